@@ -261,7 +261,7 @@ static bool write_report(struct ntk_monitor *monitor, const struct ntk_snapshot 
     return true;
 }
 
-/* The stream of HTTP is lines for programs; the page wants all that is known. */
+/* The stream of HTTP is lines for programs; the page needs all that is known. */
 static void publish_http(struct ntk_monitor *monitor, const struct ntk_snapshot *report,
                          bool *out_cut)
 {
@@ -353,7 +353,7 @@ static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *s
         monitor->said_health[index].verdict = device->verdict;
         monitor->said_health[index].action = action;
         if (device->verdict == NTK_HEALTH_HEALTHY || !worst) {
-            /* As loud as what is over. */
+            /* As loud as what has ended. */
             ntk_log_write(was_quiet ? NTK_LOG_INFO : NTK_LOG_WARN, MODULE, "device %u is %s again",
                           index, ntk_health_verdict_names[device->verdict]);
         } else if (action == NTK_HEALTH_ACTION_NONE) {
@@ -557,7 +557,7 @@ static void on_drain(uint32_t times, void *ctx)
         (void)take_period(monitor, NTK_MONITOR_SOON, true);
         go_on(monitor);
     }
-    /* Twice as long while nothing comes: an idle machine costs ten wakeups a second. */
+    /* Twice as long while nothing comes: an idle machine costs ten wakeups per second. */
     uint64_t next_ns = read > 0 ? NTK_MONITOR_DRAIN_MIN_NS : monitor->drain_ns * 2;
     monitor->drain_ns = next_ns < NTK_MONITOR_DRAIN_MAX_NS ? next_ns : NTK_MONITOR_DRAIN_MAX_NS;
     ntk_loop_timer_set(monitor->drain_timer, ntk_clock_monotonic_ns() + monitor->drain_ns, 0);

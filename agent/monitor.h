@@ -2,13 +2,13 @@
 /*
  * monitor - the agent at work: collects, and hands each period to store, stream, exporters, HTTP.
  *
- * SIGHUP reads the configuration again: what was covered so far is reported as the old one wants
+ * SIGHUP reads the configuration again: what was covered so far is reported as the old one needs
  * it, then the new one holds. One that is refused changes nothing and is said in one sentence.
  *
  * A report is due at once when the health of a device changed, whatever its period.
  *
- * Everything runs in the thread of ntk_monitor_run(); store and HTTP have threads of their own and
- * are only handed things. The rings are drained between the periods, faster while much happens.
+ * Everything runs in the thread of ntk_monitor_run(); store and HTTP have their own threads and are
+ * only handed things. The rings are drained between the periods, faster while much happens.
  *
  * Owner:   ntk_monitor_create() / _destroy(); the options are borrowed for that time.
  * Threads: one.

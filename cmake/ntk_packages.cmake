@@ -1,6 +1,6 @@
-# The packages of docs/decisions/libraries.md, each found once through pkg-config.
-# PACKAGES <name> of a target below means: link PkgConfig::<name>; a target whose package is
-# missing is left out and named in the summary.
+# The packages of docs/decisions/libraries.md, each found once through pkg-config. PACKAGES <name>
+# of a target below means: link PkgConfig::<name>; a target whose package is missing is omitted and
+# named in the summary.
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)

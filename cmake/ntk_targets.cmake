@@ -1,7 +1,7 @@
 # ntk_module, ntk_shared_library, ntk_program, ntk_test, ntk_fuzz, ntk_proto: one line makes one
-# target. USES names other targets of the project (the arrows of docs/architecture.md), PACKAGES the
-# system libraries of ntk_packages.cmake. A target that lacks something is left out, with all that
-# needs it, and the summary at the end of the configuration says why.
+# target. USES names other targets of the project (the arrows of docs/architecture.md), PACKAGES
+# the system libraries of ntk_packages.cmake. A target that lacks something is omitted, with all
+# that needs it, and the summary at the end of the configuration says why.
 
 set(NTK_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
 set(NTK_LIB_DIR ${CMAKE_BINARY_DIR}/lib)
@@ -89,7 +89,7 @@ function(ntk_program name)
     endif()
 endfunction()
 
-# The vendor's name of a program, as a link beside it: pipes and units that call it go on running.
+# The vendor's name of a program, as a link next to it: pipes and units that call it go on running.
 function(ntk_install_vendor_name name vendor_name)
     install(CODE "
         set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin\")

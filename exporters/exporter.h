@@ -4,8 +4,8 @@
  *
  * An exporter brings its options along and keeps what they say. It gets each snapshot once, in
  * order, and must not wait for the network in put(): it encodes, keeps the bytes for who fetches
- * them, or hands them to a thread of its own. What it has no use for is NULL; name, is_asked,
- * create, put and destroy never are.
+ * them, or hands them to its own thread. What it has no use for is NULL; name, is_asked, create,
+ * put and destroy never are.
  *
  * Owner:   create() / destroy(); the snapshot is borrowed during put().
  * Threads: create, put and destroy are called from one thread.
@@ -32,7 +32,7 @@ struct ntk_http_security;
 struct ntk_http_request;
 struct ntk_http_response;
 
-/* Applications with series of their own, unless an option says another number. Each has some fifty
+/* Applications with their own series, unless an option says another number. Each has some fifty
  * series, and as many again for each of its models. */
 #define NTK_EXPORTER_APPLICATIONS 64
 #define NTK_EXPORTER_OTHER "other" /* tag of the rest together */
@@ -42,12 +42,13 @@ struct ntk_exporter_options {
     bool vendor_only;                   /* only what the vendor's exporter has */
     const unsigned *names;              /* lists of names, ntk_names_parse(); NULL: our own */
     bool pid_label;                     /* applications of one tag stand apart by their pid */
-    uint64_t application_max;           /* with series of their own; 0: NTK_EXPORTER_APPLICATIONS */
+    uint64_t application_max;           /* with their own series; 0: NTK_EXPORTER_APPLICATIONS */
     bool zero_fill;                     /* cores that nobody has are shown at zero */
     const struct ntk_labels *labels;    /* of every series; borrowed; NULL: none */
-    struct ntk_http_security *security; /* of a server of its own; borrowed; NULL: none */
+    struct ntk_http_security *security; /* of its own server; borrowed; NULL: none */
     const char
-        *host_names; /* by which such a server is asked besides its own, with commas; NULL: none */
+        *host_names; /* by which such a server is asked in addition to its own, with commas; NULL:
+                      * none */
     /* Of a page that is asked for: has a newer snapshot put if the last one is not fresh, and waits
      * a bounded time for it. Called on the server's thread. NULL: snapshots come by themselves. */
     void (*refresh)(void *ctx);
@@ -99,7 +100,7 @@ struct ntk_exporter {
      * together. */
     int (*is_asked)(struct ntk_err *err);
     bool has_secrets; /* of a peer: a core file would hold them */
-    bool listens;     /* on a port of its own: heeds security and host_names */
+    bool listens;     /* on its own port: heeds security and host_names */
     int (*create)(const struct ntk_exporter_options *options, void **out_state,
                   struct ntk_err *err);
     int (*put)(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err);

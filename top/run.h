@@ -74,7 +74,7 @@ void ntk_top_run_ask_signal(struct ntk_top_run *run);
 void ntk_top_run_send_signal(struct ntk_top_run *run, int key);
 /* Has ten seconds of it recorded and the profile shown, instead of the screen. False: end. */
 bool ntk_top_run_capture(struct ntk_top_run *run);
-/* Opens the host that the list wants; false: none, and the list stays. */
+/* Opens the host that the list needs; false: none, and the list stays. */
 bool ntk_top_run_open_host(struct ntk_top_run *run);
 /* Back to the list from the first screen of a host; false: that is not where we are. */
 bool ntk_top_run_close_host(struct ntk_top_run *run);

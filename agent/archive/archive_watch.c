@@ -216,7 +216,7 @@ static int archive_dataset(struct ntk_archive_watch *watch, struct ntk_store_rea
     return ret;
 }
 
-/* Whether the database has a sample of this run: with it, what was unfinished before is over. */
+/* Whether the database has a sample of this run: with it, what was unfinished before has ended. */
 static bool is_awake(struct ntk_archive_watch *watch)
 {
     struct ntk_store_reader *reader = NULL;

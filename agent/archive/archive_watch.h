@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * archive_watch - the agent's own archive: each hour and day that is over is written, by a thread
+ * archive_watch - the agent's own archive: each hour and day that has ended is written, by a thread
  * that only reads the database and holds nobody up.
  *
- * A step is over when the database has a sample from after it (of minutes and hours: when they are
- * merged). What was written is noted in FILE.archive beside the database, so a restart goes on
+ * A step has ended when the database has a sample from after it (of minutes and hours: when they
+ * are merged). What was written is noted in FILE.archive next to the database, so a restart goes on
  * there; without the note everything is written again, which changes nothing. While the place
  * cannot be written the steps wait in the database, as long as it keeps them; that is said once,
  * tried again with growing pauses, and what was forgotten before is counted. Rows of a log that
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* Between two looks at what is over; the first comes with the first sample, at last then. */
+/* Between two looks at what has ended; the first comes with the first sample, at last then. */
 #define NTK_ARCHIVE_WATCH_NS (30 * NTK_NS_PER_SECOND)
 #define NTK_ARCHIVE_WATCH_FIRST_NS (5 * NTK_NS_PER_SECOND)
 #define NTK_ARCHIVE_WATCH_STEP_NS (200 * NTK_NS_PER_MS)

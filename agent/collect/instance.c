@@ -65,7 +65,7 @@ static bool read_dmi(const char *root, struct ntk_instance_facts *facts)
 
 /* -- asking ------------------------------------------------------------------------------------ */
 
-/* False when it is over. */
+/* False when it has ended. */
 static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
 {
     uint64_t until_ns = ntk_clock_now_ns(source->clock) + pause_ns;
@@ -80,7 +80,8 @@ static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
     return go_on;
 }
 
-/* The thread's own way to ask, made when it is needed. NULL without memory, or when it is over. */
+/* The thread's own way to ask, made when it is needed. NULL without memory, or when it has
+ * ended. */
 static struct ntk_http_client *get_client(struct ntk_instance_source *source)
 {
     pthread_mutex_lock(&source->lock);
@@ -116,7 +117,7 @@ static bool ask(struct ntk_instance_source *source, struct ntk_instance_facts *f
 static void *ask_until_told(void *ctx)
 {
     struct ntk_instance_source *source = ctx;
-    struct ntk_instance_facts facts = source->facts; /* nobody else writes them */
+    struct ntk_instance_facts facts = source->facts; /* no other process writes them */
     uint64_t pause_ns = NTK_INSTANCE_PAUSE_NS;
     bool is_complete;
 

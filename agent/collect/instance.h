@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * instance - where this machine runs: the firmware's tables (DMI) at once, and EC2's instance
- * metadata service (IMDSv2) from a thread of its own, so that nobody ever waits for it.
+ * metadata service (IMDSv2) from its own thread, so that nobody ever waits for it.
  *
  * The service is asked until everything was told once, with growing pauses while it does not
  * answer: the network of a machine that starts may come late. What it told holds for good.
@@ -38,7 +38,7 @@ struct ntk_instance_source;
 struct ntk_instance_options {
     const char *sysfs_root; /* stands for /sys; NULL: that */
     const char *endpoint;   /* of the service; NULL: it is not asked */
-    /* Whether it is asked also where DMI says that this is no machine of EC2. */
+    /* Whether it is asked also where DMI says that this is not a machine of EC2. */
     bool is_certain;
     const struct ntk_clock *clock; /* of pauses; borrowed; NULL: the system's */
     /* A program of ours that is started to ask (instance_facts.h says why); NULL, or when it cannot

@@ -53,7 +53,7 @@ static int start(struct ntk_instance_child *child, const char *program, const ch
     return ends[0];
 }
 
-/* Reads to the end, at most until the child's time is over; the number of bytes. */
+/* Reads to the end, at most until the child's time is up; the number of bytes. */
 static size_t read_all(int fd, char *text, size_t bytes)
 {
     uint64_t until_ns = ntk_clock_monotonic_ns() + CHILD_NS;
@@ -81,7 +81,7 @@ static int end(struct ntk_instance_child *child)
 
     pthread_mutex_lock(&child->lock);
     pid_t pid = child->pid;
-    (void)kill(pid, SIGTERM); /* nothing to one that is over */
+    (void)kill(pid, SIGTERM); /* nothing to one that has ended */
     child->pid = 0;
     pthread_mutex_unlock(&child->lock);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -104,7 +104,7 @@ int ntk_instance_child_ask(struct ntk_instance_child *child, const char *program
     close(fd);
     end(child);
     if (ntk_instance_facts_read(text, facts) == 0) {
-        return -EPROTO; /* it is no program of ours, or was killed */
+        return -EPROTO; /* it is not a program of ours, or was killed */
     }
     if (facts->error[0]) {
         ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "%s", facts->error);

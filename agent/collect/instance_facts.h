@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * instance_facts - what is known of where the machine runs, and the questions to EC2's metadata
- * service that tell it; asked here, or by a process of its own.
+ * service that tell it; asked here, or by its own process.
  *
  * The library that speaks HTTP takes 2.6 MB of memory, most of it for encryption that is not used,
  * and gives none of it back. An agent that needs it for ten answers in its life lets a copy of its

@@ -2,9 +2,9 @@
 /*
  * job_file - a file of a job-mapping folder: which jobs hold a device or a core.
  *
- * The convention is that of other exporters: the name is the index of a device, or
- * <device>.<core of it>; the content is a job id per line. Ours may say more of the job above in
- * lines user=..., name=..., partition=... and cluster=...; other keys are passed over.
+ * The convention is that of other exporters: the name is the index of a device, or <device>.<core
+ * of it>; the content is a job id per line. Ours may say more of the job above in lines user=...,
+ * name=..., partition=... and cluster=...; other keys are skipped.
  *
  * Owner:   caller's storage.
  * Threads: any.

@@ -5,7 +5,7 @@
  *
  * What a resource is follows from its name: struct ntk_pod_resource. How the plug-in names single
  * devices is documented nowhere; the decimal number at the end of an id counts ("7", "neuron7",
- * "neuroncore-7"), an id without one is passed over. A device of dynamic resource allocation counts
+ * "neuroncore-7"), an id without one is skipped. A device of dynamic resource allocation counts
  * when its driver's name has "neuron" in it.
  *
  * Owner:   caller's storage, zeroed or ntk_pod_list_fini()ed before first use; rows last as long.
@@ -27,7 +27,7 @@ extern "C" {
 
 #define NTK_POD_CORES_MAX 1024u
 #define NTK_POD_DEVICES_MAX 64u
-#define NTK_POD_ROWS_MAX 8192u /* beyond them rows are left out */
+#define NTK_POD_ROWS_MAX 8192u /* beyond them rows are omitted */
 /* Of one answer: what gRPC takes by default. */
 #define NTK_POD_LIST_BYTES_MAX ((size_t)4 * 1024 * 1024)
 #define NTK_POD_RESOURCES_MAX 16

@@ -35,7 +35,7 @@ struct ntk_pods {
     pthread_cond_t wake;
     /* Under the lock from here on. */
     bool is_over;
-    bool is_wanted; /* ask before the period is over */
+    bool is_wanted; /* ask before the period has ended */
     uint64_t rounds;
     struct ntk_pod_list list;
     struct ntk_map names; /* by container id: struct ntk_container_name */
@@ -179,7 +179,7 @@ static int ask(const struct ntk_pods *pods, struct ntk_pod_list *list, struct nt
 
 /* -- the thread -------------------------------------------------------------------------------- */
 
-/* Until the next question is due; false when it is over. */
+/* Until the next question is due; false when it has ended. */
 static bool wait_for_next(struct ntk_pods *pods)
 {
     const struct ntk_clock *clock = pods->options.clock;

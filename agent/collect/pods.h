@@ -31,7 +31,7 @@ extern "C" {
 #define NTK_PODS_PERIOD_NS UINT64_C(15000000000)
 #define NTK_PODS_PERIOD_MIN_NS UINT64_C(1000000000) /* the kubelet limits how often it answers */
 #define NTK_PODS_TIMEOUT_NS UINT64_C(10000000000)   /* of one question */
-#define NTK_PODS_CONTAINERS_MAX 4096                /* whose names are kept; more are passed over */
+#define NTK_PODS_CONTAINERS_MAX 4096                /* whose names are kept; more are skipped */
 
 /* Between two questions, however many applications begin. */
 #define NTK_PODS_GAP_NS UINT64_C(1000000000)

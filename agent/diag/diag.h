@@ -112,7 +112,7 @@ struct ntk_diag {
     size_t core_count;
     uint64_t devices;       /* bit per device that is tested */
     struct ntk_vec results; /* struct ntk_diag_result */
-    /* Whether somebody wants the core that `worker` has: then that is ended, without a result.
+    /* Whether somebody needs the core that `worker` has: then that is ended, without a result.
      * NULL: nobody is asked. */
     bool (*is_wanted)(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker);
     uint64_t given_back; /* so often */
@@ -165,7 +165,7 @@ enum ntk_diag_job {
     NTK_DIAG_JOB_LOOK,   /* asks the runtime for its version and cores */
     NTK_DIAG_JOB_TESTS,  /* answers, patterns and, from level 3, copies */
     NTK_DIAG_JOB_RANK,   /* collectives, with the other cores */
-    NTK_DIAG_JOB_BURN,   /* rounds until the time is over */
+    NTK_DIAG_JOB_BURN,   /* rounds until the time is up */
     NTK_DIAG_JOB_CANARY, /* one answer */
 };
 struct ntk_diag_work {
@@ -204,7 +204,7 @@ void ntk_diag_findings_look(struct ntk_diag *diag);
 #define NTK_DIAG_CHILD_OPTION "end-with-stdin" /* of who is the agent's child; in no help */
 
 /* Runs known answers on cores that nobody has, one a core and interval, until it is stopped, its
- * standard input ends where it is tied to that, or the rounds are over (0: never). The exit
+ * standard input ends where it is tied to that, or the rounds have ended (0: never). The exit
  * code. */
 struct ntk_diag_canary_options {
     uint64_t interval_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_ranks - collective operations between the cores, each of which is a process of its own. */
+/* diag_ranks - collective operations between the cores, each of which is its own process. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

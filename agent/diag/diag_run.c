@@ -13,7 +13,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
-/* Between two looks whether somebody wants a core; with a driver, a look is one at all
+/* Between two looks whether somebody needs a core; with a driver, a look is one at all
  * processes. */
 #define WANTED_MS 1
 #define WANTED_DRIVER_MS 50
@@ -122,7 +122,7 @@ static void message_take(struct ntk_diag *diag, struct worker *worker,
     }
 }
 
-/* False: it is over. */
+/* False: it has ended. */
 static bool worker_read(struct ntk_diag *diag, struct worker *worker)
 {
     struct ntk_diag_message message;

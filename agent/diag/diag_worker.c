@@ -242,7 +242,7 @@ static void answer_compare(struct ntk_diag_worker *worker, const struct loaded *
     if (ntk_diag_worker_differ(result, got, expected, bytes, 0)) {
         char found[sizeof result->reason];
 
-        /* The runtime said that all is well: nobody else will notice. */
+        /* The runtime said that all is well: no other process will notice. */
         (void)snprintf(found, sizeof found, "%.200s", result->reason);
         ntk_diag_say(result, "wrong answer without an error: %.200s", found);
     }

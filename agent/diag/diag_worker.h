@@ -15,7 +15,7 @@ struct ntk_diag_worker {
     const struct ntk_diag_work *work;
     struct ntk_nrt nrt;
     int fd;
-    bool is_dead;  /* the core runs nothing more: the rest is left out */
+    bool is_dead;  /* the core runs nothing more: the rest is omitted */
     bool is_quiet; /* good results are not told: rounds of a burn-in */
     uint64_t began_ns;
     uint64_t bad_count; /* results that failed */

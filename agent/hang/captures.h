@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * captures - what an agent keeps by itself when something happens on its machine: captures of the
- * processes that it happens to, with the time before, each in a folder of its own.
+ * processes that it happens to, with the time before, each in its own folder.
  *
  * Each is one run of 'neuron-profile trigger'. Every user has a private budget: one run at a time,
  * and for each reason at most one in a while, sooner after one that failed. What is not kept for

@@ -181,7 +181,7 @@ static void forget(struct run *run)
     run->output = -1;
 }
 
-/* Whether it is over by now. */
+/* Whether it has ended by now. */
 static bool is_done(struct ntk_captures_http *captures, struct run *run)
 {
     int status = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * captures_http - captures that somebody else asks this machine's agent for: neuron-profile trigger
- * --host.
+ * captures_http - captures that another process asks this machine's agent for: neuron-profile
+ * trigger --host.
  *
  *   PUT /api/v1/captures?job=NAME|pid=PID&look=1
  *   PUT /api/v1/captures?job=NAME|pid=PID&at=K&executions=N&timeout_ms=T&size=BYTES[&instead_of=ID]
@@ -11,7 +11,7 @@
  *   GET /api/v1/captures/ID/file?name=NAME&offset=N
  *                                       bytes from there on, at most NTK_CAPTURES_HTTP_BYTES
  *
- * Each is one run of 'neuron-profile trigger'; what it records lies beside what the agent keeps by
+ * Each is one run of 'neuron-profile trigger'; what it records lies next to what the agent keeps by
  * itself, within the same bound. docs/formats/http-api.md has the answers.
  *
  * Owner:   create / destroy; the options are borrowed. Runs that are under way are stopped.

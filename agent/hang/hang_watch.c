@@ -142,7 +142,7 @@ static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *sn
     }
 }
 
-/* Windows follow each other; without memory one is left out. */
+/* Windows follow each other; without memory one is omitted. */
 static void watch_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
 {
     watch->window_ns += snapshot->period_ns;
@@ -178,13 +178,13 @@ static void say_slower(const struct ntk_change_verdict *verdict,
                  ntk_change_where_names[verdict->where]);
 }
 
-/* Changes of all ranks of a communicator, each once, and that it is over. */
+/* Changes of all ranks of a communicator, each once, and that it has ended. */
 static void watch_change(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
 {
     struct ntk_map now = { 0 };
 
     if (ntk_change_add(&watch->change, snapshot) < 0) {
-        return; /* without memory a period is left out */
+        return; /* without memory a period is omitted */
     }
     ntk_vec_each(const struct ntk_change_verdict, verdict, &watch->change.verdicts) {
         if (!ntk_map_get_number(&watch->said_slower, verdict->key)) {

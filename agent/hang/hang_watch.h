@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hang_watch - the agent's own look at the ranks of its machine: tells once when an operation
- * hangs, a rank is lost or one is slow, and when that is over.
+ * hangs, a rank is lost or one is slow, and when that has ended.
  *
  * It sees one machine: whom a rank on another one waits for, neuron-monitor hang tells.
  *

@@ -141,7 +141,7 @@ static int exit_code(const struct ntk_host *hosts, size_t count)
                                          : EXIT_SUCCESS;
 }
 
-/* That we failed is no problem of the machine, as 1 would be to node-problem-detector. */
+/* That we failed is not a problem of the machine, as 1 would be to node-problem-detector. */
 static int failure_code(int code)
 {
     return arg_npd ? NTK_HEALTH_CONDITION_UNKNOWN : code;

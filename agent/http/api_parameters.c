@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api_parameters - what stands behind the "?" of a question to the database. */
+/* api_parameters - what is behind the "?" of a question to the database. */
 #include "agent/http/api_parameters.h"
 
 #include <assert.h>
@@ -11,7 +11,7 @@
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
 
-/* Longer ones are no names of processes or models. */
+/* Longer ones are not names of processes or models. */
 #define NAME_BYTES_MAX 4096
 #define INDEX_MAX UINT16_MAX
 /* A step of the shortest tier. */

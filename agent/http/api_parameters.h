@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api_parameters - what stands behind the "?" of a question to the database.
+ * api_parameters - what is behind the "?" of a question to the database.
  *
  * Threads: plain data; texts are borrowed from the request.
  */

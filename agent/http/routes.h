@@ -34,7 +34,8 @@ struct ntk_routes;
 
 struct ntk_routes_options {
     const char *address;                         /* "[ADDR:]PORT", on loopback without ADDR */
-    const char *host_names;                      /* that it is asked by besides its own, or NULL */
+    const char *host_names;                      /* that it is asked by in addition to its own, or
+                                                  * NULL */
     const char *token_path;                      /* NULL: no token */
     const char *db_path;                         /* NULL: no history */
     const struct ntk_captures_options *captures; /* for whoever asks; NULL: nobody may */
@@ -46,7 +47,7 @@ int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_route
                       struct ntk_err *err);
 void ntk_routes_destroy(struct ntk_routes *routes);
 uint16_t ntk_routes_port_get(const struct ntk_routes *routes);
-/* The next report, a whole line; full: the same with nothing left out, NULL when line is that. */
+/* The next report, a whole line; full: the same with nothing omitted, NULL when line is that. */
 void ntk_routes_put(struct ntk_routes *routes, const struct ntk_buf *line,
                     const struct ntk_buf *full);
 /* The ranks of now, a whole line. */

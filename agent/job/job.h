@@ -3,9 +3,9 @@
  * job - neuron-monitor job: what batch jobs held and what they made of it, from a database of the
  * agent.
  *
- * Which cores a job held stands in the database (shared/store/store_jobs.h), and so does what ran
- * on them meanwhile; this adds up and writes. A table for people, every figure of one job below
- * each other, CSV or JSON.
+ * Which cores a job held is in the database (shared/store/store_jobs.h), and so does what ran on
+ * them meanwhile; this adds up and writes. A table for people, every figure of one job below each
+ * other, CSV or JSON.
  *
  * Threads: one.
  */

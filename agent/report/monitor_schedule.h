@@ -3,8 +3,8 @@
  * monitor_schedule - from snapshots of the collector to reports: what is due, for whom, over which
  * time.
  *
- * Each period of the configuration covers all snapshots since it was last due, so a group with a
- * period of its own gets exact counts whatever else is reported in between. A report is itself a
+ * Each period of the configuration covers all snapshots since it was last due, so a group with its
+ * own period gets exact counts whatever else is reported in between. A report is itself a
  * snapshot: the groups that are due with their periods, the applications that a filter lets
  * through.
  *
@@ -59,8 +59,8 @@ enum ntk_monitor_urgency {
     NTK_MONITOR_NOW,  /* everything that was not reported yet is due now */
 };
 /* Takes a share of the snapshot. 1 when a report is due, 0 when not, -ENOMEM. A wakeup that comes
- * late moves nothing: periods stay on their grid, and missed points are left out; so is a point
- * that would make a period shorter than NTK_MONITOR_SHORTEST_NS. */
+ * late moves nothing: periods stay on their grid, and missed points are omitted; so is a point that
+ * would make a period shorter than NTK_MONITOR_SHORTEST_NS. */
 int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
                              const struct ntk_snapshot *snapshot, uint64_t now_ns,
                              enum ntk_monitor_urgency urgency);

@@ -51,7 +51,7 @@ int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, 
 /* Writes what goes without waiting. 0, -EPIPE when the reader is gone, or -errno. */
 int ntk_monitor_stream_flush(struct ntk_monitor_stream *stream);
 bool ntk_monitor_stream_is_empty(const struct ntk_monitor_stream *stream);
-/* Whether being writable is what the stream waits for; else it wants _flush() now and then. */
+/* Whether being writable is what the stream waits for; else it needs _flush() now and then. */
 bool ntk_monitor_stream_waits_for_out(const struct ntk_monitor_stream *stream);
 /* Some bytes of a line are written and some are not. */
 bool ntk_monitor_stream_is_torn(const struct ntk_monitor_stream *stream);

@@ -112,7 +112,7 @@ static bool list_names(const char *list, const char *separators, const char *wor
     return false;
 }
 
-/* Ours stands behind what the variable names already: those were there first, and look behind
+/* Ours is behind what the variable names already: those were there first, and look behind
  * themselves for the runtime. An address sanitizer has to be the first of all, or it ends the
  * program. */
 static int variable_add(const struct way *way, const char *hooks, const char *sanitizer)

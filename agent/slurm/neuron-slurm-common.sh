@@ -26,7 +26,7 @@ say() { printf '%s: %s\n' "$script" "$*" >&2; }
 # What would spoil a line, or is longer than it may be.
 one_line() { printf '%s' "$1" | tr -d '\000-\037\177' | cut -c1-127; }
 
-# "0-2,5" to a number per line; what is none of it is left out. At most 1024.
+# "0-2,5" to a number per line; what is none of it is omitted. At most 1024.
 expand() {
     printf '%s\n' "$1" | tr ', ' '\n\n' | awk -F- '
         /^[0-9]+$/ { print $1 + 0; next }
@@ -125,7 +125,7 @@ check_health() {
     verdict=$(timeout 30 neuron-monitor health --npd --for 500ms 2>/dev/null)
     code=$?
     [ $code -le 2 ] || say "the health of the devices is not known: neuron-monitor health ends with $code"
-    [ $code = 1 ] || return 0 # unknown is no reason to lose a node
+    [ $code = 1 ] || return 0 # unknown is not a reason to lose a node
     reason=$(printf '%s\n' "$verdict" | awk -F ': ' 'sub(/^device /, "neuron", $1) { print $1 " is unhealthy: " $2; exit }')
     say "${reason:-a device is unhealthy}: the node is drained"
     if [ -n "${SLURMD_NODENAME:-}" ] && command -v scontrol >/dev/null; then

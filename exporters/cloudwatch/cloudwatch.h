@@ -7,7 +7,7 @@
  * sent until it is taken. It may be counted twice only when the connection broke after the whole
  * request was written: docs/decisions/exporters.md.
  *
- * Owner:   create / destroy. Threads: one; a second one of its own sends.
+ * Owner:   create / destroy. Threads: one; a second thread sends.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_H
 #define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_H

@@ -3,7 +3,7 @@
  * cloudwatch_emf - gathered metrics as lines of CloudWatch's Embedded Metric Format. Pure.
  *
  * One line per set of dimensions with all metrics that have it. The format has no values with
- * counts: latencies of single executions are left out, their percentiles are there.
+ * counts: latencies of single executions are omitted, their percentiles are there.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_EMF_H
 #define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_EMF_H

@@ -308,7 +308,7 @@ static void add_percentiles(struct adder *adder, const char *type,
     }
 }
 
-/* Every execution counts in a series without a percentile of its own: the service computes any. */
+/* Every execution counts in a series without its own percentile: the service computes any. */
 static void add_histogram(struct adder *adder, const char *type,
                           const struct ntk_histogram *histogram)
 {

@@ -8,7 +8,7 @@
  * count), so that nothing is lost by sending a minute at once. Runtimes of one tag are one series:
  * counts, bytes and rates add up, of utilizations and percentiles the largest value is taken.
  *
- * Names and dimensions: docs/formats/cloudwatch.md. A dimension without a value is left out.
+ * Names and dimensions: docs/formats/cloudwatch.md. A dimension without a value is omitted.
  *
  * Owner:   the caller's storage; a zeroed struct is empty; ntk_cloudwatch_data_fini() frees.
  * Threads: plain data.
@@ -60,7 +60,7 @@ struct ntk_cloudwatch_metric_row {
 };
 extern const struct ntk_cloudwatch_metric_row ntk_cloudwatch_metrics[NTK_CLOUDWATCH_METRIC_COUNT];
 
-/* Series beyond are left out, with a sentence. */
+/* Series beyond are omitted, with a sentence. */
 #define NTK_CLOUDWATCH_SERIES_MAX 50000u
 #define NTK_CLOUDWATCH_DIMENSIONS_MAX (7u + NTK_LABELS_MAX)
 #define NTK_CLOUDWATCH_DIMENSION_BYTES_MAX 1024u
@@ -90,7 +90,7 @@ struct ntk_cloudwatch_series {
 
 struct ntk_cloudwatch_data {
     struct ntk_map series; /* key: metric and dimensions; value: struct ntk_cloudwatch_series * */
-    /* Tags with series of their own, each with its first user, and further users of these: together
+    /* Tags with their own series, each with its first user, and further users of these: together
      * NTK_EXPORTER_APPLICATIONS at most. The rest shares the series of NTK_EXPORTER_OTHER. */
     struct ntk_map tags;
     struct ntk_map users; /* of a tag and a name: whose name it is, as two users may have one */
@@ -101,7 +101,7 @@ struct ntk_cloudwatch_data {
 /* A list of names with commas; -EINVAL with a sentence that names the bad one. */
 int ntk_cloudwatch_metrics_parse(const char *text, uint32_t *out_mask, struct ntk_err *err);
 
-/* Adds one snapshot. -ENOMEM; -ENOSPC when series were left out. */
+/* Adds one snapshot. -ENOMEM; -ENOSPC when series were omitted. */
 int ntk_cloudwatch_encode(struct ntk_cloudwatch_data *data, const struct ntk_snapshot *snapshot,
                           uint32_t metric_mask, struct ntk_err *err);
 /* Puts equal values of each series together, in ascending order. */

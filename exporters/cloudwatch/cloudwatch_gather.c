@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cloudwatch_gather - keeps one step's data and knows when it is over. */
+/* cloudwatch_gather - keeps one step's data and knows when it has ended. */
 #include "exporters/cloudwatch/cloudwatch_gather.h"
 
 #include "shared/base/clock.h"

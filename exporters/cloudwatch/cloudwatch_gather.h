@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cloudwatch_gather - snapshots in, and out what belongs to one minute or one second, when that is
- * over.
+ * cloudwatch_gather - snapshots in, and out what belongs to one minute or one second, when that has
+ * ended.
  *
  * A step is delivered as soon as the next snapshot is expected beyond it, at the latest by the
- * first one that is beyond it. A late one is a step of its own with the same time: the service adds
- * the two up.
+ * first one that is beyond it. A late one is its own step with the same time: the service adds the
+ * two up.
  *
  * Owner:   the caller's storage; _fini() drops what was not delivered.
  * Threads: one.

@@ -11,7 +11,7 @@
  * the line on that was not written whole. A file may hold the half of a line that a full disk cut;
  * the next line begins on its own all the same.
  *
- * Owner:   create / destroy. Threads: one; a second one of its own writes.
+ * Owner:   create / destroy. Threads: one; a second thread writes.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_EMF_OUTPUT_H
 #define NTK_EXPORTERS_CLOUDWATCH_EMF_OUTPUT_H

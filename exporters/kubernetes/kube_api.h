@@ -55,14 +55,14 @@ void ntk_kube_api_cancel(struct ntk_kube_api *api);
 /*
  * 0 and the object of a 2xx answer, NULL where out is NULL. Else a sentence with the question and
  * what the server said, and -ENOENT (404), -EEXIST (409), -EACCES (401, 403), -EBADMSG (what came
- * is no object), -EREMOTEIO (any other status), or as ntk_http_client_ask(). *out_retry_ns: how
- * long the server wants not to be asked; 0 when it does not say.
+ * is not an object), -EREMOTEIO (any other status), or as ntk_http_client_ask(). *out_retry_ns: how
+ * long the server needs not to be asked; 0 when it does not say.
  */
 int ntk_kube_api_ask(struct ntk_kube_api *api, const struct ntk_kube_question *question,
                      json_t **out, uint64_t *out_retry_ns, struct ntk_err *err);
 
-/* Whether text may stand in a path as the name of an object: lower case letters, digits, '-' and
- * '.', not at its ends, at most 253. */
+/* Whether text may be in a path as the name of an object: lower case letters, digits, '-' and '.',
+ * not at its ends, at most 253. */
 bool ntk_kube_is_name(const char *text);
 
 #ifdef __cplusplus

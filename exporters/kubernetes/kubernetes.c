@@ -124,7 +124,7 @@ static int ask(struct kubernetes *state, const char *method, const char *path, c
     return ret;
 }
 
-/* An event that does not arrive is no failure: the condition says it, too. */
+/* An event that does not arrive is not a failure: the condition says it, too. */
 static void tell_event(struct kubernetes *state, const struct ntk_node_condition *wanted)
 {
     struct ntk_buf body = { 0 };

@@ -16,9 +16,9 @@
 
 struct ntk_labels ntk_labels_option;
 
-/* What series have beside the labels of the catalogue: of the instance, the application, the
+/* What series have next to the labels of the catalogue: of the instance, the application, the
  * format, the scrape; and the dimensions and the metrics of CloudWatch, which also writes "_aws"
- * beside them. */
+ * next to them. */
 static const char others[] =
     "availability_zone container_name instance instance_id instance_name instance_type job le "
     "namespace pid pod_name quantile region runtime_tag subnet_id ultraserver_id user "

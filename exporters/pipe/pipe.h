@@ -4,8 +4,8 @@
  *
  * The end of the input, SIGINT and SIGTERM end it in order: the sink may still send what it holds.
  * A second signal does not wait for that: what cannot be kept for later is lost, and that is a
- * failure. A line that is no report is one sentence on stderr and nothing else; the same goes for a
- * sink that fails, once per change of its sentence.
+ * failure. A line that is not a report is one sentence on stderr and nothing else; the same goes
+ * for a sink that fails, once per change of its sentence.
  *
  * Threads: ntk_pipe_begin() blocks SIGINT and SIGTERM in the calling thread: call it
  *          before other threads start.

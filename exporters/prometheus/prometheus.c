@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus - when and where: the page is encoded on request, on every path of a port of its own
- * and wherever the agent mounts answer(). Requests within TEXT_NS get the same bytes. Without a
- * scraper a period costs nothing but adding up.
+ * prometheus - when and where: the page is encoded on request, on every path of its own port and
+ * wherever the agent mounts answer(). Requests within TEXT_NS get the same bytes. Without a scraper
+ * a period costs nothing but adding up.
  *
  * A page never shows old values as new: its source is asked for newer ones first, where it can be;
  * it says how old they are; and after three periods without a report it has no values any more.
@@ -64,7 +64,7 @@ static int is_asked(struct ntk_err *err)
 struct prometheus {
     bool vendor_only;
     struct ntk_http_guard *guard;   /* NULL: by any name */
-    struct ntk_http_server *server; /* NULL without a port of its own */
+    struct ntk_http_server *server; /* NULL without its own port */
     struct ntk_http_route routes[5];
     pthread_mutex_t lock; /* everything below */
     struct ntk_prometheus_page page;

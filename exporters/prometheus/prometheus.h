@@ -13,10 +13,10 @@ extern "C" {
 #endif
 
 extern const struct ntk_exporter ntk_exporter_prometheus;
-/* "[ADDR]:PORT" of a server of its own, read when one is made; NULL: the page is answered elsewhere
+/* "[ADDR]:PORT" of its own server, read when one is made; NULL: the page is answered elsewhere
  * only. */
 extern const char *ntk_prometheus_address;
-/* Of a server of its own. */
+/* Of its own server. */
 unsigned ntk_prometheus_port_get(const void *state);
 
 #ifdef __cplusplus

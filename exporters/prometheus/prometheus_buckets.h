@@ -51,7 +51,7 @@ struct ntk_prometheus_native {
     uint64_t zero_count;
     size_t span_count;
     struct {
-        int32_t offset;  /* indices that are left out before it; of the first: its index */
+        int32_t offset;  /* indices that are omitted before it; of the first: its index */
         uint32_t length; /* its buckets */
     } span[NTK_PROMETHEUS_NATIVE_MAX];
     size_t delta_count;

@@ -34,7 +34,7 @@ struct encoder {
     const struct ntk_metric_row *row; /* of the family */
     bool has_header;
     bool has_created;
-    struct ntk_buf part[CUT_COUNT]; /* what stands before cut i, each label with a comma after it */
+    struct ntk_buf part[CUT_COUNT]; /* what is before cut i, each label with a comma after it */
 };
 
 /* -- pieces ------------------------------------------------------------------------------------ */
@@ -262,7 +262,7 @@ static void visit(const struct ntk_prometheus_point *point, void *ctx)
 }
 
 /* OpenMetrics has the beginning of each counter behind the counter; in the older format the
- * vendor's exporter shows them as a family of their own. */
+ * vendor's exporter shows them as their own family. */
 static void encode_family(struct encoder *e, size_t family)
 {
     char name[NTK_PROMETHEUS_NAME_BYTES];

@@ -2,7 +2,7 @@
 /*
  * prometheus_encode - the page as bytes for a scraper. Pure: bytes from data, nothing else.
  *
- * Families stand in the order of shared/metrics/catalogue.def, labels in alphabetical order.
+ * Families are in the order of shared/metrics/catalogue.def, labels in alphabetical order.
  *
  * Threads: any.
  */

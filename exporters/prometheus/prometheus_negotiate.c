@@ -24,7 +24,7 @@ static bool is_text(const char *bytes, size_t bytes_count, const char *text)
     return strlen(text) == bytes_count && !strncasecmp(bytes, text, bytes_count);
 }
 
-/* "1", "0.75": thousandths; what is no quality counts as 1. */
+/* "1", "0.75": thousandths; what is not a quality counts as 1. */
 static int parse_quality(const char *text, size_t text_bytes)
 {
     int quality = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus_negotiate - which form of the page a scraper wants, from its request headers. Pure.
+ * prometheus_negotiate - which form of the page a scraper needs, from its request headers. Pure.
  *
  * The header with the highest quality wins, the first of equals (RFC 9110, section 12.5). Whoever
  * does not ask for OpenMetrics 1.0 (or 0.0.1, or any), or for delimited protobuf of metric

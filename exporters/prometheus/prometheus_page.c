@@ -100,8 +100,8 @@ static bool is_shown(const struct ntk_prometheus_tag *tag)
     return tag && (tag->is_live || tag->is_leaving);
 }
 
-/* Two users' applications of one name have series of their own: the one that comes later says whose
- * it is, so that no user changes the series of another. */
+/* Two users' applications of one name have their own series: the one that comes later says whose it
+ * is, so that no user changes the series of another. */
 static void name_user(const struct ntk_prometheus_page *page, const char *key, size_t key_bytes,
                       const struct ntk_runtime_sample *runtime, struct ntk_prometheus_owner *owner)
 {
@@ -864,7 +864,7 @@ static bool forget_told(struct ntk_prometheus_page *page, uint64_t now_ns)
     return any;
 }
 
-/* Of those with series of their own; the rest is found anew. */
+/* Of those with their own series; the rest is found anew. */
 static void count_shown(struct ntk_prometheus_page *page)
 {
     page->shown_count = 0;
@@ -919,7 +919,7 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     ntk_map_each(entry, &page->tags) {
         struct ntk_prometheus_tag *tag = entry->value;
         if (tag->is_live && (tag->is_over || tag->last_sequence != page->sequence)) {
-            tag_clear_gauges(tag); /* its last runtime is over; the totals stay */
+            tag_clear_gauges(tag); /* its last runtime has ended; the totals stay */
             tag->is_live = false;
             tag->is_leaving = true;
             tag->ended_told = page->told;

@@ -30,8 +30,8 @@
 extern "C" {
 #endif
 
-/* Beyond these bounds the oldest tag that is not running is forgotten (tags), or the series is left
- * out (models). */
+/* Beyond these bounds the oldest tag that is not running is forgotten (tags), or the series is
+ * omitted (models). */
 #define NTK_PROMETHEUS_TAGS_MAX 4096
 #define NTK_PROMETHEUS_MODELS_MAX 256
 #define NTK_PROMETHEUS_FINE_MAX 4096 /* whole histograms; further series have none */
@@ -43,7 +43,7 @@ extern "C" {
 #define NTK_PROMETHEUS_JOB_BYTES 128
 #define NTK_PROMETHEUS_KEY_BYTES (4 * NTK_PROMETHEUS_LABEL_BYTES + 40)
 
-/* Who a series belongs to beside its tag; "" is a label that is absent. */
+/* Who a series belongs to next to its tag; "" is a label that is absent. */
 struct ntk_prometheus_owner {
     char container_name[NTK_PROMETHEUS_LABEL_BYTES]; /* several with commas between */
     char namespace_name[NTK_PROMETHEUS_LABEL_BYTES];
@@ -210,8 +210,8 @@ struct ntk_prometheus_efa_port {
 
 struct ntk_prometheus_page {
     bool keeps_fine_latencies; /* set before the first update: whole histograms too, 18 KiB each */
-    size_t application_max;    /* set before the first update: so many have series of their own, the
-                                  rest shares those of the tag "other"; 0: all have */
+    size_t application_max;    /* set before the first update: so many have their own series, the
+                                * rest shares those of the tag "other"; 0: all have */
     size_t shown_count;        /* that have */
     struct ntk_map others;     /* keys of those that do not, in the last update */
     bool has_pid_label;        /* set before the first update: applications of a tag stand apart */

@@ -183,7 +183,7 @@ static void encode_family(struct encoder *e, size_t family)
     e->has_created = e->is_created = false;
     ntk_prometheus_walk(e->page, family, visit, e);
     end_family(e);
-    if (e->has_created) { /* a family of their own, as in the text */
+    if (e->has_created) { /* their own family, as in the text */
         e->is_created = true;
         ntk_prometheus_walk(e->page, family, visit, e);
         end_family(e);

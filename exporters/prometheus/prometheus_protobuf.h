@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * prometheus_protobuf - the page as delimited protobuf (metrics.proto), with the series of the text
- * and native histograms beside the classic buckets. Pure: bytes from data, nothing else.
+ * and native histograms next to the classic buckets. Pure: bytes from data, nothing else.
  *
  * Native buckets have schema 6. More than NTK_PROMETHEUS_NATIVE_MAX are halved until they fit, so
  * the schema of a series only ever falls, which a scraper takes without a gap. A series whose page

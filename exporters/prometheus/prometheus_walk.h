@@ -3,8 +3,8 @@
  * prometheus_walk - the page as points: which series each family has, with labels and values, for
  * whoever writes them down.
  *
- * Families are the rows of shared/metrics/catalogue.def in their order, then what the exporter
- * tells of its own process, then the names of others (prometheus_view).
+ * Families are the rows of shared/metrics/catalogue.def in their order, then what its own exporter
+ * tells process, then the names of others (prometheus_view).
  *
  * Threads: any.
  */

@@ -174,7 +174,7 @@ int ntk_push_put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err 
         push->peer.see(push->peer.ctx, snapshot);
     }
     int updated = ntk_prometheus_page_update(&push->page, snapshot);
-    /* A clock that was set back is no reason to wait. */
+    /* A clock that was set back is not a reason to wait. */
     bool is_due = !push->pushed_ns || push->time_ns < push->pushed_ns ||
                   push->time_ns - push->pushed_ns >= push->peer.interval_ns;
     int ret = is_due ? put_page(push, err) : 0;

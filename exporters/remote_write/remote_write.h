@@ -15,7 +15,7 @@ extern struct ntk_remote_write_target {
     const char *url;
     const char *token_file;   /* a bearer token; NULL: none */
     const char *spool_folder; /* NULL: memory only */
-    bool has_native;          /* native histograms beside the classic ones */
+    bool has_native;          /* native histograms next to the classic ones */
 } ntk_remote_write_target;
 
 #ifdef __cplusplus

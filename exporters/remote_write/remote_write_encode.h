@@ -3,9 +3,9 @@
  * remote_write_encode - the page as requests of Prometheus remote write 1.0. Pure but for the
  * memory of which series there were.
  *
- * The series are those of the text, and on request a native histogram beside the classic buckets of
- * each latency. A request has at most NTK_REMOTE_WRITE_SAMPLES samples, labels sorted by name,
- * "job" and "instance" added, empty labels left out. A series that was there and is not any more
+ * The series are those of the text, and on request a native histogram next to the classic buckets
+ * of each latency. A request has at most NTK_REMOTE_WRITE_SAMPLES samples, labels sorted by name,
+ * "job" and "instance" added, empty labels omitted. A series that was there and is not any more
  * gets one last sample that says so (the staleness marker).
  *
  * Source: prometheus/docs, specs/prw/remote_write_spec.md.

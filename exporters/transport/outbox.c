@@ -185,7 +185,7 @@ static void sync_when_due(struct ntk_outbox *outbox)
     outbox->said_sync = ret < 0;
 }
 
-/* Until something changed, the time is over (UINT64_MAX: never) or the spool is to be synced. The
+/* Until something changed, the time is up (UINT64_MAX: never) or the spool is to be synced. The
  * lock is held, but while waiting. */
 static void wait_until(struct ntk_outbox *outbox, uint64_t at_ns)
 {
@@ -199,7 +199,7 @@ static void wait_until(struct ntk_outbox *outbox, uint64_t at_ns)
     }
 }
 
-/* Until the time is over or the outbox stops. */
+/* Until the time is up or the outbox stops. */
 static void sleep_until(struct ntk_outbox *outbox, uint64_t at_ns)
 {
     while (!outbox->is_stopping && ntk_clock_now_ns(outbox->options.clock) < at_ns) {

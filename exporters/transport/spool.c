@@ -83,7 +83,8 @@ static int by_number(const void *a, const void *b)
     return first->number < second->number ? -1 : first->number > second->number;
 }
 
-/* O_NONBLOCK: a FIFO of that name does not hold us up; it is damaged like all that is no file. */
+/* O_NONBLOCK: a FIFO with that name does not hold us up; it is damaged like all that is not a
+ *             file. */
 static int open_to_read(const struct ntk_spool *spool, const char *name)
 {
     return openat(spool->folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

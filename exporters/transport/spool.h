@@ -2,13 +2,13 @@
 /*
  * spool - messages as files of a folder, first in, first out; docs/formats/spool.md.
  *
- * Each message is written beside its place and renamed, so a file is whole or not there. That holds
- * over the end of the program; over a power cut it holds for what sync_begin() and sync_end()
+ * Each message is written next to its place and renamed, so a file is whole or not there. That
+ * holds over the end of the program; over a power cut it holds for what sync_begin() and sync_end()
  * brought to the disk since. Files that are none of ours are left alone, ones that are damaged are
  * removed and counted.
  *
  * Owner:   open / close.
- * Threads: the caller locks, but for sync_end(), which may run beside the others.
+ * Threads: the caller locks, but for sync_end(), which may run next to the others.
  */
 #ifndef NTK_EXPORTERS_TRANSPORT_SPOOL_H
 #define NTK_EXPORTERS_TRANSPORT_SPOOL_H

@@ -4,7 +4,7 @@
  *
  * A limit says how much a measure may grow from the median of the kept executions to the median of
  * the new ones. Beyond it is what grew by more and, where there are enough executions to tell
- * (comparison.h), is significant: on hardware one slow execution is no regression.
+ * (comparison.h), is significant: on hardware one slow execution is not a regression.
  *
  * Owner:   caller's storage, zeroed is empty; _fini frees. Findings borrow the comparison's rows.
  * Pure; -ENOMEM, and what is said below.

@@ -328,8 +328,8 @@ static bool has_prepared(const struct ntk_trace_core *core)
     return false;
 }
 
-/* Prepared transfers of a vendor's program do not stand in its slots: the NEFF says what each
- * trigger moves, and nothing what moved without one. */
+/* Prepared transfers of a vendor's program do not be in its slots: the NEFF says what each trigger
+ * moves, and nothing what moved without one. */
 bool ntk_chip_accesses_is_complete(const struct ntk_chip_accesses *accesses,
                                    const struct ntk_trace_core *core)
 {

@@ -103,7 +103,7 @@ static void tell_life(struct heap *heap, const struct ntk_chip_life *life)
     }
 }
 
-/* The values of cells first to end are over; neighbours with one life are one pair of edges. */
+/* The values of cells first to end have ended; neighbours with one life are one pair of edges. */
 static void end_values(struct lives *lives, unsigned space, size_t first, size_t end)
 {
     const uint32_t *lows = lives->accesses.cells[space].lows;

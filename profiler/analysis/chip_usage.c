@@ -8,7 +8,8 @@
 #include "profiler/trace/sorter.h"
 #include "shared/formats/neff/isa.h"
 
-/* Memory that is counted apart: a partition, or PSUM, whose banks are told apart by their cells. */
+/* Memory that is counted apart: a partition, or PSUM, whose banks are distinguished by their
+ * cells. */
 enum { PLANE_PSUM = NTK_CHIP_SAMPLES, PLANE_COUNT };
 #define EDGES_OF_PSUM NTK_CHIP_SAMPLES /* number of the first bank's edges */
 #define UNUSED INT64_MIN
@@ -78,9 +79,9 @@ static uint32_t place_of(const struct uses *uses, unsigned plane, size_t cell)
                : plane;
 }
 
-/* Uses of these cells that end before from_ps are over, and all cells that have none begin one
- * then (true: one did); from_ps INT64_MAX: all are over, and none begins. Neighbours with one fate
- * are one edge. */
+/* Uses of these cells that end before from_ps have ended, and all cells that have none begin one
+ * then (true: one did); from_ps INT64_MAX: all have ended, and none begins. Neighbours with one
+ * fate are one edge. */
 static bool renew(struct uses *uses, unsigned plane, struct ntk_chip_span span, int64_t from_ps)
 {
     const struct ntk_chip_cells *cells = cells_of(uses, plane);

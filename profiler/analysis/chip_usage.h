@@ -9,8 +9,8 @@
  * is a row at the start of each write and at the end of each use, by the ps.
  *
  * As in the original tool, whose rows these are: in a vendor's program DMA neither writes nor
- * reads, for it has notifications of its own, which captures lack. In the open encoding it does,
- * when the instruction runs that begins it.
+ * reads, for it has its own notifications, which captures lack. In the open encoding it does, when
+ * the instruction runs that begins it.
  *
  * Nothing for cores of which chip_access.h does not know everything that ran. Memory does not grow
  * with the capture. Pure: trace to rows; -ENOMEM, or what put returned.

@@ -3,7 +3,7 @@
  * dma_rate - how many bytes per second did DMA move, at each moment?
  *
  * A packet moves its bytes evenly from its start to its end; the rate of a core is the sum over the
- * packets under way. Points closer than NTK_DMA_RATE_STEP_PS to the last one given are left out, as
+ * packets under way. Points closer than NTK_DMA_RATE_STEP_PS to the last one given are omitted, as
  * in the original. Memory: one entry per packet under way.
  */
 #ifndef NTK_PROFILER_ANALYSIS_DMA_RATE_H

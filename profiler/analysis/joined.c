@@ -53,7 +53,7 @@ struct walker {
     struct ntk_rank_ops *ops;
     struct ntk_joined_rank *out;
     int64_t offset_ns;
-    size_t next;   /* operation; those behind it that are done stand in `done` */
+    size_t next;   /* operation; those behind it that are done are in `done` */
     uint64_t done; /* bit i: next + i */
     size_t run;    /* the first that may still matter */
     size_t restart;
@@ -87,7 +87,7 @@ struct join {
     size_t member_count;
     int64_t (*comes)[2]; /* room for all ranks: when it came, which member */
     struct ntk_long_list nodes;
-    int64_t base_ns; /* a moment in the first collective: times beside it are small numbers */
+    int64_t base_ns; /* a moment in the first collective: times next to it are small numbers */
     bool is_of_kinds, is_of_times; /* a doubt of all, where nothing is numbered */
     int ret;
 };

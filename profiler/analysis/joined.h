@@ -95,7 +95,7 @@ typedef int ntk_joined_segment(size_t rank, enum ntk_joined_part part, int64_t s
 struct ntk_joined_options {
     size_t change_count;
     struct ntk_joined_change changes[NTK_JOINED_CHANGES_MAX];
-    ntk_joined_segment *segment; /* NULL: nobody wants them */
+    ntk_joined_segment *segment; /* NULL: nobody needs them */
     ntk_joined_segment *path;    /* those of the critical path, the last first */
     void *ctx;
 };

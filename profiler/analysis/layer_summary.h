@@ -2,8 +2,8 @@
 /*
  * layer_summary - how long did each layer of each core run, and how busy was each engine in it?
  *
- * A layer is what the NEFF names; all instructions of a core are a row of their own.
- * Pure: trace to result. -ENOMEM is the only failure.
+ * A layer is what the NEFF names; all instructions of a core are their own row. Pure: trace to
+ * result. -ENOMEM is the only failure.
  *
  * Owner:   the result is the caller's storage; ntk_layer_summary_fini() frees what it points to.
  */

@@ -15,7 +15,7 @@
 #include "shared/base/str.h"
 #include "shared/formats/ntff/ntff.h"
 
-/* Later ones (2043) are no times: differences of the others, on any clock, are numbers. */
+/* Later ones (2043) are not times: differences of the others, on any clock, are numbers. */
 #define TIME_NS_MAX (UINT64_C(1) << 61)
 #define SORTER_BYTES ((size_t)256 << 10) /* of each of the two of a rank whose trace is read */
 #define SORTED_HEAP_BYTES ((size_t)1 << 20)
@@ -146,7 +146,7 @@ static int64_t comm_of(struct ntk_rank_list *list, const char *name)
 
 /* ---- one trace ---- */
 
-/* Of one worker of it. Communicators stand in `life` as comm_of() has them until all is there. */
+/* Of one worker of it. Communicators are in `life` as comm_of() has them until all is there. */
 struct one {
     uint32_t worker, worker_first, worker_last;
     int64_t begin_ns, end_ns;
@@ -175,7 +175,7 @@ struct reading {
     struct ntk_vec firsts;  /* of struct first */
     struct ntk_vec workers; /* of struct one */
     struct ntk_vec begun;   /* of struct begun, the oldest first */
-    size_t capture_first;   /* of those beside it */
+    size_t capture_first;   /* of those next to it */
     uint64_t lost, lost_now;
     uint32_t lost_of; /* the core that lost_now is of */
 };
@@ -824,7 +824,7 @@ static int event_take(struct reading *reading, const NtkNtracePb__Trace *piece, 
     if (!one) {
         return -ENOMEM;
     }
-    /* A clock that was set back in between is no negative time. */
+    /* A clock that was set back in between is not a negative time. */
     int64_t end_ns = (int64_t)time_ns > begun.start_ns ? (int64_t)time_ns : begun.start_ns;
     if (!runs) {
         comms_note(reading->list, one, begun.comm);

@@ -76,7 +76,7 @@ struct ntk_rank_host {
     char *name; /* "" not known */
 };
 
-/* A capture that lies beside a trace, which is of one execution of a rank. */
+/* A capture that lies next to a trace, which is of one execution of a rank. */
 struct ntk_rank_capture {
     char *path;
     size_t host;

@@ -3,9 +3,9 @@
  * rank_store - many lists of small items, each written once and read forwards: in memory while all
  * of them are short together, beyond that in one unnamed temporary file.
  *
- * A list is read through a cursor with a few KiB of its own, so memory follows from the number of
- * lists that are read at once. Nothing is mapped: of a mapped file the kernel brings in as much as
- * it likes.
+ * A list is read through a cursor with its own few KiB, so memory follows from the number of lists
+ * that are read at once. Nothing is mapped: of a mapped file the kernel brings in as much as it
+ * likes.
  *
  * Owner:   caller's storage; _fini() frees. Threads: one at a time.
  */

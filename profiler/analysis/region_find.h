@@ -23,7 +23,7 @@ struct ntk_region_find {
 /* *out_region is NTK_REGION_NONE when there are too many. 0 or -ENOMEM. */
 int ntk_region_find_add(struct ntk_region_find *find, size_t core_index, unsigned engine,
                         enum ntk_region_kind kind, uint32_t *out_region);
-/* Of NTK_REGION_NONE it is counted as left out. 0 or -errno of the list. */
+/* Of NTK_REGION_NONE it is counted as omitted. 0 or -errno of the list. */
 int ntk_region_find_put(struct ntk_region_find *find, uint32_t region, int64_t start_ps,
                         int64_t end_ps, uint32_t instruction, uint64_t instruction_count);
 

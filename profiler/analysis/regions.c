@@ -326,7 +326,7 @@ static int measure_all(const struct ntk_program *program, struct ntk_regions *re
 
 /* ---- names ---- */
 
-/* Those with one key are told apart by number, in order of their beginning. */
+/* Those with one key are distinguished by number, in order of their beginning. */
 static int compare_keys(const void *a, const void *b)
 {
     const struct ntk_region *x = *(const struct ntk_region *const *)a;

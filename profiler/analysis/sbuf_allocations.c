@@ -59,7 +59,7 @@ static bool is_one(const struct value *a, const struct value *b)
            a->end_ps == b->end_ps;
 }
 
-/* The values of these cells are over. */
+/* The values of these cells have ended. */
 static void end_values(struct tracking *t, unsigned plane, struct ntk_chip_span span)
 {
     const uint32_t *lows = t->accesses.cells[NTK_CHIP_SBUF].lows;

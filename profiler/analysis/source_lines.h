@@ -6,7 +6,7 @@
  * Times and bytes are sums over the rows of a trace as tables show them (whole ns), so that the
  * sums of all lines and of what has no line are those of all rows. Engines work at the same time:
  * durations and waits rank lines, they are not time on the wall. active_ps is: what the spans of a
- * line cover on all engines and cores, EVENT_SEMAPHORE left out. The lines are those of the back
+ * line cover on all engines and cores, EVENT_SEMAPHORE omitted. The lines are those of the back
  * end, loops and iterations those of the kernel tree (neff_positions.h). One row has one line, and
  * counts in its innermost loop and iteration; the totals of these have the inner ones too.
  *

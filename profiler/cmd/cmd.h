@@ -54,10 +54,10 @@ struct ntk_profile {
     bool is_incomplete;
 };
 
-/* As neff_path: no NEFF, also where one lies beside the capture. */
+/* As neff_path: no NEFF, also where one lies next to the capture. */
 #define NTK_PROFILE_NO_NEFF "-"
 
-/* neff_path NULL: the one beside the capture that fits, see neff_find.h. Warnings about the files
+/* neff_path NULL: the one next to the capture that fits, see neff_find.h. Warnings about the files
  * go to stderr; progress too, after two seconds. 0, or 1 with the sentence printed. */
 int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile);
 struct ntk_trace_part;
@@ -114,7 +114,7 @@ struct ntk_folder_options {
     const char *folder;
     const char *format; /* "summary-text", "summary-json" or one of output/export_to.h */
     const char *output; /* NULL: stdout */
-    const char *neff;   /* NULL: those beside the captures, where they are of use */
+    const char *neff;   /* NULL: those next to the captures, where they are of use */
     bool ignore_device, ignore_system;
     bool shows_private; /* addresses and names of hosts */
     /* Lists of what to show of the events, see system/span_filter.h; NULL: all. */
@@ -134,7 +134,7 @@ int ntk_profile_ranks(const struct ntk_folder_options *options, const char *neff
 struct ntk_page_options {
     const char *session; /* NULL: folder */
     const char *folder;
-    const char *neff;         /* NULL: those beside the captures */
+    const char *neff;         /* NULL: those next to the captures */
     const char *compare;      /* another capture, shown below the session; NULL: none */
     const char *compare_neff; /* NULL: neff */
     bool ignore_device, ignore_system;

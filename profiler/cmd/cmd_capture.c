@@ -214,7 +214,7 @@ static int make_plan(struct plan *plan)
     return plan->path ? 0 : 1;
 }
 
-/* is_waited: until it is over, also when executions are queued. */
+/* is_waited: until it has ended, also when executions are queued. */
 static int execute(struct ntk_session *session, bool is_waited, struct ntk_err *err)
 {
     char text[NTK_ERR_TEXT_BYTES + 64];

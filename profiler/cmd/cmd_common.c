@@ -79,7 +79,7 @@ static void say_if_neff(const char *path, struct ntk_err *err)
     }
 }
 
-/* What a folder of an inspection has beside captures. */
+/* What a folder of an inspection has next to captures. */
 static void say_if_trace(const char *path, struct ntk_err *err)
 {
     if (ntk_session_is_trace_file(path)) {

@@ -49,7 +49,7 @@ int ntk_cut_of_capture(struct ntk_trace_part *out_part, struct ntk_err *err);
 bool ntk_cut_of_placed(const struct ntk_span_filter *filter, uint64_t start_ns,
                        struct ntk_trace_part *out_part);
 #define NTK_CUT_CORE_MAX 65535U
-/* When the events of traces are, and of which cores they and the captures beside them are. */
+/* When the events of traces are, and of which cores they and the captures next to them are. */
 struct ntk_cut_extent {
     uint64_t first_ns, last_ns; /* zeroed: no events yet */
     uint8_t cores[(NTK_CUT_CORE_MAX + 1) / 8];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cmd_daemon - start-session and stop-session: captures of a model that a runtime daemon of the
- * first generation runs for somebody else.
+ * first generation runs for another process.
  *
  * The daemon records, and hands over what it recorded when the capture is stopped. Whoever stops it
- * names the file alone, as frameworks do: where its daemon listens is kept in "FILE.session" beside
- * it meanwhile, a line of text.
+ * names the file alone, as frameworks do: where its daemon listens is kept in "FILE.session" next
+ * to it meanwhile, a line of text.
  */
 #include <errno.h>
 #include <limits.h>
@@ -65,7 +65,7 @@ static const struct ntk_opt_program stop_program = {
     .options = stop_options,
 };
 
-/* ---- the note beside the capture ---- */
+/* ---- the note next to the capture ---- */
 
 struct session {
     char path[PATH_MAX]; /* absolute: the name of the capture for the daemon */

@@ -40,7 +40,7 @@ static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, 
     return start_ns;
 }
 
-/* One that cannot be read is told and left out: 1. */
+/* One that cannot be read is told and omitted: 1. */
 static int capture_load(struct loaded *loaded, const char *path, const char *neff,
                         const struct ntk_span_filter *filter)
 {
@@ -85,7 +85,7 @@ static int capture_load(struct loaded *loaded, const char *path, const char *nef
         if (ntk_vec_push(&loaded->profiles, &profile) == 0) {
             return profile.is_incomplete;
         }
-        loaded->captures.count--; /* profiles stand beside their captures */
+        loaded->captures.count--; /* profiles stand next to their captures */
         code = 1;
     }
     return ntk_profile_close(&profile, code);

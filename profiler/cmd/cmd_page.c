@@ -40,7 +40,7 @@ static void show_progress(double share, void *ctx)
     ntk_progress_show(ctx, share);
 }
 
-/* Only where there is a screen; a browser that cannot be had is no failure, the address was
+/* Only where there is a screen; a browser that cannot be had is not a failure, the address was
  * printed. */
 static void open_browser(const char *address)
 {
@@ -463,7 +463,7 @@ static int open_ranks(struct shown *shown, const struct ntk_vec *paths)
     return 0;
 }
 
-/* Beside everything else. */
+/* Next to everything else. */
 static void add_ranks(struct shown *shown)
 {
     const char *unknown = NULL;

@@ -10,7 +10,7 @@
 #include "profiler/output/answers/output_ranks.h"
 #include "profiler/system/session_find.h"
 
-/* "rank_2" stands before "rank_10". */
+/* "rank_2" is before "rank_10". */
 static int compare_paths(const void *a, const void *b)
 {
     return strverscmp(*(char *const *)a, *(char *const *)b);
@@ -56,7 +56,7 @@ static char *name_of(const char *folder, const char *path)
     return strndup(rest, (size_t)(dot - rest));
 }
 
-/* 1: it is a capture of another NEFF, which is no fault. */
+/* 1: it is a capture of another NEFF, which is not a fault. */
 static int is_of_another(const char *path, const struct ntk_neff *neff)
 {
     struct ntk_ntff *ntff = NULL;

@@ -265,7 +265,7 @@ static int err_not_seen(const struct ntk_ring_poll *poll, struct ntk_err *err)
                                  (unsigned long long)arg_pid, unreadable);
 }
 
-/* By user. What only root could ask does not count where the asker has processes of that name. */
+/* By user. What only root could ask does not count where the asker has processes with that name. */
 static int targets_take(struct askings *askings, struct ntk_ring_registry *registry,
                         const struct ntk_ring_poll *poll, struct ntk_err *err)
 {

@@ -155,7 +155,7 @@ static void begin(struct host *host, const struct ntk_trigger_hosts_options *opt
     if (options->uid != UINT64_MAX) {
         ntk_buf_add_format(&path, "&user=%llu", (unsigned long long)options->uid);
     }
-    if (before[0]) { /* of a try that did not go well: nobody wants its files */
+    if (before[0]) { /* of a try that did not go well: nobody needs its files */
         ntk_buf_add_format(&path, "&instead_of=%s", before);
     }
     if (first == 0) {
@@ -174,7 +174,7 @@ static void begin(struct host *host, const struct ntk_trigger_hosts_options *opt
     ntk_buf_fini(&path);
 }
 
-/* Until each of them has done it, or its time is over. */
+/* Until each of them has done it, or its time is up. */
 static void wait_for_all(struct host *hosts, const struct ntk_trigger_hosts_options *options,
                          uint64_t timeout_ns, const char *what)
 {

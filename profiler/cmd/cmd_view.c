@@ -222,7 +222,7 @@ static int export_profile(const struct ntk_profile *profile, const struct ntk_ex
 }
 
 /* What the options mean when they name no format: who asks for a port or is at a terminal wants to
- * look around; a script wants text, and no program that does not end. */
+ * look around; a script needs text, and no program that does not end. */
 static const char *default_format(void)
 {
     bool wants_page = arg_port != UINT64_MAX || arg_no_open || arg_compare;

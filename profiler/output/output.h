@@ -14,7 +14,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
 
-/* Two columns, name and value, in the order of summary.def; absent metrics are left out. has_units:
+/* Two columns, name and value, in the order of summary.def; absent metrics are omitted. has_units:
  * for people, with percent and microseconds; otherwise the same numbers as in the JSON. */
 void ntk_output_summary_text(const struct ntk_summary *summary, bool has_units,
                              struct ntk_buf *out);

@@ -36,7 +36,7 @@ static inline int ntk_sink_step(struct ntk_sink *sink)
                                                                        : ntk_sink_flush(sink);
 }
 /* The file is there, whole; or it is not, and err says why. A reader of stdout who has seen enough
- * is no failure. */
+ * is not a failure. */
 int ntk_sink_commit(struct ntk_sink *sink, struct ntk_err *err);
 void ntk_sink_abort(struct ntk_sink *sink);
 

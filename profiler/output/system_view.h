@@ -26,7 +26,7 @@ struct ntk_system_view {
     const struct ntk_system_tables *tables;
     const struct ntk_system_capture *captures;
     size_t capture_count;
-    bool shows_private; /* addresses and names of hosts, which are left out otherwise */
+    bool shows_private; /* addresses and names of hosts, which are omitted otherwise */
 };
 
 #endif

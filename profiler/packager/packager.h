@@ -35,7 +35,7 @@ const char *packager_parse_file(const struct ntk_opt_program *program, int argc,
 int packager_members_read(const char *path, const struct ntk_tar_hooks *hooks,
                           struct ntk_neff_header *out_header, uint8_t **out_bytes,
                           struct ntk_tar *out_tar, struct ntk_err *err);
-/* Beside the members that unpack writes: the first bytes of the NEFF, from which create takes what
+/* Next to the members that unpack writes: the first bytes of the NEFF, from which create takes what
  * no option says. */
 #define PACKAGER_HEADER_FILE "neff.header"
 /* As listings call an engine. */

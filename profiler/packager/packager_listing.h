@@ -39,7 +39,7 @@ struct packager_instruction {
     const struct ntk_neff_position *at;     /* line of the source; NULL: not known */
 };
 
-/* 0 or -ENOMEM. Names that are damaged are left out: the sentence is in *out_warning, "" else. */
+/* 0 or -ENOMEM. Names that are damaged are omitted: the sentence is in *out_warning, "" else. */
 int packager_listing_begin(struct packager_listing *listing, const struct ntk_neff *neff,
                            const struct ntk_neff_kelf *kelf,
                            const struct ntk_neff_subgraph *subgraph, struct ntk_err *out_warning);

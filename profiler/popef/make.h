@@ -23,7 +23,7 @@ struct make_program {
     uint32_t index;
     const char *kind;     /* copy_in, copy_out, neff */
     const char *file;     /* neff */
-    const uint8_t *bytes; /* of the NEFF, when it is no file */
+    const uint8_t *bytes; /* of the NEFF, when it is not a file */
     size_t bytes_count;
 };
 

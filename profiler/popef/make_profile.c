@@ -15,7 +15,7 @@ struct make_profile {
     const char *opaque[2];  /* that it writes; the second at the end of the file */
     const struct popef_program_name *map;
     size_t map_count;
-    /* Programs by what they move, and what stands before a name in a handle. */
+    /* Programs by what they move, and what is before a name in a handle. */
     uint32_t load, main, save;
     const char *input, *weight_output, *output;
     bool is_popart;               /* its flow depends on training, seed, RNG state and counters */

@@ -27,7 +27,7 @@ struct ntk_live_trace_options {
     uint64_t events_per_core; /* written; more are counted as lost */
     const char *folder;       /* the recording makes its own below */
     bool from_oldest;         /* also what the rings still have from before */
-    /* Asked now and then with the share that is over, 0 to 1: false ends the recording. NULL:
+    /* Asked now and then with the share that has ended, 0 to 1: false ends the recording. NULL:
      * always true. */
     bool (*goes_on)(double share, void *ctx);
     void *ctx;
@@ -38,7 +38,7 @@ struct ntk_live_trace_result {
     uint64_t executions; /* ended while it was recorded */
     uint64_t lost;       /* events that were overwritten, dropped by the process, or too many */
     uint64_t recorded_ns;
-    bool has_ended; /* the process, before the time was over */
+    bool has_ended; /* the process, before the time was up */
 };
 
 /* -ENOENT: no such process is observed; -ENODATA: it keeps no events; or what reading and writing

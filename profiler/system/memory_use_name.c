@@ -11,7 +11,7 @@ static const struct {
 #define NTK_MEMORY_USE(symbol, name, vendor, ours, meaning) \
     { name, vendor, ours, NTK_HBM_##symbol },
 #include "profiler/system/memory_use.def"
-    /* Uses of their own that are a type of another name. */
+    /* their own Uses that are a type of another name. */
     { "runtime", "", "runtime", NTK_HBM_GENERIC },
     { "driver", "", "driver", NTK_HBM_GENERIC },
     { "xt_cc", "xt cc", "", NTK_HBM_COLLECTIVES },

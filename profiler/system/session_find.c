@@ -89,7 +89,7 @@ static int walk(const char *folder, int depth, struct ntk_vec *paths)
         } else if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode)) {
             int below = walk(path, depth + 1, paths);
 
-            ret = below == -ENOMEM ? below : 0; /* one that cannot be read is left out */
+            ret = below == -ENOMEM ? below : 0; /* one that cannot be read is omitted */
         }
         free(path);
     }

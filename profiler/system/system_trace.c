@@ -90,7 +90,7 @@ static char *file_of(const struct ntk_system_trace *trace, const char *name)
     return path;
 }
 
-#define HEAD_BYTES 256U /* by which files of ours and the vendor's are told apart */
+#define HEAD_BYTES 256U /* by which files of ours and the vendor's are distinguished */
 
 enum file {
     FILE_INFO,
@@ -303,7 +303,7 @@ static struct ntk_system_span *started_find(struct ntk_system_span *spans,
 static void span_end(struct ntk_system_span *span, const struct ntk_system_span *stop)
 {
     span->is_partial = false;
-    /* A clock that was set back in between is no negative time. */
+    /* A clock that was set back in between is not a negative time. */
     span->end_ns = stop->end_ns > span->start_ns ? stop->end_ns : span->start_ns;
     span->device_end_ns =
         stop->device_end_ns > span->device_start_ns ? stop->device_end_ns : span->device_start_ns;

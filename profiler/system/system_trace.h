@@ -52,8 +52,8 @@ struct ntk_system_span {
     uint32_t stack;       /* of an allocation or a free; NTK_SYSTEM_NO_STACK */
     uint8_t operation;    /* of a collective: enum ntk_collective + 1; 0: not known */
     uint32_t queue;       /* number of the caller's queue that it waited in; 0: none */
-    size_t parent;        /* innermost span of the same thread around it, which stands before it; or
-                      NTK_SYSTEM_NO_PARENT */
+    size_t parent;        /* innermost span of the same thread around it, which is before it; or
+                           * NTK_SYSTEM_NO_PARENT */
 };
 
 static inline bool ntk_system_span_has_exec(const struct ntk_system_span *span)

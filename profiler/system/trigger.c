@@ -25,9 +25,9 @@
 #define LOOK_NS (20 * NTK_NS_PER_MS)
 #define COPY_BYTES ((size_t)1 << 20)
 #define TAKE_TRIES 16 /* the owner of the segment can change the word faster than this process */
-#define SAVE_NS (60 * NTK_NS_PER_SECOND) /* more for who writes files when the time is over */
+#define SAVE_NS (60 * NTK_NS_PER_SECOND) /* more for who writes files when the time is up */
 
-/* Also one that is over and not waited for. */
+/* Also one that has ended and not waited for. */
 static bool is_gone(uint32_t pid)
 {
     char path[32];

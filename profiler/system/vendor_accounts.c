@@ -2,8 +2,8 @@
 /*
  * vendor_accounts - which physical core an allocation belongs to.
  *
- * Records name the logical core, whose physical cores each have an account with a total of its
- * own. A record continues the account that its total follows from.
+ * Records name the logical core, whose physical cores each have an account with its own total. A
+ * record continues the account that its total follows from.
  */
 #include <errno.h>
 #include <stdlib.h>

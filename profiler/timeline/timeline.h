@@ -149,9 +149,8 @@ struct ntk_timeline {
     uint64_t region_slice_count; /* of those; the others are events of the captures */
     uint64_t zero_ns;      /* 0 of the timeline on the clock of the hosts; 0: there is no host */
     struct ntk_vec groups; /* of struct ntk_timeline_group */
-    struct ntk_vec
-        tracks;           /* of struct ntk_timeline_track; a core's RATE stands behind its queues */
-    struct ntk_vec whats; /* of struct ntk_timeline_what */
+    struct ntk_vec tracks; /* of struct ntk_timeline_track; a core's RATE is behind its queues */
+    struct ntk_vec whats;  /* of struct ntk_timeline_what */
     struct ntk_spill spill;
 };
 

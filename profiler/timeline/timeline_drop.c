@@ -141,7 +141,7 @@ static int check(struct upload *upload, const struct ntk_http_request *request,
     return 0;
 }
 
-/* Its program is over. */
+/* Its program has ended. */
 static void forget(struct ntk_timeline_drop *drop, size_t place)
 {
     drop->shown[place] = 0;
@@ -152,7 +152,7 @@ static void forget(struct ntk_timeline_drop *drop, size_t place)
     drop->folders[place] = NULL;
 }
 
-/* Those whose programs are over make room. 0, or the status with the sentence. */
+/* Those whose programs have ended make room. 0, or the status with the sentence. */
 static int check_room(struct upload *upload, uint64_t bytes_count)
 {
     struct ntk_timeline_drop *drop = upload->drop;

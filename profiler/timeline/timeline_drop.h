@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * timeline_drop - a capture that was dropped onto the page, with its NEFF: both are kept in a
- * temporary folder, and another `neuron-profile view` shows them on a port of its own. So a file
- * that nobody should have dropped ends that one and not this, and what was shown stays.
+ * temporary folder, and another `neuron-profile view` shows them on its own port. So a file that
+ * nobody should have dropped ends that one and not this, and what was shown stays.
  *
  *   PUT /api/v1/drop?file=SIZE,NAME&file=...    the files one behind the other
  *

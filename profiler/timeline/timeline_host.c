@@ -10,7 +10,7 @@
 #include "profiler/timeline/timeline_build.h"
 
 #define THREADS_MAX 4096
-/* Times further from zero than this are no times of the run: ten years. */
+/* Times further from zero than this are not times of the run: ten years. */
 #define FAR_NS (INT64_C(10) * 366 * 86400 * 1000000000)
 #define KIB 1024
 
@@ -20,8 +20,8 @@ struct place {
     uint32_t group;
 };
 
-/* False: not a time of this run. Ten years of ps are more than 63 bits, so far spans are left
- * out. */
+/* False: not a time of this run. Ten years of ps are more than 63 bits, so far spans are
+ * omitted. */
 static bool ps_of(const struct place *place, uint64_t time_ns, int64_t *out_ps)
 {
     int64_t ns = (int64_t)(time_ns - place->host->zero_ns);

@@ -170,7 +170,7 @@ static int put_all_data(struct ntk_html_writer *w, const char *title)
 
 enum piece { PIECE_ICON, PIECE_STYLE, PIECE_SCRIPT };
 
-/* What index.html asks a server for, and what stands there instead. */
+/* What index.html asks a server for, and what is there instead. */
 static const struct {
     const char *text;
     enum piece piece;

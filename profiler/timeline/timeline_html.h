@@ -20,7 +20,7 @@
 #define NTK_TIMELINE_HTML_BYTES ((uint64_t)16 << 20) /* most mail servers take that */
 #define NTK_TIMELINE_HTML_SLICES_MAX 400000
 #define NTK_TIMELINE_HTML_DETAILS_MAX 20000
-#define NTK_TIMELINE_HTML_LEVELS 5 /* of rows without slices, beside one tile with all slices */
+#define NTK_TIMELINE_HTML_LEVELS 5 /* of rows without slices, next to one tile with all slices */
 
 /* How much of the timeline is in the file. */
 struct ntk_timeline_html_extent {

@@ -34,7 +34,7 @@ int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk
 void ntk_timeline_put_path(const struct ntk_timeline *timeline, size_t source,
                            const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
                            struct ntk_buf *out);
-/* Time by core, engine, layer and operation in [from, to), cut to it; waiting is told apart. */
+/* Time by core, engine, layer and operation in [from, to), cut to it; waiting is distinguished. */
 void ntk_timeline_put_flame(const struct ntk_timeline *timeline, size_t source,
                             const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
                             struct ntk_buf *out);

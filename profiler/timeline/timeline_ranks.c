@@ -10,7 +10,7 @@
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
 
-/* Times further from zero than this are no times of the run: 3.6 days, whose ps fit. */
+/* Times further from zero than this are not times of the run: 3.6 days, whose ps fit. */
 #define FAR_NS (INT64_C(366) * 864 * 1000000000)
 #define PATH_HEAP_BYTES ((size_t)16 << 20)
 

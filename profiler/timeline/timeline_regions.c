@@ -11,7 +11,7 @@
 /* A row is sorted in so little of what a list of the trace may take. */
 #define SORTER_SHARE 16
 
-/* As a sorter wants it: begins with its time. */
+/* As a sorter needs it: begins with its time. */
 struct item {
     int64_t start_ps, end_ps;
     uint32_t instance, depth;
@@ -203,7 +203,7 @@ void ntk_timeline_put_busiest(const struct ntk_timeline *timeline, struct ntk_js
     for (size_t s = 0; s < timeline->source_count; s++) {
         const struct ntk_regions *regions = &timeline->regions[s]->regions;
         if (regions->region_count && (!best || regions->regions[0].total_ps > best->total_ps)) {
-            best = &regions->regions[0]; /* they stand in that order */
+            best = &regions->regions[0]; /* they are in that order */
             source = s;
         }
     }

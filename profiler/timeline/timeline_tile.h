@@ -92,8 +92,8 @@ struct ntk_timeline_tile_slice {
 };
 static_assert(sizeof(struct ntk_timeline_tile_slice) == 32, "tile 1: slice");
 
-/* A tile of these tracks; numbers that are none are left out. -EINVAL for a level or tile outside
- * of the timeline; memory that fails sticks in out. */
+/* A tile of these tracks; numbers that are none are omitted. -EINVAL for a level or tile outside of
+ * the timeline; memory that fails sticks in out. */
 int ntk_timeline_tile_put(const struct ntk_timeline *timeline, unsigned level, uint64_t tile,
                           const uint32_t *tracks, size_t track_count, struct ntk_buf *out,
                           struct ntk_err *err);

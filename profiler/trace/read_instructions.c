@@ -168,8 +168,8 @@ static int pass(struct ntk_trace_build *build, const struct ntk_ntff_subgraph *n
     return ret;
 }
 
-/* Before version 6 the execution ends with the last NOTIFY of any engine and its length stands in
- * the header. Without any of that the window is everything there is. */
+/* Before version 6 the execution ends with the last NOTIFY of any engine and its length is in the
+ * header. Without any of that the window is everything there is. */
 int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window)
 {
     const struct ntk_ntff_subgraph *first = build->trace->cores[0].ntff;

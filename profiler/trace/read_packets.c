@@ -95,7 +95,7 @@ static uint32_t bytes_until(const struct span *span, uint32_t bytes_count, int64
 
 /* The i-th start of a ring belongs to its i-th end, whichever comes first in the file. Where a
  * packet was under way at the start of the execution, ends come before their starts from then on:
- * those pairs are no packets. */
+ * those pairs are not packets. */
 static int pair(struct reader *r, const struct ntk_ntff_record *record)
 {
     bool is_end = record->kind == NTK_NTFF_RECORD_DMA_END;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sorter - an external merge sort that costs little more than a copy where order is there already.
+ * sorter - an external merge sort that costs little more than a copy where order already exists.
  *
  * Memory fills; it is sorted, and its lower half goes to the file. What comes later and is before
  * something that was written is late: it goes to a file of late runs. Without late runs the first

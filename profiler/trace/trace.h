@@ -162,8 +162,8 @@ struct ntk_trace_options {
 /* All lists together take no more than so many times that outside of files: captures have up to 64
  * cores. */
 #define NTK_TRACE_HEAP_LISTS 4
-/* So many records of a core may wait for the other end of their span at once; further ones are left
- * out and counted as unpaired. */
+/* So many records of a core may wait for the other end of their span at once; further ones are
+ * omitted and counted as unpaired. */
 #define NTK_TRACE_WAITING_MAX ((uint32_t)4 << 20)
 
 /* neff may be NULL; when given it must be the one that the capture is of (-ENOEXEC). */
@@ -257,7 +257,7 @@ void ntk_trace_give_back(const struct ntk_trace_core *core);
 /* "instruction", "io" ... */
 const char *ntk_trace_dma_class_name(unsigned dma_class);
 
-/* Its transfers stand in the NEFF: their descriptors were made before the run. */
+/* Its transfers are in the NEFF: their descriptors were made before the run. */
 static inline bool ntk_trace_is_prepared(unsigned dma_class)
 {
     return dma_class >= NTK_TRACE_DMA_IO && dma_class <= NTK_TRACE_DMA_DATA;

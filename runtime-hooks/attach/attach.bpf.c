@@ -5,10 +5,10 @@
  *
  * A probe at the entry of an export notes the call in `calls`, by thread; the one at its return
  * takes it from there and tells of it. Calls that the library makes of itself, through its own
- * table of imports, lie inside one that is noted already and are passed over: the stack pointer
- * tells inner from outer. A note whose stack is below the caller's was left without a return (an
- * exception, a jump): it is replaced. Notes of threads that ended and of calls that
- * are no longer looked at are taken away by the writer.
+ * table of imports, lie inside one that is noted already and are skipped: the stack pointer tells
+ * inner from outer. A note whose stack is below the caller's was left without a return (an
+ * exception, a jump): it is replaced. Notes of threads that ended and of calls that are no longer
+ * looked at are taken away by the writer.
  *
  * Nothing here needs the kernel's own type information: registers come from struct pt_regs of the
  * architecture, which the C library's headers describe.
@@ -119,7 +119,7 @@ static __always_inline void fill(struct ntk_attach_event *event, uint32_t kind,
     bpf_get_current_comm(event->comm, sizeof event->comm);
 }
 
-/* The writer looks ten times a second: it is woken only before the ring gets full, and for what
+/* The writer looks ten times per second: it is woken only before the ring gets full, and for what
  * it acts on. */
 static __always_inline uint64_t wake_flags(uint32_t kind)
 {

@@ -2,7 +2,7 @@
 /*
  * attach - watches jobs that run already, through the vendor's libnrt, with nothing put into them.
  *
- * Probes of the kernel (uprobes, set through libbpf) stand at the exports of the libnrt.so.1 that a
+ * Probes of the kernel (uprobes, set through libbpf) are at the exports of the libnrt.so.1 that a
  * process has mapped. For each process a child of ours reads what they tell and writes the
  * process's segment on its behalf (NTK_PROCESS_ATTACHED), so every reader of segments sees it like
  * any other. The job is not stopped, not written to and not slowed by more than a bound; when the

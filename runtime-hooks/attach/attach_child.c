@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* attach_child - the command as a child of the agent: a program of its own, which nothing in the
- * agent waits for. */
+/* attach_child - the command as a child of the agent: its own program, which nothing in the agent
+ * waits for. */
 #include "runtime-hooks/attach/attach.h"
 #include "runtime-hooks/attach/attach_options.h"
 

@@ -14,7 +14,7 @@
 #define ROUNDS 64
 
 /*
- * Stand for exports; what they do costs nothing beside a probe. The kernel acts out what most
+ * Stand for exports; what they do costs nothing next to a probe. The kernel acts out what most
  * functions begin with itself; an instruction that it lets the processor step over costs many times
  * as much.
  */

@@ -3,7 +3,7 @@
  * attach_events - what the program in the kernel (attach.bpf.c) tells the writer (attach_writer.c).
  *
  * Events lie in a BPF ring buffer. What finds no room there is not lost for the counts: executions
- * are added up in the map `missed`, tensors stand in the map `tensors`; only the records are gone,
+ * are added up in the map `missed`, tensors are in the map `tensors`; only the records are gone,
  * and counted. Times are nanoseconds of CLOCK_MONOTONIC. Both sides are compiled together: nothing
  * here outlives a program.
  *
@@ -118,7 +118,7 @@ struct ntk_attach_counts {
     uint64_t events_lost; /* records without room in the ring */
     uint64_t memory_lost; /* of these, such of tensors */
     uint64_t other_lost;  /* of these, such of models and of nrt_init */
-    uint64_t exec_missed; /* of these, executions: they stand in the map `missed` */
+    uint64_t exec_missed; /* of these, executions: they are in the map `missed` */
     uint64_t uncounted;   /* what not even the maps had room for; inner calls of such too */
     uint64_t memory_hits; /* calls about tensors */
 };

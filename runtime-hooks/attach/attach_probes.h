@@ -30,9 +30,9 @@ int ntk_attach_probes_open(uint32_t ring_bytes, ntk_attach_event_fn fn, void *ct
                            struct ntk_attach_probes **out_probes, struct ntk_err *err);
 void ntk_attach_probes_close(struct ntk_attach_probes *probes);
 
-/* Probes at all exports of the library that are looked at, in one process. fd: the library's
- * file. *out_first: the dearest beginning of those that execute. -ENOENT with a sentence when it
- * is no libnrt. */
+/* Probes at all exports of the library that are looked at, in one process. fd: the library's file.
+ * *out_first: the dearest beginning of those that execute. -ENOENT with a sentence when it is not a
+ * libnrt. */
 int ntk_attach_probes_add(struct ntk_attach_probes *probes, pid_t pid, int fd, bool with_executions,
                           enum ntk_attach_first *out_first, struct ntk_err *err);
 /* The probes at one place of a file, of the calling process, as executions have them: what one

@@ -395,7 +395,8 @@ static int profile_record(const struct worker *worker, struct ntk_err *err)
     return ret;
 }
 
-/* The measured executions, and the device's side of them. A runtime that cannot say is no error. */
+/* The measured executions, and the device's side of them. A runtime that cannot say is not an
+ * error. */
 static int measure(const struct bench_exec *bench, struct worker *workers, struct shared *shared,
                    struct bench_result *result, struct ntk_err *err)
 {

@@ -29,7 +29,7 @@ struct bench_exec {
     uint32_t core_count;   /* process-relative cores 0 .. on which models are loaded, in a row */
     uint32_t thread_count; /* spread over the models */
     uint64_t duration_ns;  /* 0: until count */
-    uint64_t count;        /* executions of all threads together; 0: until the time is over */
+    uint64_t count;        /* executions of all threads together; 0: until the time is up */
     double rate;          /* executions per second of all threads together; 0: as fast as it goes */
     uint64_t warmup;      /* executions of each thread before the measured ones */
     enum bench_fill fill; /* of the inputs */

@@ -34,7 +34,7 @@ function strip(text) {
     return text
 }
 
-# One call: renamed where the generation has a symbol of its own.
+# One call: renamed where the generation has its own symbol.
 function call(generations, kind, type, name, arguments,    symbol, g) {
     if (what == "map") {
         for (g = 1; g <= 3; g++) {

@@ -33,7 +33,7 @@ enum { CNML_N, CNML_C, CNML_H, CNML_W, CNML_DIMS };
 
 /* Numbers that only some generations name. */
 enum cnml_numbers {
-    CNML_INT8_OF_G1 = 5,   /* cnmlDataType_t: INT8 beside FIX8 */
+    CNML_INT8_OF_G1 = 5,   /* cnmlDataType_t: INT8 next to FIX8 */
     CNML_INT4_OF_G3 = 14,  /* named, and not computed with */
     CNML_HARD_SIGMOID = 6, /* cnmlActiveFunction_t */
     CNML_POOL_SUM_OF_G3 = 3,

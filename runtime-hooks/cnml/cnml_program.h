@@ -19,7 +19,7 @@
 #include "runtime-hooks/cnml/cnml_internal.h"
 #include "shared/kernels/kit.h"
 
-/* Queue sets beside the engines: what ends in order is one source of tokens. */
+/* Queue sets next to the engines: what ends in order is one source of tokens. */
 enum cnml_queue { CNML_QUEUE_IN, CNML_QUEUE_CONST, CNML_QUEUE_OUT, CNML_QUEUES };
 enum { CNML_SOURCES = NTK_ISA_ENGINE_COUNT + CNML_QUEUES };
 

@@ -90,7 +90,7 @@ cnmlStatus_t cnmlSetTensorDataType(cnmlTensor_t tensor, cnmlDataType_t dtype)
     return (cnmlStatus_t)cnml_tensor_set_dtype(tensor, (int)dtype);
 }
 
-/* float32, or what the tensor's dtype says when that is no float: then the order is the same. */
+/* float32, or what the tensor's dtype says when that is not a float: then the order is the same. */
 cnmlStatus_t cnmlBindConstData_V2(cnmlTensor_t tensor, void *host, bool to_free)
 {
     cnmlCpuTensor_t form = NULL;

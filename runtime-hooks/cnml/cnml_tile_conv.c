@@ -6,7 +6,7 @@
  * product of its weights with the input moved by the tap, and all of them add up in PSUM. A dense
  * layer is a convolution whose one window is the whole image; a transposed one looks at the input
  * spread out with zeros, through the filter turned round. Groups are filters with zeros, of which
- * blocks without any weight are left out.
+ * blocks without any weight are omitted.
  *
  * Weights that fit their part of the state buffer are loaded once. Others come in pieces, for up to
  * four blocks of results at a time.
@@ -387,7 +387,7 @@ static void write_block(struct conv *c, const struct cnml_block *block,
     }
 }
 
-/* The frame in integers, beside the one that was loaded. */
+/* The frame in integers, next to the one that was loaded. */
 static void quantise_frame(struct conv *c, const struct cnml_block *block)
 {
     struct cnml_frame *frame = &c->frame;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Softmax along any dimension: 128 lines at a time, each in a partition of its own, from device
- * memory and back.
+ * Softmax along any dimension: 128 lines at a time, each in its own partition, from device memory
+ * and back.
  */
 #include "runtime-hooks/cnml/cnml_program.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnrt_context - runtime contexts of the third generation: a function on a device of its own. */
+/* cnrt_context - runtime contexts of the third generation: a function on its own device. */
 #pragma GCC visibility push(default)
 #include "neuware/g3/cnrt.h"
 #pragma GCC visibility pop
@@ -150,7 +150,7 @@ cnrtRet_t cnrtCreateRuntimeContext(cnrtRuntimeContext_t *context, cnrtFunction_t
 {
     int entered = cnrt_front_enter();
 
-    (void)extra; /* nothing is known to stand there */
+    (void)extra; /* nothing is known to be there */
     return cnrt_front_leave(entered, entered ? entered : create(context, function));
 }
 

@@ -183,7 +183,7 @@ cnrtRet_t cnrtGetCurrentDevice(cnrtDev_t *dev)
 }
 CNRT_IN_1(GetCurrentDevice);
 
-/* The third generation has one value more, which is no number here: lowest is its. */
+/* The third generation has one value more, which is not a number here: lowest is its. */
 cnrtRet_t cnrtSetCurrentChannel(cnrtChannelType_t channel)
 {
     int entered = cnrt_front_enter();

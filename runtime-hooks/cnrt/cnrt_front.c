@@ -21,7 +21,7 @@ static pthread_rwlock_t gate = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 static pthread_mutex_t lifecycle = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t fork_handler = PTHREAD_ONCE_INIT;
 static enum state state;
-static uint32_t epoch; /* how often it was opened; what threads chose before is over */
+static uint32_t epoch; /* how often it was opened; what threads chose before has ended */
 static struct ntk_core *core;
 static struct ntk_core_crew *crew;
 static struct cnrt_device devices[CNRT_DEVICES_MAX];

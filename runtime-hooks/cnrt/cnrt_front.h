@@ -68,7 +68,7 @@ void cnrt_front_current_device_set(uint32_t ordinal);
 int cnrt_front_channel(void);
 void cnrt_front_channel_set(int channel);
 
-/* A core's error, told once on stderr where nobody else would say why, as the code for it. */
+/* A core's error, told once on stderr where no other process would say why, as the code for it. */
 int cnrt_front_fail(const char *function, int error, const struct ntk_err *err);
 /* The same without a word. */
 int cnrt_code_from_error(int error);

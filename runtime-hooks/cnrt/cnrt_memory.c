@@ -143,7 +143,7 @@ static int memory_make(struct table *table, enum ntk_core_placement placement, u
 {
     const struct cnrt_device *device = cnrt_front_device(cnrt_front_current_device());
     int channel = cnrt_front_channel();
-    /* A channel's memory counts at the cluster beside it. */
+    /* A channel's memory counts at the cluster next to it. */
     uint32_t cluster = channel > 0 ? (uint32_t)channel : 0;
     uint32_t nc = device->first_nc + (cluster < device->nc_count ? cluster : 0);
     struct ntk_core_tensor_info info;

@@ -214,7 +214,7 @@ static struct cnrt_queue *queue_of(uint32_t device, size_t *inout_index)
     return queue;
 }
 
-/* Queues that come or go meanwhile may be left out: nobody waits for what is not his. */
+/* Queues that come or go meanwhile may be omitted: nobody waits for what is not his. */
 static int device_sync(uint32_t device)
 {
     struct cnrt_queue *queue;

@@ -4,10 +4,10 @@
  * captures.
  *
  * One process holds one machine at a time, between ntk_core_open() and ntk_core_close(), and so one
- * front: another one is refused, also where it brings a core of its own in another library. Fronts
- * check arguments, keep the handles of their callers, map names and read the environment; this
- * module knows no vendor's name and reads no variable. Every event of interest goes to the hooks
- * from here, so a front gets monitoring for nothing.
+ * front: another one is refused, also where it brings its own core in another library. Fronts check
+ * arguments, keep the handles of their callers, map names and read the environment; this module
+ * knows no vendor's name and reads no variable. Every event of interest goes to the hooks from
+ * here, so a front gets monitoring for nothing.
  *
  * Core numbers: a "core" is a logical core relative to the process, 0 is the first that
  * ntk_core_open() took. Physical numbers are global: device * cores per device + local.
@@ -163,11 +163,11 @@ int ntk_core_memory_get(const struct ntk_core *core, uint32_t nc,
 /* Whether these bytes lie in device memory of this process. */
 bool ntk_core_memory_holds(const struct ntk_core *core, const void *address, uint64_t bytes);
 /* Host address and size of a stack. -ENOENT: the device has no such stack, -EINVAL: no core of this
- * process is beside it. */
+ * process is next to it. */
 int ntk_core_stack_map(const struct ntk_core *core, uint32_t device, uint32_t stack,
                        void **out_address, uint64_t *out_bytes);
 
-/* Tells options.shortage how full each stack beside a core of this process is, as it is told when
+/* Tells options.shortage how full each stack next to a core of this process is, as it is told when
  * one ran out of memory. */
 void ntk_core_memory_report(struct ntk_core *core);
 /* Writes what is allocated in each of these stacks to a file of options.dump_folder
@@ -245,7 +245,7 @@ struct ntk_core_load_options {
     /* For so many executions at once the memory between its steps is taken now; more take more when
      * they begin. 0: for one, where it is memory of the device. */
     uint32_t depth;
-    bool tensors_on_stack; /* its tensors may lie on any core beside the same memory */
+    bool tensors_on_stack; /* its tensors may lie on any core next to the same memory */
     bool validate_hash;
     bool share_weights;        /* models of one file on a device hold its constants once */
     bool allow_legacy;         /* files of another generation */
@@ -352,7 +352,7 @@ struct ntk_segment_trigger *ntk_core_trigger_get(void);
 /* The number of the execution that began last, from 1; every rank of a job that runs in step with
  * the others has the same one at the same step. */
 uint64_t ntk_core_execution_last(const struct ntk_core *core);
-/* Counts, from now on, executions with these numbers that are over; one range at a time, count 0
+/* Counts, from now on, executions with these numbers that have ended; one range at a time, count 0
  * ends it. Those that were over before are not counted. */
 void ntk_core_executions_watch(struct ntk_core *core, uint64_t first, uint64_t count);
 uint64_t ntk_core_executions_ended(const struct ntk_core *core);
@@ -417,7 +417,7 @@ int ntk_core_recorder_stop(struct ntk_core *core, uint32_t nc, enum ntk_core_rec
  * records there. */
 int ntk_core_recorder_save(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
                            const uint8_t *uuid, const char *path, struct ntk_err *err);
-/* The same for a recording that is over; any number of times, also after ntk_core_close(). */
+/* The same for a recording that has ended; any number of times, also after ntk_core_close(). */
 int ntk_core_recording_save(struct ntk_core_recording *recording, const char *path,
                             struct ntk_err *err);
 /* Numbers of the first and the last execution it met since it began; 0 when there was none. */

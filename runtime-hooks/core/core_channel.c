@@ -285,7 +285,7 @@ static uint64_t smaller(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* Moves what can be moved of the oldest transfer: 1 it is over, 0 not yet, -EBADMSG. */
+/* Moves what can be moved of the oldest transfer: 1 it has ended, 0 not yet, -EBADMSG. */
 static int send_some(struct ntk_core_channel *channel, struct ntk_core_transfer *t)
 {
     struct shared *shared = channel->shared;

@@ -9,7 +9,7 @@
  *
  * Owner:   ntk_core_channel_open() allocates, ntk_core_channel_close() frees. A transfer is freed
  *          by the look that finds it done or failed, else by ntk_core_transfer_cancel().
- * Threads: any; close with nobody else in a call.
+ * Threads: any; close with no other process in a call.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_CHANNEL_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_CHANNEL_H

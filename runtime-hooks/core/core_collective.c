@@ -17,7 +17,7 @@ static uint64_t element_count_of(uint64_t bytes, uint32_t dtype)
     return width > 0 ? bytes / width : 0;
 }
 
-/* The sizes that the operation wants; -EINVAL when they are others. */
+/* The sizes that the operation needs; -EINVAL when they are others. */
 static int collective_check(const struct ntk_core_collective *collective, uint32_t rank_count,
                             uint64_t from_bytes, uint64_t to_bytes, struct ntk_err *err)
 {

@@ -25,7 +25,7 @@
 #define LINK_LATENCY_NS 15000.0
 #define LINK_BYTES_PER_NS 12.5
 
-/* As the file knows them: 0 is no record. */
+/* As the file knows them: 0 is not a record. */
 static uint32_t operation_number(enum ntk_collective operation)
 {
     return (uint32_t)operation + 1;

@@ -547,7 +547,7 @@ void ntk_core_comm_leave(struct ntk_core_comm *comm)
     if (comm->is_listed && atomic_load(&comm->shared->broken) != 0) {
         unlist(comm);
     }
-    /* The list had a reference of its own, the caller's is still there. */
+    /* The list had its own reference, the caller's is still there. */
     reference_drop(comm); /* NOLINT(clang-analyzer-unix.Malloc) */
     pthread_mutex_unlock(&core->comm_lock);
 }

@@ -56,7 +56,7 @@ static struct core_weight *weight_find(const struct core_constants *constants, c
     return NULL;
 }
 
-/* Gives the memory back when nobody wants it any more; it is accounted for by nobody then. */
+/* Gives the memory back when nobody needs it any more; it is accounted for by nobody then. */
 static void weight_settle(struct ntk_core *core, struct core_weight *weight)
 {
     if (weight->pins > 0 || weight->users.count > 0) {

@@ -5,7 +5,7 @@
  * device when options.share_weights says so.
  *
  * Where a constant goes is known before the file says which nodes run on which core, so what lands
- * is a guess: the core that the first node gets. One that is needed beside another stack, or
+ * is a guess: the core that the first node gets. One that is needed next to another stack, or
  * aligned otherwise, is copied there, one at a time.
  *
  * Owner:   caller's storage for the time of one load; what no model took is given back by _fini.
@@ -23,7 +23,7 @@ struct ntk_core_model;
 
 struct core_constants {
     struct ntk_core *core;
-    uint32_t physical_core; /* beside which constants land */
+    uint32_t physical_core; /* next to which constants land */
     bool is_shared;
     uint8_t digest[32];     /* of the file, when is_shared */
     struct ntk_map members; /* name to struct core_landing * */

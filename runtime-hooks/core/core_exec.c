@@ -634,7 +634,7 @@ static void hosted_tell(const struct execution *execution, enum ntk_core_outcome
     pthread_mutex_unlock(&nc->execution_lock);
 }
 
-/* Every step until one fails; NaN is no reason to stop. */
+/* Every step until one fails; NaN is not a reason to stop. */
 static enum ntk_core_outcome steps_run(struct execution *execution)
 {
     struct ntk_core_model *model = execution->model;

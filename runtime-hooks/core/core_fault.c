@@ -24,7 +24,7 @@ enum when {
 
 enum scope {
     SCOPE_ALL,  /* executions of all cores are counted together */
-    SCOPE_EACH, /* each core has a count of its own */
+    SCOPE_EACH, /* each core has its own count */
     SCOPE_ONE,
 };
 

@@ -175,7 +175,7 @@ void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object)
     pthread_mutex_unlock(&pool->lock);
 }
 
-/* Whether this call closed it; waits: until nobody else has it. */
+/* Whether this call closed it; waits: until no other process has it. */
 static bool handle_close(struct ntk_core_handle_pool *pool, const void *pointer, bool waits)
 {
     struct ntk_core_handle *object = ntk_core_handle_take(pool, pointer);

@@ -10,7 +10,7 @@
 
 #include "shared/base/clock.h"
 
-/* Where "none" stands in the table: a counter that nobody reads. */
+/* Where "none" is in the table: a counter that nobody reads. */
 struct device_counters {
     struct ntk_soft_device device;
     uint64_t none;

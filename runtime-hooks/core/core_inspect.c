@@ -18,7 +18,7 @@
 #include "shared/formats/ntrace/ntrace.h"
 
 #define PIECE_EVENTS 16384U /* of the file, and of memory while it is written */
-#define SAMPLES_MAX 86400U  /* a day; later ones are left out */
+#define SAMPLES_MAX 86400U  /* a day; later ones are omitted */
 #define CPUS_MAX 1024U
 
 /* --- system trace ----------------------------------------------------------------------------- */
@@ -215,7 +215,7 @@ static void memory_read(uint64_t *out)
     }
 }
 
-/* The share of a processor is that since the last look; without memory the sample is left out. */
+/* The share of a processor is that since the last look; without memory the sample is omitted. */
 static void sample(struct ntk_core_sampler *sampler)
 {
     struct cpu_times now[CPUS_MAX] = { 0 };

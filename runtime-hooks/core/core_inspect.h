@@ -33,11 +33,12 @@ int ntk_core_inspect_info_save(const struct ntk_core *core,
                                const struct ntk_core_inspect_info *info, const char *path,
                                struct ntk_err *err);
 
-/* A thread that looks at processors and memory of the host once a second, and at begin and end. */
+/* A thread that looks at processors and memory of the host once per second, and at begin and
+ * end. */
 struct ntk_core_sampler;
 int ntk_core_sampler_create(struct ntk_core_sampler **out_sampler, struct ntk_err *err);
 /* Ends the thread and writes what it saw, in the vendor's layout where is_vendor; a NULL path is
- * left out. */
+ * omitted. */
 int ntk_core_sampler_save(struct ntk_core_sampler *sampler, bool is_vendor, const char *cpu_path,
                           const char *memory_path, struct ntk_err *err);
 void ntk_core_sampler_destroy(struct ntk_core_sampler *sampler);

@@ -3,7 +3,7 @@
  * core_inspect_vendor - the same files of an inspection in the layout of the vendor's runtime
  * (docs/formats/vendor-trace.md), version 2.
  *
- * What ours say and the vendor's have no key for has a key of its own, so that nothing is lost.
+ * What ours say and the vendor's have no key for has its own key, so that nothing is lost.
  *
  * Owner:   ntk_core_vendor_models are the caller's, zeroed; _fini() frees.
  * Threads: any.

@@ -101,7 +101,7 @@ void ntk_core_kernel_drop(struct ntk_core_kernel *kernel)
 
 /* --- cores ------------------------------------------------------------------------------------ */
 
-/* From the lowest on, as everybody who wants several. */
+/* From the lowest on, as everybody who needs several. */
 static bool cores_lock(struct ntk_core *core, uint32_t first, uint32_t width, bool waits)
 {
     for (uint32_t i = 0; i < width; i++) {

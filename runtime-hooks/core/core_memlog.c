@@ -197,7 +197,8 @@ static void memlog_write(struct core_memlog *memlog, uint32_t device, uint32_t s
     pthread_mutex_unlock(&memlog->lock);
 }
 
-/* A new file of this name in the dump folder; what an earlier process of ours left is replaced. */
+/* A new file with this name in the dump folder; what an earlier process of ours left is
+ * replaced. */
 static FILE *dump_open(const struct ntk_core *core, char *path, size_t path_bytes,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 static FILE *dump_open(const struct ntk_core *core, char *path, size_t path_bytes,
@@ -364,8 +365,8 @@ static int numbered_compare(const void *left, const void *right)
     return (a->seq > b->seq) - (a->seq < b->seq);
 }
 
-/* The last entry of an address that is no release: what the log knows to be allocated. memlog->lock
- * is held. -ENOMEM. */
+/* The last entry of an address that is not a release: what the log knows to be allocated.
+ * memlog->lock is held. -ENOMEM. */
 static int live_write(const struct core_memlog *memlog, uint32_t device, uint32_t stack, FILE *file)
 {
     uint64_t first = memlog->count > memlog->allocated ? memlog->count - memlog->allocated : 0;

@@ -27,7 +27,7 @@ struct core_slot {
     uint64_t offset;                  /* in a context's buffer, when it is none of these */
     struct ntk_neff_cpu_tensor shape; /* dtype and dimensions; no data */
     char *name;                       /* when it is passed, */
-    uint32_t physical_core;           /* in memory beside this core */
+    uint32_t physical_core;           /* in memory next to this core */
 };
 
 /* What a variable of a program is bound to. */
@@ -118,13 +118,13 @@ struct ntk_core_model {
     bool is_opaque; /* nothing is computed, durations are estimates */
     bool is_hosted; /* no step runs on a core */
     uint32_t nc, nc_count;
-    bool takes_turns; /* its nodes all begin on nc, else each has cores of its own */
+    bool takes_turns; /* its nodes all begin on nc, else each has its own cores */
     /* Copies of a model on neighbouring cores: the first one is what the front holds, they take
      * turns. */
     struct ntk_core_model *next_replica;
     uint32_t replica_count;            /* after the first; 0 in all others */
     uint32_t group_nc, group_nc_count; /* of all copies */
-    bool is_for_stack; /* its tensors may lie on any core beside the memory of its own */
+    bool is_for_stack;                 /* its tensors may lie on any core next to its own memory */
     _Atomic uint32_t turn;
     struct ntk_hooks_model_ref hook;
     uint64_t stop_ticks; /* when a stop that is under way was asked for; 0: none is */

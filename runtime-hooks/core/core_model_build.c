@@ -118,7 +118,7 @@ static int slots_make(struct ntk_core_model *model, const struct ntk_neff *neff,
     return 0;
 }
 
-/* Values of parameters, beside the first core. */
+/* Values of parameters, next to the first core. */
 static int params_make(struct ntk_core_model *model, const struct ntk_neff *neff,
                        struct ntk_err *err)
 {
@@ -706,7 +706,8 @@ void core_context_give_back(struct ntk_core_model *model, struct core_context *c
 
 /* --- all of it -------------------------------------------------------------------------------- */
 
-/* What the model is made of besides the programs of its subgraphs, which count themselves. */
+/* What the model is made of in addition to the programs of its subgraphs, which count
+ * themselves. */
 static void model_count(struct ntk_core_model *model, uint32_t node_count)
 {
     uint64_t bytes =

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * core_pipeline - a node of several subgraphs on a chip of the first generation: each subgraph is a
- * step on a core of its own, in their order, and a tensor that one writes and later ones read by
- * the same name lies in device memory between them. Later chips run the subgraphs of a node side by
+ * step on its own core, in their order, and a tensor that one writes and later ones read by the
+ * same name lies in device memory between them. Later chips run the subgraphs of a node side by
  * side on one logical core instead.
  *
- * Owner:   caller's storage, a zeroed struct is no pipeline; what is planned for the model stays
+ * Owner:   caller's storage, a zeroed struct is not a pipeline; what is planned for the model stays
  *          with the model. Threads: one, that of the load.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_PIPELINE_H

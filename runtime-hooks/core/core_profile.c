@@ -116,8 +116,8 @@ static void capture_free(struct core_capture *capture)
     }
 }
 
-/* The empty file that a start left, where nothing took its place. What is no file was there before
- * and is not ours: a terminal, a pipe, a device. */
+/* The empty file that a start left, where nothing took its place. What is not a file was there
+ * before and is not ours: a terminal, a pipe, a device. */
 static void empty_file_remove(const char *path)
 {
     struct stat status;

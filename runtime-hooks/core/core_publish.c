@@ -256,7 +256,7 @@ void ntk_core_publish_fault(struct ntk_core_soft *soft)
 }
 
 /* What a tool needs to find the machine before this returns: all of a small tree, of a large one
- * that is made anew devices and cores. One that is there already is brought up to date by the
+ * that is made anew devices and cores. One that already exists is brought up to date by the
  * thread. */
 static int publisher_begin(struct ntk_core_publisher *publisher, struct ntk_err *err)
 {

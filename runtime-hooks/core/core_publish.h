@@ -4,7 +4,7 @@
  * written from soft.state.
  *
  * One process at a time publishes: the holder of byte NTK_SOFT_LOCK_PUBLISHER of soft.lock. Every
- * process has a thread that tries for it once a second, so that the next one takes over when a
+ * process has a thread that tries for it once per second, so that the next one takes over when a
  * publisher ends. Files are rewritten in place and only when their text changes.
  *
  * Owner:   *_start() allocates, *_stop() ends the thread and frees.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_record - what the engines do in one step of an execution, into every capture that wants it:
+ * core_record - what the engines do in one step of an execution, into every capture that needs it:
  * the one of the model (core_profile.c) and those of the core (core_recorder.c).
  *
  * Owner:   caller's storage.
@@ -45,7 +45,7 @@ const struct ntk_engine_trace *core_step_record_trace(const struct core_step_rec
 void core_step_record_end(struct core_step_record *record, uint64_t device_ns, bool has_failed);
 
 /* Some steps of a model as the head of a capture. Zero-filled: all subgraphs of steps on the host
- * are left out. */
+ * are omitted. */
 struct core_record_description {
     struct ntk_ntff_capture capture;
     struct ntk_ntff_capture_subgraph *subgraphs;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Recorders: captures of whatever runs on a core. All models of a session lie in one capture, each
- * as a graph of its own; times are those of the clock of the core.
+ * as its own graph; times are those of the clock of the core.
  */
 #include "runtime-hooks/core/core_record.h"
 

@@ -442,7 +442,7 @@ static int setup_wait(const struct ntk_core_soft *soft, struct ntk_err *err)
                    : 0;
 }
 
-/* Opens soft.lock and locks SETUP; a lock file that was removed meanwhile is no lock. */
+/* Opens soft.lock and locks SETUP; a lock file that was removed meanwhile is not a lock. */
 static int setup_lock(struct ntk_core_soft *soft, struct ntk_err *err)
 {
     struct stat status;

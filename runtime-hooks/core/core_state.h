@@ -27,7 +27,7 @@
 #define NTK_CORE_LNC_MAX 2U
 #define NTK_CORE_UCODE_BYTES (UINT64_C(96) << 20)
 
-/* One HBM stack beside a core of this process: a sparse private mapping. Free memory is zero. */
+/* One HBM stack next to a core of this process: a sparse private mapping. Free memory is zero. */
 struct core_stack {
     uint32_t device;
     uint32_t index; /* in the device */
@@ -87,7 +87,7 @@ struct ntk_core {
     struct ntk_vec models;   /* of struct ntk_core_model *; under lock */
     struct ntk_vec captures; /* of struct core_capture *; under lock */
     _Atomic uint64_t execution_id;
-    struct { /* executions that somebody waits for: their numbers, and how many are over */
+    struct { /* executions that somebody waits for: their numbers, and how many have ended */
         _Atomic uint64_t first, count; /* count 0: nobody does */
         _Atomic uint64_t ended;
     } watched;
@@ -177,7 +177,7 @@ struct core_hardware_subject {
 };
 
 /* How much slower than ever an execution is: engines, transfers with device memory, and how long
- * the core stands before it. */
+ * the core is before it. */
 struct core_slowness {
     double core, hbm; /* 1: as ever */
     uint64_t pause_ns;
@@ -206,7 +206,7 @@ void core_memlog_finish(struct core_memlog *memlog);
 void core_memlog_destroy(struct core_memlog *memlog);
 void core_memlog_add(struct core_memlog *memlog, bool is_free, uint32_t device, uint32_t stack,
                      const struct core_allocation *allocation, const char *name);
-/* HBM beside this core ran out: files once per process, the table to the front every time. */
+/* HBM next to this core ran out: files once per process, the table to the front every time. */
 void core_shortage_tell(struct ntk_core *core, uint32_t physical_core, const char *cause);
 
 /* --- core_comm.c, core_collectives.c --- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_thread - threads of our own in the program of somebody else.
+ * core_thread - threads of our own in the program of another process.
  *
  * Its signals are for its own threads: all that can be blocked is blocked in ours.
  *

@@ -76,7 +76,7 @@ static void lanes_unlock(void)
     }
 }
 
-/* All lanes are held, or nobody else is there. */
+/* All lanes are held, or no other process is there. */
 static void names_forget(void)
 {
     ntk_map_fini(&names);

@@ -104,7 +104,7 @@ uint32_t ntk_core_trace_core_count(enum ntk_core_trace_sink sink);
 size_t ntk_core_trace_take(enum ntk_core_trace_sink sink, uint32_t nc,
                            struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost);
 /* The same without taking: from *inout_position on, 0 for the oldest that is there; moves it behind
- * what was copied. An event that was overwritten meanwhile is left out. */
+ * what was copied. An event that was overwritten meanwhile is omitted. */
 size_t ntk_core_trace_copy(enum ntk_core_trace_sink sink, uint32_t nc, uint64_t *inout_position,
                            struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost);
 /* "" for 0. Valid while a sink is on that took the event. */

@@ -4,7 +4,7 @@
  * comes from (core_tree.c), and that list on disk (core_tree_files.c). core_publish.c says when.
  *
  * Every file of the tree carries one time of modification, a second before the machine was made.
- * Another time says that somebody else has written to it, which asks for something: a counter is
+ * Another time says that another process has written to it, which asks for something: a counter is
  * cleared, a device reset. The publisher is told by inotify; where that is not to be had it looks
  * at a part of the files each round.
  *
@@ -28,7 +28,7 @@
 struct core_tree_leaf;
 typedef void core_tree_format(const struct core_tree_leaf *leaf, char *text, size_t bytes);
 
-/* What writing to a leaf does, besides that its text comes back. */
+/* What writing to a leaf does, in addition to that its text comes back. */
 enum core_tree_effect {
     CORE_TREE_EFFECT_NONE,
     CORE_TREE_EFFECT_CLEAR,       /* source becomes 0 */
@@ -41,7 +41,7 @@ struct core_tree_leaf {
     char path[CORE_TREE_PATH_BYTES]; /* below the root */
     core_tree_format *format;
     void *source; /* in soft.state, or static text, which is never written to */
-    char *last;   /* as it stands in the file; NULL: not known */
+    char *last;   /* as it is in the file; NULL: not known */
     uint32_t folder;
     uint32_t next; /* of the same folder; CORE_TREE_NONE: the last */
     uint16_t name; /* where it begins in path */
@@ -102,9 +102,8 @@ void ntk_core_tree_take(struct core_tree *tree, const struct core_tree_leaf *lea
 
 /* Whether there is a tree: tools find the machine by its devices. */
 bool ntk_core_tree_exists(const struct core_tree *tree);
-/* Opens the root. A tree of this machine that is there already is adopted: texts that are up to
- * date stay, what others wrote meanwhile is taken. What stands there and does not belong is
- * removed. */
+/* Opens the root. A tree of this machine that already exists is adopted: texts that are up to date
+ * stay, what others wrote meanwhile is taken. What is there and does not belong is removed. */
 int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err);
 /* Writes the leaves whose text has changed; with counters false only the others. The first error
  * ends it. */

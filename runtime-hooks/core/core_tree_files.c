@@ -190,7 +190,7 @@ static bool text_get(const struct core_tree *tree, const char *path, char *text,
     return got >= 0;
 }
 
-/* Looks whether somebody else has written to the leaf, and does what that asks for. */
+/* Looks whether another process has written to the leaf, and does what that asks for. */
 static void leaf_look(struct core_tree *tree, struct core_tree_leaf *leaf)
 {
     char text[CORE_TREE_TEXT_BYTES];

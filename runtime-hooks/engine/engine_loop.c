@@ -302,7 +302,7 @@ static bool instr_end(struct run *run, uint32_t engine)
     return instr->kind < NTK_ENGINE_KIND_DMA || instr_follow(run, engine, instr);
 }
 
-/* Whether an engine that stands at a barrier may go on; *news when it has just come. */
+/* Whether an engine that is at a barrier may go on; *news when it has just come. */
 static bool barrier_opens(struct run *run, uint32_t engine, bool *news)
 {
     struct engine_state *state = &run->engines[engine];

@@ -69,7 +69,7 @@ static const uint8_t *bounce_side(struct memory *m, const struct ntk_engine_side
 
 /* --- indirect --------------------------------------------------------------------------------- */
 
-/* One side of an indirect move: rows at addresses of their own, or all rows in one walk. */
+/* One side of an indirect move: rows at their own addresses, or all rows in one walk. */
 struct rows {
     const struct ntk_dma_walk *walk; /* of one row where there are addresses */
     uint8_t **at;  /* NULL: one walk; an address that is NULL: the row is skipped */

@@ -149,7 +149,7 @@ void engine_endless_fini(struct engine_group *group);
 
 /* --- engine_pair.c --- */
 
-/* An engine stands at a barrier whose wait allows it; true when this is news to the other core. */
+/* An engine is at a barrier whose wait allows it; true when this is news to the other core. */
 bool engine_barrier_arrive(struct run *run, uint32_t engine);
 bool engine_barrier_open(const struct run *run, uint32_t engine);
 /* A sendrecv has ended: offers its data, or takes up the offer of the other core. False: they do

@@ -55,7 +55,7 @@ static int load(struct ntk_err *err)
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "cannot load %s: %s", SONAME,
                            reason ? reason : "it has no cblas_sgemm");
     }
-    set_num_threads(1); /* somebody else may have loaded it before */
+    set_num_threads(1); /* another process may have loaded it before */
     atomic_store(&sgemm, product);
     return 0;
 }

@@ -26,7 +26,7 @@ enum ntk_tile_chain {
         2, /* the next product adds to this one and looks for NaN too: a NaN stays */
 };
 
-/* The tile as one side of a product: what multiplies here wants, which depends on the machine. to
+/* The tile as one side of a product: what multiplies here needs, which depends on the machine. to
  * has room for NTK_TILE_PACK_ROWS x 128 floats, x 512 for a moving tile, aligned to 64 bytes. */
 #define NTK_TILE_PACK_ROWS (NTK_ISA_PARTITIONS + 1)
 void ntk_tile_pack(const struct ntk_tile *tile, enum ntk_product_side side, float *to);

@@ -56,7 +56,7 @@ static void unpack_lane(const struct ntk_tile *tile, const struct ntk_tile *scal
     float *powers = scratch->row[2];
 
     elements.noise = NULL;
-    elements.fp8 = 0; /* these formats have rules of their own */
+    elements.fp8 = 0; /* these formats have their own rules */
     for (uint32_t p = 0; p < tile->partitions; p++) {
         float *row = to + (size_t)p * columns;
 

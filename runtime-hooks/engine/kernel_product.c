@@ -165,7 +165,7 @@ void ntk_product_pack_row(enum ntk_product_side side, uint32_t depth, uint32_t r
     }
 }
 
-/* Rows lie in pages of their own, so what comes is asked for some rows ahead. */
+/* Rows lie in their own pages, so what comes is asked for some rows ahead. */
 enum { AHEAD = 8, LINE = 64 };
 
 __attribute__((target("avx512f"))) static void

@@ -327,8 +327,7 @@ static bool copy_dynamic_src(const struct ntk_select_work *w, uint32_t p)
     return ntk_select_place(w, p, p, 0);
 }
 
-/* The other way round: what would lie outside of D's row is left out, of two the later one
- * stays. */
+/* The other way round: what would lie outside of D's row is omitted, of two the later one stays. */
 static bool copy_dynamic_dst(const struct ntk_select_work *w, uint32_t p)
 {
     const int64_t *indices = (void *)w->y;

@@ -84,7 +84,7 @@ struct ntk_tile_stage { /* t op scalar, or scalar op t */
     struct ntk_tile_scalar scalar;
 };
 
-/* f((from first scalar) second scalar): a stage whose op is NONE is left out; operators on
+/* f((from first scalar) second scalar): a stage whose op is NONE is omitted; operators on
  * numbers. */
 bool ntk_tile_activate2(const struct ntk_tile *to, const struct ntk_tile *from,
                         enum ntk_isa_act function, float alpha, const struct ntk_tile_stage *first,

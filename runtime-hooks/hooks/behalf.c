@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * behalf - what a program beside a process tells of it, afterwards and sometimes only in sums.
+ * behalf - what a program next to a process tells of it, afterwards and sometimes only in sums.
  *
  * One thread writes such a segment, so nothing here needs a lock.
  */

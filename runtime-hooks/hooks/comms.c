@@ -231,7 +231,7 @@ void hooks_comms_leave_all(void)
 
 /* ---- operations ---- */
 
-/* Of those in flight that so many are told apart; of more, the latest ones. */
+/* Of those in flight that so many are distinguished; of more, the latest ones. */
 #define WAITING 64
 
 struct operation {

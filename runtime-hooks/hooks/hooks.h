@@ -40,7 +40,7 @@ enum ntk_hooks_config_flags {
     NTK_HOOKS_CORES_SHARED = 1, /* several threads may execute on one core at once (interpose) */
 };
 
-/* The process that a program beside it speaks for. Its segment counts in CLOCK_MONOTONIC, see
+/* The process that a program next to it speaks for. Its segment counts in CLOCK_MONOTONIC, see
  * ntk_hooks_behalf_at(); one writer at a time: -EBUSY while another one has a segment of it. */
 struct ntk_hooks_behalf {
     uint32_t pid; /* as the calling process sees it */
@@ -249,7 +249,7 @@ struct ntk_hooks_error {
     uint16_t core;        /* NTK_NO_CORE: recorded only */
     struct ntk_hooks_model_ref model;
 };
-/* An error that is no execution's outcome: those are counted by _exec_end and _exec_refused. */
+/* An error that is not an execution's outcome: those are counted by _exec_end and _exec_refused. */
 void ntk_hooks_error(const struct ntk_hooks_error *error);
 
 /* A device profile begins; returns now. name: ntk_hooks_name() of the file, or 0. */

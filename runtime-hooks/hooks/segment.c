@@ -75,7 +75,7 @@ static size_t read_text(const char *path, char *buf, size_t buf_bytes)
     return (size_t)bytes;
 }
 
-/* Of a /proc stat file, see process_stat.h; 0 when there is no such process, or it is over. */
+/* Of a /proc stat file, see process_stat.h; 0 when there is no such process, or it has ended. */
 static uint64_t process_start_time(const char *stat_path)
 {
     char text[NTK_STAT_BYTES];
@@ -286,7 +286,7 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
     return fd;
 }
 
-/* The same; the user's folder has another name where somebody else took the usual one first, even
+/* The same; the user's folder has another name where another process took the usual one first, even
  * meanwhile. */
 static int open_folder(char *path, size_t path_bytes, char *note, size_t note_bytes)
 {
@@ -329,7 +329,7 @@ static int has_writer(int folder, const char *name)
     return has_writer;
 }
 
-/* A new file with a name of its own, out of the way of programs that close low descriptors. */
+/* A new file with its own name, out of the way of programs that close low descriptors. */
 static int create_file(int folder, const char *folder_path, unsigned int pid,
                        unsigned long long start_time, const struct ntk_hooks_behalf *behalf,
                        char *note, size_t note_bytes)

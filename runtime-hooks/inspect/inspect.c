@@ -384,7 +384,7 @@ static int sessions_save(struct ntk_core *core)
                  : ntk_err_no_memory(&err);
         if (ret > 0 && err.code == -ENOBUFS) {
             tell(NTK_INSPECT_STEP_STOP, 0, err.text);
-        } else if (ret != -ENODATA && ret != -ENOENT) { /* that core ran nothing, or is left out */
+        } else if (ret != -ENODATA && ret != -ENOENT) { /* that core ran nothing, or is omitted */
             first = keep_first(first, ret, &err);
         }
         free(path);
@@ -444,7 +444,7 @@ void ntk_inspect_closing(struct ntk_core *core)
     (void)ntk_session_drop(0, NTK_CORE_ANY);
 }
 
-/* The program beside its captures. The lock is held. */
+/* The program next to its captures. The lock is held. */
 static void neff_save(const struct ntk_core_model *model, const char *format, const void *neff,
                       size_t bytes)
 {
@@ -489,13 +489,13 @@ void ntk_inspect_model_unloading(struct ntk_core *core, struct ntk_core_model *m
     pthread_mutex_unlock(&lock);
 }
 
-/* The kept execution of one core, as a file of its own; false when there is none that is not there
- * yet. The lock is held. */
+/* The kept execution of one core, as its own file; false when there is none that is not there yet.
+ * The lock is held. */
 static bool failed_save(struct ntk_core *core, const struct ntk_core_model *model, uint32_t nc)
 {
     bool is_saved = false;
     struct ntk_err err = { 0 };
-    /* Beside the capture of the first execution it needs another name. */
+    /* Next to the capture of the first execution it needs another name. */
     char *path = model_path(
         model, "", model_mode_is_on() ? "_instid_0_vnc_%u_failed.ntff" : "_instid_0_vnc_%u.ntff",
         nc);

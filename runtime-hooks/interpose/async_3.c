@@ -23,7 +23,7 @@ static bool latest_get(uint32_t vnc, uint32_t unit, int queue, uint64_t *out_seq
     return REAL_3(nrta_get_sequence)(vnc, (nrta_xu_t)unit, queue, out_sequence) == NRT_SUCCESS;
 }
 
-/* The caller keeps its status until completion, and that is over: it may be gone. What is no
+/* The caller keeps its status until completion, and that has ended: it may be gone. What is not a
  * status is none. */
 static NRT_STATUS status_get(const struct pending_request *request)
 {

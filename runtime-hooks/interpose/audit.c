@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libneuron-hooks-audit.so, for LD_AUDIT beside the preloaded libneuron-hooks.so: bindings to a
- * runtime that was opened by its path, or in a namespace of its own, go to the functions that
- * observe. It has no state of a process: that is the preloaded library's, whatever namespace the
- * runtime is in.
+ * libneuron-hooks-audit.so, for LD_AUDIT next to the preloaded libneuron-hooks.so: bindings to a
+ * runtime that was opened by its path, or in its own namespace, go to the functions that observe.
+ * It has no state of a process: that is the preloaded library's, whatever namespace the runtime is
+ * in.
  *
  * Owner:   what is known of an object lives until the process ends; cookies point to it.
  * Threads: as the loader calls.

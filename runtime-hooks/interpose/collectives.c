@@ -16,8 +16,8 @@
 #define GROUP_MAX 4096 /* ranks of a group that is told from others */
 #define QUEUES 3       /* of operations, on each core */
 
-/* A rank of the whole world, or of a group. Each queue is a communicator of its own, as is what the
- * host calls itself: order matters within one only. */
+/* A rank of the whole world, or of a group. Each queue is its own communicator, as is what the host
+ * calls itself: order matters within one only. */
 struct world {
     uint32_t generation; /* when it joined; another: free */
     uint32_t rank, count;

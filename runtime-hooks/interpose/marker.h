@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * marker - what libneuron-hooks.so exports beside the runtime's names: how it is told from a
+ * marker - what libneuron-hooks.so exports next to the runtime's names: how it is told from a
  * runtime wherever a copy of it lies, and how the auditing library finds its functions.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_MARKER_H
@@ -15,7 +15,7 @@ extern const char neuron_hooks_marker[]; /* our version */
 
 /*
  * The function that observes a call of the runtime that lies at path and is loaded at base, and
- * passes it on there. NULL: the call is not observed, or we stand in front of another runtime
+ * passes it on there. NULL: the call is not observed, or we are in front of another runtime
  * already, or the program is starting still.
  */
 #define INTERPOSE_WRAPPER_NAME "neuron_hooks_wrapper"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What neuron/marks.h looks for, around another runtime. Where that is one of ours, with hooks of
- * its own, it is the one that keeps them.
+ * What neuron/marks.h looks for, around another runtime. Where that is one of ours, with its own
+ * hooks, it is the one that keeps them.
  */
 #include "neuron/marks.h"
 

@@ -45,8 +45,8 @@ struct interpose_thread {
 } __attribute__((aligned(64)));
 extern __thread struct interpose_thread interpose_thread __attribute__((tls_model("initial-exec")));
 
-/* Counts up at each attach; 0 while nothing is observed. What began under another number is
- * over. */
+/* Counts up at each attach; 0 while nothing is observed. What began under another number has
+ * ended. */
 extern uint32_t interpose_generation;
 
 struct interpose_scope {
@@ -111,7 +111,7 @@ void interpose_callbacks_after_fork(void);
 /* process.c: all of that. */
 void interpose_process_after_fork(void);
 void interpose_collectives_after_fork(void);
-/* marks.c: the runtime behind us has hooks of its own. */
+/* marks.c: the runtime behind us has its own hooks. */
 void interpose_marks_pass_on(void);
 
 #endif

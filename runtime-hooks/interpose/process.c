@@ -13,7 +13,7 @@
 #include "runtime-hooks/interpose/pending.h"
 #include "runtime-hooks/interpose/say.h"
 
-/* How the detail of the version begins when our own core, with hooks of its own, lies behind us. */
+/* How the detail of the version begins when our own core, with its own hooks, lies behind us. */
 #define OWN_RUNTIME "software NeuronCores"
 
 #define SETTLE_PAUSE_NS 50000
@@ -144,8 +144,8 @@ static void detach(void)
     ntk_hooks_detach();
 }
 
-/* What the two do beside the call is done whole: files are read and threads waited for in it, where
- * a thread could be cancelled. */
+/* What the two do next to the call is done whole: files are read and threads waited for in it,
+ * where a thread could be cancelled. */
 static void lifecycle_enter(int *out_cancel_state)
 {
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, out_cancel_state);

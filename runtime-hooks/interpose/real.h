@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * real - the library that we stand in front of: found, opened at the first call, its calls by
- * number.
+ * real - the library that we are in front of: found, opened at the first call, its calls by number.
  *
  * It is NEURON_HOOKS_LIBNRT, else what is loaded already under the name libnrt.so.1, else what the
  * loader would have taken had we not been there: of the paths in loaded objects, LD_LIBRARY_PATH,
@@ -56,8 +55,8 @@ void interpose_real_look(bool is_asked);
 extern const interpose_function interpose_absent_2[INTERPOSE_CALLS];
 extern const interpose_function interpose_absent_3[INTERPOSE_CALLS];
 
-/* The runtime at path, loaded at base by somebody else, is the one behind us from now on, or is it
- * already; false: another one is. */
+/* The runtime at path, loaded at base by another process, is the one behind us from now on, or is
+ * it already; false: another one is. */
 bool interpose_real_adopt(const char *path, uintptr_t base);
 
 /* A fork waits a while for a thread that opens the library, so that the child finds it whole, and

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The path of the library that we stand in front of: the places of ld.so(8), in its order, and the
+ * The path of the library that we are in front of: the places of ld.so(8), in its order, and the
  * vendor's folder before those that the job does not name itself.
  */
 #include "runtime-hooks/interpose/real.h"

@@ -47,7 +47,7 @@ static struct ntk_core_handle_pool contexts =
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
-/* NRT_INVALID for what is no collective operation. */
+/* NRT_INVALID for what is not a collective operation. */
 static NRT_STATUS collective_get(nrt_dtype_t dtype, nrt_op_type_t op, nrt_cc_op_type_t cc_op,
                                  struct ntk_core_collective *out_collective)
 {
@@ -250,8 +250,8 @@ NRT_STATUS nrt_cc_run(struct nrt_cc_context *context, uint32_t queue)
     struct ntk_err err = { 0 };
     char rendezvous[RENDEZVOUS_BYTES];
 
-    /* Queues of one world run at once, and beside what the host calls itself: each has a meeting
-     * place of its own, so that order matters within a queue only. */
+    /* Queues of one world run at once, and next to what the host calls itself: each has its own
+     * meeting place, so that order matters within a queue only. */
     (void)snprintf(rendezvous, sizeof rendezvous, "queue %u of %s", queue, options.rendezvous);
     options.rendezvous = rendezvous;
     int ret = ntk_core_comm_join(nrt_front_core_get(), &options, &comm, &err);

@@ -18,7 +18,7 @@ int nrt_env_load_options_get(const struct ntk_core_machine *machine,
 /* Events that a debug stream holds: a power of two. */
 int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err);
 struct nrt_env_async {
-    uint32_t implicit_depth; /* 0: nrt_execute() returns when the execution is over */
+    uint32_t implicit_depth; /* 0: nrt_execute() returns when the execution has ended */
     uint32_t compute_depth;
 };
 int nrt_env_async_get(struct nrt_env_async *out_async, struct ntk_err *err);

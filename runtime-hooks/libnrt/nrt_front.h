@@ -85,7 +85,7 @@ void nrt_front_execution_failed(const char *function, const struct nrt_model *mo
 /* In the child of a fork, of nrt_sys_trace.c: its lock is free again. */
 void nrt_sys_trace_forget(void);
 
-/* The tensor of that name with one more reference; NULL when there is none or it is gone. */
+/* The tensor with that name with one more reference; NULL when there is none or it is gone. */
 struct nrt_tensor *nrt_front_set_take(struct nrt_set *set, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Loading and unloading of models, and what a model wants and gives.
+ * Loading and unloading of models, and what a model needs and gives.
  */
 #include "runtime-hooks/libnrt/nrt_front.h"
 

@@ -146,7 +146,7 @@ NRT_STATUS nrt_profile_session_start(int32_t vnc)
         return status;
     }
     int ret = nrt_env_profile_bounds_get(&bounds, &err);
-    if (ret == 0) { /* a negative number is no core either */
+    if (ret == 0) { /* a negative number is not a core either */
         ret = ntk_session_start(nrt_front_core_get(), (uint32_t)vnc, &bounds, &err);
     }
     return done("nrt_profile_session_start", ret, &err);

@@ -4,7 +4,7 @@
  * in them.
  *
  * A sequence id: 11 bits of core, 3 of unit, 2 of index, then 48 of the number in the queue. A
- * core's queues share a crew with a worker for each: what one waits for may stand in another.
+ * core's queues share a crew with a worker for each: what one waits for may be in another.
  *
  * Owner:   the module; found queues are borrowed until nrt_queues_close().
  * Threads: any, between nrt_queues_open() and nrt_queues_close().

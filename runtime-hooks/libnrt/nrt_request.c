@@ -247,7 +247,7 @@ static struct request *request_create(enum kind kind)
 
 static NRT_STATUS request_refuse(struct request *request, int error)
 {
-    /* As with a call made at once, what comes after the end of the runtime is no execution. */
+    /* As with a call made at once, what comes after the end of the runtime is not an execution. */
     if (request->model && error != -ESHUTDOWN) {
         ntk_core_execute_refused(request->model->core, error);
     }

@@ -211,7 +211,7 @@ NRT_STATUS nrt_tensor_write(nrt_tensor_t *tensor, const void *buf, size_t offset
 /* The first operation that fails ends the batch. */
 static NRT_STATUS batch_run(const nrt_tensor_batch_t *batches, uint64_t num_batches, bool is_write)
 {
-    NRT_STATUS open = nrt_front_enter(); /* an empty batch wants an open runtime too */
+    NRT_STATUS open = nrt_front_enter(); /* an empty batch needs an open runtime too */
 
     if (open != NRT_SUCCESS) {
         return open;
@@ -415,7 +415,7 @@ NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_idx, void **addr, size_t *
     return status;
 }
 
-/* Host memory of this process is no dma-buf, and there is no network adapter beside it. */
+/* Host memory of this process is not a dma-buf, and there is no network adapter next to it. */
 NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
 {
     NRT_STATUS status = nrt_front_enter();

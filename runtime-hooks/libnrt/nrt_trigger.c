@@ -31,7 +31,7 @@ static struct {
     uint32_t held_count;
 } listener;
 
-/* Shared: who asks is another process. timeout NULL: for ever. False when that is over. */
+/* Shared: who asks is another process. timeout NULL: for ever. False when that has ended. */
 static bool word_wait(uint32_t *word, uint32_t value, const struct timespec *timeout)
 {
     return syscall(SYS_futex, word, FUTEX_WAIT, value, timeout, NULL, 0) == 0 || errno != ETIMEDOUT;
@@ -69,7 +69,7 @@ static void answer_clear(struct ntk_segment_trigger *trigger)
     answer_set(trigger, 0, "");
 }
 
-/* Until all of them are over, or nobody wants them any more. */
+/* Until all of them have ended, or nobody needs them any more. */
 static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t number,
                             uint64_t count, uint64_t timeout_ns)
 {

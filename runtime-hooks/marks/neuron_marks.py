@@ -17,7 +17,7 @@ import ctypes
 import functools
 
 _LIBRARIES = (None, 'libnrt.so.1', 'libcnrt.so.4')  # None: what the process has for everybody
-_NOLOAD = 4  # of dlopen(3): only what is there already
+_NOLOAD = 4  # of dlopen(3): only what already exists
 _LAZY = 1
 _MASK = (1 << 64) - 1
 

@@ -2,7 +2,7 @@
 /*
  * mlu_array - an array in host memory: what MXNet calls an NDArray on the CPU.
  *
- * Owner:   caller's storage; a zeroed struct is no array; mlu_array_fini() frees.
+ * Owner:   caller's storage; a zeroed struct is not an array; mlu_array_fini() frees.
  * Threads: any, one array belongs to one thread at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_ARRAY_H

@@ -14,7 +14,7 @@
 #define CNRT_NAME "libcnrt.so.4"
 #define CNML_NAME "libcnml.so.7"
 
-/* The folder of libraries beside this program. */
+/* The folder of libraries next to this program. */
 static bool beside_get(char path[PATH_MAX])
 {
     ssize_t bytes = readlink("/proc/self/exe", path, PATH_MAX - 16);

@@ -3,7 +3,7 @@
  * mlu_cnml_library - libcnml opened at run time, ours or another, with the calls of its second
  * generation that MLUs are run with.
  *
- * The library is $NEURON_LIBCNML when set, else the one beside the program (../lib), else that of
+ * The library is $NEURON_LIBCNML when set, else the one next to the program (../lib), else that of
  * $NEUWARE_HOME (lib64), else the loader's. It brings libcnrt, whose calls are found through it.
  *
  * Owner:   the library stays open until the process ends: its threads end on their own.

@@ -7,7 +7,7 @@
  * puts work into a stream and returns; stream_wait() waits for all of it. Operators in a fusion
  * operator are compiled with it and not by themselves; tensors inside it have no buffers.
  *
- * Owner:   what _create and _open give is ended by the _destroy or _close beside it, which takes
+ * Owner:   what _create and _open give is ended by the _destroy or _close next to it, which takes
  *          NULL. Operators before their tensors, all of a stream before it.
  * Threads: one stream and all that was made with it belong to one thread at a time.
  */

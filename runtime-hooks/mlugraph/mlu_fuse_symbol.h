@@ -3,8 +3,8 @@
  * mlu_fuse_symbol - a symbol as mlu_segments sees it: operators in the order of the file, without
  * variables.
  *
- * An input that the operator does not read at run time is left out: a weight that is a variable,
- * the label of a loss. Any other variable is external.
+ * An input that the operator does not read at run time is omitted: a weight that is a variable, the
+ * label of a loss. Any other variable is external.
  *
  * Owner:   caller's storage, mlu_fuse_symbol_fini() frees. Threads: any.
  */

@@ -261,7 +261,7 @@ static int infer_reshape(const struct mlu_node *node, const struct mlu_op_param 
     memcpy(codes, p->shape, sizeof codes);
     if (p->reverse) {
         for (uint32_t i = 0; i + 2 < p->shape_count; i++) {
-            if (codes[i] == -4) { /* its two numbers would stand before it */
+            if (codes[i] == -4) { /* its two numbers would be before it */
                 return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
                                    "\"%s\": a reshape with reverse and -4", node->name);
             }

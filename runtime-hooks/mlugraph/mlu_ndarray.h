@@ -4,7 +4,7 @@
  *
  * A value has at most one array on the host and one tensor per stream (what NDArray::Chunk calls
  * cnml_tensor and mptr). Where it was written last is where it is valid; it is copied when somebody
- * wants it elsewhere, after the stream that wrote it is done.
+ * needs it elsewhere, after the stream that wrote it is done.
  *
  * Owner:   caller's storage, mlu_ndarray_fini() frees. Threads: one.
  */

@@ -24,7 +24,7 @@ enum mlu_op_kind {
 
 enum mlu_role {
     MLU_ROLE_DATA,    /* arrives at run time */
-    MLU_ROLE_WEIGHT,  /* a constant when a variable stands there */
+    MLU_ROLE_WEIGHT,  /* a constant when a variable is there */
     MLU_ROLE_STATE,   /* the same, kept under "aux:" by MXNet; old files do not list it */
     MLU_ROLE_IGNORED, /* read in training only: the label of a loss */
 };

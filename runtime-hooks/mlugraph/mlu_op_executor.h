@@ -25,7 +25,7 @@ struct mlu_op_executor {
     struct mlu_ndarray **out_array;
     const struct mlu_stream *stream; /* NULL: the CPU */
     void *op;                        /* of the device */
-    void **constants;                /* tensors per input, NULL where it is no constant */
+    void **constants;                /* tensors per input, NULL where it is not a constant */
     bool is_fused;                   /* compiled and run with its fusion operator */
     bool is_bound;
     bool is_compiled; /* compile_ of the proposal, the other way round */

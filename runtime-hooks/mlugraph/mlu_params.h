@@ -5,7 +5,7 @@
  * Read from a zip archive of .npy files (what numpy.savez() writes) or from a raw file
  * (mlu_params_layout.h, docs/formats/mlu-params.md), which the first bytes tell apart. In an
  * archive a name is that of its member without ".npy"; "arg:" and "aux:", which MXNet puts before
- * names, are left out in both.
+ * names, are omitted in both.
  *
  * Owner:   caller's storage, a zeroed struct is empty; mlu_params_fini() frees. What _get gives is
  *          borrowed until then.
@@ -31,7 +31,7 @@ int mlu_params_parse(const void *bytes, size_t bytes_count, struct mlu_params *o
 int mlu_params_read(const char *path, struct mlu_params *out_params, struct ntk_err *err);
 void mlu_params_fini(struct mlu_params *params);
 
-/* NULL when there is none of this name. */
+/* NULL when there is none with this name. */
 const struct mlu_array *mlu_params_get(const struct mlu_params *params, const char *name);
 /* Takes the array, also when it fails. */
 int mlu_params_add(struct mlu_params *params, const char *name, struct mlu_array *array,

@@ -9,11 +9,11 @@
  *   an input operator   reads at run time what is not made in the set (bound weights do not count),
  *   an output operator  has an output that nobody reads, that is a head, or that is read outside,
  *
- * and the set is valid when it has at least two operators and the last input operator stands before
- * the first output operator. Per device, the largest valid set is taken again and again until none
- * is left. For every cut of the order there is one largest set whose input operators lie at or
- * before the cut and whose output operators lie after it (a greatest fixpoint), and the largest of
- * all of those is the largest valid set; of equal ones that of the smallest cut is taken.
+ * and the set is valid when it has at least two operators and the last input operator is before the
+ * first output operator. Per device, the largest valid set is taken again and again until none is
+ * left. For every cut of the order there is one largest set whose input operators lie at or before
+ * the cut and whose output operators lie after it (a greatest fixpoint), and the largest of all of
+ * those is the largest valid set; of equal ones that of the smallest cut is taken.
  *
  * Cost: for n operators of a device that hang together and e entries between them, n (n + e) steps
  * and n * n / 8 bytes, for all segments together: an operator leaves the set of a cut only once.

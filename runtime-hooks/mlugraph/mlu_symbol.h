@@ -5,8 +5,8 @@
  * Versions 0.x and 1.x are read alike: the attributes of a node lie in "param", "attr" or "attrs"
  * (in all of them that are there), an entry of inputs and heads has two or three numbers, and files
  * before 0.9 do not list the states of BatchNorm, which are added as variables under the names that
- * MXNet gives them. Nodes stand in topological order, as MXNet writes them; a file with another
- * order is refused.
+ * MXNet gives them. Nodes are in topological order, as MXNet writes them; a file with another order
+ * is refused.
  *
  * The device of a node is its attribute "ctx" ("mlu0", "mlu(0)", "cpu"), else its group
  * ("ctx_group", "__ctx_group__") when that names a device or is mapped to one, else the default.
@@ -49,7 +49,7 @@ struct mlu_attr {
 struct mlu_node {
     char *name;
     const struct mlu_op *op; /* NULL: a variable */
-    struct mlu_op *unknown;  /* op, when the table has none of that name; owns it and the name */
+    struct mlu_op *unknown;  /* op, when the table has none with that name; owns it and the name */
     uint32_t order;          /* among operators, MLU_SYMBOL_NONE for a variable */
     int32_t device;          /* of an operator: MLU_DEVICE_CPU or the id of an MLU */
     uint32_t output_count;
@@ -89,8 +89,8 @@ void mlu_symbol_fini(struct mlu_symbol *symbol);
 /* NULL when the node has no such attribute. */
 const char *mlu_node_attr_get(const struct mlu_node *node, const char *key);
 
-/* "mlu0", "mlu(0)", "mlu", "cpu", "cpu(0)", "gpu1": a device, what is no MLU counts as CPU. False
- * for another text. */
+/* "mlu0", "mlu(0)", "mlu", "cpu", "cpu(0)", "gpu1": a device, what is not an MLU counts as CPU.
+ * False for another text. */
 bool mlu_device_parse(const char *text, int32_t *out_device);
 /* "mlu3" or "cpu". Returns to. */
 #define MLU_DEVICE_NAME_BYTES 16

@@ -119,7 +119,7 @@ static void output_name(const struct mlu_symbol *symbol, uint32_t head, char *to
     }
 }
 
-/* What may stand in the name of a file; a name that is taken gets the number of the head. */
+/* What may be in the name of a file; a name that is taken gets the number of the head. */
 static void file_name(const char *name, uint32_t head, const struct ntk_map *taken, char *to,
                       size_t to_bytes)
 {

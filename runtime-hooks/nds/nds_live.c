@@ -181,7 +181,7 @@ uint64_t nds_live_core_counter(struct nds_store *store, uint32_t core, uint32_t 
     return core_counters[counter].divisor > 1 ? value / core_counters[counter].divisor : value;
 }
 
-/* "2.31.24.0" is major 2, minor 31, build 24; what is no number ends it. */
+/* "2.31.24.0" is major 2, minor 31, build 24; what is not a number ends it. */
 static nds_version_info_t version_of_text(const char *text)
 {
     uint64_t part[3] = { 0, 0, 0 };

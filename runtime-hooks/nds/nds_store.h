@@ -56,7 +56,7 @@ void nds_lock(void);
 void nds_unlock(void);
 /* NULL when there is no memory or no number left; item stays the caller's then. */
 void *nds_handle_add(enum nds_handle_kind kind, void *item);
-/* NULL for what is no handle of the kind. */
+/* NULL for what is not a handle of the kind. */
 void *nds_handle_get(enum nds_handle_kind kind, const void *handle);
 /* The same, and the handle is unknown from now on. */
 void *nds_handle_take(enum nds_handle_kind kind, const void *handle);

@@ -3,9 +3,9 @@
  * ring_writer - puts records into one event ring: reserve, fill, commit; no malloc, lock or log.
  *
  * The ring (shared/abi/event_abi.h) has one writer at a time and always overwrites its oldest
- * record. A signal handler that interrupts a record of its own thread finds the writer busy: its
- * record is counted as dropped and nothing else happens. Inline, because a record is to cost little
- * more than its cache line.
+ * record. A signal handler that interrupts its own record thread finds the writer busy: its record
+ * is counted as dropped and nothing else happens. Inline, because a record is to cost little more
+ * than its cache line.
  *
  * Owner:   caller's storage for the writer; slots and the directory entry belong to the segment.
  * Threads: one at a time; a writer may pass to another thread through a release/acquire pair.

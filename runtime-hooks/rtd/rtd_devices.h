@@ -30,7 +30,7 @@ int rtd_devices_add_bdf(struct rtd_devices *devices, const char *text, struct nt
 void rtd_devices_set(struct rtd_devices *devices, const uint32_t *indexes, size_t count);
 
 /* Puts them in order, all of the machine where none were given. -ENODEV: the machine has not all of
- * them. -EINVAL: one is named twice, or two that follow one another are no neighbours. */
+ * them. -EINVAL: one is named twice, or two that follow one another are not neighbours. */
 int rtd_devices_settle(struct rtd_devices *devices, const struct ntk_core_machine *machine,
                        struct ntk_err *err);
 

@@ -27,7 +27,7 @@ int rtd_end_begin(struct ntk_rpc_server *server, struct rtd_manager *manager, co
 void rtd_end_run(struct rtd_end *end);
 /* The socket is gone: a successor may have it. */
 void rtd_end_socket_gone(struct rtd_end *end);
-/* Everything is over, or another failure ends the daemon. */
+/* Everything has ended, or another failure ends the daemon. */
 void rtd_end_finish(struct rtd_end *end);
 
 #endif

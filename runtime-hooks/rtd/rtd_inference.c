@@ -336,7 +336,7 @@ bool rtd_inference_run(struct ntk_core_queue_item *item, bool is_broken)
     return true;
 }
 
-/* Its turn has come: it ran, and whatever was posted before is over. */
+/* Its turn has come: it ran, and whatever was posted before has ended. */
 static void be_over(struct rtd_inference *inference)
 {
     struct rtd_model *model = inference->model;

@@ -52,7 +52,7 @@ struct rtd_fault {
 bool rtd_fault_set(struct rtd_fault *fault, enum _Nrt__Nerr code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Its inputs are read and a worker has it. wait: who is answered when it is over; NULL: whoever
+/* Its inputs are read and a worker has it. wait: who is answered when it has ended; NULL: whoever
  * asks with its cookie, if it gets one. NULL when fault says why. */
 struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
                                          const Nrt__InferRequest *asked, struct rtd_wait *wait,

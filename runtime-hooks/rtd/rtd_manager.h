@@ -55,7 +55,7 @@ struct rtd_group {
 enum rtd_model_state {
     RTD_MODEL_STANDBY,
     RTD_MODEL_READY,
-    RTD_MODEL_STOPPING, /* until its inferences are over */
+    RTD_MODEL_STOPPING, /* until its inferences have ended */
     RTD_MODEL_FAILED,
 };
 
@@ -188,7 +188,7 @@ void rtd_wait_forget(struct ntk_rpc_call *call);
 /* Answers all of a list alike. */
 void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char *details);
 
-/* What an answer tells its client of and nobody else knows. When the answer is lost the daemon
+/* What an answer tells its client of and no other process knows. When the answer is lost the daemon
  * takes it back: before the answer, and settled when the call is gone. */
 enum rtd_gift_kind {
     RTD_GIFT_NONE,
@@ -222,15 +222,16 @@ void rtd_group_take_back(struct rtd_manager *manager, uint32_t id);
 struct rtd_model *rtd_model_find(struct rtd_manager *manager, const Nrt__HNn *handle);
 /* NERR_OK, or why it does not start. */
 enum _Nrt__Nerr rtd_model_start(struct rtd_model *model);
-/* It leaves when its inferences are over; those that have not begun are cancelled if asked. */
+/* It leaves when its inferences have ended; those that have not begun are cancelled if asked. */
 void rtd_model_leave(struct rtd_model *model, bool cancels);
 /* Nobody was told of it. */
 void rtd_model_take_back(struct rtd_manager *manager, uint32_t id);
-/* An inference of it is over. */
+/* An inference of it has ended. */
 void rtd_model_inference_over(struct rtd_model *model);
 /* Without the lock: frees it with all that it has, also one that is half made. */
 void rtd_model_destroy(struct rtd_model *model);
-/* A model of it is gone: a group of a session that is over, or of one model, goes with its last. */
+/* A model of it is gone: a group of a session that has ended, or of one model, goes with its
+ * last. */
 void rtd_group_left(struct rtd_manager *manager, struct rtd_group *group);
 /* The thread that takes models apart; ctx: the manager. */
 void *rtd_models_reap(void *ctx);

@@ -18,7 +18,7 @@
 #define UNCOLLECTED_MAX 4096
 #define UNCOLLECTED_BYTES_MAX (UINT64_C(256) << 20)
 
-/* Clients may say "x:0" where the NEFF says "x". NTK_CORE_ANY: none of that name. */
+/* Clients may say "x:0" where the NEFF says "x". NTK_CORE_ANY: none with that name. */
 static size_t io_find(const struct rtd_model *model, const char *name, bool is_output)
 {
     size_t length = strlen(name);

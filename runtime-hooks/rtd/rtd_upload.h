@@ -47,7 +47,8 @@ void rtd_upload_fini(struct rtd_upload *upload);
 /* The client says how long it will be. */
 void rtd_upload_announce(struct rtd_upload *upload, uint64_t bytes_count);
 void rtd_upload_add(struct rtd_upload *upload, const void *bytes, size_t bytes_count);
-/* Instead of what was added. A path of a client: never what blocks, and never what is no file. */
+/* Instead of what was added. A path of a client: never what blocks, and never what is not a
+ * file. */
 void rtd_upload_read_file(struct rtd_upload *upload, const char *path);
 
 #endif

@@ -3,7 +3,7 @@
  * event_abi - the record of the event rings: one cache line, the same for every kind.
  *
  * A record says what happened in the observed process. Rings overwrite their oldest records, so
- * records explain; whatever must add up stands in the counters of segment_abi.h.
+ * records explain; whatever must add up is in the counters of segment_abi.h.
  *
  *   offset size field
  *        0    8 seq          index + 1; 0 while the slot is being written

@@ -4,7 +4,7 @@
  *
  * One rule for writers and readers: $NEURON_HOOKS_DIR alone when set; else /dev/shm/neuron where an
  * administrator made it (writers: and may write there), else /dev/shm/neuron-<uid>, or what stands
- * in for it where somebody else took that name. Readers look into /dev/shm/neuron and their own,
+ * in for it where another process took that name. Readers look into /dev/shm/neuron and their own,
  * root into every /dev/shm/neuron-*.
  *
  * Uses the C library only. Functions return the number of bytes without the NUL, or -1 when the
@@ -60,7 +60,7 @@ static inline int ntk_paths_is_own_folder(const char *path, uid_t uid)
 }
 
 /*
- * "<prefix><uid>", a folder where anyone may make one: what somebody else has put there first is
+ * "<prefix><uid>", a folder where anyone may make one: what another process has put there first is
  * not used. Then it is "<prefix><uid>.1" and so on, the same for every program of the user: the
  * first that is the user's own, else the first that is not there yet.
  */

@@ -23,7 +23,7 @@ extern "C" {
 #define NTK_STAT_BYTES 1024 /* enough for the text up to there */
 
 /*
- * Field 22 of the text; 0 when there is none, or when it is of a process that is over and not
+ * Field 22 of the text; 0 when there is none, or when it is of a process that has ended and not
  * waited for: a leader in state Z without another thread. (With one, the leader ended and the
  * process goes on.)
  */

@@ -207,7 +207,7 @@ enum ntk_process_flags {
     NTK_PROCESS_ESTIMATED = 2,     /* durations of opaque programs are estimates: no histograms */
     NTK_PROCESS_MODEL_FLOPS = 4,   /* of a model: its effective_flops are counted */
     /* Of processes around another runtime, whose calls tell less than a core of ours. */
-    NTK_PROCESS_ATTACHED = 8,       /* written by a program beside the process, not in it */
+    NTK_PROCESS_ATTACHED = 8,       /* written by a program next to the process, not in it */
     NTK_PROCESS_CORES_GUESSED = 16, /* nobody said which cores are its own */
     NTK_PROCESS_NO_EXECUTIONS = 32, /* executions are too frequent to be looked at: not counted */
     NTK_PROCESS_MEMORY_ESTIMATED =

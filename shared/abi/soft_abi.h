@@ -4,10 +4,10 @@
  * folder.
  *
  * A file of fixed size in the hooks folder, mapped read-write by every process that uses the
- * machine and by nobody else; it survives processes, as a driver's counters do. It is sparse, and
- * the hole of a process slot that was never taken is never touched through the mapping: where space
- * is short that would be SIGBUS. A file that has been mapped is never cut: a new machine is a new
- * file under the same name. The device tree (paths.h) is published from it.
+ * machine and by no other process; it survives processes, as a driver's counters do. It is sparse,
+ * and the hole of a process slot that was never taken is never touched through the mapping: where
+ * space is short that would be SIGBUS. A file that has been mapped is never cut: a new machine is a
+ * new file under the same name. The device tree (paths.h) is published from it.
  *
  * Locks are POSIX record locks on bytes of `soft.lock`, opened once per process:
  *   byte p in 0..127          write lock of the process that owns physical core p

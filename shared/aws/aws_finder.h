@@ -4,7 +4,7 @@
  * keys may be.
  *
  * A place answers 1 (the keys are set), 0 (nothing there) or negative with a sentence. An answer of
- * a service stands in the finder until the next question; aws_credentials.c wipes it.
+ * a service is in the finder until the next question; aws_credentials.c wipes it.
  *
  * Owner:   texts of out_ parameters are the caller's, freed with free(); the finder is owned by
  *          aws_credentials.c.
@@ -38,7 +38,7 @@ int ntk_aws_ask(struct ntk_aws_credentials *c, const struct ntk_http_question *q
                 struct ntk_err *err);
 /* A token of a file, as it is now, into NTK_AWS_VALUE_BYTES_MAX bytes: one line without blanks. */
 int ntk_aws_token_read(const char *path, char *token, struct ntk_err *err);
-/* Takes a text of malloc(), NULL for none; freed when it is no region. */
+/* Takes a text of malloc(), NULL for none; freed when it is not a region. */
 int ntk_aws_region_take(char *region, char **out_region, struct ntk_err *err);
 int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                              struct ntk_err *err);

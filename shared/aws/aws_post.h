@@ -23,16 +23,16 @@ extern "C" {
 
 struct ntk_aws_post {
     const char *method; /* NULL: POST */
-    const char *url;    /* with a scheme; what stands behind its host is signed as it is */
+    const char *url;    /* with a scheme; what is behind its host is signed as it is */
     const char *region;
-    const char *service; /* as it stands in signatures: "monitoring", "sts" */
+    const char *service; /* as it is in signatures: "monitoring", "sts" */
     const struct ntk_aws_keys *keys;
     uint64_t unix_seconds;
     const char *content_type;
     const char *content_encoding; /* NULL: none */
     const char *target;           /* X-Amz-Target; NULL: none */
     const char *if_none_match;    /* NULL: none */
-    const char *body_sha256;      /* for X-Amz-Content-SHA256, which S3 wants; NULL: none */
+    const char *body_sha256;      /* for X-Amz-Content-SHA256, which S3 needs; NULL: none */
     const void *body;
     size_t body_bytes;
 };

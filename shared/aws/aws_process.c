@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_process - a child of its own process group, and the pipe that it writes to. */
+/* aws_process - its own child process group, and the pipe that it writes to. */
 #include "shared/aws/aws_process.h"
 
 #include <errno.h>

@@ -239,7 +239,7 @@ static int keys_of_sections(struct ntk_aws_credentials *c, const struct sections
     char path[PATH_BYTES];
     int ret = 0;
 
-    /* A profile that is its own source has the keys for its role beside it. */
+    /* A profile that is its own source has the keys for its role next to it. */
     if (depth == 0 || !source || strcmp(source, sections->name) != 0) {
         ret = role_keys(c, sections, depth, keys, err);
     }

@@ -41,7 +41,7 @@ static bool is_container_host(const char *url)
             return true;
         }
     }
-    /* 127.0.0.0/8 in numbers only: "127.example.org" is somebody else. */
+    /* 127.0.0.0/8 in numbers only: "127.example.org" is another process. */
     return !strncmp(host, "127.", 4) && strspn(host, "0123456789.") == bytes;
 }
 

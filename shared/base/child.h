@@ -36,8 +36,8 @@ int ntk_child_start(const struct ntk_child *child, pid_t *out_pid);
  * but not for one that the kernel keeps. */
 void ntk_child_stop(const pid_t *pids, size_t count, uint64_t grace_ns);
 
-/* This program once more, for a task of its own. It ends when its standard input does, and so with
- * its parent, whatever ends that; what it says goes to the parent's stderr. */
+/* This program once more, for its own task. It ends when its standard input does, and so with its
+ * parent, whatever ends that; what it says goes to the parent's stderr. */
 struct ntk_child_tied {
     pid_t pid; /* 0: none */
     int lifeline;
@@ -47,7 +47,7 @@ int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, st
 /* Ends it and waits; nothing for a zeroed one. */
 void ntk_child_tied_stop(struct ntk_child_tied *child);
 
-/* The path of a program of ours beside this one, or its name alone where none is there. */
+/* The path of a program of ours next to this one, or its name alone where none is there. */
 void ntk_child_program_beside(const char *name, char *buf, size_t buf_bytes);
 
 #ifdef __cplusplus

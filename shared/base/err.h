@@ -30,8 +30,8 @@ struct ntk_err {
     char text[NTK_ERR_TEXT_BYTES];
 };
 
-/* Fills err (the first sentence of a zeroed err is replaced) and returns code, so that it can stand
- * in a return statement. code is a negative errno. */
+/* Fills err (the first sentence of a zeroed err is replaced) and returns code, so that it can be in
+ * a return statement. code is a negative errno. */
 int ntk_err_set(struct ntk_err *err, int code, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

@@ -90,7 +90,7 @@ int ntk_fs_replace_commit(struct ntk_fs_replace *replace, struct ntk_err *err);
 void ntk_fs_replace_abort(struct ntk_fs_replace *replace);
 /* All three steps for bytes in memory. */
 int ntk_fs_write(const char *path, const void *bytes, size_t bytes_count, struct ntk_err *err);
-/* A whole text to standard output; who does not read it to its end is no failure. */
+/* A whole text to standard output; who does not read it to its end is not a failure. */
 int ntk_fs_print(const struct ntk_buf *text, struct ntk_err *err);
 
 #ifdef __cplusplus

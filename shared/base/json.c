@@ -23,7 +23,7 @@ static void new_line(struct ntk_json *json)
     }
 }
 
-/* What stands before a value or a key. */
+/* What is before a value or a key. */
 static void separate(struct ntk_json *json)
 {
     if (json->after_key) {

@@ -96,7 +96,7 @@ static void print_option(const struct ntk_opt *option)
     print_wrapped(option->help, HELP_COLUMN, HELP_COLUMN);
 }
 
-/* One form of the command line, broken before what may be left out. */
+/* One form of the command line, broken before what may be omitted. */
 static void print_form(const char *lead, const char *name, const char *form, size_t length)
 {
     int column = printf("%s %s", lead, name);
@@ -274,7 +274,7 @@ static int apply(const struct ntk_opt_program *program, const struct ntk_opt *op
                : ret;
 }
 
-/* Parses the word argv[*at] that starts with "--"; moves *at over a value in a word of its own. */
+/* Parses the word argv[*at] that starts with "--"; moves *at over a value in its own word. */
 static int parse_long(const struct ntk_opt_program *program, int argc, char **argv, int *at)
 {
     const char *word = argv[*at] + 2;

@@ -45,7 +45,7 @@ enum ntk_opt_kind {
     NTK_OPT_BYTES,    /* uint64_t *: K, M, G */
     NTK_OPT_DURATION, /* uint64_t * nanoseconds: "1s", "500ms", "2" seconds */
     NTK_OPT_CALL,     /* int (*)(const char *value, struct ntk_err *err): 0 or negative */
-    NTK_OPT_HEADING,  /* a line of its own in --help; long_name is its text */
+    NTK_OPT_HEADING,  /* its own line in --help; long_name is its text */
     NTK_OPT_HELP,
     NTK_OPT_VERSION,
     NTK_OPT_COMPLETION,
@@ -110,14 +110,14 @@ int ntk_opt_exit_code(int parsed);
 /* Prints "<program>: <sentence>" and "Try '<program> --help'." on stderr; returns 2. */
 int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-/* One table out of several, for a program whose parts bring rows of their own; the caller's to
- * free. NULL without memory. */
+/* One table out of several, for a program whose parts bring their own rows; the caller's to free.
+ * NULL without memory. */
 struct ntk_opt *ntk_opt_join(const struct ntk_opt *const *tables, size_t count);
 void ntk_opt_print_help(const struct ntk_opt_program *program);
 /* An entry of a man page for each option, with "@--name" in a line behind it; a subcommand leaves
  * out those that all commands have. cmake/man.awk puts them into the page. */
 void ntk_opt_print_man(const struct ntk_opt_program *program);
-/* Whether its value may be left out: "[=URL]". */
+/* Whether its value may be omitted: "[=URL]". */
 bool ntk_opt_takes_optional(const struct ntk_opt *option);
 /* The completion script of "bash", "zsh" or "fish" on stdout; "words" are the options of a
  * subcommand, as the script of bash asks for them, "man" what ntk_opt_print_man() prints. False for

@@ -46,8 +46,8 @@ static void print_words(const struct ntk_opt_program *program)
     putchar('\n');
 }
 
-/* Where the word before is an option whose values are known. One that may be left out comes behind
- * = only. */
+/* Where the word before is an option whose values are known. One that may be omitted comes behind =
+ * only. */
 static void print_bash_choices(const struct ntk_opt_program *program)
 {
     printf("    case $value$previous in\n");
@@ -145,7 +145,7 @@ static void print_zsh_option(const struct ntk_opt *option, bool is_short)
         return;
     }
     if (ntk_opt_takes_optional(option)) {
-        printf("]::value:"); /* "::" before one that may be left out */
+        printf("]::value:"); /* "::" before one that may be omitted */
     } else {
         printf("]:%s:", option->arg_name);
     }

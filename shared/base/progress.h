@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * progress - one line on stderr for work that takes longer than two seconds; nothing when stderr is
- * no terminal. Owner: caller's storage. Threads: one.
+ * not a terminal. Owner: caller's storage. Threads: one.
  */
 #ifndef NTK_SHARED_BASE_PROGRESS_H
 #define NTK_SHARED_BASE_PROGRESS_H

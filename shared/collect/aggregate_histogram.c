@@ -45,7 +45,7 @@ static int set_baseline(struct baseline *base, const struct ntk_histogram_entry 
 
 /*
  * What was read, and what of it is not in the baseline, both as used buckets in scratch memory. One
- * walk over the occupied part of the reading beside the baseline, which is sorted too.
+ * walk over the occupied part of the reading next to the baseline, which is sorted too.
  */
 static void compare(struct ntk_aggregate *aggregate, const struct baseline *base,
                     const struct ntk_ring_buckets *read)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aggregate_state - what the files of the aggregate share; nobody else includes it.
+ * aggregate_state - what the files of the aggregate share; no other process includes it.
  *
  * aggregate.c begins and ends periods, aggregate_host.c is the host, aggregate_device.c devices and
  * the machine's cores, aggregate_runtime.c processes, of which aggregate_first.c is first sight,
@@ -272,7 +272,7 @@ void ntk_aggregate_free_runtime(struct ntk_aggregate *aggregate, struct runtime_
 
 /* ---- aggregate_histogram ---- */
 
-/* Reads the histograms of a core or model; false: there are none, or nobody wants them. */
+/* Reads the histograms of a core or model; false: there are none, or nobody needs them. */
 bool ntk_aggregate_read_core_histogram(struct ntk_aggregate *aggregate,
                                        const struct ntk_runtime_reading *reading,
                                        const struct ntk_ring_core *core);
@@ -314,7 +314,7 @@ uint32_t ntk_aggregate_told_by_segment(const struct ntk_ring_process *process);
 /* What the tree counted since the last reading. */
 void ntk_aggregate_take_tree_core(struct machine_core *core,
                                   const struct ntk_device_core_reading *reading, bool appeared);
-/* At the end of a period, in this order: what the tree cannot have counted is left out of it; what
+/* At the end of a period, in this order: what the tree cannot have counted is omitted from it; what
  * it knows better goes into the cores of a process around another runtime; and into the machine's,
  * whose enum ntk_core_has is the answer. */
 void ntk_aggregate_settle_tree(struct ntk_aggregate *aggregate,

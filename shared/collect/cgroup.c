@@ -51,7 +51,7 @@ static bool begins_with(struct span text, const char *begin)
     return text.bytes >= bytes && memcmp(text.at, begin, bytes) == 0;
 }
 
-/* Cuts what stands before the first divider, and the divider, off the rest. */
+/* Cuts what is before the first divider, and the divider, off the rest. */
 static bool next_part(struct span *rest, const char *dividers, struct span *out)
 {
     if (!rest->at) {
@@ -75,7 +75,7 @@ static bool next_part(struct span *rest, const char *dividers, struct span *out)
 static bool read_container(struct span part, char out[NTK_CONTAINER_ID_BYTES])
 {
     cut_end(&part, ".scope");
-    /* Beside a container of CRI-O its supervisor has a scope of its own. */
+    /* Next to a container of CRI-O its supervisor has its own scope. */
     if (part.bytes < ID_DIGITS || begins_with(part, "crio-conmon-") ||
         begins_with(part, "libpod-conmon-")) {
         return false;

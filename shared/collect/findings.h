@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * findings - what a diagnosis found on cores, kept until another one finds them well: a file of
- * lines "device core since_ns count" beside the segments.
+ * lines "device core since_ns count" next to the segments.
  *
  * neuron-monitor diag writes it, a collector reads it. A file is believed that this user or root
- * made and that nobody else may write.
+ * made and that no other process may write.
  *
  * Threads: any; two that change it at once may lose one change.
  */
@@ -33,7 +33,7 @@ struct ntk_finding {
     uint64_t count;
 };
 
-/* Lines that are none are passed over; returns how many, at most capacity. */
+/* Lines that are none are skipped; returns how many, at most capacity. */
 size_t ntk_findings_parse(const char *text, struct ntk_finding *out, size_t capacity);
 /* hooks_dir NULL: that of this user's processes. 0 without a file that is believed. */
 size_t ntk_findings_read(const char *hooks_dir, struct ntk_finding *out, size_t capacity);

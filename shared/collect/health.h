@@ -28,8 +28,8 @@
  * - A leaf that a machine does not have makes nothing unknown: the verdict rests on what there is,
  * and says on what.
  *
- * Status counters count for ever, so what they had when they were first seen is no sign; counters
- * of ECC errors and components tell of now.
+ * Status counters count for ever, so what they had when they were first seen is not a sign;
+ * counters of ECC errors and components tell of now.
  *
  * Owner:   ntk_health_create() allocates, _destroy() frees.
  * Threads: one thread at a time.
@@ -104,8 +104,8 @@ void ntk_health_fill(struct ntk_health *health, struct ntk_snapshot *snapshot,
 /* The devices that a driver showed and does not show now, ascending; returns how many. */
 size_t ntk_health_gone(const struct ntk_health *health, uint32_t indices[NTK_DEVICES_MAX]);
 
-/* Whether a verdict or the reasons of a device changed since the last call; the first verdict is no
- * change. */
+/* Whether a verdict or the reasons of a device changed since the last call; the first verdict is
+ * not a change. */
 bool ntk_health_take_change(struct ntk_health *health);
 
 #ifdef __cplusplus

@@ -74,7 +74,7 @@ static void set_level(struct sign *sign, bool is_bad, bool is_more, struct ntk_h
         ntk_health_raise_sign(sign, now);
         sign->last_ns = was_on && !is_more ? last_ns : sign->last_ns;
     } else if (sign->is_on) {
-        /* The clock may stand at 0 in a test only: 0 is none. */
+        /* The clock may be at 0 in a test only: 0 is none. */
         sign->good_since_ns = sign->good_since_ns ? sign->good_since_ns : now.monotonic_ns;
         if (ntk_health_is_past(sign->good_since_ns, NTK_HEALTH_HOLD_NS, now)) {
             clear_sign(sign);
@@ -82,7 +82,7 @@ static void set_level(struct sign *sign, bool is_bad, bool is_more, struct ntk_h
     }
 }
 
-/* A reset, or another driver: what is latched is over. */
+/* A reset, or another driver: what is latched has ended. */
 static void clear_cores(struct device_state *device)
 {
     for (size_t c = 0; c < NTK_DEVICE_CORES_MAX; c++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * health_state - what the files of health share; nobody else includes it.
+ * health_state - what the files of health share; no other process includes it.
  *
  * health_read.c makes signs of readings, health_judge.c verdicts of signs, health.c is told by
  * others and answers.

@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* Segments of observed processes: counters, tables and events. out_note (borrowed from the source)
- * says why a file was passed over, or what a segment has no room for. */
+ * says why a file was skipped, or what a segment has no room for. */
 int ntk_source_ring_open(const struct ntk_collector_options *options,
                          struct ntk_collect_source *out_source, const char **out_note,
                          struct ntk_err *err);

@@ -359,7 +359,7 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
         event->duration_ns = is_failure ? 0 : ntk_ring_segment_ticks_to_ns(segment, duration);
         fill_event(segment, slot, source, event);
         if (event->kind == NTK_EVENT_ERROR && !replaces) {
-            /* A fault has a record of its own, without a class, before that of its execution. */
+            /* A fault has its own record, without a class, before that of its execution. */
             ntk_aggregate_failure(source->aggregate, event->core, event->nrt_status,
                                   event->error_class != NTK_ERROR_CLASS_NONE);
         }

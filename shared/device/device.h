@@ -201,7 +201,7 @@ void ntk_device_firmware_instance_id(const char *root, char *buf, size_t buf_byt
  * environment's), whether it exists or not. -ENAMETOOLONG when it does not fit. */
 int ntk_device_soft_root(const char *hooks_dir, char *buf, size_t buf_bytes);
 /* Where NEURON_SOFT_INSTANCE names a machine that no process has built yet: builds it with the
- * neuron-bench beside this program, so that a screen or a list has something to show. Nothing on a
+ * neuron-bench next to this program, so that a screen or a list has something to show. Nothing on a
  * machine with a driver or with a software machine. A failure is not reported: the source finds no
  * tree then. */
 void ntk_device_soft_make(void);

@@ -185,7 +185,7 @@ static bool holds_counters(const char *name)
            strcmp(name, "power") == 0;
 }
 
-/* Who wants infos alone gets those, and what tells of the device's health: one core tells the
+/* Who needs infos alone gets those, and what tells of the device's health: one core tells the
  * generation of all. */
 static bool is_left_out(const struct walk *walk, size_t depth, const char *name, int core)
 {

@@ -58,8 +58,8 @@ struct ntk_hosts_remote {
     const char *unix_path;  /* the agent of this machine, for the host ""; NULL: none */
 };
 
-/* Where the agent of this machine answers: agent.sock in $NEURON_HOOKS_DIR, whose processes are a
- * machine of their own, else in this folder. */
+/* Where the agent of this machine answers: agent.sock in $NEURON_HOOKS_DIR, whose processes are
+ * their own machine, else in this folder. */
 #define NTK_HOSTS_AGENT_FOLDER "/run/neuron-monitor"
 /* False when the buffer is too small. */
 bool ntk_hosts_agent_path(char *buf, size_t buf_bytes);
@@ -88,8 +88,8 @@ bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hos
             "how long an agent may take, default 5s", .is_above_zero = true               \
     }
 
-/* The address of path at a host: "http://" before a name without scheme; a URL that has a path of
- * its own keeps it. -EINVAL with a sentence. */
+/* The address of path at a host: "http://" before a name without scheme; a URL that has its own
+ * path keeps it. -EINVAL with a sentence. */
 int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url_bytes,
                        struct ntk_err *err);
 /* Asks each host once for a report at path, and comes back when all have answered or their time is

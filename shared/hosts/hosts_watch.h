@@ -3,10 +3,10 @@
  * hosts_watch - the reports of many hosts, asked for again and again by one thread.
  *
  * Each period every host is asked whose last question has ended; one that is silent is asked again
- * when its time is over. What a host said last stays until it says something newer, with its age.
+ * when its time is up. What a host said last stays until it says something newer, with its age.
  *
  * Owner:   open / close; names are copied. A snapshot in a state is the caller's.
- * Threads: one, besides its own.
+ * Threads: one, in addition to its own.
  */
 #ifndef NTK_SHARED_HOSTS_HOSTS_WATCH_H
 #define NTK_SHARED_HOSTS_HOSTS_WATCH_H
@@ -35,7 +35,7 @@ int ntk_hosts_watch_open(const struct ntk_hosts_watch_options *options,
                          struct ntk_hosts_watch **out_watch, struct ntk_err *err);
 void ntk_hosts_watch_close(struct ntk_hosts_watch *watch); /* NULL is fine */
 
-/* Readable once a period: when all hosts that were asked have ended, or half of it is over. */
+/* Readable once a period: when all hosts that were asked have ended, or half of it has ended. */
 int ntk_hosts_watch_fd(const struct ntk_hosts_watch *watch);
 /* Takes the news; false: there are none yet. */
 bool ntk_hosts_watch_take(struct ntk_hosts_watch *watch);

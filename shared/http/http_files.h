@@ -29,7 +29,7 @@ struct ntk_http_files;
 struct ntk_http_files *ntk_http_files_create(const struct ntk_http_file *table);
 /* NULL is fine. */
 void ntk_http_files_destroy(struct ntk_http_files *files);
-/* The handler; ctx is the files. "/" is index.html; what is no file of the table is answered
+/* The handler; ctx is the files. "/" is index.html; what is not a file of the table is answered
  * 404. */
 void ntk_http_files_answer(const struct ntk_http_request *request,
                            struct ntk_http_response *response, void *ctx);

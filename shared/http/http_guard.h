@@ -5,7 +5,7 @@
  * Names: a browser that was led here by a foreign name (DNS rebinding) says that name in Host. Let
  * in are IP addresses, localhost and names below it, the name that is listened on, the machine's
  * own name (also without its domain) and the names that the options list. A request without Host is
- * no browser's.
+ * not a browser's.
  *
  * Token: with a file, every path but those below "/-/" needs it: `Authorization: Bearer TOKEN`, or
  * the cookie that `/?token=TOKEN` gives once. The cookie holds a random value of this run, not the
@@ -27,7 +27,7 @@
 extern "C" {
 #endif
 
-/* The length of a token: fewer can be guessed, more is no token. */
+/* The length of a token: fewer can be guessed, more is not a token. */
 #define NTK_HTTP_TOKEN_BYTES_MIN 16
 #define NTK_HTTP_TOKEN_BYTES_MAX 256
 

@@ -22,7 +22,7 @@ int ntk_http_listen(const struct ntk_http_address *address, struct ntk_err *err)
 /* A Unix socket that every user may connect to; a name that no process serves any more is replaced.
  * -EADDRINUSE: a process serves it. */
 int ntk_http_listen_unix(const char *path, struct ntk_err *err);
-/* 0 when it is no socket of IP. */
+/* 0 when it is not a socket of IP. */
 uint16_t ntk_http_listen_port_get(int fd);
 
 #ifdef __cplusplus

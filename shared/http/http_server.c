@@ -27,7 +27,7 @@
 
 #define ANSWER_BYTES 2048 /* of a connection's memory, for the head of an answer */
 #define VALUE_BYTES \
-    64 /* what the library keeps beside the text of a header, an argument or a cookie */
+    64 /* what the library keeps next to the text of a header, an argument or a cookie */
 
 struct ntk_http_request {
     struct MHD_Connection *connection;

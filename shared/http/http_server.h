@@ -9,8 +9,8 @@
  * goes to every client that reads it; a client that is too slow loses whole lines, never half ones.
  *
  * A handler that takes long (it asks a database) is one of slow_routes: a second thread runs them,
- * one after the other, and nobody else waits. A third computes passwords that are not known to be
- * right; wrong ones cost it a quarter of a core at most.
+ * one after the other, and no other process waits. A third computes passwords that are not known to
+ * be right; wrong ones cost it a quarter of a core at most.
  *
  * What the server does by itself: 404 and 405, HEAD, limits on connections, request size and idle
  * time, `Cache-Control: no-store`, `X-Content-Type-Options: nosniff`, `Referrer-Policy:
@@ -120,7 +120,7 @@ struct ntk_http_upload {
     void (*take)(void *upload, const void *bytes, size_t bytes_count);
     /* All is there: answers, as a slow route does. */
     void (*finish)(void *upload, struct ntk_http_response *response);
-    /* It is over, also where the client went away before. On any of the two threads. */
+    /* It has ended, also where the client went away before. On any of the two threads. */
     void (*end)(void *upload);
     void *ctx;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_tls - a server's certificate and key, as GnuTLS wants them during a handshake.
+ * http_tls - a server's certificate and key, as GnuTLS needs them during a handshake.
  *
  * Owner:   create / destroy. What get() hands out lives as long as the object.
  * Threads: immutable after create.

@@ -90,7 +90,7 @@ static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
     return bytes_count;
 }
 
-/* libcurl asks about once a second, and more often while something moves. */
+/* libcurl asks about once per second, and more often while something moves. */
 static int on_progress(void *ctx, curl_off_t to_get, curl_off_t got, curl_off_t to_send,
                        curl_off_t sent)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipeline - dense layers, each a subgraph for a NeuronCore of its own: what one core gives, the
- * next one takes by its name; weights that stay in the state buffer from the start of the model on.
- * One node of the graph, for the chips whose cores make pipelines.
+ * pipeline - dense layers, each a subgraph for its own NeuronCore: what one core gives, the next
+ * one takes by its name; weights that stay in the state buffer from the start of the model on. One
+ * node of the graph, for the chips whose cores make pipelines.
  *
- * two-node-core - the same, and one layer more as a node of its own: where a runtime has too few
- * cores for both, they take turns on those of the larger one.
+ * two-node-core - the same, and one layer more as its own node: where a runtime has too few cores
+ * for both, they take turns on those of the larger one.
  */
 #include <math.h>
 #include <stdio.h>

@@ -72,7 +72,8 @@ int ntk_health_reason_of(const char *name);
 /* The worst reason of a device: its reasons are sorted so. NULL: there is none, the device is
  * well. */
 const struct ntk_health_reason_row *ntk_health_worst(const struct ntk_device_sample *device);
-/* Only processes report this reason. A process shows what happened to it, but is no witness against
+/* Only processes report this reason. A process shows what happened to it, but is not a witness
+ * against
  * a device: nothing that takes a device or a node out of service may rest on it. */
 bool ntk_health_reason_is_of_process(enum ntk_health_reason reason);
 /* The verdict and the worst reason (NULL: none) of what the driver and diagnoses report. */

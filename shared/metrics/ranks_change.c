@@ -20,7 +20,7 @@ const char *const ntk_change_where_names[NTK_CHANGE_WHERE_COUNT] = { "unknown", 
 #define SAMPLES_MAX 32u /* that are looked at, the last ones */
 /* ... and so much of them is above the usual. */
 #define ABOVE_SHARE 0.75
-/* It is over when half of the least change is gone. */
+/* It has ended when half of the least change is gone. */
 #define OVER_SHARE (NTK_CHANGE_SHARE_MIN / 2)
 /* A part stands for a change when it is so much of it. */
 #define PART_SHARE 0.5

@@ -9,8 +9,8 @@
  * and did elsewhere. A sum of what samples are above the usual (CUSUM, robust: the median and the
  * spread of the last samples, each excess bounded) tells a lasting change from noise and pauses.
  *
- * That ranks wait longer is no change of all of them: at least three quarters must themselves take
- * longer. Who makes the others wait is ranks_pace.h's matter.
+ * That ranks wait longer is not a change of all of them: at least three quarters must themselves
+ * take longer. Who makes the others wait is ranks_pace.h's matter.
  *
  * Owner:   ntk_change holds what it learns of each communicator; snapshots are only read.
  * Threads: one at a time.

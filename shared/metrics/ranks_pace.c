@@ -9,10 +9,10 @@
 const char *const ntk_pace_where_names[NTK_PACE_WHERE_COUNT] = { "unknown", "core", "host",
                                                                  "memory", "link" };
 
-/* Of what a rank is behind so much stands in how long its cores were busy, or does not. */
+/* Of what a rank is behind so much is in how long its cores were busy, or does not. */
 #define CORE_SHARE 0.5
 #define HOST_SHARE 0.2
-/* The memory of a device is slow when its transfers take so many times as long beside its engines
+/* The memory of a device is slow when its transfers take so many times as long next to its engines
  * as those of the others do ... */
 #define MEMORY_TIMES 1.25
 /* ... and they run the same program: as many bytes for an operation, by this share. */
@@ -80,7 +80,7 @@ static struct ntk_pace_rank *rank_get(struct ntk_pace *pace, const struct ntk_ra
     return rank;
 }
 
-/* One that left and joined again is there twice. What it did is added; the period itself, and what
+/* One that left and joined again is listed twice. What it did is added; the period itself, and what
  * its cores did, counts once. */
 static void rank_add(struct ntk_pace *pace, struct ntk_pace_rank *rank,
                      const struct ntk_rank_sample *sample, uint64_t period_ns)

@@ -66,8 +66,8 @@ enum ntk_system_group {
 extern const char *const ntk_runtime_group_names[NTK_RUNTIME_GROUP_COUNT];
 extern const char *const ntk_system_group_names[NTK_SYSTEM_GROUP_COUNT];
 
-/* A group period: 0 is the snapshot's period_ns (all that the collector makes); a group with a
- * period of its own was due in this snapshot; an absent one was not, or was not asked for. */
+/* A group period: 0 is the snapshot's period_ns (all that the collector makes); a group with its
+ * own period was due in this snapshot; an absent one was not, or was not asked for. */
 #define NTK_GROUP_ABSENT UINT64_MAX
 
 /* ---- the instance ---- */
@@ -183,7 +183,7 @@ struct ntk_device_sample {
     size_t health_count;
 };
 
-/* The rows of device.def that are no events. */
+/* The rows of device.def that are not events. */
 enum {
     NTK_DEVICE_ROWS = 0
 #define NTK_DEVICE_BYTES(...) +1
@@ -521,7 +521,7 @@ enum ntk_hooks_kind {
     NTK_HOOKS_UNKNOWN = 0,   /* a report of another tool */
     NTK_HOOKS_BUILT_IN = 1,  /* in the runtime itself, a core of ours: all is known */
     NTK_HOOKS_PRELOADED = 2, /* in the process, around the calls of another runtime */
-    NTK_HOOKS_ATTACHED = 3,  /* in a program beside the process, which looks at such calls */
+    NTK_HOOKS_ATTACHED = 3,  /* in a program next to the process, which looks at such calls */
     NTK_HOOKS_KIND_COUNT
 };
 /* "" for an unknown one. */
@@ -820,7 +820,7 @@ bool ntk_snapshot_event_is_memory(const struct ntk_event_sample *event);
  * log of memory goes first; of each kind every user has as many as the others, and of those every
  * process, as far as they have so many; of each process the newest stay. */
 size_t ntk_snapshot_keep_events(struct ntk_event_sample *events, size_t count, size_t room);
-/* Sets the events of `to`: both lists, bounded; what is left out counts as unlisted. The lists may
+/* Sets the events of `to`: both lists, bounded; what is omitted counts as unlisted. The lists may
  * be of `to` itself; texts are copied. */
 void ntk_snapshot_join_events(struct ntk_snapshot *to, const struct ntk_event_sample *older,
                               size_t older_count, const struct ntk_event_sample *newer,

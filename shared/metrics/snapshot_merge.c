@@ -411,7 +411,7 @@ static void merge_runtimes(struct ntk_snapshot *s, const struct ntk_snapshot *ol
     }
     for (size_t i = 0; runtimes && i < older->runtime_count; i++) {
         if (!ntk_snapshot_find_runtime(newer, &older->runtimes[i])) {
-            struct weights ended = { w.newer, w.older }; /* it stands in place of the newer one */
+            struct weights ended = { w.newer, w.older }; /* it is in place of the newer one */
             struct ntk_runtime_sample *to = &runtimes[count++];
             merge_runtime(s, to, &unknown, &older->runtimes[i], ended);
             to->cpu_user *= w.older;

@@ -4,9 +4,9 @@
  *
  * Counts and histograms add up, shares are weighted by the lengths, everything that is a state
  * (memory, models, totals) is the newer one's; of a runtime that began again the totals of each
- * life stay beside it. A runtime that ended in the older period is still listed. Events of both
+ * life stay next to it. A runtime that ended in the older period is still listed. Events of both
  * stay up to NTK_SNAPSHOT_JOINED_EVENTS_MAX, the rest is counted as unlisted. The cumulative series
- * of models are left out: whoever needs them takes them from the parts.
+ * of models are omitted: whoever needs them takes them from the parts.
  *
  * Owner:   the result is the caller's and keeps nothing of its parts.
  * Threads: any.

@@ -4,7 +4,7 @@
  * for longer than it ever took.
  *
  * A core counts from the last moment when an execution began or ended on it. Processes that run a
- * model together with other ranks are left out while one of them does: what such an execution waits
+ * model together with other ranks are omitted while one of them does: what such an execution waits
  * for ranks.h tells.
  *
  * Owner:   ntk_stuck holds rows; the snapshots added stay the caller's and must live as long.

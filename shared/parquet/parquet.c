@@ -93,7 +93,7 @@ static int give(struct ntk_parquet *parquet, const struct ntk_buf *buf)
     return parquet->options->write(parquet->options->ctx, buf->bytes, buf->bytes_count);
 }
 
-/* The magic stands in front of the first bytes. */
+/* The magic is in front of the first bytes. */
 static int begin(struct ntk_parquet *parquet)
 {
     if (parquet->is_begun) {

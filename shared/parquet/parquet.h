@@ -5,7 +5,7 @@
  * Rows gather in a row group, which is given away when it is full; so memory is bounded by a row
  * group (ntk_parquet_options.group_rows_max, NTK_PARQUET_GROUP_BYTES) however long the file is.
  * Each column of a row group is one page: values plain, or for repeated texts as numbers into a
- * dictionary; its smallest and largest value stand in the footer, so that readers leave out row
+ * dictionary; its smallest and largest value are in the footer, so that readers leave out row
  * groups. The same rows give the same bytes.
  *
  * Source of the format: Apache Parquet, parquet.thrift and Encodings.md.

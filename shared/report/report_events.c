@@ -2,7 +2,7 @@
 /*
  * report_events - what happened in the period, for who looks at another machine: loads, errors,
  * captures, marks, the log of memory. A line has room for some; where there are more, the log of
- * memory goes first, and what is left out is counted.
+ * memory goes first, and what is omitted is counted.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * report_field - the plain fields of a JSON object as a table, which writes and reads them.
  *
  * A table has one row per key, in the order of the line; the same row writes the member of a struct
- * and reads it back, so the two cannot differ. What is no plain field (sums, rates, lists of
+ * and reads it back, so the two cannot differ. What is not a plain field (sums, rates, lists of
  * objects) is written and read by functions that stand beside each other in the part's file.
  *
  * Reading is typed: a value of another type than the row's is as good as absent, and what is absent
@@ -57,7 +57,7 @@ struct report_field {
     enum report_type type;
     size_t offset;
     uint32_t has;  /* of the `has` that the struct begins with: known only then; 0: always */
-    bool sparse;   /* left out when it is 0, false or "" */
+    bool sparse;   /* omitted when it is 0, false or "" */
     size_t count;  /* of a member that is an array; 0: it is none */
     size_t length; /* offset of a uint32_t, how many of these there are; 0: all */
     const char *const *names; /* ... whose values are an object by name; NULL: an array */

@@ -290,7 +290,7 @@ static uint32_t read_reason_cores(const struct ntk_device_sample *device, const 
     return bits;
 }
 
-/* Reasons that this version does not know are left out; the verdict that they gave stays. */
+/* Reasons that this version does not know are omitted; the verdict that they gave stays. */
 static void read_health(struct ntk_snapshot *snapshot, struct ntk_device_sample *device,
                         const json_t *health)
 {

@@ -3,12 +3,12 @@
  * report_json - a snapshot as one line of neuron-monitor's JSON, and back.
  *
  * The line has the names, types and order of the vendor's report (docs/formats/report.md). What the
- * vendor's keys cannot hold stands in additive keys behind them, so a reader of the vendor's report
+ * vendor's keys cannot hold is in additive keys behind them, so a reader of the vendor's report
  * sees nothing new and a reader of ours gets the snapshot back: everything downstream of the stream
  * (exporters, a remote screen) works from the line alone.
  *
- * A group of the snapshot that is not present is not written: that is how periods of their own and
- * the choice of groups show.
+ * A group of the snapshot that is not present is not written: that is how their own periods and the
+ * choice of groups show.
  *
  * Owner:   the writer appends to the caller's buffer; a snapshot that was read is the caller's.
  * Threads: any; no state.
@@ -50,19 +50,19 @@ struct ntk_report_options {
     size_t line_bytes_max; /* longer: written again without "neuron_ext"; 0: no bound */
 };
 
-/* "loaded_models,usage_data" as enum ntk_report_omit. -EINVAL with a sentence of what can be left
- * out. */
+/* "loaded_models,usage_data" as enum ntk_report_omit. -EINVAL with a sentence of what can be
+ * omitted. */
 int ntk_report_omit_parse(const char *list, unsigned int *out_omit, struct ntk_err *err);
 
 /* Appends the report and '\n'. 0, or -ENOMEM. *out_cut (may be NULL) tells whether "neuron_ext" was
- * left out to keep to line_bytes_max. */
+ * omitted to keep to line_bytes_max. */
 int ntk_report_write(const struct ntk_snapshot *snapshot, const struct ntk_report_options *options,
                      struct ntk_buf *out, bool *out_cut);
 
 /* Reads one report; the vendor's own lines are fine too. *out_snapshot is freed with
  * ntk_snapshot_destroy(). -EBADMSG with a sentence (and the byte where the JSON breaks) for what is
- * no report; numbers outside their range, tables beyond the snapshot's bounds and unknown keys are
- * skipped. */
+ * not a report; numbers outside their range, tables beyond the snapshot's bounds and unknown keys
+ * are skipped. */
 int ntk_report_read(const char *line, size_t line_bytes, struct ntk_snapshot **out_snapshot,
                     struct ntk_err *err);
 

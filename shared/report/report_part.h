@@ -3,7 +3,7 @@
  * report_part - the parts of a report, each written and read by one file; shared/report only.
  *
  * A writer of a group begins and ends the group's object; a reader gets the object of the group,
- * which may be NULL. `ext` is the "neuron_ext" beside it, NULL when the line has none.
+ * which may be NULL. `ext` is the "neuron_ext" next to it, NULL when the line has none.
  *
  * Owner, threads: as report_field.h.
  */

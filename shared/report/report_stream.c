@@ -29,7 +29,7 @@ enum where {
     IN_REPORT,
     IN_STRING, /* ... of it */
     IN_ESCAPE, /* ... of that */
-    IN_OTHER,  /* a line that is no report, up to its end */
+    IN_OTHER,  /* a line that is not a report, up to its end */
     SKIPPING,  /* the rest of what was reported, up to a line that begins with a brace */
 };
 
@@ -40,7 +40,7 @@ struct ntk_report_stream {
     enum where where;
     unsigned int depth;
     uint64_t arrays;     /* a bit per depth: it is one, not an object */
-    char before;         /* the byte before `scanned` that is no blank, outside strings */
+    char before;         /* the byte before `scanned` that is not a blank, outside strings */
     bool is_line_start;  /* `scanned` is the first byte of a line */
     bool has_ended;      /* no more bytes will come */
     uint64_t first_line; /* in which the text begins */

@@ -9,7 +9,7 @@
  *   }
  *
  * Reports are lines, may be indented over many, or follow one another without a line break or in an
- * array. What is no report, is cut off, or longer than NTK_REPORT_READ_BYTES_MAX, is reported
+ * array. What is not a report, is cut off, or longer than NTK_REPORT_READ_BYTES_MAX, is reported
  * once with its line and skipped; the next report is read as if nothing had happened. Blanks are
  * nothing.
  *

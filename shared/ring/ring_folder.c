@@ -64,8 +64,8 @@ static uint64_t changed_ns(const struct stat *status)
 }
 
 #define STAYS_BYTE 1
-/* Byte n is the n-th microsecond of CLOCK_MONOTONIC; a reader that has not looked yet stands before
- * all of them. */
+/* Byte n is the n-th microsecond of CLOCK_MONOTONIC; a reader that has not looked yet is before all
+ * of them. */
 #define LOOKS_BASE 4096
 
 static struct flock lock_of(short type, off_t start, off_t length)
@@ -135,7 +135,7 @@ void ntk_ring_folder_close(struct ring_folder *folder)
     free(folder);
 }
 
-/* In a folder that all may write to, root replaces the mark of somebody else, which writers would
+/* In a folder that all may write to, root replaces the mark of another process, which writers would
  * not believe. */
 static int open_mark(const struct ring_folder *folder)
 {

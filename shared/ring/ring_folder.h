@@ -8,8 +8,8 @@
  *
  * Readers do not know each other, and none may remove a file that another has not seen. In the mark
  * (NTK_READER_MARK_NAME) each holds a read lock on one byte: the time at which its last whole pass
- * began. Whoever wants to remove a file asks the kernel whether any lock of others stands at an
- * earlier time than its own look. A lock ends with its reader, whatever ends it.
+ * began. Whoever wants to remove a file asks the kernel whether any lock of others is at an earlier
+ * time than its own look. A lock ends with its reader, whatever ends it.
  *
  * Owner:   ntk_ring_folder_open() allocates, _close() frees.
  * Threads: as the registry.
@@ -55,7 +55,7 @@ enum ring_folder_owner { RING_FOLDER_OF_ANYONE = -1 };
  * -ENOENT, or -errno with a sentence. */
 int ntk_ring_folder_open(const char *path, int64_t owner, struct ring_folder **out_folder,
                          struct ntk_err *err);
-/* Takes the mark along when nobody else holds it. */
+/* Takes the mark along when no other process holds it. */
 void ntk_ring_folder_close(struct ring_folder *folder);
 /* Whether the path still means this folder. */
 bool ntk_ring_folder_is_at(const struct ring_folder *folder, const struct stat *status);

@@ -30,7 +30,7 @@ struct ring_file {
 
 enum ring_known_kind {
     RING_KNOWN_STAYS,  /* told, and not ours to remove */
-    RING_KNOWN_LEAVES, /* told, to be removed when nobody else wants it */
+    RING_KNOWN_LEAVES, /* told, to be removed when no other process needs it */
     /* over before this reader began: another reader's to tell, while one may come */
     RING_KNOWN_OLD,
     RING_KNOWN_REFUSED, /* looked at again later */

@@ -21,8 +21,8 @@
 
 /* ---- what /proc says ---- */
 
-/* When the process started, see process_stat.h; 0 when there is no such process here, or it is
- * over. */
+/* When the process started, see process_stat.h; 0 when there is no such process here, or it has
+ * ended. */
 static uint64_t start_time_of(const char *proc_root, const char *pid)
 {
     char path[NTK_PATH_BYTES];
@@ -229,7 +229,7 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
     (void)snprintf(pid, sizeof pid, "%" PRIu32, holder > 0 ? (uint32_t)holder : process->own_pid);
     start_time = start_time_of(liveness->proc_root, pid);
     if (start_time == 0 || !read_status(liveness->proc_root, pid, &status)) {
-        return 0; /* it is over, or may not be looked at */
+        return 0; /* it has ended, or may not be looked at */
     }
     if (holder <= 0 && start_time != process->start_time) {
         return 0; /* another process has its number by now */
@@ -240,7 +240,7 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
                            segment->path, process->uid, pid, status.uid[0]);
     }
     if (holder > 0) {
-        /* Whatever the file says: also of a process in a time namespace of its own. */
+        /* Whatever the file says: also of a process in its own time namespace. */
         process->start_time = start_time;
         process->own_pid = status.innermost_pid != 0 ? status.innermost_pid : process->own_pid;
     }

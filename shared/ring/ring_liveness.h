@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_liveness - whose a segment is, and whether its writer is over; private to this folder.
+ * ring_liveness - whose a segment is, and whether its writer has ended; private to this folder.
  *
  * What a segment says of its process is a claim. The record lock on byte 0 names a process that
  * nobody can invent, and /proc says whose it is and when it started: they are believed instead.
@@ -27,11 +27,11 @@ void ntk_ring_liveness_init(struct ntk_ring_liveness *liveness, const char *proc
  * says. */
 int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
                             struct ntk_ring_segment *segment, struct ntk_err *err);
-/* Whether the writer is over, in the look of that number; learns its pid on the way. */
+/* Whether the writer has ended, in the look of that number; learns its pid on the way. */
 bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
                                  struct ntk_ring_segment *segment, uint64_t look);
 
-/* Whether the process of that name runs, as this reader sees it. */
+/* Whether the process with that name runs, as this reader sees it. */
 bool ntk_ring_liveness_runs(const struct ntk_ring_liveness *liveness, unsigned int pid,
                             unsigned long long start_time);
 /* The pid that holds byte 0 as this process sees it, 0 when nobody does, -1 when its holder has no

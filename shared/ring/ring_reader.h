@@ -46,8 +46,8 @@ enum ntk_ring_from {
 void ntk_ring_reader_init(struct ntk_ring_reader *reader, const struct ntk_slot *slots,
                           const uint64_t *head, uint64_t capacity, enum ntk_ring_from from);
 /* Copies up to NTK_RING_BATCH sound records, oldest first, into out_slots (NTK_RING_BATCH of them)
- * and returns how many. *out_more (may be NULL): 1 when more are there already, also when this
- * batch was lost as a whole. */
+ * and returns how many. *out_more (may be NULL): 1 when more already exist, also when this batch
+ * was lost as a whole. */
 size_t ntk_ring_reader_next(struct ntk_ring_reader *reader, struct ntk_slot *out_slots,
                             int *out_more);
 

@@ -581,7 +581,7 @@ static int compare_segments(const void *a, const void *b)
     return strcmp(left->path, right->path);
 }
 
-/* Its mapping is not needed any more; the file goes when nobody else needs it. */
+/* Its mapping is not needed any more; the file goes when no other process needs it. */
 static void leave(struct ntk_ring_registry *registry, const struct ntk_ring_segment *segment)
 {
     const struct ring_file file = file_of(segment);

@@ -99,7 +99,7 @@ enum ntk_segment_state {
     NTK_SEGMENT_ALIVE,
     NTK_SEGMENT_ENDED, /* clean or killed: no more writes; last chance to read */
     NTK_SEGMENT_GONE,  /* the file is removed (when reaping); the mapping goes at the next poll */
-    /* A program beside the process writes it, and the process has one of its own: both count the
+    /* A program next to the process writes it, and the process has its own one: both count the
      * same. Not to be read, from now on for good. */
     NTK_SEGMENT_DOUBLE
 };
@@ -150,7 +150,7 @@ void ntk_ring_segment_process(const struct ntk_ring_segment *segment, struct ntk
 void ntk_ring_segment_refusals(const struct ntk_ring_segment *segment,
                                struct ntk_ring_refusals *out);
 
-/* One core at one moment; `counters` is the block as it stands in the segment. */
+/* One core at one moment; `counters` is the block as it is in the segment. */
 struct ntk_ring_core {
     uint16_t core;
     bool owned; /* now; else released: counters stay */

@@ -4,7 +4,7 @@
 
 #define RING_SLOTS_MAX (1u << 24)
 
-/* Sets up readers of rings that are ready by now; a ring that lies is left out for good. */
+/* Sets up readers of rings that are ready by now; a ring that lies is omitted for good. */
 static void find_rings(struct ntk_ring_segment *segment)
 {
     uint64_t slots_begin = (uint64_t)(segment->section[NTK_SECTION_SLOTS].at - segment->base);

@@ -30,7 +30,7 @@ int ntk_rpc_client_call(struct ntk_rpc_client *client, const char *path,
                         ProtobufCMessage **out_reply, struct ntk_err *err);
 
 /* The next request of a stream, borrowed until the next call of it; NULL: there is none, and after
- * an error of its own, which *out_ret is then, none is sent any more. */
+ * its own error, which *out_ret is then, none is sent any more. */
 typedef const ProtobufCMessage *ntk_rpc_client_next(void *ctx, int *out_ret, struct ntk_err *err);
 
 /* Many requests, one reply. A service that answers before it has heard all ends the stream. */

@@ -101,7 +101,7 @@ struct part {
     const char *end;
 };
 
-/* The text for the column of this name, which is two parts. */
+/* The text for the column with this name, which is two parts. */
 static void tell_column(struct ntk_buf *sql, struct part text, const char *item, const char *name,
                         const char *type)
 {
@@ -146,7 +146,7 @@ static void tell_counts(struct ntk_buf *sql, struct part name, const char *type,
     }
 }
 
-/* False where the set is no table of a family. */
+/* False where the set is not a table of a family. */
 static bool tell_table(struct ntk_buf *sql, struct part name, struct part text)
 {
     for (size_t i = 0; i < NTK_FAMILY_COUNT * 2; i++) {

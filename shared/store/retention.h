@@ -24,9 +24,8 @@ struct ntk_retention {
     uint64_t keep_bytes;
 };
 
-/* Deletes a slice of what is too old or too much, and returns free pages to the disk, in a
- * transaction of its own. 1 when there is more to do, 0, or negative (the transaction may be open
- * then). */
+/* Deletes a slice of what is too old or too much, and returns free pages to the disk, in its own
+ * transaction. 1 when there is more to do, 0, or negative (the transaction may be open then). */
 int ntk_retention_run(sqlite3 *db, const struct ntk_retention *retention, uint64_t now_ns,
                       struct ntk_err *err);
 

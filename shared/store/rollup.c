@@ -185,7 +185,7 @@ static bool is_due(const struct ntk_rollup *rollup, enum ntk_store_tier tier)
            rollup->done_ns[tier] + ntk_tier_step_ns[tier] <= limit_ns;
 }
 
-/* Steps in which nothing was sampled are passed over: the mark goes to the step of the next row. */
+/* Steps in which nothing was sampled are skipped: the mark goes to the step of the next row. */
 static int skip_empty(struct ntk_rollup *rollup, enum ntk_store_tier tier, struct ntk_err *err)
 {
     char sql[160];

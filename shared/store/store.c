@@ -31,7 +31,7 @@
 #define DEFAULT_RETRY_NS (5 * NTK_NS_PER_SECOND)
 #define RETENTION_EVERY_NS (60 * NTK_NS_PER_SECOND)
 #define BUSY_TIMEOUT_MS 10000
-/* Of the queue, so that some always wait beside it. */
+/* Of the queue, so that some always wait next to it. */
 #define TRANSACTION_MAX (NTK_STORE_QUEUE_MAX / 2)
 /* How long merging may keep the writer from committing. */
 #define ROLLUP_BUDGET_NS (100 * NTK_NS_PER_MS)
@@ -144,7 +144,7 @@ static void close_database(struct ntk_store *store)
     }
 }
 
-/* A name beside the database that does not exist yet; what is left free at its end is for
+/* A name next to the database that does not exist yet; what is left free at its end is for
  * "-wal". */
 static int make_name(const struct ntk_store *store, char *name, size_t name_bytes)
 {
@@ -181,7 +181,7 @@ static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *e
                            "%s is damaged (%s) and cannot be set aside: %s", store->path, why,
                            strerror(-ret));
     }
-    /* The log holds what the file may lack; the index beside it is made anew by whoever opens
+    /* The log holds what the file may lack; the index next to it is made anew by whoever opens
      * it. */
     snprintf(from, sizeof from, "%s-wal", store->path);
     snprintf(to, sizeof to, "%s-wal", name);

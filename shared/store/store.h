@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store - the writing side of the database: one snapshot per period, in a thread of its own.
+ * store - the writing side of the database: one snapshot per period, in its own thread.
  *
- * ntk_store_put() only queues; the thread writes and commits once a second. A disk that is full or
- * gone stops storing, not monitoring: snapshots wait in a bounded queue and are tried again. Of
+ * ntk_store_put() only queues; the thread writes and commits once per second. A disk that is full
+ * or gone stops storing, not monitoring: snapshots wait in a bounded queue and are tried again. Of
  * more than it holds the oldest become one that covers the time of both, so nothing that was
  * counted is lost, only when exactly; what even that cannot hold is counted. The file is SQLite in
  * WAL mode, one file to hand on; any number of readers may have it open. Layout:
@@ -71,7 +71,7 @@ struct ntk_store_status {
 struct ntk_store;
 
 /* Creates the file when there is none (folders must exist). -EBUSY: another agent writes to it;
- * -EPROTO: it is no database, one of something else, or of a newer version; else the cause. */
+ * -EPROTO: it is not a database, one of something else, or of a newer version; else the cause. */
 int ntk_store_open(const char *path, const struct ntk_store_options *options,
                    struct ntk_store **out_store, struct ntk_err *err);
 /* Takes a share of the snapshot (ntk_snapshot_share). Never blocks on the disk. */

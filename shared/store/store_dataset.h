@@ -3,8 +3,8 @@
  * store_dataset - the database as tables for elsewhere: which there are, in what pieces they leave
  * it, and their rows, value by value.
  *
- * Rows are told for whoever knows nothing of this file: processes by a key of their own instead of
- * a number, names of models and categories beside their ids. The rows of a step (from, to] are a
+ * Rows are told for whoever knows nothing of this file: processes by their own key instead of a
+ * number, names of models and categories next to their ids. The rows of a step (from, to] are a
  * function of the file, in order of their time, which is the first column.
  *
  * Owner:   a cursor is closed by who opened it, before its reader.

@@ -117,8 +117,9 @@ int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_er
     }
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
     file->db = db;
-    file->is_fresh = handle && size == 0; /* then SQLite heeds no log beside it either */
-    begin(0, file, NULL, NULL);           /* the first thing SQLite does is no statement of ours */
+    file->is_fresh = handle && size == 0; /* then SQLite heeds no log next to it either */
+    begin(0, file, NULL, NULL);           /* the first thing SQLite does is not a statement of
+                                           * ours */
     sqlite3_trace_v2(db, SQLITE_TRACE_STMT, begin, file);
     sqlite3_progress_handler(db, STEPS_PER_LOOK, look, file);
     return 0;

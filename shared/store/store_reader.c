@@ -60,7 +60,7 @@ static int open_file(struct ntk_store_reader *reader, const char *name, int flag
     return ret < 0 ? ret : ntk_store_sql_check(reader->db, out_is_empty, err);
 }
 
-/* Whether the file is all there is: no log of an agent at work beside it. */
+/* Whether the file is all there is: no log of an agent at work next to it. */
 static bool is_alone(const char *path)
 {
     char wal[PATH_MAX];
@@ -70,7 +70,7 @@ static bool is_alone(const char *path)
     return count > 0 && (size_t)count < sizeof wal && (stat(wal, &info) < 0 || info.st_size == 0);
 }
 
-/* A reader makes an index beside the file; where it cannot (a read-only disk, a folder of others)
+/* A reader makes an index next to the file; where it cannot (a read-only disk, a folder of others)
  * and no agent is at work, the file is read as it lies. */
 static int open_somehow(struct ntk_store_reader *reader, const char *path, bool *out_is_empty,
                         struct ntk_err *err)

@@ -149,7 +149,7 @@ static int find_row(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err 
     if (ret <= 0) {
         return ret;
     }
-    /* Two clocks tell when periods end and how long they are: half of one is no gap. */
+    /* Two clocks tell when periods end and how long they are: half of one is not a gap. */
     if (replay->tier == NTK_STORE_SECOND) {
         length_ns = replay->snapshot->period_ns + replay->snapshot->period_ns / 2;
     }

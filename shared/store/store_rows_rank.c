@@ -22,7 +22,7 @@ struct sums {
     uint64_t counts[NTK_RANK_COUNTS]; /* those that are stored */
 };
 
-/* One that left and joined again is there twice, and is one; what its cores did counts once. */
+/* One that left and joined again is listed twice, and is one; what its cores did counts once. */
 static struct sums sums_of(const struct ntk_runtime_sample *runtime, size_t first)
 {
     struct sums sums = { 0 };

@@ -15,8 +15,8 @@
 /* Makes tables, indexes and views in an empty file. */
 int ntk_store_schema_make(sqlite3 *db, struct ntk_err *err);
 
-/* Refuses (-EPROTO) a file whose tables and indexes are not ours: what else stands in a schema may
- * compute anything. Views of people may stand there; nobody of ours asks them. */
+/* Refuses (-EPROTO) a file whose tables and indexes are not ours: what else is in a schema may
+ * compute anything. Views of people may be there; nobody of ours asks them. */
 int ntk_store_schema_check(sqlite3 *db, struct ntk_err *err);
 
 #endif

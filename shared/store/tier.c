@@ -113,5 +113,5 @@ void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum n
             separator = ", ";
         }
     }
-    ntk_buf_add_text(sql, ") WHERE rows > 0"); /* machine: a group of its own, even of nothing */
+    ntk_buf_add_text(sql, ") WHERE rows > 0"); /* machine: its own group, even of nothing */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the whole program as a user starts it, in a hooks folder of its own. */
+/* Method: the whole program as a user starts it, in its own hooks folder. */
 #include <fcntl.h>
 #include <jansson.h>
 #include <netinet/in.h>
@@ -70,7 +70,7 @@ static void wrong_usage_is_one_line_and_2(void **state)
     expect(*state, "--period", "25h", 2, "neuron-monitor: --period is longer than a day\n" TRY);
     expect(*state, "--http-host", "a.example", 2,
            "neuron-monitor: --http-host needs --http or an exporter that listens\n" TRY);
-    /* What would do nothing is not passed over. */
+    /* What would do nothing is not skipped. */
     expect(*state, "--db-keep", "1h", 2, "neuron-monitor: --db-keep needs --db\n" TRY);
     expect(*state, "--db-size", "1G", 2, "neuron-monitor: --db-size needs --db\n" TRY);
     expect(*state, "--db-size", "1000", 2, "neuron-monitor: --db-size is below 1M\n" TRY);
@@ -421,7 +421,7 @@ static void put_config(const char *path, const char *text)
     assert_int_equal(ntk_fs_write(path, text, strlen(text), NULL), 0);
 }
 
-/* No report is missing and none is there twice: their numbers go up by one. */
+/* No report is missing and none is listed twice: their numbers go up by one. */
 static void assert_numbered(const char *path)
 {
     uint8_t *bytes;

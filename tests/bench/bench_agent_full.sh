@@ -1,8 +1,9 @@
 #!/bin/bash
-# bench_agent_full - neuron-monitor on a full machine: 32 applications on the 128 cores of a trn2.48xlarge,
-# a period of 1 s, stored in a database, scraped each second; prometheus-node-exporter scraped beside it
-# meanwhile, where it is installed or unpacked. CPU time and memory of both, whether memory grows, and how
-# long their pages take. NTK_BENCH_SECONDS (180) in four parts, NTK_BENCH_SCRAPES (200).
+# bench_agent_full - neuron-monitor on a full machine: 32 applications on the 128 cores of a
+# trn2.48xlarge, a period of 1 s, stored in a database, scraped each second;
+# prometheus-node-exporter scraped next to it meanwhile, where it is installed or unpacked. CPU
+# time and memory of both, whether memory grows, and how long their pages take. NTK_BENCH_SECONDS
+# (180) in four parts, NTK_BENCH_SCRAPES (200).
 . "$(dirname "$0")/lib.sh"
 needs neuron-monitor neuron-bench neuron-packager curl
 seconds=${NTK_BENCH_SECONDS:-$(size 180 1)}

@@ -1,7 +1,7 @@
 #!/bin/bash
 # bench_agent_idle - what the agent takes on 128 cores that nobody uses (trn2.48xlarge, LNC 1), health looked at, with every
-# exporter: a database, a page scraped each 15 s, the browser's page, remote write, OTLP, conditions of Kubernetes. Target: 1 % of
-# a CPU, 16 MiB of its own memory. NTK_BENCH_SECONDS (60).
+# exporter: a database, a page scraped every 15 s, the browser's page, remote write, OTLP,
+# conditions of Kubernetes. Target: 1 % of a CPU, 16 MiB of its own memory. NTK_BENCH_SECONDS (60).
 . "$(dirname "$0")/lib.sh"
 needs neuron-monitor neuron-bench curl python3
 seconds=${NTK_BENCH_SECONDS:-$(size 60 0.2)}

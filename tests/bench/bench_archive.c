@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench_archive - what archiving an hour of the largest machine costs (128 cores, a row each
- * second: 460,800 rows of core_sample): CPU time beside SQLite stepping through the same rows and
+ * second: 460,800 rows of core_sample): CPU time next to SQLite stepping through the same rows and
  * handing out their values, bytes a row, and memory.
  *
  * Method: the agent's own archive in this thread, into a folder in memory; time is the thread's CPU

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench_collect - what collecting costs: recording and quantiles of histograms against reading the
- * event, and the collector's CPU time at 10,000 executions a second over 32 cores against one that
- * watches nothing.
+ * event, and the collector's CPU time at 10,000 executions per second over 32 cores against one
+ * that watches nothing.
  *
  * Set BENCH_SECONDS for longer rounds (default 3).
  */
@@ -116,7 +116,7 @@ static void bench_histogram(void)
 
 /* ---- the collector ---- */
 
-/* RATE executions a second over CORES cores until killed, in steps of 10 ms. */
+/* RATE executions per second over CORES cores until killed, in steps of 10 ms. */
 static void load_main(void)
 {
     const struct ntk_hooks_config config = { .instance_type = "trn1.32xlarge",

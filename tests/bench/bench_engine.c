@@ -116,7 +116,7 @@ static double run(void *ctx)
     return (double)(rounds_now_ns() - start) / p->repeat / p->units;
 }
 
-/* Fills state buffer with numbers: loads of var 1, waited for by the end of a run of its own. */
+/* Fills state buffer with numbers: loads of var 1, waited for by the end of its own run. */
 static void fill_sbuf(struct program *p, uint32_t row_bytes)
 {
     struct program load;
@@ -283,7 +283,7 @@ static void bench_dma(uint32_t row_bytes, int rows, int to_sbuf, int count)
 
 #define ROW_COUNT 512 /* elements of a partition */
 
-/* Tiles of 128 partitions side by side, dtype and elements as the operation wants them. */
+/* Tiles of 128 partitions side by side, dtype and elements as the operation needs them. */
 static struct ntk_isa_operand tile_at(unsigned place, unsigned partitions, uint32_t elements,
                                       enum ntk_dtype dtype)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What writing a profile out costs, per row of its tables, or span and
- * counter of its traces: each format of one long capture, beside the
- * floor of writing as many bytes with nothing in between, and beside slices that protobuf-c packs.
- * NTK_BENCH_NTFF and NTK_BENCH_NEFF name another capture, and its NEFF.
+ * What writing a profile out costs, per row of its tables, or span and counter of its traces: each
+ * format of one long capture, next to the floor of writing as many bytes with nothing in between,
+ * and next to slices that protobuf-c packs. NTK_BENCH_NTFF and NTK_BENCH_NEFF name another capture,
+ * and its NEFF.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #!/bin/bash
-# bench_hooks_lttng - one record of the hooks against one of LTTng-UST in a snapshot session of its own.
+# bench_hooks_lttng - one record of the hooks against one of LTTng-UST in its own snapshot session.
 . "$(dirname "$0")/lib.sh"
 needs lttng lttng-sessiond
 peer=$NTK_BENCH_DIR/lttng_peer

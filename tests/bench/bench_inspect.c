@@ -119,7 +119,7 @@ static struct folder folder_write(const char *below, uint64_t records)
     return folder;
 }
 
-/* neuron-profile view of the folder, as a process of its own; seconds of processor time, user and
+/* neuron-profile view of the folder, as its own process; seconds of processor time, user and
  * system, per million records. */
 static double view(void *ctx)
 {

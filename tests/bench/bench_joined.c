@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What it takes to join the traces of 512 ranks: memory, which must not follow from what they did,
- * and time beside a floor, which only unpacks the same files piece by piece. The files are those
+ * and time next to a floor, which only unpacks the same files piece by piece. The files are those
  * that our runtime writes. NTK_BENCH_COLLECTIVES: of each rank, in place of 2,000; 16 events each.
  */
 #include <stdio.h>
@@ -55,7 +55,7 @@ static struct job job_write(const char *below, const char *name, uint32_t collec
     return job;
 }
 
-/* neuron-profile analyze of the folder, as a process of its own. */
+/* neuron-profile analyze of the folder, as its own process. */
 static double analyze(void *ctx)
 {
     struct job *job = ctx;

@@ -2,9 +2,9 @@
 /*
  * What the command lines costs on a kernel that is unrolled into a million instructions, each of
  * them executed once: back-end lines and kernel tree are read out of the members of the NEFF,
- * joined with the program, and summed by line, loop and iteration, with who let whom go. Beside it
- * the same program without positions, which is what every analysis of it costs. Then trace files
- * of it, with positions and without: no slot runs twice, so each of them has texts of its own.
+ * joined with the program, and summed by line, loop and iteration, with who let whom go. Next to it
+ * the same program without positions, which is what every analysis of it costs. Then trace files of
+ * it, with positions and without: no slot runs twice, so each of them has its own texts.
  */
 #include <stdio.h>
 #include <stdlib.h>

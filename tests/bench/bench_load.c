@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What nrt_load of a NEFF full of constants costs beside reading, inflating and hashing its file
- * with the same libraries, and how much memory it takes beside the caller's bytes. Each measurement
- * is a process of its own, so that none meets pages that another one touched; they take turns, and
- * count processor time. The floor inflates into a buffer that stays in the cache: it never touches
- * memory for the result.
+ * What nrt_load of a NEFF full of constants costs next to reading, inflating and hashing its file
+ * with the same libraries, and how much memory it takes next to the caller's bytes. Each
+ * measurement is its own process, so that none meets pages that another one touched; they take
+ * turns, and count processor time. The floor inflates into a buffer that stays in the cache: it
+ * never touches memory for the result.
  *
  * The constants are float32 weights of a normal distribution. NTK_BENCH_LOAD_MIB sets how many MiB
  * of them there are: 256 unless it says otherwise, 1024 for the target's size.

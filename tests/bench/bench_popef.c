@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What PopEF files cost: a file of 10 GiB, all holes, walked by its headers beside a loop that only
- * reads them, and the memory that takes; a tensor of 256 MiB read from one file and written into
- * another beside cp, which moves the same bytes.
+ * What PopEF files cost: a file of 10 GiB, all holes, walked by its headers next to a loop that
+ * only reads them, and the memory that takes; a tensor of 256 MiB read from one file and written
+ * into another next to cp, which moves the same bytes.
  */
 #include <fcntl.h>
 #include <stdbool.h>

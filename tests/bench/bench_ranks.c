@@ -231,7 +231,7 @@ static bool has_slow(struct ntk_pace *pace, struct found *found)
     return found->rank >= 0;
 }
 
-/* Looks every second step; the window is over after so many operations of a rank. */
+/* Looks every second step; the window has ended after so many operations of a rank. */
 static struct found watch(const struct job *job)
 {
     const struct ntk_collector_options options = { .no_events = true, .no_latency = true };

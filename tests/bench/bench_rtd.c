@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an inference costs through neuron-rtd, beside a call of the same sizes that gRPC's core
+ * What an inference costs through neuron-rtd, next to a call of the same sizes that gRPC's core
  * answers with nothing behind it; and what inferences of a model on four cores gain from several
  * that are under way. Finds neuron-rtd in NTK_BIN_DIR.
  */
@@ -59,7 +59,7 @@ static pid_t echo_start(const char *endpoint)
     return pid;
 }
 
-/* Each has a machine of its own. */
+/* Each has its own machine. */
 static pid_t daemon_start(const char *endpoint, const char *folder_of_machine, int is_paced)
 {
     const char *folder = getenv("NTK_BIN_DIR");
@@ -132,7 +132,7 @@ static const ProtobufCMessage *load_next(void *ctx, int *out_ret, struct ntk_err
     }
 }
 
-/* In a group of its own, started; frees the NEFF. */
+/* In its own group, started; frees the NEFF. */
 static uint32_t model_load(struct peer *peer, uint8_t *neff, size_t bytes, uint32_t ninfer)
 {
     struct load load = { .request = NRT__LOAD_REQUEST__INIT,

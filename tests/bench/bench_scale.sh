@@ -1,7 +1,8 @@
 #!/bin/bash
-# bench_scale - what a fleet costs: NTK_BENCH_NODES (1000) machines, each the page of a busy trn1.32xlarge (16 devices, 32
-# cores, a job on all of them) as its agent shows it, in one process; a real Prometheus scrapes them each 15 s, then takes
-# them by remote write. NTK_BENCH_ROUNDS (6) of it. Then what a sample takes on the disk.
+# bench_scale - what a fleet costs: NTK_BENCH_NODES (1000) machines, each the page of a busy
+# trn1.32xlarge (16 devices, 32 cores, a job on all of them) as its agent shows it, in one process;
+# a real Prometheus scrapes them every 15 s, then takes them by remote write. NTK_BENCH_ROUNDS (6)
+# of it. Then what a sample takes on the disk.
 . "$(dirname "$0")/lib.sh"
 needs prometheus jq curl neuron-bench neuron-monitor neuron-packager
 nodes=${NTK_BENCH_NODES:-$(size 1000 16)}
@@ -59,7 +60,7 @@ settings scrape ${interval}s "$nodes"
 served=$(cpu "$serving")
 start scrape
 began=$(cpu "$server")
-sleep $((interval + 1)) # each was scraped once; what series cost in the beginning is over
+sleep $((interval + 1)) # each was scraped once; what series cost in the beginning has ended
 first=$(cpu "$server")
 sleep $((interval * (rounds - 1)))
 is_scraped() { [ "$(ask 'sum(up)')" = "$nodes" ] && echo yes; }

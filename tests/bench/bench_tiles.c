@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the server of the timeline answers with while one zooms and moves over ten million slices:
- * the tiles of a window at every level of zoom, at random places, beside one look at every slice.
+ * the tiles of a window at every level of zoom, at random places, next to one look at every slice.
  * And the statistics of random ranges.
  */
 #include <stdio.h>

@@ -1,8 +1,9 @@
 #!/bin/bash
-# bench_top - CPU time and terminal bytes of neuron-top at a refresh of one second beside htop -d 10 and btop, all
-# at the same time in terminals of 200x50, where neuron-top has its tall first screen; the machine has 128 NeuronCores
-# (trn2.48xlarge, LNC 1) and is idle, then one application works on all of them, then 120 have one each. Also the time to
-# the first frame. Its peers are htop and btop: without them (or tmux, or the software machine) the bench is skipped.
+# bench_top - CPU time and terminal bytes of neuron-top at a refresh of one second next to htop -d
+# 10 and btop, all at the same time in terminals of 200x50, where neuron-top has its tall first
+# screen; the machine has 128 NeuronCores (trn2.48xlarge, LNC 1) and is idle, then one application
+# works on all of them, then 120 have one each. Also the time to the first frame. Its peers are
+# htop and btop: without them (or tmux, or the software machine) the bench is skipped.
 . "$(dirname "$0")/lib.sh"
 needs tmux neuron-top neuron-bench neuron-packager
 seconds=${NTK_BENCH_SECONDS:-$(size 10 0.3)}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What reading a capture costs: records to sorted lists and to a summary, beside the floors of the
- * same file (its bytes added up, its records decoded) and beside what simdjson takes to read a
+ * What reading a capture costs: records to sorted lists and to a summary, next to the floors of the
+ * same file (its bytes added up, its records decoded) and next to what simdjson takes to read a
  * capture's spans as text, where it is installed; and the summary of a 2 GiB capture by
- * neuron-profile: time and memory, beside copying the file.
+ * neuron-profile: time and memory, next to copying the file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -31,10 +31,12 @@
 #define RECORD_BYTES 16
 #define TEXT_STEPS ROUNDS_SIZE(40000, 400) /* of the capture that simdjson reads */
 
-#define INGEST_TARGET 5.0     /* million events a second: an instruction or packet is two records */
+#define INGEST_TARGET \
+    5.0                       /* million events per second: an instruction or packet is two
+                               * records */
 #define PEER_TARGET (1 / 1.2) /* of simdjson's time */
 #define INPUT_TARGET 2.0      /* memory, of the size of the capture */
-#define SUMMARY_TARGET 50.0   /* MB a second */
+#define SUMMARY_TARGET 50.0   /* MB per second */
 #define MEMORY_TARGET 1024.0  /* MiB */
 
 static char *folder;
@@ -159,7 +161,7 @@ struct cost {
     double seconds, memory_mib;
 };
 
-/* neuron-profile view of the capture, as a process of its own. */
+/* neuron-profile view of the capture, as its own process. */
 static struct cost summary_by_program(void)
 {
     const char *bin = getenv("NTK_BIN_DIR");
@@ -238,7 +240,7 @@ static void small(void)
     unlink(path);
 }
 
-/* Seconds to read the capture and write it beside itself: what the disk can do in this moment. */
+/* Seconds to read the capture and write it next to itself: what the disk can do in this moment. */
 static double copy_file(void)
 {
     char command[2048];

@@ -36,7 +36,7 @@ row() {
     rows=$((rows + 1))
     timeout "$patience" "$@" </dev/null >"${OUT:-out}" 2>err
     code=$?
-    sed -i '/^neuron-[a-z]*: library /d' err # which one is used is no complaint
+    sed -i '/^neuron-[a-z]*: library /d' err # which one is used is not a complaint
     [ $code = "$want" ] || complain "$*: exit code $code, not $want"
     sed -i "/^neuron-[a-z]*: library .*libnrt.so.1/d" err
     said=$(grep -Ec "$sentence" err)
@@ -52,7 +52,7 @@ head -c 4000 good.ntff >cut.ntff
 head -c 500 good.neff >head.neff
 head -c 100 good.ntff >head.ntff
 printf '%4000s' foreign >foreign
-printf "" >i # a name that stands in many a sentence
+printf "" >i # a name that is in many a sentence
 : >nothing
 mkfifo waits # a FIFO that no process writes to
 cp good.neff flipped.neff

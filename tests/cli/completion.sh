@@ -1,6 +1,7 @@
-# completion - what bash, zsh and fish complete for every program: they read the script that the program prints, and
-# are asked as at a prompt, zsh in a terminal. Every option that --help tells is offered, every subcommand, and the
-# options of subcommands. A shell that is not installed is passed over, which is said.
+# completion - what bash, zsh and fish complete for every program: they read the script that the
+# program prints, and are asked as at a prompt, zsh in a terminal. Every option that --help tells
+# is offered, every subcommand, and the options of subcommands. A shell that is not installed is
+# skipped, which is said.
 . "$(dirname "$0")/../e2e/lib.sh"
 programs=$*
 
@@ -33,7 +34,7 @@ for program in $programs; do
     [ "$(ask "$program" --vers)" = --version ] || fail "$program --vers<tab>: $(ask "$program" --vers)"
 done
 
-# subcommands PROGRAM WORD...: each is offered first, and has options of its own.
+# subcommands PROGRAM WORD...: each is offered first, and has its own options.
 subcommands() {
     local program=$1 word
     shift
@@ -62,12 +63,12 @@ subcommands neuron-profile capture view query analyze lines diff baseline show-s
 [ "$(ask neuron-top --csv = d)" = devices ] || fail "neuron-top --csv=d<tab>"
 [ -z "$(ask neuron-top --csv "")" ] || fail "a word after --csv is not a value"
 
-# A subcommand's own table is no script: its name is no command of the shell.
+# A subcommand's own table is not a script: its name is not a command of the shell.
 code=0
 neuron-bench exec --completion bash >out 2>err || code=$?
 [ $code = 2 ] && [ ! -s out ] && grep -q "neuron-bench --completion bash" err || fail "exec --completion bash: $code $(cat err)"
 
-# A value that may be left out: the next word is none, what follows = is.
+# A value that may be omitted: the next word is none, what follows = is.
 [ "$(ask neuron-monitor --otlp --vers)" = --version ] || fail "a word after --otlp is not a value"
 [ -z "$(ask neuron-monitor --otlp = que)" ] || fail "what follows --otlp= is a value"
 

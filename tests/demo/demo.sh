@@ -1,7 +1,7 @@
 #!/bin/bash
-# demo - the whole path live: example NEFFs, load on a software trn1.32xlarge, the agent with database
-# and HTTP, neuron-top, a capture. Usage: demo.sh BUILD. Works in a hooks folder of its own and leaves
-# no process and no file behind.
+# demo - the whole path live: example NEFFs, load on a software trn1.32xlarge, the agent with
+# database and HTTP, neuron-top, a capture. Usage: demo.sh BUILD. Works in its own hooks folder and
+# leaves no process and no file behind.
 set -euo pipefail
 build=$(readlink -f "$1")
 export PATH=$build/bin:$PATH

@@ -1,6 +1,6 @@
-# lib.sh - what test scripts share; sourced first: a scratch folder as working folder, a hooks folder of its own and a
-# small software machine. At the end, whatever ends the script, both are gone with every process that was started with
-# this hooks folder.
+# lib.sh - what test scripts share; sourced first: a scratch folder as working folder, its own
+# hooks folder and a small software machine. At the end, whatever ends the script, both are gone
+# with every process that was started with this hooks folder.
 set -euo pipefail
 . "$NTK_SOURCE_DIR/tests/support/others.sh"
 export PATH=$NTK_BIN_DIR:$PATH
@@ -22,8 +22,8 @@ end_processes() {
         kill -9 "${file%/environ}" 2>/dev/null || true
     done
 }
-# A time-out kills this script and its children, and no trap runs: who cleans up then is no child of it and knows
-# no hooks folder.
+# A time-out kills this script and its children, and no trap runs: who cleans up then is not a
+# child of it and knows no hooks folder.
 (
     unset NEURON_HOOKS_DIR
     setsid bash -c 'tail -s 0.2 --pid="$2" -f /dev/null

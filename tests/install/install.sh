@@ -1,4 +1,4 @@
-# install.sh BUILD - installs a build below DESTDIR and as a .deb into a root of its own, and runs it
+# install.sh BUILD - installs a build below DESTDIR and as a .deb into its own root, and runs it
 # from there. Nothing outside the scratch folder is touched.
 build=$1
 . "$(dirname "$0")/../e2e/lib.sh"

@@ -15,7 +15,7 @@ complain() {
     sed 's/^/    | /' err
     failures=$((failures + 1))
 }
-# Every key that was printed stands in the page of the format.
+# Every key that was printed is in the page of the format.
 keys_are_documented() {
     local key
     for key in $(jq -r '[paths[-1] | strings] | unique[]' printed |
@@ -197,7 +197,7 @@ analyze 2 -d late --what-if wait=2 joined
 analyze 2 -d late --what-if link=2 host-gaps
 analyze 2 -s a.ntff --what-if link=2
 
-# ---- two ranks that execute, with captures: beside their ranks, or left out with a sentence ----
+# ---- two ranks that execute, with captures: next to their ranks, or omitted with a sentence ----
 mkdir -p -m 700 hooks
 neuron-packager example spin -o spin.neff -s 1 || exit 1
 began=$(date +%s%N)

@@ -38,7 +38,7 @@ baseline 0 save kept.json "${fast[@]}" attention
 says printed 'kept.json: 4 executions'
 jq -e '.format == "neuron-profile-baseline" and .version == 1 and (.executions | length) == 4 and
     .instance_type == "trn2.3xlarge" and (.neff_uuid | length) == 32' kept.json >/dev/null || complain 'the file'
-# Each key of it stands in the page of the format.
+# Each key of it is in the page of the format.
 for key in $(jq -r '[paths | .[] | strings] | unique[]' kept.json); do
     grep -q "\`$key\`" "$NTK_SOURCE_DIR/docs/formats/baseline.md" || complain "key $key is not documented"
 done

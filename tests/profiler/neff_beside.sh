@@ -50,7 +50,7 @@ cmp -s with.json without.json && complain 'the NEFF adds nothing to the summary,
 # Nothing there: as without, and nobody is told of something he does not have.
 summary -s one/run.ntff
 is_without ''
-# NEFFs of other programs, and what is no NEFF: one line.
+# NEFFs of other programs, and what is not a NEFF: one line.
 cp mlp.neff one/other.neff
 echo 'no NEFF' >one/text.neff
 : >one/empty.neff

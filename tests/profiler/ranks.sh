@@ -16,7 +16,7 @@ complain() {
 holds() { jq -es ".[0] | $1" out >/dev/null || complain "$1"; }
 # What the page is made from, in out.
 meta() { # FOLDER
-    rm -f log err # what the one before said is no answer
+    rm -f log err # what the one before said is not an answer
     neuron-profile view -d "$1" --no-open --port 0 >log 2>err &
     local pid=$!
     pids+=("$pid")

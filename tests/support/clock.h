@@ -3,7 +3,7 @@
  * clock - a clock that stands until the test moves it, for code that takes a struct ntk_clock.
  *
  * A thread that waits by it waits until test_clock_advance() or its condition variable wakes it.
- * With passes_waits a wait is over at once, and the clock shows the time that it waited for.
+ * With passes_waits a wait has ended at once, and the clock shows the time that it waited for.
  *
  * Owner:   test_clock_init() / _fini(); nothing may use it after that.
  * Threads: any; passes_waits is set before the first wait.

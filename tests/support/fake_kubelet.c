@@ -263,7 +263,7 @@ void fake_kubelet_set(struct fake_kubelet *kubelet, enum fake_kubelet_manner man
     ntk_buf_reset(&kubelet->body);
     ntk_buf_add(&kubelet->body, body, body_bytes);
     if (kubelet->connection >= 0) {
-        shutdown(kubelet->connection, SHUT_RDWR); /* the next question is a connection of its own */
+        shutdown(kubelet->connection, SHUT_RDWR); /* the next question is its own connection */
     }
     pthread_mutex_unlock(&kubelet->lock);
 }

@@ -577,7 +577,7 @@ static unsigned round_run(const struct fault_operation *operation, void *ctx, un
     return 1;
 }
 
-/* What libraries make once and keep is no leak. */
+/* What libraries make once and keep is not a leak. */
 static void warm_up(const struct fault_operation *operation, void *ctx)
 {
     struct ntk_err err = { 0 };

@@ -39,7 +39,7 @@ uint8_t *test_model_adder(const struct test_model_options *options, size_t *out_
 uint8_t *test_model_smallest(size_t *out_bytes);
 
 /* Long on the device, short on the host: each step takes a trn1 core more than TEST_MODEL_STEP_NS.
- * One DMA of 64 bytes from "x" to "y" beside it. */
+ * One DMA of 64 bytes from "x" to "y" next to it. */
 #define TEST_MODEL_STEP_NS 280000
 uint8_t *test_model_slow(uint32_t steps, size_t *out_bytes);
 

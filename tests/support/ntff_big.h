@@ -5,7 +5,7 @@
  *
  * One or two cores of a trn2.48xlarge repeat a step of 1 us: each core's Tensor, Vector and Scalar
  * engines compute, GpSimd starts a DMA every fourth step, Sync waits; semaphores change and four
- * packets move on four of sixteen DMA engines. Instructions stand in the file nearly in order, DMA
+ * packets move on four of sixteen DMA engines. Instructions are in the file nearly in order, DMA
  * records engine by engine: as in real files. The last step ends with the tensor engine's NOTIFY.
  */
 #ifndef NTK_TESTS_NTFF_BIG_H

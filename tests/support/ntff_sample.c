@@ -115,7 +115,7 @@ static void make_code(uint8_t tensor[TENSOR_SLOTS * SLOT], uint8_t gpsimd[GPSIMD
 
 enum source { TENSOR, SCALAR, GPSIMD, VECTOR, SYNC, EVENTS, THROTTLE, DMA0 };
 
-/* In version 4 every source has a clock of its own. */
+/* In version 4 every source has its own clock. */
 static uint64_t clock_origin(enum source source)
 {
     return UINT64_C(1500000000000) + (uint64_t)source * 7777777;

@@ -29,7 +29,7 @@ struct rank_world {
     uint32_t broken;       /* ... whose trace is not whole: */
     uint32_t begins_at;    /* it begins with this collective */
     uint32_t lacks_from, lacks_count;
-    uint32_t restarts_at; /* a new process from here on, in a folder of its own; 0: none */
+    uint32_t restarts_at; /* a new process from here on, in its own folder; 0: none */
     uint64_t bytes;       /* of the files, out */
 };
 

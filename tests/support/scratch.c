@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* scratch - a folder of its own for each test. */
+/* scratch - its own folder for each test. */
 #include "tests/support/scratch.h"
 
 #include <stdint.h>

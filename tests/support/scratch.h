@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scratch - a folder of its own for each test, removed with everything in it.
+ * scratch - its own folder for each test, removed with everything in it.
  */
 #ifndef NTK_TESTS_SUPPORT_SCRATCH_H
 #define NTK_TESTS_SUPPORT_SCRATCH_H

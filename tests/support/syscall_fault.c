@@ -217,7 +217,7 @@ static bool next_stop(pid_t child, int *status)
     }
 }
 
-/* The child stands before the call; makes it fail and goes to its end. False when the child has
+/* The child is before the call; makes it fail and goes to its end. False when the child has
  * ended. */
 static bool call_fail(pid_t child, long number, int error, int *status)
 {

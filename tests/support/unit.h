@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * unit - cmocka, with the headers that it wants before it: setjmp, stdarg, stddef and stdint.
+ * unit - cmocka, with the headers that it needs before it: setjmp, stdarg, stddef and stdint.
  *
  * cmocka gives every test a state; a test that has none says nothing of it.
  */

@@ -1,6 +1,7 @@
-# frames - runs neuron-top in a terminal of its own and plays what it sends on a model of a terminal: each frame is
-# one write(2), nothing is cleared between frames, what did not change is not sent again, and what stands there in the
-# end is the screen. frames.py PROGRAM; prints what was wrong, exit 1.
+# frames - runs neuron-top in its own terminal and plays what it sends on a model of a terminal:
+# each frame is one write(2), nothing is cleared between frames, what did not change is not sent
+# again, and what is there in the end is the screen. frames.py PROGRAM; prints what was wrong, exit
+# 1.
 import fcntl
 import os
 import pty
@@ -302,7 +303,7 @@ def main():
         check(f"a key at {columns}x{rows}", p, p.key("x"))
     p.end()
 
-    # Values that change: what stands beside them is not sent again.
+    # Values that change: what stands next to them is not sent again.
     p = Program(path, "moving", 50, 200, "-d", "100ms")
     average = lambda: re.search(r"Avg: *([0-9.]+)%", p.terminal.text())[1]
     bytes_most = changed_most = 0

@@ -20,8 +20,8 @@ sees() { wait_for shows "$2"; }
 # lacks WHAT GREP-PATTERN: waits until a screen is without it; one may be caught half drawn.
 is_without() { screen >without && [ -s without ] && ! greps -e "$1" without && echo yes; }
 lacks() { wait_for is_without "$2"; }
-# start scene columns rows [VAR=value...]: the status of the program ends on the screen it came from. With own_settings=yes
-# it has settings of its own, whatever one before keeps when it ends.
+# start scene columns rows [VAR=value...]: the status of the program ends on the screen it came
+# from. With own_settings=yes it has its own settings, whatever one before keeps when it ends.
 starts=0
 start() {
     local scene=$1 columns=$2 rows=$3

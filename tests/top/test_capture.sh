@@ -1,5 +1,5 @@
-# test_capture - P in the real program on a terminal (tmux), beside a real job: ten seconds, or fewer by ctrl-c, its
-# summary, its page, and the screen again. 77 without tmux or curl.
+# test_capture - P in the real program on a terminal (tmux), next to a real job: ten seconds, or
+# fewer by ctrl-c, its summary, its page, and the screen again. 77 without tmux or curl.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/terminal.sh"
 needs curl

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of neuron-top as a program without a terminal, on a machine of its own: an empty hooks
+/* Tests of neuron-top as a program without a terminal, on its own machine: an empty hooks
  * folder. */
 #include <signal.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
-# test_crowd - the real program in a terminal (tmux) beside 300 applications with segments of their own: all of them are
-# there, keys and sizes work, one that dies under the cursor goes. 77 without tmux.
+# test_crowd - the real program in a terminal (tmux) next to 300 applications with their own
+# segments: all of them are there, keys and sizes work, one that dies under the cursor goes. 77
+# without tmux.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/terminal.sh"
 

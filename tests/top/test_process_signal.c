@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests of signals to applications: only the process that was shown gets one.
- * Method: children that wait for a signal, and one that is over and not waited for.
+ * Method: children that wait for a signal, and one that has ended and not waited for.
  */
 #include <errno.h>
 #include <signal.h>
@@ -69,7 +69,7 @@ static void a_later_process_with_the_pid_gets_none(void **state)
     assert_int_equal(ending_signal(pid), SIGKILL);
 }
 
-/* A process that is over has 0 as the start time that is read, too. */
+/* A process that has ended has 0 as the start time that is read, too. */
 static void without_a_start_time_nothing_is_sent(void **state)
 {
     struct ntk_err err = { 0 };

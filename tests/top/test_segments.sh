@@ -1,5 +1,5 @@
-# test_segments - neuron-top beside applications with real segments: their numbers, many of them, one that
-# is killed. No terminal is needed.
+# test_segments - neuron-top next to applications with real segments: their numbers, many of them,
+# one that is killed. No terminal is needed.
 . "$(dirname "$0")/../e2e/lib.sh"
 export COLUMNS=160 LC_ALL=C.UTF-8
 unset NEURON_SOFT_INSTANCE

@@ -87,7 +87,8 @@ for source in live pipe http past; do
     tmx kill-session -t top
 done
 
-# A recording knows the minute before the moment that is shown: the graphs beside others have it at once.
+# A recording knows the minute before the moment that is shown: the graphs next to others have it
+# at once.
 kill -TERM "${pids[@]}"
 wait "${pids[@]}" 2>/dev/null || true
 tmx new-session -d -s top -x 200 -y 50 "LC_ALL=C.UTF-8 TZ=UTC $NTK_BIN_DIR/neuron-top --from history.db --at $(date +%s); exec cat"

@@ -165,7 +165,7 @@ sees "the first of many tabs" '>\[1\]:all<'
 key a
 sees "the last of many tabs" '>\[301\]:7585<'
 
-# a wide tag takes two cells a character: what stands behind it stays in its column
+# a wide tag takes two cells a character: what is behind it stays in its column
 start wide 120 30
 sees "the wide tag" '\[2\]:深層学習'
 key d

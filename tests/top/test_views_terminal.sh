@@ -140,7 +140,7 @@ key Escape q
 tmx resize-window -t top -x 80 -y 24
 sees "the end of it" 'status=0'
 
-# a wide tag takes two cells a character: what stands behind it stays in its column
+# a wide tag takes two cells a character: what is behind it stays in its column
 options='--view processes' start wide 120 12
 sees "the wide tag" '7286 .* 深層学習  *0 '
 start_of() { line "$1" | sed 's/[^ -~]/xx/g' | grep -ob '100%\|0.0%' | head -1; }

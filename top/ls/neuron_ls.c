@@ -166,7 +166,7 @@ static int print_once(enum output output, bool is_first, int status_before)
     return ret;
 }
 
-/* Until the delay is over: 1; 0 when a signal asks us to end. */
+/* Until the delay has ended: 1; 0 when a signal asks us to end. */
 static int wait_delay(int signal_fd)
 {
     struct timespec delay = { (time_t)(arg_delay_ns / NTK_NS_PER_SECOND),

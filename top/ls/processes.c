@@ -99,7 +99,7 @@ static void add_segment(struct reader *reader, struct ntk_ring_segment *segment,
     uint64_t idle_ns = UINT64_MAX;
     uint32_t per_device = about->cores_per_device;
 
-    /* Hooks beside another runtime may not know the machine. */
+    /* Hooks next to another runtime may not know the machine. */
     if (per_device == 0 && reader->machine->device_count > 0) {
         per_device = reader->machine->devices[0].info.core_count;
     }

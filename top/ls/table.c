@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* table - columns as wide as their widest cell; what is empty in every row is left out. */
+/* table - columns as wide as their widest cell; what is empty in every row is omitted. */
 #include "top/ls/table.h"
 
 #include <string.h>
@@ -191,7 +191,7 @@ static void add_device(struct layout *layout, const struct ntk_ls_machine *machi
     }
 }
 
-/* Whether devices take lines of their own: a form asks for it, or one has several processes. */
+/* Whether devices take their own lines: a form asks for it, or one has several processes. */
 static bool separates(const struct ntk_ls_machine *machine, enum ntk_ls_form form)
 {
     for (size_t i = 0; i < machine->device_count && form != NTK_LS_FORM_TOPOLOGY; i++) {

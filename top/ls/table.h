@@ -26,7 +26,7 @@ enum ntk_ls_form {
     NTK_LS_FORM_TOPOLOGY, /* fewer columns, no processes */
 };
 
-/* instance-type, instance-id, logical-neuroncore-config, and where the server stands in its
+/* instance-type, instance-id, logical-neuroncore-config, and where the server is in its
  * UltraServer. */
 void ntk_ls_header_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 void ntk_ls_table_write(const struct ntk_ls_machine *machine, enum ntk_ls_form form,

@@ -25,7 +25,7 @@ struct ntk_top_history_value {
 };
 
 struct ntk_top_history_grain {
-    uint64_t *slots;                      /* number since 1970 of the slot that stands there */
+    uint64_t *slots;                      /* number since 1970 of the slot that is there */
     struct ntk_top_history_value *values; /* by slot, then series */
 };
 

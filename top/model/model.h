@@ -5,7 +5,7 @@
  *
  * A snapshot goes in (ntk_top_model_update), an action goes in (ntk_top_model_act), the fields of
  * the struct come out; views only read. Tabs, tree selection and the set of expanded items are kept
- * by identity, so they survive refreshes, new and ended processes and other tabs. The views beside
+ * by identity, so they survive refreshes, new and ended processes and other tabs. The views next to
  * the vendor's screen are lists (tables[]), written anew from the snapshot when they are shown.
  * What a snapshot does not hold is absent here, never zero.
  *
@@ -203,7 +203,7 @@ struct ntk_top_model {
     bool hbm_by_core; /* rows are cores, else devices */
     struct ntk_top_graphs graphs;
     uint64_t
-        past_ns; /* how much of the past the last frame shows, in graphs beside others; 0 none */
+        past_ns; /* how much of the past the last frame shows, in graphs next to others; 0 none */
     struct ntk_top_errors errors;
     struct ntk_top_alerts alerts;
     int heat; /* enum ntk_top_heat: what the map of the devices shows */
@@ -269,7 +269,7 @@ enum ntk_top_view_id ntk_top_model_home(const struct ntk_top_model *model);
 /* Opens a view, or home where it has nothing to see. */
 void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view);
 /* Whether it is known that no application runs: then what they use is a true zero. Not where some
- * cannot be read, and not beside a driver, whose applications need not have our hooks. */
+ * cannot be read, and not next to a driver, whose applications need not have our hooks. */
 bool ntk_top_model_is_nobody_there(const struct ntk_top_model *model);
 /* Whether what is open shows how long executions take. */
 bool ntk_top_model_shows_latency(const struct ntk_top_model *model);

@@ -33,7 +33,7 @@ enum ntk_top_core_state ntk_top_model_alerts_core(const struct ntk_top_model *mo
 /* The health of a device as the snapshot has it; healthy where it has none. */
 enum ntk_health_verdict ntk_top_model_alerts_device(const struct ntk_top_model *model,
                                                     uint32_t device);
-/* What stands behind the name of a device: "!" unhealthy, "?" unknown, else "". */
+/* What is behind the name of a device: "!" unhealthy, "?" unknown, else "". */
 const char *ntk_top_model_alerts_mark(const struct ntk_top_model *model, uint32_t device);
 /* Since when it is so, 1970 in ns; 0: it is not. */
 uint64_t ntk_top_model_alerts_since(const struct ntk_top_model *model, uint32_t logical);

@@ -309,7 +309,7 @@ size_t ntk_top_model_graphs_cores(const struct ntk_top_model *model,
     return count;
 }
 
-/* The total of a tab is made of its cores, that of all is a series of its own. */
+/* The total of a tab is made of its cores, that of all is its own series. */
 static bool is_combined(const struct ntk_top_model *model, uint32_t core)
 {
     return core == NTK_TOP_GRAPHS_TOTAL && !ntk_top_model_tab_get(model)->is_all;

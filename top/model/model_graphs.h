@@ -18,7 +18,7 @@ enum ntk_top_quantity {
     NTK_TOP_QUANTITY_COUNT,
 };
 
-#define NTK_TOP_GRAPHS_CORES_MAX 512    /* with a history of their own */
+#define NTK_TOP_GRAPHS_CORES_MAX 512    /* with their own history */
 #define NTK_TOP_GRAPHS_TOTAL UINT32_MAX /* all cores of the selected tab together */
 
 void ntk_top_model_graphs_init(struct ntk_top_graphs *graphs);

@@ -261,7 +261,7 @@ static uint64_t mix(uint64_t key, uint64_t value)
     return key ^ key >> 31;
 }
 
-/* How deep two leaves stand in the same rows: 0 .. 4 (device, core, model or group, group). */
+/* How deep two leaves are in the same rows: 0 .. 4 (device, core, model or group, group). */
 static uint64_t item_key(const struct item *item, int depth)
 {
     uint64_t key = mix(1, (uint64_t)(uint32_t)item->device);

@@ -152,7 +152,7 @@ void ntk_top_settings_step(struct ntk_top_settings *settings, enum ntk_top_setti
     while (count < CHOICES_MAX && choice_at(id, count, choices[count])) {
         uint64_t ns = 0;
 
-        /* A time of the file that is no choice: the one below it. */
+        /* A time of the file that is not a choice: the one below it. */
         (void)ntk_str_parse_duration_ns(settings->values[id], &value_ns);
         (void)ntk_str_parse_duration_ns(choices[count], &ns);
         if (strcmp(choices[count], settings->values[id]) == 0 ||

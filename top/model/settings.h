@@ -2,7 +2,7 @@
 /*
  * settings - what a person prefers, kept in a file: lines "name = value", '#' begins a comment.
  *
- * The rows of settings.def are the settings; each is one of its choices. Beside them stand columns
+ * The rows of settings.def are the settings; each is one of its choices. Next to them stand columns
  * and order of each view that is a list, "processes.columns" and "processes.sort" (table_choice.h).
  * A file is read as far as it is good: the first line that is not is told, and kept. Saving changes
  * the lines of the settings that were changed here and nothing else: comments, names that nobody

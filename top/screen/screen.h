@@ -36,7 +36,7 @@ enum ntk_screen_style {
     NTK_STYLE_KEY,          /* a key in the bottom bar or the help */
     NTK_STYLE_WARNING,      /* why something is missing */
     NTK_STYLE_ERROR,        /* what went wrong */
-    NTK_STYLE_SERIES,       /* the first of six parts of a whole, each of a colour of its own */
+    NTK_STYLE_SERIES,       /* the first of six parts of a whole, each of its own colour */
     NTK_STYLE_SERIES_LAST = NTK_STYLE_SERIES + 5,
     NTK_STYLE_HEAT, /* the first of NTK_STYLE_HEAT_LEVELS, from cold to hot */
     NTK_STYLE_HEAT_LAST = NTK_STYLE_HEAT + 7,
@@ -87,7 +87,7 @@ struct ntk_screen_spot {
 enum ntk_screen_scheme {
     NTK_SCREEN_SCHEME_VENDOR,
     NTK_SCREEN_SCHEME_LIGHT,    /* for a light background */
-    NTK_SCREEN_SCHEME_CONTRAST, /* tells without red beside green */
+    NTK_SCREEN_SCHEME_CONTRAST, /* tells without red next to green */
     NTK_SCREEN_SCHEME_COUNT,
 };
 
@@ -114,7 +114,7 @@ struct ntk_screen_ops {
     int (*key_take)(struct ntk_screen *screen);
     /* NULL: it has one look. */
     void (*set_look)(struct ntk_screen *screen, const struct ntk_screen_look *look);
-    /* NULL: nobody else writes where it does. */
+    /* NULL: no other process writes where it does. */
     void (*suspend)(struct ntk_screen *screen);
     void (*resume)(struct ntk_screen *screen);
     void (*destroy)(struct ntk_screen *screen);
@@ -170,7 +170,7 @@ int ntk_screen_text_create(int rows, int columns, struct ntk_screen **out_screen
                            struct ntk_err *err);
 /* The size of the next frame. */
 void ntk_screen_text_resize(struct ntk_screen *screen, int rows, int columns);
-/* Appends the frame, blanks at the ends of lines left out. */
+/* Appends the frame, blanks at the ends of lines omitted. */
 void ntk_screen_text_write(const struct ntk_screen *screen, struct ntk_buf *buf);
 /* The same grid with one letter per cell for its style, '.' where it is normal; upper case when
  * selected or reversed: n/a, t itle, h eading, u ser, s ystem, e mpty, v alue, d im, c ursor, l

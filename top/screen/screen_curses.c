@@ -3,8 +3,8 @@
  * screen_curses - the screen on a terminal; the one file that knows curses.
  *
  * curses keeps what the terminal shows and sends the difference only, nothing when nothing changed.
- * It writes whenever a buffer of its own is full, so a terminal may show half a frame: while it
- * draws, its descriptor is a file in memory, whose content then goes out in one write.
+ * It writes whenever its own buffer is full, so a terminal may show half a frame: while it draws,
+ * its descriptor is a file in memory, whose content then goes out in one write.
  */
 #define NCURSES_WIDECHAR 1
 #include <curses.h>
@@ -35,7 +35,7 @@ struct curses_screen {
 };
 
 /* Colours of the vendor's screen, so that its users find their way; what a terminal without colours
- * does instead stands beside. */
+ * does instead stands next to. */
 static const struct {
     short foreground, background;
     attr_t with_colour, without_colour;
@@ -70,7 +70,7 @@ static const struct {
     [NTK_STYLE_HEAT + 7] = { COLOR_RED, -1, A_BOLD, A_BOLD },
 };
 
-/* From cold to hot where there are 256 colours; without red beside green for the scheme of
+/* From cold to hot where there are 256 colours; without red next to green for the scheme of
  * contrasts. */
 static const short heat_of_256[2][NTK_STYLE_HEAT_LEVELS] = {
     { 31, 37, 35, 106, 178, 208, 202, 196 },
@@ -318,7 +318,7 @@ static void set_colours(struct curses_screen *screen, enum ntk_screen_scheme sch
         if (foreground == COLOR_BLACK && background == -1) {
             foreground = grey;
             if (COLORS > GREY) {
-                screen->attributes[i] = 0; /* the grey is a colour of its own there */
+                screen->attributes[i] = 0; /* the grey is its own colour there */
             }
         }
         init_pair((short)(1 + i), foreground, background);

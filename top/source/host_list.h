@@ -14,7 +14,7 @@ struct ntk_top_host_list {
     size_t count;
 };
 
-/* Copies the name; one that is there already is not added. -EINVAL: it is none, or there are too
+/* Copies the name; one that already exists is not added. -EINVAL: it is none, or there are too
  * many. */
 int ntk_top_host_list_add(struct ntk_top_host_list *list, const char *name, struct ntk_err *err);
 /* One a line; # begins a comment. -ENODATA: none. */

@@ -21,7 +21,7 @@
 
 /* Whole reports, whatever bound the agent has for lines. */
 #define STREAM_PATH "/api/v1/live"
-#define HEAD_NS (10 * NTK_NS_PER_SECOND) /* who says nothing at all is no agent */
+#define HEAD_NS (10 * NTK_NS_PER_SECOND) /* who says nothing at all is not an agent */
 #define RETRY_NS (1 * NTK_NS_PER_SECOND)
 
 struct connect_source {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * source_hosts - the agents of many machines, asked once a period. Its snapshots are those of the
- * host that is open; while none is, they are empty and the list lies beside them
+ * host that is open; while none is, they are empty and the list lies next to them
  * (ntk_top_source_hosts_get).
  */
 #include <errno.h>
@@ -40,7 +40,7 @@ static int look(struct hosts_source *source)
         host->reports = host->state.reports;
         ntk_snapshot_destroy(host->state.snapshot);
         ntk_hosts_watch_get(source->watch, i, &host->state);
-        /* What a host said long ago is no witness of what its ranks do. */
+        /* What a host said long ago is not a witness of what its ranks do. */
         if (ret == 0 && host->state.snapshot && !host->state.trouble[0]) {
             ret = ntk_ranks_add(&hosts->ranks, host->state.snapshot, host->name, host->state.clock);
         }

@@ -6,7 +6,7 @@
  * devices stand side by side, then rows of the tree, the memory summary and the vCPUs go; below
  * NTK_TOP_ROWS_MIN x NTK_TOP_COLUMNS_MIN one line says so. One that has more rows than the vendor's
  * screen needs shows applications and a graph below the cores, and a wide or tall one the memory of
- * each device beside its bars.
+ * each device next to its bars.
  *
  * Threads: one. Draws nothing else than the frame between ntk_screen_begin and ntk_screen_end.
  */
@@ -35,7 +35,7 @@ struct ntk_top_layout {
     int vcpu_row;         /* heading and two rows */
     int summary_row;      /* heading and two rows */
     int tree_row;         /* heading */
-    bool tree_has_titles; /* a row of column titles, else they stand in the heading */
+    bool tree_has_titles; /* a row of column titles, else they are in the heading */
     int tree_rows;        /* rows for items */
     int tabs_row;
     int keys_row;
@@ -50,7 +50,7 @@ const char *ntk_top_view_core_mark(enum ntk_top_core_state state, bool is_short,
 bool ntk_top_view_is_missing(const struct ntk_top_model *model);
 /* One frame. with_keys: a person is at the keyboard, the bottom bar shows the keys. */
 void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys);
-/* The rows in which nothing has to be left out. */
+/* The rows in which nothing has to be omitted. */
 int ntk_top_view_natural_rows(const struct ntk_top_model *model, int columns, bool with_keys);
 void ntk_top_view_layout(const struct ntk_top_model *model, int rows, int columns, bool with_keys,
                          struct ntk_top_layout *out_layout);

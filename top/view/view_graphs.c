@@ -40,7 +40,7 @@ struct area {
     int columns;
 };
 
-/* A value in at most 7 cells: a label of a scale, or the number beside a graph. */
+/* A value in at most 7 cells: a label of a scale, or the number next to a graph. */
 static const char *format_value(char buf[NTK_TOP_FORMAT_BYTES], enum ntk_top_quantity quantity,
                                 struct ntk_top_number number)
 {

@@ -55,7 +55,7 @@ static void draw_line(struct ntk_screen *screen, int row, int column, int width,
                    line->text);
 }
 
-/* How many lines stand in the first of two columns: sections stay together when that has room. */
+/* How many lines are in the first of two columns: sections stay together when that has room. */
 static int split(const struct line *lines, int count, int rows)
 {
     for (int i = count < rows ? count : rows; i > 0; i--) {

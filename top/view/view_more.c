@@ -12,7 +12,7 @@
 #include "top/model/model_processes.h"
 #include "top/view/view.h"
 
-#define SIDE_BY_SIDE 120 /* columns, from which on the graph stands at the right */
+#define SIDE_BY_SIDE 120 /* columns, from which on the graph is at the right */
 #define GAP 2
 #define GUTTER 6
 #define SPAN_NS (60 * NTK_NS_PER_SECOND)

@@ -24,7 +24,7 @@
 #include "top/view/view_table.h"
 
 #define WIDE_COLUMNS 110 /* from which on there are two flows */
-#define FACT_CELLS 26    /* a label and a value; a longer text has a line of its own */
+#define FACT_CELLS 26    /* a label and a value; a longer text has its own line */
 #define LABEL_CELLS 10
 #define SPARK_ROWS 3
 #define SPARK_NS (60 * NTK_NS_PER_SECOND)

@@ -3,7 +3,7 @@
  * view_summary - memory of the tab by what it is used for, host and device.
  *
  * A wide screen shows "Name: value" cells as the vendor does; a narrower one the same numbers as a
- * table whose titles stand in the heading bar.
+ * table whose titles are in the heading bar.
  */
 #include <stdio.h>
 

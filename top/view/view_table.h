@@ -9,7 +9,7 @@
 /* The list on the rows from top on, with its heading; `empty` where it has no rows. */
 void ntk_top_view_table(struct ntk_top_table *table, struct ntk_screen *screen, int top, int rows,
                         const char *empty);
-/* The rows in which nothing has to be left out. */
+/* The rows in which nothing has to be omitted. */
 int ntk_top_view_table_rows(const struct ntk_top_table *table);
 /* How a cell looks where it is not selected. */
 int ntk_top_view_table_cell_style(const struct ntk_top_row *row,

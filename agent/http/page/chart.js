@@ -1,4 +1,4 @@
-// A chart of lines over time with a crosshair: gaps stay gaps, a reading stands in the caption.
+// A chart of lines over time with a crosshair: gaps stay gaps, a reading is in the caption.
 
 import { make, setText } from './dom.js';
 import { prepare, colours } from './canvas.js';

@@ -13,7 +13,7 @@ import { state, take, totals } from './state.js';
 // Processes whose executions nobody counts are in no rate.
 const rateOf = (t) => (t.uncounted ? `/s, ${t.uncounted} not counted` : '/s');
 
-// [id, name, text, what stands behind it, raw, bad]
+// [id, name, text, what is behind it, raw, bad]
 const TILES = [
   ['busy', 'Busy cores', (t) => (t.cores && t.busy !== null ? t.busy.toFixed(2) : '-'), (t) => (t.cores ? `of ${t.cores}` : ''), (t) => t.busy],
   ['rate', 'Executions', (t) => format.rate(t.rate), rateOf, (t) => t.rate],

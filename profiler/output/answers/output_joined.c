@@ -201,7 +201,7 @@ static void pieces_text(const struct ntk_joined *joined, struct ntk_buf *text)
     ntk_text_table_fini(&table);
 }
 
-/* Its rank; NULL: that is not joined, or the capture is left out. */
+/* Its rank; NULL: that is not joined, or the capture is omitted. */
 static const struct ntk_joined_rank *rank_of(const struct ntk_joined *joined,
                                              const struct ntk_rank_capture *capture)
 {

@@ -37,7 +37,7 @@ static void cell_line(struct ntk_text_table *table, const char *file, uint32_t l
     ntk_text_table_format(table, "%s:%u", ntk_str_base_name(file), line);
 }
 
-/* The last column is left out when no line has a text. */
+/* The last column is omitted when no line has a text. */
 static bool cell_text(struct ntk_text_table *table, const struct ntk_export *export,
                       const char *file, uint32_t line)
 {

@@ -96,7 +96,7 @@ static void cell_number(struct ntk_text_table *table, const struct ntk_summary_v
     }
 }
 
-/* The metrics of the table stand in the order of summary.def in every summary; those of throttling,
+/* The metrics of the table are in the order of summary.def in every summary; those of throttling,
  * which follow, are looked up by name. */
 static void metric_put(struct ntk_text_table *table, const struct ntk_rank_summary *ranks,
                        size_t count, const char *name, struct seen *seen)

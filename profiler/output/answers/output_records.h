@@ -3,7 +3,7 @@
  * output_records - single instructions of a trace and single records of a capture as lines of text.
  *
  * Instructions are those of the execution, paired, in order of time. Records stand as in the file,
- * before anything is left out, with times on the clock of the file.
+ * before anything is omitted, with times on the clock of the file.
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_RECORDS_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_RECORDS_H

@@ -147,7 +147,7 @@ static int take_place(char *temporary, const char *path, bool is_there, struct n
     return ret;
 }
 
-/* Writes the files into a new folder beside place and puts it there. */
+/* Writes the files into a new folder next to place and puts it there. */
 static int write_beside(const char *place, const struct ntk_folder_files *files,
                         struct ntk_err *err)
 {

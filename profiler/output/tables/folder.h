@@ -18,7 +18,7 @@ struct ntk_folder_format {
     /* State for one file; NULL without memory. */
     void *(*begin)(const struct ntk_table *table, struct ntk_sink *sink);
     int (*put)(void *state, const void *row);
-    /* What stands after the last row; -errno. */
+    /* What is after the last row; -errno. */
     int (*end)(void *state);
     void (*destroy)(void *state);
 };

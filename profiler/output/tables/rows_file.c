@@ -419,7 +419,7 @@ static bool has_dynamic_packets(const struct ntk_summary *summary)
            summary->values[NTK_SUMMARY_hardware_dynamic_dma_packet_count].count > 0;
 }
 
-/* Whether any folder of the NEFF has a file of that name. */
+/* Whether any folder of the NEFF has a file with that name. */
 static bool has_member(const struct ntk_neff *neff, const char *name)
 {
     for (uint32_t m = 0; m < neff->member_count; m++) {

@@ -51,7 +51,7 @@ static void add_item(struct ntk_buf *list, const char *text, bool is_quoted)
     }
 }
 
-/* The child of that name, made where it is new. 0 or -ENOMEM. */
+/* The child with that name, made where it is new. 0 or -ENOMEM. */
 static int find_node(struct nodes *nodes, const char *name, size_t parent, size_t *out_index)
 {
     struct node node = { .parent = parent };

@@ -120,7 +120,7 @@ struct row_texts {
     struct ntk_buf extras; /* terminated */
 };
 
-/* Keys of the vendor's files that would say another thing beside ours. */
+/* Keys of the vendor's files that would say another thing next to ours. */
 static bool is_reserved(const struct ntk_system_extra *extra)
 {
     static const char *const keys[] = {

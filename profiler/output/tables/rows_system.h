@@ -14,7 +14,7 @@
 #include "profiler/output/tables/table.h"
 #include "profiler/system/memory_use_name.h"
 
-/* What a row has beside times and places: text NULL for a number. */
+/* What a row has next to times and places: text NULL for a number. */
 struct ntk_system_argument {
     const char *key, *text;
     int64_t number;

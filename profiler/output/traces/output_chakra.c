@@ -107,7 +107,7 @@ static int put_metadata(struct writer *w, const struct ntk_rank *rank, size_t in
     return put_message(w, &metadata.base);
 }
 
-/* Attributes stand in the writer. Ends are rounded: lengths of what follows one another add up. */
+/* Attributes are in the writer. Ends are rounded: lengths of what follows one another add up. */
 static int put_node(struct writer *w, Ntk__Chakra__Node *node, int64_t start_ns, int64_t end_ns)
 {
     int64_t start_us = start_ns / 1000;

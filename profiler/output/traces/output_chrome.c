@@ -2,8 +2,8 @@
 /*
  * output_chrome - a profile in the JSON trace event format, docs/formats/profile-traces.md.
  *
- * A core is a process; complete events of one thread must nest, so spans that overlap get threads
- * of their own, named alike.
+ * A core is a process; complete events of one thread must nest, so spans that overlap get their own
+ * threads, named alike.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -120,7 +120,7 @@ static int64_t pid_of(const struct writer *w, int64_t number)
     return w->first_pid + (int64_t)ntk_trace_core_place(w->export->trace, (size_t)number);
 }
 
-/* Rows of another core than the last one's have threads of their own. */
+/* Rows of another core than the last one's have their own threads. */
 static void turn_to(struct writer *w, int64_t number)
 {
     int64_t pid = pid_of(w, number);
@@ -383,7 +383,7 @@ static int put_semaphore(void *ctx, const void *data)
 
 /* ---- arrows between instructions ---- */
 
-/* One end of an arrow, inside a complete event that stands before it in the file. */
+/* One end of an arrow, inside a complete event that is before it in the file. */
 static int put_arrow_end(struct writer *w, bool is_start, const struct ntk_arrow *arrow,
                          uint64_t tid, int64_t at_ns)
 {

@@ -182,7 +182,7 @@ static inline int end_events(struct ntk_perfetto *w, const uint8_t *room, size_t
     return ntk_sink_step(w->sink);
 }
 
-/* arguments: what stands in `event` already, up to at. */
+/* arguments: what is in `event` already, up to at. */
 int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name, int64_t start_ns,
                            int64_t end_ns, uint8_t *event, uint8_t *at,
                            const struct ntk_perfetto_flows flows[2])

@@ -45,7 +45,7 @@ int ntk_perfetto_put_thread(struct ntk_perfetto *w, int32_t pid, int32_t tid, co
 int ntk_perfetto_put_counter_track(struct ntk_perfetto *w, const char *name, const char *unit,
                                    uint64_t process, uint64_t *out_uuid);
 
-/* Writes an argument of a slice at `at`; what stands behind it. */
+/* Writes an argument of a slice at `at`; what is behind it. */
 uint8_t *ntk_perfetto_argument(uint8_t *at, unsigned name, unsigned value_tag, uint64_t value);
 /* Arrows that begin or end at one end of a slice: those of one id go through their slices in order
  * of time. */
@@ -62,9 +62,9 @@ int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name
 int ntk_perfetto_put_count(struct ntk_perfetto *w, uint64_t track, int64_t time_ns, int64_t value);
 int ntk_perfetto_put_number(struct ntk_perfetto *w, uint64_t track, int64_t time_ns, double value);
 
-/* A capture, as a sequence of its own. */
+/* A capture, as its own sequence. */
 int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *export);
-/* Folders of inspections with their captures, each capture a sequence of its own. */
+/* Folders of inspections with their captures, each capture its own sequence. */
 int ntk_perfetto_put_folders(struct ntk_perfetto *to, const struct ntk_export *export);
 
 #endif

@@ -17,7 +17,7 @@
 #define GROUPS_MAX 4096U
 #define MEMBERS_MAX 65536U
 #define MEMBERS_OF_ALL_MAX (UINT64_C(1) << 22)
-/* Later moments (2043) are no times: differences of the others are numbers. */
+/* Later moments (2043) are not times: differences of the others are numbers. */
 #define TIME_NS_MAX (UINT64_C(1) << 61)
 
 /* ---- which spans ---- */
@@ -399,7 +399,7 @@ struct writing {
     const struct ntk_rank_files *files;
 };
 
-/* "rank_12.json", and what lies beside. */
+/* "rank_12.json", and what lies next to. */
 static bool is_ours(const char *name, const void *ctx)
 {
     const struct ntk_rank_format *format = ((const struct writing *)ctx)->format;

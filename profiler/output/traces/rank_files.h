@@ -74,7 +74,7 @@ int ntk_rank_files_spans(const struct ntk_rank_files *files, const struct ntk_ra
 struct ntk_rank_format {
     const char *name;        /* "kineto" */
     const char *head, *tail; /* of the name of a file, around the number */
-    const char *extra;       /* a file beside them; NULL: none */
+    const char *extra;       /* a file next to them; NULL: none */
     int (*put)(const struct ntk_rank_files *files, const struct ntk_rank *rank,
                struct ntk_sink *sink);
     void (*put_extra)(const struct ntk_rank_files *files, struct ntk_buf *out);

@@ -9,7 +9,7 @@
 
 #include "shared/base/buf.h"
 
-/* What events can be told apart by, under the names of the tables and of the JSON. */
+/* What events can be distinguished by, under the names of the tables and of the JSON. */
 static const struct {
     const char *name, *label;
     size_t offset;

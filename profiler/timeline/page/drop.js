@@ -1,4 +1,5 @@
-// A capture that is dropped onto the page, alone or with its NEFF, is shown by the server on a page of its own.
+// A capture that is dropped onto the page, alone or with its NEFF, is shown by the server on its
+// own page.
 
 import { byId, make, setText } from './dom.js';
 import { bytes } from './format.js';

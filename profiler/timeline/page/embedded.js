@@ -42,7 +42,7 @@ function absent(what) {
 // How much of the timeline is in the file.
 const extent = () => once('extent', () => unpackJson('data-extent'));
 
-// What is left out, in short and in full.
+// What is omitted, in short and in full.
 async function metaWithNote() {
   const { meta } = await answers();
   const { has_slices: isAll, level, bytes_max: most, lacks_positions: lacks } = await extent();

@@ -15,7 +15,7 @@ let order = 'engine';
 let hasWaits = false;
 let zoomed = []; // names from the root down
 
-// By layer the parts of its name are levels of their own.
+// By layer the parts of its name are their own levels.
 const LEVELS = {
   engine: (row) => [...(row.cores > 1 ? [`NeuronCore ${row.core}`] : []), row.engine, ...row.layer.split('/'), row.operation],
   layer: (row) => [...row.layer.split('/'), row.engine, row.operation],

@@ -36,7 +36,8 @@ function soon() {
   timer = setTimeout(write, WAIT_MS);
 }
 
-// True when the address said what to show. A link may be of another capture: numbers that do not fit are left out.
+// True when the address said what to show. A link may be of another capture: numbers that do not
+// fit are omitted.
 export function read() {
   const parts = new URLSearchParams(location.hash.slice(1));
   const { meta } = state;

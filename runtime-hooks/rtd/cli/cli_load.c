@@ -119,7 +119,7 @@ static const ProtobufCMessage *next(void *ctx, int *out_ret, struct ntk_err *err
     }
 }
 
-/* Cores that the NEFF wants, all its nodes side by side. */
+/* Cores that the NEFF needs, all its nodes side by side. */
 static int cores_wanted(const struct load *load, uint32_t *out_count, struct ntk_err *err)
 {
     uint8_t start[NTK_NEFF_HEADER_BYTES];
@@ -159,7 +159,7 @@ static int group_make(struct load *load, struct cli *cli, struct ntk_err *err)
                                      "the daemon created a group without a number");
 }
 
-/* A group that nobody else knows goes with the model that was not loaded. */
+/* A group that no other process knows goes with the model that was not loaded. */
 static void group_remove(struct cli *cli, uint32_t id)
 {
     Nrt__DestroyEgRequest request = NRT__DESTROY_EG_REQUEST__INIT;

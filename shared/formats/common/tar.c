@@ -131,7 +131,7 @@ static int skip_data(struct tar_reader *r)
                                                             : archive_failed(r->archive, r->err);
 }
 
-/* A member that the caller wants in memory of its own. */
+/* A member that the caller needs in memory of its own. */
 static int read_landed(struct tar_reader *r, struct ntk_tar_member *member,
                        const struct ntk_tar_landing *landing)
 {
@@ -154,7 +154,7 @@ static int read_landed(struct tar_reader *r, struct ntk_tar_member *member,
                         member->bytes + ready, member->bytes_count - ready);
 }
 
-/* A member that nobody wants in memory; who wants to see it sees it pass by. */
+/* A member that nobody needs in memory; who wants to see it sees it pass by. */
 static int read_left_out(struct tar_reader *r, struct ntk_tar_member *member, uint64_t size)
 {
     uint8_t block[NTK_TAR_START_BYTES * 4];
@@ -385,7 +385,7 @@ static la_ssize_t inflate_block(struct archive *archive, void *ctx, const void *
     return give(r, BLOCK_BYTES - gzip->avail_out);
 }
 
-/* What libarchive did not ask for, behind the last member: the sums stand at the very end. */
+/* What libarchive did not ask for, behind the last member: the sums are at the very end. */
 static int inflate_rest(struct tar_reader *r)
 {
     const void *block;

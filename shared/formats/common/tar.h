@@ -5,7 +5,7 @@
  * Reading takes ustar, GNU and PAX archives, plain or as gzip; what follows the gzip stream, or the
  * end of a plain archive, is ignored. Checksum and length of the gzip stream are compared, so no
  * flipped bit goes unseen. Only regular files and folders are accepted, and only names that stay
- * inside the archive. A caller that names what it wants gets no more than that in memory, however
+ * inside the archive. A caller that names what it needs gets no more than that in memory, however
  * much the others inflate to. Writing is deterministic: equal members give equal bytes.
  *
  * Owner:   ntk_tar_read() fills caller's storage, ntk_tar_fini() frees it.
@@ -37,7 +37,7 @@ struct ntk_tar_member {
 };
 
 struct ntk_tar {
-    struct ntk_tar_member *members; /* in order of the archive, folders left out */
+    struct ntk_tar_member *members; /* in order of the archive, folders omitted */
     size_t member_count;
     bool is_compressed;
 };
@@ -56,7 +56,7 @@ struct ntk_tar_landing {
     size_t start_bytes;
     size_t head_bytes; /* answer, at most start_bytes: these stay apart */
     uint8_t *bytes;    /* answer: where the others go; NULL: nowhere, it is a member as ever */
-    bool is_there;     /* answer: bytes holds them already, they are passed over */
+    bool is_there;     /* answer: bytes holds them already, they are skipped */
 };
 
 #define NTK_TAR_START_BYTES 4224
@@ -69,7 +69,7 @@ struct ntk_tar_hooks {
     uint64_t land_bytes_min;
     /* Whether a member that did not land is to be in memory; index is its place in members. */
     bool (*keep)(void *ctx, size_t index, const char *name, uint64_t bytes_count);
-    /* A block of a member that was left out; the first negative answer ends the reading with it. */
+    /* A block of a member that was omitted; the first negative answer ends the reading with it. */
     int (*pass)(void *ctx, const char *name, const uint8_t *block, size_t bytes_count, bool is_last,
                 struct ntk_err *err);
     /* Every byte of the input up to bytes[count) is needed next: the time to hash them. */

@@ -29,7 +29,7 @@ struct ntk_zip_member {
 };
 
 struct ntk_zip {
-    struct ntk_zip_member *members; /* in order of the archive, folders left out */
+    struct ntk_zip_member *members; /* in order of the archive, folders omitted */
     size_t member_count;
 };
 

@@ -33,7 +33,7 @@ struct ntk_elf_file {
     } tables[NTK_ELF_TABLES];
 };
 
-/* 0; -ENOEXEC when it is no ELF file, -EBADMSG when it is a damaged one, another -errno when it
+/* 0; -ENOEXEC when it is not an ELF file, -EBADMSG when it is a damaged one, another -errno when it
  * cannot be read. Of a file that is not ours there may be nothing but that. */
 int ntk_elf_file_open(struct ntk_elf_file *file, const char *path);
 /* The same of a descriptor, which remains the caller's; its position does not move. */
@@ -52,10 +52,10 @@ struct ntk_elf_export {
     bool is_indirect; /* a function that says which function it is */
 };
 
-/* The symbol with that index; false when it is no export. */
+/* The symbol with that index; false when it is not an export. */
 bool ntk_elf_file_export(const struct ntk_elf_file *file, size_t index,
                          struct ntk_elf_export *out_export);
-/* The export of that name and version; NULL for any version. A library without versions has all
+/* The export with that name and version; NULL for any version. A library without versions has all
  * names under any. */
 bool ntk_elf_file_find(const struct ntk_elf_file *file, const char *name, const char *version,
                        struct ntk_elf_export *out_export);

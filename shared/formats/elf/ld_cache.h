@@ -17,7 +17,7 @@
 #define NTK_LD_CACHE_FILE "/etc/ld.so.cache"
 
 struct ntk_ld_cache {
-    const char *bytes; /* a NUL stands behind them */
+    const char *bytes; /* a NUL is behind them */
     size_t size;
     size_t start; /* of the table; offsets count from here */
     uint32_t entry_count;

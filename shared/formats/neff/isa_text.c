@@ -101,10 +101,10 @@ int ntk_isa_text_print_program(const uint8_t *code, size_t code_bytes, enum ntk_
     return ret;
 }
 
-/* A label that stands somewhere, or one that an instruction wants. */
+/* A label that stands somewhere, or one that an instruction needs. */
 struct label {
     char name[NTK_ISA_LABEL_BYTES_MAX];
-    uint32_t slot; /* of what it names; of the instruction that wants it */
+    uint32_t slot; /* of what it names; of the instruction that needs it */
     unsigned line;
 };
 

@@ -3,9 +3,9 @@
  * isa_text - instructions as text a person can read and write, and back.
  *
  * One instruction is one line: the operation's name, then words of the form key=value in any order;
- * what is left out has its neutral value. A program is such lines with labels and comments.
- * Printing leaves nothing out, so text that was printed gives the same bytes again. docs/isa.md,
- * "Listings", is the authority on the syntax.
+ * what is omitted has its neutral value. A program is such lines with labels and comments. Printing
+ * leaves nothing out, so text that was printed gives the same bytes again. docs/isa.md, "Listings",
+ * is the authority on the syntax.
  *
  * Owner:   what is appended belongs to the caller's buffer. Threads: any.
  */

@@ -6,7 +6,8 @@
 
 #include "shared/formats/neff/isa_text_private.h"
 
-/* The shortest text that reads back to the same bits, with a point, so that it is no integer. */
+/* The shortest text that reads back to the same bits, with a point, so that it is not an
+ * integer. */
 static void print_immediate(struct ntk_buf *out, uint32_t bits)
 {
     float value = ntk_isa_bits_float(bits);

@@ -35,7 +35,7 @@ void ntk_isa_text_print_labelled(const struct ntk_isa_instr *instr, bool has_lab
  * stand. */
 int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_instr, char *label,
                                 struct ntk_err *err);
-/* Letters, digits and underscores; it starts with no digit, so that it is no number. */
+/* Letters, digits and underscores; it starts with no digit, so that it is not a number. */
 bool ntk_isa_text_is_label(const char *text, size_t length);
 
 #endif

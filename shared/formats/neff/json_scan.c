@@ -128,13 +128,13 @@ static bool escape(struct ntk_json_scan *scan, struct ntk_buf *out)
         code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00)
                                              : 0xfffd;
     }
-    /* Half of a pair and NUL are no characters of a text. */
+    /* Half of a pair and NUL are not characters of a text. */
     code = code == 0 || (code >= 0xd800 && code < 0xe000) ? 0xfffd : code;
     ntk_buf_add(out, utf8, ntk_str_utf8(utf8, code));
     return true;
 }
 
-/* out NULL: passes over it. */
+/* out NULL: skips it. */
 static bool text(struct ntk_json_scan *scan, struct ntk_buf *out)
 {
     struct ntk_buf unused = { 0 };

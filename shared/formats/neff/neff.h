@@ -214,8 +214,8 @@ struct ntk_neff_pattern {
 
 struct ntk_neff_transfer {
     enum ntk_neff_transfer_op op;
-    uint32_t source_count; /* 1; up to 16 when from_arr stands in the file */
-    bool has_source_array; /* from_arr stands in the file */
+    uint32_t source_count; /* 1; up to 16 when from_arr is in the file */
+    bool has_source_array; /* from_arr is in the file */
     struct ntk_neff_pattern to;
     struct ntk_neff_pattern *from; /* source_count of them */
     float *scales;                 /* source_count of them; all 1 but for fma */
@@ -298,7 +298,7 @@ struct ntk_neff_reservation {
     uint64_t bytes_count;
 };
 
-/* What is left out is as in files of compilers: exponents 8 and 15, saturating. */
+/* What is omitted is as in files of compilers: exponents 8 and 15, saturating. */
 struct ntk_neff_fp8_config {
     bool present;
     int32_t emax_e4m3;
@@ -382,8 +382,8 @@ void ntk_neff_close(struct ntk_neff *neff);
 
 /*
  * Where constants go, so that they are inflated to the place where they are needed instead of being
- * copied there. Constants that are small, or that stand before the def.json which names them
- * without being .npy files, are not asked for.
+ * copied there. Constants that are small, or that are before the def.json which names them without
+ * being .npy files, are not asked for.
  */
 struct ntk_neff_landing {
     /* Memory for the array of a member; NULL: the reader uses its own. It stays the caller's,
@@ -413,7 +413,7 @@ int ntk_neff_open_with(const void *bytes, size_t bytes_count,
 #define NTK_NEFF_MEMORY_TEXT "the memory for a NEFF of this size (4 times its size + 64 MiB)"
 uint64_t ntk_neff_memory_left(const struct ntk_neff *neff);
 
-/* The fields as they stand in the first NTK_NEFF_HEADER_BYTES of a file, unchecked. */
+/* The fields as they are in the first NTK_NEFF_HEADER_BYTES of a file, unchecked. */
 struct ntk_neff_header ntk_neff_header_of(const uint8_t *bytes);
 /* The header alone, with the checks that need nothing else. */
 int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_header *out_header,

@@ -23,7 +23,7 @@
  * for. Semaphores are assigned when the file is made: one per pair of engines and per waited
  * transfer, each signal consumed by exactly one wait, so a program may be as long as it likes. An
  * instruction that already has a wait or signal of its own keeps it; what is missing goes into
- * event_semaphore instructions beside it. Each engine starts and ends with notify, and the tensor
+ * event_semaphore instructions next to it. Each engine starts and ends with notify, and the tensor
  * engine's last one waits for all the others and for every transfer that nothing else waited for.
  *
  * Owner:   create and destroy; kernels belong to their build. Data is copied.
@@ -75,7 +75,7 @@ struct ntk_neff_build_options {
 /* NULL without memory. */
 struct ntk_neff_build *ntk_neff_build_create(const struct ntk_neff_build_options *options);
 void ntk_neff_build_destroy(struct ntk_neff_build *build);
-/* For whoever writes programs: a sentence of their own as the error that sticks. */
+/* For whoever writes programs: their own sentence as the error that sticks. */
 void ntk_neff_build_fail(struct ntk_neff_build *build, const char *sentence);
 
 /* Any further member of the archive. */
@@ -96,10 +96,9 @@ int ntk_neff_build_write(struct ntk_neff_build *build, const char *path, struct 
 struct ntk_neff_kernel *ntk_neff_build_kernel(struct ntk_neff_build *build, const char *node_name);
 
 /* The next subgraph of the node that `before` belongs to, for chips of the first generation: they
- * run each on a core of its own, one after the other. Its calls are those of a kernel. Tensors of
- * equal name pass from an earlier subgraph to later ones; what a later one or a later node does not
- * take, or ntk_neff_build_head() names, is an output of the node. Follows `before` at once; LNC is
- * 1. */
+ * run each on its own core, one after the other. Its calls are those of a kernel. Tensors of equal
+ * name pass from an earlier subgraph to later ones; what a later one or a later node does not take,
+ * or ntk_neff_build_head() names, is an output of the node. Follows `before` at once; LNC is 1. */
 struct ntk_neff_kernel *ntk_neff_build_stage(struct ntk_neff_build *build,
                                              const struct ntk_neff_kernel *before);
 
@@ -115,7 +114,7 @@ void ntk_neff_build_cpu_node(struct ntk_neff_build *build, const char *node_name
                              const char *function, const char *library,
                              const struct ntk_neff_build_tensor *inputs, size_t input_count,
                              const struct ntk_neff_build_tensor *outputs, size_t output_count);
-/* A tensor that nodes take and that is no input of the network: its value lies in the file. */
+/* A tensor that nodes take and that is not an input of the network: its value lies in the file. */
 void ntk_neff_build_param(struct ntk_neff_build *build, const char *tensor_name,
                           enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims,
                           const void *data);
@@ -170,7 +169,7 @@ uint16_t ntk_neff_kernel_semaphore(struct ntk_neff_kernel *kernel);
 uint32_t ntk_neff_kernel_name(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,
                               const char *name);
 
-/* Instructions and transfers without a name of their own that are appended from now on are of this
+/* Instructions and transfers without their own name that are appended from now on are of this
  * layer: they get its name. NULL: of none. Profiles add up what layers cost. */
 void ntk_neff_kernel_layer(struct ntk_neff_kernel *kernel, const char *name);
 

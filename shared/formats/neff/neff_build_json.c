@@ -71,7 +71,7 @@ static struct ntk_isa_instr wait_instr(const struct build_sync *sync)
     return instr;
 }
 
-/* The instruction takes one wait and one signal along; the others stand beside it. */
+/* The instruction takes one wait and one signal along; the others stand next to it. */
 static void put_with_syncs(struct ntk_neff_build *build, struct ntk_buf *code, int engine,
                            const struct build_instr *item)
 {

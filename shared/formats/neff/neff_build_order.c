@@ -206,7 +206,7 @@ ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa
             neff_build_fail(build, -EINVAL, "no queue set %u", instr->queue);
             return 0;
         }
-        /* One with a semaphore of its own is the caller's business. */
+        /* One with its own semaphore is the caller's business. */
         token.is_transfer = instr->done_semaphore == NTK_ISA_NO_SEMAPHORE;
         token.queue = instr->queue;
     }

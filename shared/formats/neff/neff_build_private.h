@@ -82,7 +82,7 @@ struct build_token {
     size_t index; /* in its program */
     bool is_transfer;
     uint32_t queue;
-    uint32_t group;   /* NO_GROUP: an instruction of its own */
+    uint32_t group;   /* NO_GROUP: its own instruction */
     int bound_to;     /* engine that the completion signals */
     uint16_t amount;  /* what it signals */
     bool waited;      /* consumed, */
@@ -164,7 +164,7 @@ struct build_node *neff_build_node_add(struct ntk_neff_build *build, const char 
 void *neff_build_npy(struct ntk_neff_build *build, enum ntk_dtype dtype, uint32_t dim_count,
                      const uint64_t *dims, const void *data, size_t *out_file_bytes,
                      uint64_t *out_array_bytes);
-/* The member of a parameter of this name: path has NTK_NEFF_MEMBER_NAME_MAX bytes. */
+/* The member of a parameter with this name: path has NTK_NEFF_MEMBER_NAME_MAX bytes. */
 void neff_build_param_path(char *path, const char *tensor_name);
 /* An input or output of a node. */
 void neff_build_add_tensor(struct ntk_neff_build *build, struct ntk_vec *tensors, const char *name,

@@ -12,8 +12,7 @@
  *
  * It returns 0, or a positive number when it failed (the execution then fails). Inputs must not be
  * written; outputs hold arbitrary bytes on entry and must be filled whole. Several threads may be
- * inside the same function at once. Tensors stand in the order of the node's inputs and output
- * names.
+ * inside the same function at once. Tensors are in the order of the node's inputs and output names.
  *
  * This header needs nothing but the C library, so that such objects can be built alone.
  */

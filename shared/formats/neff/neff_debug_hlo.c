@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neff_debug_hlo - operations of XLA and names of the framework, which stand above both ends. */
+/* neff_debug_hlo - operations of XLA and names of the framework, which are above both ends. */
 #include "shared/formats/neff/neff_debug_private.h"
 
 #include <errno.h>
@@ -109,8 +109,8 @@ int neff_debug_read_hlo(struct debug_reader *r, const struct ntk_neff *neff, uin
     return ret == -ENOMEM ? ntk_err_no_memory(caller) : ret;
 }
 
-/* Of equal ids an operation comes before a computation, whose id may be left out: its text is a
- * bare name. Then in order of the file. */
+/* Of equal ids an operation comes before a computation, whose id may be omitted: its text is a bare
+ * name. Then in order of the file. */
 static int compare_hlos(const void *a, const void *b)
 {
     const struct ntk_neff_hlo *x = a;

@@ -12,7 +12,7 @@
 #include "shared/formats/neff/json_scan.h"
 
 #define TEXT_BYTES_MAX ((size_t)4096) /* what is longer is cut */
-#define TEXT_COST 64                  /* of a text that is kept, besides its bytes */
+#define TEXT_COST 64                  /* of a text that is kept, in addition to its bytes */
 #define NUMBER_DIGITS_MAX 18
 #define MEMBER_BYTES_MAX (UINT64_C(4) << 30) /* of all members together */
 static const char list_name[] = "kernel_debug_info.json";
@@ -244,7 +244,7 @@ static void read_iteration(struct tree_reader *r, struct place at)
     *(struct ntk_neff_iteration *)ntk_vec_at(&r->kernel->iterations, index) = one;
 }
 
-/* Kinds of nodes that are not known are passed over. */
+/* Kinds of nodes that are not known are skipped. */
 static void read_nodes(struct tree_reader *r, struct place at)
 {
     for (bool first = true; ntk_json_scan_item(&r->scan, &first);) {

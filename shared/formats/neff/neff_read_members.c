@@ -159,7 +159,7 @@ static void want_below(struct look *look, const char *folder, const char *name, 
     }
 }
 
-/* What texts below this key name, seen from who wants what it holds `how`. */
+/* What texts below this key name, seen from who needs what it holds `how`. */
 static enum want want_of(const struct look *look, const char *key, enum want how)
 {
     if (neff_is_code_key(key)) {
@@ -169,7 +169,7 @@ static enum want want_of(const struct look *look, const char *key, enum want how
     if (strcmp(key, "var") == 0 || strcmp(key, "library") == 0 || strcmp(key, "file_name") == 0) {
         return look->options->leave_constants ? WANT_NOTHING : WANT_PAYLOAD;
     }
-    /* Debug members are wanted by their names, for whoever wants them. */
+    /* Debug members are wanted by their names, for whoever needs them. */
     return ntk_str_ends_with(key, "_dbg") ? WANT_NOTHING : how;
 }
 

@@ -29,7 +29,7 @@ struct neff_private {
     struct ntk_map members;
     struct ntk_map parsed; /* json_t * of members that were parsed early, by their bytes */
     struct ntk_map costs;  /* memory of each tree that is there, by its json_t * */
-    struct ntk_map filled; /* members that were left out and are not all zeros, by name */
+    struct ntk_map filled; /* members that were omitted and are not all zeros, by name */
     uint64_t budget;       /* memory that texts, trees and records may still take */
     uint64_t work;         /* bytes of JSON that may still be parsed: one text may be named often */
     struct ntk_vec blocks; /* void *: what strings and arrays lie in */

@@ -6,8 +6,8 @@
 
 #include "shared/formats/neff/neff.h"
 
-/* What stands in the table of descriptors at an index: the NEFF's table has the number of a
- * variable there. Of several tables nobody knows which. */
+/* What is in the table of descriptors at an index: the NEFF's table has the number of a variable
+ * there. Of several tables nobody knows which. */
 static const struct ntk_neff_var *var_in_table(const struct ntk_neff_subgraph *subgraph,
                                                uint32_t index)
 {

@@ -331,10 +331,10 @@ struct ntk_ntff_capture {
     const char *neff_name;
     uint8_t neff_uuid[NTK_NTFF_UUID_BYTES]; /* of the NEFF header */
     uint64_t model_id;
-    struct ntk_ntff_version runtime, driver, collectives; /* not present: left out */
+    struct ntk_ntff_version runtime, driver, collectives; /* not present: omitted */
     const char *instance_type;                            /* "trn1.2xlarge" */
-    const char *instance_id;                              /* NULL: left out */
-    uint64_t process_id;                                  /* 0: left out */
+    const char *instance_id;                              /* NULL: omitted */
+    uint64_t process_id;                                  /* 0: omitted */
     uint32_t base_clock_mhz; /* of the core generation: unit of the waiting time in the file */
     struct ntk_ntff_bounds bounds;
     size_t subgraph_count; /* 1; 2 with LNC 2 */
@@ -389,8 +389,8 @@ int ntk_ntff_writer_create(const char *path, const struct ntk_ntff_capture *capt
  * it. */
 int ntk_ntff_writer_create_unnamed(const char *folder, const struct ntk_ntff_capture *capture,
                                    struct ntk_ntff_writer **out_writer, struct ntk_err *err);
-/* The subgraphs of another program, as a graph of its own with the uuid of its NEFF; the rest of
- * the capture stays as it was created. -ENOSPC: there would be more than NTK_NTFF_SUBGRAPHS_MAX. */
+/* The subgraphs of another program, as its own graph with the uuid of its NEFF; the rest of the
+ * capture stays as it was created. -ENOSPC: there would be more than NTK_NTFF_SUBGRAPHS_MAX. */
 int ntk_ntff_writer_add_program(struct ntk_ntff_writer *writer,
                                 const struct ntk_ntff_capture *capture, size_t *out_first_subgraph,
                                 struct ntk_err *err);

@@ -3,7 +3,7 @@
  * ntff_read - from the bytes of a capture file to structs and records.
  *
  * The header message is unpacked by protobuf-c with a bound on what it may allocate; everything
- * else is bounded by the size of the file. What cannot be right is left out and becomes a warning.
+ * else is bounded by the size of the file. What cannot be right is omitted and becomes a warning.
  */
 #include "shared/formats/ntff/ntff.h"
 

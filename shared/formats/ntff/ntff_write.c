@@ -2,8 +2,8 @@
 /*
  * ntff_write - a capture file of version 6, from records as they come.
  *
- * The header message stands before the records and says how many there are, so records are kept in
- * one spool per kind and core until the end: in memory up to NTK_NTFF_SPOOL_BYTES, then in a file
+ * The header message is before the records and says how many there are, so records are kept in one
+ * spool per kind and core until the end: in memory up to NTK_NTFF_SPOOL_BYTES, then in a file
  * without a name.
  */
 #include "shared/formats/ntff/ntff_write_private.h"

@@ -4,8 +4,8 @@
  * as a C library.
  *
  * A file is a row of independent blobs, each a header and its content. This library reads and
- * writes them in a declared encoding of its own, OPEF 1 (docs/formats/popef.md); the vendor's own
- * bytes are not public and are not read. Names follow the vendor's C++ classes: Reader, Writer,
+ * writes them in its own declared encoding, OPEF 1 (docs/formats/popef.md); the vendor's own bytes
+ * are not public and are not read. Names follow the vendor's C++ classes: Reader, Writer,
  * BlobWriter, Model.
  *
  *   struct popef_reader *reader = NULL;
@@ -275,8 +275,8 @@ POPEF_API void popef_reader_close(struct popef_reader *reader);
  * not read; the file stays open until the reader and its streams are closed. */
 POPEF_API int popef_reader_parse_file(struct popef_reader *reader, const char *path,
                                       struct popef_error *err);
-/* From a file that is open for reading and can be read at any position; the reader keeps a
- * descriptor of its own. name stands in errors. */
+/* From a file that is open for reading and can be read at any position; the reader keeps its own
+ * descriptor. name is in errors. */
 POPEF_API int popef_reader_parse_fd(struct popef_reader *reader, int fd, const char *name,
                                     struct popef_error *err);
 /* The bytes are borrowed for as long as the reader or a stream of it lives. */
@@ -377,7 +377,7 @@ enum popef_writer_mode {
 POPEF_API int popef_writer_open(const char *path, enum popef_writer_mode mode,
                                 struct popef_writer **out_writer, struct popef_error *err);
 /* Into a regular file that is open for reading and writing, behind what it holds; the descriptor
- * stays the caller's. name stands in errors. */
+ * stays the caller's. name is in errors. */
 POPEF_API int popef_writer_open_fd(int fd, const char *name, struct popef_writer **out_writer,
                                    struct popef_error *err);
 /* Each begins a blob, whose data goes through the blob writer. Only one is active: the next blob

@@ -39,7 +39,7 @@ struct ntk_popef_file {
 
 int ntk_popef_file_open(const char *path, struct ntk_popef_file **out_file,
                         struct popef_error *err);
-/* Has a descriptor of its own. */
+/* Has its own descriptor. */
 int ntk_popef_file_open_fd(int fd, const char *name, struct ntk_popef_file **out_file,
                            struct popef_error *err);
 int ntk_popef_file_open_bytes(const void *bytes, size_t bytes_count, const char *name,

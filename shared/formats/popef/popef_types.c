@@ -65,7 +65,7 @@ bool popef_tensor_info_equal(const struct popef_tensor_info *a, const struct pop
            memcmp(a->shape, b->shape, a->rank * sizeof *a->shape) == 0;
 }
 
-/* The dimensions that stand before the shape of one tensor. */
+/* The dimensions that are before the shape of one tensor. */
 static uint32_t dimensions_before(int64_t replication_factor, bool is_per_replica,
                                   bool use_remote_buffers, int64_t repeats, int64_t out[2])
 {

@@ -16,7 +16,7 @@ check() { # header, compiler, flags...
     esac
     if ! out=$(printf '#include "%s"\n' "$header" |
         "$@" -fsyntax-only -Wall -Wextra -Werror -I. -Iruntime-hooks/include -I"$generated" - 2>&1); then
-        # Cross-compiled with few packages, what includes a header of another one is left out.
+        # Cross-compiled with few packages, what includes a header of another one is omitted.
         local missing
         missing=$(sed -n 's/.*fatal error: \(.*\): No such file.*/\1/p' <<<"$out")
         if [ -n "${NTK_EMULATED:-}" ] && [ -n "$missing" ] && [ ! -e "$missing" ]; then

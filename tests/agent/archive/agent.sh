@@ -1,7 +1,8 @@
 #!/bin/bash
-# agent - neuron-monitor --archive: hours and days that are over are written by themselves, once, also after a restart and
-# after a place that was full or away; nothing of it holds the agent up or is lost.
-if [ -z "${NTK_ARCHIVE_APART:-}" ] && unshare -m true 2>/dev/null; then # a disk of its own that is full
+# agent - neuron-monitor --archive: hours and days that have ended are written by themselves, once,
+# also after a restart and after a place that was full or away; nothing of it holds the agent up or
+# is lost.
+if [ -z "${NTK_ARCHIVE_APART:-}" ] && unshare -m true 2>/dev/null; then # its own disk that is full
     NTK_ARCHIVE_APART=1 exec unshare -m --propagation private bash "$0"
 fi
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
@@ -9,7 +10,7 @@ fi
 needs_readers
 make_history now.db
 
-# Two days ago: all of its hours are over once the next sample is stored.
+# Two days ago: all of its hours have ended once the next sample is stored.
 make_old() {
     cp now.db "$1"
     rm -f "$1"-* "$1.archive"
@@ -30,7 +31,8 @@ noted() {
 }
 rows() { ask "select count(*), count(distinct time) from read_parquet('$1/core_sample/**/*.parquet', hive_partitioning = true)"; }
 
-# ---- what is over is written as neuron-monitor export writes it; a restart writes nothing anew ----
+# ---- what has ended is written as neuron-monitor export writes it; a restart writes nothing anew
+# ----
 make_old a.db
 wanted=$(sqlite3 -readonly a.db "select count(*), count(distinct time_ns) from core_sample")
 start a.db out --archive-cluster prod

@@ -21,7 +21,7 @@
 #define BEGIN_NS (UINT64_C(1793491200) * NTK_NS_PER_SECOND) /* 2026-11-01T00:00:00Z */
 #define HOUR_NS (3600 * NTK_NS_PER_SECOND)
 #define DAY_NS (24 * HOUR_NS)
-#define SECONDS 400000 /* rows of the long part, one each 10 ms */
+#define SECONDS 400000 /* rows of the long part, one every 10 ms */
 
 static const struct ntk_parquet_column columns[] = {
     { "time", NTK_PARQUET_TIME_US, false, false },

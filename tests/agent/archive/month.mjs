@@ -12,7 +12,7 @@ const wanted = Object.fromEntries(fs.readFileSync(answers, 'utf8').trim().split(
 const fail = text => { console.error(text); process.exit(1); };
 const ask = async sql => (await db.runAndReadAll(sql)).getRowsJson();
 const analyze = async sql => JSON.parse((await ask(`explain (analyze, format json) ${sql}`))[0][1]);
-// What the scan says of itself: "200/6000" files where partitions were left out, bytes.
+// What the scan says of itself: "200/6000" files where partitions were omitted, bytes.
 const scan = plan => plan.operator_type === 'TABLE_SCAN' ? plan : plan.children.map(scan).find(found => found);
 
 await db.run("set timezone = 'UTC'");

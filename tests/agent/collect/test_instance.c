@@ -45,7 +45,7 @@ struct service {
     int failures;       /* questions for a token that are answered 503 first; atomic */
     int questions;      /* atomic */
     int unsigned_count; /* questions without the token; atomic */
-    int closed;         /* connections that are over; atomic */
+    int closed;         /* connections that have ended; atomic */
     int is_silent;      /* it takes connections and says nothing */
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: files with times of their own in a scratch folder, a clock that stands still, and
- * snapshots of a made machine of two devices with two cores each. */
+/* Method: files with their own times in a scratch folder, a clock that stands still, and snapshots
+ * of a made machine of two devices with two cores each. */
 #include "agent/collect/jobs.h"
 
 #include <errno.h>
@@ -280,7 +280,7 @@ static void what_cannot_be_taken_is_said_once_and_holds_nothing(void **state)
     assert_int_equal(said_count, 2);
     assert_int_equal(unlink(path), 0);
     look(f);
-    assert_int_equal(said_count, 3); /* that it is over */
+    assert_int_equal(said_count, 3); /* that it has ended */
     assert_string_equal(f->snapshot->jobs.error, "");
     free(path);
 }

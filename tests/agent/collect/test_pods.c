@@ -271,7 +271,7 @@ static int has_a_round(void *ctx)
     return ntk_pods_rounds(f->pods) > f->rounds;
 }
 
-/* A new application is no reason to ask sooner than a gap after the question before. */
+/* A new application is not a reason to ask sooner than a gap after the question before. */
 static void a_kubelet_is_asked_each_period_and_sooner_for_a_new_application(void **state)
 {
     struct fixture *f = *state;

@@ -305,7 +305,7 @@ static void a_name_that_nobody_knows_is_a_dash(void **state)
     free(path);
 }
 
-/* Nobody saw what it had when it had it; that nothing is left of it now is no peak. */
+/* Nobody saw what it had when it had it; that nothing is left of it now is not a peak. */
 static void memory_of_a_process_that_was_over_before_it_was_seen_is_not_known(void **state)
 {
     const struct fixture *f = *state;

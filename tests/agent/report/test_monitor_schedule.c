@@ -78,7 +78,7 @@ static void periods_stay_on_their_grid_when_a_wakeup_is_late(void **state)
     put(schedule, 10 * SECOND + SECOND / 4, SECOND, NTK_MONITOR_ON_TIME);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 11 * SECOND);
     put(schedule, 14 * SECOND + SECOND / 2, SECOND,
-        NTK_MONITOR_ON_TIME); /* suspended: the points are left out */
+        NTK_MONITOR_ON_TIME); /* suspended: the points are omitted */
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 15 * SECOND);
     ntk_monitor_schedule_destroy(schedule);
     ntk_monitor_config_fini(&config);
@@ -207,7 +207,7 @@ static void what_is_urgent_is_reported_soon_and_no_report_covers_too_little(void
 
     assert_int_equal(put(schedule, 4990 * NTK_NS_PER_MS, 4990 * NTK_NS_PER_MS, NTK_MONITOR_SOON),
                      1);
-    /* The point of the grid that follows in 10 ms is left out. */
+    /* The point of the grid that follows in 10 ms is omitted. */
     assert_int_equal(put(schedule, 5 * SECOND, 10 * NTK_NS_PER_MS, NTK_MONITOR_ON_TIME), 0);
     assert_int_equal(ntk_monitor_schedule_next_ns(schedule), 10 * SECOND);
     assert_int_equal(put(schedule, 5100 * NTK_NS_PER_MS, 100 * NTK_NS_PER_MS, NTK_MONITOR_SOON), 0);

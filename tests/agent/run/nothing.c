@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A library, and an audit library, that does nothing: what stands in the place of the hooks, and of
- * a runtime. */
+/* A library, and an audit library, that does nothing: what is in the place of the hooks, and of a
+ * runtime. */
 unsigned int la_version(unsigned int version);
 int nrt_init(void);
 

@@ -1,8 +1,8 @@
 #!/bin/bash
-# The variables of the runtime stand in one table (runtime-hooks/libnrt/nrt_env.def). docs/environment.md has
-# the same names, those that act here above "The vendor's other variables", the others below; all that the
-# vendor documents (names.txt) are among them; the code reads those that act and no other; each of them is
-# set by a test.
+# The variables of the runtime are in one table (runtime-hooks/libnrt/nrt_env.def).
+# docs/environment.md has the same names, those that act here above "The vendor's other variables",
+# the others below; all that the vendor documents (names.txt) are among them; the code reads those
+# that act and no other; each of them is set by a test.
 set -u
 root=$NTK_SOURCE_DIR
 table=$root/runtime-hooks/libnrt/nrt_env.def

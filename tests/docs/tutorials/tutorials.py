@@ -25,7 +25,7 @@ FENCE = "```"
 OTHERS = ["../graph.md"]
 LIBRARY = re.compile(r"neuron-\w+: library /.*libnrt\.so\.1 \(software\)$")
 
-# The rows, and the shares beside their names, which come after them.
+# The rows, and the shares next to their names, which come after them.
 DRAWN = """document.documentElement?.dataset.state === 'complete' &&
   [...document.querySelectorAll('#labels .share')].some((share) => share.textContent)"""
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The live path up to the snapshot: neuron-bench runs NEFFs on software NeuronCores, a collector
- * watches. Each test has a machine of its own in a scratch folder. */
+ * watches. Each test has its own machine in a scratch folder. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>

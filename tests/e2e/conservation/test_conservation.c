@@ -301,7 +301,7 @@ static void run(struct fixture *f, const struct agent what[AGENTS])
     }
 }
 
-/* One that keeps nothing is beside it, and must not take what the other has yet to count. */
+/* One that keeps nothing is next to it, and must not take what the other has yet to count. */
 static void nothing_is_lost_when_agents_and_processes_are_killed(void **state)
 {
     const struct agent agents[AGENTS] = { { .db = "a.db", .is_killed = true },

@@ -45,7 +45,8 @@ wait_for has_worker
 kill -9 $canary
 neuron-bench exec memcpy.neff --cores 0-1 --count 2 >/dev/null || fail "a core is lost with the canary"
 
-# Beside an agent: what it finds is a verdict in the agent's own reports; it ends with the agent, however that ends.
+# Next to an agent: what it finds is a verdict in the agent's own reports; it ends with the agent,
+# however that ends.
 neuron-monitor diag -r 2 --memory 4K >/dev/null || fail "the cores are not well in the beginning"
 verdict() { tail -n 2 agent.jsonl | head -n 1 | jq -c '.neuron_ext.devices[0].health | [.verdict, (.reasons[] | .reason)]'; }
 children() { cat "/proc/$agent/task/$agent/children"; }

@@ -13,7 +13,7 @@ diag() {
 count() { jq "[.tests[] | select($1)] | length" out.json; }
 is_count() { [ "$(count "$2")" = "$1" ] || fail "$(count "$2") are $2, not $1: $(jq -c '.tests[] | [.test, .part, .core, .result, .reason]' out.json | head -90)"; }
 
-# Without devices there is nothing to choose from, which is no mistake in the list.
+# Without devices there is nothing to choose from, which is not a mistake in the list.
 code=0
 NEURON_HOOKS_DIR=$PWD/empty neuron-monitor diag -r 1 --core 0 --sysfs-root "$PWD" >out.json 2>err.log || code=$?
 [ $code = 1 ] && [ "$(wc -l <err.log)" = 1 ] && grep -q 'this machine has no cores: no driver shows devices' err.log || fail "$code: $(cat err.log)"
@@ -130,8 +130,8 @@ kill -9 "$job"
 wait $waiter || fail "$(cat waited.log)"
 jq -e '[.tests[] | select(.core == 0 and .result == "PASS")] | length > 31' waited.json >/dev/null || fail "$(cat waited.json)"
 
-# The vendor's library is one like ours; of a machine that is none of software, programs of the open instruction set are
-# left out and one of the user's is compared with itself.
+# The vendor's library is one like ours; of a machine that is none of software, programs of the
+# open instruction set are omitted and one of the user's is compared with itself.
 export NEURON_LIBNRT=$NTK_LIB_DIR/vendor/libnrt.so.1
 cp -r "$NEURON_HOOKS_DIR/soft/sys" hardware
 if [ -z "${NTK_SANITIZE:-}" ]; then

@@ -1,7 +1,8 @@
 #!/bin/bash
-# functions - a program whose functions and descriptors were written by hand, the whole way: unpack, asm,
-# create, nrt_execute. Three functions of SP have a descriptor group 0 each and only two of them are called, so
-# the output is the input only when each trigger starts the group of the function it stands in.
+# functions - a program whose functions and descriptors were written by hand, the whole way:
+# unpack, asm, create, nrt_execute. Three functions of SP have a descriptor group 0 each and only
+# two of them are called, so the output is the input only when each trigger starts the group of the
+# function it is in.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 

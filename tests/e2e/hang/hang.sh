@@ -60,7 +60,8 @@ neuron-monitor hang --after 100ms --job other >/dev/null || code=$?
 [ $code = 0 ] || fail "another job's hang counted"
 stop
 
-# The agent sees it by itself and says so once; asked over HTTP it knows the rank that was killed, which nobody else does.
+# The agent sees it by itself and says so once; asked over HTTP it knows the rank that was killed,
+# which no other process does.
 port() { sed -n 's/.*serving at port //p' out.log; }
 has_port() { [ -n "$(port)" ] && echo yes; }
 watch() {
@@ -196,7 +197,8 @@ wait_for is_slow
 wait_for is_slow "$agent"
 slow_link=
 stop
-# An execution of a process that is no rank, which does not end: by its core, here and at an agent, until the process is gone.
+# An execution of a process that is not a rank, which does not end: by its core, here and at an
+# agent, until the process is gone.
 rm "$NEURON_HOOKS_DIR/agent.sock" # the agent still knows the ranks that were killed
 neuron-packager example conv -s 4 -o lone.neff
 NEURON_RT_EXEC_TIMEOUT=10000 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec lone.neff --count 40 >lone.txt 2>&1 &

@@ -26,7 +26,7 @@ epilog SLURM_JOB_ID=42
 is "3: 43 user=root"
 epilog SLURM_JOB_ID=43
 is ""
-# Cores: as a GRES of their own, as the runtime has them, and an index in words.
+# Cores: as their own GRES, as the runtime has them, and an index in words.
 prolog SLURM_JOB_ID=7 SLURM_JOB_GPUS=1,2 NEURON_SLURM_UNIT=core NEURON_SLURM_CORES=2
 is $'0.1: 7\n1.0: 7'
 epilog SLURM_JOB_ID=7
@@ -36,7 +36,7 @@ epilog SLURM_JOB_ID=7
 prolog SLURM_JOB_ID=7 'SLURM_JOB_GRES=gpu:trainium:2(IDX:4-5)'
 is $'4: 7\n5: 7'
 epilog SLURM_JOB_ID=7
-# What is no job, holds nothing, or cannot be written stops no job.
+# What is not a job, holds nothing, or cannot be written stops no job.
 prolog SLURM_JOB_ID=7
 prolog SLURM_JOB_GPUS=0
 grep -q "nothing is written" said || fail "a job without an id: $(cat said)"

@@ -27,7 +27,7 @@ drive() {
     echo i-0123456789 >"$tree/class/dmi/id/board_asset_tag"
     echo "$machine" >"$tree/class/dmi/id/product_name"
 
-    # What a driver counted before the agent came is no event of a report.
+    # What a driver counted before the agent came is not an event of a report.
     echo 40 >"$device/mem_ecc_uncorrected"
     rm -f out.jsonl # those of the last machine
     neuron-monitor --sysfs-root "$tree" --period 200ms --omit usage_data >out.jsonl &

@@ -57,7 +57,8 @@ END
 mkdir cgroup
 printf '%s\n' CgroupPlugin=cgroup/v1 "CgroupMountpoint=$scratch/cgroup" >cgroup.conf
 sed -E "s,trn\[1-8\],trn1,; s,/dev/neuron,$scratch/dev/neuron," "$NTK_SOURCE_DIR/agent/slurm/gres.conf" >gres.conf
-# Slurm gives its scripts an environment of its own: what /etc/default/neuron-slurm says elsewhere stands in a file.
+# Slurm gives its scripts its own environment: what /etc/default/neuron-slurm says elsewhere is in
+# a file.
 cat >settings <<END
 export PATH=$PATH LD_LIBRARY_PATH=$LD_LIBRARY_PATH SLURM_CONF=$SLURM_CONF
 export NEURON_HOOKS_DIR=$NEURON_HOOKS_DIR NEURON_SOFT_INSTANCE=$NEURON_SOFT_INSTANCE XDG_CONFIG_HOME=$XDG_CONFIG_HOME
@@ -143,7 +144,8 @@ neuron-monitor job "$one" --db t.db --json |
         .core_hours >= 4 * $inside / 3600 and .core_hours <= 4 * ($outside + 1) / 3600 and .errors == 0' >/dev/null ||
     fail "job $one between $before, $seen, $ending and $after: $(neuron-monitor job "$one" --db t.db --json)"
 
-# An array that takes the whole node, four devices a task, and a job that has to wait until it is over.
+# An array that takes the whole node, four devices a task, and a job that has to wait until it has
+# ended.
 series=$(others)
 array=$(submit --array=0-3 --gres=gpu:4 job 40)
 late=$(submit --gres=gpu:16 job 10)

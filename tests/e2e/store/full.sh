@@ -19,7 +19,7 @@ run() {
     pids+=("$agent")
     wait_for more_samples "$1.db" 0
 }
-# The log beside the file is the first to grow.
+# The log next to the file is the first to grow.
 fill() { prlimit --pid "$agent" --fsize=$(($(stat -c %s "$1.db-wal") + 1)): || fail "no limit can be set"; }
 
 neuron-packager example memcpy -o memcpy.neff
@@ -41,7 +41,8 @@ wait "$agent" || fail "the agent failed: $(cat room.log)"
 [ "$(grep -c 'monitoring goes on' room.log)" = 1 ] || fail "said more than once: $(cat room.log)"
 [ "$(sqlite3 -readonly room.db 'PRAGMA integrity_check')" = ok ] || fail "the database is damaged"
 
-# It stays full: what was stored stays, what could not be is said, also beside another output's failure.
+# It stays full: what was stored stays, what could not be is said, also next to another output's
+# failure.
 run stays --otlp=http://127.0.0.1:1
 fill stays
 wait_for says stays.log 'monitoring goes on'

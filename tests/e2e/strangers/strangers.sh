@@ -1,6 +1,7 @@
 #!/bin/bash
-# strangers - files in the folder of segments that are another user's, or may not be read: said once, in none of the
-# outputs, never removed, and the applications beside them are reported as ever.
+# strangers - files in the folder of segments that are another user's, or may not be read: said
+# once, in none of the outputs, never removed, and the applications next to them are reported as
+# ever.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl sqlite3
 

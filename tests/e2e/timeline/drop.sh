@@ -10,7 +10,7 @@ done
 mkdir page tmp
 cp attention.ntff page
 is_up() { grep -q '^View profile at ' view.log && echo yes; }
-# drops [BROWSER PROFILE]: on a page of its own.
+# drops [BROWSER PROFILE]: on its own page.
 drops() {
     rm -f view.log # that of the one before
     TMPDIR=$PWD/tmp neuron-profile view page/attention.ntff --port 0 --no-open >view.log 2>view.err &

@@ -480,7 +480,7 @@ def check_folder(page, address):
 def check_compare(page, address, diff):
     browser = page.browser
     page.open(address)
-    # Each row of the first capture stands above that of the second, in one group for the core.
+    # Each row of the first capture is above that of the second, in one group for the core.
     groups = browser.evaluate("[...document.querySelectorAll('#labels .group')].map((e) => e.textContent)")
     equal('groups', groups, ['NeuronCore 0', 'DMA queues', 'Semaphores'])
     for name in ('attention.ntff', 'mlp.ntff'):

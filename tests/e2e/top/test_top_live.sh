@@ -1,7 +1,7 @@
 #!/bin/bash
-# test_top_live - neuron-top beside neuron-monitor while neuron-bench runs NEFFs on software cores: both
-# say the same about every application, on the real screen (tmux) and as text; with LNC 1 and LNC 2; and
-# applications come and go. 77 without tmux or jq.
+# test_top_live - neuron-top next to neuron-monitor while neuron-bench runs NEFFs on software
+# cores: both say the same about every application, on the real screen (tmux) and as text; with LNC
+# 1 and LNC 2; and applications come and go. 77 without tmux or jq.
 . "$(dirname "$0")/../lib.sh"
 set +e +o pipefail # what fails is asked for where it matters
 needs tmux jq

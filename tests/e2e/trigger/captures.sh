@@ -17,7 +17,7 @@ code=0
 neuron-monitor --capture-every 5m >text 2>err || code=$?
 [ $code = 2 ] && grep -q 'needs --capture-folder' err || fail "without a folder: $code $(cat err)"
 
-# A folder that somebody else has, and old captures, which give way.
+# A folder that another process has, and old captures, which give way.
 mkdir -p kept/20200101T000000Z-slow kept/20200102T000000Z-slow kept/mine
 head -c 3000000 /dev/urandom >kept/20200101T000000Z-slow/old.ntff
 head -c 3000000 /dev/urandom >kept/20200102T000000Z-slow/old.ntff

@@ -370,7 +370,7 @@ static void requests_stay_within_the_limits_and_lose_nothing(void **state)
     for (int i = 0; i < TAGS; i++) {
         snapshot->runtimes = &runtimes[i];
         encode(&data, snapshot);
-        ntk_map_fini(&data.tags); /* as if it were a step of its own: all have series */
+        ntk_map_fini(&data.tags); /* as if it were its own step: all have series */
     }
     snapshot->runtime_count = 0;
     snapshot->system.has = NTK_SYSTEM_HAS_MEMORY;

@@ -103,7 +103,7 @@ static int has_size(void *ctx)
     return stat(awaited->path, &info) == 0 && info.st_size == awaited->bytes;
 }
 
-/* The outbox has a thread of its own: waits for what it does. */
+/* The outbox has its own thread: waits for what it does. */
 static void wait_for_size(const char *path, off_t bytes)
 {
     assert_true(test_wait_until(has_size, &(struct awaited){ path, bytes }));

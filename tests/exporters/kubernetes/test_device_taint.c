@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which rules are made, changed, kept and deleted. Method: lists as a server gives them, verdicts
- * beside them. */
+ * next to them. */
 #include "exporters/kubernetes/device_taint.h"
 
 #include <string.h>

@@ -58,7 +58,7 @@ static void pauses_after_failures_grow_are_bounded_and_heed_the_server(void **st
     assert_int_equal(due(&pace), NOW + 2 * SECOND);
 }
 
-/* The program ends: that is no failure. */
+/* The program ends: that is not a failure. */
 static void a_question_that_was_given_up_changes_no_pause(void **state)
 {
     struct ntk_kube_pace pace = { .is_told = true };

@@ -1,6 +1,6 @@
 #!/bin/bash
-# names - metrics by the names of others are those of ours, on a page, through a pipe and together; a machine has the names of
-# its own cards alone.
+# names - metrics by the names of others are those of ours, on a page, through a pipe and together;
+# a machine has its own names cards alone.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs curl jq
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: the names of Neuron Observer as its documentation lists them, against the rows of
- * names.def: each is exported, or left out with a reason. */
+ * names.def: each is exported, or omitted with a reason. */
 #include <stdio.h>
 #include <string.h>
 
@@ -57,7 +57,7 @@ static bool is_of(const char *dotted, const char *name)
     return strncmp(dotted, name, bytes) == 0 && (dotted[bytes] == '\0' || dotted[bytes] == '.');
 }
 
-/* How often it is there, and how often left out. */
+/* How often it is there, and how often omitted. */
 static void count(const char *name, size_t *out_exported, size_t *out_absent)
 {
     *out_exported = 0;

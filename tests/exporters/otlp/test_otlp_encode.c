@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: hand-made snapshots to a page, the page to requests, read back with the generated reader
- * (the bytes themselves are for otlp.sh, which has a decoder of its own). */
+ * (the bytes themselves are for otlp.sh, which has its own decoder). */
 #include "exporters/otlp/otlp_encode.h"
 
 #include <errno.h>

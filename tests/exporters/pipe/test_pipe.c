@@ -121,7 +121,7 @@ static void test_the_first_reports_wait_for_the_instance(void **state)
     }
 }
 
-/* The input stays open and nothing comes any more: what waits goes when its time is over. */
+/* The input stays open and nothing comes any more: what waits goes when its time is up. */
 static void test_no_report_waits_for_good(void **state)
 {
     struct counting counting = { .drains_wanted = 1,

@@ -239,7 +239,7 @@ static void applications_beyond_the_bound_share_series_and_are_counted(void **st
     assert_completed("b", "10");
     assert_completed(NTK_EXPORTER_OTHER, "40");
     assert_others("3\n");
-    update_tags(then, 5); /* a is over: the oldest of the rest has its place in the next one */
+    update_tags(then, 5); /* a has ended: the oldest of the rest has its place in the next one */
     assert_completed(NTK_EXPORTER_OTHER, "80");
     update_tags(then, 5);
     assert_completed("b", "30");

@@ -29,7 +29,7 @@ static void test_format(void **state)
         { FAMILY ";encoding=delimited,application/openmetrics-text;version=1.0.0;q=0.8,"
                  "application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,"
                  "*/*;q=0.1",
-          PROTO }, /* Prometheus 2 that wants native histograms */
+          PROTO }, /* Prometheus 2 that needs native histograms */
         { FAMILY ";encoding=delimited;q=0.3,text/plain;q=0.6", TEXT },
         { FAMILY ";encoding=text;q=0.6,text/plain;q=0.3", TEXT },
         { FAMILY ", */*;q=0.1", TEXT },

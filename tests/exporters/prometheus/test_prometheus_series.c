@@ -156,7 +156,7 @@ static void the_outputs_of_the_process_are_told_of(void **state)
     free(text);
 }
 
-/* What a device is unhealthy for stands beside its verdict, and goes with it. */
+/* What a device is unhealthy for stands next to its verdict, and goes with it. */
 static void the_health_of_a_device_has_reasons_while_it_is_not_well(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
@@ -263,7 +263,7 @@ static void the_checker_of_prometheus_finds_nothing(void **state)
 }
 
 /* The samples are those of the older text; families have other names and types, a counter's
- * beginning stands behind it, and the page ends. */
+ * beginning is behind it, and the page ends. */
 static void openmetrics_says_the_same(void **state)
 {
     static const char *const lines[] = {
@@ -391,7 +391,7 @@ static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
     }
     free(text);
 
-    /* What was counted before the hooks gave up is no total. */
+    /* What was counted before the hooks gave up is not a total. */
     struct ntk_snapshot *given_up = test_mixed_snapshot();
     given_up->runtimes[MIXED_PRELOADED].no_executions = true;
     given_up->runtimes[MIXED_PRELOADED].partial_executions = true;

@@ -236,7 +236,7 @@ static void latencies_are_native_histograms_too(void **state)
     assert_int_equal(histogram->timestamp, TIME_MS);
 }
 
-/* Bits: a marker that went through arithmetic is no marker. */
+/* Bits: a marker that went through arithmetic is not a marker. */
 static uint64_t bits_of(double value)
 {
     uint64_t bits;

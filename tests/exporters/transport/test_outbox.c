@@ -313,7 +313,7 @@ static void test_at_once(void **state)
     assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 3);
 }
 
-/* A spool that has no room is no excuse for success. */
+/* A spool that has no room is not an excuse for success. */
 static void test_at_once_with_a_full_spool(void **state)
 {
     struct fixture *f = *state;
@@ -423,7 +423,7 @@ static void begin_to_wait(struct fixture *f)
     put(f, "a");
 }
 
-/* Pauses vary by an eighth. The message is sent when one is over, and not before. */
+/* Pauses vary by an eighth. The message is sent when one has ended, and not before. */
 static void assert_pause(struct fixture *f, uint64_t ns)
 {
     uint64_t pause_ns = test_clock_await(&f->clock);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as a credentials or config file, and as an answer with keys: refused with a sentence,
- * or read to values that may stand in a header. */
+ * or read to values that may be in a header. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

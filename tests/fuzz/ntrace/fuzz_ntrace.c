@@ -14,7 +14,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static volatile size_t sink; /* so that the walks are not left out */
+static volatile size_t sink; /* so that the walks are not omitted */
 
 static size_t trace_walk(const NtkNtracePb__Trace *trace)
 {

@@ -37,7 +37,7 @@ static const char *value_of(const char *name, void *ctx)
     return NULL;
 }
 
-/* Cuts the text up; what is too much is left out. */
+/* Cuts the text up; what is too much is omitted. */
 static void parse(char *text, struct question *out)
 {
     char *next = strchr(text, '?');

@@ -9,7 +9,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static volatile size_t sink; /* so that the walks are not left out */
+static volatile size_t sink; /* so that the walks are not omitted */
 
 static int record_take(const uint8_t *bytes, size_t count, uint64_t offset, void *ctx)
 {

@@ -46,7 +46,7 @@ static void work_lies_in_the_pieces_that_it_crosses(void **state)
     hand_trace_end(&h);
     assert_int_equal(ntk_analysis_activity_over_time(&h.trace, 10, &a), 0);
 
-    assert_int_equal(a.row_count, 2); /* what never works is left out */
+    assert_int_equal(a.row_count, 2); /* what never works is omitted */
     assert_int_equal(a.rows[0].engine, NTK_NTFF_ENGINE_SCALAR);
     expect_pieces(&a.rows[0], engine);
     assert_true(fabs(a.rows[0].busy_ratio - 0.37) < 1e-9);

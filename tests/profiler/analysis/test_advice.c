@@ -239,7 +239,7 @@ static void packets_spills_and_reloads(void **state)
     done(&h, &a);
 }
 
-/* A queue of each core has a name of its own. */
+/* A queue of each core has its own name. */
 static void queues_of_several_cores_are_told_apart(void **state)
 {
     static struct ntk_ntff_queue queue = { .engine = 0, .queue = 1, .name = "qSPIO0" };

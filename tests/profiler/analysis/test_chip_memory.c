@@ -281,7 +281,7 @@ static void lives_that_lie_in_files_are_told_as_those_in_memory(void **state)
             }
             hand_trace_run(&h[i], 0, NTK_ISA_ENGINE_DVE, slots[k % 48], k * 4, k * 4 + 3);
         }
-        h[i].trace.list_bytes = i; /* 0: what a trace has of its own */
+        h[i].trace.list_bytes = i; /* 0: what its own trace has */
         ask(&h[i], &a[i]);
     }
     assert_int_equal(a[0].memory.space_count, 1);

@@ -177,7 +177,7 @@ static void what_cannot_be_joined_is_unknown(void **state)
     ntk_joined_fini(&joined);
 }
 
-/* Times that no clock has are no collectives; the greatest that count make no sum overflow. */
+/* Times that no clock has are not collectives; the greatest that count make no sum overflow. */
 static void times_that_cannot_be_are_left_out(void **state)
 {
     const uint64_t most_ns = UINT64_C(1) << 61;
@@ -260,7 +260,7 @@ static void sums_hold_for_any_times(void **state)
         .end_ns = (to)                                                                         \
     }
 
-/* Ranks 0 and 1 meet in a, 2 and 3 in b, all of them in c, in orders of their own. */
+/* Ranks 0 and 1 meet in a, 2 and 3 in b, all of them in c, in their own orders. */
 static void communicators_of_some_ranks_join_those(void **state)
 {
     struct ntk_system_span spans[] = {

@@ -311,7 +311,7 @@ static void random_programs_are_told_as_byte_by_byte(void **state)
 
         memset(seen, 0, RUNS * sizeof *seen);
         hand_trace_begin(&h, 1, "trn2.3xlarge", TIMES);
-        h.trace.list_bytes = round % 2; /* 0: what a trace has of its own; else in files */
+        h.trace.list_bytes = round % 2; /* 0: what its own trace has; else in files */
         for (int s = 0; s < SHAPES; s++) {
             uint8_t slot[64];
             shapes[s].count = 4 * (1 + (unsigned)rand_r(&seed) % 32);

@@ -359,7 +359,7 @@ static void transfers_of_the_open_encoding_count_what_lies_in_device_memory(void
     record_end(&r, 30);
 
     ntk_analysis_hbm_traffic(r.trace, &traffic, &hbm);
-    assert_false(hbm.is_known); /* the group's size stands in the NEFF */
+    assert_false(hbm.is_known); /* the group's size is in the NEFF */
     r.trace->cores[0].neff = &neff;
     ntk_analysis_hbm_traffic(r.trace, &traffic, &hbm);
 

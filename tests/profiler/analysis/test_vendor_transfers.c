@@ -433,7 +433,7 @@ static void runs_that_are_not_as_many_as_instructions_are_left_out(void **state)
     done(&m);
 }
 
-/* Two tables: which one an index is in does not stand in the slot. */
+/* Two tables: which one an index is in does not be in the slot. */
 static void an_index_into_one_of_two_tables_names_nothing(void **state)
 {
     const struct ntk_slot_fact *fact;

@@ -87,7 +87,7 @@ jq -e '([.layer_summary[] | select(.name != "/sg00")] | length > 2 and all(.[]; 
         ([$all.instruction[] | select("/sg00/" + .layer == $layer.name and .subgroup == "Tensor")] | length) ==
             $layer.tensor_engine_instruction_count))' attention.json >/dev/null || fail "json: layers do not add up"
 
-# Operands: each line of the listing, and no other, with the layer's number in a column of its own.
+# Operands: each line of the listing, and no other, with the layer's number in its own column.
 neuron-packager disasm attention.neff | grep -E '^    [a-z]' | sed -E 's/ ;.*//; s/^ *//; s/ name=[0-9]+//' | sort -u >listing
 jq -r '.instruction[] | select(.compiler_opcode) | .compiler_opcode + " " + .operands' attention.json | sed 's/ $//' | sort -u |
     diff listing - >&2 || fail "json: operands are not those of the listing"

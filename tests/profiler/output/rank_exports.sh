@@ -39,7 +39,7 @@ RANKS=3 QUEUED= NEURON_RT_ROOT_COMM_ID=127.0.0.1:46823 NEURON_SOFT_FAULT=slow-li
 neuron-profile analyze -d slow joined >text || fail "no analysis of slow links"
 greps "cannot tell whose links are slow; neuron-monitor slow can" text || fail "slow links: $(cat text)"
 
-# ---- three ranks whose operations are queued: a sum and a gathering, beside executions ----
+# ---- three ranks whose operations are queued: a sum and a gathering, next to executions ----
 RANKS=3 QUEUED=queued NEURON_RT_ROOT_COMM_ID=127.0.0.1:46822 neuron-profile inspect -o queued -- bash -c "$world" "$rank" "$PWD/m.neff" \
     >/dev/null 2>err || fail "inspect queued: $(cat err)"
 formats 0 queued

@@ -21,7 +21,8 @@ done
 # ---- traces in the trace processor: the sums that the tables have ----
 processor=$tools/package/assets/trace-processor
 [ -d "$processor" ] || fail "there is no trace processor below build/tools/npm"
-# 13 MB of WebAssembly that run for a second: optimizing them takes most of the time, where it is not left out.
+# 13 MB of WebAssembly that run for a second: optimizing them takes most of the time, where it is
+# not omitted.
 quick=$(node --v8-options | grep -o -e '^ *--liftoff-only' | tr -d ' ') || true
 neuron-packager example attention -o attention.neff >/dev/null
 neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "no capture"
@@ -118,7 +119,8 @@ for format in perfetto chrome; do
             sum(o.ts > i.ts) from flow join slice o on o.id = slice_out join slice i on i.id = slice_in" >answers 2>err || fail "folder.$format: $(cat err)"
     head -3 answers | diff wanted - >&2 || fail "folder.$format: the trace processor finds something else"
     [ "$(sed -n 4p answers)" = '[[1,1]]' ] || fail "folder.$format: the capture is not where it ran: $(sed -n 4p answers)"
-    # The capture has its NEFF beside it: 20 waits end by an instruction (3 by a transfer, which has no pc), and 6 transfers begin by one.
+    # The capture has its NEFF next to it: 20 waits end by an instruction (3 by a transfer, which
+    # has no pc), and 6 transfers begin by one.
     [ "$(sed -n 5p answers)" = "[[$([ $format = chrome ] && echo 0 || echo 15),26,0]]" ] || fail "folder.$format: arrows are $(sed -n 5p answers)"
 done
 neuron-profile view -d folder --output-format kineto --output-file folder.kineto || fail "folder: no kineto"

@@ -333,7 +333,7 @@ static void unpack_and_create_give_the_same_archive(void **state)
     free(payload);
 }
 
-/* Method: an archive made with options that are no defaults, unpacked and packed again without
+/* Method: an archive made with options that are not defaults, unpacked and packed again without
  * any. */
 static void create_keeps_what_the_header_said(void **state)
 {

@@ -1,4 +1,4 @@
-# For the scripts beside it: a scratch folder, and checks that go on after a failure.
+# For the scripts next to it: a scratch folder, and checks that go on after a failure.
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8

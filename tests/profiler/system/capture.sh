@@ -47,7 +47,7 @@ time=$(time_of one.ntff)
     exit $failures
 ) || failures=$((failures + 1))
 
-# ---- workers: a core and a file each, inputs of their own ----
+# ---- workers: a core and a file each, their own inputs ----
 head -c 32768 /dev/zero | tr '\0' 'a' >a.raw
 head -c 32768 /dev/zero | tr '\0' 'b' >b.raw
 input=in

@@ -94,7 +94,7 @@ for kind, read in (("perfetto", perfetto), ("chrome", chrome)):
     zero, spans, counters = read(sys.argv[1] if kind == "perfetto" else sys.argv[2])
     wanted_spans, wanted_counters = tables(sys.argv[3], zero)
     same(f"{kind}: events", spans, wanted_spans)
-    # Captures have counters of their own, below their cores.
+    # Captures have their own counters, below their cores.
     same(f"{kind}: counters", [c for c in counters if " NC " not in c[0]], wanted_counters)
     if not any(" NC " in c[0] for c in counters):
         sys.exit(f"{kind}: the captures are not there")

@@ -18,7 +18,7 @@ static void each_word_of_the_vendor_has_a_name_of_its_own(void **state)
 
         assert_null(strchr(name, ' '));
         assert_true(ntk_memory_use_type(name) != NTK_HBM_UNKNOWN);
-        for (size_t k = 0; k < i; k++) { /* their totals are told apart in accounts */
+        for (size_t k = 0; k < i; k++) { /* their totals are distinguished in accounts */
             assert_string_not_equal(name, ntk_memory_use_name(words[k]));
         }
     }
@@ -40,7 +40,7 @@ static void our_word_and_the_vendors_for_one_use_have_one_name(void **state)
 #undef DEVICE
 #undef HOST
     };
-    static const char *const finer[] = { "runtime", "driver" }; /* names of their own */
+    static const char *const finer[] = { "runtime", "driver" }; /* their own names */
 
     (void)state;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {

@@ -253,7 +253,7 @@ static void deep_nests_take_no_longer(void **state)
                                             .nc = i % CORES,
                                             .parent = i ? i - 1 : NO_PARENT };
     }
-    deep[20].parent = 18; /* beside 19, which nothing stands in */
+    deep[20].parent = 18; /* next to 19, which nothing is in */
     assert_int_equal(
         ntk_timeline_create(&(struct ntk_timeline_options){ .hosts = &host, .host_count = 1 },
                             &timeline, NULL),

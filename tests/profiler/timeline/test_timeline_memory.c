@@ -230,7 +230,7 @@ static void use_page(const struct ntk_timeline *timeline)
     write_page(timeline);
 }
 
-/* The high-water mark of a process of its own that makes the timeline and works with it. */
+/* The high-water mark of its own process that makes the timeline and works with it. */
 static uint64_t memory_of_timeline(const char *path, work *with)
 {
     struct rusage usage;

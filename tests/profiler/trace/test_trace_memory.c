@@ -164,7 +164,7 @@ static void many_short_lists_do_not_add_up_in_memory(void **state)
     free(path);
 }
 
-/* The high-water mark of a process of its own that opens and summarises the capture. */
+/* The high-water mark of its own process that opens and summarises the capture. */
 static uint64_t memory_of_summary(const char *path, const struct ntff_big *big)
 {
     struct rusage usage;

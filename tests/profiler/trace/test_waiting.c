@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: random pushes and pops of many queues beside queues that are counters. */
+/* Method: random pushes and pops of many queues next to queues that are counters. */
 #include <stdlib.h>
 
 #include "profiler/trace/waiting.h"

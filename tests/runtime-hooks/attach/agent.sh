@@ -66,7 +66,7 @@ stored() {
 wait_for stored
 
 tell "exec 5 0 1000"
-kill -9 "$agent" # the job must not care, and nothing may stay beside it
+kill -9 "$agent" # the job must not care, and nothing may stay next to it
 # shellcheck disable=SC2329
 detached() { grep -c "^detached from $pid .*saw 4[0-9] calls that execute" agent.err | sed 's/^1$/yes/'; }
 wait_for detached

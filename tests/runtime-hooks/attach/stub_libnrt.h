@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stub_libnrt - the calls of stub_libnrt.c, and what stands in the place of a tensor set. */
+/* stub_libnrt - the calls of stub_libnrt.c, and what is in the place of a tensor set. */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_ATTACH_STUB_LIBNRT_H
 #define NTK_TESTS_RUNTIME_HOOKS_ATTACH_STUB_LIBNRT_H
 

@@ -50,7 +50,7 @@ void data_fetch(struct data *data);
 /* Sum of differences by sum of magnitudes, at most so much; and no difference is an outlier. */
 void expect_near(const struct data *result, const double *expected, double tolerance);
 
-/* Compile, run on a queue of its own, fetch. inputs: of CNML_TENSOR. */
+/* Compile, run on its own queue, fetch. inputs: of CNML_TENSOR. */
 void run_one(cnmlBaseOp_t op, struct data *in, struct data *out,
              cnmlStatus_t (*forward)(cnmlBaseOp_t, void *, void *, cnrtInvokeFuncParam_t *,
                                      cnrtQueue_t));

@@ -1,5 +1,5 @@
 #!/bin/bash
-# clients - a client of each generation, in C and C++, runs on a machine of its own.
+# clients - a client of each generation, in C and C++, runs on its own machine.
 set -u
 tests=$1
 scratch=$(mktemp -d)

@@ -30,7 +30,7 @@ static int setup(void **state)
 }
 
 /* Nodes of 3 and 1 subgraphs. h1 and h3 pass between the nodes, on the host; h2 passes within the
- * first one, beside its second core. tensor_bytes: the first node alone, and its tensors are so
+ * first one, next to its second core. tensor_bytes: the first node alone, and its tensors are so
  * large. */
 static int load(struct core_fixture *f, uint32_t depth, uint32_t core_limit,
                 const uint64_t *tensor_bytes, struct ntk_core_model **out_model)
@@ -88,7 +88,7 @@ static void each_execution_at_once_has_memory_from_the_load_on(void **state)
     }
 }
 
-/* Method: h1 and h2 lie beside cores of one stack, which has room for two of each. */
+/* Method: h1 and h2 lie next to cores of one stack, which has room for two of each. */
 static void a_model_without_memory_for_all_of_them_is_refused(void **state)
 {
     struct core_fixture *f = *state;

@@ -50,7 +50,7 @@ static void the_sampler_takes_no_signal_of_the_program(void **state)
         }
     }
     closedir(list);
-#ifndef __SANITIZE_THREAD__ /* which has a thread of its own */
+#ifndef __SANITIZE_THREAD__ /* which has its own thread */
     assert_int_equal(others, 1);
 #endif
     assert_int_equal(blocked_signals(own, own), 0);

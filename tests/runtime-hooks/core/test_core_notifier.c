@@ -24,7 +24,7 @@ static void notifiers_tell_how_long_the_work_between_them_took(void **state)
     assert_int_equal(ntk_core_notifier_queue_wait(begin, f->second), -EINVAL);
     uint64_t before = ntk_clock_monotonic_ns();
     assert_int_equal(ntk_core_notifier_place(begin, f->first), 0);
-    /* An empty queue is there already: no worker is needed. */
+    /* An empty queue already exists: no worker is needed. */
     assert_int_equal(ntk_core_notifier_is_reached(begin), 1);
     assert_int_equal(ntk_core_notifier_elapsed_get(begin, end, &elapsed_ns), -EINVAL);
     struct item *item = item_create(&f->start);

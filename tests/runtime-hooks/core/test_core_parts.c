@@ -11,7 +11,7 @@
 #include "runtime-hooks/core/core_heap.h"
 #include "tests/support/unit.h"
 
-/* Method: random takes and releases beside a map of 64-byte units that says who has which. */
+/* Method: random takes and releases next to a map of 64-byte units that says who has which. */
 static void ranges_never_overlap_and_all_comes_back(void **state)
 {
     enum { UNITS = 4096, BLOCKS = 200 };

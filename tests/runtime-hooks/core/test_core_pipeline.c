@@ -62,7 +62,7 @@ static void tensors_make(struct core_fixture *f, struct pipeline *p)
     }
 }
 
-/* Each with constants of its own. */
+/* Each with its own constants. */
 static struct pipeline pipeline_load(struct core_fixture *f, uint32_t length, uint32_t nc,
                                      uint32_t core_count)
 {
@@ -166,7 +166,7 @@ static void models_that_share_cores_find_their_pinned_constants(void **state)
     first_ns = ntk_core_device_clock_ns(f->core, 1) - device_ns;
     assert_int_equal(run(f, &one, 1), PIPELINE_ELEMENTS);
     again_ns = ntk_core_device_clock_ns(f->core, 1) - device_ns - first_ns;
-    assert_true(again_ns < first_ns); /* they are there already */
+    assert_true(again_ns < first_ns); /* they already exist */
     for (int i = 0; i < 3; i++) {
         assert_int_equal(run(f, &other, 2), PIPELINE_ELEMENTS);
         assert_int_equal(run(f, &one, 3), PIPELINE_ELEMENTS);
@@ -297,7 +297,7 @@ static void monitors_see_each_core_busy_and_the_memory_between_them(void **state
         assert_int_equal(counters->outcome[NTK_OUTCOME_COMPLETED], c == 3 ? 2 : 0);
         assert_int_equal(counters->engine_busy_ns[NTK_ENGINE_DVE] > 0, works);
         assert_int_equal(counters->engine_busy_ns[NTK_ENGINE_DMA] > 0, works);
-        /* h1 lies beside core 1, which writes it, and h2 beside core 2. */
+        /* h1 lies next to core 1, which writes it, and h2 next to core 2. */
         assert_int_equal(row_find(rows, row_count, c, NTK_MEMORY_SCRATCHPAD),
                          c == 1 || c == 2 ? PIPELINE_BYTES : 0);
     }

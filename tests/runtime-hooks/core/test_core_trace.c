@@ -133,7 +133,7 @@ static void a_name_is_its_text_not_its_place(void **state)
     assert_string_equal(ntk_core_trace_name(1), "");
 }
 
-/* A capacity that is no power of two, gone round several times. */
+/* A capacity that is not a power of two, gone round several times. */
 static void a_full_ring_has_the_newest_in_order(void **state)
 {
     struct ntk_ntrace_event events[8];
@@ -175,7 +175,7 @@ static void *records(void *ctx)
     return NULL;
 }
 
-/* Two threads on one lock, one beside them; another sink comes and goes meanwhile. */
+/* Two threads on one lock, one next to them; another sink comes and goes meanwhile. */
 static void a_sink_loses_nothing_while_another_comes_and_goes(void **state)
 {
     uint32_t cores[] = { 0, 16, 1 };

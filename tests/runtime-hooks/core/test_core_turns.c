@@ -146,7 +146,7 @@ static void nodes_take_turns_where_they_do_not_fit_together(void **state)
     free(neff);
 }
 
-/* Of the stacks beside the cores that the models use. */
+/* Of the stacks next to the cores that the models use. */
 static uint64_t used(struct core_fixture *f)
 {
     struct ntk_core_memory memory[2] = { { 0 } };
@@ -172,7 +172,7 @@ static void all_nodes_have_memory_beside_the_cores_that_they_share(void **state)
     together = used(f) - before;
     ntk_core_model_unload(model);
     assert_int_equal(used(f), before);
-    /* Core 6, where the second node is else, lies beside another stack. */
+    /* Core 6, where the second node is else, lies next to another stack. */
     assert_true(together > apart);
     free(neff);
 }

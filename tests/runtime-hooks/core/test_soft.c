@@ -159,7 +159,7 @@ static void a_process_that_never_lets_go_of_the_setup_is_waited_for_so_long_only
     free(path);
 }
 
-/* In a child with a mount namespace of its own: opens in every size of a small file system. */
+/* In a child with its own mount namespace: opens in every size of a small file system. */
 static int fill_up(const char *place)
 {
     if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {

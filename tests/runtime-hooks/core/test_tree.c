@@ -266,7 +266,7 @@ static void a_write_clears_one_counter_and_nothing_else(void **state)
     leaf_put(TENSORS "present", "1\n");
     assert_true(will_show(TENSORS "present", 0));
     assert_int_equal(number(TENSORS "total"), 4096);
-    /* The sum over all categories has a peak of its own. */
+    /* The sum over all categories has its own peak. */
     assert_true(number(DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/peak") > 4096);
     leaf_put(DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/peak", "0\n");
     assert_true(will_show(DEVICES "neuron0/neuron_core1/stats/memory_usage/device_mem/peak", 0));
@@ -295,7 +295,7 @@ static void a_reset_counts_on_every_core_of_a_device_that_nobody_uses(void **sta
     assert_int_equal(observed_receive(&other), 1);
     assert_true(will_show(RESETS(15, 1), 0));
     leaf_put(DEVICES "neuron0/reset", "1\n"); /* in use: ignored */
-    leaf_put(DEVICES "neuron3/reset", "1\n"); /* the text that stands there */
+    leaf_put(DEVICES "neuron3/reset", "1\n"); /* the text that is there */
     assert_true(will_show(RESETS(3, 0), 1));
     assert_true(will_show(RESETS(3, 1), 1));
     assert_int_equal(number(RESETS(0, 0)), 0);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * adaptor_like NEFF - a framework's adaptor: tensors that are views of the framework's own buffers, NaN in an
- * output is no failure. Includes the driver's and the datastore's headers too, as monitors do.
+ * adaptor_like NEFF - a framework's adaptor: tensors that are views of the framework's own buffers,
+ * NaN in an output is not a failure. Includes the driver's and the datastore's headers too, as
+ * monitors do.
  */
 #include <ndl/ndl.h>
 #include <ndl/neuron_driver_shared.h>

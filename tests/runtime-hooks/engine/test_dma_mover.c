@@ -128,8 +128,7 @@ static void a_copy_equals_the_naive_mover(void **state)
     }
 }
 
-/* Method: channels side by side in memory, each a row of its own elsewhere, with gaps in the
- * rows. */
+/* Method: channels side by side in memory, each its own row elsewhere, with gaps in the rows. */
 static void channels_become_rows_and_rows_channels(void **state)
 {
     for (unsigned channels = 1; channels <= 40; channels += 3) {

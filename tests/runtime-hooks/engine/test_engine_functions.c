@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions: calls, returns, groups of their own; and jumps that are spoilt. */
+/* Functions: calls, returns, their own groups; and jumps that are spoilt. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

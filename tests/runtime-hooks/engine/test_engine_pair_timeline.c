@@ -115,7 +115,7 @@ struct job {
     bool failed;
 };
 
-/* On cores of its own, beside others that run the same programs. */
+/* On cores of its own, next to others that run the same programs. */
 static void *job_run(void *arg)
 {
     struct job *job = arg;

@@ -2,7 +2,7 @@
 /*
  * Products of packed matrices. Method: shapes and numbers by seed; every element has the bits of
  * fused multiply-adds one after the other, whatever the instructions of the machine, and nothing
- * beside the result is written.
+ * next to the result is written.
  */
 #include "runtime-hooks/engine/kernel_product.h"
 

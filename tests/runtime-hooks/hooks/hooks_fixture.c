@@ -116,7 +116,7 @@ void observed_execute(struct ntk_hooks_model_ref model, uint16_t core, uint32_t 
 
     exec.core_start_ticks = ntk_hooks_exec_begin(model, core, 1);
     while (ntk_hooks_ticks_to_ns(ntk_hooks_now() - exec.core_start_ticks) < 10) {
-        /* on a fast machine it would take less than a ns, which is no time */
+        /* on a fast machine it would take less than a ns, which is not a time */
     }
     ntk_hooks_exec_end(&exec);
 }

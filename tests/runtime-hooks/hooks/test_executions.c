@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Executions: outcomes, error classes, histograms, cores in use; what a record costs.
- * Method: a forked child attaches in a folder of its own and calls; the parent reads its segment.
+ * Method: a forked child attaches in its own folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 

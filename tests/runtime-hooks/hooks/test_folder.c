@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The folder of segments: missing, named by the user, taken by another user, relative.
- * Method: a forked child attaches in a folder of its own and calls; the parent reads its segment.
+ * The folder of segments: missing, named by the user, taken by another user, relative. Method: a
+ * forked child attaches in its own folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 
@@ -54,7 +54,7 @@ static int child_gets_no_note(struct observed *child, void *ctx)
     return 0;
 }
 
-/* Such as the toolkit itself would choose beside a folder that somebody else took. */
+/* Such as the toolkit itself would choose next to a folder that another process took. */
 static void a_folder_that_the_user_names_is_nobody_elses(void **state)
 {
     char folder[NTK_PATH_BYTES];
@@ -69,7 +69,7 @@ static void a_folder_that_the_user_names_is_nobody_elses(void **state)
 
 #define SKIPPED 77
 
-/* In a mount namespace of its own, where another user made the folder of this one first. */
+/* In its own mount namespace, where another user made the folder of this one first. */
 static int child_has_a_taken_folder(struct observed *child, void *ctx)
 {
     struct ntk_hooks_config config = { .lnc = 1 };

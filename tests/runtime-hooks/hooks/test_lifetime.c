@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A segment from attach to the end of its process: clean, forked, attached again, a daemon.
- * Method: a forked child attaches in a folder of its own and calls; the parent reads its segment.
+ * A segment from attach to the end of its process: clean, forked, attached again, a daemon. Method:
+ * a forked child attaches in its own folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records other than executions: starts, stops, transfers, errors, profiles and marks.
- * Method: a forked child attaches in a folder of its own and calls; the parent reads its segment.
+ * Records other than executions: starts, stops, transfers, errors, profiles and marks. Method: a
+ * forked child attaches in its own folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 

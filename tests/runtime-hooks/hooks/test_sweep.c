@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a start removes: segments of dead processes, and nothing else.
- * Method: a forked child attaches in a folder of its own and calls; the parent reads its segment.
+ * Method: a forked child attaches in its own folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 

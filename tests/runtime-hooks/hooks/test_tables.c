@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tables of a segment: memory, names and models, and what happens when they are full.
- * Method: a forked child attaches in a folder of its own and calls; the parent reads its segment.
+ * The tables of a segment: memory, names and models, and what happens when they are full. Method: a
+ * forked child attaches in its own folder and calls; the parent reads its segment.
  */
 #include "runtime-hooks/hooks/hooks.h"
 

@@ -47,7 +47,7 @@ done
 kill $job
 wait $job || true
 
-# Our own core has hooks of its own.
+# Our own core has its own hooks.
 "${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR" neuron-bench exec mlp.neff --rate 20 --duration 600s >/dev/null &
 job=$!
 until neuron-top --once --json >top.json && [ "$(jq '.models[0].executions // 0' top.json)" -ge 3 ]; do
@@ -76,7 +76,7 @@ $NTK_LIB_DIR/vendor/libnrt.so.1" ] || fail "named wrongly: $(cat named.err)"
 if "${preloaded[@]}" NEURON_HOOKS_LIBNRT=/nowhere LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "named wrongly, no failure"; fi
 [ "$(grep -c 'every call fails (NEURON_HOOKS_LIBNRT is /nowhere, which is none)$' none.err)" = 1 ] || fail "$(cat none.err)"
 
-# One that lacks a library of its own cannot be opened.
+# One that lacks its own library cannot be opened.
 mkdir broken
 sed 's/libm\.so\.6/libQ.so.6/' "$NTK_LIB_DIR/vendor/libnrt.so.1" >broken/libnrt.so.1
 if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch/broken" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "a broken runtime, no failure"; fi

@@ -406,7 +406,7 @@ static void a_rank_that_never_comes_is_an_error_of_the_request(void **state)
     unsetenv("NEURON_RT_EXEC_TIMEOUT");
 }
 
-/* Rank ctx on a core of its own: sums as often as told, tells the first element. */
+/* Rank ctx on its own core: sums as often as told, tells the first element. */
 static int rank_run(struct observed *parent, void *ctx)
 {
     uint32_t rank = *(const char *)ctx == '1' ? 1 : 0;

@@ -32,7 +32,7 @@ static void nothing_is_left(const struct runtime *runtime)
     assert_int_equal(files_left(runtime), 0);
 }
 
-/* Rank ctx of two on a core of its own: gathers, then waits for all as often as it is told to. */
+/* Rank ctx of two on its own core: gathers, then waits for all as often as it is told to. */
 static int rank_run(struct observed *parent, void *ctx)
 {
     uint32_t rank = *(const char *)ctx == '1' ? 1 : 0;

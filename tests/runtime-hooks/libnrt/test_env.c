@@ -82,7 +82,7 @@ static void the_inputs_of_an_execution_that_failed_so_are_dumped(void **state)
     (void)snprintf(path, sizeof path, "%s/model_name.txt", folder);
     assert_true(file_says(path, "adder"));
     (void)snprintf(path, sizeof path, "%s/input1.bin", folder);
-    assert_int_equal(access(path, F_OK), -1); /* outputs are no inputs */
+    assert_int_equal(access(path, F_OK), -1); /* outputs are not inputs */
     free(folder);
     loaded_fini(&loaded);
 }

@@ -64,7 +64,7 @@ static uint8_t *model_make(uint8_t seed, size_t idle_count, uint64_t idle_bytes,
     return test_build_finish(build, out_bytes);
 }
 
-/* Bytes of constants that a core counts, and all HBM in use beside it. */
+/* Bytes of constants that a core counts, and all HBM in use next to it. */
 struct seen {
     uint64_t constants[4];
     uint64_t stack[4];

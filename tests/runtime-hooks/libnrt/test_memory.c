@@ -58,7 +58,7 @@ static struct seen look(const struct runtime *runtime)
         seen.all_cores += state->core[core].device_memory_total.total;
     }
     assert_int_equal(seen.device_total, sum);
-    assert_int_equal(seen.stack, sum); /* trn1: a stack of its own for each core */
+    assert_int_equal(seen.stack, sum); /* trn1: its own stack for each core */
     free(state);
     return seen;
 }
@@ -222,7 +222,7 @@ static void a_full_stack_refuses_and_recovers(void **state)
     assert_int_equal(lines, 1 + 2 + 15);
     assert_non_null(strstr(line, ",device,tensors,1073741824,64,0x"));
     assert_non_null(strstr(line, ",0,gigabyte,16106127360\n"));
-    /* The other core has a stack of its own. */
+    /* The other core has its own stack. */
     assert_int_equal(
         nrt_tensor_allocate(NRT_TENSOR_PLACEMENT_DEVICE, 1, UINT64_C(1) << 30, "other", &more),
         NRT_SUCCESS);

@@ -445,7 +445,7 @@ int main(void)
     };
     int failed = 0;
 
-    /* In a process of its own: it wants a library that was never open. */
+    /* In its own process: it needs a library that was never open. */
     pid_t child = fork();
     if (child == 0) {
         _exit(cmocka_run_group_tests_name("fresh", fresh, NULL, NULL));

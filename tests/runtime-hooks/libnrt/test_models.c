@@ -288,7 +288,7 @@ static void replicas_take_turns(void **state)
     loaded_fini(&loaded);
 }
 
-/* Two nodes, each on a logical core of its own: a = 2 x, y = 3 a in the first 64 rows. */
+/* Two nodes, each on its own logical core: a = 2 x, y = 3 a in the first 64 rows. */
 static uint8_t *two_node_model(size_t *out_bytes)
 {
     struct ntk_neff_build_options options = { .name = "two" };

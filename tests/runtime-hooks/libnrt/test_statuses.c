@@ -3,7 +3,7 @@
  * Every status of nrt_status.h: one that can occur is made to occur, one that cannot is said to be
  * so in docs/libnrt-status.md.
  *
- * Method: each row runs in a scratch machine of its own, with the fault that it names.
+ * Method: each row runs in its own scratch machine, with the fault that it names.
  */
 #include <math.h>
 #include <pthread.h>

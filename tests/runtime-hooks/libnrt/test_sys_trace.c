@@ -135,7 +135,7 @@ static void two_physical_cores_have_a_span_each(void **state)
     assert_int_equal(nrt_sys_trace_start(NULL), NRT_SUCCESS);
     trace_run(&loaded);
     json_t *root = trace_fetch_core(1, 0);
-    events_check_pairs(root); /* both have ids of their own */
+    events_check_pairs(root); /* both have their own ids */
     assert_int_equal(events_count(root, "nc_exec_running", "start"), 2);
     const json_t *first = json_object_get(events_find(root, "nc_exec_running", "start", 0), "data");
     const json_t *second =

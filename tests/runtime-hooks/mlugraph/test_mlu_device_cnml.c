@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Graphs by number on software MLUs: fused or not, equal bytes; beside the host, equal numbers. */
+/* Graphs by number on software MLUs: fused or not, equal bytes; next to the host, equal numbers. */
 #include "runtime-hooks/mlugraph/mlu_fuse_graph_executor.h"
 
 #include <math.h>

@@ -183,7 +183,7 @@ static void another_process_is_read_while_it_runs(void **state)
     assert_int_not_equal(nds_or_nd_counter(inst, NDS_ND_COUNTER_FEATURE_BITMAP, 1), 0);
     assert_null(nds_obj_new(inst, OBJECT_TYPE_PROCESS_INFO));
 
-    /* The same instance sees what happens next, and the unloaded model is no node any more. */
+    /* The same instance sees what happens next, and the unloaded model is not a node any more. */
     observed_send(&child, 1);
     (void)observed_receive(&child);
     assert_int_equal(core_counter(inst, 1, NDS_NC_COUNTER_INFER_COMPLETED), EXECUTIONS + 1);

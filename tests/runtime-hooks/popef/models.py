@@ -83,7 +83,8 @@ def main():
     repeated = anchor("w", "h2d_input_parameter", "in", [3, 2], [0], remote=True, repeats=3)
     write("repeats.popef", executable(copy, files), metadata([x, repeated, y], [0], [5], []),
           blob(2, text("w") + info("F32", [3, 2]), floats(10, 10, 20, 20, 30, 30)), feed("x", [2], 4, *range(8)))
-    # Two replicas: weights and feeds of their own, the feed described with and without their dimension.
+    # Two replicas: weights and their own feeds, the feed described with and without their
+    #               dimension.
     both = [anchor("x", "h2d_user_input", "in", [2, 2], [5], replica=True), anchor("w", "h2d_input_parameter", "in", [2, 2], [0], replica=True),
             anchor("y", "anchor_d2h_Add:0", "out", [2, 2], [5], replica=True), anchor("w", "save_w", "out", [2, 2], [7], replica=True)]
     for name, shape, count in (("plain", [2], 6), ("extended", [2, 2], 3)):

@@ -179,7 +179,7 @@ end config
 begin config -c "$scratch/config.json" --ninfer 3
 end config
 
-# Other forms of an address: a port, which nobody else gets, and a name in the working folder.
+# Other forms of an address: a port, which no other process gets, and a name in the working folder.
 port=$(free_ports 1)
 neuron-rtd -x -g 127.0.0.1:$port -t 10:1c.0 2>port.log &
 rtd[port]=$!
@@ -215,7 +215,7 @@ refused 2 '--log-level is 3 to 7' -l 2
 refused 2 "option '-c' needs a value" -c
 refused 1 'there.json' -i ./there
 refused 1 'there.json: No such file' -i ./there.json
-# One sentence says what is wrong with an address, and gRPC says nothing beside it.
+# One sentence says what is wrong with an address, and gRPC says nothing next to it.
 unheard() { # SENTENCE ADDRESS
     refused 1 "$1" -g "$2"
     ! grep -q '\.cc:' refused.log || fail "$2: $(cat refused.log)"

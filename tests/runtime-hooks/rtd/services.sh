@@ -1,5 +1,5 @@
 #!/bin/bash
-# services - what neuron-rtd serves beside the methods of nmgr_v1.
+# services - what neuron-rtd serves next to the methods of nmgr_v1.
 . "$(dirname "$0")/daemon.sh"
 needs jq
 export TMPDIR=$scratch/tmp

@@ -180,7 +180,7 @@ class Wire:
             return
         try:
             events = self.h2.receive_data(data)
-        except h2.exceptions.ProtocolError:  # gRPC's core answers streams that are over
+        except h2.exceptions.ProtocolError:  # gRPC's core answers streams that have ended
             self.is_closed = True
             return
         for event in events:

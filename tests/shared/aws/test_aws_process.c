@@ -101,7 +101,7 @@ static void commands_end_as_they_end(void **state)
     }
 }
 
-/* Both are over long before the command would be; what it started goes with it. */
+/* Both have ended long before the command would be; what it started goes with it. */
 static void commands_that_do_not_end_are_ended(void **state)
 {
     struct ntk_buf out = { 0 };
@@ -114,7 +114,7 @@ static void commands_that_do_not_end_are_ended(void **state)
     ntk_buf_fini(&out);
 }
 
-/* A helper that says all and does not end is no reason to wait for it. */
+/* A helper that says all and does not end is not a reason to wait for it. */
 static void commands_that_close_the_pipe_and_go_on_are_ended(void **state)
 {
     static const char command[] = "sh -c 'exec >&-; sleep 600 & sleep 600'";

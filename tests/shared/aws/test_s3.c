@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a server on loopback that is busy for the first requests, and a clock whose waits are
- * over at once. */
+/* Method: a server on loopback that is busy for the first requests, and a clock whose waits have
+ * ended at once. */
 #include "shared/aws/s3.h"
 
 #include <errno.h>

@@ -66,7 +66,7 @@ static void what_is_too_far_away_is_for_ever(void **state)
     assert_true(ntk_cond_until(0) <= ntk_clock_monotonic_ns());
 }
 
-/* Method: a clock whose waits are over at once. */
+/* Method: a clock whose waits have ended at once. */
 static void a_sleep_ends_at_the_time_of_its_clock(void **state)
 {
     struct test_clock clock;

@@ -99,7 +99,7 @@ static void a_list_gives_its_elements_one_at_a_time(void **state)
         { "{\"b\":[1]}", "none" },
         { "{\"a\":{}}", "none" },
         { "{\"a\":[1", "none" },
-        /* What is missing, or is no comma, is an element that no parser takes. */
+        /* What is missing, or is not a comma, is an element that no parser takes. */
         { "{\"a\":[1,]}", "|1|" },
         { "{\"a\":[,1]}", "||1" },
         { "{\"a\":[1x 2]}", "|1x|" },

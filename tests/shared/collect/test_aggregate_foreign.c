@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hooks around another runtime, beside a driver's tree: what is measured, and what is absent. */
+/* Hooks around another runtime, next to a driver's tree: what is measured, and what is absent. */
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "tests/shared/collect/aggregate_fixture.h"
 #include "tests/support/unit.h"
 
-/* ---- hooks around another runtime, beside a driver's tree ---- */
+/* ---- hooks around another runtime, next to a driver's tree ---- */
 
 /* Of the core that fakes are on. */
 struct fake_tree {

@@ -62,7 +62,7 @@ static void a_histogram_that_comes_late_is_not_lost(void **state)
     assert_int_equal(finish(f)->runtimes[0].total_latency.count, 0);
 }
 
-/* Method: a process that works in every period; nobody wants latency, then somebody, then nobody
+/* Method: a process that works in every period; nobody needs latency, then somebody, then nobody
  * again. */
 static void latency_is_read_while_somebody_wants_it(void **state)
 {

@@ -239,7 +239,7 @@ static struct fake *make_users(struct fixture *f, size_t index, uint32_t uid, ui
     return fake;
 }
 
-/* Processes of user 1 that are over when they are seen, so many at once. */
+/* Processes of user 1 that have ended when they are seen, so many at once. */
 static void invent_processes(struct fixture *f, uint32_t first_pid, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -159,8 +159,8 @@ static size_t codes_listed(const struct fixture *f, uint16_t core, uint32_t code
     return count;
 }
 
-/* A memory that corrects a bit at each execution must not fill the lists; a rare thing beside it is
- * seen. */
+/* A memory that corrects a bit at each execution must not fill the lists; a rare thing next to it
+ * is seen. */
 static void errors_of_the_hardware_are_listed_in_bounds_and_the_rest_counted(void **state)
 {
     struct fixture *f = *state;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Tests of the collector on odd days: clocks that jump, machines that sleep, readers that were
- * stopped, thousands of periods, folders full of things that are no segments, segments spoilt while
- * they are read. Method: the clock is the test's; the observed process is a child in step with the
- * test.
+ * stopped, thousands of periods, folders full of things that are not segments, segments spoilt
+ * while they are read. Method: the clock is the test's; the observed process is a child in step
+ * with the test.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -419,7 +419,7 @@ static void two_thousand_periods_and_a_thousand_processes_leave_nothing_behind(v
             descriptors = descriptors_open();
         }
     }
-    /* A fast machine makes more guests a second than a user may make a reader open: the rest
+    /* A fast machine makes more guests per second than a user may make a reader open: the rest
      * wait. */
     for (int tries = 0; (f->completed < told || descriptors_open() > descriptors) && tries < 600;
          tries++) {

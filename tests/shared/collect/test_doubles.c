@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that an attached program tells of, and that has a segment of its own as well, is
- * counted once.
+ * A process that an attached program tells of, and that has its own segment as well, is counted
+ * once.
  *
  * Method: a child attaches in a folder that nobody looks into. A copy of its empty segment, marked
  * as attached and locked, goes into the folder of the collector; each execution counts in both. Its

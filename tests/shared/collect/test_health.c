@@ -368,7 +368,7 @@ static void what_a_leaf_does_not_say_changes_nothing_until_it_is_lost(void **sta
         { 1, "mem=0", "unknown: signal_lost" },
         { 28, "", "unknown: signal_lost" },
         { 3, "", "healthy" },
-        /* A fault stays while nobody can say that it is over. */
+        /* A fault stays while nobody can say that it has ended. */
         { 1, "components=hbm", "unhealthy: hbm_unhealthy" },
         { 1, "components!", "unhealthy: hbm_unhealthy" },
         { 100, "", "unhealthy: hbm_unhealthy, signal_lost" },
@@ -389,7 +389,7 @@ static void a_heart_that_stands_still_makes_unknown_what_was_well(void **state)
         { 500, "mem=1", "unhealthy: hbm_uncorrectable, heartbeat_still" },
         { 1, "beat mem=0", "unhealthy: hbm_uncorrectable, heartbeat_still" },
         { 31, "", "healthy" },
-        /* The long stop is no pace of its own. */
+        /* The long stop is not a pace of its own. */
         { 1, "stop", "healthy" },
         { 31, "", "unknown: heartbeat_still" },
         { 0 },

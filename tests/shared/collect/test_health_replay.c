@@ -4,9 +4,9 @@
  *
  * Method: a seed makes a sequence of looks: leaves with faults, without, that cannot be read; a
  * heart of changing pace that stops; trees that go, come back, or are others. The model is the
- * rules of docs/health.md over the record of all looks, without a state of its own but for the
- * heart. After each look the reasons must be those of the model; at the end all is well again, and
- * nothing was taken back sooner than the rules have it.
+ * rules of docs/health.md over the record of all looks, without its own state but for the heart.
+ * After each look the reasons must be those of the model; at the end all is well again, and nothing
+ * was taken back sooner than the rules have it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -180,7 +180,7 @@ static void happen(struct fixture *f)
 
 /* ---- the model ---- */
 
-/* What is over at `from` goes by looks of the tree in between. */
+/* What has ended at `from` goes by looks of the tree in between. */
 static bool is_level_on(const struct fixture *f, size_t from, enum leaf leaf)
 {
     bool is_on = false;
@@ -416,7 +416,7 @@ static void play(uint64_t seed, bool is_heart_only)
         }
         uint32_t verdict = check(f, collector, seed);
 
-        /* What the tree began with is over, and a slow heart is no news. */
+        /* What the tree began with has ended, and a slow heart is no news. */
         if (i > 380 || (is_heart_only && i > 40)) {
             assert_int_equal(verdict, NTK_HEALTH_HEALTHY);
         }
@@ -435,7 +435,7 @@ static void random_trees_are_judged_by_the_rules_and_are_well_in_the_end(void **
     }
 }
 
-/* A driver whose heart beats each 20 s, 40 s and so on is no news, again and again. */
+/* A driver whose heart beats every 20 s, 40 s and so on is no news, again and again. */
 static void a_slow_heart_is_well(void **state)
 {
     (void)state;

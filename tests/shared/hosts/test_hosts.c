@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: addresses as people type them; then peers of plain sockets on one thread each, that
- * answer a report, close, say nothing, send what is no report, or never end. */
+ * answer a report, close, say nothing, send what is not a report, or never end. */
 #include "shared/hosts/hosts.h"
 
 #include <arpa/inet.h>

@@ -174,7 +174,7 @@ static void a_token_is_asked_for_and_the_cookie_stands_for_it(void **state)
     rewrite(f, TOKEN "-new");
     expect(port, "/", "Authorization: Bearer " TOKEN "\r\n", "401");
     expect(port, "/", "Authorization: Bearer " TOKEN "-new\r\n", "200");
-    expect(port, "/", cookie, "401"); /* the old token's session is over */
+    expect(port, "/", cookie, "401"); /* the old token's session has ended */
     assert_int_equal(unlink(f->path), 0);
     expect(port, "/", "Authorization: Bearer " TOKEN "-new\r\n", "500");
 }

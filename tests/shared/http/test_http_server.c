@@ -504,7 +504,7 @@ static void a_slow_reader_of_a_feed_loses_whole_lines_only(void **state)
         ntk_http_feed_publish(f->feed, line, false);
     }
     assert_true(ntk_http_feed_dropped_count(f->feed) > 0);
-    char *answer = ask(f, "GET / HTTP/1.0\r\n\r\n"); /* nobody else waits for it */
+    char *answer = ask(f, "GET / HTTP/1.0\r\n\r\n"); /* no other process waits for it */
     assert_contains(answer, "hello");
     free(answer);
     ntk_http_body_unref(line);

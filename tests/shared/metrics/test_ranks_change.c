@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: jobs that are simulated, operation by operation, and looked at once a second; by seed
+ * Method: jobs that are simulated, operation by operation, and looked at once per second; by seed
  * something happens to all ranks, some, one or none of them at a time. What is said is compared
  * with what was put in. No clock is involved.
  */

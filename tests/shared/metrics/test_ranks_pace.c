@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Method: jobs that are simulated, operation by operation, with faults put in by seed: ranks
- * compute for a time of their own, come, and leave together when the last has come. What the
- * window's sums say is compared with what was put in. No clock is involved.
+ * compute for their own time, come, and leave together when the last has come. What the window's
+ * sums say is compared with what was put in. No clock is involved.
  */
 #include "shared/metrics/ranks_pace.h"
 
@@ -191,7 +191,7 @@ static void two_ranks_are_enough_and_too_few_operations_are_not(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Ranks of one program: transfers that take longer beside the same engines are slow memory; of
+/* Ranks of one program: transfers that take longer next to the same engines are slow memory; of
  * another program, and where nobody tells of transfers, the core is all that is known. */
 static void slow_memory_is_told_from_slow_cores(void **state)
 {
@@ -301,7 +301,7 @@ static void who_left_and_joined_again_had_one_period(void **state)
 }
 
 /* Each period looks each rank up: 60,000 of them are found in no time. */
-/* Every rank on a machine of its own, each of which is looked at in every period. */
+/* Every rank on its own machine, each of which is looked at in every period. */
 static void ranks_of_many_machines_are_compared(void **state)
 {
     enum { RANKS = 4, WINDOWS = 6 };

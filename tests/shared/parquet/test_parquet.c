@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the writer promises besides what readers find in its files (readers.sh). */
+/* What the writer promises in addition to what readers find in its files (readers.sh). */
 #include "shared/parquet/parquet.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: a list of every plain member of a snapshot that a line carries; each is given a value of
- * its own, the snapshot is written and read, and the value must have come back.
+ * Method: a list of every plain member of a snapshot that a line carries; each is given its own
+ * value, the snapshot is written and read, and the value must have come back.
  */
 #include <stdio.h>
 #include <stdlib.h>

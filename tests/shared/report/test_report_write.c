@@ -224,7 +224,7 @@ static bool is_of_type(const json_t *value, char type)
     }
 }
 
-/* How many values stand at path; each must be of the type. */
+/* How many values are at path; each must be of the type. */
 static int check_path(const json_t *at, const char *path, char type)
 {
     char key[64];

@@ -148,7 +148,7 @@ static void sections_at_64_bit_edges_are_refused(void **state)
         uint64_t good = ring->offset;
 
         ring->offset = evil[i];
-        assert_int_equal(try_segment(), 0); /* the ring alone is left out */
+        assert_int_equal(try_segment(), 0); /* the ring alone is omitted */
         ring->offset = good;
         good = ring->head;
         ring->head = evil[i];

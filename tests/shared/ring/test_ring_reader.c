@@ -138,7 +138,7 @@ static void a_head_at_the_end_of_numbers_is_survived(void **state)
 
 /* ---- a writer that overtakes between the reader's two looks at head ---- */
 
-static struct ntk_slot *far_slots; /* a mapping of its own */
+static struct ntk_slot *far_slots; /* its own mapping */
 static uint64_t far_head;
 
 /* The reader touches the first slot: now the writer has gone on by more than a ring. The sequences

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files in a folder that are no segments, or not yet; folders that come later or are full. */
+/* Files in a folder that are not segments, or not yet; folders that come later or are full. */
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -46,7 +46,7 @@ static void *go_on(void *ctx)
     int fd;
 
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)getpid());
-    do { /* until the first thread is over */
+    do { /* until the first thread has ended */
         (void)sched_yield();
         fd = open(path, O_RDONLY | O_CLOEXEC);
         got = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;

@@ -81,8 +81,8 @@ static void a_folder_that_is_made_later_is_looked_into(void **state)
     free(later.folder);
 }
 
-/* Method: the folder is not there when the agent starts; the first process that would make it is
- * over before the agent looks again. */
+/* Method: the folder is not there when the agent starts; the first process that would make it has
+ * ended before the agent looks again. */
 static void the_first_process_of_a_new_folder_is_not_too_short_to_be_seen(void **state)
 {
     const struct fixture *f = *state;

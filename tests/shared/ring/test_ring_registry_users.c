@@ -161,7 +161,7 @@ static pid_t start_as_other_user(int pipe_fd[2])
     return byte == 'r' ? pid : -1;
 }
 
-/* In a mount namespace of its own, where somebody took the user's name first. 0: root sees the
+/* In its own mount namespace, where somebody took the user's name first. 0: root sees the
  * process. */
 static int look_for_user_behind_a_taken_name(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a server of rpc_server.h in a thread of the test answers as the case wants. */
+/* Method: a server of rpc_server.h in a thread of the test answers as the case needs. */
 #include "shared/rpc/rpc_client.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static bool forgotten(struct ntk_rpc_call *call, const ProtobufCMessage *message
     return false;
 }
 
-/* Another message than the client asks for: its number 1 is no message there. */
+/* Another message than the client asks for: its number 1 is not a message there. */
 static bool mistaken(struct ntk_rpc_call *call, const ProtobufCMessage *message)
 {
     Nrt__CreateEgRequest reply = NRT__CREATE_EG_REQUEST__INIT;

@@ -157,7 +157,7 @@ static void foreign_and_newer_files_are_refused_untouched(void **state)
     assert_int_equal(ntk_store_open("/nonexistent/x.db", NULL, &store, &err), -ENOENT);
 }
 
-/* Minutes are merged after the commit that shows that they are over. */
+/* Minutes are merged after the commit that shows that they have ended. */
 static int has_six_minutes(void *ctx)
 {
     return strcmp(ask(ctx, "SELECT count(*) FROM machine_minute"), "6") == 0;

@@ -41,7 +41,7 @@ static void write_until_killed(const char *path, struct progress *progress)
     for (;;) {
         struct ntk_store_status status;
         period.time_ns = progress->next_time_ns;
-        progress->next_time_ns += 7000000000; /* a minute is over every ninth time */
+        progress->next_time_ns += 7000000000; /* a minute has ended every ninth time */
         struct ntk_snapshot *snapshot = test_make_snapshot(&period);
         ntk_store_put(store, snapshot);
         ntk_snapshot_destroy(snapshot);

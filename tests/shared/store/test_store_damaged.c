@@ -19,7 +19,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-/* The only file beside the database that was set aside; freed by the caller. */
+/* The only file next to the database that was set aside; freed by the caller. */
 static char *find_set_aside(const struct fixture *f, const struct ntk_store_status *status)
 {
     glob_t found;

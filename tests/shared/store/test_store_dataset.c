@@ -61,7 +61,7 @@ static struct ntk_store_reader *open_reader(const struct fixture *f)
     return reader;
 }
 
-/* Rows of a step; the last value of the column of that name as a number. */
+/* Rows of a step; the last value of the column with that name as a number. */
 static size_t count_rows(struct ntk_store_reader *reader, enum ntk_store_dataset_id id,
                          uint64_t start_ns, const char *column, int64_t *out_value)
 {

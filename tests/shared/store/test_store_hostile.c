@@ -385,7 +385,7 @@ static int has_computed(void *ctx)
     return (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec > *(uint64_t *)ctx + SECOND / 10;
 }
 
-/* What the writer does with it of its own accord ends with the agent. */
+/* What the writer does with its own it accord ends with the agent. */
 static void an_agent_with_a_file_without_end_ends(void **state)
 {
     struct fixture *f = *state;

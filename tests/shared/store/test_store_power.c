@@ -46,7 +46,7 @@ static int is_reached(void *ctx)
 
 static void put(struct ntk_store *store, struct test_period *period)
 {
-    period->time_ns += 7 * SECOND; /* a minute is over every ninth time */
+    period->time_ns += 7 * SECOND; /* a minute has ended every ninth time */
     period->completed = 1 + period->sequence % 5;
     period->latency_ns = 1000 + 100 * period->sequence;
     period->memory_bytes = 4096 * period->sequence;

@@ -319,7 +319,7 @@ static void stepping_passes_gaps_and_coarser_tiers(void **state)
         }
     }
     start_reading(f);
-    /* A gap is no moment, and what comes next is behind it. */
+    /* A gap is not a moment, and what comes next is behind it. */
     assert_int_equal(
         ntk_store_reader_snapshot_at(f->reader, MINUTE_0 + 250 * SECOND, &snapshot, &err),
         -ENODATA);

@@ -127,7 +127,7 @@ static void sums_stay_at_the_largest_number_instead_of_failing(void **state)
     assert_int_equal(test_tier_number(db, "SELECT newest(column1, column2) FROM"
                                           " (VALUES (7, 3), (8, 5), (NULL, 9), (6, 1))"),
                      8);
-    /* What is malformed is left out. */
+    /* What is malformed is omitted. */
     assert_int_equal(test_tier_number(db,
                                       "SELECT hex(histogram_merge(column1)) = '01050105' || '01'"
                                       " FROM (VALUES (x'0105010501'), (x'02'), (x'01'), (NULL))"),

@@ -185,7 +185,7 @@ static void only_what_is_shown_can_match(void **state)
     assert_string_equal(shown(table), "");
     ntk_top_table_key(table, NTK_SCREEN_KEY_ESCAPE);
     ntk_top_table_act(table, NTK_TOP_ACTION_FILTER, 0);
-    type(table, "1.0MB"); /* a number as it stands there */
+    type(table, "1.0MB"); /* a number as it is there */
     assert_string_equal(shown(table), "D");
 }
 

@@ -1,5 +1,5 @@
-# live - neuron-ls as a program: beside a running neuron-bench, on both layouts of the tree, many at once,
-# without a machine, and its exit codes.
+# live - neuron-ls as a program: next to a running neuron-bench, on both layouts of the tree, many
+# at once, without a machine, and its exit codes.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs jq
 
@@ -45,7 +45,7 @@ sed -n '/^## A/,$s/^| \(`[^|]*`\) | yes .*/\1/p' "$page" | tr -d '`,' | tr ' ' '
 jq -r '.. | objects | keys[]' "$golden"/*_array.txt | grep -vxE 'instance_(type|id)|logical_neuroncore_config' | sort -u >written
 diff told written || fail "the page and the array differ"
 
-# Beside a running model.
+# Next to a running model.
 neuron-packager example memcpy -o memcpy.neff >/dev/null
 neuron-bench exec memcpy.neff --cores 1 --rate 20 --duration 900 >bench.out 2>&1 &
 bench=$!

@@ -575,7 +575,7 @@ static int child_has_a_core_of_an_unknown_machine(struct observed *child, void *
     return 0;
 }
 
-/* Who writes from beside the process may not know its machine; the tree does. */
+/* Who writes from next to the process may not know its machine; the tree does. */
 static void a_process_of_an_unknown_machine_is_on_the_tree_s_devices(void **state)
 {
     struct fixture *f = *state;

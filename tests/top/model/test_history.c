@@ -68,7 +68,7 @@ static void the_past_is_put_behind_what_is_shown(void **state)
     ntk_top_history_fini(&history);
 }
 
-/* Method: the same signal sampled ten times a second, each second and every five seconds. */
+/* Method: the same signal sampled ten times per second, each second and every five seconds. */
 static void the_refresh_rate_does_not_change_the_picture(void **state)
 {
     static const uint64_t periods[] = { SECOND / 10, SECOND, 5 * SECOND };

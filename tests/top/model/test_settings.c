@@ -96,7 +96,7 @@ static void every_choice_can_be_stepped_to_and_is_read_back(void **state)
         ntk_top_settings_step(&settings, id, -1);
         assert_string_equal(settings.values[i], first);
     }
-    /* A time that is no choice leads to its neighbours. */
+    /* A time that is not a choice leads to its neighbours. */
     assert_int_equal(parse(&settings, "refresh = 1500ms", NULL), 0);
     ntk_top_settings_step(&settings, NTK_TOP_SETTING_REFRESH, 1);
     assert_string_equal(settings.values[NTK_TOP_SETTING_REFRESH], "2s");

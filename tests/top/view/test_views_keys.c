@@ -258,7 +258,7 @@ static void a_click_in_the_box_of_columns_hides_and_shows(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: what the device holds is the sum of its columns: nothing is counted twice or left out. */
+/* Method: what the device holds is the sum of its columns: nothing is counted twice or omitted. */
 static void categories_of_memory_add_up(void **state)
 {
     const struct scene *scenes[] = { &scene_trn1, &scene_trn2_lnc2, &scene_small };

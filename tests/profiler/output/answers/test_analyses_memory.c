@@ -167,7 +167,7 @@ static void waits_end_with_what_was_waited_for(void **state)
     free(path);
 }
 
-/* The high-water mark of a process of its own that makes and writes all analyses of the capture. */
+/* The high-water mark of its own process that makes and writes all analyses of the capture. */
 static uint64_t memory_of_analyses(const char *path)
 {
     struct rusage usage;

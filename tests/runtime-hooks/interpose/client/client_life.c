@@ -70,7 +70,7 @@ static void init_on_small_stack(uint64_t number)
     pthread_join(thread, NULL);
 }
 
-/* Calls that find no runtime are no executions. */
+/* Calls that find no runtime are not executions. */
 static void execute_after_close(uint64_t number)
 {
     client_open();

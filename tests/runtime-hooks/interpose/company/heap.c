@@ -40,7 +40,7 @@ static unsigned char *arena_get(void)
     return start;
 }
 
-/* The size stands before the block. */
+/* The size is before the block. */
 static void *block_make(size_t alignment, size_t bytes)
 {
     alignment = alignment < UNIT ? UNIT : alignment;

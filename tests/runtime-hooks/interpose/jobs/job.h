@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job - a client (client/client.h) run by every means of being seen, and what its segments say
- * beside what it says itself.
+ * job - a client (client/client.h) run by every means of being seen, and what its segments say next
+ * to what it says itself.
  *
  * Each client runs once without us and once by each means: exit code, standard output but for pids,
  * and standard error have to be the same. What the segments of its processes count has to be what
@@ -46,7 +46,7 @@ struct job {
     bool is_random; /* how much it does differs from run to run */
 };
 
-/* Their names stand in a message before a failure. */
+/* Their names are in a message before a failure. */
 void jobs_check(const struct job *jobs, size_t count);
 #define JOBS_CHECK(jobs) jobs_check(jobs, sizeof(jobs) / sizeof *(jobs))
 

@@ -61,7 +61,7 @@ alike "a program without the runtime" "preload audit" "$NTK_LIB_DIR/vendor" "$cl
 as LD_PRELOAD="$hooks" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-few" "$clients/names_of_library" >hooked
 [ ! -s err ] && [ "$(tail -1 hooked)" = "exit code 0" ] || fail "a library without the runtime: $(tail -3 hooked)"
 
-# Of two runtimes a plug-in has the one of its own path.
+# Of two runtimes a plug-in has its own one path.
 alike "a plug-in with a path" preload "$NTK_LIB_DIR/vendor-few" python3 -IS -c \
     'import ctypes, sys; p = ctypes.CDLL(sys.argv[1]); p.names_print_weak(); p.names_print_symbols()' "$clients/names_own.so"
 greps '^dlsym nrt_execute .* 1$' <plain || fail "the plug-in has not the runtime of its path"

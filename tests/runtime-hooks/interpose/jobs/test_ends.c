@@ -3,7 +3,8 @@
  * Jobs around another runtime that end, or stand still, in the middle of a call: what they did
  * until then is counted, and what is under way is seen.
  *
- * Method: the sixth execution hangs, so five are over and one is on the core when the signal comes.
+ * Method: the sixth execution hangs, so five have ended and one is on the core when the signal
+ *         comes.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -57,7 +58,7 @@ static void end_check(const struct end *end, enum job_means means)
     if (end->signals[1]) {
         assert_int_equal(kill(waited.pid, end->signals[0]), 0);
         for (int i = 0; i < 5; i++) {
-            assert_true(is_inside(&waited)); /* whoever stands still is no dead one */
+            assert_true(is_inside(&waited)); /* whoever stands still is not a dead one */
             assert_int_equal(waited.look.state, NTK_SEGMENT_ALIVE);
         }
     }

@@ -115,7 +115,7 @@ static void jobs_of_every_life_are_counted(void **state)
     JOBS_CHECK(jobs);
 }
 
-/* Executions that do not return are over all the same, and so is what they held. */
+/* Executions that do not return have ended all the same, and so is what they held. */
 static void executions_that_do_not_return_are_counted(void **state)
 {
     /* clang-format off */

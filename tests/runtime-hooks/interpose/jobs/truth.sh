@@ -9,7 +9,7 @@ client=$NTK_BUILD_DIR/tests/interpose/linked
 "$NTK_BUILD_DIR/tests/tests_make_model" adder.neff
 neuron-packager example nan -o nan.neff >/dev/null
 neuron-packager example oob -o oob.neff >/dev/null
-# The vendor's devices are in a tree of their own, which is there before an agent looks.
+# The vendor's devices are in their own tree, which is there before an agent looks.
 export NEURON_SOFT_INSTANCE=inf2.24xlarge VENDOR_MACHINE_DIR=$scratch/machine
 export NEURON_RT_LOG_LEVEL=QUIET
 mkdir -m 700 "$VENDOR_MACHINE_DIR"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks_none - runtime-hooks/hooks for a runtime that has none: no segment, no event, a clock of
- * its own.
+ * hooks_none - runtime-hooks/hooks for a runtime that has none: no segment, no event, its own
+ * clock.
  *
  * Linked before the archives, it answers every call of hooks.h, so that nothing of the real module
  * comes in.

@@ -144,8 +144,8 @@ static void equal_programs_give_equal_files(void **state)
     free(bytes[1]);
 }
 
-/* Instructions and transfers of a layer have its name, but for those with one of their own; the end
- * of the program is of none. */
+/* Instructions and transfers of a layer have its name, but for those with their own one; the end of
+ * the program is of none. */
 static void layers_name_what_is_appended(void **state)
 {
     struct ntk_neff_build *build = ntk_neff_build_create(NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Constants that are inflated to where the caller wants them, and the hash that is computed on the
+ * Constants that are inflated to where the caller needs them, and the hash that is computed on the
  * way.
  */
 #include <errno.h>
@@ -129,7 +129,7 @@ static void constants_land_where_the_caller_says(void **state)
 
         assert_int_equal(ntk_neff_open_bytes(bytes, count, &plain, &err), 0);
         assert_int_equal(open_on(&ground, bytes, count, false, &landed, &err), 0);
-        /* Whatever is no constant, or small, is not asked for. */
+        /* Whatever is not a constant, or small, is not asked for. */
         assert_int_equal(ground.count, 3);
         for (size_t i = 0; i < 4; i++) {
             const struct ntk_neff_var *var = var_of(landed, names[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_slot_fixture - slots of hardware put together field by field, beside the text that the */
+/* vendor_slot_fixture - slots of hardware put together field by field, next to the text that the */
 #include "tests/shared/formats/neff/vendor_slot_fixture.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_slot_fixture - slots of hardware put together field by field, beside the text that the
+ * vendor_slot_fixture - slots of hardware put together field by field, next to the text that the
  * original tool shows for such fields (docs/formats/vendor-slots.md).
  */
 #ifndef NTK_TESTS_SHARED_FORMATS_NEFF_VENDOR_SLOT_FIXTURE_H

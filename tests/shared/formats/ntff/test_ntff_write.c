@@ -459,7 +459,7 @@ static void errors_are_read_back_and_bounded(void **state)
     assert_int_equal(r.error, NTK_NTFF_ERROR_OUT_OF_BOUNDS);
     assert_int_equal(r.engine, NTK_NTFF_ENGINE_AXI);
     assert_int_equal(r.slot, NTK_NTFF_SLOT_OUTSIDE);
-    /* Without our mark, or with a kind of later days, it is no record of ours. */
+    /* Without our mark, or with a kind of later days, it is not a record of ours. */
     uint8_t bytes[16];
     memcpy(bytes, section->records, sizeof bytes);
     section->records = bytes;

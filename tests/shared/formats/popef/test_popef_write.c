@@ -489,7 +489,7 @@ static void a_model_is_an_executable_with_one_metadata(void **state)
     model_is(bytes, 0, NULL, POPEF_ERROR_MODEL, "0 executables, one must be named");
 }
 
-/* Method: the anchor "a" of the metadata vector, F32 [2], and data of that name. */
+/* Method: the anchor "a" of the metadata vector, F32 [2], and data with that name. */
 static void data_of_an_anchor_has_its_shape_and_type(void **state)
 {
     static const struct {
