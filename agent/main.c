@@ -310,7 +310,7 @@ static int join_options(void)
 }
 
 struct outputs {
-    bool metrics; /* somebody gets metrics: an exporter, or who asks the agent's own port */
+    bool metrics; /* metrics are needed: by an exporter, or by clients of the agent's port */
     bool listen;
     bool have_secrets;
 };
@@ -494,7 +494,7 @@ int main(int argc, char **argv)
     if (capture_options.folder) {
         for (int r = 0; r < NTK_CAPTURES_P99 && !arg_capture_on && !capture_options.is_remote;
              r++) {
-            capture_options.is_wanted[r] = true; /* a bound of latency nobody knows */
+            capture_options.is_wanted[r] = true; /* a bound of latency that no histogram has */
         }
         options.captures = &capture_options;
     }

@@ -55,8 +55,8 @@ struct ntk_monitor {
     struct ntk_store_reader *totals;     /* what the store knew before us; NULL without --db */
     struct ntk_store *store;
     struct ntk_instance_source *instance;
-    struct ntk_pods *pods;        /* NULL: nobody is asked */
-    struct ntk_jobs_folder *jobs; /* NULL: nobody looks */
+    struct ntk_pods *pods;        /* NULL: no kubelet is asked */
+    struct ntk_jobs_folder *jobs; /* NULL: not watched */
     struct ntk_collector *collector;
     struct ntk_monitor_schedule *schedule;
     struct ntk_hang_watch *ranks;
@@ -97,7 +97,7 @@ static void finish(struct ntk_monitor *monitor, int code)
 
 /* -- stdout ------------------------------------------------------------------------------------ */
 
-/* Whether anybody is told of a period when stdout is not. */
+/* Whether a period is needed by another output than stdout. */
 static bool has_other_outputs(const struct ntk_monitor *monitor)
 {
     return monitor->store || monitor->routes || monitor->outputs.count > 0;
@@ -321,7 +321,7 @@ static void watch_store(struct ntk_monitor *monitor)
     ntk_collector_keep(monitor->collector, status.sequence_stored);
 }
 
-/* An application that cannot be shown is said once, not each period. */
+/* An application that cannot be shown is logged once, not in every period. */
 static void watch_note(struct ntk_monitor *monitor)
 {
     const char *note = ntk_collector_note(monitor->collector);
@@ -332,8 +332,8 @@ static void watch_note(struct ntk_monitor *monitor)
     ntk_str_copy(monitor->said_note, sizeof monitor->said_note, note);
 }
 
-/* Verdicts that changed, and more that has to be done. Nothing is to be done about a device that
- * nothing tells of. */
+/* Verdicts that changed, and more that has to be done. Nothing is to be done about a device without
+ * a report. */
 static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->device_count; i++) {

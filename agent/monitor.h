@@ -3,7 +3,7 @@
  * monitor - the agent at work: collects, and hands each period to store, stream, exporters, HTTP.
  *
  * SIGHUP reads the configuration again: what was covered so far is reported as the old one needs
- * it, then the new one holds. One that is refused changes nothing and is said in one sentence.
+ * it, then the new one holds. A refused file changes nothing and is reported in one message.
  *
  * A report is due at once when the health of a device changed, whatever its period.
  *
@@ -40,7 +40,7 @@ struct ntk_archive_options;
 #define NTK_MONITOR_STORE_PERIOD_NS NTK_NS_PER_SECOND
 /* Between two tries to serve the local socket. */
 #define NTK_MONITOR_LOCAL_NS (2 * NTK_NS_PER_SECOND)
-/* How long a slow reader of stdout may hold up the end. */
+/* How long a slow reader of stdout may delay the exit. */
 #define NTK_MONITOR_FLUSH_NS (1 * NTK_NS_PER_SECOND)
 
 struct ntk_monitor_options {
@@ -54,7 +54,7 @@ struct ntk_monitor_options {
     struct ntk_exporter_options exporter; /* its security and names are those of the page too */
     const char *instance_endpoint; /* of the instance metadata service; NULL: it is not asked */
     bool instance_is_certain;      /* see struct ntk_instance_options */
-    const struct ntk_pods_options *pods; /* NULL: nobody is asked which pod has what */
+    const struct ntk_pods_options *pods; /* NULL: no kubelet is asked for pods */
     const char *job_mapping; /* folder that says which job holds what; NULL: none is looked at */
     const char *host_root;   /* where the host's root folder is mounted, for its /proc; NULL: "/" */
     bool command_lines;      /* with arguments: report, store and HTTP have them then */

@@ -43,12 +43,12 @@ struct ntk_exporter_options {
     const unsigned *names;              /* lists of names, ntk_names_parse(); NULL: our own */
     bool pid_label;                     /* applications of one tag stand apart by their pid */
     uint64_t application_max;           /* with their own series; 0: NTK_EXPORTER_APPLICATIONS */
-    bool zero_fill;                     /* cores that nobody has are shown at zero */
+    bool zero_fill;                     /* free cores are shown at zero */
     const struct ntk_labels *labels;    /* of every series; borrowed; NULL: none */
     struct ntk_http_security *security; /* of its own server; borrowed; NULL: none */
     const char
-        *host_names; /* by which such a server is asked in addition to its own, with commas; NULL:
-                      * none */
+        *host_names; /* by which clients may address the server in addition to its own, with commas;
+                      * NULL: none */
     /* Of a page that is asked for: has a newer snapshot put if the last one is not fresh, and waits
      * a bounded time for it. Called on the server's thread. NULL: snapshots come by themselves. */
     void (*refresh)(void *ctx);
@@ -56,7 +56,8 @@ struct ntk_exporter_options {
     const struct ntk_clock *clock; /* of the age of pages; borrowed; NULL: the system's */
 };
 
-/* Rows of a program's table that fill such a struct; the labels are those of ntk_labels_option. */
+/* Rows of a program's table that fill a struct ntk_exporter_options; the labels are those of
+ * ntk_labels_option. */
 #define NTK_EXPORTER_OPT(options)                                                          \
     { 0,                                                                                   \
       "vendor-metrics-only",                                                               \
@@ -108,7 +109,7 @@ struct ntk_exporter {
      * nothing is sent. */
     int (*resume)(void *state, const struct ntk_snapshot *totals, struct ntk_err *err);
     /* Where the agent's own HTTP port, if it has one, asks for an answer, on the server's thread;
-     * such an exporter is also made when nobody asks for it otherwise. It is put pages, not
+     * an exporter that the user named is also made when no option asks for it. It is put pages, not
      * reports: every group, as often as it refreshes. */
     const char *path;
     void (*answer)(void *state, const struct ntk_http_request *request,

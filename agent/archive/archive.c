@@ -114,7 +114,8 @@ static int64_t micros(int64_t ns)
     return ns / 1000 - (ns % 1000 < 0);
 }
 
-/* Texts come from other people's processes, and readers refuse a file for one that is no UTF-8. */
+/* Texts come from other people's processes, and readers refuse a file for text that is not
+ * UTF-8. */
 static bool is_sound(const char *text, size_t bytes_count)
 {
     size_t at = 0;

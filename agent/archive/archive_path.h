@@ -5,7 +5,7 @@
  *   core_minute/cluster=NAME/date=2026-11-24/host=NAME/part-20261124-18a2b3c4d5e6f708.parquet
  *
  * Names are written as Hive writes them: what would mean something in a path, a pattern or a
- * partition is "%" and two digits, bytes that are no UTF-8 become U+FFFD, no name at all is
+ * partition is "%" and two digits, bytes that are not UTF-8 become U+FFFD, an empty name is
  * __HIVE_DEFAULT_PARTITION__, which readers take for NULL. The same step of the same database has
  * the same path, whoever writes it and whenever.
  *

@@ -2,9 +2,9 @@
 /*
  * archive_target - where an archive lies: a folder, or a bucket of a service that speaks S3.
  *
- * A part is written into a file that nobody sees and appears at its place whole or not at all. What
- * is at the place is replaced, or stays when that is asked for. Any number of programs may write
- * into one archive.
+ * A part is written into a hidden file and appears at its place whole or not at all. What is at the
+ * place is replaced, or stays when that is asked for. Any number of programs may write into one
+ * archive.
  *
  * Owner:   _open / _close; a part between _begin and _commit or _abort, one at a time.
  * Threads: one target, one thread at a time; _cancel from any.

@@ -23,7 +23,7 @@ struct ntk_instance_source {
     char *endpoint;
     const struct ntk_clock *clock;
     char *program;                  /* which asks; NULL: the thread itself, through client */
-    struct ntk_http_client *client; /* under the lock; NULL while nobody needs it */
+    struct ntk_http_client *client; /* under the lock; NULL while it is not needed */
     struct ntk_instance_child child;
     bool has_thread;
     pthread_t thread;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * instance - where this machine runs: the firmware's tables (DMI) at once, and EC2's instance
- * metadata service (IMDSv2) from its own thread, so that nobody ever waits for it.
+ * metadata service (IMDSv2) from its own thread, so that no thread ever waits for it.
  *
- * The service is asked until everything was told once, with growing pauses while it does not
+ * The service is asked until it answered everything once, with growing pauses while it does not
  * answer: the network of a machine that starts may come late. What it told holds for good.
  *
  * Asked: /latest/api/token, then below /latest/meta-data/ what struct ntk_instance has a member

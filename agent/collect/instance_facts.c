@@ -87,7 +87,8 @@ static bool is_mac(const char *text)
     return text[0] && strspn(text, "0123456789abcdefABCDEF:") == strlen(text) && strlen(text) <= 32;
 }
 
-/* The subnet stands with the network interface, which has the machine's own address as its name. */
+/* The subnet is listed with the network interface, which has the machine's own address as its
+ * name. */
 static bool ask_subnet(const struct asker *asker, const char *header,
                        struct ntk_instance_facts *facts, struct ntk_err *err)
 {

@@ -47,11 +47,11 @@ bool ntk_instance_facts_ask(struct ntk_http_client *client, const char *endpoint
                             struct ntk_instance_facts *facts, struct ntk_err *err);
 
 /* A line "name=text" for each fact. _read takes the lines that it knows, but for empty texts, and
- * no error where none is told; how many lines it knew. */
+ * missing facts are not an error; returns how many lines it knew. */
 void ntk_instance_facts_write(const struct ntk_instance_facts *facts, struct ntk_buf *out);
 int ntk_instance_facts_read(const char *text, struct ntk_instance_facts *facts);
 
-/* The process that asks, when it is one of its own. Zeroed: none. */
+/* The process that asks, when it is a separate one. Zeroed: none. */
 struct ntk_instance_child {
     pthread_mutex_t lock;
     pid_t pid; /* under the lock; 0: none runs */

@@ -127,7 +127,7 @@ static void refuse_file(struct entry *entry, const char *sentence)
     ntk_str_copy(entry->error, sizeof entry->error, sentence);
 }
 
-/* Everything a hostile file can be: a pipe that nobody writes, a link elsewhere, endless. */
+/* Everything a hostile file can be: a pipe without a writer, a link elsewhere, endless. */
 static void read_file(struct ntk_jobs_folder *folder, int folder_fd, struct entry *entry,
                       uint64_t now_ns)
 {

@@ -6,11 +6,11 @@
  * The folder is looked at for each snapshot: its list and what each file is (inode, size, times);
  * only files that changed are read. A file that was written a moment ago and whose last line has no
  * end may be half-written: what it said before holds until it is complete or a second old. A
- * missing folder is not an error, for nobody may have run a job yet; a file that cannot be taken is
- * said once, with its name and line, and holds nothing.
+ * missing folder is not an error, for no job may have run yet; a file that is refused is logged
+ * once, with its name and line, and holds nothing.
  *
- * A folder on a mount that hangs stops nobody: a thread looks at it. While it does not come back,
- * the jobs of before stay, with an error that says so.
+ * A folder on a mount that hangs blocks no other thread: a separate thread reads it. While it does
+ * not come back, the jobs of before stay, with an error that says so.
  *
  * A job holds a core or device since the time of the file that first named it.
  *
@@ -32,7 +32,7 @@
 extern "C" {
 #endif
 
-#define NTK_JOBS_FILES_MAX 1024                     /* more are skipped, which is said */
+#define NTK_JOBS_FILES_MAX 1024                     /* more are skipped, with a message */
 #define NTK_JOBS_NAMES_MAX 16384                    /* of the folder that are looked at */
 #define NTK_JOBS_WAIT_NS (1 * NTK_NS_PER_SECOND)    /* for the folder, once per spell of hanging */
 #define NTK_JOBS_SETTLED_NS (1 * NTK_NS_PER_SECOND) /* so old a last line without an end is whole */

@@ -158,7 +158,7 @@ static int ask(const struct ntk_pods *pods, struct ntk_pod_list *list, struct nt
 
     int ret = ntk_http_client_ask(pods->client, &question, &answer, &why);
     if (ret == -ECONNREFUSED) {
-        /* libcurl would tell of a host and a port. */
+        /* libcurl would name a host and a port. */
         int code = access(pods->socket_path, R_OK | W_OK) == 0 ? ECONNREFUSED : errno;
         ntk_err_set(&why, ret, NTK_ERR_NO_OFFSET, "%s", strerror(code));
     }
@@ -305,7 +305,7 @@ static int compare_owners(const void *a, const void *b)
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
-/* Who has a device has its cores. */
+/* The container with a device has its cores. */
 static void add_cores_of_devices(struct ntk_snapshot *snapshot)
 {
     struct ntk_k8s *k8s = &snapshot->k8s;

@@ -235,7 +235,7 @@ static void machine_look(struct ntk_device_source *source)
         machine = ntk_machine_find_device(tree->devices[0].name);
     }
     diag.plan.tensor_columns = machine ? machine->tensor_columns : TENSOR_COLUMNS_MIN;
-    /* What the runtime says of its cores is the truth about them. */
+    /* The runtime's list of its cores is the truth. */
     if (physical == 0) {
         diag.machine.core_count = 0;
     } else if (diag.machine.core_count == 0 || physical % diag.machine.core_count != 0) {
@@ -249,7 +249,7 @@ static void machine_look(struct ntk_device_source *source)
     }
 }
 
-/* The numbers of a list as bits. False: the usage error is said. */
+/* The numbers of a list as bits. False: the usage error is printed. */
 static bool list_take(const char *text, const char *what, uint32_t count, bool *out_is_in)
 {
     uint32_t numbers[NTK_DIAG_CORES_MAX];
@@ -295,7 +295,7 @@ static bool cores_choose(void)
     return true;
 }
 
-/* ---- cores that somebody has ---- */
+/* ---- cores that a process has ---- */
 
 static bool core_find_owned(uint32_t *out_core, struct ntk_diag_owner *out_owner)
 {
@@ -309,7 +309,7 @@ static bool core_find_owned(uint32_t *out_core, struct ntk_diag_owner *out_owner
     return false;
 }
 
-/* 0 when nobody has a core, else -EBUSY with who. */
+/* 0 when no process has a core, else -EBUSY with the process. */
 static int cores_await(struct ntk_err *err)
 {
     uint64_t end_ns = ntk_clock_monotonic_ns() + arg_wait_ns;

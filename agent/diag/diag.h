@@ -71,7 +71,7 @@ struct ntk_diag_result {
     int32_t device;     /* -1: the machine */
     int32_t core;       /* logical; -1: not of a core */
     char part[32];      /* "matmul-bfloat16"; "": the test as a whole */
-    bool is_corruption; /* wrong bytes, and nobody told of an error */
+    bool is_corruption; /* wrong bytes without any error */
     bool has_figure;
     bool has_threshold; /* the figure was held against one */
     double figure;
@@ -88,7 +88,8 @@ struct ntk_diag_plan {
     const char *neff;    /* a program of the user's that shall give the same each time */
     const char *sysfs_root;
     bool is_software;          /* software NeuronCores: programs of ours can run */
-    bool has_driver;           /* tests of the software runtime would say nothing about devices */
+    bool has_driver;           /* tests of the software runtime would not show anything about
+                                * devices */
     uint32_t tensor_columns;   /* of the smallest tensor engine */
     uint32_t cores_per_device; /* logical */
     uint32_t lnc;
@@ -112,10 +113,10 @@ struct ntk_diag {
     size_t core_count;
     uint64_t devices;       /* bit per device that is tested */
     struct ntk_vec results; /* struct ntk_diag_result */
-    /* Whether somebody needs the core that `worker` has: then that is ended, without a result.
-     * NULL: nobody is asked. */
+    /* Whether a job needs the core that `worker` has: then the worker is ended, without a result.
+     * NULL: no callback. */
     bool (*is_wanted)(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker);
-    uint64_t given_back; /* so often */
+    uint64_t given_back; /* number of repetitions */
 };
 
 /* The whole subcommand; argv[0] is "diag". The exit code. */
@@ -123,7 +124,7 @@ int ntk_diag_main(int argc, char **argv);
 
 struct ntk_diag_result ntk_diag_result_make(enum ntk_diag_test test, enum ntk_diag_verdict verdict,
                                             int device, int core);
-/* Judges the figure by the thresholds, then keeps it. */
+/* Judges the figure by the thresholds, then stores it. */
 void ntk_diag_add(struct ntk_diag *diag, const struct ntk_diag_result *result);
 __attribute__((format(printf, 2, 3))) void ntk_diag_say(struct ntk_diag_result *result,
                                                         const char *format, ...);
@@ -146,11 +147,11 @@ void ntk_diag_counters_compare(struct ntk_diag *diag, const struct ntk_diag_coun
 /* ---- who has what ---- */
 
 struct ntk_diag_owner {
-    uint32_t pid; /* 0: nobody */
+    uint32_t pid; /* 0: none */
     char command[64];
 };
-/* Who has the core, 0 or a pid of this machine; without a software machine, who has its device
- * open. The process that asks and its children do not count. */
+/* The process that has the core, 0 or a pid of this machine; without a software machine, the one
+ * that has its device open. The process that asks and its children do not count. */
 struct ntk_diag_owner ntk_diag_owner_of(const struct ntk_diag_plan *plan, uint32_t core);
 /* Of a worker that says it gives way: whether a process waits for its core, or has opened its
  * device. */
@@ -193,19 +194,18 @@ struct ntk_diag_message {
     struct ntk_diag_machine machine;
 };
 
-/* Keeps for the collectors what the results say of cores: wrong bytes without an error, or, where
- * `all` answers of a core are there and right, that it is well. */
+/* Keeps for the collectors what the results show about cores: wrong bytes without an error, or,
+ * where `all` answers of a core are there and right, that it is well. */
 void ntk_diag_findings_keep(const struct ntk_diag *run, bool all);
-/* What is kept of the chosen cores, by this run too: what their health is told of. */
+/* What is kept of the chosen cores, by this run too: the input of their health. */
 void ntk_diag_findings_look(struct ntk_diag *diag);
 
 /* ---- the canary ---- */
 
-#define NTK_DIAG_CHILD_OPTION "end-with-stdin" /* of who is the agent's child; in no help */
+#define NTK_DIAG_CHILD_OPTION "end-with-stdin" /* the parent is the agent; not in any help */
 
-/* Runs known answers on cores that nobody has, one a core and interval, until it is stopped, its
- * standard input ends where it is tied to that, or the rounds have ended (0: never). The exit
- * code. */
+/* Runs known answers on free cores, one per core and interval, until it is stopped, its standard
+ * input ends where it is tied to that, or the rounds have ended (0: never). The exit code. */
 struct ntk_diag_canary_options {
     uint64_t interval_ns;
     uint64_t rounds;

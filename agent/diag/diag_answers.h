@@ -2,8 +2,8 @@
 /*
  * diag_answers - small programs whose answers are known bit for bit: one per engine and type.
  *
- * The answers are worked out here with the host's arithmetic and roundings of our own, nothing of
- * which the software NeuronCores use. Inputs are chosen so that no order of a sum changes a bit.
+ * The answers are worked out here with the host's arithmetic and roundings of our own, which the
+ * software NeuronCores do not use. Inputs are chosen so that no order of a sum changes a bit.
  *
  * Owner:   _program gives bytes that are freed with free(). Threads: any.
  */
@@ -20,8 +20,8 @@ size_t ntk_diag_answer_count(void);
 /* "pe-matmul-bfloat16". */
 const char *ntk_diag_answer_name(size_t index);
 
-/* The NEFF, for a logical core of lnc physical ones, of which `local` computes; columns: of the
- * tensor engine it shall run on. */
+/* The NEFF, for a logical core of lnc physical ones; `local` is the one that computes; columns:
+ * those of the tensor engine it runs on. */
 int ntk_diag_answer_program(size_t index, uint32_t columns, uint32_t lnc, uint32_t local,
                             uint8_t **out_bytes, size_t *out_count, struct ntk_err *err);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_canary - known answers on cores that nobody has, again and again. */
+/* diag_canary - known answers on free cores, again and again. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>

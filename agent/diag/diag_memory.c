@@ -7,7 +7,7 @@
 #include "shared/base/clock.h"
 
 #define PIECE_BYTES ((size_t)1 << 20)
-#define COPY_NS (100 * NTK_NS_PER_MS) /* at least so long is copied for a figure */
+#define COPY_NS (100 * NTK_NS_PER_MS) /* a figure needs at least this much copying time */
 #define COPIES_MAX 64u
 
 /* A word of 64 bits by its place. */

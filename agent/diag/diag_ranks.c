@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_ranks - collective operations between the cores, each of which is its own process. */
+/* diag_ranks - collective operations between the cores, one process for each. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -13,8 +13,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
-/* Between two looks whether somebody needs a core; with a driver, a look is one at all
- * processes. */
+/* Between two checks whether a job needs a core; with a driver, a check reads all processes. */
 #define WANTED_MS 1
 #define WANTED_DRIVER_MS 50
 

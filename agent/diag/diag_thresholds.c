@@ -9,7 +9,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-/* Public facts and common sense only: nobody has published what the paths of a machine carry, so
+/* Public facts and common sense only: the capacity of a machine's paths is not published, so
  * bandwidths have no threshold here. */
 const char ntk_diag_thresholds_shipped[] = "# machine  test             what  side   value\n"
                                            "*          ecc-uncorrected  fail  above  0\n"

@@ -8,10 +8,10 @@
  *     *              disk-free       warn  below  1G
  *     trn1.32xlarge  host-to-device  fail  below  5G
  *
- * A machine is a name or a beginning of names that ends in "*". All lines that fit hold; what a
- * file says of a test replaces what was said of it before for the same machines.
+ * A machine is a name or a beginning of names that ends in "*". All lines that fit hold; a later
+ * line about a test replaces earlier ones for the same machines.
  *
- * Owner:   _init with the shipped ones, _fini frees. Threads: any, while nobody reads a file.
+ * Owner:   _init with the shipped ones, _fini frees. Threads: any, while no thread reads a file.
  */
 #ifndef NTK_AGENT_DIAG_DIAG_THRESHOLDS_H
 #define NTK_AGENT_DIAG_DIAG_THRESHOLDS_H

@@ -39,7 +39,7 @@ static void words_forget(void)
 }
 
 /* The last sentence, without time, process and place: "<date> <time> <pid:tid> ERROR
- * MODULE:function <sentence>"; what is said for support requests is none. "": it says nothing. */
+ * MODULE:function <sentence>"; advice on support requests is not one. "": it says nothing. */
 static void words_read(char *out, size_t out_bytes)
 {
     static char text[WORDS_BYTES];
@@ -546,7 +546,7 @@ int ntk_diag_worker(const struct ntk_diag_plan *plan, const struct ntk_diag_work
     if (status != NRT_SUCCESS) {
         ntk_diag_worker_refused(&worker, &result, status, "nrt_init");
         if (work->job == NTK_DIAG_JOB_CANARY) {
-            result.verdict = NTK_DIAG_SKIP; /* somebody was faster */
+            result.verdict = NTK_DIAG_SKIP; /* another process was faster */
             worker.is_quiet = false;
         }
         ntk_diag_worker_tell(&worker, &result);

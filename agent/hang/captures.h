@@ -27,7 +27,7 @@ extern "C" {
 
 enum ntk_captures_reason {
     NTK_CAPTURES_HANG,  /* ranks that wait for one of them */
-    NTK_CAPTURES_SLOW,  /* ranks of which one is slow */
+    NTK_CAPTURES_SLOW,  /* one of these ranks is slow */
     NTK_CAPTURES_STUCK, /* an execution of a process alone does not end */
     NTK_CAPTURES_ECC,   /* an uncorrectable error of a device's memory */
     NTK_CAPTURES_P99,   /* the latency of a process is above a bound */

@@ -30,7 +30,7 @@ extern "C" {
 #define NTK_CAPTURES_HTTP_PATH "/api/v1/captures"
 #define NTK_CAPTURES_HTTP_MAX 16         /* that are remembered; the oldest that is done goes */
 #define NTK_CAPTURES_HTTP_RUNS_MAX 4     /* at once; more are answered 429 */
-#define NTK_CAPTURES_HTTP_FILES_MAX 4096 /* of one that are told */
+#define NTK_CAPTURES_HTTP_FILES_MAX 4096 /* number of reported ones */
 #define NTK_CAPTURES_HTTP_BYTES ((size_t)4 * 1024 * 1024)
 #define NTK_CAPTURES_HTTP_TIMEOUT_NS (600 * NTK_NS_PER_SECOND) /* at most */
 

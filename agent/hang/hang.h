@@ -49,8 +49,8 @@ struct ntk_hang_question {
 /* From its command line to the exit code. */
 int ntk_hang_ask(const struct ntk_hang_question *question, int argc, char **argv);
 
-/* Of this machine: so many periods that last window_ns together, each given to `each` (NULL:
- * nobody); the last snapshot stays with the host. Less than 0 from `each` ends it. 0 or -errno. */
+/* Of this machine: as many periods as last window_ns together, each passed to `each` (may be NULL);
+ * the last snapshot stays with the host. Less than 0 from `each` ends it. 0 or -errno. */
 typedef int ntk_hang_period(const struct ntk_snapshot *snapshot, void *ctx);
 int ntk_hang_look(struct ntk_host *host, uint64_t window_ns, unsigned periods,
                   ntk_hang_period *each, void *ctx, struct ntk_err *err);
@@ -68,7 +68,7 @@ void ntk_hang_write_source_json(struct ntk_json *json, const struct ntk_host *ho
 /* To stdout; the exit code of that, with a sentence where it failed. */
 int ntk_hang_print(const struct ntk_buf *out, const char *module);
 
-/* What is told. */
+/* What is reported. */
 struct ntk_hang_view {
     const struct ntk_ranks *ranks;
     const struct ntk_stuck *stuck;
@@ -77,13 +77,13 @@ struct ntk_hang_view {
     const char *job; /* NULL: all */
     bool all;        /* also what goes on */
 };
-/* Whether the view tells of it. */
+/* Whether the view reports it. */
 bool ntk_hang_is_told(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict);
 bool ntk_hang_stuck_is_told(const struct ntk_hang_view *view, const struct ntk_stuck_row *row);
 /* Where the ranks of a communicator meet, for people. */
 const char *ntk_hang_place(const char *rendezvous);
-/* "rank 3 is lost; ranks 0, 5 and 9 more are missing": who has not come, the killed ones first; ""
- * when all have. */
+/* "rank 3 is lost; ranks 0, 5 and 9 more are missing": the ranks that have not come, the killed
+ * ones first; "" when all have. */
 void ntk_hang_write_missing(const struct ntk_comm_verdict *verdict, struct ntk_buf *out);
 /* "core 3 of process 41 (train) has had an execution for 2m" */
 void ntk_hang_write_stuck(const struct ntk_stuck_row *row, struct ntk_buf *out);

@@ -5,8 +5,8 @@
 #include "agent/hang/hang.h"
 #include "shared/base/json.h"
 
-/* Ranks that nobody tells of, in all: they are listed, but no line is as long as somebody
- * claims. */
+/* The number of ranks without a report: they are listed, but the line is not as long as the claimed
+ * number. */
 #define UNSEEN_MAX 65536u
 
 static void write_rank(struct ntk_json *json, const struct ntk_rank_verdict *verdict)

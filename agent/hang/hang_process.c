@@ -29,7 +29,7 @@ static bool file_read(uint32_t pid, uint32_t tid, const char *name, char *text, 
     return bytes > 0;
 }
 
-/* The letter behind the name in parentheses, which may hold anything. */
+/* The letter after the name in parentheses, which may hold anything. */
 static const char *state_word(const char *stat)
 {
     static const struct {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hang_troubles - what the agent says of ranks, as part of a snapshot: for reports, the database
+ * hang_troubles - the agent's verdicts on ranks, as part of a snapshot: for reports, the database
  * and exporters.
  *
- * What hangs or broke is said anew of each period. Who is slow is said of windows of several, and
- * holds until another window says something else or the communicator is gone.
+ * What hangs or broke is reported anew in each period. A slow rank is judged over windows of
+ * several periods, and the verdict holds until another window says something else or the
+ * communicator is gone.
  *
  * Owner:   init/fini; texts are copied. Threads: one.
  */
@@ -18,17 +19,17 @@
 #include "shared/metrics/snapshot.h"
 
 struct ntk_hang_troubles {
-    struct ntk_vec held; /* struct held_trouble: who is slow */
+    struct ntk_vec held; /* struct held_trouble: slow ranks */
 };
 
 void ntk_hang_troubles_init(struct ntk_hang_troubles *troubles);
 void ntk_hang_troubles_fini(struct ntk_hang_troubles *troubles);
-/* A rank of the snapshot is slow, since so long before its end. Without memory it is not held. */
+/* A rank of the snapshot is slow, since this long before its end. Without memory it is not held. */
 void ntk_hang_troubles_hold(struct ntk_hang_troubles *troubles, const struct ntk_snapshot *snapshot,
                             const struct ntk_pace_verdict *verdict, uint64_t window_ns);
 /* No rank of the communicator is slow any more. */
 void ntk_hang_troubles_drop(struct ntk_hang_troubles *troubles, uint64_t key);
-/* Drops communicators that nobody is in any more, and gives the snapshot what holds: at most
+/* Drops communicators without ranks, and gives the snapshot what holds: at most
  * NTK_SNAPSHOT_TROUBLES_MAX, the worst verdicts first, of each the ranks that were killed. */
 void ntk_hang_troubles_set(struct ntk_hang_troubles *troubles, const struct ntk_ranks *ranks,
                            const struct ntk_change *change, struct ntk_snapshot *snapshot);

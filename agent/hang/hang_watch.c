@@ -18,7 +18,7 @@
 
 #define MODULE "ranks"
 #define LONG_NS NTK_NS_PER_SECOND
-#define PACE_NS UINT64_C(10000000000) /* a window of who is slow */
+#define PACE_NS UINT64_C(10000000000) /* a window for slow ranks */
 
 struct ntk_hang_watch {
     struct ntk_map said; /* enum ntk_comm_verdict_kind + 1 of each communicator that has trouble */
@@ -216,7 +216,7 @@ static void forget(struct ntk_map *said, const struct ntk_vec *keys)
         void *value = ntk_map_get_number(said, *key);
 
         if (value) {
-            (void)ntk_map_put_number(&kept, *key, value); /* without memory it is said again */
+            (void)ntk_map_put_number(&kept, *key, value); /* without memory it is reported again */
         }
     }
     ntk_map_fini(said);
@@ -249,7 +249,7 @@ static uint64_t stuck_key(const struct ntk_runtime_sample *runtime, uint32_t cor
            (core & ((1u << STUCK_UID_SHIFT) - 1));
 }
 
-/* Each execution that is stuck is told once, and that it ended. */
+/* Each execution that is stuck is reported once, and so is its end. */
 static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
 {
     struct ntk_map now = { 0 };

@@ -27,7 +27,7 @@ void ntk_hang_watch_destroy(struct ntk_hang_watch *watch);
 /* Judges and logs; whether a verdict is another one than before. The snapshot is given what
  * holds. */
 bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snapshot);
-/* Has captures taken of what it tells of; borrowed, NULL: none. */
+/* Requests captures of what it reports; borrowed, NULL: none. */
 struct ntk_captures;
 void ntk_hang_watch_set_captures(struct ntk_hang_watch *watch, struct ntk_captures *captures);
 /* Whether there were ranks. */

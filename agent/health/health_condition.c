@@ -55,7 +55,7 @@ static const struct ntk_health_sample *problem_find(const struct ntk_host *host,
         for (size_t k = 0; k < device->health_count; k++) {
             uint32_t reason = device->health[k].reason;
 
-            /* A process is not a witness, unless the user names such a reason. */
+            /* A process is not a witness, unless the user names a reason of processes. */
             if (reasons & 1u << reason &&
                 (reasons != NTK_HEALTH_ALL_REASONS || !ntk_health_reason_is_of_process(reason)) &&
                 ntk_health_reasons[reason].verdict == NTK_HEALTH_UNHEALTHY) {

@@ -38,7 +38,7 @@ struct ntk_routes_options {
                                                   * NULL */
     const char *token_path;                      /* NULL: no token */
     const char *db_path;                         /* NULL: no history */
-    const struct ntk_captures_options *captures; /* for whoever asks; NULL: nobody may */
+    const struct ntk_captures_options *captures; /* for clients; NULL: no access */
     struct ntk_http_security *security;          /* NULL: none */
     struct ntk_outputs *outputs;                 /* answer where their pages are */
 };

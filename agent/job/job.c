@@ -14,7 +14,7 @@
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 
-#define NEWEST 100 /* jobs, unless somebody needs more */
+#define NEWEST 100 /* jobs, unless an option asks for more */
 
 static const char *arg_db;
 static const char *arg_user;

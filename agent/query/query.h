@@ -77,8 +77,7 @@ int ntk_query_options_check(const struct ntk_query_question *question,
 /* "50,90,99": ascending numbers from 0 to 100. -EINVAL. */
 int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, struct ntk_err *err);
 
-/* What is told of without being asked for: everything but what is long, which are the log of memory
- * and marks. */
+/* What is shown by default: everything but the log of memory and marks, which are long. */
 #define NTK_QUERY_EVENT_KINDS \
     (NTK_STORE_EVENTS_ALL & ~(NTK_STORE_EVENTS_MEMORY | 1u << NTK_STORE_EVENT_MARK))
 /* Rows of events at most; beyond it the question is refused. */

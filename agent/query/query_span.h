@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * query_span - --from, --to and --last: what part of a database somebody asks for.
+ * query_span - --from, --to and --last: the part of a database that a query covers.
  *
  * Threads: plain data.
  */

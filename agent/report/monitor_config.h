@@ -68,9 +68,9 @@ struct ntk_monitor_config {
 void ntk_monitor_config_init(struct ntk_monitor_config *config);
 /* All groups of everyone with one period; self_stats only a file asks for. */
 void ntk_monitor_config_default(struct ntk_monitor_config *config, uint64_t period_ns);
-/* The file's. The sentence names file, line and key of what is wrong; unknown keys, keys that stand
- * twice and values of another type or out of bounds are. Warnings (a period that was raised, a key
- * of the past without effect) are logged. */
+/* The file's. The message names file, line and key; unknown or duplicate keys and values of another
+ * type or out of bounds are errors. Warnings (a period that was raised, a key of the past without
+ * effect) are logged. */
 int ntk_monitor_config_read(struct ntk_monitor_config *config, const char *path,
                             struct ntk_err *err);
 /* The same from bytes in memory. */

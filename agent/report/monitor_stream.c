@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* monitor_stream - writes whole lines to stdout and never waits for who reads them. */
+/* monitor_stream - writes whole lines to stdout and never waits for their reader. */
 #include "agent/report/monitor_stream.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ struct line {
 struct ntk_monitor_stream {
     int fd;
     bool is_own;    /* opened by us, without waiting */
-    bool is_socket; /* send() can be told not to wait */
+    bool is_socket; /* send() has a flag not to wait */
     bool is_file;   /* never waits */
     bool is_pipe;   /* its room is known */
     bool waits_for_out;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * monitor_stream - writes whole lines to stdout and never waits for who reads them.
+ * monitor_stream - writes whole lines to stdout and never waits for their reader.
  *
  * Lines wait in a bounded queue. When it is full the newest line is dropped whole and counted: the
  * reader is slower than the reports come, and neither the store nor the HTTP side may suffer for
@@ -9,7 +9,7 @@
  * A pipe gets a line when the line fits into it whole, so that an end at any moment leaves no half
  * of one; a pipe that is too small is made larger, as far as the system allows. Where the room
  * cannot be known or had (sockets, terminals, lines beyond it) lines go by pieces:
- * ntk_monitor_stream_is_torn() tells of one that was begun.
+ * ntk_monitor_stream_is_torn() reports one that was begun.
  *
  * Errors of a write (a full disk) keep the line for another try; only a reader that is gone is the
  * end.
@@ -18,7 +18,7 @@
  * touched: pipes and terminals are opened once more for writing without waiting, sockets are
  * written with a flag per call.
  *
- * What became of the lines is told to exporters/transport/output_counts.h, as output "stdout".
+ * The fate of the lines is counted in exporters/transport/output_counts.h, as output "stdout".
  *
  * Owner:   ntk_monitor_stream_create() / _destroy(); fd stays the caller's.
  * Threads: one.
@@ -45,7 +45,7 @@ struct ntk_monitor_stream;
 int ntk_monitor_stream_create(int fd, struct ntk_monitor_stream **out_stream, struct ntk_err *err);
 void ntk_monitor_stream_destroy(struct ntk_monitor_stream *stream);
 /* Queues a copy and writes what goes without waiting. 1 when the line was dropped, 0, or -errno as
- * of _flush. is_cut: the line was made shorter, which is counted. */
+ * of _flush. is_cut: the line was made shorter, and counted. */
 int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, size_t line_bytes,
                            bool is_cut);
 /* Writes what goes without waiting. 0, -EPIPE when the reader is gone, or -errno. */

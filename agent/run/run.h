@@ -3,7 +3,7 @@
  * run - neuron-monitor run: a command with the hooks around its runtime.
  *
  * The environment is set and the command takes the place of this process: no process stays. Where
- * hooks cannot work one sentence says so, and the command runs as it would have run.
+ * hooks cannot work a message says so, and the command runs unchanged.
  *
  * Threads: one.
  */

@@ -115,8 +115,8 @@ int ntk_run_program_find(const char *name, struct ntk_run_program *out, struct n
     for (int i = 0; i < SCRIPTS_MAX && interpreter_get(out->path, interpreter); i++) {
         memcpy(out->path, interpreter, sizeof interpreter);
     }
-    /* What is neither, execvp() gives to the shell. One that may be run and not be read is looked
-     * into by nobody. */
+    /* What is neither, execvp() gives to the shell. A file that may be run but not read is not
+     * inspected. */
     if (!program_look(out)) {
         (void)ntk_str_copy(out->path, sizeof out->path, SHELL);
         (void)program_look(out);

@@ -12,8 +12,9 @@
 #   NEURON_SLURM_NAMES         off (default), or squeue: the prolog asks slurmctld for the name of the job
 #   NEURON_SLURM_HEALTH        off (default), or drain: a node with an unhealthy device takes no further job
 #
-# A mapping that cannot be written is said on stderr, which slurmd logs, and stops no job. The exit code is 1 only for
-# a node that is to be drained: slurmd does that when Prolog or Epilog fail.
+# A mapping that cannot be written is reported on stderr, which slurmd logs, and stops no job. The
+# exit code is 1 only for a node that is to be drained: slurmd does that when Prolog or Epilog
+# fail.
 
 settings=/etc/default/neuron-slurm
 # shellcheck source=/dev/null
@@ -105,7 +106,7 @@ lock() {
 }
 unlock() { exec 9>&-; }
 
-# without_job FILE: what it says of other jobs.
+# without_job FILE: its lines about other jobs.
 without_job() { [ ! -f "$1" ] || awk -v job="$job" '!/=/ { mine = ($0 "" == job "") } !mine' "$1"; }
 
 # new FILE: the temporary file that becomes FILE. The agent ignores it: the name does not start with an index.

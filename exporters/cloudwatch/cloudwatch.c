@@ -290,7 +290,7 @@ int ntk_cloudwatch_drain(struct ntk_cloudwatch *c, bool in_haste, struct ntk_err
 static const char *environment(void *ctx, const char *name)
 {
     (void)ctx;
-    return getenv(name); /* nobody changes it while the program runs */
+    return getenv(name); /* constant while the program runs */
 }
 
 void ntk_cloudwatch_destroy(struct ntk_cloudwatch *c)

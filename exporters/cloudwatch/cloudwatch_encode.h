@@ -3,10 +3,10 @@
  * cloudwatch_encode - snapshots to metrics of CloudWatch: names, dimensions, and every value with
  * how often it was seen. Pure: nothing here knows a file, a clock or a network.
  *
- * Snapshots are gathered into one struct ntk_cloudwatch_data until somebody sends it: a value per
- * series and snapshot (latencies of single executions: a value per histogram bucket, with its
- * count), so that nothing is lost by sending a minute at once. Runtimes of one tag are one series:
- * counts, bytes and rates add up, of utilizations and percentiles the largest value is taken.
+ * Snapshots are gathered into one struct ntk_cloudwatch_data until it is sent: a value per series
+ * and snapshot (latencies of single executions: a value per histogram bucket, with its count), so
+ * that nothing is lost by sending a minute at once. Runtimes of one tag are one series: counts,
+ * bytes and rates add up, of utilizations and percentiles the largest value is taken.
  *
  * Names and dimensions: docs/formats/cloudwatch.md. A dimension without a value is omitted.
  *

@@ -34,7 +34,7 @@ struct ntk_emf_output;
 int ntk_emf_output_create(const char *target, const char *spool_folder,
                           struct ntk_emf_output **out_output, struct ntk_err *err);
 void ntk_emf_output_destroy(struct ntk_emf_output *output);
-/* Takes the lines. -EPIPE when nobody reads standard output any more. */
+/* Takes the lines. -EPIPE when standard output has no reader any more. */
 int ntk_emf_output_put(struct ntk_emf_output *output, struct ntk_buf *lines, uint64_t line_count,
                        struct ntk_err *err);
 /* As ntk_outbox_drain(). */

@@ -112,7 +112,7 @@ struct lines {
     struct ntk_cloudwatch_gather gather;
     struct ntk_emf_output *output;
     bool is_flushed;
-    bool is_closed; /* nobody reads standard output */
+    bool is_closed; /* standard output has no reader */
 };
 
 static int emit_line(struct ntk_buf *body, uint64_t metric_count, void *ctx, struct ntk_err *err)
@@ -155,7 +155,7 @@ static int deliver_emf(struct ntk_cloudwatch_data *data, uint64_t time_ms, void 
     return ret;
 }
 
-/* Ends the program in order when nobody reads it any more. */
+/* Ends the program in order when its output has no reader any more. */
 static int stop_at_closed_pipe(struct lines *lines, int ret)
 {
     if (ret == -EPIPE && !lines->is_closed) {

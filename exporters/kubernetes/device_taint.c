@@ -138,7 +138,8 @@ static struct ntk_taint_rule *find_rule(struct ntk_taint_plan *plan, const char 
     return NULL;
 }
 
-/* A new rule, named by what it taints: nobody makes two. NULL: no room, or no name for it. */
+/* A new rule, named by what it taints: there is never a second one. NULL: no room, or no name for
+ * it. */
 static struct ntk_taint_rule *add_rule(struct ntk_taint_plan *plan, const char *pool,
                                        const char *device)
 {

@@ -3,7 +3,7 @@
  * device_taint - which DeviceTaintRules of Kubernetes a machine's unhealthy devices need; pure.
  *
  * Dynamic resource allocation (DRA) knows devices by driver, pool and name, as the driver publishes
- * them in ResourceSlices. Which of them is our device N is told by the attribute deviceId, with the
+ * them in ResourceSlices. The attribute deviceId shows which of them is our device N, with the
  * driver's domain or without. A rule taints one device: workloads that do not tolerate it are kept
  * away (NoSchedule), evicted too (NoExecute), or it only shows (None).
  *
@@ -84,8 +84,8 @@ void ntk_taint_plan_fini(struct ntk_taint_plan *plan);
 /*
  * Beginning with the rules that there are (a DeviceTaintRuleList), then what the devices (a
  * ResourceSliceList of the node) need: rules of devices that are well, or gone while others are
- * there, go; those of devices that nobody knows anything of stay as they are. How many devices were
- * recognised; 0 may mean that the driver publishes no deviceId.
+ * there, go; those of devices without a verdict stay as they are. How many devices were recognised;
+ * 0 may mean that the driver publishes no deviceId.
  */
 size_t ntk_taint_plan_make(struct ntk_taint_plan *plan, json_t *rules, json_t *slices,
                            const struct ntk_device_verdicts *verdicts,

@@ -95,7 +95,7 @@ void ntk_kube_api_cancel(struct ntk_kube_api *api)
     ntk_http_client_cancel(api->client);
 }
 
-/* What a server says of a question that it does not answer: the message of a Status object, or the
+/* A server's message for a request that it refuses: the message of a Status object, or the
  * beginning of what it is. */
 static void read_said(const struct ntk_http_answer *answer, char said[SAID_BYTES])
 {

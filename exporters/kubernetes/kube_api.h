@@ -44,7 +44,7 @@ struct ntk_kube_question {
 
 struct ntk_kube_api;
 
-/* -EINVAL: nobody says where the server is. find is getenv or a test's. */
+/* -EINVAL: the address of the server is unknown. find is getenv or a test's. */
 int ntk_kube_api_create(const struct ntk_kube_api_options *options, char *(*find)(const char *name),
                         struct ntk_kube_api **out_api, struct ntk_err *err);
 /* NULL is fine. */

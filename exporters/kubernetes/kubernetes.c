@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kubernetes - when the API server is told: at once at a change, else with each heartbeat, and
- * again after a failure. put() notes what is wanted; a thread tells it.
+ * kubernetes - when the API server gets a report: at once at a change, else with each heartbeat,
+ * and again after a failure. put() notes the wanted state; a thread sends it.
  */
 #include "exporters/kubernetes/kubernetes.h"
 
@@ -166,7 +166,7 @@ static int tell_condition(struct kubernetes *state, const struct ntk_node_condit
         state->is_server_known = false; /* it may have arrived all the same */
         return ret;
     }
-    /* That a node is well from the beginning is no news. */
+    /* That a node is well from the beginning is not news. */
     if (is_transition && (state->server_status || strcmp(wanted->status, "True") == 0)) {
         ntk_log_info(MODULE, "node %s: " NTK_NODE_CONDITION_TYPE " is %s: %s", state->node,
                      wanted->status, wanted->message);
@@ -236,7 +236,7 @@ static int do_step(struct kubernetes *state, const struct ntk_taint_rule *rule,
             ret = ask(state, "PATCH", path, MERGE, &body, NULL, retry_ns, err);
         } else {
             ret = ask(state, "DELETE", path, NULL, NULL, NULL, retry_ns, err);
-            ret = ret == -ENOENT ? 0 : ret; /* somebody was faster */
+            ret = ret == -ENOENT ? 0 : ret; /* another thread was faster */
         }
     }
     ntk_buf_fini(&body);
@@ -489,7 +489,7 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
     return 0;
 }
 
-/* The last word is told, or was tried once. */
+/* The last state is sent, or was tried once. */
 static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 {
     struct kubernetes *state = ctx;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp_encode - the page of metrics as requests of OTLP metrics (protobuf). Pure but for the memory
- * of which series there were.
+ * otlp_encode - the page of metrics as requests of OTLP metrics (protobuf). Pure but for its memory
+ * of the series.
  *
  * Counters are cumulative monotonic sums that began when the page began to count them; histograms
  * have the page's edges, or exponential buckets of at most scale NTK_PROMETHEUS_SCALE_MAX, fewer

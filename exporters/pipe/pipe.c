@@ -168,7 +168,7 @@ static int read_all(struct ntk_pipe *pipe, struct run *run, int fd, struct ntk_e
     }
 }
 
-/* Lets the sink send the rest; after a signal from now on it waits for nobody. */
+/* Lets the sink send the rest; after a signal from now on it waits for no peer. */
 static int drain(struct ntk_pipe *pipe, const struct ntk_pipe_sink *sink, struct ntk_err *err)
 {
     bool in_haste = false;

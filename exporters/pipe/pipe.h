@@ -25,8 +25,8 @@ extern "C" {
 struct ntk_snapshot;
 
 struct ntk_pipe_sink {
-    /* Borrows the snapshot; must not wait for the network. A failure is told and the next report
-     * is put all the same. */
+    /* Borrows the snapshot; must not wait for the network. A failure is logged and the next report
+     * is sent all the same. */
     int (*put)(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err);
     /* Called again and again after the last report: 1 when nothing is left to send, 0 when it
      * wants to be asked again after at most NTK_PIPE_DRAIN_STEP_NS, negative when it gave up (the

@@ -77,7 +77,7 @@ struct prometheus {
     void (*refresh)(void *ctx);
     void *refresh_ctx;
     const struct ntk_clock *clock;
-    /* Of the last snapshot, by form and whether it is gzip; NULL until somebody asks. */
+    /* Of the last snapshot, by form and whether it is gzip; NULL until a client asks. */
     struct ntk_http_body *text[NTK_PROMETHEUS_FORMAT_COUNT][2];
 };
 
@@ -159,7 +159,7 @@ static void answer_metrics(void *state, const struct ntk_http_request *request,
     }
     response->body = has_snapshot ? text_get(prometheus, format, gzip) : NULL;
     if (response->body && ntk_prometheus_page_told(&prometheus->page)) {
-        text_forget(prometheus); /* the answer is another holder of its own */
+        text_forget(prometheus); /* the answer holds its own reference */
     }
     pthread_mutex_unlock(&prometheus->lock);
     response->vary = "Accept, Accept-Encoding";
@@ -244,7 +244,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     prometheus->clock = options->clock;
     ntk_prometheus_page_init(&prometheus->page, options);
     prometheus->page.last_looks = LAST_SCRAPES;
-    prometheus->page.keeps_fine_latencies = true; /* who asks for native histograms comes later */
+    prometheus->page.keeps_fine_latencies = true; /* a scraper of native histograms comes later */
     if (ntk_prometheus_address) {
         const struct ntk_http_route routes[] = {
             { "/-/healthy", route_healthy, prometheus },

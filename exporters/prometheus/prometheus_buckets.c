@@ -56,7 +56,7 @@ void ntk_prometheus_buckets_halve(struct ntk_prometheus_buckets *buckets)
     }
 }
 
-/* Empty buckets before number i that are told as zeros; -1 where a new span begins. */
+/* Empty buckets before number i that are written as zeros; -1 where a new span begins. */
 static int32_t zeros_before(const struct ntk_prometheus_buckets *buckets, size_t i)
 {
     if (i == 0) {

@@ -24,7 +24,7 @@ extern "C" {
 #endif
 
 #define NTK_PROMETHEUS_NATIVE_MAX \
-    160 /* buckets of a native histogram, empty ones that are told included */
+    160 /* buckets of a native histogram, with the empty ones that are written */
 /* What the client libraries have, so that histograms of both add up: 2^-128; no time but 0 is
  * below. */
 #define NTK_PROMETHEUS_ZERO_THRESHOLD 0x1p-128
@@ -44,8 +44,8 @@ struct ntk_prometheus_buckets { /* 36 KiB */
     struct ntk_prometheus_bucket bucket[NTK_HISTOGRAM_BUCKETS]; /* used ones, by index */
 };
 
-/* A native histogram of Prometheus: buckets in rows, each told by what its count differs from that
- * of the one before. */
+/* A native histogram of Prometheus: buckets in rows, each as the difference of its count to the one
+ * before. */
 struct ntk_prometheus_native {
     int32_t schema;
     uint64_t zero_count;

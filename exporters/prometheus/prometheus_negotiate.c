@@ -10,7 +10,7 @@
 enum parameter { PARAMETER_VERSION, PARAMETER_PROTO, PARAMETER_ENCODING, PARAMETER_COUNT };
 static const char *const parameter_names[] = { "version", "proto", "encoding" };
 
-/* One element of such a list. */
+/* One element of the list. */
 struct item {
     const char *name;
     size_t name_bytes;

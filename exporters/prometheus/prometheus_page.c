@@ -311,7 +311,7 @@ static void add_latency(struct ntk_prometheus_page *page,
     }
 }
 
-/* Histograms of models go with the executions. */
+/* Histograms of models follow the executions. */
 static void add_latencies(struct ntk_prometheus_page *page, struct ntk_prometheus_tag *tag,
                           const struct ntk_runtime_sample *runtime, const struct moment *moment)
 {
@@ -459,7 +459,7 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
     bool cores = is_due(runtime, NTK_RUNTIME_GROUP_CORES, NTK_RUNTIME_HAS_CORES);
 
     if (!tag->is_live) {
-        /* Its histograms begin anew, whether their last counts were told or not. */
+        /* Its histograms begin anew, whether their last counts were scraped or not. */
         tag_clear(page, tag);
     }
     tag->is_live = true;
@@ -636,7 +636,8 @@ static void update_devices(struct ntk_prometheus_page *page, const struct ntk_sn
 {
     bool ecc_due = snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC] != NTK_GROUP_ABSENT;
 
-    for (size_t k = 0; k < page->device_sample_count; k++) { /* whom nobody judges has no health */
+    for (size_t k = 0; k < page->device_sample_count; k++) { /* a device without a verdict has no
+                                                              * health */
         page->devices[k].has &= ~(uint32_t)NTK_DEVICE_HAS_HEALTH;
         page->devices[k].health_count = 0;
     }
@@ -693,7 +694,7 @@ static void take_owner(struct ntk_prometheus_owner *to, const struct ntk_k8s_own
     }
 }
 
-/* Who has what now; a report that does not tell changes nothing. */
+/* The current owners; a report without them changes nothing. */
 static void update_owners(struct ntk_prometheus_page *page, const struct ntk_k8s *k8s)
 {
     if (k8s->period_ns == NTK_GROUP_ABSENT) {
@@ -755,7 +756,7 @@ static double capped(double ratio)
     return ratio > 1 ? 1 : ratio;
 }
 
-/* The port itself, or the first that is called like it: a report may tell of one twice. */
+/* The port itself, or the first that is called like it: a report may list one twice. */
 static const struct ntk_prometheus_efa_port *
 find_efa_port(const struct ntk_prometheus_page *page, const struct ntk_prometheus_efa_port *wanted)
 {
@@ -846,7 +847,7 @@ static void take_instance(struct ntk_prometheus_page *page, const struct ntk_sna
     fill(page->instance_type, snapshot->hardware.instance_type);
 }
 
-/* Last counts that were told often enough go; whether there were any. */
+/* Drops last counts that were scraped often enough; whether there were any. */
 static bool forget_told(struct ntk_prometheus_page *page, uint64_t now_ns)
 {
     bool any = false;

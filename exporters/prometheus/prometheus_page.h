@@ -4,9 +4,9 @@
  *
  * Counters add up the periods of snapshots; gauges keep the last value of a group that is not due.
  * What belongs to a runtime leaves the page with the snapshot after its last; the counters of its
- * tag stay, where that is asked for, until they were told some times more, for a scrape is rarer
- * than a snapshot and would miss the last of them. They are remembered and go on when the tag comes
- * back. Runtimes of one tag (and pod) share its series: sums, and the largest utilization and
+ * tag stay, where that is asked for, until they were scraped a few more times, for a scrape is
+ * rarer than a snapshot and would miss the last of them. They are remembered and go on when the tag
+ * comes back. Runtimes of one tag (and pod) share its series: sums, and the largest utilization and
  * percentile. When application_max of them are on the page, further ones share the series of
  * "other" until there is room: the oldest processes come first.
  *
@@ -36,7 +36,7 @@ extern "C" {
 #define NTK_PROMETHEUS_MODELS_MAX 256
 #define NTK_PROMETHEUS_FINE_MAX 4096 /* whole histograms; further series have none */
 #define NTK_PROMETHEUS_LABEL_BYTES 256
-/* Last counts of a tag stay so long where nobody looks. */
+/* Last counts of a tag stay this long without a scrape. */
 #define NTK_PROMETHEUS_LAST_NS UINT64_C(600000000000)
 #define NTK_PROMETHEUS_CORES_MAX 1024
 #define NTK_PROMETHEUS_EFA_PORTS_MAX 128
@@ -60,7 +60,7 @@ struct ntk_prometheus_core { /* of a tag, by logical core */
     double utilization;
     uint64_t held_idle_ns;
     uint64_t group_bytes[NTK_GROUP_COUNT];
-    bool has_group[NTK_GROUP_COUNT]; /* some runtime tells of it */
+    bool has_group[NTK_GROUP_COUNT]; /* some runtime reports it */
 };
 
 struct ntk_prometheus_memory { /* of a tag, by logical core and category */
@@ -123,7 +123,7 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
     double cpu_user;
     double cpu_system;
     bool has_memory;
-    /* Sums over its runtimes; nothing told by one that does not tell all: not known. */
+    /* Sums over its runtimes; unknown when a runtime with a partial report has nothing. */
     struct ntk_memory_total host;
     struct ntk_memory_total device;
     /* Of its runtimes: how they are watched, whether their cores are guessed, which of their
@@ -138,7 +138,7 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
 struct ntk_prometheus_machine_core { /* logical */
     struct ntk_prometheus_owner owner;
     uint32_t has;   /* enum ntk_core_has */
-    bool is_untold; /* a runtime has it, and nobody says how busy it is */
+    bool is_untold; /* a runtime has it, and its busy time is unknown */
     double utilization;
     uint64_t counts[NTK_CORE_COUNTS]; /* as in struct ntk_core_sample */
 };
@@ -172,7 +172,7 @@ struct ntk_prometheus_trouble { /* of ranks */
     char rendezvous[NTK_PROMETHEUS_LABEL_BYTES];
 };
 
-/* A batch job; what nobody tells of it is "". */
+/* A batch job; unknown texts are "". */
 struct ntk_prometheus_job {
     char id[NTK_PROMETHEUS_JOB_BYTES];
     char user[NTK_PROMETHEUS_JOB_BYTES];
@@ -193,7 +193,7 @@ struct ntk_prometheus_process { /* the exporter itself */
     uint64_t max_fds;
 };
 
-/* How old what the page shows is. A stale page tells of the program alone. */
+/* How old what the page shows is. A stale page has the program's own metrics alone. */
 struct ntk_prometheus_age {
     bool is_known; /* of a page that is asked for; one that is pushed is new */
     bool is_stale;
@@ -217,8 +217,8 @@ struct ntk_prometheus_page {
     bool has_pid_label;        /* set before the first update: applications of a tag stand apart */
     const struct ntk_labels *labels; /* of every series; NULL: none */
     unsigned names;                  /* lists of names, bits by enum ntk_name_list; 0: our own */
-    bool fills_zeros;    /* cores that nobody has get the series of cores too, at zero */
-    uint64_t last_looks; /* set before the first update: how often last counts are told still */
+    bool fills_zeros;                /* free cores get the series of cores too, at zero */
+    uint64_t last_looks; /* set before the first update: how often last counts are still shown */
     size_t fine_count;   /* of these */
     uint64_t now_ns;     /* of the last update, Unix time */
     struct ntk_prometheus_age age; /* set by who serves the page */
@@ -285,7 +285,7 @@ struct ntk_prometheus_page {
     size_t output_count;
 };
 
-/* A zeroed page takes what options say of every page; the texts are borrowed. */
+/* A zeroed page takes the options of every page; the texts are borrowed. */
 void ntk_prometheus_page_init(struct ntk_prometheus_page *page,
                               const struct ntk_exporter_options *options);
 /* 0 or -ENOMEM (some series may then be missing until the next update). */
@@ -294,9 +294,9 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
 /* As above, of everything that was counted before the first update: no tag is on the page until a
  * process has it. */
 int ntk_prometheus_page_resume(struct ntk_prometheus_page *page, const struct ntk_snapshot *totals);
-/* Somebody was given the page; true when something left it by that. */
+/* The page was served; true when something left it by that. */
 bool ntk_prometheus_page_told(struct ntk_prometheus_page *page);
-/* Fills what tells of this process: page->process from /proc/self, page->outputs. */
+/* Fills the metrics of this process: page->process from /proc/self, page->outputs. */
 void ntk_prometheus_page_update_process(struct ntk_prometheus_page *page);
 void ntk_prometheus_page_fini(struct ntk_prometheus_page *page);
 

@@ -26,7 +26,7 @@ struct group {
 struct view {
     const struct ntk_prometheus_page *page;
     const struct ntk_name_row *row;
-    bool is_other; /* the walk is over the second family */
+    bool is_other; /* the walk has reached the second family */
     bool is_of_cards;
     struct ntk_map groups; /* by values of the labels, with a separator behind each */
     struct ntk_buf key;

@@ -16,7 +16,7 @@ struct walk {
     const struct ntk_metric_row *row; /* of the family */
     void (*visit)(const struct ntk_prometheus_point *point, void *ctx);
     void *ctx;
-    const struct ntk_prometheus_owner *owner; /* of the points to come; NULL: nobody */
+    const struct ntk_prometheus_owner *owner; /* of the points to come; NULL: none */
     size_t with;                              /* which of the figures that a function walks */
 };
 
@@ -351,7 +351,7 @@ static void hardware_info(struct walk *e)
                               { "neuron_device_memory_size", bytes },
                               { "neuroncore_per_device_count", cores.text }),
                        1);
-        } else { /* a report from before the size was told */
+        } else { /* a report from before the size was reported */
             sample_u64(e,
                        LABELS({ "neuron_device_count", devices.text },
                               { "neuroncore_per_device_count", cores.text }),
@@ -479,7 +479,7 @@ static void fine_memory(struct walk *e, const struct ntk_prometheus_tag *tag)
     }
 }
 
-/* The driver's counter, or what reports that do not have it add up to. False: nobody counts. */
+/* The driver's counter, or what reports that do not have it add up to. False: not counted. */
 static bool ecc_total(const struct ntk_prometheus_device *device, int kind, uint64_t *out)
 {
     bool is_total = device->ecc_total_has >> kind & 1;
@@ -670,7 +670,7 @@ static void collective_age(struct walk *e, const struct ntk_prometheus_tag *tag)
     collective_seconds(e, tag, tag->in_collective_ns);
 }
 
-/* Two with the same labels cannot be: the first is told. */
+/* Two with the same labels cannot be: the first is written. */
 static bool is_told_before(const struct ntk_prometheus_page *page, size_t at)
 {
     const struct ntk_prometheus_trouble *one = &page->troubles[at];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote_write_encode - the page as requests of Prometheus remote write 1.0. Pure but for the
- * memory of which series there were.
+ * remote_write_encode - the page as requests of Prometheus remote write 1.0. Pure but for its
+ * memory of the series.
  *
  * The series are those of the text, and on request a native histogram next to the classic buckets
  * of each latency. A request has at most NTK_REMOTE_WRITE_SAMPLES samples, labels sorted by name,

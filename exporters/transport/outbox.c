@@ -110,7 +110,7 @@ static int spool_message(struct ntk_outbox *outbox, struct message *message, str
     return ret;
 }
 
-/* In front of the spool, which may say no. */
+/* In front of the spool, which may refuse. */
 static int message_to_front(struct ntk_outbox *outbox, struct message *message, struct ntk_err *err)
 {
     int ret = ntk_spool_put_front(outbox->spool, message->bytes, message->bytes_count,

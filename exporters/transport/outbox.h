@@ -11,7 +11,7 @@
  * counted.
  *
  * The spool is docs/formats/spool.md; one outbox holds a folder at a time. Files reach the disk
- * within NTK_OUTBOX_SYNC_NS and one sending, all of them before drain() or destroy() is done: a
+ * within NTK_OUTBOX_SYNC_NS and one delivery, all of them before drain() or destroy() is done: a
  * power cut takes what came in that while, and may bring back a message that was sent in it.
  *
  * Owner:   create / destroy.
@@ -48,7 +48,8 @@ enum ntk_outbox_result {
 
 struct ntk_outbox_answer {
     enum ntk_outbox_result result;
-    uint64_t retry_after_ns; /* at least so long, when the peer said it; 0: as the outbox likes */
+    uint64_t retry_after_ns; /* at least this long, when the peer asked for it; 0: as the outbox
+                              * chooses */
     uint64_t refused_items;  /* of a SENT message: those that the peer did not want */
     char text[256];          /* why, for all but SENT; what the peer has to say about that too */
 };
@@ -76,7 +77,7 @@ struct ntk_outbox_counts {
     uint64_t refused_items;
     uint64_t lost_items;    /* beyond the bounds, or of a spool file that cannot be read */
     uint64_t waiting_items; /* in memory and in the spool */
-    uint64_t retry_count;   /* sendings that will be, or were, done again */
+    uint64_t retry_count;   /* deliveries that will be, or were, retried */
 };
 
 struct ntk_outbox;

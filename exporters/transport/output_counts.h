@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * output_counts - what became of the items that each output of this process was given, for the
- * pages that tell of the process.
+ * pages about the process.
  *
  * An output has a source that says how far it is; sources of one name are one output.
  *
@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define NTK_OUTPUT_COUNTS_MAX 8 /* names; further ones are not told of */
+#define NTK_OUTPUT_COUNTS_MAX 8 /* names; further ones are not counted */
 #define NTK_OUTPUT_NAME_BYTES 64
 
 /* Items are what the output counts: samples, data points, reports. All but the waiting ones only
@@ -31,7 +31,7 @@ struct ntk_output_counts {
     uint64_t lost_items;    /* beyond the bounds of what may wait */
     bool has_cut;
     uint64_t cut_items;    /* of all: without a part that made them too long */
-    uint64_t retry_count;  /* sendings that will be, or were, done again */
+    uint64_t retry_count;  /* deliveries that will be, or were, retried */
     uint64_t memory_items; /* waiting */
     uint64_t spool_items;  /* waiting on the disk */
 };

@@ -10,9 +10,9 @@
  *   other 500-599     again              refused
  *   any other         refused            refused
  *
- * A redirect is not followed (credentials stay where they were sent), so it is not a success; it
- * tells of who is before the receiver, not of the message, which waits until somebody mends the
- * address. CloudWatch judges by names of errors and has its own table.
+ * A redirect is not followed (credentials stay where they were sent), so it is not a success; it is
+ * a fault of the address, not of the message, which waits until the address is corrected.
+ * CloudWatch judges by names of errors and has its own table.
  * Source: "Retries & Backoff" of the Prometheus remote write specification; "Failures" of
  * OTLP/HTTP.
  */

@@ -84,13 +84,13 @@ static int by_number(const void *a, const void *b)
 }
 
 /* O_NONBLOCK: a FIFO with that name does not hold us up; it is damaged like all that is not a
- *             file. */
+ * file. */
 static int open_to_read(const struct ntk_spool *spool, const char *name)
 {
     return openat(spool->folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/* Whether this process lacks something for the moment, which says nothing about a file. */
+/* Whether this process lacks something for the moment, which is not the fault of a file. */
 static bool is_shortage(int error)
 {
     return error == ENOMEM || error == EMFILE || error == ENFILE || error == EINTR;

@@ -65,7 +65,7 @@ static inline uint32_t ntk_core_handle_references(const void *object)
 }
 void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object);
 /* Closes: later takes fail; the creator's reference goes. False when pointer is not an open
- *         object. */
+ * object. */
 bool ntk_core_handle_close(struct ntk_core_handle_pool *pool, const void *pointer);
 /* The same, and returns when all takers have dropped it and it is destroyed. */
 bool ntk_core_handle_close_and_wait(struct ntk_core_handle_pool *pool, const void *pointer);

@@ -3,8 +3,8 @@
  * paths - where segments and the software machine lie.
  *
  * One rule for writers and readers: $NEURON_HOOKS_DIR alone when set; else /dev/shm/neuron where an
- * administrator made it (writers: and may write there), else /dev/shm/neuron-<uid>, or what stands
- * in for it where another process took that name. Readers look into /dev/shm/neuron and their own,
+ * administrator made it (writers: and may write there), else /dev/shm/neuron-<uid>, or its
+ * substitute where another process took that name. Readers look into /dev/shm/neuron and their own,
  * root into every /dev/shm/neuron-*.
  *
  * Uses the C library only. Functions return the number of bytes without the NUL, or -1 when the
@@ -167,7 +167,7 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
  *
  * One that keeps what it counts, and comes back, makes the file one byte long: for so many seconds
  * after its last change, which a reader does again and again, writers leave their segments although
- * nobody holds it.
+ * no process holds it.
  */
 #define NTK_READER_MARK_NAME ".reader.lock"
 #define NTK_READER_MARK_KEEPS_S 600
@@ -187,8 +187,8 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
 /*
  * The folder of the software machine: $NEURON_HOOKS_DIR, else the user's own hooks folder, since
  * each user has a machine and a tree. In a folder of $NEURON_HOOKS_DIR that several users share the
- * first one's files are nobody else's: the others have a machine below it, in neuron-<uid>, once a
- * writer made that.
+ * first one's files belong to that user alone: the others have a machine below it, in neuron-<uid>,
+ * once a writer made that.
  */
 static inline int ntk_paths_soft_dir(char *buf, size_t buf_bytes)
 {

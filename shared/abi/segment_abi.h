@@ -208,7 +208,7 @@ enum ntk_process_flags {
     NTK_PROCESS_MODEL_FLOPS = 4,   /* of a model: its effective_flops are counted */
     /* Of processes around another runtime, whose calls tell less than a core of ours. */
     NTK_PROCESS_ATTACHED = 8,       /* written by a program next to the process, not in it */
-    NTK_PROCESS_CORES_GUESSED = 16, /* nobody said which cores are its own */
+    NTK_PROCESS_CORES_GUESSED = 16, /* no source says which cores are its own */
     NTK_PROCESS_NO_EXECUTIONS = 32, /* executions are too frequent to be looked at: not counted */
     NTK_PROCESS_MEMORY_ESTIMATED =
         64,                /* of a model: device_bytes is a difference around its load */
@@ -222,7 +222,7 @@ enum ntk_core_state {
 };
 
 /*
- * One physical core. Line 0 stands under its sequence word: odd while the owner changes it, so a
+ * One physical core. Line 0 is guarded by its sequence word: odd while the owner changes it, so a
  * reader gets busy, in-flight and since of one moment (busy while running = busy + now - since).
  * The counters behind it, and who writes which: shared/abi/core_counts.def.
  */
@@ -463,7 +463,7 @@ struct ntk_segment_comm {
     uint64_t errors;
     uint64_t bytes_total;
     uint64_t time_ns;    /* in them */
-    uint64_t wait_ns;    /* of it, until the last rank had come; 0 where nobody can tell */
+    uint64_t wait_ns;    /* of it, until the last rank had come; 0: not known */
     uint64_t longest_ns; /* of one that ended well */
     uint64_t reserved_3[3];
 };
@@ -497,15 +497,15 @@ struct ntk_segment_trigger {
     uint32_t asked;     /* a futex */
     uint32_t answered;  /* a futex */
     uint32_t asker;     /* pid, as the process sees it; 0: free */
-    uint32_t listening; /* 1 while somebody in the process answers */
+    uint32_t listening; /* 1 while a thread in the process answers */
     uint8_t reserved_0[48];
-    /* line 1: of who asks */
+    /* line 1: the process that asks */
     uint32_t command;         /* enum ntk_trigger_command */
     uint32_t pid;             /* of the process as who asks sees it: names of files have it */
     uint64_t first_execution; /* to record from this number on ... */
     uint64_t execution_count; /* ... so many */
     uint64_t bytes_max;       /* of the files together; 0 no bound */
-    uint64_t timeout_ns;      /* who asks waits no longer, alive or not; 0 no bound */
+    uint64_t timeout_ns;      /* the asking process stops waiting then, alive or not; 0: no bound */
     uint8_t reserved_2[24];
     /* line 2: of the process */
     int32_t status; /* 0; 1: files lack records; -errno; but for 0 with a sentence in text */
@@ -517,7 +517,8 @@ struct ntk_segment_trigger {
     uint32_t saving; /* 1 while files are written: an answer comes, however long that takes */
     uint8_t reserved_3[20];
     union {
-        char folder[NTK_TRIGGER_FOLDER_BYTES]; /* of who asks: an absolute path, NUL-ended, or "" */
+        char folder[NTK_TRIGGER_FOLDER_BYTES]; /* of the asking process: an absolute path,
+                                                * NUL-ended, or "" */
         /* Where it is "", of the process: core << 24 | descriptor of each file, which has no name
          * any more. They stay open until the next request, at most NTK_TRIGGER_HOLD_SECONDS. */
         uint32_t files[NTK_TRIGGER_FILES_MAX];

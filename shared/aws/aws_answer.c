@@ -15,7 +15,7 @@
 
 /* -- times ------------------------------------------------------------------------------------- */
 
-/* Seconds of the parts; -EBADMSG when they are no time between 1970 and 9999. */
+/* Seconds of the parts; -EBADMSG when they are not a time between 1970 and 9999. */
 static int seconds_of(int year, int month, int day, int hour, int minute, int second,
                       uint64_t *out_unix_seconds)
 {

@@ -54,7 +54,7 @@ struct ntk_aws_profile {
     char *value[NTK_AWS_KEY_COUNT]; /* NULL: not there. Printable ASCII. */
 };
 
-/* What the section of the name says, of a key that stands twice the last. The profile is emptied
+/* What the section with the name has; of a duplicate key, the last value. The profile is emptied
  * first; it is left unfound when there is no such section. -EBADMSG with the line, -ENOMEM. */
 int ntk_aws_config_parse(const char *text, size_t bytes_count, enum ntk_aws_file file,
                          const char *name, struct ntk_aws_profile *out_profile,

@@ -179,7 +179,7 @@ char *ntk_aws_endpoint_make(const struct ntk_aws_credentials *c, const char *pre
     return ntk_buf_take(&url, NULL);
 }
 
-/* A profile that was asked for is no matter here: the chain looks at that. */
+/* A profile that was asked for does not matter here: the chain handles it. */
 int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                              struct ntk_err *err)
 {

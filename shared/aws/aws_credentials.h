@@ -64,9 +64,9 @@ int ntk_aws_credentials_get(struct ntk_aws_credentials *credentials,
 /* The service refused them: the next get() looks for others. */
 void ntk_aws_credentials_forget(struct ntk_aws_credentials *credentials);
 
-/* Copied text, freed with free(); NULL when nobody says it. Region: AWS_REGION, AWS_DEFAULT_REGION,
- * the profile. Endpoint of "CLOUDWATCH", "STS": AWS_ENDPOINT_URL_<service>, AWS_ENDPOINT_URL, the
- * profile. */
+/* Copied text, freed with free(); NULL when no source has it. Region: AWS_REGION,
+ * AWS_DEFAULT_REGION, the profile. Endpoint of "CLOUDWATCH", "STS": AWS_ENDPOINT_URL_<service>,
+ * AWS_ENDPOINT_URL, the profile. */
 int ntk_aws_region_find(const struct ntk_aws_credentials *credentials, char **out_region,
                         struct ntk_err *err);
 int ntk_aws_endpoint_find(const struct ntk_aws_credentials *credentials, const char *service,

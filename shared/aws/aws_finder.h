@@ -43,7 +43,7 @@ int ntk_aws_region_take(char *region, char **out_region, struct ntk_err *err);
 int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                              struct ntk_err *err);
 
-/* aws_profile.c. What either file says of the key in the profile, the credentials file first. */
+/* aws_profile.c. What either file has for the key in the profile, the credentials file first. */
 int ntk_aws_files_find(const struct ntk_aws_credentials *c, enum ntk_aws_key key, char **out_value,
                        struct ntk_err *err);
 int ntk_aws_from_files(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,

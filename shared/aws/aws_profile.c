@@ -63,7 +63,7 @@ static int read_profile(const struct ntk_aws_credentials *c, enum ntk_aws_file f
     return path[0] ? ntk_aws_config_read(path, file, name, out_profile, err) : 0;
 }
 
-/* What either file says of the key, the credentials file first. */
+/* What either file has for the key, the credentials file first. */
 int ntk_aws_files_find(const struct ntk_aws_credentials *c, enum ntk_aws_key key, char **out_value,
                        struct ntk_err *err)
 {

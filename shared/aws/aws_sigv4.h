@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aws_sigv4 - Signature Version 4: proves who sends a request, and that nobody changed it. Pure.
+ * aws_sigv4 - Signature Version 4: proves the sender of a request, and that it is unchanged. Pure.
  *
  * Source: "Authenticating Requests (AWS Signature Version 4)" of the AWS General Reference. The
  * path is encoded twice there, but for S3; so only paths of unreserved characters and '/' are taken

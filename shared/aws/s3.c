@@ -23,7 +23,7 @@
 #define OTHER_REGION "us-east-1"
 #define CONTENT_TYPE "application/vnd.apache.parquet"
 #define ANSWER_BYTES_MAX ((size_t)64 * 1024)
-/* An upload may take so long, and so much longer per byte: 100 KB/s. */
+/* An upload may take this long, and this much longer per byte: 100 KB/s. */
 #define TIMEOUT_NS (60 * NTK_NS_PER_SECOND)
 #define TIMEOUT_NS_PER_BYTE UINT64_C(10000)
 #define PAUSE_NS_MAX (30 * NTK_NS_PER_SECOND)
@@ -47,7 +47,7 @@ struct ntk_s3 {
 static const char *environment(void *ctx, const char *name)
 {
     (void)ctx;
-    return getenv(name); /* nobody changes it while the program runs */
+    return getenv(name); /* constant while the program runs */
 }
 
 static int ask(void *ctx, const struct ntk_http_question *question, struct ntk_http_answer *answer,

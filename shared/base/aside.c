@@ -41,7 +41,7 @@ static void *run(void *ctx)
         pthread_mutex_unlock(&aside->lock);
         aside->work(aside->ctx);
         pthread_mutex_lock(&aside->lock);
-        if (aside->state == OVER) { /* nobody waited for it */
+        if (aside->state == OVER) { /* no caller waited for it */
             pthread_mutex_unlock(&aside->lock);
             aside_free(aside);
             return NULL;

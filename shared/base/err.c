@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* err - the sentence that goes with a negative return value. */
+/* err - the message that explains a negative return value. */
 #include "shared/base/err.h"
 
 #include <errno.h>

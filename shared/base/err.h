@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * err - the sentence that goes with a negative return value.
+ * err - the message that explains a negative return value.
  *
  * A function that can fail for reasons of the world returns -errno and, where a number is too
  * little to act on, fills the caller's struct ntk_err with one sentence and, if a byte position

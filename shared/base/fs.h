@@ -56,8 +56,8 @@ int ntk_fs_pread(int fd, void *bytes, size_t bytes_count, uint64_t offset);
 /* So that this process may have `most` descriptors open, or as many as its hard limit lets it. */
 void ntk_fs_raise_descriptor_limit(uint64_t most);
 /* rm -r that follows no links; a missing path is fine. The depth of the tree costs neither stack
- * nor descriptors. -E2BIG after 5,000 levels or ten million entries, such as of a tree whose owner
- * goes on adding to it; the next call continues. */
+ * nor descriptors. -E2BIG after 5,000 levels or ten million entries, for example in a tree that
+ * keeps growing; the next call continues. */
 int ntk_fs_remove_tree(const char *path, struct ntk_err *err);
 
 /* A bounded look at a tree that may be large or deep. */

@@ -10,7 +10,7 @@
  * encoder, which the vendor's tools use: shortest text that reads back to the same double, integral
  * values without a point, an exponent only below 1e-6 and from 1e21. Not finite is written as null.
  * Texts are written as valid UTF-8 whatever they hold: what could harm a terminal or a reader
- * (str.h) stands as \uXXXX. Parsing is jansson's job.
+ * (str.h) becomes \uXXXX. Parsing is jansson's job.
  *
  * Owner:   borrows the buffer. Threads: one writer, one thread.
  */

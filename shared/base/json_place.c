@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* json_place - where in a JSON text a value stands, and what its tree would cost. */
+/* json_place - the place of a value in a JSON text, and the cost of its tree. */
 #include "shared/base/json_place.h"
 
 #include <stdbool.h>
@@ -57,7 +57,7 @@ static void skip_value(struct scan *scan)
     } while (depth > 0 && scan->at < scan->end);
 }
 
-/* Goes to the value of the key in the object that starts here; *out_key is where the key stands. */
+/* Goes to the value of the key in the object that starts here; *out_key is the place of the key. */
 static bool enter_key(struct scan *scan, const char *key, size_t key_bytes, const char **out_key)
 {
     if (peek(scan) != '{') {

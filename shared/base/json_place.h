@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_place - where in a JSON text a value stands, and how much its tree would cost.
+ * json_place - the place of a value in a JSON text, and the cost of its tree.
  *
  * A parser that gives a tree keeps no places; who finds a value wrong afterwards asks here where it
  * was. The text is one that a parser took; of any other the answer is some line of it.

@@ -53,7 +53,7 @@ static bool read_number(const char *folder, const char *name, uint64_t *out)
     return ntk_fs_read_text(path, text, sizeof text) > 0 && ntk_str_parse_u64(text, out) == 0;
 }
 
-/* Pages of files that nobody works with count to the group and are given up first. */
+/* Pages of files that no process uses count to the group and are given up first. */
 static uint64_t group_left(const char *folder, const char *limit_name, const char *usage_name,
                            const char *cache_key)
 {

@@ -83,7 +83,8 @@ struct ntk_opt {
         0, "completion", "SHELL", NTK_OPT_COMPLETION, 0,                        \
             "print the completion script of bash, zsh or fish", "bash zsh fish" \
     }
-/* Of a word of a program that says no more on stderr: the last rows, under their heading. */
+/* For a word of a program that prints nothing else on stderr: the last rows, under their
+ * heading. */
 #define NTK_OPT_COMMON_OTHER                                                                     \
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 }, NTK_OPT_COMMON_COMPLETION, NTK_OPT_COMMON_VERSION, \
         NTK_OPT_COMMON_HELP

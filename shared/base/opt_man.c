@@ -16,7 +16,7 @@ static void print_escaped(const char *font, const char *text, size_t length)
     printf("\\fR");
 }
 
-/* "--name", "-n": bold; the name of the value: italic; 0 where neither stands. */
+/* "--name", "-n": bold; the name of the value: italic; 0 for neither. */
 static size_t print_marked(const struct ntk_opt *option, const char *text)
 {
     static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process - what /proc says of a process, for a sentence that names it.
+ * process - what /proc shows of a process, for messages that name it.
  *
  * Threads: any.
  */

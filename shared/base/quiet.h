@@ -2,7 +2,7 @@
 /*
  * quiet - writing inside someone else's process without ending it.
  *
- * A write beyond the process's limit of file sizes raises SIGXFSZ, one to a pipe that nobody reads
+ * A write beyond the process's limit of file sizes raises SIGXFSZ, one to a pipe without a reader
  * SIGPIPE; both end a program that did not expect to write at all. Between ntk_quiet_enter() and
  * ntk_quiet_leave() the calling thread gets the error (EFBIG, EPIPE) and no signal; the program's
  * own handlers and masks stay.

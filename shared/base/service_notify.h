@@ -3,8 +3,8 @@
  * service_notify - tells the service manager what a program is doing: sd_notify without libsystemd.
  *
  * Datagrams of "NAME=value" lines to the socket that $NOTIFY_SOCKET names (systemd's sd_notify(3));
- * started by hand there is no such variable and every call does nothing. A program with a
- * watchdog feeds it from its loop, so one whose loop stands still is restarted.
+ * started by hand there is no such variable and every call does nothing. A program with a watchdog
+ * feeds it from its loop, so systemd restarts it when the loop hangs.
  *
  * Owner:   create / destroy; NULL is a fine object for every call.
  * Threads: one.
@@ -22,8 +22,9 @@ extern "C" {
 
 struct ntk_service;
 
-/* *out_service is NULL (and 0 returned) when nobody asked to be told. A variable that makes no
- * sense is an error. The variables leave the environment, so that no child answers for us. */
+/* *out_service is NULL (and 0 returned) when no service manager expects messages. A variable
+ * that makes no sense is an error. The variables leave the environment, so that no child answers
+ * for us. */
 int ntk_service_create(struct ntk_service **out_service, struct ntk_err *err);
 void ntk_service_destroy(struct ntk_service *service);
 

@@ -287,7 +287,7 @@ const char *ntk_str_base_name(const char *path)
 
 size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code)
 {
-    /* The smallest code of each length: what could be shorter is no UTF-8. */
+    /* The smallest code of each length: a longer form than needed is not UTF-8. */
     static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
     const unsigned char *c = (const unsigned char *)text;
     size_t length;

@@ -39,7 +39,7 @@ const char *ntk_str_parse_names(const char *text, const void *rows, size_t row_b
 bool ntk_str_copy(char *to, size_t to_bytes, const char *from);
 bool ntk_str_starts_with(const char *text, const char *prefix);
 bool ntk_str_ends_with(const char *text, const char *suffix);
-/* What is behind the last slash of a path, all of it when there is none. Points into path. */
+/* What follows the last slash of a path, all of it when there is none. Points into path. */
 const char *ntk_str_base_name(const char *path);
 /* The UTF-8 of a code point of Unicode, without NUL; how many bytes it has. */
 size_t ntk_str_utf8(char to[4], uint32_t code);
@@ -48,19 +48,19 @@ size_t ntk_str_utf8(char to[4], uint32_t code);
 size_t ntk_str_utf8_read(const char *text, size_t bytes, uint32_t *out_code);
 
 /* Cells that the first character of a text takes on a terminal, as wcwidth() of the program's
- * LC_CTYPE says, and its bytes. A byte that is no UTF-8 and a character that is not known there
- * take one. */
+ * LC_CTYPE says, and its bytes. A byte that is not UTF-8 takes one column, and so does an unknown
+ * character. */
 size_t ntk_str_first_cells(const char *text, size_t *out_bytes);
 size_t ntk_str_cells(const char *text);
 
 /*
  * Text from outside: names, messages and paths that a file, a peer, the kernel or another process
- * chose may hold escape sequences, a line end that begins a forged line, letters that swap what
- * stands next to them, or bytes that are no UTF-8. Whoever takes such text in (readers of files,
- * segments, /proc, sysfs and answers) or gives it out passes it through one of these; nobody has a
- * rule of his own. Those who give out, and so are the last chance: log (does it for every line),
- * json (escapes instead, for every text), labels and attributes of exporters, cells of tables and
- * of terminals, lines printed to stdout. ntk_err cleans what it is given.
+ * chose may hold escape sequences, a line end that begins a forged line, letters that reverse their
+ * neighbours, or bytes that are not UTF-8. Code that takes such text in (readers of files,
+ * segments, /proc, sysfs and answers) or gives it out passes it through one of these functions; no
+ * module has private rules. Those who give out, and so are the last chance: log (does it for every
+ * line), json (escapes instead, for every text), labels and attributes of exporters, cells of
+ * tables and of terminals, lines printed to stdout. ntk_err cleans what it is given.
  */
 /* C0, DEL, C1, the separators of lines and paragraphs, what changes the direction of writing, and
  * what shows nothing (joiners, fillers, selectors, tags): two names must not look the same. */

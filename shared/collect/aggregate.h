@@ -45,7 +45,7 @@ void ntk_aggregate_set_now(struct ntk_aggregate *aggregate, struct ntk_health_ti
 struct ntk_health_time ntk_aggregate_now(const struct ntk_aggregate *aggregate);
 
 /* Facts that hold for all snapshots. */
-/* Whether somebody looks for events: a snapshot without any says so. */
+/* Whether a consumer needs events: a snapshot without any says so. */
 void ntk_aggregate_set_lists_events(struct ntk_aggregate *aggregate, bool lists_events);
 /* Whether histograms are read: at first they are. */
 void ntk_aggregate_set_reads_latency(struct ntk_aggregate *aggregate, bool reads_latency);
@@ -164,7 +164,7 @@ struct ntk_aggregate_process {
     bool looked_at; /* the caller's: it knows this process already */
     void *context;  /* the caller's, kept with the process; see context_free */
 };
-/* Those that ended are there once more: of them only who they were is asked. */
+/* Those that ended are listed once more, with their identity alone. */
 size_t ntk_aggregate_process_count(const struct ntk_aggregate *aggregate);
 struct ntk_aggregate_process *ntk_aggregate_process_get(struct ntk_aggregate *aggregate,
                                                         size_t index);
@@ -199,7 +199,7 @@ const char *ntk_aggregate_event_text(struct ntk_aggregate *aggregate, const char
 
 int ntk_aggregate_finish(struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
                          uint64_t realtime_ns, struct ntk_snapshot **out_snapshot);
-/* What of the last period is told in less detail, or "". Borrowed until the next. */
+/* What the last period reports in less detail, or "". Borrowed until the next. */
 const char *ntk_aggregate_note(const struct ntk_aggregate *aggregate);
 
 #ifdef __cplusplus

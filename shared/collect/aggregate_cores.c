@@ -36,8 +36,8 @@ struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint3
     return runtime->cores[core];
 }
 
-/* The part of a first period that nobody watched; at most the period. The machine's core has it
- * too. */
+/* The part of a first period that the collector did not watch; at most the period. The machine's
+ * core has it too. */
 static const struct ntk_core_sample *
 take_unwatched(struct ntk_aggregate *aggregate, struct core_state *state,
                struct machine_core *machine, const uint64_t period[NTK_CORE_COUNTS], uint32_t told)
@@ -112,7 +112,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
 
     ntk_aggregate_core_counters(core, total);
     /* "Now - since" of a running execution may end a little above what it is in the end, and a
-     * killed writer's line stands still: busy time only waits then, it never starts anew. */
+     * killed writer's line does not move: busy time only waits then, it never starts anew. */
     if (total[AT_BUSY] < state->base[AT_BUSY]) {
         total[AT_BUSY] = state->base[AT_BUSY];
     }

@@ -157,7 +157,7 @@ void ntk_aggregate_see_held(struct ntk_aggregate *aggregate, struct runtime_stat
     }
 }
 
-/* Whether the runtime was seen to have the core; at its end nobody can see that any more. */
+/* Whether the runtime was seen to have the core; at its end this can no longer be seen. */
 static bool was_held(const struct ntk_aggregate *aggregate, const struct runtime_state *runtime,
                      uint32_t core)
 {
@@ -387,7 +387,7 @@ static void build_gone(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
     if (gone == 0 || aggregate->tree.device_count + gone > NTK_DEVICES_MAX) {
         return;
     }
-    /* Without a tree the devices may be listed already, as processes tell of them. */
+    /* Without a tree the devices may be listed already, because processes report them. */
     count = aggregate->tree.device_count > 0 ? count : 0;
     devices = ntk_snapshot_alloc_devices(snapshot, count + gone);
     for (size_t i = 0; devices && i < count; i++) {

@@ -94,7 +94,8 @@ struct ntk_histogram ntk_aggregate_take_histogram(struct ntk_aggregate *aggregat
 
     compare(aggregate, base, read);
     if (period->count == 0 && read->sum_ns >= base->sum_ns) {
-        aggregate->now.sum_ns = base->sum_ns; /* what came after its count goes with the next one */
+        aggregate->now.sum_ns = base->sum_ns; /* what came after its count belongs to the next
+                                               * one */
     }
     if (keep(base, &aggregate->now) < 0 || period->count == 0) {
         return (struct ntk_histogram){ 0 };

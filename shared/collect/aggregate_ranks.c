@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_ranks - the communicators of processes: where each stands, and what it counted. */
+/* aggregate_ranks - the communicators of processes: where each is, and what it counted. */
 #include "shared/collect/aggregate_state.h"
 
 #include <errno.h>
@@ -152,7 +152,7 @@ static void lost_remove(struct ntk_aggregate *aggregate, size_t index)
     ntk_vec_remove(&aggregate->lost_ranks, index);
 }
 
-/* Without memory it is not told of. */
+/* Without memory it is omitted. */
 static void lost_add(struct ntk_aggregate *aggregate, const struct ntk_runtime_sample *runtime,
                      const struct ntk_rank_sample *rank)
 {

@@ -3,9 +3,10 @@
  * aggregate_state - what the files of the aggregate share; no other process includes it.
  *
  * aggregate.c begins and ends periods, aggregate_host.c is the host, aggregate_device.c devices and
- * the machine's cores, aggregate_runtime.c processes, of which aggregate_first.c is first sight,
+ * the machine's cores, aggregate_runtime.c processes, aggregate_first.c their first sight,
  * aggregate_{cores,models,memory}.c what they have, aggregate_histogram.c their latency,
- * aggregate_told.c who is believed about a core, aggregate_users.c what one user may fill.
+ * aggregate_told.c the source that is believed about a core, aggregate_users.c what one user may
+ * fill.
  *
  * Owner, threads: as struct ntk_aggregate.
  */
@@ -70,7 +71,7 @@ struct model_state {
     struct baseline device;
 };
 
-/* What of a communicator was told already. */
+/* What was already reported about a communicator. */
 struct rank_state {
     uint64_t key;       /* as the segment has it */
     uint64_t owned_key; /* as snapshots have it: of this communicator of this owner */
@@ -170,7 +171,7 @@ struct machine_core {
     uint64_t running_ns;
     uint64_t failing_since_ns;
     bool busy;             /* in this period, as segments tell ... */
-    bool window_known;     /* ... all of which were read at both its ends, */
+    bool window_known;     /* ... all read at both its ends, */
     uint64_t window_ns;    /* ... so far apart */
     uint64_t memory_bytes; /* of the tree */
     bool has_memory;
@@ -188,7 +189,8 @@ struct ntk_aggregate {
     struct ntk_map by_key;
     void (*context_free)(void *);
 
-    struct ntk_map users;      /* struct user_state, by uid; who has all its rows is not there */
+    struct ntk_map users;      /* struct user_state, by uid; absent when the user has all its
+                                * rows */
     struct ntk_map rowless;    /* processes that got no row in this period */
     char note[192];            /* of the last period */
     struct ntk_vec events;     /* struct ntk_event_sample */
@@ -242,15 +244,15 @@ struct ntk_aggregate {
 /* A copy of from in *to, whose old text is freed; -ENOMEM leaves it. */
 int ntk_aggregate_replace_text(char **to, const char *from);
 
-/* Of a counter that somebody can begin anew (a segment, a driver's file that was cleared): seen
- * smaller, it did, and its value is what happened since. docs/decisions/collecting.md. */
+/* For a counter that can restart (a segment, a driver's file that was cleared): a smaller value
+ * means that it did, and counts from then on. docs/decisions/collecting.md. */
 static inline uint64_t ntk_aggregate_difference(uint64_t now, uint64_t before)
 {
     return now >= before ? now - before : now;
 }
 
-/* Of a counter that nobody begins anew (the kernel's of a process or the machine): seen smaller, it
- * was set right a little, and nothing happened. */
+/* For a counter that never restarts (the kernel's, of a process or the machine): a smaller value is
+ * a small correction, and nothing happened. */
 static inline uint64_t ntk_aggregate_advance(uint64_t now, uint64_t before)
 {
     return now >= before ? now - before : 0;
@@ -272,7 +274,7 @@ void ntk_aggregate_free_runtime(struct ntk_aggregate *aggregate, struct runtime_
 
 /* ---- aggregate_histogram ---- */
 
-/* Reads the histograms of a core or model; false: there are none, or nobody needs them. */
+/* Reads the histograms of a core or model; false: there are none, or no consumer needs them. */
 bool ntk_aggregate_read_core_histogram(struct ntk_aggregate *aggregate,
                                        const struct ntk_runtime_reading *reading,
                                        const struct ntk_ring_core *core);
@@ -309,7 +311,7 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
 
 /* ---- aggregate_told ---- */
 
-/* What the segment of such a process tells of a core and its latency: enum ntk_core_has. */
+/* What the segment of a process like that reports about a core and its latency: enum ntk_core_has. */
 uint32_t ntk_aggregate_told_by_segment(const struct ntk_ring_process *process);
 /* What the tree counted since the last reading. */
 void ntk_aggregate_take_tree_core(struct machine_core *core,

@@ -116,7 +116,7 @@ void ntk_aggregate_settle_tree(struct ntk_aggregate *aggregate, const struct ntk
 /* ---- both ---- */
 
 /* Of a process around another runtime, alone on its core: what the driver counted there is its
- * doing. Where there are two, nobody can say whose it is. */
+ * doing. Where there are two, the owner is not known. */
 static void tell_core(const struct machine_core *machine, struct core_state *state,
                       struct ntk_core_sample *sample)
 {
@@ -176,6 +176,6 @@ uint32_t ntk_aggregate_tell_machine(struct machine_core *core, bool software_mac
             }
         }
     }
-    /* Nobody runs on a core of the software machine: then it is idle. */
+    /* No process runs on a core of the software machine: then it is idle. */
     return has | (software_machine && core->observed == 0 ? NTK_CORE_HAS_IDLE : 0u);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aggregate_users - how much of the snapshots one user may fill, so that nobody takes the room of
+/* aggregate_users - how much of the snapshots one user may fill, so that no user takes the room of
  * others. */
 #include "shared/collect/aggregate_state.h"
 #include "shared/metrics/snapshot_merge.h"
@@ -200,7 +200,7 @@ struct ntk_event_sample *ntk_aggregate_event_again(struct ntk_aggregate *aggrega
     return event;
 }
 
-/* Who has no row is named by no event either. */
+/* A process without a row is not named by events either. */
 void ntk_aggregate_drop_rowless_events(struct ntk_aggregate *aggregate)
 {
     const struct ntk_event_sample *events = aggregate->events.items;

@@ -50,8 +50,8 @@ extern "C" {
  * listed. */
 #define NTK_COLLECT_FAILURES_MAX 16
 
-/* Between two looks at what tells of faults of devices; cores' counters, which are many, every
- * fifth time. */
+/* Time between two checks of the fault indicators of devices; core counters, which are many, are
+ * read every fifth time. */
 #define NTK_COLLECT_HEALTH_NS (150 * NTK_NS_PER_MS)
 
 struct ntk_collector_options {
@@ -106,7 +106,7 @@ void ntk_collector_destroy(struct ntk_collector *collector);
 /* Finds new and ended processes and reads the rings. The number of records read (so that a caller
  * can slow down while it is 0), or -errno. */
 int64_t ntk_collector_drain(struct ntk_collector *collector);
-/* The next drain or poll looks at all that tells of faults of devices, whenever it last did. */
+/* The next drain or poll checks all fault indicators of devices, whenever it last did. */
 void ntk_collector_hurry(struct ntk_collector *collector);
 
 /* Ends the period and gives its snapshot; the next one starts. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* health - who tells of devices and processes, and the answer. */
+/* health - the sources of device and process health, and the verdict. */
 #include "shared/collect/health.h"
 
 #include <stdio.h>
@@ -20,8 +20,8 @@ void ntk_health_destroy(struct ntk_health *health)
 
 /* ---- what others tell ---- */
 
-/* A tree that could not be looked at for a moment is back with the next look: nothing of it is
- * forgotten, and nobody is told, before it was away for a while. */
+/* A tree that could not be looked at for a moment comes back with the next look: nothing is
+ * forgotten or reported until it was away for a while. */
 static void take_away(struct ntk_health *health, struct device_state *device,
                       struct ntk_health_time now)
 {

@@ -9,27 +9,27 @@
  * for a second one.
  * - LEVEL goes when the leaf has said so in every reading of NTK_HEALTH_HOLD_NS; one that comes and
  * goes stays.
- * - LATCH and WORK go with a reset of the device, or when the counter was cleared. WORK also goes
- * when the core
+ * - LATCH and WORK clear with a reset of the device, or when the counter was cleared. WORK also
+ * goes when the core
  *   completes executions NTK_HEALTH_HOLD_NS after the last sign or later, and, when a process was
- *   the sign, when nobody has had the core for so long.
+ *   the sign, when no process has had the core for as long.
  * - Another tree (the driver was loaded again) begins anew at once; so does a heartbeat that goes
  * back.
  * - A leaf that cannot be read says nothing, neither good nor bad. One that could be read before
  * and cannot for
  *   NTK_HEALTH_LOST_NS makes the device unknown, unless it is unhealthy, until all of them could be
  *   read for NTK_HEALTH_HOLD_NS without a break.
- * - A heartbeat stands still after NTK_HEALTH_STILL_NS, or five times the longest time between two
+ * - A heartbeat has stopped after NTK_HEALTH_STILL_NS, or five times the longest time between two
  * beats where that is
  *   more, but NTK_HEALTH_NEVER_NS at most, and as long as there were no two beats. It goes on when
  *   it has beaten for NTK_HEALTH_HOLD_NS; a pace that became slow is learnt meanwhile.
  * - A tree that is away for less than NTK_HEALTH_LOST_NS changes nothing, nor does one that shows a
- *   device before what tells of it.
+ *   device before its indicators.
  * - A leaf that a machine does not have makes nothing unknown: the verdict rests on what there is,
  * and says on what.
  *
  * Status counters count for ever, so what they had when they were first seen is not a sign;
- * counters of ECC errors and components tell of now.
+ * ECC error counters and components describe the present.
  *
  * Owner:   ntk_health_create() allocates, _destroy() frees.
  * Threads: one thread at a time.
@@ -70,7 +70,8 @@ void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tr
 
 /*
  * A reading of one device; read: what was asked for (enum ntk_device_read). counts_from_zero: the
- * tree is younger than the collector, so that status counters count from 0. beats: somebody beats
+ * tree is younger than the collector, so that status counters count from 0. beats: the device has a
+ * heartbeat
  * the heart: a software machine has a heart while a process is on it.
  */
 void ntk_health_reading(struct ntk_health *health, const struct ntk_device_reading *reading,
@@ -86,8 +87,8 @@ void ntk_health_findings(struct ntk_health *health, const struct ntk_finding *fi
 void ntk_health_execution(struct ntk_health *health, uint32_t device, uint32_t local_core,
                           uint32_t nrt_status, bool is_new, struct ntk_health_time now);
 
-/* What observed processes did on a core since the last time: ends that were told one by one are
- * among them. */
+/* What observed processes did on a core since the last time: including the ends that were reported
+ * one by one. */
 struct ntk_health_work {
     bool is_owned; /* a process has it now */
     uint64_t completed;

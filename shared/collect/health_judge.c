@@ -140,10 +140,11 @@ void ntk_health_judge(struct ntk_health *health, struct device_state *device,
     uint32_t verdict = NTK_HEALTH_HEALTHY;
     bool changed = false;
 
-    bool is_first = device->verdict_since_ns == 0; /* who looks at all is told then */
+    bool is_first = device->verdict_since_ns == 0; /* readers of the whole verdict are informed
+                                                    * then */
 
-    /* A driver that is being loaded shows a device before what tells of it: what was shown before,
-     * if anything, stays so for a while. */
+    /* A driver that is being loaded shows a device before its indicators: the previous verdict, if
+     * any, stays for a while. */
     if (!has_signals(device) && !device->is_gone &&
         !ntk_health_is_past(device->first_ns, NTK_HEALTH_LOST_NS, now)) {
         return;

@@ -190,7 +190,7 @@ static void start_heart(struct heart *heart, uint64_t value, struct ntk_health_t
     *heart = (struct heart){ .is_known = true, .value = value, .beat_ns = now.monotonic_ns };
 }
 
-/* As long as nobody knows how often it beats, the longest. */
+/* The longest, while its rate is unknown. */
 static uint64_t heart_limit_ns(const struct heart *heart)
 {
     uint64_t limit_ns = heart->longest_ns * 5;
@@ -203,8 +203,8 @@ static uint64_t heart_limit_ns(const struct heart *heart)
 static void take_beat(struct heart *heart, uint64_t value, struct ntk_health_time now)
 {
     uint64_t between_ns = now.monotonic_ns - heart->beat_ns;
-    /* The time before the first beat, and the one that it stood still, say nothing of how often it
-     * beats. A heart that became slow is learnt from what follows. */
+    /* The time before the first beat, and the time when it had stopped, do not count for its rate.
+     * A heart that became slow is learnt from what follows. */
     bool is_pace = heart->has_beaten && (!heart->is_still || heart->resumed_ns) &&
                    between_ns < NTK_HEALTH_NEVER_NS;
 
@@ -243,7 +243,7 @@ static bool read_heart(struct device_state *device, const struct ntk_device_valu
         take_beat(heart, value->value, now);
         return true;
     }
-    if (!beats) { /* nobody is there to beat it: time does not count */
+    if (!beats) { /* no process is there to beat it: the time does not count */
         heart->beat_ns = now.monotonic_ns;
         heart->is_still = false;
         heart->resumed_ns = 0;

@@ -2,8 +2,8 @@
 /*
  * health_state - what the files of health share; no other process includes it.
  *
- * health_read.c makes signs of readings, health_judge.c verdicts of signs, health.c is told by
- * others and answers.
+ * health_read.c turns readings into signs, health_judge.c turns signs into verdicts, health.c takes
+ * reports and answers.
  *
  * Owner, threads: as struct ntk_health.
  */

@@ -4,7 +4,7 @@
  *
  * Any user can write a segment that speaks of any core and names any process. What counts is what
  * the kernel says: the process has the core's lock (software machine) or the device's node open
- * (driver), and it runs as the owner of the segment. Not known is no. The owner of a software
+ * (driver), and it runs as the owner of the segment. Unknown counts as no. The owner of a software
  * machine is always believed about it: the whole tree is that user's file.
  *
  * Answers are kept for a moment, so that asking costs little however often a segment makes the

@@ -8,7 +8,7 @@
 #include "shared/device/device.h"
 
 /* Each fifth look is a whole one, cores included. On a machine with many of them, a thousand files
- * and more, those that nobody uses are looked at more rarely: counts grow with executions only. */
+ * and more, those without a process are read less often: counts grow with executions only. */
 #define LOOKS_OF_CORES 5
 #define MANY_CORES 64
 #define IDLE_CORES_NS (5 * NTK_NS_PER_SECOND)
@@ -34,7 +34,7 @@ struct source_device {
     struct ntk_holders holders;
 };
 
-/* Who judges hears of another tree before anything is read from it. */
+/* The judge learns about another tree before anything is read from it. */
 static int refresh(struct source_device *source, struct ntk_aggregate *aggregate,
                    struct ntk_err *err)
 {
@@ -104,7 +104,7 @@ static void look_for_work(struct source_device *source, size_t count, uint64_t m
     }
 }
 
-/* Between the samples: what tells of faults, which is little. */
+/* Between the samples: only the fault indicators, which are few. */
 static int64_t source_device_drain(void *state, struct ntk_aggregate *aggregate,
                                    uint64_t monotonic_ns)
 {

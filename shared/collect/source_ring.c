@@ -18,7 +18,7 @@
 /* Snapshots that may wait to be kept at once. */
 #define SNAPSHOTS_KEPT 256
 
-/* Records of one user's processes that a look takes: nobody keeps it from the rings of others. */
+/* Records of one user's processes that one look takes: no user starves the rings of others. */
 #define RECORDS_OF_USER (1u << 20)
 
 #define ERROR_GROUPS_MAX 16384
@@ -70,7 +70,7 @@ static int model_histogram(void *ctx, const struct ntk_ring_model *model,
     return ntk_ring_segment_model_histogram(ctx, model, out);
 }
 
-/* What a segment has no room for is counted with less detail: the first kind of it is told. */
+/* What a segment has no room for is counted with less detail: the first kind of it is reported. */
 static void note_refusals(struct source_ring *source, const struct ntk_ring_refusals *refusals)
 {
     const struct {
@@ -126,7 +126,7 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
     ntk_ring_segment_events(segment, &out->events_read, &out->events_lost, &published);
     note_refusals(source, &refusals);
     if (out->ended && !source->no_events && published > out->events_read) {
-        out->events_lost = published - out->events_read; /* nobody takes the rest any more */
+        out->events_lost = published - out->events_read; /* no reader takes the rest any more */
     }
     out->events_lost += refusals.events_without_ring + refusals.events_in_signals;
     if (!out->ended) {

@@ -111,11 +111,11 @@ enum ntk_device_read {
     NTK_DEVICE_READ_CATEGORIES = 1u << 2, /* memory categories */
     NTK_DEVICE_READ_STATUS = 1u << 3,     /* status counters */
     NTK_DEVICE_READ_HEALTH =
-        1u << 4, /* of the device what tells of faults, part of READ_DEVICE: errors not corrected,
-                                         unhealthy components, heartbeat */
+        1u << 4, /* the fault indicators of the device, part of READ_DEVICE: errors not corrected,
+                  * unhealthy components, heartbeat */
     NTK_DEVICE_READ_FAULTS =
-        1u << 5, /* of cores what tells of faults: resets and, part of READ_STATUS, the statuses of
-                                         hardware errors, overflows and success */
+        1u << 5, /* the fault indicators of cores: resets and, part of READ_STATUS, the statuses of
+                  * hardware errors, overflows and success */
 };
 
 struct ntk_device_options {
@@ -161,7 +161,7 @@ struct ntk_device_place {
 /*
  * Reads places[i] of device i of the tree; returns how many, at most capacity. A tree does not say
  * which PCI device is which: on the software machine the order of addresses is that of the devices,
- * and one PCI device is the one Neuron device. Else only what is the same for all of them is told.
+ * and one PCI device is the one Neuron device. Otherwise only what they have in common is reported.
  */
 size_t ntk_device_source_places(const struct ntk_device_source *source,
                                 struct ntk_device_place *places, size_t capacity);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a tree tells of the machine around its devices: PCI places, the set of servers, the
+/* What a tree shows of the machine around its devices: PCI places, the set of servers, the
  * firmware. */
 #include <ctype.h>
 #include <dirent.h>
@@ -179,7 +179,7 @@ size_t ntk_sysfs_pci(const char *root, const struct ntk_device_tree *tree,
     return id != 0 ? list_pci(root, id, places, capacity) : 0;
 }
 
-/* By what stands on the bus. */
+/* By what the bus shows. */
 static void guess_places(const char *root, bool in_order, const struct ntk_device_tree *tree,
                          struct ntk_device_place *places, size_t count)
 {
@@ -234,7 +234,7 @@ void ntk_sysfs_server(const char *root, struct ntk_device_server *out_server)
         (void)snprintf(name, sizeof name, "class/neuron_device/node_id_%u", size);
         ntk_sysfs_read_root_text(root, name, text, sizeof text);
         if (ntk_str_parse_u64(text, &node) < 0 || node >= size) {
-            continue; /* not in such a set, or still busy */
+            continue; /* not in a set, or still busy */
         }
         (void)snprintf(name, sizeof name, "class/neuron_device/server_id_%u", size);
         ntk_sysfs_read_root_text(root, name, text, sizeof text);

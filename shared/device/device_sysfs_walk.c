@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The walk of a tree: which leaves mean something, told by their names. */
+/* The walk of a tree: which leaves matter, by their names. */
 #include "shared/device/device_sysfs_private.h"
 
 #include <dirent.h>
@@ -185,8 +185,8 @@ static bool holds_counters(const char *name)
            strcmp(name, "power") == 0;
 }
 
-/* Who needs infos alone gets those, and what tells of the device's health: one core tells the
- * generation of all. */
+/* Callers that need infos alone get those and the health indicators of the device: one core shows
+ * the generation of all. */
 static bool is_left_out(const struct walk *walk, size_t depth, const char *name, int core)
 {
     if (core >= 0) {

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-#define NTK_EFA_NAME_BYTES 64 /* the kernel's bound for a name of such a device */
+#define NTK_EFA_NAME_BYTES 64 /* the kernel's bound for the name of an adapter */
 #define NTK_EFA_PORTS_MAX 128 /* what is beyond is not read */
 
 struct ntk_efa_reading {

@@ -4,8 +4,8 @@
  * stand.
  *
  * A host is what a person types: a URL, HOST:PORT or HOST, whose port is NTK_HTTP_PORT_AGENT. Time
- * and bytes are bounded for each of them, so one that is silent, or never ends, keeps nobody
- * waiting longer.
+ * and bytes are bounded for each of them, so a host that is silent, or never ends, delays no caller
+ * longer.
  *
  * Owner:   names are borrowed; ntk_host_fini() frees what a host answered.
  * Threads: one host, one thread; no state elsewhere.
@@ -67,9 +67,9 @@ bool ntk_hosts_agent_path(char *buf, size_t buf_bytes);
  * this user is believed. */
 bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hosts_remote *remote);
 
-#define NTK_HOSTS_TIMEOUT_NS (5 * NTK_NS_PER_SECOND) /* unless somebody says otherwise */
+#define NTK_HOSTS_TIMEOUT_NS (5 * NTK_NS_PER_SECOND) /* unless an option says otherwise */
 
-/* Rows of the options of who asks agents: remote, whose timeout_ns begins as the above. */
+/* Option rows of programs that ask agents: remote, with timeout_ns set as above. */
 #define NTK_HOSTS_OPT(remote)                                                             \
     { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 }, { 0,                               \
                                                          "token-file",                    \
@@ -99,7 +99,7 @@ int ntk_hosts_ask(struct ntk_host *hosts, size_t count, const char *path,
 void ntk_host_set(struct ntk_host *host, const char *address);
 void ntk_host_fini(struct ntk_host *host);
 
-/* The parts, for who asks in their own way. What a question to a host has, but for its URL: */
+/* The parts, for callers with their own loop. What a question to a host has, but for its URL: */
 struct ntk_http_question ntk_hosts_question(const struct ntk_hosts_remote *remote, const char *url);
 /* The snapshot of an answer with a status. Negative with a sentence. */
 int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snapshot **out_snapshot,

@@ -36,7 +36,7 @@ struct ntk_hosts_watch {
 
 /* -- the thread -------------------------------------------------------------------------------- */
 
-/* Who looks knows the address. */
+/* The reader knows the address. */
 static const char *without_url(const char *text, const char *url)
 {
     size_t length = strlen(url);

@@ -24,7 +24,7 @@ extern "C" {
 struct ntk_hosts_watch;
 
 struct ntk_hosts_watch_options {
-    const char *const *names; /* as of hosts.h, at most NTK_HOSTS_WATCH_MAX */
+    const char *const *names; /* see hosts.h, at most NTK_HOSTS_WATCH_MAX */
     size_t count;
     struct ntk_hosts_remote remote; /* its texts are borrowed */
     uint64_t period_ns;
@@ -46,8 +46,8 @@ struct ntk_hosts_state {
     uint64_t age_ns;                     /* since it came here */
     uint64_t reports;                    /* so many came, each once */
     struct ntk_ranks_clock clock;
-    /* For so long nothing good came: since its last answer, or since it was asked first; 0: its
-     * last question was answered. */
+    /* Time without a good answer: since the last one, or since the first question; 0: its last
+     * question was answered. */
     uint64_t silent_ns;
     char trouble[NTK_ERR_TEXT_BYTES]; /* of the last question that ended, "" none */
 };

@@ -46,7 +46,7 @@ struct ntk_http_question {
     const char *user_password; /* "user:password" of basic authentication; NULL: none */
     const char *token_file;    /* its first line as a bearer token, read anew; NULL: none */
     const char *ca_file;       /* PEM; NULL: the system's */
-    const char *cert_file;     /* PEM: who asks, for a peer that wants to know; NULL: nobody */
+    const char *cert_file;     /* PEM: the client's identity, or NULL */
     const char *key_file;      /* PEM, of cert_file; NULL: it is in there too */
     bool is_insecure;          /* whoever answers is believed */
     bool no_proxy;             /* straight to the host, whatever the environment says */

@@ -100,7 +100,7 @@ static bool is_served(const struct sockaddr_un *address)
     return is_reached;
 }
 
-/* The socket gets its name when it is ready, so that nobody finds one that does not answer. */
+/* The socket gets its name when it is ready, so that no client finds one that does not answer. */
 static int listen_as(const struct sockaddr_un *address, struct sockaddr_un *temporary)
 {
     int bytes = snprintf(temporary->sun_path, sizeof temporary->sun_path, "%s.%d",

@@ -37,7 +37,7 @@ struct ntk_http_many_end {
     struct ntk_err err;
     const struct ntk_http_answer *answer; /* until the place is asked again */
 };
-/* True when a question has ended; else at least wait_ns have passed, or somebody woke it. */
+/* True when a question has ended; else at least wait_ns have passed, or another thread woke it. */
 bool ntk_http_many_wait(struct ntk_http_many *many, uint64_t wait_ns,
                         struct ntk_http_many_end *out_end);
 

@@ -5,8 +5,8 @@
  * Either the web configuration file of the Prometheus family (http_security_config.h), or a
  * certificate and a key. Files are looked at again with each handshake and each request, and read
  * again when they changed, so rotated certificates and passwords apply at once. A certificate that
- * cannot be used is told once and the one before stays; a configuration that cannot be used answers
- * every request with 500 until it can.
+ * cannot be used is reported once and the one before stays; a configuration that cannot be used
+ * answers every request with 500 until it can.
  *
  * Owner:   open / close; outlives the server that uses it.
  * Threads: any.
@@ -57,7 +57,7 @@ int ntk_http_security_check(struct ntk_http_security *security, const char *user
  * bcrypt's time. */
 int ntk_http_security_compute(struct ntk_http_security *security, const char *user,
                               const char *password);
-/* Calls back for each header that goes with every answer. */
+/* Calls back for each header that every answer has. */
 void ntk_http_security_headers_each(struct ntk_http_security *security,
                                     void (*call)(const char *name, const char *value, void *ctx),
                                     void *ctx);

@@ -34,7 +34,7 @@ struct ntk_http_request {
     const char *path;
 };
 
-#define ANSWERS_WAIT_MS 1000 /* at the end; who reads nothing loses the answer */
+#define ANSWERS_WAIT_MS 1000 /* at the end; a client that reads nothing loses the answer */
 
 /* What another thread does for a request, whose connection is suspended until then. */
 struct job {
@@ -96,7 +96,7 @@ bool ntk_http_request_user_get(const struct ntk_http_request *request, uint32_t 
     struct ucred peer;
     socklen_t peer_bytes = sizeof peer;
 
-    /* A socket of IP has one too, of nobody. */
+    /* A socket of IP has one too, but it means nothing. */
     if (!info || getsockopt(info->connect_fd, SOL_SOCKET, SO_PEERCRED, &peer, &peer_bytes) < 0 ||
         peer.pid <= 0) {
         return false;
@@ -326,7 +326,7 @@ static void free_job(struct job *job)
     if (job->upload && job->upload_state) {
         job->upload->end(job->upload_state);
     }
-    ntk_http_body_unref(job->answer.body); /* nobody is left to read it */
+    ntk_http_body_unref(job->answer.body); /* no client is left to read it */
     MHD_free(job->user);
     forget(job->password);
     free(job);
@@ -544,7 +544,8 @@ static enum MHD_Result send_answer(struct ntk_http_server *server,
     return ret;
 }
 
-/* What a server asks of everybody besides a password; false: the answer says why not. */
+/* What a server requires of every client in addition to a password; false: the answer says why
+ * not. */
 static bool let_in(struct ntk_http_server *server, const struct ntk_http_request *request,
                    const char *method, struct ntk_http_response *answer)
 {
@@ -591,7 +592,7 @@ static enum MHD_Result count_value(void *ctx, enum MHD_ValueKind kind, const cha
 }
 
 /* The library closes a connection without an answer when the head of the request leaves no memory
- * for one. So what is too large is told past it, and it closes then. */
+ * for one. So a request that is too large gets its answer behind it, and the connection closes. */
 static bool is_cut_off(struct MHD_Connection *connection, const char *path, bool is_too_long)
 {
     const union MHD_ConnectionInfo *info;
@@ -775,8 +776,8 @@ static enum MHD_Result answer_request(void *ctx, struct MHD_Connection *connecti
     return send_answer(server, connection, &answer);
 }
 
-/* A text with a NUL in it would end there for us, and name something else than was asked for: it is
- * no text. */
+/* A text with a NUL in it would end there for us, and name another object than the request did: it
+ * is not valid. */
 static size_t unescape(void *ctx, struct MHD_Connection *connection, char *text)
 {
     size_t length = MHD_http_unescape(text);

@@ -5,8 +5,8 @@
  *
  * One thread of its own serves all connections, so a handler must be quick: it hands out a body
  * that was made beforehand, or makes a small one. Bodies are immutable and counted, so a page that
- * is built once per period is copied for nobody. A feed is an endless answer: every line published
- * goes to every client that reads it; a client that is too slow loses whole lines, never half ones.
+ * is built once per period is never copied. A feed is an endless answer: every line published goes
+ * to every client that reads it; a client that is too slow loses whole lines, never half ones.
  *
  * A handler that takes long (it asks a database) is one of slow_routes: a second thread runs them,
  * one after the other, and no other process waits. A third computes passwords that are not known to
@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 /* Bounds, each with what happens there. */
-#define NTK_HTTP_CONNECTIONS_MAX 256 /* more: who has waited longest to ask is cut off */
+#define NTK_HTTP_CONNECTIONS_MAX 256 /* more: the longest waiting client is disconnected */
 #define NTK_HTTP_IDLE_SECONDS 15     /* a silent connection is closed */
 #define NTK_HTTP_CONNECTION_BYTES \
     (32 * 1024)                       /* a request head that nearly fills it is answered 431 */
@@ -76,7 +76,7 @@ const char *ntk_http_request_cookie_get(const struct ntk_http_request *request, 
 int ntk_http_request_query_each(const struct ntk_http_request *request,
                                 int (*call)(const char *name, const char *value, void *ctx),
                                 void *ctx);
-/* Who asks over a Unix socket; false: it is another kind of socket. */
+/* The peer of a Unix socket; false: it is another kind of socket. */
 bool ntk_http_request_user_get(const struct ntk_http_request *request, uint32_t *out_uid);
 /* Whether Accept-Encoding allows gzip. */
 bool ntk_http_request_takes_gzip(const struct ntk_http_request *request);
@@ -116,7 +116,7 @@ struct ntk_http_upload {
      * with the answer filled; the body is read and thrown away then. */
     void *(*begin)(const struct ntk_http_request *request, uint64_t bytes_count,
                    struct ntk_http_response *response, void *ctx);
-    /* As they come, on the server's thread. What fails is told by finish. */
+    /* As they come, on the server's thread. finish reports failures. */
     void (*take)(void *upload, const void *bytes, size_t bytes_count);
     /* All is there: answers, as a slow route does. */
     void (*finish)(void *upload, struct ntk_http_response *response);

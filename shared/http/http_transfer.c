@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_transfer - what libcurl is told of a question, and what becomes of its answer. */
+/* http_transfer - what libcurl gets for a request, and what becomes of its response. */
 #include "shared/http/http_transfer.h"
 
 #include <ctype.h>
@@ -205,9 +205,8 @@ static void set_options(CURL *easy, struct http_transfer *transfer, struct curl_
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
                      question->http2 ? (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
                                      : (long)CURL_HTTP_VERSION_1_1);
-    /* libcurl 7.88 (Debian 12) cannot use such a connection again: every later question fails with
-     * "Error in the HTTP2 framing layer", and nothing of it was sent; seen with gRPC's own server,
-     * too. */
+    /* libcurl 7.88 (Debian 12) cannot reuse that connection: every later question fails with
+     * "Error in the HTTP2 framing layer", and nothing is sent; seen with gRPC's own server, too. */
     curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, question->http2 ? 1L : 0L);
     curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, question->http2 ? 1L : 0L);
     if (question->user_password) {

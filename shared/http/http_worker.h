@@ -4,9 +4,8 @@
  * for.
  *
  * A job belongs to a connection that is suspended until it is done, and then is the server's
- * thread's again. Who brings too many, or comes when too many wait, is turned away at once. Work
- * that was in vain can be made to cost time: the thread then rests, so that nobody keeps a core
- * busy by asking for it.
+ * thread's again. Who brings too many, or comes when too many wait, is turned away at once. Useless
+ * work can cost time: the thread then rests, so that no client keeps a core busy with it.
  *
  * Private to shared/http. Owner: a zeroed struct is one that does not run; _start / _stop.
  * Threads: _submit the server's; _start and _stop the server's owner.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* oob - gathers 128 rows of a table by constant indices, the last of which the table does not
- * have. */
+/* oob - gathers 128 rows of a table by constant indices; the last one is outside the table. */
 #include "shared/kernels/examples.h"
 #include "shared/kernels/kit.h"
 

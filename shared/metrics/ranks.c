@@ -175,7 +175,7 @@ static bool is_restarted(const struct ntk_rank_row *row, const struct ntk_comm_v
         verdict->sequence - row->sample->sequence < 2 || later_ns <= NTK_RANKS_LEAST_NS) {
         return false;
     }
-    later_ns -= NTK_RANKS_LEAST_NS; /* errors are as large as somebody says: no sums of them */
+    later_ns -= NTK_RANKS_LEAST_NS; /* errors are as large as the sender claims: no sums of them */
     return later_ns > row->clock_error_ns && later_ns - row->clock_error_ns > first->clock_error_ns;
 }
 
@@ -220,7 +220,7 @@ uint64_t ntk_comm_verdict_broke_for(const struct ntk_comm_verdict *verdict)
     return longest_ns;
 }
 
-/* Nobody waits: because a rank was missed, because they are between two operations, or for good. */
+/* No rank waits: because one was missed, because they are between two operations, or for good. */
 static enum ntk_comm_verdict_kind kind_at_rest(const struct ntk_comm_verdict *verdict)
 {
     bool is_broken = false;
@@ -255,7 +255,7 @@ static void seen_fill(struct ntk_comm_verdict *verdict, const struct ntk_rank_ro
     }
 }
 
-/* Nobody is in an operation: the last one that some rank was in. */
+/* No rank is in an operation: the last one that some rank was in. */
 static void operation_find_last(struct ntk_comm_verdict *verdict)
 {
     for (uint32_t i = 0; i < verdict->seen; i++) {

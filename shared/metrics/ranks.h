@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranks - who of a communicator has come to the operation at hand, who has not, and since when.
+ * ranks - which ranks of a communicator have come to the current operation, which have not, and
+ * since when.
  *
  * Ranks of one communicator are known by its key and lie in the snapshots of one machine or of
  * many. All ranks number their operations alike, so the highest number that some rank is in says
  * which ranks are awaited. Times are spans that each machine measured by itself; clocks of machines
  * are compared only where a process began later than the others came, see clock_error_ns.
  *
- * A verdict claims no more than the rows say: a rank without a row is "unseen", which is also what
- * a rank on a machine that nobody asked is.
+ * A verdict claims no more than the rows say: a rank without a row is "unseen", and so is a rank on
+ * a machine that was not asked.
  *
  * Owner:   ntk_ranks holds rows and verdicts; the snapshots added stay the caller's and must live
  *          as long.
@@ -35,10 +36,10 @@ extern "C" {
 #define NTK_RANKS_LEAST_NS UINT64_C(5000000000)
 #define NTK_RANKS_MOST_NS UINT64_C(600000000000)
 #define NTK_RANKS_UNKNOWN_NS UINT64_C(60000000000) /* while none has ended */
-/* So long a communicator that broke is told of; its processes may live on in another one. */
+/* A communicator that broke is reported for this long; its processes may live on in another one. */
 #define NTK_RANKS_BROKE_NS UINT64_C(3600000000000)
 
-/* From where on an operation hangs, after one that took so long (0: none has ended);
+/* From where on an operation hangs, after one that took this time (0: none has ended);
  * *out_is_learned: that counted. */
 uint64_t ntk_ranks_limit(uint64_t longest_ns, bool *out_is_learned);
 
@@ -49,7 +50,7 @@ struct ntk_rank_row {
     const char *tag;
     const char *command;
     bool is_lost;               /* its process ended; it left before if its state says so */
-    uint64_t lost_for_ns;       /* ... so long ago */
+    uint64_t lost_for_ns;       /* ... this long ago */
     uint64_t begin_realtime_ns; /* when it joined, by the asker's clock */
     uint64_t clock_error_ns;    /* which may be wrong by so much */
     const struct ntk_rank_sample *sample;
@@ -62,7 +63,7 @@ enum ntk_rank_where {
     NTK_RANK_RESTARTED, /* its process began after others had come */
     NTK_RANK_GONE,      /* it left the communicator, or its process ended well */
     NTK_RANK_LOST,      /* its process died */
-    NTK_RANK_UNSEEN,    /* nobody tells of it */
+    NTK_RANK_UNSEEN,    /* no source reports it */
     NTK_RANK_WHERE_COUNT
 };
 extern const char *const ntk_rank_where_names[NTK_RANK_WHERE_COUNT];
@@ -71,7 +72,7 @@ enum ntk_comm_verdict_kind {
     NTK_COMM_IDLE,    /* no rank is in an operation, or was within NTK_RANKS_LEAST_NS */
     NTK_COMM_GOES_ON, /* within the threshold; age_ns 0: no rank is in one just now */
     NTK_COMM_HANGS,
-    NTK_COMM_BROKE, /* a rank died or left, and the others were told */
+    NTK_COMM_BROKE, /* a rank died or left, and the others were informed */
     NTK_COMM_VERDICT_COUNT
 };
 extern const char *const ntk_comm_verdict_names[NTK_COMM_VERDICT_COUNT];
@@ -115,7 +116,7 @@ struct ntk_ranks {
 void ntk_ranks_init(struct ntk_ranks *ranks);
 void ntk_ranks_fini(struct ntk_ranks *ranks);
 
-/* How the clock of the machine that took a snapshot stands. */
+/* How far the clock of the machine that took a snapshot is off. */
 #define NTK_RANKS_CLOCK_UNKNOWN UINT64_MAX
 struct ntk_ranks_clock {
     int64_t ahead_ns;  /* of ours */

@@ -15,7 +15,7 @@ const char *const ntk_change_where_names[NTK_CHANGE_WHERE_COUNT] = { "unknown", 
 #define CAP 4.0
 #define LIMIT 8.0
 #define SPREAD_MIN 0.03 /* of the usual */
-/* A change is told when so many samples have it ... */
+/* A change is reported when this many samples have it ... */
 #define SAMPLES_MIN 3u
 #define SAMPLES_MAX 32u /* that are looked at, the last ones */
 /* ... and so much of them is above the usual. */
@@ -171,7 +171,7 @@ static bool sample_take(const struct change_comm *comm, double interval, struct 
         }
         double time = (double)rank->time_ns / operations;
         double busy = (double)rank->busy_ns / operations;
-        /* Where nobody tells how long they waited, operations as a whole are no rank's own time. */
+        /* Where the waiting time is unknown, an operation as a whole is not a rank's own time. */
         double wait = has_wait ? (double)rank->wait_ns / operations : time;
 
         values[INTERVAL * count + seen] = interval;
@@ -358,7 +358,7 @@ static int rank_add(struct change_comm *comm, const struct row *row, size_t *at)
     return 0;
 }
 
-/* Half of the ranks did enough: those that are gone or hang keep nobody. */
+/* Half of the ranks did enough: those that are gone or hang block no verdict. */
 static bool has_enough(const struct change_comm *comm)
 {
     size_t enough = 0;
@@ -369,8 +369,8 @@ static bool has_enough(const struct change_comm *comm)
     return 2 * enough > comm->ranks.count && enough >= 2;
 }
 
-/* The last operation that ended, and when: of who is between two, which the slowest of them is
- * nearly always. Counted in whole operations, a period of a few would be a fifth longer or shorter.
+/* The last operation that ended, and when, for a rank between two; the slowest rank nearly always
+ * is. Counted in whole operations, a period of a few would be a fifth longer or shorter.
  */
 static uint64_t last_end(const struct row *rows, size_t count, const struct ntk_snapshot *snapshot,
                          uint64_t *out_ns)

@@ -31,10 +31,10 @@ extern "C" {
 #endif
 
 #define NTK_CHANGE_OPERATIONS 4u  /* of each rank, at least, are a sample */
-#define NTK_CHANGE_USUAL_MIN 8u   /* samples, before anything is said ... */
+#define NTK_CHANGE_USUAL_MIN 8u   /* samples, before a verdict is given ... */
 #define NTK_CHANGE_USUAL_MAX 64u  /* ... and what is remembered */
 #define NTK_CHANGE_SHARE_MIN 0.10 /* so much longer, at least, is slower */
-/* After so long the new pace is the usual one. */
+/* After this long the new pace is the usual one. */
 #define NTK_CHANGE_HOLDS_NS UINT64_C(900000000000)
 #define NTK_CHANGE_COMMS_MAX 1024u /* communicators that are followed; of more the first ones */
 

@@ -188,7 +188,7 @@ static void medians_take(struct ntk_pace_rank *rank)
     }
 }
 
-/* Something that is large for who is slow, of times and waits alike. */
+/* A value that is large for slow ranks, of times and waits alike. */
 typedef double measure_of(double time, double wait);
 
 static double earliness(double time, double wait)
@@ -398,7 +398,7 @@ static void judge_one(struct ntk_pace_rank *ranks, size_t count, double *scratch
         const struct ntk_pace_rank *link =
             stands_apart(ranks, count, own_time, interval, scratch, &behind);
 
-        /* Where nobody says how long it waits, all of an operation seems to be its own. */
+        /* Where its waiting time is unknown, all of an operation seems to be its own. */
         if (link && median_of_others(ranks, count, link, wait_of, scratch) >= CORE_SHARE * behind) {
             verdict->slow = link;
             verdict->where = NTK_PACE_LINK;

@@ -36,7 +36,7 @@ extern "C" {
 #define NTK_PACE_SHARE_MIN 0.10
 /* ... and is at least so much further behind the usual than the next slowest is. */
 #define NTK_PACE_TIMES_MIN 2.0
-/* ... and that in so much of the periods of the window, so that chance names nobody. */
+/* ... and that in this share of the periods of the window, so that chance accuses no rank. */
 #define NTK_PACE_PERIODS_SHARE_MIN 0.75
 
 #define NTK_PACE_PERIODS_MAX 16u /* of a window; more are added to the last */
@@ -46,7 +46,7 @@ struct ntk_pace_period {
     uint64_t time_ns;                      /* in them */
     uint64_t wait_ns;                      /* of that, until the last rank had come */
     uint64_t busy_ns;                      /* its cores */
-    uint64_t engine_ns, dma_ns, dma_bytes; /* of those; 0 where nobody tells */
+    uint64_t engine_ns, dma_ns, dma_bytes; /* of those; 0 when unknown */
 };
 
 /* What one rank did in the window. */
@@ -79,7 +79,7 @@ struct ntk_pace_verdict {
     uint32_t rank_count;
     uint32_t seen;                    /* ranks that were compared */
     const struct ntk_pace_rank *slow; /* NULL: none */
-    uint64_t behind_ns;               /* the others wait so long for it, each operation */
+    uint64_t behind_ns;               /* the others wait this long for it in each operation */
     uint64_t interval_ns;             /* from one operation to the next */
     double share;                     /* of behind_ns in it */
     enum ntk_pace_where where;

@@ -177,8 +177,7 @@ struct ntk_snapshot *ntk_snapshot_create(void)
 
 const struct ntk_snapshot *ntk_snapshot_share(const struct ntk_snapshot *snapshot)
 {
-    /* The count is the one word of a finished snapshot that changes; nobody reads it but these
-     * two. */
+    /* The count is the one word of a finished snapshot that changes; only these two read it. */
     struct owned_snapshot *own = (struct owned_snapshot *)(uintptr_t)snapshot;
 
     __atomic_fetch_add(&own->holders, 1, __ATOMIC_RELAXED);

@@ -123,7 +123,7 @@ extern const char *const ntk_ecc_names[NTK_ECC_COUNT]; /* "mem_ecc_corrected" ..
 
 /* What was known of a device before. */
 struct ntk_ecc_stored {
-    uint32_t has;                    /* bit i tells of the rest's [i] */
+    uint32_t has;                    /* bit i describes [i] of the rest */
     uint64_t counter[NTK_ECC_COUNT]; /* the driver's; 0 where the machine was booted since */
     uint64_t total[NTK_ECC_COUNT];
 };
@@ -133,7 +133,7 @@ struct ntk_ecc_stored {
 extern const char *const ntk_error_code_names[NTK_ERROR_CODE_COUNT];
 
 enum ntk_device_has {
-    NTK_DEVICE_HAS_ECC = 1u << 0, /* bit i of ecc_has tells of ecc[i] */
+    NTK_DEVICE_HAS_ECC = 1u << 0, /* bit i of ecc_has describes ecc[i] */
     NTK_DEVICE_HAS_NEIGHBOURS = 1u << 1,
     NTK_DEVICE_HAS_MEMORY_CAPACITY = 1u << 2,
     NTK_DEVICE_HAS_MEMORY_USED = 1u << 3,
@@ -215,7 +215,7 @@ enum ntk_core_has {
     NTK_CORE_HAS_DEVICE_LATENCY = 1u << 7,
     NTK_CORE_HAS_TRANSFERS = 1u << 8,
     NTK_CORE_HAS_HELD_IDLE = 1u << 9,
-    /* Of a software core that nobody runs on: it is idle, which is known. */
+    /* For a software core without a process: it is known to be idle. */
     NTK_CORE_HAS_IDLE = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS |
                         NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_BYTES | NTK_CORE_HAS_EXECUTIONS,
 };
@@ -242,7 +242,7 @@ struct ntk_core_sample {
     uint32_t has;
     uint32_t core;      /* global physical (logical after ntk_snapshot_logical_core) */
     double utilization; /* ratio 0..1, never above 1 */
-    /* busy_ns is the time of calls around another runtime, waiting in its queue included: nobody
+    /* busy_ns is the time of calls around another runtime, waiting in its queue included: no source
      * closer to the core measured it. */
     bool busy_of_calls;
     uint64_t in_flight;  /* now */
@@ -255,7 +255,7 @@ struct ntk_core_sample {
      * after their calls. */
     uint64_t held_idle_ns;
     /* While that is a second or more: what the longest of those that ended took at most, by their
-     * histogram; 0: none has ended, or nobody counts. */
+     * histogram; 0: none has ended, or they are not counted. */
     uint64_t longest_ns;
     union {
         struct { /* busy_ns: running executions included up to now */
@@ -267,8 +267,8 @@ struct ntk_core_sample {
     struct ntk_histogram total_latency;  /* of the period */
     struct ntk_histogram device_latency; /* of the period */
     /* In the first period of an agent that goes on from stored totals: what of the periods and
-     * histograms above ran before, while nobody watched. It counts, but is in no rate or share. Its
-     * totals mean nothing; a report has no histograms of it. NULL: nothing. */
+     * histograms above ran before, while no agent watched. It counts, but is in no rate or share.
+     * Its totals mean nothing; a report has no histograms of it. NULL: nothing. */
     const struct ntk_core_sample *unwatched;
     /* Of a runtime: when the segment began that the totals are of (CLOCK_MONOTONIC). It tells the
      * lives of a process apart that closed the runtime and began again. */
@@ -318,7 +318,7 @@ enum ntk_model_has {
     NTK_MODEL_HAS_IN_FLIGHT = 1u << 3,
     NTK_MODEL_HAS_EFFECTIVE_FLOPS = 1u << 4,
     NTK_MODEL_HAS_TOTALS =
-        1u << 5, /* the totals of its counts: reports and databases tell of periods */
+        1u << 5, /* the totals of its counts: reports and databases hold periods */
 };
 
 struct ntk_model_sample {
@@ -420,7 +420,7 @@ struct ntk_efa_port {
 };
 
 /* A rank whose process ended without leaving or after the communicator broke, or that left one that
- * has lost a rank; it is told of for a while, or until its place is taken. */
+ * has lost a rank; it is reported for a while, or until its place is taken. */
 struct ntk_lost_rank {
     uint32_t pid;
     const char *tag;
@@ -429,11 +429,11 @@ struct ntk_lost_rank {
     struct ntk_rank_sample rank; /* as it was last seen */
 };
 
-/* What an agent says of the ranks of a communicator (ranks.h, ranks_pace.h,
- * ranks_change.h), for as long as it holds. */
+/* What an agent reports about the ranks of a communicator (ranks.h, ranks_pace.h, ranks_change.h),
+ * for as long as it holds. */
 enum ntk_trouble_kind {
     NTK_TROUBLE_HANGS,  /* an operation does not go on */
-    NTK_TROUBLE_BROKE,  /* nobody waits any more, as a rank was missed */
+    NTK_TROUBLE_BROKE,  /* no rank waits any more, as one was missed */
     NTK_TROUBLE_SLOW,   /* the others wait for one rank again and again */
     NTK_TROUBLE_SLOWER, /* all take longer than they did (ranks_change.h) */
     NTK_TROUBLE_KIND_COUNT
@@ -449,9 +449,9 @@ struct ntk_rank_trouble {
     uint32_t rank_count;
     bool has_rank; /* else no single one is named */
     uint32_t rank;
-    uint32_t pid; /* of the rank; 0: nobody tells of it */
+    uint32_t pid; /* of the rank; 0: unknown */
     const char *tag;
-    const char *cause; /* where the rank is, what keeps it; one word */
+    const char *cause; /* where the rank is, what blocks it; one word */
     enum ntk_collective operation;
     uint64_t sequence; /* of the operation; 0: of none */
     uint64_t since_realtime_ns;
@@ -460,7 +460,7 @@ struct ntk_rank_trouble {
     uint64_t interval_ns; /* from one operation to the next; 0: not known */
 };
 
-/* ---- pods: who has what, as Kubernetes tells ---- */
+/* ---- pods: which pod has what, according to Kubernetes ---- */
 
 /* Where a runtime runs; all "" outside of Kubernetes or when unknown. */
 struct ntk_pod {
@@ -480,7 +480,7 @@ struct ntk_k8s_owner {
 };
 
 struct ntk_k8s {
-    uint64_t period_ns; /* see NTK_GROUP_ABSENT, which it is when nobody asks for it */
+    uint64_t period_ns; /* see NTK_GROUP_ABSENT, set when no consumer asks for it */
     const char *error;
     struct ntk_k8s_owner *cores; /* ascending index */
     size_t core_count;
@@ -493,7 +493,7 @@ struct ntk_k8s {
 #define NTK_SNAPSHOT_JOBS_MAX 512u
 #define NTK_SNAPSHOT_JOB_CORES_MAX 1024u /* also the highest number of a core, and one more */
 
-/* Texts that nobody told are "". Cores are global logical numbers, ascending. */
+/* Unknown texts are "". Cores are global logical numbers, ascending. */
 struct ntk_job {
     const char *id;
     const char *user;
@@ -503,12 +503,12 @@ struct ntk_job {
     uint64_t since_realtime_ns;
     uint32_t *cores; /* those of its devices among them */
     size_t core_count;
-    uint32_t *devices; /* of which it holds a core or all */
+    uint32_t *devices; /* when it holds a core or all */
     size_t device_count;
 };
 
 struct ntk_jobs {
-    bool is_asked;     /* else nobody looks for jobs, and that there is none says nothing */
+    bool is_asked;     /* else jobs are not watched, and an empty list means nothing */
     const char *error; /* why one or more are missing, or "" */
     struct ntk_job *rows;
     size_t count;
@@ -516,7 +516,7 @@ struct ntk_jobs {
 
 /* ---- runtimes: one observed process each ---- */
 
-/* Where the hooks are that tell of a runtime. */
+/* Where the hooks are that report a runtime. */
 enum ntk_hooks_kind {
     NTK_HOOKS_UNKNOWN = 0,   /* a report of another tool */
     NTK_HOOKS_BUILT_IN = 1,  /* in the runtime itself, a core of ours: all is known */
@@ -536,15 +536,15 @@ enum ntk_runtime_has {
     NTK_RUNTIME_HAS_MODELS = 1u << 5,
     NTK_RUNTIME_HAS_PERCENTILES = 1u << 6,        /* total_percentile_ns, without a histogram */
     NTK_RUNTIME_HAS_DEVICE_PERCENTILES = 1u << 7, /* device_percentile_ns */
-    NTK_RUNTIME_HAS_TOTALS = 1u << 8,             /* the totals of its counts, as of models */
+    NTK_RUNTIME_HAS_TOTALS = 1u << 8,             /* the totals of its counts, as for models */
     NTK_RUNTIME_HAS_IN_FLIGHT = 1u << 9,
     NTK_RUNTIME_HAS_LISTED_MEMORY =
         1u << 10, /* memory names its cores, at zero too: of others nothing is known */
 };
 
 /*
- * Who a runtime is, within a boot. What a segment says of its process may be a lie; whose file it
- * is cannot be: with the owner in the key nobody can pass for a process of someone else.
+ * Who a runtime is, within a boot. A segment may lie about its process, but not about its owner:
+ * with the owner in the key no user can pose as a process of another.
  */
 struct ntk_process_key {
     uint32_t header_pid;
@@ -560,7 +560,7 @@ struct ntk_runtime_sample {
     uint32_t uid;        /* owner of the segment */
     bool software;       /* runs on software cores: engines, FLOPs, device latency are known */
     enum ntk_hooks_kind hooks;
-    bool cores_guessed;      /* nobody said which cores are its own: those listed are a guess */
+    bool cores_guessed;      /* the cores of the process are not known: those listed are a guess */
     bool no_executions;      /* too frequent for its hooks to look at: not counted, not timed */
     bool partial_executions; /* ... and some were counted before: totals are less than what ran */
     bool ended;              /* its last snapshot: last differences, memory 0 */
@@ -843,13 +843,13 @@ static inline uint64_t ntk_snapshot_earlier(uint64_t a, uint64_t b)
 bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
                                uint32_t logical, struct ntk_core_sample *out);
 /* Counts, utilization and work in flight are sums; of the histograms `into` has none, it borrows
- * those of `from`. What nobody watched is the caller's. */
+ * those of `from`. What no agent watched is the caller's. */
 void ntk_snapshot_add_core(struct ntk_core_sample *into, const struct ntk_core_sample *from);
-/* A core without what nobody watched in the counts of its period: what rates and shares are made
- * of. Its histograms stay. */
+/* A core without the unwatched part in the counts of its period: the base of rates and shares. Its
+ * histograms stay. */
 struct ntk_core_sample ntk_snapshot_watched_core(const struct ntk_core_sample *core);
-/* The outcomes of a runtime without what nobody watched on its cores; as they are when the cores
- * tell of another period. */
+/* The outcomes of a runtime without the unwatched part of its cores; unchanged when the cores have
+ * another period. */
 void ntk_snapshot_watched_outcome(const struct ntk_runtime_sample *runtime,
                                   struct ntk_count out_outcome[NTK_OUTCOME_COUNT]);
 /* As ntk_snapshot_logical_core(), of watched cores. */
@@ -897,8 +897,8 @@ extern const char *const ntk_outcome_names[NTK_OUTCOME_COUNT];
 extern const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT];
 enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category);
 
-/* Whether what the runtime has of a group is known: calls around another runtime tell of tensors
- * only, and a report of another tool of what it lists. A group that is not told is not zero. */
+/* Whether what the runtime has of a group is known: calls around another runtime show tensors only,
+ * and a report of another tool of what it lists. A group that is not told is not zero. */
 bool ntk_snapshot_tells_group(const struct ntk_runtime_sample *runtime,
                               enum ntk_memory_group group);
 /* Whether some model's part of its device memory is an estimate; of one model with its id, else
@@ -917,10 +917,10 @@ void ntk_snapshot_memory_add(const struct ntk_runtime_sample *runtime, uint32_t 
                              uint64_t *host_bytes, uint64_t *device_bytes);
 /* Whether all that a runtime has is in its rows, so that what is in none is 0. */
 bool ntk_snapshot_tells_memory(const struct ntk_runtime_sample *runtime);
-/* What a runtime has on one side. Who tells of a part only may have nothing of that part: then the
+/* What a runtime has on one side. A source that reports a part may have nothing of it: then the
  * side is not known, not 0. */
 struct ntk_memory_total {
-    uint64_t bytes; /* the sum of what is told */
+    uint64_t bytes; /* the sum of what is reported */
     bool known;
     bool estimated; /* some of it is the difference around a load */
 };

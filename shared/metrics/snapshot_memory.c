@@ -24,7 +24,7 @@ enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category)
     return host ? NTK_GROUP_HOST_APPLICATION : NTK_GROUP_RUNTIME;
 }
 
-/* What is in no category says nothing of the group that it counts with. */
+/* What is in no category does not describe the group that it counts with. */
 static bool has_row_of(const struct ntk_memory_sample *rows, size_t count,
                        enum ntk_memory_group group)
 {

@@ -252,7 +252,8 @@ static void add_rank(struct ntk_rank_sample *rank, const struct ntk_rank_sample 
     add_counts(rank, before, false);
 }
 
-/* Who goes on with what `before` counted: itself, or who joined in its place, or nobody. */
+/* The rank that continues the counts in `before`: itself, or the one that joined in its place, or
+ * none. */
 static struct ntk_rank_sample *heir_of(struct ntk_rank_sample *ranks, size_t count,
                                        const struct ntk_rank_sample *before)
 {

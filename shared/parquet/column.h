@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * column - what a row group has gathered of one column: values, who has none, a dictionary as long
+ * column - what a row group has gathered of one column: values, absent rows, a dictionary as long
  * as it is worth it, the smallest and the largest.
  *
  * Private to shared/parquet. Owner: caller's storage, zeroed, then _init; _fini frees.
@@ -39,7 +39,7 @@ struct ntk_parquet_chunk {
 void ntk_parquet_chunk_init(struct ntk_parquet_chunk *chunk,
                             const struct ntk_parquet_column *column);
 void ntk_parquet_chunk_fini(struct ntk_parquet_chunk *chunk);
-/* Memory that the chunk took for the value, more or less; ntk_parquet_chunk_ok() tells of
+/* Memory that the chunk took for the value, more or less; ntk_parquet_chunk_ok() reports
  * failures. */
 size_t ntk_parquet_chunk_put(struct ntk_parquet_chunk *chunk,
                              const struct ntk_parquet_value *value);

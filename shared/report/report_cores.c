@@ -110,8 +110,8 @@ static void key_rate(struct report_writer *w, const char *key, uint64_t count, d
     report_key_u64(w, key, rate < 9e18 ? (uint64_t)rate : INT64_MAX);
 }
 
-/* A core that is not the runtime's own (NULL) does nothing for it; of its own nobody may have
- * measured how busy it is. */
+/* A core that is not the runtime's own (NULL) does nothing for it; the busy time of its own core
+ * may be unknown. */
 static void key_utilization(struct report_writer *w, const struct ntk_core_sample *core)
 {
     if (!core || core->has & NTK_CORE_HAS_BUSY) {
@@ -206,7 +206,7 @@ static void read_rate(const json_t *object, const char *key, double seconds,
     }
 }
 
-/* Each physical core of a logical one has its utilization; what is counted stands on the first. */
+/* Each physical core of a logical one has its utilization; counts are on the first. */
 static void read_vendor_cores(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                               const json_t *in_use)
 {

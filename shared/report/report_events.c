@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report_events - what happened in the period, for who looks at another machine: loads, errors,
+ * report_events - what happened in the period, for viewers on another machine: loads, errors,
  * captures, marks, the log of memory. A line has room for some; where there are more, the log of
  * memory goes first, and what is omitted is counted.
  */

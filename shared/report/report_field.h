@@ -4,7 +4,7 @@
  *
  * A table has one row per key, in the order of the line; the same row writes the member of a struct
  * and reads it back, so the two cannot differ. What is not a plain field (sums, rates, lists of
- * objects) is written and read by functions that stand beside each other in the part's file.
+ * objects) is written and read by functions next to each other in the part's file.
  *
  * Reading is typed: a value of another type than the row's is as good as absent, and what is absent
  * leaves the member as it is.

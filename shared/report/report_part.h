@@ -68,7 +68,7 @@ void report_write_host_groups(struct report_writer *w, const struct ntk_runtime_
 /* "host" and "neuron_device", where they are known. */
 void report_key_totals(struct report_writer *w, const struct ntk_memory_total *host,
                        const struct ntk_memory_total *device);
-/* Where the runtime tells of the group. */
+/* Where the runtime reports the group. */
 void report_key_group(struct report_writer *w, const struct ntk_runtime_sample *runtime,
                       enum ntk_memory_group group, uint64_t bytes);
 

@@ -176,7 +176,7 @@ static void read_cpu(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *r
 
 /* -- the application --------------------------------------------------------------------------- */
 
-/* Each part goes with the vendor's group that it refines, so that a count is in one report only. */
+/* Each part follows the vendor's group that it refines, so that a count is in one report only. */
 static void write_ext(struct report_writer *w, const struct ntk_runtime_sample *runtime)
 {
     ntk_json_key_object_begin(&w->json, "neuron_ext");
@@ -302,7 +302,8 @@ void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
     }
     read_ext(snapshot, runtime, ext);
     if (runtime->no_executions && report_get_array(ext, "models")) {
-        runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = 0; /* due, though nobody counts */
+        runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = 0; /* due, though no source
+                                                                     * counts */
     }
     read_executions(snapshot, runtime, sound(group[NTK_RUNTIME_GROUP_EXECUTIONS]));
     report_read_cores(snapshot, runtime, sound(group[NTK_RUNTIME_GROUP_CORES]), ext);

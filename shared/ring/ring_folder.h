@@ -65,8 +65,8 @@ bool ntk_ring_folder_is_at(const struct ring_folder *folder, const struct stat *
 void ntk_ring_folder_hold(int fd, off_t byte);
 void ntk_ring_folder_let_go(int fd, off_t byte);
 bool ntk_ring_folder_is_held_by_others(int fd, off_t start, off_t length);
-/* Before a pass, so that nobody ends in between. Without a mark (no permission, a full disk) all is
- * well but for processes shorter than a look. */
+/* Before a pass, so that no process ends in between. Without a mark (no permission, a full disk)
+ * all is well but for processes shorter than a look. */
 void ntk_ring_folder_mark(struct ring_folder *folder, uint64_t now_ns);
 
 /* One step of a pass: fn gets up to *entries names, which counts down. True when it ends a pass; a

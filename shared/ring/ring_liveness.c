@@ -224,7 +224,7 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
         }
     }
     if (holder <= 0 && !is_same_namespace(liveness, segment)) {
-        return 0; /* nobody here to ask */
+        return 0; /* no process here to ask */
     }
     (void)snprintf(pid, sizeof pid, "%" PRIu32, holder > 0 ? (uint32_t)holder : process->own_pid);
     start_time = start_time_of(liveness->proc_root, pid);
@@ -270,7 +270,7 @@ bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
         return false;
     }
     if (is_attached(segment)) {
-        return true; /* whatever the process does: nobody writes of it any more */
+        return true; /* whatever the process does: no one writes to it any more */
     }
     /* Perhaps it only closed its descriptors. */
     if (liveness->is_foreign_proc ? segment->host_pid != 0 : is_same_namespace(liveness, segment)) {

@@ -2,8 +2,8 @@
 /*
  * ring_liveness - whose a segment is, and whether its writer has ended; private to this folder.
  *
- * What a segment says of its process is a claim. The record lock on byte 0 names a process that
- * nobody can invent, and /proc says whose it is and when it started: they are believed instead.
+ * A segment's statement about its process is a claim. The record lock on byte 0 names a process
+ * that cannot be forged, and /proc shows its owner and start time: these are believed instead.
  *
  * Owner, threads: as the registry.
  */
@@ -34,8 +34,8 @@ bool ntk_ring_liveness_has_ended(const struct ntk_ring_liveness *liveness,
 /* Whether the process with that name runs, as this reader sees it. */
 bool ntk_ring_liveness_runs(const struct ntk_ring_liveness *liveness, unsigned int pid,
                             unsigned long long start_time);
-/* The pid that holds byte 0 as this process sees it, 0 when nobody does, -1 when its holder has no
- * pid here. */
+/* The pid that holds byte 0 as this process sees it, 0 when no process does, -1 when its holder has
+ * no pid here. */
 int64_t ntk_ring_liveness_holder(int fd);
 
 #endif

@@ -27,7 +27,7 @@
 #define SEGMENTS_CROWDED (NTK_RING_REGISTRY_SEGMENTS / 2) /* from then on ... */
 #define SEGMENTS_OF_USER_CROWDED 16u /* ... only users with fewer get another */
 #define BRACKET_TRIES 8
-/* A reader that stands still does not keep files for ever. */
+/* A reader that hangs does not keep files for ever. */
 #define PATIENCE_NS (10 * NTK_NS_PER_SECOND)
 #define WANTED_BYTE 1 /* held by whoever has yet to keep what the file says */
 #define WANTED_NS (60 * NTK_NS_PER_SECOND)
@@ -114,7 +114,7 @@ static void refuse(struct ntk_ring_registry *registry, struct ring_folder *folde
 
     set_ignored(registry->out, err->text);
     registry->out->unreadable += err->code == -EACCES;
-    folder->is_left = true; /* each poll tells of it */
+    folder->is_left = true; /* each poll reports it */
     if (known != NULL) {
         known->reason = strdup(err->text);
         known->is_unreadable = err->code == -EACCES;
@@ -619,7 +619,7 @@ static void free_segment(struct ntk_ring_registry *registry, struct ntk_ring_seg
     ntk_ring_segment_close(segment);
 }
 
-/* Nobody reads it: its file goes with its writer. */
+/* No process reads it: its file is removed with its writer. */
 static void step_double(struct ntk_ring_registry *registry, struct ntk_ring_segment *segment)
 {
     if (ntk_ring_segment_is_damaged(segment)) {
@@ -809,7 +809,7 @@ static void leave_file(struct ring_folder *folder, const char *name, void *ctx)
     }
 }
 
-/* Removes what is told and kept. */
+/* Removes what is listed and kept. */
 static void leave_all(struct ntk_ring_registry *registry)
 {
     for (size_t i = 0; i < registry->segments.count; i++) {

@@ -53,8 +53,8 @@ struct ntk_ring_options {
      * (or `folder`) is made when missing, and removed at _close() when it is still empty. */
     bool reap;
     /* Keeps what it counts over its own end: processes that were over before it began are its to
-     * tell, and files of ended processes stay until ntk_ring_registry_release(). Others leave those
-     * of before to such a reader for NTK_READER_MARK_KEEPS_S. */
+     * tell, and files of ended processes stay until ntk_ring_registry_release(). Other readers
+     * leave earlier segments to it for NTK_READER_MARK_KEEPS_S. */
     bool remembers;
     enum ntk_ring_from from;       /* where readers of rings start */
     const struct ntk_clock *clock; /* of polls; borrowed; NULL: the system's */
@@ -286,7 +286,7 @@ void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struc
  * of one ring in order (rings are not merged). limit bounds the records that this call looks at
  * (rounded up to a batch), 0 = until all rings were empty once. Core and thread of a record are
  * within bounds or NTK_NO_CORE and 0; kinds, flags and words are as written and may be anything.
- * Returns how many it looked at, with those that were no sound records.
+ * Returns how many it looked at, including those that were damaged.
  */
 typedef void (*ntk_ring_batch_fn)(const struct ntk_ring_segment *segment,
                                   const struct ntk_slot *slots, size_t count, void *ctx);

@@ -3,8 +3,9 @@
  * rpc_client - calls of a gRPC service that wait for their answer: transport only, it knows no
  * message.
  *
- * Errors: -ECONNREFUSED nobody answers there (tried twice, as the daemon's clients do), -ENOSYS the
- * service has no such method, -ETIMEDOUT, -ENOMEM, -EPROTO everything else: each with its sentence.
+ * Errors: -ECONNREFUSED no server answers there (tried twice, as the daemon's clients do), -ENOSYS
+ * the service has no such method, -ETIMEDOUT, -ENOMEM, -EPROTO everything else: each with its
+ * sentence.
  *
  * Owner:   create / destroy; a reply is freed with protobuf_c_message_free_unpacked().
  * Threads: one at a time for each client.

@@ -14,8 +14,8 @@
 #include "shared/rpc/rpc_client.h"
 
 /* One call whose answer is good; *out_reply (may be NULL) is freed with
- * protobuf_c_message_free_unpacked(). what: "cannot start model 3", before the sentence of an
- * answer that is no good: -EIO. */
+ * protobuf_c_message_free_unpacked(). what: "cannot start model 3", put before the message of an
+ * answer with an error: -EIO. */
 int ntk_rpc_daemon_call(struct ntk_rpc_client *client, const char *path,
                         const ProtobufCMessage *request, const ProtobufCMessageDescriptor *type,
                         const char *what, ProtobufCMessage **out_reply, struct ntk_err *err);

@@ -9,7 +9,7 @@
 #define NTK_SHARED_RPC_RPC_ENDPOINT_H
 
 #define NTK_RPC_ENDPOINT_DEFAULT "unix:/run/neuron.sock"
-/* What frameworks and tools read where nobody names an address. */
+/* What frameworks and tools read where no address is given. */
 #define NTK_RPC_ENDPOINT_VARIABLE "NEURON_RTD_ADDRESS"
 
 /* As gRPC has it, the caller's to free: a text that begins with a slash, or has no colon, is the

@@ -64,7 +64,7 @@ static int bind_error(int family, const struct sockaddr *address, socklen_t byte
     }
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof reuse); /* as gRPC does */
     int error = bind(fd, address, bytes) == 0 ? 0 : errno;
-    /* Two may be bound to a port that nobody listens at. */
+    /* Two may be bound to a port without a listener. */
     if (error == 0 && family != AF_UNIX && listen(fd, 1) != 0) {
         error = errno;
     }

@@ -11,7 +11,7 @@
 
 #include "shared/base/err.h"
 
-/* -EADDRINUSE: somebody answers there; -EINVAL: the path of a socket is empty or too long. */
+/* -EADDRINUSE: a server answers there; -EINVAL: the path of a socket is empty or too long. */
 int ntk_rpc_listen_check(const char *endpoint, struct ntk_err *err);
 
 /* Of an address that gRPC did not listen at: always an error. */

@@ -25,7 +25,7 @@ static bool varint_read(struct reader *reader, uint64_t *out_value)
 }
 
 /* What protobuf-c takes and we do not: a text with a NUL, and a field of number 0, which no message
- * has and which is refused once it was packed again. Bytes that are no message at all are good
+ * has and which is refused once it was packed again. Bytes that are not a message at all are good
  * here: unpacking them fails. */
 static enum ntk_rpc_fault look(const ProtobufCMessageDescriptor *type, struct reader reader,
                                unsigned depth)

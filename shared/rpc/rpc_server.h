@@ -47,7 +47,7 @@ struct ntk_rpc_method {
 };
 
 /* ctx: of every call. methods end with a path of NULL. endpoint as gRPC has it: "unix:/run/x",
- * "host:port". -EADDRINUSE when somebody answers there. */
+ * "host:port". -EADDRINUSE when a server answers there. */
 int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *methods, void *ctx,
                           struct ntk_rpc_server **out_server, struct ntk_err *err);
 /* Until ntk_rpc_server_stop(); calls that are open then are gone with it. */

@@ -73,7 +73,7 @@ const struct ntk_column *ntk_column_next(enum ntk_tier_family family,
 bool ntk_store_counts_have(enum ntk_store_counts set, const struct ntk_core_count_row *row);
 /* Adds the text with its sets told. */
 void ntk_columns_tell(struct ntk_buf *sql, const char *text);
-/* As ntk_store_sql_prepare() and _exec(), of such a text. */
+/* As ntk_store_sql_prepare() and _exec(), with such text. */
 int ntk_columns_prepare(sqlite3 *db, const char *text, sqlite3_stmt **out_statement,
                         struct ntk_err *err);
 int ntk_columns_exec(sqlite3 *db, const char *text, struct ntk_err *err);

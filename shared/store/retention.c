@@ -36,10 +36,10 @@ static const struct {
                            "device_health", "rank_verdict", "job_core", "job" } },
 };
 
-/* Tables whose rows last: those go that ended so long ago, whenever they began. */
+/* Tables with lasting rows: rows are deleted by the age of their end, whenever they began. */
 static const char *const lasting[] = { "rank_verdict", "job_core", "job" };
 
-/* Before rows of memory_sample go, what each key of a living process was is said again at ?1: a
+/* Before rows of memory_sample go, the value of each key of a living process is repeated at ?1: a
  * value holds until the next row. */
 static const char restate_memory[] =
     "INSERT OR IGNORE INTO memory_sample"

@@ -347,7 +347,7 @@ static void *writer_main(void *arg)
         uint64_t now_ns = ntk_clock_now_ns(store->options.clock);
         bool waiting = store->queue_count > store->in_transaction;
         bool may_write = store->stop || now_ns >= store->retry_at_ns;
-        /* The first at once: who looks at a new database finds something. */
+        /* The first at once, so that a new database is not empty. */
         uint64_t commit_at_ns = store->transaction_since_ns +
                                 (store->status.snapshots_stored > 0 ? store->options.commit_ns : 0);
 

@@ -3,7 +3,7 @@
  * store_dataset - the database as tables for elsewhere: which there are, in what pieces they leave
  * it, and their rows, value by value.
  *
- * Rows are told for whoever knows nothing of this file: processes by their own key instead of a
+ * Rows are made for readers that do not know this file: processes by their own key instead of a
  * number, names of models and categories next to their ids. The rows of a step (from, to] are a
  * function of the file, in order of their time, which is the first column.
  *

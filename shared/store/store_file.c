@@ -64,8 +64,7 @@ static sqlite3_int64 size_of(sqlite3 *db, sqlite3_file **out_file)
 }
 
 /* SQLite counts all connections of the process together; so what they held before the statement
- * began is theirs, and statements of ours do not nest. Nobody else made a file that began with
- * us. */
+ * began is theirs, and statements of ours do not nest. The file is ours if we created it. */
 static bool fills_memory(const struct ntk_store_file *file)
 {
     sqlite3_int64 used = sqlite3_memory_used() - file->memory_before - MEMORY_BYTES;

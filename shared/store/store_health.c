@@ -10,7 +10,7 @@
 static const char insert_sql[] =
     "INSERT OR REPLACE INTO device_health VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 
-/* Verdict and reasons; how many errors there were is no other state, but in its rows. */
+/* Verdict and reasons; the number of errors is not a separate state; it is in the rows. */
 static uint64_t state_of(const struct ntk_device_sample *device)
 {
     uint64_t state = UINT64_C(1) << 63 | (uint64_t)device->verdict << 60;

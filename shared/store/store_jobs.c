@@ -168,7 +168,7 @@ static int add_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_jo
     return ret;
 }
 
-/* What is told of a job later than its first core. */
+/* What becomes known about a job later than its first core. */
 static int name_job(sqlite3 *db, struct open_job *open, const struct ntk_job *job,
                     uint64_t *row_count, struct ntk_err *err)
 {

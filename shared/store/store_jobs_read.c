@@ -19,7 +19,8 @@
     " min(coalesce(to_ns, ?5), ?4) AS b FROM job_core WHERE job_key IN" \
     " (SELECT job_key FROM job WHERE job_id = ?1 AND cluster = ?2)"     \
     " AND time_ns < ?4 AND coalesce(to_ns, ?5) > ?3) "
-/* A second is of who has the core at its end; of a longer row the part that was held. */
+/* A second belongs to the job that has the core at its end; of a longer row the part that was
+ * held. */
 #define IS_LONG "r.row_step_ns > 1000000000"
 #define PART                                                                                 \
     "CASE WHEN " IS_LONG " THEN max(0, min(r.time_ns, h.b) - max(r.time_ns - r.row_step_ns," \
@@ -170,7 +171,7 @@ static int load_watched(struct jobs_query *query, struct ntk_err *err)
     return ret;
 }
 
-/* What nobody watched counts when all of it was while the job was there. */
+/* Unwatched time counts when all of it was while the job was there. */
 #define UNWATCHED \
     " FROM unwatched r JOIN hold h ON h.core = r.core AND r.since_ns >= h.a AND r.time_ns <= h.b"
 
@@ -203,7 +204,7 @@ static int load_used(struct jobs_query *query, struct ntk_err *err)
     return 0;
 }
 
-/* Not known when nobody counts what one of its processes does. */
+/* Unknown when one of its processes is not counted. */
 static int load_executions(struct jobs_query *query, struct ntk_err *err)
 {
     struct ntk_store_job *job = &query->job;
@@ -356,7 +357,7 @@ static int load_job(struct jobs_query *query, struct ntk_err *err)
 #define FOUND                                                                                   \
     " FROM job WHERE time_ns < ?4 AND coalesce(to_ns, ?5) > ?3 AND (?1 IS NULL OR job_id = ?1)" \
     " AND (?2 IS NULL OR user = ?2) GROUP BY job_id, cluster"
-/* Newest texts of those that were told. */
+/* The newest texts that were reported. */
 static const char list_sql[] =
     "SELECT * FROM (SELECT job_id, cluster, newest(nullif(user, ''), time_ns),"
     " newest(nullif(name, ''), time_ns), newest(nullif(partition, ''), time_ns), count(*),"

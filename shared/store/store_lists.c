@@ -52,7 +52,7 @@ static int check_one(struct ntk_store_reader *reader, const struct ntk_store_fil
     return ret;
 }
 
-/* Processes of one name that several users ran are none that somebody means together. */
+/* Processes with one name but several users do not belong together. */
 static int check_users(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                        struct ntk_err *err)
 {
@@ -115,7 +115,7 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
                         "job", filter->job, err);
     }
     if (ret == 0 && filter->has_core) {
-        /* The machine may have it although nobody used it. */
+        /* The machine may have it although no process used it. */
         snprintf(sql, sizeof sql,
                  "SELECT 1 FROM machine WHERE core_count > %" PRIu32
                  " UNION ALL SELECT 1 FROM core_total WHERE core = %" PRIu32 " LIMIT 1",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_ranks - what ranks did in a window, and what was said of them. */
+/* store_ranks - what ranks did in a window, and the verdicts on them. */
 #include <errno.h>
 #include <inttypes.h>
 
@@ -9,7 +9,7 @@
 
 #define LONGEST "9223372036854775807"
 
-/* What was said of the rank in the step, in order: of its process, where one was known. */
+/* The verdicts on the rank in the step, in order: of its process, where one was known. */
 #define SAID                                                                            \
     "(SELECT group_concat(what, ', ') FROM (SELECT v.verdict || ' ' || v.cause AS what" \
     " FROM rank_verdict v WHERE v.communicator = s.communicator AND v.rank = s.rank"    \
@@ -128,7 +128,7 @@ int ntk_store_reader_ranks(struct ntk_store_reader *reader, const struct ntk_sto
     return ret < 0 ? ret : 0;
 }
 
-/* ---- what was said ---- */
+/* ---- verdicts ---- */
 
 static const char verdict_sql[] =
     "SELECT time_ns, to_ns, verdict, cause, communicator, rendezvous, rank_count, rank, pid, tag,"

@@ -71,7 +71,7 @@ int ntk_store_reader_totals_snapshot(struct ntk_store_reader *reader, bool by_pr
  * A window is (from_ns, to_ns], cut into steps of step_ns (0: one step). Where there is a step, the
  * window is widened to multiples of it since 1970, so the same question gives the same steps later.
  * The reader takes the coarsest tier that fits into a step, finer ones at the edges and for what is
- * not merged yet, and coarser ones where the finer rows are gone: such a point is longer than
+ * not merged yet, and coarser ones where the finer rows are gone: a point is then longer than
  * asked.
  */
 #define NTK_STORE_POINTS_MAX 100000
@@ -131,9 +131,9 @@ extern const struct ntk_store_metric_info ntk_store_metrics[NTK_STORE_METRIC_COU
 enum ntk_store_metric ntk_store_metric_find(const char *name);
 
 /*
- * One step. Not covered at all (covered_ns 0): nobody watched, a gap. Covered and without a value:
- * not known, or the process was not there. A rate or share of what was watched and did nothing is
- * 0.
+ * One step. Not covered at all (covered_ns 0): no agent watched, a gap. Covered and without a
+ * value: not known, or the process was not there. A rate or share of what was watched and did
+ * nothing is 0.
  */
 struct ntk_store_point {
     uint64_t start_ns;
@@ -161,7 +161,7 @@ struct ntk_store_executions {
     uint64_t start_ns;
     uint64_t end_ns;
     uint64_t covered_ns; /* 0: a gap, the counts mean nothing */
-    uint64_t counted_ns; /* as of a point */
+    uint64_t counted_ns; /* see a point */
     uint64_t uncounted;  /* processes whose executions are not, or only in part, in these */
     bool is_counted;     /* else there are only such processes, and the counts mean nothing */
     /* With filter.model only completed and failed are known. */
@@ -195,7 +195,7 @@ struct ntk_store_process {
     uint64_t ended_ns; /* 0: not seen to end */
     uint32_t core_count;
     bool has_samples; /* it was watched */
-    bool has_host;    /* where nobody tells of it, it is not known */
+    bool has_host;    /* unknown where no source reports it */
     uint64_t host_bytes_max;
     bool has_device;
     bool device_estimated; /* what a model took is the difference around its load */
@@ -235,8 +235,8 @@ enum ntk_store_event_kind {
     NTK_STORE_EVENT_FREE = 6,
     NTK_STORE_EVENT_MODEL_START = 7,
     NTK_STORE_EVENT_MODEL_STOP = 8,
-    NTK_STORE_EVENT_MARK = 9, /* what the program says of itself: as many and as long as those of
-                                 memory */
+    NTK_STORE_EVENT_MARK = 9, /* what the program reports about itself: as many and as long as those
+                               * of memory */
     NTK_STORE_EVENT_COUNT
 };
 extern const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT]; /* "start" ... */
@@ -295,12 +295,11 @@ struct ntk_store_rank {
     uint64_t errors;
     uint64_t moved_bytes;
     uint64_t in_operations_ns;
-    bool has_wait; /* around another runtime nobody tells */
+    bool has_wait; /* not known around another runtime */
     uint64_t wait_ns;
     uint64_t core_busy_ns;
     uint64_t last_sequence; /* ever */
-    const char
-        *verdicts; /* what was said of it in the step, "slow core, broke lost"; NULL: nothing */
+    const char *verdicts;   /* verdicts on it in the step, "slow core, broke lost"; NULL: nothing */
 };
 typedef int (*ntk_store_rank_row)(const struct ntk_store_rank *rank, void *ctx);
 /* By step, communicator and rank; those that did something in the step. */
@@ -369,8 +368,8 @@ struct ntk_store_job {
     bool has_peak;
     double peak_flops; /* that its cores could have done while they were watched */
     bool has_power;
-    /* Of its share of devices, by their cores: as if it had been so long at full power, and for how
-     * long of it that is known. */
+    /* For its share of devices, by their cores: the equivalent time at full power, and the part of
+     * it that is known. */
     uint64_t full_power_ns;
     uint64_t power_known_ns;
 };

@@ -260,7 +260,7 @@ int ntk_replay_load_details(struct ntk_replay *replay, struct ntk_err *err)
 
     for (size_t i = 0; ret == 0 && i < snapshot->runtime_count; i++) {
         ret = load_models(replay, &snapshot->runtimes[i], replay->process_ids[i], err);
-        /* Rows of memory go with the seconds. */
+        /* Rows of memory are deleted with the seconds. */
         if (ret == 0 && replay->time_ns >= (uint64_t)seconds_from_ns) {
             ret = load_memory(replay, &snapshot->runtimes[i], replay->process_ids[i], err);
         }

@@ -195,7 +195,7 @@ static void take_device(sqlite3_stmt *statement, bool has_stacks, struct ntk_dev
     }
 }
 
-/* What the devices did, but their power, of which an average alone is not a reading: sums where the
+/* What the devices did, but their power, where an average alone is not a reading: sums where the
  * stacks are not stored one by one. */
 static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
 {

@@ -143,7 +143,7 @@ static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
 {
     struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_PROCESS_SAMPLE);
     bool has_cpu = runtime->has & NTK_RUNTIME_HAS_CPU;
-    /* That nothing is left of its memory says nothing of what it had. */
+    /* It may have had memory although nothing is left of it. */
     bool unseen = runtime->first && runtime->ended;
     struct ntk_memory_total host;
     struct ntk_memory_total device;

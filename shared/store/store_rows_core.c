@@ -119,7 +119,7 @@ static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapsh
     return ntk_rows_bind_finish(rows, &binder, err);
 }
 
-/* ---- what nobody watched ---- */
+/* ---- the unwatched part ---- */
 
 /* A histogram while it is taken apart. */
 struct difference {

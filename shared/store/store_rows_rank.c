@@ -4,7 +4,7 @@
 
 #include "shared/store/store_rows_state.h"
 
-/* As large as a column can hold: counts are what somebody says. */
+/* As large as a column can hold: counts are claims. */
 static void add_up(uint64_t *sum, uint64_t value)
 {
     if (__builtin_add_overflow(*sum, value, sum) || *sum > INT64_MAX) {

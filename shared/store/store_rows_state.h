@@ -100,7 +100,7 @@ struct ntk_rows_binder ntk_rows_bind_start(struct ntk_store_rows *rows, enum ntk
 void ntk_rows_bind_u64(struct ntk_rows_binder *binder, uint64_t value);
 void ntk_rows_bind_known(struct ntk_rows_binder *binder, bool known, uint64_t value);
 void ntk_rows_bind_ratio(struct ntk_rows_binder *binder, bool known, double value);
-/* How a process is watched: three columns, NULL where nobody says. */
+/* How a process is watched: three columns, NULL when unknown. */
 void ntk_rows_bind_hooks(struct ntk_rows_binder *binder, const struct ntk_runtime_sample *runtime);
 void ntk_rows_bind_text(struct ntk_rows_binder *binder, const char *text);
 void ntk_rows_bind_blob(struct ntk_rows_binder *binder, const struct ntk_buf *buf);

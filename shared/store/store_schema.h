@@ -16,7 +16,7 @@
 int ntk_store_schema_make(sqlite3 *db, struct ntk_err *err);
 
 /* Refuses (-EPROTO) a file whose tables and indexes are not ours: what else is in a schema may
- * compute anything. Views of people may be there; nobody of ours asks them. */
+ * compute anything. Users' views may be there; our programs do not read them. */
 int ntk_store_schema_check(sqlite3 *db, struct ntk_err *err);
 
 #endif

@@ -180,7 +180,7 @@ static int load_counting(struct query *query, struct ntk_err *err)
     return ret;
 }
 
-/* That there is no row of executions says nothing where nobody counts them. */
+/* The absence of rows of executions means nothing where they are not counted. */
 static bool is_counted(const struct step *step)
 {
     return step->counting > 0 || step->uncounted == 0;
@@ -304,7 +304,7 @@ static int load_lifetime(struct query *query, uint64_t *first_ns, uint64_t *last
 }
 
 /* No row of executions means that nothing ran while the processes were there; no row of a core
- * means that nobody had it. */
+ * means that no process had it. */
 static bool is_silent_zero(const struct query *query, enum ntk_tier_family family,
                            const struct step *step, uint64_t first_ns, uint64_t last_ns)
 {
@@ -438,7 +438,7 @@ static void take_executions(sqlite3_stmt *statement, bool of_model,
     }
 }
 
-/* ---- what nobody watched ---- */
+/* ---- the unwatched part ---- */
 
 /* The rows of unwatched, by time; none for a model, whose counts begin with the watch. */
 static int prepare_unwatched(struct query *query, sqlite3_stmt **out_statement, struct ntk_err *err)
@@ -469,7 +469,7 @@ static void merge_into(struct ntk_histogram *to, const struct ntk_histogram *mor
     to->entry_count = ntk_histogram_dense_entries(dense, entries, NTK_HISTOGRAM_BUCKETS);
 }
 
-/* Adds the rows up to the end of the step. has_row: whether the statement stands on one. */
+/* Adds the rows up to the end of the step. has_row: whether the statement is on one. */
 static int add_unwatched(const struct query *query, sqlite3_stmt *statement, bool *has_row,
                          struct telling *telling, struct ntk_store_executions *told,
                          struct ntk_err *err)
@@ -530,7 +530,7 @@ static int tell_steps(struct query *query, sqlite3_stmt *statement, sqlite3_stmt
         if (is_its) {
             take_executions(statement, of_model, telling->entries, &told);
         }
-        if (told.covered_ns > 0) { /* a gap waits for the step in which somebody looked again */
+        if (told.covered_ns > 0) { /* a gap waits for the step in which the agent watched again */
             ret = add_unwatched(query, unwatched, &has_unwatched, telling, &told, err);
         }
         told.is_counted = is_counted(&query->steps[i]) || told.completed > 0 || told.failed > 0;

@@ -54,7 +54,7 @@ static void take_runtime(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
         ntk_snapshot_text(snapshot, (const char *)sqlite3_column_text(statement, column++));
     runtime->has = sqlite3_column_type(statement, column) != SQLITE_NULL
                        ? NTK_RUNTIME_HAS_EXECUTIONS
-                       : 0; /* nobody counted */
+                       : 0; /* not counted */
     runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = to_ns > from_ns ? to_ns - from_ns : 1;
     for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
         runtime->outcome[i].period = number(statement, column++);

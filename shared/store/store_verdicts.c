@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_verdicts - what is said of ranks as rows, from when to when. */
+/* store_verdicts - verdicts on ranks as rows, with begin and end. */
 #include "shared/store/store_verdicts.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_verdicts - what an agent says of ranks as rows of rank_verdict: one for as long as it says
- * the same of the same rank, closed when it holds no longer.
+ * store_verdicts - an agent's verdicts on ranks as rows of rank_verdict: one row while the verdict
+ * on a rank stays the same, closed when it ends.
  *
  * An agent that starts again goes on with rows that are open; what does not hold any more ended
  * with the last period that was stored.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* store_window - which rows of which tier answer for a window. */
+/* store_window - the rows and tiers that answer for a window. */
 #include <errno.h>
 #include <inttypes.h>
 

@@ -74,7 +74,8 @@ const EVENTS = [
   { name: 'took', value: (event) => format.nanoseconds(event.duration_ns) },
 ];
 
-// The newest, yet of every process some, and of its errors: who has thousands hides nobody's only one.
+// The newest, yet of every process some, and of its errors: a process with thousands hides no
+// other's only one.
 function chooseEvents(rows) {
   const seen = new Map();
   const ranked = rows.map((row, place) => ({ row, place })).reverse().map((entry) => {

@@ -10,7 +10,7 @@ import * as theme from './theme.js';
 import { follow } from './live.js';
 import { state, take, totals } from './state.js';
 
-// Processes whose executions nobody counts are in no rate.
+// Processes with uncounted executions are in no rate.
 const rateOf = (t) => (t.uncounted ? `/s, ${t.uncounted} not counted` : '/s');
 
 // [id, name, text, what is behind it, raw, bad]

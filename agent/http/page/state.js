@@ -158,7 +158,8 @@ export function totals() {
   const busy = sum([...state.cores.values()], (core) => core.busy);
   const total = merge(state.runtimes.map((runtime) => runtime.totalHistogram));
   const capacity = state.devices.reduce((all, device) => all + (device.memory_capacity_bytes ?? []).reduce((a, b) => a + b, 0), 0);
-  // A device that nobody tells of is in no sum; a sum of nothing is not known, but where nobody is there it is nothing.
+  // A device without a report is in no sum; a sum of nothing is unknown, or 0 where there is no
+  // process.
   const used = sum(state.devices, (device) => device.memory_used_bytes?.reduce(add, 0));
   const nothing = state.runtimes.length ? null : 0;
   return {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * protobuf - reading protobuf messages out of files that nobody vouches for: a bound on the memory
- * that unpacking takes, and what is left of a message that is cut off.
+ * protobuf - reading protobuf messages out of untrusted files: a bound on the memory that unpacking
+ * takes, and what is left of a message that is cut off.
  *
  * Owner:   caller's storage.
  * Threads: one budget, one thread at a time.
@@ -33,8 +33,7 @@ enum ntk_protobuf_kind { /* as the wire numbers them */
                          NTK_PROTOBUF_FIXED32 = 5,
 };
 
-/* One field, where it lies: a message of which few fields are wanted is read without unpacking
- * it. */
+/* One field, where it lies: to read a message without unpacking it when few fields are wanted. */
 struct ntk_protobuf_field {
     uint64_t number;
     enum ntk_protobuf_kind kind;

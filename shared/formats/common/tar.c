@@ -154,7 +154,7 @@ static int read_landed(struct tar_reader *r, struct ntk_tar_member *member,
                         member->bytes + ready, member->bytes_count - ready);
 }
 
-/* A member that nobody needs in memory; who wants to see it sees it pass by. */
+/* A member that no caller needs in memory; a watcher sees it pass. */
 static int read_left_out(struct tar_reader *r, struct ntk_tar_member *member, uint64_t size)
 {
     uint8_t block[NTK_TAR_START_BYTES * 4];

@@ -32,7 +32,7 @@ struct ntk_tar_member {
     uint8_t *head;
     size_t head_bytes;
     bool is_landed; /* bytes lie in the caller's memory */
-    /* bytes is NULL, since nobody wanted them; bytes_count is what they would be */
+    /* bytes is NULL, since no caller wanted them; bytes_count is what they would be */
     bool is_left_out;
 };
 
@@ -61,7 +61,7 @@ struct ntk_tar_landing {
 
 #define NTK_TAR_START_BYTES 4224
 
-/* Who wants to see members before they are there. All are optional. */
+/* Callers that inspect members while they are read. All are optional. */
 struct ntk_tar_hooks {
     /* Members of at least land_bytes_min bytes come here; members holds those before it. */
     void (*land)(void *ctx, const struct ntk_tar_member *members, size_t member_count,
@@ -77,8 +77,8 @@ struct ntk_tar_hooks {
     void *ctx;
 };
 
-/* -EBADMSG: not such an archive, cut off, or a name or kind of member that is refused; -EFBIG:
- * beyond a limit; -ENOMEM. */
+/* -EBADMSG: not an archive, truncated, or a name or kind of member that is refused; -EFBIG: beyond
+ * a limit; -ENOMEM. */
 int ntk_tar_read(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,
                  struct ntk_tar *out_tar, struct ntk_err *err);
 int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_tar_limits *limits,

@@ -3,10 +3,10 @@
  * elf_file - what a program or a shared library on disk says to the loader: its loader, the
  * libraries and folders it names, what it exports and under which versions; nothing is loaded.
  *
- * The file is anybody's: every number in it is bounded before use, and its tables are copied, so
- * that a file which is cut off meanwhile harms nobody. Hooks read with this inside a job, at times
- * when its memory may not be allocated from: it makes system calls and uses no heap, lock, log or
- * errno of its own (errno may change).
+ * The file is untrusted: every number in it is bounded before use, and its tables are copied, so
+ * that a file which is truncated meanwhile does no harm. Hooks read with this inside a job, at
+ * times when its memory may not be allocated from: it makes system calls and uses no heap, lock,
+ * log or errno of its own (errno may change).
  *
  * Owner:   caller's storage between _open() and _close(); texts live as long.
  * Threads: one struct belongs to one thread while it is opened and closed, afterwards to any.

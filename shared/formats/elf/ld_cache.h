@@ -23,7 +23,7 @@ struct ntk_ld_cache {
     uint32_t entry_count;
 };
 
-/* 0; -EBADMSG when it is no such cache, another -errno when it cannot be read. */
+/* 0; -EBADMSG when it is not a loader cache, another -errno when it cannot be read. */
 int ntk_ld_cache_open(struct ntk_ld_cache *cache, const char *path);
 int ntk_ld_cache_open_fd(struct ntk_ld_cache *cache, int fd);
 void ntk_ld_cache_close(struct ntk_ld_cache *cache);

@@ -3,7 +3,7 @@
  * mlumodel - offline models: compiled functions, each under a symbol, in one file
  * (docs/formats/mlu-model.md). Our own format; the vendor's is not public.
  *
- * A function is a NEFF, of which this module only knows where it lies.
+ * A function is a NEFF, and this module only knows its place.
  *
  * Owner:   a read model borrows the bytes it was read from.
  * Threads: any, one at a time.

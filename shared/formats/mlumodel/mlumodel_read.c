@@ -102,7 +102,7 @@ static int by_symbol(const void *a, const void *b)
     return strcmp((*left)->symbol, (*right)->symbol);
 }
 
-/* Two with one symbol: nobody would know which is meant. */
+/* Two with one symbol are ambiguous. */
 static int symbols_check(const struct ntk_mlumodel *model, struct ntk_err *err)
 {
     const struct ntk_mlumodel_function **sorted = calloc(model->function_count, sizeof *sorted);

@@ -131,7 +131,7 @@ enum ntk_isa_dge {
     NTK_ISA_DGE_UNKNOWN = 0,  /* whoever can */
     NTK_ISA_DGE_SOFTWARE = 1, /* POOL, while the instruction runs */
     NTK_ISA_DGE_HARDWARE = 2, /* the DMA engines */
-    NTK_ISA_DGE_NONE = 3,     /* nobody: they are there before the run */
+    NTK_ISA_DGE_NONE = 3,     /* no engine: they exist before the run */
 };
 
 /* Mode of event_semaphore, in imm[0]: the bytes that hardware traces show. */
@@ -250,7 +250,7 @@ enum ntk_isa_dge ntk_isa_dge_get(const struct ntk_isa_instr *instr);
 /* Dimensions of an operand of dma_transpose, the partitions being one. */
 unsigned ntk_isa_transpose_rank(const struct ntk_isa_operand *operand);
 
-/* Which operands of a dma_indirect_copy hold the indices of which side; NULL: that side has none.
+/* Which operands of a dma_indirect_copy hold the indices of each side; NULL: that side has none.
  * The step from row to row and the greatest index of the source are imm[0] and imm[1], those of the
  * destination imm[destination_imm] and the next. */
 struct ntk_isa_indexing {

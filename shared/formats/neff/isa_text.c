@@ -101,7 +101,7 @@ int ntk_isa_text_print_program(const uint8_t *code, size_t code_bytes, enum ntk_
     return ret;
 }
 
-/* A label that stands somewhere, or one that an instruction needs. */
+/* A label that is defined, or one that an instruction needs. */
 struct label {
     char name[NTK_ISA_LABEL_BYTES_MAX];
     uint32_t slot; /* of what it names; of the instruction that needs it */

@@ -181,7 +181,7 @@ bool ntk_json_scan_text(struct ntk_json_scan *scan, struct ntk_buf *out_text)
     return text(scan, out_text);
 }
 
-/* Number, true, false or null; whatever else has these letters is refused by who reads it. */
+/* Number, true, false or null; the caller refuses other words with these letters. */
 static bool word(struct ntk_json_scan *scan, const char **out, size_t *out_count)
 {
     (void)peek(scan);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * json_scan - walks over JSON without keeping it: for members of many million values, of which few
- * are wanted.
+ * json_scan - walks over JSON without keeping it: for members with many million values when few are
+ * wanted.
  *
  *   for (bool first = true; ntk_json_scan_key(&scan, &first, &key);) {
  *       if (strcmp(key.bytes, "line") == 0) { ntk_json_scan_u32(&scan, &line); }

@@ -22,7 +22,7 @@
  * what must be complete: every emit and every transfer gives a token, and takes the tokens it waits
  * for. Semaphores are assigned when the file is made: one per pair of engines and per waited
  * transfer, each signal consumed by exactly one wait, so a program may be as long as it likes. An
- * instruction that already has a wait or signal of its own keeps it; what is missing goes into
+ * instruction that already has its own wait or signal keeps it; what is missing goes into
  * event_semaphore instructions next to it. Each engine starts and ends with notify, and the tensor
  * engine's last one waits for all the others and for every transfer that nothing else waited for.
  *
@@ -121,7 +121,7 @@ void ntk_neff_build_param(struct ntk_neff_build *build, const char *tensor_name,
 void ntk_neff_build_head(struct ntk_neff_build *build, const char *tensor_name);
 
 /* What follows acts on subgraph `index` of the kernel (0 after creation): with LNC 2 the second one
- * is idle until something is put into it. Inputs and outputs exist in all subgraphs. */
+ * is idle until it gets instructions. Inputs and outputs exist in all subgraphs. */
 void ntk_neff_kernel_subgraph(struct ntk_neff_kernel *kernel, uint32_t index);
 
 /* ---- variables: each gives its var_id ---- */

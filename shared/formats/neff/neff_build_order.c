@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- tokens: who waits for what ---- */
+/* ---- tokens: which instruction waits for which ---- */
 
 static struct build_instr *instr_at(struct build_subgraph *subgraph, int engine, size_t index)
 {

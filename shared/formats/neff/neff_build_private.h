@@ -169,8 +169,8 @@ void neff_build_param_path(char *path, const char *tensor_name);
 /* An input or output of a node. */
 void neff_build_add_tensor(struct ntk_neff_build *build, struct ntk_vec *tensors, const char *name,
                            enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims);
-/* Each engine of the current subgraph waits for the transfers of its queues that nobody waited for,
- * and says that it is at its end; the tensor engine's end is the program's. */
+/* Each engine of the current subgraph waits for the transfers of its queues that no instruction
+ * waited for, and signals its end; the tensor engine's end is the program's. */
 void neff_build_finish(struct ntk_neff_kernel *kernel);
 /* Adds a member and owns the bytes, whatever happens. */
 void neff_build_member_take(struct ntk_neff_build *build, const char *name, void *bytes,

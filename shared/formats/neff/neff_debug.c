@@ -11,7 +11,7 @@
 
 #define TEXT_BYTES_MAX ((size_t)4096) /* what is longer is cut */
 #define IDS_PER_INSTRUCTION 8         /* at most, for a table of ids */
-#define ENGINE_FILES 6                /* and transfers, which are no engine's program */
+#define ENGINE_FILES 6                /* and transfers, which belong to no engine */
 
 static const char *const engine_files[ENGINE_FILES] = {
     [NTK_ISA_ENGINE_PE] = "PE",     [NTK_ISA_ENGINE_ACT] = "Activation",
@@ -207,7 +207,7 @@ static void unite_predecessors(struct debug_reader *r,
     r->predecessors.count = instruction->predecessor_first + kept;
 }
 
-/* What the pairs of an instruction tell of its place; numbers are decimal texts. */
+/* What the pairs of an instruction say about its place; numbers are decimal texts. */
 struct place {
     bool has_file, has_line, has_kernel;
     uint64_t file, line, kernel;

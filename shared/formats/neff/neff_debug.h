@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_debug - what a compiler tells of instructions, their names and source lines: the `.dbg`
+ * neff_debug - what a compiler records about instructions: names and source lines: the `.dbg`
  * members of a NEFF. neff_positions.h joins the lines with the kernel tree.
  *
  * Each of them is one protobuf message (docs/formats/neff.md). Levels lead from a slot of an
@@ -120,7 +120,7 @@ const struct ntk_neff_debug_instruction *ntk_neff_debug_find(const struct ntk_ne
 const struct ntk_neff_hlo *ntk_neff_debug_hlo(const struct ntk_neff_debug *debug, uint64_t hlo_id);
 /* The name of the framework; NULL: none. */
 const char *ntk_neff_debug_framework(const struct ntk_neff_debug *debug, uint64_t framework_id);
-/* "FLOW_DEPENDENCE"; NULL for a kind that nobody knows. */
+/* "FLOW_DEPENDENCE"; NULL for an unknown kind. */
 const char *ntk_neff_predecessor_kind_name(uint64_t kind);
 
 #ifdef __cplusplus

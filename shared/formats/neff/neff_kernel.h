@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_kernel - the kernel tree of a NEFF: which call and which iteration of which loops an
- * instruction of a kernel was written in.
+ * neff_kernel - the kernel tree of a NEFF: the call and the loop iterations that an instruction of
+ * a kernel belongs to.
  *
  *   kernel_debug_info.json   {"debug_info_files": [{"file_name": member, "kernel_name": "__main__.f",
  *                             "parent_tensorizer_id": Penguin id}]}

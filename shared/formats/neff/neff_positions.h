@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_positions - which line of which file, which function and which iteration of which loops each
- * slot of a NEFF comes from. One model per NEFF; texts and rows are kept once.
+ * neff_positions - the source line, function and loop iterations that each slot of a NEFF comes
+ * from. One model per NEFF; texts and rows are kept once.
  *
  *   const struct ntk_neff_position *at = ntk_neff_position_get(positions, core, engine, slot);
  *   if (at && at->file) {                     // the back end's line: sums go by it
@@ -22,7 +22,7 @@
  * NULL for a model or position that is not there. Rows of the tree refer to each other by 1 +
  * index, so that 0 is none; ids of tables are these numbers (from 1, in order of the files).
  *
- * Two members tell of a line: the back end's (B) and the kernel tree (K). Where they differ both
+ * Two members describe a line: the back end's (B) and the kernel tree (K). Where they differ both
  * are kept, and counted. Damaged members are warnings and take nothing away from the others.
  *
  * Errors:  -ENOMEM.

@@ -258,7 +258,7 @@ static int read_node(struct graph_reader *g, const json_t *json, uint32_t index)
     return node->kind == NTK_NEFF_NODE_CORE ? read_kelf_of_node(r, attrs, node) : 0;
 }
 
-/* What def.json says of inputs or outputs, by name: the first variable of all programs. */
+/* What def.json says about inputs or outputs, by name: the first variable of all programs. */
 static int map_vars(struct reader *r, enum ntk_neff_var_type type, struct ntk_map *out_vars)
 {
     const struct ntk_neff *neff = r->neff;

@@ -5,9 +5,9 @@
  * A payload can inflate to a thousand times its size, and what names a member may come after it. So
  * the first pass keeps what fits into a room that goes by the size of the payload. Where that was
  * not all, the members that are named, from neff.json downwards, are fetched by further passes, one
- * for each step of the way; what nobody names never is in memory. All of it must fit into what the
- * machine has free. Constants, code and inputs may have any size below that, since a core needs all
- * of it; everything else must fit into the budget of the NEFF.
+ * for each step of the way; a member that is not named is never in memory. All of it must fit into
+ * what the machine has free. Constants, code and inputs may have any size below that, since a core
+ * needs all of it; everything else must fit into the budget of the NEFF.
  */
 #include "shared/formats/neff/neff_read_private.h"
 
@@ -36,7 +36,7 @@ struct look {
     const uint8_t *payload;
     struct neff_lander lander;
     struct neff_hasher hasher;
-    uint64_t room;     /* left for members that nobody named yet */
+    uint64_t room;     /* left for members that are not named yet */
     bool has_left_out; /* something did not find room */
     uint8_t *wanted;   /* enum want by index; NULL in the first pass */
     bool *walked;
@@ -217,7 +217,7 @@ static int walk_member(struct look *look, const struct ntk_neff_member *member)
     neff_json_drop(r, json);
     if (strcmp(ntk_str_base_name(member->name), "def.json") == 0) {
         neff_lander_note(&look->lander, member);
-        want_below(look, folder, "tensor_map.json", WANT_CONTENT); /* its name stands nowhere */
+        want_below(look, folder, "tensor_map.json", WANT_CONTENT); /* its name is nowhere */
     }
     return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * neff_read_private - what the files of the NEFF reader share: memory that lives as long as the
- * NEFF, values out of JSON with a sentence when they are wrong, and who reads which member.
+ * NEFF, values out of JSON with a sentence when they are wrong, and the reader of each member.
  *
  * Owner:   what is kept lives as long as the NEFF; hasher and lander are init / fini.
  */

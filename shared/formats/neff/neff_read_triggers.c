@@ -31,7 +31,7 @@ static int compare(const void *left, const void *right)
     return a->id < b->id ? -1 : a->id > b->id;
 }
 
-/* The name of an instance as the queue set keeps it: one pointer for equal texts. */
+/* The name of an instance, kept once per queue set: one pointer for equal texts. */
 static const char *instance_of(const struct ntk_neff_queue_set *set, const char *name)
 {
     for (uint32_t i = 0; name && i < set->instance_count; i++) {

@@ -25,7 +25,7 @@ struct source_file {
     size_t bytes_count;
     struct ntk_vec marks; /* uint32_t: where lines 1, 1 + LINES_PER_MARK ... begin */
     uint32_t line_count;
-    bool is_other; /* that it is another version was said */
+    bool is_other; /* the other version was reported */
 };
 
 struct ntk_source_text {
@@ -33,7 +33,7 @@ struct ntk_source_text {
     int64_t built_s;
     struct ntk_map files; /* path to struct source_file */
     size_t bytes_count;
-    bool has_too_many; /* it was said */
+    bool has_too_many; /* it was reported */
     struct ntk_vec warnings;
     char line[NTK_SOURCE_TEXT_LINE_BYTES * 3 + 1];
 };

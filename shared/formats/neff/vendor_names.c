@@ -25,7 +25,7 @@ static int set_name(char **name, const char *text)
     return *name ? 0 : -ENOMEM;
 }
 
-/* "exp_400p": the number of its pieces is no part of the name. */
+/* "exp_400p": the number of its pieces is not part of the name. */
 static void function_name(const char *from, char to[NTK_VENDOR_NAME_BYTES])
 {
     snprintf(to, NTK_VENDOR_NAME_BYTES, "%s", from);
@@ -69,7 +69,7 @@ int ntk_vendor_names_add_set(struct ntk_vendor_names *names, const void *json, s
     return ret;
 }
 
-/* Without memory for a set's member, or without such a member: its functions have no names. */
+/* Without memory for a set's member, or without that member: its functions have no names. */
 static int name_functions(struct ntk_vendor_names *names, const struct ntk_neff *neff,
                           const struct ntk_neff_subgraph *subgraph)
 {

@@ -7,7 +7,7 @@
 #include "shared/formats/neff/neff.h"
 
 /* What is in the table of descriptors at an index: the NEFF's table has the number of a variable
- * there. Of several tables nobody knows which. */
+ * there. Of several tables the right one is unknown. */
 static const struct ntk_neff_var *var_in_table(const struct ntk_neff_subgraph *subgraph,
                                                uint32_t index)
 {

@@ -42,7 +42,7 @@ static unsigned dtype_bytes(unsigned code)
     return bytes_of[code & 0xff];
 }
 
-/* Times the elements of a pattern; false when nobody can have so many. */
+/* Times the elements of a pattern; false when the count is impossible. */
 static bool multiply(const uint8_t *slot, unsigned offset, unsigned dims, uint64_t *product)
 {
     for (unsigned d = 0; d < dims; d++) {

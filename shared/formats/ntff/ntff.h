@@ -93,7 +93,7 @@ enum ntk_ntff_block {
 enum ntk_ntff_error_kind {                               /* of our core */
                            NTK_NTFF_ERROR_NUMERICAL = 1, /* an instruction wrote a NaN */
                            NTK_NTFF_ERROR_OUT_OF_BOUNDS, /* of a variable; the run ended */
-                           /* the instruction waits for what nobody signals */
+                           /* the instruction waits for a signal that never comes */
                            NTK_NTFF_ERROR_DEADLOCK,
                            NTK_NTFF_ERROR_TIMEOUT,
                            NTK_NTFF_ERROR_COUNT

@@ -43,7 +43,7 @@ static_assert(offsetof(struct ntk_ntff_raw_record, time) == 8, "NTFF record");
 #define NTK_NTFF_SLOT_MASK 0x1fffffu
 #define NTK_NTFF_PHASE_START 0u
 #define NTK_NTFF_PHASE_END 1u
-/* Changes of semaphores and events have phase 3; bit 30 may be set besides. */
+/* Changes of semaphores and events have phase 3; bit 30 may be set in addition. */
 #define NTK_NTFF_PHASE_EVENT 3u
 #define NTK_NTFF_W0_BIT30 0x40000000u
 #define NTK_NTFF_W0_SEMAPHORE 0x100u

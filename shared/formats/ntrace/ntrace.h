@@ -63,7 +63,8 @@ int ntk_ntrace_read_bytes(const void *bytes, size_t count, const char *name,
                           NtkNtracePb__Trace **out_trace, struct ntk_err *err);
 /* The same in bounded memory: each Core as it comes, alone in a message that has the types and
  * names so far; both are borrowed until the function returns. What it returns below 0 ends the
- * reading. What came before an error was told. A piece takes at most NTK_NTRACE_PIECE_BYTES_MAX. */
+ * reading. What came before an error was reported. A piece takes at most
+ * NTK_NTRACE_PIECE_BYTES_MAX. */
 #define NTK_NTRACE_PIECE_BYTES_MAX ((size_t)64 << 20)
 typedef int ntk_ntrace_take(const NtkNtracePb__Trace *piece, void *ctx);
 int ntk_ntrace_each(const char *path, ntk_ntrace_take *take, void *ctx, struct ntk_err *err);

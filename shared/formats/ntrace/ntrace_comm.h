@@ -25,7 +25,7 @@ struct ntk_ntrace_comm {
 };
 
 void ntk_ntrace_comm_write(const struct ntk_ntrace_comm *comm, char out[NTK_NTRACE_COMM_BYTES]);
-/* 0, or -EINVAL: the text is no such name. */
+/* 0, or -EINVAL: the text is not a name of this form. */
 int ntk_ntrace_comm_read(const char *text, struct ntk_ntrace_comm *out_comm);
 
 #ifdef __cplusplus

@@ -61,7 +61,8 @@ static int opef1_read_head(const struct ntk_popef_file *file, uint64_t offset,
     if (ret < 0) {
         return ret;
     }
-    /* Fewer than four bytes are no magic at the start of a file, and half a one behind a blob. */
+    /* Fewer than four bytes are not a magic at the start of a file, and half a magic after a
+     * blob. */
     if (memcmp(header.magic, NTK_OPEF_MAGIC, start_bytes < 4 ? start_bytes : 4) != 0 ||
         (start_bytes < 4 && offset == 0)) {
         return ntk_popef_fail(err, POPEF_ERROR_MAGIC, offset,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* popef_error - the sentence that goes with a negative result; memory that is freed at once. */
+/* popef_error - the message of a negative result; memory that is freed at once. */
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>

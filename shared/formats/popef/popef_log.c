@@ -67,6 +67,6 @@ void ntk_popef_log(enum popef_log_level level, const char *format, ...)
     va_end(args);
     size_t length = ntk_str_clean(line, sizeof line - 1);
     line[length++] = '\n';
-    ssize_t written = write(log_fd, line, length); /* nobody to tell */
+    ssize_t written = write(log_fd, line, length); /* no one to report to */
     (void)written;
 }

@@ -25,7 +25,7 @@ struct popef_blob_writer {
 
 /* The blob that is being written. */
 struct active {
-    struct popef_blob_writer *blob; /* NULL: metadata, which nobody holds, or none */
+    struct popef_blob_writer *blob; /* NULL: metadata, which no caller holds, or none */
     bool is_open;
     uint32_t type;
     char *name;
@@ -270,7 +270,7 @@ static int put_start(struct popef_writer *writer, uint32_t type, const struct nt
     return ret;
 }
 
-/* The blob before is finished; out_blob NULL: nobody writes data. */
+/* The blob before is finished; out_blob NULL: no data is written. */
 static int begin(struct popef_writer *writer, uint32_t type, const struct ntk_popef_info *info,
                  bool compress, struct popef_blob_writer **out_blob, struct popef_error *err)
 {
@@ -467,7 +467,7 @@ void popef_writer_abort(struct popef_writer *writer)
         if (writer->is_new) {
             (void)unlink(writer->path);
         } else {
-            int ret = ftruncate(writer->fd, (off_t)writer->begin); /* nobody to tell */
+            int ret = ftruncate(writer->fd, (off_t)writer->begin); /* no one to report to */
             (void)ret;
         }
     }

@@ -155,7 +155,7 @@ static void a_load_holds_what_is_inside_of_it_on_its_core(void **state)
     vendor_folder_span(&f->folder, "nrt_load", 5, 2000, 9000, NC, NC " model_id=77");
     span(f, "nrt_dma_mem_alloc", 2100, 2200, NC " size=10");
     span(f, "dmem_buf_copyin", 2150, 2400, NC " size=20");
-    span(f, "dmem_buf_copyin", 2300, 2500, NC " size=30");      /* beside it: : 350 of both */
+    span(f, "dmem_buf_copyin", 2300, 2500, NC " size=30");      /* next to it: 350 of both */
     span(f, "dmem_buf_copyin", 8900, 9100, NC " size=40");      /* not inside */
     span(f, "dmem_buf_copyin", 3000, 3500, "nc_idx=1 size=50"); /* another core */
     span(f, "nc_exec_running", 9500, 9900, NC " exec_id=1 device_core_idx=4");

@@ -4,7 +4,7 @@
  * until then is counted, and what is under way is seen.
  *
  * Method: the sixth execution hangs, so five have ended and one is on the core when the signal
- *         comes.
+ * comes.
  */
 #include <signal.h>
 #include <stdlib.h>
