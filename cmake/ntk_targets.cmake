@@ -315,7 +315,7 @@ function(ntk_summary)
         message(STATUS "missing package: ${line}")
     endforeach()
     foreach(line IN LISTS left_out)
-        # A target that is there after all came too late in the order of folders: nobody may miss it unseen.
+        # A target that is there after all came too late in the order of folders: its loss must be visible.
         if(line MATCHES "target ([A-Za-z0-9_-]+)" AND TARGET ${CMAKE_MATCH_1})
             message(SEND_ERROR "left out for its place in the order of folders: ${line}")
         endif()

@@ -57,8 +57,8 @@ struct ntk_top_run {
 /* Blocks the signals that end or resize us, so that they arrive between two frames; a descriptor
  * for them, or -1. */
 int ntk_top_run_signals_take(void);
-/* Events and latencies cost more than counters: events are read from when somebody wants to see
- * them, latencies while somebody does. */
+/* Events and latencies cost more than counters: events are read once a view has shown them,
+ * latencies while a view shows them. */
 void ntk_top_run_ask_for_more(struct ntk_top_run *run);
 /* The most urgent line below the title. */
 void ntk_top_run_set_note(struct ntk_top_run *run);
@@ -90,8 +90,8 @@ int ntk_top_run_check_first(const struct ntk_top_run *run, bool has_frame, struc
 int ntk_top_run_wait_until(const struct ntk_top_run *run, uint64_t until_ns, int key_fd,
                            bool *out_key);
 
-/* Prints samples until their number is reached, the source ends, nobody reads, or a signal. 0 or
- * negative. */
+/* Prints samples until their number is reached, the source ends, the output has no reader, or a
+ * signal arrives. 0 or negative. */
 int ntk_top_run_batch(struct ntk_top_run *run, struct ntk_err *err);
 /* Draws for the person at the terminal until they leave. 0 or negative. */
 int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err);

@@ -36,7 +36,7 @@ static void change_delay(struct ntk_top_run *run, bool longer)
     size_t count = sizeof steps_ms / sizeof *steps_ms;
 
     if (run->source->fd >= 0) {
-        return; /* who sends says when */
+        return; /* the sender sets the time */
     }
     for (size_t i = 0; i < count; i++) {
         uint64_t step_ns = steps_ms[longer ? i : count - 1 - i] * NTK_NS_PER_MS;

@@ -120,7 +120,7 @@ static int line_parse(char *text, size_t line, struct ntk_diag_threshold *row, b
     return count > 0 ? row_parse(words, line, row, err) : 0;
 }
 
-/* What `first` rows and more were there before the text says about this test and machine is replaced. */
+/* Replaces what earlier rows (`first` and on) have about this test and machine. */
 static void replace(struct ntk_vec *rows, size_t *first, const struct ntk_diag_threshold *row)
 {
     for (size_t i = *first; i-- > 0;) {

@@ -45,7 +45,7 @@ struct ntk_monitor_stream;
 int ntk_monitor_stream_create(int fd, struct ntk_monitor_stream **out_stream, struct ntk_err *err);
 void ntk_monitor_stream_destroy(struct ntk_monitor_stream *stream);
 /* Queues a copy and writes what goes without waiting. 1 when the line was dropped, 0, or -errno as
- * of _flush. is_cut: the line was made shorter, and counted. */
+ * for _flush. is_cut: the line was made shorter, and counted. */
 int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, size_t line_bytes,
                            bool is_cut);
 /* Writes what goes without waiting. 0, -EPIPE when the reader is gone, or -errno. */

@@ -11,7 +11,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/units.h"
 
-/* "qSyncIO0"; with several cores also of which. */
+/* "qSyncIO0"; with several cores also the core. */
 static void queue_name(const struct ntk_trace *trace, const struct ntk_dma_queue_row *row,
                        char *buf, size_t buf_bytes)
 {

@@ -43,7 +43,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
         }
     }
     for (size_t c = 0; c < trace->core_count && trace->core_count > 1; c++) {
-        int64_t least_ps = INT64_MAX; /* all of its engines have nothing to do for so long */
+        int64_t least_ps = INT64_MAX; /* none of its engines has work for this time */
 
         for (size_t i = 0; i < idle->engine_count; i++) {
             if (idle->engines[i].core == c &&

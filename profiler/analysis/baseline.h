@@ -7,7 +7,7 @@
  * (comparison.h), is significant: on hardware one slow execution is not a regression.
  *
  * Owner:   caller's storage, zeroed is empty; _fini frees. Findings borrow the comparison's rows.
- * Pure; -ENOMEM, and what is said below.
+ * Pure; -ENOMEM, and the errors below.
  */
 #ifndef NTK_PROFILER_ANALYSIS_BASELINE_H
 #define NTK_PROFILER_ANALYSIS_BASELINE_H

@@ -45,7 +45,7 @@ struct ntk_chip_slot {
     uint32_t first, count; /* in accesses; sources before destinations */
 };
 
-/* Ranges of a program cut memory into cells of which all bytes have one fate. Those of PSUM are in
+/* Ranges of a program cut memory into cells, whose bytes all have one fate. Those of PSUM are in
  * one bank each. */
 struct ntk_chip_cells {
     size_t count;
@@ -63,7 +63,7 @@ struct ntk_chip_accesses {
     uint8_t known_views;         /* bits: those that know everything that ran */
     bool has_open, has_vendor;
     bool has_trigger; /* a vendor's, of prepared transfers: they are as it is, and never told */
-    bool has_lost_trigger; /* one of which the NEFF does not tell what it moves */
+    bool has_lost_trigger; /* one with a destination that the NEFF does not describe */
     struct ntk_chip_slot *slots[NTK_NTFF_ENGINE_COUNT];
 };
 

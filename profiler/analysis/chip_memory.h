@@ -5,7 +5,7 @@
  *
  * Counted are bytes of a partition, whichever partitions a tile uses. A value lives from the end of
  * the instruction that wrote it (of a load: that began it) to the end of the last one that read it
- * before it was overwritten; one that nobody reads does not count. The source of a store counts
+ * before it was overwritten; one without a reader does not count. The source of a store counts
  * until the store has begun. Neighbouring bytes of one writer that are read until the same moment
  * are one value.
  *
@@ -19,7 +19,7 @@
 
 #include "profiler/analysis/chip_access.h"
 
-/* Of more values those with most bytes times time are told one by one. */
+/* Of more values those with most bytes times time are listed one by one. */
 #define NTK_CHIP_LIVES_MAX 2000
 
 struct ntk_chip_life {

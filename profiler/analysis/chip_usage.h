@@ -4,16 +4,16 @@
  * still read, over time: a row at each moment at which it may change.
  *
  * A byte is in use from the start of an instruction that writes it to the end of the last one that
- * reads it before the next write; to the end of the writing one where nobody does. Uses of a byte
- * that touch are one. Reading instructions count from one that began before the next write. There
- * is a row at the start of each write and at the end of each use, by the ps.
+ * reads it before the next write; or, without a reader, to the end of the writing one. Uses of a
+ * byte that touch are one. Reading instructions count from one that began before the next write.
+ * There is a row at the start of each write and at the end of each use, by the ps.
  *
  * As in the original tool, whose rows these are: in a vendor's program DMA neither writes nor
  * reads, for it has its own notifications, which captures lack. In the open encoding it does, when
  * the instruction runs that begins it.
  *
- * Nothing for cores of which chip_access.h does not know everything that ran. Memory does not grow
- * with the capture. Pure: trace to rows; -ENOMEM, or what put returned.
+ * Nothing for cores where chip_access.h does not know all that ran. Memory does not grow with the
+ * capture. Pure: trace to rows; -ENOMEM, or what put returned.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_USAGE_H
 #define NTK_PROFILER_ANALYSIS_CHIP_USAGE_H
@@ -27,7 +27,7 @@ struct ntk_chip_usage {
     int64_t time_ps;
     float mean;
     unsigned place_count; /* NTK_CHIP_SAMPLES partitions or NTK_CHIP_BANKS banks */
-    /* Of each partition its share; 1 for a bank of which any byte is in use. */
+    /* Of each partition its share; 1 for a bank with any byte in use. */
     float places[NTK_CHIP_USAGE_PLACES];
 };
 

@@ -30,7 +30,7 @@ struct ntk_cost_row {
     uint64_t read_bytes, write_bytes; /* of device memory, by transfers that it begins */
 };
 
-/* The longest active time first; of layers the longest part of the path, whose transfers are no
+/* The longest active time first; of layers the longest part of the path, whose transfers are not
  * activity. */
 struct ntk_cost_list {
     size_t count;

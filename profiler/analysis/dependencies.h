@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dependencies - who let each instruction go: which change of which semaphore or event, made by
- * which instruction or transfer?
+ * dependencies - what released each instruction: the change of a semaphore or event, and the
+ * instruction or transfer that made it
  *
  * The change that ends a wait is the last one before the instruction starts that made the condition
  * true. It names its engine, or DMA; the instruction of that engine is the one which signals this

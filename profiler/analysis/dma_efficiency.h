@@ -3,7 +3,7 @@
  * dma_efficiency - how well did each DMA queue use the engines that worked for it?
  *
  * A queue is one name of the capture on one core, over all DMA engines; rings without a name are
- * told by their kind. busy_ps adds up the packet times of all engines; what these engines could
+ * known by their kind. busy_ps adds up the packet times of all engines; what these engines could
  * have moved meanwhile at their published rate, and did not, is wasted_bytes (none where packets
  * went faster); efficiency is bytes_count / (bytes_count + wasted_bytes). The total adds the rows
  * up, but what overlaps is active once, and an engine is one. Packets of 4 bytes and fewer are
@@ -19,7 +19,7 @@
 
 #include "profiler/trace/trace.h"
 
-#define NTK_DMA_SEMAPHORE_BYTES 4 /* a packet of this size at most is no data */
+#define NTK_DMA_SEMAPHORE_BYTES 4 /* a packet of this size at most is not data */
 #define NTK_DMA_POOR_BYTES 256
 #define NTK_DMA_SMALL_BYTES 2048
 #define NTK_DMA_FULL_BYTES 4096 /* from here on a packet reaches the full rate */

@@ -2,8 +2,8 @@
 /*
  * engine_activity - how busy was each engine, and how busy was anything at all?
  *
- * Waiting in EVENT_SEMAPHORE is no activity: those instructions count, their time does not.
- * Pure: trace to result. Memory does not grow with the trace.
+ * Waiting in EVENT_SEMAPHORE is not activity: those instructions count, their time does not. Pure:
+ * trace to result. Memory does not grow with the trace.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ENGINE_ACTIVITY_H
 #define NTK_PROFILER_ANALYSIS_ENGINE_ACTIVITY_H

@@ -22,7 +22,7 @@ struct ntk_execution {
     int64_t start_ps, end_ps; /* of its instructions */
 };
 
-/* count 0: it cannot be told. */
+/* count 0: not known. */
 struct ntk_executions {
     struct ntk_execution *items;
     size_t count;

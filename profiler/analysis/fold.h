@@ -54,7 +54,7 @@ struct ntk_fold_token {
 };
 
 struct ntk_fold_part { /* of a body: a token, or a run */
-    uint32_t first;    /* as of the token, in the first iteration that was found */
+    uint32_t first;    /* of the token, in the first iteration that was found */
     uint32_t body;     /* NTK_FOLD_NO_BODY: a token */
 };
 
@@ -83,7 +83,7 @@ struct ntk_fold {
     void *ctx;
 };
 
-/* share: as of ntk_long_list_init(). */
+/* share: see ntk_long_list_init(). */
 int ntk_fold_init(struct ntk_fold *fold, const struct ntk_trace *trace, size_t share,
                   ntk_fold_put *put, void *ctx);
 void ntk_fold_fini(struct ntk_fold *fold);

@@ -142,7 +142,7 @@ static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact 
     walk->until_ps = end_ps;
 }
 
-/* The time from until_ps on, in which an instruction did not wait, or what it does is no concern of
+/* The time from until_ps on, in which an instruction did not wait, or what it does does not concern
  * the program. */
 static void add_other(struct walk *walk, const struct ntk_slot_fact *fact, int64_t end_ps)
 {

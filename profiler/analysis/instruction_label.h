@@ -22,7 +22,7 @@ struct ntk_labels;
 /* NULL without memory. Of a core whose instructions have no names everything is by operation. */
 struct ntk_labels *ntk_labels_create(const struct ntk_program *program, size_t core_index);
 void ntk_labels_destroy(struct ntk_labels *labels);
-/* Whether its Penguin text says nothing of it. */
+/* Whether its Penguin text does not mention it. */
 bool ntk_labels_is_kernel(const struct ntk_labels *labels, const struct ntk_slot_fact *fact);
 
 /* "attention.py:394"; "" where it is unknown. Returns buf. */

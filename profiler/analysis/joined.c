@@ -116,7 +116,7 @@ static void segment(struct join *join, const struct walker *walker, enum ntk_joi
     }
 }
 
-/* How long a core executes from one moment to a later one, which is told as `in`, the rest as
+/* How long a core executes from one moment to a later one, which is reported as `in`, the rest as
  * `out`. Asked in order of time. */
 static int64_t run_in(struct join *join, struct walker *walker, int64_t from_ns, int64_t until_ns,
                       enum ntk_joined_part in, enum ntk_joined_part out)
@@ -391,7 +391,7 @@ static bool is_of_one_kind(const struct join *join)
     return true;
 }
 
-/* Nobody leaves before the last one came, by what the clocks are known to. */
+/* No rank leaves before the last one came, by what the clocks are known to. */
 static bool can_be_one(const struct join *join)
 {
     const struct member *last = &join->members[0];
@@ -668,7 +668,7 @@ static void walk_path(struct join *join)
     }
 }
 
-/* Who is late when. */
+/* The late rank at each time. */
 static int pieces_make(struct join *join)
 {
     struct ntk_joined *joined = join->joined;

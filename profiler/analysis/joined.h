@@ -78,7 +78,7 @@ struct ntk_joined_piece {
     uint64_t skew_ns; /* last to come - first to come, all joints together */
     size_t rank;      /* index */
     uint32_t worker;  /* its number */
-    uint64_t late_ns; /* behind the first to come where it was last; 0: nobody was, alone */
+    uint64_t late_ns; /* behind the first to come where it was last; 0: it was not, or was alone */
 };
 
 struct ntk_joined_change {
@@ -95,20 +95,20 @@ typedef int ntk_joined_segment(size_t rank, enum ntk_joined_part part, int64_t s
 struct ntk_joined_options {
     size_t change_count;
     struct ntk_joined_change changes[NTK_JOINED_CHANGES_MAX];
-    ntk_joined_segment *segment; /* NULL: nobody needs them */
+    ntk_joined_segment *segment; /* NULL: not needed */
     ntk_joined_segment *path;    /* those of the critical path, the last first */
     void *ctx;
 };
 
 struct ntk_joined {
-    const char *unknown; /* why nothing is told, a sentence; NULL: it is */
+    const char *unknown; /* why there is no result, a sentence; NULL: there is */
     bool is_numbered;    /* by communicator and number */
     size_t rank_count;
     struct ntk_joined_rank *ranks; /* by number */
     size_t host_count;
     struct ntk_joined_host *hosts;
     uint64_t joint_count, most_count;
-    uint64_t partial_count; /* collectives that are not told of: a rank lacks them */
+    uint64_t partial_count; /* collectives that are not reported: a rank lacks them */
     uint64_t doubted_count; /* ... or they cannot have been one */
     bool is_from_end;       /* events were lost: the last joints of each, not the first */
     int64_t begin_ns;       /* end of the first joint, on the clock of the first rank */

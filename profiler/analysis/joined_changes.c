@@ -6,7 +6,7 @@
 
 #include "profiler/analysis/joined.h"
 
-/* How many times as fast or slow somebody may ask for. */
+/* The greatest factor of speed that may be requested. */
 #define SPEED_MAX 1e6
 #define SPEED_MIN 1e-3
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * joined_match - which communicators of which ranks are one, and how far clocks of machines are
- * apart. For joined.c alone.
+ * joined_match - matches the communicators of ranks, and the clocks of their machines. For joined.c
+ * alone.
  *
  * Owner:   the result is the caller's storage; ntk_joined_match_fini() frees what it points to.
  * Threads: one at a time.

@@ -150,7 +150,7 @@ void ntk_analysis_onchip_traffic(const struct ntk_trace *trace, const struct ntk
             add_executed(&traffic, trace, &executed, &seen);
         }
     }
-    /* Nobody but the NEFF says what a vendor's prepared queues move, and where to. */
+    /* Only the NEFF shows what a vendor's prepared queues move, and their destination. */
     if (seen.has_vendor && !seen.has_open && !seen.has_trigger && ntk_dma_prepared_packets(dma)) {
         traffic.sbuf_is_known = false;
     }

@@ -39,7 +39,7 @@ struct ntk_out_of_memory {
     const char *model, *call;
     uint64_t total_bytes;
     uint64_t capacity_bytes; /* 0: machine not known */
-    /* Room enough is free by this trace: it is in pieces, or another process holds it. */
+    /* Enough room is free by this trace: it is in pieces, or another process has it. */
     bool is_fragmented;
     size_t usage_count;
     struct ntk_oom_usage usages[NTK_OOM_USAGES_MAX]; /* the largest first */

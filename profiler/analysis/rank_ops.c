@@ -242,7 +242,7 @@ static void bounds_grow(struct one *one, int64_t start_ns, int64_t end_ns)
     one->end_ns = end_ns > one->end_ns ? end_ns : one->end_ns;
 }
 
-/* What failed in the sorter is told when it is finished. */
+/* What failed in the sorter is reported when it is finished. */
 static int op_add(struct one *one, const struct ntk_rank_op *op)
 {
     struct ntk_rank_op *to = ntk_sorter_add(&one->ops);
@@ -288,7 +288,7 @@ static void behind(const struct ntk_sorted *sorted, size_t item_bytes, size_t in
     }
 }
 
-/* Executions that overlap, as of the cores of a pair, are one. */
+/* Executions that overlap, as on the cores of a pair, are one. */
 static void runs_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
                        const struct ntk_sorted *sorted)
 {
@@ -343,7 +343,7 @@ static struct ntk_rank_life *life_of(struct ntk_rank_list *list, struct ntk_rank
     return life;
 }
 
-/* Both cores of a pair may tell of a collective: of each kind, those of the core that was first. */
+/* Both cores of a pair may report a collective: of each kind, those of the core that was first. */
 static int ops_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
                      const struct ntk_sorted *sorted)
 {
@@ -666,7 +666,7 @@ static int workers_join(struct reading *reading, const NtkNtracePb__Info *info, 
     if (info && info->core_count > 0 && info->first_core <= lead->worker_first &&
         info->core_count - 1 <= UINT32_MAX - info->first_core &&
         info->first_core + info->core_count - 1 >= lead->worker_last) {
-        lead->worker_first = info->first_core; /* those that did nothing are no other ranks */
+        lead->worker_first = info->first_core; /* those that did nothing are not other ranks */
         lead->worker_last = info->first_core + info->core_count - 1;
     }
     ntk_vec_each(struct one, one, workers) {

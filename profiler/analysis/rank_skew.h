@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rank_skew - how far apart do the ranks of a job begin the same thing, who is late, what do
+ * rank_skew - how far apart do the ranks of a job begin the same operation, which is late, what do
  * collectives cost?
  *
  * The n-th span of a kind on one rank belongs with the n-th on every other; where rings lost

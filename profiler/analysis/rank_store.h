@@ -34,7 +34,7 @@ void ntk_rank_store_init(struct ntk_rank_store *store);
 void ntk_rank_store_fini(struct ntk_rank_store *store);
 /* Begins a list behind the others. Items are added to the list that was begun last. */
 void ntk_rank_store_begin(const struct ntk_rank_store *store, struct ntk_rank_rows *out_rows);
-/* store->failed tells of failures, here and below. */
+/* store->failed reports failures, here and below. */
 void ntk_rank_store_add(struct ntk_rank_store *store, struct ntk_rank_rows *rows, const void *item,
                         size_t item_bytes);
 

@@ -57,7 +57,7 @@ static uint64_t hash_of_text(const char *text)
     return hash;
 }
 
-/* A line of a kernel: it has no statements of its own. */
+/* A line of a kernel: it has no separate statements. */
 static uint64_t kind_of_line(const struct ntk_neff_debug_instruction *named, uint8_t opcode)
 {
     return kind_of(KIND_OF_LINE, hash_of_text(named->file) + named->line, opcode);

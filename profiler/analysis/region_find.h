@@ -33,7 +33,7 @@ static inline struct ntk_region *ntk_region_find_at(const struct ntk_region_find
     return ntk_vec_at(&find->regions, region);
 }
 
-/* Whether it is no content: it waits, tells, orders or prepares. */
+/* Whether it is not content: it waits, signals, orders or prepares. */
 bool ntk_region_is_sync(const struct ntk_slot_fact *fact, uint8_t opcode);
 /* Each row of digits as one '#'. Returns buf. */
 const char *ntk_region_plain_name(const char *name, char *buf, size_t buf_bytes);

@@ -45,7 +45,7 @@ bool ntk_region_is_sync(const struct ntk_slot_fact *fact, uint8_t opcode)
         [NTK_NTFF_OPCODE_ACT_TABLE_LOAD] = true, /* before the first that needs it */
     };
 
-    /* A compiler marks ends of blocks with NOPs of its own. */
+    /* A compiler marks ends of blocks with its own NOPs. */
     return is_sync[opcode] || fact->is_runtime ||
            (opcode == NTK_NTFF_OPCODE_NOP && fact->has_bir_id);
 }

@@ -3,8 +3,8 @@
  * regions - what an execution does again and again: loops, iterations, layers, collectives; how
  * long each time, and which times were out of the ordinary.
  *
- * A region is one thing that repeats, an instance is one time that it ran, from the start of its
- * first instruction to the end of its last. Kinds:
+ * A region is a block that repeats, an instance is one run of it, from the start of its first
+ * instruction to the end of its last. Kinds:
  *
  *   loop        an engine ran the same slots again: it jumped back
  *   kernel      statements of one program text, which the compiler unrolled: what it calls one
@@ -20,10 +20,10 @@
  * Outliers are instances that took more than the third quartile and 1.5 times the distance of the
  * quartiles (Tukey, Exploratory Data Analysis, 1977), and NTK_REGION_OUTLIER_RATIO medians.
  *
- * Time: linear in instructions, and in instances for quantiles; memory as of fold.h and of one
- * long list of instances. The same trace gives the same regions.
+ * Time: linear in instructions, and in instances for quantiles; memory: that of fold.h and one long
+ * list of instances. The same trace gives the same regions.
  *
- * Pure; -errno as of ntk_long_list_err_set(). Owner: caller's storage; _fini frees, also a zeroed
+ * Pure; -errno as for ntk_long_list_err_set(). Owner: caller's storage; _fini frees, also a zeroed
  * one. It borrows the program.
  */
 #ifndef NTK_PROFILER_ANALYSIS_REGIONS_H
@@ -74,7 +74,7 @@ struct ntk_region {
     uint64_t instruction_count; /* of all instances */
     int64_t total_ps, median_ps, worst_ps;
     int64_t covered_ps;       /* of the execution, once however many instances run at a time */
-    uint64_t worst;           /* index of the first instance that took so long */
+    uint64_t worst;           /* index of the first instance with this time */
     int64_t start_ps, end_ps; /* of all instances */
     size_t first_instance;    /* the others follow, in order of time */
     uint64_t outlier_count;   /* also those that are not kept */

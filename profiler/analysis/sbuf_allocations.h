@@ -10,7 +10,7 @@
  * with the same end are one allocation. What lay there before the first write is not known and has
  * none; what an instruction adds to stays the value of its first writer.
  *
- * Nothing for cores of which chip_access.h does not know all places. Memory does not grow with the
+ * Nothing for cores where chip_access.h does not know all places. Memory does not grow with the
  * capture. Pure: trace to rows; -ENOMEM, -errno of a sorter, or what put returned.
  */
 #ifndef NTK_PROFILER_ANALYSIS_SBUF_ALLOCATIONS_H

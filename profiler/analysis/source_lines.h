@@ -54,7 +54,7 @@ struct ntk_source_blocker {
     int64_t wait_ns;
 };
 
-/* Lines with a file, one of each reason, and the two that are no line. */
+/* Lines with a file, one of each reason, and the two that are not lines. */
 #define NTK_SOURCE_BLOCKERS_MAX (NTK_SOURCE_BLOCKING_LINES_MAX + NTK_SOURCE_REASON_COUNT + 1)
 
 struct ntk_source_line {
@@ -103,7 +103,7 @@ int ntk_source_lines_create(const struct ntk_program *program,
                             struct ntk_source_lines **out_lines);
 void ntk_source_lines_destroy(struct ntk_source_lines *lines);
 
-/* What lines and loops are put in order by, the largest first. */
+/* The sort keys of lines and loops, the largest first. */
 enum ntk_source_order {
     NTK_SOURCE_BY_COST, /* wait and duration together: as they are created */
     NTK_SOURCE_BY_STALL,

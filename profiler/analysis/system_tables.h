@@ -55,7 +55,7 @@ struct ntk_system_tables {
 int ntk_analysis_system_tables(const struct ntk_system_trace *trace,
                                struct ntk_system_tables *out_tables);
 void ntk_system_tables_fini(struct ntk_system_tables *tables);
-/* What a capture says of the execution that it shows. */
+/* What a capture records of the execution that it shows. */
 struct ntk_system_captured {
     uint64_t model_id;
     uint32_t nc; /* UINT32_MAX: not known */

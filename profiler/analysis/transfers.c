@@ -59,7 +59,7 @@ static void passed(const struct finding *f, size_t item)
     }
 }
 
-/* NULL: nobody knows. */
+/* NULL: unknown. */
 static struct ntk_packet_queue *queue_of(const struct finding *f, size_t transfer)
 {
     uint32_t owner = ((const uint32_t *)f->owners.items)[transfer];

@@ -61,7 +61,7 @@ int ntk_session_open(const char *neff_path, const struct ntk_session_options *op
     size_t neff_bytes = 0;
     NRT_STATUS status;
     if (!ntk_fs_is_ours(neff_path)) {
-        (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* its code is somebody else's */
+        (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* the code is not ours */
     }
     int ret = ntk_fs_read(neff_path, NEFF_BYTES_MAX, &neff, &neff_bytes, err);
 

@@ -75,7 +75,7 @@ char *ntk_profile_name(const char *path);
  * printed; else the caller's. */
 char *ntk_profile_session_path(const char *given);
 /* Closes it. The exit code: `code`, or 1 where parts of the file are missing or someone cut it
- * meanwhile (which is said). */
+ * meanwhile (with a message). */
 int ntk_profile_close(struct ntk_profile *profile, int code);
 
 struct ntk_source_text;

@@ -172,8 +172,8 @@ static int run(const struct asked *asked, char *const *names, int name_count)
 
     if (ret == 0) {
         ret = put(asked, names, name_count, &sink);
-        /* What cannot be written is told by the commit, what an analysis could not keep is told
-         * here. */
+        /* What cannot be written is reported by the commit, what an analysis could not keep is
+         * reported here. */
         if (ret < 0 && asked->folder.err && asked->folder.err->text[0]) {
             err = *asked->folder.err;
         } else if (ret < 0 && sink.failed == 0) {

@@ -124,7 +124,7 @@ static int put(const struct ntk_output_baseline *check)
     return code ? code : check->result->beyond_count ? EXIT_BEYOND : 0;
 }
 
-/* Times of one machine say nothing of another. */
+/* Times of one machine do not apply to another. */
 static int check_machines(const char *path, const struct ntk_baseline *baseline,
                           const struct ntk_side *side, struct ntk_err *err)
 {

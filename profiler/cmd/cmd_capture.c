@@ -284,7 +284,7 @@ static int inputs_from_line(struct ntk_session *session, uint64_t index, struct 
     return ret;
 }
 
-/* All inputs, from where the user said; those nobody named are zero. */
+/* All inputs, from the given sources; those not named are zero. */
 static int inputs_write(struct ntk_session *session, const struct inputs *inputs,
                         struct ntk_err *err)
 {

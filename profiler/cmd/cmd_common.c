@@ -127,7 +127,7 @@ static int open_neff(struct ntk_profile *profile, const char *neff_path, struct 
     return ret;
 }
 
-/* The NEFF that lies there. What is wrong with it, or with all of them, is a warning: nobody named
+/* The NEFF that lies there. A fault in it, or in all of them, is a warning: the user did not name
  * it. */
 static int find_neff(struct ntk_profile *profile, struct ntk_err *err)
 {
@@ -291,7 +291,7 @@ static int open_part(const char *ntff_path, const char *neff_path,
     if (profile.trace->is_part) {
         say_part(&profile);
     }
-    /* Of a file that is cut, the missing part has been told. */
+    /* Of a file that is cut, the missing part has been reported. */
     if (profile.ntff->has_window && !profile.trace->has_total && !profile.is_incomplete) {
         fprintf(stderr,
                 "neuron-profile: %s: nothing was recorded of any engine: no execution happened "

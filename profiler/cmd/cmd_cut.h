@@ -49,15 +49,14 @@ int ntk_cut_of_capture(struct ntk_trace_part *out_part, struct ntk_err *err);
 bool ntk_cut_of_placed(const struct ntk_span_filter *filter, uint64_t start_ns,
                        struct ntk_trace_part *out_part);
 #define NTK_CUT_CORE_MAX 65535U
-/* When the events of traces are, and of which cores they and the captures next to them are. */
+/* The times of the events of traces, and the cores of these and of the captures next to them. */
 struct ntk_cut_extent {
     uint64_t first_ns, last_ns; /* zeroed: no events yet */
     uint8_t cores[(NTK_CUT_CORE_MAX + 1) / 8];
 };
 void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_trace *trace);
-/* The window of traces whose events are then, time 0 of which is the first event; an end that
- * leaves nothing out is open. -ERANGE: it leaves out everything. -ENOENT: nothing is of the cores
- * of --core. */
+/* The window of traces with these events, with time 0 at the first event; an end that omits nothing
+ * is open. -ERANGE: it leaves out everything. -ENOENT: nothing is of the cores of --core. */
 int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filter *filter,
                       struct ntk_err *err);
 /* The same, where the traces still lie in folders (of char *). */

@@ -173,7 +173,7 @@ static int start(struct ntk_rpc_client *client, const struct session *session, c
     }
     ret = ntk_fs_write(session->note, endpoint, strlen(endpoint), err);
     if (ret < 0) {
-        (void)stop_call(client, session, NULL, &ignored); /* nobody would find it to stop it */
+        (void)stop_call(client, session, NULL, &ignored); /* no user would find it to stop it */
     }
     return ret;
 }
@@ -204,7 +204,7 @@ static int stop(struct ntk_rpc_client *client, const struct session *session, st
     return ret;
 }
 
-/* What both have in common: a session, and who has it. */
+/* The common part: a session, and its owner. */
 struct talk {
     struct session session;
     char *endpoint;

@@ -40,7 +40,7 @@ static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, 
     return start_ns;
 }
 
-/* One that cannot be read is told and omitted: 1. */
+/* One that cannot be read is reported and omitted: 1. */
 static int capture_load(struct loaded *loaded, const char *path, const char *neff,
                         const struct ntk_span_filter *filter)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cmd_page - view's timeline page: captures served to a browser on this machine until it is told to
- * stop. */
+/* cmd_page - view's timeline page: captures served to a browser on this machine until it is
+ * stopped. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +28,8 @@
 #include "shared/base/units.h"
 #include "shared/base/str.h"
 
-/* Beyond so many processes, or bytes of their traces, only the ranks are shown: a row each, of
- * which the traces need not lie in memory. */
+/* Beyond so many processes, or bytes of their traces, only the ranks are shown: a row each, so the
+ * traces need not lie in memory. */
 #define PROCESSES_MAX 64U
 #define PROCESSES_OPEN_MAX 4U /* of more the rows are folded at first, where ranks have theirs */
 #define TRACES_BYTES_MAX (UINT64_C(512) << 20)
@@ -52,7 +52,7 @@ static void open_browser(const char *address)
         sigset_t none;
         sigemptyset(&none);
         sigprocmask(SIG_SETMASK, &none, NULL);
-        if (fork() == 0) { /* nobody's child, so nobody has to wait for it */
+        if (fork() == 0) { /* detached, so no parent has to wait for it */
             (void)setsid();
             int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
             for (int fd = STDIN_FILENO; nothing >= 0 && fd <= STDERR_FILENO; fd++) {
@@ -385,7 +385,7 @@ static void add_folder(struct shown *shown, const struct ntk_system_trace *trace
     }
 }
 
-/* Whether the processes are so many, or their traces so long. */
+/* Whether the processes or their traces exceed the limits. */
 static bool is_for_ranks(const struct ntk_vec *paths)
 {
     uint64_t bytes = 0;
@@ -402,7 +402,7 @@ static bool is_for_ranks(const struct ntk_vec *paths)
     return paths->count > PROCESSES_MAX || bytes > TRACES_BYTES_MAX;
 }
 
-/* When the list is filled: what the page says of them, and whether it has rows of them. */
+/* When the list is filled: what the page says about them, and whether it has rows of them. */
 static int ranks_judge(struct shown *shown, const char **out_unknown, struct ntk_err *err)
 {
     struct ntk_joined joined = { 0 };

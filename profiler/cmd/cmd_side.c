@@ -81,7 +81,7 @@ static int capture_add(struct ntk_side *side, const char *path, const char *neff
         (void)ntk_str_copy(side->instance_type, sizeof side->instance_type,
                            profile.ntff->instance_type);
     }
-    profile.is_incomplete = false; /* told of the side as a whole */
+    profile.is_incomplete = false; /* reported for the side as a whole */
     return ntk_profile_close(&profile, code);
 }
 

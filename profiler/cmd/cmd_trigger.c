@@ -29,7 +29,7 @@
 
 #define LOOK_TIMEOUT_NS (5 * NTK_NS_PER_SECOND)
 #define RATE_NS (200 * NTK_NS_PER_MS)  /* between two looks at where the processes are */
-#define AHEAD_NS (500 * NTK_NS_PER_MS) /* they have so long until the first execution ... */
+#define AHEAD_NS (500 * NTK_NS_PER_MS) /* they have this long until the first execution ... */
 #define TRIES 5                        /* ... at first, each time twice as long */
 #define CANCEL_NS (2 * NTK_NS_PER_SECOND)
 #define HEADS_BYTES \
@@ -121,7 +121,7 @@ struct asking {
     pthread_t thread;
     _Atomic bool is_done;
     bool is_told;
-    int ret; /* less than 0: nothing came of it, and why */
+    int ret; /* less than 0: it failed, with the reason */
     struct ntk_err err;
     bool is_shown; /* its progress */
     struct ntk_trigger_target *targets;
@@ -336,7 +336,7 @@ static int all_look(struct asking *asking, uint64_t *out_most, struct ntk_err *e
     return 0;
 }
 
-/* Far enough ahead that every process has it before it when it is told. */
+/* Far enough ahead that no process has passed it when it gets the request. */
 static int first_choose(struct asking *asking, uint64_t ahead_ns, struct ntk_err *err)
 {
     uint64_t before = 0;
@@ -415,7 +415,7 @@ static void all_record(struct asking *asking)
     (void)ntk_trigger_wait(asking->targets, asking->count, CANCEL_NS, NULL, NULL);
 }
 
-/* What others recorded from a first execution on that somebody has not. */
+/* What others recorded from a first execution on that one process lacks. */
 static void files_remove(const struct asking *asking)
 {
     char pattern[96];
@@ -594,7 +594,7 @@ static int tell_one(const struct asking *asking, struct ntk_trigger_target *targ
     return code;
 }
 
-/* The processes of a user of several, of which nothing came. The exit code. */
+/* The processes of a user of several, where the capture failed. The exit code. */
 static int tell_none(const struct asking *asking, struct ntk_json *json)
 {
     struct ntk_err err = { 0 };
@@ -643,7 +643,7 @@ static int tell_look(const struct asking *asking, struct ntk_json *json)
     return 0;
 }
 
-/* Each user's when they are done, so that nobody waits for the processes of another. The exit
+/* Each user's when they are done, so that no user waits for the processes of another. The exit
  * code. */
 static int tell_done(struct askings *askings, struct ntk_json *json)
 {
@@ -671,7 +671,7 @@ static int tell_done(struct askings *askings, struct ntk_json *json)
     return code;
 }
 
-/* Nothing came of it. The exit code. */
+/* It failed. The exit code. */
 static int tell_failure(const struct ntk_err *err)
 {
     struct ntk_buf out = { 0 };
@@ -728,7 +728,7 @@ static void *asking_run(void *ctx)
     return NULL;
 }
 
-/* The first one of which something came; NULL: there is none. */
+/* The first one that succeeded; NULL: none. */
 static const struct asking *first_good(const struct askings *askings)
 {
     for (size_t i = 0; i < askings->count; i++) {

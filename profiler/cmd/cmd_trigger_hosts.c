@@ -155,7 +155,7 @@ static void begin(struct host *host, const struct ntk_trigger_hosts_options *opt
     if (options->uid != UINT64_MAX) {
         ntk_buf_add_format(&path, "&user=%llu", (unsigned long long)options->uid);
     }
-    if (before[0]) { /* of a try that did not go well: nobody needs its files */
+    if (before[0]) { /* of a try that failed: its files are not needed */
         ntk_buf_add_format(&path, "&instead_of=%s", before);
     }
     if (first == 0) {
@@ -230,7 +230,7 @@ static void take_failure(struct host *host)
     }
 }
 
-/* Processes of two users are no one job: where no user is named, there is only one. */
+/* Processes of two users are not one job: without a named user, there must be only one. */
 static bool users_agree(struct host *hosts, const struct ntk_trigger_hosts_options *options)
 {
     uint64_t first = UINT64_MAX;
@@ -261,7 +261,7 @@ static bool users_agree(struct host *hosts, const struct ntk_trigger_hosts_optio
 
 /* ---- where they are -------------------------------------------------------------------------- */
 
-/* Executions that all of them have before them. 0: nobody answered. */
+/* Executions that all of them have before them. 0: no answer. */
 static uint64_t look(struct host *hosts, const struct ntk_trigger_hosts_options *options,
                      uint64_t ahead_ns)
 {
@@ -311,7 +311,7 @@ static bool is_late(const struct host *host)
     return false;
 }
 
-/* The first execution that was asked for; 0: nobody could be. */
+/* The first execution that was requested; 0: none. */
 static uint64_t record(struct host *hosts, const struct ntk_trigger_hosts_options *options)
 {
     uint64_t first = 0;
@@ -443,7 +443,7 @@ static void fetch(struct host *host, const struct ntk_trigger_hosts_options *opt
     }
 }
 
-/* ---- what is said ---------------------------------------------------------------------------- */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static void put_processes(struct host *host, const struct ntk_trigger_hosts_options *options,
                           struct ntk_json *json, int *code)

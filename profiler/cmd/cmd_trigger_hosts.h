@@ -3,8 +3,8 @@
  * cmd_trigger_hosts - neuron-profile trigger --host: processes of many machines record the same
  * executions, through the agents there, and their files come here.
  *
- * First each agent says where its processes are; then all are told the same first execution, far
- * enough ahead. One that hears of it too late has all of them begin again, further ahead.
+ * First each agent reports the position of its processes; then all get the same first execution,
+ * far enough ahead. One that gets it too late makes all of them begin again, further ahead.
  *
  * Threads: one.
  */

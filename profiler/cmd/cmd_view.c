@@ -166,7 +166,7 @@ static char *store_path(const char *of)
     return path;
 }
 
-/* 0, or the exit code: what --display-name and --data-path go with. */
+/* 0, or the exit code: what --display-name and --data-path require. */
 static int check_store(void)
 {
     if (strcmp(arg_format, "db") == 0) {
@@ -221,8 +221,8 @@ static int export_profile(const struct ntk_profile *profile, const struct ntk_ex
     return 0;
 }
 
-/* What the options mean when they name no format: who asks for a port or is at a terminal wants to
- * look around; a script needs text, and no program that does not end. */
+/* The default when no format is named: the page for a user who asks for a port or is at a terminal;
+ * text for a script, which needs a program that ends. */
 static const char *default_format(void)
 {
     bool wants_page = arg_port != UINT64_MAX || arg_no_open || arg_compare;

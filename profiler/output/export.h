@@ -37,7 +37,7 @@ struct ntk_export_core {
 /* A capture of a folder, on the clock of its host. */
 struct ntk_export_capture {
     struct ntk_export *export;
-    uint64_t start_ns; /* since 1970, of its time 0; 0: nobody knows */
+    uint64_t start_ns; /* since 1970, of its time 0; 0: unknown */
 };
 
 struct ntk_export {
@@ -70,7 +70,7 @@ struct ntk_export {
 int ntk_export_source_lines(const struct ntk_export *export,
                             const struct ntk_source_lines **out_lines);
 
-/* 0 or -errno, as of ntk_long_list_err_set(). */
+/* 0 or -errno, as for ntk_long_list_err_set(). */
 int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
                       struct ntk_export **out_export);
 /* The same for the tables of source lines alone: summary, layers and the like are empty. */

@@ -25,8 +25,8 @@ int packager_example(int argc, char **argv);
 int packager_disasm(int argc, char **argv);
 int packager_asm(int argc, char **argv);
 
-/* The one operand of a subcommand that takes a file; NULL: *out_code is the exit code, all is
- * said. */
+/* The one operand of a subcommand that takes a file; NULL: *out_code is the exit code, the message
+ * is printed. */
 const char *packager_parse_file(const struct ntk_opt_program *program, int argc, char **argv,
                                 int *out_code);
 /* All members of any sound archive, also of one whose contents this program does not understand, as

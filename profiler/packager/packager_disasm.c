@@ -418,7 +418,7 @@ static int add_json_engine(struct ntk_json *json, const struct packager_listing 
 struct printer {
     struct ntk_buf *out;
     struct ntk_json json; /* of --json */
-    bool is_incomplete;   /* names are damaged, which was said */
+    bool is_incomplete;   /* names are damaged, which was reported */
 };
 
 static void subgraph_head(struct printer *printer, const struct packager_listing *listing)

@@ -139,7 +139,7 @@ static int each_of_ours(const struct packager_listing *listing, enum ntk_isa_eng
         if (instr.name_id > 0 && instr.name_id <= engine->name_count) {
             instruction.name = engine->names[instr.name_id - 1];
         }
-        instr.name_id = 0; /* a number that says no more than the name */
+        instr.name_id = 0; /* a number that adds nothing to the name */
         ntk_buf_reset(&text);
         ntk_isa_text_print(&instr, &text);
         if (!ntk_buf_ok(&text)) {

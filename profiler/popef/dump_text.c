@@ -68,7 +68,7 @@ static void label(struct dump *dump, unsigned level, const char *text)
     color(dump, COLOR_END);
 }
 
-/* An empty text leaves nothing behind the colon. */
+/* An empty text leaves nothing after the colon. */
 static void field(struct dump *dump, unsigned level, const char *name, const char *value)
 {
     label(dump, level, name);

@@ -45,7 +45,7 @@ struct make_description {
     char *folder; /* of the description: where its files are looked for */
     const struct make_profile *profile;
     const char *executable; /* NULL: none is written */
-    char hash[24];          /* its name, when nobody gave one */
+    char hash[24];          /* its name, when none was given */
     bool compress;
     char *executable_path;   /* NULL: programs */
     struct ntk_vec programs; /* struct make_program */

@@ -133,7 +133,7 @@ static int file_open(struct make_description *d, const char *file, struct make_d
     return 0;
 }
 
-/* An 8-bit float is said on top of an array of bytes, and must be of its size. */
+/* An 8-bit float is a view of an array of bytes, and must be of its size. */
 static int type_override(const char *name, const char *type_name, struct make_data *data,
                          struct ntk_err *err)
 {

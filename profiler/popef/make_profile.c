@@ -191,7 +191,7 @@ static int flow_fill(struct make_description *d, struct ntk_err *err)
     return failed < 0 ? ntk_err_no_memory(err) : 0;
 }
 
-/* Programs of load and save that nobody described copy what lists them. */
+/* Programs of load and save without a description copy what lists them. */
 static int programs_fill(struct make_description *d, struct ntk_err *err)
 {
     const struct {

@@ -204,7 +204,7 @@ static void event_add(struct ntk_live_records *records, uint16_t core,
     }
     records->events++;
     records->event[records->count] = *event;
-    /* What belongs to no core stands on the first. */
+    /* What belongs to no core is on the first. */
     records->nc[records->count++] =
         logical > records->first_logical ? logical - records->first_logical : 0;
     if (records->count == NTK_LIVE_PIECE_EVENTS) {

@@ -50,7 +50,7 @@ struct ntk_live_records {
     struct ntk_ring_model known[NTK_SEGMENT_MODELS];
     struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
     size_t comm_count;
-    bool has_comms; /* as of this drain */
+    bool has_comms; /* after this drain */
     int failed;     /* 0, or the first failure: nothing more is written */
     struct ntk_err *err;
 };

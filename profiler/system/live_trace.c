@@ -13,7 +13,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/host.h"
 
-/* A ring of 16,384 slots lasts at least so long at three million records per second. */
+/* A ring of 16,384 slots lasts at least this long at three million records per second. */
 #define DRAIN_NS (5 * NTK_NS_PER_MS)
 #define POLL_NS (50 * NTK_NS_PER_MS)
 #define FOLDERS_OF_A_SECOND 100U
@@ -97,7 +97,7 @@ static uint64_t lost_of(const struct ntk_ring_segment *segment)
     return lost + refusals.events_without_ring + refusals.events_in_signals;
 }
 
-/* Follows the rings until the time is up, the process ends, or nobody needs more. */
+/* Follows the rings until the time is up, the process ends, or the caller needs no more. */
 static void follow(struct ntk_live_records *records, struct ntk_ring_registry *registry,
                    const struct ntk_live_trace_options *options,
                    struct ntk_live_trace_result *result)

@@ -22,7 +22,8 @@
 struct ntk_live_trace_options {
     uint32_t pid; /* as this process sees it */
     bool has_owner;
-    uint32_t owner; /* uid: only a segment of this user, whatever another's says of its pid */
+    uint32_t owner; /* uid: only a segment of this user, whatever another user's segment says about
+                     * its pid */
     uint64_t duration_ns;
     uint64_t events_per_core; /* written; more are counted as lost */
     const char *folder;       /* the recording makes its own below */

@@ -27,8 +27,8 @@ int ntk_session_find(const char *folder, struct ntk_vec *out_paths, struct ntk_e
 void ntk_session_paths_fini(struct ntk_vec *paths);
 /* The files of a folder whose names end so, sorted; the same ownership. */
 int ntk_session_files(const char *folder, const char *end, struct ntk_vec *out_paths);
-/* The core, relative to its process, that a capture in such a folder is of, by the name of the
- * file; UINT32_MAX when that does not say. */
+/* The core of a capture in a session folder, relative to its process, by the name of the file;
+ * UINT32_MAX when that does not say. */
 uint32_t ntk_session_core_of(const char *path);
 
 #endif

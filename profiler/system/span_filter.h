@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * span_filter - the events of a system trace that somebody asked for: of some cores, types,
- * machines, of a window of time.
+ * span_filter - the requested events of a system trace: of some cores, types, machines, of a window
+ * of time.
  *
  * Owner:   caller's storage, texts are borrowed and must live as long; nothing to free.
  * Threads: one filter, any number of readers.

@@ -118,7 +118,7 @@ bool ntk_system_span_is_mark(const struct ntk_system_span *span);
 bool ntk_system_span_is_collective(const struct ntk_system_span *span);
 /* What ranks did in a collective, "all_gather"; NULL: not known. */
 const char *ntk_system_span_operation(const struct ntk_system_span *span);
-/* What stands on it where it is drawn: its type, of a mark the mark's name. */
+/* Its label where it is drawn: its type, of a mark the mark's name. */
 const char *ntk_system_span_label(const struct ntk_system_span *span);
 
 struct ntk_system_trace {

@@ -213,8 +213,8 @@ bool ntk_trigger_hands_over(const struct ntk_trigger_target *target)
                                         stat(path, &its) == 0 && own.st_ino != its.st_ino);
 }
 
-/* What the process keeps open under this number, if that is a file of its user without a name:
- * anything else may be there, and opening a pipe or a device would have effects. */
+/* What the process keeps open under this number, if that is a file of its user without a name: any
+ * other file may be there, and opening a pipe or a device has side effects. */
 static int held_open(const struct ntk_trigger_target *target, unsigned number, struct ntk_err *err)
 {
     struct stat status;
@@ -240,7 +240,7 @@ static int held_open(const struct ntk_trigger_target *target, unsigned number, s
                                  target->command, number, strerror(code));
 }
 
-/* At most *left bytes, of which it takes what it copied. */
+/* At most *left bytes, from which it subtracts what it copied. */
 static int file_copy(int from, const char *path, uint64_t *left, struct ntk_err *err)
 {
     int to = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);

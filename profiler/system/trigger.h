@@ -40,8 +40,8 @@ struct ntk_trigger_target {
     uint32_t files[NTK_TRIGGER_FILES_MAX]; /* of one that hands over */
 };
 
-/* Takes the word of a process whose segment is this file. -EACCES: of another user; -ENOTSUP:
- * nobody listens there; -EBUSY: another process asks; sentences name the process. */
+/* Takes the word of a process whose segment is this file. -EACCES: of another user; -ENOTSUP: no
+ * listener there; -EBUSY: another process asks; sentences name the process. */
 int ntk_trigger_take(struct ntk_trigger_target *target, const char *segment_path,
                      struct ntk_err *err);
 void ntk_trigger_release(struct ntk_trigger_target *target);

@@ -131,7 +131,7 @@ static void cores_assign(struct ntk_system_trace *trace, const struct point *poi
     }
 }
 
-/* The largest distance from the least-squares line, in ns; a negative number: not to be told. */
+/* The largest distance from the least-squares line, in ns; a negative number: unknown. */
 static double residual_of(const struct meeting *points, size_t count)
 {
     double n = 0;

@@ -14,7 +14,7 @@
 #define NTK_VENDOR_TYPES_MAX 1024U /* ids whose name is looked up once */
 #define NTK_VENDOR_RINGS 65536U
 #define NTK_VENDOR_KEY_SLOTS 64U     /* more than there are keys */
-#define NTK_VENDOR_PASS_SPANS 65536U /* so often passes give mapped memory back */
+#define NTK_VENDOR_PASS_SPANS 65536U /* after this many passes mapped memory is given back */
 /* What a list of spans keeps on the heap. */
 #define NTK_VENDOR_SPANS_HEAP_BYTES ((size_t)24 << 20)
 

@@ -101,7 +101,7 @@ static void span_fill(struct vendor_reading *reading, struct ntk_system_span *sp
         reading->has[KEY_OPERATION] ? (uint8_t)reading->number[KEY_OPERATION] : span->operation;
 }
 
-/* What the end at hand says of an allocation or a free. */
+/* What the current end records of an allocation or a free. */
 static int memory_take(struct vendor_reading *reading, struct ntk_system_span *span, bool is_stop)
 {
     struct ntk_system_trace *trace = reading->trace;
@@ -147,7 +147,7 @@ static int memory_take(struct vendor_reading *reading, struct ntk_system_span *s
     return 0;
 }
 
-/* A span from the end at hand, the other end of which is still missing. */
+/* A span from the current end; its other end is still missing. */
 static int span_begin(struct vendor_reading *reading, const char *type, uint64_t extra,
                       bool is_stop, size_t *out_index)
 {
@@ -314,7 +314,7 @@ int ntk_vendor_session_spans(const char *path, struct ntk_system_trace *trace, s
         ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder());
     }
     if (ret >= 0) {
-        struct ntk_err cut = *err; /* a file that is cut off is told when all else went well */
+        struct ntk_err cut = *err; /* a truncated file is reported when all else went well */
         int sorted = ntk_vendor_spans_sort(reading);
 
         ret = sorted < 0 ? sorted : ret;

@@ -9,8 +9,8 @@
  * once, so an answer for any window costs what is on the screen and not what is in the capture.
  *
  * What takes more than some tens of megabytes lies in a mapped temporary file (trace/spill.h):
- * memory does not grow with the capture as long as whoever passes over many slices gives back what
- * is behind it.
+ * memory does not grow with the capture as long as code that walks over many slices gives back what
+ * it has passed.
  *
  * Owner:   ntk_timeline_create() allocates, _destroy() frees; the traces are borrowed and must
  *          outlive it.
@@ -53,7 +53,7 @@ struct ntk_timeline_slice {
         ref; /* index into the list of the trace, the spans, values or instances it was made from */
     uint16_t what; /* index into whats: the opcode, class of transfer, cause of a change */
     uint8_t lane;
-    bool is_wait; /* EVENT_SEMAPHORE: the engine waits, which is no activity */
+    bool is_wait; /* EVENT_SEMAPHORE: the engine waits, which is not activity */
 };
 
 /* One bucket. Busy time counts overlaps once, and no waiting: a queue is busy while any of its DMA
@@ -63,7 +63,7 @@ struct ntk_timeline_node {
     float vote_ps;  /* how far what is ahead; semaphore: the largest value */
     float bytes;    /* of packets, spread over their time */
     uint32_t count; /* slices that begin here */
-    uint16_t what;  /* the one with more than half of the busy time, where there is such a one */
+    uint16_t what;  /* the one with more than half of the busy time, if any */
     uint16_t reserved;
 };
 
@@ -172,8 +172,7 @@ static inline bool ntk_timeline_is_value(const struct ntk_timeline_track *track)
 {
     return track->kind == NTK_TIMELINE_SEMAPHORE || track->kind == NTK_TIMELINE_COUNTER;
 }
-/* Slices that a pass over many has behind it: their memory, and that of what they were made
- * from. */
+/* Slices that a walk over many has passed: their memory, and that of their sources. */
 void ntk_timeline_give_back(const struct ntk_timeline_track *track, size_t first, size_t count);
 /* Everything that was looked at since. */
 void ntk_timeline_give_back_all(const struct ntk_timeline *timeline);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_answer - what the page asks about a timeline besides tiles, as JSON.
+ * timeline_answer - what the page asks about a timeline, except tiles, as JSON.
  *
  * Times are ps since the timeline's begin, as in tiles. A range is [from, to).
  *

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * timeline_drop - a capture that was dropped onto the page, with its NEFF: both are kept in a
- * temporary folder, and another `neuron-profile view` shows them on its own port. So a file that
- * nobody should have dropped ends that one and not this, and what was shown stays.
+ * temporary folder, and another `neuron-profile view` shows them on its own port. So a bad file
+ * that was dropped ends that process and not this one, and what was shown stays.
  *
  *   PUT /api/v1/drop?file=SIZE,NAME&file=...    the files one behind the other
  *
- * One is a capture (*.ntff), the others are NEFFs (*.neff), of which view finds the one that fits.
- * The answer is {"port": where it is shown, "said": what view said about the files}; an error is
- * one sentence: 400 these are no such files, 422 view cannot show them, 503 too many are shown, 507
- * no room.
+ * One is a capture (*.ntff), the others are NEFFs (*.neff), and view finds the one that fits. The
+ * answer is {"port": where it is shown, "said": what view said about the files}; an error is
+ * one sentence: 400 these are not such files, 422 view cannot show them, 503 too many are shown,
+ * 507 no room.
  *
  * Owner:   create / destroy; the folder and the programs are gone with it.
- * Threads: as of struct ntk_http_upload; _stop from any.
+ * Threads: as for struct ntk_http_upload; _stop from any.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_DROP_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_DROP_H

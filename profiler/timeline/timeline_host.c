@@ -85,7 +85,7 @@ static int add_rows(struct place *place, struct ntk_map *rows)
     return ret;
 }
 
-/* All spans as a tree, by index: what stands directly in a span, or in none (at span_count). */
+/* All spans as a tree, by index: what is directly in a span, or in none (at span_count). */
 struct tree {
     size_t *first;  /* in each; NTK_SYSTEM_NO_PARENT: none */
     size_t *next;   /* after each in the same */

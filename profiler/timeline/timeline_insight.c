@@ -128,7 +128,7 @@ static void put_transfer_of(const struct ntk_timeline *timeline,
                  json);
 }
 
-/* Who looks at all of them gives back what is behind now and then. */
+/* A walk over all of them gives back what it has passed now and then. */
 static void releases_passed(const struct ntk_core_dependencies *dependencies, size_t item)
 {
     if (item % NTK_TRACE_LOOKS == 0) {

@@ -3,7 +3,7 @@
  * timeline_insight - what analyses say about single slices: who let an instruction go and whom it
  * let go, the chain that decided how long the execution took, the time of operations in layers.
  *
- * Times are ps since the timeline's begin. A slice is told as {"track", "slice", "what", "lane",
+ * Times are ps since the timeline's begin. A slice is written as {"track", "slice", "what", "lane",
  * "start", "end"}. The analyses are those of the source that the track is of.
  *
  * Threads: any, but for those of operands; no state. Memory that fails sticks in out.
@@ -15,7 +15,7 @@
 #include "profiler/output/tables/operands.h"
 #include "profiler/timeline/timeline.h"
 
-/* Slices that are named in one list; the number of all is told. */
+/* Slices that are named in one list; the number of all is reported. */
 #define NTK_TIMELINE_RELEASES_MAX 64
 #define NTK_TIMELINE_PREDECESSORS_MAX 16
 #define NTK_TIMELINE_STEPS_MAX 2000

@@ -15,7 +15,7 @@
 #define NTK_TIMELINE_TILE_SHIFT 10
 #define NTK_TIMELINE_TILE_BUCKETS (1u << NTK_TIMELINE_TILE_SHIFT)
 #define NTK_TIMELINE_LEVEL_MAX 53
-/* Slices per block of which the largest end is kept. */
+/* Slices per block; the block keeps the largest end. */
 #define NTK_TIMELINE_BLOCK 256
 /* Slices per bucket of the finest level, in the mean. */
 #define NTK_TIMELINE_SLICES_PER_BUCKET 8

@@ -27,7 +27,8 @@ void ntk_timeline_regions_destroy(struct ntk_timeline_regions *regions);
 /* The rows of one core. */
 int ntk_timeline_build_regions(struct ntk_timeline_build *build, size_t source, size_t core_index,
                                uint32_t group, int64_t offset_ps);
-/* Which time of which region a slice is: groups of rows of the details. NULL: not a region's. */
+/* The region and instance that a slice belongs to: groups of rows of the details. NULL: not a
+ * region's. */
 const struct ntk_region *ntk_timeline_region_of(const struct ntk_timeline *timeline,
                                                 const struct ntk_timeline_track *track,
                                                 const struct ntk_timeline_slice *slice,

@@ -150,7 +150,7 @@ void ntk_timeline_serve_destroy(struct ntk_timeline_serve *serve)
     if (!serve) {
         return;
     }
-    ntk_timeline_drop_stop(serve->drop); /* nobody waits for it */
+    ntk_timeline_drop_stop(serve->drop); /* no client waits for it */
     ntk_http_server_destroy(serve->server);
     ntk_timeline_drop_destroy(serve->drop);
     ntk_http_guard_destroy(serve->guard);

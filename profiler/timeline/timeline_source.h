@@ -26,7 +26,7 @@
 #define NTK_TIMELINE_FILE_BYTES_MAX ((size_t)4 << 20)
 #define NTK_TIMELINE_FILES_MAX 4096
 
-/* 0, or -errno as of ntk_long_list_err_set(). */
+/* 0, or -errno as for ntk_long_list_err_set(). */
 int ntk_timeline_lines_create(const struct ntk_analyses *analyses,
                               struct ntk_source_lines **out_lines);
 /* {"files": [{"path", "has_text"}], "lines": [...], "loops": [...]}: files are those that lines

@@ -58,7 +58,7 @@ static_assert(sizeof(struct ntk_timeline_tile_section) == 16, "tile 1: section")
 
 /*
  *   offset size field
- *        0    2 index        of the bucket in the tile; buckets without anything are left out
+ *        0    2 index        of the bucket in the tile; empty buckets are omitted
  *        2    2 what         most of the busy time
  *        4    4 count        slices that begin here
  *        8    4 mean         share of the time that is busy, 0 to 1; semaphore: mean value; rate: bytes/s

@@ -3,8 +3,8 @@
  * long_list - what an analysis keeps of every span: an array on the heap, or in a mapped temporary
  * file where it is long.
  *
- * Items stay where they are until the list grows. Who has passed many of them gives their memory
- * back (ntk_long_list_give_back): they stay in the file, a later look maps them again.
+ * Items stay where they are until the list grows. A walk that has passed many of them gives their
+ * memory back (ntk_long_list_give_back): they stay in the file, a later look maps them again.
  *
  * Owner:   caller's storage; _fini frees, also a zeroed one. Threads: one writer, then any number
  *          of readers.
@@ -35,7 +35,7 @@ struct ntk_long_list {
 void ntk_long_list_init(struct ntk_long_list *list, const struct ntk_trace *trace,
                         size_t item_bytes, size_t share);
 void ntk_long_list_fini(struct ntk_long_list *list);
-/* Room for so many items and count as said: 0 or -errno, as of ntk_long_list_err_set(). */
+/* Room for this many items, and sets count: 0 or -errno, as for ntk_long_list_err_set(). */
 int ntk_long_list_resize(struct ntk_long_list *list, size_t count);
 /* One more at the end, borrowed until the next; NULL with -errno in *out_failed. */
 void *ntk_long_list_add(struct ntk_long_list *list, int *out_failed);

@@ -3,8 +3,8 @@
  * spill - long arrays that need not all be in memory: on the heap while they are small together,
  * beyond that in an unnamed temporary file that is mapped.
  *
- * Pages of the file that nobody has given back take memory. Whoever fills or reads an array from
- * one end to the other gives back what is behind it: the content stays, and a later look reads it
+ * Pages of the file take memory until they are given back. Whoever fills or reads an array from one
+ * end to the other gives back what is behind it: the content stays, and a later look reads it
  * again.
  *
  * Owner:   caller's storage; _fini() frees all arrays.

@@ -109,7 +109,7 @@ struct ntk_trace_core {
     uint64_t outside_window, outside_code, unpaired, unknown;
 };
 
-/* What of an execution somebody asked for; zeroed: all of it. */
+/* The requested part of an execution; zeroed: all of it. */
 struct ntk_trace_part {
     int64_t from_ps, to_ps; /* since its start; to_ps 0: to its end */
     const uint32_t *cores;  /* physical, in their device; NULL: all */
@@ -127,7 +127,7 @@ struct ntk_trace {
     struct {
         bool instructions, packets, events;
     } is_cut;             /* of any core */
-    bool has_collectives; /* there are records of collectives cores, which nobody can read yet */
+    bool has_collectives; /* there are records of collectives cores, which cannot be read yet */
     uint64_t error_records;
     size_t core_count;
     struct ntk_trace_core *cores;
@@ -176,7 +176,7 @@ int ntk_trace_create_from_ntff(const struct ntk_ntff *ntff, const struct ntk_nef
  * Of a part: a row is in the window when the two overlap, moments from its start on and before its
  * end; at the end of the execution the window has both ends. A row that crosses an end is clipped,
  * with a share of a packet's bytes, so that those of windows side by side add up; an instruction
- * waited where it starts. Memory goes with the window, but all records are read: only they tell
+ * waited where it starts. Memory grows with the window, but all records are read: only they show
  * what was under way when it begins. -ERANGE: the window is empty; -ENOENT: no such core.
  */
 int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
@@ -249,8 +249,9 @@ static inline bool ntk_trace_scan_step(bool is_mapped, const void *first, const 
 
 /* ---- here and there ---- */
 
-/* Who looks at elements out of order gives back what was looked at, of all lists of the core, each
- * time that so many were done. Looks that stay near each other in time then keep memory bounded. */
+/* A caller that reads elements out of order gives back what it has read, of all lists of the core,
+ * each time that so many were done. Looks that stay near each other in time then keep memory
+ * bounded. */
 #define NTK_TRACE_LOOKS ((size_t)16 << 10)
 void ntk_trace_give_back(const struct ntk_trace_core *core);
 

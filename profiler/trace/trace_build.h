@@ -11,7 +11,7 @@
 #include "profiler/trace/sorter.h"
 #include "profiler/trace/trace.h"
 
-/* After so many records of a section progress is told and memory is given back. */
+/* After this many records of a section progress is reported and memory is given back. */
 #define NTK_TRACE_PIECE_RECORDS ((uint64_t)1 << 16)
 
 struct ntk_trace_window {
@@ -92,7 +92,7 @@ static inline bool ntk_trace_build_clip(const struct ntk_trace_build *build, int
 
 /* When the execution was, by its instructions where the header does not say it. */
 int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window);
-/* Fill the lists of the core, whose t0_ps is known. 0 or -errno, told in build->err. */
+/* Fill the lists of the core, whose t0_ps is known. 0 or -errno, reported in build->err. */
 int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_core *core,
                                 const struct ntk_trace_window *window);
 int ntk_trace_read_packets(struct ntk_trace_build *build, struct ntk_trace_core *core,

@@ -224,7 +224,7 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
         ret = read_core(&build, &trace->cores[c], &window);
     }
     if (ret == 0 && ntff->has_window && build.records_total == 0) {
-        trace->has_total = false; /* nobody saw it run: an estimate */
+        trace->has_total = false; /* not measured: an estimate */
         trace->total_ps = 0;
     }
     /* What a cut brought about may have failed above already, with a sentence that misleads. */

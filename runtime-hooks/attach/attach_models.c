@@ -177,7 +177,7 @@ static void begin(struct ntk_attach_models *models, const struct ntk_attach_even
     (void)ntk_hooks_exec_begin(model->ref, model->core, model->core_count);
 }
 
-/* Nobody was there to refuse it: nrt_init comes later, or nrt_close was before. */
+/* No runtime was open to refuse it: nrt_init comes later, or nrt_close was before. */
 static bool is_no_execution(uint32_t status)
 {
     return status == 13 || status == 14;

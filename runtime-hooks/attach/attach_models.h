@@ -43,14 +43,14 @@ void ntk_attach_models_execute(struct ntk_attach_models *models,
                                const struct ntk_attach_event *event, uint16_t core,
                                uint16_t core_count);
 
-/* Executions that only a sum tells of: _missed for each sum, then _end with the time since the
+/* Executions that are known as a sum only: _missed for each sum, then _end with the time since the
  * last look. */
 void ntk_attach_models_missed(struct ntk_attach_models *models,
                               const struct ntk_attach_missed_key *key,
                               const struct ntk_attach_missed *missed, uint16_t core,
                               uint16_t core_count);
 void ntk_attach_models_missed_end(struct ntk_attach_models *models, uint64_t window_ns);
-/* Executions whose end nobody told: those that do not run (NULL: all) count nowhere. */
+/* Executions without a reported end: those that do not run (NULL: all) are not counted. */
 void ntk_attach_models_end_lost(struct ntk_attach_models *models,
                                 bool (*is_running)(uint32_t tid, uint64_t start_ns, void *ctx),
                                 void *ctx);

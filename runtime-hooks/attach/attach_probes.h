@@ -41,7 +41,7 @@ int ntk_attach_probes_add_trial(struct ntk_attach_probes *probes, int fd, uint64
                                 struct ntk_err *err);
 /* No execution is looked at any more. */
 void ntk_attach_probes_drop_executions(struct ntk_attach_probes *probes);
-/* No call at all; what was told before can still be read. */
+/* No call at all; earlier reports can still be read. */
 void ntk_attach_probes_drop(struct ntk_attach_probes *probes);
 
 /* Readable when there is something urgent. */
@@ -65,7 +65,7 @@ bool ntk_attach_probes_tensor(const struct ntk_attach_probes *probes, uint64_t h
                               struct ntk_attach_tensor *out_tensor);
 /* Of those that are older. */
 void ntk_attach_probes_forget_tensors(const struct ntk_attach_probes *probes, uint64_t before_ns);
-/* Forgets the calls of which it says so; whether there were any. */
+/* Forgets the calls that the callback selects; whether there were any. */
 bool ntk_attach_probes_forget_calls(const struct ntk_attach_probes *probes,
                                     bool (*is_over)(uint32_t tid,
                                                     const struct ntk_attach_call *call, void *ctx),

@@ -280,7 +280,7 @@ static uint64_t open_devices(pid_t pid)
     return devices;
 }
 
-/* Nobody said: those of the devices that it has open, else all from 0 on. */
+/* Unknown: those of the devices that it has open, else all from 0 on. */
 static void guess_cores(struct ntk_attach_process *process)
 {
     uint64_t devices = open_devices(process->pid);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_process - what /proc says of a process that may be attached to.
+ * attach_process - what /proc shows of a process that may be attached to.
  *
  * Owner:   plain data, all the caller's.
  * Threads: any.
@@ -45,7 +45,7 @@ struct ntk_attach_process {
     /* Logical cores in the order of the process's own numbers. */
     uint16_t cores[NTK_ATTACH_CORES];
     uint32_t core_count;
-    bool cores_guessed; /* nobody said which */
+    bool cores_guessed; /* the cores are not known */
     bool is_async;      /* its executions end after their calls */
 };
 

@@ -2,9 +2,9 @@
 /*
  * attach_tensors - the tensors of an attached process, and their memory in its segment.
  *
- * Slices share the memory of the tensor they were made of; it goes with the last of them. Telling
- * of a tensor twice, or of the end of one that is not known, changes nothing: so what was lost on
- * the way can be made good from a list of those that live.
+ * Slices share the memory of the tensor they were made of; it is freed with the last of them.
+ * Telling of a tensor twice, or of the end of one that is not known, changes nothing: so what was
+ * lost on the way can be made good from a list of those that live.
  *
  * Owner:   zeroed storage of the caller; _fini frees.
  * Threads: one at a time, the one that writes the segment.

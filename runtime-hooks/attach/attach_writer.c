@@ -27,7 +27,7 @@
 #define CHECK_NS (1 * NTK_NS_PER_SECOND)       /* between two questions what looking costs */
 #define LOOK_AGAIN_NS (10 * NTK_NS_PER_SECOND) /* ... whether the process is what it was */
 #define JUDGE_FIRST 256u /* executions, after which the first question does not wait */
-#define JUDGE_MIN 32u    /* fewer say nothing of the rest */
+#define JUDGE_MIN 32u    /* fewer do not represent the rest */
 
 struct writer {
     struct ntk_attach_process *process;
@@ -180,7 +180,7 @@ static bool is_call_running(uint32_t tid, uint64_t start_ns, void *ctx)
     return ntk_attach_probes_is_running(writer->probes, tid, start_ns);
 }
 
-/* Everything that was told since the last look, and what was only added up. */
+/* Everything that was reported since the last look, and what was only summed. */
 static void look(struct writer *writer)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();
@@ -236,7 +236,8 @@ static bool is_call_over(uint32_t tid, const struct ntk_attach_call *call, void 
             !ntk_attach_process_has_thread(writer->process->pid, tid));
 }
 
-/* A note that nobody takes would hide other calls of its thread, or of one that gets its number. */
+/* A note that is never taken would hide other calls of its thread, or of one that gets its
+ * number. */
 static void tidy(struct writer *writer)
 {
     struct tidying tidying = { writer, ntk_clock_monotonic_ns() };
@@ -397,7 +398,7 @@ static const char *look_again(struct writer *writer)
     struct ntk_attach_process now = *writer->process;
 
     if (ntk_attach_process_read_maps(&now) < 0) {
-        return NULL; /* its end is told in another way */
+        return NULL; /* its end is reported in another way */
     }
     if (now.has_own_segment && !writer->process->has_own_segment) {
         return "it has its own hooks now";

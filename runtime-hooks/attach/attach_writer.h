@@ -22,7 +22,7 @@ struct ntk_attach_options {
 
 /* Exit codes of the child. */
 enum ntk_attach_end {
-    NTK_ATTACH_OVER = 0,   /* the process ended, or we were told to */
+    NTK_ATTACH_OVER = 0,   /* the process ended, or we were asked to stop */
     NTK_ATTACH_FAILED = 1, /* said why */
     NTK_ATTACH_HOOKED = 3, /* it writes a segment itself */
     NTK_ATTACH_TAKEN = 4   /* another program is attached to it */

@@ -327,7 +327,7 @@ static int models_load(const struct ntk_nrt *nrt, const struct bench_exec *bench
     uint8_t *neff = NULL;
     size_t bytes = 0;
     if (!ntk_fs_is_ours(bench->path)) {
-        (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* its code is somebody else's */
+        (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* the code is not ours */
     }
     int ret = ntk_fs_read(bench->path, NEFF_BYTES_MAX, &neff, &bytes, err);
 

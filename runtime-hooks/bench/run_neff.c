@@ -67,8 +67,8 @@ static void *file_read(const char *path, size_t *out_bytes)
     return bytes;
 }
 
-/* A NEFF may hold code for the host. That of somebody else's file is not run, unless
- * NEURON_SOFT_CPU_NODES says so: the library cannot know whose the bytes are. */
+/* A NEFF may hold code for the host. A program of a foreign file is not run, unless
+ * NEURON_SOFT_CPU_NODES says so: the library cannot know the origin of the bytes. */
 static void code_of_strangers_refuse(const char *path)
 {
     struct stat status;

@@ -339,7 +339,7 @@ static void put_io(struct compiler *c, struct cnmlTensor *const *tensors, int co
         (void)snprintf(name, sizeof name, is_output ? "output%d" : "input%d", i);
         var = is_output ? ntk_neff_kernel_output(c->w.kernel, name, dtype, CNML_DIMS, dims)
                         : ntk_neff_kernel_input(c->w.kernel, name, dtype, CNML_DIMS, dims);
-        if (index >= 0) { /* an input that nobody reads is only asked for */
+        if (index >= 0) { /* an input without a reader is only queried */
             c->w.values[index].var = var;
             c->is_fixed[index] = true;
         }

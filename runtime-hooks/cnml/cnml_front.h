@@ -2,8 +2,8 @@
 /*
  * cnml_front - what the three fronts share: forwards without the types of a generation.
  *
- * Each front includes its own header generation, so none of them may see cnml_internal.h, which
- * stands on the second one's. Statuses have the same numbers in all of them.
+ * Each front includes its own header generation, so none of them may see cnml_internal.h, which is
+ * based on the second one. Statuses have the same numbers in all of them.
  */
 #ifndef NTK_RUNTIME_HOOKS_CNML_CNML_FRONT_H
 #define NTK_RUNTIME_HOOKS_CNML_CNML_FRONT_H

@@ -110,7 +110,7 @@ float *cnml_host_read(const struct cnmlCpuTensor *tensor, const void *data,
                       struct cnml_quant quant);
 int cnml_host_write(const struct cnmlCpuTensor *tensor, void *data, struct cnml_quant quant,
                     const float *values);
-/* Place of element (n, c, h, w) of such an order. */
+/* Place of element (n, c, h, w) in this order. */
 void cnml_order_strides(int order, const int dims[CNML_DIMS], size_t strides[CNML_DIMS]);
 bool cnml_order_is_known(int order);
 

@@ -119,7 +119,7 @@ static void quants_of(const struct cnmlCpuTensor *cpu_tensor, const struct cnmlT
     *out_device = are_integers ? *out_host : cnml_tensor_quant(tensor, 0);
 }
 
-/* The tensor as the device holds it: channels innermost. */
+/* The tensor as the device stores it: channels innermost. */
 static struct cnmlCpuTensor device_form(const struct cnmlTensor *tensor)
 {
     struct cnmlCpuTensor form = { .dtype = tensor->dtype, .order = CNML_NHWC };

@@ -8,7 +8,7 @@
  * value block by block; where it lies only decides whether a block is moved first, so a
  * result does not depend on it.
  *
- * Who writes a place waits for all that read or wrote it before, who reads it for all that wrote
+ * The writer of a place waits for all that read or wrote it before, a reader for all that wrote
  * it: a zone is what this is counted for, one per staging buffer, value, or bank of PSUM.
  *
  * Owner:   the writer of the program holds everything in struct cnml_writer. Threads: one.

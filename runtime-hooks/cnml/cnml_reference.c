@@ -54,7 +54,7 @@ static void softmax(const struct cnml_work *work, const struct cnml_array *in,
     }
 }
 
-/* The element of b that goes with element i of a. */
+/* The element of b that belongs to element i of a. */
 static size_t repeated(size_t i, const int a[CNML_DIMS], const int b[CNML_DIMS])
 {
     size_t strides[CNML_DIMS];

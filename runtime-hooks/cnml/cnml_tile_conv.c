@@ -5,8 +5,8 @@
  * Input channels are the rows of the tensor engine, 128 at a time; each tap of the windows is a
  * product of its weights with the input moved by the tap, and all of them add up in PSUM. A dense
  * layer is a convolution whose one window is the whole image; a transposed one looks at the input
- * spread out with zeros, through the filter turned round. Groups are filters with zeros, of which
- * blocks without any weight are omitted.
+ * spread out with zeros, through the filter turned round. Groups are filters with zeros, and blocks
+ * without any weight are omitted.
  *
  * Weights that fit their part of the state buffer are loaded once. Others come in pieces, for up to
  * four blocks of results at a time.

@@ -218,7 +218,7 @@ static void write_flat(struct element *e)
 
 /* --- blocks of channels ---------------------------------------------------------------------- */
 
-/* The part of b that goes with a block of a, repeated where b is smaller. */
+/* The part of b that belongs to a block of a */
 static struct ntk_isa_operand repeated(struct element *e, const struct cnml_block *block,
                                        struct cnml_zone **out_zone)
 {

@@ -13,7 +13,7 @@
 /* Whether a device of so many clusters has rows of width that mask allows (0: any). Rows lie side
  * by side from the first cluster on. */
 int cnrt_clusters_exist(uint32_t count, uint32_t width, uint64_t mask);
-/* Waits for such a row of the device; returns its first cluster. */
+/* Waits for that row of the device; returns its first cluster. */
 uint32_t cnrt_clusters_hold(uint32_t device, uint32_t count, uint32_t width, uint64_t mask);
 void cnrt_clusters_release(uint32_t device, uint32_t first, uint32_t width);
 /* In a child after fork: all are free. */

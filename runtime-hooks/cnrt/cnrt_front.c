@@ -274,7 +274,7 @@ void cnrt_front_close(void)
         struct ntk_quiet quiet;
 
         ntk_quiet_enter(&quiet);
-        /* What is queued runs to its end; who waits for it comes out. */
+        /* What is queued runs to its end; waiting threads return. */
         ntk_core_crew_stop(crew);
         pthread_rwlock_wrlock(&gate);
         cnrt_contexts_close_all();

@@ -3,7 +3,7 @@
  * cnrt_front - the state of the library between cnrtInit() and cnrtDestroy(), and what its files
  * share, in words of no generation: a file that implements calls of one includes its cnrt.h too.
  *
- * A public call that needs the devices stands between cnrt_front_enter() and cnrt_front_leave();
+ * A public call that needs the devices is between cnrt_front_enter() and cnrt_front_leave();
  * cnrtDestroy() waits until all of them are out. In the child of a fork the library is as before
  * cnrtInit(). Functions here return a cnrtRet_t as int (cnrt_codes.h).
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cnrt_g1 - the calls of the first generation that the second has not, or in which it means other
- * things. The rest of them are names for functions of the second (CNRT_IN_1).
+ * cnrt_g1 - the calls of the first generation that the second has not, or gives another meaning.
+ * The rest of them are names for functions of the second (CNRT_IN_1).
  */
 #pragma GCC visibility push(default)
 #include "neuware/g1/cnrt.h"

@@ -25,7 +25,7 @@ extern "C" {
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* What cnrtInit(0) and cnrtDestroy() do; open more than once is fine and counted by nobody. */
+/* What cnrtInit(0) and cnrtDestroy() do; open more than once is fine and not counted. */
 NTK_CNRT_API int ntk_cnrt_open(void);
 NTK_CNRT_API void ntk_cnrt_close(void);
 /* 1 while it is open, else 0. */
@@ -45,7 +45,7 @@ struct ntk_cnrt_memory;
 NTK_CNRT_API int ntk_cnrt_memory_take(const void *pointer, uint64_t bytes, int *out_device,
                                       struct ntk_cnrt_memory **out_memory);
 NTK_CNRT_API void ntk_cnrt_memory_drop(struct ntk_cnrt_memory *memory);
-/* Bytes from pointer to the end of its allocation, 0 when it is no device memory. */
+/* Bytes from pointer to the end of its allocation, 0 when it is not device memory. */
 NTK_CNRT_API uint64_t ntk_cnrt_memory_bytes(const void *pointer);
 
 /* --- programs --------------------------------------------------------------------------------- */
@@ -73,7 +73,7 @@ NTK_CNRT_API void ntk_cnrt_program_drop(struct ntk_cnrt_program *program);
 
 /* --- tasks ------------------------------------------------------------------------------------ */
 
-/* What a task did, of which times on the device follow (docs/cost-model.md). */
+/* What a task did, the input of its time on the device (docs/cost-model.md). */
 struct ntk_cnrt_work {
     uint64_t flops;           /* 2 x multiply-accumulates of the matrix unit */
     uint64_t vector_elements; /* element operations of the vector unit */
@@ -83,9 +83,9 @@ struct ntk_cnrt_work {
 
 struct ntk_cnrt_task {
     struct ntk_cnrt_program *program;
-    /* Of a file: device pointers of its inputs, then its outputs, in the file's order; what it says
-     * of their sizes is checked, and they are held until the task has ended. run is not looked at.
-     * The array is only read by the call. */
+    /* Of a file: device pointers of its inputs, then its outputs, in the file's order; what it
+     * states as their sizes is checked, and they are held until the task has ended. run is not
+     * looked at. The array is only read by the call. */
     void *const *params;
     uint32_t param_count;
     uint32_t core_count;   /* cores of the device it runs on at once; 0 is 1 */

@@ -343,7 +343,7 @@ static bool copy_run(struct ntk_core_queue_item *item, bool is_broken)
     if (code != CNRT_OK) {
         cnrt_queue_failed(copy->queue, code);
     }
-    /* Before it counts as complete: who has synchronised finds the memory free. */
+    /* Before it counts as complete: a thread that has synchronised finds the memory free. */
     transfer_drop(&copy->transfer);
     return true;
 }

@@ -23,7 +23,7 @@ struct function {
     struct ntk_core_handle handle;
     pthread_mutex_t lock;             /* of all below */
     struct ntk_cnrt_program *program; /* NULL: nothing was extracted into it */
-    int64_t *sizes[2];                /* of inputs, of outputs; NULL: nobody asked */
+    int64_t *sizes[2];                /* NULL: not requested */
     void *arrays[2];                  /* likewise */
 };
 

@@ -141,7 +141,7 @@ int cnrt_queue_destroy(void *pointer)
     }
     list_remove(queue);
     cnrt_queue_drop(queue);
-    /* Who waits for it in another thread comes out first. */
+    /* A waiter in another thread returns first. */
     return ntk_core_handle_close_and_wait(&cnrt_queues, pointer) ? CNRT_OK : CNRT_ERR_QUEUE;
 }
 
@@ -214,7 +214,7 @@ static struct cnrt_queue *queue_of(uint32_t device, size_t *inout_index)
     return queue;
 }
 
-/* Queues that come or go meanwhile may be omitted: nobody waits for what is not his. */
+/* Queues that come or go meanwhile may be omitted: no thread waits for another's queue. */
 static int device_sync(uint32_t device)
 {
     struct cnrt_queue *queue;

@@ -127,7 +127,7 @@ static bool task_run(struct ntk_core_queue_item *item, bool is_broken)
     if (code != CNRT_OK) {
         cnrt_queue_failed(task->queue, code);
     }
-    /* Before it counts as complete: who has synchronised finds what it held free. */
+    /* Before it counts as complete: a thread that has synchronised finds what it held free. */
     if (task->task.destroy) {
         task->task.destroy(task->task.ctx);
     }

@@ -139,7 +139,7 @@ struct ntk_core_options {
 int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_core,
                   struct ntk_err *err);
 /* Ends debug streams and traces too. All models and tensors must be gone: the memory of the devices
- * goes here, and who still holds one holds a dead reference to a struct that nobody frees. */
+ * goes here, and a remaining reference points to a struct that is never freed. */
 void ntk_core_close(struct ntk_core *core);
 /* In a child after fork: forgets the parent's machine without touching what both share. */
 void ntk_core_forget_after_fork(struct ntk_core *core);
@@ -149,7 +149,7 @@ uint32_t ntk_core_count(const struct ntk_core *core);
 uint32_t ntk_core_lnc(const struct ntk_core *core);
 /* Device time that a core has spent on executions so far. */
 uint64_t ntk_core_device_clock_ns(const struct ntk_core *core, uint32_t nc);
-/* What the driver of the machine is said to be; static storage. */
+/* The driver version that the machine reports; static storage. */
 const char *ntk_core_driver_version(const struct ntk_core *core);
 /* Global logical number of the process's core. */
 uint32_t ntk_core_global(const struct ntk_core *core, uint32_t nc);
@@ -167,8 +167,8 @@ bool ntk_core_memory_holds(const struct ntk_core *core, const void *address, uin
 int ntk_core_stack_map(const struct ntk_core *core, uint32_t device, uint32_t stack,
                        void **out_address, uint64_t *out_bytes);
 
-/* Tells options.shortage how full each stack next to a core of this process is, as it is told when
- * one ran out of memory. */
+/* Tells options.shortage how full each stack next to a core of this process is, for the report of
+ * an allocation that failed. */
 void ntk_core_memory_report(struct ntk_core *core);
 /* Writes what is allocated in each of these stacks to a file of options.dump_folder
  * (docs/formats/memory-log.md), and tells its path. -ENOENT: no memory log is kept. */
@@ -356,7 +356,7 @@ uint64_t ntk_core_execution_last(const struct ntk_core *core);
  * ends it. Those that were over before are not counted. */
 void ntk_core_executions_watch(struct ntk_core *core, uint64_t first, uint64_t count);
 uint64_t ntk_core_executions_ended(const struct ntk_core *core);
-/* For a front that answers an execution with an error (-errno) before the core heard of it, as for
+/* For a front that answers an execution with an error (-errno) before the core gets it, as for
  * wrong input or a full queue: counts it. */
 void ntk_core_execute_refused(struct ntk_core_model *model, int error);
 

@@ -94,7 +94,7 @@ static int file_prepare(struct ntk_core_channel *channel, struct ntk_err *err)
     if (ret < 0) {
         return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "%s: that end is taken", channel->path);
     }
-    /* Nobody alive has it mapped: what is in it is a dead connection's. */
+    /* No living process has it mapped: what is in it is a dead connection's. */
     if (is_first && ftruncate(channel->fd, 0) < 0) {
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot empty %s", channel->path);
     }

@@ -49,7 +49,7 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
     (void)syscall(SYS_futex, word, FUTEX_WAIT, value, &time, NULL, 0);
 }
 
-/* Who has not arrived in this round: the one to blame for a timeout. */
+/* The rank that has not arrived in this round: the one to blame for a timeout. */
 static uint32_t missing_rank(const struct ntk_core_comm *comm)
 {
     for (uint32_t i = 0; i < comm->count; i++) {

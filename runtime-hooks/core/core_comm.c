@@ -50,14 +50,15 @@ static bool rank_is_dead(const struct ntk_core *core, const struct core_comm_ran
     if (atomic_load(&rank->state) != CORE_COMM_RANK_JOINED || rank->slot >= NTK_SOFT_PROCESSES) {
         return false;
     }
-    /* Before its memory is looked at: a slot that nobody holds may never have had any. */
+    /* Before its memory is looked at: a slot without an owner may never have had any. */
     if (rank->slot != core->soft->slot &&
         ntk_core_soft_holder(core->soft, NTK_SOFT_LOCK_PROCESS + rank->slot) == 0) {
         return true;
     }
     process = &core->soft->state->process[rank->slot];
     return ntk_abi_load_acquire(&process->pid) != rank->pid ||
-           ntk_abi_load(&process->start_time) != rank->start_time; /* somebody else's by now */
+           ntk_abi_load(&process->start_time) != rank->start_time; /* the slot may have another
+                                                                    * owner by now */
 }
 
 /* Breaks the communicator when a rank is dead. */
@@ -146,8 +147,8 @@ static int file_fill(int fd, uint32_t count, struct ntk_err *err)
     return 0;
 }
 
-/* Opens the file under its name and locks it: by that name it is known to all until it is unlinked,
- * and that happens only under this lock. */
+/* Opens the file under its name and locks it: all processes know it by this file name until it is
+ * unlinked, and that happens only under this lock. */
 static int file_open_locked(const char *path, bool create, bool wait, struct ntk_err *err)
 {
     for (unsigned attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
@@ -238,7 +239,7 @@ static int place_take(struct ntk_core_comm *comm, int fd, struct ntk_err *err)
     rank->start_time = ntk_abi_load(&soft->process->start_time);
     atomic_store(&rank->state, CORE_COMM_RANK_JOINED);
     if (++shared->joined == shared->rank_count) {
-        /* From here on nobody needs the name, and whoever dies leaves nothing. */
+        /* From here on the name is not needed, and a process that dies leaves nothing. */
         (void)unlink(comm->path);
         atomic_store(&shared->is_complete, 1);
     }
@@ -276,7 +277,7 @@ void core_comm_name_remove(const struct ntk_core_comm *comm)
     if (fd < 0) {
         return;
     }
-    /* Ours, or by now the next one's? The break is told before, so nobody new came into ours. */
+    /* Ours, or by now the next one's? The break is published before, so no new rank joined ours. */
     struct core_comm_file *there =
         fstat(fd, &status) == 0 && status.st_size > 0 ? file_map(fd, comm->count) : NULL;
     if (there) {
@@ -288,7 +289,7 @@ void core_comm_name_remove(const struct ntk_core_comm *comm)
     close(fd);
 }
 
-/* Ranks that are done leave one after the other: that misses nobody. */
+/* Ranks that are done leave one after the other: no rank is missed by that. */
 static bool has_missed(const struct ntk_core_comm *comm)
 {
     uint32_t broken = atomic_load(&comm->shared->broken);

@@ -88,13 +88,13 @@ struct ntk_core_comm {
     char name[NTK_NTRACE_COMM_BYTES];  /* in system traces; "" without hooks */
     _Atomic uint64_t operations_begun; /* numbered as the hooks do */
     uint64_t wait_ticks;   /* of the operation at hand, until the others had come; under lock */
-    uint32_t logical_core; /* global, of which faults are asked; UINT32_MAX unknown */
+    uint32_t logical_core; /* global, for the lookup of faults; UINT32_MAX unknown */
     double link_factor; /* of the operation at hand: times as slow as its links are; under lock */
 };
 
 /* Wakes all that wait for the end of a round. */
 void core_comm_wake(struct core_comm_file *shared);
-/* Ends it for all ranks, unless somebody has already; rank is the one to blame. */
+/* Ends it for all ranks, unless another rank has already; rank is the one to blame. */
 void core_comm_break(struct core_comm_file *shared, enum core_comm_end reason, uint32_t rank);
 /* Breaks it when another rank lives no more. */
 void core_comm_look_for_dead(const struct ntk_core_comm *comm);

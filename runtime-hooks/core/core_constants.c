@@ -9,7 +9,7 @@
 
 /* A member that was inflated to HBM, or whose content was there. */
 struct core_landing {
-    struct core_allocation allocation; /* until somebody takes it; no bytes: it is taken */
+    struct core_allocation allocation; /* until a model takes it; no bytes: it is taken */
     const void *landed;                /* where the reader put it */
     const char *address;               /* where the content is now */
     struct core_weight *pinned;        /* a weight that holds it, kept for this load */
@@ -56,7 +56,7 @@ static struct core_weight *weight_find(const struct core_constants *constants, c
     return NULL;
 }
 
-/* Gives the memory back when nobody needs it any more; it is accounted for by nobody then. */
+/* Frees the memory after its last user; it is in no account then. */
 static void weight_settle(struct ntk_core *core, struct core_weight *weight)
 {
     if (weight->pins > 0 || weight->users.count > 0) {
@@ -210,8 +210,7 @@ static struct core_landing *landing_find(const struct core_constants *constants,
     return landing && landing->landed == var->data ? landing : NULL;
 }
 
-/* Accounted memory with the content: what landed, when it lies right and nobody has it; else a
- * copy. */
+/* Accounted memory with the content: what landed, when it is aligned and not taken; else a copy. */
 static int content_take(struct core_constants *constants, const struct core_memory_request *request,
                         struct core_landing *landing, const void *content,
                         struct core_allocation *out_allocation, struct ntk_err *err)

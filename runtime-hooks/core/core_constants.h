@@ -45,7 +45,7 @@ int core_constant_place(struct core_constants *constants, const struct ntk_core_
                         uint32_t physical_core, const struct ntk_neff_var *var,
                         struct core_allocation *out_allocation, struct core_weight **out_weight,
                         struct ntk_err *err);
-/* The model on this core needs it no more; the memory goes with its last user and counts as the
+/* The model on this core needs it no more; the memory is freed with its last user and counts as the
  * next one's until then. */
 void core_weight_drop(struct ntk_core *core, struct core_weight *weight,
                       const struct ntk_core_model *model, uint32_t physical_core);

@@ -172,7 +172,7 @@ void ntk_core_crew_stop(struct ntk_core_crew *crew)
     while (!is_over(crew)) {
         pthread_cond_wait(&crew->over, &crew->lock);
     }
-    /* Nothing is driven any more, so nobody starts another one. */
+    /* Nothing is driven any more, so no other one starts. */
     uint32_t worker_count = crew->worker_count;
     crew->worker_count = 0;
     pthread_mutex_unlock(&crew->lock);

@@ -3,7 +3,7 @@
  * core_debug - the debug stream: tensors that a program prints while it runs, one queue per core.
  *
  * A core has a queue while a client is connected to it; without one an event costs one load and is
- * dropped. A full queue drops the new event. Nothing is told outside the process.
+ * dropped. A full queue drops the new event. Nothing is reported outside the process.
  *
  * Owner:   a record that was taken is freed with free().
  * Threads: any. In the child of a fork no client is connected.
@@ -25,8 +25,8 @@ extern "C" {
 #define NTK_CORE_DEBUG_EVENTS_MAX (UINT32_C(1) << 22) /* of one queue */
 
 /* Queues what a program on that logical core of the process prints. 0 when it was queued.
- * -ENOTCONN: nobody listens to this core; -ENOSPC: the queue is full; -ENOMEM. In all three the
- * event is dropped and the program goes on. */
+ * -ENOTCONN: no listener for this core; -ENOSPC: the queue is full; -ENOMEM. In all three the event
+ * is dropped and the program goes on. */
 int ntk_core_debug_push(uint32_t nc, const struct ntk_engine_print_event *event);
 
 /* An event in a queue. */

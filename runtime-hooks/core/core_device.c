@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The machine as this process holds it: which cores it owns, their stacks, their hardware state.
+ * The machine as this process holds it: its cores, their stacks, their hardware state.
  */
 #include "runtime-hooks/core/core_state.h"
 
@@ -96,7 +96,7 @@ int ntk_core_machine_build(const struct ntk_core_machine_options *options, struc
 {
     const struct ntk_core_machine_row *row = NULL;
     struct ntk_core_soft *soft = NULL;
-    /* As a process, so that nobody rebuilds the machine meanwhile. */
+    /* As a process, so that no other one rebuilds the machine meanwhile. */
     int ret = machine_open(options, &soft, &row, err);
 
     if (ret == 0) {
@@ -175,7 +175,7 @@ static int logical_core_holder(const struct ntk_core *core, uint32_t logical)
 
 /* Waits until those who give way (a canary of neuron-monitor diag) have left the cores, which are
  * wanted by now. They look for that after they have said that they give way, and we for them after
- * we said what we want: nobody misses the other. */
+ * we said what we want: neither misses the other. */
 static void cores_await(struct ntk_core *core, uint32_t first, uint32_t count)
 {
     uint64_t until_ns = ntk_clock_monotonic_ns() + YIELD_NS;
@@ -288,7 +288,7 @@ static int cores_choose(struct ntk_core *core, struct ntk_err *err)
             return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot lock NeuronCores: %s",
                                strerror(-ret));
         }
-        /* Somebody was faster: look again. */
+        /* Another process was faster: look again. */
     }
     uint32_t last = options->exact ? to - 1 : from + (wanted > 0 ? wanted : 1) - 1;
     return cores_busy(core, from, to, last, free_count, err);
@@ -333,7 +333,7 @@ static int stack_open(struct ntk_core *core, uint32_t device, uint32_t index,
                            strerror(-code));
     }
     stack->bytes = bytes;
-    (void)madvise(bytes, stack->size, MADV_DONTDUMP); /* a core file of 32 GiB helps nobody */
+    (void)madvise(bytes, stack->size, MADV_DONTDUMP); /* a core file of 32 GiB is useless */
     pthread_mutex_init(&stack->lock, NULL);
     if (ntk_core_heap_init(&stack->heap, stack->size) < 0 ||
         ntk_vec_push(&core->stacks, &stack) < 0) {

@@ -149,7 +149,7 @@ static enum ntk_core_outcome outcome_of_run(const struct execution *execution,
     return outcome;
 }
 
-/* Which of two outcomes of the cores of one execution is told. */
+/* Which of two outcomes of the cores of one execution is reported. */
 static enum ntk_core_outcome outcome_worse(enum ntk_core_outcome a, enum ntk_core_outcome b)
 {
     if (a == NTK_CORE_COMPLETED || (a == NTK_CORE_NUMERICAL_ERROR && b != NTK_CORE_COMPLETED)) {
@@ -205,7 +205,7 @@ static uint64_t host_ns_since(uint64_t start_ticks)
     return ntk_hooks_ticks_to_ns(ntk_hooks_now() - start_ticks);
 }
 
-/* The core stands until the limit: nobody takes from it what it has not done. */
+/* The core hangs until the limit: what it has not done stays undone. */
 static uint64_t hang_last(const struct ntk_core_model *model, const struct core_step *step,
                           struct ntk_engine_result *results)
 {
@@ -411,7 +411,7 @@ static void trace_running_end(const struct execution *execution, const struct co
     }
 }
 
-/* What nobody listens to, or has no room, is dropped. */
+/* Items without a listener or without room are dropped. */
 static void printed(const struct ntk_engine_print_event *event, void *ctx)
 {
     const struct core_step *step = ctx;

@@ -161,8 +161,8 @@ void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object)
         }
         return;
     }
-    /* The only reference is ours, but somebody may be looking at the pointer: he either counts up
-     * before this and drops last, or finds 0. */
+    /* The only reference is ours, but another thread may be reading the pointer: it either counts
+     * up before this and drops last, or finds 0. */
     if (!atomic_compare_exchange_strong_explicit(&handle->references, &references, 0,
                                                  memory_order_acq_rel, memory_order_relaxed)) {
         ntk_core_handle_drop(pool, object);

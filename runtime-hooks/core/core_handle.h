@@ -49,8 +49,8 @@ struct ntk_core_handle_pool {
 
 /* Zeroed behind the handle, with one reference, open; NULL without memory. */
 void *ntk_core_handle_create(struct ntk_core_handle_pool *pool);
-/* The same, and nobody can take it before it is shown: whoever has a stale handle to this place
- * never sees it half made. One that is not shown goes with ntk_core_handle_drop(). */
+/* The same, and no thread can take it before it is shown: a stale handle to this place never sees
+ * it half made. One that is not shown is freed with ntk_core_handle_drop(). */
 void *ntk_core_handle_create_hidden(struct ntk_core_handle_pool *pool);
 void ntk_core_handle_show(void *object);
 /* The object with one more reference when pointer is an open object of this pool, else NULL. */

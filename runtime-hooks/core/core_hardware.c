@@ -10,7 +10,7 @@
 
 #include "shared/base/clock.h"
 
-/* Where "none" is in the table: a counter that nobody reads. */
+/* Where "none" is in the table: a counter without a reader. */
 struct device_counters {
     struct ntk_soft_device device;
     uint64_t none;
@@ -114,8 +114,8 @@ static void sentence_set(enum ntk_core_fault_kind kind, const struct place *plac
     }
 }
 
-/* What the driver would count, and the record of it. The outcome of the execution has a class of
- * its own: this record adds none. */
+/* What the driver would count, and the record of it. The outcome of the execution has a separate
+ * class: this record adds none. */
 static void fault_count(struct ntk_core *core, const struct core_nc *nc, const struct place *place,
                         const struct core_hardware_subject *subject,
                         const struct ntk_core_fault *fault)

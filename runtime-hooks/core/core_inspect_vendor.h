@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* What trace_info.pb tells of ntrace.pb. */
+/* What trace_info.pb says about ntrace.pb. */
 struct ntk_core_vendor_trace {
     uint64_t record_count;
     struct ntk_vec models; /* of struct ntk_vendor_trace_name, as they came */

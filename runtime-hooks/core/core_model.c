@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Models come and go: where they are placed, what all of a core share, what monitors are told. */
+/* Models come and go: where they are placed, what all of a core share, what monitors get. */
 #include "runtime-hooks/core/core_model.h"
 
 #include <errno.h>

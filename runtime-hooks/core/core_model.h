@@ -54,7 +54,7 @@ struct core_queue_set {
 /* A parameter of the graph: its value, in device memory. */
 struct core_param {
     struct core_allocation allocation;
-    struct core_weight *weight; /* as of struct core_variable */
+    struct core_weight *weight; /* see struct core_variable */
     uint32_t physical_core;
 };
 

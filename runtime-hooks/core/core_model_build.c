@@ -206,8 +206,8 @@ struct step_source {
     struct core_pipeline pipeline;
 };
 
-/* What lies between nodes is as large as the largest variable; what the caller gives was told its
- * size. */
+/* What lies between nodes is as large as the largest variable; the caller's buffers have known
+ * sizes. */
 static int slot_grow(struct core_slot *slot, const struct core_subgraph *subgraph,
                      const struct ntk_neff_var *var, struct ntk_err *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_notifier - marks in queues: when a queue got there, and who waits for it.
+ * core_notifier - marks in queues: when a queue got there, and its waiters.
  *
  * A notifier stands for its latest placement. A placement is an item of its queue like any other,
  * takes its place in the order and in the depth, and needs no worker: it is reached at the moment
@@ -10,7 +10,7 @@
  * Owner:   ntk_core_notifier_create() allocates, ntk_core_notifier_destroy() frees at any time:
  *          placements that are not reached, and the queues and threads that wait for them, are not
  *          touched by it.
- * Threads: any. A notifier is for queues of its own crew.
+ * Threads: any. A notifier is for the queues of one crew.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_NOTIFIER_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_NOTIFIER_H
@@ -27,7 +27,7 @@ struct ntk_core_notifier;
 struct ntk_core_notifier *ntk_core_notifier_create(struct ntk_core_crew *crew);
 void ntk_core_notifier_destroy(struct ntk_core_notifier *notifier);
 
-/* Errors as those of ntk_core_queue_submit(); then the notifier stands where it stood. */
+/* Errors as those of ntk_core_queue_submit(); then the notifier is unchanged. */
 int ntk_core_notifier_place(struct ntk_core_notifier *notifier, struct ntk_core_queue *queue);
 /* 1 reached, 0 not yet, -EINVAL never placed. */
 int ntk_core_notifier_is_reached(const struct ntk_core_notifier *notifier);

@@ -6,9 +6,9 @@
  * Locks of files and the slot of a process are the process's, not a library's: a second copy would
  * take cores that the first has, and would drop all locks of both when it closes. No variable of
  * one copy is seen by the other, so the mark is one that the kernel lists for all of them: a page
- * without memory whose name is in /proc/self/maps. It goes with exec and is not there in the child
+ * without memory whose name is in /proc/self/maps. It ends with exec and is absent in the child
  * of a fork. Two copies that come at the same moment may both be refused, never both accepted;
- * where the kernel cannot list, nobody is refused.
+ * where the kernel cannot list, no process is refused.
  *
  * Owner:   the mark is the claimant's, until ntk_core_once_release().
  * Threads: any.

@@ -141,7 +141,7 @@ static int reader_check(const struct plan *plan, uint32_t subgraph, const struct
     struct core_writer *writer = ntk_map_get(&plan->pipeline->writers, var->name);
     bool is_input = ntk_map_get(&plan->inputs, var->name) != NULL;
 
-    /* One that nobody writes is an input of the node, or refused with its variable. */
+    /* One without a writer is an input of the node, or refused with its variable. */
     if (!writer || (is_input && writer->subgraph >= subgraph)) {
         return 0;
     }

@@ -27,7 +27,7 @@ uint32_t core_pipeline_length(const struct ntk_core *core, const struct ntk_neff
 /*
  * Who writes what in the node, whose first subgraph goes to core nc; adds a slot to the model for
  * each tensor that only passes between its subgraphs. -EBADMSG with a sentence when a tensor is
- * written twice, read before it is written, read with another size, or written for nobody.
+ * written twice, read before it is written, read with another size, or written without a reader.
  */
 int core_pipeline_plan(struct ntk_core_model *model, const struct ntk_neff *neff,
                        uint32_t node_index, uint32_t nc, struct core_pipeline *out_pipeline,

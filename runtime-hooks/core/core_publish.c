@@ -17,7 +17,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
 
-#define POWER_SAMPLES_MIN 55 /* of a minute; fewer are no data */
+#define POWER_SAMPLES_MIN 55 /* of a minute; fewer are not enough */
 #define POWER_ENGINES 5
 #define FAULTS_NS \
     20000000 /* between two writings for faults: a device that fails all the time is one */
@@ -163,7 +163,7 @@ static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, s
         ret = tree_complete(tree, publisher->power, err);
         publisher->is_whole = ret == 0;
     }
-    if (ret < 0) { /* tried anew in a second: somebody may have taken the tree away */
+    if (ret < 0) { /* retried after a second: another process may have taken the tree away */
         ntk_core_tree_close(tree);
         publisher->is_open = false;
     }

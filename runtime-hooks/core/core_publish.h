@@ -29,7 +29,7 @@ void ntk_core_publisher_stop(struct ntk_core_publisher *publisher);
 int ntk_core_publish_once(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                           struct ntk_err *err);
 /* A device has a fault, and its counters say so: whoever publishes writes the tree now, not with
- * its next round. Any process, any thread; it waits for nobody. */
+ * its next round. Any process, any thread; it never waits. */
 void ntk_core_publish_fault(struct ntk_core_soft *soft);
 /* The version of the driver that the tree shows; static storage. */
 const char *ntk_core_publish_driver(const struct ntk_core_soft *soft);

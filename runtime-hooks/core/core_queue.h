@@ -3,7 +3,7 @@
  * core_queue - queues of items, each worked off in order, by a crew of workers that they share.
  *
  * Items of one queue are numbered from 1, and run and complete in that order, one at a time. Queues
- * that have something to run stand in line: a worker takes the first, runs one item of it and puts
+ * that have something to run wait in line: a worker takes the first, runs one item of it and puts
  * it at the end. A crew starts its workers when they are needed; as many items run at a time as it
  * may have workers. Give it one for every queue when items wait for items of other queues.
  *
@@ -59,7 +59,7 @@ bool ntk_core_crew_is_worker(void);
 /* depth: items that are not complete, at most; not 0. NULL without memory. */
 struct ntk_core_queue *ntk_core_queue_create(struct ntk_core_crew *crew, uint32_t depth,
                                              enum ntk_core_queue_full full);
-/* Refuses what its own items submit, waits until it is empty, frees it. Nobody else uses it any
+/* Refuses what its own items submit, waits until it is empty, frees it. No thread uses it any
  * more. */
 void ntk_core_queue_destroy(struct ntk_core_queue *queue);
 

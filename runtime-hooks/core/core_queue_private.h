@@ -3,7 +3,7 @@
  * core_queue_private - what crew, queues and notifiers know of one another.
  *
  * One lock per crew guards all of it. A queue is driven from the moment it gets an item until it is
- * empty: it stands in line, a worker has it, or it waits for a placement, so in one list at most.
+ * empty: it waits in line, a worker has it, or it waits for a placement, so in one list at most.
  *
  * Owner:   an item that was taken is its taker's.
  */
@@ -79,11 +79,11 @@ int ntk_core_queue_append(struct ntk_core_queue *queue, struct ntk_core_queue_it
 /* The first item out of the queue, which has one; and its completion. */
 struct ntk_core_queue_item *ntk_core_queue_take(struct ntk_core_queue *queue);
 void ntk_core_queue_complete(struct ntk_core_queue *queue, const struct ntk_core_queue_item *item);
-/* A driven queue that is in no list goes on: over all that needs no worker, until it stands in
+/* A driven queue that is in no list goes on: over all that needs no worker, until it waits in
  * line, waits for a placement or is empty. */
 void ntk_core_queue_advance(struct ntk_core_queue *queue);
 
-/* Who is told by an eventfd; signal tells them. */
+/* Waiters with an eventfd; signal notifies them. */
 void ntk_core_queue_watches_init(struct ntk_core_queue *queue);
 void ntk_core_queue_watches_signal(struct ntk_core_queue *queue, uint64_t completed);
 void ntk_core_queue_watches_fini(struct ntk_core_queue *queue);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Completions told by eventfds.
+ * Completions signalled by eventfds.
  */
 #include <errno.h>
 #include <fcntl.h>

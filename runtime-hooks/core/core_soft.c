@@ -340,8 +340,8 @@ static int state_map(struct ntk_core_soft *soft, int fd, struct ntk_err *err)
     return 0;
 }
 
-/* A new file takes the name of the one that is there, if any: who has that mapped, and is seen by
- * nobody, keeps it. The descriptor or -errno. */
+/* A new file takes the name of the one that is there, if any: a process that has that mapped, and
+ * is not seen, keeps it. The descriptor or -errno. */
 static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_options *options,
                         uint64_t generation, struct ntk_err *err)
 {
@@ -490,7 +490,7 @@ static int folder_prepare(struct ntk_core_soft *soft, struct ntk_err *err)
     return ret;
 }
 
-/* In a named folder whose machine is somebody else's: one of our own below it. */
+/* In a named folder whose machine belongs to another user: our own machine below it. */
 static int setup_aside(struct ntk_core_soft *soft, struct ntk_err *err)
 {
     char folder[NTK_PATH_BYTES];

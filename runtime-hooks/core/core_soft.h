@@ -27,7 +27,7 @@ struct ntk_core_soft {
     struct ntk_soft_process *process; /* the slot of this process, NULL without one */
     uint32_t slot;
     bool is_new;   /* the state was built by this open: an old tree is void */
-    bool is_aside; /* somebody else's files keep this user out of the folder asked for */
+    bool is_aside; /* files of another user keep this one out of the requested folder */
     char folder[NTK_PATH_BYTES];
     const struct ntk_clock *clock;
 };
@@ -63,7 +63,7 @@ int ntk_core_soft_holder(const struct ntk_core_soft *soft, uint32_t byte);
 /* Says, or no longer, that this process waits for these physical cores: whoever gives way leaves
  * them and takes none. */
 void ntk_core_soft_want(struct ntk_core_soft *soft, uint32_t first, uint32_t count, bool wants);
-/* Whether somebody who gives way has one of them. */
+/* Whether a process that gives way has one of them. */
 bool ntk_core_soft_yields(const struct ntk_core_soft *soft, uint32_t first, uint32_t count);
 
 /* Counts memory of a category for a physical core; the location follows from the category. Device

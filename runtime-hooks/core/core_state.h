@@ -87,8 +87,8 @@ struct ntk_core {
     struct ntk_vec models;   /* of struct ntk_core_model *; under lock */
     struct ntk_vec captures; /* of struct core_capture *; under lock */
     _Atomic uint64_t execution_id;
-    struct { /* executions that somebody waits for: their numbers, and how many have ended */
-        _Atomic uint64_t first, count; /* count 0: nobody does */
+    struct { /* executions with a waiter: their numbers, and how many have ended */
+        _Atomic uint64_t first, count; /* count 0: none does */
         _Atomic uint64_t ended;
     } watched;
     struct core_memlog *memlog;
@@ -132,9 +132,9 @@ struct core_memory_request {
 /* Zeroed memory of the stack of a core, or of the host by the category; -ENOMEM with a sentence. */
 int core_memory_take(struct ntk_core *core, const struct core_memory_request *request,
                      struct core_allocation *out_allocation, struct ntk_err *err);
-/* Room in the stack of a core before it is known whom it is for; -ENOMEM, which nobody is told of.
- * It is accounted for by _adopt (bytes and core of the request are those of the allocation), no
- * longer by _disown, and given back by _unreserve. */
+/* Room in the stack of a core before the user is known; -ENOMEM, without a report. It is accounted
+ * for by _adopt (bytes and core of the request are those of the allocation), no longer by _disown,
+ * and given back by _unreserve. */
 int core_memory_reserve(struct ntk_core *core, uint32_t physical_core, uint64_t bytes,
                         uint64_t align, struct core_allocation *out_allocation);
 void core_memory_adopt(struct ntk_core *core, const struct core_memory_request *request,
@@ -181,7 +181,7 @@ struct core_hardware_subject {
 struct core_slowness {
     double core, hbm; /* 1: as ever */
     uint64_t pause_ns;
-    bool flips_bit; /* of an output, at its end: nobody is told */
+    bool flips_bit; /* of an output, at its end: no waiter */
 };
 #define CORE_SLOWNESS_NONE  \
     {                       \
@@ -194,7 +194,7 @@ struct core_slowness {
 enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc *nc,
                                           const struct core_hardware_subject *subject,
                                           struct core_slowness *slowness, struct ntk_err *err);
-/* The calling thread stands so long. */
+/* The calling thread sleeps for this time. */
 void core_pause(uint64_t pause_ns);
 
 /* --- core_memlog.c --- */
@@ -259,7 +259,7 @@ struct core_tensor_view {
 };
 void core_tensor_view_take(struct ntk_core_tensor *tensor, struct core_tensor_view *out_view);
 void core_tensor_view_drop(struct core_tensor_view *view);
-/* In a child after fork: nobody waits. */
+/* In a child after fork: no thread waits. */
 void core_tensor_forget(void);
 /* An execution wrote it. */
 void core_tensor_written(struct ntk_core_tensor *tensor);

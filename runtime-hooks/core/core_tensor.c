@@ -48,7 +48,7 @@ void core_tensor_forget(void)
     atomic_store(&waiter_count, 0);
 }
 
-/* Memory without a core is told on the first one. */
+/* Memory without a core is reported on the first one. */
 static void trace_begin(struct ntk_core_trace_span *span, enum ntk_core_trace_kind kind,
                         uint32_t nc, uint64_t bytes, const char *name)
 {

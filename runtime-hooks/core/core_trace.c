@@ -96,7 +96,7 @@ static void sink_fini(struct sink *sink)
     *sink = (struct sink){ 0 };
 }
 
-/* Nobody is in the middle of something. */
+/* No thread is in the middle of a call. */
 static void fork_prepare(void)
 {
     lanes_lock();

@@ -65,7 +65,7 @@ enum ntk_core_trace_kind {
     NTK_CORE_TRACE_COPY_OUT,
     NTK_CORE_TRACE_MEMORY_ALLOC,
     NTK_CORE_TRACE_MEMORY_FREE,
-    NTK_CORE_TRACE_MARK, /* span or moment: what the program says of itself */
+    NTK_CORE_TRACE_MARK, /* span or moment: what the program reports about itself */
     NTK_CORE_TRACE_KINDS,
 };
 

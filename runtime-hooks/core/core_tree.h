@@ -5,8 +5,8 @@
  *
  * Every file of the tree carries one time of modification, a second before the machine was made.
  * Another time says that another process has written to it, which asks for something: a counter is
- * cleared, a device reset. The publisher is told by inotify; where that is not to be had it looks
- * at a part of the files each round.
+ * cleared, a device reset. The publisher is notified by inotify; without it, it checks a part of
+ * the files each round.
  *
  * Owner:   the publisher; ntk_core_tree_init() and _fini().
  * Threads: one at a time.

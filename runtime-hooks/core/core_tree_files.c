@@ -515,7 +515,7 @@ int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err)
                                path, strerror(errno));
         }
     }
-    /* Who has looked meanwhile looks again. */
+    /* A thread that has looked meanwhile looks again. */
     (void)utimensat(tree->root_fd, DEVICES_PATH, NULL, 0);
     return 0;
 }

@@ -81,7 +81,7 @@ uint64_t ntk_dma_walk_run_bytes(const struct ntk_dma_walk *walk)
     return walk->step[0] == (int64_t)width ? width * walk->count[0] : width;
 }
 
-/* Where a walk stands: the next element and how many are left of its innermost run. */
+/* The state of a walk: the next element and how many are left of its innermost run. */
 struct place {
     const struct ntk_dma_walk *walk;
     uint64_t index[NTK_DMA_DIMS_MAX];

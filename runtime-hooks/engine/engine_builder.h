@@ -28,7 +28,7 @@ struct ntk_engine_builder {
     /* Group of the engine -> index into dmas + 1, filled as triggers ask. */
     uint32_t *group_dma;
     size_t first_function; /* of this engine, in program->functions */
-    const char *function;  /* where the instruction stands; "": in none */
+    const char *function;  /* the loop of the instruction; "": in none */
 };
 
 static inline ptrdiff_t ntk_engine_sbuf_pitch(const struct ntk_engine_core_spec *spec)
@@ -66,7 +66,7 @@ int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
 /* All instructions of the engine are there: targets become instructions. On failure *out_slot is
  * the slot that is wrong, or UINT32_MAX. -EBADMSG. */
 int ntk_engine_flow_close(struct ntk_engine_builder *b, uint32_t *out_slot, struct ntk_err *err);
-/* Whether a trigger that stands where the builder is may start this group. */
+/* Whether a trigger at the builder's place may start this group. */
 bool ntk_engine_flow_group_is_here(const struct ntk_engine_builder *b, uint32_t group_index);
 /* Refuses what cores before a generation have not. -EBADMSG. */
 int ntk_engine_flow_since(const struct ntk_engine_builder *b, unsigned generation, const char *what,

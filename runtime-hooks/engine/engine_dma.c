@@ -135,7 +135,7 @@ static int group_prepare(struct ntk_engine_builder *b, uint32_t group_index, str
     return 0;
 }
 
-/* It brings constants to the state buffer, and nobody waits for it. */
+/* It brings constants to the state buffer, and no instruction waits for it. */
 static int pinned_check(const struct ntk_engine_builder *b, const struct ntk_neff_dma_group *group,
                         struct ntk_err *err)
 {

@@ -5,7 +5,7 @@
  * semaphores, events and everything under way exactly as at an earlier such moment, and between the
  * two nothing was taken from memory, or nothing in it may have changed, then this will go on for
  * ever, and the time until the limit need not be played. What changes from round to round (a
- * counter, a value that is loaded) is no such loop; the limit ends it, or its own end.
+ * counter, a value that is loaded) is not an endless loop; the limit ends it, or its own end.
  *
  * The earlier moment is taken anew each time the number of jumps has doubled (after Brent), so a
  * loop of any length is found after at most three times as many rounds as it takes, at the cost of

@@ -4,7 +4,7 @@
  *
  * All that will end is in one heap per core, ordered by device time and then by the order in which
  * it began. The cores of a logical core go through time together: all that ends at one moment ends,
- * core after core, then every engine that stands is asked, in the order of the cores and of the
+ * core after core, then every engine that waits is asked, in the order of the cores and of the
  * engine ids, whether its next instruction can start. Compute instructions work on their data when
  * they start; DMA moves its data when it completes, so a program that forgets to wait for a load
  * computes with what was there before, as it would on hardware.
@@ -318,7 +318,7 @@ static bool barrier_opens(struct run *run, uint32_t engine, bool *news)
     return engine_barrier_open(run, engine);
 }
 
-/* What stands starts if it may; true when the other core may have got something to start by it. An
+/* What waits starts if it may; true when the other core may have got something to start by it. An
  * instruction that takes a semaphore can stop another of the same moment, so the order of the
  * engines is part of the model; one that only waits cannot make another of its core start, so one
  * pass is enough. */
@@ -442,7 +442,7 @@ static bool waits_in_vain(const struct run *run, uint32_t engine)
     return true;
 }
 
-/* Most engines only wait for the one that cannot go on: that one is named, where it can be told. */
+/* Most engines only wait for the one that cannot go on: that one is named, where it is known. */
 static void deadlocked(struct run *run)
 {
     stopped(run, NTK_RUN_DEADLOCK);
@@ -613,7 +613,7 @@ static void end_tell(const struct run *run)
                    result->fault_engine < NTK_ENGINE_SEQUENCER_COUNT ? result->fault_slot : 0,
                    run->now_ps);
         break;
-    default: /* it ended well, wrote a NaN, which was told, or no device has to do with it */
+    default: /* it ended well, wrote a NaN, which was reported, or no device is involved */
         break;
     }
 }

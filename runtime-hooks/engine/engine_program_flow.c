@@ -215,7 +215,7 @@ bool ntk_engine_flow_group_is_here(const struct ntk_engine_builder *b, uint32_t 
            strcmp(group_function(&b->subgraph->engines[b->engine], group_index), b->function) == 0;
 }
 
-/* Names are there once, and every group starts a function that is there. */
+/* Names are unique, and every group starts an existing function. */
 static int names_close(const struct ntk_engine_builder *b, struct ntk_err *err)
 {
     const struct ntk_neff_engine *engine = &b->subgraph->engines[b->engine];

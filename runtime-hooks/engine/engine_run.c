@@ -299,7 +299,7 @@ static void outputs_zero(const struct ntk_engine_program *program,
     }
 }
 
-/* Every pointer that somebody follows refers to a bound variable (bindings_fit). */
+/* Every pointer that is followed refers to a bound variable (bindings_fit). */
 static void cells_fill(struct ntk_engine_core *core, const struct ntk_engine_program *program,
                        const struct ntk_engine_run_options *options)
 {

@@ -143,7 +143,7 @@ void engine_flow_return(struct run *run, struct engine_state *state, uint32_t en
 
 /* An engine has jumped back; sets group->is_endless when everything is as it was before. */
 void engine_endless_look(struct run *run, uint32_t engine);
-/* What the time until the limit would have brought, by whole rounds. */
+/* What would fit into the time until the limit, by whole rounds. */
 void engine_endless_spin(struct engine_group *group);
 void engine_endless_fini(struct engine_group *group);
 
@@ -157,7 +157,7 @@ bool engine_barrier_open(const struct run *run, uint32_t engine);
 bool engine_exchange_start(struct run *run, uint32_t dma_index);
 /* The data of both is there. */
 void engine_exchange_complete(struct run *run, uint32_t exchange_index);
-/* Whether the core offers what nobody has taken. */
+/* Whether the core offers what no engine has taken. */
 bool engine_exchange_waits(const struct run *run);
 /* Of a group that has completed. */
 void engine_remote_signal(struct run *run, const struct ntk_engine_dma *dma);

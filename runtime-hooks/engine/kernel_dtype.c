@@ -174,7 +174,7 @@ static inline uint32_t f32_to_u32(float value)
 
 /* --- rows
  * ------------------------------------------------------------------------------------------ Each
- * row loop stands twice: with the constant step of a packed row the compiler vectorises it. */
+ * row loop exists twice: with the constant step of a packed row the compiler vectorises it. */
 
 #define ROW_TO(type, expression, to)                            \
     do {                                                        \

@@ -22,7 +22,7 @@ static bool ask(void)
 
 static bool has_instructions(void)
 {
-    static int known; /* 0 not asked, 1 yes, 2 no; who asks twice gets the same answer */
+    static int known; /* 0 not asked, 1 yes, 2 no; a second query gets the same answer */
     int answer = __atomic_load_n(&known, __ATOMIC_RELAXED);
 
     if (answer == 0) {

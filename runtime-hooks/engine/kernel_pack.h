@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_pack - tiles of the tensor engine as packed float32 matrices, kept while their memory
- * stands.
+ * kernel_pack - tiles of the tensor engine as packed float32 matrices, kept while their memory is
+ * unchanged.
  *
  * A product of matrices reads each of its tiles many times: the moving tile of one stationary tile
  * is that of the next one too. So a tile is converted once, into the order in which products read
- * it (rows of a partition are far apart in the state buffer), and found again until somebody writes
- * into the bytes it came from.
- * Writes are told by ntk_tile_packs_written(), in columns of the partitions; who forgets one
- * computes with old numbers.
+ * it (rows of a partition are far apart in the state buffer), and found again until the bytes it
+ * came from are written. Writes are announced by ntk_tile_packs_written(), in columns of the
+ * partitions; a missed call means old numbers.
  *
  * Owner:   ntk_tile_packs_create()/_destroy(); matrices are allocated when first needed, and not at
  *          all when there is no memory: then there is only no keeping. Threads: those of its core.

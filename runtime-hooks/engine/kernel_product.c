@@ -108,7 +108,7 @@ static const struct shape *ask(void)
 
 static const struct shape *shape_get(void)
 {
-    static const struct shape *known; /* who asks twice gets the same answer */
+    static const struct shape *known; /* a second query gets the same answer */
     static bool asked;
     const struct shape *shape;
 
@@ -200,7 +200,7 @@ bool ntk_product_pack_half(uint32_t depth, const uint8_t *from, ptrdiff_t pitch,
     return true;
 }
 
-/* A block of which only some rows and columns are results. */
+/* A block with only some rows and columns as results. */
 static bool multiply_edge(block_fn *block, uint32_t depth, const float *a, const float *b,
                           bool adds, float *out, ptrdiff_t step, uint32_t rows, uint32_t columns)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * behalf - what a program next to a process tells of it, afterwards and sometimes only in sums.
+ * behalf - what a program next to a process reports about it, afterwards and sometimes only in
+ * sums.
  *
- * One thread writes such a segment, so nothing here needs a lock.
+ * One thread writes this segment, so nothing here needs a lock.
  */
 #include "runtime-hooks/hooks/hooks_state.h"
 

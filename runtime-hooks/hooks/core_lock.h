@@ -5,7 +5,7 @@
  *
  * Held for a few dozen stores, never across a call of anybody else's. Whoever waits spins, then
  * sleeps so that a holder of lower priority goes on, and after a second takes it from a holder that
- * is gone: a thread that was cancelled in the middle stops nobody. A signal handler that
+ * is gone: a thread that was cancelled in the middle blocks no other thread. A signal handler that
  * interrupted the holder does not get it.
  *
  * Threads: any.

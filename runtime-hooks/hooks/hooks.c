@@ -377,7 +377,7 @@ void ntk_hooks_model_begin(const struct ntk_hooks_model *model, struct ntk_hooks
     }
 }
 
-/* What the event of a load or an unload says of its model. */
+/* What the event of a load or an unload says about its model. */
 struct model_facts {
     uint16_t core;
     uint32_t core_count;
@@ -582,12 +582,12 @@ uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, u
     return now;
 }
 
-/* What an execution counts: runs of so long each; on the core for 0 ns is not known. */
+/* What an execution counts: runs of this length each; on the core for 0 ns is not known. */
 struct exec_span {
     uint64_t runs;
     uint64_t total_ns;
     uint64_t core_ns;
-    uint32_t is_unknown; /* when it ended nobody knows */
+    uint32_t is_unknown; /* its end time is not known */
 };
 
 static void histogram_add(struct ntk_histogram_pair *pair, const struct exec_span *span,

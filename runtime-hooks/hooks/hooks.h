@@ -262,22 +262,21 @@ void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uin
 /* A point, or a span when start_ticks is not 0, that a program marks. */
 void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t value_0,
                     uint64_t value_1);
-/* The same of a text, of which 256 bytes are kept; _begin: where a span starts, 0 when nobody
- * records it. */
+/* The same of a text, cut to 256 bytes; _begin: where a span starts, 0 when it is not recorded. */
 uint64_t ntk_hooks_mark_begin(void);
 void ntk_hooks_mark_text(const char *name, uint64_t start_ticks, uint64_t value);
 
 /* ---- of a program that speaks for another process (config.behalf), from one thread ---- */
 
-/* What is told next happened then, in nanoseconds of CLOCK_MONOTONIC, in that thread of the process
- * (its name has 16 bytes). 0: now. */
+/* The next reports are for that time, in nanoseconds of CLOCK_MONOTONIC, in that thread of the
+ * process (its name has 16 bytes). 0: now. */
 void ntk_hooks_behalf_at(uint64_t monotonic_ns, uint32_t tid, const char *thread_name);
-/* A model that began (ntk_hooks_model_begin()) is loaded; when and how long that took nobody
- * saw. */
+/* A model that began (ntk_hooks_model_begin()) is loaded; when and how long that took is not
+ * known. */
 void ntk_hooks_behalf_model_found(struct ntk_hooks_model_ref model);
 
-/* Executions of which only sums are left. They count as any; no record tells of them, nor when
- * they ran. */
+/* Executions that are known as sums only. They count as any; they have no record, and their time is
+ * not known. */
 struct ntk_hooks_missed {
     struct ntk_hooks_model_ref model;
     uint64_t count;
@@ -287,7 +286,7 @@ struct ntk_hooks_missed {
     uint16_t core;
 };
 void ntk_hooks_behalf_missed(const struct ntk_hooks_missed *missed);
-/* Cores were busy for so long, nobody knows when. */
+/* Cores were busy for this long at an unknown time. */
 void ntk_hooks_behalf_busy(uint16_t core, uint16_t core_count, uint64_t busy_ns);
 /* Records that never came. */
 void ntk_hooks_behalf_lost(uint64_t records);

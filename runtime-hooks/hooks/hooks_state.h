@@ -56,7 +56,7 @@ struct hooks_state {
     uint32_t attach_count;
     uint32_t writer_pid; /* of the process that attached */
     uint32_t is_behalf;
-    uint64_t given_ns; /* the time of what is told now, when it is another's; 0: it happens now */
+    uint64_t given_ns; /* the time of the report at hand, when it is another's; 0: it happens now */
 
     /* Names and rows: open addressing, entries are the name id and row + 1, 0 is empty; looked up
      * without a lock, changed under hooks_table_lock(). */

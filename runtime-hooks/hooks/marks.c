@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* marks - what the program says of itself. */
+/* marks - what the program reports about itself. */
 #include <string.h>
 
 #include "runtime-hooks/hooks/hooks_state.h"

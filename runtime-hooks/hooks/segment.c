@@ -35,7 +35,7 @@
 #define SWEEP_UNREADY_AGE_S 2    /* when it has no magic, no lock and no process */
 #define SWEEP_FOREIGN_AGE_S 3600 /* when the writer's process cannot be judged from here */
 #define LEFT_FILES_MAX 128u /* segments in a folder, with which one more is not left for a reader */
-#define LEFT_SPACE_TIMES 8u /* its own size must stay free so often */
+#define LEFT_SPACE_TIMES 8u /* its own size must stay free this many times */
 #define RINGS_BYTES_MAX (2ull << 30)
 
 static uint64_t round_up(uint64_t value, uint64_t unit)
@@ -150,7 +150,7 @@ static int process_runs(unsigned int pid, unsigned long long start_time)
     return process_start_time(path) == start_time;
 }
 
-/* Whether the process that wrote this segment may still live although nobody holds byte 0. */
+/* Whether the process that wrote this segment may still live although no process holds byte 0. */
 static int writer_may_live(int fd, time_t age_s)
 {
     struct ntk_segment_header header;
@@ -163,7 +163,7 @@ static int writer_may_live(int fd, time_t age_s)
         return 0; /* never became ready */
     }
     if (process.ended != 0 || (process.flags & NTK_PROCESS_ATTACHED) != 0) {
-        return 0; /* an attached program lets nobody close its files */
+        return 0; /* an attached program prevents the closing of its files */
     }
     if (process.pid_namespace != own_pid_namespace()) {
         return age_s < SWEEP_FOREIGN_AGE_S;
@@ -171,7 +171,7 @@ static int writer_may_live(int fd, time_t age_s)
     return process_runs(process.pid, process.start_time);
 }
 
-/* Whether somebody who removes dead segments reads this folder, or will be back soon: see
+/* Whether a process that removes dead segments reads this folder, or will be back soon: see
  * NTK_READER_MARK_NAME. */
 static int is_marked(int folder)
 {
@@ -191,7 +191,7 @@ static int is_marked(int folder)
     return is_marked;
 }
 
-/* Removes what killed processes of this user left, when nobody waits to read it. */
+/* Removes what killed processes of this user left, when no reader waits for it. */
 static void sweep(int folder, unsigned int own_pid, unsigned long long own_start_time)
 {
     int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -299,7 +299,7 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
     do {
         fd = open_folder_once(path, path_bytes, note, note_bytes);
     } while (fd < 0 && ++attempt < FOLDER_ATTEMPTS);
-    if (fd >= 0) { /* an attempt that failed is no news */
+    if (fd >= 0) { /* an attempt that failed is not news */
         (void)snprintf(note, note_bytes, "%s", before);
     }
     (void)snprintf(usual, sizeof usual, NTK_HOOKS_PARENT "/" NTK_HOOKS_USER_PREFIX "%u",
@@ -311,7 +311,7 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
     return fd;
 }
 
-/* Whether somebody writes this file, or is about to: it is there before it is locked and has its
+/* Whether a process writes this file, or is about to: it exists before it is locked and has its
  * magic after. */
 static int has_writer(int folder, const char *name)
 {
@@ -662,7 +662,7 @@ static void make_private(void)
                MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 }
 
-/* A reader that stands still must not fill the folder, which others need too. */
+/* A reader that hangs must not fill the folder, which others need too. */
 static int folder_has_room(int folder)
 {
     DIR *list = fdopendir(folder); /* takes the descriptor */
@@ -694,7 +694,7 @@ static int folder_has_room(int folder)
     return files < LEFT_FILES_MAX;
 }
 
-/* Whether somebody who removes dead segments reads this folder, though perhaps not ours yet. */
+/* Whether a process that removes dead segments reads this folder, though perhaps not ours yet. */
 static int folder_has_reader(void)
 {
     const char *slash = strrchr(hooks.segment.path, '/');

@@ -65,7 +65,7 @@ static uint32_t take_thread_entry(uint64_t now, uint32_t tid, const void *name)
     return index;
 }
 
-/* A ring that nobody owns, or a new one; under the mutex. */
+/* A ring without an owner, or a new one; under the mutex. */
 static struct ntk_ring_writer *take_ring(void)
 {
     struct ntk_ring_writer *writer;
@@ -268,7 +268,7 @@ uint32_t hooks_thread_entry(uint32_t tid, const char *name)
         oldest = oldest == 0 || used[i] < used[oldest] ? i : oldest;
     }
     if (hooks.threads_used == NTK_SEGMENT_THREADS) {
-        /* Nobody tells when a thread ended: the one that was quiet for longest makes room. */
+        /* The end of a thread is not reported: the one that was quiet for longest makes room. */
         ntk_abi_store_release(&threads[oldest].state, (uint32_t)NTK_THREAD_ENDED);
         ntk_abi_store(&threads[oldest].first_ticks, 0);
     }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * continuous - the latest execution of every core is at hand, and becomes a file when somebody asks
- * for it.
+ * continuous - the latest execution of every core is at hand, and becomes a file on request.
  *
  * At most NTK_CONTINUOUS_FILES files of a core stay; older ones of this runtime are removed.
  *
@@ -24,7 +23,7 @@ int ntk_continuous_save(struct ntk_core *core, uint32_t nc, const char *folder,
 /* -ENOENT: it is off. */
 int ntk_continuous_stop(struct ntk_core *core, struct ntk_err *err);
 
-/* For inspect.c: the recorders go with their cores; in the child of a fork. */
+/* For inspect.c: the recorders end with their cores; in the child of a fork. */
 void ntk_continuous_closing(void);
 void ntk_continuous_forget(void);
 

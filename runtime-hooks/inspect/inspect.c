@@ -288,7 +288,7 @@ int ntk_inspect_begin(struct ntk_core *core, const struct ntk_inspect_options *o
     return ret;
 }
 
-/* The first failure is told; the other files are written all the same. */
+/* The first failure is reported; the other files are written all the same. */
 static int keep_first(int first, int ret, const struct ntk_err *err)
 {
     if (ret > 0) { /* there, but shorter: the disk is full */

@@ -4,7 +4,7 @@
  * of one folder.
  *
  * docs/formats/system-trace.md says what the files hold. At most one inspection is on in a process.
- * What goes wrong while it records is told in a sentence and the job goes on without.
+ * A failure while it records is logged and the job goes on without.
  *
  * Owner:   what is passed is copied, but for kind_names and runtime_version, which live for ever.
  * Threads: any, between ntk_core_open() and ntk_core_close(); ntk_inspect_forget() in the child of
@@ -68,14 +68,14 @@ bool ntk_inspect_has_recordings(const struct ntk_inspect_options *options);
 /* -EINVAL: one is on already, or the folder's path is too long. */
 int ntk_inspect_begin(struct ntk_core *core, const struct ntk_inspect_options *options,
                       struct ntk_err *err);
-/* Writes its files. -ENOENT: none is on; else the first failure, which was told. */
+/* Writes its files. else the first failure, which was logged */
 int ntk_inspect_stop(struct ntk_core *core);
 /* Before the core is closed: ends one that is on, continuous profiling too; drops sessions, forgets
  * all models. */
 void ntk_inspect_closing(struct ntk_core *core);
 void ntk_inspect_forget(void);
 
-/* Models are told as they come and go, also while no inspection is on. neff: for a copy in the
+/* Models are reported as they come and go, also while no inspection is on. neff: for a copy in the
  * folder. */
 void ntk_inspect_model_loaded(struct ntk_core_model *model, const void *neff, size_t bytes);
 void ntk_inspect_model_unloading(struct ntk_core *core, struct ntk_core_model *model);

@@ -2,7 +2,7 @@
 /*
  * session - recordings of a core from a start to a stop, kept until they are written or dropped.
  *
- * Threads: any, between ntk_core_open() and ntk_core_close(). What waits goes with
+ * Threads: any, between ntk_core_open() and ntk_core_close(). Waiting items are dropped by
  *          ntk_inspect_closing().
  */
 #ifndef NTK_RUNTIME_HOOKS_INSPECT_SESSION_H

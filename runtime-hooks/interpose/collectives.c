@@ -13,7 +13,7 @@
 #include "runtime-hooks/interpose/handles.h"
 
 #define WORLDS 256     /* ranks that the process has; more are passed on unseen */
-#define GROUP_MAX 4096 /* ranks of a group that is told from others */
+#define GROUP_MAX 4096 /* ranks of a group that is distinguished from others */
 #define QUEUES 3       /* of operations, on each core */
 
 /* A rank of the whole world, or of a group. Each queue is its own communicator, as is what the host

@@ -9,7 +9,7 @@
 
 #define ID_BLOCK (1ull << 20)
 
-/* Threads take numbers in blocks: they tell executions apart and are no count of them. */
+/* Threads take numbers in blocks: they distinguish executions and do not count them. */
 static uint64_t execution_id_next(void)
 {
     static uint64_t next_block;

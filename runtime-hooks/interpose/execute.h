@@ -17,10 +17,10 @@ struct interpose_execution {
     bool is_queued; /* in the implicit mode, and the call has not returned */
 };
 
-/* false: nothing is told of it, the call is passed on. */
+/* false: it is not reported, the call is passed on. */
 bool interpose_execution_begin(struct interpose_execution *execution, const nrt_model_t *handle);
 void interpose_execution_end(struct interpose_execution *execution, NRT_STATUS status);
-/* Also on the way of an exception, or of a thread that is cancelled: how it ended nobody knows. */
+/* Also on the way of an exception, or of a thread that is cancelled: how it ended is not known. */
 void interpose_execution_cleanup(struct interpose_execution *execution);
 
 /* After INTERPOSE_SCOPE. */

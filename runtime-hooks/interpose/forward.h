@@ -29,7 +29,7 @@ static inline interpose_function interpose_target(enum interpose_call call)
     return interpose_observed[call] ? interpose_observed[call] : interpose_real_get(call);
 }
 
-/* What a call answers that reaches nobody. */
+/* What a call answers that reaches no runtime. */
 #define ABSENT_ANSWER(result) \
     _Generic((result *)NULL,                                      \
              NRT_STATUS *: NRT_FAILURE,                           \

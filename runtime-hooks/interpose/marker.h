@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * marker - what libneuron-hooks.so exports next to the runtime's names: how it is told from a
- * runtime wherever a copy of it lies, and how the auditing library finds its functions.
+ * marker - what libneuron-hooks.so exports next to the runtime's names: to distinguish a copy of it
+ * from a runtime, and to find its functions from the auditing library.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_MARKER_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_MARKER_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_facts - what a NEFF in memory says of itself before anybody unpacks it.
+ * neff_facts - what a NEFF in memory shows of itself before it is unpacked.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_NEFF_FACTS_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_NEFF_FACTS_H

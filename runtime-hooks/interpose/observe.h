@@ -72,7 +72,7 @@ static inline void interpose_leave(const struct interpose_scope *scope)
 #define INTERPOSE_SCOPE \
     struct interpose_scope scope __attribute__((cleanup(interpose_leave))) = interpose_enter()
 
-/* Whether what began in the scope may be told. */
+/* Whether what began in the scope may be reported. */
 static inline bool interpose_is_on(const struct interpose_scope *scope)
 {
     return scope->generation != 0 &&

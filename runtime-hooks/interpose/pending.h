@@ -9,7 +9,7 @@
  * something is left, is started by the first request and ends before nrt_close and with the
  * program. The one event of a queue is the client's.
  *
- * Owner:   queues are made once, by their first request, and stay. What is put in is copied.
+ * Owner:   queues are made once, by their first request, and stay. Inputs are copied.
  * Threads: any. After a fork, _after_fork() in the child first.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_PENDING_H
@@ -65,7 +65,7 @@ void pending_end_first(uint64_t key, NRT_STATUS status);
 void pending_end_through(uint64_t sequence);
 /* All of the implicit mode on the core; NTK_NO_CORE: on all. */
 void pending_end_implicit(uint16_t core, NRT_STATUS status);
-/* What the client was told of requests of an error tracker. */
+/* What the client got for requests of an error tracker. */
 void pending_listed(const void *tracker, const uint64_t *sequences, const NRT_STATUS *statuses,
                     size_t count);
 

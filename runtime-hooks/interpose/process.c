@@ -103,8 +103,9 @@ static void attach(nrt_framework_type_t framework, const char *fw_version, const
     __atomic_store_n(&interpose_generation, attach_count, __ATOMIC_RELEASE);
 }
 
-/* The runtime is closed, so that none of its calls lasts; who has just returned from one counts
- * it before the segment goes. What is queued and will never be told keeps nobody for long. */
+/* The runtime is closed, so that none of its calls lasts; a thread that has just returned from one
+ * counts it before the segment is removed. Queued items that will never be reported delay the exit
+ * only shortly. */
 static void executions_settle(void)
 {
     static const struct timespec pause = { .tv_nsec = SETTLE_PAUSE_NS };

@@ -192,7 +192,7 @@ NRT_STATUS observed_nrt_profile_session_drop(uint64_t session_id)
 
 /* ---- inspections ---- */
 
-/* Of a folder nobody says how large it gets. */
+/* The final size of a folder is not known. */
 static void inspection_begin(const struct interpose_scope *scope)
 {
     const char *folder = getenv("NEURON_RT_INSPECT_OUTPUT_DIR");

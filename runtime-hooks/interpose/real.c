@@ -42,8 +42,8 @@ struct library {
 };
 
 /* Held while words are copied and nothing else: threads that come first each open the library,
- * which the loader puts in an order, and find the same. So nobody waits for the loader with a lock
- * of ours, neither a thread that is in a constructor nor the child of a fork. */
+ * which the loader puts in an order, and find the same. So no thread waits for the loader with a
+ * lock of ours, neither a thread that is in a constructor nor the child of a fork. */
 static pthread_mutex_t publishing = PTHREAD_MUTEX_INITIALIZER;
 static bool is_published; /* one that is open */
 

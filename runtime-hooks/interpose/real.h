@@ -3,9 +3,9 @@
  * real - the library that we are in front of: found, opened at the first call, its calls by number.
  *
  * It is NEURON_HOOKS_LIBNRT, else what is loaded already under the name libnrt.so.1, else what the
- * loader would have taken had we not been there: of the paths in loaded objects, LD_LIBRARY_PATH,
- * the loader's cache and folders, at last the vendor's folder. Never ourselves, nor a copy. It is
- * opened into the global scope: names that our table does not have resolve there.
+ * loader would take without us: of the paths in loaded objects, LD_LIBRARY_PATH, the loader's cache
+ * and folders, at last the vendor's folder. Never ourselves, nor a copy. It is opened into the
+ * global scope: names that our table does not have resolve there.
  *
  * Where there is none, one sentence says so, and each call answers as one that failed.
  *
@@ -25,7 +25,7 @@
 /* By call; NULL until the library is open, never NULL afterwards. */
 extern interpose_function interpose_real[INTERPOSE_CALLS];
 
-/* Opens the library when nobody has; its function, or one that fails. */
+/* Opens the library when no thread has; its function, or one that fails. */
 interpose_function interpose_real_open(enum interpose_call call);
 
 static inline interpose_function interpose_real_get(enum interpose_call call)

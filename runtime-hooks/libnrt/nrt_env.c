@@ -172,7 +172,7 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
     if (ret < 0) {
         return ret;
     }
-    bool is_legacy; /* asked again where a type is told */
+    bool is_legacy; /* read again where a type is reported */
     ret = ntk_env_bool("NEURON_SOFT_LEGACY_DTYPE", &is_legacy, err);
     if (ret < 0) {
         return ret;
@@ -196,7 +196,7 @@ int nrt_env_load_options_get(const struct ntk_core_machine *machine,
         timeout_s = UINT64_MAX / NTK_NS_PER_SECOND;
     }
     options.execution_timeout_ns = timeout_s * NTK_NS_PER_SECOND;
-    /* Nobody waits ten minutes for a limit that nobody has set: docs/decisions/execution.md. */
+    /* No run should wait ten minutes for a default limit: docs/decisions/execution.md. */
     options.hangs_last = ntk_env_text("NEURON_RT_EXEC_TIMEOUT") != NULL;
     ret = ntk_env_bool("NEURON_RT_VALIDATE_HASH", &options.validate_hash, err);
     if (ret < 0) {

@@ -9,7 +9,7 @@
 
 #include "runtime-hooks/core/core.h"
 
-/* All that the environment says of this process. -EINVAL with the variable in the sentence. */
+/* All that the environment sets for this process. -EINVAL with the variable in the sentence. */
 int nrt_env_options_get(const struct ntk_core_machine *machine,
                         struct ntk_core_options *out_options, struct ntk_err *err);
 /* What is read anew at each nrt_load(). */

@@ -12,7 +12,7 @@
 #include "runtime-hooks/libnrt/nrt_request.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
-/* Calls that may have one model at once: who is beyond it shall come again. Far more than there are
+/* Calls that may have one model at once: further callers have to try again. Far more than there are
  * threads that gain by it, and a bound on what lies between the nodes of all of them. */
 #define CALLS_MAX 1024
 

@@ -254,7 +254,7 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, cons
         return refuse_worker("nrt_init");
     }
     pthread_mutex_lock(&lifecycle);
-    /* Nobody waits for the gate of an open runtime: callbacks could not come in behind him. */
+    /* No thread waits for the gate of an open runtime: callbacks could not enter after it. */
     if (state != STATE_OPEN) {
         struct ntk_quiet quiet;
 

@@ -2,7 +2,7 @@
 /*
  * nrt_front - the state of the library between nrt_init() and nrt_close(), and its handles.
  *
- * Each public call that needs the runtime stands between nrt_front_enter() and nrt_front_leave();
+ * Each public call that needs the runtime is between nrt_front_enter() and nrt_front_leave();
  * nrt_close() waits until all of them are out. In the child of a fork the library is as before
  * nrt_init().
  *

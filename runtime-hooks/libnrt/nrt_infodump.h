@@ -20,7 +20,7 @@ enum nrt_infodump_call {
 
 /* core: NULL before it is open. Nothing after the first time for this call. */
 void nrt_infodump(enum nrt_infodump_call call, NRT_STATUS status, const struct ntk_core *core);
-/* The next failure of each call is told again. */
+/* The next failure of each call is logged again. */
 void nrt_infodump_reset(void);
 
 #endif

@@ -71,7 +71,7 @@ static void target_open(enum nrt_log_component component)
     if (location && strcasecmp(location, "syslog") == 0) {
         place = PLACE_SYSLOG;
     } else if (location && strcasecmp(location, "console") != 0) {
-        /* A pipe that nobody reads holds up neither the start nor, when it is full, a call. */
+        /* A pipe without a reader blocks neither the start nor, when it is full, a call. */
         fd = open(location, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
                   0644);
         /* A file that cannot be opened: the console is better than silence. */
@@ -162,7 +162,8 @@ void nrt_log_write(enum nrt_log_component component, enum nrt_log_level level, c
     int fd = place == PLACE_FILE ? atomic_load(&target->fd) : STDERR_FILENO;
     struct ntk_quiet quiet;
 
-    /* Nothing useful can be done when a log line cannot be written, and nobody may die of it. */
+    /* Nothing useful can be done when a log line cannot be written, and no process may die of
+     * it. */
     ntk_quiet_enter(&quiet);
     ssize_t written = write(fd >= 0 ? fd : STDERR_FILENO, line, bytes);
     (void)written;

@@ -23,7 +23,7 @@ static bool mapping_parse(char *line, struct mapping *out_mapping)
     int path = 0;
 
     line[strcspn(line, "\n")] = '\0';
-    // NOLINTNEXTLINE(cert-err34-c): numbers of the kernel, of which none can be out of range
+    // NOLINTNEXTLINE(cert-err34-c): numbers of the kernel cannot be out of range
     if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &mapping.start, &mapping.end, permissions,
                &offset, &mapping.major, &mapping.minor, &mapping.inode, &path) < 7) {
         return false;
@@ -40,7 +40,7 @@ static bool file_is_ours(const struct mapping *mapping)
     if (mapping->inode == 0) {
         return true; /* anonymous */
     }
-    /* A file that cannot be looked at, is gone or is another one by now: nobody vouches for it. */
+    /* A file that cannot be looked at, is gone or is another one by now: it is not trusted. */
     if (stat(mapping->path, &status) != 0 || status.st_ino != mapping->inode) {
         return false;
     }

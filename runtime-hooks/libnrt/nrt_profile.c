@@ -18,7 +18,7 @@ struct nrt_profile_continuous_options {
     char *folder;
 };
 
-/* What came of it, for the public call that was entered; leaves it. */
+/* The result, for the public call that was entered; leaves it. */
 static NRT_STATUS done(const char *function, int ret, const struct ntk_err *err)
 {
     NRT_STATUS status = NRT_SUCCESS;

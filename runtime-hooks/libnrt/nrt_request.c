@@ -218,7 +218,7 @@ static bool request_run(struct ntk_core_queue_item *item, bool is_broken)
     if (request->tracker && status != NRT_SUCCESS) {
         tracker_add(request->tracker, sequence, status);
     }
-    /* Before the caller hears of it: he may unload the model, or free and allocate, in the next
+    /* Before the caller learns about it: it may unload the model, or free and allocate, in the next
      * line. */
     request_release(request);
     if (request->kind == KIND_IMPLICIT) {

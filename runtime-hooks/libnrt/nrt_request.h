@@ -17,7 +17,7 @@
 struct nrt_cc_context;
 struct nrt_tracker; /* an error tracker of the 2.x form */
 
-/* Where a request goes and where its end is told. */
+/* Where a request goes and where its end is reported. */
 struct nrt_request_place {
     uint32_t core; /* NTK_CORE_ANY: the tensor's */
     enum nrt_queue_unit unit;

@@ -23,7 +23,7 @@
 
 static struct {
     struct ntk_core *core;
-    struct ntk_segment_trigger *trigger; /* NULL: nobody listens */
+    struct ntk_segment_trigger *trigger; /* NULL: no listener */
     pthread_t thread;
     _Atomic bool is_over;
     /* Files of the last recording that another user takes over: they have no names any more. */
@@ -31,7 +31,7 @@ static struct {
     uint32_t held_count;
 } listener;
 
-/* Shared: who asks is another process. timeout NULL: for ever. False when that has ended. */
+/* Shared: the asking process is another one. timeout NULL: for ever. False when that has ended. */
 static bool word_wait(uint32_t *word, uint32_t value, const struct timespec *timeout)
 {
     return syscall(SYS_futex, word, FUTEX_WAIT, value, timeout, NULL, 0) == 0 || errno != ETIMEDOUT;
@@ -69,7 +69,7 @@ static void answer_clear(struct ntk_segment_trigger *trigger)
     answer_set(trigger, 0, "");
 }
 
-/* Until all of them have ended, or nobody needs them any more. */
+/* Until all of them have ended, or they are not needed any more. */
 static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t number,
                             uint64_t count, uint64_t timeout_ns)
 {
@@ -86,9 +86,10 @@ static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t 
 /* ---- files for another user ------------------------------------------------------------------ */
 
 /*
- * Who asks may be another user, or live in another mount namespace: then no folder suits both. The
- * files are written to a private folder of this user, opened, and unlinked. Whoever asked opens
- * them in /proc/PID/fd. So nothing that this user owns lies in a folder of the other one.
+ * The asking process may belong to another user, or live in another mount namespace: then no folder
+ * suits both. The files are written to a private folder of this user, opened, and unlinked. Whoever
+ * asked opens them in /proc/PID/fd. So nothing that this user owns lies in a folder of the other
+ * one.
  */
 static int hold_folder_make(char *folder, size_t folder_bytes, struct ntk_err *err)
 {
@@ -302,7 +303,7 @@ void nrt_trigger_start(struct ntk_core *core)
     listener.trigger = ntk_core_trigger_get();
     atomic_store(&listener.is_over, false);
     if (listener.trigger && ntk_core_thread_start(&listener.thread, listen_run, NULL) < 0) {
-        listener.trigger = NULL; /* nobody answers, which whoever asks is told */
+        listener.trigger = NULL; /* no thread answers, which the asking process learns */
     }
 }
 

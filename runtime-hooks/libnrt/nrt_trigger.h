@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_trigger - captures that somebody outside of the process asks for (struct
- * ntk_segment_trigger).
+ * nrt_trigger - captures on request from outside the process (struct ntk_segment_trigger).
  *
  * A thread of our own sleeps until the word in the segment changes; executions know nothing of it,
  * they only meet a recorder while one is wanted. Without hooks there is no thread.

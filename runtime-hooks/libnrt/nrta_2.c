@@ -22,7 +22,7 @@ static_assert((int)NRTA_XU_TENSOR_READ == (int)NRT_QUEUE_READ &&
                   (int)NRTA_XU_COLLECTIVES == (int)NRT_QUEUE_COLLECTIVES,
               "units");
 
-/* Defines the function behind a versioned name, with the signature of the header. */
+/* Defines the function of a versioned name, with the signature of the header. */
 #define FORM_2(name)                              \
     extern __typeof__(nrta_##name) form_2_##name; \
     __asm__(".symver form_2_" #name ",nrta_" #name "@NRT_2.0.0")

@@ -11,7 +11,7 @@
 #pragma GCC visibility push(default)
 #include "nrt/nrt_async.h"
 
-/* Defines the function behind a versioned name, with the signature of the header. */
+/* Defines the function of a versioned name, with the signature of the header. */
 #define FORM_3(name)                              \
     extern __typeof__(nrta_##name) form_3_##name; \
     __asm__(".symver form_3_" #name ",nrta_" #name "@@NRT_3.0.0")

@@ -156,7 +156,7 @@ static bool has_device(const struct mlu_op_executor *executor)
     return executor->node->device >= 0 && executor->node->op->kind != MLU_OP_COPY;
 }
 
-/* A stream per MLU that is used. A copy between devices needs none: who reads a value elsewhere
+/* A stream per MLU that is used. A copy between devices needs none: a reader of a value elsewhere
  * has it copied. */
 static int attach_op_resource(struct graph_executor *graph, struct ntk_err *err)
 {

@@ -27,8 +27,8 @@ struct graph_executor {
     struct mlu_op_executor *op_nodes;
 };
 
-/* SimpleBind: types per node of the symbol, NULL for operators and for variables that nobody needs.
- * Values of variables (arg_dict) are zero until somebody writes them. -EINVAL: they do not fit the
+/* SimpleBind: types per node of the symbol, NULL for operators and for variables without a reader.
+ * Values of variables (arg_dict) are zero until they are written. -EINVAL: they do not fit the
  * operators, or one that is needed has none. */
 int graph_executor_simple_bind(struct graph_executor *graph, const struct mlu_symbol *symbol,
                                const struct mlu_device_ops *ops,

@@ -207,7 +207,7 @@ static int op_compile(void *handle, struct ntk_err *err)
     return ret;
 }
 
-/* inside: buffers of tensors with a mark, for want of their own. */
+/* inside: buffers of tensors with a mark, without their own. */
 static int run(const struct op *op, struct mlu_array *inside, struct ntk_err *err)
 {
     uint32_t inputs = op->node->input_count;

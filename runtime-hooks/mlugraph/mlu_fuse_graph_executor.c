@@ -29,7 +29,7 @@ void mlu_fuse_graph_executor_fini(struct mlu_fuse_graph_executor *executor)
 
 /* ---- what goes in and out ---- */
 
-/* Which entries somebody outside their segment needs, or nobody at all; seen: which were listed. */
+/* Which entries are needed outside their segment, or not at all; seen: which were listed. */
 struct marks {
     bool *is_needed_outside;
     bool *is_read;

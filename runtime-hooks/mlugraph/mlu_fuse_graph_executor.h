@@ -5,8 +5,8 @@
  *
  * Binding is that of graph_executor, then the segments (mlu_segments.h), then one fusion operator
  * per segment with its operators in order and its inputs and outputs set. MluRunOps compiles all of
- * them once and walks over the operators: one in no segment runs by itself; a segment runs where
- * its last input operator stands, and its other operators are skipped.
+ * them once and walks over the operators: one in no segment runs by itself; a segment runs at its
+ * last input operator, and its other operators are skipped.
  *
  * Inputs of a fusion operator are in order of (operator that reads, input), its outputs in order of
  * (operator that makes, output), each once.

@@ -255,7 +255,7 @@ static int infer_reshape(const struct mlu_node *node, const struct mlu_op_param 
     int64_t dims[MLU_DIMS_MAX];
     uint32_t count = 0;
     uint32_t at = 0;
-    int64_t left = -1; /* where the -1 stands */
+    int64_t left = -1; /* the place of the -1 */
     uint64_t known = 1;
 
     memcpy(codes, p->shape, sizeof codes);

@@ -3,8 +3,8 @@
  * mlu_ndarray - a value of a graph, wherever it lies: the NDArray of MXNet's executor.
  *
  * A value has at most one array on the host and one tensor per stream (what NDArray::Chunk calls
- * cnml_tensor and mptr). Where it was written last is where it is valid; it is copied when somebody
- * needs it elsewhere, after the stream that wrote it is done.
+ * cnml_tensor and mptr). Where it was written last is where it is valid; it is copied when it is
+ * needed elsewhere, after the stream that wrote it is done.
  *
  * Owner:   caller's storage, mlu_ndarray_fini() frees. Threads: one.
  */

@@ -9,7 +9,7 @@
  *
  * Owner:   caller's storage, a zeroed struct is empty; mlu_params_fini() frees. What _get gives is
  *          borrowed until then.
- * Threads: any, as long as nobody adds.
+ * Threads: any, while no thread adds.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_PARAMS_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_PARAMS_H

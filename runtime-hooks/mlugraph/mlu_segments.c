@@ -313,7 +313,7 @@ static void find_ends(const struct device *d, const bool *in_set, const bool *is
 /* What the device has to remember between its segments. */
 struct scratch {
     bool *in_set;          /* per node of the graph */
-    bool *is_read_outside; /* per output of the graph: or read by nobody */
+    bool *is_read_outside; /* per output of the graph: or read by no operator */
     bool *is_read;         /* per output of the graph */
     uint32_t *use_first;   /* per node, then the nodes that read it */
     uint32_t *uses;
@@ -371,7 +371,7 @@ static int scratch_init(const struct mlu_fuse_graph *graph, struct scratch *s)
     return 0;
 }
 
-/* Of one operator: which outputs somebody outside the set needs, or nobody at all. */
+/* Of one operator: the outputs that are needed outside the set, or not at all. */
 static void look_outside(const struct mlu_fuse_graph *graph, struct scratch *s, uint32_t n)
 {
     const struct mlu_fuse_node *node = &graph->nodes[n];
@@ -488,7 +488,7 @@ static int allocate(struct device *d, const struct mlu_fuse_graph *graph)
                : -ENOMEM;
 }
 
-/* Who reads whom among the operators of the device, and who has to do with the outside. */
+/* The readers of each operator of the device, and its connections to the outside. */
 static void link_operators(struct device *d, struct scratch *s, int32_t device)
 {
     const struct mlu_fuse_graph *graph = d->graph;

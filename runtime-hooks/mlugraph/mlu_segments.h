@@ -7,7 +7,7 @@
  * to the outside is needed after. In a set,
  *
  *   an input operator   reads at run time what is not made in the set (bound weights do not count),
- *   an output operator  has an output that nobody reads, that is a head, or that is read outside,
+ *   an output operator  has an output without a reader, that is a head, or that is read outside,
  *
  * and the set is valid when it has at least two operators and the last input operator is before the
  * first output operator. Per device, the largest valid set is taken again and again until none is

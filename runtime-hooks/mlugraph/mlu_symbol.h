@@ -78,7 +78,7 @@ struct mlu_symbol_options {
     bool takes_unknown;
 };
 
-/* -EBADMSG: not such a file, or one that contradicts itself; -EFBIG: beyond a bound; -ENOTSUP: an
+/* -EBADMSG: not a symbol file, or one that contradicts itself; -EFBIG: beyond a bound; -ENOTSUP: an
  * operator that is not known. */
 int mlu_symbol_parse(const char *text, size_t text_bytes, const struct mlu_symbol_options *options,
                      struct mlu_symbol *out_symbol, struct ntk_err *err);

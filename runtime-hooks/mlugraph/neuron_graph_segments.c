@@ -55,7 +55,7 @@ static void put_json_list(struct ntk_json *json, const char *key, const uint32_t
     ntk_json_array_end(json);
 }
 
-/* Which segment an operator is in goes with its name, so that a reader needs no second file. */
+/* The segment of an operator is part of its name, so that a reader needs no second file. */
 static void put_json(struct ntk_buf *text, const struct mlu_symbol *symbol,
                      const struct ntk_vec *segments)
 {

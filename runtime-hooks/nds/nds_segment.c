@@ -21,7 +21,7 @@
 #define MAPS_LINE_BYTES (NTK_PATH_BYTES * 2)
 
 /* A line of /proc/self/maps that is the start of the hooks' mapping of this process's segment: the
- * only writable shared one with such a name. */
+ * only writable shared one with that name. */
 static bool is_own_mapping(const char *line, pid_t pid, uintptr_t *out_start, size_t *out_bytes)
 {
     unsigned long long started;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * popef_run - runs the model of PopEF files on NeuronCores through libnrt: options, cores, what is
- * said in the end. The work is run_flow.c.
+ * popef_run - runs the model of PopEF files on NeuronCores through libnrt: options, cores, the
+ * final messages. The work is run_flow.c.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -172,7 +172,7 @@ static uint32_t cores_of(const struct run_programs *programs, uint32_t replicas)
     return cores * replicas;
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
 static void print_json(const struct run_device *device, const struct run_result *result,
                        uint32_t cores, double seconds)
@@ -300,7 +300,7 @@ static int run(const struct popef_reader *reader, const struct popef_model *mode
     }
     if (ret == 0) {
         if (!ntk_fs_is_ours(popef_reader_file_name(reader, blob->file))) {
-            (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* its code is somebody else's */
+            (void)setenv("NEURON_SOFT_CPU_NODES", "0", 0); /* the code is not ours */
         }
         ret = ntk_fs_make_folders(folder, 0777, err);
     }

@@ -101,7 +101,7 @@ struct settings {
     struct rtd_defaults defaults;
     struct rtd_devices devices;
     char *endpoint;              /* freed at the end */
-    struct ntk_service *service; /* who started the daemon; NULL: nobody who asks */
+    struct ntk_service *service; /* the process that started the daemon; NULL: none that asks */
 };
 
 static void warn(const char *sentence)

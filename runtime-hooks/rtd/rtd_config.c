@@ -69,7 +69,7 @@ static json_t *parse(const struct text *text, struct ntk_err *err)
     return root;
 }
 
-/* Adds "object.name" to a list of what nobody knows. */
+/* Adds "object.name" to a list of unknown names. */
 static void note_unknown(char *list, const char *object, const char *name)
 {
     size_t used = strlen(list);

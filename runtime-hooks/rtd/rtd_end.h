@@ -13,8 +13,8 @@
 #include "shared/base/err.h"
 #include "shared/base/service_notify.h"
 
-/* How long executions that are under way may take before the process goes without them; whoever
- * manages the daemon is told that it ends within 5 seconds. */
+/* How long executions that are under way may take before the process goes without them; service
+ * managers expect the daemon to end within 5 seconds. */
 #define RTD_END_WAIT_S 4
 
 void rtd_end_block_signals(void);

@@ -20,7 +20,7 @@ struct rtd_inference {
     struct ntk_core_queue_item item;
     struct rtd_inference *next; /* of the same slot of cookies */
     uint32_t model_id;
-    struct rtd_model *model; /* its results go with it */
+    struct rtd_model *model; /* its results are freed with it */
     struct rtd_context *context;
     struct rtd_output *outputs; /* by output of the model */
     size_t output_count, output_bytes;
@@ -29,15 +29,15 @@ struct rtd_inference {
     uint64_t cookie; /* 0: of one call */
     uint64_t post_ns;
     struct ntk_core_execution_times times;
-    struct rtd_wait *waits;  /* who is to be answered: the first one gets the result */
-    void (*over)(void *ctx); /* of a stream: who is told, and gives it back with rtd_infer_end() */
+    struct rtd_wait *waits;  /* the waiters: the first one gets the result */
+    void (*over)(void *ctx); /* of a stream: the waiter, which gives it back with rtd_infer_end() */
     void *over_ctx;
     bool is_abandoned;           /* its stream is gone */
     struct rtd_inference *newer; /* the next one of the model */
     bool has_run;
     bool is_done;     /* and it was its turn */
     bool is_handed;   /* its result is in an answer that has not gone out */
-    bool is_unwanted; /* nobody knows its cookie */
+    bool is_unwanted; /* no client knows its cookie */
     enum _Nrt__Nerr code;
     char details[NTK_ERR_TEXT_BYTES];
 };
@@ -52,8 +52,8 @@ struct rtd_fault {
 bool rtd_fault_set(struct rtd_fault *fault, enum _Nrt__Nerr code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Its inputs are read and a worker has it. wait: who is answered when it has ended; NULL: whoever
- * asks with its cookie, if it gets one. NULL when fault says why. */
+/* Its inputs are read and a worker has it. wait: the client that is answered when it has ended;
+ * NULL: the one that asks with its cookie, if it gets one. NULL when fault says why. */
 struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
                                          const Nrt__InferRequest *asked, struct rtd_wait *wait,
                                          bool has_cookie, struct rtd_fault *fault);

@@ -470,7 +470,7 @@ static void load_answer(struct load *load)
         (void)rtd_model_start(model);
     }
     if (!call || !rtd_session_is_known(manager, load->session)) {
-        rtd_model_leave(model, true); /* nobody knows its number */
+        rtd_model_leave(model, true); /* no client knows its number */
     }
     if (call) {
         Nrt__LoadResponse reply = NRT__LOAD_RESPONSE__INIT;

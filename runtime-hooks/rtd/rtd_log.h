@@ -3,8 +3,8 @@
  * rtd_log - the daemon's lines, for the syslog service and for a console.
  *
  * "nrtd[PID]: text", the same text on both. The socket of the syslog service is written to without
- * ever waiting, so that a service that stands still holds up no inference; what it does not take
- * goes to the console, as do all lines where it is not there.
+ * ever waiting, so that a service that hangs delays no inference; what it does not take goes to the
+ * console, as do all lines where it is not there.
  *
  * Threads: _open and _close by one, before and after the others; lines from any.
  */

@@ -59,7 +59,7 @@ enum rtd_model_state {
     RTD_MODEL_FAILED,
 };
 
-/* A call that is answered later. NULL for call: it is gone, and nobody hears the answer. */
+/* A call that is answered later. NULL for call: it is gone, and no client gets the answer. */
 struct rtd_wait {
     struct rtd_wait *next;
     struct ntk_rpc_call *call;
@@ -158,7 +158,7 @@ struct rtd_manager {
     uint32_t leaving_count;  /* with those that still run */
     struct rtd_wait *drains; /* calls that wait until there is none */
     bool is_ending;
-    /* Who watches health, and what is told there. */
+    /* The watchers of health, and what they were sent. */
     struct rtd_watcher *watchers;
     pthread_cond_t told;
     bool is_stopping;
@@ -181,9 +181,9 @@ void rtd_refuse(struct ntk_rpc_call *call, enum _Nrt__Nerr code, const char *for
 void rtd_good(struct ntk_rpc_call *call);
 /* NULL without memory: the call is answered. */
 struct rtd_wait *rtd_wait_begin(struct ntk_rpc_call *call);
-/* Who is to be answered, or NULL; frees the wait. */
+/* The client to answer, or NULL; frees the wait. */
 struct ntk_rpc_call *rtd_wait_end(struct rtd_wait *wait);
-/* A call is gone: nobody answers it any more. */
+/* A call is gone: it is not answered any more. */
 void rtd_wait_forget(struct ntk_rpc_call *call);
 /* Answers all of a list alike. */
 void rtd_waits_answer(struct rtd_wait **waits, enum _Nrt__Nerr code, const char *details);
@@ -214,7 +214,7 @@ struct rtd_group *rtd_group_find(struct rtd_manager *manager, uint32_t id);
 struct rtd_group *rtd_group_create(struct rtd_manager *manager, uint32_t count, uint64_t session,
                                    uint32_t *out_longest);
 void rtd_group_destroy(struct rtd_manager *manager, struct rtd_group *group);
-/* Nobody was told of it; with models it stays. */
+/* No client knows it; with models it stays. */
 void rtd_group_take_back(struct rtd_manager *manager, uint32_t id);
 
 /* ---- models ---- */
@@ -224,13 +224,13 @@ struct rtd_model *rtd_model_find(struct rtd_manager *manager, const Nrt__HNn *ha
 enum _Nrt__Nerr rtd_model_start(struct rtd_model *model);
 /* It leaves when its inferences have ended; those that have not begun are cancelled if asked. */
 void rtd_model_leave(struct rtd_model *model, bool cancels);
-/* Nobody was told of it. */
+/* No client knows it. */
 void rtd_model_take_back(struct rtd_manager *manager, uint32_t id);
 /* An inference of it has ended. */
 void rtd_model_inference_over(struct rtd_model *model);
 /* Without the lock: frees it with all that it has, also one that is half made. */
 void rtd_model_destroy(struct rtd_model *model);
-/* A model of it is gone: a group of a session that has ended, or of one model, goes with its
+/* A model of it is gone: a group of a session that has ended, or of one model, is removed with its
  * last. */
 void rtd_group_left(struct rtd_manager *manager, struct rtd_group *group);
 /* The thread that takes models apart; ctx: the manager. */
@@ -238,21 +238,21 @@ void *rtd_models_reap(void *ctx);
 
 /* ---- inferences ---- */
 
-/* Begins one that is told of by over and answered by rtd_infer_send(). NULL: the code and a
- * sentence say why. over is called with the lock held, and ends it or has it ended later. */
+/* Begins one that over reports and rtd_infer_send() answers. NULL: the code and a sentence say why.
+ * over is called with the lock held, and ends it or has it ended later. */
 struct rtd_inference *rtd_infer_begin(struct rtd_manager *manager, const Nrt__InferRequest *asked,
                                       void (*over)(void *ctx), void *ctx, enum _Nrt__Nerr *out_code,
                                       char out_details[NTK_ERR_TEXT_BYTES]);
 /* What its result takes until it is ended. */
 uint64_t rtd_infer_bytes_get(const struct rtd_inference *inference);
 void rtd_infer_send(struct rtd_inference *inference, struct ntk_rpc_call *call);
-/* Nobody wants to know any more; what has not begun does not run. */
+/* No client waits any more; what has not begun does not run. */
 void rtd_infer_end(struct rtd_inference *inference);
-/* Nobody was told of its cookie. */
+/* No client knows its cookie. */
 void rtd_infer_take_back(struct rtd_manager *manager, uint64_t cookie);
 /* The answer with its result went out, or was lost: then it waits as before. */
 void rtd_infer_settle(struct rtd_manager *manager, uint64_t cookie, bool is_lost);
-/* Posted ones of the model that nobody collected. */
+/* Posted ones of the model that were not collected. */
 void rtd_infer_forget(struct rtd_manager *manager, const struct rtd_model *model);
 
 /* ---- captures ---- */
@@ -301,7 +301,7 @@ bool rtd_health_check(struct ntk_rpc_call *call, const ProtobufCMessage *message
 bool rtd_health_watch(struct ntk_rpc_call *call, const ProtobufCMessage *message);
 void rtd_health_sent(struct ntk_rpc_call *call);
 void rtd_health_gone(struct ntk_rpc_call *call);
-/* The daemon is about to end: watchers hear of it first, within half a second. */
+/* The daemon is about to end: watchers learn about it first, within half a second. */
 void rtd_health_stop(struct rtd_manager *manager);
 void rtd_stream_opened(struct ntk_rpc_call *call);
 bool rtd_stream_message(struct ntk_rpc_call *call, const ProtobufCMessage *message);

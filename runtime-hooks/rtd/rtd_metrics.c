@@ -9,7 +9,7 @@
 
 #define METRICS NRT__METRIC_TYPE__NMGR_METRIC_NUM
 
-/* What a client is told of a value: seconds, thousands of cycles, or the number itself. */
+/* What a client gets for a value: seconds, thousands of cycles, or the number itself. */
 static const double units[METRICS] = {
     [NRT__METRIC_TYPE__NMGR_METRIC_INFER_LATENCY] = 1e-9,
     [NRT__METRIC_TYPE__NMGR_METRIC_INFER_ON_INFA_LATENCY] = 1e-9,
@@ -130,7 +130,7 @@ static Nrt__Metric *row_create(const struct spread *spread, size_t type)
             size_t at = row->aggregate.n_values++;
             uint64_t last = ntk_histogram_bucket_low(i + 1) - 1;
 
-            /* The last bucket has no end of its own. */
+            /* The last bucket has no upper bound. */
             last = i + 1 == NTK_HISTOGRAM_BUCKETS && spread->max > last ? spread->max : last;
             row->values[at] = (double)last * units[type];
             row->counts[at] = spread->counts[i];

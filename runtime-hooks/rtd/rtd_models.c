@@ -153,7 +153,7 @@ void rtd_model_destroy(struct rtd_model *model)
     free(model);
 }
 
-/* A group of a session that has ended, or of one model, goes with its last model. */
+/* A group of a session that has ended, or of one model, is removed with its last model. */
 void rtd_group_left(struct rtd_manager *manager, struct rtd_group *group)
 {
     group->model_count--;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rtd_post - inferences begin: inputs are in the core's memory when one is posted, so that the
- * client's buffers and the next inputs wait for nobody.
+ * client's buffers and the next inputs do not wait.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,8 +13,8 @@
 #include "shared/base/log.h"
 
 #define MODULE "inference"
-/* Results of a model that nobody fetched: beyond either posts are refused, but never as long as
- * there are fewer than may be under way. What one client leaves is no matter of another's. */
+/* Results of a model that were not fetched: beyond either posts are refused, but never as long as
+ * there are fewer than may be under way. What one client leaves does not affect another. */
 #define UNCOLLECTED_MAX 4096
 #define UNCOLLECTED_BYTES_MAX (UINT64_C(256) << 20)
 
@@ -151,7 +151,7 @@ static bool outputs_prepare(struct rtd_inference *inference, const Nrt__InferReq
             return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE, "out of memory");
         }
     }
-    /* Where some outputs go to shared memory the others are asked for by nobody. */
+    /* Where some outputs go to shared memory no client asks for the others. */
     for (size_t i = 0; i < output_count && asked->n_shm_ofmap > 0; i++) {
         if (!inference->outputs[i].shm) {
             inference->output_sizes[i] = 0;
@@ -262,7 +262,7 @@ struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
         refuse_count(model, fault->code);
         return NULL;
     }
-    /* Its worker waits for the lock before it looks for who is to be answered. */
+    /* Its worker waits for the lock before it searches the client to answer. */
     model->in_flight++;
     manager->counts.inferences++;
     inference->waits = wait;

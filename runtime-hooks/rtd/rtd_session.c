@@ -39,7 +39,7 @@ void rtd_session_end(struct rtd_manager *manager, uint64_t id)
             rtd_model_leave(model, true);
         }
     }
-    /* The others go with their last model. */
+    /* The others are removed with their last model. */
     for (struct rtd_group *group = manager->groups; group; group = next_group) {
         next_group = group->next;
         if (group->session == id && group->model_count == 0) {

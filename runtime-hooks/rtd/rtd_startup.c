@@ -22,7 +22,8 @@ static void bdf_of(const struct rtd_devices *devices, size_t at, char out_bdf[NT
     }
 }
 
-/* What the original says of an attempt that failed; of its second line only the number differs. */
+/* What the original prints for an attempt that failed; of its second line only the number
+ * differs. */
 static void tell_attempt(const struct rtd_devices *devices, unsigned attempt)
 {
     char list[RTD_DEVICES_MAX * NTK_CORE_BDF_BYTES];

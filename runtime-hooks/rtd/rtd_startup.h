@@ -15,7 +15,7 @@
 #define RTD_STARTUP_ATTEMPTS 3
 
 /* NULL: no attempt took them; why has the reason. Where why has one before, none is made, and the
- * lines are told all the same. */
+ * lines are logged all the same. */
 struct ntk_core *rtd_startup(struct ntk_core_options *options,
                              const struct ntk_core_machine *machine,
                              const struct rtd_devices *devices, struct ntk_err *why);

@@ -8,7 +8,7 @@
 #include "runtime-hooks/rtd/rtd_manager.h"
 #include "shared/rpc/proto/grpc/health/v1/health.pb-c.h"
 
-/* How long the end of the daemon waits for watchers to hear of it. */
+/* How long the exit of the daemon waits for watchers to be informed. */
 #define LAST_WORD_NS 500000000L
 
 typedef enum _Grpc__Health__V1__HealthCheckResponse__ServingStatus serving_status;
@@ -52,7 +52,7 @@ bool rtd_health_check(struct ntk_rpc_call *call, const ProtobufCMessage *message
     return false;
 }
 
-/* Says what is so, unless that was said; the lock is held. */
+/* Sends the current state, unless that was sent; the lock is held. */
 static void tell(struct rtd_manager *manager, struct rtd_watcher *watcher)
 {
     Grpc__Health__V1__HealthCheckResponse reply = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;

@@ -29,7 +29,7 @@ struct rtd_capture {
     uint32_t model_id;
     char *name; /* the client's */
     char *file;
-    struct rtd_wait *wait; /* who asked for its end; NULL: nobody */
+    struct rtd_wait *wait; /* the client that asked for its end; NULL: none */
 };
 
 static void capture_free(struct rtd_capture *capture)

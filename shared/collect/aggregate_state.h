@@ -311,7 +311,7 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
 
 /* ---- aggregate_told ---- */
 
-/* What the segment of a process like that reports about a core and its latency: enum ntk_core_has. */
+/* What that process's segment reports about a core and its latency: enum ntk_core_has. */
 uint32_t ntk_aggregate_told_by_segment(const struct ntk_ring_process *process);
 /* What the tree counted since the last reading. */
 void ntk_aggregate_take_tree_core(struct machine_core *core,

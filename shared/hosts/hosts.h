@@ -93,7 +93,7 @@ bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hos
 int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url_bytes,
                        struct ntk_err *err);
 /* Asks each host once for a report at path, and comes back when all have answered or their time is
- * over: snapshot and clock, or err. What they had before is freed. 0 or -ENOMEM. */
+ * up: snapshot and clock, or err. What they had before is freed. 0 or -ENOMEM. */
 int ntk_hosts_ask(struct ntk_host *hosts, size_t count, const char *path,
                   const struct ntk_hosts_remote *remote, struct ntk_err *err);
 void ntk_host_set(struct ntk_host *host, const char *address);

@@ -4,7 +4,7 @@
  * for longer than it ever took.
  *
  * A core counts from the last moment when an execution began or ended on it. Processes that run a
- * model together with other ranks are omitted while one of them does: ranks.h shows what such an
+ * model together with other ranks are omitted while one of them does: ranks.h shows what that
  * execution waits for.
  *
  * Owner:   ntk_stuck holds rows; the snapshots added stay the caller's and must live as long.

@@ -55,7 +55,7 @@ enum ring_folder_owner { RING_FOLDER_OF_ANYONE = -1 };
  * -ENOENT, or -errno with a sentence. */
 int ntk_ring_folder_open(const char *path, int64_t owner, struct ring_folder **out_folder,
                          struct ntk_err *err);
-/* Takes the mark along when no other process holds it. */
+/* Takes the mark along when no other process holds it open. */
 void ntk_ring_folder_close(struct ring_folder *folder);
 /* Whether the path still means this folder. */
 bool ntk_ring_folder_is_at(const struct ring_folder *folder, const struct stat *status);
@@ -75,7 +75,7 @@ bool ntk_ring_folder_step(struct ring_folder *folder, uint64_t now_ns, unsigned 
                           void (*fn)(struct ring_folder *folder, const char *name, void *ctx),
                           void *ctx);
 
-/* Whether a reader that keeps what it counts was here and may come back; never for such a reader
+/* Whether a reader that keeps what it counts was here and may come back; never for that reader
  * itself. */
 bool ntk_ring_folder_awaits_reader(const struct ring_folder *folder);
 bool ntk_ring_folder_has_others(const struct ring_folder *folder);

@@ -5,7 +5,7 @@
  *
  * A projection calls ntk_top_table_begin, then ntk_top_table_add for each thing, fills the cells it
  * knows (the others are absent, a dash on the screen) and calls ntk_top_table_end. Rows have a key,
- * the identity of the thing over refreshes: the selection stays on it while rows move, and near it
+ * the identity of its object over refreshes: the selection stays on it while rows move, and near it
  * when it goes. Until the user moves, the selection stays on the first row.
  *
  * Owner:   init/fini; texts of cells are borrowed until the next begin (ntk_top_table_text keeps

@@ -2,7 +2,7 @@
 /*
  * table_choice - what a person chose of a list, as text that can be kept: columns and order.
  *
- * A column is called by its title in small letters, '_' for a blank. Columns are told as
+ * A column is called by its title in small letters, '_' for a blank. Columns are stored as
  * differences to what is shown by itself ("+rss -user"), so that a list which gets a new column
  * shows it to those who chose before. The order is a column, and "reversed" behind it where the
  * rows stand the other way round. "" is as the program has it.

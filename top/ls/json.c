@@ -25,7 +25,7 @@ static void write_cores(struct ntk_json *json, const struct ntk_ls_process *proc
     ntk_json_array_end(json);
 }
 
-/* Where the hooks are that tell of its cores. */
+/* Where the hooks are that report its cores. */
 static void write_hooks(struct ntk_json *json, const struct ntk_ls_process *process)
 {
     enum ntk_hooks_kind kind = process->flags & NTK_PROCESS_SOFTWARE_CORE ? NTK_HOOKS_BUILT_IN
@@ -97,7 +97,7 @@ static void write_place(struct ntk_json *json, const struct ntk_device_place *pl
     ntk_json_key_text(json, "numa_node", node); /* a text, as the vendor has it */
 }
 
-/* null: nothing tells of it at one look. */
+/* null: unknown after one look. */
 static void write_health(struct ntk_json *json, const struct ntk_device_sample *device)
 {
     ntk_json_key(json, "health");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine - what neuron-ls tells of a machine, as plain data: devices, where they are plugged in,
- * who uses them. read.h fills it; table.h, topology.h and json.h print it, purely.
+ * machine - what neuron-ls shows of a machine, as plain data: devices, their places, their users.
+ * read.h fills it; table.h, topology.h and json.h print it, purely.
  *
  * Owner:   a zeroed struct is empty; ntk_ls_machine_fini() frees. Texts are valid UTF-8 without
  *          control characters, "" when unknown.
@@ -39,7 +39,7 @@ struct ntk_ls_process {
     uint64_t since_ns; /* ... when it took its cores; since 1970 */
     uint64_t idle_ns;  /* ... since its last execution ended; 0 while one runs */
     uint64_t devices;  /* bit per index of a device that it uses */
-    uint64_t nodes;    /* ... of which it has the node open */
+    uint64_t nodes;    /* ... that has its node open */
     uint8_t
         cores[NTK_DEVICES_MAX]; /* physical cores that it owns, bit per core, by index of device */
 };

@@ -127,8 +127,8 @@ static bool is_missing(int status)
     return status == -ENOENT || status == -ENODEV || status == -EACCES;
 }
 
-/* Reads and prints once: 0, or negative and said, unless the time before said it too; -EPIPE when
- * nobody reads any more. */
+/* Reads and prints once: 0, or negative with a message, unless the last time had the same; -EPIPE
+ * when the output has no reader. */
 static int print_once(enum output output, bool is_first, int status_before)
 {
     const struct ntk_ls_read_options read_options = { .sysfs_root = arg_sysfs_root,

@@ -101,7 +101,7 @@ static void write_bdf(const char *bdf, bool is_short, struct ntk_buf *out)
     ntk_buf_add_text(out, is_short && domain_end ? domain_end + 1 : bdf);
 }
 
-/* Without `device`: a further row of the device before. Without `process`: nobody uses it. */
+/* Without `device`: a further row of the device before. Without `process`: it has no user. */
 static void write_cell(const struct layout *layout, enum column column,
                        const struct ntk_ls_device *device, const struct ntk_ls_process *process,
                        struct ntk_buf *out)
@@ -256,7 +256,7 @@ void ntk_ls_table_write(const struct ntk_ls_machine *machine, enum ntk_ls_form f
     ntk_buf_fini(&layout.cell);
 }
 
-/* ---- places of nobody in particular ---- */
+/* ---- places of no process ---- */
 
 static bool is_any_place_unknown(const struct ntk_ls_machine *machine)
 {

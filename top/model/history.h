@@ -4,7 +4,7 @@
  *
  * Time is cut into slots that lie where the clock says, not where samples came: a value holds for
  * the period that it was measured over, and every slot keeps the mean by time of what fell into it.
- * So refreshing faster or slower changes no graph, a time that nobody measured stays empty, and a
+ * So refreshing faster or slower changes no graph, a time without a measurement stays empty, and a
  * recording may be walked in any direction: what was seen already is not added again. Three grains
  * of slots reach a quarter of an hour, two hours and a day back; each overwrites its oldest.
  *

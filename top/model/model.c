@@ -198,7 +198,7 @@ static uint32_t told_of_cores(const struct ntk_runtime_sample *runtime)
     return told;
 }
 
-/* Where only cores in use are listed, and every application tells of its own, the others do
+/* Where only cores in use are listed, and every application reports its own, the others do
  * nothing. */
 static uint32_t told_of_idle_cores(const struct ntk_top_model *model,
                                    const struct ntk_snapshot *snapshot)
@@ -291,7 +291,7 @@ static void project_vcpu(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
     bool has_system = (snapshot->system.has & NTK_SYSTEM_HAS_CPU) != 0;
-    bool has_runtime = ntk_top_model_is_nobody_there(model); /* nobody uses nothing */
+    bool has_runtime = ntk_top_model_is_nobody_there(model); /* no process uses nothing */
     double user = 0;
     double system = 0;
 
@@ -325,8 +325,8 @@ static void add_total(struct ntk_top_bytes *bytes, const struct ntk_memory_total
     *is_untold = *is_untold || !total->known;
 }
 
-/* A sum is of what is told: it is not known where that is nothing and there is an application that
- * does not tell. */
+/* A sum covers what is reported: it is unknown where that is nothing and an application does not
+ * report. */
 static void project_memory(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -375,7 +375,7 @@ static const struct ntk_runtime_sample *runtime_in_tab(const struct ntk_top_mode
     return ntk_top_model_is_in_tab(model, i) ? &model->snapshot->runtimes[i] : NULL;
 }
 
-/* Sums of which some applications know their part, and others do not. */
+/* Sums that only some applications can report. */
 static void notice_memory(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;

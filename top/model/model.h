@@ -216,7 +216,7 @@ struct ntk_top_model {
     struct ntk_top_hosts *hosts;        /* the source's; NULL: one machine */
     struct ntk_top_model *host_scratch; /* model_hosts.c: what one host looks like */
     size_t host_wanted;                 /* index + 1 of the host to be opened; 0 none */
-    const struct ntk_top_host *host;    /* of which it is; NULL: of this machine, or of a list */
+    const struct ntk_top_host *host;    /* the owner; NULL: of this machine, or of a list */
     char host_name[64]; /* it is one of them, "" not: the key back leads to the list */
     bool has_utf8;      /* the list may have bars of blocks */
 

@@ -51,7 +51,7 @@ static int fit(struct ntk_top_model *model)
     return 0;
 }
 
-/* Somebody runs there who would notice. */
+/* A process runs there that would notice. */
 static bool is_owned(const struct ntk_top_model *model, uint32_t logical)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
@@ -260,8 +260,8 @@ const char *ntk_top_model_alerts_mark(const struct ntk_top_model *model, uint32_
                : "";
 }
 
-/* "ND3 unhealthy since 18:02:11 (hbm_repairable: reload the driver) and 2 more devices": the
- * worst device. Where there is nothing to do, or the dead core says it already, nothing is said. */
+/* "ND3 unhealthy since 18:02:11 (hbm_repairable: reload the driver) and 2 more devices": the worst
+ * device. No alert where there is nothing to do, or the dead core has one already. */
 static void add_devices(const struct ntk_top_model *model, struct ntk_buf *line)
 {
     const struct ntk_device_sample *worst = NULL;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model_alerts - what somebody should look at, whatever view is open: cores that are dead or stuck,
+ * model_alerts - what the user should see, whatever view is open: cores that are dead or stuck,
  * errors that memory could not correct, executions that failed. One line says it, and cores carry a
  * mark where they are drawn.
  *
- * Devices that are unhealthy, or of which nothing is known although something was, come first: what
- * to do stands with them.
+ * Devices that are unhealthy, or have become unknown, come first, with what to do.
  *
- * A core is dead when the last that was told of it is a hardware error or a time-out: nothing
- * completes there before its application begins anew. It is stuck when work waits on it and nothing
- * began or ended for a while.
+ * A core is dead when its last report is a hardware error or a time-out: nothing completes there
+ * until its application begins anew. It is stuck when work waits on it and nothing began or ended
+ * for a while.
  *
  * Owner:   the model; ntk_top_model_alerts_fini() frees.
  * Threads: one.
@@ -33,7 +32,7 @@ enum ntk_top_core_state ntk_top_model_alerts_core(const struct ntk_top_model *mo
 /* The health of a device as the snapshot has it; healthy where it has none. */
 enum ntk_health_verdict ntk_top_model_alerts_device(const struct ntk_top_model *model,
                                                     uint32_t device);
-/* What is behind the name of a device: "!" unhealthy, "?" unknown, else "". */
+/* What follows the name of a device: "!" unhealthy, "?" unknown, else "". */
 const char *ntk_top_model_alerts_mark(const struct ntk_top_model *model, uint32_t device);
 /* Since when it is so, 1970 in ns; 0: it is not. */
 uint64_t ntk_top_model_alerts_since(const struct ntk_top_model *model, uint32_t logical);

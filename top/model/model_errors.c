@@ -22,7 +22,7 @@ enum kind {
     KIND_UNCORRECTED,
     KIND_REPAIRABLE, /* the same, and a reset mends it */
     KIND_OUTCOME,
-    /* the same executions, told by cause: a word behind the outcomes, in no row and no sum */
+    /* the same executions by cause: a word after the outcomes, in no row and no sum */
     KIND_CLASS,
 };
 
@@ -323,7 +323,7 @@ void ntk_top_model_errors_sum(const struct ntk_top_model *model, struct ntk_top_
 }
 
 /* What was not corrected stays true of a device until its driver is loaded anew; what can be
- * repaired is news only while somebody sees it happen. */
+ * repaired is shown only while it happens. */
 static uint64_t not_corrected(const struct counter *counter)
 {
     bool is_lasting = counter->kind == KIND_UNCORRECTED && counter->has_total;

@@ -25,17 +25,17 @@ enum ntk_top_errors_column {
 /* Applications that counted something are remembered, so that the errors of one that is gone stay:
  * so many counters. */
 #define NTK_TOP_ERRORS_MAX 4096
-/* A counter that grew so short ago stands out. */
+/* A counter that grew this recently is highlighted. */
 #define NTK_TOP_ERRORS_NEW_NS UINT64_C(10000000000)
 
 struct ntk_top_errors_sum {
     uint64_t executions; /* that failed, since the program looks */
     uint64_t corrected;  /* ECC */
     uint64_t uncorrected;
-    bool has_ecc; /* somebody counts */
+    bool has_ecc; /* it is counted */
 };
 
-/* What somebody should know, of all applications. */
+/* What the user should know, of all applications. */
 struct ntk_top_errors_news {
     uint64_t executions; /* that failed, of applications where one did in the time asked for */
     const char *tag;     /* of the last of these */

@@ -59,9 +59,8 @@ static void measure_core(const struct ntk_snapshot *snapshot, const struct ntk_c
     }
 }
 
-/* What applications tell of the memory of each core. A core of which nobody tells is unknown as
- * long as there is an application that does not tell, one of a part that it has nothing of on its
- * own cores. */
+/* What applications report about the memory of each core. A core without a report is unknown while
+ * an application does not report; so is a part of it. */
 static void measure_memory(const struct ntk_snapshot *snapshot, uint32_t lnc, uint32_t core_count,
                            float *values)
 {

@@ -24,7 +24,7 @@ struct device_memory {
     uint64_t told; /* sum of the categories */
     uint64_t category[NTK_TOP_HBM_CATEGORY_COUNT];
     uint64_t estimated; /* of the category of what is in none */
-    uint32_t untold;    /* bit of a category: some application that is there does not tell of it */
+    uint32_t untold;    /* bit of a category: an application that is there does not report it */
 };
 static_assert(NTK_TOP_HBM_CATEGORY_COUNT <= 32, "bits of untold");
 
@@ -50,8 +50,7 @@ static uint32_t untold_of(const struct ntk_runtime_sample *runtime)
     return untold;
 }
 
-/* What applications tell of `count` physical cores from `first` on; is_all: every application, else
- * those of the tab. */
+/* What applications report about `count` physical cores */
 static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t count, bool is_all,
                      struct device_memory *out)
 {
@@ -83,7 +82,7 @@ static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t
         }
     }
     if (snapshot->hardware.software && ntk_top_model_is_nobody_there(model)) {
-        out->has_categories = true; /* nobody uses nothing */
+        out->has_categories = true; /* no process uses nothing */
     }
     out->has_used = out->has_categories && (out->told > 0 || out->untold == 0);
     out->used = out->told;
@@ -213,8 +212,8 @@ static struct ntk_top_cell *add_row(struct ntk_top_table *table, uint64_t key, c
     return cells;
 }
 
-/* A core may borrow memory of another one of its device: it has no capacity of its own, its share
- * is of the device's. */
+/* A core may borrow memory of another one of its device: its capacity is not separate, its share is
+ * of the device's. */
 static int list_cores(const struct ntk_top_model *model, struct ntk_top_table *table, bool is_all)
 {
     for (uint32_t i = 0; i < model->device_count * model->cores_per_device; i++) {
@@ -283,7 +282,7 @@ void ntk_top_model_hbm_sum(const struct ntk_top_model *model, struct ntk_top_hbm
         for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
             out->category[c] += memory.category[c];
         }
-        /* Of which nobody says what it is for. */
+        /* The memory with an unknown purpose. */
         out->category[NTK_MEMORY_UNCATEGORIZED] -= memory.estimated;
         out->other += memory.estimated;
     }

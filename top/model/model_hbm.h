@@ -21,7 +21,7 @@ enum ntk_top_hbm_column {
     NTK_TOP_HBM_OTHER = NTK_TOP_HBM_CATEGORY + NTK_TOP_HBM_CATEGORY_COUNT,
     NTK_TOP_HBM_COUNT,
 };
-/* The column of a category; what is of none stands last. */
+/* The column of a category; memory without one is last. */
 #define NTK_TOP_HBM_CATEGORY_COLUMN(category) \
     (NTK_TOP_HBM_CATEGORY +                   \
      ((int)(category) + NTK_TOP_HBM_CATEGORY_COUNT - 1) % NTK_TOP_HBM_CATEGORY_COUNT)

@@ -43,7 +43,7 @@ static const struct ntk_comm_verdict *hang_of(const struct ntk_top_hosts *hosts,
     return NULL;
 }
 
-/* An agent of the vendor's form tells of devices by their number only. */
+/* A report of the vendor's form names devices by number only. */
 static bool has_devices(const struct ntk_snapshot *snapshot)
 {
     return snapshot->device_count > 0 || snapshot->runtime_count > 0 ||
@@ -184,7 +184,7 @@ int ntk_top_model_hosts_observe(struct ntk_top_model *model)
 
 /* ---- rows ---- */
 
-/* How far its clock is from ours, as far as that can be told. */
+/* How far its clock is from ours, as far as that can be known. */
 static const char *clock_text(char text[CLOCK_BYTES], const struct ntk_top_host *host)
 {
     int64_t ahead_ns = host->state.clock.ahead_ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * model_page - which application or model has its own page open over the list it was opened from.
- * It is known by its identity, so the page stays when rows move, and says so when the thing has
+ * It is known by its identity, so the page stays when rows move, and says so when the object has
  * gone. Threads: one.
  */
 #ifndef NTK_TOP_MODEL_MODEL_PAGE_H

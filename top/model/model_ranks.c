@@ -11,7 +11,7 @@
 #define ROWS_MAX \
     4096u /* of a communicator; the worst verdicts come first, so the rest is of less */
 
-/* What is worst stands first; who is waited for before those that wait. */
+/* The worst is first; ranks that are waited for come before those that wait. */
 static double order_of(const struct ntk_comm_verdict *verdict, size_t at,
                        const struct ntk_rank_verdict *rank)
 {
@@ -25,7 +25,7 @@ static double order_of(const struct ntk_comm_verdict *verdict, size_t at,
            rank->rank;
 }
 
-/* Of the report that tells of the rank: what it counts is of so long. */
+/* The period of the rank's report: its counts cover this time. */
 static double period_ns_of(const struct ntk_top_model *model, const struct ntk_rank_row *row)
 {
     for (size_t i = 0; model->hosts && i < model->hosts->count; i++) {

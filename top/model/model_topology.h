@@ -15,7 +15,7 @@ enum ntk_top_heat {
 
 bool ntk_top_model_topology_act(struct ntk_top_model *model, int action, int argument);
 enum ntk_topology ntk_top_model_topology_shape(const struct ntk_top_model *model);
-/* Percent, absent when nobody tells. */
+/* Percent, absent when unknown. */
 struct ntk_top_number ntk_top_model_topology_heat(const struct ntk_top_model *model,
                                                   enum ntk_top_heat heat, uint32_t device);
 

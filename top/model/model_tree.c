@@ -28,7 +28,7 @@ struct item {
     uint32_t owner_pid; /* as it sees itself, 0 without a model */
     bool knows_device;  /* what its side has, be it nothing */
     bool knows_host;
-    bool lacks_device; /* it is there, and nobody tells of all that it has */
+    bool lacks_device; /* it is there, and not all that it has is reported */
     bool lacks_host;
     bool estimated; /* the model's */
     bool is_memory_estimated;
@@ -140,7 +140,7 @@ static int add_item(struct ntk_top_model *model, const struct ntk_runtime_sample
     return ntk_vec_push(&model->items, &item);
 }
 
-/* A core or a model, told of or not. */
+/* A core or a model, reported or not. */
 static struct item whole(const struct ntk_runtime_sample *runtime, uint32_t core, uint32_t model_id)
 {
     struct ntk_memory_total host;
@@ -186,7 +186,7 @@ static int collect_runtime(struct ntk_top_model *model, const struct ntk_runtime
         item.group = (int32_t)ntk_top_model_group_of(group);
         if (row->category == NTK_MEMORY_UNCATEGORIZED &&
             ntk_snapshot_memory_is_estimated(runtime, row->model_id)) {
-            item.group = -1; /* the whole of the model: nobody says what it is for */
+            item.group = -1; /* the whole of the model: its purpose is unknown */
             item.is_memory_estimated = true;
         }
         item.knows_device = item.knows_host = ntk_snapshot_tells_memory(runtime);

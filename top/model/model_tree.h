@@ -17,7 +17,7 @@ int ntk_top_model_tree_collect(struct ntk_top_model *model);
  * -ENOMEM. */
 int ntk_top_model_tree_build(struct ntk_top_model *model);
 void ntk_top_model_tree_set_expanded(struct ntk_top_model *model, uint64_t key, bool expanded);
-/* The row below which a row stands, SIZE_MAX for the first level. */
+/* The parent of a row, SIZE_MAX for the first level. */
 size_t ntk_top_model_tree_parent(const struct ntk_top_model *model, size_t index);
 /* Puts the cursor on a row and remembers its identity. */
 void ntk_top_model_tree_set_cursor(struct ntk_top_model *model, size_t index);

@@ -141,7 +141,7 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     const struct ntk_top_memory *memory = &model->memory;
     bool has_memory = (system->has & NTK_SYSTEM_HAS_MEMORY) != 0;
     bool has_devices = model->device_count > 0;
-    bool has_executions = ntk_top_model_is_nobody_there(model); /* nobody did nothing */
+    bool has_executions = ntk_top_model_is_nobody_there(model); /* no process did nothing */
     bool is_partial = false;
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {

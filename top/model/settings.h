@@ -4,9 +4,9 @@
  *
  * The rows of settings.def are the settings; each is one of its choices. Next to them stand columns
  * and order of each view that is a list, "processes.columns" and "processes.sort" (table_choice.h).
- * A file is read as far as it is good: the first line that is not is told, and kept. Saving changes
- * the lines of the settings that were changed here and nothing else: comments, names that nobody
- * knows (yet), order and line ends stay.
+ * A file is read as far as it is good: the first bad line is reported, and kept. Saving changes the
+ * lines of the settings that were changed here and nothing else: comments, unknown names, order and
+ * line ends stay.
  *
  * Owner:   caller's storage, ntk_top_settings_init() first; nothing to free.
  * Threads: one.

@@ -2,7 +2,7 @@
 /*
  * screen - a grid of cells that a view draws on, whatever is behind it.
  *
- * A view says what stands where and in which style; how a style looks is the business of the
+ * A view places text and chooses its style; how a style looks is the business of the
  * implementation: a terminal (screen_curses.c, the one file that knows curses) or a grid in memory
  * (screen_text.c, for --once, --batch and the tests). Text is UTF-8 and may be anything an
  * application calls itself: control characters and invalid bytes are replaced, wide characters take
@@ -51,7 +51,7 @@ enum ntk_screen_style {
 
 #define NTK_STYLE_HEAT_LEVELS (NTK_STYLE_HEAT_LAST - NTK_STYLE_HEAT + 1)
 
-/* Keys that are no character; characters are their code point. */
+/* Keys without a character; characters are their code point. */
 enum ntk_screen_key {
     NTK_SCREEN_KEY_NONE = -1, /* nothing was typed */
     NTK_SCREEN_KEY_UP = 0x200000,
@@ -158,7 +158,8 @@ void ntk_screen_spot_add(struct ntk_screen *screen, int row, int column, int wid
 const struct ntk_screen_spot *ntk_screen_spot_find(const struct ntk_screen *screen, int row,
                                                    int column);
 void ntk_screen_set_look(struct ntk_screen *screen, const struct ntk_screen_look *look);
-/* The terminal is somebody else's, as it was before, until it is resumed with the next frame. */
+/* The terminal belongs to another program, as it was before, until it is resumed with the next
+ * frame. */
 void ntk_screen_suspend(struct ntk_screen *screen);
 void ntk_screen_resume(struct ntk_screen *screen);
 /* A code point, enum ntk_screen_key or NTK_SCREEN_KEY_NONE; never waits. */

@@ -34,8 +34,8 @@ struct curses_screen {
     attr_t attributes[NTK_STYLE_COUNT]; /* with colours */
 };
 
-/* Colours of the vendor's screen, so that its users find their way; what a terminal without colours
- * does instead stands next to. */
+/* Colours of the vendor's screen, so that its users find their way; the attributes for terminals
+ * without colours are next to them. */
 static const struct {
     short foreground, background;
     attr_t with_colour, without_colour;

@@ -48,7 +48,7 @@ static void set_trouble(struct connect_source *source, const char *text)
 {
     size_t url = strlen(source->url);
 
-    /* Who looks knows the address. */
+    /* The reader knows the address. */
     if (strncmp(text, source->url, url) == 0 && strncmp(text + url, ": ", 2) == 0) {
         text += url + 2;
     }

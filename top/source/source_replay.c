@@ -16,7 +16,7 @@
 #include "top/source/event_log.h"
 #include "top/source/source.h"
 
-/* A frame is shown at least and at most so long. */
+/* A frame is shown at least and at most this long. */
 #define FRAME_MIN_NS (20 * NTK_NS_PER_MS)
 #define FRAME_MAX_NS (2 * NTK_NS_PER_SECOND)
 #define SPEED_SHIFT_MAX 10
@@ -32,7 +32,7 @@ struct replay_source {
         past_tier;          /* of what before_shown reads next; NTK_STORE_TIER_COUNT: it has all */
     uint64_t past_ns;       /* ... before that moment */
     uint64_t past_shown_ns; /* what was shown when it began */
-    uint64_t past_until_ns; /* from there back everything was told */
+    uint64_t past_until_ns; /* from there back everything was reported */
     int speed_shift;        /* 2^n times as fast; negative: slower */
     bool is_paused;
     bool is_new;   /* time_ns was not given out yet */
@@ -81,7 +81,7 @@ static void write_note(struct replay_source *source)
 /* Shows the moment; the note says what it is. */
 static void go_to(struct replay_source *source, uint64_t time_ns)
 {
-    /* What was played on to is told; who jumps on leaves a stretch that is not. */
+    /* Frames that were played are reported; a jump skips a stretch. */
     if (time_ns > source->time_ns && source->past_tier == NTK_STORE_TIER_COUNT) {
         source->past_until_ns = source->time_ns;
     } else if (time_ns < source->past_shown_ns) {
@@ -96,8 +96,8 @@ static void go_to(struct replay_source *source, uint64_t time_ns)
     set_timer(source, 1);
 }
 
-/* What happened before the first moment, or in the time that was jumped over. Who goes back is told
- * anew what was before. */
+/* What happened before the first moment, or in the time that was jumped over. After a jump back,
+ * what was before is reported anew. */
 static int load_skipped_events(struct replay_source *source, struct ntk_snapshot *snapshot,
                                struct ntk_err *err)
 {

@@ -51,7 +51,7 @@ static int strip_cells(struct ntk_screen *screen, const struct strip *strip, int
         cells += entry_cells(screen, i, open, strip->levels[i]);
         cells += strip->levels[i] != STRIP_NOTHING ? gap_behind(strip, i, open) : 0;
     }
-    return cells - 1; /* behind the last one is a gap that nobody needs */
+    return cells - 1; /* after the last one is a gap that is not needed */
 }
 
 /*

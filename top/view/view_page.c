@@ -33,8 +33,8 @@
 #define BYTES_CELLS 10
 #define GAP 2
 
-/* Where the next line goes: lines are counted from the top of the page, some of which is above the
- * screen. */
+/* Where the next line goes: lines are counted from the top of the page, and a part of it is above
+ * the screen. */
 struct pen {
     struct ntk_screen *screen;
     int top;
@@ -432,7 +432,7 @@ struct usage {
     uint64_t peak[2];
     bool is_used;
     bool is_estimated; /* on the device */
-    bool is_untold[2]; /* what is told is nothing, and not all */
+    bool is_untold[2]; /* what is reported is nothing, and not all */
 };
 
 static void add_usage(struct usage *usage, const struct ntk_memory_sample *row)
@@ -474,7 +474,7 @@ static void draw_usage(struct pen *pen, const char *name, const struct usage *no
     }
 }
 
-/* Of a model what its rows say; of an application the peaks of sums where they are told. */
+/* For a model its rows; for an application the peaks of sums where they are reported. */
 static void draw_memory(struct pen *pen, struct ntk_top_model *model,
                         const struct ntk_top_page_of *of)
 {
@@ -507,7 +507,7 @@ static void draw_memory(struct pen *pen, struct ntk_top_model *model,
             group = ntk_top_model_group_of(
                 ntk_memory_group_of((enum ntk_memory_category)rows[i].category));
             if (rows[i].category == NTK_MEMORY_UNCATEGORIZED && is_estimated) {
-                now[NTK_TOP_GROUP_COUNT].is_estimated = true; /* nobody says what it is for */
+                now[NTK_TOP_GROUP_COUNT].is_estimated = true; /* its purpose is unknown */
             } else {
                 add_usage(pass == 0 ? &now[group] : &peak[group], &rows[i]);
             }

@@ -93,7 +93,7 @@ static void add_key_spots(struct ntk_screen *screen, int row, int column, int wi
                                           : NULL;
 
     if (action == NTK_TOP_ACTION_TAB) {
-        return; /* which tab is said by clicking on it */
+        return; /* the tab to click on */
     }
     ntk_screen_spot_add(screen, row, column, width, action, 0);
     if (next && !next->keys[0] && !next->help[0]) {

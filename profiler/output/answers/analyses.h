@@ -25,7 +25,7 @@ struct ntk_analyses { /* what analyses of a capture are made from */
     struct ntk_cost_table costs;
 };
 
-/* 0 or -errno, as of ntk_long_list_err_set(). */
+/* 0 or -errno, as for ntk_long_list_err_set(). */
 int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out_analyses);
 /* NULL is fine. */
 void ntk_analyses_destroy(struct ntk_analyses *analyses);

@@ -7,8 +7,7 @@
 
 #include "profiler/output/answers/output_cells.h"
 
-#define LINK_SHARE_TOLD \
-    0.1 /* of the critical path, from where on it is said what link cannot tell */
+#define LINK_SHARE_TOLD 0.1 /* of the critical path, from where on link cannot describe it */
 
 static double us(uint64_t ns)
 {

@@ -13,7 +13,8 @@ struct ntk_system_asked {
     size_t trace_count;
     const struct ntk_vec *folders;            /* of char *; NULL: none */
     const struct ntk_joined_options *options; /* may be NULL */
-    bool *has_warned; /* set when a file could not be read, which is told on stderr; may be NULL */
+    bool *has_warned;    /* set when a file could not be read, which is reported on stderr; may be
+                       * NULL */
     struct ntk_err *err; /* gets the sentence of a negative result that has one; may be NULL */
 };
 

@@ -226,7 +226,7 @@ static void add_core_json(const struct ntk_trace *trace, size_t index, struct nt
     ntk_json_object_end(json);
 }
 
-/* Errors of hardware whose record nobody can explain yet have Raw alone. */
+/* Hardware errors with a record of unknown meaning have Raw alone. */
 static void add_error_json(const struct ntk_ntff_section *section, uint64_t index, size_t node,
                            const struct ntk_ntff_record *record, struct ntk_json *json)
 {

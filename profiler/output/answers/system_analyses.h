@@ -14,7 +14,8 @@
 size_t ntk_system_analyses_count(void);
 /* index < ntk_system_analyses_count() */
 const struct ntk_analysis_info *ntk_system_analyses_info(size_t index);
-/* Whether it reads the folders by itself, piece by piece: then nobody has to load their traces. */
+/* Whether it reads the folders by itself, piece by piece: then the caller need not load their
+ * traces. */
 bool ntk_system_analyses_streams(size_t index);
 /* The answer about all these processes appended to json, or to text where json is NULL. 0, -ENOMEM,
  * -errno, or -ENODATA: the traces do not say; nothing was appended then. options: what changes

@@ -3,7 +3,7 @@
  * folder - an export as a folder of one file per table; it appears whole or not at all.
  *
  * The files are written into "<path>.tmp-XXXXXX", which takes the place of <path> at the end. A
- * folder that is there is replaced when it holds nothing but files that such an export writes;
+ * folder that is there is replaced when it holds nothing but files that an export writes;
  * anything else is refused before a byte is written. A table without rows has no file.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_FOLDER_H

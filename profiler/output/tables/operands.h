@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * operands - what an executed instruction was told to do: of the open encoding in the words of
+ * operands - the operands of an executed instruction: of the open encoding in the words of
  * docs/isa.md, of a vendor's in those of docs/formats/vendor-slots.md.
  *
  * An instruction that runs often is printed once, as long as no other needs its place: memory is
@@ -19,7 +19,7 @@ struct ntk_operands_text {
     const char *operation; /* as the program has it: "nc_matmul", "PSEUDO_DMA_DIRECT2D"; of a
                               vendor's NULL where it is the opcode that ran */
     const char *operands;  /* "D=psum(0:128):float32[256] ... signal=s9+1"; "" for none */
-    const char *compiler_operands; /* of such an operation of a vendor's, else NULL */
+    const char *compiler_operands; /* of a vendor's operation, else NULL */
     const char *function;          /* of a vendor's: of an ACTIVATE, else ""; else NULL */
 };
 
@@ -27,8 +27,8 @@ struct ntk_operands_text {
 struct ntk_operands *ntk_operands_create(const struct ntk_trace *trace);
 void ntk_operands_destroy(struct ntk_operands *operands);
 
-/* False for an instruction of an encoding that nobody knows, and without memory. The texts last
- * until the next call. */
+/* False for an instruction of an unknown encoding, and without memory. The texts last until the
+ * next call. */
 bool ntk_operands_get(struct ntk_operands *operands, size_t core_index,
                       const struct ntk_trace_instruction *instruction,
                       struct ntk_operands_text *out_text);

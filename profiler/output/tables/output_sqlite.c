@@ -2,8 +2,8 @@
 /*
  * output_sqlite - tables as an SQLite database, docs/formats/profile-tables.md.
  *
- * One transaction into a file under a temporary name; nobody reads it before it is whole, so there
- * is no journal. All tables are there, also those without rows.
+ * One transaction into a file under a temporary name; no program reads it before it is complete, so
+ * there is no journal. All tables are there, also those without rows.
  */
 #include <errno.h>
 #include <string.h>

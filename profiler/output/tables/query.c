@@ -257,7 +257,7 @@ int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_que
 
     query.tables = ntk_tables_of(export, &query.table_count);
     query.is_read = calloc(query.table_count, sizeof *query.is_read);
-    /* No name: a database that is nobody else's and goes with its connection. */
+    /* No name: a private database that ends with its connection. */
     int ret = query.is_read ? ntk_sqlite_errno(sqlite3_open("", &query.db)) : -ENOMEM;
     for (size_t t = 0; t < query.table_count && ret == 0; t++) {
         ret = ntk_sqlite_table_create(query.db, &query.tables[t]);

@@ -25,8 +25,8 @@ enum ntk_query_format {
     NTK_QUERY_CSV,  /* a line of names first, absent is empty */
 };
 
-/* -EINVAL: what SQLite says of the statement, more than one statement, one that is not a SELECT, or
- * more columns than a text table shows. Else -errno. */
+/* -EINVAL: SQLite's message for the statement, more than one statement, one that is not a SELECT,
+ * or more columns than a text table shows. Else -errno. */
 int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_query_format format,
                   struct ntk_sink *sink, struct ntk_err *err);
 

@@ -65,7 +65,7 @@ struct ntk_packet_row {
     int64_t index;     /* 0, 1 ... of its engine and queue */
     int64_t ring_id;   /* one per core, engine and queue */
     const char *no;    /* "no": rows are single packets, each once */
-    const char *is_cc; /* "no"; absent when there are collectives, whose packets nobody can tell */
+    const char *is_cc; /* "no"; absent when there are collectives, whose packets are not known */
     const char *semaphore; /* "-1" */
     int64_t transfer_id;   /* this and what follows: of the transfer that it is known to be of */
     const char *op, *variable;
@@ -299,7 +299,7 @@ struct ntk_header_row { /* of the NEFF */
 struct ntk_tensor_info_row {
     const char *name, *type, *format, *shape, *subgraph;
     int64_t bytes, node, core_index;
-    int64_t load_count, load_bytes, load_mean_bytes; /* absent: nobody knows of which tensors */
+    int64_t load_count, load_bytes, load_mean_bytes; /* absent: the tensors are not known */
     double load_ratio;
 };
 

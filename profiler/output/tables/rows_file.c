@@ -19,7 +19,7 @@
 
 #define JSON_DATA_VERSION 8
 #define NS_PER_SECOND 1000000000
-/* What the engines of a Trainium2 core together are said to move, bytes per second. */
+/* The published rate of the engines of a Trainium2 core together, bytes per second. */
 #define TRAINIUM2_GENERATION 3
 #define TRAINIUM2_DMA_BYTES_PER_SECOND 435e9
 #define HASH_BYTES_SHOWN 16

@@ -114,7 +114,7 @@ static int64_t number_of(const char *text, size_t bytes)
     return value;
 }
 
-/* Texts that a row has no member of its own for, until the next row. */
+/* Texts that a row has no member for, until the next row. */
 struct row_texts {
     char address[24];
     struct ntk_buf extras; /* terminated */
@@ -416,7 +416,7 @@ static struct ntk_hbm_row *stack_of(struct stacks *stacks, int64_t device, int64
     return row;
 }
 
-/* Of the logical core; absent for a machine that nobody knows. */
+/* Of the logical core; absent for an unknown machine. */
 static int64_t device_of(const struct ntk_system_trace *trace, uint32_t worker)
 {
     struct ntk_chip chip;

@@ -76,7 +76,7 @@ struct ntk_host_memory_row {
 struct ntk_hbm_row { /* from that moment on */
     int64_t time_ns;
     int64_t total_bytes, type_bytes[NTK_HBM_TYPE_COUNT];
-    int64_t device, hbm; /* the stack in its device; device is absent for machines nobody knows */
+    int64_t device, hbm; /* the stack in its device; device is absent for unknown machines */
     const char *instance;
 };
 
@@ -116,7 +116,7 @@ void ntk_rows_hbm_name(const struct ntk_hbm_row *row, char *buf, size_t buf_byte
 
 /* The moment that all began, of host events, samples and placed captures; 0: there is none. */
 int64_t ntk_rows_system_first_ns(const struct ntk_export *export);
-/* What its times need to count from that moment; 0 for one that nobody can place. */
+/* What its times need to count from that moment; 0 for one without a place. */
 int64_t ntk_rows_system_offset_ns(const struct ntk_export_capture *capture, int64_t first_ns);
 
 #endif

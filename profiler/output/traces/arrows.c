@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* arrows - lists of who was let go by whom, made by one pass over the releases of a core. */
+/* arrows - pairs of releases, made by one pass over the releases of a core. */
 #include "profiler/output/traces/arrows.h"
 
 #include "profiler/output/tables/rows.h"

@@ -58,7 +58,7 @@ static void put_us(struct ntk_buf *buf, int64_t ns)
     ntk_buf_add(buf, digits, sizeof digits);
 }
 
-/* What stands between events; the head of one: {"ph":"X","name":"...","pid":1,"tid":2 */
+/* The text between events; the head of one: {"ph":"X","name":"...","pid":1,"tid":2 */
 static void begin_event(struct writer *w, char phase, const char *name, uint64_t tid)
 {
     if (w->has_event) {

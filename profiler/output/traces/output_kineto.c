@@ -46,7 +46,7 @@ static void put_number(struct ntk_buf *buf, const char *key, int64_t value)
     ntk_buf_add_i64(buf, value);
 }
 
-/* Executions and collectives of a core have a stream each; 0 is left to nobody. */
+/* Executions and collectives of a core have a stream each; 0 is not used. */
 static int64_t stream_of(const struct ntk_rank_span *span)
 {
     return 2 * (int64_t)span->span->device_core + (span->kind == NTK_RANK_COLLECTIVE ? 2 : 1);

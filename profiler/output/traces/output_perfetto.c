@@ -3,7 +3,7 @@
  * output_perfetto - a profile as a Perfetto trace, docs/formats/profile-traces.md.
  *
  * A core is a process, an engine or queue a thread. Spans of one line must not overlap, so those
- * that do get lines of their own below it. Descriptions of tracks and names go through protobuf-c;
+ * that do get separate lines below it. Descriptions of tracks and names go through protobuf-c;
  * slices and counters, which are the file, are written field by field
  * (docs/decisions/libraries.md).
  */

@@ -51,7 +51,7 @@ enum ntk_rank_span_kind {
     NTK_RANK_HOST,       /* a call, or a part of one */
     NTK_RANK_MARK,       /* of the program itself */
     NTK_RANK_RUN,        /* of a core */
-    NTK_RANK_COLLECTIVE, /* a collective or a barrier, once where both cores of a pair tell of it */
+    NTK_RANK_COLLECTIVE, /* a collective or a barrier, once where both cores of a pair report it */
     NTK_RANK_OTHER,      /* of the device */
 };
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * system_lines - on which line of which process of a trace an event of the host or of a core is
- * drawn.
+ * system_lines - the process and line of a trace where an event of the host or of a core is drawn.
  *
  * Two lists of fields say which events share a process and which a line of it. What the host does
  * (neuron_rt) and what cores do (neuron_hw) never share a line. Spans of one line nest; one that

@@ -45,7 +45,8 @@ export function sourceChoice(tab) {
 const keyOf = (name) => `analysis ${chosen.source} ${name}`;
 export const analysis = (box, tab, name) => answer(box, tab, keyOf(name), () => state.source.analysis(chosen.source, name));
 
-// Why the files do not answer it: what is told of an analysis of a capture so short that nobody waits for it, else once it was asked.
+// Why the files do not answer it: shown for the analysis of a capture that is short enough, else
+// once it was asked.
 const SHORT_SLICES = 100000;
 export function absence(tab, name) {
   const key = keyOf(name);

@@ -1,4 +1,4 @@
-// The keyboard: what each key does stands once, for the dispatcher and for the help.
+// The keyboard: what each key does is listed once, for the dispatcher and for the help.
 
 import { byId, make } from './dom.js';
 import { glideTo, on, pan, showAll, state, stopGlide, tell, timeOf, zoom } from './state.js';

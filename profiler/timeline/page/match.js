@@ -1,4 +1,5 @@
-// A worker: which names a regular expression matches. Some expressions take longer than anyone lives; who asks may end it.
+// A worker: which names a regular expression matches. Some expressions take longer than anyone
+// lives; the user may cancel it.
 
 onmessage = ({ data: { text, lists } }) => {
   postMessage(null); // it runs: what it takes from here on is the expression's

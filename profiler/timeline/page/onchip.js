@@ -1,6 +1,5 @@
 // What lies where in the state buffer and in PSUM: a map of addresses over the window of the rows,
-// above it how much is needed, below it what is there at the pointer. Addresses that nobody uses
-// are omitted.
+// above it how much is needed, below it what is there at the pointer. Unused addresses are omitted.
 
 import { make } from './dom.js';
 import { bytes, whole } from './format.js';

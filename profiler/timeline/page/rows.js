@@ -1,5 +1,6 @@
-// Which rows there are, how high, and their names at the left; a tree of groups and tracks. Of two captures that are compared
-// what has the same place in both stands together: one group of each core, in it each row of the first before that of the second.
+// Which rows there are, how high, and their names at the left; a tree of groups and tracks. Of two
+// captures that are compared what has the same place in both is shown together: one group of each
+// core, in it each row of the first before that of the second.
 
 import { byId, make, setText } from './dom.js';
 import { changed, state, tell } from './state.js';

@@ -47,7 +47,7 @@ function matching(text, lists) {
       resolve(data);
     };
     worker.onerror = (event) => {
-      event.preventDefault(); // it is told here
+      event.preventDefault(); // it is reported here
       fail('this browser cannot search for that');
     };
     worker.postMessage({ text, lists: lists.map((named) => named.map(({ name }) => name)) });

@@ -1,4 +1,4 @@
-// What is on the screen, and who wants to know that it changed.
+// What is on the screen, and the listeners to its changes.
 
 export const state = {
   meta: null,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * marks - what a program does, in its own words: ranges and moments that monitors, neuron-top and
- * traces show beside what the runtime does.
+ * traces show next to what the runtime does.
  *
  *     uint64_t began = neuron_mark_begin();
  *     ... the step ...
@@ -17,7 +17,7 @@
  *
  * name:  a few words that come again and again ("step", "forward", "save"). Each is kept once, and
  *        a process has room for some thousand: what counts goes into value. Names longer than 256
- *        bytes are cut; bytes that are no printable UTF-8 are replaced where they are shown.
+ *        bytes are cut; bytes that are not printable UTF-8 are replaced where they are shown.
  * value: a number of the program's: the step, a batch, bytes.
  * A range may end in another thread than it began in; ranges may overlap and nest. One that does
  * not end is not shown. Threads: any. Not for signal handlers.
@@ -90,7 +90,7 @@ static inline neuron_mark_write_function *neuron_marks_get(void)
     return write;
 }
 
-/* Where a range begins; 0: nobody listens. */
+/* The start of a range; 0: not recorded. */
 static inline uint64_t neuron_mark_begin(void)
 {
     return neuron_marks_get() ? __atomic_load_n(&neuron_marks.now, __ATOMIC_RELAXED)() : 0;

@@ -2,7 +2,7 @@
 /*
  * ndebug_stream - reading what a program prints while it runs.
  *
- * One client per core, in the process that runs the program. What is printed while nobody is
+ * One client per core, in the process that runs the program. What is printed while no client is
  * connected is dropped, and so is what a full buffer cannot hold
  * (NEURON_RT_DEBUG_STREAM_BUFFER_SIZE events).
  */

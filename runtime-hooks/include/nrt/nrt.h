@@ -163,7 +163,7 @@ void nrt_close(void);
 NRT_STATUS nrt_load(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
                     nrt_model_t **model);
 NRT_STATUS nrt_unload(nrt_model_t *model);
-/* Loads a model of a world of ctx_device_count ranks, of which this one is ctx_device_id. */
+/* Loads a model of a world of ctx_device_count ranks; this one is ctx_device_id. */
 NRT_STATUS nrt_load_collectives(const void *neff_bytes, size_t size, int32_t vnc, int32_t vnc_count,
                                 uint32_t ctx_device_id, uint32_t ctx_device_count,
                                 nrt_model_t **model);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_experimental - what a model wants and gives, and rarely needed calls.
+ * nrt_experimental - the inputs and outputs of a model, and rarely needed calls.
  */
 #ifndef NRT_NRT_EXPERIMENTAL_H
 #define NRT_NRT_EXPERIMENTAL_H

@@ -74,7 +74,7 @@ NRT_STATUS nrt_inspect_config_set_capture_enabled_for_nc(nrt_inspect_config_t *o
 NRT_STATUS
 nrt_inspect_config_set_capture_enabled_for_event_type_string(nrt_inspect_config_t *options,
                                                              const char *event_type, bool enabled);
-/* Matters beside enable_inspect_on_fail only: begin is what turns an inspection on. */
+/* Matters with enable_inspect_on_fail only: begin is what turns an inspection on. */
 NRT_STATUS nrt_inspect_config_set_enable_inspect(nrt_inspect_config_t *options,
                                                  bool enable_inspect);
 /* An execution that fails leaves its device profile, with the trace up to then. Without

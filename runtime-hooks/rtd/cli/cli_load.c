@@ -159,7 +159,7 @@ static int group_make(struct load *load, struct cli *cli, struct ntk_err *err)
                                      "the daemon created a group without a number");
 }
 
-/* A group that no other process knows goes with the model that was not loaded. */
+/* A group that no other process knows is removed with the model that was not loaded. */
 static void group_remove(struct cli *cli, uint32_t id)
 {
     Nrt__DestroyEgRequest request = NRT__DESTROY_EG_REQUEST__INIT;

@@ -2,8 +2,8 @@
 /*
  * cnrt.h - the CNRT interface, first generation (2018): streams and events.
  *
- * Names of this generation stand for symbols of their own (cnrt1_*): the second one means other
- * things by some of the same names and numbers, and both live in one library.
+ * Names of this generation stand for separate symbols (cnrt1_*): the second one gives other
+ * meanings to some of the same names and numbers, and both live in one library.
  *
  * Returned handles are checked before they are believed; device pointers may be moved inside their
  * allocation by arithmetic. What each call does on software cores: docs/cnrt-status.md.
@@ -196,7 +196,7 @@ typedef cnrtKernelParamsBuffer *cnrtKernelParamsBuffer_t;
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Again is no error. */
+/* Again is not an error. */
 extern CNRT_DLL_API cnrtRet_t cnrtInit(unsigned int flags);
 /* Frees everything. */
 extern CNRT_DLL_API void cnrtDestroy(void);

@@ -123,7 +123,7 @@ typedef cnrtDataDesc_t *cnrtDataDescArray_t;
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* Again is no error. */
+/* Again is not an error. */
 extern CNRT_DLL_API cnrtRet_t cnrtInit(unsigned int flags);
 /* Frees everything. */
 extern CNRT_DLL_API void cnrtDestroy(void);

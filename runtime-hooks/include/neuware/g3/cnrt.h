@@ -3,7 +3,7 @@
  * cnrt.h - the CNRT interface, third generation (2019 to 2021): queues, notifiers, runtime
  * contexts.
  *
- * What means the same in the second generation is the same symbol; what does not has one of its own
+ * What means the same in the second generation is the same symbol; what does not has its own symbol
  * (cnrt3_*).
  *
  * Returned handles are checked before they are believed; device pointers may be moved inside their
@@ -164,7 +164,7 @@ typedef cnrtKernelParamsBuffer *cnrtKernelParamsBuffer_t;
 
 /* --- life ------------------------------------------------------------------------------------- */
 
-/* 0: the devices of the machine; 1: a fake device, for what needs none. Again is no error. */
+/* 0: the devices of the machine; 1: a fake device, for what needs none. Again is not an error. */
 extern CNRT_DLL_API cnrtRet_t cnrtInit(unsigned int flags);
 /* Frees everything. */
 extern CNRT_DLL_API void cnrtDestroy(void);

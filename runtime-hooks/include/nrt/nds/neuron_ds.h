@@ -115,7 +115,7 @@ nds_model_node_mem_usage_info_t *nds_obj_handle_to_model_node_mem_usage(nds_obj_
 nds_process_info_t *nds_obj_handle_to_process_info(nds_obj_handle_t obj);
 nds_process_info_ext_t *nds_obj_handle_to_process_info_ext(nds_obj_handle_t obj);
 
-/* Copies of what stands there now, as objects of their own; the caller frees the array with
+/* Copies of the current contents, as objects of their own; the caller frees the array with
  * free(). */
 int nds_read_all_model_nodes(nds_instance_t *inst, nds_obj_handle_t **models, size_t *count);
 nds_obj_handle_t nds_read_process_info(nds_instance_t *inst);
