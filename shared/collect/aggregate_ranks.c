@@ -201,7 +201,7 @@ static bool is_of_later_life(const struct ntk_aggregate *aggregate,
     return !is_earlier;
 }
 
-/* Whether a rank whose process ended is still told of: it did not leave, or its communicator has
+/* Whether a rank whose process ended is still reported: it did not leave, or its communicator has
  * lost a rank, so that others ask where it is. */
 static bool is_kept(const struct ntk_aggregate *aggregate, const struct ntk_rank_sample *rank)
 {

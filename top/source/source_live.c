@@ -49,7 +49,7 @@ static void look_for_others(struct live_source *source)
     }
 }
 
-/* What was so at the first look began nobody knows when. */
+/* What was so at the first look began at an unknown time. */
 static void forget_first_look(struct live_source *source, struct ntk_snapshot *snapshot)
 {
     source->first_ns = source->first_ns ? source->first_ns : snapshot->realtime_ns;
