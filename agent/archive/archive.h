@@ -8,7 +8,7 @@
  * one at a time: memory is that of one row group.
  *
  * Owner:   _open / _close; options are borrowed for that time.
- * Threads: one archive, one thread; _cancel from any.
+ * Threads: one at a time per archive; _cancel from any.
  */
 #ifndef NTK_AGENT_ARCHIVE_ARCHIVE_H
 #define NTK_AGENT_ARCHIVE_ARCHIVE_H

@@ -7,7 +7,7 @@
  * archive.
  *
  * Owner:   _open / _close; a part between _begin and _commit or _abort, one at a time.
- * Threads: one target, one thread at a time; _cancel from any.
+ * Threads: one at a time per target; _cancel from any.
  */
 #ifndef NTK_AGENT_ARCHIVE_ARCHIVE_TARGET_H
 #define NTK_AGENT_ARCHIVE_ARCHIVE_TARGET_H

@@ -9,7 +9,7 @@
  * when its driver's name has "neuron" in it.
  *
  * Owner:   caller's storage, zeroed or ntk_pod_list_fini()ed before first use; rows last as long.
- * Threads: any; pure.
+ * Threads: any; no state.
  */
 #ifndef NTK_AGENT_COLLECT_POD_LIST_H
 #define NTK_AGENT_COLLECT_POD_LIST_H

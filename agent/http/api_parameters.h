@@ -2,7 +2,7 @@
 /*
  * api_parameters - what is behind the "?" of a question to the database.
  *
- * Threads: plain data; texts are borrowed from the request.
+ * Threads: any; plain data. Texts are borrowed from the request.
  */
 #ifndef NTK_AGENT_HTTP_API_PARAMETERS_H
 #define NTK_AGENT_HTTP_API_PARAMETERS_H

@@ -2,7 +2,7 @@
 /*
  * query_span - --from, --to and --last: the part of a database that a query covers.
  *
- * Threads: plain data.
+ * Threads: any; plain data.
  */
 #ifndef NTK_AGENT_QUERY_QUERY_SPAN_H
 #define NTK_AGENT_QUERY_QUERY_SPAN_H

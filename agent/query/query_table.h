@@ -6,7 +6,7 @@
  * of objects): plain numbers in the unit that ends the column's name, nothing or null where not
  * known.
  *
- * Owner:   init/fini; texts are copied. Threads: plain data.
+ * Owner:   init/fini; texts are copied. Threads: any; plain data.
  */
 #ifndef NTK_AGENT_QUERY_QUERY_TABLE_H
 #define NTK_AGENT_QUERY_QUERY_TABLE_H

@@ -7,7 +7,7 @@
  * filter of applications and for the system, which period each group has.
  *
  * Owner:   caller's storage; ntk_monitor_config_fini() frees. A zeroed struct can be finished.
- * Threads: one config belongs to one thread at a time (matching included).
+ * Threads: one at a time per config (matching included).
  */
 #ifndef NTK_AGENT_REPORT_MONITOR_CONFIG_H
 #define NTK_AGENT_REPORT_MONITOR_CONFIG_H

@@ -11,7 +11,7 @@
  * Names and dimensions: docs/formats/cloudwatch.md. A dimension without a value is omitted.
  *
  * Owner:   the caller's storage; a zeroed struct is empty; ntk_cloudwatch_data_fini() frees.
- * Threads: plain data.
+ * Threads: any; plain data.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_ENCODE_H
 #define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_ENCODE_H

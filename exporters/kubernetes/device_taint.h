@@ -9,11 +9,11 @@
  *
  * A rule is ours when it has our label and our node in its annotation; no other is ever touched.
  *
- * Source: Kubernetes API, resource.k8s.io ResourceSlice and DeviceTaintRule (KEP-5055); attributes:
+ * Source:  Kubernetes API, resource.k8s.io ResourceSlice and DeviceTaintRule (KEP-5055); attributes:
  * the published ones of the Neuron DRA driver. Keys and effects that the vendor uses are not known.
  *
  * Owner:   a plan is the caller's storage; ntk_taint_plan_fini() frees what it points to.
- * Threads: any; a plan belongs to one at a time.
+ * Threads: any; one at a time per plan.
  */
 #ifndef NTK_EXPORTERS_KUBERNETES_DEVICE_TAINT_H
 #define NTK_EXPORTERS_KUBERNETES_DEVICE_TAINT_H

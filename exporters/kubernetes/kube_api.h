@@ -7,7 +7,7 @@
  * authority that signs for the server.
  *
  * Owner:   create / destroy; an answer's document is the caller's.
- * Threads: one api, one thread; cancel from any.
+ * Threads: one at a time per api; cancel from any.
  */
 #ifndef NTK_EXPORTERS_KUBERNETES_KUBE_API_H
 #define NTK_EXPORTERS_KUBERNETES_KUBE_API_H

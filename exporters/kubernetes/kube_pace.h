@@ -3,7 +3,7 @@
  * kube_pace - when to send a condition to the API server: after a change once a gap has passed,
  * else with each heartbeat; after a failure, once a growing pause has passed. Reads no clock.
  *
- * Owner: the caller; a zeroed struct has never sent.
+ * Owner:   the caller; a zeroed struct has never sent.
  */
 #ifndef NTK_EXPORTERS_KUBERNETES_KUBE_PACE_H
 #define NTK_EXPORTERS_KUBERNETES_KUBE_PACE_H

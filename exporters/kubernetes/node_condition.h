@@ -9,7 +9,7 @@
  *
  * Source of the condition's form: Kubernetes API, core/v1 NodeCondition.
  *
- * Threads: any; a struct belongs to one at a time.
+ * Threads: any; one at a time per struct.
  */
 #ifndef NTK_EXPORTERS_KUBERNETES_NODE_CONDITION_H
 #define NTK_EXPORTERS_KUBERNETES_NODE_CONDITION_H

@@ -5,10 +5,10 @@
  * A variable that is empty counts as unset; one of metrics (OTEL_EXPORTER_OTLP_METRICS_...) goes
  * before the one of all signals. What cannot be done is refused by name, nothing is guessed.
  *
- * Source: opentelemetry-specification, protocol/exporter.md and
+ * Source:  opentelemetry-specification, protocol/exporter.md and
  * configuration/sdk-environment-variables.md.
  * Owner:   caller's storage, zeroed before _read; _fini frees, also after a failure.
- * Threads: plain data.
+ * Threads: any; plain data.
  */
 #ifndef NTK_EXPORTERS_OTLP_OTLP_CONFIG_H
 #define NTK_EXPORTERS_OTLP_OTLP_CONFIG_H

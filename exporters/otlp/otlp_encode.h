@@ -9,7 +9,7 @@
  * any more gets one last point without a value. Names and units are such that the translation to
  * Prometheus gives the names of the Prometheus exporter (docs/decisions/exporters.md).
  *
- * Source: opentelemetry-proto 1.x, metrics.proto.
+ * Source:  opentelemetry-proto 1.x, metrics.proto.
  * Owner:   create / destroy.
  * Threads: one.
  */

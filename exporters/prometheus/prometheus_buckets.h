@@ -9,7 +9,7 @@
  * the reported value by less than base - 1: 1.1 % at scale 6, 2.2 % at 5. Halving adds neighbours,
  * so it moves no value across an edge that stays.
  *
- * Threads: plain data, any.
+ * Threads: any; plain data.
  */
 #ifndef NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_BUCKETS_H
 #define NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_BUCKETS_H

@@ -6,7 +6,7 @@
  * peer encodes it into requests, and an outbox sends them.
  *
  * Owner:   ntk_push_create() allocates, ntk_push_destroy() frees, and destroys the peer's ctx.
- * Threads: as struct ntk_exporter; address() and judge() run on the outbox's thread.
+ * Threads: as for struct ntk_exporter; address() and judge() run on the outbox's thread.
  */
 #ifndef NTK_EXPORTERS_PUSH_PUSH_H
 #define NTK_EXPORTERS_PUSH_PUSH_H

@@ -8,8 +8,8 @@
  * "job" and "instance" added, empty labels omitted. A series that was there and is not any more
  * gets one last sample that says so (the staleness marker).
  *
- * Source: prometheus/docs, specs/prw/remote_write_spec.md.
- * Owner:  create / destroy.
+ * Source:  prometheus/docs, specs/prw/remote_write_spec.md.
+ * Owner:   create / destroy.
  * Threads: one.
  */
 #ifndef NTK_EXPORTERS_REMOTE_WRITE_REMOTE_WRITE_ENCODE_H

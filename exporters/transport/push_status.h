@@ -13,7 +13,7 @@
  * A redirect is not followed (credentials stay where they were sent), so it is not a success; it is
  * a fault of the address, not of the message, which waits until the address is corrected.
  * CloudWatch judges by names of errors and has its own table.
- * Source: "Retries & Backoff" of the Prometheus remote write specification; "Failures" of
+ * Source:  "Retries & Backoff" of the Prometheus remote write specification; "Failures" of
  * OTLP/HTTP.
  */
 #ifndef NTK_EXPORTERS_TRANSPORT_PUSH_STATUS_H

@@ -8,7 +8,7 @@
  * often it ran.
  *
  * Owner:   ntk_chip_accesses_init() fills the caller's storage, _fini() frees; the program is
- *          borrowed. Threads: immutable after its making.
+ *          borrowed. Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_ACCESS_H
 #define NTK_PROFILER_ANALYSIS_CHIP_ACCESS_H

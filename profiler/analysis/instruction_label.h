@@ -8,7 +8,7 @@
  * when it has no loop variables and most instructions of the core.
  *
  * Owner:   ntk_labels_create() allocates, _destroy() frees; the program is borrowed.
- * Threads: immutable after its creation.
+ * Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_INSTRUCTION_LABEL_H
 #define NTK_PROFILER_ANALYSIS_INSTRUCTION_LABEL_H

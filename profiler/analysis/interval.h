@@ -4,7 +4,7 @@
  *
  * Spans come in order of their start, as a walk gives them (trace/walk.h), so none has to be kept.
  *
- * Owner: caller's storage, zeroed is empty; nothing to free. Threads: one cover, one thread.
+ * Owner: caller's storage, zeroed is empty; nothing to free. Threads: one at a time per cover.
  */
 #ifndef NTK_PROFILER_ANALYSIS_INTERVAL_H
 #define NTK_PROFILER_ANALYSIS_INTERVAL_H

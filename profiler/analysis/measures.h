@@ -3,7 +3,7 @@
  * measures - one execution as named numbers, of the kinds that two executions can be compared by.
  *
  * Owner:   caller's storage, zeroed is empty; _fini frees. Names are copies, so the trace may go.
- * Threads: one set, one thread.
+ * Threads: one at a time per set.
  */
 #ifndef NTK_PROFILER_ANALYSIS_MEASURES_H
 #define NTK_PROFILER_ANALYSIS_MEASURES_H

@@ -8,7 +8,7 @@
  * tell is absent.
  *
  * Owner:   ntk_moves_create() allocates, ntk_moves_destroy() frees; names are the NEFF's.
- * Threads: immutable after its creation.
+ * Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_MOVES_H
 #define NTK_PROFILER_ANALYSIS_MOVES_H

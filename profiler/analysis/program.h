@@ -10,7 +10,7 @@
  * apart.
  *
  * Owner:   ntk_program_create() allocates, ntk_program_destroy() frees; it borrows the trace.
- * Threads: immutable after its creation.
+ * Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_PROGRAM_H
 #define NTK_PROFILER_ANALYSIS_PROGRAM_H

@@ -12,7 +12,7 @@
  *
  * Errors:  -errno of a long list, -ENOMEM.
  * Owner:   ntk_source_lines_create() allocates, ntk_source_lines_destroy() frees; it borrows the
- *          program. Threads: immutable after its creation.
+ *          program. Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_SOURCE_LINES_H
 #define NTK_PROFILER_ANALYSIS_SOURCE_LINES_H

@@ -6,7 +6,7 @@
  * estimated. Percent in a name means a fraction, 0 to 1, as in the vendor's tool.
  *
  * Owner:   caller's storage; ntk_summary_fini() frees. Texts are copies.
- * Threads: one struct, one thread.
+ * Threads: one at a time per struct.
  */
 #ifndef NTK_PROFILER_ANALYSIS_SUMMARY_H
 #define NTK_PROFILER_ANALYSIS_SUMMARY_H

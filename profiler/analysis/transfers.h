@@ -8,7 +8,7 @@
  *
  * Errors:  -errno of a long list.
  * Owner:   caller's storage; ntk_transfers_init() allocates, ntk_transfers_fini() frees, also a
- *          zeroed one. It borrows the program. Threads: immutable after its creation.
+ *          zeroed one. It borrows the program. Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_TRANSFERS_H
 #define NTK_PROFILER_ANALYSIS_TRANSFERS_H

@@ -2,7 +2,7 @@
 /*
  * cmd_side - repeated executions of one program, as measures: one side of a comparison.
  *
- * Owner: caller's storage, zeroed before _init; _fini frees.
+ * Owner:   caller's storage, zeroed before _init; _fini frees.
  */
 #ifndef NTK_PROFILER_CMD_CMD_SIDE_H
 #define NTK_PROFILER_CMD_CMD_SIDE_H

@@ -6,7 +6,7 @@
  * grow with the output. The first failure sticks; later bytes are dropped, and commit tells it.
  *
  * Owner:   caller's storage; _abort after a _commit or on a zeroed struct does nothing.
- * Threads: one sink, one thread.
+ * Threads: one at a time per sink.
  */
 #ifndef NTK_PROFILER_OUTPUT_SINK_H
 #define NTK_PROFILER_OUTPUT_SINK_H

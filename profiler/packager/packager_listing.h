@@ -3,7 +3,7 @@
  * packager_listing - the program of one engine, instruction by instruction, whatever its encoding:
  * what disasm prints as text and as JSON.
  *
- * Owner: caller's storage, zeroed is empty; _begin once for each subgraph, _end frees. The NEFF is
+ * Owner:   caller's storage, zeroed is empty; _begin once for each subgraph, _end frees. The NEFF is
  * borrowed.
  */
 #ifndef NTK_PROFILER_PACKAGER_PACKAGER_LISTING_H

@@ -14,7 +14,7 @@
  *
  * Owner:   ntk_timeline_create() allocates, _destroy() frees; the traces are borrowed and must
  *          outlive it.
- * Threads: immutable after its creation: any number of readers.
+ * Threads: any; immutable after creation: any number of readers.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_H

@@ -3,7 +3,7 @@
  * timeline_regions - rows of what repeats: below the engines of a core a row for the regions of
  * each engine and one for its layers, with a slice for each time, in lanes as they nest.
  *
- * Owner: the timeline. Threads: as the timeline.
+ * Owner: the timeline. Threads: as for the timeline.
  */
 #ifndef NTK_PROFILER_TIMELINE_TIMELINE_REGIONS_H
 #define NTK_PROFILER_TIMELINE_TIMELINE_REGIONS_H

@@ -9,7 +9,7 @@
  * each time it ran. A core whose slots are not counted gives its instructions one by one instead,
  * each with times 1.
  *
- * Owner:   caller's storage, nothing to free. Threads: one struct, one thread.
+ * Owner:   caller's storage; nothing to free. Threads: one at a time per struct.
  */
 #ifndef NTK_PROFILER_TRACE_EXECUTED_H
 #define NTK_PROFILER_TRACE_EXECUTED_H

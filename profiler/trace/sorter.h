@@ -8,7 +8,7 @@
  * come late by less than half of the memory, in two when they come in any order.
  *
  * Owner:   caller's storage; ntk_sorter_fini() frees what was not taken.
- * Threads: one sorter, one thread.
+ * Threads: one at a time per sorter.
  */
 #ifndef NTK_PROFILER_TRACE_SORTER_H
 #define NTK_PROFILER_TRACE_SORTER_H

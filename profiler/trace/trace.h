@@ -14,7 +14,7 @@
  *
  * Owner:   ntk_trace_create_from_ntff() allocates, ntk_trace_destroy() frees. The trace borrows the
  *          struct ntk_ntff and, when given, the struct ntk_neff: both must outlive it.
- * Threads: immutable after its creation: any number of readers.
+ * Threads: any; immutable after creation: any number of readers.
  */
 #ifndef NTK_PROFILER_TRACE_TRACE_H
 #define NTK_PROFILER_TRACE_TRACE_H

@@ -4,7 +4,7 @@
  * one bounded pool.
  *
  * A queue is a uint32_t, 0 is empty: the place of its last item, whose next is its first.
- * Owner: caller's storage, zeroed is empty; _fini frees. Threads: one pool, one thread.
+ * Owner: caller's storage, zeroed is empty; _fini frees. Threads: one at a time per pool.
  */
 #ifndef NTK_PROFILER_TRACE_WAITING_H
 #define NTK_PROFILER_TRACE_WAITING_H

@@ -10,7 +10,7 @@
  * Memory does not grow with the trace, whose lists it reads as the scans of trace.h do. Spans with
  * one start come by core, instructions before packets.
  *
- * Owner:   caller's storage, nothing to free. Threads: one walk, one thread.
+ * Owner:   caller's storage; nothing to free. Threads: one at a time per walk.
  */
 #ifndef NTK_PROFILER_TRACE_WALK_H
 #define NTK_PROFILER_TRACE_WALK_H

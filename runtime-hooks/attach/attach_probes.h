@@ -4,7 +4,7 @@
  * libraries.
  *
  * Owner:   ntk_attach_probes_open() allocates, _close() frees; the end of the process that opened
- * them takes the probes away too. Threads: one thread at a time.
+ * them takes the probes away too. Threads: one at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_PROBES_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_PROBES_H

@@ -6,7 +6,7 @@
  * Telling of a tensor twice, or of the end of one that is not known, changes nothing: so what was
  * lost on the way can be made good from a list of those that live.
  *
- * Owner:   zeroed storage of the caller; _fini frees.
+ * Owner:   caller's storage, zeroed; _fini frees.
  * Threads: one at a time, the one that writes the segment.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_TENSORS_H

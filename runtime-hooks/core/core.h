@@ -12,7 +12,7 @@
  * Core numbers: a "core" is a logical core relative to the process, 0 is the first that
  * ntk_core_open() took. Physical numbers are global: device * cores per device + local.
  *
- * Errors: 0 or -errno and a sentence. -EINVAL bad argument or file, -EBADMSG bad file, -ENOTSUP
+ * Errors:  0 or -errno and a sentence. -EINVAL bad argument or file, -EBADMSG bad file, -ENOTSUP
  * file of another kind, -ENOMEM no memory (of the stack or the host), -ECHRNG not enough cores,
  * -EBUSY cores are someone else's, -ENOENT no such name, -EIO host failure.
  *

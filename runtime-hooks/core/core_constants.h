@@ -9,7 +9,7 @@
  * aligned otherwise, is copied there, one at a time.
  *
  * Owner:   caller's storage for the time of one load; what no model took is given back by _fini.
- * Threads: one struct core_constants, one thread; weights are shared by all (core->weights_lock).
+ * Threads: one at a time per struct core_constants; weights are shared by all (core->weights_lock).
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_CONSTANTS_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_CONSTANTS_H

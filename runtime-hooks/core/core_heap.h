@@ -5,7 +5,7 @@
  * Only addresses: first fit over a sorted list of free ranges, neighbours joined on release. Large
  * blocks come from the bottom; nothing is rounded but the start (NTK_CORE_HEAP_ALIGN).
  *
- * Owner:   caller's storage. Threads: one heap, one thread at a time.
+ * Owner:   caller's storage. Threads: one at a time per heap.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_HEAP_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_HEAP_H

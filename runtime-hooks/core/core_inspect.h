@@ -4,7 +4,7 @@
  * what the host did meanwhile (docs/formats/ntrace.md).
  *
  * Owner:   a sampler belongs to its creator.
- * Threads: any; one sampler, one thread.
+ * Threads: any; one at a time per sampler.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_INSPECT_H
 #define NTK_RUNTIME_HOOKS_CORE_CORE_INSPECT_H

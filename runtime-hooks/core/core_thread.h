@@ -4,7 +4,7 @@
  *
  * Its signals are for its own threads: all that can be blocked is blocked in ours.
  *
- * Owner:   whoever starts one joins it.
+ * Owner:   the thread that starts one joins it.
  * Threads: any.
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_THREAD_H

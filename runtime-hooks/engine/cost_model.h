@@ -6,7 +6,7 @@
  * place in the code that holds one. Times are whole picoseconds; cycles are those of the engine's
  * own clock.
  *
- * Threads: pure functions over constant tables.
+ * Threads: any; constant data.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_COST_MODEL_H
 #define NTK_RUNTIME_HOOKS_ENGINE_COST_MODEL_H

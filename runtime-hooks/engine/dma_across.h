@@ -5,7 +5,7 @@
  * What loads the innermost dimension of a tensor onto the partitions, or stores it from there,
  * moves one element at a time on each side; eight by eight they go through registers.
  *
- * Threads: pure functions over the memory of the caller.
+ * Threads: any; no state but the memory of the caller.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_DMA_ACROSS_H
 #define NTK_RUNTIME_HOOKS_ENGINE_DMA_ACROSS_H

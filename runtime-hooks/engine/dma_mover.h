@@ -9,7 +9,7 @@
  *
  * Nothing here checks bounds: engine_program.c has proven them (ntk_dma_walk_extent).
  *
- * Threads: pure functions over the memory of the caller.
+ * Threads: any; no state but the memory of the caller.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_DMA_MOVER_H
 #define NTK_RUNTIME_HOOKS_ENGINE_DMA_MOVER_H

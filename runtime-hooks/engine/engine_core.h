@@ -4,7 +4,7 @@
  *
  * Private to the engine: engine.h is what others see.
  *
- * Threads: one core, one thread at a time.
+ * Threads: one at a time per core.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_CORE_H
 #define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_CORE_H

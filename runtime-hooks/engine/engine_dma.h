@@ -3,7 +3,7 @@
  * engine_dma - sides of transfers, bounded and priced: from where to where. For engine_dma.c, which
  * reads the instructions that start them.
  *
- * Threads: a builder is one thread's.
+ * Threads: one at a time per builder.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_DMA_H
 #define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_DMA_H

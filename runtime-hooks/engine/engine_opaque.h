@@ -5,7 +5,7 @@
  * A vendor's engine binaries cannot be decoded, but their sizes and their DMA descriptors are
  * known. docs/cost-model.md, "Opaque programs", is the rule.
  *
- * Threads: pure functions.
+ * Threads: any; no state.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_OPAQUE_H
 #define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_OPAQUE_H

@@ -6,7 +6,7 @@
  * by engine_program.c, so engine_run.c and the kernels check nothing again but what only a run
  * can know: the memory it is given and the indices of indirect copies.
  *
- * Threads: immutable after ntk_engine_program_create().
+ * Threads: any; immutable after ntk_engine_program_create().
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_PROGRAM_H
 #define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_PROGRAM_H

@@ -9,7 +9,7 @@
  * end.
  *
  * Owner:   the run owns the group; each init has its fini.
- * Threads: one run, one thread.
+ * Threads: one at a time per run.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_ENGINE_RUN_H
 #define NTK_RUNTIME_HOOKS_ENGINE_ENGINE_RUN_H

@@ -11,7 +11,7 @@
  *   integer to integer       saturates; integer to float rounds to nearest even
  *
  * A row is count elements, step bytes from one to the next (any sign, any alignment).
- * Threads: pure functions.
+ * Threads: any; no state.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_DTYPE_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_DTYPE_H

@@ -6,7 +6,7 @@
  * without its instructions by OpenBLAS. MX products always go through OpenBLAS: their elements
  * times their scales are float32 numbers.
  *
- * Threads: pure functions over the memory of the caller; scratch belongs to one call at a time.
+ * Threads: any; no state but the memory of the caller; scratch belongs to one call at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_MATMUL_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_MATMUL_H

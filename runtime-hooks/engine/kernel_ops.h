@@ -7,7 +7,7 @@
  * left_shift drops what leaves the element, right_shift keeps the sign of a signed one, a shift by
  * the width or more (or by a negative amount) leaves 0, or the sign.
  *
- * Threads: pure functions.
+ * Threads: any; no state.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_OPS_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_OPS_H

@@ -2,7 +2,7 @@
 /*
  * kernel_random - the random numbers of a NeuronCore, and rounding by chance.
  *
- * Threads: a generator is used by one thread at a time.
+ * Threads: one at a time per generator.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_RANDOM_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_RANDOM_H

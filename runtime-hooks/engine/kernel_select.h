@@ -7,7 +7,7 @@
  * writes one; sources that lie across partitions of a destination have been copied away by the
  * caller.
  *
- * Threads: pure functions but for the generator that they are given.
+ * Threads: any; no state but the given generator.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_SELECT_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_SELECT_H

@@ -9,7 +9,7 @@
  *
  * Every kernel returns true when it wrote a NaN to a float destination.
  *
- * Threads: pure functions over the memory of the caller; scratch belongs to one call at a time.
+ * Threads: any; no state but the memory of the caller; scratch belongs to one call at a time.
  */
 #ifndef NTK_RUNTIME_HOOKS_ENGINE_KERNEL_TILE_H
 #define NTK_RUNTIME_HOOKS_ENGINE_KERNEL_TILE_H

@@ -3,7 +3,7 @@
  * mlu_array - an array in host memory: what MXNet calls an NDArray on the CPU.
  *
  * Owner:   caller's storage; a zeroed struct is not an array; mlu_array_fini() frees.
- * Threads: any, one array belongs to one thread at a time.
+ * Threads: any; one at a time per array.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_ARRAY_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_ARRAY_H

@@ -6,7 +6,7 @@
  * Which input of an operator is a weight decides what may be fused (mlu_segments.h): a weight is
  * bound when the operator is made, so it does not arrive at run time.
  *
- * Threads: any; the table is constant.
+ * Threads: any; constant data.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_OP_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_OP_H

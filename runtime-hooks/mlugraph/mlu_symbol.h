@@ -12,7 +12,7 @@
  * ("ctx_group", "__ctx_group__") when that names a device or is mapped to one, else the default.
  *
  * Owner:   mlu_symbol_read() fills caller's storage, mlu_symbol_fini() frees it.
- * Threads: one symbol, one thread.
+ * Threads: one at a time per symbol.
  */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_SYMBOL_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_SYMBOL_H

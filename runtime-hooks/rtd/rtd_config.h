@@ -5,7 +5,7 @@
  * JSON, refused with line and key where a value is wrong. Keys that are not known are left alone
  * and reported: files of releases with more keys are not an error.
  *
- * Owner:   caller's storage, nothing to free.
+ * Owner:   caller's storage; nothing to free.
  * Threads: any; no state.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_CONFIG_H

@@ -2,7 +2,7 @@
 /*
  * rtd_devices - which devices of the machine are this daemon's: a run of neighbours.
  *
- * Owner:   caller's storage, nothing to free.
+ * Owner:   caller's storage; nothing to free.
  * Threads: one.
  */
 #ifndef NTK_RUNTIME_HOOKS_RTD_RTD_DEVICES_H

@@ -3,7 +3,7 @@
  * aws_answer - what services say, read: temporary keys as JSON or XML, times, errors. Pure.
  *
  * Owner:   ntk_aws_keys_fini() frees; a zeroed struct has no keys.
- * Threads: plain data.
+ * Threads: any; plain data.
  */
 #ifndef NTK_SHARED_AWS_AWS_ANSWER_H
 #define NTK_SHARED_AWS_AWS_ANSWER_H

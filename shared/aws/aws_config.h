@@ -11,7 +11,7 @@
  * refused as a whole.
  *
  * Owner:   ntk_aws_profile_fini() frees; a zeroed struct is an empty profile.
- * Threads: plain data.
+ * Threads: any; plain data.
  */
 #ifndef NTK_SHARED_AWS_AWS_CONFIG_H
 #define NTK_SHARED_AWS_AWS_CONFIG_H

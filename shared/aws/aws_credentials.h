@@ -14,7 +14,7 @@
  *
  * Keys that end are renewed from 15 minutes before; when that fails they are used to their end, and
  * those of the instance beyond it. Files are read again each time.
- * Source: "Standardized credential providers" of the AWS SDKs and Tools Reference Guide.
+ * Source:  "Standardized credential providers" of the AWS SDKs and Tools Reference Guide.
  *
  * Owner:   create / destroy. Threads: one.
  */

@@ -8,7 +8,7 @@
  *
  * Owner:   texts of out_ parameters are the caller's, freed with free(); the finder is owned by
  *          aws_credentials.c.
- * Threads: as aws_credentials.h.
+ * Threads: as for aws_credentials.h.
  */
 #ifndef NTK_SHARED_AWS_AWS_FINDER_H
 #define NTK_SHARED_AWS_AWS_FINDER_H

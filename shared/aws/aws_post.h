@@ -3,7 +3,7 @@
  * aws_post - the header lines of a signed request that brings a body to a service. Pure.
  *
  * Owner:   ntk_aws_post_fini() wipes and frees; a zeroed struct has no lines.
- * Threads: plain data.
+ * Threads: any; plain data.
  */
 #ifndef NTK_SHARED_AWS_AWS_POST_H
 #define NTK_SHARED_AWS_AWS_POST_H

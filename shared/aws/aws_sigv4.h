@@ -2,7 +2,7 @@
 /*
  * aws_sigv4 - Signature Version 4: proves the sender of a request, and that it is unchanged. Pure.
  *
- * Source: "Authenticating Requests (AWS Signature Version 4)" of the AWS General Reference. The
+ * Source:  "Authenticating Requests (AWS Signature Version 4)" of the AWS General Reference. The
  * path is encoded twice there, but for S3; so only paths of unreserved characters and '/' are taken
  * (of S3 those that are encoded once), and no query. decision: docs/decisions/libraries.md
  *

@@ -6,7 +6,7 @@
  * checks once at the end. The bytes are always followed by a NUL that does not count.
  *
  * Owner:   caller's storage; a zeroed struct is an empty buffer; ntk_buf_fini() frees.
- * Threads: one buffer, one thread.
+ * Threads: one at a time per buffer.
  */
 #ifndef NTK_SHARED_BASE_BUF_H
 #define NTK_SHARED_BASE_BUF_H

@@ -5,7 +5,7 @@
  * Read all fields, then ask ntk_cursor_ok() once. After the first read beyond the end every read
  * gives zero and the position of the failure is kept. Integers are little-endian.
  *
- * Owner:   borrows the bytes. Threads: one cursor, one thread.
+ * Owner:   borrows the bytes. Threads: one at a time per cursor.
  */
 #ifndef NTK_SHARED_BASE_CURSOR_H
 #define NTK_SHARED_BASE_CURSOR_H

@@ -9,7 +9,7 @@
  * What it quotes from outside is made clean on the way in, so the sentence may be printed as it is.
  *
  * Owner:   the caller; a zeroed struct is "no error". Every function here accepts err == NULL.
- * Threads: one struct belongs to one thread at a time.
+ * Threads: one at a time per struct.
  */
 #ifndef NTK_SHARED_BASE_ERR_H
 #define NTK_SHARED_BASE_ERR_H

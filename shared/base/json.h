@@ -12,7 +12,7 @@
  * Texts are written as valid UTF-8 whatever they hold: what could harm a terminal or a reader
  * (str.h) becomes \uXXXX. Parsing is jansson's job.
  *
- * Owner:   borrows the buffer. Threads: one writer, one thread.
+ * Owner:   borrows the buffer. Threads: one at a time per writer.
  */
 #ifndef NTK_SHARED_BASE_JSON_H
 #define NTK_SHARED_BASE_JSON_H

@@ -9,7 +9,7 @@
  * Removal is O(n). Values are borrowed; the map never frees them.
  *
  * Owner:   caller's storage, a zeroed struct is an empty map; ntk_map_fini() frees.
- * Threads: one map, one thread.
+ * Threads: one at a time per map.
  */
 #ifndef NTK_SHARED_BASE_MAP_H
 #define NTK_SHARED_BASE_MAP_H

@@ -7,7 +7,7 @@
  * ntk_quiet_leave() the calling thread gets the error (EFBIG, EPIPE) and no signal; the program's
  * own handlers and masks stay.
  *
- * Threads: a struct belongs to one thread, which also leaves. Pairs nest.
+ * Threads: one at a time per struct, which also leaves. Pairs nest.
  */
 #ifndef NTK_SHARED_BASE_QUIET_H
 #define NTK_SHARED_BASE_QUIET_H

@@ -7,7 +7,7 @@
  *   ntk_vec_each(struct point, q, &points) { ... }
  *
  * Owner:   caller's storage; ntk_vec_fini() frees. Pointers to elements last until the next add.
- * Threads: one vec, one thread.
+ * Threads: one at a time per vec.
  */
 #ifndef NTK_SHARED_BASE_VEC_H
 #define NTK_SHARED_BASE_VEC_H

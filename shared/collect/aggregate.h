@@ -6,7 +6,7 @@
  * gives the snapshot. All rules about first sight, restarts, ends and totals are here.
  *
  * Owner:   ntk_aggregate_create() allocates, _destroy() frees. Readings are borrowed for the call.
- * Threads: one thread at a time.
+ * Threads: one at a time.
  */
 #ifndef NTK_SHARED_COLLECT_AGGREGATE_H
 #define NTK_SHARED_COLLECT_AGGREGATE_H

@@ -7,7 +7,7 @@
  * hexadecimal digits everywhere. Of containers inside containers the one that Kubernetes started
  * counts, else the outermost.
  *
- * Threads: any; pure.
+ * Threads: any; no state.
  */
 #ifndef NTK_SHARED_COLLECT_CGROUP_H
 #define NTK_SHARED_COLLECT_CGROUP_H

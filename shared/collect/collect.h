@@ -25,7 +25,7 @@
  *
  * Owner:   ntk_collector_create() allocates, _destroy() frees; snapshots are their holder's and
  *          outlive the collector.
- * Threads: one collector belongs to one thread at a time; snapshots may go to any.
+ * Threads: one at a time per collector; snapshots may go to any.
  */
 #ifndef NTK_SHARED_COLLECT_COLLECT_H
 #define NTK_SHARED_COLLECT_COLLECT_H

@@ -32,7 +32,7 @@
  * ECC error counters and components describe the present.
  *
  * Owner:   ntk_health_create() allocates, _destroy() frees.
- * Threads: one thread at a time.
+ * Threads: one at a time.
  */
 #ifndef NTK_SHARED_COLLECT_HEALTH_H
 #define NTK_SHARED_COLLECT_HEALTH_H

@@ -3,7 +3,7 @@
  * source - the four origins that a collector has. Each _open() fills *out_source, whose destroy()
  * frees; options are those of the collector and are borrowed for life.
  *
- * Threads: one thread at a time.
+ * Threads: one at a time.
  */
 #ifndef NTK_SHARED_COLLECT_SOURCE_H
 #define NTK_SHARED_COLLECT_SOURCE_H

@@ -11,7 +11,7 @@
  *
  * Owner:   ntk_device_source_open() allocates, _close() frees. Infos and readings are plain data;
  *          infos are borrowed until the next _refresh().
- * Threads: one source belongs to one thread at a time.
+ * Threads: one at a time per source.
  */
 #ifndef NTK_SHARED_DEVICE_DEVICE_H
 #define NTK_SHARED_DEVICE_DEVICE_H

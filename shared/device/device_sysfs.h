@@ -6,7 +6,7 @@
  * what they are, not by where they lie, so both layouts of the driver are read alike.
  *
  * Owner:   ntk_sysfs_open() allocates, _close() frees.
- * Threads: one struct belongs to one thread at a time.
+ * Threads: one at a time per struct.
  */
 #ifndef NTK_SHARED_DEVICE_DEVICE_SYSFS_H
 #define NTK_SHARED_DEVICE_DEVICE_SYSFS_H

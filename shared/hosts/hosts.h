@@ -8,7 +8,7 @@
  * longer.
  *
  * Owner:   names are borrowed; ntk_host_fini() frees what a host answered.
- * Threads: one host, one thread; no state elsewhere.
+ * Threads: one at a time per host; no state elsewhere.
  */
 #ifndef NTK_SHARED_HOSTS_HOSTS_H
 #define NTK_SHARED_HOSTS_HOSTS_H

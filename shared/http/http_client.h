@@ -8,7 +8,7 @@
  * for link-local addresses and Unix sockets; else the environment's (http_proxy ...) counts.
  *
  * Owner:   create / destroy; an answer is the caller's storage, ntk_http_answer_fini() frees.
- * Threads: one client, one thread; ntk_http_client_cancel() from any.
+ * Threads: one at a time per client; ntk_http_client_cancel() from any.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_CLIENT_H
 #define NTK_SHARED_HTTP_HTTP_CLIENT_H

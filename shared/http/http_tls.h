@@ -3,7 +3,7 @@
  * http_tls - a server's certificate and key, as GnuTLS needs them during a handshake.
  *
  * Owner:   create / destroy. What get() hands out lives as long as the object.
- * Threads: immutable after create.
+ * Threads: any; immutable after creation.
  */
 #ifndef NTK_SHARED_HTTP_HTTP_TLS_H
 #define NTK_SHARED_HTTP_HTTP_TLS_H

@@ -2,7 +2,7 @@
 /*
  * catalogue - the rows of catalogue.def as data.
  *
- * Threads: constant, any.
+ * Threads: any; constant data.
  */
 #ifndef NTK_SHARED_METRICS_CATALOGUE_H
 #define NTK_SHARED_METRICS_CATALOGUE_H

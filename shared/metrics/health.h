@@ -5,7 +5,7 @@
  * What a device's verdict is comes from shared/collect alone; everybody else shows it with these
  * words.
  *
- * Threads: constant, any.
+ * Threads: any; constant data.
  */
 #ifndef NTK_SHARED_METRICS_HEALTH_H
 #define NTK_SHARED_METRICS_HEALTH_H

@@ -11,7 +11,7 @@
  *
  * Owner:   struct ntk_histogram borrows its entries (a snapshot's memory, mostly); a dense one is
  *          plain data of 18 KiB.
- * Threads: plain data, any.
+ * Threads: any; plain data.
  */
 #ifndef NTK_SHARED_METRICS_PERCENTILE_H
 #define NTK_SHARED_METRICS_PERCENTILE_H

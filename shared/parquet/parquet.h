@@ -11,7 +11,7 @@
  * Source of the format: Apache Parquet, parquet.thrift and Encodings.md.
  *
  * Owner:   create / destroy; options and what they point to are borrowed for that time.
- * Threads: one writer, one thread.
+ * Threads: one at a time per writer.
  */
 #ifndef NTK_SHARED_PARQUET_PARQUET_H
 #define NTK_SHARED_PARQUET_PARQUET_H

@@ -14,7 +14,7 @@
  * nothing.
  *
  * Owner:   create / destroy; a snapshot that next() gave is the caller's (ntk_snapshot_destroy()).
- * Threads: one stream, one thread.
+ * Threads: one at a time per stream.
  */
 #ifndef NTK_SHARED_REPORT_REPORT_STREAM_H
 #define NTK_SHARED_REPORT_REPORT_STREAM_H

@@ -12,7 +12,7 @@
  * time than its own look. A lock ends with its reader, whatever ends it.
  *
  * Owner:   ntk_ring_folder_open() allocates, _close() frees.
- * Threads: as the registry.
+ * Threads: as for the registry.
  */
 #ifndef NTK_SHARED_RING_RING_FOLDER_H
 #define NTK_SHARED_RING_RING_FOLDER_H

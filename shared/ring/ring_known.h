@@ -4,7 +4,7 @@
  * to be removed; and how much each user may ask of a reader. Private to this folder of the source.
  *
  * Owner:   zeroed is empty; ntk_ring_known_fini() frees.
- * Threads: as the registry.
+ * Threads: as for the registry.
  */
 #ifndef NTK_SHARED_RING_RING_KNOWN_H
 #define NTK_SHARED_RING_RING_KNOWN_H

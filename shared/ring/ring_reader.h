@@ -7,7 +7,7 @@
  *
  * Owner:   caller's storage; nothing to free. The mapping belongs to the segment and must outlive
  *          it.
- * Threads: one reader belongs to one thread; any number of readers follow one ring.
+ * Threads: one at a time per reader; any number of readers follow one ring.
  */
 #ifndef NTK_SHARED_RING_RING_READER_H
 #define NTK_SHARED_RING_RING_READER_H

@@ -12,7 +12,7 @@
  *
  * Owner:   ntk_ring_registry_open() allocates, _close() frees; segments are borrowed from it and
  *          live until the poll after the one that showed them as NTK_SEGMENT_GONE.
- * Threads: one registry belongs to one thread at a time.
+ * Threads: one at a time per registry.
  *
  * The segment of the calling process itself is never opened: closing it would drop its writer's
  * lock.

@@ -3,7 +3,7 @@
  * rpc_client - calls of a gRPC service that wait for their answer: transport only, it knows no
  * message.
  *
- * Errors: -ECONNREFUSED no server answers there (tried twice, as the daemon's clients do), -ENOSYS
+ * Errors:  -ECONNREFUSED no server answers there (tried twice, as the daemon's clients do), -ENOSYS
  * the service has no such method, -ETIMEDOUT, -ENOMEM, -EPROTO everything else: each with its
  * sentence.
  *

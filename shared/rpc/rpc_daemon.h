@@ -4,7 +4,7 @@
  * status, which becomes a sentence here.
  *
  * Owner:   replies are freed with protobuf_c_message_free_unpacked().
- * Threads: as rpc_client.h.
+ * Threads: as for rpc_client.h.
  */
 #ifndef NTK_SHARED_RPC_RPC_DAEMON_H
 #define NTK_SHARED_RPC_RPC_DAEMON_H

@@ -13,7 +13,7 @@
  *   count      both, as core_total and unwatched have them
  *   outcome    of the executions, failed those of them that did not complete, error the error classes
  *
- * Private to shared/store. Threads: constant, any.
+ * Private to shared/store. Threads: any; constant data.
  *
  * Owner:   statements are finalized by the caller.
  */

@@ -8,7 +8,7 @@
  * function of the file, in order of their time, which is the first column.
  *
  * Owner:   a cursor is closed by who opened it, before its reader.
- * Threads: as the reader.
+ * Threads: as for the reader.
  */
 #ifndef NTK_SHARED_STORE_STORE_DATASET_H
 #define NTK_SHARED_STORE_STORE_DATASET_H

@@ -11,7 +11,7 @@
  * The file is read through SQLite, for a descriptor of our own would take its locks along when it
  * is closed.
  *
- * Private to shared/store. Threads: one connection, one thread at a time; _hurry: any.
+ * Private to shared/store. Threads: one at a time per connection; _hurry: any.
  */
 #ifndef NTK_SHARED_STORE_STORE_FILE_H
 #define NTK_SHARED_STORE_STORE_FILE_H

@@ -6,7 +6,7 @@
  * buckets, and for each the distance from the bucket before (the first from 0) and its count.
  * Buckets are those of shared/abi/segment_abi.h.
  *
- * Owner:   the caller's buffers. Threads: plain data.
+ * Owner:   the caller's buffers. Threads: any; plain data.
  */
 #ifndef NTK_SHARED_STORE_STORE_HISTOGRAM_H
 #define NTK_SHARED_STORE_STORE_HISTOGRAM_H

@@ -11,7 +11,7 @@
  *
  * Owner:   ntk_store_reader_open() allocates, _close() frees. Callbacks call no function of their
  *          reader.
- * Threads: one reader, one thread at a time.
+ * Threads: one at a time per reader.
  */
 #ifndef NTK_SHARED_STORE_STORE_READER_H
 #define NTK_SHARED_STORE_STORE_READER_H

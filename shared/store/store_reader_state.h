@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * store_reader_state - what the parts of the reader share, and how they read a window over the
- * tiers. Private to shared/store. Threads: one reader, one thread at a time.
+ * tiers. Private to shared/store. Threads: one at a time per reader.
  */
 #ifndef NTK_SHARED_STORE_STORE_READER_STATE_H
 #define NTK_SHARED_STORE_STORE_READER_STATE_H

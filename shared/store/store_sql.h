@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * store_sql - the few calls of SQLite that writer and reader share, with errors as sentences.
- * Private to shared/store. Threads: one connection, one thread at a time.
+ * Private to shared/store. Threads: one at a time per connection.
  *
  * Owner:   statements are finalized by the caller.
  */

@@ -8,7 +8,7 @@
  * averaged.
  *
  * The rows of every tier can be read with the same columns: ntk_tier_add_select().
- * Private to shared/store. Threads: one connection, one thread at a time.
+ * Private to shared/store. Threads: one at a time per connection.
  */
 #ifndef NTK_SHARED_STORE_TIER_H
 #define NTK_SHARED_STORE_TIER_H

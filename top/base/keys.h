@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * keys - what a key does, and the words for it: the tables of keys.def and views.def as code.
- * Threads: any; the tables are constant.
+ * Threads: any; constant data.
  */
 #ifndef NTK_TOP_BASE_KEYS_H
 #define NTK_TOP_BASE_KEYS_H

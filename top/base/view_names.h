@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * view_names - the screens by name: the rows of views.def without what draws them.
- * Threads: any; the table is constant.
+ * Threads: any; constant data.
  */
 #ifndef NTK_TOP_BASE_VIEW_NAMES_H
 #define NTK_TOP_BASE_VIEW_NAMES_H

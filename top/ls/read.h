@@ -4,7 +4,7 @@
  * segments, holders of /dev/neuronN and command lines through /proc.
  *
  * It writes nothing and takes no lock, so that any number of them may run at a time.
- * Threads: any; one machine belongs to one thread.
+ * Threads: any; one at a time per machine.
  */
 #ifndef NTK_TOP_LS_READ_H
 #define NTK_TOP_LS_READ_H

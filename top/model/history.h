@@ -8,7 +8,7 @@
  * recording may be walked in any direction: what was seen already is not added again. Three grains
  * of slots reach a quarter of an hour, two hours and a day back; each overwrites its oldest.
  *
- * Owner:   init/fini. Threads: one.
+ * Owner:   init / fini. Threads: one.
  */
 #ifndef NTK_TOP_MODEL_HISTORY_H
 #define NTK_TOP_MODEL_HISTORY_H

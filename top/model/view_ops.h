@@ -6,7 +6,7 @@
  * sorting, filtering, searching and choosing columns come with that. A view may put a few rows
  * above its list, or draw all of its body itself.
  *
- * Threads: any; the tables are constant.
+ * Threads: any; constant data.
  */
 #ifndef NTK_TOP_MODEL_VIEW_OPS_H
 #define NTK_TOP_MODEL_VIEW_OPS_H

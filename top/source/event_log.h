@@ -5,7 +5,7 @@
  *
  * Bounded: the oldest go first. Time that goes back (a recording was rewound) starts it anew.
  *
- * Owner:   init/fini. Threads: one.
+ * Owner:   init / fini. Threads: one.
  */
 #ifndef NTK_TOP_SOURCE_EVENT_LOG_H
 #define NTK_TOP_SOURCE_EVENT_LOG_H

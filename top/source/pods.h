@@ -7,7 +7,7 @@
  * needs no credential, no connection and no waiting for an answer; the agent, which labels devices
  * too, asks the kubelet instead.
  *
- * Owner: init/fini. Threads: one.
+ * Owner: init / fini. Threads: one.
  */
 #ifndef NTK_TOP_SOURCE_PODS_H
 #define NTK_TOP_SOURCE_PODS_H

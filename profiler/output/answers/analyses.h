@@ -3,7 +3,7 @@
  * analyses - the questions that analyses answer, by name: one row of the table each.
  *
  * Owner:   ntk_analyses_create() allocates, _destroy() frees; it borrows the trace.
- * Threads: immutable after its creation.
+ * Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_ANALYSES_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_ANALYSES_H

@@ -2,7 +2,7 @@
 /*
  * output_part - what part of an execution an output shows (struct ntk_trace_part), where it is one.
  *
- * Threads: any; plain functions.
+ * Threads: any; no state.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_OUTPUT_PART_H
 #define NTK_PROFILER_OUTPUT_TABLES_OUTPUT_PART_H

@@ -2,7 +2,7 @@
 /*
  * sqlite_tables - tables of an export in an SQLite database: their definitions, and their rows.
  *
- * Threads: one database, one thread.
+ * Threads: one at a time per database.
  */
 #ifndef NTK_PROFILER_OUTPUT_TABLES_SQLITE_TABLES_H
 #define NTK_PROFILER_OUTPUT_TABLES_SQLITE_TABLES_H

@@ -5,7 +5,7 @@
  *
  * Names of slices and arguments, and their texts, are numbers of what a packet before says.
  *
- * Owner:   caller's storage, nothing to free. Threads: one. Each function returns 0 or -errno.
+ * Owner:   caller's storage; nothing to free. Threads: one. Each function returns 0 or -errno.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_PERFETTO_WRITER_H
 #define NTK_PROFILER_OUTPUT_TRACES_PERFETTO_WRITER_H

@@ -4,7 +4,7 @@
  * takes, and what is left of a message that is cut off.
  *
  * Owner:   caller's storage.
- * Threads: one budget, one thread at a time.
+ * Threads: one at a time per budget.
  */
 #ifndef NTK_SHARED_FORMATS_COMMON_PROTOBUF_H
 #define NTK_SHARED_FORMATS_COMMON_PROTOBUF_H

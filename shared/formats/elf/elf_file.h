@@ -9,7 +9,7 @@
  * log or errno of its own (errno may change).
  *
  * Owner:   caller's storage between _open() and _close(); texts live as long.
- * Threads: one struct belongs to one thread while it is opened and closed, afterwards to any.
+ * Threads: any; opened and closed by one at a time per struct.
  */
 #ifndef NTK_SHARED_FORMATS_ELF_ELF_FILE_H
 #define NTK_SHARED_FORMATS_ELF_ELF_FILE_H

@@ -6,7 +6,7 @@
  * every number bounded, system calls and no heap.
  *
  * Owner:   caller's storage between _open() and _close(); paths live as long.
- * Threads: one struct belongs to one thread while it is opened and closed, afterwards to any.
+ * Threads: any; opened and closed by one at a time per struct.
  */
 #ifndef NTK_SHARED_FORMATS_ELF_LD_CACHE_H
 #define NTK_SHARED_FORMATS_ELF_LD_CACHE_H

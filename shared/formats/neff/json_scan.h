@@ -12,7 +12,7 @@
  * scan.error once at the end.
  *
  * Owner:   borrows the bytes, which must outlive it.
- * Threads: one scan, one thread.
+ * Threads: one at a time per scan.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_JSON_SCAN_H
 #define NTK_SHARED_FORMATS_NEFF_JSON_SCAN_H

@@ -7,7 +7,7 @@
  * and LNC are checked by ntk_neff_check_versions() and whoever loads. docs/formats/neff.md
  * describes the format, neff_build.h makes such files.
  *
- * Errors: -EBADMSG   malformed in any way (libnrt: NRT_INVALID)
+ * Errors:  -EBADMSG   malformed in any way (libnrt: NRT_INVALID)
  *         -ENOTSUP   a version or feature that is not supported (NRT_UNSUPPORTED_NEFF_VERSION)
  *         -EFBIG     larger than the bounds below (NRT_INVALID)
  *         -ENOMEM, and what open and read of the file give.

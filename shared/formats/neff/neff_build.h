@@ -27,7 +27,7 @@
  * engine's last one waits for all the others and for every transfer that nothing else waited for.
  *
  * Owner:   create and destroy; kernels belong to their build. Data is copied.
- * Threads: one build, one thread.
+ * Threads: one at a time per build.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_BUILD_H

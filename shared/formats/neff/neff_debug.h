@@ -34,7 +34,7 @@
  * Errors:  -EBADMSG a member is damaged, with its name and offset; -ENOMEM. Damaged members of
  *          XLA and of the framework only take these two away: hlo_err.
  * Owner:   ntk_neff_debug_create() allocates, ntk_neff_debug_destroy() frees; texts are its own.
- * Threads: immutable after its creation.
+ * Threads: any; immutable after creation.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_DEBUG_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_DEBUG_H

@@ -11,7 +11,7 @@
  *
  * Errors:  -EBADMSG the member is damaged, with its name and offset; -ENOMEM.
  * Owner:   ntk_neff_frames_read() fills, ntk_neff_frames_fini() frees; texts are its own.
- * Threads: immutable after it is filled.
+ * Threads: any; immutable after it is filled.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_FRAMES_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_FRAMES_H

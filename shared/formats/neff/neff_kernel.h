@@ -15,7 +15,7 @@
  *
  * Errors:  a damaged member is a warning with its name and offset, and adds no rows; -ENOMEM.
  * Owner:   ntk_neff_kernel_read() fills, ntk_neff_kernel_fini() frees; texts are its own.
- * Threads: immutable after it is filled.
+ * Threads: any; immutable after it is filled.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_KERNEL_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_KERNEL_H

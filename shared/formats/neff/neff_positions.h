@@ -28,7 +28,7 @@
  * Errors:  -ENOMEM.
  * Owner:   ntk_neff_positions_create() allocates, ntk_neff_positions_destroy() frees; it borrows
  *          the debugs, which must outlive it.
- * Threads: immutable after its creation.
+ * Threads: any; immutable after creation.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_NEFF_POSITIONS_H
 #define NTK_SHARED_FORMATS_NEFF_NEFF_POSITIONS_H

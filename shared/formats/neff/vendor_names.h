@@ -4,7 +4,7 @@
  * slots of one subgraph number.
  *
  * Owner:   caller's storage, a zeroed struct has no names; _init() allocates, _fini() frees; the
- *          NEFF is not kept. Threads: immutable after _init().
+ *          NEFF is not kept. Threads: any; immutable after creation.
  */
 #ifndef NTK_SHARED_FORMATS_NEFF_VENDOR_NAMES_H
 #define NTK_SHARED_FORMATS_NEFF_VENDOR_NAMES_H

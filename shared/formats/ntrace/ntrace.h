@@ -32,7 +32,7 @@ int ntk_ntrace_write(const char *path, const ProtobufCMessage *message, struct n
  * A file in pieces, for what is too long to lie in memory as a whole: pieces are messages of one
  * kind, the file is what they are when put behind one another (repeated fields follow, others stand
  * once). A disk that is full ends the file after the last whole piece.
- * Owner: caller's storage; _abort after a _commit or on a zeroed struct does nothing.
+ * Owner:   caller's storage; _abort after a _commit or on a zeroed struct does nothing.
  */
 struct ntk_ntrace_writer {
     struct ntk_fs_replace replace;

@@ -7,7 +7,7 @@
  * does not pair, sort or judge them.
  *
  * Owner:   ntk_vendor_trace_info_read() allocates, _free() frees; records borrow the bytes.
- * Threads: any; one writer belongs to one thread.
+ * Threads: any; one at a time per writer.
  */
 #ifndef NTK_SHARED_FORMATS_NTRACE_VENDOR_TRACE_H
 #define NTK_SHARED_FORMATS_NTRACE_VENDOR_TRACE_H

@@ -23,7 +23,7 @@
  *          NULL, holds the sentence. What a function gives out is touched on success only.
  * Owner:   what has _open() is freed by its _close(), which takes NULL too. What a reader hands out
  *          is borrowed from it and lives as long as the reader.
- * Threads: one object belongs to one thread at a time. Streams of one reader may be used by
+ * Threads: one at a time per object. Streams of one reader may be used by
  *          different threads, and outlive the reader.
  */
 #ifndef POPEF_H

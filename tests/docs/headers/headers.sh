@@ -1,9 +1,15 @@
 #!/bin/bash
-# headers - every header that hands out memory says whose it is: "Owner:".
+# headers - every header that hands out memory names its owner, and labels have one form and the same words everywhere:
+#
+#   Owner:   create / destroy. | init / fini. | caller's storage; _fini() frees. | the text is the caller's, freed with free().
+#   Threads: any. | any; no state. | any; plain data. | any; constant data. | any; immutable after creation. | one.
+#            | one at a time. | one at a time per OBJECT. | as for OTHER.h.
+#   Errors:  -ERRNO reason, ...
+#   Source:  the document that a format or protocol comes from.
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../../..}"
 
-# Names of files that declare what somebody has to free, and have no word about it. What is const is borrowed.
+# Names of files that declare what a caller has to free, and do not say so. What is const is borrowed.
 silent() {
     xargs -r awk '
         { gsub(/const [a-z0-9_ ]*[*][*]out_/, "") }
@@ -20,3 +26,24 @@ echo 'void ntk_x_fini(struct ntk_x *x);' >"$scratch/b.h"
 
 found=$(find agent exporters profiler runtime-hooks shared top -name '*.h' ! -path 'runtime-hooks/include/*' | LC_ALL=C sort | silent)
 [ -z "$found" ] || { echo "no Owner: in"; echo "$found"; exit 1; }
+
+# Labels with another name or indent, and other words for the phrases above.
+odd() {
+    xargs -r grep -nE \
+        -e '^ \*? ?(Ownership|Owns|Threading|Thread|Thread[ -]safety|Error|Sources|Reference):' \
+        -e '^ \* (Owner:( ?|  | {4,})[^ ]|Threads:( {0}| {2,})[^ ]|(Errors|Source):( {0,1}| {3,})[^ ])' \
+        -e 'Threads: (pure|plain|constant|immutable|one thread|(a|one) [a-z]+( belongs|, one thread)|any[;,] (pure|plain functions))' |
+        grep -vE 'Owner: .*Threads: |Threads: one thread (takes|asks)'
+}
+cat >"$scratch/odd.h" <<'TEXT'
+ * Ownership: the caller.
+ * Owner: the caller.
+ * Threads:  any.
+ * Errors: -ENOMEM.
+ * Threads: pure functions.
+ * Threads: one vec, one thread.
+TEXT
+[ "$(ls "$scratch"/odd.h | odd | wc -l)" = 6 ] || { echo "odd labels would not be found"; exit 1; }
+
+found=$(find agent exporters profiler runtime-hooks shared top -name '*.h' ! -path 'runtime-hooks/include/*' | LC_ALL=C sort | odd) || true
+[ -z "$found" ] || { echo "expected the labels and phrases of tests/docs/headers/headers.sh, found"; echo "$found"; exit 1; }

@@ -5,7 +5,7 @@
  * Everything is deliberately plain: fixed arrays, one core, host buffers as variables. Instructions
  * go through ntk_isa_encode(), so what the engine decodes is what an assembler would have written.
  *
- * Owner: engine_fixture_init()/_fini(). Threads: one fixture, one thread.
+ * Owner: engine_fixture_init()/_fini(). Threads: one at a time per fixture.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_ENGINE_ENGINE_FIXTURE_H
 #define NTK_TESTS_RUNTIME_HOOKS_ENGINE_ENGINE_FIXTURE_H
