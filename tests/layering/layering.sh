@@ -53,7 +53,13 @@ draw() {
         for (i = 1; i <= count; i++) {
             row = ""
             for (j = 1; j <= count; j++)
-                if ((names[i], names[j]) in arrow) row = row (row == "" ? "" : ", ") names[j]
+                if ((names[i], names[j]) in arrow) {
+                    if (length(row names[j]) > 160) { # a long list goes on in the next row
+                        print "| " names[i] " | " row ", |"
+                        row = ""
+                    }
+                    row = row (row == "" ? "" : ", ") names[j]
+                }
             print "| " names[i] " | " (row == "" ? "the C library" : row) " |"
         }
         exit bad

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """pages - each document of docs/ is reachable by links from docs/README.md; README.md links to that; each alert of
-neuron.rules.yml has one section of docs/alerts.md, in the same order, and its runbook_url leads there; the pages that lead to the
-others have lines of at most 100 columns and cells of at most 200 characters."""
+neuron.rules.yml has one section of docs/alerts.md, in the same order, and its runbook_url leads there; all Markdown files have
+lines of at most 100 columns (code, links and addresses excepted) and table cells of at most 200 characters."""
 import os
 import re
 import sys
@@ -11,7 +11,7 @@ DOCS = os.path.join(ROOT, "docs")
 START = os.path.join(DOCS, "README.md")
 RULES = os.path.join(ROOT, "exporters/prometheus/rules/neuron.rules.yml")
 BASE = "file:///usr/share/doc/neuron-toolkit/alerts.md#"
-NARROW = ["README.md"] + ["docs/" + name for name in ("README.md", "start.md", "programs.md", "operate.md", "alerts.md", "kubernetes.md")]
+FENCE = "```"
 PARTS = ("Means", "Confirm", "Do")
 failures = []
 
@@ -72,14 +72,37 @@ def check_alerts():
         check("```sh\n" in section, f"docs/alerts.md: {name} shows no command")
 
 
+def markdown_files():
+    for folder, inside, names in os.walk(ROOT):
+        inside[:] = [name for name in inside if name not in (".git", "build")]
+        for name in names:
+            if name.endswith(".md"):
+                yield os.path.relpath(os.path.join(folder, name), ROOT)
+
+
+def width_faults(lines):
+    """Yields (number, text) of the lines and cells that are too long."""
+    is_code = False
+    for number, line in enumerate(lines, 1):
+        if line.strip().startswith(FENCE):
+            is_code = not is_code
+        elif is_code:
+            continue
+        elif line.startswith("|"):
+            longest = max(len(cell.strip()) for cell in re.split(r"(?<!\\)\|", line))
+            if longest > 200:
+                yield number, f"a cell has {longest} characters (at most 200: move the rest below the table)"
+        elif len(line) > 100 and not re.search(r"\]\(|://", line):
+            yield number, f"the line has {len(line)} columns (at most 100)"
+
+
 def check_width():
-    for page in NARROW:
-        for number, line in enumerate(read(os.path.join(ROOT, page)).splitlines(), 1):
-            if line.startswith("|"):
-                longest = max(len(cell.strip()) for cell in line.split("|"))
-                check(longest <= 200, f"{page}:{number}: a cell has {longest} characters (at most 200)")
-            else:
-                check(len(line) <= 100, f"{page}:{number}: the line has {len(line)} columns (at most 100)")
+    planted = ["x" * 101, "| a |", "| " + "x" * 201 + " |", FENCE, "x" * 101, FENCE, "| " + "\\|x " * 60 + " |", "[x](" + "y" * 101 + ")"]
+    found = [number for number, _ in width_faults(planted)]
+    check(found == [1, 3, 7], f"planted faults: found on lines {found}, expected 1, 3 and 7")
+    for page in sorted(markdown_files()):
+        for number, text in width_faults(read(os.path.join(ROOT, page)).splitlines()):
+            check(False, f"{page}:{number}: {text}")
 
 
 check_reach()

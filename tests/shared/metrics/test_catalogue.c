@@ -85,25 +85,25 @@ static void render_names(struct ntk_buf *page)
 {
     ntk_buf_add_text(
         page, "\n## The names of others\n\n"
-              "`--names LIST` says by which names metrics leave neuron-monitor (Prometheus, remote "
-              "write, OTLP),\nneuron-monitor-prometheus and neuron-monitor-otlp; several with "
-              "commas between. They are views of the\nmetrics above, drawn from "
-              "`exporters/names/names.def`.\n\n| List | |\n|---|---|\n");
+              "`--names LIST` chooses the names of metrics for neuron-monitor (Prometheus, remote "
+              "write, OTLP),\nneuron-monitor-prometheus and neuron-monitor-otlp. LIST is one or "
+              "more of these, separated by\ncommas. The names are views of the metrics above, "
+              "drawn from `exporters/names/names.def`.\n\n| List | |\n|---|---|\n");
     for (size_t i = 0; i < NTK_NAME_LIST_COUNT; i++) {
         ntk_buf_add_format(page, "| `%s` | %s |\n", ntk_name_lists[i].name, ntk_name_lists[i].text);
     }
     ntk_buf_add_text(
         page,
-        "\nIn OTLP names of Observer have dots in place of the underscores around scope and "
-        "statistic\n(`neuron.core.infer_completed.sum`). Percent are 0 to 100, latencies seconds. "
-        "Labels of the instance are as\nabove; series of MLU have in their place M = `mlu` (the "
-        "card), `driver`, `model`, `node`, `sn` and `type`, those\nthat are known; `core` counts "
-        "within the card. Labels of pods are on our own names only.\n\n"
-        "What others have and nothing here tells of is left out: power in watts, temperatures, "
-        "clocks. CloudWatch has names of its own "
-        "([formats/cloudwatch.md](formats/cloudwatch.md)).\n");
+        "\nIn OTLP, names of Observer have dots instead of the underscores around scope and "
+        "statistic\n(`neuron.core.infer_completed.sum`). Percentages are 0 to 100, latencies are "
+        "in seconds. Labels\nof the instance are as above. Series of MLU have M instead: `mlu` "
+        "(the "
+        "card), and where known\n`driver`, `model`, `node`, `sn` and `type`. `core` counts within "
+        "the card. Only our own names have\nlabels of pods.\n\n"
+        "Metrics without a source here are omitted: power in watts, temperatures, clocks. "
+        "CloudWatch has\nseparate names ([formats/cloudwatch.md](formats/cloudwatch.md)).\n");
     add_names(page, NTK_NAME_LIST_OBSERVER);
-    ntk_buf_add_text(page, "\nNames of Observer that are left out:\n\n| OTLP | why |\n|---|---|\n");
+    ntk_buf_add_text(page, "\nOmitted names of Observer:\n\n| OTLP | why |\n|---|---|\n");
     for (size_t i = 0; i < NTK_NAME_ABSENT_COUNT; i++) {
         ntk_buf_add_format(page, "| `%s` | %s |\n", ntk_names_absent[i].dotted,
                            ntk_names_absent[i].why);
@@ -116,13 +116,14 @@ static void render(struct ntk_buf *page)
     ntk_buf_add_text(
         page,
         "# Metrics\n\n"
-        "Every figure that leaves the agent, drawn from `shared/metrics/catalogue.def` (a test "
-        "keeps\n"
-        "the two alike: `NTK_UPDATE=1` in its environment writes this page).\n\n"
+        "This page lists every metric that the agent exports. A test draws it from\n"
+        "`shared/metrics/catalogue.def`; `NTK_UPDATE=1` in the environment of the test writes "
+        "it.\n\n"
         "Labels: I = `availability_zone`, `instance_id`, `instance_name`, `instance_type`, "
         "`region`,\n"
-        "`subnet_id` (and `ultraserver_id` where there is one); R = I and `runtime_tag`; then the\n"
-        "names of more. Ratios are 0 to 1 in Prometheus and percent in the report.\n\n"
+        "`subnet_id` (and `ultraserver_id` where the instance has one); R = I and `runtime_tag`. "
+        "Other labels\nare listed by name. Ratios are 0 to 1 in Prometheus and percent in the "
+        "report.\n\n"
         "OTLP has the same metrics under these names without the unit and `_total` at their end, "
         "and\nthe labels of the instance as attributes of the resource\n"
         "([decisions/exporters.md](decisions/exporters.md)).\n\n"
