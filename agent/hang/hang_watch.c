@@ -99,8 +99,8 @@ static void say(const struct ntk_comm_verdict *verdict)
         ntk_buf_add_text(&text, ": ");
         ntk_hang_write_missing(verdict, &text);
     } else {
-        ntk_buf_add_text(&text,
-                         verdict->kind == NTK_COMM_BROKE ? ": it broke" : " with all ranks in it");
+        ntk_buf_add_text(&text, verdict->kind == NTK_COMM_BROKE ? ": cause unknown"
+                                                                : " with all ranks in it");
     }
     ntk_log_warn(MODULE, "%s", ntk_buf_text_get(&text));
     ntk_buf_fini(&text);

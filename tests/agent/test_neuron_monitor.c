@@ -194,7 +194,7 @@ static void count_is_that_many_reports_numbered(void **state)
     test_run_fini(&run);
 }
 
-static void what_is_longer_than_a_line_may_be_is_said_and_counted(void **state)
+static void lines_beyond_the_limit_are_reported_and_counted(void **state)
 {
     struct fixture *f = *state;
     const char *any = "neuron-monitor: agent: a report is longer than --max-line";
@@ -306,7 +306,7 @@ static int holds(void *ctx)
 
 /* Method: the receiver takes the connection and never answers, so only the second signal ends the
  * wait. */
-static void a_second_signal_ends_it_at_once_and_what_is_lost_is_said(void **state)
+static void a_second_signal_ends_it_at_once_and_losses_are_reported(void **state)
 {
     struct fixture *f = *state;
     struct sockaddr_in address = { .sin_family = AF_INET,
@@ -383,7 +383,7 @@ static void a_full_disk_for_stdout_does_not_end_the_other_outputs(void **state)
 }
 
 /* What only its owner shall know: no core file has it, and a file that others can read is told. */
-static void secrets_stay_out_of_cores_and_open_files_are_told(void **state)
+static void secrets_stay_out_of_cores_and_readable_files_are_reported(void **state)
 {
     struct fixture *f = *state;
     char *token = test_scratch_path(f->folder, "token");
@@ -502,12 +502,12 @@ int main(void)
         CASE(a_database_that_cannot_be_made_is_one_line_and_1),
         CASE(once_is_one_whole_report),
         CASE(count_is_that_many_reports_numbered),
-        CASE(what_is_longer_than_a_line_may_be_is_said_and_counted),
+        CASE(lines_beyond_the_limit_are_reported_and_counted),
         CASE(a_configuration_decides_the_groups),
         CASE(a_signal_is_a_good_end),
-        CASE(a_second_signal_ends_it_at_once_and_what_is_lost_is_said),
+        CASE(a_second_signal_ends_it_at_once_and_losses_are_reported),
         CASE(a_full_disk_for_stdout_does_not_end_the_other_outputs),
-        CASE(secrets_stay_out_of_cores_and_open_files_are_told),
+        CASE(secrets_stay_out_of_cores_and_readable_files_are_reported),
         CASE(a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing),
         CASE(a_reader_that_goes_ends_it_at_once),
     };

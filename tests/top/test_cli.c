@@ -151,7 +151,7 @@ static void without_a_terminal_it_names_the_way_out(void **state)
     test_run_fini(&r);
 }
 
-static void a_full_disk_is_said_once(void **state)
+static void a_full_disk_is_reported_once(void **state)
 {
     struct fixture *f = *state;
     const char *argv[] = { "/bin/sh", "-c", "exec \"$NTK_BIN_DIR/neuron-top\" --once >/dev/full",
@@ -206,7 +206,7 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(help_and_version_go_to_stdout, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_terminal_it_names_the_way_out, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_full_disk_is_said_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_full_disk_is_reported_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_reader_that_leaves_and_signals_end_it_well, set_up,
                                         tear_down),
     };

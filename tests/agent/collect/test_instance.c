@@ -216,7 +216,7 @@ static int has_error(void *ctx)
     return look(ctx)->error[0] != '\0';
 }
 
-static void everything_that_the_service_tells_is_known(void **state)
+static void all_facts_of_the_service_are_known(void **state)
 {
     struct fixture *f = *state;
     struct service s = { .pages = all_pages };
@@ -280,7 +280,7 @@ static void a_service_that_comes_late_is_asked_again_with_growing_pauses(void **
     stop(&s);
 }
 
-static void tags_that_are_not_allowed_are_no_error(void **state)
+static void invalid_tags_are_not_an_error(void **state)
 {
     struct fixture *f = *state;
     struct service s = { .pages = all_pages, .hidden = "/latest/meta-data/tags/instance/Name" };
@@ -325,7 +325,7 @@ static int is_hung_up(void *ctx)
 
 /* Method: the service takes the question and never answers; asking what is known, and the end, do
  * not wait for it. */
-static void a_service_that_says_nothing_delays_nobody(void **state)
+static void a_silent_service_delays_no_caller(void **state)
 {
     struct fixture *f = *state;
     struct service s = { .pages = all_pages, .is_silent = 1 };
@@ -365,7 +365,7 @@ static void hostile_answers_stay_texts(void **state)
     stop(&s);
 }
 
-static void firmware_tells_what_it_can_without_the_service(void **state)
+static void firmware_provides_what_it_can_without_the_service(void **state)
 {
     struct fixture *f = *state;
 
@@ -419,14 +419,14 @@ static void the_variables_of_the_sdks_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(everything_that_the_service_tells_is_known),
+        CASE(all_facts_of_the_service_are_known),
         CASE(a_program_that_cannot_ask_is_done_without),
         CASE(a_service_that_comes_late_is_asked_again_with_growing_pauses),
-        CASE(tags_that_are_not_allowed_are_no_error),
+        CASE(invalid_tags_are_not_an_error),
         CASE(what_every_machine_has_and_is_missing_is_an_error),
-        CASE(a_service_that_says_nothing_delays_nobody),
+        CASE(a_silent_service_delays_no_caller),
         CASE(hostile_answers_stay_texts),
-        CASE(firmware_tells_what_it_can_without_the_service),
+        CASE(firmware_provides_what_it_can_without_the_service),
         CASE(no_other_machine_is_taken_for_one_of_ec2),
         cmocka_unit_test(the_variables_of_the_sdks_count),
     };

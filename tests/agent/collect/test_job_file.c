@@ -17,7 +17,7 @@ static int read_text(const char *text)
     return ntk_job_file_read(text, strlen(text), &file, &err);
 }
 
-static void a_job_id_stands_on_each_line(void **state)
+static void each_line_has_one_job_id(void **state)
 {
     assert_int_equal(read_text("42\n43_7\r\n\n  44+0 \n42\n"), 0);
     assert_int_equal(file.count, 3);
@@ -28,7 +28,7 @@ static void a_job_id_stands_on_each_line(void **state)
     assert_false(file.is_unended);
 }
 
-static void lines_with_a_key_tell_of_the_job_above(void **state)
+static void lines_with_a_key_describe_the_job_above(void **state)
 {
     assert_int_equal(read_text("42\nuser=alice\nname=a=b, c\npartition=trn\ncluster=c1\n"
                                "weather=fine\n43\nuser=bob\n42\nname=again\n"),
@@ -50,14 +50,14 @@ static void an_empty_file_is_of_no_job(void **state)
     assert_int_equal(file.count, 0);
 }
 
-static void a_last_line_without_an_end_is_told(void **state)
+static void a_last_line_without_an_end_is_reported(void **state)
 {
     assert_int_equal(read_text("42\n4"), 0);
     assert_true(file.is_unended);
     assert_int_equal(file.count, 2);
 }
 
-static void what_is_no_job_file_is_refused_with_its_line(void **state)
+static void an_invalid_job_file_is_refused_with_its_line(void **state)
 {
     char text[NTK_JOB_FILE_BYTES_MAX + 2];
     char *at = text;
@@ -123,11 +123,11 @@ static void names_are_devices_and_cores_of_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_job_id_stands_on_each_line),
-        cmocka_unit_test(lines_with_a_key_tell_of_the_job_above),
+        cmocka_unit_test(each_line_has_one_job_id),
+        cmocka_unit_test(lines_with_a_key_describe_the_job_above),
         cmocka_unit_test(an_empty_file_is_of_no_job),
-        cmocka_unit_test(a_last_line_without_an_end_is_told),
-        cmocka_unit_test(what_is_no_job_file_is_refused_with_its_line),
+        cmocka_unit_test(a_last_line_without_an_end_is_reported),
+        cmocka_unit_test(an_invalid_job_file_is_refused_with_its_line),
         cmocka_unit_test(values_are_cut_and_cleaned),
         cmocka_unit_test(names_are_devices_and_cores_of_them),
     };

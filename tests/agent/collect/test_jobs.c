@@ -159,7 +159,7 @@ static void a_job_has_the_cores_of_its_devices(void **state)
     assert_int_equal(said_count, 0);
 }
 
-static void a_folder_that_is_not_there_holds_no_job_and_is_no_error(void **state)
+static void a_folder_that_is_not_there_holds_no_job_and_is_not_an_error(void **state)
 {
     struct fixture *f = *state;
 
@@ -174,7 +174,7 @@ static int has_no_error(void *f)
     return look(f)->error[0] == '\0';
 }
 
-static void a_folder_that_hangs_stops_nobody_and_loses_no_job(void **state)
+static void a_folder_that_hangs_blocks_no_reader_and_loses_no_job(void **state)
 {
     struct fixture *f = *state;
 
@@ -258,7 +258,7 @@ static void a_time_to_come_is_now(void **state)
     assert_jobs(f, "42 : 0 1 / 0 @0\n");
 }
 
-static void what_cannot_be_taken_is_said_once_and_holds_nothing(void **state)
+static void a_refused_file_is_reported_once_and_holds_nothing(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->path, "0.0");
@@ -338,7 +338,7 @@ static void without_a_machine_the_devices_are_known(void **state)
 }
 
 /* Each file has 16 jobs, and there are more files than there is room for. */
-static void more_jobs_than_there_is_room_for_are_said(void **state)
+static void jobs_beyond_the_limit_are_reported(void **state)
 {
     struct fixture *f = *state;
 
@@ -363,17 +363,17 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(a_job_has_the_cores_of_its_devices),
-        TEST(a_folder_that_is_not_there_holds_no_job_and_is_no_error),
-        TEST(a_folder_that_hangs_stops_nobody_and_loses_no_job),
+        TEST(a_folder_that_is_not_there_holds_no_job_and_is_not_an_error),
+        TEST(a_folder_that_hangs_blocks_no_reader_and_loses_no_job),
         TEST(jobs_come_and_go_with_their_files),
         TEST(only_files_that_changed_are_read),
         TEST(what_is_half_written_waits_for_its_end),
         TEST(a_time_to_come_is_now),
-        TEST(what_cannot_be_taken_is_said_once_and_holds_nothing),
+        TEST(a_refused_file_is_reported_once_and_holds_nothing),
         TEST(what_could_not_be_read_is_read_again),
         TEST(devices_and_cores_that_are_not_there_hold_nothing),
         TEST(without_a_machine_the_devices_are_known),
-        TEST(more_jobs_than_there_is_room_for_are_said),
+        TEST(jobs_beyond_the_limit_are_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

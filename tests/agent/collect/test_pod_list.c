@@ -155,7 +155,7 @@ static void frames_that_lie_are_refused_and_the_old_list_stays(void **state)
     ntk_buf_fini(&framed);
 }
 
-static void more_rows_than_the_bound_are_left_out(void **state)
+static void more_rows_than_the_bound_are_omitted(void **state)
 {
     struct ntk_buf message = { 0 };
     struct ntk_buf framed = { 0 };
@@ -180,7 +180,7 @@ int main(void)
         cmocka_unit_test(dynamically_allocated_devices_count_by_their_driver),
         cmocka_unit_test(another_plug_in_is_known_once_it_is_named),
         cmocka_unit_test(frames_that_lie_are_refused_and_the_old_list_stays),
-        cmocka_unit_test(more_rows_than_the_bound_are_left_out),
+        cmocka_unit_test(more_rows_than_the_bound_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -200,7 +200,7 @@ static void containers_of_a_pod_that_share_a_core_are_joined(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void the_name_of_its_container_says_more_than_its_cores(void **state)
+static void the_container_name_takes_precedence_over_the_cores(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf message = { 0 };
@@ -399,7 +399,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(an_application_is_in_the_pod_of_all_its_cores),
         T(containers_of_a_pod_that_share_a_core_are_joined),
-        T(the_name_of_its_container_says_more_than_its_cores),
+        T(the_container_name_takes_precedence_over_the_cores),
         T(names_of_log_files_are_taken_apart_or_refused),
         T(a_kubelet_is_asked_each_period_and_sooner_for_a_new_application),
         T(a_kubelet_that_is_away_is_a_sentence_and_may_come_later),

@@ -136,7 +136,7 @@ static void the_page_has_types_a_policy_and_no_code_in_its_text(void **state)
     free(text);
 }
 
-static void what_is_no_file_of_the_page_is_404(void **state)
+static void files_outside_the_page_are_404(void **state)
 {
     const struct fixture *f = *state;
     static const char *const paths[] = { "/nothing",     "/../etc/passwd",  "//index.html",
@@ -210,7 +210,7 @@ static void hostile_parameters_are_one_sentence_and_400(void **state)
     }
 }
 
-static void names_never_stored_are_404_whatever_stands_in_them(void **state)
+static void names_never_stored_are_404_whatever_they_contain(void **state)
 {
     const struct fixture *f = *state;
     static const char *const names[] = { "x", "'%20OR%201=1--", "%22", "%ff%fe", "a%0ab" };
@@ -348,11 +348,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_page_has_types_a_policy_and_no_code_in_its_text, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(what_is_no_file_of_the_page_is_404, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(files_outside_the_page_are_404, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_foreign_name_is_refused, set_up, tear_down),
         cmocka_unit_test_setup_teardown(hostile_parameters_are_one_sentence_and_400, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(names_never_stored_are_404_whatever_stands_in_them, set_up,
+        cmocka_unit_test_setup_teardown(names_never_stored_are_404_whatever_they_contain, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(every_question_answers_an_array, set_up, tear_down),
         cmocka_unit_test_setup_teardown(without_a_database_history_is_404_and_says_what_it_needs,

@@ -75,7 +75,7 @@ static void exporters_are_waited_for_at_once(void **state)
     assert_int_equal(second.asked, 1);
 }
 
-static void haste_ends_those_that_are_left_and_the_first_failure_is_told(void **state)
+static void haste_ends_the_rest_and_the_first_failure_is_reported(void **state)
 {
     struct peer first = { .never = true };
     struct peer second = { .last = -ECONNREFUSED };
@@ -97,7 +97,7 @@ static bool is_never_in_haste(void *ctx)
     return false;
 }
 
-static void all_are_waited_for_so_long_only(void **state)
+static void all_are_waited_for_until_the_limit(void **state)
 {
     struct peer first = { .never = true };
     struct peer second = { .last = -ECONNREFUSED };
@@ -115,8 +115,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(exporters_are_waited_for_at_once),
-        CASE(haste_ends_those_that_are_left_and_the_first_failure_is_told),
-        CASE(all_are_waited_for_so_long_only),
+        CASE(haste_ends_the_rest_and_the_first_failure_is_reported),
+        CASE(all_are_waited_for_until_the_limit),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

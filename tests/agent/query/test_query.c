@@ -122,7 +122,7 @@ static json_t *ask_last_row(const char *question, const char *path)
 
 /* An agent came after 5 executions of each of two cores, and saw 2 of each in a second, three
  * times. */
-static void what_ran_before_the_agent_came_is_said(void **state)
+static void executions_before_the_agent_are_reported(void **state)
 {
     static const char *const questions[] = { "latency", "executions", "processes" };
     const struct fixture *f = *state;
@@ -214,7 +214,7 @@ static void counts_of_executions_that_were_given_up_are_marked(void **state)
     free(path);
 }
 
-static void memory_that_nobody_tells_of_is_a_dash_and_an_estimate_has_a_tilde(void **state)
+static void unreported_memory_is_a_dash_and_an_estimate_has_a_tilde(void **state)
 {
     char *path = store_mixed(*state, "mixed.db");
 
@@ -232,7 +232,7 @@ static void memory_that_nobody_tells_of_is_a_dash_and_an_estimate_has_a_tilde(vo
 }
 
 /* Of the three processes one counts no executions; asked for alone it has none to show. */
-static void executions_that_nobody_counts_are_said_and_are_not_zero(void **state)
+static void uncounted_executions_are_reported_and_are_not_zero(void **state)
 {
     static const char *const questions[] = { "executions", "errors", "latency" };
     static const char *const counts[] = { "completed", "transient", "completed" };
@@ -281,7 +281,7 @@ static json_t *ask_first_row(const char *question, const char *path, const char 
 }
 
 /* Nobody has told the name of a model that was loaded before the hooks were there. */
-static void a_name_that_nobody_knows_is_a_dash(void **state)
+static void an_unknown_name_is_a_dash(void **state)
 {
     const struct fixture *f = *state;
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
@@ -377,7 +377,7 @@ static void programs_read_json(void **state)
     test_run_fini(&run);
 }
 
-static void what_happened_is_told_in_order(void **state)
+static void events_are_listed_in_order(void **state)
 {
     const struct fixture *f = *state;
 
@@ -549,15 +549,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(people_read_a_table),
-        cmocka_unit_test(what_ran_before_the_agent_came_is_said),
-        cmocka_unit_test(memory_that_nobody_tells_of_is_a_dash_and_an_estimate_has_a_tilde),
-        cmocka_unit_test(executions_that_nobody_counts_are_said_and_are_not_zero),
+        cmocka_unit_test(executions_before_the_agent_are_reported),
+        cmocka_unit_test(unreported_memory_is_a_dash_and_an_estimate_has_a_tilde),
+        cmocka_unit_test(uncounted_executions_are_reported_and_are_not_zero),
         cmocka_unit_test(counts_of_executions_that_were_given_up_are_marked),
-        cmocka_unit_test(a_name_that_nobody_knows_is_a_dash),
+        cmocka_unit_test(an_unknown_name_is_a_dash),
         cmocka_unit_test(memory_of_a_process_that_was_over_before_it_was_seen_is_not_known),
         cmocka_unit_test(a_gap_is_shown_as_a_gap),
         cmocka_unit_test(programs_read_json),
-        cmocka_unit_test(what_happened_is_told_in_order),
+        cmocka_unit_test(events_are_listed_in_order),
         cmocka_unit_test(wrong_questions_get_one_sentence),
         cmocka_unit_test(an_option_that_means_nothing_to_the_question_is_refused),
         cmocka_unit_test(every_metric_is_listed_and_can_be_asked),

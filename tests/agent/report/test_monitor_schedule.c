@@ -155,7 +155,7 @@ static void another_configuration_goes_on_without_loss_and_with_the_same_numbers
     ntk_monitor_config_fini(&other);
 }
 
-static void polls_for_others_are_no_reports_but_count(void **state)
+static void polls_for_others_count_but_are_not_reports(void **state)
 {
     uint64_t executions = 0;
 
@@ -320,7 +320,7 @@ int main(void)
         cmocka_unit_test(periods_stay_on_their_grid_when_a_wakeup_is_late),
         cmocka_unit_test(every_group_covers_exactly_its_own_period),
         cmocka_unit_test(another_configuration_goes_on_without_loss_and_with_the_same_numbers),
-        cmocka_unit_test(polls_for_others_are_no_reports_but_count),
+        cmocka_unit_test(polls_for_others_count_but_are_not_reports),
         cmocka_unit_test(no_first_period_is_too_short_for_rates),
         cmocka_unit_test(what_is_urgent_is_reported_soon_and_no_report_covers_too_little),
         cmocka_unit_test(pages_are_fresh_however_long_the_reports_take),

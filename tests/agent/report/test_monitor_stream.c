@@ -185,7 +185,7 @@ static void a_full_disk_keeps_the_line(void **state)
     close(fd);
 }
 
-static void a_reader_that_is_gone_is_told(void **state)
+static void a_reader_that_is_gone_is_reported(void **state)
 {
     int fds[2];
 
@@ -268,7 +268,7 @@ int main(void)
         cmocka_unit_test(a_pipe_holds_whole_lines_when_the_writer_ends),
         cmocka_unit_test(a_line_that_was_begun_is_known),
         cmocka_unit_test(a_full_disk_keeps_the_line),
-        cmocka_unit_test(a_reader_that_is_gone_is_told),
+        cmocka_unit_test(a_reader_that_is_gone_is_reported),
         cmocka_unit_test(a_line_larger_than_the_queue_goes_through_an_empty_one),
         cmocka_unit_test(a_file_gets_every_line_behind_what_it_holds),
         cmocka_unit_test(a_closed_stdout_is_one_sentence),

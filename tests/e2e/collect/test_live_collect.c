@@ -289,7 +289,7 @@ static void a_long_execution_shows_a_busy_core_while_it_runs(void **state)
     assert_true(f->snapshot->cores[0].busy_ns.total <= ntk_clock_monotonic_ns() - began_ns);
 }
 
-static void a_killed_run_is_told_once_more_with_its_last_counts(void **state)
+static void a_killed_run_is_reported_once_more_with_its_last_counts(void **state)
 {
     struct fixture *f = *state;
     uint64_t last;
@@ -452,7 +452,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_periods_of_a_run_add_up_to_its_executions),
         TEST(a_long_execution_shows_a_busy_core_while_it_runs),
-        TEST(a_killed_run_is_told_once_more_with_its_last_counts),
+        TEST(a_killed_run_is_reported_once_more_with_its_last_counts),
         TEST(a_logical_core_of_two_counts_each_execution_once),
         TEST(outcomes_that_fail_keep_their_kind),
         TEST(the_published_tree_is_read_in_both_layouts),

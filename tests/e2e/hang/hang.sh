@@ -113,7 +113,7 @@ if [ "$(id -u)" = 0 ]; then
     setpriv --reuid 65534 --regid 65534 --clear-groups neuron-monitor hang >text || true
     greps '^source: shared memory of the processes (.* 403: it answers only root and its own user)$' text || fail "another user: $(cat text)"
 fi
-wait_for eval 'grep -q "is over: rank 1 is lost" out.log && echo yes'
+wait_for eval 'grep -q "broke: rank 1 is lost" out.log && echo yes'
 # The others are told, and end: they are not ranks that never came, and the time of the trouble stands still.
 wait_for says "gone lost gone" "$wheres" "$agent"
 neuron-monitor hang "$agent" >text || true
@@ -123,7 +123,7 @@ stop
 # A job that ends in order, one rank after the other, is no trouble, and nothing of it stays; the one that was killed is
 # replaced by it.
 ends_in_order() {
-    local before=$(grep -c 'is over' out.log)
+    local before=$(grep -c 'broke' out.log)
     start 3 10 "" "" "$scratch/memcpy.neff"
     unset LD_PRELOAD LD_LIBRARY_PATH
     # The ranks of before are still known.
@@ -132,7 +132,7 @@ ends_in_order() {
     wait "${ranks[@]}" || fail "a rank failed: $(cat rank?.err)"
     rm world.end
     wait_for eval '[ "$(neuron-monitor hang --json --all "$agent" | jq -c .communicators)" = "[]" ] && echo yes'
-    [ "$(grep -c 'is over' out.log)" = "$before" ] || fail "an end in order is trouble: $(cat out.log)"
+    [ "$(grep -c 'broke' out.log)" = "$before" ] || fail "an end in order is trouble: $(cat out.log)"
 }
 neuron-packager example memcpy -o memcpy.neff
 ends_in_order

@@ -316,7 +316,7 @@ static void runtimes_of_one_tag_are_one_series(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void what_the_service_does_not_take_is_left_out(void **state)
+static void values_that_the_service_refuses_are_omitted(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = sample(1);
@@ -658,7 +658,7 @@ static void options_are_checked(void **state)
 }
 
 /* Method: three processes, watched in three ways; what nobody knows of two of them is poison. */
-static void what_hooks_around_calls_do_not_know_is_no_metric(void **state)
+static void values_unknown_to_hooks_around_calls_have_no_metric(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = test_mixed_snapshot();
@@ -691,12 +691,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_group_has_its_metrics),
-        cmocka_unit_test(what_hooks_around_calls_do_not_know_is_no_metric),
+        cmocka_unit_test(values_unknown_to_hooks_around_calls_have_no_metric),
         cmocka_unit_test(a_label_of_the_user_cannot_be_a_dimension_twice),
         cmocka_unit_test(errors_of_memory_are_five_metrics_and_those_that_happened),
         cmocka_unit_test(hosts_away_from_ec2_stay_apart_by_their_names),
         cmocka_unit_test(runtimes_of_one_tag_are_one_series),
-        cmocka_unit_test(what_the_service_does_not_take_is_left_out),
+        cmocka_unit_test(values_that_the_service_refuses_are_omitted),
         cmocka_unit_test(requests_stay_within_the_limits_and_lose_nothing),
         cmocka_unit_test(a_minute_goes_when_the_next_report_is_beyond_it),
         cmocka_unit_test(without_a_step_each_report_goes_by_itself),

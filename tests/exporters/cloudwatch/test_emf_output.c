@@ -193,7 +193,7 @@ static void a_line_begins_anew_in_a_file_that_was_made_shorter(void **state)
     expect(f->path, FIRST "{\"_a\n" SECOND);
 }
 
-static void a_new_program_begins_on_a_line_of_its_own(void **state)
+static void a_new_program_begins_on_its_own_line(void **state)
 {
     struct fixture *f = *state;
     FILE *file = fopen(f->path, "w");
@@ -244,8 +244,7 @@ int main(void)
             a_line_cut_in_a_file_that_was_moved_away_is_whole_in_the_next, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_line_begins_anew_in_a_file_that_was_made_shorter, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_new_program_begins_on_a_line_of_its_own, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_new_program_begins_on_its_own_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(standard_output_begins_a_new_line_after_one_that_was_cut,
                                         set_up, tear_down),
     };

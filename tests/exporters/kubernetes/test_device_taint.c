@@ -179,7 +179,7 @@ static void a_process_alone_taints_no_device(void **state)
     assert_int_equal(verdicts.rows[1].reason, NTK_HEALTH_REASON_DMA_ABORT);
 }
 
-static void names_that_may_stand_in_a_path(void **state)
+static void names_are_safe_in_a_path(void **state)
 {
     (void)state;
     assert_true(ntk_kube_is_name("ip-10-0-0-1.ec2.internal"));
@@ -201,7 +201,7 @@ int main(void)
         cmocka_unit_test(older_forms_of_slices_and_pools_of_parts_are_read),
         cmocka_unit_test(a_process_alone_taints_no_device),
         cmocka_unit_test(a_rule_always_names_one_device),
-        cmocka_unit_test(names_that_may_stand_in_a_path),
+        cmocka_unit_test(names_are_safe_in_a_path),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,7 +15,7 @@ static uint64_t due(const struct ntk_kube_pace *pace)
     return ntk_kube_pace_due_ns(pace, HEARTBEAT, 0, false);
 }
 
-static void what_was_never_told_is_told_at_once_or_when_it_may(void **state)
+static void unreported_states_are_sent_at_once_or_when_allowed(void **state)
 {
     struct ntk_kube_pace pace = { .is_wanted = true };
 
@@ -71,7 +71,7 @@ static void a_question_that_was_given_up_changes_no_pause(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_never_told_is_told_at_once_or_when_it_may),
+        cmocka_unit_test(unreported_states_are_sent_at_once_or_when_allowed),
         cmocka_unit_test(a_change_waits_for_the_gap_and_nothing_for_the_heartbeat),
         cmocka_unit_test(pauses_after_failures_grow_are_bounded_and_heed_the_server),
         cmocka_unit_test(a_question_that_was_given_up_changes_no_pause),

@@ -117,7 +117,7 @@ static void a_patch_has_a_transition_only_when_there_is_one(void **state)
     ntk_buf_fini(&body);
 }
 
-static void the_status_of_a_node_is_found_among_what_is_none(void **state)
+static void the_status_of_a_node_is_found_among_other_text(void **state)
 {
     (void)state;
     static const struct {
@@ -151,7 +151,7 @@ int main(void)
         cmocka_unit_test(no_device_and_one_without_a_verdict_are_unknown),
         cmocka_unit_test(many_devices_stay_within_a_message),
         cmocka_unit_test(a_patch_has_a_transition_only_when_there_is_one),
-        cmocka_unit_test(the_status_of_a_node_is_found_among_what_is_none),
+        cmocka_unit_test(the_status_of_a_node_is_found_among_other_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -71,7 +71,7 @@ static void count(const char *name, size_t *out_exported, size_t *out_absent)
     }
 }
 
-static void each_name_of_observer_leaves_or_is_left_out_with_a_reason(void **state)
+static void each_name_of_observer_leaves_or_is_omitted_with_a_reason(void **state)
 {
     size_t known = 0;
     size_t absent_count = 0;
@@ -157,7 +157,7 @@ static void lists_do_not_mix(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_name_of_observer_leaves_or_is_left_out_with_a_reason),
+        cmocka_unit_test(each_name_of_observer_leaves_or_is_omitted_with_a_reason),
         cmocka_unit_test(no_name_of_observer_is_made_up),
         cmocka_unit_test(lists_do_not_mix),
     };

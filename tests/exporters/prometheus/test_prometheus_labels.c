@@ -125,7 +125,7 @@ static void a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application(void **s
     free(text);
 }
 
-static void two_users_with_one_tag_have_series_of_their_own(void **state)
+static void two_users_with_one_tag_have_their_own_series(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -143,7 +143,7 @@ static void two_users_with_one_tag_have_series_of_their_own(void **state)
     free(text);
 }
 
-static void two_pods_with_one_tag_have_series_of_their_own(void **state)
+static void two_pods_with_one_tag_have_their_own_series(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
 
@@ -170,7 +170,7 @@ static void two_pods_with_one_tag_have_series_of_their_own(void **state)
     free(text);
 }
 
-static void applications_of_one_tag_stand_apart_by_pid_when_asked(void **state)
+static void applications_with_one_tag_are_separated_by_pid_on_request(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
     uint32_t pid[] = { snapshot->runtimes[0].pid, snapshot->runtimes[1].pid };
@@ -282,9 +282,9 @@ int main(void)
         CASE(labels_of_the_instance_come_late_and_stay),
         CASE(runtimes_of_one_tag_share_its_series),
         CASE(a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application),
-        CASE(two_users_with_one_tag_have_series_of_their_own),
-        CASE(two_pods_with_one_tag_have_series_of_their_own),
-        CASE(applications_of_one_tag_stand_apart_by_pid_when_asked),
+        CASE(two_users_with_one_tag_have_their_own_series),
+        CASE(two_pods_with_one_tag_have_their_own_series),
+        CASE(applications_with_one_tag_are_separated_by_pid_on_request),
         CASE(applications_beyond_the_bound_share_series_and_are_counted),
         CASE(an_application_called_as_the_rest_is_of_the_rest),
     };

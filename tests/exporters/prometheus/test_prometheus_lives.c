@@ -33,7 +33,7 @@ static void series_before_the_machine_end_when_it_comes(void **state)
     free(text);
 }
 
-static void gauges_of_a_runtime_go_with_its_last_report_and_its_last_counts_are_told(void **state)
+static void gauges_of_a_runtime_end_with_its_last_report_and_its_last_counts_are_shown(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -104,7 +104,7 @@ static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void 
     free(text);
 }
 
-static void what_was_counted_before_is_told_when_a_process_has_its_tag(void **state)
+static void earlier_counts_are_shown_when_a_process_gets_its_tag(void **state)
 {
     struct ntk_snapshot *totals = sample(1);
 
@@ -145,10 +145,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(series_before_the_machine_end_when_it_comes),
-        CASE(gauges_of_a_runtime_go_with_its_last_report_and_its_last_counts_are_told),
+        CASE(gauges_of_a_runtime_end_with_its_last_report_and_its_last_counts_are_shown),
         CASE(a_runtime_that_was_in_no_other_report_has_gauges_in_its_last),
         CASE(series_of_a_runtime_go_and_its_counters_come_back_with_its_tag),
-        CASE(what_was_counted_before_is_told_when_a_process_has_its_tag),
+        CASE(earlier_counts_are_shown_when_a_process_gets_its_tag),
         CASE(ended_tags_are_forgotten_oldest_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

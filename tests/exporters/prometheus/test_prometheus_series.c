@@ -120,7 +120,7 @@ static void ours_follow_with_histograms_that_are_exact_at_their_edges(void **sta
     free(text);
 }
 
-static void the_outputs_of_the_process_are_told_of(void **state)
+static void the_outputs_of_the_process_are_reported(void **state)
 {
     update(sample(1));
     page.outputs[0] = (struct ntk_output_counts){
@@ -188,7 +188,7 @@ static void the_health_of_a_device_has_reasons_while_it_is_not_well(void **state
     free(text);
 }
 
-static void no_series_stands_twice(void **state)
+static void no_series_appears_twice(void **state)
 {
     struct ntk_map seen = { 0 };
     struct ntk_snapshot *snapshot = sample(2);
@@ -448,9 +448,9 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(every_family_of_the_vendor_has_its_exact_series),
         CASE(ours_follow_with_histograms_that_are_exact_at_their_edges),
-        CASE(the_outputs_of_the_process_are_told_of),
+        CASE(the_outputs_of_the_process_are_reported),
         CASE(the_health_of_a_device_has_reasons_while_it_is_not_well),
-        CASE(no_series_stands_twice),
+        CASE(no_series_appears_twice),
         CASE(hostile_texts_cannot_break_the_page),
         CASE(the_checker_of_prometheus_finds_nothing),
         CASE(openmetrics_says_the_same),

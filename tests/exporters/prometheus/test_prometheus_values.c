@@ -79,7 +79,7 @@ static void ecc_totals_are_the_drivers_and_the_vendors_series_counts_periods(voi
 }
 
 /* Method: the age as who serves the page sets it. */
-static void a_stale_page_tells_of_the_program_alone(void **state)
+static void a_stale_page_has_the_metrics_of_the_program_alone(void **state)
 {
     update(sample(1));
     char *text = encode(false);
@@ -226,7 +226,7 @@ static void a_group_that_fails_has_no_gauges_of_before(void **state)
 }
 
 /* Core 3 is the second application's; the sample's device has four. */
-static void cores_that_nobody_uses_are_shown_at_zero_when_asked(void **state)
+static void unused_cores_are_shown_at_zero_on_request(void **state)
 {
     static const char idle[] = "neuroncore_utilization_ratio{availability_zone=\"\"," I_HEAD
                                "neuroncore=\"2\",region=\"\",runtime_tag=\"\",subnet_id=\"\"} 0";
@@ -269,12 +269,12 @@ int main(void)
         CASE(counters_add_up_over_snapshots),
         CASE(ecc_that_a_driver_does_not_count_is_zero_as_in_reports),
         CASE(ecc_totals_are_the_drivers_and_the_vendors_series_counts_periods),
-        CASE(a_stale_page_tells_of_the_program_alone),
+        CASE(a_stale_page_has_the_metrics_of_the_program_alone),
         CASE(a_report_that_lists_memory_by_core_has_memory_of_these_cores_only),
         CASE(labels_of_the_user_are_on_every_series),
         CASE(a_group_that_is_not_due_keeps_its_gauges_and_counts_nothing),
         CASE(a_group_that_fails_has_no_gauges_of_before),
-        CASE(cores_that_nobody_uses_are_shown_at_zero_when_asked),
+        CASE(unused_cores_are_shown_at_zero_on_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

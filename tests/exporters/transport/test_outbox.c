@@ -208,7 +208,7 @@ static int waits_in_spool(void *ctx)
     return ntk_output_counts_read(rows) == 1 && rows[0].spool_items == 5;
 }
 
-static void test_the_process_can_tell_of_it(void **state)
+static void test_the_process_reports_it(void **state)
 {
     struct fixture *f = *state;
     struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX];
@@ -453,7 +453,7 @@ static void test_pauses_grow_and_are_bounded(void **state)
     assert_pause(f, 10 * NTK_NS_PER_SECOND);
 }
 
-static void test_the_peer_says_when(void **state)
+static void test_the_peer_sets_the_time(void **state)
 {
     struct fixture *f = *state;
 
@@ -477,7 +477,7 @@ static void test_the_peer_may_not_hurry(void **state)
 }
 
 /* Method: the end is asked again and again, as programs do, while the clock moves. */
-static void test_the_end_waits_for_the_peer_so_long_only(void **state)
+static void test_the_end_waits_for_the_peer_until_the_limit(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -512,7 +512,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_in_order, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_again_until_it_is_taken, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refused_is_dropped, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_process_can_tell_of_it, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_process_reports_it, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory_is_bounded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_spool_over_runs, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_at_once, set_up, tear_down),
@@ -521,9 +521,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_power_cut, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_end_while_sending, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_pauses_grow_and_are_bounded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_peer_says_when, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_peer_sets_the_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_the_peer_may_not_hurry, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_the_end_waits_for_the_peer_so_long_only, set_up,
+        cmocka_unit_test_setup_teardown(test_the_end_waits_for_the_peer_until_the_limit, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_a_message_may_be_too_long, set_up, tear_down),
     };

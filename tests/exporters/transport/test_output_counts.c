@@ -43,7 +43,7 @@ static void rows_are_sorted_and_sources_of_a_name_are_one(void **state)
     assert_int_equal(ntk_output_counts_read(rows), 0);
 }
 
-static void names_beyond_the_bound_are_not_told_of(void **state)
+static void names_beyond_the_bound_are_not_reported(void **state)
 {
     struct ntk_output_source sources[NTK_OUTPUT_COUNTS_MAX + 2];
     char names[NTK_OUTPUT_COUNTS_MAX + 2][2 * NTK_OUTPUT_NAME_BYTES];
@@ -68,7 +68,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_sorted_and_sources_of_a_name_are_one),
-        cmocka_unit_test(names_beyond_the_bound_are_not_told_of),
+        cmocka_unit_test(names_beyond_the_bound_are_not_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

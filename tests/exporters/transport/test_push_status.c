@@ -31,7 +31,7 @@ static void each_status_has_one_meaning(void **state)
     }
 }
 
-static void what_the_peer_says_is_told(void **state)
+static void the_message_of_the_peer_is_reported(void **state)
 {
     const struct ntk_http_answer away = { .status = 503, .retry_after_ns = 7 };
     const struct ntk_http_answer taken = { .status = 200, .retry_after_ns = 7 };
@@ -63,7 +63,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_status_has_one_meaning),
-        cmocka_unit_test(what_the_peer_says_is_told),
+        cmocka_unit_test(the_message_of_the_peer_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

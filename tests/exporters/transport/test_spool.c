@@ -190,7 +190,7 @@ static void test_damage(void **state)
 }
 
 /* A file that goes on behind what it says it holds. */
-static void test_more_than_it_says(void **state)
+static void test_more_bytes_than_announced(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf buf = { 0 };
@@ -373,7 +373,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bound, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_one_at_a_time, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_more_than_it_says, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_more_bytes_than_announced, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_foreign_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_plain_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sent_while_pushed_out, set_up, tear_down),

@@ -240,7 +240,7 @@ static void packets_spills_and_reloads(void **state)
 }
 
 /* A queue of each core has its own name. */
-static void queues_of_several_cores_are_told_apart(void **state)
+static void queues_of_several_cores_are_distinguished(void **state)
 {
     static struct ntk_ntff_queue queue = { .engine = 0, .queue = 1, .name = "qSPIO0" };
     struct hand_trace h;
@@ -325,7 +325,7 @@ int main(void)
         cmocka_unit_test(one_engine_and_its_latency),
         cmocka_unit_test(steps_of_the_path_name_their_lines),
         cmocka_unit_test(packets_spills_and_reloads),
-        cmocka_unit_test(queues_of_several_cores_are_told_apart),
+        cmocka_unit_test(queues_of_several_cores_are_distinguished),
         cmocka_unit_test(cores_that_idle_runtimes_that_take_long_and_throttling),
         cmocka_unit_test(transposes_and_half_empty_products),
         cmocka_unit_test(every_rule_says_what_to_do),

@@ -226,7 +226,7 @@ static void what_is_written_is_read(void **state)
     ntk_baseline_fini(&baseline);
 }
 
-static void what_is_no_baseline_is_refused(void **state)
+static void an_invalid_baseline_is_refused(void **state)
 {
 #define HEAD "{\"format\":\"neuron-profile-baseline\",\"version\":1,\"executions\":"
     static const struct {
@@ -302,7 +302,7 @@ int main(void)
         cmocka_unit_test(what_may_be_chance_is_not_beyond),
         cmocka_unit_test(a_limit_of_nothing_is_an_error),
         cmocka_unit_test(what_is_written_is_read),
-        cmocka_unit_test(what_is_no_baseline_is_refused),
+        cmocka_unit_test(an_invalid_baseline_is_refused),
         cmocka_unit_test(names_are_quoted_for_xml),
     };
 

@@ -130,7 +130,7 @@ static void values_live_from_their_making_to_their_last_use(void **state)
     done(&h, &a);
 }
 
-static void what_nobody_reads_and_what_is_overwritten_does_not_count(void **state)
+static void unread_and_overwritten_values_do_not_count(void **state)
 {
     const struct ntk_isa_operand a_place = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_FLOAT32);
     const struct ntk_isa_operand b_place = ntk_isa_sbuf(64, 128, 16, NTK_DTYPE_FLOAT32);
@@ -261,7 +261,7 @@ static void steps_and_lengths_of_a_lying_neff_do_not_wrap(void **state)
 
 /* Values that end long after those made later, more of them than the least memory of a sorter
  * holds. */
-static void lives_that_lie_in_files_are_told_as_those_in_memory(void **state)
+static void lives_in_files_are_reported_like_those_in_memory(void **state)
 {
     struct answers a[2];
     struct hand_trace h[2];
@@ -301,7 +301,7 @@ static void lives_that_lie_in_files_are_told_as_those_in_memory(void **state)
 }
 
 /* Of two sizes, the larger ones last and some more than are told: no smaller one is. */
-static void of_many_values_those_with_most_bytes_times_time_are_told(void **state)
+static void values_with_most_bytes_times_time_are_listed(void **state)
 {
     enum { SMALL = 20, LARGE = NTK_CHIP_LIVES_MAX + 10 };
     struct hand_trace h;
@@ -396,12 +396,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_live_from_their_making_to_their_last_use),
-        cmocka_unit_test(what_nobody_reads_and_what_is_overwritten_does_not_count),
+        cmocka_unit_test(unread_and_overwritten_values_do_not_count),
         cmocka_unit_test(what_is_added_to_goes_on_living),
         cmocka_unit_test(a_trigger_starts_the_groups_of_its_instance),
         cmocka_unit_test(steps_and_lengths_of_a_lying_neff_do_not_wrap),
-        cmocka_unit_test(lives_that_lie_in_files_are_told_as_those_in_memory),
-        cmocka_unit_test(of_many_values_those_with_most_bytes_times_time_are_told),
+        cmocka_unit_test(lives_in_files_are_reported_like_those_in_memory),
+        cmocka_unit_test(values_with_most_bytes_times_time_are_listed),
         cmocka_unit_test(values_of_a_program_of_hardware_are_those_of_its_slots),
         cmocka_unit_test(programs_that_cannot_be_read_have_no_answer),
     };

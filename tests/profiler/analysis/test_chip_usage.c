@@ -234,7 +234,7 @@ static void dma_of_hardware_does_not_count(void **state)
 }
 
 /* Of our own programs: partitions 0 to 63 alone; and a load, which is DMA. */
-static void partitions_are_told_apart_where_slots_name_them(void **state)
+static void partitions_are_distinguished_where_slots_name_them(void **state)
 {
     struct ntk_isa_instr instr = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_COPY);
     struct ntk_isa_instr load = ntk_isa_instr_make(NTK_ISA_OP_DMA_COPY);
@@ -328,7 +328,7 @@ static void tell_byte(struct told *told, const struct execution *all, unsigned b
     }
 }
 
-static void random_programs_are_told_as_byte_by_byte(void **state)
+static void random_programs_are_reported_as_byte_by_byte(void **state)
 {
     struct told *told = calloc(1, sizeof *told);
     struct execution *all = calloc(RUNS, sizeof *all);
@@ -395,9 +395,9 @@ int main(void)
         cmocka_unit_test(matmul_writes_four_bytes_an_element),
         cmocka_unit_test(ldweights_reads_up_to_its_address),
         cmocka_unit_test(dma_of_hardware_does_not_count),
-        cmocka_unit_test(partitions_are_told_apart_where_slots_name_them),
+        cmocka_unit_test(partitions_are_distinguished_where_slots_name_them),
         cmocka_unit_test(where_a_slot_is_not_known_there_are_no_rows),
-        cmocka_unit_test(random_programs_are_told_as_byte_by_byte),
+        cmocka_unit_test(random_programs_are_reported_as_byte_by_byte),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static const struct ntk_comparison_row *row(const struct ntk_comparison *c, cons
 }
 
 /* Five executions a side: one operation is slower in each, one varies, one is gone, one is new. */
-static void what_changed_is_told_from_what_varies(void **state)
+static void changes_are_distinguished_from_variation(void **state)
 {
     static const double varying[] = { 10, 14, 11, 13, 12 };
     static const double varying_too[] = { 13, 10, 14, 12, 12 };
@@ -189,7 +189,7 @@ static enum ntk_comparison_verdict compare(uint64_t *chance, const struct world 
 
 /* Of 400 comparisons of a program with itself 5 % may find something: 20, and by chance not twice
  * as many. */
-static void repeated_executions_of_one_program_are_no_change(void **state)
+static void repeated_executions_of_one_program_are_not_a_change(void **state)
 {
     const struct world world = { 0.06, 0.02, -1, 1 };
     uint64_t chance = 1;
@@ -338,9 +338,9 @@ static void two_programs_with_nothing_in_common_are_unrelated(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_changed_is_told_from_what_varies),
+        cmocka_unit_test(changes_are_distinguished_from_variation),
         cmocka_unit_test(the_measures_of_an_execution_are_those_of_its_analyses),
-        cmocka_unit_test(repeated_executions_of_one_program_are_no_change),
+        cmocka_unit_test(repeated_executions_of_one_program_are_not_a_change),
         cmocka_unit_test(a_slowed_layer_is_named),
         cmocka_unit_test(a_comparison_backwards_is_its_mirror),
         cmocka_unit_test(the_verdict_of_single_executions_says_what_differs),

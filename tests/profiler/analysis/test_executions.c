@@ -38,7 +38,7 @@ static struct ntk_executions find(void)
     return executions;
 }
 
-static void executions_that_follow_each_other_are_told_apart(void **state)
+static void executions_that_follow_each_other_are_distinguished(void **state)
 {
     (void)state;
     core.instruction_count = 0;
@@ -94,7 +94,7 @@ static void what_does_not_fit_together_is_not_counted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(executions_that_follow_each_other_are_told_apart),
+        cmocka_unit_test(executions_that_follow_each_other_are_distinguished),
         cmocka_unit_test(a_loop_is_one_execution),
         cmocka_unit_test(what_does_not_fit_together_is_not_counted),
     };

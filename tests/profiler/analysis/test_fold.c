@@ -216,7 +216,7 @@ static void a_million_equal_tokens_are_one_body(void **state)
     ASSERT_BODIES(&tally, { MANY, 1 });
 }
 
-static void a_million_different_tokens_are_none(void **state)
+static void a_million_different_tokens_have_no_repeated_body(void **state)
 {
     struct tally tally;
 
@@ -307,7 +307,7 @@ int main(void)
         cmocka_unit_test(what_never_repeats_has_no_body),
         cmocka_unit_test(the_same_body_at_two_places_is_one),
         cmocka_unit_test(a_million_equal_tokens_are_one_body),
-        cmocka_unit_test(a_million_different_tokens_are_none),
+        cmocka_unit_test(a_million_different_tokens_have_no_repeated_body),
         cmocka_unit_test(fibonacci_word_ends_in_bounded_time),
         cmocka_unit_test(thue_morse_word_ends_in_bounded_time),
         cmocka_unit_test(more_bodies_than_the_bound_are_counted),

@@ -94,7 +94,7 @@ static void gaps_are_measured_by_their_median_and_the_longest(void **state)
     ntk_host_gaps_fini(&gaps);
 }
 
-static void what_has_no_end_is_no_run(void **state)
+static void a_run_needs_an_end(void **state)
 {
     struct ntk_system_span spans[] = { SPAN("nc_exec_running", 0, 10, 0) };
     struct ntk_system_trace trace = { .spans = spans, .span_count = 1 };
@@ -196,7 +196,7 @@ int main(void)
         cmocka_unit_test(a_gap_has_the_causes_that_the_host_shows),
         cmocka_unit_test(runs_of_a_pair_of_cores_are_counted_once),
         cmocka_unit_test(gaps_are_measured_by_their_median_and_the_longest),
-        cmocka_unit_test(what_has_no_end_is_no_run),
+        cmocka_unit_test(a_run_needs_an_end),
         cmocka_unit_test(every_moment_of_a_gap_has_one_cause),
         cmocka_unit_test(a_trace_of_nothing_but_cores_takes_no_longer),
     };

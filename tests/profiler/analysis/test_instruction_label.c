@@ -81,7 +81,7 @@ static void without_lines_they_are_called_by_the_name_of_the_back_end(void **sta
     ntk_labels_destroy(n.labels);
 }
 
-static void texts_that_tell_statements_apart_stay(void **state)
+static void texts_that_distinguish_statements_stay(void **state)
 {
     struct named n;
 
@@ -98,7 +98,7 @@ static void texts_that_tell_statements_apart_stay(void **state)
     ntk_labels_destroy(n.labels);
 }
 
-static void what_nobody_names_has_no_label(void **state)
+static void unnamed_values_have_no_label(void **state)
 {
     struct named n;
     struct ntk_slot_fact fact = { 0 };
@@ -118,8 +118,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instructions_of_a_kernel_are_called_by_their_source_line),
         cmocka_unit_test(without_lines_they_are_called_by_the_name_of_the_back_end),
-        cmocka_unit_test(texts_that_tell_statements_apart_stay),
-        cmocka_unit_test(what_nobody_names_has_no_label),
+        cmocka_unit_test(texts_that_distinguish_statements_stay),
+        cmocka_unit_test(unnamed_values_have_no_label),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -178,7 +178,7 @@ static void what_cannot_be_joined_is_unknown(void **state)
 }
 
 /* Times that no clock has are not collectives; the greatest that count make no sum overflow. */
-static void times_that_cannot_be_are_left_out(void **state)
+static void times_that_cannot_be_are_omitted(void **state)
 {
     const uint64_t most_ns = UINT64_C(1) << 61;
     struct ntk_system_span wild[] = { SPAN(CC, 0, 1, 9), SPAN(CC, 0, UINT64_MAX - 1, UINT64_MAX),
@@ -339,7 +339,7 @@ int main(void)
         cmocka_unit_test(changes_that_are_none_are_refused),
         cmocka_unit_test(the_clock_of_another_machine_is_found_by_the_ends),
         cmocka_unit_test(what_cannot_be_joined_is_unknown),
-        cmocka_unit_test(times_that_cannot_be_are_left_out),
+        cmocka_unit_test(times_that_cannot_be_are_omitted),
         cmocka_unit_test(communicators_of_some_ranks_join_those),
         cmocka_unit_test(other_orders_are_joined_or_unknown),
         cmocka_unit_test(sums_hold_for_any_times),

@@ -15,7 +15,7 @@
     }
 #define COUNT(a) (sizeof(a) / sizeof *(a))
 
-static void the_peak_is_told_by_what_it_was_for(void **state)
+static void the_peak_is_shown_by_purpose(void **state)
 {
     struct ntk_system_span spans[] = {
         ALLOC("tensors", 10, 100), ALLOC("model", 20, 50), FREE("tensors", 30, 100),
@@ -142,7 +142,7 @@ static void sums_of_a_lying_trace_do_not_wrap(void **state)
     ntk_memory_use_fini(&use);
 }
 
-static void uses_without_a_base_are_no_rows(void **state)
+static void uses_without_a_base_have_no_rows(void **state)
 {
     struct ntk_system_span spans[] = { ALLOC("tensors", 10, 100) };
     struct ntk_system_account account = { .base_bytes = 8,
@@ -166,11 +166,11 @@ static void uses_without_a_base_are_no_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_peak_is_told_by_what_it_was_for),
+        cmocka_unit_test(the_peak_is_shown_by_purpose),
         cmocka_unit_test(frees_of_memory_from_before_take_nothing),
         cmocka_unit_test(the_peak_is_the_sum_of_its_parts),
         cmocka_unit_test(sums_of_a_lying_trace_do_not_wrap),
-        cmocka_unit_test(uses_without_a_base_are_no_rows),
+        cmocka_unit_test(uses_without_a_base_have_no_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,7 +77,7 @@ static void the_cores_of_a_pair_are_one_rank(void **state)
 
 /* Three collectives of one execution are three steps, on both cores of a pair, of which one is a
  * little late. */
-static void collectives_of_one_execution_are_steps_of_their_own(void **state)
+static void collectives_of_one_execution_are_separate_steps(void **state)
 {
     struct ntk_system_span spans[12];
     struct ntk_system_trace trace = { .spans = spans, .span_count = 0 };
@@ -181,7 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_late_rank_is_found_step_by_step),
         cmocka_unit_test(the_cores_of_a_pair_are_one_rank),
-        cmocka_unit_test(collectives_of_one_execution_are_steps_of_their_own),
+        cmocka_unit_test(collectives_of_one_execution_are_separate_steps),
         cmocka_unit_test(lost_steps_are_the_oldest),
         cmocka_unit_test(what_is_behind_and_what_is_waited_is_the_skew),
         cmocka_unit_test(one_rank_has_no_skew),

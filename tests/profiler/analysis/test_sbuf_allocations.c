@@ -296,7 +296,7 @@ static int64_t end_of(const struct execution *all, size_t w, unsigned byte)
     return end;
 }
 
-static void random_programs_are_told_as_byte_by_byte(void **state)
+static void random_programs_are_reported_as_byte_by_byte(void **state)
 {
     struct execution *all = calloc(RUNS, sizeof *all);
     bool(*seen)[BYTES] = calloc(RUNS, sizeof *seen);
@@ -362,7 +362,7 @@ int main(void)
         cmocka_unit_test(a_transfer_of_hardware_has_the_partitions_of_its_addresses),
         cmocka_unit_test(what_only_has_places_counts),
         cmocka_unit_test(where_a_slot_is_not_known_there_are_no_rows),
-        cmocka_unit_test(random_programs_are_told_as_byte_by_byte),
+        cmocka_unit_test(random_programs_are_reported_as_byte_by_byte),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -205,7 +205,7 @@ static void allocate(struct fixture *f, uint64_t at_ns, const char *usage, const
     vendor_folder_span(&f->folder, "nrt_dma_mem_alloc", 5, at_ns, at_ns + 10, pairs, stop);
 }
 
-static void an_allocation_that_failed_says_what_memory_was_full_of(void **state)
+static void an_allocation_that_failed_shows_what_filled_the_memory(void **state)
 {
     struct fixture *f = *state;
     struct ntk_out_of_memory memory;
@@ -465,7 +465,7 @@ int main(void)
         TEST(an_execution_is_split_by_its_moments),
         TEST(durations_that_do_not_fit_stop_at_the_largest),
         TEST(a_load_holds_what_is_inside_of_it_on_its_core),
-        TEST(an_allocation_that_failed_says_what_memory_was_full_of),
+        TEST(an_allocation_that_failed_shows_what_filled_the_memory),
         TEST(uses_beyond_the_last_that_there_is_room_for_are_other),
         TEST(a_failure_for_another_reason_is_not_out_of_memory),
         TEST(the_place_of_memory_is_whole_or_unknown),

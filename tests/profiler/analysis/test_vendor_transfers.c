@@ -259,7 +259,7 @@ static void a_ring_that_does_not_fit_ends_what_is_known(void **state)
 }
 
 /* As of a group that transposes: its packets have more bytes than it writes. */
-static void what_is_no_copy_has_no_share(void **state)
+static void operations_other_than_copies_have_no_share(void **state)
 {
     struct made m;
 
@@ -408,7 +408,7 @@ static void a_generated_transfer_ends_with_a_semaphore_write(void **state)
     done(&m);
 }
 
-static void a_run_with_other_bytes_is_left_out(void **state)
+static void a_run_with_other_bytes_is_omitted(void **state)
 {
     struct made m;
 
@@ -421,7 +421,7 @@ static void a_run_with_other_bytes_is_left_out(void **state)
     done(&m);
 }
 
-static void runs_that_are_not_as_many_as_instructions_are_left_out(void **state)
+static void runs_that_are_not_as_many_as_instructions_are_omitted(void **state)
 {
     struct made m;
 
@@ -480,14 +480,14 @@ int main(void)
         cmocka_unit_test(a_transfer_to_one_row_is_of_the_first_ring),
         cmocka_unit_test(one_row_that_is_moved_otherwise_does_not_fit),
         cmocka_unit_test(a_ring_that_does_not_fit_ends_what_is_known),
-        cmocka_unit_test(what_is_no_copy_has_no_share),
+        cmocka_unit_test(operations_other_than_copies_have_no_share),
         cmocka_unit_test(an_empty_packet_ends_what_is_known),
         cmocka_unit_test(packets_that_are_left_over_take_all_away),
         cmocka_unit_test(a_ring_that_ends_early_does_not_fit),
         cmocka_unit_test(a_transfer_does_not_begin_before_its_instruction),
         cmocka_unit_test(a_generated_transfer_ends_with_a_semaphore_write),
-        cmocka_unit_test(a_run_with_other_bytes_is_left_out),
-        cmocka_unit_test(runs_that_are_not_as_many_as_instructions_are_left_out),
+        cmocka_unit_test(a_run_with_other_bytes_is_omitted),
+        cmocka_unit_test(runs_that_are_not_as_many_as_instructions_are_omitted),
         cmocka_unit_test(an_index_into_one_of_two_tables_names_nothing),
         cmocka_unit_test(without_a_neff_packets_still_have_their_instruction),
     };

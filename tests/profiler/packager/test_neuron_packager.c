@@ -426,7 +426,7 @@ static void wrong_words_are_usage_errors(void **state)
                 "unpack", "x.bin", NULL, NULL, NULL);
 }
 
-static void files_that_are_no_neffs_are_failures(void **state)
+static void files_that_are_not_neffs_are_failures(void **state)
 {
     char *missing = test_scratch_path(*state, "missing.neff");
     char *text = test_scratch_path(*state, "text.neff");
@@ -613,7 +613,7 @@ int main(void)
         cmocka_unit_test(unpack_and_create_give_the_same_archive),
         cmocka_unit_test(create_keeps_what_the_header_said),
         cmocka_unit_test(wrong_words_are_usage_errors),
-        cmocka_unit_test(files_that_are_no_neffs_are_failures),
+        cmocka_unit_test(files_that_are_not_neffs_are_failures),
         cmocka_unit_test(what_disasm_prints_asm_reads_back),
         cmocka_unit_test(a_listing_shows_names_groups_and_slots),
         cmocka_unit_test(help_and_version_go_to_stdout),

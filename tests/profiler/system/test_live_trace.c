@@ -247,7 +247,7 @@ static void what_is_beyond_the_bound_is_counted_as_lost(void **state)
     free(result.folder);
 }
 
-static void who_cannot_be_recorded_is_told_why(void **state)
+static void a_process_that_cannot_be_recorded_has_a_reason(void **state)
 {
     char counters[] = "counters";
     struct observed child = observed_start(test_scratch_folder, child_works, counters);
@@ -283,7 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folder_holds_exactly_what_the_process_did),
         cmocka_unit_test(what_is_beyond_the_bound_is_counted_as_lost),
-        cmocka_unit_test(who_cannot_be_recorded_is_told_why),
+        cmocka_unit_test(a_process_that_cannot_be_recorded_has_a_reason),
     };
 
     return cmocka_run_group_tests(tests, set_up, test_scratch_tear_down);

@@ -6,7 +6,7 @@
 #include "shared/formats/ntrace/vendor_trace.h"
 #include "tests/support/unit.h"
 
-static void each_word_of_the_vendor_has_a_name_of_its_own(void **state)
+static void each_word_of_the_vendor_has_its_own_name(void **state)
 {
     size_t count = 0;
     const char *const *words = ntk_vendor_trace_usage_names(&count);
@@ -71,7 +71,7 @@ static void a_name_stays_and_an_unknown_word_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_word_of_the_vendor_has_a_name_of_its_own),
+        cmocka_unit_test(each_word_of_the_vendor_has_its_own_name),
         cmocka_unit_test(our_word_and_the_vendors_for_one_use_have_one_name),
         cmocka_unit_test(a_name_stays_and_an_unknown_word_too),
     };

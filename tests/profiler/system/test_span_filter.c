@@ -103,7 +103,7 @@ static void another_machine_has_no_events(void **state)
     assert_int_equal(f.trace.span_count, 0);
 }
 
-static void what_is_no_list_of_cores_is_refused(void **state)
+static void an_invalid_list_of_cores_is_refused(void **state)
 {
     static const char *const bad[] = { "a", "1-", "1,,2", "70000", "5-1" };
 
@@ -281,7 +281,7 @@ int main(void)
         cmocka_unit_test(what_was_inside_of_a_span_that_goes_is_inside_of_the_next),
         cmocka_unit_test(types_may_be_groups_and_be_excluded),
         cmocka_unit_test(another_machine_has_no_events),
-        cmocka_unit_test(what_is_no_list_of_cores_is_refused),
+        cmocka_unit_test(an_invalid_list_of_cores_is_refused),
         cmocka_unit_test(a_window_clips_what_overlaps_it),
         cmocka_unit_test(a_window_before_all_samples_has_none),
         cmocka_unit_test(windows_side_by_side_have_every_span_once),

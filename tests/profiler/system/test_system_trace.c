@@ -195,7 +195,7 @@ static void starts_and_stops_become_nested_spans(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void an_execution_is_told_from_call_to_device(void **state)
+static void an_execution_is_shown_from_call_to_device(void **state)
 {
     struct made *made = *state;
     struct ntk_system_tables tables;
@@ -333,7 +333,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
         TEST(starts_and_stops_become_nested_spans),
-        TEST(an_execution_is_told_from_call_to_device),
+        TEST(an_execution_is_shown_from_call_to_device),
         TEST(threads_are_summed_by_type),
         TEST(a_ring_that_ran_over_leaves_halves_not_lies),
         TEST(hostile_traces_do_no_harm),

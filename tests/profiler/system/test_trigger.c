@@ -31,7 +31,7 @@ static void *word_change(void *ctx)
 }
 
 /* The word names another process each time; each of them has ended. */
-static void a_word_that_always_changes_stops_nobody(void **state)
+static void a_word_that_always_changes_blocks_no_reader(void **state)
 {
     struct ntk_segment_header header = { .magic = NTK_SEGMENT_MAGIC,
                                          .section_count = NTK_SECTION_TRIGGER + 1 };
@@ -72,7 +72,7 @@ static void a_word_that_always_changes_stops_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_word_that_always_changes_stops_nobody),
+        cmocka_unit_test(a_word_that_always_changes_blocks_no_reader),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

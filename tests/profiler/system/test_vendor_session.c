@@ -191,7 +191,7 @@ static void a_sequence_belongs_to_its_span(void **state)
     ntk_system_trace_close(trace);
 }
 
-static void a_stop_may_stand_before_its_start(void **state)
+static void a_stop_may_come_before_its_start(void **state)
 {
     struct fixture *f = *state;
 
@@ -294,7 +294,7 @@ static void samples_of_the_host_are_rounds(void **state)
 }
 
 /* Three points of one core, 2 us off a line in the middle; the host's clock is 2 ppm fast. */
-static void sync_points_tell_how_far_the_clocks_are_apart(void **state)
+static void sync_points_show_the_difference_of_the_clocks(void **state)
 {
     struct fixture *f = *state;
     static const uint64_t points[][2] = { /* device, host */
@@ -455,7 +455,7 @@ static void append(const char *path, const void *bytes, size_t count)
     assert_int_equal(fclose(file), 0);
 }
 
-static void a_record_that_is_not_whole_is_left_out(void **state)
+static void a_record_that_is_not_whole_is_omitted(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->path, "ntrace.pb");
@@ -518,7 +518,7 @@ static void files_may_be_missing_or_empty(void **state)
 }
 
 /* Nothing is cut within a record. */
-static void events_that_are_not_there_are_told(void **state)
+static void events_that_are_not_there_are_reported(void **state)
 {
     struct fixture *f = *state;
     char *info = test_scratch_path(f->path, "trace_info.pb");
@@ -703,18 +703,18 @@ int main(void)
         TEST(records_become_spans_in_order_of_time),
         TEST(every_key_is_kept),
         TEST(a_sequence_belongs_to_its_span),
-        TEST(a_stop_may_stand_before_its_start),
+        TEST(a_stop_may_come_before_its_start),
         TEST(allocations_find_the_account_of_their_physical_core),
         TEST(a_capture_shows_the_execution_of_its_window),
         TEST(samples_of_the_host_are_rounds),
-        TEST(sync_points_tell_how_far_the_clocks_are_apart),
+        TEST(sync_points_show_the_difference_of_the_clocks),
         TEST(folders_of_several_processes_are_found),
         TEST(halves_and_doubles_are_counted),
         TEST(lost_records_are_counted_per_ring),
         TEST(a_cut_file_is_read_up_to_there),
-        TEST(a_record_that_is_not_whole_is_left_out),
+        TEST(a_record_that_is_not_whole_is_omitted),
         TEST(files_may_be_missing_or_empty),
-        TEST(events_that_are_not_there_are_told),
+        TEST(events_that_are_not_there_are_reported),
         TEST(a_process_without_a_number_is_unknown),
         TEST(without_the_size_of_memory_there_is_no_share_of_it),
         TEST(a_later_version_is_read_with_a_note),

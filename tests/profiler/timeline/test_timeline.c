@@ -474,7 +474,7 @@ static void hits_are_counted_everywhere_and_listed_in_order(void **state)
     trace_sample_destroy(sample);
 }
 
-static void a_slice_is_told_in_full(void **state)
+static void a_slice_is_reported_in_full(void **state)
 {
     struct trace_sample *sample = trace_sample_create(10);
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
@@ -539,7 +539,7 @@ int main(void)
         cmocka_unit_test(all_slices_can_be_put_at_once),
         cmocka_unit_test(statistics_are_cut_to_the_range),
         cmocka_unit_test(hits_are_counted_everywhere_and_listed_in_order),
-        cmocka_unit_test(a_slice_is_told_in_full),
+        cmocka_unit_test(a_slice_is_reported_in_full),
         cmocka_unit_test(meta_names_groups_tracks_and_kinds),
     };
 

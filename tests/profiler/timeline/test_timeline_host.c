@@ -172,7 +172,7 @@ static void samples_hold_until_the_next_one_and_never_go_back(void **state)
     ntk_timeline_destroy(timeline);
 }
 
-static void a_span_is_told_in_full(void **state)
+static void a_span_is_reported_in_full(void **state)
 {
     struct ntk_system_trace trace;
     struct ntk_timeline *timeline = make(&trace);
@@ -294,7 +294,7 @@ int main(void)
         cmocka_unit_test(device_memory_follows_allocations),
         cmocka_unit_test(samples_hold_until_the_next_one_and_never_go_back),
         cmocka_unit_test(deep_nests_take_no_longer),
-        cmocka_unit_test(a_span_is_told_in_full),
+        cmocka_unit_test(a_span_is_reported_in_full),
         cmocka_unit_test(the_page_of_one_file_has_rows_of_the_host),
         cmocka_unit_test(what_ends_a_long_run_is_counted_in_the_last_piece),
     };

@@ -99,7 +99,7 @@ static void expect_place(const json_t *place, json_int_t track, json_int_t slice
 }
 
 /* Times below are since the timeline's begin: 100 ns less. */
-static void who_waits_is_told_for_what_and_for_whom(void **state)
+static void a_wait_shows_its_cause(void **state)
 {
     json_t *flows = flows_of(*state, SCALAR, 0);
     const json_t *wait = json_object_get(flows, "wait");
@@ -115,7 +115,7 @@ static void who_waits_is_told_for_what_and_for_whom(void **state)
     json_decref(flows);
 }
 
-static void who_signals_is_told_whom_it_let_go(void **state)
+static void a_signal_shows_what_it_released(void **state)
 {
     json_t *flows = flows_of(*state, TENSOR, 0);
 
@@ -130,7 +130,7 @@ static void who_signals_is_told_whom_it_let_go(void **state)
     json_decref(flows);
 }
 
-static void a_change_is_told_who_made_it_and_whom_it_let_go(void **state)
+static void a_change_shows_its_maker_and_what_it_released(void **state)
 {
     json_t *flows = flows_of(*state, SEMAPHORE, 0);
 
@@ -168,7 +168,7 @@ static void what_is_not_known_is_not_called_no_wait(void **state)
     hand_trace_fini(&h);
 }
 
-static void a_slice_that_is_none_is_refused(void **state)
+static void an_invalid_slice_is_refused(void **state)
 {
     const struct fixture *f = *state;
     struct ntk_buf out = { 0 };
@@ -262,7 +262,7 @@ static void a_queue_without_a_name_is_called_the_same_by_row_and_analysis(void *
     hand_trace_fini(&h);
 }
 
-static void the_name_that_a_compiler_left_is_told(void **state)
+static void the_name_that_a_compiler_left_is_shown(void **state)
 {
     struct fixture *f = *state;
     const struct ntk_neff_debug_instruction named = { .name = "I-1-0",
@@ -280,7 +280,7 @@ static void the_name_that_a_compiler_left_is_told(void **state)
 }
 
 /* The instruction of ACT follows that of PE, and one that is in no program. */
-static void what_an_instruction_follows_is_told_with_the_last_time_that_ran(void **state)
+static void predecessors_of_an_instruction_are_shown_with_their_last_run(void **state)
 {
     struct fixture *f = *state;
     struct ntk_neff_predecessor before[] = { { 7, 4 }, { 9, 1 } };
@@ -316,7 +316,7 @@ static void what_an_instruction_follows_is_told_with_the_last_time_that_ran(void
     program->names[0] = NULL;
 }
 
-static void operands_of_hardware_are_told_where_they_can_be_read(void **state)
+static void operands_of_hardware_are_shown_where_they_can_be_read(void **state)
 {
     static const uint8_t nop[NTK_NTFF_SLOT_BYTES] = { 0xa4, 0x10, [12] = 7 };
     static const char *const machines[] = { "trn2.3xlarge", "inf1.xlarge" };
@@ -356,14 +356,14 @@ static void operands_of_hardware_are_told_where_they_can_be_read(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_waits_is_told_for_what_and_for_whom),
-        cmocka_unit_test(who_signals_is_told_whom_it_let_go),
-        cmocka_unit_test(a_change_is_told_who_made_it_and_whom_it_let_go),
-        cmocka_unit_test(the_name_that_a_compiler_left_is_told),
-        cmocka_unit_test(what_an_instruction_follows_is_told_with_the_last_time_that_ran),
-        cmocka_unit_test(operands_of_hardware_are_told_where_they_can_be_read),
+        cmocka_unit_test(a_wait_shows_its_cause),
+        cmocka_unit_test(a_signal_shows_what_it_released),
+        cmocka_unit_test(a_change_shows_its_maker_and_what_it_released),
+        cmocka_unit_test(the_name_that_a_compiler_left_is_shown),
+        cmocka_unit_test(predecessors_of_an_instruction_are_shown_with_their_last_run),
+        cmocka_unit_test(operands_of_hardware_are_shown_where_they_can_be_read),
         cmocka_unit_test(what_is_not_known_is_not_called_no_wait),
-        cmocka_unit_test(a_slice_that_is_none_is_refused),
+        cmocka_unit_test(an_invalid_slice_is_refused),
         cmocka_unit_test(the_path_is_cut_to_the_window),
         cmocka_unit_test(the_flame_is_cut_to_the_range),
         cmocka_unit_test(a_queue_without_a_name_is_called_the_same_by_row_and_analysis),

@@ -159,7 +159,7 @@ static void without_a_known_length_the_total_is_absent(void **state)
 }
 
 /* Method: the same core once more, which says that it was at work for one ns. */
-static void the_first_core_tells_when_the_execution_was(void **state)
+static void the_first_core_has_the_time_of_the_execution(void **state)
 {
     for (unsigned version = 4; version <= 5; version++) {
         struct opened o = open_sample(version);
@@ -184,7 +184,7 @@ static void the_first_core_tells_when_the_execution_was(void **state)
 }
 
 /* Differences and sums of times must not overflow, whatever a file says. */
-static void times_that_cannot_be_are_left_out(void **state)
+static void times_that_cannot_be_are_omitted(void **state)
 {
     struct ntk_buf file = { 0 };
     struct ntff_sample sample = { .version = 6 };
@@ -241,8 +241,8 @@ int main(void)
         cmocka_unit_test(packets_know_their_queue_and_a_ring_in_flight_loses_its_own),
         cmocka_unit_test(changes_and_throttling_are_those_of_the_execution),
         cmocka_unit_test(without_a_known_length_the_total_is_absent),
-        cmocka_unit_test(the_first_core_tells_when_the_execution_was),
-        cmocka_unit_test(times_that_cannot_be_are_left_out),
+        cmocka_unit_test(the_first_core_has_the_time_of_the_execution),
+        cmocka_unit_test(times_that_cannot_be_are_omitted),
         cmocka_unit_test(the_neff_of_another_capture_is_refused),
     };
 

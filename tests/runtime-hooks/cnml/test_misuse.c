@@ -275,7 +275,7 @@ static void fusions_that_cannot_be(void **state)
 }
 
 /* Method: all that a client may destroy after compilation is destroyed before the forward. */
-static void compiled_operators_stand_alone(void **state)
+static void compiled_operators_run_alone(void **state)
 {
     struct data in = data_make(CNML_TENSOR, CNML_DATA_FLOAT16, shape, numbers(36, 1));
     struct data filter =
@@ -394,7 +394,7 @@ int main(void)
         CLIENTS_TEST(calls_in_the_wrong_order),
         CLIENTS_TEST(forwards_with_wrong_memory),
         CLIENTS_TEST(fusions_that_cannot_be),
-        CLIENTS_TEST(compiled_operators_stand_alone),
+        CLIENTS_TEST(compiled_operators_run_alone),
         CLIENTS_TEST(a_saved_operator_runs_without_the_library),
         CLIENTS_TEST(calls_before_initialisation_have_no_device),
     };

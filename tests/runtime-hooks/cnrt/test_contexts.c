@@ -126,7 +126,7 @@ static void an_invocation_with_what_does_not_fit_is_refused(void **state)
     assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_SUCCESS);
 }
 
-static void a_model_tells_what_is_in_it(void **state)
+static void a_model_shows_what_is_in_it(void **state)
 {
     struct cards *cards = *state;
     cnrtModel_t model = model_of(state);
@@ -181,7 +181,7 @@ static void a_bare_neff_is_a_model_of_one_function(void **state)
     assert_non_null(function_of(model, "subnet0"));
 }
 
-static void a_file_that_is_no_model_is_refused(void **state)
+static void a_file_that_is_not_a_model_is_refused(void **state)
 {
     struct cards *cards = *state;
     size_t bytes = 0;
@@ -221,9 +221,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CARDS(a_context_runs_its_function_on_its_device),
         CARDS(an_invocation_with_what_does_not_fit_is_refused),
-        CARDS(a_model_tells_what_is_in_it),
+        CARDS(a_model_shows_what_is_in_it),
         CARDS(a_bare_neff_is_a_model_of_one_function),
-        CARDS(a_file_that_is_no_model_is_refused),
+        CARDS(a_file_that_is_not_a_model_is_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

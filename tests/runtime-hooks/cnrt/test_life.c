@@ -156,7 +156,7 @@ static void *thread_of_its_own(void *ctx)
     return NULL;
 }
 
-static void threads_have_devices_and_errors_of_their_own(void **state)
+static void threads_have_their_own_devices_and_errors(void **state)
 {
     struct on_thread threads[4];
     pthread_t ids[4];
@@ -391,7 +391,7 @@ int main(void)
         CARDS(devices_are_what_the_program_may_see),
         CARDS(a_machine_without_a_name_is_one_of_cards),
         CARDS(a_fake_device_is_good_for_nothing_that_needs_one),
-        CARDS(threads_have_devices_and_errors_of_their_own),
+        CARDS(threads_have_their_own_devices_and_errors),
         CARDS(objects_that_another_thread_destroys_give_a_code),
         CARDS(handles_that_never_were_are_refused),
         CARDS(a_function_of_this_generation_runs),

@@ -143,7 +143,7 @@ static void a_full_device_says_so_and_another_has_room(void **state)
     assert_int_equal(cnrtFreeArray(pointers, (int)count), CNRT_RET_SUCCESS);
 }
 
-static void many_allocations_are_told_apart(void **state)
+static void many_allocations_are_distinguished(void **state)
 {
     enum { COUNT = 2000 };
     static char *pointers[COUNT];
@@ -217,7 +217,7 @@ int main(void)
         CARDS(a_copy_that_cannot_be_has_its_code),
         CARDS(memory_that_is_freed_is_memory_no_more),
         CARDS(a_full_device_says_so_and_another_has_room),
-        CARDS(many_allocations_are_told_apart),
+        CARDS(many_allocations_are_distinguished),
         CARDS(copies_of_a_queue_keep_its_order),
         CARDS(a_channel_is_the_thread_s_until_it_takes_another_device),
     };

@@ -9,7 +9,7 @@
 #include "tests/runtime-hooks/cnrt/offline.h"
 #include "tests/support/unit.h"
 
-static void a_stream_tells_whether_it_is_busy(void **state)
+static void a_stream_reports_whether_it_is_busy(void **state)
 {
     struct ntk_cnrt_program *program = cards_program("op");
     struct cards_task task = { .code = 0 };
@@ -88,7 +88,7 @@ static void a_device_has_its_thousand_streams(void **state)
     assert_int_equal(cnrtCreateStream(NULL), CNRT_RET_ERR_INVALID);
 }
 
-static void the_facts_of_a_device_are_told(void **state)
+static void the_facts_of_a_device_are_reported(void **state)
 {
     cnrtHardwareVersion_t version = { 0 };
     unsigned long mib = 0;
@@ -165,9 +165,9 @@ int main(void)
 {
 #define CARDS(test) cmocka_unit_test_setup_teardown(test, cards_setup_open, cards_teardown)
     const struct CMUnitTest tests[] = {
-        CARDS(a_stream_tells_whether_it_is_busy), CARDS(events_mark_how_long_a_task_takes),
-        CARDS(a_device_has_its_thousand_streams), CARDS(the_facts_of_a_device_are_told),
-        CARDS(a_function_is_invoked_on_a_stream), CARDS(numbers_of_this_generation_mean_its_own),
+        CARDS(a_stream_reports_whether_it_is_busy), CARDS(events_mark_how_long_a_task_takes),
+        CARDS(a_device_has_its_thousand_streams),   CARDS(the_facts_of_a_device_are_reported),
+        CARDS(a_function_is_invoked_on_a_stream),   CARDS(numbers_of_this_generation_mean_its_own),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,7 @@ static void quantised_numbers_are_what_their_parameter_says(void **state)
                      CNRT_RET_ERR_INVALID);
 }
 
-static void a_cast_that_is_none_is_refused(void **state)
+static void an_invalid_cast_is_refused(void **state)
 {
     float floats[2] = { 1, 2 };
     int8_t bytes[2] = { 7, 7 };
@@ -220,7 +220,7 @@ int main(void)
         cmocka_unit_test(sizes_are_those_of_the_types),
         cmocka_unit_test(plain_casts_round_and_stay_in_range),
         cmocka_unit_test(quantised_numbers_are_what_their_parameter_says),
-        cmocka_unit_test(a_cast_that_is_none_is_refused),
+        cmocka_unit_test(an_invalid_cast_is_refused),
         cmocka_unit_test(dimensions_change_their_order),
         cmocka_unit_test(codes_have_texts),
     };

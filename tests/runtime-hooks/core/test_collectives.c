@@ -317,7 +317,7 @@ static int run_differently(struct member *member, struct ntk_core_comm *comm)
     return first == -EINVAL && second == 0 ? 0 : -1;
 }
 
-static void ranks_that_disagree_all_hear_it_and_go_on(void **state)
+static void ranks_that_disagree_all_get_an_error_and_go_on(void **state)
 {
     struct member members[RANKS];
 
@@ -391,7 +391,7 @@ int main(void)
         TEST(sums_are_those_of_all_ranks),
         TEST(every_kind_of_element_keeps_its_arithmetic),
         TEST(a_group_is_a_world_of_its_own_order),
-        TEST(ranks_that_disagree_all_hear_it_and_go_on),
+        TEST(ranks_that_disagree_all_get_an_error_and_go_on),
         TEST(a_late_rank_ends_the_others_and_a_new_world_begins),
         TEST(ranks_that_cannot_be_are_refused),
 #undef TEST

@@ -78,7 +78,7 @@ static void cycles_of_an_engine_are_parts_of_device_time(void **state)
     core_adder_fini(&adder);
 }
 
-static void how_long_one_execution_took_is_told(void **state)
+static void the_time_of_one_execution_is_reported(void **state)
 {
     struct ntk_core_execution_times times, again;
     struct core_fixture *f = *state;
@@ -99,7 +99,7 @@ static void how_long_one_execution_took_is_told(void **state)
     core_adder_fini(&adder);
 }
 
-static void memory_of_a_model_goes_with_it(void **state)
+static void memory_of_a_model_is_freed_with_it(void **state)
 {
     struct ntk_core_device_memory before, with, after;
     struct ntk_core_model_memory model;
@@ -169,8 +169,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         OPEN(executions_add_up_on_the_core_that_had_them),
         OPEN(cycles_of_an_engine_are_parts_of_device_time),
-        OPEN(how_long_one_execution_took_is_told),
-        OPEN(memory_of_a_model_goes_with_it),
+        OPEN(the_time_of_one_execution_is_reported),
+        OPEN(memory_of_a_model_is_freed_with_it),
         SHUT(errors_of_the_hardware_are_those_of_the_device),
         SHUT(numbers_do_not_need_hooks),
     };

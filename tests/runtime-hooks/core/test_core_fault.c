@@ -105,7 +105,7 @@ static void faults_of_one_text_strike_in_its_order(void **state)
     ntk_core_faults_destroy(faults);
 }
 
-static void slowness_says_how_much_and_links_are_asked_apart(void **state)
+static void slowness_has_an_amount_and_links_are_queried_separately(void **state)
 {
     struct ntk_core_fault hits[NTK_CORE_FAULTS_MAX];
     struct ntk_core_faults *faults =
@@ -259,7 +259,7 @@ int main(void)
         cmocka_unit_test(the_same_seed_draws_the_same_and_about_as_often_as_asked),
         cmocka_unit_test(cores_are_counted_together_apart_or_alone),
         cmocka_unit_test(faults_of_one_text_strike_in_its_order),
-        cmocka_unit_test(slowness_says_how_much_and_links_are_asked_apart),
+        cmocka_unit_test(slowness_has_an_amount_and_links_are_queried_separately),
         cmocka_unit_test(factors_of_several_faults_are_bounded_together),
         cmocka_unit_test(jitter_is_drawn_by_seed_below_its_time),
         cmocka_unit_test(a_wrong_text_is_refused_with_a_sentence_that_names_the_place),

@@ -33,7 +33,7 @@ static uint64_t used(struct core_fixture *f)
     return memory.used_bytes;
 }
 
-static void a_model_tells_what_the_file_says(void **state)
+static void a_model_shows_what_the_file_says(void **state)
 {
     const struct test_model_options model = { .name = "second adder" };
     struct core_fixture *f = *state;
@@ -126,7 +126,7 @@ static void a_model_that_does_not_fit_is_refused_and_leaves_nothing(void **state
     assert_int_equal(used(f), before);
 }
 
-static void a_refused_file_hears_every_reason_at_once(void **state)
+static void a_refused_file_gets_every_reason_at_once(void **state)
 {
     static const char features[] =
         "NEFF version: 2.0, features: 0xc00 are not supported. Currently "
@@ -314,12 +314,12 @@ static void listeners_end_with_their_machine(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPEN(a_model_tells_what_the_file_says),
+        OPEN(a_model_shows_what_the_file_says),
         OPEN(models_without_a_core_go_where_fewest_are),
         OPEN(memory_of_a_model_comes_back_when_it_goes),
         cmocka_unit_test_setup_teardown(a_model_that_does_not_fit_is_refused_and_leaves_nothing,
                                         core_fixture_prepare, core_fixture_teardown),
-        OPEN(a_refused_file_hears_every_reason_at_once),
+        OPEN(a_refused_file_gets_every_reason_at_once),
         cmocka_unit_test_setup_teardown(a_refusal_names_the_settings_that_would_allow_a_file,
                                         core_fixture_prepare, core_fixture_teardown),
         OPEN(a_file_cut_at_any_length_is_refused),

@@ -11,7 +11,7 @@
 #include "tests/support/asleep.h"
 #include "tests/support/unit.h"
 
-static void notifiers_tell_how_long_the_work_between_them_took(void **state)
+static void notifiers_measure_the_work_between_them(void **state)
 {
     struct queue_fixture *f = *state;
     struct ntk_core_notifier *begin = ntk_core_notifier_create(f->crew);
@@ -134,7 +134,7 @@ static void waits_for_a_notifier_go_on_when_it_is_destroyed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        QUEUE_TEST(notifiers_tell_how_long_the_work_between_them_took),
+        QUEUE_TEST(notifiers_measure_the_work_between_them),
         QUEUE_TEST(a_notifier_takes_its_place_in_order_and_depth),
         QUEUE_TEST(a_queue_waits_for_a_notifier_in_another),
         QUEUE_TEST(waits_for_a_notifier_go_on_when_it_is_destroyed),

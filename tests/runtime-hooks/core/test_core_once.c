@@ -103,7 +103,7 @@ static void a_second_library_is_refused_and_the_first_goes_on(void **state)
     free(log);
 }
 
-static void the_one_who_closes_makes_room_for_the_other(void **state)
+static void the_process_that_closes_makes_room_for_the_other(void **state)
 {
     struct core_fixture *f = *state;
 
@@ -135,7 +135,7 @@ static int child_opens(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void a_forked_child_may_open_a_machine_of_its_own(void **state)
+static void a_forked_child_may_open_its_own_machine(void **state)
 {
     struct core_fixture *f = *state;
 
@@ -166,8 +166,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, core_fixture_teardown)
         TEST(a_second_library_is_refused_and_the_first_goes_on),
-        TEST(the_one_who_closes_makes_room_for_the_other),
-        TEST(a_forked_child_may_open_a_machine_of_its_own),
+        TEST(the_process_that_closes_makes_room_for_the_other),
+        TEST(a_forked_child_may_open_its_own_machine),
         TEST(a_machine_that_is_open_is_neither_built_nor_removed),
     };
 

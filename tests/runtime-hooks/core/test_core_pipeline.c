@@ -114,7 +114,7 @@ static size_t run(struct core_fixture *f, struct pipeline *p, float first)
     return right;
 }
 
-static void each_subgraph_runs_on_a_core_of_its_own(void **state)
+static void each_subgraph_runs_on_its_own_core(void **state)
 {
     struct core_fixture *f = *state;
 
@@ -437,7 +437,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, core_fixture_teardown)
     static const struct CMUnitTest tests[] = {
-        TEST(each_subgraph_runs_on_a_core_of_its_own),
+        TEST(each_subgraph_runs_on_its_own_core),
         TEST(copies_of_a_pipeline_take_turns),
         TEST(models_that_share_cores_find_their_pinned_constants),
         TEST(inferences_in_a_pipeline_at_once_do_not_meet),

@@ -156,7 +156,7 @@ static uint64_t used(struct core_fixture *f)
     return memory[0].used_bytes + memory[1].used_bytes;
 }
 
-static void all_nodes_have_memory_beside_the_cores_that_they_share(void **state)
+static void all_nodes_have_memory_next_to_the_cores_that_they_share(void **state)
 {
     struct core_fixture *f = *state;
     struct ntk_core_model *model = NULL;
@@ -376,7 +376,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, core_fixture_teardown)
     static const struct CMUnitTest tests[] = {
         TEST(nodes_take_turns_where_they_do_not_fit_together),
-        TEST(all_nodes_have_memory_beside_the_cores_that_they_share),
+        TEST(all_nodes_have_memory_next_to_the_cores_that_they_share),
         TEST(a_node_finds_nothing_of_the_one_before),
         TEST(callers_at_once_do_not_meet),
         cmocka_unit_test_setup_teardown(switches_are_counted_and_an_execution_counts_once,

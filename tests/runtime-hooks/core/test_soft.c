@@ -135,7 +135,7 @@ static int holder_of_setup(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void a_process_that_never_lets_go_of_the_setup_is_waited_for_so_long_only(void **state)
+static void a_process_that_never_releases_the_setup_is_waited_for_until_the_limit(void **state)
 {
     char *path = test_scratch_path(folder, NTK_SOFT_LOCK_NAME);
     struct observed other = observed_start(folder, holder_of_setup, path);
@@ -251,7 +251,7 @@ static void the_second_user_of_a_shared_folder_has_a_machine_below_it(void **sta
 }
 
 /* Method: the names of a user that nobody has, made by root. */
-static void names_that_somebody_else_took_are_not_used(void **state)
+static void names_taken_by_another_user_are_not_used(void **state)
 {
     char *prefix = test_scratch_path(folder, "neuron-");
     char path[600];
@@ -291,10 +291,10 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_state_of_another_version_is_left_to_the_jobs_that_use_it),
         TEST(a_new_machine_takes_nothing_from_under_a_job_that_cannot_be_seen),
-        TEST(a_process_that_never_lets_go_of_the_setup_is_waited_for_so_long_only),
+        TEST(a_process_that_never_releases_the_setup_is_waited_for_until_the_limit),
         TEST(a_file_system_that_is_nearly_full_is_an_error_and_no_signal),
         TEST(the_second_user_of_a_shared_folder_has_a_machine_below_it),
-        TEST(names_that_somebody_else_took_are_not_used),
+        TEST(names_taken_by_another_user_are_not_used),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

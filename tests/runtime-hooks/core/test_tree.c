@@ -286,7 +286,7 @@ static void a_write_clears_one_counter_and_nothing_else(void **state)
 #define RESETS(device, core) \
     DEVICES "neuron" #device "/neuron_core" #core "/stats/other_info/reset_req_count/total"
 
-static void a_reset_counts_on_every_core_of_a_device_that_nobody_uses(void **state)
+static void a_reset_counts_on_every_core_of_an_unused_device(void **state)
 {
     uint32_t core = 1;
 
@@ -422,7 +422,7 @@ int main(void)
         TEST(memory_shows_at_close_of_a_round_and_sums_hold),
         TEST(the_next_process_takes_over_when_the_publisher_is_killed),
         TEST(a_write_clears_one_counter_and_nothing_else),
-        TEST(a_reset_counts_on_every_core_of_a_device_that_nobody_uses),
+        TEST(a_reset_counts_on_every_core_of_an_unused_device),
         TEST(files_written_while_no_process_runs_are_taken_by_the_next),
         TEST(a_tree_that_was_removed_comes_back),
         TEST(counters_that_come_later_change_the_time_of_the_folder),

@@ -97,7 +97,7 @@ static int make_with(struct engine_fixture *f, enum ntk_isa_engine engine, enum 
     return engine_fixture_make(f);
 }
 
-static void descriptors_are_written_by_who_can(void **state)
+static void descriptors_are_written_by_the_available_engine(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -235,7 +235,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         DMA_TEST(instructions_follow_pointers_and_descriptors_read_them),
         DMA_TEST(a_table_is_reached_by_an_index_and_holds_variables_only),
-        DMA_TEST(descriptors_are_written_by_who_can),
+        DMA_TEST(descriptors_are_written_by_the_available_engine),
         DMA_TEST(an_instruction_without_a_semaphore_signals_those_of_its_queue_set),
         DMA_TEST(a_queue_set_swaps_the_rings_of_its_instances_when_it_is_idle),
     };

@@ -156,7 +156,7 @@ static void registers_load_and_store_every_width(void **state)
     }
 }
 
-static void each_engine_has_registers_of_its_own_that_begin_at_zero(void **state)
+static void each_engine_has_its_own_registers_that_begin_at_zero(void **state)
 {
     struct engine_fixture *f = *state;
 
@@ -283,7 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         FLOW_TEST(every_operator_on_registers_gives_what_it_says),
         FLOW_TEST(registers_load_and_store_every_width),
-        FLOW_TEST(each_engine_has_registers_of_its_own_that_begin_at_zero),
+        FLOW_TEST(each_engine_has_its_own_registers_that_begin_at_zero),
         FLOW_TEST(a_loop_runs_as_often_as_its_counter_says),
         FLOW_TEST(the_number_of_rounds_may_come_from_memory),
         FLOW_TEST(a_loop_may_start_any_number_of_transfers),

@@ -222,7 +222,7 @@ static void exchanges_meet_by_pipe_and_convert(void **state)
     assert_memory_equal(pair_memory(p, 1, 2), pair_memory(p, 0, 1), 64);
 }
 
-static void an_exchange_nobody_answers_is_a_deadlock(void **state)
+static void an_exchange_without_an_answer_is_a_deadlock(void **state)
 {
     struct pair *p = *state;
 
@@ -271,7 +271,7 @@ int main(void)
         PAIR_TEST(tiles_are_exchanged),
         PAIR_TEST(a_core_may_receive_into_what_it_sends),
         PAIR_TEST(exchanges_meet_by_pipe_and_convert),
-        PAIR_TEST(an_exchange_nobody_answers_is_a_deadlock),
+        PAIR_TEST(an_exchange_without_an_answer_is_a_deadlock),
         PAIR_TEST(tiles_that_do_not_fit_end_the_execution),
         PAIR_TEST(a_flood_of_exchanges_ends),
     };

@@ -93,7 +93,7 @@ static void a_seed_repeats_and_partitions_differ(void **state)
     assert_true(fabs(sum / (P * N) - 2) < 0.21);
 }
 
-static void dropout_zeroes_the_share_it_is_told(void **state)
+static void dropout_zeroes_the_given_share(void **state)
 {
     struct select *s = *state;
     struct ntk_isa_instr instr = select_instr(NTK_ISA_OP_DROPOUT, N);
@@ -119,7 +119,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         SELECT_TEST(random_numbers_follow_from_the_state),
         SELECT_TEST(a_seed_repeats_and_partitions_differ),
-        SELECT_TEST(dropout_zeroes_the_share_it_is_told),
+        SELECT_TEST(dropout_zeroes_the_given_share),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

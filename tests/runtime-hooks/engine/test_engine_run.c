@@ -216,7 +216,7 @@ static void print_keep(const struct ntk_engine_print_event *event, void *ctx)
     printed->count++;
 }
 
-static void a_printed_tensor_reaches_whoever_asked_for_it(void **state)
+static void a_printed_tensor_reaches_the_client_that_asked_for_it(void **state)
 {
     static const char *names[] = { "x of layer 3" };
     struct engine_fixture *f = *state;
@@ -306,7 +306,7 @@ int main(void)
         RUN_TEST(threads_that_share_a_program_see_one_timeline_and_one_result),
         RUN_TEST(a_reset_core_is_zero_again),
         RUN_TEST(a_slow_core_is_slow_where_it_is_and_computes_the_same),
-        RUN_TEST(a_printed_tensor_reaches_whoever_asked_for_it),
+        RUN_TEST(a_printed_tensor_reaches_the_client_that_asked_for_it),
         RUN_TEST(an_opaque_program_takes_its_estimate_and_zeroes_its_outputs),
     };
 

@@ -109,7 +109,7 @@ static void values_that_a_type_holds_stay(void **state)
     }
 }
 
-static void other_types_and_what_is_no_number_stay(void **state)
+static void other_types_and_non_numbers_stay(void **state)
 {
     const float from[] = { 1.1F, -3.3e38F, NAN, INFINITY, -INFINITY, 1e-45F, 0.0F, -0.0F };
     float to[8];
@@ -129,7 +129,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_mean_of_many_is_the_value),
         cmocka_unit_test(values_that_a_type_holds_stay),
-        cmocka_unit_test(other_types_and_what_is_no_number_stay),
+        cmocka_unit_test(other_types_and_non_numbers_stay),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

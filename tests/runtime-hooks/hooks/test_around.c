@@ -193,7 +193,7 @@ static int child_knows_no_end(struct observed *child, void *ctx)
     return tell(child);
 }
 
-static void an_execution_whose_end_nobody_saw_counts_without_latency(void **state)
+static void an_execution_with_an_unseen_end_counts_without_latency(void **state)
 {
     struct seen seen = see(child_knows_no_end);
 
@@ -273,7 +273,7 @@ static int child_loses_a_holder(struct observed *child, void *ctx)
     return tell(child);
 }
 
-static void a_thread_that_went_with_the_lock_stops_nobody(void **state)
+static void a_thread_that_ended_with_the_lock_blocks_no_other(void **state)
 {
     struct seen seen = see(child_loses_a_holder);
 
@@ -327,9 +327,9 @@ int main(void)
         cmocka_unit_test(an_execution_without_device_time_has_no_device_latency),
         cmocka_unit_test(a_begun_execution_that_is_refused_counts_as_refused_and_took_no_time),
         cmocka_unit_test(runs_of_one_call_are_executions_that_share_its_time),
-        cmocka_unit_test(an_execution_whose_end_nobody_saw_counts_without_latency),
+        cmocka_unit_test(an_execution_with_an_unseen_end_counts_without_latency),
         cmocka_unit_test(threads_that_share_a_core_lose_no_count),
-        cmocka_unit_test(a_thread_that_went_with_the_lock_stops_nobody),
+        cmocka_unit_test(a_thread_that_ended_with_the_lock_blocks_no_other),
         cmocka_unit_test(a_handler_that_interrupts_a_count_ends_and_what_it_lost_is_counted),
     };
 

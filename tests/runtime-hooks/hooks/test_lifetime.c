@@ -26,7 +26,7 @@ static int child_waits(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_process_says_what_it_is_and_a_clean_end_removes_its_file(void **state)
+static void a_process_describes_itself_and_a_clean_exit_removes_its_file(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_waits, NULL);
@@ -201,7 +201,7 @@ static void a_daemon_that_closed_all_descriptors_still_lives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HOOKS_TEST(a_process_says_what_it_is_and_a_clean_end_removes_its_file),
+        HOOKS_TEST(a_process_describes_itself_and_a_clean_exit_removes_its_file),
         HOOKS_TEST(a_file_that_a_reader_holds_waits_for_it_after_a_clean_end),
         HOOKS_TEST(a_forks_child_never_touches_its_parents_segment),
         HOOKS_TEST(a_process_may_end_and_begin_again),

@@ -56,7 +56,7 @@ static int child_only_attaches(struct observed *child, void *ctx)
     return 0;
 }
 
-static void a_start_sweeps_old_dead_segments_that_nobody_holds(void **state)
+static void a_start_sweeps_old_dead_segments_without_a_holder(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed child = observed_start(f->folder, child_dies_unfinished, NULL);
@@ -95,7 +95,7 @@ static void a_start_sweeps_what_was_killed_before_it_was_ready(void **state)
 }
 
 /* As in a container whose first process waits for nobody. */
-static void a_start_sweeps_what_a_killed_process_left_that_nobody_waited_for(void **state)
+static void a_start_sweeps_the_files_of_a_killed_process_that_was_not_reaped(void **state)
 {
     struct hooks_fixture *f = *state;
     struct observed killed = observed_start(f->folder, child_dies_unfinished, NULL);
@@ -132,9 +132,9 @@ static void a_start_sweeps_nothing_that_lives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        HOOKS_TEST(a_start_sweeps_old_dead_segments_that_nobody_holds),
+        HOOKS_TEST(a_start_sweeps_old_dead_segments_without_a_holder),
         HOOKS_TEST(a_start_sweeps_what_was_killed_before_it_was_ready),
-        HOOKS_TEST(a_start_sweeps_what_a_killed_process_left_that_nobody_waited_for),
+        HOOKS_TEST(a_start_sweeps_the_files_of_a_killed_process_that_was_not_reaped),
         HOOKS_TEST(a_start_sweeps_nothing_that_lives),
     };
 

@@ -150,7 +150,7 @@ static void folders_are_asked_in_their_order(void **state)
     assert_string_equal(found(NULL, list("/no/such/folder:@second")), place("second"));
 }
 
-static void folders_may_be_told_from_the_program(void **state)
+static void folders_may_be_set_by_the_program(void **state)
 {
     (void)state;
     assert_non_null(strstr(found(NULL, "$ORIGIN/no:$ORIGIN/../lib/vendor"), "/../lib/vendor/"));
@@ -250,7 +250,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_named_one_comes_before_all_others),
         cmocka_unit_test(folders_are_asked_in_their_order),
-        cmocka_unit_test(folders_may_be_told_from_the_program),
+        cmocka_unit_test(folders_may_be_set_by_the_program),
         cmocka_unit_test(an_empty_folder_of_the_list_is_the_working_one),
         cmocka_unit_test(files_that_are_not_runtimes_are_skipped),
         cmocka_unit_test(the_hooks_are_never_found_themselves),

@@ -202,7 +202,7 @@ static void round_twice(const char *is_on, const char *seed, float y[2][TEST_MOD
 }
 
 /* Method: neighbouring seeds on neighbouring cores, as ranks have them. */
-static void each_core_has_a_chance_of_its_own(void **state)
+static void each_core_has_its_own_chance(void **state)
 {
     static float y[6][2][TEST_MODEL_ELEMENTS];
     static const char *const seeds[] = { "6", "7", "8" };
@@ -241,7 +241,7 @@ static void rounding_is_by_chance_where_it_is_asked_for(void **state)
     assert_true(fabs(sum / 4096 - 0.25) < 1.25);
 }
 
-static void a_seed_that_is_none_is_refused(void **state)
+static void an_invalid_seed_is_refused(void **state)
 {
     setenv("NEURON_RT_STOCHASTIC_ROUNDING_SEED", "4294967296", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
@@ -255,8 +255,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(rounding_is_by_chance_where_it_is_asked_for),
-        TEST(each_core_has_a_chance_of_its_own),
-        TEST(a_seed_that_is_none_is_refused),
+        TEST(each_core_has_its_own_chance),
+        TEST(an_invalid_seed_is_refused),
         TEST(the_inputs_of_an_execution_that_failed_so_are_dumped),
         TEST(each_component_of_the_log_has_its_own_level_and_place),
         TEST(a_value_that_cannot_be_fails_the_start),

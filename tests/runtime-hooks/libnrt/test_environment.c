@@ -65,7 +65,7 @@ static void variables_without_effect_take_any_value(void **state)
     (void)ignored_set(NULL);
 }
 
-static void nan_is_told_when_either_variable_asks_for_it(void **state)
+static void nan_is_reported_when_either_variable_requests_it(void **state)
 {
     struct test_model_options options = { 0 };
     struct loaded loaded;
@@ -169,7 +169,7 @@ static void variables_of_inspections_say_what_a_system_trace_holds(void **state)
     }
 }
 
-static void variables_that_change_nothing_are_told(void **state)
+static void variables_without_effect_are_reported(void **state)
 {
     static char log[1 << 15];
     const struct runtime *runtime = *state;
@@ -200,8 +200,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(variables_without_effect_take_any_value),
-        TEST(nan_is_told_when_either_variable_asks_for_it),
-        TEST(variables_that_change_nothing_are_told),
+        TEST(nan_is_reported_when_either_variable_requests_it),
+        TEST(variables_without_effect_are_reported),
         cmocka_unit_test(variables_of_inspections_say_what_a_system_trace_holds),
 #undef TEST
     };

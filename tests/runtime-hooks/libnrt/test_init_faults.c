@@ -145,7 +145,7 @@ static unsigned files_age(const char *folder)
     return count;
 }
 
-static void files_of_a_kill_inside_nrt_init_go_with_the_next_start(void **state)
+static void the_next_start_removes_files_of_a_kill_inside_nrt_init(void **state)
 {
     const struct runtime *runtime = *state;
     unsigned calls =
@@ -214,7 +214,7 @@ int main(void)
         TEST(no_failure_of_a_system_call_ends_or_holds_nrt_init),
         TEST(no_failure_of_a_system_call_ends_or_holds_nrt_close),
         TEST(no_limit_of_file_sizes_ends_the_job),
-        TEST(files_of_a_kill_inside_nrt_init_go_with_the_next_start),
+        TEST(the_next_start_removes_files_of_a_kill_inside_nrt_init),
     };
 
     if (test_is_sanitized()) {

@@ -176,7 +176,7 @@ static void a_failed_load_gives_back_what_it_had(void **state)
     free(neff);
 }
 
-static void constants_of_every_node_lie_beside_its_core(void **state)
+static void constants_of_every_node_lie_next_to_its_core(void **state)
 {
     const struct runtime *runtime = *state;
     struct ntk_neff_build_options options = { .name = "two" };
@@ -375,7 +375,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, runtime_setup, runtime_teardown)
         TEST(loading_takes_no_more_memory_than_the_constants),
         TEST(a_failed_load_gives_back_what_it_had),
-        TEST(constants_of_every_node_lie_beside_its_core),
+        TEST(constants_of_every_node_lie_next_to_its_core),
         TEST(copies_share_their_weights_when_they_may),
         TEST(shared_weights_outlive_the_load_that_brought_them),
         TEST(threads_may_share_weights),

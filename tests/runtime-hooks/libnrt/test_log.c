@@ -149,7 +149,7 @@ static void levels_are_an_order_and_bad_words_mean_the_default(void **state)
     unsetenv("NEURON_RT_NO_SUCH_VARIABLE");
 }
 
-static void each_component_has_variables_of_its_own(void **state)
+static void each_component_has_its_own_variables(void **state)
 {
     static const char *const components[] = { "NRT", "NMGR", "TDRV", "KMGR" };
     const struct runtime *runtime = *state;
@@ -320,7 +320,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
         TEST(lines_have_the_form_of_the_vendor),
         TEST(levels_are_an_order_and_bad_words_mean_the_default),
-        TEST(each_component_has_variables_of_its_own),
+        TEST(each_component_has_its_own_variables),
         TEST(the_syslog_gets_each_level_from_info_on),
         TEST(a_failed_load_leaves_cause_chain_and_information),
         TEST(a_failed_start_and_a_failed_execution_leave_information_once),

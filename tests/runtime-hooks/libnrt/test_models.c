@@ -80,7 +80,7 @@ static void x_fill(nrt_tensor_t *tensor)
     assert_int_equal(nrt_tensor_write(tensor, x, 0, sizeof x), NRT_SUCCESS);
 }
 
-static void both_subgraphs_of_a_pair_run_on_cores_of_their_own(void **state)
+static void both_subgraphs_of_a_pair_run_on_their_own_cores(void **state)
 {
     struct loaded loaded;
     size_t bytes;
@@ -442,7 +442,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, runtime_setup, runtime_teardown)
-        TEST(both_subgraphs_of_a_pair_run_on_cores_of_their_own),
+        TEST(both_subgraphs_of_a_pair_run_on_their_own_cores),
         TEST(the_cores_of_a_pair_exchange_what_they_loaded),
         TEST(cores_of_a_pair_that_miss_each_other_have_timed_out),
         TEST(half_a_pair_is_not_loaded),

@@ -90,7 +90,7 @@ static void continuous_writes_the_latest_execution_when_asked(void **state)
     loaded_fini(&large);
 }
 
-static void continuous_is_refused_beside_what_it_cannot_go_with(void **state)
+static void continuous_is_refused_with_incompatible_options(void **state)
 {
     struct runtime *runtime = *state;
 
@@ -311,7 +311,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         PROFILE_TEST(misuse_answers_by_the_table), /* first: nothing is open yet */
         PROFILE_TEST(continuous_writes_the_latest_execution_when_asked),
-        PROFILE_TEST(continuous_is_refused_beside_what_it_cannot_go_with),
+        PROFILE_TEST(continuous_is_refused_with_incompatible_options),
         PROFILE_TEST(a_session_holds_all_models_and_executions_of_a_core),
         PROFILE_TEST(so_many_sessions_wait_and_no_more),
         PROFILE_TEST(a_session_beyond_its_bound_keeps_its_first_records),

@@ -409,7 +409,7 @@ static size_t row_statuses(void)
 }
 
 /* "| 5 | `NRT_TIMEOUT` | " in one of two tables: when it is returned, why it never is. */
-static void the_page_says_of_each_status_when_or_why_not(void **state)
+static void the_page_shows_for_each_status_when_or_why_not(void **state)
 {
     static char page[1 << 17];
     const char *never = NULL;
@@ -442,7 +442,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_status_that_can_occur_occurs),
-        cmocka_unit_test(the_page_says_of_each_status_when_or_why_not),
+        cmocka_unit_test(the_page_shows_for_each_status_when_or_why_not),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -147,7 +147,7 @@ static void two_physical_cores_have_a_span_each(void **state)
     loaded_fini(&loaded);
 }
 
-static void loads_tensors_and_memory_are_told(void **state)
+static void loads_tensors_and_memory_are_reported(void **state)
 {
     struct loaded loaded;
     char bytes[64] = "";
@@ -374,7 +374,7 @@ int main(void)
         TRACE_TEST(misuse_answers_by_the_table), /* first: nothing is open yet */
         TRACE_TEST(a_client_finds_its_executions_on_its_core),
         TRACE_TEST(two_physical_cores_have_a_span_each),
-        TRACE_TEST(loads_tensors_and_memory_are_told),
+        TRACE_TEST(loads_tensors_and_memory_are_reported),
         TRACE_TEST(only_what_was_asked_for_is_recorded),
         TRACE_TEST(events_that_are_fetched_are_gone),
         TRACE_TEST(a_full_ring_keeps_the_newest),

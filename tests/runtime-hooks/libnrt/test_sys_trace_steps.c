@@ -73,7 +73,7 @@ static void the_steps_of_an_execution_enclose_the_run(void **state)
     json_decref(root);
 }
 
-static void queued_executions_tell_their_submission(void **state)
+static void queued_executions_show_their_submission(void **state)
 {
     struct loaded loaded;
     nrta_seq_t sequence = 0;
@@ -102,7 +102,7 @@ static void queued_executions_tell_their_submission(void **state)
     json_decref(root);
 }
 
-static void ranks_and_copies_are_told(void **state)
+static void ranks_and_copies_are_reported(void **state)
 {
     nrt_tensor_t *from = NULL, *to = NULL;
     uint32_t mine = 1, all[1] = { 0 };
@@ -135,8 +135,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TRACE_TEST(the_steps_of_an_execution_enclose_the_run),
-        TRACE_TEST(queued_executions_tell_their_submission),
-        TRACE_TEST(ranks_and_copies_are_told),
+        TRACE_TEST(queued_executions_show_their_submission),
+        TRACE_TEST(ranks_and_copies_are_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

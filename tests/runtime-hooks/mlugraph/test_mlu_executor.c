@@ -206,7 +206,7 @@ static void parse(const char *text, struct mlu_symbol *symbol)
     free(json);
 }
 
-static void a_segment_runs_once_where_its_last_input_stands(void **state)
+static void a_segment_runs_once_at_its_last_input(void **state)
 {
     /* relu, tanh on the MLU, sigmoid of another input on the CPU, a sum that needs both, relu. */
     struct mlu_symbol symbol;
@@ -395,7 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(segments_compute_what_their_operators_do),
-        cmocka_unit_test(a_segment_runs_once_where_its_last_input_stands),
+        cmocka_unit_test(a_segment_runs_once_at_its_last_input),
         cmocka_unit_test(simple_bind_takes_shapes_and_gets_values_later),
         cmocka_unit_test(nodes_that_do_not_fit_are_refused_with_a_sentence),
         cmocka_unit_test(types_that_differ_are_refused),

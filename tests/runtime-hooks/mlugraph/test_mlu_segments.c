@@ -65,7 +65,7 @@ static void small_graphs_are_cut_as_worked_out_by_hand(void **state)
     }
 }
 
-static void the_ends_of_a_segment_are_told(void **state)
+static void the_ends_of_a_segment_are_reported(void **state)
 {
     struct random_graph random;
     struct ntk_vec segments;
@@ -418,7 +418,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(small_graphs_are_cut_as_worked_out_by_hand),
-        cmocka_unit_test(the_ends_of_a_segment_are_told),
+        cmocka_unit_test(the_ends_of_a_segment_are_reported),
         cmocka_unit_test(segments_are_what_an_exhaustive_search_finds),
         cmocka_unit_test(larger_graphs_are_cut_as_the_definition_says),
         cmocka_unit_test(a_walk_finds_every_value_in_its_place),

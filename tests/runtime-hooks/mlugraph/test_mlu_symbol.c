@@ -106,7 +106,7 @@ static void every_generation_says_the_same(void **state)
     }
 }
 
-static void devices_are_told_in_many_ways(void **state)
+static void devices_can_be_given_in_many_ways(void **state)
 {
     static const struct {
         const char *attrs;
@@ -335,7 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_generation_says_the_same),
-        cmocka_unit_test(devices_are_told_in_many_ways),
+        cmocka_unit_test(devices_can_be_given_in_many_ways),
         cmocka_unit_test(symbols_that_are_invalid_are_refused_with_a_sentence),
         cmocka_unit_test(every_cut_of_a_file_is_refused),
         cmocka_unit_test(huge_counts_are_refused),

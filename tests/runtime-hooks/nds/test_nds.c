@@ -263,7 +263,7 @@ static void the_own_process_is_read_and_what_it_writes_lies_on_top(void **state)
 
 /* A logical core of two physical ones: counts on the first, time and code on both, a node on
  * each. */
-static void the_cores_of_a_logical_core_are_told_apart(void **state)
+static void the_cores_of_a_logical_core_are_distinguished(void **state)
 {
     const struct test_model_options options = { .lnc = 2 };
     nds_obj_handle_t *models = NULL;
@@ -327,7 +327,7 @@ static int looks_at_itself(struct observed *parent, void *ctx)
     return 0;
 }
 
-static void looking_at_itself_does_not_drop_the_lock_that_says_it_lives(void **state)
+static void reading_its_own_segment_does_not_drop_the_lock_that_shows_it_lives(void **state)
 {
     const char *folder = current(state)->folder;
     struct observed child = observed_start(folder, looks_at_itself, NULL);
@@ -500,10 +500,11 @@ int main(void)
                                         runtime_teardown),
         cmocka_unit_test_setup_teardown(the_own_process_is_read_and_what_it_writes_lies_on_top,
                                         runtime_setup, runtime_teardown),
-        cmocka_unit_test_setup_teardown(looking_at_itself_does_not_drop_the_lock_that_says_it_lives,
+        cmocka_unit_test_setup_teardown(
+            reading_its_own_segment_does_not_drop_the_lock_that_shows_it_lives, runtime_setup,
+            runtime_teardown),
+        cmocka_unit_test_setup_teardown(the_cores_of_a_logical_core_are_distinguished,
                                         runtime_setup, runtime_teardown),
-        cmocka_unit_test_setup_teardown(the_cores_of_a_logical_core_are_told_apart, runtime_setup,
-                                        runtime_teardown),
         cmocka_unit_test_setup_teardown(objects_are_seen_from_their_commit_to_their_deletion,
                                         runtime_setup, runtime_teardown),
         cmocka_unit_test_setup_teardown(a_thousand_objects_come_and_go, runtime_setup,

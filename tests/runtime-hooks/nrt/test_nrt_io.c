@@ -94,7 +94,7 @@ static NRT_STATUS make(const struct ntk_nrt *nrt, struct ntk_nrt_io *io, const c
     return status;
 }
 
-static void whatever_fails_nothing_stays(void **state)
+static void a_failure_leaves_nothing(void **state)
 {
     static const char *const calls[] = {
         "nrt_get_model_tensor_info",    "nrt_allocate_tensor_set",      "nrt_allocate_tensor_set",
@@ -141,7 +141,7 @@ static void whatever_fails_nothing_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_fails_nothing_stays),
+        cmocka_unit_test(a_failure_leaves_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

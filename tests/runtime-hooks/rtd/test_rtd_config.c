@@ -52,7 +52,7 @@ static void the_inner_place_counts_more(void **state)
     assert_true(config.io_data_host.is_given && config.io_data_host.value == 0);
 }
 
-static void unknown_keys_are_told(void **state)
+static void unknown_keys_are_reported(void **state)
 {
     static const char text[] = "{\"x\": 1, \"init_config\": {\"y\": {}, \"timeout\": 1}}";
     struct rtd_config config;
@@ -212,7 +212,7 @@ int main(void)
         cmocka_unit_test(every_key_counts),
         cmocka_unit_test(settings_that_are_missing_are_not_given),
         cmocka_unit_test(the_inner_place_counts_more),
-        cmocka_unit_test(unknown_keys_are_told),
+        cmocka_unit_test(unknown_keys_are_reported),
         cmocka_unit_test(settings_that_are_invalid_are_refused_with_their_place),
         cmocka_unit_test(an_instance_has_an_address_and_devices),
         cmocka_unit_test(an_instance_that_is_wrong_is_refused),

@@ -97,7 +97,7 @@ static void devices_that_the_machine_lacks_are_named(void **state)
     assert_string_equal(err.text, "the machine (inf1.6xlarge) has no device 4");
 }
 
-static void other_texts_are_no_addresses(void **state)
+static void other_texts_are_not_addresses(void **state)
 {
     static const char *const texts[] = { "",         "0",        "10:1c",         "10:1c.",
                                          "10:1c.0 ", " 10:1c.0", "0000:10:1c.0x", "-1:1c.0",
@@ -123,7 +123,7 @@ int main(void)
         cmocka_unit_test(devices_are_all_served_when_none_is_named),
         cmocka_unit_test(a_gap_is_named),
         cmocka_unit_test(devices_that_the_machine_lacks_are_named),
-        cmocka_unit_test(other_texts_are_no_addresses),
+        cmocka_unit_test(other_texts_are_not_addresses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static void a_line_is_what_the_service_expects(void **state)
     assert_string_equal(out, "<31>Nov  3 04:05:09");
 }
 
-static void the_service_hears_and_the_console_on_request(void **state)
+static void the_service_gets_lines_and_the_console_on_request(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "log");
@@ -179,7 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_line_is_what_the_service_expects),
-        cmocka_unit_test(the_service_hears_and_the_console_on_request),
+        cmocka_unit_test(the_service_gets_lines_and_the_console_on_request),
         cmocka_unit_test(levels_are_the_daemons_own),
         cmocka_unit_test(lines_that_the_service_refuses_are_on_the_console),
     };

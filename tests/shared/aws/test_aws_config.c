@@ -49,7 +49,7 @@ static void sections_are_named_by_the_rules_of_their_file(void **state)
     assert_value(config, NTK_AWS_FILE_CREDENTIALS, "profile a b", NTK_AWS_REGION, "ab");
 }
 
-static void blanks_comments_and_nested_lines_are_no_values(void **state)
+static void blanks_comments_and_nested_lines_are_not_values(void **state)
 {
     static const char text[] = "\xef\xbb\xbf# first\r\n\r\n [ default ] ; why not\r\n"
                                "aws_access_key_id\t=  AKID \r\n"
@@ -162,7 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sections_are_named_by_the_rules_of_their_file),
-        cmocka_unit_test(blanks_comments_and_nested_lines_are_no_values),
+        cmocka_unit_test(blanks_comments_and_nested_lines_are_not_values),
         cmocka_unit_test(sections_of_one_name_are_one),
         cmocka_unit_test(bad_lines_are_refused_with_their_number),
         cmocka_unit_test(huge_and_binary_files_are_refused),

@@ -40,7 +40,7 @@ static void answers_have_their_meaning(void **state)
     }
 }
 
-static void the_service_says_how_long_to_wait(void **state)
+static void the_service_sets_the_waiting_time(void **state)
 {
     static const struct {
         const char *head;
@@ -66,7 +66,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_have_their_meaning),
-        cmocka_unit_test(the_service_says_how_long_to_wait),
+        cmocka_unit_test(the_service_sets_the_waiting_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

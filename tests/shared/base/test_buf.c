@@ -67,7 +67,7 @@ static void a_field_of_csv_is_quoted_when_it_must_be(void **state)
     ntk_buf_fini(&buf);
 }
 
-static void a_field_of_csv_is_no_formula_and_a_number_stays_one(void **state)
+static void a_field_of_csv_is_not_a_formula_and_a_number_stays_one(void **state)
 {
     static const struct {
         const char *text;
@@ -102,7 +102,7 @@ int main(void)
         cmocka_unit_test(an_impossible_size_sticks_as_failure),
         cmocka_unit_test(binary_is_little_endian),
         cmocka_unit_test(a_field_of_csv_is_quoted_when_it_must_be),
-        cmocka_unit_test(a_field_of_csv_is_no_formula_and_a_number_stays_one),
+        cmocka_unit_test(a_field_of_csv_is_not_a_formula_and_a_number_stays_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

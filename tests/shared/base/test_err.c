@@ -33,7 +33,7 @@ static void prefix_names_the_object_and_never_overflows(void **state)
     assert_int_equal(strlen(err.text), NTK_ERR_TEXT_BYTES - 1);
 }
 
-static void no_memory_is_said_alike_everywhere(void **state)
+static void out_of_memory_has_one_message_everywhere(void **state)
 {
     struct ntk_err err = { 0 };
 
@@ -48,7 +48,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(set_returns_its_code_and_keeps_the_sentence),
         cmocka_unit_test(prefix_names_the_object_and_never_overflows),
-        cmocka_unit_test(no_memory_is_said_alike_everywhere),
+        cmocka_unit_test(out_of_memory_has_one_message_everywhere),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,7 +61,7 @@ static void an_aborted_replacement_leaves_the_old_file(void **state)
     free(path);
 }
 
-static void what_is_no_file_is_written_to_and_not_replaced(void **state)
+static void non_regular_files_are_written_to_and_not_replaced(void **state)
 {
     struct ntk_err err = { 0 };
     struct stat status;
@@ -298,7 +298,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_aborted_replacement_leaves_the_old_file, make_scratch,
                                         remove_scratch),
         cmocka_unit_test_setup_teardown(a_fifo_is_refused_at_once, make_scratch, remove_scratch),
-        cmocka_unit_test_setup_teardown(what_is_no_file_is_written_to_and_not_replaced,
+        cmocka_unit_test_setup_teardown(non_regular_files_are_written_to_and_not_replaced,
                                         make_scratch, remove_scratch),
         cmocka_unit_test_setup_teardown(a_full_disk_is_an_error_that_names_the_file, make_scratch,
                                         remove_scratch),

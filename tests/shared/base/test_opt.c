@@ -87,7 +87,7 @@ static void takes_every_form_and_keeps_the_order_of_operands(void **state)
     assert_true(got.count == 12 && got.delay_ns == UINT64_C(2000000000));
 }
 
-static void a_value_may_be_left_out(void **state)
+static void a_value_may_be_omitted(void **state)
 {
     char *without[] = { "prog", "--push", "operand", NULL };
     char *with[] = { "prog", "--push=http://a=b", NULL };
@@ -151,7 +151,7 @@ static void help_version_and_completion_end_with_success(void **state)
     }
 }
 
-static void stops_at_the_first_operand_when_told(void **state)
+static void stops_at_the_first_operand_on_request(void **state)
 {
     char *argv[] = { "prog", "-f", "verb", "-n", "5", NULL };
     int argc;
@@ -191,11 +191,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(takes_every_form_and_keeps_the_order_of_operands),
-        cmocka_unit_test(a_value_may_be_left_out),
+        cmocka_unit_test(a_value_may_be_omitted),
         cmocka_unit_test(refuses_what_it_does_not_know),
         cmocka_unit_test(a_program_without_operands_takes_none),
         cmocka_unit_test(help_version_and_completion_end_with_success),
-        cmocka_unit_test(stops_at_the_first_operand_when_told),
+        cmocka_unit_test(stops_at_the_first_operand_on_request),
         cmocka_unit_test(tables_of_several_parts_are_one),
     };
 

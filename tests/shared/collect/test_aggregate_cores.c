@@ -48,7 +48,7 @@ static void logical_cores_of_a_pair_show_each_physical_core(void **state)
     assert_int_equal(logical.in_flight, 3);
 }
 
-static void a_released_core_is_listed_while_it_has_something_to_tell(void **state)
+static void a_released_core_is_listed_while_it_has_something_to_report(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -174,7 +174,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
     const struct CMUnitTest tests[] = {
         TEST(logical_cores_of_a_pair_show_each_physical_core),
-        TEST(a_released_core_is_listed_while_it_has_something_to_tell),
+        TEST(a_released_core_is_listed_while_it_has_something_to_report),
         TEST(an_unloaded_model_is_listed_once_more_and_its_series_stays),
         TEST(memory_groups_keep_the_highest_sum_seen),
         TEST(hooks_around_another_runtime_leave_the_inside_absent),

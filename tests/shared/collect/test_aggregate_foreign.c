@@ -253,7 +253,7 @@ static void a_core_of_another_runtime_is_not_idle_on_the_software_machine(void *
     assert_true(f->snapshot->cores[3].busy_of_calls);
 }
 
-static void of_another_runtime_stored_totals_go_on_without_what_nobody_watched(void **state)
+static void stored_totals_of_another_runtime_continue_without_unwatched_time(void **state)
 {
     struct fixture *f = *state;
     struct fake_tree tree;
@@ -336,7 +336,7 @@ static void memory_of_a_model_that_is_a_difference_is_a_row_of_no_category(void 
 
 /* Method: somebody clears the driver's files and the core works on; then the values fall back by an
  * hour's worth, as where the counters of a process that ended were not added up yet. */
-static void what_a_cleared_file_of_the_driver_says_is_of_the_period_when_it_can_be(void **state)
+static void a_cleared_driver_file_counts_for_the_period_when_possible(void **state)
 {
     struct fixture *f = *state;
     struct ntk_device_info info = { .index = 0, .core_count = 2, .name = "Trainium1" };
@@ -386,7 +386,7 @@ static void what_a_cleared_file_of_the_driver_says_is_of_the_period_when_it_can_
     assert_true(f->snapshot->cores[0].utilization == 0.5);
 }
 
-static void without_anything_the_reason_is_said(void **state)
+static void an_empty_result_has_a_reason(void **state)
 {
     struct fixture *f = *state;
     struct ntk_device_tree none = { 0 };
@@ -409,10 +409,10 @@ int main(void)
         TEST(counts_of_executions_that_are_given_up_are_partial),
         TEST(executions_that_are_not_looked_at_are_absent_and_not_zero),
         TEST(a_core_of_another_runtime_is_not_idle_on_the_software_machine),
-        TEST(of_another_runtime_stored_totals_go_on_without_what_nobody_watched),
+        TEST(stored_totals_of_another_runtime_continue_without_unwatched_time),
         TEST(memory_of_a_model_that_is_a_difference_is_a_row_of_no_category),
-        TEST(what_a_cleared_file_of_the_driver_says_is_of_the_period_when_it_can_be),
-        TEST(without_anything_the_reason_is_said),
+        TEST(a_cleared_driver_file_counts_for_the_period_when_possible),
+        TEST(an_empty_result_has_a_reason),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

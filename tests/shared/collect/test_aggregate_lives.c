@@ -32,7 +32,7 @@ static void a_process_younger_than_the_collector_counts_from_zero(void **state)
 }
 
 /* Where totals are kept, one of which none are began while nobody watched. */
-static void an_older_process_that_nobody_knows_was_unwatched_until_now(void **state)
+static void an_unknown_older_process_was_unwatched_until_now(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN - 1);
@@ -319,7 +319,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, aggregate_setup, aggregate_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_process_younger_than_the_collector_counts_from_zero),
-        TEST(an_older_process_that_nobody_knows_was_unwatched_until_now),
+        TEST(an_unknown_older_process_was_unwatched_until_now),
         TEST(an_older_process_counts_from_now),
         TEST(an_older_process_counts_from_its_stored_totals),
         TEST(what_was_done_before_the_watch_is_in_no_share),

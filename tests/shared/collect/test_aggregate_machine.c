@@ -105,7 +105,7 @@ static void ecc_of_a_tree_that_appears_is_counted_once(void **state)
 }
 
 /* Method: a driver's tree and no segment; then a segment comes that counts the same core. */
-static void cores_without_a_segment_are_told_by_the_tree(void **state)
+static void cores_without_a_segment_are_reported_by_the_tree(void **state)
 {
     struct fixture *f = *state;
     struct ntk_device_info info = { .index = 0, .core_count = 4, .name = "Inferentia" };
@@ -226,7 +226,7 @@ int main(void)
         TEST(ecc_is_the_difference_of_the_period_and_adds_up_since_the_start),
         cmocka_unit_test(ecc_while_no_agent_ran_is_in_totals_and_in_no_period),
         cmocka_unit_test(ecc_of_a_tree_that_appears_is_counted_once),
-        TEST(cores_without_a_segment_are_told_by_the_tree),
+        TEST(cores_without_a_segment_are_reported_by_the_tree),
         TEST(cpu_shares_are_ticks_of_the_period),
     };
 

@@ -64,7 +64,7 @@ static void a_histogram_that_comes_late_is_not_lost(void **state)
 
 /* Method: a process that works in every period; nobody needs latency, then somebody, then nobody
  * again. */
-static void latency_is_read_while_somebody_wants_it(void **state)
+static void latency_is_read_while_a_view_needs_it(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -105,7 +105,7 @@ static void latency_is_read_while_somebody_wants_it(void **state)
     assert_int_equal(runtime->total_latency.count, 0);
 }
 
-static void a_core_whose_process_has_others_shares_its_latency_with_nobody(void **state)
+static void a_core_whose_process_has_others_shares_its_latency_with_none(void **state)
 {
     struct fixture *f = *state;
     struct fake *fake = make_fake(f, 0, 42, BEGIN + 1);
@@ -253,8 +253,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(differences_of_periods_add_up_to_the_total),
         TEST(a_histogram_that_comes_late_is_not_lost),
-        TEST(latency_is_read_while_somebody_wants_it),
-        TEST(a_core_whose_process_has_others_shares_its_latency_with_nobody),
+        TEST(latency_is_read_while_a_view_needs_it),
+        TEST(a_core_whose_process_has_others_shares_its_latency_with_none),
         TEST(a_sum_that_comes_late_is_not_lost),
         TEST(a_counter_seen_smaller_starts_anew_from_its_value),
         TEST(busy_time_seen_smaller_waits_and_utilization_is_at_most_one),

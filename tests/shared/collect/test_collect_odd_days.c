@@ -450,7 +450,7 @@ static void make_file(const struct fixture *f, const char *name, off_t bytes)
     free(path);
 }
 
-static void things_in_the_folder_that_are_no_segments_hide_nothing(void **state)
+static void other_files_in_the_folder_hide_no_segment(void **state)
 {
     struct fixture *f = *state;
     char *fifo = test_scratch_path(f->folder, "11-11");
@@ -614,7 +614,7 @@ int main(void)
         TEST(what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_page),
         TEST(a_reader_that_falls_behind_loses_events_and_counts_them_but_no_execution),
         TEST(two_thousand_periods_and_a_thousand_processes_leave_nothing_behind),
-        TEST(things_in_the_folder_that_are_no_segments_hide_nothing),
+        TEST(other_files_in_the_folder_hide_no_segment),
         TEST(a_segment_that_is_spoilt_while_it_is_read_harms_only_itself),
     };
 

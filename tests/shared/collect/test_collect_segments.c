@@ -51,7 +51,7 @@ static void a_killed_process_is_ended_once_with_its_last_counts_and_events(void 
     assert_int_equal(files_in_folder(f), 0);
 }
 
-static void a_clean_end_is_told_by_a_collector_that_only_watches(void **state)
+static void a_clean_end_is_reported_by_a_collector_that_only_watches(void **state)
 {
     struct fixture *f = *state;
     struct observed child;
@@ -126,7 +126,7 @@ static void an_empty_machine_has_a_host_and_nothing_else(void **state)
     assert_string_equal(ntk_collector_note(f->collector), "");
 }
 
-static void a_file_that_is_no_segment_is_named_in_the_note(void **state)
+static void a_file_that_is_not_a_segment_is_named_in_the_note(void **state)
 {
     struct fixture *f = *state;
     char *path = test_scratch_path(f->folder, "123-456");
@@ -229,11 +229,11 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, collect_setup, collect_teardown)
     const struct CMUnitTest tests[] = {
         TEST(a_killed_process_is_ended_once_with_its_last_counts_and_events),
-        TEST(a_clean_end_is_told_by_a_collector_that_only_watches),
+        TEST(a_clean_end_is_reported_by_a_collector_that_only_watches),
         TEST(a_running_execution_shows_a_busy_core),
         TEST(two_collectors_see_the_same_counts),
         TEST(an_empty_machine_has_a_host_and_nothing_else),
-        TEST(a_file_that_is_no_segment_is_named_in_the_note),
+        TEST(a_file_that_is_not_a_segment_is_named_in_the_note),
         TEST(a_segment_that_is_full_is_named_in_the_note),
         TEST(processes_that_come_and_go_lose_no_count),
     };

@@ -380,7 +380,7 @@ static void what_a_leaf_does_not_say_changes_nothing_until_it_is_lost(void **sta
     play(*state, "new", steps);
 }
 
-static void a_heart_that_stands_still_makes_unknown_what_was_well(void **state)
+static void a_heartbeat_that_stops_makes_a_healthy_device_unknown(void **state)
 {
     static const struct step steps[] = {
         { 10, "stop", "healthy" },
@@ -466,7 +466,7 @@ static void statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done(void
 }
 
 /* Of 128 cores: a sign of one that nobody uses is seen within 5 s, of one that works within 1 s. */
-static void many_cores_are_looked_at_rarely_while_nobody_uses_them(void **state)
+static void many_cores_are_read_rarely_while_they_are_unused(void **state)
 {
     struct fixture *f = *state;
     char text[512];
@@ -542,7 +542,7 @@ static void a_device_that_tells_nothing_is_unknown(void **state)
     play(*state, "bare", steps);
 }
 
-static void a_change_is_told_once_and_long_before_the_period_ends(void **state)
+static void a_change_is_reported_once_and_long_before_the_period_ends(void **state)
 {
     struct fixture *f = *state;
     struct ntk_snapshot *snapshot = NULL;
@@ -721,15 +721,15 @@ int main(void)
         TEST(errors_from_before_the_collector_count_and_statuses_do_not),
         TEST(components_are_named_and_one_that_comes_and_goes_stays),
         TEST(what_a_leaf_does_not_say_changes_nothing_until_it_is_lost),
-        TEST(a_heart_that_stands_still_makes_unknown_what_was_well),
+        TEST(a_heartbeat_that_stops_makes_a_healthy_device_unknown),
         TEST(a_heart_that_was_never_seen_to_beat_gets_longer),
         TEST(a_driver_that_is_loaded_again_begins_anew),
         TEST(statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done),
-        TEST(many_cores_are_looked_at_rarely_while_nobody_uses_them),
+        TEST(many_cores_are_read_rarely_while_they_are_unused),
         TEST(an_old_driver_is_judged_by_what_it_has),
         TEST(a_device_without_counters_of_errors_is_judged_by_statuses),
         TEST(a_device_that_tells_nothing_is_unknown),
-        TEST(a_change_is_told_once_and_long_before_the_period_ends),
+        TEST(a_change_is_reported_once_and_long_before_the_period_ends),
         cmocka_unit_test(a_hardware_error_of_a_process_stays_until_its_core_works_again),
         cmocka_unit_test(an_error_that_driver_and_process_see_counts_once),
         cmocka_unit_test(what_a_process_met_goes_a_while_after_it),

@@ -102,7 +102,7 @@ static void a_device_that_is_opened_later_is_seen(void **state)
     ntk_holders_fini(&holders);
 }
 
-static void a_core_of_the_software_machine_is_of_who_locked_it(void **state)
+static void a_core_of_the_software_machine_belongs_to_the_process_that_locked_it(void **state)
 {
     const char *folder = test_scratch_folder;
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1, .l_len = 2 };
@@ -153,7 +153,7 @@ int main(void)
         cmocka_unit_test(a_process_has_the_cores_of_the_devices_it_has_open),
         cmocka_unit_test(a_node_is_known_by_its_number),
         cmocka_unit_test(a_device_that_is_opened_later_is_seen),
-        cmocka_unit_test(a_core_of_the_software_machine_is_of_who_locked_it),
+        cmocka_unit_test(a_core_of_the_software_machine_belongs_to_the_process_that_locked_it),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);

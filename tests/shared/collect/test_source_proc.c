@@ -182,7 +182,7 @@ static void a_runtime_has_cpu_time_memory_command_and_container(void **state)
     assert_string_not_equal(runtime->user, "");
 }
 
-static void arguments_are_told_only_to_those_who_ask(void **state)
+static void arguments_are_shown_only_on_request(void **state)
 {
     struct fixture *f = *state;
 
@@ -259,7 +259,7 @@ int main(void)
         TEST(stat_and_meminfo_become_shares_and_bytes),
         TEST(missing_or_broken_files_are_absent_with_a_reason),
         TEST(a_runtime_has_cpu_time_memory_command_and_container),
-        TEST(arguments_are_told_only_to_those_who_ask),
+        TEST(arguments_are_shown_only_on_request),
         TEST(cpu_time_counts_from_when_a_process_is_first_seen),
         TEST(the_user_of_a_process_that_is_gone_is_named_too),
         TEST(a_pid_of_another_process_gives_no_figures),

@@ -210,7 +210,7 @@ static void check_tree(struct fixture *f)
     assert_false(readings[1].cores[2].busy_us.present);
 }
 
-static void what_tells_of_faults_is_read_by_itself(void **state)
+static void fault_indicators_are_read_separately(void **state)
 {
     static const char *const components = "stats/hardware/health_status/unhealthy_components";
     struct fixture *f = *state;
@@ -595,7 +595,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_old_layout_is_read),
         TEST(the_new_layout_is_read_alike),
-        TEST(what_tells_of_faults_is_read_by_itself),
+        TEST(fault_indicators_are_read_separately),
         TEST(counters_are_read_anew_at_each_sample),
         TEST(missing_and_odd_leaves_are_absent),
         TEST(a_core_that_differs_from_the_others_is_read_as_it_is),

@@ -119,7 +119,7 @@ static void every_form_of_an_address_leads_to_the_same_agent(void **state)
 }
 
 /* Those that answer are read whatever the others do; each of these has a sentence. */
-static void hostile_and_silent_hosts_keep_nobody_else_from_being_read(void **state)
+static void hostile_and_silent_hosts_keep_no_other_host_from_being_read(void **state)
 {
     struct peer peers[] = {
         { .answer = HEAD REPORT },
@@ -266,7 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_form_of_an_address_leads_to_the_same_agent),
-        cmocka_unit_test(hostile_and_silent_hosts_keep_nobody_else_from_being_read),
+        cmocka_unit_test(hostile_and_silent_hosts_keep_no_other_host_from_being_read),
         cmocka_unit_test(a_host_that_stays_silent_is_given_up),
         cmocka_unit_test(the_error_of_a_clock_covers_the_age_of_the_report),
         cmocka_unit_test(a_clock_without_a_date_is_not_known),

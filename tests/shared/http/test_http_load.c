@@ -115,7 +115,7 @@ static void a_hundred_scrapers_get_whole_pages(void **state)
 }
 
 /* Slow-loris: each sends a part of a head and stays. */
-static void clients_that_never_finish_a_request_hold_nobody_up(void **state)
+static void clients_that_never_finish_a_request_delay_no_other(void **state)
 {
     struct fixture *f = *state;
     int fds[SLOW_CLIENTS];
@@ -131,7 +131,7 @@ static void clients_that_never_finish_a_request_hold_nobody_up(void **state)
     assert_int_equal((uintptr_t)scrape(f), (uintptr_t)SCRAPES * PAGE_BYTES);
 }
 
-static void clients_that_read_nothing_or_hang_up_hold_nobody_up(void **state)
+static void clients_that_read_nothing_or_hang_up_delay_no_other(void **state)
 {
     struct fixture *f = *state;
     int fds[50];
@@ -159,7 +159,7 @@ static void all_are_taken(const struct fixture *f)
     }
 }
 
-static void a_slow_answer_holds_up_only_other_slow_ones(void **state)
+static void a_slow_answer_delays_only_other_slow_ones(void **state)
 {
     struct fixture *f = *state;
     static const char *const names[] = { "a", "b" };
@@ -282,7 +282,7 @@ static void make_config(const char *path)
     assert_int_equal(ntk_fs_write(path, text, (size_t)count, NULL), 0);
 }
 
-static void most_wrong_passwords_are_not_computed_and_hold_nobody_up(void **state)
+static void most_wrong_passwords_are_not_computed_and_delay_no_other(void **state)
 {
     static const char mine[] = "Authorization: Basic bWU6czNjcmV0\r\n";
     char *folder = test_scratch_create();
@@ -379,18 +379,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_hundred_scrapers_get_whole_pages, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(clients_that_never_finish_a_request_hold_nobody_up, set_up,
+        cmocka_unit_test_setup_teardown(clients_that_never_finish_a_request_delay_no_other, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(clients_that_read_nothing_or_hang_up_hold_nobody_up, set_up,
+        cmocka_unit_test_setup_teardown(clients_that_read_nothing_or_hang_up_delay_no_other, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(a_slow_answer_holds_up_only_other_slow_ones, set_up,
+        cmocka_unit_test_setup_teardown(a_slow_answer_delays_only_other_slow_ones, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(more_slow_questions_than_may_wait_are_turned_away, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(
             a_guesser_takes_no_place_of_others_where_both_kinds_of_addresses_are_served, set_up,
             tear_down),
-        cmocka_unit_test_setup_teardown(most_wrong_passwords_are_not_computed_and_hold_nobody_up,
+        cmocka_unit_test_setup_teardown(most_wrong_passwords_are_not_computed_and_delay_no_other,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_server_that_ends_answers_what_waits, set_up, tear_down),
     };

@@ -179,7 +179,7 @@ static void assert_contains(const char *text, const char *part)
     }
 }
 
-static void a_path_with_a_nul_is_no_path(void **state)
+static void a_path_with_a_nul_is_not_a_path(void **state)
 {
     char *answer = ask(*state, "GET /%00.js HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
 
@@ -558,7 +558,7 @@ static void a_hundred_clients_at_once_get_the_whole_page(void **state)
     }
 }
 
-static void clients_that_send_a_byte_at_a_time_hold_up_nobody(void **state)
+static void clients_that_send_a_byte_at_a_time_delay_no_other(void **state)
 {
     struct fixture *f = *state;
     int slow[50];
@@ -645,7 +645,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(get_gives_the_page_with_its_headers),
-        CASE(a_path_with_a_nul_is_no_path),
+        CASE(a_path_with_a_nul_is_not_a_path),
         CASE(http_1_1_needs_a_host),
         CASE(head_gives_no_body),
         CASE(a_handler_sees_path_header_and_query),
@@ -662,7 +662,7 @@ int main(void)
         CASE(a_feed_gives_the_last_line_and_all_that_follow),
         CASE(a_slow_reader_of_a_feed_loses_whole_lines_only),
         CASE(a_hundred_clients_at_once_get_the_whole_page),
-        CASE(clients_that_send_a_byte_at_a_time_hold_up_nobody),
+        CASE(clients_that_send_a_byte_at_a_time_delay_no_other),
         CASE(half_requests_that_fill_all_connections_make_room_for_whole_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

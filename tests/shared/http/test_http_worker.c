@@ -55,7 +55,7 @@ static bool submit(struct ntk_http_worker *worker, struct test_job *job)
 }
 
 /* So wrong passwords take a quarter of a core at most, whatever else the machine does. */
-static void after_work_in_vain_it_rests_that_many_times_as_long(void **state)
+static void after_useless_work_it_rests_that_many_times_as_long(void **state)
 {
     struct test_clock clock;
     struct ntk_http_worker worker = { .waiting_max = 2, .rest_factor = 3, .clock = &clock.clock };
@@ -120,7 +120,7 @@ static void too_many_are_turned_away_and_one_cannot_fill_it(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(after_work_in_vain_it_rests_that_many_times_as_long),
+        cmocka_unit_test(after_useless_work_it_rests_that_many_times_as_long),
         cmocka_unit_test(the_end_does_not_wait_for_the_rest),
         cmocka_unit_test(too_many_are_turned_away_and_one_cannot_fill_it),
     };

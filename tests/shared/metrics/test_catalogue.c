@@ -180,7 +180,7 @@ static void names_of_others_are_unique_and_say_what_they_are_made_of(void **stat
     }
 }
 
-static void lists_of_names_are_told_by_their_words(void **state)
+static void lists_of_names_are_reported_by_their_words(void **state)
 {
     struct ntk_err err = { 0 };
     unsigned lists = 0;
@@ -221,7 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_of_metrics_is_drawn_from_the_catalogue),
         cmocka_unit_test(names_of_others_are_unique_and_say_what_they_are_made_of),
-        cmocka_unit_test(lists_of_names_are_told_by_their_words),
+        cmocka_unit_test(lists_of_names_are_reported_by_their_words),
         cmocka_unit_test(names_are_unique_and_follow_the_conventions),
     };
 

@@ -131,7 +131,7 @@ static void an_operation_that_all_are_in_hangs_by_itself(void **state)
     assert_int_equal(verdict->missing, 0);
 }
 
-static void who_is_in_an_operation_before_it_is_behind(void **state)
+static void a_rank_in_an_earlier_operation_is_behind(void **state)
 {
     struct fixture *f = *state;
 
@@ -144,7 +144,7 @@ static void who_is_in_an_operation_before_it_is_behind(void **state)
     assert_int_equal(verdict->ranks[3].where, NTK_RANK_BEHIND);
 }
 
-static void who_left_died_or_was_never_seen_is_told_apart(void **state)
+static void ranks_that_left_died_or_were_never_seen_are_distinguished(void **state)
 {
     struct fixture *f = *state;
 
@@ -209,7 +209,7 @@ static void a_clock_that_may_be_wrong_claims_no_restart(void **state)
     assert_int_equal(verdict->ranks[2].where, NTK_RANK_ELSEWHERE);
 }
 
-static void ranks_that_wait_for_nobody_are_idle_or_broke(void **state)
+static void ranks_that_wait_for_no_rank_are_idle_or_broke(void **state)
 {
     struct fixture *f = *state;
 
@@ -276,7 +276,7 @@ static void the_worst_comes_first(void **state)
     assert_int_equal(verdicts[3].kind, NTK_COMM_IDLE);
 }
 
-static void rows_that_disagree_or_lie_harm_nobody(void **state)
+static void rows_that_disagree_or_lie_do_no_harm(void **state)
 {
     struct fixture *f = *state;
 
@@ -318,7 +318,7 @@ static void a_verdict_is_as_large_as_its_rows_whatever_they_claim(void **state)
     assert_int_equal(count, verdict->missing);
 }
 
-static void who_left_waits_for_nobody_whatever_was_in_flight(void **state)
+static void a_rank_that_left_waits_for_no_rank_whatever_was_in_flight(void **state)
 {
     struct fixture *f = *state;
 
@@ -350,18 +350,18 @@ int main(void)
         TEST(the_limit_is_learned_from_the_longest_or_given),
         TEST(nothing_learned_waits_for_a_minute),
         TEST(an_operation_that_all_are_in_hangs_by_itself),
-        TEST(who_is_in_an_operation_before_it_is_behind),
-        TEST(who_left_died_or_was_never_seen_is_told_apart),
+        TEST(a_rank_in_an_earlier_operation_is_behind),
+        TEST(ranks_that_left_died_or_were_never_seen_are_distinguished),
         TEST(a_rank_that_was_lost_before_is_remembered),
         TEST(of_two_processes_of_a_rank_the_newer_counts),
         TEST(a_clock_that_may_be_wrong_claims_no_restart),
-        TEST(ranks_that_wait_for_nobody_are_idle_or_broke),
+        TEST(ranks_that_wait_for_no_rank_are_idle_or_broke),
         TEST(ranks_between_two_operations_go_on),
         TEST(the_worst_comes_first),
         TEST(a_verdict_is_as_large_as_its_rows_whatever_they_claim),
-        TEST(who_left_waits_for_nobody_whatever_was_in_flight),
+        TEST(a_rank_that_left_waits_for_no_rank_whatever_was_in_flight),
         TEST(an_error_of_clocks_beyond_all_bounds_claims_no_restart),
-        TEST(rows_that_disagree_or_lie_harm_nobody),
+        TEST(rows_that_disagree_or_lie_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -198,7 +198,7 @@ static struct said job_watch(const struct job *job, struct random *random)
     return said;
 }
 
-static void changes_of_all_ranks_are_told_and_nothing_else(void **state)
+static void changes_of_all_ranks_are_reported_and_nothing_else(void **state)
 {
     uint32_t put_in = 0, right = 0, wrong = 0, right_where = 0, right_when = 0;
 
@@ -229,7 +229,7 @@ static void changes_of_all_ranks_are_told_and_nothing_else(void **state)
 }
 
 /* What a verdict says, and that it ends. */
-static void a_change_has_a_time_and_a_size_and_is_over_when_it_is(void **state)
+static void a_change_has_a_time_and_a_size_and_ends(void **state)
 {
     struct random random = { .state = 99 };
     struct job job = { .kind = ALL_LINKS,
@@ -302,7 +302,7 @@ static void communicators_that_are_gone_are_forgotten(void **state)
     ntk_change_fini(&change);
 }
 
-static void sums_that_cannot_be_harm_nobody(void **state)
+static void impossible_sums_do_no_harm(void **state)
 {
     struct random random = { .state = 5 };
     struct job job = { .ranks = 3, .step_ns = 20 * MS, .noise = 0.01 };
@@ -327,11 +327,11 @@ static void sums_that_cannot_be_harm_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changes_of_all_ranks_are_told_and_nothing_else),
-        cmocka_unit_test(a_change_has_a_time_and_a_size_and_is_over_when_it_is),
+        cmocka_unit_test(changes_of_all_ranks_are_reported_and_nothing_else),
+        cmocka_unit_test(a_change_has_a_time_and_a_size_and_ends),
         cmocka_unit_test(without_waits_operations_claim_nothing),
         cmocka_unit_test(communicators_that_are_gone_are_forgotten),
-        cmocka_unit_test(sums_that_cannot_be_harm_nobody),
+        cmocka_unit_test(impossible_sums_do_no_harm),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,7 @@ static struct ntk_pace_verdict judge(const struct ntk_snapshot *snapshot, struct
     return *(struct ntk_pace_verdict *)ntk_vec_at(&pace->verdicts, 0);
 }
 
-static void slow_ranks_are_found_and_nobody_else_is_blamed(void **state)
+static void slow_ranks_are_found_and_no_other_rank_is_blamed(void **state)
 {
     uint32_t hits = 0, wrong = 0, missed = 0, wheres = 0;
 
@@ -193,7 +193,7 @@ static void two_ranks_are_enough_and_too_few_operations_are_not(void **state)
 
 /* Ranks of one program: transfers that take longer next to the same engines are slow memory; of
  * another program, and where nobody tells of transfers, the core is all that is known. */
-static void slow_memory_is_told_from_slow_cores(void **state)
+static void slow_memory_is_distinguished_from_slow_cores(void **state)
 {
     static const struct {
         uint64_t engine_ns, dma_ns, bytes; /* of the slow one; the others: 10 ms, 20 ms, 1000 */
@@ -234,7 +234,7 @@ static void slow_memory_is_told_from_slow_cores(void **state)
 }
 
 /* One that did all it did while the other did nothing is not compared with it. */
-static void ranks_that_never_worked_at_the_same_time_name_nobody(void **state)
+static void ranks_that_never_worked_at_the_same_time_blame_no_rank(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_pace pace;
@@ -267,7 +267,7 @@ static void ranks_that_never_worked_at_the_same_time_name_nobody(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void who_left_and_joined_again_had_one_period(void **state)
+static void a_rank_that_left_and_joined_again_had_one_period(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_pace pace;
@@ -367,7 +367,7 @@ static void many_ranks_are_added_without_a_search(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void sums_that_cannot_be_harm_nobody(void **state)
+static void impossible_sums_do_no_harm(void **state)
 {
     struct random random = { .state = 7 };
     struct job job = { .ranks = 4, .steps = 30, .noise = 0.01 };
@@ -388,14 +388,14 @@ static void sums_that_cannot_be_harm_nobody(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(slow_ranks_are_found_and_nobody_else_is_blamed),
+        cmocka_unit_test(slow_ranks_are_found_and_no_other_rank_is_blamed),
         cmocka_unit_test(two_ranks_are_enough_and_too_few_operations_are_not),
-        cmocka_unit_test(slow_memory_is_told_from_slow_cores),
-        cmocka_unit_test(ranks_that_never_worked_at_the_same_time_name_nobody),
-        cmocka_unit_test(who_left_and_joined_again_had_one_period),
+        cmocka_unit_test(slow_memory_is_distinguished_from_slow_cores),
+        cmocka_unit_test(ranks_that_never_worked_at_the_same_time_blame_no_rank),
+        cmocka_unit_test(a_rank_that_left_and_joined_again_had_one_period),
         cmocka_unit_test(ranks_of_many_machines_are_compared),
         cmocka_unit_test(many_ranks_are_added_without_a_search),
-        cmocka_unit_test(sums_that_cannot_be_harm_nobody),
+        cmocka_unit_test(impossible_sums_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 #include "shared/metrics/snapshot.h"
 #include "tests/support/unit.h"
 
-static void everything_allocated_is_zero_aligned_and_goes_with_the_snapshot(void **state)
+static void allocations_are_zeroed_aligned_and_freed_with_the_snapshot(void **state)
 {
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
 
@@ -248,7 +248,7 @@ static void vendor_groups_are_sums_that_lose_nothing(void **state)
 }
 
 /* Who tells of a part only has a total where the part is something. */
-static void a_total_of_which_nothing_is_told_is_not_zero(void **state)
+static void a_total_without_a_report_is_not_zero(void **state)
 {
     static const struct {
         enum ntk_hooks_kind hooks;
@@ -357,7 +357,7 @@ static void machines_have_the_figures_of_the_catalogue(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_allocated_is_zero_aligned_and_goes_with_the_snapshot),
+        cmocka_unit_test(allocations_are_zeroed_aligned_and_freed_with_the_snapshot),
         cmocka_unit_test(an_impossible_allocation_sticks),
         cmocka_unit_test(texts_are_never_null),
         cmocka_unit_test(holders_on_several_threads_each_drop_it_once),
@@ -365,7 +365,7 @@ int main(void)
         cmocka_unit_test(a_watched_core_has_no_more_than_was_watched),
         cmocka_unit_test(outcomes_of_a_runtime_are_what_was_watched_on_its_cores),
         cmocka_unit_test(vendor_groups_are_sums_that_lose_nothing),
-        cmocka_unit_test(a_total_of_which_nothing_is_told_is_not_zero),
+        cmocka_unit_test(a_total_without_a_report_is_not_zero),
         cmocka_unit_test(shares_and_rates_need_a_period_and_never_exceed_one),
         cmocka_unit_test(machines_have_the_figures_of_the_catalogue),
     };

@@ -146,7 +146,7 @@ static void a_runtime_of_one_part_alone_is_listed_and_nothing_is_borrowed(void *
 }
 
 /* Method: one that the older part brings, and one in both; then the parts are freed. */
-static void what_nobody_watched_adds_up_and_is_not_borrowed(void **state)
+static void unwatched_time_adds_up_and_is_not_borrowed(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -405,7 +405,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(events_of_both_parts_stay_as_far_as_there_is_room),
-        cmocka_unit_test(what_nobody_watched_adds_up_and_is_not_borrowed),
+        cmocka_unit_test(unwatched_time_adds_up_and_is_not_borrowed),
         cmocka_unit_test(counts_and_histograms_add_up),
         cmocka_unit_test(shares_are_weighted_by_the_lengths),
         cmocka_unit_test(a_core_is_never_more_than_busy),

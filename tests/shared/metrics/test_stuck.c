@@ -76,7 +76,7 @@ static void a_limit_that_is_given_holds_for_all(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void who_runs_with_others_or_has_ended_is_left_out(void **state)
+static void ranks_that_run_with_others_or_have_ended_are_omitted(void **state)
 {
     static const uint64_t cores[][2] = {
         { 100 * SECOND, 0 }, { 100 * SECOND, 0 }, { 100 * SECOND, 0 }, { 100 * SECOND, 0 }
@@ -107,7 +107,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_limit_is_learned_from_the_longest_so_far),
         cmocka_unit_test(a_limit_that_is_given_holds_for_all),
-        cmocka_unit_test(who_runs_with_others_or_has_ended_is_left_out),
+        cmocka_unit_test(ranks_that_run_with_others_or_have_ended_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

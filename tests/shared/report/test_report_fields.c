@@ -275,7 +275,7 @@ static void every_member_that_a_line_carries_comes_back(void **state)
     }
 }
 
-static void which_figures_are_known_comes_back(void **state)
+static void known_figures_are_marked_after_reading_back(void **state)
 {
     static const uint32_t core_has[] = { NTK_CORE_HAS_BUSY,     NTK_CORE_HAS_ENGINES,
                                          NTK_CORE_HAS_FLOPS,    NTK_CORE_HAS_EFFECTIVE_FLOPS,
@@ -352,7 +352,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_member_that_a_line_carries_comes_back),
-        cmocka_unit_test(which_figures_are_known_comes_back),
+        cmocka_unit_test(known_figures_are_marked_after_reading_back),
         cmocka_unit_test(kinds_of_errors_that_are_not_counted_stay_unknown),
         cmocka_unit_test(pods_come_back_with_all_their_containers),
     };

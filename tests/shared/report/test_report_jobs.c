@@ -83,7 +83,7 @@ static void jobs_come_back(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void nobody_asked_is_not_none(void **state)
+static void not_asked_is_not_none(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     char *line = write_line(snapshot);
@@ -104,7 +104,7 @@ static void nobody_asked_is_not_none(void **state)
 }
 
 /* The parts are gone before what was made of them is read. */
-static void of_two_periods_the_newer_tells(void **state)
+static void the_newer_of_two_periods_is_used(void **state)
 {
     struct ntk_snapshot *older = test_sample_snapshot(1);
     struct ntk_snapshot *newer = test_sample_snapshot(1);
@@ -144,8 +144,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_come_back),
-        cmocka_unit_test(nobody_asked_is_not_none),
-        cmocka_unit_test(of_two_periods_the_newer_tells),
+        cmocka_unit_test(not_asked_is_not_none),
+        cmocka_unit_test(the_newer_of_two_periods_is_used),
         cmocka_unit_test(lists_that_cannot_be_are_cut),
     };
 

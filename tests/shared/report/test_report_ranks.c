@@ -122,7 +122,7 @@ static void ranks_and_lost_ones_come_back(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void what_is_said_of_ranks_comes_back(void **state)
+static void verdicts_on_ranks_come_back(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     const struct ntk_rank_trouble troubles[] = {
@@ -194,7 +194,7 @@ static void a_machine_without_ranks_has_no_keys_of_them(void **state)
 }
 
 /* Each with one rank that can be and one that cannot. */
-static void ranks_that_cannot_be_are_left_out(void **state)
+static void ranks_that_cannot_be_are_omitted(void **state)
 {
     static const char *const lies[] = {
         "{\"communicator\":\"10\",\"rank\":4,\"rank_count\":4}",
@@ -235,9 +235,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_and_lost_ones_come_back),
-        cmocka_unit_test(what_is_said_of_ranks_comes_back),
+        cmocka_unit_test(verdicts_on_ranks_come_back),
         cmocka_unit_test(a_machine_without_ranks_has_no_keys_of_them),
-        cmocka_unit_test(ranks_that_cannot_be_are_left_out),
+        cmocka_unit_test(ranks_that_cannot_be_are_omitted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

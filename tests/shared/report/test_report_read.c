@@ -145,7 +145,7 @@ static void the_parts_that_the_vendor_has_no_key_for_come_back(void **state)
 
 /* Method: 30 of 45 GFLOP of the period ran before the agent was there; a rate is of the other
  * 15. */
-static void what_nobody_watched_comes_back_and_is_in_no_rate(void **state)
+static void unwatched_time_comes_back_and_is_in_no_rate(void **state)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_core_sample *part = ntk_snapshot_alloc(snapshot, 1, sizeof *part);
@@ -282,7 +282,7 @@ static void events_come_back_and_the_log_of_memory_goes_first(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void nonsense_among_events_is_left_out(void **state)
+static void nonsense_among_events_is_omitted(void **state)
 {
     struct ntk_snapshot *back =
         read_line("{\"neuron_runtime_data\":[],\"system_data\":{},\"instance_info\":{},"
@@ -364,7 +364,7 @@ static void a_group_with_an_error_has_no_numbers(void **state)
     ntk_snapshot_destroy(back);
 }
 
-static void what_is_no_report_is_refused_with_a_sentence(void **state)
+static void an_invalid_report_is_refused_with_a_message(void **state)
 {
     static const char *const lines[] = { "",    "{",      "[]",         "1",
                                          "nul", "{}",     "{\"a\":1}",  "{\"system_data\":1",
@@ -565,14 +565,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_written_reads_back_to_the_same_line),
         cmocka_unit_test(the_parts_that_the_vendor_has_no_key_for_come_back),
-        cmocka_unit_test(what_nobody_watched_comes_back_and_is_in_no_rate),
+        cmocka_unit_test(unwatched_time_comes_back_and_is_in_no_rate),
         cmocka_unit_test(a_daemon_has_its_address_and_comes_back_with_its_pid),
         cmocka_unit_test(events_come_back_and_the_log_of_memory_goes_first),
-        cmocka_unit_test(nonsense_among_events_is_left_out),
+        cmocka_unit_test(nonsense_among_events_is_omitted),
         cmocka_unit_test(the_vendor_form_gives_what_it_holds),
         cmocka_unit_test(what_the_monitor_uses_itself_and_when_it_reports_come_back),
         cmocka_unit_test(a_group_with_an_error_has_no_numbers),
-        cmocka_unit_test(what_is_no_report_is_refused_with_a_sentence),
+        cmocka_unit_test(an_invalid_report_is_refused_with_a_message),
         cmocka_unit_test(hostile_values_are_skipped),
         cmocka_unit_test(names_that_are_no_utf8_do_not_spoil_the_line),
         cmocka_unit_test(a_sum_beyond_63_bits_does_not_spoil_the_line),

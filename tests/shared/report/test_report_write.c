@@ -349,7 +349,7 @@ static void a_line_beyond_the_bound_loses_our_part_only(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void what_is_left_out_is_left_out_everywhere(void **state)
+static void omitted_names_are_omitted_everywhere(void **state)
 {
     static const struct {
         const char *name;
@@ -554,7 +554,7 @@ int main(void)
         cmocka_unit_test(every_key_of_the_vendor_is_there_with_its_type),
         cmocka_unit_test(the_vendor_form_has_no_other_key),
         cmocka_unit_test(a_line_beyond_the_bound_loses_our_part_only),
-        cmocka_unit_test(what_is_left_out_is_left_out_everywhere),
+        cmocka_unit_test(omitted_names_are_omitted_everywhere),
         cmocka_unit_test(a_group_that_is_not_due_is_absent),
         cmocka_unit_test(all_cores_lists_foreign_cores_with_zero),
         cmocka_unit_test(index_keys_are_sorted_as_texts),

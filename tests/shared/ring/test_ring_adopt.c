@@ -51,7 +51,7 @@ static int is_mapped(void *address)
     return mincore(address, 1, &resident) == 0;
 }
 
-static void a_sound_mapping_is_read_and_goes_with_the_segment(void **state)
+static void a_valid_mapping_is_read_and_removed_with_the_segment(void **state)
 {
     static struct ntk_ring_model models[2][NTK_SEGMENT_MODELS];
     struct ntk_ring_segment *segment = NULL;
@@ -78,7 +78,7 @@ static void a_sound_mapping_is_read_and_goes_with_the_segment(void **state)
     assert_false(is_mapped(mapping));
 }
 
-static void what_is_no_segment_stays_the_callers(void **state)
+static void a_file_that_is_not_a_segment_stays_the_callers(void **state)
 {
     struct ntk_ring_segment *segment = NULL;
     struct ntk_segment_header *header = (struct ntk_segment_header *)(void *)bytes;
@@ -112,9 +112,10 @@ static void what_is_no_segment_stays_the_callers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_sound_mapping_is_read_and_goes_with_the_segment, setup,
+        cmocka_unit_test_setup_teardown(a_valid_mapping_is_read_and_removed_with_the_segment, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(what_is_no_segment_stays_the_callers, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_not_a_segment_stays_the_callers, setup,
+                                        teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -20,7 +20,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void files_that_are_no_segments_are_ignored_and_named(void **state)
+static void files_that_are_not_segments_are_ignored_and_named(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -58,7 +58,7 @@ static void files_that_are_no_segments_are_ignored_and_named(void **state)
 
 /* Method: the folder has not changed for an hour, so nothing but the file makes a poll look into
  * it. */
-static void a_file_that_is_refused_is_told_in_every_poll(void **state)
+static void a_file_that_is_refused_is_reported_in_every_poll(void **state)
 {
     const struct timespec times[2] = { { .tv_sec = time(NULL) - 3600 },
                                        { .tv_sec = time(NULL) - 3600 } };
@@ -125,7 +125,7 @@ static void a_file_whose_writer_was_killed_at_its_beginning_is_removed(void **st
 }
 
 /* A job that was killed in nrt_init. */
-static void a_file_without_magic_goes_soon_where_its_process_is_over(void **state)
+static void a_file_without_magic_is_removed_soon_after_its_process_ended(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *registry = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -205,11 +205,11 @@ static void files_that_stay_without_magic_are_looked_at_ever_less(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(files_that_are_no_segments_are_ignored_and_named),
-        TEST(a_file_that_is_refused_is_told_in_every_poll),
+        TEST(files_that_are_not_segments_are_ignored_and_named),
+        TEST(a_file_that_is_refused_is_reported_in_every_poll),
         TEST(a_folder_that_comes_later_is_found),
         TEST(a_file_whose_writer_was_killed_at_its_beginning_is_removed),
-        TEST(a_file_without_magic_goes_soon_where_its_process_is_over),
+        TEST(a_file_without_magic_is_removed_soon_after_its_process_ended),
         TEST(files_that_stay_without_magic_are_looked_at_ever_less),
     };
 

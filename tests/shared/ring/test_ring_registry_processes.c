@@ -151,7 +151,7 @@ static void a_killed_process_is_shown_once_drained_and_removed(void **state)
 }
 
 /* As in a container whose first process waits for nobody. */
-static void a_killed_process_that_nobody_waits_for_has_ended(void **state)
+static void a_killed_process_that_was_not_reaped_has_ended(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *top = open_registry(f, false, NTK_RING_FROM_OLDEST);
@@ -184,7 +184,7 @@ static void a_process_whose_first_thread_ended_lives(void **state)
     ntk_ring_registry_close(top);
 }
 
-static void what_died_before_it_was_seen_matters_to_the_one_who_remembers(void **state)
+static void a_process_that_died_unseen_matters_to_a_reader_that_keeps_totals(void **state)
 {
     struct fixture *f = *state;
     struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
@@ -283,7 +283,7 @@ static void buckets_meet_without_gaps_and_the_middle_is_within_one_percent(void 
 }
 
 /* A lock tells the process: whatever else its file says of it. */
-static void a_held_lock_says_which_process_it_is(void **state)
+static void a_held_lock_identifies_its_process(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *finder = open_registry(f, false, NTK_RING_FROM_OLDEST);
@@ -348,13 +348,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(two_readers_get_every_event_each),
         TEST(a_killed_process_is_shown_once_drained_and_removed),
-        TEST(a_killed_process_that_nobody_waits_for_has_ended),
+        TEST(a_killed_process_that_was_not_reaped_has_ended),
         TEST(a_process_whose_first_thread_ended_lives),
-        TEST(what_died_before_it_was_seen_matters_to_the_one_who_remembers),
+        TEST(a_process_that_died_unseen_matters_to_a_reader_that_keeps_totals),
         TEST(a_free_lock_of_another_pid_namespace_needs_two_polls),
         TEST(a_process_does_not_look_at_itself),
         TEST(buckets_meet_without_gaps_and_the_middle_is_within_one_percent),
-        TEST(a_held_lock_says_which_process_it_is),
+        TEST(a_held_lock_identifies_its_process),
         TEST(a_process_is_known_by_the_number_of_a_hosts_proc),
     };
 

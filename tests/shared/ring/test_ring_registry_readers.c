@@ -14,7 +14,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void a_process_between_two_looks_is_left_to_the_one_who_cleans_up(void **state)
+static void a_process_between_two_looks_is_left_to_the_reader_that_cleans_up(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -100,7 +100,7 @@ static void the_first_process_of_a_new_folder_is_not_too_short_to_be_seen(void *
     free(later.folder);
 }
 
-static void a_reader_that_stands_still_is_left_a_bounded_number_of_files(void **state)
+static void a_reader_that_hangs_is_left_a_bounded_number_of_files(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -161,7 +161,7 @@ static void the_mark_is_there_while_someone_cleans_up(void **state)
     ntk_ring_registry_close(watcher);
 }
 
-static void a_mark_that_was_removed_is_made_again_and_one_nobody_holds_means_nothing(void **state)
+static void a_removed_mark_is_made_again_and_one_without_a_holder_means_nothing(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *agent = open_registry(f, true, NTK_RING_FROM_OLDEST);
@@ -225,13 +225,13 @@ static void what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_process_between_two_looks_is_left_to_the_one_who_cleans_up),
+        TEST(a_process_between_two_looks_is_left_to_the_reader_that_cleans_up),
         TEST(a_dead_file_waits_for_two_looks_of_every_other_reader),
         TEST(a_folder_that_is_made_later_is_looked_into),
         TEST(the_first_process_of_a_new_folder_is_not_too_short_to_be_seen),
-        TEST(a_reader_that_stands_still_is_left_a_bounded_number_of_files),
+        TEST(a_reader_that_hangs_is_left_a_bounded_number_of_files),
         TEST(the_mark_is_there_while_someone_cleans_up),
-        TEST(a_mark_that_was_removed_is_made_again_and_one_nobody_holds_means_nothing),
+        TEST(a_removed_mark_is_made_again_and_one_without_a_holder_means_nothing),
         TEST(what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second),
     };
 

@@ -60,7 +60,7 @@ static int forge(const struct fixture *f, const struct observed *child, const ch
 
 /* Who says that it writes for another process is asked whose that is; where nobody can be asked
  * only root is believed. */
-static void nobody_claims_to_be_attached_to_another_users_process(void **state)
+static void no_process_can_claim_to_be_attached_to_another_users_process(void **state)
 {
     static const struct {
         uint64_t namespace; /* 0: as it is */
@@ -98,7 +98,7 @@ static void nobody_claims_to_be_attached_to_another_users_process(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
-static void nobody_speaks_for_another_users_process(void **state)
+static void no_process_can_report_for_another_users_process(void **state)
 {
     struct fixture *f = *state;
     struct ntk_ring_registry *registry = open_registry(f, false, NTK_RING_FROM_OLDEST);
@@ -191,7 +191,7 @@ static int look_for_user_behind_a_taken_name(void)
     return seen ? 0 : 4;
 }
 
-static void root_sees_a_user_whose_folder_somebody_else_took(void **state)
+static void root_sees_a_user_whose_folder_another_user_took(void **state)
 {
     int status = 0;
     pid_t child = fork();
@@ -289,9 +289,9 @@ static void a_folder_full_of_files_is_gone_over_in_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(nobody_claims_to_be_attached_to_another_users_process),
-        TEST(nobody_speaks_for_another_users_process),
-        cmocka_unit_test(root_sees_a_user_whose_folder_somebody_else_took),
+        TEST(no_process_can_claim_to_be_attached_to_another_users_process),
+        TEST(no_process_can_report_for_another_users_process),
+        cmocka_unit_test(root_sees_a_user_whose_folder_another_user_took),
         TEST(a_user_with_too_many_segments_takes_no_room_of_others),
         TEST(a_folder_full_of_files_is_gone_over_in_steps),
     };

@@ -234,7 +234,7 @@ static void what_is_wrong_has_a_sentence(void **state)
     ntk_rpc_client_destroy(client);
 }
 
-static void nobody_there_is_told_by_address(void **state)
+static void a_missing_peer_is_reported_with_its_address(void **state)
 {
     struct fixture *f = *state;
     struct ntk_rpc_client *client = client_of(f, 30);
@@ -357,7 +357,7 @@ static void an_error_of_the_sender_cancels_the_stream(void **state)
     ntk_rpc_client_destroy(client);
 }
 
-static void addresses_are_what_people_write(void **state)
+static void common_forms_of_addresses_are_accepted(void **state)
 {
     static const char *const cases[][2] = {
         { "/run/neuron.sock", "unix:/run/neuron.sock" },
@@ -382,12 +382,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_SERVER(a_call_has_its_answer),
         WITH_SERVER(what_is_wrong_has_a_sentence),
-        WITH_SERVER(nobody_there_is_told_by_address),
+        WITH_SERVER(a_missing_peer_is_reported_with_its_address),
         WITH_SERVER(another_server_ends_the_call),
         WITH_SERVER(a_stream_arrives_whole),
         WITH_SERVER(an_answer_in_the_middle_ends_the_stream),
         WITH_SERVER(an_error_of_the_sender_cancels_the_stream),
-        cmocka_unit_test(addresses_are_what_people_write),
+        cmocka_unit_test(common_forms_of_addresses_are_accepted),
     };
     /* Its last user waits up to 10 s for connections that others of the process still close. */
     grpc_init();

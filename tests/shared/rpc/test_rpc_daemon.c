@@ -7,7 +7,7 @@
 
 #include "tests/support/unit.h"
 
-static void a_code_is_told_by_name_with_its_details(void **state)
+static void a_code_is_reported_by_name_with_its_details(void **state)
 {
     static const struct {
         int code;
@@ -52,7 +52,7 @@ static void details_are_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_code_is_told_by_name_with_its_details),
+        cmocka_unit_test(a_code_is_reported_by_name_with_its_details),
         cmocka_unit_test(details_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

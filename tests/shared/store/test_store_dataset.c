@@ -165,7 +165,7 @@ static void a_step_has_its_end_and_not_its_begin(void **state)
     ntk_store_reader_close(reader);
 }
 
-static void what_is_over_follows_the_samples(void **state)
+static void finished_steps_follow_the_samples(void **state)
 {
     struct fixture *f = *state;
     uint64_t whole_ns = 1, done_ns = 1;
@@ -282,7 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(columns_are_those_of_the_description, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_step_has_its_end_and_not_its_begin, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_over_follows_the_samples, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(finished_steps_follow_the_samples, set_up, tear_down),
         cmocka_unit_test_setup_teardown(rows_that_come_late_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_sum_beyond_64_bits_is_the_largest, set_up, tear_down),
         cmocka_unit_test_setup_teardown(damage_is_an_error_at_most, set_up, tear_down),

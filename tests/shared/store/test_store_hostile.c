@@ -91,7 +91,7 @@ static void expect_refused(const char *path, int code, const char *words)
     }
 }
 
-static void a_version_that_nobody_writes_is_damage(void **state)
+static void an_unknown_version_is_damage(void **state)
 {
     static const char *const versions[] = { "-1", "-2147483648", "0" };
     struct fixture *f = *state;
@@ -234,7 +234,7 @@ static void a_file_that_was_cut_stops_no_agent(void **state)
     free(bytes);
 }
 
-static void what_is_no_plain_file_is_refused_at_once(void **state)
+static void non_regular_files_are_refused_at_once(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = NULL;
@@ -331,7 +331,7 @@ static int is_done(void *ctx)
     return atomic_load(&((struct asking *)ctx)->is_done);
 }
 
-static void a_reader_of_a_file_without_end_stops_when_it_is_told(void **state)
+static void a_reader_of_an_endless_file_stops_on_request(void **state)
 {
     static atomic_bool stop;
     struct fixture *f = *state;
@@ -503,14 +503,14 @@ static void a_file_of_others_is_refused_with_the_cause(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_version_that_nobody_writes_is_damage),
+        TEST(an_unknown_version_is_damage),
         TEST(what_the_file_brings_along_is_refused_and_not_run),
         TEST(a_trigger_in_disguise_is_damage),
         TEST(a_trigger_that_comes_later_is_not_run),
         TEST(views_and_statistics_of_people_do_no_harm),
         TEST(a_file_that_was_cut_stops_no_agent),
-        TEST(what_is_no_plain_file_is_refused_at_once),
-        TEST(a_reader_of_a_file_without_end_stops_when_it_is_told),
+        TEST(non_regular_files_are_refused_at_once),
+        TEST(a_reader_of_an_endless_file_stops_on_request),
         TEST(a_reader_of_a_file_without_end_obeys_sigterm),
         TEST(memory_of_others_ends_nothing),
         TEST(a_statement_that_fills_memory_ends),

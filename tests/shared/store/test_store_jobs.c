@@ -208,7 +208,7 @@ static void what_a_job_held_and_used_adds_up(void **state)
     assert_int_equal(ask(f, "4", NULL).count, 0);
 }
 
-static void jobs_are_told_by_user_and_window(void **state)
+static void jobs_are_reported_by_user_and_window(void **state)
 {
     const struct fixture *f = *state;
 
@@ -385,7 +385,7 @@ static void logical_cores_are_counted_where_two_physical_ones_are_one(void **sta
 }
 
 /* Another runtime, around which nobody counts. */
-static void what_nobody_knows_is_not_zero(void **state)
+static void unknown_values_are_not_zero(void **state)
 {
     const struct fixture *f = *state;
     struct test_period period = { 0 };
@@ -424,14 +424,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_a_job_held_and_used_adds_up),
-        TEST(jobs_are_told_by_user_and_window),
+        TEST(jobs_are_reported_by_user_and_window),
         TEST(where_seconds_are_gone_minutes_answer),
         TEST(an_agent_that_starts_again_goes_on_with_a_job),
         TEST(a_job_that_begins_again_is_one_with_two_runs),
         TEST(a_job_that_was_lost_from_sight_held_nothing_twice),
         TEST(what_lasts_is_kept_until_it_ended_long_ago),
         TEST(logical_cores_are_counted_where_two_physical_ones_are_one),
-        TEST(what_nobody_knows_is_not_zero),
+        TEST(unknown_values_are_not_zero),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

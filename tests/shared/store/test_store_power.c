@@ -147,7 +147,7 @@ static int count_columns(size_t count, const char *const *names, const char *con
     return 0;
 }
 
-static void a_read_only_disk_is_said_and_can_be_read(void **state)
+static void a_read_only_disk_is_reported_and_can_be_read(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "a?b#c%20.db");
@@ -195,7 +195,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_power_cut_loses_nothing_that_was_committed),
-        cmocka_unit_test(a_read_only_disk_is_said_and_can_be_read),
+        cmocka_unit_test(a_read_only_disk_is_reported_and_can_be_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,7 +142,7 @@ static int take_completed(const struct ntk_store_process *process, void *ctx)
 
 /* Method: an agent for 10 s, a gap of 100 s in which 5,000 executions run, an agent for 130 s
  * more. */
-static void what_nobody_watched_counts_and_is_in_no_rate(void **state)
+static void unwatched_time_counts_and_is_in_no_rate(void **state)
 {
     struct fixture *f = *state;
     static const uint64_t steps[] = { 0, 1, 7, 60, 3600 };
@@ -294,7 +294,7 @@ static void processes_of_two_users_are_never_summed(void **state)
 }
 
 /* Method: three logged events in one second, and the process that came before and went after. */
-static void events_are_told_by_time_kind_and_filter(void **state)
+static void events_are_reported_by_time_kind_and_filter(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter all = { 0 };
@@ -433,10 +433,10 @@ int main(void)
                                         tear_down),
         cmocka_unit_test_setup_teardown(wrong_questions_are_answered_with_a_sentence, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(what_nobody_watched_counts_and_is_in_no_rate, set_up,
-                                        tear_down),
+        cmocka_unit_test_setup_teardown(unwatched_time_counts_and_is_in_no_rate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(processes_of_two_users_are_never_summed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(events_are_told_by_time_kind_and_filter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(events_are_reported_by_time_kind_and_filter, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(starts_and_stops_of_models_are_kept, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             totals_of_the_machine_have_the_processes_that_are_too_many_to_list, set_up, tear_down),

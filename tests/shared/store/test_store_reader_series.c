@@ -233,7 +233,7 @@ static int take_counted(const struct ntk_store_executions *step, void *ctx)
 }
 
 /* Method: periods of a second that end early and late in one second, where the agent began anew. */
-static void periods_that_end_in_one_step_are_no_higher_rate(void **state)
+static void periods_that_end_in_one_step_do_not_raise_the_rate(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store_filter core = { .has_core = true, .core = 4 };
@@ -313,7 +313,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(no_core_is_busier_than_busy, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_gap_is_a_gap_and_idle_is_zero, set_up, tear_down),
         cmocka_unit_test_setup_teardown(every_tier_gives_the_same_answer, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(periods_that_end_in_one_step_are_no_higher_rate, set_up,
+        cmocka_unit_test_setup_teardown(periods_that_end_in_one_step_do_not_raise_the_rate, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_model_that_only_refused_completed_nothing, set_up,
                                         tear_down),

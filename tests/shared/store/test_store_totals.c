@@ -10,7 +10,7 @@
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-static void what_was_put_in_is_found(void **state)
+static void injected_faults_are_found(void **state)
 {
     struct fixture *f = *state;
     struct ntk_store *store = open_store(f->path);
@@ -211,7 +211,7 @@ static void what_a_process_did_is_the_sum_of_its_lives(void **state)
 }
 
 /* Method: two segments of a process that claims as many executions as a number can have. */
-static void counts_without_measure_keep_nobody_from_the_totals(void **state)
+static void unbounded_counts_keep_no_process_from_the_totals(void **state)
 {
     struct fixture *f = *state;
     struct test_period period = { .time_ns = T0, .latency_ns = 1000, .memory_bytes = 100 };
@@ -313,7 +313,7 @@ static void claims_of_two_users_on_one_process_never_share_a_row(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_was_put_in_is_found, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(injected_faults_are_found, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
             a_writer_that_starts_again_goes_on_where_the_last_one_stopped, set_up, tear_down),
         cmocka_unit_test_setup_teardown(
@@ -321,7 +321,7 @@ int main(void)
             tear_down),
         cmocka_unit_test_setup_teardown(what_a_process_did_is_the_sum_of_its_lives, set_up,
                                         tear_down),
-        cmocka_unit_test_setup_teardown(counts_without_measure_keep_nobody_from_the_totals, set_up,
+        cmocka_unit_test_setup_teardown(unbounded_counts_keep_no_process_from_the_totals, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_process_of_many_lives_has_a_bounded_number_of_totals,
                                         set_up, tear_down),

@@ -48,7 +48,7 @@ static void more_than_the_scale_stays_inside(void **state)
 }
 
 /* Method: few rows are coloured by value, many by height. */
-static void colours_tell_how_high(void **state)
+static void colours_show_the_height(void **state)
 {
     static const float values[] = { 0, 0, 8, 8 };
     struct ntk_screen *screen = NULL;
@@ -89,7 +89,7 @@ int main(void)
         cmocka_unit_test(dots_fill_from_below),
         cmocka_unit_test(zero_is_a_line_and_absent_a_gap),
         cmocka_unit_test(more_than_the_scale_stays_inside),
-        cmocka_unit_test(colours_tell_how_high),
+        cmocka_unit_test(colours_show_the_height),
         cmocka_unit_test(scales_end_at_round_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -517,7 +517,7 @@ static void a_lying_tree_is_printed_without_harm(void **state)
     print_all(&f->machine);
 }
 
-static void a_cycle_that_is_no_known_shape_is_not_drawn(void **state)
+static void a_cycle_of_unknown_shape_is_not_drawn(void **state)
 {
     struct fixture *f = *state;
 
@@ -656,7 +656,7 @@ int main(void)
         TEST(holders_of_device_nodes_are_processes),
         TEST(without_tree_or_device_the_error_says_so),
         TEST(a_lying_tree_is_printed_without_harm),
-        TEST(a_cycle_that_is_no_known_shape_is_not_drawn),
+        TEST(a_cycle_of_unknown_shape_is_not_drawn),
         TEST(missing_leaves_are_empty_cells),
         TEST(infos_are_found_where_no_layout_keeps_them),
         TEST(a_process_of_an_unknown_machine_is_on_the_tree_s_devices),

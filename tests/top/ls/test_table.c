@@ -109,7 +109,7 @@ static void one_process_on_one_device_needs_no_separators(void **state)
     golden_assert(&text, "busy_one");
 }
 
-static void without_any_command_the_column_is_left_out(void **state)
+static void without_any_command_the_column_is_omitted(void **state)
 {
     struct ntk_ls_machine *machine = *state;
     struct ntk_buf text = { 0 };
@@ -159,7 +159,7 @@ static void json_has_the_processes_of_each_device(void **state)
     golden_assert(&text, "busy_object");
 }
 
-static void columns_stay_straight_beside_wide_characters(void **state)
+static void columns_stay_straight_next_to_wide_characters(void **state)
 {
     struct ntk_ls_machine *machine = *state;
     struct ntk_buf text = { 0 };
@@ -208,7 +208,7 @@ static void part_of_a_machine_is_not_drawn(void **state)
     assert_int_equal(ntk_ls_topology_find(machine), NTK_TOPOLOGY_OTHER);
 }
 
-static void links_that_cannot_be_read_are_told(void **state)
+static void links_that_cannot_be_read_are_reported(void **state)
 {
     struct ntk_ls_machine *machine = *state;
     struct ntk_buf text = { 0 };
@@ -256,13 +256,13 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         TEST(a_busy_device_has_a_row_per_process),
         TEST(one_process_on_one_device_needs_no_separators),
-        TEST(without_any_command_the_column_is_left_out),
+        TEST(without_any_command_the_column_is_omitted),
         TEST(a_device_that_is_not_healthy_has_a_line),
         TEST(json_has_the_processes_of_each_device),
-        TEST(columns_stay_straight_beside_wide_characters),
+        TEST(columns_stay_straight_next_to_wide_characters),
         TEST(a_long_command_ends_in_three_dots),
         TEST(part_of_a_machine_is_not_drawn),
-        TEST(links_that_cannot_be_read_are_told),
+        TEST(links_that_cannot_be_read_are_reported),
         TEST(sixty_four_devices_are_four_tori),
     };
 

@@ -25,7 +25,7 @@ static float read_one(const struct ntk_top_history *history, uint64_t end_ns, ui
     return value;
 }
 
-static void what_nobody_measured_is_a_gap_and_not_zero(void **state)
+static void unmeasured_time_is_a_gap_and_not_zero(void **state)
 {
     struct ntk_top_history history = { 0 };
     float parts[4];
@@ -190,7 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_past_is_put_behind_what_is_shown),
-        cmocka_unit_test(what_nobody_measured_is_a_gap_and_not_zero),
+        cmocka_unit_test(unmeasured_time_is_a_gap_and_not_zero),
         cmocka_unit_test(the_refresh_rate_does_not_change_the_picture),
         cmocka_unit_test(a_sample_counts_in_each_slot_by_its_share_of_the_time),
         cmocka_unit_test(what_was_seen_already_is_not_added_again),

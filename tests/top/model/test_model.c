@@ -414,7 +414,7 @@ static void nothing_ended(struct ntk_core_sample *core, uint64_t in_flight)
     core->in_flight = in_flight;
 }
 
-static void a_core_that_is_dead_or_stuck_is_told_until_it_works_again(void **state)
+static void a_core_that_is_dead_or_stuck_is_reported_until_it_works_again(void **state)
 {
     struct ntk_top_model *model = NULL;
     struct ntk_snapshot *snapshot;
@@ -542,7 +542,7 @@ static void an_application_that_was_killed_is_in_the_alert_line_for_a_minute(voi
 
 /* Method: two devices that are not well, one of which is only worth knowing about, and one that
  * is. */
-static void a_device_that_is_not_healthy_is_told_with_what_to_do(void **state)
+static void a_device_that_is_not_healthy_is_reported_with_what_to_do(void **state)
 {
     static struct ntk_health_sample faults[] = {
         { .reason = NTK_HEALTH_REASON_HBM_REPAIRABLE, .core = NTK_NO_CORE },
@@ -582,7 +582,7 @@ static void a_device_that_is_not_healthy_is_told_with_what_to_do(void **state)
 }
 
 /* Without an application, zero is true only where none can be there unseen. */
-static void what_may_run_unseen_is_no_zero(void **state)
+static void unseen_executions_are_not_zero(void **state)
 {
     struct scene idle = scene_trn1;
     struct ntk_top_model *model;
@@ -679,11 +679,11 @@ int main(void)
         cmocka_unit_test(absent_is_not_zero),
         cmocka_unit_test(cores_that_a_report_does_not_list_are_idle),
         cmocka_unit_test(a_core_that_is_held_and_runs_nothing_says_how_long),
-        cmocka_unit_test(a_core_that_is_dead_or_stuck_is_told_until_it_works_again),
+        cmocka_unit_test(a_core_that_is_dead_or_stuck_is_reported_until_it_works_again),
         cmocka_unit_test(every_viewer_shows_the_same_moment_since_which_a_core_is_dead),
         cmocka_unit_test(an_application_that_was_killed_is_in_the_alert_line_for_a_minute),
-        cmocka_unit_test(a_device_that_is_not_healthy_is_told_with_what_to_do),
-        cmocka_unit_test(what_may_run_unseen_is_no_zero),
+        cmocka_unit_test(a_device_that_is_not_healthy_is_reported_with_what_to_do),
+        cmocka_unit_test(unseen_executions_are_not_zero),
         cmocka_unit_test(the_help_page_hides_everything_else),
         cmocka_unit_test(the_page_follows_the_cursor),
         cmocka_unit_test(actions_before_the_first_snapshot_do_no_harm),

@@ -41,7 +41,7 @@ static void good_lines_are_taken_in_every_usual_form(void **state)
     assert_true(ntk_top_settings_is(&settings, NTK_TOP_SETTING_TREE, "collapsed"));
 }
 
-static void the_first_bad_line_is_told_and_the_good_ones_count(void **state)
+static void the_first_bad_line_is_reported_and_the_good_ones_count(void **state)
 {
     static const struct {
         const char *text;
@@ -163,7 +163,7 @@ static void columns_and_order_of_a_list_are_kept(void **state)
     ntk_buf_fini(&text);
 }
 
-static void every_column_of_every_list_has_a_name_of_its_own(void **state)
+static void every_column_of_every_list_has_its_own_name(void **state)
 {
     for (int v = 0; v < NTK_TOP_VIEW_COUNT; v++) {
         const struct ntk_top_view *view = ntk_top_views[v];
@@ -183,7 +183,7 @@ static void every_column_of_every_list_has_a_name_of_its_own(void **state)
     }
 }
 
-static void a_list_that_is_not_understood_is_told_and_as_usual(void **state)
+static void an_invalid_list_is_reported_and_the_default_is_used(void **state)
 {
     static const struct {
         const char *text;
@@ -290,12 +290,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(good_lines_are_taken_in_every_usual_form),
-        cmocka_unit_test(the_first_bad_line_is_told_and_the_good_ones_count),
+        cmocka_unit_test(the_first_bad_line_is_reported_and_the_good_ones_count),
         cmocka_unit_test(every_choice_can_be_stepped_to_and_is_read_back),
         cmocka_unit_test(saving_changes_the_line_and_nothing_else),
         cmocka_unit_test(columns_and_order_of_a_list_are_kept),
-        cmocka_unit_test(every_column_of_every_list_has_a_name_of_its_own),
-        cmocka_unit_test(a_list_that_is_not_understood_is_told_and_as_usual),
+        cmocka_unit_test(every_column_of_every_list_has_its_own_name),
+        cmocka_unit_test(an_invalid_list_is_reported_and_the_default_is_used),
         cmocka_unit_test(the_file_is_made_and_kept),
         cmocka_unit_test(the_place_follows_the_xdg_rules),
     };

@@ -53,7 +53,7 @@ static void the_log_of_a_container_names_its_pod(void **state)
     test_scratch_destroy(folder);
 }
 
-static void names_that_are_none_are_passed_over(void **state)
+static void invalid_names_are_skipped(void **state)
 {
     static const char *const names[] = {
         ID ".log",          "a_b-" ID ".log", "a_b_c" ID ".log", "a_b_c-" ID, "a_b_c-" ID ".log.gz",
@@ -107,7 +107,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_log_of_a_container_names_its_pod),
-        cmocka_unit_test(names_that_are_none_are_passed_over),
+        cmocka_unit_test(invalid_names_are_skipped),
         cmocka_unit_test(a_link_that_comes_late_is_found_and_not_looked_for_for_ever),
     };
 

@@ -51,7 +51,7 @@ static void record(const char *path)
     sqlite3_close(db);
 }
 
-static void the_past_is_told_without_gaps_in_ever_longer_steps(void **state)
+static void the_past_is_reported_without_gaps_in_ever_longer_steps(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "store.db");
@@ -93,7 +93,7 @@ static void the_past_is_told_without_gaps_in_ever_longer_steps(void **state)
     test_scratch_destroy(folder);
 }
 
-static void the_past_is_told_as_far_as_it_is_wanted_and_later_the_rest(void **state)
+static void the_past_is_reported_as_far_as_needed_and_later_the_rest(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "store.db");
@@ -137,7 +137,7 @@ static size_t take_past(struct ntk_top_source *source, uint64_t *out_first_ns)
     return seconds;
 }
 
-static void a_stretch_that_is_skipped_is_told_as_the_past(void **state)
+static void a_skipped_stretch_is_reported_as_the_past(void **state)
 {
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "store.db");
@@ -166,9 +166,9 @@ static void a_stretch_that_is_skipped_is_told_as_the_past(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_past_is_told_without_gaps_in_ever_longer_steps),
-        cmocka_unit_test(the_past_is_told_as_far_as_it_is_wanted_and_later_the_rest),
-        cmocka_unit_test(a_stretch_that_is_skipped_is_told_as_the_past),
+        cmocka_unit_test(the_past_is_reported_without_gaps_in_ever_longer_steps),
+        cmocka_unit_test(the_past_is_reported_as_far_as_needed_and_later_the_rest),
+        cmocka_unit_test(a_skipped_stretch_is_reported_as_the_past),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -177,7 +177,7 @@ static void without_a_device_tree_the_applications_say_what_machine_it_is(void *
     shows(&scene, 24, 80, "no_tree_80x24");
 }
 
-static void what_nobody_measures_is_a_dash(void **state)
+static void unmeasured_values_are_a_dash(void **state)
 {
     struct scene scene = scene_small;
     struct ntk_top_model *model;
@@ -240,7 +240,7 @@ static void teraflops_change_the_numbers_but_not_the_bars(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void styles_tell_the_parts_apart(void **state)
+static void styles_distinguish_the_parts(void **state)
 {
     struct ntk_top_model *model = scene_model(&scene_small);
 
@@ -382,11 +382,11 @@ int main(void)
         cmocka_unit_test(a_terminal_below_the_minimum_says_so),
         cmocka_unit_test(without_a_device_it_says_why),
         cmocka_unit_test(without_a_device_tree_the_applications_say_what_machine_it_is),
-        cmocka_unit_test(what_nobody_measures_is_a_dash),
+        cmocka_unit_test(unmeasured_values_are_a_dash),
         cmocka_unit_test(many_applications_page_their_tabs),
         cmocka_unit_test(wide_tags_and_hostile_names_keep_the_columns),
         cmocka_unit_test(teraflops_change_the_numbers_but_not_the_bars),
-        cmocka_unit_test(styles_tell_the_parts_apart),
+        cmocka_unit_test(styles_distinguish_the_parts),
         cmocka_unit_test(the_help_page_lists_every_key),
         cmocka_unit_test(a_frame_of_natural_height_leaves_nothing_out),
         cmocka_unit_test(a_host_that_was_never_reached_is_so_in_every_view),

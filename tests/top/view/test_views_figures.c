@@ -15,7 +15,7 @@
 #include "top/view/view.h"
 #include "top/view/views.h"
 
-static void the_map_shows_what_is_told_of_each_device(void **state)
+static void the_map_shows_the_report_of_each_device(void **state)
 {
     struct scene chain = scene_trn1;
     struct scene no_memory = scene_trn1;
@@ -124,7 +124,7 @@ static void graphs_end_at_the_moment_that_is_shown(void **state)
     ntk_top_model_destroy(model);
 }
 
-static void the_numbers_beside_graphs_are_those_of_the_snapshot(void **state)
+static void the_numbers_next_to_graphs_are_those_of_the_snapshot(void **state)
 {
     struct scene scene = scene_trn2_lnc2;
     struct ntk_top_model *model;
@@ -210,7 +210,7 @@ static void memory_is_listed_by_core_too(void **state)
 
 /* Method: three days of work that an agent found when it came back; every rate is as without
  * them. */
-static void what_nobody_watched_is_in_no_rate_of_an_application(void **state)
+static void unwatched_time_is_in_no_rate_of_an_application(void **state)
 {
     static const size_t columns[] = { NTK_TOP_PROCESSES_RATE, NTK_TOP_PROCESSES_ERROR_RATE,
                                       NTK_TOP_PROCESSES_FLOPS };
@@ -233,7 +233,7 @@ static void what_nobody_watched_is_in_no_rate_of_an_application(void **state)
 
 /* Method: the machine's cores have the counts of the applications, and what of them nobody
  * watched. */
-static void what_nobody_watched_is_in_no_rate_of_the_machine(void **state)
+static void unwatched_time_is_in_no_rate_of_the_machine(void **state)
 {
     struct scene scene = scene_trn1;
     double teraflops[2];
@@ -259,7 +259,7 @@ static void what_nobody_watched_is_in_no_rate_of_the_machine(void **state)
     assert_true(teraflops[0] == teraflops[1]);
 }
 
-static void a_queue_that_is_not_told_is_not_empty(void **state)
+static void a_queue_without_a_report_is_not_empty(void **state)
 {
     struct scene scene = scene_trn1;
 
@@ -277,15 +277,15 @@ static void a_queue_that_is_not_told_is_not_empty(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_map_shows_what_is_told_of_each_device),
+        cmocka_unit_test(the_map_shows_the_report_of_each_device),
         cmocka_unit_test(graphs_show_the_last_minutes),
         cmocka_unit_test(graphs_end_at_the_moment_that_is_shown),
-        cmocka_unit_test(the_numbers_beside_graphs_are_those_of_the_snapshot),
+        cmocka_unit_test(the_numbers_next_to_graphs_are_those_of_the_snapshot),
         cmocka_unit_test(the_peak_of_a_device_is_the_most_seen),
         cmocka_unit_test(memory_is_listed_by_core_too),
-        cmocka_unit_test(what_nobody_watched_is_in_no_rate_of_an_application),
-        cmocka_unit_test(what_nobody_watched_is_in_no_rate_of_the_machine),
-        cmocka_unit_test(a_queue_that_is_not_told_is_not_empty),
+        cmocka_unit_test(unwatched_time_is_in_no_rate_of_an_application),
+        cmocka_unit_test(unwatched_time_is_in_no_rate_of_the_machine),
+        cmocka_unit_test(a_queue_without_a_report_is_not_empty),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -69,7 +69,7 @@ static void assert_no_poison(struct ntk_top_model *model, int rows, int columns,
 
 /* Method: three processes at once, watched in three ways; what nobody knows of two of them is
  * poison in the snapshot, and no view, page or tab of any size shows it. */
-static void no_view_shows_what_nobody_knows(void **state)
+static void no_view_shows_unknown_values(void **state)
 {
     static const int sizes[][2] = { { 24, 80 }, { 50, 200 }, { 10, 40 }, { 40, 120 } };
 
@@ -232,7 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_view_fits_every_usual_terminal),
-        cmocka_unit_test(no_view_shows_what_nobody_knows),
+        cmocka_unit_test(no_view_shows_unknown_values),
         cmocka_unit_test(memory_has_the_word_of_its_machine),
         cmocka_unit_test(pages_fit_every_usual_terminal),
         cmocka_unit_test(wide_characters_keep_the_columns),

@@ -47,7 +47,7 @@ static const struct ntk_rank_summary ranks[3] = {
     { "run_rank_2", { VALUES, values[2] } },
 };
 
-static void each_metric_says_who_has_most_of_it(void **state)
+static void each_metric_names_its_largest_contributor(void **state)
 {
     static const char expected[] =
         "CAPTURE     TIME US  TENSOR %  VECTOR %  SCALAR %  GPSIMD %  SYNC %  DMA %\n"
@@ -92,7 +92,7 @@ static void the_json_has_a_key_for_each_capture(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_metric_says_who_has_most_of_it),
+        cmocka_unit_test(each_metric_names_its_largest_contributor),
         cmocka_unit_test(the_json_has_a_key_for_each_capture),
     };
 

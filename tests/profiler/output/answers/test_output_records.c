@@ -48,7 +48,7 @@ static size_t count_of(const char *text, const char *word)
     return count;
 }
 
-static void records_that_nobody_knows_are_shown_as_bytes(void **state)
+static void unknown_records_are_shown_as_bytes(void **state)
 {
     struct ntff_sample sample = { .version = 6 };
     struct ntk_buf file = { 0 };
@@ -85,7 +85,7 @@ static void records_that_nobody_knows_are_shown_as_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_that_nobody_knows_are_shown_as_bytes),
+        cmocka_unit_test(unknown_records_are_shown_as_bytes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

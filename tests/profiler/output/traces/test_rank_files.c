@@ -105,7 +105,7 @@ static void ranks_clocks_and_groups_are_those_on_paper(void **state)
 }
 
 /* Both cores of a pair tell of a collective, and one of its spans has no end. */
-static void what_a_pair_of_cores_tells_is_there_once(void **state)
+static void the_report_of_a_pair_of_cores_is_listed_once(void **state)
 {
     struct ntk_system_span pair[] = { CC("", 10, 20), CC("", 10, 20), CC("", 30, 40),
                                       CC("", 50, 50), SPAN("cc_exec_barrier", "", 0, 60, 70) };
@@ -130,7 +130,7 @@ static void what_a_pair_of_cores_tells_is_there_once(void **state)
     ntk_rank_files_fini(&files);
 }
 
-static void what_is_no_rank_is_refused(void **state)
+static void an_invalid_rank_is_refused(void **state)
 {
     struct ntk_export export = two;
     struct ntk_rank_files files;
@@ -213,9 +213,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranks_clocks_and_groups_are_those_on_paper),
-        cmocka_unit_test(what_a_pair_of_cores_tells_is_there_once),
+        cmocka_unit_test(the_report_of_a_pair_of_cores_is_listed_once),
         cmocka_unit_test(dependencies_are_those_on_paper),
-        cmocka_unit_test(what_is_no_rank_is_refused), /* changes the traces */
+        cmocka_unit_test(an_invalid_rank_is_refused), /* changes the traces */
     };
 
     return cmocka_run_group_tests(tests, setup, test_scratch_tear_down);

@@ -113,7 +113,7 @@ static void a_runtime_that_is_opened_a_thousand_times_is_counted(void **state)
     assert_true(test_wait_until(is_gone, &waited));
 }
 
-static void two_thousand_children_are_no_processes_of_the_runtime(void **state)
+static void two_thousand_children_do_not_count_as_processes_of_the_runtime(void **state)
 {
     static const struct job jobs[] = {
         { .name = "2,000 forks",
@@ -130,7 +130,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(jobs_that_end_inside_a_call_are_counted_until_then),
         cmocka_unit_test(a_runtime_that_is_opened_a_thousand_times_is_counted),
-        cmocka_unit_test(two_thousand_children_are_no_processes_of_the_runtime),
+        cmocka_unit_test(two_thousand_children_do_not_count_as_processes_of_the_runtime),
     };
 
     if (test_is_sanitized()) {

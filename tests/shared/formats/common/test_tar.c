@@ -107,7 +107,7 @@ static void names_that_leave_the_archive_are_refused(void **state)
     }
 }
 
-static void members_that_are_no_files_are_refused(void **state)
+static void members_that_are_not_files_are_refused(void **state)
 {
     static const char types[] = { '1', '2', '3', '4', '6' };
 
@@ -337,7 +337,7 @@ static void a_stream_may_come_in_parts(void **state)
     free(plain);
 }
 
-static void noise_is_no_archive(void **state)
+static void noise_is_not_an_archive(void **state)
 {
     uint8_t noise[4096];
     struct ntk_tar tar = { 0 };
@@ -356,7 +356,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_reads_back),
         cmocka_unit_test(names_that_leave_the_archive_are_refused),
-        cmocka_unit_test(members_that_are_no_files_are_refused),
+        cmocka_unit_test(members_that_are_not_files_are_refused),
         cmocka_unit_test(a_size_beyond_the_archive_is_refused_before_it_is_allocated),
         cmocka_unit_test(limits_hold),
         cmocka_unit_test(archives_cut_off_never_look_whole),
@@ -364,7 +364,7 @@ int main(void)
         cmocka_unit_test(what_follows_the_gzip_stream_is_ignored),
         cmocka_unit_test(a_flipped_bit_does_not_go_unseen),
         cmocka_unit_test(a_stream_may_come_in_parts),
-        cmocka_unit_test(noise_is_no_archive),
+        cmocka_unit_test(noise_is_not_an_archive),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

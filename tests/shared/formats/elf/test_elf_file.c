@@ -149,7 +149,7 @@ static void a_library_without_versions_has_its_names_under_any(void **state)
     end(&s);
 }
 
-static void a_program_tells_its_loader_libraries_and_folders(void **state)
+static void a_program_shows_its_loader_libraries_and_folders(void **state)
 {
     struct sample s = begin("program");
 
@@ -176,7 +176,7 @@ static void a_static_program_names_no_loader_and_exports_nothing(void **state)
     end(&s);
 }
 
-static void other_machines_and_other_files_are_told_apart(void **state)
+static void other_machines_and_other_files_are_distinguished(void **state)
 {
     struct sample s = begin(LIBRARY);
     struct ntk_elf_file file;
@@ -426,7 +426,7 @@ static void a_huge_file_takes_no_memory_for_what_it_claims(void **state)
     end(&s);
 }
 
-static void names_and_versions_beyond_their_tables_are_none(void **state)
+static void names_and_versions_beyond_their_tables_are_ignored(void **state)
 {
     struct sample s = begin(LIBRARY);
     struct ntk_elf_export export;
@@ -492,16 +492,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_library_tells_its_exports_and_their_versions),
         cmocka_unit_test(a_library_without_versions_has_its_names_under_any),
-        cmocka_unit_test(a_program_tells_its_loader_libraries_and_folders),
+        cmocka_unit_test(a_program_shows_its_loader_libraries_and_folders),
         cmocka_unit_test(a_static_program_names_no_loader_and_exports_nothing),
-        cmocka_unit_test(other_machines_and_other_files_are_told_apart),
+        cmocka_unit_test(other_machines_and_other_files_are_distinguished),
         cmocka_unit_test(a_file_that_is_cut_anywhere_is_refused_or_whole_where_it_counts),
         cmocka_unit_test(a_file_that_ends_inside_its_names_is_refused),
         cmocka_unit_test(a_number_that_lies_is_refused),
         cmocka_unit_test(a_table_of_four_milliards_of_symbols_is_refused),
         cmocka_unit_test(definitions_by_the_thousand_are_refused),
         cmocka_unit_test(a_huge_file_takes_no_memory_for_what_it_claims),
-        cmocka_unit_test(names_and_versions_beyond_their_tables_are_none),
+        cmocka_unit_test(names_and_versions_beyond_their_tables_are_ignored),
         cmocka_unit_test(a_name_ends_with_its_table),
         cmocka_unit_test(every_spoilt_bit_is_survived),
     };

@@ -101,7 +101,7 @@ static void libraries_of_this_machine_are_found_in_order(void **state)
     close(image.fd);
 }
 
-static void the_table_of_older_tools_is_passed_over(void **state)
+static void the_table_of_older_tools_is_skipped(void **state)
 {
     struct image image = begin();
     struct image whole = { .fd = image.fd };
@@ -190,7 +190,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(libraries_of_this_machine_are_found_in_order),
-        cmocka_unit_test(the_table_of_older_tools_is_passed_over),
+        cmocka_unit_test(the_table_of_older_tools_is_skipped),
         cmocka_unit_test(what_is_cut_or_spoilt_is_refused_or_bounded),
         cmocka_unit_test(a_count_of_four_milliards_is_refused),
         cmocka_unit_test(the_cache_of_this_machine_knows_the_c_library),

@@ -346,7 +346,7 @@ static void pointers_and_tables_name_other_variables(void **state)
     ntk_neff_build_destroy(build);
 }
 
-static void several_core_nodes_have_programs_of_their_own(void **state)
+static void several_core_nodes_have_their_own_programs(void **state)
 {
     struct ntk_neff_build *build = adder(NULL, 1);
     struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "copier");
@@ -587,7 +587,7 @@ int main(void)
         cmocka_unit_test(every_signal_is_consumed_however_long_the_program),
         cmocka_unit_test(pointers_and_tables_name_other_variables),
         cmocka_unit_test(nodes_are_joined_by_the_names_of_their_tensors),
-        cmocka_unit_test(several_core_nodes_have_programs_of_their_own),
+        cmocka_unit_test(several_core_nodes_have_their_own_programs),
         cmocka_unit_test(stages_are_subgraphs_of_one_node),
         cmocka_unit_test(stages_that_cannot_be_are_refused),
         cmocka_unit_test(the_first_error_is_the_one_reported),

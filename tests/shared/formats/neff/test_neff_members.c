@@ -145,7 +145,7 @@ static int opens_in_little_memory(const uint8_t *bytes, size_t count)
     return bad;
 }
 
-static void what_nobody_names_is_not_in_memory(void **state)
+static void unnamed_members_are_not_in_memory(void **state)
 {
     static const char *const names[] = { "sg00/bomb0.bin", "bomb1.json", "sg00/bomb2.npy" };
     struct archive a = { .count = 0 };
@@ -163,7 +163,7 @@ static void what_nobody_names_is_not_in_memory(void **state)
 
 /* Method: the room is used up by members that nobody names, each kind of JSON in turn is larger
  * than it. */
-static void what_is_named_is_there_wherever_it_stands(void **state)
+static void named_members_are_read_wherever_they_are(void **state)
 {
     static const char *const names[] = { "bomb0", "bomb1", "bomb2" };
     static const char *const large[] = { "neff.json", "kelf-0.json", "sg00/def.json" };
@@ -232,7 +232,7 @@ static void a_constant_that_is_fetched_later_lands_too(void **state)
     free(zeros);
 }
 
-static void who_only_looks_has_no_constants(void **state)
+static void readers_of_the_structure_have_no_constants(void **state)
 {
     struct ntk_neff_open_options options = { .leave_constants = true };
 
@@ -381,7 +381,7 @@ static int looks_at_code_in_little_memory(const uint8_t *bytes, size_t count)
 }
 
 /* Method: code that packs a thousandfold, of which only the last byte is not zero. */
-static void code_is_not_in_memory_for_who_only_looks(void **state)
+static void code_is_not_in_memory_for_readers_of_the_structure(void **state)
 {
     struct archive a = { .count = 0 };
     char *code = calloc(1, 80 * MIB);
@@ -406,11 +406,11 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(json_stays_within_what_the_size_of_the_file_allows),
-        cmocka_unit_test(code_is_not_in_memory_for_who_only_looks),
-        cmocka_unit_test(what_nobody_names_is_not_in_memory),
-        cmocka_unit_test(what_is_named_is_there_wherever_it_stands),
+        cmocka_unit_test(code_is_not_in_memory_for_readers_of_the_structure),
+        cmocka_unit_test(unnamed_members_are_not_in_memory),
+        cmocka_unit_test(named_members_are_read_wherever_they_are),
         cmocka_unit_test(a_constant_that_is_fetched_later_lands_too),
-        cmocka_unit_test(who_only_looks_has_no_constants),
+        cmocka_unit_test(readers_of_the_structure_have_no_constants),
         cmocka_unit_test(what_does_not_fit_into_the_memory_is_refused),
     };
 

@@ -248,7 +248,7 @@ static void slots_have_lines_functions_and_iterations(void **state)
         strstr(*(char **)ntk_vec_at(&f->positions->warnings, 1), "different lines of 1 slots"));
 }
 
-static void loops_of_the_source_are_told_apart_by_what_is_around_them(void **state)
+static void loops_of_the_source_are_distinguished_by_what_is_around_them(void **state)
 {
     struct fixture *f = *state;
 
@@ -304,7 +304,7 @@ static void damaged(struct fixture *f, const char *text, const char *warning)
     assert_int_equal(f->positions->kernel.trees.count, 0);
 }
 
-static void damaged_trees_are_told_with_member_and_offset(void **state)
+static void damaged_trees_are_reported_with_member_and_offset(void **state)
 {
     static const struct {
         const char *text, *warning;
@@ -385,7 +385,7 @@ static void the_tree_keeps_within_its_memory(void **state)
     ntk_buf_fini(&text);
 }
 
-static void of_two_files_the_first_tells(void **state)
+static void the_first_of_two_files_is_used(void **state)
 {
     struct fixture *f = *state;
 
@@ -474,7 +474,7 @@ static void add_upper_levels(struct fixture *f)
     ntk_buf_fini(&member);
 }
 
-static void operations_and_the_framework_stand_above(void **state)
+static void operations_and_the_framework_are_shown_above(void **state)
 {
     struct fixture *f = *state;
 
@@ -575,13 +575,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(slots_have_lines_functions_and_iterations),
-        TEST(loops_of_the_source_are_told_apart_by_what_is_around_them),
-        TEST(damaged_trees_are_told_with_member_and_offset),
+        TEST(loops_of_the_source_are_distinguished_by_what_is_around_them),
+        TEST(damaged_trees_are_reported_with_member_and_offset),
         TEST(nodes_nest_at_most_64_deep),
         TEST(the_tree_keeps_within_its_memory),
-        TEST(of_two_files_the_first_tells),
+        TEST(the_first_of_two_files_is_used),
         TEST(an_entry_of_a_file_is_chosen_by_its_names),
-        TEST(operations_and_the_framework_stand_above),
+        TEST(operations_and_the_framework_are_shown_above),
         TEST(damaged_operations_take_only_themselves_away),
         TEST(frames_count_from_1),
         TEST(a_file_without_positions_has_no_model),

@@ -516,7 +516,7 @@ static void groups_of_one_id_are_equally_long(void **state)
     free(a);
 }
 
-static void a_transpose_need_not_tell_its_tile(void **state)
+static void a_transpose_need_not_name_its_tile(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     const struct ntk_neff_transfer *t;
@@ -542,7 +542,7 @@ static void a_transpose_need_not_tell_its_tile(void **state)
     free(a);
 }
 
-static void fp8_keys_that_are_left_out_have_their_usual_values(void **state)
+static void fp8_keys_that_are_omitted_have_their_usual_values(void **state)
 {
     struct archive *a = calloc(1, sizeof *a);
     const struct ntk_neff_fp8_config *fp8;
@@ -610,7 +610,7 @@ static void other_readers_find_the_header_fields(void **state)
     free(a);
 }
 
-static void header_lies_are_told_apart(void **state)
+static void header_lies_are_distinguished(void **state)
 {
     static const struct {
         size_t offset;
@@ -758,11 +758,11 @@ int main(void)
         cmocka_unit_test(tables_of_the_vector_engine_are_found),
         cmocka_unit_test(programs_of_zero_bytes_are_empty_and_nobodys),
         cmocka_unit_test(a_transpose_may_move_several_tiles),
-        cmocka_unit_test(a_transpose_need_not_tell_its_tile),
+        cmocka_unit_test(a_transpose_need_not_name_its_tile),
         cmocka_unit_test(groups_of_one_id_are_equally_long),
-        cmocka_unit_test(fp8_keys_that_are_left_out_have_their_usual_values),
+        cmocka_unit_test(fp8_keys_that_are_omitted_have_their_usual_values),
         cmocka_unit_test(other_readers_find_the_header_fields),
-        cmocka_unit_test(header_lies_are_told_apart),
+        cmocka_unit_test(header_lies_are_distinguished),
         cmocka_unit_test(versions_and_features_are_checked_against_a_mask),
         cmocka_unit_test(random_damage_never_crashes),
         cmocka_unit_test(deep_json_is_refused),

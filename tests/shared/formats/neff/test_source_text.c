@@ -120,7 +120,7 @@ static void a_file_that_is_too_short_is_another_version(void **state)
                         "the source file /a/model.py is another version: it has no line 7");
 }
 
-static void a_file_that_is_newer_than_the_neff_is_told(void **state)
+static void a_file_that_is_newer_than_the_neff_is_reported(void **state)
 {
     struct fixture *f = *state;
 
@@ -224,7 +224,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(the_longest_end_of_a_path_is_the_file),
         TEST(a_file_that_is_too_short_is_another_version),
-        TEST(a_file_that_is_newer_than_the_neff_is_told),
+        TEST(a_file_that_is_newer_than_the_neff_is_reported),
         TEST(nothing_outside_of_the_folders_is_read),
         TEST(without_folders_the_path_itself_is_read_if_it_is_source_code),
         TEST(a_file_above_64_mib_is_not_read),

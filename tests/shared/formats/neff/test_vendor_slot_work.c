@@ -65,7 +65,7 @@ static void a_transfer_that_casts_writes_what_its_destination_says(void **state)
     assert_int_equal(work.sbuf_write_bytes, 65536);
 }
 
-static void what_nobody_knows_has_no_bytes(void **state)
+static void unknown_operations_have_no_bytes(void **state)
 {
     assert_false(work_of("an opcode that nobody knows").is_known);
     assert_false(work_of("LDWEIGHTS, codes that nobody knows").is_known); /* nor the type */
@@ -234,7 +234,7 @@ static void ranges_go_from_the_lowest_byte_to_the_highest(void **state)
 
 /* Weights are read from the address backwards, the element at it too; a bias is read; a MATMUL that
  * begins no sum goes on with one. */
-static void what_is_differs_from_what_the_original_tells(void **state)
+static void differences_to_the_original_are_as_documented(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];
     struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
@@ -329,7 +329,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_instruction_moves_the_bytes_of_its_tiles),
         cmocka_unit_test(a_transfer_that_casts_writes_what_its_destination_says),
-        cmocka_unit_test(what_nobody_knows_has_no_bytes),
+        cmocka_unit_test(unknown_operations_have_no_bytes),
         cmocka_unit_test(what_the_original_does_not_count_is_known_to_be_none),
         cmocka_unit_test(bytes_of_all_partitions_count),
         cmocka_unit_test(a_second_source_is_a_source),
@@ -338,7 +338,7 @@ int main(void)
         cmocka_unit_test(an_unknown_opcode_may_use_what_it_names),
         cmocka_unit_test(more_elements_than_anybody_has_are_not_known),
         cmocka_unit_test(ranges_go_from_the_lowest_byte_to_the_highest),
-        cmocka_unit_test(what_is_differs_from_what_the_original_tells),
+        cmocka_unit_test(differences_to_the_original_are_as_documented),
         cmocka_unit_test(tensor_tensor_and_memset_have_places),
         cmocka_unit_test(a_transfer_touches_the_same_bytes_of_each_partition),
     };

@@ -154,7 +154,7 @@ static void every_version_gives_the_same_records(void **state)
     }
 }
 
-static void compiler_pc_skips_what_the_runtime_put_in(void **state)
+static void compiler_pc_skips_instructions_of_the_runtime(void **state)
 {
     struct ntk_buf file = build(6, 0, NULL);
     struct ntk_ntff *ntff = NULL;
@@ -203,7 +203,7 @@ static void other_versions_are_refused_by_name(void **state)
     }
 }
 
-static void bytes_of_another_kind_are_told_from_another_version(void **state)
+static void other_files_are_distinguished_from_other_versions(void **state)
 {
     static const char text[] =
         "This is a letter, as one can see at once; it goes on for more than one "
@@ -218,7 +218,7 @@ static void bytes_of_another_kind_are_told_from_another_version(void **state)
 }
 
 /* Two cores with programs and sections, all of them beyond the end. */
-static void a_warning_stands_for_all_of_its_kind(void **state)
+static void a_warning_is_printed_once_per_kind(void **state)
 {
     struct ntk_buf header = { 0 };
     struct ntk_buf file = { 0 };
@@ -374,7 +374,7 @@ static void sections_that_lie_about_themselves_are_bounded(void **state)
     ntk_buf_fini(&section);
 }
 
-static void a_header_that_is_no_message_is_damaged(void **state)
+static void a_header_that_is_not_a_message_is_damaged(void **state)
 {
     struct ntk_buf file = { 0 };
     struct ntk_ntff *ntff = NULL;
@@ -547,15 +547,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_version_gives_what_the_header_says),
         cmocka_unit_test(every_version_gives_the_same_records),
-        cmocka_unit_test(compiler_pc_skips_what_the_runtime_put_in),
+        cmocka_unit_test(compiler_pc_skips_instructions_of_the_runtime),
         cmocka_unit_test(reserved_bytes_change_nothing),
         cmocka_unit_test(other_versions_are_refused_by_name),
-        cmocka_unit_test(bytes_of_another_kind_are_told_from_another_version),
-        cmocka_unit_test(a_warning_stands_for_all_of_its_kind),
+        cmocka_unit_test(other_files_are_distinguished_from_other_versions),
+        cmocka_unit_test(a_warning_is_printed_once_per_kind),
         cmocka_unit_test(a_cut_file_gives_a_sentence_and_what_is_intact),
         cmocka_unit_test(a_spoilt_byte_never_reads_beyond_the_file),
         cmocka_unit_test(sections_that_lie_about_themselves_are_bounded),
-        cmocka_unit_test(a_header_that_is_no_message_is_damaged),
+        cmocka_unit_test(a_header_that_is_not_a_message_is_damaged),
         cmocka_unit_test(a_message_of_many_small_parts_cannot_take_all_memory),
         cmocka_unit_test(open_names_the_file_in_its_sentence),
         cmocka_unit_test(another_neff_is_refused),

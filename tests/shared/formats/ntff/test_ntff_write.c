@@ -379,7 +379,7 @@ static void a_disk_without_any_room_gives_a_sentence_and_no_file(void **state)
     assert_int_equal(count_entries(f->folder), 0);
 }
 
-static void a_folder_that_is_not_there_is_said_at_the_start(void **state)
+static void a_folder_that_is_not_there_is_reported_at_the_start(void **state)
 {
     struct fixture *f = *state;
     struct ntk_err err = { 0 };
@@ -500,7 +500,7 @@ int main(void)
         TEST(a_full_disk_leaves_a_shorter_readable_file),
         TEST(a_disk_that_fills_while_recording_ends_the_recording),
         TEST(a_disk_without_any_room_gives_a_sentence_and_no_file),
-        TEST(a_folder_that_is_not_there_is_said_at_the_start),
+        TEST(a_folder_that_is_not_there_is_reported_at_the_start),
         TEST(numbers_the_format_cannot_hold_are_refused),
         TEST(errors_are_read_back_and_bounded),
         TEST(waiting_longer_than_the_field_holds_is_its_greatest_value),
