@@ -76,6 +76,10 @@ code=0
 : >none.txt
 neuron-top --hosts none.txt --once 2>err || code=$?
 [ $code = 1 ] && greps 'none.txt names no host' err || fail "an empty list: $code $(cat err)"
+code=0
+mkfifo silent # no process writes to it
+neuron-top --hosts silent --once 2>err || code=$?
+[ $code = 1 ] && greps 'silent names no host' err || fail "a FIFO: $code $(cat err)"
 
 # A terminal: a host opens and closes; one that dies keeps what it said last, with its age.
 tmx new-session -d -s keep cat

@@ -3,9 +3,11 @@
 #include "top/source/host_list.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "shared/hosts/hosts_watch.h"
 
@@ -39,9 +41,22 @@ int ntk_top_host_list_add(struct ntk_top_host_list *list, const char *name, stru
     return 0;
 }
 
+/* A FIFO that no process writes to is an empty list and blocks nobody; one that a shell makes of a
+ * command (<(...)) is read to its end. */
+static FILE *open_list(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *file = fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 ? fdopen(fd, "r") : NULL;
+
+    if (fd >= 0 && !file) {
+        close(fd);
+    }
+    return file;
+}
+
 int ntk_top_host_list_read(struct ntk_top_host_list *list, const char *path, struct ntk_err *err)
 {
-    FILE *file = fopen(path, "re");
+    FILE *file = open_list(path);
     char line[NTK_HOSTS_URL_BYTES];
     unsigned int number = 0;
     int ret = 0;
