@@ -39,9 +39,11 @@ has() {
     grep -qx 'EnvironmentFile=-/etc/default/neuron-monitor' "$1/lib/systemd/system/neuron-monitor.service" &&
         grep -q '^ExecStart=.* \$NEURON_MONITOR_OPTIONS$' "$1/lib/systemd/system/neuron-monitor.service" ||
         fail "the unit of $1 reads no file of options"
-    grep -qx "ExecStart=$2/bin/neuron-rtd \$NEURON_RTD_OPTIONS" "$1/lib/systemd/system/neuron-rtd.service" &&
-        grep -qx "ExecStart=$2/bin/neuron-rtd -i %i \$NEURON_RTD_OPTIONS" "$1/lib/systemd/system/neuron-rtd@.service" ||
+    grep -qx "ExecStart=$2/bin/neuron-rtd \$NEURON_RTD_OPTIONS" "$1/lib/systemd/system/neuron-rtd-soft.service" &&
+        grep -qx "ExecStart=$2/bin/neuron-rtd -i %i \$NEURON_RTD_OPTIONS" "$1/lib/systemd/system/neuron-rtd-soft@.service" ||
         fail "the units of $1 do not start $2/bin/neuron-rtd"
+    # The vendor's runtime 1.x has a unit of this name.
+    [ ! -e "$1/lib/systemd/system/neuron-rtd.service" ] || fail "$1 has the vendor's unit neuron-rtd.service"
 }
 
 # runs ROOT: a report and a model, with nothing but what is installed below ROOT.
@@ -64,12 +66,12 @@ differences=$(diff <(sort "$build/install_manifest.txt") <(find dest -not -type 
 
 # The units as the service manager reads them, where its checker is installed.
 if command -v systemd-analyze >/dev/null; then
-    for unit in neuron-monitor.service neuron-rtd.service neuron-rtd@.service; do
+    for unit in neuron-monitor.service neuron-rtd-soft.service neuron-rtd-soft@.service; do
         sed 's#^ExecStart=/opt/ntk#ExecStart='"$scratch"'/dest/opt/ntk#' \
             "dest/opt/ntk/lib/systemd/system/$unit" >"${unit/@/@nrtd0}"
         systemd-analyze verify --man=no "$scratch/${unit/@/@nrtd0}" >verify.log 2>&1 ||
             fail "$(cat verify.log)"
-        ! grep -qE '^[^ ]*neuron-[a-z]*(@nrtd0)?\.service:' verify.log || fail "$(cat verify.log)"
+        ! grep -qE '^[^ ]*neuron-[a-z-]*(@nrtd0)?\.service:' verify.log || fail "$(cat verify.log)"
     done
 fi
 
