@@ -684,6 +684,8 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
                 options->captures && options->captures->is_remote ? options->captures : NULL,
             .security = options->exporter.security,
             .outputs = &monitor->outputs,
+            .refresh = ntk_refresh_wait,
+            .refresh_ctx = monitor->refresh,
         };
         ret = ntk_routes_create(&routes, &monitor->routes, err);
     }

@@ -21,6 +21,8 @@ static const char stale_text[] = "no report for three periods\n";
 
 struct ntk_routes {
     const struct ntk_outputs *outputs; /* which know whether reports still come */
+    void (*refresh)(void *ctx);
+    void *refresh_ctx;
     struct ntk_http_route routes[NTK_EXPORTER_COUNT + 8];
     struct ntk_http_route slow_routes[SLOW_ROUTES_MAX];
     struct ntk_http_upload uploads[2];
@@ -88,6 +90,9 @@ static void answer_ranks(const struct ntk_http_request *request, struct ntk_http
     struct ntk_routes *routes = ctx;
 
     (void)request;
+    if (routes->refresh) {
+        routes->refresh(routes->refresh_ctx);
+    }
     answer_body(routes, &routes->ranks, response);
 }
 
@@ -213,6 +218,8 @@ int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_route
         return ntk_err_no_memory(err);
     }
     routes->outputs = options->outputs;
+    routes->refresh = options->refresh;
+    routes->refresh_ctx = options->refresh_ctx;
     pthread_mutex_init(&routes->lock, NULL);
     int ret = create_parts(routes, options, &http.address, err);
     if (ret >= 0) {

@@ -41,6 +41,8 @@ struct ntk_routes_options {
     const struct ntk_captures_options *captures; /* for clients; NULL: no access */
     struct ntk_http_security *security;          /* NULL: none */
     struct ntk_outputs *outputs;                 /* answer where their pages are */
+    void (*refresh)(void *ctx); /* has the ranks of now put; NULL: the last ones are answered */
+    void *refresh_ctx;
 };
 
 int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_routes **out_routes,

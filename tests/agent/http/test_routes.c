@@ -300,6 +300,32 @@ static void the_live_stream_has_what_the_other_leaves_out(void **state)
     ntk_buf_fini(&full);
 }
 
+static void put_ranks(void *ctx)
+{
+    struct fixture *f = ctx;
+    struct ntk_buf line = { 0 };
+
+    ntk_buf_add_text(&line, "{\"now\":1}\n");
+    ntk_routes_ranks_put(f->routes, &line);
+    ntk_buf_fini(&line);
+}
+
+static void ranks_are_those_of_the_question(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_routes_options options = {
+        .address = "0", .outputs = &f->outputs, .refresh = put_ranks, .refresh_ctx = f
+    };
+    struct ntk_err err = { 0 };
+
+    ntk_routes_destroy(f->routes);
+    assert_int_equal(ntk_routes_create(&options, &f->routes, &err), 0);
+    char *text = test_http_get(ntk_routes_port_get(f->routes), "/api/v1/ranks", "");
+    assert_contains(text, "HTTP/1.1 200 ");
+    assert_contains(text, "{\"now\":1}\n");
+    free(text);
+}
+
 static atomic_bool output_is_stale;
 
 static bool is_stale(void *state)
@@ -359,6 +385,7 @@ int main(void)
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(the_live_stream_has_what_the_other_leaves_out, set_up,
                                         tear_down),
+        cmocka_unit_test_setup_teardown(ranks_are_those_of_the_question, set_up, tear_down),
         cmocka_unit_test_setup_teardown(a_report_that_is_too_old_is_answered_503, set_up,
                                         tear_down),
     };
