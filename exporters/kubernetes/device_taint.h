@@ -9,7 +9,7 @@
  *
  * A rule is ours when it has our label and our node in its annotation; no other is ever touched.
  *
- * Source:  Kubernetes API, resource.k8s.io ResourceSlice and DeviceTaintRule (KEP-5055); attributes:
+ * Source:  Kubernetes API, resource.k8s.io ResourceSlice, DeviceTaintRule (KEP-5055); attributes:
  * the published ones of the Neuron DRA driver. Keys and effects that the vendor uses are not known.
  *
  * Owner:   a plan is the caller's storage; ntk_taint_plan_fini() frees what it points to.

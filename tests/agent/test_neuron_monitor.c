@@ -230,7 +230,7 @@ static void lines_beyond_the_limit_are_reported_and_counted(void **state)
     struct test_run quiet =
         RUN(f, "--quiet", "--once", "--period", "100ms", "--no-imds", "--max-line", "300");
     assert_int_equal(quiet.exit_code, 0);
-    assert_string_equal(quiet.err, ""); /* nobody gets a line */
+    assert_string_equal(quiet.err, ""); /* no reader gets a line */
     test_run_fini(&whole);
     test_run_fini(&bare);
     test_run_fini(&cut);
@@ -382,7 +382,8 @@ static void a_full_disk_for_stdout_does_not_end_the_other_outputs(void **state)
     free(log);
 }
 
-/* What only its owner shall know: no core file has it, and a file that others can read is told. */
+/* What only its owner shall know: no core file has it, and a file that others can read is
+ * reported. */
 static void secrets_stay_out_of_cores_and_readable_files_are_reported(void **state)
 {
     struct fixture *f = *state;

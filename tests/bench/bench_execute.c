@@ -35,7 +35,7 @@
 
 static const char *neff_path;
 
-/* Loads the NEFF with tensors of zeros, then executes each time it is told to. */
+/* Loads the NEFF with tensors of zeros, then executes on each request. */
 static int child_executes(struct observed *child, void *ctx)
 {
     nrt_tensor_info_array_t *info = NULL;

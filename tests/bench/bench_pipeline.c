@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What several callers gain on a model of three steps: 1 ms on the host, 20 ms on the core, 2 ms on
- * the host, paced. One caller takes the sum, 23 ms; several are held up by the slowest step alone,
- * so 23/20 = 1.15 is the most there is.
+ * the host, paced. One caller takes the sum, 23 ms; several are limited by the slowest step alone,
+ * so at most 23/20 = 1.15.
  */
 #include <pthread.h>
 #include <stdio.h>

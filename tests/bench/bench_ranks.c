@@ -12,8 +12,8 @@
  * In some jobs all ranks become slower together after 50 steps, and are watched for 50 more: then
  * no rank is to be named, but the change told, and in all other jobs no change.
  *
- * Precision: of what was said (a rank, or that all are slower), how much was put in. Recall: of
- * what was put in, how much was said. BENCH_CASES seeds, 500 unless set, from BENCH_SEED, 1 unless
+ * Precision: the injected share of what was reported (a rank, or that all are slower). Recall: the
+ * reported share of what was injected. BENCH_CASES seeds, 500 unless set, from BENCH_SEED, 1 unless
  * set.
  */
 #include <signal.h>
@@ -40,7 +40,7 @@
 #define WINDOW_STEPS 30
 #define STEPS_A_LOOK 2
 #define WARM_UP 3
-#define CHANGE_STEP 50 /* after which all are slower, where that is put in */
+#define CHANGE_STEP 50 /* after which all are slower, where that is injected */
 #define CHANGE_WINDOW_STEPS 100
 #define BYTES 4096u
 /* What a fault that makes links slow takes as that of an operation with a page (docs/faults.md). */
@@ -87,7 +87,7 @@ struct job {
     enum put_in kind;
     uint32_t core_steps; /* of TEST_MODEL_STEP_NS */
     uint64_t host_ns;
-    double size; /* of what is put in, in steps */
+    double size; /* of what is injected, in steps */
 };
 
 static double uniform(uint64_t *state)
@@ -214,7 +214,7 @@ struct found {
     int64_t rank; /* -1: none is slow */
     enum ntk_pace_where where;
     unsigned steps; /* to the first right name, or from the change on; 0: none */
-    bool is_slower; /* all were said to be, at some time */
+    bool is_slower; /* all were reported, at some time */
     enum ntk_change_where change;
 };
 
@@ -322,7 +322,7 @@ static struct found job_run(const struct job *job)
 
 struct tally {
     unsigned cases, named, right, right_where;
-    unsigned slower; /* all were said to be */
+    unsigned slower; /* all were reported */
     unsigned steps[CASES * 4], change_steps[CASES * 4];
     size_t step_count, change_step_count;
 };

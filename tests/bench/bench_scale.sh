@@ -37,7 +37,7 @@ settings() { # FILE INTERVAL COUNT
     targets "$3" >>"$1.yml"
 }
 
-# What the agent of such a machine says, some seconds of it.
+# Some seconds of that machine's reports.
 neuron-packager example mlp -o mlp.neff
 neuron-bench machine >/dev/null
 NEURON_PROCESS_TAG=train neuron-bench exec mlp.neff --cores "$(size 0-31 0-1)" --rate 300 --duration 1000s >/dev/null 2>&1 &

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runtime whose executions take ten microseconds and nothing else: what stands around it shows.
- * It has no version nodes, and of the calls what a process needs.
+ * A runtime whose executions take ten microseconds and nothing else: what is around it shows. It
+ * has no version nodes, and of the calls what a process needs.
  */
 #include <string.h>
 

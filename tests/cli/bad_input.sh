@@ -1,6 +1,7 @@
 #!/bin/bash
-# bad_input - every program and what the world may do to it: one sentence that names the thing, the right exit
-# code, and nothing lost that was there before. A row: exit code, pattern of the sentence, command.
+# bad_input - every program and what the world may do to it: one message that names the object, the
+# right exit code, and nothing lost that was there before. A row: exit code, pattern of the
+# sentence, command.
 set -u
 . "$NTK_SOURCE_DIR/tests/support/others.sh"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-cli-XXXXXX")
@@ -108,7 +109,7 @@ done
 for reads_ntff in "neuron-profile show-session -s" "neuron-profile view --output-format summary-text -s"; do
     row 1 "gone.ntff.*No such file" $reads_ntff gone.ntff
     row 1 "$scratch.* folder" $reads_ntff "$scratch"
-    # What is there is shown, what is not is said.
+    # What is there is shown, what is not is reported.
     $reads_ntff cut.ntff >out 2>err </dev/null
     [ $? = 1 ] || complain "$reads_ntff cut.ntff: not exit code 1"
     grep -q "^neuron-profile: cut.ntff: .*end" err && [ -s out ] || complain "$reads_ntff cut.ntff"
@@ -164,7 +165,7 @@ kill -TERM $server
 wait $server
 server=
 
-# ---- no permission; root has to become somebody first ----
+# ---- no permission; root has to become another user first ----
 if [ "$(id -u)" != 0 ]; then
     as_nobody=()
 else

@@ -1,7 +1,7 @@
 # completion - what bash, zsh and fish complete for every program: they read the script that the
 # program prints, and are asked as at a prompt, zsh in a terminal. Every option that --help tells
 # is offered, every subcommand, and the options of subcommands. A shell that is not installed is
-# skipped, which is said.
+# skipped, with a message.
 . "$(dirname "$0")/../e2e/lib.sh"
 programs=$*
 
@@ -16,7 +16,7 @@ ask() {
         printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
 }
 
-# told WORD...: the long options that --help tells of a program or subcommand.
+# told WORD...: the long options that --help prints for a program or subcommand.
 told() { "$@" --help | grep -oE '^  (-., |    )--[a-z0-9.-]+' | grep -oE -- '--.*' | sort; }
 
 mkdir bash zsh fish

@@ -1,6 +1,6 @@
 #!/bin/bash
-# help - every program and subcommand as one family: help on stdout within 80 columns, a version, a wrong option
-# told in one line with exit code 2.
+# help - every program and subcommand as one family: help on stdout within 80 columns, a version,
+# one line and exit code 2 for a wrong option.
 set -u
 export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8
 failures=0

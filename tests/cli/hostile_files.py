@@ -40,7 +40,7 @@ def run(command, sigterm_after=None, stdin=os.devnull, **where):
         begin = time.monotonic()
         if sigterm_after is not None:
             time.sleep(sigterm_after)  # somewhere in its work
-            os.kill(process.pid, signal.SIGTERM)  # not reaped yet, so it is no other's
+            os.kill(process.pid, signal.SIGTERM)  # not reaped yet, so it is not another process
         with open(os.pidfd_open(process.pid)) as ended:
             if not select.select([ended], [], [], PATIENCE)[0]:
                 process.kill()

@@ -57,7 +57,7 @@ class Peer(http.server.BaseHTTPRequestHandler):
     """Takes all that is sent, and has keys of AWS for who asks."""
 
     def answer(self, body):
-        with contextlib.suppress(ConnectionError):  # who asked may have been ended
+        with contextlib.suppress(ConnectionError):  # the process that asked may have ended
             self.send_response(200)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()

@@ -1,6 +1,6 @@
 #!/bin/bash
-# man - every man page is one that mandoc has nothing to say about, but that pages have no date (they go with the
-# version of the programs); and every option of a table has its entry.
+# man - every man page is one that mandoc has nothing to say about, except that pages have no date
+# (they have the version of the programs); and every option of a table has its entry.
 set -u
 if ! command -v mandoc >/dev/null; then
     echo "skipped: mandoc is missing"

@@ -5,8 +5,8 @@ set -euo pipefail
 . "$NTK_SOURCE_DIR/tests/support/others.sh"
 export PATH=$NTK_BIN_DIR:$PATH
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-test-XXXXXX")
-# Hooks folders lie in memory where there is some to spare, as of test_scratch_in_memory(): device trees are hundreds of
-# small files.
+# Hooks folders lie in memory where there is some to spare, as in test_scratch_in_memory(): device
+# trees are hundreds of small files.
 memory=$scratch
 [ ! -w /dev/shm ] || [ "$(df --output=avail -B1M /dev/shm | tail -1)" -le 1024 ] ||
     memory=$(mktemp -d /dev/shm/ntk-test-XXXXXX)
@@ -48,7 +48,7 @@ finish() {
     local code=$?
     [ $code = 0 ] || [ $code = 77 ] || [ -n "$has_failed" ] || { echo "$(basename "$0" .sh): exit code $code at $failed_at" && logs; } >&2
     exec 2>/dev/null # no notices of what is killed here
-    kill -9 "${pids[@]}" 2>/dev/null || true # who has another environment
+    kill -9 "${pids[@]}" 2>/dev/null || true # a process with another environment
     end_processes
     rm -rf "$scratch" "$memory" 2>/dev/null || rm -rf "$scratch" "$memory" # the last words of one that is being killed
 }
@@ -139,7 +139,8 @@ jq() {
     command jq "$@"
 }
 
-# segment: the first one of the folder. has_segment: it is whole; one without its magic is being made, and nobody minds it.
+# segment: the first one of the folder. has_segment: it is whole; one without its magic is being
+# made, which is fine.
 segment() { find "$NEURON_HOOKS_DIR" -maxdepth 1 -type f -name '[1-9]*-[0-9]*' | head -1; }
 has_segment() { [ "$(head -c 8 "$(segment)" | tr -d '\0' | wc -c)" != 0 ] && echo yes; }
 

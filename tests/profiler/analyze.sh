@@ -162,13 +162,14 @@ analyze 0 -d world --json ranks
 holds '[.ranks[].type] | sort == ["cc_exec_barrier", "cc_running"]'
 holds 'all(.ranks[]; .step_count == 5 and ([.workers[].worker_gid] == [0, 1]) and all(.workers[]; .span_count == 5))'
 holds 'all(.ranks[]; ([.workers[].last_count] | add) == 5 and .skew_ns == ([.workers[].behind_ns] | add))'
-# Of two, one waits for as long as the other is behind; and nobody leaves before the last one came.
+# Of two, one waits for as long as the other is behind; and no rank leaves before the last one
+# came.
 holds 'all(.ranks[]; .workers as [$a, $b] | $a.waited_ns == $b.behind_ns and $b.waited_ns == $a.behind_ns)'
 holds 'all(.ranks[].workers[]; .total_ns >= .waited_ns)'
 analyze 0 -d world ranks
 grep -Eq '^cc_running: 5 steps of 2 workers; ' printed || complain "collectives of two ranks"
 
-# ---- four ranks of which rank 2 idles for 30 ms before each of five barriers ----
+# ---- four ranks, where rank 2 idles for 30 ms before each of five barriers ----
 mkdir -m 700 many
 NEURON_HOOKS_DIR=$scratch/many NEURON_SOFT_INSTANCE=trn1.32xlarge neuron-profile inspect -o late -- sh -c 'for rank in 0 1 2 3; do
         idle=0

@@ -24,7 +24,7 @@ baseline() { # EXIT-CODE ARGUMENT...
 says() { # FILE TEXT
     grep -qF -- "$2" "$1" || complain "$1 does not say: $2"
 }
-# Four executions of each, so that a change can be told from chance.
+# Four executions of each, so that a change can be distinguished from chance.
 for kind in attention attention-slow; do
     neuron-packager example $kind -s 512 -o $kind.neff 2>err || complain "example $kind"
     mkdir $kind
@@ -71,7 +71,7 @@ jq '.measures[0].change_ratio' printed >mine
 neuron-profile diff "${slow[@]}" --neff-after attention.neff attention-slow attention --json >printed 2>err
 jq '.total[0].change_ratio' printed | cmp -s - mine || complain 'diff says something else'
 
-# What cannot be told is neither.
+# What cannot be decided is neither.
 baseline 1 check none.json "${fast[@]}" attention
 says err 'none.json'
 baseline 1 check attention.neff "${fast[@]}" attention

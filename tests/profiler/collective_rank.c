@@ -2,8 +2,8 @@
 /*
  * collective_rank RANK RANKS TIMES [MS [NEFF]] - one rank of a world on this machine: so often a
  * barrier, then all ranks' bytes gathered, which it looks at. MS: it idles as long before each
- * barrier. NEFF: the example spin, which it executes there once more. For tests of what
- * profiles say of ranks.
+ * barrier. NEFF: the example spin, which it executes there once more. For tests of what profiles
+ * show of ranks.
  */
 #include <stdio.h>
 #include <stdlib.h>

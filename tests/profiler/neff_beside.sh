@@ -1,6 +1,7 @@
 #!/bin/bash
-# neff_beside - a capture finds its NEFF in its folder, by uuid, without -n; what does not fit is said once and not
-# taken; nothing is taken where -n - says so. The captures of hardware too, where they are there.
+# neff_beside - a capture finds its NEFF in its folder, by uuid, without -n; what does not fit is
+# reported once and not used; nothing is used with -n -. The captures of hardware too, where they
+# are there.
 set -u
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-beside-XXXXXX")
 export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_HOOKS_DIR=$scratch/hooks
@@ -47,7 +48,7 @@ summary -s one/run.ntff -n attention.neff --display-name run
 mv out with.json
 cmp -s with.json without.json && complain 'the NEFF adds nothing to the summary, so this test shows nothing'
 
-# Nothing there: as without, and nobody is told of something he does not have.
+# Nothing there: as without, and no message about a missing file.
 summary -s one/run.ntff
 is_without ''
 # NEFFs of other programs, and what is not a NEFF: one line.

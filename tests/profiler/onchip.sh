@@ -1,6 +1,6 @@
 #!/bin/bash
-# onchip - what analyze tells of the state buffer and of PSUM against each byte followed by itself, on captures of real
-# hardware where they are at hand.
+# onchip - analyze's report of the state buffer and of PSUM against each byte followed by itself,
+# on captures of real hardware where they are at hand.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs python3
 [ -n "${NTK_VENDOR_CAPTURES:-}" ] || skip "NTK_VENDOR_CAPTURES is not set"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# ranks - a job of 70 ranks on three machines by construction: what analyze says of it, and that the page of so many
-# processes has their rows alone, of few all of them.
+# ranks - a job of 70 ranks on three machines by construction: what analyze reports about it, and
+# that the page has only the ranks' rows for this many processes, and all rows for few.
 set -u
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-ranks-XXXXXX")
 export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8

@@ -613,7 +613,7 @@ static void folders_of_sources_must_be_there(void **state)
     expect(RUN(f, "lines"), 2, "the capture is missing");
 }
 
-/* What a part says of itself; a window of everything has the bytes of the whole. */
+/* What a part reports about itself; a window of everything has the bytes of the whole. */
 static void a_part_of_a_capture_is_shown_and_named(void **state)
 {
     struct fixture *f = *state;

@@ -35,7 +35,7 @@ static int see(void *ctx, const struct ntk_sbuf_allocation *is)
     return 0;
 }
 
-/* Values of partition 0 of all cores, and cores of which nothing is known. */
+/* Values of partition 0 of all cores, and cores without any information. */
 static const struct known {
     const char *file;
     size_t count, unknown_cores;
@@ -81,7 +81,8 @@ static void check(const struct known *wanted)
     print_message("%s: %zu values, %zu of them read\n", wanted->file, seen.count, seen.read_count);
     assert_int_equal(seen.count, wanted->count);
     assert_int_equal(unknown_cores, wanted->unknown_cores);
-    assert_true(seen.read_count * 100 >= seen.count * 99); /* compilers write little for nobody */
+    assert_true(seen.read_count * 100 >= seen.count * 99); /* compilers write little without a
+                                                            * reader */
     ntk_transfers_fini(&transfers);
     ntk_program_destroy(program);
     ntk_trace_destroy(trace);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* clock - a clock that stands until the test moves it. */
+/* clock - a clock that only the test moves. */
 #include "tests/support/clock.h"
 
 #include <errno.h>

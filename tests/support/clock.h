@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clock - a clock that stands until the test moves it, for code that takes a struct ntk_clock.
+ * clock - a clock that only the test moves, for code that takes a struct ntk_clock.
  *
  * A thread that waits by it waits until test_clock_advance() or its condition variable wakes it.
  * With passes_waits a wait has ended at once, and the clock shows the time that it waited for.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fault - stands in for functions of the C library. */
+/* fault - replaces functions of the C library. */
 #undef _FORTIFY_SOURCE /* its inline functions have the names that are defined here */
 #include "tests/support/fault.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * mixed_snapshot - a hand-made second of a machine with a driver's tree on which three processes
- * run at once: one on a core of ours, one with preloaded hooks around another runtime, one of which
- * an attached program tells.
+ * run at once: one on a core of ours, one with preloaded hooks around another runtime, one that an
+ * attached program reports.
  *
- * What nobody knows of the two is filled with MIXED_POISON: an output that shows it takes absent
+ * The unknown values of the two are filled with MIXED_POISON: an output that shows it takes absent
  * for known.
  */
 #ifndef NTK_TESTS_SUPPORT_MIXED_SNAPSHOT_H

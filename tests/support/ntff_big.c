@@ -116,8 +116,7 @@ static void add_steps(struct writing *w)
     for (uint64_t s = 0; s < w->big->steps; s++) {
         uint64_t now_ps = s * NTFF_BIG_STEP_PS;
         uint64_t slot = s % (SLOTS - 1);
-        /* Not in the order of their starts: what began in the step before stands among this
-         * one's. */
+        /* Not in the order of their starts: what began in the step before is among this one's. */
         add(w, NTK_NTFF_ENGINE_SCALAR, slot, now_ps + 200000, NTFF_BIG_SCALAR_PS);
         if (s > 0) {
             add(w, NTK_NTFF_ENGINE_VECTOR, (s - 1) % (SLOTS - 1), now_ps - NTFF_BIG_STEP_PS / 2,

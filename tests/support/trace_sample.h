@@ -7,7 +7,7 @@
  *   Vector   instruction i: TENSOR_REDUCE, from i * 1000 ns for 250 ns
  *   queue qSyncDynamicHW on engines 32 to 47: packet i on engine 32 + i % 16, from i * 1000 ns for 2000 ns, 2048 bytes
  *   semaphore 7 counts 1 to 4 and over again, change i at i * 1000 ns, by Tensor
- * Instructions and packets alternate, so times above are of the i-th of its own row.
+ * Instructions and packets alternate, so times above belong to the i-th of the same row.
  */
 #ifndef NTK_TESTS_TRACE_SAMPLE_H
 #define NTK_TESTS_TRACE_SAMPLE_H

@@ -2,7 +2,7 @@
 /*
  * unit - cmocka, with the headers that it needs before it: setjmp, stdarg, stddef and stdint.
  *
- * cmocka gives every test a state; a test that has none says nothing of it.
+ * cmocka gives every test a state; a test that has none ignores it.
  */
 #ifndef NTK_TESTS_SUPPORT_UNIT_H
 #define NTK_TESTS_SUPPORT_UNIT_H

@@ -285,7 +285,7 @@ def check(what, program, writes, may_clear=False):
 def main():
     path = sys.argv[1]
 
-    # Keys, one frame each; nobody refreshes meanwhile.
+    # Keys, one frame each; without a refresh meanwhile.
     p = Program(path, "trn2", 50, 200, "-d", "1h")
     if p.terminal.text().count("\n") != 49 or "trn2.48xlarge" not in p.terminal.text().split("\n")[0]:
         fail(f"the first frame:\n{p.terminal.text()}")
@@ -303,7 +303,7 @@ def main():
         check(f"a key at {columns}x{rows}", p, p.key("x"))
     p.end()
 
-    # Values that change: what stands next to them is not sent again.
+    # Values that change: the text next to them is not sent again.
     p = Program(path, "moving", 50, 200, "-d", "100ms")
     average = lambda: re.search(r"Avg: *([0-9.]+)%", p.terminal.text())[1]
     bytes_most = changed_most = 0

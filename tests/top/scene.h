@@ -26,7 +26,7 @@ struct scene {
     bool idle;                         /* cores at 0 */
     bool no_flops;                     /* hardware without our core */
     bool driver;                       /* a driver's tree, not that of the software machine */
-    bool no_busy;                      /* nobody measures the cores */
+    bool no_busy;                      /* the cores are not measured */
     bool no_cpu;                       /* neither machine nor runtimes */
     bool no_memory;                    /* runtimes do not tell */
     bool spread;                       /* executions of a model take 1 to 4 ms */
@@ -38,7 +38,7 @@ struct scene {
     bool events;                       /* one of each kind, of the first runtime */
     uint32_t lost;                     /* records overwritten before they were read */
     uint32_t ecc;                      /* bits corrected in the period */
-    bool no_ecc_total;                 /* as of a recording */
+    bool no_ecc_total;                 /* as in a recording */
     uint64_t realtime_ns;
     /* executions, time-outs and operations of each first core before anyone looked */
     uint64_t unwatched;

@@ -36,7 +36,8 @@ fakes() {
 }
 fakes silent garbage endless old ahead vendor doubtful
 
-# Who answers is shown whatever the others do, the worst first, then the busiest; nothing is zero that nobody said.
+# Hosts that answer are shown whatever the others do, the worst first, then the busiest; nothing
+# unknown is zero.
 {
     echo '# machines'
     printf '%s # an agent\n' "${names[@]:1}"

@@ -54,7 +54,7 @@ grep -q 'these reports list no events' frame || fail "it is not said why there a
 
 # HTTP.
 port_of() { sed -n 's/.*http.*port //p' "$1" | head -1; }
-port=$(free_ports 1) # nobody is given it while no agent is there
+port=$(free_ports 1) # no client gets it while no agent is there
 neuron-monitor --period 200ms --quiet --verbose 1 --http "127.0.0.1:$port" 2>agent.log &
 agent=$!
 pids+=("$agent")
@@ -83,7 +83,7 @@ neuron-top --connect "http://127.0.0.1:$port" --stdin >/dev/null 2>err || code=$
 [ $code = 2 ] || fail "two sources: code $code"
 
 tmx new-session -d -s keep cat # the server lives as long as a session
-# A terminal: keys work, a lost connection is told, a new one is taken.
+# A terminal: keys work, a lost connection is reported, a new one is taken.
 tmx new-session -d -s top -x 120 -y 40 "neuron-top --connect http://127.0.0.1:$port; echo status=\$?; exec cat"
 shows() { tmx capture-pane -p -t top | greps -e "$1" && echo yes; }
 wait_for shows faraway

@@ -20,7 +20,7 @@ quiet() { [ "$(stored "max(time_ns) from machine_sample")" -ge $((ended_ns + 300
 wait_for quiet
 kill "$agent" && wait "$agent" || fail "the agent fails"
 
-# Errors of the hardware are told by name.
+# Errors of the hardware are reported by name.
 neuron-monitor --quiet --period 200ms --db hurt.db &
 agent=$!
 pids+=("$agent")

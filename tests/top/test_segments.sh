@@ -13,7 +13,7 @@ shows() { # what, pattern
     grep -q -e "$2" frame || fail "$1: no \"$2\" in $(cat frame)"
 }
 
-# What cannot be read is told, and nobody is taken for idle.
+# What cannot be read is reported, and no process is taken for idle.
 mkfifo "$NEURON_HOOKS_DIR/1-1"
 neuron-top --once >frame 2>err
 shows "why" '1-1 is not a regular file'

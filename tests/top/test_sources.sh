@@ -1,6 +1,6 @@
-# test_sources - the same running model from each source (this machine, a pipe, HTTP, a recording): every view and every
-# form is printed, and all tell of the same applications. Then a terminal of 200x50 on each: the tall first screen, the pages of
-# application and model, the way back in time.
+# test_sources - the same running model from each source (this machine, a pipe, HTTP, a recording):
+# every view and every form is printed, and all show the same applications. Then a terminal of
+# 200x50 on each: the tall first screen, the pages of application and model, the way back in time.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs neuron-top neuron-monitor neuron-bench neuron-packager jq
 export COLUMNS=250 LC_ALL=C.UTF-8 TZ=UTC NEURON_SOFT_INSTANCE=trn2.3xlarge

@@ -80,7 +80,7 @@ sees "the end of the help" 'show matching rows only'
 key Escape q
 sees "the end" 'status=0'
 
-# columns and order are there again; what the file does not know is told
+# columns and order are there again; what the file does not know is reported
 kept=$XDG_CONFIG_HOME/neuron-toolkit/neuron-top.conf
 [ "$(cat "$kept")" = $'engines.columns = -pe\nengines.sort = busy' ] || fail "kept is: $(cat "$kept")"
 own_settings=

@@ -46,7 +46,7 @@ for part in $(find out -name '*.parquet'); do
     cmp "$part" "same/${part#out/}" || fail "$part is something else"
 done
 
-# ---- a restart writes nothing anew, but for a step of which rows came late ----
+# ---- a restart writes nothing anew, but for a step with late rows ----
 find out -type f -exec stat -c '%n %Y %i' {} + | sort >before
 sqlite3 a.db "insert into model_log select max(event_id) + 1, min(time_ns) + 1, process_id, 'load', 99, 'late', 0, 0, 1, 1 from model_log"
 start a.db out --archive-cluster prod
@@ -83,7 +83,7 @@ stop
 [ "$(wc -l <agent.err)" = 2 ] || fail "more than one sentence: $(cat agent.err)"
 [ "$cause" = exists ] || umount place
 
-# ---- a bucket; one that does not answer does not hold up the end ----
+# ---- a bucket; one that does not answer does not delay the exit ----
 start_s3 s3
 make_old c.db
 start c.db s3://fleet
@@ -101,7 +101,8 @@ wait_for more
 stop
 [ ! -e s3/objects/slow ] || fail "half an object"
 
-# ---- what the database forgot meanwhile is said and counted once, however often the rest is tried ----
+# ---- what the database forgot meanwhile is reported and counted once, however often the rest is
+# tried ----
 make_old f.db
 first=$(sqlite3 f.db "select min(time_ns) from machine_sample")
 sqlite3 f.db "update tier set first_ns = $first where tier = 'second'"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# export - what an agent stored, written as Parquet by neuron-monitor export and read by DuckDB and hyparquet: the same
-# rows, again and by two at once, under hostile names; and what it says of databases and folders that are no good.
+# export - what an agent stored, written as Parquet by neuron-monitor export and read by DuckDB and
+# hyparquet: the same rows, again and by two at once, under hostile names; and its messages for bad
+# databases and folders.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 . "$NTK_SOURCE_DIR/tests/agent/archive/lib.sh"
 needs_readers
@@ -79,7 +80,7 @@ ask "${questions[@]}" | diff wanted - >&2 || fail "hosts are read as something e
 neuron-monitor export --db h.db --output-folder long --host "$(printf 'a%.0s' {1..300})" 2>err && fail "a long name" || [ $? = 1 ]
 greps 'the name of the host is too long for a folder' <err || fail "of a long name: $(cat err)"
 
-# ---- databases and folders that are no good: one sentence, exit 1; wrong use: exit 2 ----
+# ---- bad databases and folders: one message, exit 1; wrong use: exit 2 ----
 refused() { # WORDS ARGUMENT...
     local words=$1 code=0
     shift

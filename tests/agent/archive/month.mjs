@@ -12,7 +12,7 @@ const wanted = Object.fromEntries(fs.readFileSync(answers, 'utf8').trim().split(
 const fail = text => { console.error(text); process.exit(1); };
 const ask = async sql => (await db.runAndReadAll(sql)).getRowsJson();
 const analyze = async sql => JSON.parse((await ask(`explain (analyze, format json) ${sql}`))[0][1]);
-// What the scan says of itself: "200/6000" files where partitions were omitted, bytes.
+// What the scan reports about itself: "200/6000" files where partitions were omitted, bytes.
 const scan = plan => plan.operator_type === 'TABLE_SCAN' ? plan : plan.children.map(scan).find(found => found);
 
 await db.run("set timezone = 'UTC'");
@@ -43,7 +43,8 @@ if (String(odd) !== wanted.week) fail(`a week of a cluster: ${odd}, not ${wanted
 const [[host]] = await ask(`select ${busy} from '${root}/core_hour/*/*/host=node-0123/*.parquet'`);
 if (String(host) !== wanted.host) fail(`a host: ${host}, not ${wanted.host}`);
 
-// Row groups: of the last minutes only the last one is read, so that what the others hold is no matter.
+// Row groups: of the last minutes only the last one is read, so that what the others hold does not
+// matter.
 const [[file]] = await ask(`select file from glob('${root}/core_sample/**/*.parquet')`);
 const places = await ask(`select row_group_id, min(coalesce(dictionary_page_offset, data_page_offset))::int from parquet_metadata('${file}') group by 1 order by 1`);
 if (places.length !== 4) fail(`${places.length} row groups`);

@@ -183,7 +183,7 @@ static void put_dmi(const struct fixture *f, const char *name, const char *text)
     free(folder);
 }
 
-/* Who asks: NULL the thread itself. All tests run with both. */
+/* The asking function: NULL the thread itself. All tests run with both. */
 static const char *program;
 
 static void create(struct fixture *f, const char *endpoint, bool is_certain)
@@ -303,7 +303,7 @@ static void what_every_machine_has_and_is_missing_is_an_error(void **state)
     assert_true(test_wait_until(has_error, f));
     assert_string_equal(look(f)->error,
                         "the instance metadata service answers 404 to meta-data/ami-id");
-    assert_string_equal(look(f)->id, "i-0f00000000000c0de"); /* the rest stands */
+    assert_string_equal(look(f)->id, "i-0f00000000000c0de"); /* the rest is unchanged */
     ntk_instance_source_destroy(f->source);
     f->source = NULL;
     stop(&s);

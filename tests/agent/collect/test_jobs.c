@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: files with their own times in a scratch folder, a clock that stands still, and snapshots
+/* Method: files with their own times in a scratch folder, a clock that does not move, and snapshots
  * of a made machine of two devices with two cores each. */
 #include "agent/collect/jobs.h"
 

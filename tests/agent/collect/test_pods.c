@@ -163,7 +163,7 @@ static void an_application_is_in_the_pod_of_all_its_cores(void **state)
     assert_string_equal(snapshot->k8s.devices[0].containers[0], "main");
     ntk_snapshot_destroy(snapshot);
 
-    /* Cores of two pods, or one that nobody was given, are no pod. */
+    /* Cores of two pods, or an unassigned core, belong to no pod. */
     snapshot = machine(1, 3, 2);
     ntk_pods_get(snapshot, f->pods);
     assert_pod(snapshot, "", "", "");

@@ -78,7 +78,7 @@ static void a_capture_counts_as_it_was_written(void **state)
     make_capture(folder, "20260101T000000Z-hang", MIB);
     make_capture(folder, "20260102T000000Z-hang", MIB);
     ntk_captures_room_make(folder, 4 * MIB);
-    make_capture(folder, "20260101T000000Z-hang", 4 * MIB); /* nobody measures it again */
+    make_capture(folder, "20260101T000000Z-hang", 4 * MIB); /* not measured again */
     ntk_captures_room_make(folder, 4 * MIB);
     assert_true(is_there(folder, "20260101T000000Z-hang"));
     (void)snprintf(path, sizeof path, "%s/" NTK_CAPTURES_LEDGER, folder);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made ranks of which one was lost a while ago, and the troubles that are said of
- * them. */
+/* Method: hand-made ranks with one that was lost a while ago, and their reported troubles. */
 #include "agent/hang/hang_troubles.h"
 
 #include <string.h>
@@ -33,7 +32,7 @@ static const struct ntk_rank_trouble *trouble_of(const struct ntk_snapshot *snap
     return NULL;
 }
 
-/* Rank 0 is there and was told, rank 1 was lost, rank 2 ended after it, of rank 3 no process
+/* Rank 0 is there and was reported, rank 1 was lost, rank 2 ended after it, of rank 3 no process
  * reports. */
 static void troubles_of_a_broken_communicator_began_when_it_broke(void **state)
 {

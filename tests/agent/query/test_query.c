@@ -280,7 +280,7 @@ static json_t *ask_first_row(const char *question, const char *path, const char 
     return row;
 }
 
-/* Nobody has told the name of a model that was loaded before the hooks were there. */
+/* The name of a model that was loaded before the hooks came is not known. */
 static void an_unknown_name_is_a_dash(void **state)
 {
     const struct fixture *f = *state;
@@ -305,7 +305,7 @@ static void an_unknown_name_is_a_dash(void **state)
     free(path);
 }
 
-/* Nobody saw what it had when it had it; that nothing is left of it now is not a peak. */
+/* Its memory was not seen while it had it; that nothing is left of it now is not a peak. */
 static void memory_of_a_process_that_was_over_before_it_was_seen_is_not_known(void **state)
 {
     const struct fixture *f = *state;

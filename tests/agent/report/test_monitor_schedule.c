@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: snapshots at times of our choice; who is reported, what is due, and that sums are
- * right. */
+/* Method: snapshots at times of our choice; the reported runtimes, the due groups, and that sums
+ * are right. */
 #include "agent/report/monitor_schedule.h"
 
 #include <string.h>

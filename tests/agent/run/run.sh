@@ -1,7 +1,9 @@
 #!/bin/bash
-# neuron-monitor run: what the loader is asked for, who is left as he was and told so in one sentence, exit codes.
+# neuron-monitor run: what the loader is asked for, which programs run unchanged with one message,
+# exit codes.
 # Method: a copy of the program next to libraries that do nothing, so that the environment is all
-# there is to see. shellcheck source=tests/e2e/lib.sh
+# there is to see.
+# shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 cc=$1 nothing=$2 still=$3
 mkdir bin lib runtime empty

@@ -183,7 +183,7 @@ static void watch_until(struct fixture *f, enum ntk_outcome outcome, uint64_t co
     assert_true(f->sums.outcome[outcome] >= count);
 }
 
-/* Asks the bench to end, and watches until that is told. */
+/* Asks the bench to end, and watches until that is reported. */
 static void end_and_watch(struct fixture *f, pid_t bench, int exit_code)
 {
     assert_int_equal(kill(bench, SIGTERM), 0);

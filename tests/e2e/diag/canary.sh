@@ -1,6 +1,6 @@
 #!/bin/bash
-# canary - neuron-monitor diag --canary finds a bit that flips on a core that nobody has, and no job that comes meanwhile,
-# however often, is refused a core for it.
+# canary - neuron-monitor diag --canary finds a bit that flips on a free core, and no job that
+# comes meanwhile, however often, is refused a core for it.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 neuron-bench machine >/dev/null

@@ -52,7 +52,8 @@ for level in 1 2; do
     is_count 0 '.core and .test != "findings"'
 done
 
-# One bit that nobody tells of: found on the core where it flips, in the program that it struck and in no other.
+# One bit without any report: found on the core where it flips, in the program that it struck and
+# in no other.
 NEURON_SOFT_FAULT=bit-flip:at=9,core=1 diag 1 -r 2 --memory 64K
 is_count 1 '.result == "FAIL" and .test != "findings"'
 # It stays known, to the least diagnosis as to the device's health, until the core is found well.
@@ -74,7 +75,7 @@ is_count 1 '.test == "burn-in" and .result == "FAIL"'
 NEURON_SOFT_FAULT=bit-flip:every=1 diag 1 -r 2 --core 1 --memory 64K
 is_count 31 '.test == "answer" and .result == "FAIL"'
 
-# A core that dies, the counters that tell of it, and what can still be tested.
+# A core that dies, its counters, and what can still be tested.
 NEURON_SOFT_FAULT=sram-ue:at=3 diag 1 -r 2 --core 0 --memory 64K
 is_count 1 '.test == "answer" and .result == "FAIL" and (.reason | contains("1202"))'
 is_count 1 '.test == "counters" and .result == "FAIL" and (.reason | contains("sram_ecc_uncorrected 1"))'
@@ -109,7 +110,7 @@ neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --cores 0 --duration 600s --rate 20 >/dev/null 2>&1 &
 job=$!
 pids+=("$job")
-# Asked before, the diagnosis would have the core itself, and the job none.
+# Asked before, the diagnosis itself would own the core, and the job would get none.
 is_at_work() {
     neuron-monitor --once --period 200ms |
         jq -e --argjson pid "$job" 'any(.neuron_runtime_data[]; .pid == $pid and .report.execution_stats.execution_summary.completed > 0)' >/dev/null && echo yes

@@ -6,7 +6,7 @@ needs prometheus jq curl
 export NEURON_SOFT_INSTANCE=trn1.32xlarge
 nodes=20
 
-# What real agents say of each kind of machine.
+# What real agents report about each kind of machine.
 neuron-packager example memcpy -o memcpy.neff
 record() { # KIND REPORTS OPTION...
     neuron-monitor --period 500ms --no-imds --count "$2" "${@:3}" >"$1.jsonl" 2>>agent.log || fail "the agent of $1: $(cat agent.log)"
@@ -104,7 +104,7 @@ rounds() { [ "$(query 'min(count_over_time(up[1h])) >= 8' '.data.result | length
 wait_for rounds
 wait_for all_alike
 
-# Every rule can be evaluated; what is unhealthy is said of the machines on which it is, of no other.
+# Every rule can be evaluated; unhealthy devices are reported for their machines, and for no other.
 rules() { curl -sf "http://127.0.0.1:$(server_port)/api/v1/rules" | jq -c '[.data.groups[].rules[] | .health] | unique'; }
 rules_are_good() { [ "$(rules)" = '["ok"]' ] && echo yes; }
 wait_for rules_are_good

@@ -23,7 +23,7 @@ stop() {
     kill -9 "${ranks[@]}" 2>/dev/null || true
     wait "${ranks[@]}" 2>/dev/null || true
 }
-# hang JSON-FILTER ARGUMENT...: of what it says of the first communicator.
+# hang JSON-FILTER ARGUMENT...: on its report of the first communicator.
 hang() {
     neuron-monitor hang --json "${@:2}" >hang.json || [ $? = 1 ]
     jq -r ".communicators[0] | $1" hang.json
@@ -78,7 +78,8 @@ wait_for says goes_on .verdict --all "$agent" # between two operations, too
 neuron-monitor hang --all "$agent" >text
 ! greps "^idle\|the operation itself" text || fail "a job at work: $(cat text)"
 wait_for says joined 'if .sequence > 20 then "joined" else .sequence end' --all "$agent"
-# Stopped between two operations; inside of one it would be behind, or there already: then it goes on and is stopped anew.
+# Stopped between two operations; inside of one it would be behind, or in the next: then it goes on
+# and is stopped anew.
 is_stopped() { [[ $(cat "/proc/${ranks[1]}/stat") = *') T '* ]] && echo yes; }
 stops_between() {
     local where
@@ -114,14 +115,15 @@ if [ "$(id -u)" = 0 ]; then
     greps '^source: shared memory of the processes (.* 403: it answers only root and its own user)$' text || fail "another user: $(cat text)"
 fi
 wait_for eval 'grep -q "broke: rank 1 is lost" out.log && echo yes'
-# The others are told, and end: they are not ranks that never came, and the time of the trouble stands still.
+# The others are notified, and end: they are not ranks that never came, and the time of the trouble
+# does not move.
 wait_for says "gone lost gone" "$wheres" "$agent"
 neuron-monitor hang "$agent" >text || true
 greps 'rank 0: process .*left the communicator after .*; its process ended' text || fail "one that left after another was lost: $(cat text)"
 stop
 
-# A job that ends in order, one rank after the other, is no trouble, and nothing of it stays; the one that was killed is
-# replaced by it.
+# A job that ends in order, one rank after the other, is not a trouble, and nothing of it stays;
+# the one that was killed is replaced by it.
 ends_in_order() {
     local before=$(grep -c 'broke' out.log)
     start 3 10 "" "" "$scratch/memcpy.neff"
@@ -178,7 +180,8 @@ if [ -z "${NTK_SANITIZE:-}" ]; then # the sanitizer's library must come first
     done
 fi
 
-# A rank that is slow from some step on: the others wait for it each time, and it is its host that keeps it.
+# A rank that is slow from some step on: the others wait for it each time, and its host is the
+# cause.
 start 4 20 slow@20 2
 slow() { neuron-monitor slow --for 2s --json "$@" >slow.json || [ $? = 1 ]; }
 is_slow() { slow "$@" && [ "$(jq -r '.communicators[0].slow | "\(.rank) \(.where)"' slow.json)" = "2 host" ] && echo yes; }
@@ -224,7 +227,8 @@ kill -9 "$lone"
 wait "$lone" 2>/dev/null || true
 wait_for eval 'grep -q "the execution on core [0-9]* of process $lone is no longer stuck" out.log && echo yes'
 
-# Two machines (hooks folders) with an agent each: the ranks of either see one job; one that nobody asks is unseen.
+# Two machines (hooks folders) with an agent each: the ranks of either see one job; one that is not
+# asked is unseen.
 second=$(mktemp -d "$memory/second-XXXXXX")
 neuron-monitor --verbose 1 --http 127.0.0.1:0 >a.jsonl 2>a.log &
 pids+=($!)
@@ -233,8 +237,8 @@ pids+=($!)
 port_of() { sed -n 's/.*serving at port //p' "$1"; }
 wait_for eval '[ -n "$(port_of a.log)" ] && [ -n "$(port_of b.log)" ] && echo yes'
 a=127.0.0.1:$(port_of a.log) b=http://127.0.0.1:$(port_of b.log)
-# Software ranks meet in a hooks folder, so each machine has both ranks of its own job of the same name: rank 0 of the
-# first and rank 1 of the second are looked at.
+# Software ranks meet in a hooks folder, so each machine has both ranks of a separate job with the
+# same name: rank 0 of the first and rank 1 of the second are looked at.
 "$rank" 0 2 100000 5 2>/dev/null &
 pids+=($!)
 NEURON_HOOKS_DIR=$second "$rank" 1 2 100000 5 2>/dev/null &
@@ -242,7 +246,7 @@ pids+=($!)
 wait_for says "arrived arrived" "$wheres" --after 300ms "$a" "$b"
 [ "$(jq -r '[.communicators[0].ranks[].host] | join(" ")' hang.json)" = "$a $b" ] || fail "hosts: $(cat hang.json)"
 wait_for says "arrived unseen" "$wheres" --after 300ms "$a"
-# A machine that does not answer is said, and its ranks are unseen.
+# A machine that does not answer is reported, and its ranks are unseen.
 neuron-monitor hang --after 300ms "$a" 127.0.0.1:1 >text 2>errors || true
 greps "127.0.0.1:1: .*; its ranks are not seen" errors || fail "errors: $(cat errors)"
 greps "rank 1: no process reports it" text || fail "text: $(cat text)"

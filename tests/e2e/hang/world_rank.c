@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * world_rank RANK RANKS STEPS STEP_MS [FAULT@STEP] [NEFF] [queued] - one rank of a job: each step
- * works for so long, executes the model with the others on its last core if there is one, then
+ * works for STEP_MS, executes the model with the others on its last core if there is one, then
  * meets them from its first core in a barrier and gathers their bytes; queued: queues a sum and a
  * gathering, both to be waited for. At its step a fault strikes: sleep (for ever), exit, leave,
  * abort, slow (ten times as long from there on). When a rank finds the file world.end all end after

@@ -1,6 +1,7 @@
 #!/bin/bash
-# health - a fault of one device, seen in everything that shows it: the report that comes before its time, the page of
-# metrics, the HTTP interface, the database, neuron-top and neuron-ls; and no healthy device is said to be anything else.
+# health - a fault of one device, seen in everything that shows it: the report that comes before
+# its time, the page of metrics, the HTTP interface, the database, neuron-top and neuron-ls; and no
+# healthy device is reported as anything else.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl
 export NEURON_SOFT_INSTANCE=inf2.24xlarge

@@ -1,6 +1,7 @@
 #!/bin/bash
-# health_command - neuron-monitor health: its exit codes, what it says of a machine that has nothing, is well, has faults of a
-# device and of a core, and of machines whose agents are asked, some with a token, some that do not answer.
+# health_command - neuron-monitor health: its exit codes, its report for a machine that has
+# nothing, is well, has faults of a device and of a core, and of machines whose agents are asked,
+# some with a token, some that do not answer.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 export NEURON_SOFT_INSTANCE=inf2.24xlarge

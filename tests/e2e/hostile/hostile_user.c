@@ -5,7 +5,7 @@
  *
  * Empty folders named as those of other users; files of processes that never were, each with
  * counts, a tag and failures; files that never become segments; and as many segments of "living"
- * processes as a reader takes, whose rings are said to be written to without end.
+ * processes as a reader takes, whose rings claim endless writes.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +94,7 @@ static void make_junk(int folder)
     }
 }
 
-/* The heads of its rings, or NULL. Its lock says that this process holds it. */
+/* The heads of its rings, or NULL. Its lock shows that this process holds it. */
 static struct ntk_segment_ring *pretend_to_live(int folder, unsigned int number)
 {
     struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
@@ -105,7 +105,7 @@ static struct ntk_segment_ring *pretend_to_live(int folder, unsigned int number)
     process->pid = (uint32_t)getpid();
     process->start_time = number + 1;
     process->ended = 0;
-    process->pid_namespace = 4242; /* nobody here to ask */
+    process->pid_namespace = 4242; /* no process here to ask */
     (void)snprintf(name, sizeof name, "%d-%u", (int)getpid(), number);
     int fd = write_segment(folder, name); /* stays open */
     process->pid_namespace = 0;

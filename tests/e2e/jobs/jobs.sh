@@ -13,7 +13,7 @@ epilog() { env "$@" sh "$scripts/neuron-slurm-epilog" 2>said || fail "epilog $*:
 folder() { (cd "$NEURON_SLURM_FOLDER" && for file in [0-9]*; do [ ! -f "$file" ] || echo "$file: $(paste -sd' ' "$file")"; done); }
 is() { [ "$(folder)" = "$1" ] || fail "the folder is not '$1' but '$(folder)'"; }
 
-# What Slurm tells of a job, whole devices and shared ones.
+# What Slurm reports about a job, whole devices and shared ones.
 prolog SLURM_JOB_ID=42 SLURM_JOB_USER=alice SLURM_JOB_NAME=$'pre\ntrain 7b' SLURM_JOB_PARTITION=trn SLURM_CLUSTER_NAME=c1 SLURM_JOB_GPUS=0-1,3
 block='42 user=alice name=pretrain 7b partition=trn cluster=c1'
 is "0: $block"$'\n'"1: $block"$'\n'"3: $block"
@@ -85,7 +85,7 @@ drains 1
 grep -q '^update NodeName=trn1 State=DRAIN Reason=neuron0 is unhealthy: hbm_uncorrectable' scontrol.log || fail "drained: $(cat scontrol.log said)"
 epilog SLURM_JOB_ID=9
 
-# The agent: nobody holds anything, then a job has the device, then another one of its cores, too.
+# The agent: no job holds anything, then a job has the device, then another one of its cores, too.
 neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --cores 0-1 --count 100000 --rate 50 >/dev/null 2>&1 &
 pids+=($!)
@@ -136,7 +136,7 @@ wait_for behind_the_pipe
 exec 7>&-
 port=$agent_port
 
-# Files that are none are said once and hold nothing; the job of the others stays.
+# Invalid files are reported once and hold nothing; the job of the others stays.
 mkfifo jobs/0.0
 ln -s /etc/hostname jobs/1
 trouble_is_said() { grep -q "jobs/0.0: not a regular file (and 1 more like it)" agent.log && echo yes; }

@@ -24,7 +24,7 @@ for core in 0 1; do
     pids+=($!)
 done
 
-# In a report: who has the cores, and where each of the two runs.
+# In a report: the owners of the cores, and where each of the two runs.
 latest() { tail -n 2 reports.jsonl | sed -n 1p; }
 pods_in_report() {
     jq -e '[.neuron_runtime_data[].report.neuron_ext | [.namespace, .pod_name, .container_name] | join("/")] | sort

@@ -1,6 +1,7 @@
 #!/bin/bash
-# page - a real browser shows a live agent: what stands on the page is what the reports and the database say,
-# it works by keyboard, and nothing breaks the policy. Pictures go to $NTK_SCREENSHOTS where that is set.
+# page - a real browser shows a live agent: the page shows what the reports and the database have,
+# it works by keyboard, and nothing breaks the policy. Pictures go to $NTK_SCREENSHOTS where that
+# is set.
 . "$(dirname "$0")/../lib.sh"
 needs_browser
 needs python3 jq

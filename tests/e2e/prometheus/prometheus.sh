@@ -63,7 +63,7 @@ pids+=("$native")
 wait_for server_is_up
 server=server
 
-# While it is there: a gauge of the runtime, and once it stands still all its counts.
+# While it is there: a gauge of the runtime, and once it has stopped all its counts.
 NEURON_PROCESS_TAG=promtest neuron-bench exec memcpy.neff --cores 0 --duration 600s --rate 500 --json >bench.json &
 bench=$!
 pids+=("$bench")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lives NEFF - a process that closes the runtime and begins again. Lines of standard input say what
- * it does: "open" (begins, loads the NEFF), "run N" (executes so often), "close"; it answers each
+ * it does: "open" (begins, loads the NEFF), "run N" (executes N times), "close"; it answers each
  * with "did" and the line.
  */
 #include <stdio.h>

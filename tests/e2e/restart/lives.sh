@@ -40,7 +40,7 @@ kill_agent() {
     wait "$agent" 2>/dev/null || true
 }
 
-# ---- what is said of it ----
+# ---- what is reported about it ----
 
 sql() { sqlite3 -readonly "$db" "$1"; }
 # What the database has: samples, totals of cores, the two views.
@@ -125,7 +125,7 @@ wait_for_count 7
 tell close open 'run 3'
 end_case 10
 
-# All of it between two samples: the agent stands still meanwhile.
+# All of it between two samples: the agent is stopped meanwhile.
 begin_case one_period
 begin_agent
 tell open 'run 2'

@@ -1,6 +1,7 @@
 #!/bin/bash
-# slurm - a real slurmctld and slurmd with the lines of agent/slurm: jobs that run, an array, a job that is cancelled, one
-# that is killed and one of another user; what the agent says of each meanwhile and afterwards; a node that is drained.
+# slurm - a real slurmctld and slurmd with the lines of agent/slurm: jobs that run, an array, a job
+# that is cancelled, one that is killed and one of another user; what the agent reports about each
+# meanwhile and afterwards; a node that is drained.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl flock sbatch scontrol python3
 # Where the packages are: / (where /bin may come first in the path, and lead to /usr/bin) or a folder they were unpacked into.
@@ -98,7 +99,8 @@ holds() { [ "$(held)" = "$1" ] && echo yes; }
 now() { date +%s.%N; }
 others() { page | grep -vcE '^#|^neuron_(device_)?job_info'; } # series that are not of jobs
 
-# A job waits to be told to begin, runs its NEFF on the cores that it was told, notes them, and waits to be told to end.
+# A job waits for its start, runs its NEFF on its assigned cores, notes them, and waits for its
+# end.
 cat >job <<'END'
 #!/bin/bash
 id=${SLURM_ARRAY_JOB_ID:-$SLURM_JOB_ID}
@@ -111,7 +113,7 @@ END
 submit() { sbatch --parsable --output=out.%j "$@"; }
 is_done() { [ -s "bench.$1" ] && jq -e . "bench.$1" >/dev/null && echo yes; }
 
-# Two jobs beside each other: the first two devices, and the third.
+# Two jobs next to each other: the first two devices, and the third.
 before=$(now)
 one=$(submit --job-name='pre train' --gres=gpu:2 job 300)
 two=$(submit --job-name=eval --gres=gpu:trainium:1 job 90)

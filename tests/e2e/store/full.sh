@@ -41,8 +41,8 @@ wait "$agent" || fail "the agent failed: $(cat room.log)"
 [ "$(grep -c 'monitoring goes on' room.log)" = 1 ] || fail "said more than once: $(cat room.log)"
 [ "$(sqlite3 -readonly room.db 'PRAGMA integrity_check')" = ok ] || fail "the database is damaged"
 
-# It stays full: what was stored stays, what could not be is said, also next to another output's
-# failure.
+# It stays full: what was stored stays, what could not be is reported, also next to another
+# output's failure.
 run stays --otlp=http://127.0.0.1:1
 fill stays
 wait_for says stays.log 'monitoring goes on'

@@ -37,7 +37,7 @@ kill "$agent"
 wait "$agent" || fail "the agent failed: $(cat agent.txt)"
 [ ! -s agent.txt ] || fail "the agent complains: $(cat agent.txt)"
 
-# What one file says of one thing is the same in a view and in an answer, also of what nobody watched.
+# A file gives the same values in a view and in an answer, also for unwatched time.
 neuron-bench exec memcpy.neff --count 77 >bench.txt
 neuron-monitor --quiet --db a.db 2>agent.txt &
 agent=$!
@@ -49,7 +49,8 @@ wait_for counted 388
 kill "$agent"
 wait "$agent" || fail "the agent failed: $(cat agent.txt)"
 [ "$(neuron-monitor query processes --db a.db --json | jq -c '[.[].completed]')" = '[300,77,11]' ] || fail "answer"
-# A view has no order of its own: SQLite may read it by process numbers, which start again at some time.
+# A view has no inherent order: SQLite may read it by process numbers, which start again at some
+# time.
 view=$(sqlite3 -readonly a.db 'SELECT completed FROM process_overview ORDER BY completed DESC' | paste -sd,)
 [ "$view" = 300,77,11 ] || fail "the view has $view executions"
 [ "$(neuron-monitor query executions --db a.db --json | jq '.[0].completed')" = 388 ] || fail "the sum of an answer"
@@ -69,7 +70,7 @@ grep -q 'damaged.db is damaged (.*): set aside as damaged.db.damaged-' damaged.t
 [ "$(sha256sum <damaged.db.damaged-*Z)" = "$before" ] || fail "the damaged file was changed"
 [ "$(sqlite3 damaged.db 'SELECT count(*) > 0 FROM machine_sample')" = 1 ] || fail "nothing was stored"
 
-# How long to keep what is said in one option; a wrong list is a usage error.
+# How long to keep rows is set in one option; a wrong list is a usage error.
 neuron-monitor --quiet --db a.db --db-keep 1s,1h --db-size 64M --count 1 || fail "--db-keep stops the agent"
 code=0
 neuron-monitor --quiet --db a.db --db-keep 1h,x --count 1 2>keep.txt || code=$?

@@ -11,7 +11,7 @@ bench=$!
 pids+=("$bench")
 wait_for has_segment
 
-# A whole segment that nobody may read; root may, so there it is another user's.
+# A whole segment that no other user may read; root may, so there it is another user's.
 stranger=$NEURON_HOOKS_DIR/4242-4242
 cp "$(segment)" "$stranger"
 if [ "$(id -u)" = 0 ]; then chown 65534 "$stranger"; else chmod 000 "$stranger"; fi

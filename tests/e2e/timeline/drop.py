@@ -44,7 +44,7 @@ def check_server(address, folder):
     assert shown['title'] == 'run.ntff' and shown['sources'][0]['neff'] == 'attention', shown['sources']
     with urllib.request.urlopen(f"http://localhost:{answer['port']}/api/v1/analysis?source=0&name=tensors") as tensors:
         assert json.load(tensors)['value'], 'the NEFF of the drop is not used'
-    # What is said of the files is said; they are shown.
+    # Messages about the files are printed; they are shown.
     status, text = put(address, [('run.ntff', ntff), ('other.neff', other)])
     answer = json.loads(text)
     assert status == 200 and len(answer['said']) == 1 and 'no NEFF' in answer['said'][0], text
@@ -52,7 +52,7 @@ def check_server(address, folder):
     kept = sorted(os.listdir(folder))
     assert len(kept) == 2, kept
     assert all(os.stat(os.path.join(folder, name)).st_mode & 0o077 == 0 for name in kept), 'others can read what was dropped'
-    # What nobody can show is refused, with one sentence, and is gone.
+    # Files that cannot be shown are refused, with one message, and removed.
     for what, files, status, text in (
             ('no capture', [('a.neff', neff)], 400, 'a capture (*.ntff) is missing'),
             ('nothing', [], 400, 'a capture (*.ntff) is missing'),

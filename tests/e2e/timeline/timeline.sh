@@ -1,7 +1,7 @@
 #!/bin/bash
-# timeline - a real browser shows the timeline of a capture and of a large trace by construction: what stands on
-# the page is what the programs say, every gesture and key does what the help says, and nothing breaks the policy.
-# Pictures go to $NTK_SCREENSHOTS where that is set.
+# timeline - a real browser shows the timeline of a capture and of a large trace by construction:
+# the page shows what the programs print, every gesture and key does what the help says, and
+# nothing breaks the policy. Pictures go to $NTK_SCREENSHOTS where that is set.
 . "$(dirname "$0")/../lib.sh"
 needs_browser
 needs python3 jq

@@ -38,7 +38,7 @@ greps "pid_${busy}_" <<<"$capture" || fail "of another process: $capture"
 gave_way() { [ ! -e kept/20200101T000000Z-slow ] && echo yes; }
 wait_for gave_way
 [ -e kept/mine/other ] || fail "what is not the agent's is gone"
-# Where there is nothing to take a capture with, it is said, and no folder stays.
+# Where there is no program to take a capture, a message says so, and no folder stays.
 mkdir lonely
 cp "$NTK_BIN_DIR/neuron-monitor" lonely
 PATH=/usr/bin:/bin lonely/neuron-monitor --quiet --period 1s --capture-folder none --capture-on p99=1us 2>lonely.txt &

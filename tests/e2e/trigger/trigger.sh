@@ -1,6 +1,6 @@
 #!/bin/bash
-# trigger - ranks of a running job record executions when somebody asks, all from the same one on, with the time before; and
-# what is said when that cannot be.
+# trigger - ranks of a running job record executions on request, all from the same one on, with the
+# time before; and the messages when that cannot be.
 . "$(dirname "$0")/../lib.sh"
 needs jq
 export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_ROOT_COMM_ID=127.0.0.1:46833
@@ -64,7 +64,8 @@ is_refused() { refused 'no execution from 100000000 on within the time' --pid "$
 wait_for is_refused # once the process answers in that time
 refused 'no process of the job nobody is seen' --job nobody
 refused 'process 1 is not seen' --pid 1
-# A recording that comes too late is not one: who asked is told at once, and asks for a later one.
+# A recording that comes too late is not one: the asking program learns it at once, and asks for a
+# later one.
 mkdir late
 answer=$("$NTK_BIN_DIR/../tests/tests_e2e_ask_late" "$(ls "$NEURON_HOOKS_DIR/${ranks[1]}"-*)" "${ranks[1]}" 1 "$PWD/late")
 [ "$answer" = "1 -11 0 process ${ranks[1]} (): execution 1 has begun already" ] && [ -z "$(ls late)" ] || fail "late: $answer $(ls late)"
@@ -122,7 +123,7 @@ wait_for is_short
 jq -e '.processes[0] | .file_count == 1 and .last_execution > 0' short.json >/dev/null || fail "a short time: $(cat short.json)"
 [ "$(jq '.processes[0].last_execution - .first_execution < 80000' short.json)" = true ] || fail "it claims more than there was: $(cat short.json)"
 
-# Two at once: one has it, the other is told who.
+# Two at once: one has it, the other gets its name.
 neuron-profile trigger --pid "${ranks[2]}" --at-execution 100000000 --timeout 600s -o two >two.txt 2>&1 &
 two=$!
 pids+=("$two")
@@ -130,12 +131,13 @@ asks() { [ "$(grep -c "rw-s.*$NEURON_HOOKS_DIR" "/proc/$1/maps")" = "$2" ] && ec
 records_to() { grep -qaF "/$1" "$NEURON_HOOKS_DIR/$2"-* && echo yes; } # records_to FOLDER PID: its segment has where to
 wait_for records_to two "${ranks[2]}"
 refused "is asked by process $two already" --pid "${ranks[2]}"
-# Who asked and was killed keeps nobody from asking; the recording of before ends with it.
+# An asking program that was killed keeps no other from asking; the recording of before ends with
+# it.
 kill -9 "$two"
 wait "$two" 2>/dev/null || true
 neuron-profile trigger --pid "${ranks[2]}" -o three >text 2>err || fail "after one that was killed: $(cat text err)"
 
-# Who began it for somebody who is killed ends, too.
+# A helper of a program that was killed ends, too.
 bash -c 'neuron-profile trigger --pid "$1" --at-execution 100000000 --timeout 600s --parent $$ -o orphan >orphan.txt 2>&1 & echo $! >orphan.pid; exec sleep 600' \
     parent "${ranks[2]}" &
 parent=$!
@@ -146,7 +148,7 @@ kill -9 "$parent"
 has_none() { [ ! -e "/proc/$(cat orphan.pid)" ] && echo yes; }
 wait_for has_none
 
-# A rank that dies in the middle is told, the others have theirs.
+# A rank that dies in the middle is reported, the others have theirs.
 neuron-profile trigger --job $job --at-execution 100000000 --timeout 600s -o dies >dies.txt 2>dies.err &
 dies=$!
 pids+=("$dies")
@@ -163,11 +165,11 @@ wait "$dies" || code=$?
 kill "${ranks[@]:0:3}" 2>/dev/null || true
 wait "${ranks[@]:0:3}" 2>/dev/null || true
 
-# Hooks that are off, and other runtimes, are nobody to ask.
+# Hooks that are off, and other runtimes, cannot be asked.
 NEURON_HOOKS=0 neuron-bench exec m.neff --count 1 >/dev/null || fail "runs without hooks"
 
-# Around another runtime (a stand-in of the vendor's) nobody records on request: the time before is kept, and who can be asked
-# of the same job records all the same.
+# Around another runtime (a stand-in of the vendor's) no process records on request: the time
+# before is kept, and the other processes of the job record all the same.
 if [ -z "${NTK_SANITIZE:-}" ] && [ -e "$NTK_LIB_DIR/libneuron-hooks.so" ]; then # the sanitizer's library must come first
     export NEURON_PROCESS_TAG=mixed
     unset NEURON_RT_ROOT_COMM_ID

@@ -92,7 +92,8 @@ jq -e '[.hosts[] | (.error == "" and .file_count > 1)] == [true, true, false, fa
     fail "some: $(cat some.json)"
 grep -q "127.0.0.1:$(port_of 3): the agent answers with" err || fail "who refused: $(cat err)"
 
-# A peer that lies: names that lead elsewhere, sizes without end, an id that is a path, what is no JSON.
+# A peer that lies: names that lead elsewhere, sizes without end, an id that is a path, invalid
+# JSON.
 cat >liar.py <<'END'
 import http.server, json, sys
 word = sys.argv[1]

@@ -156,8 +156,9 @@ def main():
         slot.start()
     wait_until(lambda: all(map(has_looked, (1, 2))))  # their marks are in the folder
     begin = time.monotonic()
-    # Who is always killed at once keeps nothing. Nor does an agent without a database wait for one that is away while that
-    # of the other version is there, so these two are swapped one after the other.
+    # A program that is always killed at once keeps nothing. Nor does an agent without a database
+    # wait for one that is away while that of the other version is there, so these two are swapped
+    # one after the other.
     weights = {"stores-1": 1, "stores-2": 1, "reaps": 0}
     most = 0
     for i in range(SWAPS):

@@ -252,6 +252,6 @@ wrong 1 '.aws/config: line 3 is neither' --profile other
 code=0
 neuron-monitor-cloudwatch --dry-run </dev/null 2>wrong.err || code=$?
 [ $code = 1 ] && grep -q 'ended without a report' wrong.err || fail "code $code: $(cat wrong.err)"
-# Nobody reads its output any more: it ends, and that is not a failure.
+# Its output has no reader any more: it ends, and that is not a failure.
 cat reports reports reports 2>/dev/null | { code=0; cw --emf 2>closed.err || code=$?; echo $code >closed.code; } | head -1 >/dev/null || true
 [ "$(cat closed.code)" = 0 ] && [ ! -s closed.err ] || fail "a closed pipe: $(cat closed.code closed.err)"

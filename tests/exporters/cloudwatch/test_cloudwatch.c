@@ -198,7 +198,7 @@ static void every_group_has_its_metrics(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-/* Sixteen devices of which one has an event. */
+/* Sixteen devices, one with an event. */
 static void errors_of_memory_are_five_metrics_and_those_that_happened(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
@@ -657,7 +657,7 @@ static void options_are_checked(void **state)
     assert_int_equal(ntk_cloudwatch_namespace_check(name, &err), -EINVAL);
 }
 
-/* Method: three processes, watched in three ways; what nobody knows of two of them is poison. */
+/* Method: three processes, watched in three ways; the unknown values of two of them are poison. */
 static void values_unknown_to_hooks_around_calls_have_no_metric(void **state)
 {
     struct ntk_cloudwatch_data data = { 0 };
@@ -680,7 +680,7 @@ static void values_unknown_to_hooks_around_calls_have_no_metric(void **state)
                      !strstr(dimensions, "NeuronCore=0;"));
     }
     assert_true(memory_types > 0);
-    assert_int_equal(hosts, 2); /* nobody says what the attached one has there */
+    assert_int_equal(hosts, 2); /* no source says what the attached one has there */
     free(text);
     json_decref(sent.metrics);
     ntk_cloudwatch_data_fini(&data);

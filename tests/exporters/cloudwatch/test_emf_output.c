@@ -26,7 +26,7 @@ struct fixture {
     char *folder;
     char *path;
     struct ntk_emf_output *output;
-    int stdout_fd; /* the test's own, while a file stands in for it; -1 */
+    int stdout_fd; /* the test's own, while a file replaces it; -1 */
 };
 
 static int set_up(void **state)

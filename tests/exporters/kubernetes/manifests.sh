@@ -55,7 +55,8 @@ if command -v kubeconform >/dev/null && [ -n "${NTK_KUBE_SCHEMAS:-}" ]; then
     kubeconform -strict -schema-location "$NTK_KUBE_SCHEMAS" "$folder"/*.yaml
 fi
 
-# What is installed: the same files, and the rules as the operator takes them, all of which kustomize puts together.
+# What is installed: the same files, and the rules as the operator takes them, which kustomize puts
+# together.
 installed=$NTK_BUILD_DIR/share/kubernetes
 for file in "$folder"/*.yaml "$folder/Dockerfile" "$folder/node-problem-detector.json"; do
     cmp "$file" "$installed/${file##*/}" || fail "$installed has another ${file##*/}"

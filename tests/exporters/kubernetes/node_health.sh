@@ -74,7 +74,8 @@ wait_for sees ".taints == ([$others, ($rule | .[5] = \"NoExecute\")] | sort)"
 seen | jq -c .events >events
 [ "$(jq length events)" = 1 ] && [ "$(seen | jq -c .condition.transition)" = "$(cat before)" ] || fail "an agent that starts tells news"
 
-# Moods of the server: each is said once, the agent goes on, and what came meanwhile is told afterwards.
+# Moods of the server: each is logged once, the agent goes on, and what came meanwhile is sent
+# afterwards.
 looks() { curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics at port //p' agent.log | tail -1)/metrics"; }
 said=0
 for words in 'error=with 500: etcdserver: ' 'busy=429: too many requests' 'garbage=response of the API server is not a JSON object' \
@@ -106,7 +107,7 @@ wait_for sees ".taints == [$others]"
 kill "$agent"
 wait "$agent" || fail "the agent ends with $?"
 
-# What cannot be: options alone, names that are none, nobody who says where the server is.
+# What cannot be: options alone, invalid names, no address of the server.
 refused() { # STATUS SENTENCE ARGUMENT...
     local status=0
     env -u KUBERNETES_SERVICE_HOST -u NODE_NAME neuron-monitor --once --quiet "${@:3}" >said 2>&1 || status=$?

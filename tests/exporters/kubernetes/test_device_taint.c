@@ -108,7 +108,7 @@ static void devices_of_others_are_none_of_ours(void **state)
     assert_string_equal(said, "");
 }
 
-/* A driver that is being loaded publishes nothing: that is no word about any device. */
+/* A driver that is being loaded publishes nothing: that is not a report about any device. */
 static void without_devices_rules_stay(void **state)
 {
     const struct ntk_device_verdicts verdicts = { .count = 1,

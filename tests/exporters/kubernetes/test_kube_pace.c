@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When Kubernetes is told, by times that the test says. */
+/* When Kubernetes gets reports, at times that the test sets. */
 #include "exporters/kubernetes/kube_pace.h"
 
 #include <errno.h>

@@ -26,7 +26,7 @@ counter rdmap0s6 2 tx_bytes 2000
 counter rdmap1s6 1 tx_bytes 18446744073709551615 # as much as a counter holds
 counter rdmap1s6 1 retrans_bytes 5
 counter mlx5_0 1 tx_bytes 3000
-# Nothing of this is a number, and nobody waits for it.
+# Nothing of this is a number, and it causes no wait.
 counter broken 1 tx_bytes 18446744073709551616
 counter broken 1 rx_bytes -1
 counter broken 1 tx_pkts ''
@@ -66,7 +66,7 @@ wait_for is_listening pipe.out
 is_piped() { page pipe.out piped && has piped neuron_efa_bytes_total "counter=\"tx_bytes\",$first" 1000 && echo yes; }
 wait_for is_piped
 
-# Counters go on, begin anew with a driver that is loaded again, and go with their adapter.
+# Counters go on, begin anew with a driver that is loaded again, and end with their adapter.
 counter rdmap0s6 1 tx_bytes 1500
 wait_for is_told page 1500
 counter rdmap0s6 1 tx_bytes 3

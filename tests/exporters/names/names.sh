@@ -56,7 +56,7 @@ end
 agent observer
 wait_for eval 'page agent.log | greps "^neuron_core_infer_completed_sum_total" && echo yes'
 page agent.log >observer
-# The exporter says of itself what it does by its own names.
+# The exporter reports its own work under its own names.
 ! grep -E '^neuron(core|device)_' observer || fail "our names beside Observer's"
 end
 agent classic

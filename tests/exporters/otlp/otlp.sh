@@ -215,7 +215,7 @@ grep -q 'stopped before everything was sent; [0-9]* items are lost' unspooled.er
 cat reports | OTEL_SDK_DISABLED=true neuron-monitor-otlp --endpoint http://127.0.0.1:1 || fail "disabled is a failure"
 cat reports | OTEL_METRICS_EXPORTER=none neuron-monitor-otlp || fail "none is a failure"
 
-# What cannot work is told in one line by name, and exit code 1; wrong usage with 2.
+# What cannot work gets one line with the name, and exit code 1; wrong usage with 2.
 refused() { # CODE TEXT OPTION... with variables before
     local code=0 wanted=$1 text=$2
     shift 2
@@ -233,7 +233,7 @@ code=0
 neuron-monitor --otlp-spool x --once >/dev/null 2>usage.err || code=$?
 [ $code = 2 ] && grep -q 'needs --otlp' usage.err || fail "$(cat usage.err)"
 
-# Without a spool what is lost is told, and the password of the URL is not.
+# Without a spool losses are logged, and the password of the URL is not.
 code=0
 wait $lost || code=$?
 [ $code = 1 ] && grep -q 'items are lost' lost.err || fail "code $code: $(cat lost.err)"

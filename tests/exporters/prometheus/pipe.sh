@@ -75,7 +75,8 @@ wait_for is_older
 old=$(ages)
 wait_for is_newer
 
-# By a foreign name it is asked on loopback only where that name is said; a port for others knows no names.
+# By a foreign name it is asked on loopback only where that name is given; a port for others knows
+# no names.
 asked() { curl -s -o /dev/null -w '%{http_code}' -H "Host: $1" "http://127.0.0.1:$port/metrics"; }
 start named --http-host evil.example
 wait_for ready "http://127.0.0.1:$port/-/ready"
@@ -84,7 +85,8 @@ start open --address 0.0.0.0
 wait_for ready "http://127.0.0.1:$port/-/ready"
 [ "$(asked other.example)" = 200 ] || fail "a service's name is refused"
 
-# The vendor's pipe of three: without --k8s-info at its beginning nobody asks for pods, which is said once.
+# The vendor's pipe of three: without --k8s-info at its beginning pods are not asked for, and one
+# message says so.
 for count in 2 3 5; do
     for _ in $(seq $count); do cat reports; done |
         neuron-monitor-prometheus --port 0 --enable-k8s-info 2>pods.err | neuron-monitor-k8s-info --period 15
@@ -160,7 +162,7 @@ echo 'nonsense: 1' >>web.yml
 exec 7>&-
 wait "$last" || true
 
-# What cannot work is told in one line and exit code 1; wrong usage with 2.
+# What cannot work gets one line and exit code 1; wrong usage with 2.
 refused() { # CODE TEXT OPTION...
     local code=0 wanted=$1 text=$2
     shift 2

@@ -22,8 +22,7 @@ static void tell(struct ntk_instance instance, const char *expected)
     free(text);
 }
 
-/* The firmware first, then the metadata service piece by piece, then somebody renames the
- * machine. */
+/* The firmware first, then the metadata service piece by piece, then the machine is renamed. */
 static void labels_of_the_instance_come_late_and_stay(void **state)
 {
     struct ntk_instance instance = { "", "", "", "", "", "", "", "", "", "" };
@@ -86,7 +85,7 @@ static void a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application(void **s
         "\"," I_HEAD "latency_type=\"total\",le=\"0.001048576\",model_name=\"bert_base.neff\","
         "namespace=\"ml\",pod_name=\"bert-0\",region=\"\",runtime_tag=\"" TAG
         "\",subnet_id=\"\"} 0",
-        /* of the machine: who has the core or device */
+        /* of the machine: the owner of the core or device */
         "neuroncore_total_utilization_ratio{availability_zone=\"\",container_name=\"serve,side\","
         "" I_HEAD "namespace=\"ml\",neuroncore=\"1\",pod_name=\"bert-0\",region=\"\","
         "subnet_id=\"\"}",

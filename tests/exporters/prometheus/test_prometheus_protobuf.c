@@ -125,7 +125,7 @@ static const Ntk__Prometheus__Histogram *total_latency(struct fixture *f)
     return family->metric[0]->histogram;
 }
 
-/* Native buckets by index from `first`, which is no larger than any of them; returns their sum and
+/* Native buckets by index from `first`, which is not larger than any of them; returns their sum and
  * the zeros. */
 static uint64_t unfold(const Ntk__Prometheus__Histogram *histogram, int32_t first, uint64_t *bucket,
                        size_t room)

@@ -156,7 +156,7 @@ static void the_outputs_of_the_process_are_reported(void **state)
     free(text);
 }
 
-/* What a device is unhealthy for stands next to its verdict, and goes with it. */
+/* What a device is unhealthy for is next to its verdict, and ends with it. */
 static void the_health_of_a_device_has_reasons_while_it_is_not_well(void **state)
 {
     struct ntk_snapshot *snapshot = sample(1);
@@ -181,7 +181,7 @@ static void the_health_of_a_device_has_reasons_while_it_is_not_well(void **state
     assert_no(text, "health_reason_since_seconds{");
     free(text);
     snapshot = sample(1);
-    snapshot->devices[0].has &= ~(uint32_t)NTK_DEVICE_HAS_HEALTH; /* nobody judges it */
+    snapshot->devices[0].has &= ~(uint32_t)NTK_DEVICE_HAS_HEALTH; /* without a verdict */
     update(snapshot);
     text = encode(false);
     assert_no(text, "neuron_device_health_status{");
@@ -341,7 +341,7 @@ static const char *find_line(const char *text, const char *name, const char *con
     return NULL;
 }
 
-/* Method: three processes, watched in three ways; what nobody knows of two of them is poison. */
+/* Method: three processes, watched in three ways; the unknown values of two of them are poison. */
 static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
 {
     static const struct {
@@ -410,7 +410,7 @@ static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
                   (const char *const[2]){ "executions_counted=\"partly\"", "\"preloaded\"" }));
     free(text);
 
-    /* Nor is a core idle that nobody times. */
+    /* Nor is a core without measurements idle. */
     struct ntk_snapshot *untimed = test_mixed_snapshot();
     untimed->cores[MIXED_ATTACHED].has &= ~(uint32_t)NTK_CORE_HAS_BUSY;
     untimed->runtimes[MIXED_ATTACHED].cores[0].has &= ~(uint32_t)NTK_CORE_HAS_BUSY;

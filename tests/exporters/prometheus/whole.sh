@@ -1,5 +1,5 @@
 # whole.sh - the pipe and the agent's own page show the same series with the same values, on the largest machines with every
-# core busy: what stands on stdout by itself is all that the agent knows.
+# core busy: stdout by itself has all that the agent knows.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs neuron-monitor neuron-monitor-prometheus curl
 
@@ -9,7 +9,8 @@ fail() {
 }
 is_listening() { grep -q ' at port [1-9]' "$1" && echo yes; }
 port_of() { sed -n 's/.* at port //p' "$1"; }
-# The series of a page without what tells of the process that serves it; shares of CPUs as exactly as reports have them.
+# The series of a page without those of the serving process; shares of CPUs as exactly as reports
+# have them.
 series() {
     curl -sf --max-time 20 "http://127.0.0.1:$(port_of "$1")/metrics" |
         sed -E '/^#/d; /^(process_|neuron_monitor_(output|report)_)/d' |

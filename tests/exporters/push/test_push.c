@@ -138,7 +138,7 @@ static void an_interval_lets_reports_pass_and_the_end_sends_the_last(void **stat
     assert_int_equal(peer.pages, 3);
     assert_int_equal(put_at(push, 901, &err), 0);
     assert_int_equal(peer.pages, 3);
-    assert_true(ntk_push_drain(push, true, &err) < 0); /* nobody is there */
+    assert_true(ntk_push_drain(push, true, &err) < 0); /* no peer is there */
     assert_int_equal(peer.pages, 4);
     assert_int_equal(peer.time_ns, 901 * NTK_NS_PER_SECOND);
     assert_int_equal(peer.seen, 5);

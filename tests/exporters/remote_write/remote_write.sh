@@ -68,7 +68,7 @@ wait_for empty
 wait_for answers 'max(max_over_time(neuron_executions_total{status_type="completed"}[5m]))' 800
 kill "$agent" && wait "$agent" || fail "the agent fails: $(cat second.log)"
 
-# Without a spool what is lost is told.
+# Without a spool losses are logged.
 kill "$server" && wait "$server" 2>/dev/null || true
 code=0
 neuron-monitor --count 2 --period 100ms --quiet --remote-write "http://me:s3cret@127.0.0.1:$port/" 2>lost.log || code=$?

@@ -138,7 +138,7 @@ static void push(struct fixture *f, int snapshots, const int *statuses, const ch
     do {
         drained = ntk_exporter_remote_write.drain(f->state, false, &err);
     } while (drained == 0);
-    assert_int_equal(drained, 1); /* nothing waits: another request would find nobody */
+    assert_int_equal(drained, 1); /* nothing waits: another request would find no peer */
 }
 
 static void what_may_pass_is_sent_again_what_will_not_is_dropped(void **state)

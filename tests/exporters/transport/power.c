@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* power - stands in for fsync() and fdatasync() of the C library and keeps copies of what they
- * saw. */
+/* power - replaces fsync() and fdatasync() of the C library and keeps copies of what they saw. */
 #include "tests/exporters/transport/power.h"
 
 #include <dirent.h>

@@ -20,8 +20,8 @@
 struct peer {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    atomic_int result;       /* enum ntk_outbox_result of each sending */
-    atomic_int send_count;   /* sendings, done or not */
+    atomic_int result;       /* enum ntk_outbox_result of each delivery */
+    atomic_int send_count;   /* deliveries, successful or not */
     uint64_t refused_items;  /* of each message that it takes */
     uint64_t retry_after_ns; /* what the peer answers */
     bool is_slow;            /* waits for cancel */
@@ -414,7 +414,7 @@ static void test_end_while_sending(void **state)
     assert_string_equal(f->peer.taken, "ab");
 }
 
-/* A peer that takes nothing, asked once, and a clock that stands. */
+/* A peer that takes nothing, asked once, and a clock that does not move. */
 static void begin_to_wait(struct fixture *f)
 {
     f->clock.passes_waits = false;

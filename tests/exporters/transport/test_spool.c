@@ -234,7 +234,7 @@ static void test_foreign_files(void **state)
     }
 }
 
-/* Somebody else may have made the folder: neither a FIFO nor a link nor a folder is a message. */
+/* Another program may have made the folder: neither a FIFO nor a link nor a folder is a message. */
 static void test_no_plain_files(void **state)
 {
     struct fixture *f = *state;

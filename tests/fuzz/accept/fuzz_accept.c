@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any text as Accept and Accept-Encoding: one of the forms, and what is put in front is
- * preferred. */
+/* Any text as Accept and Accept-Encoding: one of the forms, and the first one is preferred. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /*
  * Any bytes as the debug members of a NEFF: the first two tell how long the member of slots is, the
  * third how many slots the program has, the rest is that of instructions, then that of the middle
- * end, in halves of what is left. What is read keeps what neff_debug.h says of it.
+ * end, in halves of what is left. The result keeps the promises of neff_debug.h.
  */
 #include <stdint.h>
 #include <stdlib.h>

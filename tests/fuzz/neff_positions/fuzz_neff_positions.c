@@ -2,7 +2,7 @@
 /*
  * Any bytes as the members that source positions come from. The first six tell how long the members
  * of slots, of instructions and of frames are, the seventh how many slots the program has; the rest
- * is the kernel tree. The model keeps what neff_positions.h says of it.
+ * is the kernel tree. The model keeps the promises of neff_positions.h.
  */
 #include <stdint.h>
 #include <stdlib.h>

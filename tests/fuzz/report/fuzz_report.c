@@ -23,7 +23,7 @@ static struct ntk_buf write_line(const struct ntk_snapshot *snapshot)
     return buf;
 }
 
-/* What is said of them is as large as they are. */
+/* Their descriptions are as large as they are. */
 static void judge(const struct ntk_snapshot *snapshot)
 {
     const struct ntk_ranks_clock clock = { .ahead_ns = INT64_MIN, .error_ns = UINT64_MAX };

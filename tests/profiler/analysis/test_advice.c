@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: traces put together by hand in which one thing is wrong, and one in which nothing is; the
- * number of the advice is the one that was put in.
+ * Method: hand-made traces with one fault, and one without; the advice has the number of the
+ * injected fault.
  */
 #include <errno.h>
 #include <math.h>
@@ -69,7 +69,7 @@ static void expect(const struct answers *a, enum ntk_advice_rule rule, double va
     }
 }
 
-/* Three engines share the path evenly and wait for nobody. */
+/* Three engines share the path evenly and wait for no other. */
 static void a_program_without_a_fault_gets_no_advice(void **state)
 {
     struct hand_trace h;
@@ -281,7 +281,7 @@ static void cores_that_idle_runtimes_that_take_long_and_throttling(void **state)
     expect(&a, NTK_ADVICE_IDLE_CORE, 0.9, "core 1 has nothing to do for 90.0 %");
     expect(&a, NTK_ADVICE_THROTTLING, 0.4, "core 0 was held back for 40.0 %");
     assert_null(
-        find(&a, NTK_ADVICE_PATH_ENGINE)); /* what the runtime does is no work of an engine */
+        find(&a, NTK_ADVICE_PATH_ENGINE)); /* what the runtime does is not an engine's work */
     done(&h, &a);
 }
 

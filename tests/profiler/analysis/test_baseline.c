@@ -108,7 +108,7 @@ static void sides_free(struct ntk_measures *sides[2], size_t count)
     }
 }
 
-/* What the limit says of the execution that took `before` and takes `after`. */
+/* What the limit says about the execution that took `before` and takes `after`. */
 static bool is_beyond(const double *before, const double *after, size_t count, const char *text)
 {
     struct ntk_baseline_limit limit = limit_of(text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: copies between places put together by hand, whose lives can be told without a program. */
+/* Method: hand-made copies between places, whose lives are known without a program. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -300,7 +300,7 @@ static void lives_in_files_are_reported_like_those_in_memory(void **state)
     done(&h[1], &a[1]);
 }
 
-/* Of two sizes, the larger ones last and some more than are told: no smaller one is. */
+/* Of two sizes, the larger ones last and more than are reported: no smaller one is. */
 static void values_with_most_bytes_times_time_are_listed(void **state)
 {
     enum { SMALL = 20, LARGE = NTK_CHIP_LIVES_MAX + 10 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: slots of hardware and copies of the open encoding between places put together by hand,
- * whose uses can be told without a program; and random ones, told byte by byte.
+ * Method: slots of hardware and copies of the open encoding between places made by hand, whose uses
+ * are known without a program; and random ones, checked byte by byte.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -109,8 +109,8 @@ static void expect_psum(const struct ntk_chip_usage *row, int64_t time_ns, unsig
     }
 }
 
-/* 256 bytes at 0x1000 written (0-100), read (300-400) by what writes 128 bytes that nobody reads;
- * a third reads what nobody wrote. */
+/* 256 bytes at 0x1000 written (0-100), read (300-400) by what writes 128 bytes without readers;
+ * a third reads what was never written. */
 static void what_is_written_is_in_use_until_it_was_read(void **state)
 {
     struct hand_trace h;
@@ -258,7 +258,7 @@ static void partitions_are_distinguished_where_slots_name_them(void **state)
     assert_int_equal(r->count, 4);
     expect_sbuf(&r->rows[0], 0, 256);
     const struct ntk_chip_usage *u = &r->rows[1];
-    assert_int_equal(u->time_ps, NS(10)); /* nobody reads partitions 64 and 96 */
+    assert_int_equal(u->time_ps, NS(10)); /* partitions 64 and 96 have no reader */
     assert_true(u->places[0] == share && u->places[1] == share);
     assert_true(u->places[2] == 0 && u->places[3] == 0);
     assert_true(u->mean == share / 2);

@@ -193,7 +193,7 @@ static void a_transfer_without_a_name_takes_the_tensors_away(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Prepared queues of a vendor: packets of data, and no instruction that says of which tensor. */
+/* Prepared queues of a vendor: packets of data, and no instruction that names the tensor. */
 static void data_that_no_instruction_moves_takes_the_tensors_away(void **state)
 {
     struct hand_trace h;

@@ -178,8 +178,8 @@ static void a_change_without_a_maker_is_waited_for(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Two that wait while they run, each of which the other lets go at the very end: who let whom go is
- * a circle, which the path leaves. */
+/* Two that wait while they run, each released by the other at the very end: the releases form a
+ * circle, which the path leaves. */
 static void a_circle_of_waits_comes_to_an_end(void **state)
 {
     static const uint8_t one[64] = {

@@ -14,7 +14,7 @@
 static void a_gap_has_the_causes_that_the_host_shows(void **state)
 {
     /* Core 2 runs 100-200, 500-600 and 600-700 (no gap); the first gap: the call returns until 220,
-     * the application until 300, a tensor is written until 350 inside of which memory is copied, a
+     * the application until 300, a tensor is written until 350 while memory is copied, a
      * model is loaded until 400, another call until 420, the application until 450, the next
      * execution is prepared until 500. */
     struct ntk_system_span spans[] = {
@@ -166,7 +166,7 @@ static void every_moment_of_a_gap_has_one_cause(void **state)
     }
 }
 
-/* As many cores as spans: a pass over all spans for each core would be 40,000,000,000 looks, for
+/* As many cores as spans: a pass over all spans for each core is 40,000,000,000 looks, for
  * minutes. */
 static void a_trace_of_nothing_but_cores_takes_no_longer(void **state)
 {

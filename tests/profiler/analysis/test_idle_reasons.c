@@ -100,7 +100,7 @@ static void a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_f
     hand_answers_done(&h, &a);
 }
 
-/* 5 counts up at 100, 200, 300, 400; who waits for 3 was let go at 300, not by what came later. */
+/* 5 counts up at 100, 200, 300, 400; a wait for 3 was released at 300, not later. */
 static void the_change_that_made_it_true_ended_the_wait(void **state)
 {
     struct hand_trace h;
@@ -122,7 +122,7 @@ static void the_change_that_made_it_true_ended_the_wait(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* EVENT_SEMAPHORE is no work, and ends where the next instruction starts. */
+/* EVENT_SEMAPHORE is not work, and ends where the next instruction starts. */
 static void semaphore_instructions_are_idle(void **state)
 {
     struct hand_trace h;

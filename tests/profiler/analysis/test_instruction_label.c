@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: names of a few instructions put together by hand, as a NEFF would have them. */
+/* Method: hand-made names of a few instructions, like those of a NEFF. */
 #include <stdlib.h>
 #include <string.h>
 

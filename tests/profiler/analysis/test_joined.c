@@ -122,7 +122,8 @@ static void changes_that_are_none_are_refused(void **state)
     }
 }
 
-/* The second machine's clock is 1000 ahead: it is told, taken off, and nothing else changes. */
+/* The second machine's clock is 1000 ahead: it is reported, subtracted, and nothing else
+ * changes. */
 static void the_clock_of_another_machine_is_found_by_the_ends(void **state)
 {
     struct ntk_system_span ahead[COUNT(hand_1)];
@@ -149,7 +150,7 @@ static void the_clock_of_another_machine_is_found_by_the_ends(void **state)
     assert_int_equal(joined.total_ns, 230);
     parts_are(&joined.ranks[1], 80, 20 + 10, 10, 20 + 20, 70);
     ntk_joined_fini(&joined);
-    there.instance_id = here.instance_id; /* one clock: nobody can have left before others came */
+    there.instance_id = here.instance_id; /* one clock: no rank can have left before others came */
     assert_int_equal(ntk_analysis_joined(list, 2, NULL, &joined), 0);
     assert_non_null(joined.unknown);
     ntk_joined_fini(&joined);
@@ -295,8 +296,8 @@ static void communicators_of_some_ranks_join_those(void **state)
     ntk_joined_fini(&joined);
 }
 
-/* Two queues of which one rank begins the one first and the other the other; and a rank that waits
- * for another in a ring, which no job can: that is unknown, and ends. */
+/* Two queues that two ranks begin in different order; and a rank that waits for another in a ring,
+ * which no job can: that is unknown, and ends. */
 static void other_orders_are_joined_or_unknown(void **state)
 {
     struct ntk_system_span spans[] = {

@@ -32,7 +32,7 @@ static struct machine *machine_create(void)
     return m;
 }
 
-/* Puts the instruction behind the others of the engine and says that it ran so often. */
+/* Puts the instruction behind the others of the engine and says how many times it ran. */
 static void run(struct machine *m, unsigned engine, const struct ntk_isa_instr *instr, size_t times)
 {
     struct ntk_err err = { 0 };
@@ -142,7 +142,7 @@ static void prepared_transfers_are_those_of_the_neff(void **state)
     trigger.queue = 1;
     trigger.group_id = 7;
     run(m, NTK_NTFF_ENGINE_SYNC, &trigger, 4);
-    assert_false(traffic_of(m).sbuf_is_known); /* without the NEFF nobody knows */
+    assert_false(traffic_of(m).sbuf_is_known); /* unknown without the NEFF */
     m->core.neff = &neff;
     struct ntk_onchip_traffic traffic = traffic_of(m);
     assert_true(traffic.sbuf_is_known);

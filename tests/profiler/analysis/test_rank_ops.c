@@ -177,7 +177,7 @@ static void cores_of_a_process_are_one_rank(void **state)
     }
 }
 
-/* A core that did nothing is no other rank; one whose process is not there is. */
+/* A core that did nothing is not another rank; one whose process is not there is. */
 static void a_process_that_is_not_there_lacks_all_its_cores(void **state)
 {
     struct rank_world world = whole;
@@ -189,7 +189,7 @@ static void a_process_that_is_not_there_lacks_all_its_cores(void **state)
     (void)state;
     world.is_numbered = false;
     world.per_host = world.ranks;
-    world.cores = 4; /* of which the second executes nothing, nor the third */
+    world.cores = 4; /* the second executes nothing, nor does the third */
     world.runs = 1;
     assert_true(rank_world_write(&world, folder, &sums));
     assert_int_equal(join_folder(folder, true, &joined), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: traces of three ranks written down by hand, one of which is late. */
+/* Method: traces of three ranks written by hand, with one that is late. */
 #include <stdlib.h>
 
 #include "profiler/analysis/rank_skew.h"
@@ -75,8 +75,8 @@ static void the_cores_of_a_pair_are_one_rank(void **state)
     ntk_rank_skew_fini(&skew);
 }
 
-/* Three collectives of one execution are three steps, on both cores of a pair, of which one is a
- * little late. */
+/* Three collectives of one execution are three steps, on both cores of a pair, with one a little
+ * late. */
 static void collectives_of_one_execution_are_separate_steps(void **state)
 {
     struct ntk_system_span spans[12];
@@ -126,8 +126,7 @@ static void lost_steps_are_the_oldest(void **state)
     assert_int_equal(skew.kinds[0].skew_ns, 3 + 4);
     ntk_rank_skew_fini(&skew);
 
-    traces[1].lost =
-        0; /* it joined late, or ended early: nobody knows, and it is counted from the start */
+    traces[1].lost = 0; /* it joined late, or ended early: unknown, and counted from the start */
     assert_int_equal(ntk_analysis_rank_skew(list, 2, &skew), 0);
     assert_int_equal(skew.kinds[0].skew_ns, 203 + 204);
     ntk_rank_skew_fini(&skew);

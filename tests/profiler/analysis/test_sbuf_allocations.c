@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: copies of hardware and loads of the open encoding put together by hand, whose values can
- * be told without a program; and random ones, told byte by byte.
+ * Method: copies of hardware and loads of the open encoding made by hand, whose values are known
+ * without a program; and random ones, checked byte by byte.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -112,8 +112,8 @@ static void expect(const struct rows *r, size_t *row, unsigned partitions, uint3
     }
 }
 
-/* 256 bytes (0-100) of which the first half is read (300-400) before they are written again: two
- * values; without a read a value ends with its write. */
+/* 256 bytes (0-100), with the first half read (300-400) before they are written again: two values;
+ * without a read a value ends with its write. */
 static void a_value_ends_with_its_last_read(void **state)
 {
     struct hand_trace h;

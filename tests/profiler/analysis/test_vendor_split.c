@@ -190,7 +190,7 @@ static void a_load_holds_what_is_inside_of_it_on_its_core(void **state)
                            "\"timestamp\":2000,\"duration\":7000,\"alloc_count\":1,"));
     ntk_buf_fini(&text);
 
-    trace->begin_ns += 500; /* as of a part */
+    trace->begin_ns += 500; /* as for a part */
     assert_int_equal(ntk_analysis_load_split(trace, &split), 0);
     assert_false(split.has_begin);
     ntk_load_split_fini(&split);

@@ -258,7 +258,7 @@ static void a_ring_that_does_not_fit_ends_what_is_known(void **state)
     done(&m);
 }
 
-/* As of a group that transposes: its packets have more bytes than it writes. */
+/* As in a group that transposes: its packets have more bytes than it writes. */
 static void operations_other_than_copies_have_no_share(void **state)
 {
     struct made m;
@@ -285,7 +285,7 @@ static void an_empty_packet_ends_what_is_known(void **state)
     done(&m);
 }
 
-/* More packets than groups: any of them may be the one that nobody began. */
+/* More packets than groups: any of them may be the one without a beginning. */
 static void packets_that_are_left_over_take_all_away(void **state)
 {
     struct made m;

@@ -33,7 +33,8 @@ cp -r world.kineto before
 formats 0 world # replaced, with the same bytes
 diff -r before world.kineto >&2 || fail "another time other bytes"
 
-# ---- one of them has slow links: that is link of all, and it is said that nobody can be named ----
+# ---- one of them has slow links: that is link of all, and the message says that no rank can be
+# named ----
 RANKS=3 QUEUED= NEURON_RT_ROOT_COMM_ID=127.0.0.1:46823 NEURON_SOFT_FAULT=slow-link:from=1,factor=600,core=1 neuron-profile inspect -o slow -- \
     bash -c "$world" "$rank" "$PWD/m.neff" >/dev/null 2>err || fail "inspect slow: $(cat err)"
 neuron-profile analyze -d slow joined >text || fail "no analysis of slow links"

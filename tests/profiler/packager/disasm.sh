@@ -76,7 +76,7 @@ says err 'no subgraph sg07'
 disasm 2 made.neff --engine sp
 neuron-packager asm listing.txt -o back >printed 2>err && complain 'asm took a listing of hardware'
 says err 'no operation "SET_ORDERING_MODE"'
-# A generation whose slots nobody knows is shown as bytes, and nothing is lost.
+# A generation with unknown slots is shown as bytes, and nothing is lost.
 sed -i 's/"target": *"cayman"/"target":"later"/' plain/kelf-*.json
 neuron-packager create -i plain -o other.neff >unpacked 2>err || complain 'create for a later one'
 disasm 0 other.neff --json

@@ -104,7 +104,7 @@ static void info_shows_which_subgraph_has_a_tensor(void **state)
     result = run(0, "info", file, NULL, NULL, NULL, NULL, NULL);
     assert_non_null(strstr(result.out, "0     Neuron Core  sg00      x:0 "));
     assert_non_null(strstr(result.out, "0     Neuron Core  sg02      y:0 "));
-    assert_null(strstr(result.out, "h1")); /* nobody outside sees it */
+    assert_null(strstr(result.out, "h1")); /* hidden from the outside */
     test_run_fini(&result);
     free(file);
 }

@@ -145,7 +145,7 @@ capture 0 -s warm.ntff --warmup 3 --num-exec 2 --profile-nth-exec 2
 capture 0 -t systrace -s t.json --warmup 3 --num-exec 2 --systrace-event-filter nrt_execute
 [ "$(grep -o '"event_type":"nrt_execute","phase":"stop"' t.json | wc -l)" = 2 ] || complain "warm-up is not traced"
 
-# ---- a disk that is full: what fits is a readable file, and what is missing is said ----
+# ---- a disk that is full: what fits is a readable file, and what is missing is reported ----
 neuron-packager example mlp -o large.neff >/dev/null || complain "no large model"
 capture 0 -n large.neff -s whole.ntff
 whole=$(stat -c %s whole.ntff)

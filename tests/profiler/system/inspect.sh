@@ -1,5 +1,6 @@
 #!/bin/bash
-# inspect - neuron-profile inspect around real programs, and what view and show-session say of the folders.
+# inspect - neuron-profile inspect around real programs, and what view and show-session print about
+# the folders.
 set -u
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-inspect-XXXXXX")
 export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_HOOKS_DIR=$scratch/hooks

@@ -103,7 +103,7 @@ static int child_works(struct observed *child, void *ctx)
     return 0;
 }
 
-/* The first time the child is told to go on. */
+/* The first time the child gets its start signal. */
 static bool begin_work(double share, void *ctx)
 {
     struct observed *child = ctx;

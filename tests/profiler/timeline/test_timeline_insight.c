@@ -139,7 +139,7 @@ static void a_change_shows_its_maker_and_what_it_released(void **state)
     json_decref(flows);
 }
 
-/* A program of a machine whose instructions nobody can read. */
+/* A program of a machine with unknown instructions. */
 static void what_is_not_known_is_not_called_no_wait(void **state)
 {
     static const uint8_t slot[NTK_NTFF_SLOT_BYTES] = { NTK_NTFF_OPCODE_MATMUL, 0x10 };

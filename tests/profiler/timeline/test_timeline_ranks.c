@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Rows of ranks. Method: a job whose times are known by construction; the slices of each row must
- * cover what the analysis says of the rank, without a gap or an overlap, and those of the path what
- * it is long.
+ * cover what the analysis reports for the rank, without a gap or an overlap, and those of the path
+ * what it is long.
  */
 #include <stdio.h>
 #include <stdlib.h>

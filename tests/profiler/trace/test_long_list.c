@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: lists of numbers that outgrow the heap; what was put in is there wherever it lies. */
+/* Method: lists of numbers that outgrow the heap; every item is there wherever it lies. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

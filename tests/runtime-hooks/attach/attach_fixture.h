@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_fixture - a job that makes the calls it is told to, over a runtime that does nothing else,
- * the program that attaches to it as a user starts it, and its segment as any reader sees it.
+ * attach_fixture - a job that makes the requested calls, over a runtime that does nothing else, the
+ * program that attaches to it as a user starts it, and its segment as any reader sees it.
  *
  * Every number has to be the one that the test caused since.
  */

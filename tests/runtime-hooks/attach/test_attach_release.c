@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How attaching begins and ends: who is refused, and that nothing is left in a job. */
+/* How attaching begins and ends: which processes are refused, and that nothing is left in a job. */
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>

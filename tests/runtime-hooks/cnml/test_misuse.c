@@ -242,7 +242,7 @@ static void fusions_that_cannot_be(void **state)
     IS(cnmlFuseOp(NULL, fusion), INVALIDARG);
     IS(cnmlCompileBaseOp(second, CNML_MLU270, 1), INVALIDPARAM);
     OK(cnmlSetFusionIO(fusion, &first.in.tensor, 1, &end.tensor, 1));
-    IS(cnmlCompileFusionOp(fusion, CNML_MLU270, 1), INVALIDPARAM); /* nobody makes its input */
+    IS(cnmlCompileFusionOp(fusion, CNML_MLU270, 1), INVALIDPARAM); /* its input has no maker */
     OK(cnmlFuseOp(first.op, fusion));
     IS(cnmlCompileFusionOp(fusion, CNML_MLU270, 1), INVALIDPARAM); /* it is made too late */
     OK(cnmlDestroyFusionOp(&fusion));

@@ -322,8 +322,7 @@ static unsigned queues_of(struct recorded *recorded)
     return queues;
 }
 
-/* What another process reads in the rings of this one: nobody sees the locks that he holds
- * himself. */
+/* What another process reads in the rings of this one: a process does not see its own locks. */
 static unsigned recorded_queues(const struct cards *cards)
 {
     const struct ntk_ring_options options = { .folder = cards->folder,

@@ -34,7 +34,7 @@ static void a_stream_reports_whether_it_is_busy(void **state)
     assert_int_equal(cnrtCreateStreamEx(&waiting, CNRT_STREAM_PRIORITY_HIGH, CNRT_STREAM_SYNC),
                      CNRT_RET_SUCCESS);
     cards_push(waiting, program, &quick);
-    assert_true(quick.is_destroyed); /* such a stream's calls return when all is done */
+    assert_true(quick.is_destroyed); /* the calls of a stream like this return when all is done */
     ntk_cnrt_program_drop(program);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a front may say of cores, models and devices in numbers.
+ * The numbers that a front may report about cores, models and devices.
  */
 #include "runtime-hooks/core/core_counters.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Notifiers: their place among items, the time between two, who waits for them. */
+/* Notifiers: their place among items, the time between two, their waiters. */
 #include "runtime-hooks/core/core_notifier.h"
 
 #include <errno.h>

@@ -93,7 +93,7 @@ static void only_open_objects_can_be_taken(void **state)
     assert_false(ntk_core_handle_close(&pool, objects[7]));
     assert_int_equal(atomic_load(&destroyed), 0); /* the taker still has it */
     assert_int_equal(objects[7]->value, 7);
-    ntk_core_handle_hold(objects[7]); /* who has it may have it twice, closed or not */
+    ntk_core_handle_hold(objects[7]); /* its owner may have it twice, closed or not */
     ntk_core_handle_drop(&pool, objects[7]);
     assert_int_equal(atomic_load(&destroyed), 0);
     ntk_core_handle_drop(&pool, objects[7]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One queue: full, broken, stopped, destroyed; what its items know and who waits for them. */
+/* One queue: full, broken, stopped, destroyed; what its items know, and their waiters. */
 #include "runtime-hooks/core/core_queue.h"
 
 #include <errno.h>

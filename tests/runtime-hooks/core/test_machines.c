@@ -227,7 +227,7 @@ static void device_check(const struct machine *machine, const struct ntk_device_
     }
 }
 
-/* What the core says of links and addresses is what its tree says. */
+/* The core reports the links and addresses of its tree. */
 static void core_check(const struct machine *machine, const struct ntk_device_source *source,
                        const struct ntk_device_tree *tree)
 {

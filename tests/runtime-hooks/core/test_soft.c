@@ -48,7 +48,7 @@ static int machine_open(struct ntk_core_soft **out_soft)
     return ntk_core_soft_open(&options, out_soft, NULL);
 }
 
-/* Counts in the state it mapped, once when it came and once when it is told to. */
+/* Counts in the state it mapped, once when it came and once on request. */
 static int job(struct observed *parent, void *ctx)
 {
     struct ntk_core_soft *soft = NULL;
@@ -86,7 +86,7 @@ static void a_state_of_another_version_is_left_to_the_jobs_that_use_it(void **st
     assert_int_equal(machine_open(&soft), -EBUSY);
     observed_send(&other, 1);
     assert_int_equal(observed_finish(&other, 0), 0);
-    /* Nobody uses it now. */
+    /* It is unused now. */
     assert_int_equal(machine_open(&soft), 0);
     assert_true(soft->is_new);
     ntk_core_soft_close(soft);
@@ -250,7 +250,7 @@ static void the_second_user_of_a_shared_folder_has_a_machine_below_it(void **sta
     ntk_core_soft_close(soft);
 }
 
-/* Method: the names of a user that nobody has, made by root. */
+/* Method: the name of a user that does not exist, made by root. */
 static void names_taken_by_another_user_are_not_used(void **state)
 {
     char *prefix = test_scratch_path(folder, "neuron-");

@@ -3,7 +3,7 @@
  * engine_fixture - small programs for a software core, put together in memory.
  *
  * Everything is deliberately plain: fixed arrays, one core, host buffers as variables. Instructions
- * go through ntk_isa_encode(), so what the engine decodes is what an assembler would have written.
+ * go through ntk_isa_encode(), so what the engine decodes is what an assembler writes.
  *
  * Owner: engine_fixture_init()/_fini(). Threads: one at a time per fixture.
  */

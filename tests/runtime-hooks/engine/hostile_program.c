@@ -3,7 +3,7 @@
 
 #include "tests/support/unit.h"
 
-/* What the operations of kernel_select.c need besides plain tiles. */
+/* What the operations of kernel_select.c need in addition to plain tiles. */
 static void fit_select(struct ntk_isa_instr *instr)
 {
     struct ntk_isa_operand *dst = &instr->operand[NTK_ISA_DST];

@@ -39,8 +39,7 @@ static void a_loop_that_changes_nothing_is_ended_at_the_limit(void **state)
     }
 }
 
-/* It looks at memory each time, which nobody changes: for ever. With somebody who does it is
- * played. */
+/* It reads memory each time, which does not change: for ever. With a writer it is played. */
 static void a_loop_that_looks_for_what_never_comes_is_ended_at_the_limit(void **state)
 {
     struct engine_fixture *f = *state;

@@ -24,7 +24,7 @@ static void a_program_that_can_never_go_on_is_found_at_once(void **state)
     assert_int_equal(f->result.duration_ns, 72); /* 100 cycles at 1.4 GHz, then nothing */
 }
 
-/* Method: ACT waits for DVE, which waits for its own semaphore that nobody signals. */
+/* Method: ACT waits for DVE, which waits for its own semaphore that is never signalled. */
 static void a_deadlock_names_the_engine_that_the_others_wait_for(void **state)
 {
     struct engine_fixture *f = *state;

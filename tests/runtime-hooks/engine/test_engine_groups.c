@@ -162,7 +162,7 @@ static void descriptors_reach_the_state_buffer_by_partition_and_offset(void **st
     assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK);
     assert_memory_equal(engine_fixture_memory(f, out), bytes, 6400);
 
-    t->to.sizes[1] = 109; /* one partition too many */
+    t->to.sizes[1] = 109; /* one partition beyond the limit */
     t->from->sizes[0] = 64 * 109;
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
     t->to.sizes[1] = 100;

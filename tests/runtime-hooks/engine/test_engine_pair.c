@@ -246,7 +246,7 @@ static void tiles_that_do_not_fit_end_the_execution(void **state)
                 p->results[1].outcome == NTK_RUN_OUT_OF_BOUNDS);
 }
 
-/* Offers that nobody takes pile up only to a bound. */
+/* Offers that are not taken pile up only to a bound. */
 static void a_flood_of_exchanges_ends(void **state)
 {
     struct pair *p = *state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a file says of its queue sets and groups in addition to their transfers: what is moved when
- * the model starts, and which queue a group goes to.
+ * What a file has about its queue sets and groups in addition to their transfers: what is moved
+ * when the model starts, and which queue a group goes to.
  */
 #include <errno.h>
 #include <string.h>

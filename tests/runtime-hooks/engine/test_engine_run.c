@@ -243,7 +243,7 @@ static void a_printed_tensor_reaches_the_client_that_asked_for_it(void **state)
     f->subgraph.engines[NTK_ISA_ENGINE_POOL].name_count = 1;
     engine_fixture_emit(f, NTK_ISA_ENGINE_POOL, &iota);
     engine_fixture_emit(f, NTK_ISA_ENGINE_POOL, &print);
-    assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK); /* nobody listens */
+    assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK); /* no listener */
 
     f->printer = &printer;
     assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK);

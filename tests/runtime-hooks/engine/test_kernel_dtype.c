@@ -34,7 +34,7 @@ static const struct format formats[] = {
 };
 #define FORMAT_COUNT (sizeof formats / sizeof formats[0])
 
-/* What the bits mean, by the definition of such a format. */
+/* What the bits mean, by the definition of the format. */
 static double value_of(const struct format *f, uint32_t bits)
 {
     uint32_t fraction = bits & ((1u << f->mantissa_bits) - 1);

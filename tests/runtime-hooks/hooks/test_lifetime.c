@@ -187,7 +187,7 @@ static void a_daemon_that_closed_all_descriptors_still_lives(void **state)
     int i;
 
     if (test_is_emulated()) {
-        skip(); /* nobody sees the start time that the process sees */
+        skip(); /* the start time is not the one that the process sees */
     }
     child = observed_start(f->folder, observed_closes_everything, NULL);
     (void)observed_receive(&child);

@@ -14,7 +14,7 @@ static int child_starts_and_stops(struct observed *child, void *ctx)
     struct ntk_hooks_model_ref model, second;
 
     (void)ctx;
-    ntk_hooks_model_started((struct ntk_hooks_model_ref){ 0 }, 0, 0); /* nobody hears it */
+    ntk_hooks_model_started((struct ntk_hooks_model_ref){ 0 }, 0, 0); /* no listener */
     observed_attach(0);
     model = observed_load(10001, 0);
     second = observed_load(10002, 1);

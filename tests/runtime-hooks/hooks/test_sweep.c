@@ -94,7 +94,7 @@ static void a_start_sweeps_what_was_killed_before_it_was_ready(void **state)
     free(path);
 }
 
-/* As in a container whose first process waits for nobody. */
+/* As in a container whose first process does not reap children. */
 static void a_start_sweeps_the_files_of_a_killed_process_that_was_not_reaped(void **state)
 {
     struct hooks_fixture *f = *state;
@@ -117,7 +117,7 @@ static void a_start_sweeps_nothing_that_lives(void **state)
     struct observed child;
 
     if (test_is_emulated()) {
-        skip(); /* nobody sees the start time that the process sees */
+        skip(); /* the start time is not the one that the process sees */
     }
     living = observed_start(f->folder, observed_closes_everything, NULL);
     (void)observed_receive(&living);

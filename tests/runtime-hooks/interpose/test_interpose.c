@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What libneuron-hooks.so tells of single calls.
+ * What libneuron-hooks.so reports about single calls.
  * Method: a forked child opens it, with the stand-in for the vendor's runtime behind it; the parent
  * reads its segment.
  */
@@ -140,7 +140,7 @@ static void fill_stderr(rlim_t bytes)
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 }
 
-/* There is no room for a segment, which is said. */
+/* There is no room for a segment, which is logged. */
 static int child_has_no_file_size(struct observed *child, void *ctx)
 {
     (void)child;
@@ -152,7 +152,7 @@ static int child_has_no_file_size(struct observed *child, void *ctx)
     return 0;
 }
 
-/* There is no runtime, which is said. */
+/* There is no runtime, which is logged. */
 static int child_has_no_runtime(struct observed *child, void *ctx)
 {
     (void)child;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where libneuron-hooks.so finds the runtime that it stands around.
+ * Where libneuron-hooks.so finds the runtime around which it works.
  *
  * Method: the search itself, compiled into this test, among folders with copies of the stand-in for
  * the vendor's runtime. What lies in RPATH, RUNPATH and the loader's cache is tried by whole jobs

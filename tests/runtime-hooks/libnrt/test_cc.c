@@ -325,7 +325,7 @@ static void invalid_contexts_are_refused_and_refused_ones_stay(void **state)
     check(b, mine[0], ELEMENTS);
     assert_int_equal(nrta_cc_schedule(&copy, 2, NULL, NULL), NRT_INVALID); /* it has run */
 
-    /* One that is never scheduled goes with the runtime. */
+    /* One that is never scheduled is freed with the runtime. */
     assert_int_equal(prepare(alone, a, b, NRT_OP_ADD, NRT_CC_ALLREDUCE, &context), NRT_SUCCESS);
     nrt_tensor_free(&a);
     nrt_tensor_free(&b);

@@ -32,7 +32,7 @@ static void nothing_is_left(const struct runtime *runtime)
     assert_int_equal(files_left(runtime), 0);
 }
 
-/* Rank ctx of two on its own core: gathers, then waits for all as often as it is told to. */
+/* Rank ctx of two on its own core: gathers, then waits for all as often as requested. */
 static int rank_run(struct observed *parent, void *ctx)
 {
     uint32_t rank = *(const char *)ctx == '1' ? 1 : 0;
@@ -153,7 +153,7 @@ static void a_rank_that_never_comes_is_a_timeout(void **state)
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nrt_barrier(0, 0, 2), NRT_TIMEOUT);
     nothing_is_left(*state);
-    /* Alone in the world nobody waits. */
+    /* A single rank does not wait. */
     assert_int_equal(nrt_barrier(0, 0, 1), NRT_SUCCESS);
     assert_int_equal(nrt_all_gather(1, 0, 1, 1, &mine, all), NRT_SUCCESS);
     assert_int_equal(all[0], 7);

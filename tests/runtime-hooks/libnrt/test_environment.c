@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Variables: those that change nothing here take any value, and are told; those of inspections act.
+ * Variables: those that change nothing here take any value, and are reported; those of inspections
+ * act.
  */
 #include <glob.h>
 #include <math.h>
@@ -180,7 +181,7 @@ static void variables_without_effect_are_reported(void **state)
     setenv("NEURON_RT_RESET_CORES", "1", 1);
     setenv("NEURON_RT_VISIBLE_CORE", "1", 1); /* the S is missing */
     setenv("NEURON_RT_EXEC_TIMEOUT", "7", 1);
-    setenv("NEURON_CC_FLAGS", "-O1", 1); /* somebody else's */
+    setenv("NEURON_CC_FLAGS", "-O1", 1); /* another user's */
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     unsetenv("NEURON_RT_RESET_CORES");
     unsetenv("NEURON_RT_VISIBLE_CORE");

@@ -281,7 +281,7 @@ static void misuse_answers_by_the_table(void **state)
     assert_int_equal(nrt_inspect_stop(), NRT_SUCCESS);
 }
 
-/* A setting of recordings that nobody makes is nobody's mistake. */
+/* A setting for recordings that are not made is not an error. */
 static void bounds_are_looked_at_only_where_whole_cores_are_recorded(void **state)
 {
     struct runtime *runtime = *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log lines: their form, levels and places, the syslog, and what is told after a failure.
+ * Log lines: their form, levels and places, the syslog, and what is printed after a failure.
  *
  * Method: the syslog is the one of this program, which the library finds before the C library's.
  */
@@ -270,7 +270,7 @@ static void a_failed_load_leaves_cause_chain_and_information(void **state)
     assert_non_null(strstr(dump, "NEURON_RT_EXEC_TIMEOUT=77\n"));
     assert_true(strstr(dump, "[ cut here ]") < strstr(dump, "[ cut to here ]"));
 
-    /* A file that is none has no name and is not staged; the information was told. */
+    /* An invalid file has no name and is not staged; the information was given. */
     assert_int_equal(nrt_load("no NEFF", 7, 0, 1, &model), NRT_INVALID);
     text = log_read(path);
     assert_int_equal(count(text, "stage_kelf_models"), 1);

@@ -406,7 +406,7 @@ static void the_memory_of_a_device_is_in_no_core_file(void **state)
         }
     }
     (void)fclose(maps);
-#if defined(__SANITIZE_THREAD__) /* with large mappings of its own, in and not in core files */
+#if defined(__SANITIZE_THREAD__) /* with large private mappings, in and not in core files */
     assert_true(stacks >= 2);
 #else
     assert_int_equal(stacks, large);

@@ -423,14 +423,14 @@ static void code_for_the_host_comes_only_from_ones_own_files(void **state)
     void *mapped = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     assert_ptr_not_equal(mapped, MAP_FAILED);
     assert_int_equal(load_once(mapped, bytes), NRT_SUCCESS);
-    /* Only root can make a file somebody else's. */
+    /* Only root can give a file to another user. */
     if (geteuid() == 0 && fchown(fd, 65534, 65534) == 0) {
         assert_int_equal(load_once(mapped, bytes), NRT_FAILURE);
         setenv("NEURON_SOFT_CPU_NODES", "1", 1);
         assert_int_equal(load_once(mapped, bytes), NRT_SUCCESS);
         unsetenv("NEURON_SOFT_CPU_NODES");
     }
-    /* Nobody can say whose a file without a name is. */
+    /* The owner of a file without a name is not known. */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(load_once(mapped, bytes), NRT_FAILURE);
     munmap(mapped, bytes);

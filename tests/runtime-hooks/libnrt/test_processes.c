@@ -206,7 +206,7 @@ static void *wait_on(void *ctx)
     return NULL;
 }
 
-/* In the child: everything that a lock of the parent could hold up. 0 when it went well. */
+/* In the child: everything that a lock of the parent could block. 0 when it went well. */
 static int child_works(const uint8_t *neff, size_t bytes)
 {
     nrt_model_t *model = NULL;
@@ -215,7 +215,7 @@ static int child_works(const uint8_t *neff, size_t bytes)
     int fd = -1;
     int bad = 0;
 
-    /* A lock that nobody frees is a signal, not a hang. */
+    /* A lock that is never freed is a signal, not a hang. */
     (void)alarm((unsigned)(test_patience_ns() / NTK_NS_PER_SECOND));
     setenv("NEURON_RT_VISIBLE_CORES", "1", 1);
     bad |= (nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", "") != NRT_SUCCESS) << 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Every status of nrt_status.h: one that can occur is made to occur, one that cannot is said to be
- * so in docs/libnrt-status.md.
+ * Every status of nrt_status.h: one that can occur is made to occur, one that cannot is listed as
+ * such in docs/libnrt-status.md.
  *
  * Method: each row runs in its own scratch machine, with the fault that it names.
  */

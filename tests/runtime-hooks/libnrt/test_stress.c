@@ -45,7 +45,7 @@ static bool is_plain(void)
 
 /* --- all at once ------------------------------------------------------------------------------ */
 
-/* What no thread expected: which status, of which row of its work. */
+/* What no thread expected: the status, and the row of its work. */
 static _Atomic int surprises;
 
 static bool is_one_of(NRT_STATUS status, const NRT_STATUS *expected, size_t count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The system trace: what it records, of which cores, how much, while others execute. */
+/* The system trace: what it records, for which cores, how much, while others execute. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -255,7 +255,7 @@ static void events_that_are_fetched_are_gone(void **state)
     assert_int_equal(events_count(rest, NULL, NULL), 0);
     json_decref(rest);
     trace_run(&loaded);
-    assert_int_equal(nrt_sys_trace_stop(), NRT_SUCCESS); /* nobody fetched this one */
+    assert_int_equal(nrt_sys_trace_stop(), NRT_SUCCESS); /* this one was not fetched */
     assert_int_equal(nrt_sys_trace_start(NULL), NRT_SUCCESS);
     rest = trace_fetch(NULL);
     assert_int_equal(events_count(rest, NULL, NULL), 0);
@@ -347,7 +347,7 @@ static void executions_and_fetches_go_on_together(void **state)
     loaded_fini(&loaded[1]);
 }
 
-/* Starts and stops while others execute: only whole spans are told. */
+/* Starts and stops while others execute: only whole spans are reported. */
 static void a_trace_may_begin_and_end_at_any_time(void **state)
 {
     struct loaded loaded;

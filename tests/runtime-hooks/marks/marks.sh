@@ -1,6 +1,6 @@
 #!/bin/bash
-# marks CC CXX INCLUDE PYTHON-FOLDER - what programs report about themselves in C, C++ and Python arrives, with our runtime and around
-# the vendor's (a stand-in); without hooks it costs nobody anything.
+# marks CC CXX INCLUDE PYTHON-FOLDER - what programs report about themselves in C, C++ and Python
+# arrives, with our runtime and around the vendor's (a stand-in); without hooks it costs nothing.
 cc=$1 cxx=$2 include=$3 python=$4
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs jq python3

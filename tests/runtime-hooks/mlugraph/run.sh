@@ -1,5 +1,6 @@
 #!/bin/bash
-# neuron-graph run: a network of several devices against numpy, in both modes; parameters in every form; what is wrong is said.
+# neuron-graph run: a network of several devices against numpy, in both modes; parameters in every
+# form; errors are reported.
 set -u
 here=$PWD
 scratch=$(mktemp -d) || exit 1

@@ -146,7 +146,7 @@ def measured(c, done):
     expect('the last minute', recent[pb.NMGR_METRIC_MODEL_LOAD_LATENCY].count, 3)
     until('the latest', lambda: pb.NMGR_METRIC_INFER_LATENCY not in metrics(c, 1)[0])
     expect('ever', metrics(c)[0][pb.NMGR_METRIC_INFER_LATENCY].count, done + 1)
-    # More in a period than are kept one by one is told, and counts in the sums of all.
+    # More in a period than are kept one by one is reported, and counts in the sums of all.
     for _ in range(8200):
         expect('start', c.start(h_nn=model).status.code, 0)
         expect('stop', c.stop(h_nn=model).status.code, 0)

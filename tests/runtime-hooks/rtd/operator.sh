@@ -21,7 +21,7 @@ end() { # NAME
     [ $code = 0 ] || fail "$1: SIGTERM: exit code $code: $(tail -3 "$1.log")"
     [ ! -e "$1" ] || fail "$1 is left"
 }
-# says FILE LINE...: these lines in this order, whatever stands between them.
+# says FILE LINE...: these lines in this order, whatever is between them.
 says() {
     local file=$1 line
     shift
@@ -145,13 +145,14 @@ wait_for told "STATUS=Server listening on unix:$scratch/notify"
 end notify
 wait_for told STOPPING=1
 
-# An execution that lasts does not keep it: the client's model waits a minute for a core that hangs.
+# A long execution does not delay the exit: the client's model waits one minute for a core that
+# hangs.
 NEURON_SOFT_FAULT=hang:at=1 NEURON_SOFT_PACE=1 begin hangs
 client hangs left_running
 end hangs
 grep -q 'executions still run after 4 s, or memory' hangs.log || fail "nothing ran: $(cat hangs.log)"
 
-# The configuration: an option counts more; what is unknown or without effect is told.
+# The configuration: an option counts more; what is unknown or without effect is reported.
 printf '{"init_config": {"drop_all_capabilities": true, "num_hugepages_per_device": 128, "x": 1},
     "model_cache_count": 3, "model_config": {"ninfer": 1}}' >config.json
 NEURON_SOFT_FAULT=hang:at=1 NEURON_SOFT_PACE=1 begin config -c "$scratch/config.json"

@@ -178,7 +178,7 @@ def refused(c):
 def gone(c):
     """A client that vanishes leaves nothing, whatever it did."""
     other = Client(sys.argv[1])
-    session, held = other.session()  # a stream that nobody holds is cancelled
+    session, held = other.session()  # a stream without a holder is cancelled
     group = other.create_eg(nc_count=2, session_id=session)
     model = other.load(NEFF, group=group.h_eg.id, session=session, ninfer=8).h_nn
     expect('start', other.start(h_nn=model).status.code, 0)

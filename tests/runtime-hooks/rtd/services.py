@@ -88,7 +88,7 @@ def profile(c):
     expect('once more', start(h_nn=model, path=name).status.code, 0)
     empty = stop(path=name)
     expect('a capture of nothing', (empty.status.code, 0 < len(empty.ntff) < len(answer.ntff)), (0, True))
-    # A capture goes with its model, and its name may be used again.
+    # A capture is removed with its model, and its name may be used again.
     expect('start', start(h_nn=model, path=name).status.code, 0)
     expect('unload', c.unload(h_nn=model).status.code, 0)
     expect('gone', stop(path=name).status.code, 3)
@@ -276,7 +276,7 @@ def reflection(c):
         expect('official files', {name for name in known if '/' not in name},
                {'nmgr_stream_service.proto', 'common.proto', 'nerr.proto', 'nmetric.proto', 'nmgr.proto', 'nmgr_service.proto', 'nmgr_session_service.proto',
                 'openneuron_rtd.proto'})
-        # A client that knows nothing but what it was told makes a call.
+        # A client that knows only its arguments makes a call.
         version_reply = message_factory.MessageFactory(pool).GetPrototype(pool.FindMessageTypeByName('nrt.get_version_response'))
         answer = c.channel.unary_unary('/nrt.nmgr_v1/get_version', lambda b: b, version_reply.FromString)(b'')
         expect('version', answer.runtime_version.full_version, '1.6.24.0')

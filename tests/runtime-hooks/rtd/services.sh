@@ -14,7 +14,7 @@ start
 neuron-profile view -n model/model.neff -s model/capture.ntff --output-format summary-json >summary.json || fail "no capture: $(head -c 200 summary.json)"
 jq -e '[.. | numbers] | length > 10' summary.json >/dev/null || fail "the capture has nothing in it: $(cat summary.json)"
 
-# Who watches hears of the end before it comes.
+# A watcher learns about the end before it comes.
 "$python" "$(dirname "$0")/services.py" "unix:$socket" generated model watching >/dev/null &
 watcher=$!
 pids+=("$watcher")

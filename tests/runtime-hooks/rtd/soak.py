@@ -16,10 +16,11 @@ from wire import Client, Daemon, expect, fail, first, infer_request, outputs, pa
 sock, folder, pid = sys.argv[1:4]
 KILLS = int(os.environ.get('NTK_SOAK_KILLS', '40'))
 CLIENTS = 6
-# What somebody who shares the daemon may be told: somebody else's unload_all took the model, no core is free.
+# What a client that shares the daemon may get: another client's unload_all took the model, no core
+# is free.
 SHARED_FATE = {2, 3, 7, 8, 9, 1000, 1001}
 ROW = 0x40
-MEMORY = f'ntk_rtd_soak_{os.getpid()}_{time.time_ns()}_'  # names that are nobody else's
+MEMORY = f'ntk_rtd_soak_{os.getpid()}_{time.time_ns()}_'  # names of no other client
 
 
 def neff(name):
@@ -140,7 +141,7 @@ class Worker:
                 for method, number in (('stop', model), ('unload', model), ('destroy_eg', group)):
                     got(method, self.client.call(method, pb((1, pb((1, number))))))
             except Lost:
-                # What is left of it goes with the session; begin another one now and then.
+                # What is left of it is removed with the session; begin another one now and then.
                 if self.random.random() < 0.3:
                     self.client.close()
                     self.client = Client(sock)
@@ -160,7 +161,7 @@ def kill(one):
 
 def soak(kills, wrong):
     """Results that the clients had; each of them is killed after some more results of all."""
-    completed, workers = [], []  # each counts for itself: who is killed must hold no lock
+    completed, workers = [], []  # each counts for itself: a killed process must hold no lock
 
     def results():
         return sum(one.value for one in completed)
@@ -203,7 +204,7 @@ def main():
     settled(client)
     until('what clients had is gone', lambda: not set(daemon.grown(before, daemon.get())) - {'threads', 'descriptors'})
     now = daemon.get()
-    more = now['threads'] - before['threads']  # workers of the pool, of which each has a descriptor
+    more = now['threads'] - before['threads']  # workers of the pool; each of them has a descriptor
     if more > 3 * CLIENTS or now['descriptors'] - before['descriptors'] > max(more, 0):
         fail(f'the daemon had {before} and has {now}')
     if wrong.value:

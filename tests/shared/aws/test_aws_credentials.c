@@ -23,7 +23,7 @@
 
 struct service {
     const char *url;
-    const char *body;   /* NULL: nobody answers */
+    const char *body;   /* NULL: no answer */
     const char *header; /* that must be there */
 };
 
@@ -34,7 +34,7 @@ struct world {
     int asked;
     char last_body[512];
     char bodies[2048];   /* one after the other, a line each */
-    char signers[256];   /* the access keys that signed them; "-" for nobody */
+    char signers[256];   /* the access keys that signed them; "-" for none */
     const char *command; /* that may be run */
     const char *output;  /* of it; NULL: it fails */
 };
@@ -558,7 +558,7 @@ static void keys_are_renewed_before_they_end(void **state)
     assert_int_equal(world.asked, 2);
     world.now = NOW + NTK_AWS_RETRY_SECONDS;
     world.services[0].body = NULL;
-    assert_now(credentials, "TWO"); /* good to its end while nobody has newer ones */
+    assert_now(credentials, "TWO"); /* good to its end while there are no newer ones */
     assert_int_equal(world.asked, 3);
     world.now = NOW + 600;
     assert_now(credentials, "none");

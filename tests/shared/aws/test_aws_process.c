@@ -101,7 +101,7 @@ static void commands_end_as_they_end(void **state)
     }
 }
 
-/* Both have ended long before the command would be; what it started goes with it. */
+/* Both have ended long before the command would be; what it started ends with it. */
 static void commands_that_do_not_end_are_ended(void **state)
 {
     struct ntk_buf out = { 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Waits that end at a time, or when somebody signals.
+ * Waits that end at a time, or on a signal.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -21,7 +21,7 @@ static void a_wait_ends_at_its_time(void **state)
 
     pthread_mutex_lock(&lock);
     assert_int_equal(ntk_cond_wait_until(&changed, &lock, 0), -ETIMEDOUT);
-    while (ret == 0) { /* a wake-up without a reason is no end */
+    while (ret == 0) { /* a wake-up without a reason is not an end */
         ret = ntk_cond_wait_until(&changed, &lock, until_ns);
     }
     pthread_mutex_unlock(&lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: stderr is a file for the time of a line; the journal is told by its device and inode. */
+/* Method: stderr is a file for the time of a line; the journal is known by its device and inode. */
 #include "shared/base/log.h"
 
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static void test_lines(void **state)
     write_lines(NO_JOURNAL, out, sizeof out);
     assert_string_equal(out, "test: store: it breaks\ntest: it is slow\n");
     assert_int_equal(ntk_log_count_get(NTK_LOG_WARN), warnings + 1);
-    assert_int_equal(ntk_log_count_get(NTK_LOG_INFO), news); /* nobody saw them */
+    assert_int_equal(ntk_log_count_get(NTK_LOG_INFO), news); /* no reader saw them */
     ntk_log_set_level(NTK_LOG_DEBUG);
     write_lines(OTHER_JOURNAL, out, sizeof out);
     assert_string_equal(

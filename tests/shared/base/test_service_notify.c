@@ -61,7 +61,7 @@ static void check_conversation(const char *name)
     ntk_service_stopping(service);
     assert_string_equal(hear(fd, line, sizeof line), "STOPPING=1\n");
     close(fd);
-    ntk_service_feed(service); /* nobody hears it */
+    ntk_service_feed(service); /* no manager gets it */
     ntk_service_destroy(service);
 }
 

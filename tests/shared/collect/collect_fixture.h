@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect_fixture - a collector on a scratch folder, and children with hooks that do what they are
- * told through a pipe.
+ * collect_fixture - a collector on a scratch folder, and children with hooks that take commands
+ * through a pipe.
  *
  * Owner:   collect_setup() / collect_teardown(), for cmocka; child_start() / child_end().
  */

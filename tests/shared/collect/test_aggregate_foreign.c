@@ -45,8 +45,8 @@ static struct fake *make_foreign(struct fixture *f, size_t index, uint32_t pid, 
     return fake;
 }
 
-/* Method: the calls took 0.9 s of which the core worked 0.4, and returned 3 times; the driver has
- * counted 5. */
+/* Method: the calls took 0.9 s, with 0.4 on the core, and returned 3 times; the driver has counted
+ * 5. */
 static void
 the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned(void **state)
 {
@@ -91,7 +91,7 @@ the_driver_is_believed_about_the_core_and_the_calls_about_what_they_returned(voi
     assert_int_equal(core->busy_ns.total, 500000000);
     assert_int_equal(core->effective_flops.total, 77);
 
-    /* The process is gone: the driver tells of the core alone. */
+    /* The process is gone: the driver reports the core alone. */
     fake->ended = true;
     sample(f, fake);
     read_tree(f, &tree);
@@ -334,7 +334,7 @@ static void memory_of_a_model_that_is_a_difference_is_a_row_of_no_category(void 
     assert_true(ntk_snapshot_tells_group(runtime, NTK_GROUP_CONSTANTS));
 }
 
-/* Method: somebody clears the driver's files and the core works on; then the values fall back by an
+/* Method: the driver's files are cleared and the core works on; then the values fall back by an
  * hour's worth, as where the counters of a process that ended were not added up yet. */
 static void a_cleared_driver_file_counts_for_the_period_when_possible(void **state)
 {

@@ -24,14 +24,14 @@ static void a_process_younger_than_the_collector_counts_from_zero(void **state)
     assert_int_equal(runtime->outcome[NTK_OUTCOME_COMPLETED].total, 5);
     assert_int_equal(runtime->total_latency.count, 5);
     assert_int_equal(runtime->models[0].executions.period, 5);
-    assert_false(runtime->models[0].has & NTK_MODEL_HAS_EFFECTIVE_FLOPS); /* nobody says so */
+    assert_false(runtime->models[0].has & NTK_MODEL_HAS_EFFECTIVE_FLOPS); /* no source says so */
     assert_int_equal(runtime->models[0].total_latency.count, 5);
     assert_true(runtime->first);
     assert_false(runtime->ended);
     assert_string_equal(runtime->tag, "42");
 }
 
-/* Where totals are kept, one of which none are began while nobody watched. */
+/* Where totals are kept, with no new ones for unwatched time. */
 static void an_unknown_older_process_was_unwatched_until_now(void **state)
 {
     struct fixture *f = *state;
@@ -110,7 +110,7 @@ static void an_older_process_counts_from_its_stored_totals(void **state)
     assert_int_equal(runtime->cores[0].flops.period, 10000);
     assert_int_equal(runtime->total_latency.count, 100);
     assert_int_equal(runtime->total_latency.sum_ns, 100000);
-    /* all of which nobody watched; 4 more are watched */
+    /* all unwatched; 4 more are watched */
     assert_non_null(runtime->cores[0].unwatched);
     assert_int_equal(runtime->cores[0].unwatched->outcome[NTK_OUTCOME_COMPLETED].period, 100);
     assert_int_equal(runtime->cores[0].unwatched->total_latency.count, 100);
@@ -296,8 +296,8 @@ static void lives_of_a_process_in_one_period_keep_their_totals(void **state)
     assert_int_equal(core->lives[1].total_latency.count, 3);
 }
 
-/* Method: the store knows 7 executions of an earlier life; the one that is there did 10 while
- * nobody watched. */
+/* Method: the store knows 7 executions of an earlier life; the one that is there did 10
+ * unwatched. */
 static void an_older_process_counts_from_the_totals_of_this_life(void **state)
 {
     struct fixture *f = *state;

@@ -197,7 +197,7 @@ static void cpu_shares_are_ticks_of_the_period(void **state)
     assert_true(f->snapshot->runtimes[0].cpu_system == 0.05);
     assert_int_equal(f->snapshot->runtimes[0].rss_bytes, 20 * 4096);
 
-    /* the kernel sets its counters right a little: nobody began them anew */
+    /* the kernel corrects its counters a little: they did not restart */
     reading.context_switches -= 1;
     sample(f, fake);
     ntk_aggregate_system(f->aggregate, &reading);

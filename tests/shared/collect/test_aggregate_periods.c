@@ -62,7 +62,7 @@ static void a_histogram_that_comes_late_is_not_lost(void **state)
     assert_int_equal(finish(f)->runtimes[0].total_latency.count, 0);
 }
 
-/* Method: a process that works in every period; nobody needs latency, then somebody, then nobody
+/* Method: a process that works in every period; latency is not needed, then needed, then not needed
  * again. */
 static void latency_is_read_while_a_view_needs_it(void **state)
 {

@@ -31,7 +31,7 @@ static const struct {
       POD },
     { "0::/kubepods.slice/kubepods-pod" POD_SYSTEMD ".slice/crio-" ID ".scope/container\n", ID,
       POD },
-    /* containerd that was told the other driver */
+    /* containerd with the other driver configured */
     { "3:pids:/system.slice/containerd.service/kubepods-burstable-pod" POD_SYSTEMD
       ".slice:cri-containerd:" ID "\n",
       ID, POD },

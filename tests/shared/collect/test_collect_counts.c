@@ -113,7 +113,7 @@ static void events_that_are_wanted_later_begin_with_those_still_there(void **sta
     }
     assert_int_equal(allocations, 2);
     assert_true(f->snapshot->events_read.period > 1000);
-    assert_int_equal(f->snapshot->events_lost.total, 0); /* nobody wanted them */
+    assert_int_equal(f->snapshot->events_lost.total, 0); /* they were not wanted */
     child_tell(&child, COMMAND_EXECUTE, 40000);
     poll_collector(f);
     assert_true(f->snapshot->events_lost.period > 10000);
@@ -136,7 +136,7 @@ static void a_process_between_two_looks_loses_no_count(void **state)
     assert_int_equal(f->snapshot->runtime_count, 0);
 }
 
-/* Of the snapshots of one process: in each it is there once. */
+/* Of the snapshots of one process: each has it once. */
 static uint64_t completed_of_period(struct fixture *f)
 {
     const struct ntk_snapshot *snapshot = poll_collector(f);
@@ -175,7 +175,7 @@ static void a_process_that_closes_and_begins_again_loses_no_count(void **state)
         ntk_collector_destroy(f->collector);
         f->collector = NULL;
     }
-    /* Many times between two looks, of which only one that cleans up is told. */
+    /* Many times between two looks, where only a reader that cleans up gets a report. */
     collector_open(f, (struct ntk_collector_options){ .reap = true });
     child = child_start();
     for (uint32_t i = 1; i <= 5; i++) {

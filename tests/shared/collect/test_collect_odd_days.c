@@ -35,7 +35,7 @@
 #define SECOND NTK_NS_PER_SECOND
 #define BEGAN (1000000 * SECOND) /* of the test's realtime clock */
 
-/* ---- the observed process: executes as often as it is told, and says when it is done ---- */
+/* ---- the observed process: executes as often as requested, and says when it is done ---- */
 
 #define ORDER_END 0
 
@@ -270,8 +270,8 @@ static void check_store(const char *path, uint64_t completed)
 }
 
 /* Method: the wall clock leaps ahead and back, over a minute, an hour and half a second; the
- * machine sleeps, stands still, and time does not pass at all. Each snapshot goes where the agent
- * sends it. */
+ * machine sleeps, hangs, and time does not pass at all. Each snapshot goes where the agent sends
+ * it. */
 static void what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_page(void **state)
 {
     static const struct {
@@ -536,8 +536,8 @@ static char *only_segment(const struct fixture *f)
 }
 
 /* Method: two processes, the segment of one is overwritten while it is read, at last with its
- * header. What the snapshots say of the other one stays exact, and reports and database can be made
- * of them. */
+ * header. What the snapshots have of the other one stays exact, and reports and database can be
+ * made of them. */
 static void a_segment_that_is_spoilt_while_it_is_read_harms_only_itself(void **state)
 {
     struct fixture *f = *state;

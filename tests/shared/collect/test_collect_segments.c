@@ -154,7 +154,7 @@ static void set_refused(const char *path, size_t offset, uint64_t count)
     close(fd);
 }
 
-/* Method: the writer's count of what a table of it had no room for is put into the file. */
+/* Method: the test writes the count of lost entries of a table into the file. */
 static void a_segment_that_is_full_is_named_in_the_note(void **state)
 {
     static const struct {
@@ -199,7 +199,7 @@ static void a_segment_that_is_full_is_named_in_the_note(void **state)
     assert_string_equal(ntk_collector_note(f->collector), "");
 }
 
-/* Method: forty processes one after the other, half of them killed; all that each did is told,
+/* Method: forty processes one after the other, half of them killed; all that each did is reported,
  * whatever period it falls into. */
 static void processes_that_come_and_go_lose_no_count(void **state)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that an attached program tells of, and that has its own segment as well, is counted
+ * A process that an attached program reports, and that has its own segment as well, is counted
  * once.
  *
- * Method: a child attaches in a folder that nobody looks into. A copy of its empty segment, marked
- * as attached and locked, goes into the folder of the collector; each execution counts in both. Its
+ * Method: a child attaches in a folder that is not watched. A copy of its empty segment, marked as
+ * attached and locked, goes into the folder of the collector; each execution counts in both. Its
  * own segment is moved there later.
  */
 #include <fcntl.h>

@@ -136,7 +136,7 @@ static void tree_remove(struct fixture *f)
     char path[1024];
     char away[1024];
 
-    /* Out of the way at once, as a driver goes; files that somebody has open are gone too. */
+    /* Out of the way at once, as a driver goes; open files are gone too. */
     snprintf(path, sizeof path, "%s/" DEVICES, f->folder);
     snprintf(away, sizeof away, "%s/gone-%u", f->folder, f->trees);
     assert_int_equal(rename(path, away), 0);
@@ -368,7 +368,7 @@ static void what_a_leaf_does_not_say_changes_nothing_until_it_is_lost(void **sta
         { 1, "mem=0", "unknown: signal_lost" },
         { 28, "", "unknown: signal_lost" },
         { 3, "", "healthy" },
-        /* A fault stays while nobody can say that it has ended. */
+        /* A fault stays while its end is not known. */
         { 1, "components=hbm", "unhealthy: hbm_unhealthy" },
         { 1, "components!", "unhealthy: hbm_unhealthy" },
         { 100, "", "unhealthy: hbm_unhealthy, signal_lost" },
@@ -389,7 +389,7 @@ static void a_heartbeat_that_stops_makes_a_healthy_device_unknown(void **state)
         { 500, "mem=1", "unhealthy: hbm_uncorrectable, heartbeat_still" },
         { 1, "beat mem=0", "unhealthy: hbm_uncorrectable, heartbeat_still" },
         { 31, "", "healthy" },
-        /* The long stop is not a pace of its own. */
+        /* The long stop is not a separate pace. */
         { 1, "stop", "healthy" },
         { 31, "", "unknown: heartbeat_still" },
         { 0 },
@@ -457,7 +457,7 @@ static void statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done(void
         { 300, "success=9", "unhealthy: hbm_uncorrectable" },
         { 1, "resets=1", "healthy" },
         { 1, "dma=2", "unhealthy: dma_abort" },
-        { 1, "dma=0", "healthy" }, /* somebody cleared it */
+        { 1, "dma=0", "healthy" }, /* it was cleared */
         { 1, "overflow=1", "healthy: notification_overflow" },
         { 0 },
     };
@@ -465,7 +465,7 @@ static void statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done(void
     play(*state, "new", steps);
 }
 
-/* Of 128 cores: a sign of one that nobody uses is seen within 5 s, of one that works within 1 s. */
+/* Of 128 cores: a sign of an unused one is seen within 5 s, of one that works within 1 s. */
 static void many_cores_are_read_rarely_while_they_are_unused(void **state)
 {
     struct fixture *f = *state;
@@ -627,7 +627,7 @@ static void a_hardware_error_of_a_process_stays_until_its_core_works_again(void 
     ntk_health_execution(judge.health, 3, 1, 1203, false, judge.now);
     ntk_health_execution(judge.health, 3, 1, 1203, true, judge.now);
     judge_expect(&judge, "unhealthy hardware_error core 7 status 1203 count 1");
-    /* What was told one by one is among the counters. */
+    /* What was reported one by one is among the counters. */
     work(&judge, 1,
          (struct ntk_health_work){ .is_owned = true, .completed = 5, .hardware_errors = 3 });
     judge_expect(&judge, "unhealthy hardware_error core 7 status 1203 count 3");

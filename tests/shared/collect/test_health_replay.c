@@ -55,7 +55,7 @@ struct fixture {
     unsigned int tree; /* the one there is, or was last */
     bool is_away;
     enum state leaves[LEVELS];
-    uint64_t heart, beaten_ns, pace_ns; /* 0: it stands still */
+    uint64_t heart, beaten_ns, pace_ns; /* 0: it does not move */
     struct record records[LOOKS_MAX];
     size_t count;
 };
@@ -234,7 +234,7 @@ static bool is_leaf_lost(const struct fixture *f, size_t from, enum leaf leaf)
 
 static bool is_heart_still(const struct fixture *f, size_t from)
 {
-    uint64_t beats_ns[LOOKS_MAX]; /* since it stands still, or since the beginning */
+    uint64_t beats_ns[LOOKS_MAX]; /* since it stopped, or since the beginning */
     size_t beats = 0;
     uint64_t longest_ns = 0;
     uint64_t last_ns = 0;
@@ -315,7 +315,7 @@ static uint64_t model(const struct fixture *f)
         }
     }
     if (away_ns >= LOST) {
-        return reasons | UINT64_C(1) << NTK_HEALTH_REASON_TREE_GONE; /* nothing else is said */
+        return reasons | UINT64_C(1) << NTK_HEALTH_REASON_TREE_GONE; /* nothing else is reported */
     }
     for (int i = 0; i < LEVELS; i++) {
         if (is_leaf_lost(f, from, (enum leaf)i)) {
@@ -401,7 +401,7 @@ static void play(uint64_t seed, bool is_heart_only)
         happen(f);
         check(f, collector, seed);
     }
-    /* All is well from now on: and so it is said, after a while. */
+    /* All is well from now on, and reported after a while. */
     if (f->is_away) {
         move(f, false);
     }
@@ -416,7 +416,7 @@ static void play(uint64_t seed, bool is_heart_only)
         }
         uint32_t verdict = check(f, collector, seed);
 
-        /* What the tree began with has ended, and a slow heart is no news. */
+        /* What the tree began with has ended, and a slow heartbeat is not news. */
         if (i > 380 || (is_heart_only && i > 40)) {
             assert_int_equal(verdict, NTK_HEALTH_HEALTHY);
         }
@@ -435,7 +435,7 @@ static void random_trees_are_judged_by_the_rules_and_are_well_in_the_end(void **
     }
 }
 
-/* A driver whose heart beats every 20 s, 40 s and so on is no news, again and again. */
+/* A heartbeat every 20 s, 40 s and so on is not news, again and again. */
 static void a_slow_heart_is_well(void **state)
 {
     (void)state;

@@ -215,7 +215,7 @@ static void cpu_time_counts_from_when_a_process_is_first_seen(void **state)
     assert_true(f->snapshot->runtimes[0].cpu_system == 0.1);
 }
 
-/* One that had ended before it was seen has no folder of which the owner could be asked. */
+/* One that had ended before it was seen has no folder with an owner. */
 static void the_user_of_a_process_that_is_gone_is_named_too(void **state)
 {
     struct fixture *f = *state;

@@ -26,7 +26,7 @@
 struct peer {
     const char *answer; /* NULL: it takes the connection and says nothing */
     int awaited;        /* until so many peers have answered; 0: until who asks has had enough */
-    bool is_endless;    /* the answer is followed by spaces until nobody reads */
+    bool is_endless;    /* the answer is followed by spaces until the client is gone */
     bool is_deep;       /* by opening brackets */
     int listener;
     pthread_t thread;
@@ -144,7 +144,7 @@ static void hostile_and_silent_hosts_keep_no_other_host_from_being_read(void **s
         peer_start(&peers[i]);
         ntk_host_set(&hosts[i], peers[i].name);
     }
-    ntk_host_set(&hosts[COUNT], "127.0.0.1:1"); /* nobody is there */
+    ntk_host_set(&hosts[COUNT], "127.0.0.1:1"); /* no peer is there */
     assert_int_equal(ntk_hosts_ask(hosts, COUNT + 1, NTK_HOSTS_REPORT, &remote, &err), 0);
     assert_non_null(hosts[0].snapshot);
     assert_true(hosts[0].clock.error_ns == NTK_RANKS_CLOCK_UNKNOWN); /* when is not said */
@@ -194,7 +194,7 @@ static struct ntk_http_answer answer_of(uint64_t second)
 }
 
 /* Method: all clocks, ages of the report and ways to and fro, of an agent that is ahead by a known
- * time: what is told covers it always, and is never wider than a second, a tick and the way. */
+ * time: the report covers it always, and is never wider than a second, a tick and the way. */
 static void the_error_of_a_clock_covers_the_age_of_the_report(void **state)
 {
     static const int64_t aheads[] = { 0, 1, -1, 499999999, -3600000000000, 86400123456789 };

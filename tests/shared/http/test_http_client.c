@@ -384,7 +384,7 @@ static void test_feed_and_cancel(void **state)
     assert_error(f, &question, -ECANCELED, 1, "cancelled");
     peer_done(&f->peer);
     assert_string_equal(gathered.text, "line\n");
-    /* An answer that is no 2xx is not for the feed. */
+    /* An answer that is not 2xx is not for the feed. */
     peer_play(&f->peer,
               (struct script){ "HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy", 0, 0, 0 });
     assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);

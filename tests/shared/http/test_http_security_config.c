@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: texts of configurations, right ones by what was read, wrong ones by what is said. */
+/* Method: texts of configurations, right ones by what was read, wrong ones by the message. */
 #include "shared/http/http_security_config.h"
 
 #include <errno.h>

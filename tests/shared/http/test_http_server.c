@@ -595,9 +595,9 @@ static bool becomes_readable(int fd, const int *slow, size_t slow_count)
     return false;
 }
 
-/* Method: more half requests than there may be connections, each of which goes on with a byte at a
- * time, so that none is ever idle; those who ask are answered, each at the cost of the half request
- * that has waited longest. */
+/* Method: more half requests than there may be connections, each with a byte at a time, so that
+ * none is ever idle; real requests are answered, each at the cost of the half request that has
+ * waited longest. */
 static void half_requests_that_fill_all_connections_make_room_for_whole_ones(void **state)
 {
     enum { HALF = NTK_HTTP_CONNECTIONS_MAX + 40, WHOLE = 60, FEEDS = 10 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made ranks of hand-made machines, and what is said of them together. */
+/* Method: hand-made ranks of hand-made machines, and their common verdict. */
 #include "shared/metrics/ranks.h"
 
 #include <stdlib.h>

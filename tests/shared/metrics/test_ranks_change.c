@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Method: jobs that are simulated, operation by operation, and looked at once per second; by seed
- * something happens to all ranks, some, one or none of them at a time. What is said is compared
- * with what was put in. No clock is involved.
+ * something happens to all ranks, some, one or none of them at a time. What is reported is compared
+ * with what was injected. No clock is involved.
  */
 #include "shared/metrics/ranks_change.h"
 
@@ -61,7 +61,7 @@ struct job {
     enum put_in kind;
     uint32_t ranks;
     double step_ns;
-    double size; /* of what is put in, in steps */
+    double size; /* of what is injected, in steps */
     double noise;
     bool has_waits; /* the runtime tells them */
 };
@@ -264,8 +264,8 @@ static void a_change_has_a_time_and_a_size_and_ends(void **state)
     ntk_change_fini(&change);
 }
 
-/* Around another runtime nobody tells how long ranks wait: operations that take longer may be those
- * of one rank, and nothing is claimed. */
+/* Around another runtime the waiting time of ranks is unknown: operations that take longer may be
+ * those of one rank, and nothing is claimed. */
 static void without_waits_operations_claim_nothing(void **state)
 {
     struct random random = { .state = 7 };

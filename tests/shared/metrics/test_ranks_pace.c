@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Method: jobs that are simulated, operation by operation, with faults put in by seed: ranks
- * compute for their own time, come, and leave together when the last has come. What the window's
- * sums say is compared with what was put in. No clock is involved.
+ * compute for their own time, come, and leave together when the last has come. The verdict of the
+ * window's sums is compared with what was injected. No clock is involved.
  */
 #include "shared/metrics/ranks_pace.h"
 
@@ -21,7 +21,7 @@ enum fault {
     FAULT_NONE,
     FAULT_SLOW_CORE, /* of one rank: its executions last longer */
     FAULT_SLOW_HOST, /* of one rank: it waits for data */
-    FAULT_JITTER,    /* of all ranks: nobody is to blame */
+    FAULT_JITTER,    /* of all ranks: none is to blame */
     FAULT_PAUSE,     /* of one rank, once: over when it is noticed */
     FAULT_HALF,      /* of every second rank: no single one */
     FAULT_COUNT
@@ -192,7 +192,7 @@ static void two_ranks_are_enough_and_too_few_operations_are_not(void **state)
 }
 
 /* Ranks of one program: transfers that take longer next to the same engines are slow memory; of
- * another program, and where nobody tells of transfers, the core is all that is known. */
+ * another program, and where transfers are not reported, the core is all that is known. */
 static void slow_memory_is_distinguished_from_slow_cores(void **state)
 {
     static const struct {
@@ -301,7 +301,7 @@ static void a_rank_that_left_and_joined_again_had_one_period(void **state)
 }
 
 /* Each period looks each rank up: 60,000 of them are found in no time. */
-/* Every rank on its own machine, each of which is looked at in every period. */
+/* Every rank on its own machine, and each is read in every period. */
 static void ranks_of_many_machines_are_compared(void **state)
 {
     enum { RANKS = 4, WINDOWS = 6 };

@@ -177,8 +177,7 @@ static void a_watched_core_has_no_more_than_was_watched(void **state)
     assert_null(out.unwatched);
 }
 
-/* Method: two cores with a part each, one of which claims more than there is; a core without
- * one. */
+/* Method: two cores with a part each, where one claims more than there is; a core without one. */
 static void outcomes_of_a_runtime_are_what_was_watched_on_its_cores(void **state)
 {
     const struct ntk_core_sample first = { .outcome[NTK_OUTCOME_COMPLETED] = { 4, 0 },
@@ -247,7 +246,7 @@ static void vendor_groups_are_sums_that_lose_nothing(void **state)
     assert_int_equal(group[NTK_GROUP_MODEL_CODE], 1u << 3);
 }
 
-/* Who tells of a part only has a total where the part is something. */
+/* A source that reports a part has a total where the part is not zero. */
 static void a_total_without_a_report_is_not_zero(void **state)
 {
     static const struct {

@@ -79,7 +79,7 @@ static int write_file(void *ctx, struct ntk_err *err)
 
     ret = ret < 0 ? ret : ntk_parquet_finish(parquet);
     ntk_parquet_destroy(parquet);
-    return ret < 0 ? ntk_err_no_memory(err) : ret; /* it says no more */
+    return ret < 0 ? ntk_err_no_memory(err) : ret; /* no further message */
 }
 
 static const char *is_whole(void *ctx, int ret)

@@ -179,7 +179,7 @@ static char *struct_at(struct ntk_snapshot *s, enum place place)
     case CORE:
         return (char *)&s->runtimes[0].cores[1];
     case MACHINE_CORE:
-        s->hardware.software = false; /* a driver's tree: cores of the machine are told */
+        s->hardware.software = false; /* a driver's tree: cores of the machine are reported */
         return (char *)&s->cores[1];
     case MEMORY:
         return (char *)&s->runtimes[0].memory[3];

@@ -462,7 +462,7 @@ static void a_line_beyond_the_bound_is_refused_unread(void **state)
     assert_non_null(strstr(err.text, "is not a report"));
 }
 
-/* Of the attached one nobody says what it has on the host, nor what its model has anywhere. */
+/* The memory of the attached one on the host is unknown, and so is all memory of its model. */
 static void assert_vendor_totals(const char *line)
 {
     json_t *root = json_loads(line, 0, NULL);
@@ -487,7 +487,7 @@ static void assert_vendor_totals(const char *line)
     json_decref(root);
 }
 
-/* Method: what nobody knows of two of three processes is poison in the snapshot; no line has it,
+/* Method: the unknown values of two of three processes are poison in the snapshot; no line has it,
  * and what is read back knows as much as before. */
 static void what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent(void **state)
 {
@@ -514,7 +514,7 @@ static void what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent(
             ntk_snapshot_memory_total(&r[k], NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
             assert_int_equal(host.known, k != MIXED_ATTACHED);
             assert_true(device.known);
-            /* Without our keys nobody says how the processes are watched. */
+            /* Without our keys it is not known how the processes are watched. */
             if (r[k].hooks != NTK_HOOKS_UNKNOWN) {
                 assert_true(ntk_snapshot_tells_group(&r[k], NTK_GROUP_HOST_TENSORS));
                 assert_int_equal(device.estimated, k == MIXED_PRELOADED);

@@ -29,7 +29,7 @@ int registry_teardown(void **state);
 struct ntk_ring_registry *open_registry(const struct fixture *f, bool reap,
                                         enum ntk_ring_from from);
 struct ntk_ring_poll poll_once(struct ntk_ring_registry *registry);
-/* Marks as often as it is told, until told 0. */
+/* Marks as often as requested, until it gets 0. */
 int child_marks_on_demand(struct observed *child, void *ctx);
 void order(struct observed *child, uint64_t marks);
 uint64_t drain(struct ntk_ring_registry *registry);

@@ -115,7 +115,7 @@ static void a_file_whose_writer_was_killed_at_its_beginning_is_removed(void **st
     assert_int_equal(poll_once(registry).ignored, 0);
     assert_int_equal(access(path[0], F_OK), -1);
     assert_int_equal(access(path[1], F_OK), -1);
-    assert_int_equal(access(path[2], F_OK), 0); /* somebody is at it */
+    assert_int_equal(access(path[2], F_OK), 0); /* another process is at it */
     assert_int_equal(access(path[3], F_OK), 0); /* not old */
     close(fd);
     for (size_t i = 0; i < FILES; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes with segments: who lives, who has ended, and which one it is. */
+/* Processes with segments: which live, which have ended, and their identity. */
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -150,7 +150,7 @@ static void a_killed_process_is_shown_once_drained_and_removed(void **state)
     ntk_ring_registry_close(top);
 }
 
-/* As in a container whose first process waits for nobody. */
+/* As in a container whose first process does not reap children. */
 static void a_killed_process_that_was_not_reaped_has_ended(void **state)
 {
     struct fixture *f = *state;
@@ -282,7 +282,7 @@ static void buckets_meet_without_gaps_and_the_middle_is_within_one_percent(void 
     }
 }
 
-/* A lock tells the process: whatever else its file says of it. */
+/* A lock identifies the process, whatever its file says. */
 static void a_held_lock_identifies_its_process(void **state)
 {
     struct fixture *f = *state;

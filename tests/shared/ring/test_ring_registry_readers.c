@@ -152,7 +152,7 @@ static void the_mark_is_there_while_someone_cleans_up(void **state)
     ntk_ring_registry_close(second);
     assert_false(is_marked(f));
 
-    /* Nobody cleans up: a clean end takes its file along. */
+    /* No reader cleans up: a clean exit removes its file. */
     run_short_process(f, 1);
     assert_int_equal(poll_once(watcher).segments, 0);
     second = open_registry(f, true, NTK_RING_FROM_OLDEST);

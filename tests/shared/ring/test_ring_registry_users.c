@@ -58,8 +58,8 @@ static int forge(const struct fixture *f, const struct observed *child, const ch
     return fd;
 }
 
-/* Who says that it writes for another process is asked whose that is; where nobody can be asked
- * only root is believed. */
+/* For a writer that claims another process the owner of that process is checked; where it cannot be
+ * checked only root is believed. */
 static void no_process_can_claim_to_be_attached_to_another_users_process(void **state)
 {
     static const struct {
@@ -161,7 +161,7 @@ static pid_t start_as_other_user(int pipe_fd[2])
     return byte == 'r' ? pid : -1;
 }
 
-/* In its own mount namespace, where somebody took the user's name first. 0: root sees the
+/* In its own mount namespace, where another process took the user's name first. 0: root sees the
  * process. */
 static int look_for_user_behind_a_taken_name(void)
 {

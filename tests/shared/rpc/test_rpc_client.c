@@ -328,7 +328,7 @@ static void an_answer_in_the_middle_ends_the_stream(void **state)
     ProtobufCMessage *reply = NULL;
     struct ntk_err err = { 0 };
 
-    pieces.left = 100000; /* 10 GB, if nobody ended it */
+    pieces.left = 100000; /* 10 GB, unless it is stopped */
     assert_int_equal(ntk_rpc_client_stream(client, "/t/refused", next, &pieces,
                                            &nrt__load_response__descriptor, &reply, &err),
                      0);

@@ -28,7 +28,7 @@ static void paths_are_looked_at_before(void **state)
     assert_int_equal(ntk_rpc_listen_check("127.0.0.1:1", &err), 0);
     assert_int_equal(ntk_rpc_listen_check(endpoint, &err), 0);
     assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
-    assert_int_equal(ntk_rpc_listen_check(endpoint, &err), 0); /* nobody listens */
+    assert_int_equal(ntk_rpc_listen_check(endpoint, &err), 0); /* no listener */
     assert_int_equal(listen(fd, 1), 0);
     assert_int_equal(ntk_rpc_listen_check(endpoint, &err), -EADDRINUSE);
     assert_non_null(strstr(err.text, "another daemon answers there"));

@@ -19,9 +19,8 @@ struct test_period {
     uint64_t completed;
     uint64_t latency_ns; /* of each execution */
     uint64_t memory_bytes;
-    uint64_t
-        unwatched;     /* executions of 1 ms that nobody watched, in the counts besides completed */
-    uint64_t began_ns; /* of the segment */
+    uint64_t unwatched;    /* unwatched executions of 1 ms, counted in addition to completed */
+    uint64_t began_ns;     /* of the segment */
     uint64_t model_errors; /* of the model alone, those of refused calls among them */
     bool ended;
     bool with_events;

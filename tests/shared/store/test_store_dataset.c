@@ -157,7 +157,7 @@ static void a_step_has_its_end_and_not_its_begin(void **state)
     assert_int_equal(ntk_store_dataset_next(reader, id, T0 + HOUR, &time_ns, NULL), 0);
     assert_int_equal(ntk_store_dataset_start(id, time_ns), T0 + HOUR);
     assert_int_equal(ntk_store_dataset_next(reader, id, T0 + 2 * HOUR, &time_ns, NULL), -ENODATA);
-    /* States: of the day on which somebody was there, and of no other. */
+    /* States: of the day when a process was there, and of no other. */
     assert_int_equal(count_rows(reader, NTK_STORE_DATASET_process, T0, NULL, NULL), 1);
     assert_int_equal(count_rows(reader, NTK_STORE_DATASET_process, T0 + DAY, NULL, NULL), 0);
     assert_int_equal(count_rows(reader, NTK_STORE_DATASET_machine, T0, NULL, NULL), 1);

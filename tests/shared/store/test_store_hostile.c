@@ -203,7 +203,8 @@ static void remove_set_aside(const struct fixture *f)
     closedir(folder);
 }
 
-/* An agent goes on from a file that ends anywhere: what is no sound file of ours is set aside. */
+/* An agent goes on from a file that ends anywhere: a file that is damaged or not ours is set
+ * aside. */
 static void a_file_that_was_cut_stops_no_agent(void **state)
 {
     struct fixture *f = *state;
@@ -449,7 +450,7 @@ static void a_statement_that_fills_memory_ends(void **state)
 
 #define OTHER_USER 65534
 
-/* What another user is told who opens the file, for reading or as an agent does. */
+/* The message for another user who opens the file, for reading or as an agent does. */
 static void say_as_other_user(const char *path, bool writes, char *text, size_t text_bytes)
 {
     int out[2];

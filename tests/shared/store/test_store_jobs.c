@@ -384,7 +384,7 @@ static void logical_cores_are_counted_where_two_physical_ones_are_one(void **sta
     assert_true(fabs(answer.jobs[0].effective_flops / answer.jobs[0].peak_flops - 0.25) < 1e-9);
 }
 
-/* Another runtime, around which nobody counts. */
+/* Another runtime, without counts. */
 static void unknown_values_are_not_zero(void **state)
 {
     const struct fixture *f = *state;

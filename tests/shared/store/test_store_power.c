@@ -173,7 +173,7 @@ static void a_read_only_disk_is_reported_and_can_be_read(void **state)
     assert_true(test_wait_until(is_reached, &(struct wait){ store, 2, false }));
     assert_int_equal(ntk_store_close(store, &err), 0);
 
-    /* Nobody can write here: an agent says so, a reader reads. */
+    /* Read-only: an agent reports it, a reader reads. */
     power_vfs_set_read_only(true);
     assert_true(ntk_store_open(path, &options, &store, &err) < 0);
     assert_non_null(strstr(err.text, path));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made periods of a process that is a rank, and what is said of it, stored and asked
- * back. */
+/* Method: hand-made periods of a process that is a rank, and its verdicts, stored and read back. */
 #include <string.h>
 
 #include "shared/base/clock.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes, models and events of a window, and what nobody watched of them. */
+/* Processes, models and events of a window, and their unwatched part. */
 
 #include <errno.h>
 #include <sqlite3.h>

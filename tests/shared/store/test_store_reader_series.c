@@ -73,7 +73,7 @@ static void a_gap_is_a_gap_and_idle_is_zero(void **state)
         }
     }
     free(points);
-    /* A core that nobody had was idle. */
+    /* A core without a process was idle. */
     points = series(f, NTK_STORE_UTILIZATION, &idle_core, 0, 80, 20, &count);
     assert_true(points[0].has_value);
     assert_close(points[0].value + 1, 1);
@@ -84,7 +84,7 @@ static void a_gap_is_a_gap_and_idle_is_zero(void **state)
     assert_int_equal(points[0].covered_ns, 20 * SECOND);
     assert_false(points[0].has_value);
     free(points);
-    /* Two cores with 3 executions each second; then none; then nobody watched. */
+    /* Two cores with 3 executions each second; then none; then unwatched time. */
     points = series(f, NTK_STORE_EXECUTIONS, &trainer, 0, 80, 20, &count);
     assert_close(points[0].value, 6);
     assert_true(points[1].has_value);
@@ -145,8 +145,8 @@ static void ask(struct fixture *f, const struct ntk_store_filter *filter, uint64
     }
 }
 
-/* Whatever the window and the step, the answer is what was put in: against histograms of the test's
- * own. Then the seconds go, and where the window is on the minute nothing changes. */
+/* Whatever the window and the step, the answer is what was stored: against the test's own
+ * histograms. Then the seconds go, and where the window is on the minute nothing changes. */
 static void every_tier_gives_the_same_answer(void **state)
 {
     struct fixture *f = *state;
@@ -215,7 +215,7 @@ static void every_tier_gives_the_same_answer(void **state)
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(points[i].end_ns - points[i].start_ns, MINUTE);
         assert_int_equal(points[i].start_ns, HOUR_0 + (600 + i * 60) * SECOND);
-        assert_int_equal(points[i].covered_ns, 30 * SECOND); /* each second second was put in */
+        assert_int_equal(points[i].covered_ns, 30 * SECOND); /* every other second was stored */
         assert_close(points[i].value, 0.5);
     }
     free(points);

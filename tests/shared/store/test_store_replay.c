@@ -498,7 +498,7 @@ static void what_hooks_around_calls_do_not_know_is_null(void **state)
             fail_msg("%s holds what nobody knows", tables[i]);
         }
     }
-    /* Of its host memory nobody tells a byte; nobody tells all. */
+    /* Its host memory is not reported at all; the total is not known. */
     assert_int_equal(test_tier_number(db, "SELECT count(DISTINCT process_id) FROM process_sample"
                                           " WHERE host_memory_bytes IS NULL"),
                      1);

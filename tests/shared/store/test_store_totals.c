@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was put in is found, and totals go on over restarts, lives and users. */
+/* What was stored is found, and totals go on over restarts, lives and users. */
 
 #include "shared/metrics/snapshot_merge.h"
 #include "shared/store/store.h"

@@ -118,7 +118,8 @@ neuron-ls --watch --delay 100ms | head -1 >/dev/null || fail "a closed pipe is a
 kill "$bench"
 wait "$bench" 2>/dev/null || true
 
-# On a terminal a table replaces the one before. A machine that goes is told once and waited for.
+# On a terminal a table replaces the one before. A machine that goes is reported once and waited
+# for.
 script -qec 'neuron-ls --watch --delay 100ms --count 2' /dev/null </dev/null >terminal
 [ "$(grep -c $'^\e\[H\e\[2Jinstance-type: ' terminal)" = 2 ] || fail "$(cat -v terminal)"
 rm again
@@ -153,7 +154,7 @@ wait "$bench" 2>/dev/null || true
 NEURON_RT_VIRTUAL_CORE_SIZE=2 neuron-ls --json | jq -e '.logical_neuroncore_config == 2' >/dev/null ||
     fail "an ended process says how large logical cores are"
 
-# What may not be looked at is told. Root may look at everything, unless it gives that up.
+# What may not be read is reported. Root may look at everything, unless it gives that up.
 unprivileged() { "$@"; }
 if [ "$(id -u)" = 0 ]; then
     unprivileged() { setpriv --bounding-set=-dac_override,-dac_read_search "$@"; }

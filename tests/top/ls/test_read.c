@@ -423,7 +423,7 @@ static void holders_of_device_nodes_are_processes(void **state)
     process = ntk_vec_at(&f->machine.processes, 0);
     assert_int_equal(process->pid, 4711);
     assert_true(process->is_runtime);
-    assert_string_equal(ntk_ls_process_version(process), ""); /* nobody says */
+    assert_string_equal(ntk_ls_process_version(process), ""); /* unknown */
     assert_string_equal(process->command, "python train.py --name \xef\xbf\xbd\xef\xbf\xbd");
     assert_true(process->devices == UINT64_C(1) << 3);
 

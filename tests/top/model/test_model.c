@@ -293,7 +293,7 @@ static void absent_is_not_zero(void **state)
     assert_false(model->memory.host_total.present);
     assert_false(node_at(model, 0)->device_bytes.present);
     ntk_top_model_destroy(model);
-    model = scene_model(&scene_no_device); /* nobody is there: a true zero */
+    model = scene_model(&scene_no_device); /* no process is there: a true zero */
     assert_true(model->runtime_vcpu.user_percent.present);
     assert_true(model->memory.device_total.present);
     assert_int_equal(model->memory.device_total.value, 0);
@@ -391,11 +391,11 @@ static void a_core_that_is_held_and_runs_nothing_says_how_long(void **state)
         snprintf(wanted, sizeof wanted, "%s%s", snapshot->runtimes[0].tag, cases[i].text);
         assert_string_equal(owner_text(model, i), wanted);
     }
-    assert_string_equal(owner_text(model, 5), snapshot->runtimes[0].tag); /* nobody tells */
+    assert_string_equal(owner_text(model, 5), snapshot->runtimes[0].tag); /* not reported */
     ntk_top_model_destroy(model);
 }
 
-/* Method: 16 cores of two applications, on two of which something is done to the snapshot. */
+/* Method: 16 cores of two applications, with a changed snapshot for two of them. */
 static struct ntk_snapshot *snapshot_at(uint64_t second)
 {
     struct scene scene = scene_trn1;
@@ -465,7 +465,7 @@ static void a_core_that_is_dead_or_stuck_is_reported_until_it_works_again(void *
     snapshot->runtimes[0].ended = true;
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
     assert_string_equal(model->alert, "");
-    /* So is who was stuck, and nothing is told of the core any more. */
+    /* So is the stuck process, and nothing is reported for the core any more. */
     snapshot = snapshot_at(17);
     nothing_ended(&snapshot->cores[3], 1);
     snapshot->cores[3].running_ns = 60 * NTK_NS_PER_SECOND;
@@ -540,8 +540,7 @@ static void an_application_that_was_killed_is_in_the_alert_line_for_a_minute(voi
     ntk_top_model_destroy(model);
 }
 
-/* Method: two devices that are not well, one of which is only worth knowing about, and one that
- * is. */
+/* Method: two unhealthy devices, where one is only worth a note, and a healthy one. */
 static void a_device_that_is_not_healthy_is_reported_with_what_to_do(void **state)
 {
     static struct ntk_health_sample faults[] = {

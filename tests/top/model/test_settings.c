@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tests of the file of settings: what is read, what is told, and that nothing of a person's file is
- * lost. */
+/* Tests of the file of settings: what is read, what is reported, and that nothing of a user's file
+ * is lost. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +128,7 @@ static void saving_changes_the_line_and_nothing_else(void **state)
     merges("mouse = sometimes\n", "mouse = off\n");
 }
 
-/* A list is told as differences to what the program shows by itself. */
+/* A list is stored as differences to what the program shows by itself. */
 static void columns_and_order_of_a_list_are_kept(void **state)
 {
     struct ntk_top_settings settings;
@@ -218,8 +218,8 @@ static void an_invalid_list_is_reported_and_the_default_is_used(void **state)
     }
 }
 
-/* The file itself: made with its folders, a link stays one, an unreadable place is told and changes
- * nothing. */
+/* The file itself: made with its folders, a link stays one, an unreadable place is reported and
+ * changes nothing. */
 static void the_file_is_made_and_kept(void **state)
 {
     char *folder = test_scratch_create();

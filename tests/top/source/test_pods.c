@@ -44,7 +44,7 @@ static void the_log_of_a_container_names_its_pod(void **state)
     assert_string_equal(snapshot->runtimes[0].pod.container, "main-server");
     ntk_snapshot_destroy(snapshot);
 
-    snapshot = snapshot_of(ID); /* a pod that is told stays */
+    snapshot = snapshot_of(ID); /* a reported pod stays */
     snapshot->runtimes[0].pod.name = "told";
     ntk_top_pods_fill(&pods, snapshot);
     assert_string_equal(snapshot->runtimes[0].pod.name, "told");

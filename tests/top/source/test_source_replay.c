@@ -58,7 +58,7 @@ static void the_past_is_reported_without_gaps_in_ever_longer_steps(void **state)
     struct ntk_top_source *source = NULL;
     struct ntk_snapshot *snapshot = NULL;
     struct ntk_err err = { 0 };
-    uint64_t from_ns = SHOWN; /* what was told reaches back to there */
+    uint64_t from_ns = SHOWN; /* what was reported reaches back to there */
     uint64_t last_period_ns = SECOND;
     size_t seconds = 0;
     size_t minutes = 0;

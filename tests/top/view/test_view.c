@@ -312,7 +312,7 @@ static void any_size_has_a_sound_layout(void **state)
     }
 }
 
-/* Method: sizes jump as when somebody drags a window, keys and snapshots in between. */
+/* Method: sizes jump as when a user drags a window, keys and snapshots in between. */
 static void a_resize_storm_is_survived(void **state)
 {
     struct scene scene = scene_trn2_lnc2;
@@ -338,7 +338,7 @@ static void a_resize_storm_is_survived(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: the model that opens a host, in every view, before anything came of that. */
+/* Method: the model that opens a host, in every view, before it has opened. */
 static void a_host_that_was_never_reached_is_so_in_every_view(void **state)
 {
     struct ntk_top_host host = { .state = { .silent_ns = 12 * NTK_NS_PER_SECOND,

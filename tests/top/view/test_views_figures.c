@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Figures in views: maps, graphs, peaks, memory, and what nobody watched. */
+/* Figures in views: maps, graphs, peaks, memory, and unwatched time. */
 
 #include <math.h>
 #include <stdlib.h>
@@ -45,8 +45,8 @@ static void the_map_shows_the_report_of_each_device(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: six minutes of the second application's cores going up and down; a minute in which nobody
- * measured. */
+/* Method: six minutes of the second application's cores going up and down; a minute without
+ * measurements. */
 static void graphs_show_the_last_minutes(void **state)
 {
     struct scene scene = scene_trn1;
@@ -174,7 +174,7 @@ static void the_peak_of_a_device_is_the_most_seen(void **state)
     assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_USED)->value == (double)usual);
     assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_PEAK)->value ==
                 (double)(usual + (UINT64_C(200) << 20)));
-    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2); /* of one application nobody kept it */
+    ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2); /* not kept for one application */
     row = ntk_top_table_row_get(table, 0);
     assert_false(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_PEAK)->present);
     /* Back in a recording it is not known what comes. */
@@ -231,8 +231,7 @@ static void unwatched_time_is_in_no_rate_of_an_application(void **state)
     ntk_top_model_destroy(models[1]);
 }
 
-/* Method: the machine's cores have the counts of the applications, and what of them nobody
- * watched. */
+/* Method: the machine's cores have the counts of the applications, and their unwatched part. */
 static void unwatched_time_is_in_no_rate_of_the_machine(void **state)
 {
     struct scene scene = scene_trn1;

@@ -283,7 +283,7 @@ static void categories_of_memory_add_up(void **state)
                 assert_true(sum == ntk_top_table_cell_get(table, row, NTK_TOP_HBM_USED)->value);
                 device_bytes += sum;
             }
-            /* ... and what applications tell is what the first screen says of them. */
+            /* ... and the first screen shows what applications report. */
             assert_true(device_bytes == (double)model->memory.device_total.value);
             ntk_top_model_destroy(model);
         }

@@ -103,7 +103,7 @@ static void errors_stand_out_while_they_are_new_and_are_remembered(void **state)
     const struct ntk_top_row *row;
 
     assert_int_equal(find_row(table, "ND3", "HBM ECC corrected")->kind, NTK_TOP_ROW_NORMAL);
-    assert_null(find_row(table, "ND0", "HBM ECC corrected")); /* nobody counts: no zero */
+    assert_null(find_row(table, "ND0", "HBM ECC corrected")); /* not counted: no zero */
     scene.realtime_ns += 1000000000;
     scene.ecc = 4;
     scene_update(model, &scene);
@@ -154,7 +154,7 @@ static void a_recording_has_no_totals_of_ecc_instead_of_zeros(void **state)
     ntk_top_model_destroy(model);
 }
 
-/* Method: more applications than are remembered, each of which failed once. */
+/* Method: more applications than are remembered, and each failed once. */
 static void remembered_errors_are_bounded(void **state)
 {
     struct scene scene = scene_small;

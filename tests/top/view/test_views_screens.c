@@ -67,7 +67,7 @@ static void assert_no_poison(struct ntk_top_model *model, int rows, int columns,
     }
 }
 
-/* Method: three processes at once, watched in three ways; what nobody knows of two of them is
+/* Method: three processes at once, watched in three ways; the unknown values of two of them are
  * poison in the snapshot, and no view, page or tab of any size shows it. */
 static void no_view_shows_unknown_values(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: the capture of support/ntff_sample.h, some of whose sections are said to be others. */
+/* Method: the capture of support/ntff_sample.h, with some sections marked as others. */
 #include <stdlib.h>
 #include <string.h>
 

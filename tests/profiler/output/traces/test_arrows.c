@@ -3,9 +3,9 @@
  * Method: a trace put together by hand whose second core has every kind of arrow: Sync begins a
  * transfer at 50 ns that ends at 500 and lets Tensor go (510-700), which lets Scalar (705) and
  * Vector (710) go; Sync's barrier waits inside its span (80-1000) for Tensor's second, 720-950. On
- * the first core a wait ends by a change that nobody is known to have made. Both formats must show
- * these arrows and no others; each is read by another library. With the packet of the transfer
- * (100-490) the arrow to Tensor comes from the whole transfer, and one leads there from Sync.
+ * the first core a wait ends by a change without a known maker. Both formats must show these arrows
+ * and no others; each is read by another library. With the packet of the transfer (100-490) the
+ * arrow to Tensor comes from the whole transfer, and one leads there from Sync.
  */
 #include <stdlib.h>
 #include <string.h>

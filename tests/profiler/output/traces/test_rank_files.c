@@ -104,7 +104,7 @@ static void ranks_clocks_and_groups_are_those_on_paper(void **state)
     ntk_rank_files_fini(&files);
 }
 
-/* Both cores of a pair tell of a collective, and one of its spans has no end. */
+/* Both cores of a pair report a collective, and one of its spans has no end. */
 static void the_report_of_a_pair_of_cores_is_listed_once(void **state)
 {
     struct ntk_system_span pair[] = { CC("", 10, 20), CC("", 10, 20), CC("", 30, 40),
@@ -118,7 +118,7 @@ static void the_report_of_a_pair_of_cores_is_listed_once(void **state)
 
     pair[1].device_core = 1;
     pair[3].is_partial = true;
-    pair[4].device_core = 1; /* barriers are told by the other one */
+    pair[4].device_core = 1; /* the other one reports barriers */
     assert_int_equal(ntk_rank_files_init(&export, &files, &err), 0);
     const struct ntk_rank *rank = files.ranks.items;
     assert_int_equal(rank->partial_count, 1);

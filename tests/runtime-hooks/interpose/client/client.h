@@ -94,7 +94,7 @@ NRT_STATUS client_execute(void);
 bool client_execute_or_not(void);
 /* Counts an execution that ended elsewhere. */
 void client_count(NRT_STATUS status, uint64_t executions);
-/* What was counted so far is another process's, or not to be told. */
+/* What was counted so far is another process's, or not to be reported. */
 void client_forget(void);
 void client_tell(void);
 /* Unloads and closes while others execute. */

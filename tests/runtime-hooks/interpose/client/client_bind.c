@@ -10,7 +10,7 @@
  *   newer         soname, and a call that is newer than any table of ours
  *   absent CALL   soname, and a call that this runtime lacks: dlsym finds none
  *   plugin FILE   dlopen(FILE), a client linked with the runtime, RTLD_LOCAL | RTLD_DEEPBIND
- *   spaced FILE   dlmopen of such a FILE into a namespace of its own
+ *   spaced FILE   dlmopen of that FILE into a namespace of its own
  */
 #include "tests/runtime-hooks/interpose/client/client.h"
 

@@ -331,7 +331,7 @@ static void execute_aside(void)
     pthread_detach(thread);
 }
 
-/* When SIGUSR1 comes: who sends it knows that the execution is under way. */
+/* When SIGUSR1 comes: the sender knows that the execution is under way. */
 static void abort_inside(uint64_t number)
 {
     sigset_t told;

@@ -1,7 +1,6 @@
-// SPDX-License-Identifier: MIT
-// Executions that are left by another way than their return: the runtime calls client_inside()
-// (vendor-inside), which throws, or ends its thread, or is where its thread is cancelled. How such
-// an execution ended nobody says; the client counts it as failed.
+// SPDX-License-Identifier: MIT Executions that are left by another way than their return: the
+// runtime calls client_inside() (vendor-inside), which throws, or ends its thread, or is where its
+// thread is cancelled. The end of this execution is not reported; the client counts it as failed.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,7 @@
 #!/bin/bash
-# A client hears of every name of the runtime what it would hear without us: by dlsym, dlvsym and hasattr, by weak
-# references of C, of C++ and of plug-ins, from each stand-in, by each means. What it calls and is absent ends it as
-# without us.
+# A client gets for every name of the runtime what it gets without us: by dlsym, dlvsym and
+# hasattr, by weak references of C, of C++ and of plug-ins, from each stand-in, by each means. What
+# it calls and is absent ends it as without us.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs python3
@@ -57,7 +57,7 @@ alike "a name that is there is called" preload "$NTK_LIB_DIR/vendor" "$clients/s
 
 # Without a library that needs the runtime, the program's weak references find nothing until it is opened.
 alike "a program without the runtime" "preload audit" "$NTK_LIB_DIR/vendor" "$clients/names_unlinked"
-# The loader binds those of a library before it has come to us: they answer, and harm nobody.
+# The loader binds those of a library before it has come to us: they answer, and do no harm.
 as LD_PRELOAD="$hooks" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-few" "$clients/names_of_library" >hooked
 [ ! -s err ] && [ "$(tail -1 hooked)" = "exit code 0" ] || fail "a library without the runtime: $(tail -3 hooked)"
 

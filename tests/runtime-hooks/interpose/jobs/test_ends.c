@@ -58,7 +58,7 @@ static void end_check(const struct end *end, enum job_means means)
     if (end->signals[1]) {
         assert_int_equal(kill(waited.pid, end->signals[0]), 0);
         for (int i = 0; i < 5; i++) {
-            assert_true(is_inside(&waited)); /* whoever stands still is not a dead one */
+            assert_true(is_inside(&waited)); /* a process that does not move is not a dead one */
             assert_int_equal(waited.look.state, NTK_SEGMENT_ALIVE);
         }
     }

@@ -1,6 +1,7 @@
 #!/bin/bash
-# The same jobs on our own core and around another runtime, preloaded and audited: what they say of themselves, and
-# what reports, database, metrics and neuron-top say of them, is the same in every count, byte of tensors and model.
+# The same jobs on our own core and around another runtime, preloaded and audited: what they report
+# about themselves, and what reports, database, metrics and neuron-top show of them, is the same in
+# every count, byte of tensors and model.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs jq curl

@@ -13,7 +13,7 @@ static const struct ntk_mlumodel_function three[] = {
     { .symbol = "third", .program = "program three", .program_bytes = 13, .parallelism = 4 },
 };
 
-/* The bytes in memory of exactly their size, freed with free(): who reads beyond them is seen. */
+/* The bytes in memory of exactly their size, freed with free(): a read beyond them is detected. */
 static uint8_t *made(size_t *out_bytes)
 {
     struct ntk_buf buf = { 0 };
@@ -106,7 +106,7 @@ static void a_file_that_lies_is_refused(void **state)
         { 32, 8, 300, -EBADMSG, NULL },
         { 64, 1, 0, -EBADMSG, "a function has no symbol, or one without an end" },
         { 128, 8, UINT64_MAX, -EBADMSG, "the program of subnet0 lies outside the file" },
-        { 128, 8, 64, 0, NULL }, /* over the table: nobody is hurt */
+        { 128, 8, 64, 0, NULL }, /* over the table: no harm */
         { 128, 8, 0, -EBADMSG, "the program of subnet0 lies outside the file" },
         { 128, 8, 449, -EBADMSG, "the program of subnet0 lies outside the file" },
         { 136, 8, 0, -EBADMSG, "the program of subnet0 lies outside the file" },

@@ -67,7 +67,7 @@ static void selections_and_their_kin_are_checked_too(void **state)
 #undef REFUSED
 }
 
-/* One instruction that is sound, then one thing wrong with it. */
+/* One valid instruction, then one fault in it. */
 static void steering_is_checked(void **state)
 {
     static const struct {

@@ -404,7 +404,7 @@ static void stages_are_subgraphs_of_one_node(void **state)
     kernel = ntk_neff_build_stage(build, kernel);
     copier_fill(kernel, "a", "x", "b"); /* taken by the node after it */
     kernel = ntk_neff_build_stage(build, kernel);
-    copier_fill(kernel, "b", "w", "c"); /* by nobody */
+    copier_fill(kernel, "b", "w", "c"); /* by no instruction */
     copier_fill(ntk_neff_build_kernel(build, "last"), "b", NULL, "y");
     neff = finish(build, &bytes, &count);
     assert_int_equal(neff->kelf_count, 2);

@@ -197,7 +197,7 @@ static void without_memory_or_with_the_content_the_file_is_the_same(void **state
     assert_int_equal(open_on(&ground, bytes, count, false, &neff, &err), 0);
     assert_memory_equal(var_of(neff, "w")->data, var_of(plain, "w")->data, 100000);
     assert_memory_equal(var_of(neff, "a")->data, var_of(plain, "a")->data, 100000);
-    /* Nobody wrote what was there. */
+    /* The previous content was not written. */
     assert_ptr_equal(var_of(neff, "raw")->data, content);
     assert_int_equal(content[0], 0x5a);
     assert_int_equal(content[99999], 0x5a);

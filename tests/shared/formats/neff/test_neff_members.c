@@ -3,8 +3,8 @@
  * What of an archive is in memory: all of a small one, and only what is named of one that inflates
  * to far more than it is.
  *
- * Method: the members of a built model, packed again with padding and with members that nobody
- * names.
+ * Method: the members of a built model, packed again with padding and with members that are not
+ * named.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -161,7 +161,7 @@ static void unnamed_members_are_not_in_memory(void **state)
     free(bytes);
 }
 
-/* Method: the room is used up by members that nobody names, each kind of JSON in turn is larger
+/* Method: the room is used up by members that are not named, each kind of JSON in turn is larger
  * than it. */
 static void named_members_are_read_wherever_they_are(void **state)
 {
@@ -380,7 +380,7 @@ static int looks_at_code_in_little_memory(const uint8_t *bytes, size_t count)
     return bad;
 }
 
-/* Method: code that packs a thousandfold, of which only the last byte is not zero. */
+/* Method: code that packs a thousandfold, with only the last byte not zero. */
 static void code_is_not_in_memory_for_readers_of_the_structure(void **state)
 {
     struct archive a = { .count = 0 };

@@ -534,7 +534,7 @@ static void a_transpose_need_not_name_its_tile(void **state)
     assert_int_equal(t->transpose_shape[2], 4);
     assert_int_equal(t->transpose_shape[3], 8);
     ntk_neff_close(neff);
-    /* 16 bytes are no whole number of elements of 3. */
+    /* 16 bytes are not a multiple of elements of 3. */
     make(a);
     replace(a, "sg00/sp.json", "\"transpose_shape\":[1,1,4,8],\"transpose_element_size\":2,",
             "\"transpose_element_size\":3,");

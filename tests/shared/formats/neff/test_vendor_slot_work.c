@@ -314,7 +314,7 @@ static void a_transfer_touches_the_same_bytes_of_each_partition(void **state)
         }
     }
     assert_int_equal(ntk_vendor_slot_ranges(slot, true, ranges),
-                     1); /* device memory is no part of it */
+                     1); /* device memory is not part of it */
     assert_false(ranges[0].is_write);
     assert_false(ranges[0].is_psum);
     assert_int_equal(ranges[0].low, 0x8850);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Method: captures made byte by byte (support/ntff_sample.h) in versions 4, 5 and 6, sound, spoilt
- * and cut off; the reader must give what was put in, or a sentence.
+ * and cut off; the reader must return the input, or a message.
  */
 #include <errno.h>
 #include <stdlib.h>
