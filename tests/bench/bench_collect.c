@@ -230,7 +230,7 @@ static void bench_collector(void)
         double loaded =
             collect_cpu(busy, seconds + 0.05, drains_ms[i], &executions, &events, &lost);
 
-        snprintf(name, sizeof name, "collector idle, drains each %u ms", drains_ms[i]);
+        snprintf(name, sizeof name, "collector idle, drains every %u ms", drains_ms[i]);
         rounds_print_value(name, idle * 100, "% of a core", 0, 0);
         snprintf(name, sizeof name, "collector at %.0f executions/s on %u cores",
                  (double)executions / seconds, CORES);

@@ -490,7 +490,7 @@ int main(int argc, char **argv)
     rounds_print_ratio("   load, hash checked / read, inflate, hash", &all[LOAD_HASH],
                        &all[FLOOR_HASH], 1.3);
     rounds_print_ratio("   load / read, inflate", &all[LOAD], &all[FLOOR], 1.3);
-    rounds_print_value("   peak memory beside the caller's bytes / constants",
+    rounds_print_value("   peak memory next to the caller's bytes / constants",
                        (double)grown_max / (double)(constant_count * CONSTANT_BYTES), "x", 1.1, 0);
     free(path);
     test_scratch_destroy(folder);

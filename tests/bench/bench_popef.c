@@ -209,13 +209,13 @@ int main(int argc, char **argv)
     for (int i = 0; i < 2; i++) {
         rounds_print(&walks[i], "ns/blob");
     }
-    rounds_print_ratio("walk of 10 GiB beside its reads", &walks[0], &walks[1], 2.0);
+    rounds_print_ratio("walk of 10 GiB next to its reads", &walks[0], &walks[1], 2.0);
     rounds_print_exact("memory it takes", (double)(after.ru_maxrss - before.ru_maxrss), "KiB", 256);
     for (int i = 0; i < 2; i++) {
         rounds_print(&copies[i], "ns/MiB");
     }
     /* At least 0.8 of the rate. */
-    rounds_print_ratio("tensor to tensor beside cp", &copies[0], &copies[1], 1.25);
+    rounds_print_ratio("tensor to tensor next to cp", &copies[0], &copies[1], 1.25);
     free(bench.sparse);
     free(bench.from);
     free(bench.to);

@@ -404,7 +404,7 @@ int main(int argc, char **argv)
     }
     qsort(all.steps, all.step_count, sizeof all.steps[0], compare);
     rounds_print_value("cases that were judged", all.cases, "", cases, 1);
-    rounds_print_value("cases that told too little", lost, "", 0, 0);
+    rounds_print_value("cases with too few reports", lost, "", 0, 0);
     rounds_print_value("precision",
                        all.named + all.slower ? (double)all.right / (all.named + all.slower) : 0,
                        "", 0.99, 1);

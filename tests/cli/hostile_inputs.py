@@ -54,7 +54,7 @@ def npy():
 
 
 class Peer(http.server.BaseHTTPRequestHandler):
-    """Takes all that is sent, and has keys of AWS for who asks."""
+    """Takes all that is sent, and has keys of AWS for clients."""
 
     def answer(self, body):
         with contextlib.suppress(ConnectionError):  # the process that asked may have ended
@@ -75,7 +75,7 @@ class Peer(http.server.BaseHTTPRequestHandler):
 
 
 class Kind:
-    """A file and who opens it; @ stands for the changed file. until: what serves until it is told to end. stdin: True
+    """A file and who opens it; @ stands for the changed file. until: what serves until it is stopped. stdin: True
     for the file itself, or another one."""
 
     def __init__(self, name, content, command, until=None, codes=(0, 1), stdin=False, env=None, place=None, beside=()):
@@ -84,7 +84,7 @@ class Kind:
 
 
 def try_kind(kind, base):
-    """In a folder of its own, with hooks of its own."""
+    """In a separate folder, with separate hooks."""
     folder = os.path.join(base, "kind-" + kind.name)
     env = dict(os.environ, NEURON_HOOKS_DIR=os.path.join(folder, "hooks"))
     os.makedirs(env["NEURON_HOOKS_DIR"], mode=0o700)

@@ -126,7 +126,7 @@ grep -q '^Not known: ' printed || complain "does not say that nothing is known"
 analyze 0 -s a.ntff -n - --json tensors memory
 holds '.tensors == null and .memory.chip == null and (.memory.device | length) == 1'
 analyze 0 -s a.ntff -n a.neff --output-file all.txt
-[ ! -s printed ] || complain "prints beside the file"
+[ ! -s printed ] || complain "expected no output in addition to the file"
 analyze 0 --list
 for name in $(awk '/^  / { print $1 }' printed); do
     sed 's/\\-/-/g' "$NTK_SOURCE_DIR/profiler/neuron-profile.1.in" | grep -q "^\.B $name\$" ||
@@ -243,7 +243,7 @@ holds '.verdict == "faster" and .most == "spill scores"'
 diff_ 0 slow fast
 grep -Eq '^The execution became significantly faster: -[0-9.]+ us \(-[0-9.]+%\), most on the path: [A-Za-z ]+ \(-[0-9.]+ us\)$' printed ||
     complain "no verdict"
-grep -Eq '^execution .* 0.029  significant$' printed || complain "four executions are no significance"
+grep -Eq '^execution .* 0.029  significant$' printed || complain "four executions: expected no significance"
 grep -q 'Mann-Whitney' printed || complain "does not name the test"
 diff_ 0 fast fast --json
 keys_are_documented

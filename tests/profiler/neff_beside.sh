@@ -101,7 +101,7 @@ profile 2 view one two
 profile 2 view -s one/run.ntff two
 # diff compares names with names: it takes what was named alone.
 profile 0 diff one/run.ntff one/again.ntff --json
-jq -e '[.path_layers[]?] | length == 0' out >/dev/null || complain 'diff takes a NEFF that nobody named'
+jq -e '[.path_layers[]?] | length == 0' out >/dev/null || complain 'diff takes a NEFF that was not named'
 
 theirs=${NTK_VENDOR_CAPTURES:-}
 if [ -n "$theirs" ] && [ -e "$theirs/v5_transpose_1024.neff" ]; then

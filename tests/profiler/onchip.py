@@ -51,7 +51,7 @@ def of_tiles(opcode, text):
 
 
 def of_direct(text):
-    """Of a transfer whose sides stand in the instruction."""
+    """Of a transfer with sides that are in the instruction."""
     sides = {}
     for side, element in DIRECT.findall(text):
         address = int(re.search(side + r'_addr_imm=(0x[0-9a-f]+)', text)[1], 16) if side + '_addr_imm' in text else 0
@@ -137,10 +137,10 @@ def main(rows, answer, listing):
     groups = groups_of(listing)
     truth, used = follow(document['instruction'], groups)
     spaces = json.load(open(answer))['on-chip']
-    assert spaces, 'nothing is told'
+    assert spaces, 'nothing is reported'
     for space in spaces:
         name = space['space']
-        assert len(space['values']) == space['value_count'], f'{name}: not all values are told'
+        assert len(space['values']) == space['value_count'], f'{name}: not all values are reported'
         told = collections.defaultdict(list)
         for value in space['values']:
             for byte in range(value['address'], value['address'] + value['bytes']):

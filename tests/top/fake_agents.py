@@ -2,7 +2,7 @@
 """Agents without machines: fake_agents.py REPORT MACHINE MODE... answers a recorded report at a port for each mode, until
 it is killed. REPORT is of a machine without devices, MACHINE of one with some. Modes: good (made now, each second
 another), old (always the same, without a date), silent (takes connections and says nothing), garbage, endless, ahead
-(its clock, by an hour), vendor (MACHINE without our keys), doubtful (MACHINE, a verdict of which is not known). The ports
+(its clock, by an hour), vendor (MACHINE without our keys), doubtful (MACHINE, a verdict that is not known). The ports
 are printed, one a line."""
 import asyncio
 import email.utils

@@ -279,7 +279,7 @@ def check(what, program, writes, may_clear=False):
     if t.longest > RUN_MAX and not may_clear:
         fail(f"{what}: {t.longest} cells in a row are sent as they stand already ({t.changed} changed)\n{t.text()}")
     if not t.alternate or (t.rows >= 24 and "vCPU Utilization" not in t.text() and "Keys" not in t.text()):
-        fail(f"{what}: this is no screen:\n{t.text()}")
+        fail(f"{what}: this is not a screen:\n{t.text()}")
 
 
 def main():

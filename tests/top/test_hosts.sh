@@ -61,7 +61,7 @@ done
 [ "$(state "${fakes[5]}" state)" = good ] && [ "$(state "${fakes[6]}" state)" = unknown ] || fail "reports of the vendor, and of a doubtful device: $(cat list.json)"
 jq -e '[.hosts[] | select(.state == "no devices") | .hbm_used_bytes] | length == 4 and all(. == null)' list.json >/dev/null || fail "memory of no device: $(cat list.json)"
 [ "$(jq -r '.hosts[9].host' list.json)" = "${names[3]}" ] || fail "the busiest is not first of the good: $(cat list.json)"
-[ "$(state "${fakes[3]}" 'clock_ahead_seconds')" = null ] || fail "a clock that nobody tells of: $(cat list.json)"
+[ "$(state "${fakes[3]}" 'clock_ahead_seconds')" = null ] || fail "expected no clock, found: $(cat list.json)"
 in_text() {
     neuron-top $(printf -- "--connect %s " "${names[@]:1}" "${fakes[4]}") --once >frame
     greps ': 5 hosts' frame && greps "${names[3]} .*good" frame && greps '3\(599\|60[01]\)s ahead' frame && echo yes

@@ -23,7 +23,7 @@ shown=$(printf '[%5.2f%%]' "$expected")
 grep -qF "${shown/'[100.00%]'/'[  100%]'}" frame || fail "utilization is not $expected: $(cat frame)"
 shown() { [ -s frames ] && echo yes; }
 : >frames
-(cat reports && wait_for shown && cat reports) | neuron-top --stdin --batch >frames || fail "the end of the input is no failure"
+(cat reports && wait_for shown && cat reports) | neuron-top --stdin --batch >frames || fail "the end of the input: expected a failure"
 # A report that does not say when it was made is of the moment it came.
 neuron-top --stdin --once --view graphs <reports >frame
 grep -q 'Executions/s .* to [1-9]' frame || fail "no graphs of reports without a time: $(cat frame)"

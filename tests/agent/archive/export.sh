@@ -59,7 +59,7 @@ neuron-monitor export --db h.db --output-folder some --tables 'core,*_log' >/dev
 [ "$(ls some | grep -vx core_minute | tr '\n' ' ')" = 'core_sample memory_log model_log ' ] || fail "--tables: $(ls some)"
 neuron-monitor export --db h.db --output-folder none --to 2020-01-01T00:00:00Z --json | jq -e '[.tables[].rows] | add == 0' >/dev/null ||
     fail "--to is not heeded"
-neuron-monitor export --tables help | greps '^core_minute ' || fail "no list of tables"
+neuron-monitor export --tables help | greps '^core_minute ' || fail "expected a list of tables"
 
 # ---- names that would be something else in a path ----
 questions=()

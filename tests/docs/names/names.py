@@ -275,7 +275,7 @@ def main():
                 ("tests/corpus/", "tests/docs/names/")):
             check_source(path)
     for name in sorted(others - others_used):
-        print(f"tests/docs/names/others.txt: {name} is there, or nobody names it: its row can go")
+        print(f"tests/docs/names/others.txt: {name} exists, or no page names it: remove its row")
     for failure in failures:
         print(failure)
     print(f"{len(pages)} pages, {len(failures)} names that are not there")

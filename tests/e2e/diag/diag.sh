@@ -101,7 +101,7 @@ diag 0 -r 2 --core 0 --memory 64K --thresholds fail
 printf '# fine\n* pattern fail below much\n' >bad
 diag 1 -r 1 --thresholds bad
 [ "$(wc -l <err.log)" = 1 ] && grep -q 'bad: line 2: "much" is not a value' err.log || fail "$(cat err.log)"
-[ ! -s out.json ] || fail "a report beside the sentence"
+[ ! -s out.json ] || fail "expected a message alone, found a report too"
 neuron-monitor diag --print-thresholds >shipped
 diag 0 -r 1 --thresholds shipped
 
@@ -119,7 +119,7 @@ wait_for is_at_work
 is_owned() { { neuron-monitor diag -r 2 --memory 4K 2>&1 >/dev/null || true; } | greps "process $job (neuron-bench) has core 0" && echo yes; }
 wait_for is_owned
 diag 3 -r 2
-[ ! -s out.json ] || fail "tested beside a job"
+[ ! -s out.json ] || fail "a core of a job was tested"
 diag 0 -r 2 --core 1 --memory 64K
 is_count 0 '.core == 0'
 kill -0 "$job" || fail "the job is gone"

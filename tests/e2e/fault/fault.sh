@@ -97,7 +97,7 @@ wait_for is true hangs
 kill -9 "$hung"
 wait "$hung" 2>/dev/null || true
 NEURON_RT_LOG_LEVEL=QUIET NEURON_RT_EXEC_TIMEOUT=1 NEURON_SOFT_FAULT='hang:at=1' \
-    neuron-bench exec memcpy.neff --cores 1 --count 1 >/dev/null 2>&1 && fail "a hang was no failure" || true
+    neuron-bench exec memcpy.neff --cores 1 --count 1 >/dev/null 2>&1 && fail "a hang: expected a failure, found success" || true
 wait_for is 1 timed_out
 kill "$first"
 wait "$first" || fail "the agent failed: $(cat out.log)"

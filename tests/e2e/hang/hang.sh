@@ -31,9 +31,9 @@ hang() {
 says() { [ "$(hang "${@:2}")" = "$1" ] && echo yes; } # says VALUE JSON-FILTER ARGUMENT...
 wheres='[.ranks[].where] | join(" ")'
 
-neuron-monitor hang >text || fail "nobody hangs"
+neuron-monitor hang >text || fail "expected no hang, found one: $(cat text)"
 [ "$(cat text)" = $'no process is a rank of a communicator\nsource: shared memory of the processes (no agent runs on this machine)' ] ||
-    fail "said something of nobody: $(cat text)"
+    fail "expected no report, found: $(cat text)"
 
 # A rank that sleeps: within the limit all goes on, beyond it the rank is named, with what it last did and where it waits.
 start 4 5 sleep@20 2
@@ -107,7 +107,7 @@ wait_for says lost '.ranks[1].where' "$agent"
 # Asked without a name it is the agent that answers on its machine; another user of it reads segments.
 [ "$(hang '.ranks[1].where')" = lost ] && [ "$(jq -r '.hosts[0] | "\(.host) \(.source)"' hang.json)" = " agent" ] ||
     fail "the agent of this machine is not asked: $(cat hang.json)"
-neuron-monitor hang >text && fail "a lost rank is no failure"
+neuron-monitor hang >text && fail "a lost rank: expected exit code 1, found 0"
 greps '^source: the agent of this machine$' text || fail "text: $(cat text)"
 if [ "$(id -u)" = 0 ]; then
     chmod 755 "$scratch" "$memory" "$NEURON_HOOKS_DIR"
@@ -253,4 +253,4 @@ greps "rank 1: no process reports it" text || fail "text: $(cat text)"
 code=0
 neuron-monitor hang 127.0.0.1:1 >text 2>/dev/null || code=$?
 [ ! -s text ] || fail "it knows something of a machine that nobody answered for: $(cat text)"
-[ $code = 3 ] || fail "exit code $code when nobody answers"
+[ $code = 3 ] || fail "exit code $code when no agent answers"

@@ -33,7 +33,7 @@ is_told() {
 }
 wait_for is_told
 [ "$(jq -c '[.neuron_ext.devices[] | select(.health.verdict != "healthy") | .index]' told.json)" = '[2]' ] ||
-    fail "others are said to be ill: $(health <told.json)"
+    fail "healthy devices are reported as unhealthy: $(health <told.json)"
 is_logged() { grep -q 'device 2 is unhealthy (hbm_repairable)' agent.log && echo yes; }
 wait_for is_logged
 

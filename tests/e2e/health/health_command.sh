@@ -34,7 +34,7 @@ health 0 --for 10ms --npd
 [ "$(cat text)" = 'no Neuron errors' ] || fail "$(cat text)"
 code=0
 neuron-monitor health --for 10ms --npd >/dev/full 2>errors || code=$?
-[ $code = 2 ] || fail "that we cannot write is told as a problem of the machine: $code"
+[ $code = 2 ] || fail "a failed write is reported as a problem of the machine: $code"
 code=0
 neuron-monitor health --for 10ms >/dev/full 2>errors || code=$?
 [ $code = 1 ] || fail "a full disk is $code"

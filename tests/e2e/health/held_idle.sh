@@ -17,14 +17,14 @@ value() { series | sed -n 's/.*neuroncore="1".*runtime_tag="held".* //p'; }
 above() { awk -v a="$(value)" -v b="$1" 'BEGIN { if (a != "" && a > b) print "yes" }'; }
 below() { awk -v a="$(value)" -v b="$1" 'BEGIN { if (a != "" && a < b) print "yes" }'; }
 
-[ -z "$(series)" ] || fail "nobody holds a core: $(series)"
+[ -z "$(series)" ] || fail "expected no series without a process, found: $(series)"
 NEURON_PROCESS_TAG=held neuron-bench exec memcpy.neff --cores 1 --duration 600s --rate 0.5 >/dev/null 2>&1 &
 job=$!
 pids+=("$job")
 wait_for above 1
 wait_for below 0.9
 wait_for above 1
-[ "$(series | wc -l)" = 1 ] || fail "cores that nobody holds: $(series)"
+[ "$(series | wc -l)" = 1 ] || fail "expected no series of free cores, found: $(series)"
 tail -n 2 reports.jsonl | sed -n 1p | jq -e '.neuron_runtime_data[0].report.neuron_ext.neuroncores | has("1") and (.["1"].held_idle_ns >= 0)' >/dev/null ||
     fail "$(tail -1 reports.jsonl)"
 sed '$d; 10q' reports.jsonl >whole.jsonl # the last line may be under way

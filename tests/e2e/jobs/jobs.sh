@@ -160,7 +160,7 @@ jq -e '.[0] | .job_id == "42" and .user == "alice" and .partition == "trn" and .
 job 42 >job.txt
 greps -E '^user +alice$' <job.txt || fail "job 42: $(cat job.txt)"
 [ "$(job --csv | wc -l)" = 3 ] && [ "$(job --csv --newest 1 2>said | wc -l)" = 2 ] || fail "jobs: $(job --csv)"
-grep -q '1 earlier jobs omitted' said || fail "what is left out is not said: $(cat said)"
+grep -q '1 earlier jobs omitted' said || fail "omitted jobs are not reported: $(cat said)"
 job --by-user --json 2>said | jq -e 'map([.user, .jobs]) | sort == [["alice", 1], ["bob", 1]]' >/dev/null || fail "users: $(job --by-user)"
 [ ! -s said ] || fail "users of all jobs: $(cat said)"
 [ "$(job --user bob --json | jq -r '.[].job_id')" = 43 ] || fail "jobs of bob: $(job --user bob)"

@@ -40,7 +40,7 @@ def number(text):
 def check_numbers(look, lines):
     """Everything with a value against the report, which is a line of stdout."""
     report = look['report']
-    assert as_floats(report) in lines, 'the report on the page is no line of stdout'
+    assert as_floats(report) in lines, 'the report on the page is not a line of stdout'
     columns = {name: i for i, name in enumerate(look['heads'])}
     equal('processes', len(look['processes']), len(report['neuron_runtime_data']))
     latency = {row[0][0]: row for row in look['latency']}
@@ -177,7 +177,7 @@ def check_many_devices(browser):
 
 
 def check_logical_cores(browser):
-    """Two physical cores are one core: a model stands where its process does."""
+    """Two physical cores are one core: a model is at the place of its process."""
     equal('cores of a model', browser.evaluate('''(async () => {
       const { state } = await import('/state.js');
       const tables = await import('/tables.js');

@@ -132,7 +132,7 @@ wait_for holds "2:$two:$user"
 touch "end.$two"
 wait_for holds ""
 wait_for node_is idle
-[ -z "$(ls jobs)" ] || fail "files of jobs that are over: $(ls jobs)"
+[ -z "$(ls jobs)" ] || fail "files of jobs that have ended: $(ls jobs)"
 
 # What they made of it is what they say themselves; their time lies between what we saw inside and outside of it.
 agrees() { # ID EXECUTIONS

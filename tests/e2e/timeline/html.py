@@ -165,7 +165,7 @@ def main():
         assert drawn[0] > 0 and drawn[1] == 0, f'the depth is drawn from slices: {drawn}'
 
         page = Page(browser, short_path)
-        assert re.search('no detail below [0-9.]+ us in this file', browser.evaluate("document.querySelector('#facts').textContent")), 'the page says what is left out'
+        assert re.search('no detail below [0-9.]+ us in this file', browser.evaluate("document.querySelector('#facts').textContent")), 'the page names the omitted rows'
         assert '--html-size' in browser.evaluate("document.querySelector('#facts').title"), 'and what to do'
         assert 'not in this file' in page.ask(f"stats(0, {meta['span']})")['error'], 'statistics of what is not there'
         page.picture('short')

@@ -217,7 +217,7 @@ def check_range(page):
     several = [row for row in shown if row[0].startswith('q') and lanes[row[0]] > 1]
     assert several, f'no queue of several DMA engines: {shown}'
     for row in several:
-        assert row[2].endswith(f'%, any of {lanes[row[0]]}'), f'the busy time of a queue does not say of which engines: {row}'
+        assert row[2].endswith(f'%, any of {lanes[row[0]]}'), f'the busy time of a queue does not name its engines: {row}'
     said = browser.evaluate("""(async () => { const { describe } = await import('/tooltip.js'); const { state } = await import('/state.js');
       return ['queue', 'engine'].map((kind) => { const t = state.meta.tracks.findIndex((track) => track.kind === kind && (track.lanes > 1 || kind === 'engine'));
         return describe({ track: t, what: 0, start: 0, end: 1000, bucket: { mean: 0.25, count: 3, extra: 10 } })[1][0].split(', any of ')[1]
@@ -514,7 +514,7 @@ def check_compare(page, address, diff):
 
 
 def check_absent(page, address):
-    """What the files do not say is told by its tab; where no layers are named, the tab of layers begins with operations."""
+    """What the files lack is explained by its tab; where no layers are named, the tab of layers begins with operations."""
     browser = page.browser
     page.open(address)
     browser.wait_for("document.querySelector('#tab-roofline.absent') !== null && document.querySelector('#tab-on-chip.absent') !== null")

@@ -187,6 +187,6 @@ if [ -z "${NTK_SANITIZE:-}" ] && [ -e "$NTK_LIB_DIR/libneuron-hooks.so" ]; then 
     }
     wait_for both_are_told
     [ -n "$(find mixed -path "*_pid_$vendor/*" -name 'ntrace.pb')" ] || fail "nothing of the time before: $(find mixed)"
-    neuron-profile trigger --pid "$vendor" --look >text 2>err && fail "it is said where another runtime is: $(cat text)"
+    neuron-profile trigger --pid "$vendor" --look >text 2>err && fail "another runtime: expected no message, found: $(cat text)"
     grep -q 'only our own runtime records' err || fail "a look at another runtime: $(cat err)"
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """versions - hundreds of times one of the programs that share a folder ends, killed or told to, and another one of the old or
-the next version takes its place. Nobody crashes, each names what it does not read, and the database of each version has what
+the next version takes its place. No program crashes, each names what it does not read, and the database of each version has what
 its applications executed, counted by themselves outside of all that agents know."""
 import glob
 import os
@@ -53,7 +53,7 @@ class Slot:
             writers.append((self.version, self.process.pid, counts))
 
     def end(self, how):
-        """Whether it ended as it was told."""
+        """Whether it ended as requested."""
         if self.process is None:
             return
         if self.process.poll() is None:

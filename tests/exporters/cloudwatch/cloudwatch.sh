@@ -88,7 +88,7 @@ clean bad
 /usr/bin/python3 "$here/same.py" expected bad/taken 2 || fail "$(cat bad.err)"
 grep -q 'Rate exceeded' bad.err || fail "throttling is not told: $(cat bad.err)"
 grep -q gzip bad/taken || fail "no request is compressed"
-! grep -q 'wJalr\|session/token' bad.err || fail "keys are told"
+! grep -q 'wJalr\|session/token' bad.err || fail "keys are in the output"
 
 # What is refused for itself is dropped and told; the rest goes on. Keys of a profile.
 mkdir .aws
@@ -120,7 +120,7 @@ sed -n 2p reports >&7 && wait_for taken bad 2
 exec 7>&-
 wait "$last" || fail "code $?: $(cat renewed.err)"
 clean bad
-[ ! -s renewed.err ] || fail "renewed keys are told: $(cat renewed.err)"
+[ ! -s renewed.err ] || fail "renewed keys are in the output: $(cat renewed.err)"
 
 # Other places of keys: a container, a web identity, the instance, which tells its region too.
 later=$(date -u -d '+6 hours' +%Y-%m-%dT%H:%M:%SZ)
@@ -156,7 +156,7 @@ echo 'AKVAULT deep/sEcret v/t==' >bad/sts.keys
 one role sa-east-1 AWS_PROFILE=job
 grep -qx 'STS arn:aws:iam::1:role/job as node-1' bad/log || fail "$(cat bad/log)"
 one process us-gov-west-1 AWS_PROFILE=job AWS_REGION=us-gov-west-1
-! grep -q 'deep' one.err || fail "keys are told"
+! grep -q 'deep' one.err || fail "keys are in the output"
 mv .aws .once
 one instance eu-south-2 AWS_EC2_METADATA_DISABLED=false AWS_EC2_METADATA_SERVICE_ENDPOINT="$AWS_ENDPOINT_URL/"
 

@@ -2,7 +2,7 @@
 
 Prints the port. Signatures are computed anew by botocore; requests are checked against botocore's model of the
 service and the limits of its documentation. How it answers is read from FOLDER/plan, a word per request to
-CloudWatch; when the words are over, requests are taken:
+CloudWatch; after the last word, requests are taken:
 
   take throttle fail deny expire refuse
   early    the connection breaks after a part of the request

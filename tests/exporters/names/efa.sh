@@ -53,7 +53,7 @@ has page neuron_efa_bytes_total 'counter="tx_bytes",efa_device="rdmap1s6",efa_po
 has page neuron_efa_tx_bytes_total "$first" 1000 || fail "Observer's name: $(grep efa page)"
 has page neuron_efa_rx_drops_total "$first" 7 || fail "Observer's name: $(grep efa page)"
 [ "$(grep -c '^neuron_efa_.*{' page)" = 10 ] || fail "five counters, twice each: $(grep efa page)"
-! grep -E 'mlx5_0|broken|lifespan' page || fail "what is none is told"
+! grep -E 'mlx5_0|broken|lifespan' page || fail "an invalid value is reported as a metric"
 
 # The report has it whole; a pipe shows what the agent shows.
 jq -es 'map(.neuron_ext.efa // empty) | last == [

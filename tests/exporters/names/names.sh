@@ -57,12 +57,12 @@ agent observer
 wait_for eval 'page agent.log | greps "^neuron_core_infer_completed_sum_total" && echo yes'
 page agent.log >observer
 # The exporter reports its own work under its own names.
-! grep -E '^neuron(core|device)_' observer || fail "our names beside Observer's"
+! grep -E '^neuron(core|device)_' observer || fail "our names in addition to Observer's"
 end
 agent classic
 wait_for eval 'page agent.log | greps "^execution_status_total" && echo yes'
 page agent.log >classic
-! grep -E '^(neuron_core_|mlu_|neuron_executions_total)' classic || fail "other names beside the classic ones"
+! grep -E '^(neuron_core_|mlu_|neuron_executions_total)' classic || fail "other names in addition to the classic ones"
 end
 kill "$bench"
 

@@ -96,7 +96,7 @@ ends() { jq -s "[.[] | select(.flags == 1 and .name == \"$1\" and .attributes.ru
 jq -se '[.[] | select(.name == "execution_status" and .attributes.status_type == "completed" and .flags == 0)]
     | (map(.start) | unique | length) == 1 and (max_by(.time).int == 500)' all.jsonl >/dev/null || fail "the total of the tag does not go on"
 jq -se '[.[] | select(.name == "neuron_execution_latency" and .flags == 0)] | (map(.start) | unique | length) == 2' all.jsonl >/dev/null ||
-    fail "a histogram that began anew has no start of its own"
+    fail "a histogram that began anew has no separate start"
 jq -se 'all(.[]; .resource["service.name"] == "neuron-monitor" and .resource["os.type"] == "linux" and (.resource["host.name"] | length) > 0)' \
     all.jsonl >/dev/null || fail "the resource is not described"
 if command -v protoc >/dev/null; then # a decoder that others wrote, with the fields that the exporter means
@@ -237,4 +237,4 @@ neuron-monitor --otlp-spool x --once >/dev/null 2>usage.err || code=$?
 code=0
 wait $lost || code=$?
 [ $code = 1 ] && grep -q 'items are lost' lost.err || fail "code $code: $(cat lost.err)"
-! grep -q s3cret lost.err || fail "the password is told"
+! grep -q s3cret lost.err || fail "the password is in the output"

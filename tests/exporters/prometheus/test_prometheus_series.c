@@ -318,7 +318,7 @@ static void the_machine_may_come_in_parts(void **state)
     update(snapshot);
     text = encode(false);
     if (!strstr(text, "neuroncore_per_device_count=\"4\"")) {
-        fail_msg("the machine is not told:\n%s", text);
+        fail_msg("the machine is not reported:\n%s", text);
     }
     free(text);
 }

@@ -46,7 +46,7 @@ jq -en --argjson width "$width" '$width > 0 and $width < 0.05' >/dev/null || fai
 [ "$(query system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' first.jsonl)" ] ||
     fail "memory of the machine differs"
 items='neuron_monitor_output_items_total{output="remote write",result'
-[ "$(query "$items=\"sent\"}")" -gt 100 ] && [ "$(query "$items=\"lost\"}")" = 0 ] || fail "the output does not tell of itself"
+[ "$(query "$items=\"sent\"}")" -gt 100 ] && [ "$(query "$items=\"lost\"}")" = 0 ] || fail "the output has no metrics of its own work"
 
 # An outage: the agent says it once and goes on; what it could not push waits in files.
 kill "$server" && wait "$server" 2>/dev/null || true
@@ -73,4 +73,4 @@ kill "$server" && wait "$server" 2>/dev/null || true
 code=0
 neuron-monitor --count 2 --period 100ms --quiet --remote-write "http://me:s3cret@127.0.0.1:$port/" 2>lost.log || code=$?
 [ $code = 1 ] && grep -q 'items are lost' lost.log || fail "code $code, said: $(cat lost.log)"
-! grep -q s3cret lost.log || fail "the password is told"
+! grep -q s3cret lost.log || fail "the password is in the output"

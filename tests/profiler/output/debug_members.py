@@ -2,8 +2,8 @@
 """debug_members write|damage FOLDER | check JSON SQLITE CSV CHROME | perfetto TEXT JSON | none JSON | source JSON | lines JSON JSON BY - names of instructions by a rule.
 
 Slot s > 1 of engine e has the BIR id 1000 * e + s, the name I-e-s and, where s is even, Penguin id s with a text;
-it follows slot s - 1 (flow), slot 2 of engine 0 (a kind that nobody knows), and one that is nowhere. Slots 4 and 5
-share an id, slot 6 is described by nobody.
+it follows slot s - 1 (flow), slot 2 of engine 0 (an unknown kind), and one that is nowhere. Slots 4 and 5
+share an id, slot 6 has no description.
 
 Slots but 3 have a line, 100 * e + s, of b.py where e + s is odd, else of a.py; the tables of a member begin with a.py
 where e is even. Slot 4 is in the kernel tree, as inst.e of iteration h=0, t=e, for odd e by a call of g in b.py; there

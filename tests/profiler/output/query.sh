@@ -32,7 +32,7 @@ ask -s m.ntff m.sqlite 'WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 
 ask -s m.ntff m.sqlite 'SELECT a.id FROM Instruction a JOIN Instruction b ON a.id = b.id WHERE b.duration_ns > 0 ORDER BY 1'
 ask -d folder folder.sqlite 'SELECT name, count(*) AS n FROM SystemProfileEvents GROUP BY 1 ORDER BY 1'
 [ "$(neuron-profile query -s m.ntff --json 'SELECT count(*) AS n FROM sbufallocation' 2>err | jq '.[0].n')" = 0 ] &&
-    grep -q 'SbufAllocation has rows with --enable-memory-tracker only' err || fail "the memory tracker is on, or nobody says that it is off"
+    grep -q 'SbufAllocation has rows with --enable-memory-tracker only' err || fail "the memory tracker is on, or no message says that it is off"
 [ "$(neuron-profile query -s m.ntff --enable-memory-tracker --json 'SELECT count(*) > 3 AS n FROM SbufAllocation' 2>err | jq '.[0].n')" = 1 ] &&
     [ ! -s err ] || fail "no allocations: $(cat err)"
 [ -z "$(ls spill)" ] || fail "leaves $(ls spill)"
@@ -58,7 +58,7 @@ refused 'the query is empty' ' -- nothing'
 refused 'only one SQL statement' 'SELECT 1; SELECT 2'
 refused "unexpected text: '-- two" 'SELECT 1 ; -- two
 SELECT 2'
-[ "$(neuron-profile query -s m.ntff --json ' SELECT 1 AS n ; -- that is all ' | jq '.[0].n')" = 1 ] || fail "comments are no statement"
+[ "$(neuron-profile query -s m.ntff --json ' SELECT 1 AS n ; -- that is all ' | jq '.[0].n')" = 1 ] || fail "comments count as a statement"
 refused 'use one SELECT' 'DELETE FROM Instruction'
 refused 'use one SELECT' "ATTACH '/etc/passwd' AS p"
 refused 'use one SELECT' 'PRAGMA writable_schema = 1'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""source_tables JSON SQLITE CHROME PERFETTO - tables and traces say of the source and the compiler what the JSON profile says."""
+"""source_tables JSON SQLITE CHROME PERFETTO - tables and traces show of the source and the compiler what the JSON profile says."""
 import collections
 import json
 import sqlite3

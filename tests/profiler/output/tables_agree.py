@@ -183,7 +183,7 @@ def main():
         except AssertionError as error:
             sys.exit(f"{name}: {error}")
     files = sum(len(os.listdir(f)) for f in sys.argv[2:4])
-    assert files <= 2 * len(tables), "files that are no tables"
+    assert files <= 2 * len(tables), "files that are not tables"
     print(len(tables), "tables,", total, "rows")
 
 

@@ -102,7 +102,7 @@ def same(what, ours, wanted):
 
 
 def words(traces, database):
-    """What instructions were told, are of and follow: how often each text is an argument, in both and in the table."""
+    """The operands, origin and predecessors of instructions: how often each text is an argument, in both and in the table."""
     keys = ("operands", "compiler_operands", "penguin_text", "bir_instruction_name")
     with open(traces[0], encoding="utf-8") as file:
         text = file.read()

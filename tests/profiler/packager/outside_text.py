@@ -65,7 +65,7 @@ for command in (("info", "-s", "-w"), ("info", "--json"), ("disasm",)):
         print(f"FAILED: {command}: {code} {err}")
         failures += 1
 if json.loads(run("neuron-packager", "info", "--json", "evil.neff")[1])["target"] != EVIL:
-    print("FAILED: JSON does not say what stands in the file")
+    print("FAILED: JSON does not match the contents of the file")
     failures += 1
 
 # A member whose name ends the line of a listing, and a sentence about it.

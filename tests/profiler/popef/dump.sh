@@ -72,7 +72,7 @@ says 'duplicate executable "42"'
 code 0 popef_dump "$corpus/opaque"
 says 'opaque blob "popart" names an absent executable "42"'
 code 0 popef_dump "$corpus/opaque" "$corpus/executable"
-[ ! -s err ] || bad "a link that holds is told: $(cat err)"
+[ ! -s err ] || bad "a good link is reported: $(cat err)"
 
 # ---- damaged, empty, hostile ----
 : >empty.popef

@@ -194,7 +194,7 @@ capture 0 -t systrace -s t.json --systrace-event-filter ^software
 grep -q nc_exec_running t.json && ! grep -q nrt_execute t.json || complain "all but software"
 capture 1 -t systrace -s t.json --systrace-event-filter nothing
 says "no event type 'nothing'"
-timeout "$patience" neuron-profile capture --systrace-get-event-types >types 2>err || complain "no list of types"
+timeout "$patience" neuron-profile capture --systrace-get-event-types >types 2>err || complain "expected a list of types"
 grep -qx nrt_execute types && grep -qx nc_exec_running types || complain "types are missing"
 
 [ $failures = 0 ] || exit 1

@@ -163,9 +163,9 @@ neuron-profile analyze -d live host-gaps >text 2>err || complain "--pid: host-ga
 grep -Eq "^ *$job +0 +[1-9]" text || complain "--pid: no gaps between executions"
 # Such a recording does not say what memory is for.
 neuron-profile analyze -d live memory >text 2>err || complain "--pid: memory: exit code $?"
-grep -q "^Process $job: not known: " text && ! grep -q '0B' text || complain "--pid: memory that nobody recorded is shown as none"
+grep -q "^Process $job: not known: " text && ! grep -q '0B' text || complain "--pid: unrecorded memory is shown as none"
 neuron-profile analyze -d live memory --json >text 2>err || complain "--pid: memory in JSON: exit code $?"
-grep -q peak_bytes text && complain "--pid: memory that nobody recorded is none in JSON"
+grep -q peak_bytes text && complain "--pid: unrecorded memory is none in JSON"
 
 # ---- wrong use, and the command's own fate ----
 code() { # WANTED PATTERN ARGUMENT...

@@ -106,7 +106,7 @@ code 1 "$bench" exec ones
 # Why it was refused is above the sentence, whatever else the log says.
 NEURON_RT_LOG_LEVEL=ERROR code 1 "$bench" exec ones
 grep -q 'cut to here' err || bad "no information for support: $(cat err)"
-tail -n 2 err | head -n 1 | grep -q 'NRT:nrt_load .*not a NEFF' || bad "the reason is not beside the sentence: $(cat err)"
+tail -n 2 err | head -n 1 | grep -q 'NRT:nrt_load .*not a NEFF' || bad "the message lacks the reason: $(cat err)"
 tail -n 1 err | grep -q '^neuron-bench: exec: cannot load ones ' || bad "the sentence is not the last: $(cat err)"
 code 1 "$bench" exec adder.neff --cores 2
 NEURON_LIBNRT=/nowhere/libnrt.so code 1 "$bench" exec adder.neff

@@ -306,7 +306,7 @@ def most_under_way(c, model, ifmap, ninfer, is_seen):
 
 
 def numerical(c):
-    """NaN goes in, and comes out beside the code that says so."""
+    """NaN goes in, and comes out with the code that says so."""
     nans = b'\0\0\xc0\x7f' * (128 * 512)
     model = c.load(TURNS).h_nn
     answer = c.infer(h_nn=model, ifmap=[io('x', nans)])
@@ -321,7 +321,7 @@ def left_running(c):
 
 
 def reported(c):
-    """A model that lives for some periods of the monitor, and what its reports tell of it."""
+    """A model that lives for some periods of the monitor, and its reports."""
     def tells(key, value):
         with open('reports.jsonl') as file:
             text = file.read().replace(' ', '')

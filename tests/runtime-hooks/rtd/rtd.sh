@@ -17,7 +17,7 @@ counted=$(sed -n 's/^rtd.py: completed //p' client.log)
 everything_is_reported() { [ "$(completed_in_reports reports.jsonl)" = "$counted" ] && echo yes; }
 wait_for everything_is_reported
 jq -es --arg address "unix:$socket" '[.[].neuron_runtime_data[]] | length > 0 and
-    all(.pid == 0 and .address == $address and .neuron_runtime_tag == $address)' reports.jsonl >/dev/null || fail "the daemon is not told by its address"
+    all(.pid == 0 and .address == $address and .neuron_runtime_tag == $address)' reports.jsonl >/dev/null || fail "the daemon is not shown by its address"
 # Reports tell what a client does with a model that they have seen.
 "$python" "$(dirname "$0")/rtd.py" "unix:$socket" generated model reported >client.log || fail "$(cat client.log)"
 kill "$monitor"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Services of neuron-rtd beside nmgr_v1.
+"""Services of neuron-rtd in addition to nmgr_v1.
 
 services.py ENDPOINT GENERATED_FOLDER MODEL_FOLDER [CASE...]
 """
@@ -169,7 +169,7 @@ class Reflection:
 
 
 class Stream:
-    """infer_stream; what is put in goes out as soon as the daemon reads."""
+    """infer_stream; inputs go out as soon as the daemon reads."""
     def __init__(self, c, pack=pb.infer_request.SerializeToString):
         self.requests = queue.Queue()
         stub = c.channel.stream_stream('/nrt.nmgr_stream/infer_stream', pack, pb.infer_response.FromString)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Clients that no framework is: torture.py SOCKET NEFFS_FOLDER PID [CASE...]
 
-Each case runs, at least twice, beside a client that infers all the time. Afterwards the daemon holds what it held
+Each case runs, at least twice, next to a client that infers all the time. Afterwards the daemon holds what it held
 before: no descriptor, no thread, no memory of clients, no group is left, and the other client had right answers."""
 import functools
 import os
@@ -145,7 +145,7 @@ def wrong_sizes(client):
 # ---- calls that end before they are answered ----
 
 def resets(client):
-    """RST_STREAM at any moment: what runs ends, and nobody is told."""
+    """RST_STREAM at any moment: what runs ends, without a report."""
     group, model = client.model(neff('slow'), ninfer=4)
     request = framed(infer_request(model, [tensor('x', DATA)]))
     for _ in range(4):
@@ -153,7 +153,7 @@ def resets(client):
         client.send(stream, request, end=True)
         time.sleep(0.02)
         client.reset(stream)
-    until('the inferences of calls that are gone are over', lambda: client.post(model, DATA)[0] == 0)
+    until('the inferences of calls that are gone have ended', lambda: client.post(model, DATA)[0] == 0)
     client.good('stop', pb((1, pb((1, model)))))
     client.good('unload', pb((1, pb((1, model)))))
     messages = b''.join(map(framed, client.load_messages(neff('wire'), group=group)))
@@ -167,7 +167,7 @@ def resets(client):
         client.send(stream, messages, end=True)
         time.sleep(0.02)
         client.reset(stream)
-    until('models that nobody knows are gone', lambda: client.call('destroy_eg', pb((1, pb((1, group)))))[0] == 0)
+    until('models without an owner are gone', lambda: client.call('destroy_eg', pb((1, pb((1, group)))))[0] == 0)
     for _ in range(40):
         streams = [client.open('create_eg') for _ in range(50)]
         for stream in streams:
@@ -199,7 +199,7 @@ def cuts(client):
 
 
 def given_up(method, payload, timeout):
-    """The reply of a call with a deadline, on a connection of its own: gRPC's core may answer a stream that is over, which
+    """The reply of a call with a deadline, on a separate connection: gRPC's core may answer a stream that has ended, which
     ends it for h2; None then."""
     other = Client(sock)
     stream = other.open(method, timeout=timeout)
@@ -382,7 +382,7 @@ def wide(client):
 
 
 def deaf(client):
-    """Answers that nobody takes: of 16 MiB, by a client that gives no room for them."""
+    """Answers that are not taken: of 16 MiB, by a client that gives no room for them."""
     group, model = client.model(neff('broad'), ninfer=1, timeout=60)
     other = Client(sock, window=0, takes=False)
     request = framed(infer_request(model, [tensor('x', bytes(16 << 20))]))

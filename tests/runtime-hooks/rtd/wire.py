@@ -153,7 +153,7 @@ class Wire:
         self.write(self.h2.data_to_send())
 
     def write(self, data):
-        """Any bytes, while what comes is taken: nobody waits for the other. Whole frames stay whole: what the
+        """Any bytes, while what comes is taken: neither waits for the other. Whole frames stay whole: what the
         other side's make necessary goes behind them."""
         self.pending += data
         while self.pending and not self.is_closed:
@@ -254,7 +254,7 @@ class Wire:
         self.flush()
 
     def wait(self, stream):
-        """The reply when its stream is over; None when the connection is."""
+        """The reply when its stream has ended; None when the connection is."""
         reply, end = self.replies[stream], time.monotonic() + PATIENCE
         while not reply.is_over:
             if self.is_closed:
@@ -375,7 +375,7 @@ class Client(Wire):
 
 
 class Peer:
-    """Somebody else, who infers all the time and looks at what comes out. `still()` fails when that was wrong,
+    """Another client, which infers all the time and looks at what comes out. `still()` fails when that was wrong,
     or when nothing comes any more."""
 
     def __init__(self, path, neff):

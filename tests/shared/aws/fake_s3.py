@@ -1,7 +1,7 @@
 """fake_s3.py FOLDER - a service that takes objects as S3 does, on a loopback port, which it prints.
 
-Signatures are computed anew by botocore, as S3 wants them. Objects are files below FOLDER/objects, named by bucket and
-key. How it answers is read from FOLDER/plan, a word per request; when the words are over, objects are taken:
+Signatures are computed anew by botocore, as S3 requires them. Objects are files below FOLDER/objects, named by bucket and
+key. How it answers is read from FOLDER/plan, a word per request; after the last word, objects are taken:
 
   take throttle fail expire denied nobucket
   early    the connection breaks after a part of the request

@@ -220,8 +220,8 @@ static void changes_of_all_ranks_are_reported_and_nothing_else(void **state)
                    job.ranks, job.size, job.step_ns / MS, said.is_slower ? "said" : "not said");
         }
     }
-    printf("%u put in: %u told, %u with the cause, %u with the time; %u told of others\n", put_in,
-           right, right_where, right_when, wrong);
+    printf("%u injected: %u reported, %u with the cause, %u with the time; %u reports of others\n",
+           put_in, right, right_where, right_when, wrong);
     assert_true(right >= 0.95 * put_in);
     assert_true(right >= 0.99 * (right + wrong));
     assert_true(right_where >= 0.95 * right);

@@ -495,7 +495,7 @@ static void what_hooks_around_calls_do_not_know_is_null(void **state)
     assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         if (count_poison(db, tables[i]) != 0) {
-            fail_msg("%s holds what nobody knows", tables[i]);
+            fail_msg("%s has unknown values", tables[i]);
         }
     }
     /* Its host memory is not reported at all; the total is not known. */

@@ -136,7 +136,7 @@ more() { [ "$(grep -c '^instance-type: ' again)" -gt "$outputs" ] && echo yes; }
 wait_for more
 kill -INT "$watcher"
 wait "$watcher" || fail "--watch ended with $? after the machine went and came"
-[ "$(grep -c ^FATA err)" -le 2 ] || fail "the same is told again and again: $(cat err)"
+[ "$(grep -c ^FATA err)" -le 2 ] || fail "a message is repeated: $(cat err)"
 neuron-bench machine --remove
 
 # Logical cores are as large as the running process says, whatever the environment of neuron-ls says.

@@ -384,7 +384,7 @@ static void job_check_means(const struct job *job, const struct test_run *plain,
         (void)process_of(&told, seen.one[i].pid);
     }
     if (told.count > told_count) {
-        complain("%zu processes have a segment and are no clients", told.count - told_count);
+        complain("%zu processes have a segment and are not clients", told.count - told_count);
     }
 }
 

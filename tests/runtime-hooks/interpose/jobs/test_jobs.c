@@ -103,7 +103,7 @@ static void jobs_of_every_life_are_counted(void **state)
         { .name = "opened by each child, and before", .words = { "@linked", "sync:2", "workers:3", "sync:2" }, .environment = { "NEURON_RT_NUM_CORES=1" } },
         { .name = "a child of the first call", .vendor = "vendor-slow", .words = { "@linked", "fork-in-first-call:300", "sync:2" }, .means = JOB_PRELOAD | JOB_AUDIT },
         { .name = "a child of the first call, dlopen by path", .vendor = "vendor-slow", .words = { "@opens", "path", "@vendor", "fork-in-first-call:300", "sync:2" }, .means = JOB_AUDIT },
-        { .name = "a constructor beside the first call", .words = { "@linked", "load-in-first-call:200", "sync:2" }, .environment = { "CLIENT_MODULE=@early.so" } },
+        { .name = "a constructor next to the first call", .words = { "@linked", "load-in-first-call:200", "sync:2" }, .environment = { "CLIENT_MODULE=@early.so" } },
         { .name = "children that exec", .words = { "@linked", "sync:2", "exec:5", "sync:2" } },
         { .name = "children that only end", .words = { "@linked", "sync:2", "idlers:200", "sync:2" } },
         { .name = "dlclose and dlopen", .words = { "@opens", "soname", "sync:2", "reopen:5", "sync:2" } },
@@ -147,7 +147,7 @@ static void jobs_in_company_are_counted(void **state)
         { .name = "our own core below, dlopen", .vendor = ".", .words = { "@opens", "soname", "sync:5", "reopen:2" } },
         { .name = "a shell and its children", .words = { "sh", "-c", "true; $0 sync:3; ls / >/dev/null; $0 sync:2", "@linked" } },
 #ifdef TEST_HAS_STATIC
-        { .name = "a static program beside it", .words = { "sh", "-c", "$0; $1 sync:3", "@silent", "@linked" } },
+        { .name = "a static program next to it", .words = { "sh", "-c", "$0; $1 sync:3", "@silent", "@linked" } },
 #endif
     };
     /* clang-format on */

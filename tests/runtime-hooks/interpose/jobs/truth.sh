@@ -105,5 +105,5 @@ reports oob completed_with_err 4
 db oob completed_with_err 4
 metrics adder tensors 90112"
 while read -r line; do
-    grep -qxF "$line" preload.facts || fail "nobody says '$line': $(cat preload.facts)"
+    grep -qxF "$line" preload.facts || fail "expected '$line', found: $(cat preload.facts)"
 done <<<"$wanted"

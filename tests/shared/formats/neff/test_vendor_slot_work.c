@@ -67,8 +67,8 @@ static void a_transfer_that_casts_writes_what_its_destination_says(void **state)
 
 static void unknown_operations_have_no_bytes(void **state)
 {
-    assert_false(work_of("an opcode that nobody knows").is_known);
-    assert_false(work_of("LDWEIGHTS, codes that nobody knows").is_known); /* nor the type */
+    assert_false(work_of("an unknown opcode").is_known);
+    assert_false(work_of("LDWEIGHTS, unknown codes").is_known); /* nor the type */
     assert_true(work_of("DRAIN").is_known);
     assert_true(work_of("NOTIFY").is_known);
     assert_int_equal(work_of("DRAIN").sbuf_read_bytes, 0);
@@ -214,8 +214,8 @@ static void ranges_go_from_the_lowest_byte_to_the_highest(void **state)
             { false, true, 0x6020, 0x6020 + 4 * 512 } } },
         { "DRAIN", 0, { { false, false, 0, 0 } } },
         { "TENSOR_TENSOR", -EINVAL, { { false, false, 0, 0 } } },
-        { "an opcode that nobody knows", -EINVAL, { { false, false, 0, 0 } } },
-        { "LDWEIGHTS, codes that nobody knows", -EINVAL, { { false, false, 0, 0 } } },
+        { "an unknown opcode", -EINVAL, { { false, false, 0, 0 } } },
+        { "LDWEIGHTS, unknown codes", -EINVAL, { { false, false, 0, 0 } } },
     };
 
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
