@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exporter - what each exporter fills: the agent knows exporters by this table only.
+ * exporter - the table that each exporter fills; the agent's only view of exporters.
  *
  * An exporter brings its options along and keeps what they say. It gets each snapshot once, in
  * order, and must not wait for the network in put(): it encodes, keeps the bytes for who fetches

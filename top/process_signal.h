@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process_signal - which signals a person may send to an application, and sending one.
+ * process_signal - the signals that a user may send to an application, and sending one.
  *
  * Threads: any.
  */

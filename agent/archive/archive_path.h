@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * archive_path - where a part lies in an archive, in the way of Hive. Pure.
+ * archive_path - the path of a part in an archive, in Hive's layout. Pure.
  *
  *   core_minute/cluster=NAME/date=2026-11-24/host=NAME/part-20261124-18a2b3c4d5e6f708.parquet
  *

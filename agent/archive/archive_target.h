@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * archive_target - where an archive lies: a folder, or a bucket of a service that speaks S3.
+ * archive_target - the place of an archive: a folder, or a bucket of a service that speaks S3.
  *
  * A part is written into a hidden file and appears at its place whole or not at all. What is at the
  * place is replaced, or stays when that is asked for. Any number of programs may write into one

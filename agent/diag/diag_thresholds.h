@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * diag_thresholds - what figures of a diagnosis are held against.
+ * diag_thresholds - the limits for the figures of a diagnosis.
  *
  * A text of lines, docs/diag.md has the format:
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slow - how neuron-monitor slow says what it found.
+ * slow - the output of neuron-monitor slow.
  *
  * Threads: any.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api_parameters - what is behind the "?" of a question to the database. */
+/* api_parameters - the query parameters of a question to the database. */
 #include "agent/http/api_parameters.h"
 
 #include <assert.h>

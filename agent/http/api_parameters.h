@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api_parameters - what is behind the "?" of a question to the database.
+ * api_parameters - the query parameters of a question to the database.
  *
  * Threads: any; plain data. Texts are borrowed from the request.
  */

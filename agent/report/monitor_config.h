@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * monitor_config - which groups are reported for whom, and how often.
+ * monitor_config - the reported groups, their applications and periods.
  *
  * Reads neuron-monitor's configuration file (JSON) or makes the default of a run without one:
  * every group of every application every 5 s. The result is a table of distinct periods and, per

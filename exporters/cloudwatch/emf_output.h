@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * emf_output - lines of Embedded Metric Format to where an agent takes them.
+ * emf_output - sends lines of Embedded Metric Format to an agent.
  *
  *   -                  standard output, at once
  *   PATH               appended to a file, which is opened anew when it was moved away

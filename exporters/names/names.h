@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * names - by which names metrics leave: --names own,observer; and the rows of names.def as data.
+ * names - the exported names of metrics: --names own,observer; and the rows of names.def as data.
  *
  * Threads: what is constant, any; ntk_names_option is written before others start.
  */

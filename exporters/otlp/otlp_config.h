@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp_config - where and how to push, from the variables that every OTLP exporter reads.
+ * otlp_config - destination and options of pushes, from the standard OTLP variables.
  *
  * A variable that is empty counts as unset; one of metrics (OTEL_EXPORTER_OTLP_METRICS_...) goes
  * before the one of all signals. What cannot be done is refused by name, nothing is guessed.

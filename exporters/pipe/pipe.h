@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pipe - the life of a program behind "neuron-monitor |": reports in, each given to a sink once.
+ * pipe - the life of a program after "neuron-monitor |": reports in, each given to a sink once.
  *
  * The end of the input, SIGINT and SIGTERM end it in order: the sink may still send what it holds.
  * A second signal does not wait for that: what cannot be kept for later is lost, and that is a

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_counts - what became of the items that each output of this process was given, for the
+ * output_counts - the fate of the items that each output of this process was given, for the
  * pages about the process.
  *
  * An output has a source that says how far it is; sources of one name are one output.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * advice - what should be looked at first, each with the number that says so?
+ * advice - what should be fixed first, each item with its evidence.
  *
  * advice.def has the rules with their thresholds. A rule whose number is not known gives no advice;
  * no advice comes without its number. share is the part of the execution that it concerns, by which

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interval - how much time spans cover, overlaps counted once.
+ * interval - the time that spans cover, with overlaps counted once.
  *
  * Spans come in order of their start, as a walk gives them (trace/walk.h), so none has to be kept.
  *

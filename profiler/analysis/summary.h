@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * summary - all metrics of one execution: "how did it go?" in some hundred numbers.
+ * summary - all metrics of one execution, some hundred numbers.
  *
  * A metric that the capture (and the NEFF, where one is given) does not yield is absent; nothing is
  * estimated. Percent in a name means a fraction, 0 to 1, as in the vendor's tool.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cmd_cut - --from, --to and --core: what part of a capture or of a system trace is asked for.
+ * cmd_cut - --from, --to and --core: the requested part of a capture or of a system trace.
  *
  * A subcommand lists NTK_CUT_OPTIONS among its options; whatever it opens is then cut.
  * Threads: the options are those of the process.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neff_find - the NEFF of a capture, where it lies in the capture's folder.
+ * neff_find - finds the NEFF of a capture in the capture's folder.
  *
  * A capture names its NEFF by uuid, whole or the first bytes of it; a file *.neff whose header has
  * that uuid is it. Of several copies, the one that is called like the capture, else the first by

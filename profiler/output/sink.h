@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sink - where the bytes of an export go: a file that appears whole or not at all, or stdout.
+ * sink - the destination of an export: a file that appears whole or not at all, or stdout.
  *
  * Bytes gather in a buffer that is given away whenever it holds NTK_SINK_BYTES, so memory does not
  * grow with the output. The first failure sticks; later bytes are dropped, and commit tells it.

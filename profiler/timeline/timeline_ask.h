@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_ask - the questions that the page asks, by name: parameters in, bytes or a sentence out.
+ * timeline_ask - the page's requests, by name: parameters in, bytes or a message out.
  * Knows nothing of HTTP; timeline_serve.h lists the questions.
  *
  * Times are ps since the timeline's begin; those behind its end are taken as its end. What an

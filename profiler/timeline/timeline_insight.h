@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_insight - what analyses say about single slices: who let an instruction go and whom it
+ * timeline_insight - what analyses know about single slices: what released an instruction, what it
  * let go, the chain that decided how long the execution took, the time of operations in layers.
  *
  * Times are ps since the timeline's begin. A slice is written as {"track", "slice", "what", "lane",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * timeline_tile - what a drawing of some tracks needs for one stretch of time, as bytes.
+ * timeline_tile - the data to draw some tracks for a stretch of time, as bytes.
  *
  * A tile is NTK_TIMELINE_TILE_BUCKETS buckets wide. Where a track has few slices in it they are
  * given as they are, else as buckets; so the answer is small at every zoom.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * executed - which instructions of a program ran, and how often.
+ * executed - the instructions of a program that ran, with their counts.
  *
  *   struct ntk_executed executed = { .core = core };
  *   while (ntk_executed_next(&executed)) { ... executed.instruction.slot ... executed.times ... }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_models - the models of an attached process and what they execute, told to its segment.
+ * attach_models - reports models and executions of an attached process to its segment.
  *
  * A model that was loaded before the probes stood is known by its executions only: it has no name.
  *

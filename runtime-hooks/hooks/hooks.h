@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks - what happens in the observed process, told to whoever watches: one function per event.
+ * hooks - report events of the observed process to monitors: one function per kind of event.
  *
  * Each function updates the counters and tables of the process's segment (shared/abi/segment_abi.h)
  * and records an event in the ring of the calling thread. Before ntk_hooks_attach(), after

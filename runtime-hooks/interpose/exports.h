@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exports - which of our names the loader finds.
+ * exports - the names that the loader finds in this library.
  *
  * A client that asks for a name, or refers to it weakly, must get the answer that the runtime
  * itself would give. An indirect function cannot say "absent": dlsym() returns its NULL without an

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * handles - what we know of the runtime's models and tensors, by their pointers.
+ * handles - the known models and tensors of the runtime, by their pointers.
  *
  * Looking up takes no lock and allocates nothing; a writer that is at work makes it try again.
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * model - what we know of a model of the runtime.
+ * model - the known facts about a model of the runtime.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_MODEL_H
 #define NTK_RUNTIME_HOOKS_INTERPOSE_MODEL_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_env_names - which variables there are, and which of them act here (nrt_env.def).
+ * nrt_env_names - the known variables, and those with an effect here (nrt_env.def).
  *
  * Threads: any; reads the environment at each call.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_infodump - what a request for support begins with, in the log after a call that failed.
+ * nrt_infodump - support information in the log after a failed call.
  *
  * One block per public call between an nrt_init() and the next, so that a program which goes on
  * failing does not fill its log.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* nrt_inspect_config - what an inspection is asked for, by calls or by the environment. */
+/* nrt_inspect_config - the settings of an inspection, from calls or the environment. */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_INSPECT_CONFIG_H
 #define NTK_RUNTIME_HOOKS_LIBNRT_NRT_INSPECT_CONFIG_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_neff_source - whose code the CPU nodes of a NEFF are (docs/decisions/neff.md).
+ * nrt_neff_source - the origin of the CPU nodes of a NEFF (docs/decisions/neff.md).
  *
  * Bytes have no owner, the file that they are mapped from has. Bytes that lie in no file's mapping
  * were put there by the program itself.

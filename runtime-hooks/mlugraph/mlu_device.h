@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_device - what an executor asks of MLUs, whoever plays them: libcnml, or the host itself.
+ * mlu_device - the operations of MLUs for executors, by libcnml or by the host itself.
  *
  * The life of an operator is the vendor's: create, compile (constants are bound by then and are
  * consumed), run. Buffers of tensors exist once an operator that uses them is compiled. Running

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mlu_op_variant - which of its kind an operator is (struct mlu_op.variant). */
+/* mlu_op_variant - the variants of operators (struct mlu_op.variant). */
 #ifndef NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_OP_VARIANT_H
 #define NTK_RUNTIME_HOOKS_MLUGRAPH_MLU_OP_VARIANT_H
 

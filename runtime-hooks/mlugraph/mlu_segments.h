@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mlu_segments - which operators of a graph are fused with which.
+ * mlu_segments - groups the operators of a graph that are fused.
  *
  * A set of operators of one MLU may become one fusion operator when it can run at a single moment
  * of a walk in topological order: all that it reads from outside is there before, all that it gives

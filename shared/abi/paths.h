@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * paths - where segments and the software machine lie.
+ * paths - the places of segments and of the software machine.
  *
  * One rule for writers and readers: $NEURON_HOOKS_DIR alone when set; else /dev/shm/neuron where an
  * administrator made it (writers: and may write there), else /dev/shm/neuron-<uid>, or its

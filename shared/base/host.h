@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host - which machine this is, and since when it runs: who shares its boot id shares its clock,
+ * host - identity and boot time of this machine: processes with one boot id share its clock,
  * in whatever container.
  *
  * Owner:   the caller's buffers, always NUL-ended. Threads: any.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cgroup - which container a process lives in, out of its /proc/<pid>/cgroup.
+ * cgroup - the container of a process, from its /proc/<pid>/cgroup.
  *
  * Understood are cgroup v1 and v2, the systemd and the cgroupfs driver, containerd, CRI-O, Docker
  * and Podman: docs/formats/kubernetes.md has the forms. A container's id is 64 lower-case

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * health - what is read of a device, over time, becomes its verdict: the one place that judges.
+ * health - turns readings of a device over time into its verdict; the only judge.
  *
  * Pure: it opens nothing and asks no clock. shared/metrics/health.def says which signal raises
  * which reason; this is when a reason comes and goes:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * machine - which machine this is: one answer for all programs.
+ * machine - the identity of this machine: one answer for all programs.
  *
  * The device tree comes first: the software machine names itself, elsewhere the firmware does. Then
  * a process may name its machine, if that is of the tree's family. Else only the family is known.

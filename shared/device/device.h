@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device - what is known of Neuron devices without asking a process: a sysfs-shaped tree.
+ * device - the facts about Neuron devices that need no process: a sysfs-shaped tree.
  *
  * One parser serves the driver's tree and the software machine's. A source finds a tree, lists its
  * devices once and reads counters at each sample through descriptors that stay open.

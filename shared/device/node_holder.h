@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * node_holder - which device nodes of a driver a process has open.
+ * node_holder - the device nodes of a driver that a process has open.
  *
  * Threads: any.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * soft_holder - which process holds a core of the software machine, by the locks of soft.lock.
+ * soft_holder - the process that holds a core of the software machine, by its soft.lock.
  *
  * Threads: any.
  */

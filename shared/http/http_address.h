@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_address - where to listen, as people type it: "9100", ":9100", "127.0.0.1:9100",
+ * http_address - a listening address as users type it: "9100", ":9100", "127.0.0.1:9100",
  * "localhost:9100", "[::1]:9100".
  *
  * Threads: any.

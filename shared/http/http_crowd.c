@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_crowd - who has to go when a server has too many connections. */
+/* http_crowd - chooses the connection to close when a server has too many. */
 #include "shared/http/http_crowd.h"
 
 #include <sys/socket.h>

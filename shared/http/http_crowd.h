@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_crowd - who has to go when a server has too many connections.
+ * http_crowd - chooses the connection to close when a server has too many.
  *
  * A client that sends its request a byte at a time is never idle, so a time limit on silence does
  * not end it, and enough of them would take all connections. When there are too many, the one that

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_security - who may ask a server, and how it proves what it is: TLS, passwords, a rate.
+ * http_security - access control and identity of a server: TLS, passwords, a rate limit.
  *
  * Either the web configuration file of the Prometheus family (http_security_config.h), or a
  * certificate and a key. Files are looked at again with each handshake and each request, and read

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kit - what everyone repeats who writes a kernel with neff_build.h: one call per instruction,
+ * kit - shorthands for kernels that are written with neff_build.h: one call per instruction,
  * space in the state buffer, numbers for weights.
  *
  * Owner:   calls borrow the kernel. Threads: one per kernel.

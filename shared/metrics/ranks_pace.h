@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ranks_pace - which rank of a communicator the others wait for, again and again.
+ * ranks_pace - finds the rank of a communicator that the others repeatedly wait for.
  *
  * Ranks leave an operation together and come to the next one each by itself, so who comes last
  * spends the least time in operations and the others wait as long as it is behind them. Over a

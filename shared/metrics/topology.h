@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * topology - which shape the links between devices make, from their lists of neighbours. Pure.
+ * topology - the shape of the links between devices, from their lists of neighbours. Pure.
  * Threads: any.
  */
 #ifndef NTK_SHARED_METRICS_TOPOLOGY_H

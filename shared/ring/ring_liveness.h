@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ring_liveness - whose a segment is, and whether its writer has ended; private to this folder.
+ * ring_liveness - the owner of a segment, and whether its writer has ended; private to this folder.
  *
  * A segment's statement about its process is a claim. The record lock on byte 0 names a process
  * that cannot be forged, and /proc shows its owner and start time: these are believed instead.

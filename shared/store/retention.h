@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * retention - what is kept how long: each tier by its age and its share of the file.
+ * retention - limits each tier by age and by its share of the file.
  *
  * Rows go only when the next tier has them: nothing is deleted before it was merged. What lasts is
  * as old as its end. While the file is larger than it may be, the tier that is furthest above its

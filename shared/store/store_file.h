@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_file - a database that may come from anyone: whose it is, and what SQLite may do with it.
+ * store_file - opens a database of unknown origin: its owner, and what SQLite may do with it.
  *
  * Before SQLite looks into a file its header is read as bytes: one of something else is left alone,
  * one of ours that is cut short or spoilt is known to be ours. Then nothing that the file itself

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keys - what a key does, and the words for it: the tables of keys.def and views.def as code.
+ * keys - actions of keys and their help texts: the tables of keys.def and views.def as code.
  * Threads: any; constant data.
  */
 #ifndef NTK_TOP_BASE_KEYS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table_choice - what a person chose of a list, as text that can be kept: columns and order.
+ * table_choice - a user's choice for a list, as text to store: columns and order.
  *
  * A column is called by its title in small letters, '_' for a blank. Columns are stored as
  * differences to what is shown by itself ("+rss -user"), so that a list which gets a new column

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * why - who holds logical cores: before a start, what "NeuronCore(s) not available" would name.
+ * why - the processes that hold logical cores: the cause of "NeuronCore(s) not available".
  *
  * Holders come from the locks of the software machine, from segments, and from whoever has a
  * device's node open. Each comes with the sign that it may be a stale one.

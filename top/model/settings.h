@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * settings - what a person prefers, kept in a file: lines "name = value", '#' begins a comment.
+ * settings - the user's preferences, kept in a file: lines "name = value", '#' begins a comment.
  *
  * The rows of settings.def are the settings; each is one of its choices. Next to them stand columns
  * and order of each view that is a list, "processes.columns" and "processes.sort" (table_choice.h).

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * screen - a grid of cells that a view draws on, whatever is behind it.
+ * screen - a grid of cells that a view draws on, independent of the terminal.
  *
  * A view places text and chooses its style; how a style looks is the business of the
  * implementation: a terminal (screen_curses.c, the one file that knows curses) or a grid in memory

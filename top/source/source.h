@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * source - where the snapshots of neuron-top come from, all the same to the rest of it.
+ * source - the origin of the snapshots of neuron-top, behind one interface.
  *
  * A source is either asked when the screen wants to refresh (this machine), or has a descriptor
  * that becomes readable when a snapshot arrives (a stream, a recording).

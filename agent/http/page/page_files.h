@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* page_files - what lies in this folder, as bytes of the program; the table is made by the
+/* page_files - the files of this folder as bytes of the program; the table is made by the
  * build. */
 #ifndef NTK_AGENT_HTTP_PAGE_PAGE_FILES_H
 #define NTK_AGENT_HTTP_PAGE_PAGE_FILES_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * predecessors - the rows that had to be done before an instruction, as the compiler says it.
+ * predecessors - the rows that must complete before an instruction, by the compiler's data.
  *
  * A NEFF names instructions of the program; each stands for every row of the core that executed it.
  * In loops that is the product of how often both ran, so a row names a bounded number of others.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * table - what a table of an export is: its columns, and where its rows come from.
+ * table - a table of an export: its columns, and the source of its rows.
  *
  * One description serves every format: a row is a plain struct whose members are int64_t, double or
  * const char *, a column says which member it shows, under which name, as which type and in which

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arrows - who let whom go, between the spans of the instructions of a core, for formats that draw
+ * arrows - releases between the spans of the instructions of a core, for formats that draw
  * it.
  *
  * An arrow goes from the instruction that ended a wait, or from the transfer that ended it, to the

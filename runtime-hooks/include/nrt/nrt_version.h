@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nrt_version - which runtime this is.
+ * nrt_version - the version of this runtime.
  */
 #ifndef NRT_NRT_VERSION_H
 #define NRT_NRT_VERSION_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ld_cache - the loader's cache of libraries (/etc/ld.so.cache): which files a name stands for.
+ * ld_cache - the loader's cache of libraries (/etc/ld.so.cache): the files of a name.
  *
  * Files of glibc 2.32 and later, alone or behind the table of older tools. As elf_file: a copy,
  * every number bounded, system calls and no heap.
