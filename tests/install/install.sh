@@ -42,7 +42,7 @@ has() {
     grep -qx "ExecStart=$2/bin/neuron-rtd \$NEURON_RTD_OPTIONS" "$1/lib/systemd/system/neuron-rtd-soft.service" &&
         grep -qx "ExecStart=$2/bin/neuron-rtd -i %i \$NEURON_RTD_OPTIONS" "$1/lib/systemd/system/neuron-rtd-soft@.service" ||
         fail "the units of $1 do not start $2/bin/neuron-rtd"
-    # The vendor's runtime 1.x has a unit of this name.
+    # The vendor's runtime 1.x has a unit with this name.
     [ ! -e "$1/lib/systemd/system/neuron-rtd.service" ] || fail "$1 has the vendor's unit neuron-rtd.service"
 }
 
