@@ -55,7 +55,7 @@ struct ntk_monitor_options {
     const char *instance_endpoint; /* of the instance metadata service; NULL: it is not asked */
     bool instance_is_certain;      /* see struct ntk_instance_options */
     const struct ntk_pods_options *pods; /* NULL: no kubelet is asked for pods */
-    const char *job_mapping; /* folder that says which job holds what; NULL: none is looked at */
+    const char *job_mapping; /* folder that says which job holds what; NULL: none is checked */
     const char *host_root;   /* where the host's root folder is mounted, for its /proc; NULL: "/" */
     bool command_lines;      /* with arguments: report, store and HTTP have them then */
     const struct ntk_captures_options *captures; /* NULL: nothing is kept */
@@ -70,7 +70,7 @@ struct ntk_monitor_options {
 
 struct ntk_monitor;
 
-/* Opens everything; a sentence says what could not be. */
+/* Opens everything; a message says what could not be. */
 int ntk_monitor_create(const struct ntk_monitor_options *options, struct ntk_monitor **out_monitor,
                        struct ntk_err *err);
 /* Until SIGINT, SIGTERM, the reader of stdout is gone, or the reports are written: 0; else

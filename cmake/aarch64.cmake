@@ -1,5 +1,6 @@
-# Cross compilation for AArch64 with Debian's gcc-aarch64-linux-gnu; tests run under qemu-user. Libraries
-# for that architecture are looked for below NTK_AARCH64_ROOT (environment; "" is /), as Debian lays them
+# Cross compilation for AArch64 with Debian's gcc-aarch64-linux-gnu; tests run under qemu-user.
+# Libraries for that architecture are searched for below NTK_AARCH64_ROOT (environment; "" is /),
+# as Debian lays them
 # out: usr/lib/aarch64-linux-gnu. What finds none is omitted, see the summary.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)

@@ -133,7 +133,8 @@ function(ntk_install_man name template)
     install(FILES ${made} DESTINATION share/man/man1)
 endfunction()
 
-# What the program itself prints for each shell, where the shell looks for it; ARGN: for a second name of it.
+# What the program itself prints for each shell, where the shell searches for it; ARGN: for a
+# second name of it.
 function(ntk_install_completions name)
     set(as ${name})
     if(ARGN)

@@ -97,8 +97,7 @@ struct ntk_exporter {
     const char *name; /* in messages */
     /* Of the agent's command line; an empty row ends them. */
     const struct ntk_opt *options;
-    /* 1 when they ask for it, 0 when not, negative with a sentence when they do not fit
-     * together. */
+    /* 1 when they ask for it, 0 when not, negative with a message when they do not fit together. */
     int (*is_asked)(struct ntk_err *err);
     bool has_secrets; /* of a peer: a core file would hold them */
     bool listens;     /* on its own port: heeds security and host_names */
@@ -118,7 +117,7 @@ struct ntk_exporter {
      * thread. */
     bool (*is_stale)(void *state);
     /* After the last put: 1 when nothing is left to send, 0 when to ask again soon (never in
-     * haste), negative with a sentence when something is lost. */
+     * haste), negative with a message when something is lost. */
     int (*drain)(void *state, bool in_haste, struct ntk_err *err);
     void (*destroy)(void *state);
 };

@@ -83,7 +83,7 @@ int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err);
 /* Reads the past of the shown moment for the graphs that are drawn, for at most that long. Whether
  * there was some. */
 bool ntk_top_run_take_past(struct ntk_top_run *run, uint64_t longest_ns);
-/* Before the first frame there is nothing to show but what is wrong: then a sentence and -EIO, else
+/* Before the first frame there is nothing to show but what is wrong: then a message and -EIO, else
  * 0. */
 int ntk_top_run_check_first(const struct ntk_top_run *run, bool has_frame, struct ntk_err *err);
 /* Waits until `until_ns`, a key or a signal. 1 to go on, 0 to end. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* archive_path - where a part lies in an archive. */
+/* archive_path - where a part is in an archive. */
 #include "agent/archive/archive_path.h"
 
 #include <errno.h>

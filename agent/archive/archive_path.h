@@ -38,7 +38,7 @@ struct ntk_archive_place {
 
 /* Appends the value of a partition. */
 void ntk_archive_path_add_name(struct ntk_buf *path, const char *name);
-/* -ENAMETOOLONG with a sentence when a name does not fit into a folder's. */
+/* -ENAMETOOLONG with a message when a name does not fit into a folder's. */
 int ntk_archive_path_check(const char *what, const char *name, struct ntk_err *err);
 /* Appends the path, without a slash in front. */
 void ntk_archive_path_add(struct ntk_buf *path, const struct ntk_archive_place *place);

@@ -28,7 +28,7 @@
 
 struct progress {        /* of a dataset */
     uint64_t done_ns;    /* written up to here */
-    uint64_t last_event; /* of a log: numbers up to this one were looked at */
+    uint64_t last_event; /* of a log: numbers up to this one were checked */
 };
 
 struct ntk_archive_watch {

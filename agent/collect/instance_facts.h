@@ -42,7 +42,7 @@ struct ntk_instance_facts {
     char error[NTK_INSTANCE_TEXT_BYTES];
 };
 
-/* False, with a sentence, when something is still missing that every machine has. */
+/* False, with a message, when something is still missing that every machine has. */
 bool ntk_instance_facts_ask(struct ntk_http_client *client, const char *endpoint,
                             struct ntk_instance_facts *facts, struct ntk_err *err);
 

@@ -42,7 +42,7 @@ struct ntk_job_file {
     bool is_unended; /* the last line has no end: as another program wrote it, or half-written */
 };
 
-/* -EBADMSG with a sentence and the offset of the line; *out is touched on success only. */
+/* -EBADMSG with a message and the offset of the line; *out is touched on success only. */
 int ntk_job_file_read(const char *bytes, size_t bytes_count, struct ntk_job_file *out,
                       struct ntk_err *err);
 

@@ -23,7 +23,7 @@
 struct entry {
     char name[NAME_BYTES];
     struct ntk_job_place place;
-    bool is_seen; /* in the list at hand */
+    bool is_seen; /* in the current list */
     bool is_read;
     bool is_settled; /* nothing more can have come with the same times */
     ino_t inode;
@@ -51,7 +51,7 @@ struct ntk_jobs_folder {
     struct job jobs[NTK_SNAPSHOT_JOBS_MAX];
     size_t job_count;
     uint64_t reads;
-    size_t trouble_count; /* of the look at hand */
+    size_t trouble_count; /* of the current look */
     char trouble[NTK_ERR_TEXT_BYTES];
     /* All of the above is the thread's while it looks; the rest never is. */
     struct ntk_aside *aside; /* NULL: no thread, so the asking one looks */
@@ -99,7 +99,7 @@ static uint64_t ns_of(struct timespec time)
     return time.tv_sec < 0 ? 0 : (uint64_t)time.tv_sec * NTK_NS_PER_SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* Since when a job of a file read anew holds what the file is of. */
+/* Since when a job of a file read again holds what the file is of. */
 static uint64_t job_since(const struct entry *before, const char *id, uint64_t modified_ns)
 {
     for (size_t i = 0; i < before->file.count; i++) {
@@ -244,7 +244,7 @@ static void drop_unseen(struct ntk_jobs_folder *folder)
     }
 }
 
-/* Bounded whatever lies in the folder. */
+/* Bounded whatever is in the folder. */
 static void look(void *ctx)
 {
     struct ntk_jobs_folder *folder = ctx;

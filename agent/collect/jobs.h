@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 #define NTK_JOBS_FILES_MAX 1024                     /* more are skipped, with a message */
-#define NTK_JOBS_NAMES_MAX 16384                    /* of the folder that are looked at */
+#define NTK_JOBS_NAMES_MAX 16384                    /* of the folder that are checked */
 #define NTK_JOBS_WAIT_NS (1 * NTK_NS_PER_SECOND)    /* for the folder, once per spell of hanging */
 #define NTK_JOBS_SETTLED_NS (1 * NTK_NS_PER_SECOND) /* so old a last line without an end is whole */
 

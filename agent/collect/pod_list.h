@@ -60,10 +60,10 @@ struct ntk_pod_list {
 /* The names of the vendor's plug-ins; ended by an empty name. Static. */
 const struct ntk_pod_resource *ntk_pod_resource_default_get(void);
 /* Adds "NAME=core" or "NAME=device" to a zeroed or ended table of NTK_POD_RESOURCES_MAX rows and
- * its end; 0, or -EINVAL or -E2BIG with a sentence. */
+ * its end; 0, or -EINVAL or -E2BIG with a message. */
 int ntk_pod_resource_add(struct ntk_pod_resource *table, const char *text, struct ntk_err *err);
 
-/* Reads a message in gRPC's frame: 0, -EBADMSG with a sentence, -ENOMEM. resources ends with an
+/* Reads a message in gRPC's frame: 0, -EBADMSG with a message, -ENOMEM. resources ends with an
  * empty name. */
 int ntk_pod_list_read(struct ntk_pod_list *list, const struct ntk_pod_resource *resources,
                       const uint8_t *bytes, size_t bytes_count, struct ntk_err *err);

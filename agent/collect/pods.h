@@ -3,7 +3,7 @@
  * pods - which pod has which core and device, and which pod an application runs in.
  *
  * A separate thread asks the kubelet's pod-resources socket each period, and early when a new
- * application appears; no other thread waits for it. It also looks at the names below
+ * application appears; no other thread waits for it. It also checks the names below
  * /var/log/containers, which tell pod, namespace and container of a container's id.
  *
  * An application's pod is that of its container (from its cgroup), else the one pod that all its

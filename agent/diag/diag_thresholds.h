@@ -48,7 +48,7 @@ extern const char ntk_diag_thresholds_shipped[];
 /* 0 or -ENOMEM. */
 int ntk_diag_thresholds_init(struct ntk_diag_thresholds *thresholds, struct ntk_err *err);
 void ntk_diag_thresholds_fini(struct ntk_diag_thresholds *thresholds);
-/* Adds the lines of a text. -EINVAL with a sentence that names the line. */
+/* Adds the lines of a text. -EINVAL with a message that names the line. */
 int ntk_diag_thresholds_parse(struct ntk_diag_thresholds *thresholds, const char *text,
                               size_t bytes, struct ntk_err *err);
 int ntk_diag_thresholds_read(struct ntk_diag_thresholds *thresholds, const char *path,

@@ -38,8 +38,8 @@ static void words_forget(void)
     }
 }
 
-/* The last sentence, without time, process and place: "<date> <time> <pid:tid> ERROR
- * MODULE:function <sentence>"; advice on support requests is not one. "": it says nothing. */
+/* The last message, without time, process and place: "<date> <time> <pid:tid> ERROR MODULE:function
+ * <sentence>"; advice on support requests is not one. "": it says nothing. */
 static void words_read(char *out, size_t out_bytes)
 {
     static char text[WORDS_BYTES];

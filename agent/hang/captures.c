@@ -25,7 +25,7 @@
 #define FAILED_SHARE 10        /* of that, after one that failed */
 #define P99_EXECUTIONS_MIN 20U /* of a period: with fewer it is the slowest one */
 #define RUNS_MAX 8             /* at once, one per user */
-#define USERS_MAX 64           /* with a budget; of more, the one who waited longest begins anew */
+#define USERS_MAX 64           /* with a budget; of more, the one who waited longest begins again */
 #define RUN_NS (180 * NTK_NS_PER_SECOND) /* a run takes no longer, or it is killed */
 #define STOP_NS NTK_NS_PER_SECOND        /* for runs to stop when the agent does */
 

@@ -45,7 +45,7 @@ struct ntk_captures_options {
     bool is_remote;                /* whoever has the token may ask for some, too */
 };
 
-/* "hang,slow,p99=50ms". -EINVAL with a sentence. */
+/* "hang,slow,p99=50ms". -EINVAL with a message. */
 int ntk_captures_parse(const char *list, struct ntk_captures_options *options, struct ntk_err *err);
 
 struct ntk_captures;

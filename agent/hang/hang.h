@@ -65,7 +65,7 @@ void ntk_hang_write_source(const struct ntk_host *hosts, struct ntk_buf *out);
 /* Whether somebody's processes could not be read: who sees nothing then knows nothing. */
 bool ntk_hang_has_unreadable(const struct ntk_host *host);
 void ntk_hang_write_source_json(struct ntk_json *json, const struct ntk_host *host);
-/* To stdout; the exit code of that, with a sentence where it failed. */
+/* To stdout; the exit code of that, with a message where it failed. */
 int ntk_hang_print(const struct ntk_buf *out, const char *module);
 
 /* What is reported. */

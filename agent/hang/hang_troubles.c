@@ -6,7 +6,7 @@
 #define RANKS_NAMED 16u /* of one communicator */
 
 struct held_trouble {
-    struct ntk_rank_trouble trouble; /* its texts lie next to it */
+    struct ntk_rank_trouble trouble; /* its texts are next to it */
     char rendezvous[128];
     char tag[128];
 };

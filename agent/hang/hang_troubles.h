@@ -3,7 +3,7 @@
  * hang_troubles - the agent's verdicts on ranks, as part of a snapshot: for reports, the database
  * and exporters.
  *
- * What hangs or broke is reported anew in each period. A slow rank is judged over windows of
+ * What hangs or broke is reported again in each period. A slow rank is judged over windows of
  * several periods, and the verdict holds until another window says something else or the
  * communicator is gone.
  *

@@ -259,7 +259,7 @@ static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot 
     ntk_stuck_init(&stuck);
     if (ntk_stuck_add(&stuck, snapshot, "", 0) < 0) {
         ntk_stuck_fini(&stuck);
-        return false; /* the next period is looked at again */
+        return false; /* the next period is checked again */
     }
     ntk_vec_each(struct ntk_stuck_row, row, &stuck.rows) {
         uint64_t key = stuck_key(row->runtime, row->core->core);
@@ -300,7 +300,7 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
     watch_change(watch, snapshot);
     ntk_ranks_init(&ranks);
     if (ntk_ranks_add(&ranks, snapshot, "", own) < 0 || ntk_ranks_judge(&ranks, 0) < 0) {
-        ntk_ranks_fini(&ranks); /* no memory: the next period is looked at again */
+        ntk_ranks_fini(&ranks); /* no memory: the next period is checked again */
         return is_changed;
     }
     watch->has_ranks = ranks.rows.count > 0;

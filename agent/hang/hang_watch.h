@@ -18,7 +18,7 @@
 
 struct ntk_hang_watch;
 
-/* How often a machine with ranks is looked at. */
+/* How often a machine with ranks is checked. */
 #define NTK_HANG_WATCH_NS UINT64_C(1000000000)
 
 /* NULL without memory. */

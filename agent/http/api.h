@@ -6,7 +6,7 @@
  *   /api/v1/machine      what can be asked: version, stored spans, names of series
  *
  * Parameters and answers: docs/formats/http-api.md. Everything is bounded; what cannot be answered
- * is {"error": one sentence} with a status from 400 on.
+ * is {"error": one message} with a status from 400 on.
  *
  * Owner:   create / destroy; the path is borrowed for that time.
  * Threads: the handlers run on one thread, the server's second.

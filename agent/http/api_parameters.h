@@ -28,11 +28,11 @@ struct ntk_api_parameters {
     uint32_t seen;    /* which parameters came, a bit each */
 };
 
-/* -EINVAL and a sentence for an unknown, doubled or bad parameter. */
+/* -EINVAL and a message for an unknown, doubled or bad parameter. */
 int ntk_api_parameters_read(const struct ntk_http_request *request,
                             struct ntk_api_parameters *parameters, struct ntk_err *err);
 
-/* That each means something to the question, and that its metric is there. -EINVAL, a sentence. */
+/* That each means something to the question, and that its metric is there. -EINVAL, a message. */
 int ntk_api_parameters_check(const struct ntk_api_parameters *parameters,
                              const struct ntk_query_question *question, struct ntk_err *err);
 

@@ -69,7 +69,7 @@ const struct ntk_query_question *ntk_query_question_find(const char *name);
 
 /* That each option given means something to the question: an answer that left one out would look
  * like one that heeded it. "names" are what the asker calls them, by bit; query->metric is set
- * where the question is about one. -EINVAL and a sentence. */
+ * where the question is about one. -EINVAL and a message. */
 int ntk_query_options_check(const struct ntk_query_question *question,
                             const struct ntk_query *query, uint32_t given,
                             const char *const names[NTK_QUERY_OPTION_COUNT], struct ntk_err *err);

@@ -21,7 +21,7 @@ extern "C" {
 
 #define NTK_MONITOR_FILTER_BYTES_MAX 512
 
-/* -EINVAL with a sentence. */
+/* -EINVAL with a message. */
 int ntk_monitor_filter_compile(const char *pattern, regex_t *out_regex, struct ntk_err *err);
 
 #ifdef __cplusplus

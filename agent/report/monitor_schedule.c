@@ -407,7 +407,7 @@ int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
     }
     schedule->sequence++;
     schedule->report = make_report(schedule, schedule->reported.covered, false);
-    /* What the report borrows is held until the next put, its windows begin anew. */
+    /* What the report borrows is held until the next put, its windows begin again. */
     for (size_t i = 0; i < schedule->window_count; i++) {
         if (schedule->windows[i].due) {
             schedule->held[schedule->held_count++] = schedule->windows[i].covered;

@@ -26,7 +26,7 @@ struct ntk_run_program {
     char sanitizer[NTK_RUN_NAME_BYTES]; /* soname of the address sanitizer that it needs; "" */
 };
 
-/* As execvp() looks for it. -ENOENT, -EACCES. A file that is neither ELF nor script is the
+/* As execvp() searches for it. -ENOENT, -EACCES. A file that is neither ELF nor script is the
  * shell's. */
 int ntk_run_program_find(const char *name, struct ntk_run_program *out, struct ntk_err *err);
 /* Whether it is the loader, called by its name. */

@@ -341,7 +341,7 @@ static int take_text(const char *text, char **out, struct ntk_err *err)
     return !text || *out ? 0 : ntk_err_no_memory(err);
 }
 
-/* From options, environment and files; what is left unknown is looked for when sending. */
+/* From options, environment and files; what is left unknown is searched for when sending. */
 static int configure(struct ntk_cloudwatch *c, const struct ntk_cloudwatch_options *options,
                      struct ntk_err *err)
 {

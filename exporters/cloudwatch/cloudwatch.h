@@ -38,7 +38,7 @@ struct ntk_cloudwatch_options {
     bool is_high_resolution;
 };
 
-/* A sentence says which option, variable or file is wrong. Keys are looked for when sending. */
+/* A message says which option, variable or file is wrong. Keys are searched for when sending. */
 int ntk_cloudwatch_create(const struct ntk_cloudwatch_options *options,
                           struct ntk_cloudwatch **out_cloudwatch, struct ntk_err *err);
 void ntk_cloudwatch_destroy(struct ntk_cloudwatch *cloudwatch);

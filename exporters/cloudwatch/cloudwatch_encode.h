@@ -60,7 +60,7 @@ struct ntk_cloudwatch_metric_row {
 };
 extern const struct ntk_cloudwatch_metric_row ntk_cloudwatch_metrics[NTK_CLOUDWATCH_METRIC_COUNT];
 
-/* Series beyond are omitted, with a sentence. */
+/* Series beyond are omitted, with a message. */
 #define NTK_CLOUDWATCH_SERIES_MAX 50000u
 #define NTK_CLOUDWATCH_DIMENSIONS_MAX (7u + NTK_LABELS_MAX)
 #define NTK_CLOUDWATCH_DIMENSION_BYTES_MAX 1024u
@@ -98,7 +98,7 @@ struct ntk_cloudwatch_data {
 
 /* Which metrics: bit i stands for enum ntk_cloudwatch_metric i. */
 #define NTK_CLOUDWATCH_ALL ((1u << NTK_CLOUDWATCH_METRIC_COUNT) - 1u)
-/* A list of names with commas; -EINVAL with a sentence that names the bad one. */
+/* A list of names with commas; -EINVAL with a message that names the bad one. */
 int ntk_cloudwatch_metrics_parse(const char *text, uint32_t *out_mask, struct ntk_err *err);
 
 /* Adds one snapshot. -ENOMEM; -ENOSPC when series were omitted. */

@@ -42,7 +42,7 @@ struct ntk_cloudwatch_request_options {
 int ntk_cloudwatch_request(const struct ntk_cloudwatch_data *data,
                            const struct ntk_cloudwatch_request_options *options,
                            struct ntk_err *err);
-/* 0; -EINVAL with a sentence when the service takes no such namespace. */
+/* 0; -EINVAL with a message when the service takes no such namespace. */
 int ntk_cloudwatch_namespace_check(const char *name, struct ntk_err *err);
 
 #ifdef __cplusplus

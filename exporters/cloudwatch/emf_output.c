@@ -382,7 +382,7 @@ static int write_stdout(const char *bytes, size_t count, size_t *out_done)
     return 0;
 }
 
-/* What cannot be written is lost, but the next line begins anew. */
+/* What cannot be written is lost, but the next line begins again. */
 static int print(struct ntk_emf_output *output, struct ntk_buf *lines, struct ntk_err *err)
 {
     const char *bytes = ntk_buf_text_get(lines);

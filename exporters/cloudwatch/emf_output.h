@@ -30,7 +30,7 @@ extern "C" {
 
 struct ntk_emf_output;
 
-/* spool_folder: NULL for memory only. A sentence says what is wrong with the target. */
+/* spool_folder: NULL for memory only. A message says what is wrong with the target. */
 int ntk_emf_output_create(const char *target, const char *spool_folder,
                           struct ntk_emf_output **out_output, struct ntk_err *err);
 void ntk_emf_output_destroy(struct ntk_emf_output *output);

@@ -3,7 +3,7 @@
  * kube_api - asks a Kubernetes API server: where it is, who we are, and what an answer means.
  *
  * Inside of a cluster nothing has to be said: the environment names the server, a file has the
- * token of the pod's service account (read anew for each question, as it is renewed) and one the
+ * token of the pod's service account (read again for each question, as it is renewed) and one the
  * authority that signs for the server.
  *
  * Owner:   create / destroy; an answer's document is the caller's.
@@ -53,7 +53,7 @@ void ntk_kube_api_destroy(struct ntk_kube_api *api);
 void ntk_kube_api_cancel(struct ntk_kube_api *api);
 
 /*
- * 0 and the object of a 2xx answer, NULL where out is NULL. Else a sentence with the question and
+ * 0 and the object of a 2xx answer, NULL where out is NULL. Else a message with the question and
  * what the server said, and -ENOENT (404), -EEXIST (409), -EACCES (401, 403), -EBADMSG (what came
  * is not an object), -EREMOTEIO (any other status), or as ntk_http_client_ask(). *out_retry_ns: how
  * long the server needs not to be asked; 0 when it does not say.

@@ -34,7 +34,7 @@ struct ntk_labels {
     } rows[NTK_LABELS_MAX];                 /* sorted by name */
 };
 
-/* "name=value". -EINVAL with a sentence. */
+/* "name=value". -EINVAL with a message. */
 int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *err);
 /* One of a line; empty lines and those that begin with # are skipped. -EINVAL, or what reading
  * failed with. */

@@ -72,10 +72,10 @@ struct ntk_name_row {
     const char *labels;
 };
 const struct ntk_name_row *ntk_name_get(size_t index);
-/* The row that a metric's row lies in; NULL: it belongs to the catalogue, or to another list. */
+/* The row that a metric's row is in; NULL: it belongs to the catalogue, or to another list. */
 const struct ntk_name_row *ntk_name_of(const struct ntk_metric_row *metric);
 
-/* "own,observer" as bits by enum ntk_name_list. -EINVAL with a sentence. */
+/* "own,observer" as bits by enum ntk_name_list. -EINVAL with a message. */
 int ntk_names_parse(const char *text, unsigned *out_lists, struct ntk_err *err);
 /* Whether a family of the catalogue is in one of the lists; 0: in our own. */
 bool ntk_names_have(unsigned lists, bool vendor_only, const struct ntk_metric_row *metric);

@@ -47,7 +47,7 @@ struct ntk_otlp_config {
 };
 
 /* endpoint is a base URL that goes before the variables'; NULL or "": none. get is getenv() or a
- * stand-in. 0; -EINVAL with a sentence, -ENOMEM. */
+ * stand-in. 0; -EINVAL with a message, -ENOMEM. */
 int ntk_otlp_config_read(struct ntk_otlp_config *config, const char *endpoint,
                          char *(*get)(const char *name), struct ntk_err *err);
 void ntk_otlp_config_fini(struct ntk_otlp_config *config);

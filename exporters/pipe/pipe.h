@@ -4,8 +4,8 @@
  *
  * The end of the input, SIGINT and SIGTERM end it in order: the sink may still send what it holds.
  * A second signal does not wait for that: what cannot be kept for later is lost, and that is a
- * failure. A line that is not a report is one sentence on stderr and nothing else; the same goes
- * for a sink that fails, once per change of its sentence.
+ * failure. A line that is not a report is one message on stderr and nothing else; the same goes for
+ * a sink that fails, once per change of its message.
  *
  * Threads: ntk_pipe_begin() blocks SIGINT and SIGTERM in the calling thread: call it
  *          before other threads start.
@@ -28,9 +28,9 @@ struct ntk_pipe_sink {
     /* Borrows the snapshot; must not wait for the network. A failure is logged and the next report
      * is sent all the same. */
     int (*put)(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err);
-    /* Called again and again after the last report: 1 when nothing is left to send, 0 when it
-     * wants to be asked again after at most NTK_PIPE_DRAIN_STEP_NS, negative when it gave up (the
-     * program fails with that sentence). In haste: not 0. NULL: nothing is ever left. */
+    /* Called again and again after the last report: 1 when nothing is left to send, 0 when it wants
+     * to be asked again after at most NTK_PIPE_DRAIN_STEP_NS, negative when it gave up (the program
+     * fails with that message). In haste: not 0. NULL: nothing is ever left. */
     int (*drain)(void *ctx, bool in_haste, struct ntk_err *err);
     void *ctx;
     /* The first reports come before the metadata service of the instance was heard. They wait for
@@ -49,7 +49,7 @@ struct ntk_pipe_program {
     const struct ntk_opt_program *opt;
     /* Checks what parsing cannot: 0, or the exit code of a usage error. NULL: nothing to check. */
     int (*check)(void);
-    /* Fills the sink, with signals blocked. 0, or negative with a sentence. */
+    /* Fills the sink, with signals blocked. 0, or negative with a message. */
     int (*open)(struct ntk_pipe_sink *out_sink, struct ntk_err *err);
     /* After open(), whatever it said; ctx is the sink's. */
     void (*close)(void *ctx);
@@ -66,7 +66,7 @@ struct ntk_pipe {
 int ntk_pipe_begin(struct ntk_pipe *pipe, struct ntk_err *err);
 void ntk_pipe_end(struct ntk_pipe *pipe);
 
-/* Reads fd to its end, or until a signal. 0; -ENODATA with a sentence when fd ended without one
+/* Reads fd to its end, or until a signal. 0; -ENODATA with a message when fd ended without one
  * report; what drain() or the reading failed with. */
 int ntk_pipe_run(struct ntk_pipe *pipe, int fd, const struct ntk_pipe_sink *sink,
                  struct ntk_err *err);

@@ -459,7 +459,7 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
     bool cores = is_due(runtime, NTK_RUNTIME_GROUP_CORES, NTK_RUNTIME_HAS_CORES);
 
     if (!tag->is_live) {
-        /* Its histograms begin anew, whether their last counts were scraped or not. */
+        /* Its histograms begin again, whether their last counts were scraped or not. */
         tag_clear(page, tag);
     }
     tag->is_live = true;
@@ -865,7 +865,7 @@ static bool forget_told(struct ntk_prometheus_page *page, uint64_t now_ns)
     return any;
 }
 
-/* Of those with their own series; the rest is found anew. */
+/* Of those with their own series; the rest is found again. */
 static void count_shown(struct ntk_prometheus_page *page)
 {
     page->shown_count = 0;

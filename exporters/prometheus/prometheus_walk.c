@@ -32,7 +32,7 @@ struct walk {
     }
 #define NO_LABELS ((const struct ntk_prometheus_label[]){ { NULL, NULL } })
 
-/* Labels that lie in `room`, those of a point and more of them, all in their order. */
+/* Labels that are in `room`, those of a point and more of them, all in their order. */
 static const struct ntk_prometheus_label *
 merge(const struct ntk_prometheus_label *labels, const struct ntk_prometheus_label *more,
       size_t more_count, struct ntk_prometheus_label room[NTK_PROMETHEUS_LABELS_MAX + 1])

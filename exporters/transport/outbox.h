@@ -82,7 +82,7 @@ struct ntk_outbox_counts {
 
 struct ntk_outbox;
 
-/* A sentence says what is wrong with the spool folder (-EBUSY: another program has it). */
+/* A message says what is wrong with the spool folder (-EBUSY: another program has it). */
 int ntk_outbox_create(const struct ntk_outbox_options *options, struct ntk_outbox **out_outbox,
                       struct ntk_err *err);
 /* Stops sending. What waits in memory goes to the spool, or is lost. NULL is fine. */
@@ -94,7 +94,7 @@ int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item
                    struct ntk_err *err);
 /* For the end of a program, after the last put: 1 when nothing waits; 0 while it may still be sent;
  * after drain_ns since the first call, or in haste, sending ends: 1 when all that waited is on the
- * disk, else -ETIMEDOUT (-EINTR in haste) with a sentence. */
+ * disk, else -ETIMEDOUT (-EINTR in haste) with a message. */
 int ntk_outbox_drain(struct ntk_outbox *outbox, bool in_haste, struct ntk_err *err);
 struct ntk_outbox_counts ntk_outbox_counts_get(struct ntk_outbox *outbox);
 

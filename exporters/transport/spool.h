@@ -72,7 +72,7 @@ bool ntk_spool_has_changes(const struct ntk_spool *spool);
 /* Takes down what there is to sync, in a zeroed vector for sync_end(). -ENOMEM: nothing is
  * taken. */
 int ntk_spool_sync_begin(struct ntk_spool *spool, struct ntk_vec *out_numbers);
-/* Waits until all of it is on the disk, and empties the vector. Negative with a sentence when the
+/* Waits until all of it is on the disk, and empties the vector. Negative with a message when the
  * disk refuses; the files may be there nevertheless. */
 int ntk_spool_sync_end(const struct ntk_spool *spool, struct ntk_vec *numbers, struct ntk_err *err);
 uint64_t ntk_spool_count(const struct ntk_spool *spool);

@@ -4,7 +4,7 @@
  *
  * advice.def has the rules with their thresholds. A rule whose number is not known gives no advice;
  * no advice comes without its number. share is the part of the execution that it concerns, by which
- * the list is ordered: it bounds what can be won. Where source lines are known a sentence names the
+ * the list is ordered: it bounds what can be won. Where source lines are known a message names the
  * line that costs most, and of waits the line that it waits for.
  *
  * Owner:   caller's storage; _fini frees. Texts are its own. Pure; -ENOMEM.
@@ -41,7 +41,7 @@ struct ntk_advice_item {
     enum ntk_advice_rule rule;
     double value;   /* what was measured */
     double share;   /* of the execution */
-    char text[512]; /* a sentence with the number */
+    char text[512]; /* a message with the number */
 };
 
 struct ntk_advice {

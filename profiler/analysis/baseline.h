@@ -30,8 +30,8 @@ struct ntk_baseline_limit {
     double amount;
 };
 
-/* "KIND=CHANGE" or "KIND/NAME=CHANGE", such as "total=5%", "engines/Tensor=2us",
- * "queue_bytes=64K"; -EINVAL with a sentence. The name is the caller's to free. */
+/* "KIND=CHANGE" or "KIND/NAME=CHANGE", such as "total=5%", "engines/Tensor=2us", "queue_bytes=64K";
+ * -EINVAL with a message. The name is the caller's to free. */
 int ntk_baseline_limit_parse(const char *text, struct ntk_baseline_limit *out_limit,
                              struct ntk_err *err);
 
@@ -47,7 +47,7 @@ struct ntk_baseline_result {
     size_t beyond_count;
 };
 
-/* -ENOENT with a sentence for a limit of what neither side has: nothing would be checked. */
+/* -ENOENT with a message for a limit of what neither side has: nothing would be checked. */
 int ntk_baseline_check(const struct ntk_comparison *comparison,
                        const struct ntk_baseline_limit *limits, size_t limit_count,
                        struct ntk_baseline_result *out_result, struct ntk_err *err);

@@ -3,7 +3,7 @@
  * chip_access - which bytes of the state buffer and of PSUM each executed instruction of a core
  * reads and writes.
  *
- * A range is one of a partition: from the lowest byte of a tile to its highest, whatever lies in
+ * A range is one of a partition: from the lowest byte of a tile to its highest, whatever is in
  * between, and in the memory, where its size is known. What a slot touches is found once, however
  * often it ran.
  *
@@ -18,7 +18,7 @@
 
 enum ntk_chip_space { NTK_CHIP_SBUF, NTK_CHIP_PSUM, NTK_CHIP_SPACE_COUNT };
 
-/* Of all partitions these are looked at one by one: 0, 32, 64, 96. */
+/* Of all partitions these are checked one by one: 0, 32, 64, 96. */
 #define NTK_CHIP_SAMPLES 4
 #define NTK_CHIP_SAMPLE_STEP 32
 #define NTK_CHIP_SAMPLES_ALL ((1U << NTK_CHIP_SAMPLES) - 1)

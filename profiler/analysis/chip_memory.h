@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chip_memory - what lies in the state buffer and in PSUM that is still needed: value by value, how
+ * chip_memory - what is in the state buffer and in PSUM that is still needed: value by value, how
  * much over time, when is it most, and which layers made it?
  *
  * Counted are bytes of a partition, whichever partitions a tile uses. A value lives from the end of

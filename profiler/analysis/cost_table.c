@@ -127,7 +127,7 @@ static int compare_layers(const void *a, const void *b)
     return compare(a, b);
 }
 
-/* Those that ran, or that lie on the path. */
+/* Those that ran, or that are on the path. */
 static void list_take(struct group *group, int (*order)(const void *a, const void *b),
                       struct ntk_cost_list *out)
 {

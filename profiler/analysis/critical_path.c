@@ -28,7 +28,7 @@ const char *ntk_path_kind_name(enum ntk_path_kind kind)
     return names[kind];
 }
 
-/* One more was looked at. */
+/* One more was checked. */
 static void passed(const struct walk *walk, size_t looks)
 {
     if (looks % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {

@@ -71,7 +71,7 @@ struct ntk_critical_path {
 int ntk_analysis_critical_path(const struct ntk_program *program,
                                const struct ntk_dependencies *dependencies,
                                struct ntk_critical_path *out_path);
-/* After so many steps: what was looked at of them and of the lists of their core
+/* After so many steps: what was checked of them and of the lists of their core
  * (ntk_trace_give_back()). */
 static inline void ntk_critical_path_passed(const struct ntk_trace *trace,
                                             const struct ntk_critical_path *path, size_t step)

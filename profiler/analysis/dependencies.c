@@ -150,8 +150,8 @@ static bool is_until(const struct by_number *sorted, struct elements of, size_t 
 }
 
 /* Position in items of the number after the last one that is not later than the time. Steps that
- * double lead away from where the last search ended: each looks at little, and that near what the
- * one before looked at. */
+ * double lead away from where the last search ended: each checks little, and that near what the one
+ * before looked at. */
 static uint32_t until(struct by_number *sorted, struct elements of, unsigned number,
                       int64_t time_ps)
 {
@@ -246,7 +246,7 @@ static uint32_t find_signaller(struct index *index, unsigned number,
     uint32_t best = NTK_NO_INDEX;
     int64_t best_ps = INT64_MAX;
     /* From the last one that starts before the change; further back ends can only be further away,
-     * but for instructions that overlap: a few of them are looked at. */
+     * but for instructions that overlap: a few of them are checked. */
     uint32_t low = begun_until(index, signals, number, change->time_ps);
     for (unsigned looked_at = 0; low > signals->first[number] && looked_at < 32; looked_at++) {
         uint32_t item = signals->items[--low];

@@ -39,7 +39,7 @@ struct ntk_dependencies {
     struct ntk_core_dependencies *cores;
 };
 
-/* What was looked at of the core's lists and releases: as ntk_trace_give_back(). */
+/* What was checked of the core's lists and releases: as ntk_trace_give_back(). */
 void ntk_dependencies_give_back(const struct ntk_trace_core *core,
                                 const struct ntk_core_dependencies *dependencies);
 

@@ -7,7 +7,7 @@
 struct engine {
     bool is_there;
     uint32_t first, last; /* slots of its program */
-    uint32_t before;      /* of the instruction before the one at hand */
+    uint32_t before;      /* of the instruction before the current one */
     size_t count;         /* how often it began */
 };
 

@@ -19,7 +19,7 @@ struct node {
     bool is_statement;
 };
 
-/* Runs that may end at one place: more are not looked at. */
+/* Runs that may end at one place: more are not checked. */
 #define DUE_MAX 8
 
 /* ---- numbers ---- */

@@ -7,8 +7,8 @@
  *   ... ntk_fold_add(&fold, &token) for each, in order ...
  *   ntk_fold_finish(&fold);
  *
- * The sequence lies on a stack. When the last L nodes are those before them, both become one node,
- * a run of a body; the same nodes behind a run become its next iteration. A run is a node like any
+ * The sequence is on a stack. When the last L nodes are those before them, both become one node, a
+ * run of a body; the same nodes behind a run become its next iteration. A run is a node like any
  * other, of the same kind however often it repeats, so runs nest and may differ in length.
  *
  * Algorithm: the stack and its folding are that of trace compression by regular section descriptors

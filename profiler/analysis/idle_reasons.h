@@ -7,7 +7,7 @@
  * EVENT_SEMAPHORE. All other time of the execution belongs to exactly one reason, so that busy_ps
  * and the reasons of an engine add up to the execution. The time before an instruction is its wait
  * up to the change that let it go, and issue from there on; one that waits while it runs is issued
- * first, and its wait lies inside it.
+ * first, and its wait is inside it.
  *
  * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution
  * took.

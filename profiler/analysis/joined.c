@@ -64,7 +64,7 @@ struct walker {
     int64_t node_left_ns;
     int64_t run_ns, host_ns, unknown_ns;     /* since then */
     uint64_t part_ns[NTK_JOINED_PART_COUNT]; /* since then; counts when another one comes */
-    double first_left[2], left[2]; /* of the graph timed anew: without and with the changes */
+    double first_left[2], left[2]; /* of the graph timed again: without and with the changes */
     double factor[NTK_JOINED_PART_COUNT];
 };
 
@@ -221,7 +221,7 @@ static void causes_find(struct join *join, const struct come *come)
         int64_t from_ns = one->start_ns > left_ns ? one->start_ns : left_ns;
 
         if (!one->walker->has_left || waited_ns <= 0 || one->walker->node == NO_NODE) {
-            continue; /* before what is looked at */
+            continue; /* before what is checked */
         }
         if (!walker->has_left || last->is_broken || end_ns < come->last_ns) {
             cause_ns[NTK_JOINED_CAUSE_UNKNOWN] += (uint64_t)waited_ns;
@@ -244,7 +244,7 @@ static void causes_find(struct join *join, const struct come *come)
     }
 }
 
-/* ---- the graph timed anew ---- */
+/* ---- the graph timed again ---- */
 
 static double factor_of(const struct ntk_joined_options *options, uint32_t number,
                         enum ntk_joined_part part)

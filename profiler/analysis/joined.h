@@ -61,7 +61,7 @@ struct ntk_joined_rank {
     uint64_t path_ns[NTK_JOINED_PART_COUNT]; /* of the critical path: run, host, link, unknown */
     bool has_other_clock;                    /* of another machine than the first rank */
     int64_t offset_ns;        /* of its clock, ahead of the first rank's; taken off */
-    uint64_t offset_apart_ns; /* half of the offsets lie in a range as wide as this */
+    uint64_t offset_apart_ns; /* half of the offsets are in a range as wide as this */
 };
 
 struct ntk_joined_host {
@@ -78,7 +78,7 @@ struct ntk_joined_piece {
     uint64_t skew_ns; /* last to come - first to come, all joints together */
     size_t rank;      /* index */
     uint32_t worker;  /* its number */
-    uint64_t late_ns; /* behind the first to come where it was last; 0: it was not, or was alone */
+    uint64_t late_ns; /* after the first to come where it was last; 0: it was not, or was alone */
 };
 
 struct ntk_joined_change {
@@ -101,7 +101,7 @@ struct ntk_joined_options {
 };
 
 struct ntk_joined {
-    const char *unknown; /* why there is no result, a sentence; NULL: there is */
+    const char *unknown; /* why there is no result, a message; NULL: there is */
     bool is_numbered;    /* by communicator and number */
     size_t rank_count;
     struct ntk_joined_rank *ranks; /* by number */
@@ -126,10 +126,10 @@ struct ntk_joined {
     uint32_t twice_first;
 };
 
-/* "link=2,rank3.host=0" is added. -EINVAL with a sentence. */
+/* "link=2,rank3.host=0" is added. -EINVAL with a message. */
 int ntk_joined_changes_add(struct ntk_joined_options *options, const char *text,
                            struct ntk_err *err);
-/* Whether the ranks that are changed are there. -ENOENT with a sentence. */
+/* Whether the ranks that are changed are there. -ENOENT with a message. */
 int ntk_joined_changes_check(const struct ntk_joined_options *options,
                              const struct ntk_joined *joined, struct ntk_err *err);
 /* The list is finished; its lives are given instances. options may be NULL. 0 or -errno. */

@@ -120,7 +120,7 @@ static void match_by_count(struct ntk_rank_ops *const *ranks, struct ntk_vec *en
     }
 }
 
-/* Ranks that lack some: what lies at the same time. */
+/* Ranks that lack some: what is at the same time. */
 static void match_by_time(struct ntk_rank_ops *const *ranks, const struct ntk_joined *joined,
                           struct ntk_vec *entries)
 {

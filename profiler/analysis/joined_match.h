@@ -11,7 +11,7 @@
 
 #include "profiler/analysis/joined.h"
 
-/* A rank in a communicator, all of whose members stand behind one another. */
+/* A rank in a communicator, all of whose members follow one another. */
 struct ntk_joined_member {
     uint32_t rank; /* index into ranks */
     uint32_t life;

@@ -4,7 +4,7 @@
  * waited for it, bytes that they moved. Sums by pairs of lines, so that the heaviest can be named.
  *
  * The lines are those of the back end (neff_positions.h). A cost without any line is not counted.
- * When memory is short costs are dropped: they only make a sentence more precise.
+ * When memory is short costs are dropped: they only make a message more precise.
  *
  * Owner:   caller's storage, zeroed is empty; _fini frees. Lines are numbers of positions->files.
  */

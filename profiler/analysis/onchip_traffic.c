@@ -46,7 +46,7 @@ static void add_operands(struct ntk_onchip_traffic *traffic, const struct ntk_is
     }
 }
 
-/* Bytes of the side, when it lies in the state buffer. */
+/* Bytes of the side, when it is in the state buffer. */
 static uint64_t sbuf_bytes(const struct ntk_neff_subgraph *neff,
                            const struct ntk_neff_pattern *pattern)
 {

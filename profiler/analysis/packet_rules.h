@@ -62,7 +62,7 @@ struct ntk_packet_queue {
     uint64_t transfer_bytes;
     bool has_unknown_bytes;
     bool has_stopped;       /* shares: a transfer is not complete */
-    uint64_t left_count;    /* shares: packets behind the last transfer */
+    uint64_t left_count;    /* shares: packets after the last transfer */
     uint32_t current;       /* bytes, time: transfer; where the last packet was */
     uint64_t current_bytes; /* bytes: passed of it */
 };

@@ -323,7 +323,7 @@ static struct ntk_rank_life *life_of(struct ntk_rank_list *list, struct ntk_rank
             if (op->sequence > lives[i].last) {
                 return &lives[i];
             }
-            break; /* it counts from its begin again: it was made anew */
+            break; /* it counts from its begin again: it was made again */
         }
     }
     if (rank->lives.count == LIVES_MAX) {
@@ -421,7 +421,7 @@ static void one_refill(struct ntk_rank_list *list, const struct ntk_rank_ops *ra
     }
 }
 
-/* The second trace of a rank behind the first, or before it. */
+/* The second trace of a rank after the first, or before it. */
 static int rank_append(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
                        const struct ntk_rank_ops *more, struct ntk_err *err)
 {

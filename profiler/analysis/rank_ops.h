@@ -4,8 +4,8 @@
  * times in which a core of it executes, both in order.
  *
  * A trace is read once, from one end to the other, and one at a time; what is kept of all of them
- * lies in one unnamed temporary file where it is long (rank_store.h), so memory grows with the
- * number of ranks and not with their traces.
+ * is in one unnamed temporary file where it is long (rank_store.h), so memory grows with the number
+ * of ranks and not with their traces.
  *
  * A rank is a process of a machine, known by a worker of it: a logical core. Its cores are one rank
  * unless several of them take part in collectives and do not say that they are the same rank of the
@@ -43,7 +43,7 @@ struct ntk_rank_run {
     int64_t start_ns, end_ns;
 };
 
-/* A communicator of a rank from its first operation to the last: one that is made anew counts from
+/* A communicator of a rank from its first operation to the last: one that is made again counts from
  * 1 again, which is another life. */
 struct ntk_rank_life {
     struct ntk_ntrace_comm comm;
@@ -76,7 +76,7 @@ struct ntk_rank_host {
     char *name; /* "" not known */
 };
 
-/* A capture that lies next to a trace, which is of one execution of a rank. */
+/* A capture that is next to a trace, which is of one execution of a rank. */
 struct ntk_rank_capture {
     char *path;
     size_t host;
@@ -108,7 +108,7 @@ struct ntk_rank_list {
 
 void ntk_rank_list_init(struct ntk_rank_list *list);
 void ntk_rank_list_fini(struct ntk_rank_list *list);
-/* A trace that is in memory anyway. 0 or -errno, with a sentence. */
+/* A trace that is in memory anyway. 0 or -errno, with a message. */
 int ntk_rank_list_add(struct ntk_rank_list *list, const struct ntk_system_trace *trace,
                       struct ntk_err *err);
 /* That of a folder, read piece by piece. A file that cannot be read is a warning. */

@@ -23,7 +23,7 @@ struct ntk_skew_rank {
     uint64_t span_count;
     uint64_t total_ns;   /* in spans of the kind */
     uint64_t late_count; /* it was the last to begin */
-    uint64_t behind_ns;  /* behind the first to begin, all spans together */
+    uint64_t behind_ns;  /* after the first to begin, all spans together */
     uint64_t waited_ns;  /* for the last to begin */
 };
 

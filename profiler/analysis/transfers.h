@@ -50,7 +50,7 @@ const struct ntk_transfer *ntk_transfer_of_packet(const struct ntk_transfers *tr
 /* Of its instruction: the queue, and what moves. */
 const struct ntk_slot_fact *ntk_transfer_fact(const struct ntk_transfers *transfers, size_t core,
                                               const struct ntk_transfer *transfer);
-/* What was looked at, each NTK_TRACE_LOOKS packets or transfers. */
+/* What was checked, each NTK_TRACE_LOOKS packets or transfers. */
 void ntk_transfers_give_back(const struct ntk_transfers *transfers, size_t core);
 
 #endif

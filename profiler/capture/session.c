@@ -68,7 +68,7 @@ int ntk_session_open(const char *neff_path, const struct ntk_session_options *op
     if (ret < 0) {
         return ret;
     }
-    /* A file that is not a NEFF gets its sentence here, not a bare status of the runtime. */
+    /* A file that is not a NEFF gets its message here, not a bare status of the runtime. */
     struct ntk_neff_header header;
     ret = ntk_neff_read_header(neff, neff_bytes, &header, err);
     if (ret < 0) {

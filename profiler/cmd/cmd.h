@@ -54,11 +54,11 @@ struct ntk_profile {
     bool is_incomplete;
 };
 
-/* As neff_path: no NEFF, also where one lies next to the capture. */
+/* As neff_path: no NEFF, also where one is next to the capture. */
 #define NTK_PROFILE_NO_NEFF "-"
 
 /* neff_path NULL: the one next to the capture that fits, see neff_find.h. Warnings about the files
- * go to stderr; progress too, after two seconds. 0, or 1 with the sentence printed. */
+ * go to stderr; progress too, after two seconds. 0, or 1 with the message printed. */
 int ntk_profile_open(const char *ntff_path, const char *neff_path, struct ntk_profile *out_profile);
 struct ntk_trace_part;
 /* The same for the part that --from, --to and --core select, and a message on stderr that it is a
@@ -71,7 +71,7 @@ int ntk_profile_open_files(const char *ntff_path, const char *neff_path,
                            struct ntk_profile *out_profile);
 /* "run" for "/tmp/run.ntff". NULL: no memory; else the caller's. */
 char *ntk_profile_name(const char *path);
-/* The capture that -s names: the file, or the only capture of a folder. NULL, with the sentence
+/* The capture that -s names: the file, or the only capture of a folder. NULL, with the message
  * printed; else the caller's. */
 char *ntk_profile_session_path(const char *given);
 /* Closes it. The exit code: `code`, or 1 where parts of the file are missing or someone cut it
@@ -79,7 +79,7 @@ char *ntk_profile_session_path(const char *given);
 int ntk_profile_close(struct ntk_profile *profile, int code);
 
 struct ntk_source_text;
-/* Where the text of source lines is found; folders may be NULL. 0, or 1 with the sentence
+/* Where the text of source lines is found; folders may be NULL. 0, or 1 with the message
  * printed. */
 int ntk_profile_source_text(const struct ntk_profile *profile, const char *nki_root,
                             const char *framework_root, struct ntk_source_text **out_text);
@@ -121,7 +121,7 @@ struct ntk_folder_options {
     const char *cores, *types, *instances;
     const struct ntk_system_grouping *grouping; /* of formats with lines; NULL: the default */
     bool has_flows;
-    /* Asked of what the format would be written from, in its place. 0 or -errno with a sentence. */
+    /* Asked of what the format would be written from, in its place. 0 or -errno with a message. */
     int (*ask)(const struct ntk_export *export, const void *ctx, struct ntk_err *err);
     const void *ask_ctx;
 };
@@ -147,7 +147,7 @@ struct ntk_page_options {
 /* Serves until SIGINT or SIGTERM, or writes. The exit code, with everything told. */
 int ntk_profile_page(const struct ntk_page_options *options);
 
-/* To the file, or to stdout with path NULL. 0, or 1 with the sentence printed. */
+/* To the file, or to stdout with path NULL. 0, or 1 with the message printed. */
 int ntk_profile_put(const struct ntk_buf *text, const char *path);
 
 /* Another sentence when the file that was given for a NEFF is a capture. */

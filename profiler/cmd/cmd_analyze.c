@@ -242,7 +242,7 @@ static size_t traces_open(const struct ntk_vec *paths, struct ntk_system_trace *
     return count;
 }
 
-/* False with the sentence printed. */
+/* False with the message printed. */
 static bool traces_cut(struct ntk_system_trace **traces, size_t count)
 {
     struct ntk_span_filter filter;

@@ -61,7 +61,7 @@ static const struct ntk_opt_program program_options = {
     .subcommands = verbs,
 };
 
-/* 0, or 1 with the sentence printed. */
+/* 0, or 1 with the message printed. */
 static int side_open(struct ntk_side *side, char **paths, int count)
 {
     int code = 0;

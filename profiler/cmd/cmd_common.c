@@ -127,7 +127,7 @@ static int open_neff(struct ntk_profile *profile, const char *neff_path, struct 
     return ret;
 }
 
-/* The NEFF that lies there. A fault in it, or in all of them, is a warning: the user did not name
+/* The NEFF that is there. A fault in it, or in all of them, is a warning: the user did not name
  * it. */
 static int find_neff(struct ntk_profile *profile, struct ntk_err *err)
 {

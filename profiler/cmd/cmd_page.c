@@ -141,7 +141,7 @@ static int no_memory(void)
 }
 
 /* Whether the NEFF is that of the capture; one that cannot be read is found later, with its
- * sentence. */
+ * message. */
 static bool fits(const char *path, const struct ntk_neff *neff)
 {
     struct ntk_ntff *ntff = NULL;
@@ -155,7 +155,7 @@ static bool fits(const char *path, const struct ntk_neff *neff)
 }
 
 /* The capture, or what --from and --to leave of it with part NULL, as one more source; its profile,
- * or NULL with the sentence printed. */
+ * or NULL with the message printed. */
 static struct ntk_profile *add_capture(struct shown *shown, const char *path, const char *neff,
                                        const struct ntk_trace_part *part)
 {
@@ -226,7 +226,7 @@ static void add_placed(struct shown *shown, const char *path, const struct ntk_s
     }
 }
 
-/* NULL: not there, or the sentence is printed. */
+/* NULL: not there, or the message is printed. */
 static struct ntk_system_trace *add_trace(struct shown *shown, const char *folder)
 {
     struct ntk_system_trace *trace = NULL;

@@ -116,7 +116,7 @@ static int list(const char *name)
     return code;
 }
 
-/* "-": what stdin has. NULL with the sentence printed; else the caller's. */
+/* "-": what stdin has. NULL with the message printed; else the caller's. */
 static char *statement_of(const char *operand)
 {
     struct ntk_err err = { 0 };

@@ -41,7 +41,7 @@ static bool is_of_another(const struct ntk_side *side, const struct ntk_ntff *nt
     return memcmp(side->uuid, ntff->neff_uuid, known) != 0;
 }
 
-/* 0, or 1 with the sentence printed. */
+/* 0, or 1 with the message printed. */
 static int capture_add(struct ntk_side *side, const char *path, const char *neff)
 {
     struct ntk_profile profile = { 0 };

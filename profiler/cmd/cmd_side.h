@@ -21,7 +21,7 @@ struct ntk_side {
 
 void ntk_side_init(struct ntk_side *side);
 /* A capture, or a folder with captures (*.ntff), which all must be of the program of those before.
- * neff may be NULL. 0, or 1 with the sentence printed. */
+ * neff may be NULL. 0, or 1 with the message printed. */
 int ntk_side_add(struct ntk_side *side, const char *path, const char *neff);
 void ntk_side_fini(struct ntk_side *side);
 

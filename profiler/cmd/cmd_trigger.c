@@ -169,7 +169,7 @@ static int compare(const void *a, const void *b)
     return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* NULL with a sentence. */
+/* NULL with a message. */
 static struct asking *asking_of(struct askings *askings, uint32_t uid, struct ntk_err *err)
 {
     struct asking *asking;

@@ -58,7 +58,7 @@ static uint64_t number_of(json_t *object, const char *key)
                : 0;
 }
 
-/* The answer in the caller's storage. Negative with a sentence, also for a status from 300 on. */
+/* The answer in the caller's storage. Negative with a message, also for a status from 300 on. */
 static int ask(struct host *host, const struct ntk_hosts_remote *remote, const char *method,
                const char *path, struct ntk_http_answer *answer)
 {

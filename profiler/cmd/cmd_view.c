@@ -135,8 +135,8 @@ static char *profile_name(const char *path)
     return arg_name ? strdup(arg_name) : ntk_profile_name(path);
 }
 
-/* Below --data-path, where the explorer of the original looks for a profile; the folders above it
- * are made. NULL with the sentence printed. */
+/* Below --data-path, where the explorer of the original searches for a profile; the folders above
+ * it are made. NULL with the message printed. */
 static char *store_path(const char *of)
 {
     char *name = profile_name(of);
@@ -258,7 +258,7 @@ static void say_unused_source_roots(bool is_page)
     }
 }
 
-/* 0, or the exit code with the sentence printed. */
+/* 0, or the exit code with the message printed. */
 static int check_page_options(bool is_page)
 {
     if (arg_port != UINT64_MAX && arg_port > UINT16_MAX) {

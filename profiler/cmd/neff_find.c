@@ -14,7 +14,7 @@
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/neff_layout.h"
 
-/* What is known of the files that were looked at. */
+/* What is known of the files that were checked. */
 struct search {
     const struct ntk_ntff *ntff;
     const char *stem; /* of the capture's name; not ended */

@@ -6,7 +6,7 @@
  * ".tmp-" in it. The same capture gives the same bytes. Memory does not grow with the output. Path
  * "-" is stdout where the format is one file that can be written from front to back.
  *
- * Each returns 0 or -errno with a sentence.
+ * Each returns 0 or -errno with a message.
  */
 #ifndef NTK_PROFILER_OUTPUT_EXPORT_TO_H
 #define NTK_PROFILER_OUTPUT_EXPORT_TO_H

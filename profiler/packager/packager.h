@@ -43,7 +43,7 @@ const char *packager_engine_name(enum ntk_isa_engine engine);
 /* By that name, or by the one of neuron-profile; NTK_ISA_ENGINE_COUNT when there is none. */
 enum ntk_isa_engine packager_engine_find(const char *name);
 
-/* Prints the sentence; returns 1. */
+/* Prints the message; returns 1. */
 int packager_fail(const struct ntk_err *err);
 
 #endif

@@ -39,7 +39,7 @@ struct packager_instruction {
     const struct ntk_neff_position *at;     /* line of the source; NULL: not known */
 };
 
-/* 0 or -ENOMEM. Names that are damaged are omitted: the sentence is in *out_warning, "" else. */
+/* 0 or -ENOMEM. Names that are damaged are omitted: the message is in *out_warning, "" else. */
 int packager_listing_begin(struct packager_listing *listing, const struct ntk_neff *neff,
                            const struct ntk_neff_kelf *kelf,
                            const struct ntk_neff_subgraph *subgraph, struct ntk_err *out_warning);
@@ -47,7 +47,7 @@ void packager_listing_end(struct packager_listing *listing);
 
 /* In an encoding of hardware. */
 bool packager_engine_is_vendor(const struct ntk_neff_engine *engine);
-/* Each instruction of an engine in order. -EBADMSG with a sentence for a program of ours that is
+/* Each instruction of an engine in order. -EBADMSG with a message for a program of ours that is
  * wrong, -ENOMEM, and what `each` gives that is negative. */
 int packager_listing_each(const struct packager_listing *listing, enum ntk_isa_engine which,
                           int (*each)(const struct packager_instruction *instruction, void *ctx),

@@ -113,7 +113,7 @@ int packager_optimize(int argc, char **argv)
     if (ret < 0) {
         return packager_fail(&err);
     }
-    uint64_t before = header.header_size + header.data_size; /* packing writes them anew */
+    uint64_t before = header.header_size + header.data_size; /* packing writes them again */
     for (size_t i = 0; i < tar.member_count && ret == 0; i++) {
         if (!keep_debug && ntk_neff_member_is_debug(tar.members[i].name)) {
             left_out++;

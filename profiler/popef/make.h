@@ -42,7 +42,7 @@ struct make_profile;
 
 struct make_description {
     json_t *root;
-    char *folder; /* of the description: where its files are looked for */
+    char *folder; /* of the description: where its files are searched for */
     const struct make_profile *profile;
     const char *executable; /* NULL: none is written */
     char hash[24];          /* its name, when none was given */
@@ -79,7 +79,7 @@ const char *make_profile_names(void);
 int make_profile_apply(struct make_description *description, struct ntk_err *err);
 /* Whether an executable without a name is called by a hash of its content. */
 bool make_profile_hashes(const struct make_profile *profile);
-/* The kinds of blobs in the order of the producer, -1 behind the last. */
+/* The kinds of blobs in the order of the producer, -1 after the last. */
 const int *make_profile_order(const struct make_profile *profile);
 
 /* ---- writing ---- */
@@ -89,7 +89,7 @@ int make_write(struct make_description *description, const char *path, enum pope
 
 /* The subcommand. */
 int make_example(int argc, char **argv);
-/* Prints the sentence; 1. */
+/* Prints the message; 1. */
 int make_fail(const struct ntk_err *err);
 
 #endif

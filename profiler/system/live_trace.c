@@ -35,7 +35,7 @@ static struct ntk_ring_segment *segment_find(struct ntk_ring_registry *registry,
     return NULL;
 }
 
-/* As an inspection names its own; NULL with a sentence. */
+/* As an inspection names its own; NULL with a message. */
 static char *folder_make(const char *below, uint32_t pid, struct ntk_err *err)
 {
     char time_text[32];

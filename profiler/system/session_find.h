@@ -21,7 +21,7 @@
  * begins: ours, or the vendor's. */
 bool ntk_session_is_trace_file(const char *path);
 
-/* Adds paths (char *, malloc'ed) to *out_paths, sorted. -ENOENT with a sentence when there is
+/* Adds paths (char *, malloc'ed) to *out_paths, sorted. -ENOENT with a message when there is
  * none. */
 int ntk_session_find(const char *folder, struct ntk_vec *out_paths, struct ntk_err *err);
 void ntk_session_paths_fini(struct ntk_vec *paths);

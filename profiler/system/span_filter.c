@@ -206,7 +206,7 @@ static uint64_t after(uint64_t ns, uint64_t first_ns)
     return ns > first_ns ? ns - first_ns : 0;
 }
 
-/* Bounds and a sentence for readers. */
+/* Bounds and a message for readers. */
 static int cut_trace(const struct ntk_span_filter *filter, struct ntk_system_trace *trace)
 {
     char begin[NTK_UNITS_TEXT_BYTES];

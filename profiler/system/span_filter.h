@@ -26,7 +26,7 @@ struct ntk_span_filter {
     uint64_t first_ns; /* the first event of all traces shown together; 0: that of the trace */
 };
 
-/* Each text may be NULL: no such filter. cores: "0,2-4". -EINVAL with a sentence. */
+/* Each text may be NULL: no such filter. cores: "0,2-4". -EINVAL with a message. */
 int ntk_span_filter_set(struct ntk_span_filter *filter, const char *cores, const char *types,
                         const char *instances, struct ntk_err *err);
 /* Takes away the spans and samples that are not asked for; the trace then begins and ends with the

@@ -156,7 +156,7 @@ struct ntk_system_trace {
 int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trace,
                           struct ntk_err *err);
 void ntk_system_trace_close(struct ntk_system_trace *trace);
-/* The memory of what was looked at; the trace stays as it is. */
+/* The memory of what was checked; the trace stays as it is. */
 void ntk_system_trace_give_back(const struct ntk_system_trace *trace);
 /* The same, called with the index of each span of a pass, now and then. */
 void ntk_system_trace_passed(const struct ntk_system_trace *trace, size_t index);

@@ -32,7 +32,7 @@ struct ntk_trigger_target {
     uint32_t asked;
     /* Set by the answers: */
     bool is_answered;
-    int status; /* 0; 1: files lack records; -errno; but for 0 with the sentence in err */
+    int status; /* 0; 1: files lack records; -errno; but for 0 with the message in err */
     struct ntk_err err;
     uint64_t execution, file_bytes;
     uint64_t recorded_first, recorded_last; /* 0: none */
@@ -41,7 +41,7 @@ struct ntk_trigger_target {
 };
 
 /* Takes the word of a process whose segment is this file. -EACCES: of another user; -ENOTSUP: no
- * listener there; -EBUSY: another process asks; sentences name the process. */
+ * listener there; -EBUSY: another process asks; messages name the process. */
 int ntk_trigger_take(struct ntk_trigger_target *target, const char *segment_path,
                      struct ntk_err *err);
 void ntk_trigger_release(struct ntk_trigger_target *target);

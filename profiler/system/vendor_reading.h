@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vendor_reading - what the parts of the reader of the vendor's ntrace.pb share: the record at hand
+ * vendor_reading - what the parts of the reader of the vendor's ntrace.pb share: the current record
  * with the values of its keys (vendor_keys.c), spans that wait for their other end
  * (vendor_waiting.c), and what was lost or damaged (vendor_losses.c).
  *
@@ -70,7 +70,7 @@ struct vendor_reading {
     const char *types[NTK_VENDOR_TYPES_MAX];
     const char *word, *use; /* the last use of memory, as the file and as outputs call it */
     uint8_t key_slots[NTK_VENDOR_KEY_SLOTS]; /* key + 1; 0: free */
-    /* The values of the keys of the record at hand. */
+    /* The values of the keys of the current record. */
     uint64_t number[KEY_NUMBERS];
     bool has[KEY_COUNT];
     struct ntk_vendor_trace_text text[KEY_COUNT];
@@ -101,7 +101,7 @@ void ntk_vendor_waiting_fini(struct vendor_waiting *waiting);
 
 /* ---- vendor_order.c ---- */
 
-/* The trace's spans from those of the reading, by start. 0 or -errno with a sentence. */
+/* The trace's spans from those of the reading, by start. 0 or -errno with a message. */
 int ntk_vendor_spans_sort(struct vendor_reading *reading);
 
 /* ---- vendor_losses.c ---- */

@@ -4,7 +4,7 @@
  *
  * Records are read once, in the order of the file. A start becomes a span that waits for the stop
  * with its tracking id; all spans are sorted by their start afterwards. Memory is bounded: what is
- * long lies in temporary files.
+ * long is in temporary files.
  *
  * Owner:   what is read belongs to the trace. Threads: one.
  */
@@ -25,7 +25,7 @@ int ntk_vendor_session_memory(const char *path, struct ntk_system_trace *trace,
 /* What spans call the text, which lives as long as the trace; "" without memory or when there are
  * too many. */
 const char *ntk_vendor_session_text(struct ntk_system_trace *trace, const char *text, size_t bytes);
-/* A sentence for the reader of the trace. */
+/* A message for the reader of the trace. */
 void ntk_vendor_session_note(struct ntk_system_trace *trace, const char *category,
                              const char *format, ...) __attribute__((format(printf, 3, 4)));
 

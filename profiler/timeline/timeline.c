@@ -77,7 +77,7 @@ uint32_t ntk_timeline_slice_value(const struct ntk_timeline_track *track,
     return 0;
 }
 
-/* Elements first to first + count of a list of the trace, when it lies in a file. */
+/* Elements first to first + count of a list of the trace, when it is in a file. */
 static void give_back_list(bool is_mapped, const char *list, size_t item_bytes, size_t first,
                            size_t end)
 {

@@ -136,7 +136,7 @@ struct ntk_timeline_options {
     uint64_t ranks_zero_ns;       /* as zero_ns of hosts, which is the same where there are both */
     ntk_trace_progress *progress; /* NULL: none */
     void *progress_ctx;
-    size_t heap_bytes;  /* what takes more lies in a temporary file; 0: NTK_SPILL_HEAP_BYTES */
+    size_t heap_bytes;  /* what takes more is in a temporary file; 0: NTK_SPILL_HEAP_BYTES */
     const char *folder; /* where that is; NULL: $TMPDIR, else /var/tmp */
 };
 
@@ -154,14 +154,14 @@ struct ntk_timeline {
     struct ntk_spill spill;
 };
 
-/* 0, -ENOMEM, or -errno with a sentence where the temporary file fails; names are copied. */
+/* 0, -ENOMEM, or -errno with a message where the temporary file fails; names are copied. */
 int ntk_timeline_create(const struct ntk_timeline_options *options,
                         struct ntk_timeline **out_timeline, struct ntk_err *err);
 void ntk_timeline_destroy(struct ntk_timeline *timeline);
 
 const struct ntk_timeline_track *ntk_timeline_track_get(const struct ntk_timeline *timeline,
                                                         size_t index);
-/* The track when it is there and has the slice, else NULL with a sentence. */
+/* The track when it is there and has the slice, else NULL with a message. */
 const struct ntk_timeline_track *ntk_timeline_track_with(const struct ntk_timeline *timeline,
                                                          uint64_t track, uint64_t slice,
                                                          struct ntk_err *err);
@@ -174,7 +174,7 @@ static inline bool ntk_timeline_is_value(const struct ntk_timeline_track *track)
 }
 /* Slices that a walk over many has passed: their memory, and that of their sources. */
 void ntk_timeline_give_back(const struct ntk_timeline_track *track, size_t first, size_t count);
-/* Everything that was looked at since. */
+/* Everything that was checked since. */
 void ntk_timeline_give_back_all(const struct ntk_timeline *timeline);
 #define NTK_TIMELINE_PASS ((size_t)16 << 10)
 /* To be called with each index on the way, upwards or downwards: gives back now and then. */

@@ -20,7 +20,7 @@
  * is compared with source 0. */
 void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *title, bool compares,
                            struct ntk_buf *out);
-/* Everything that is known of one slice. -ENOENT with a sentence. */
+/* Everything that is known of one slice. -ENOENT with a message. */
 int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track, uint64_t slice,
                            struct ntk_buf *out, struct ntk_err *err);
 /* How busy each track is in the range, and with what; clipped to it. */

@@ -129,7 +129,7 @@ static int get_slice(const struct ntk_timeline_query *query, uint64_t *out_track
     return ret == 0 ? get_u64(query, "slice", UINT32_MAX, out_slice, err) : ret;
 }
 
-/* ---- answers: each fills the body, or the sentence and a code -------------------------------- */
+/* ---- answers: each fills the body, or the message and a code -------------------------------- */
 
 typedef int answer(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
                    struct ntk_buf *out, struct ntk_err *err);

@@ -37,7 +37,7 @@ struct ntk_timeline_query {
 
 struct ntk_timeline_question {
     const char *name, *content_type;
-    bool is_slow; /* looks at whole rows, or asks analyses; the others cost what they say */
+    bool is_slow; /* checks whole rows, or asks analyses; the others cost what they say */
 };
 
 int ntk_timeline_ask_create(const struct ntk_timeline_ask_options *options,
@@ -49,7 +49,7 @@ size_t ntk_timeline_question_count(void);
 /* index < ntk_timeline_question_count() */
 const struct ntk_timeline_question *ntk_timeline_question_get(size_t index);
 /* Appends the answer. 0; -EINVAL for a parameter, -ENOENT for what is not there, each with a
- * sentence; -ENOMEM. */
+ * message; -ENOMEM. */
 int ntk_timeline_ask(const struct ntk_timeline_ask *ask, size_t index,
                      const struct ntk_timeline_query *query, struct ntk_buf *out,
                      struct ntk_err *err);

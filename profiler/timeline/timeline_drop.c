@@ -112,7 +112,7 @@ static const struct file *capture_of(const struct upload *upload)
     return NULL;
 }
 
-/* 0 or the status, with the sentence. */
+/* 0 or the status, with the message. */
 static int check(struct upload *upload, const struct ntk_http_request *request,
                  uint64_t bytes_count)
 {
@@ -152,7 +152,7 @@ static void forget(struct ntk_timeline_drop *drop, size_t place)
     drop->folders[place] = NULL;
 }
 
-/* Those whose programs have ended make room. 0, or the status with the sentence. */
+/* Those whose programs have ended make room. 0, or the status with the message. */
 static int check_room(struct upload *upload, uint64_t bytes_count)
 {
     struct ntk_timeline_drop *drop = upload->drop;

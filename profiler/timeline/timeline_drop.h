@@ -8,8 +8,8 @@
  *
  * One is a capture (*.ntff), the others are NEFFs (*.neff), and view finds the one that fits. The
  * answer is {"port": where it is shown, "said": what view said about the files}; an error is
- * one sentence: 400 these are not such files, 422 view cannot show them, 503 too many are shown,
- * 507 no room.
+ * one message: 400 these are not such files, 422 view cannot show them, 503 too many are shown, 507
+ * no room.
  *
  * Owner:   create / destroy; the folder and the programs are gone with it.
  * Threads: as for struct ntk_http_upload; _stop from any.

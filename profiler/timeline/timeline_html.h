@@ -31,7 +31,7 @@ struct ntk_timeline_html_extent {
 };
 
 /* The file appears whole or not at all; "-" is stdout. bytes_max 0: NTK_TIMELINE_HTML_BYTES. 0 or
- * -errno with a sentence. text: of the source; NULL: none. */
+ * -errno with a message. text: of the source; NULL: none. */
 int ntk_timeline_html_write(const struct ntk_timeline *timeline, const char *title,
                             const char *path, uint64_t bytes_max, struct ntk_source_text *text,
                             struct ntk_timeline_html_extent *out_extent, struct ntk_err *err);

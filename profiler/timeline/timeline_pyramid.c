@@ -68,7 +68,7 @@ static struct ntk_timeline_node *node_at(const struct fill *fill, int64_t time_p
 }
 
 /* The buckets between start and end one after the other, and how much of the time is in each: at is
- * INT64_MIN before the first. NULL behind the last. */
+ * INT64_MIN before the first. NULL after the last. */
 static struct ntk_timeline_node *next_node(const struct fill *fill, int64_t start_ps,
                                            int64_t end_ps, int64_t *at_ps, float *out_ps)
 {

@@ -21,7 +21,7 @@ struct ntk_timeline_regions {
     uint16_t *whats; /* by region: what its slices are, plus 1 */
 };
 
-/* 0 or -errno with the sentence in the timeline's spill where a file fails. */
+/* 0 or -errno with the message in the timeline's spill where a file fails. */
 int ntk_timeline_regions_create(struct ntk_timeline_build *build, size_t source);
 void ntk_timeline_regions_destroy(struct ntk_timeline_regions *regions);
 /* The rows of one core. */

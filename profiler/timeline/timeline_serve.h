@@ -24,7 +24,7 @@
  *   PUT /api/v1/drop              another capture, see timeline_drop.h
  *
  * Numbers are decimal and from 0; times are ps since the timeline's begin, those behind its end
- * count as its end. An error is one sentence with 400 or 404.
+ * count as its end. An error is one message with 400 or 404.
  *
  * Owner:   create / destroy; what the options name is borrowed for that time.
  * Threads: it answers in two threads of its own, which only read; analyses are made and asked in

@@ -51,7 +51,7 @@ void ntk_long_items_free(void *items, size_t bytes_count, bool is_mapped);
 /* The memory of what is mapped, from a page on: it stays in the file. */
 void ntk_long_items_give_back(const void *items, size_t bytes_count, bool is_mapped);
 
-/* The sentence for a failure of a list; returns code. */
+/* The message for a failure of a list; returns code. */
 int ntk_long_list_err_set(struct ntk_err *err, int code, const char *folder);
 
 #endif

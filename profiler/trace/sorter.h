@@ -57,7 +57,7 @@ void ntk_sorter_fini(struct ntk_sorter *sorter);
 /* Makes room; false when something failed, which _finish tells. Called by _add alone. */
 bool ntk_sorter_make_room(struct ntk_sorter *sorter);
 /* All of it, in order, in a file also when it is larger than heap_bytes; the sorter is empty
- * afterwards. 0 or -errno with a sentence. */
+ * afterwards. 0 or -errno with a message. */
 int ntk_sorter_finish(struct ntk_sorter *sorter, size_t heap_bytes, struct ntk_sorted *out_sorted,
                       struct ntk_err *err);
 

@@ -6,7 +6,7 @@
  * start of the execution (t0); every list is sorted by start. What the file does not say is absent,
  * never zero: see the has_ fields.
  *
- * A list is an array, and any element may be looked at at any time. Long lists lie in a mapped
+ * A list is an array, and any element may be checked at any time. Long lists are in a mapped
  * temporary file: what is read of them takes memory until it is given back. Whoever reads a list
  * from one end to the other therefore does it with ntk_trace_each_*() below or with a walk
  * (trace/walk.h), which give back what they have passed: memory then does not grow with the
@@ -93,7 +93,7 @@ struct ntk_trace_core {
     size_t throttle_count;
     struct ntk_trace_throttle *throttles;
     int64_t end_ps; /* of the last instruction; 0 without any */
-    /* Which lists lie in a temporary file; the others are on the heap. */
+    /* Which lists are in a temporary file; the others are on the heap. */
     struct {
         bool instructions, packets, events, throttles;
     } is_mapped;
@@ -152,8 +152,7 @@ struct ntk_trace_options {
     enum ntk_metrics_version metrics;
     ntk_trace_progress *progress; /* NULL: none */
     void *progress_ctx;
-    size_t
-        list_bytes; /* a list that needs more lies in a temporary file; 0: NTK_TRACE_LIST_BYTES */
+    size_t list_bytes;  /* a list that needs more is in a temporary file; 0: NTK_TRACE_LIST_BYTES */
     const char *folder; /* where that is, borrowed by the trace; NULL: $TMPDIR, else /var/tmp */
     struct ntk_trace_part part;
 };

@@ -227,7 +227,7 @@ int ntk_trace_create(const struct ntk_ntff *ntff, const struct ntk_neff *neff,
         trace->has_total = false; /* not measured: an estimate */
         trace->total_ps = 0;
     }
-    /* What a cut brought about may have failed above already, with a sentence that misleads. */
+    /* What a cut brought about may have failed above already, with a message that misleads. */
     if (ret != -ERANGE && ret != -ENOENT) {
         ret = ntk_ntff_check_whole(ntff, err) < 0 ? -ESTALE : ret;
     }

@@ -2,7 +2,7 @@
 /*
  * attach - the command: which processes, and a child for each.
  *
- * What happens in a process of anybody's (its mappings, the files it has mapped) is looked at by
+ * What happens in a process of anybody's (its mappings, the files it has mapped) is checked by
  * children or by this program alone, never by the agent: one that makes a look hang stops no
  * report.
  */
@@ -30,8 +30,8 @@
 
 #define MODULE "attach"
 #define SCAN_MS 1000
-/* A process that has no libnrt now may load one later: it is looked at again after 1, 2, 4, 8, 8
- * ... s. */
+/* A process that has no libnrt now may load one later: it is checked again after 1, 2, 4, 8, 8 ...
+ * s. */
 #define WAIT_NS (1 * NTK_NS_PER_SECOND)
 #define WAIT_MAX_NS (8 * NTK_NS_PER_SECOND)
 #define TAKEN_NS (5 * NTK_NS_PER_SECOND) /* until another attached program is asked for again */

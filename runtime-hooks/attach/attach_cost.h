@@ -21,7 +21,7 @@ enum ntk_attach_first {
  * jumps. */
 enum ntk_attach_first ntk_attach_cost_first(const uint8_t bytes[8], uint32_t *out_skip);
 /* Probes at entry and return of a function that begins so, in nanoseconds a call. -EPERM with a
- * sentence when this process may not. */
+ * message when this process may not. */
 int ntk_attach_cost_measure(uint64_t out_cost_ns[NTK_ATTACH_FIRST_COUNT], struct ntk_err *err);
 
 #endif

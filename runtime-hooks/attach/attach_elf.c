@@ -67,7 +67,7 @@ static bool holds_identity(const char *bytes, size_t count)
 
     while ((bytes = memmem(bytes, (size_t)(end - bytes), mark, sizeof mark - 1)) != NULL) {
         bytes += sizeof mark - 1;
-        if (*bytes >= '0' && *bytes <= '9') { /* a NUL is behind the last byte */
+        if (*bytes >= '0' && *bytes <= '9') { /* a NUL is after the last byte */
             return true;
         }
     }

@@ -19,7 +19,7 @@ struct ntk_attach_export {
     uint32_t count; /* 0: the library lacks it */
 };
 
-/* Fills out_exports[i] for names[i]. -EBADMSG with a sentence when this is not a library of this
+/* Fills out_exports[i] for names[i]. -EBADMSG with a message when this is not a library of this
  * machine. */
 int ntk_attach_elf_find(int fd, const char *const *names, size_t count,
                         struct ntk_attach_export *out_exports, struct ntk_err *err);

@@ -27,7 +27,7 @@ extern const char ntk_attach_object_end[];
 #define NO_PRIVILEGE \
     "attaching needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE: the kernel refuses"
 
-/* Which export is looked at by which program; NULL: not there. */
+/* Which export is checked by which program; NULL: not there. */
 static const struct {
     const char *name;
     const char *enter;
@@ -66,7 +66,7 @@ struct ntk_attach_probes {
     int counts;
 };
 
-/* The last thing that libbpf had to say, for the sentence of a failure. */
+/* The last thing that libbpf had to say, for the message of a failure. */
 static char last_words[256];
 
 __attribute__((format(printf, 2, 0))) static int listen_to(enum libbpf_print_level level,
@@ -304,7 +304,7 @@ void ntk_attach_probes_counts(const struct ntk_attach_probes *probes,
     (void)bpf_map_lookup_elem(probes->counts, &zero, out_counts);
 }
 
-/* Beyond this a walk over a map that changes quickly has begun anew too often. */
+/* Beyond this a walk over a map that changes quickly has begun again too often. */
 #define STEPS_MAX (1u << 18)
 
 void ntk_attach_probes_each_missed(const struct ntk_attach_probes *probes,

@@ -24,14 +24,14 @@ struct ntk_attach_probes;
 
 typedef void (*ntk_attach_event_fn)(const struct ntk_attach_event *event, size_t bytes, void *ctx);
 
-/* Loads the program. ring_bytes: a power of two and whole pages; 0: NTK_ATTACH_RING_BYTES.
- * -EPERM with a sentence when this process may not. */
+/* Loads the program. ring_bytes: a power of two and whole pages; 0: NTK_ATTACH_RING_BYTES. -EPERM
+ * with a message when this process may not. */
 int ntk_attach_probes_open(uint32_t ring_bytes, ntk_attach_event_fn fn, void *ctx,
                            struct ntk_attach_probes **out_probes, struct ntk_err *err);
 void ntk_attach_probes_close(struct ntk_attach_probes *probes);
 
-/* Probes at all exports of the library that are looked at, in one process. fd: the library's file.
- * *out_first: the dearest beginning of those that execute. -ENOENT with a sentence when it is not a
+/* Probes at all exports of the library that are checked, in one process. fd: the library's file.
+ * *out_first: the dearest beginning of those that execute. -ENOENT with a message when it is not a
  * libnrt. */
 int ntk_attach_probes_add(struct ntk_attach_probes *probes, pid_t pid, int fd, bool with_executions,
                           enum ntk_attach_first *out_first, struct ntk_err *err);
@@ -39,7 +39,7 @@ int ntk_attach_probes_add(struct ntk_attach_probes *probes, pid_t pid, int fd, b
  * costs. */
 int ntk_attach_probes_add_trial(struct ntk_attach_probes *probes, int fd, uint64_t offset,
                                 struct ntk_err *err);
-/* No execution is looked at any more. */
+/* No execution is checked any more. */
 void ntk_attach_probes_drop_executions(struct ntk_attach_probes *probes);
 /* No call at all; earlier reports can still be read. */
 void ntk_attach_probes_drop(struct ntk_attach_probes *probes);

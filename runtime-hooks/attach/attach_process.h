@@ -57,7 +57,7 @@ uint64_t ntk_attach_process_stack(pid_t pid);
  * /proc does not show those numbers. */
 bool ntk_attach_process_has_thread(pid_t pid, uint32_t tid);
 /* Its libraries and whether it has hooks. 0, -ESRCH, or -EACCES when its mappings may not be
- * looked at. */
+ * checked. */
 int ntk_attach_process_read_maps(struct ntk_attach_process *process);
 /* Everything; process->pid is set. As above. */
 int ntk_attach_process_read(struct ntk_attach_process *process);

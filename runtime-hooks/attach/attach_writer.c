@@ -36,7 +36,7 @@ struct writer {
     struct ntk_attach_models models;
     struct ntk_attach_tensors tensors;
     bool has_claimed;
-    bool has_executions; /* they are looked at */
+    bool has_executions; /* they are checked */
     bool is_init_seen;
     bool is_async_seen;
     struct ntk_attach_counts counts; /* of the look before */

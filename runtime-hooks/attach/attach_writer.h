@@ -15,7 +15,7 @@
 
 struct ntk_attach_options {
     uint64_t cost_ns[NTK_ATTACH_FIRST_COUNT]; /* see attach_cost.h */
-    /* How much of their time looking at executions may take, at most; 0: they are not looked at. */
+    /* How much of their time looking at executions may take, at most; 0: they are not checked. */
     double cost_max;
     uint32_t ring_bytes;
 };

@@ -62,7 +62,7 @@ void bench_result_fini(struct bench_result *result);
 
 /* NeuronCores that one model of the file takes, by its header; 1 when it cannot be read. */
 uint32_t bench_exec_cores_of(const char *path);
-/* -errno with a sentence when nothing could run. */
+/* -errno with a message when nothing could run. */
 int bench_exec_run(const struct ntk_nrt *nrt, const struct bench_exec *bench,
                    struct bench_result *out_result, struct ntk_err *err);
 

@@ -11,7 +11,7 @@
 #include "shared/base/json.h"
 #include "shared/base/str.h"
 
-/* "FOLDER/BEFORE<mlp>AFTER" of "/tmp/mlp.neff", made. NULL with a sentence. */
+/* "FOLDER/BEFORE<mlp>AFTER" of "/tmp/mlp.neff", made. NULL with a message. */
 static char *folder_make(const char *folder, const char *before, const char *neff_path,
                          const char *after, struct ntk_err *err)
 {

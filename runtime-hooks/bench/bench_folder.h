@@ -14,10 +14,9 @@
 
 #include "runtime-hooks/bench/bench_exec.h"
 
-/* Where the recorded execution goes; its folder is made. NULL with a sentence; else the
- * caller's. */
+/* Where the recorded execution goes; its folder is made. NULL with a message; else the caller's. */
 char *bench_folder_profile_path(const char *folder, const char *neff_path, struct ntk_err *err);
-/* 0 or -errno with a sentence. Where the times mean nothing there are none. */
+/* 0 or -errno with a message. Where the times mean nothing there are none. */
 int bench_folder_write(const char *folder, const struct ntk_nrt *nrt,
                        const struct bench_exec *bench, const struct bench_result *result,
                        struct ntk_err *err);

@@ -216,7 +216,7 @@ cnmlStatus_t cnmlCpuComputeDeConvOpForward(cnmlDeconvOpParam_t param, cnmlCpuTen
                 (struct operand[CNML_CONSTS]){ { filter_tensor, filter }, { bias_tensor, bias } });
 }
 
-/* The normalised image is read anew, so the client's stays as it is. */
+/* The normalised image is read again, so the client's stays as it is. */
 cnmlStatus_t cnmlCpuComputeConvFirstOpForward(
     cnmlConvFirstOpParam_t param, cnmlCpuTensor_t in_tensor, void *in, cnmlCpuTensor_t mean_tensor,
     void *mean, cnmlCpuTensor_t out_tensor, void *out, cnmlCpuTensor_t filter_tensor, void *filter,

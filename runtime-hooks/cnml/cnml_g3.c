@@ -3,7 +3,7 @@
 #include "runtime-hooks/cnml/cnml_front.h"
 #include "runtime-hooks/include/neuware/g3/cnml.h"
 
-/* The tensors of a call say what was compiled; others are not looked at. */
+/* The tensors of a call say what was compiled; others are not checked. */
 cnmlStatus_t cnmlComputeFusionOpForward_V4(cnmlFusionOp_t op, cnmlTensor_t input_tensors[],
                                            void *inputs[], int input_count,
                                            cnmlTensor_t output_tensors[], void *outputs[],

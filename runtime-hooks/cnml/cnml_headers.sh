@@ -4,7 +4,7 @@
 #   runtime-hooks/cnml/cnml_headers.sh 1|2|3          to stdout
 #   runtime-hooks/cnml/cnml_headers.sh write          all three, in their places
 #
-# The headers are in the repository; a test makes them anew and looks for differences.
+# The headers are in the repository; a test makes them again and searches for differences.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..

@@ -84,7 +84,7 @@ struct cnmlTensor {
     bool has_quant;   /* a client said it */
     bool is_compiled; /* an operator that uses it has been compiled */
 
-    /* Bound data: where it lies until the first compilation, then what it says. */
+    /* Bound data: where it is until the first compilation, then what it says. */
     struct cnmlCpuTensor *bound;
     const void *bound_host;
     void *bound_free; /* ours to free after that */
@@ -292,7 +292,7 @@ const void *cnml_program_file(const struct cnml_program *program, size_t *out_by
 
 struct cnml_program_size {
     int64_t constants; /* instructions and constants, shared by all that run it */
-    int64_t tensors;   /* inputs, outputs, what lies between them in device memory */
+    int64_t tensors;   /* inputs, outputs, what is between them in device memory */
 };
 void cnml_program_size_get(const struct cnml_program *program, struct cnml_program_size *out_size);
 

@@ -5,8 +5,8 @@
  * A value is a tensor while the program runs. It lies in device memory (an input, an output, or in
  * between), channels innermost, or in the state buffer: channel c in partition c mod 128, and in
  * there by c div 128, image, row, column. Operators that go through windows or channels take a
- * value block by block; where it lies only decides whether a block is moved first, so a
- * result does not depend on it.
+ * value block by block; where it is only decides whether a block is moved first, so a result does
+ * not depend on it.
  *
  * The writer of a place waits for all that read or wrote it before, a reader for all that wrote
  * it: a zone is what this is counted for, one per staging buffer, value, or bank of PSUM.
@@ -144,7 +144,7 @@ struct cnml_steps {
 struct ntk_isa_operand cnml_tile(enum ntk_isa_space space, uint64_t at, int partitions,
                                  enum ntk_dtype dtype, const struct cnml_block *block,
                                  struct cnml_steps steps);
-/* The part of a value where it lies; device memory is for cnml_dma only. */
+/* The part of a value where it is; device memory is for cnml_dma only. */
 struct ntk_isa_operand cnml_value_tile(const struct cnml_value *value,
                                        const struct cnml_block *block);
 /* The same for reading by an engine: loaded first where it must be. */
@@ -174,7 +174,7 @@ bool cnml_block_fits(const struct cnml_block *block, void *room);
 
 /* --- frames ---------------------------------------------------------------------------------- */
 
-/* The input that a block of windows looks at, with what lies beyond the edges filled. */
+/* The input that a block of windows checks, with what lies beyond the edges filled. */
 struct cnml_frame {
     /* what the windows are */
     int kernel_h, kernel_w;
@@ -194,7 +194,7 @@ struct cnml_frame {
 };
 /* Elements per partition that a frame for this block needs, of one channel block. */
 int64_t cnml_frame_elements(const struct cnml_frame *frame, const struct cnml_block *block);
-/* For output block `block` (its channel_block is not looked at): channel blocks first to first +
+/* For output block `block` (its channel_block is not checked): channel blocks first to first +
  * count - 1 of the value, loaded or copied, or looked at where they are. */
 void cnml_frame_load(struct cnml_writer *w, struct cnml_frame *frame, struct cnml_value *value,
                      const struct cnml_block *block, int first, int count);

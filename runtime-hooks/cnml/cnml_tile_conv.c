@@ -4,7 +4,7 @@
  *
  * Input channels are the rows of the tensor engine, 128 at a time; each tap of the windows is a
  * product of its weights with the input moved by the tap, and all of them add up in PSUM. A dense
- * layer is a convolution whose one window is the whole image; a transposed one looks at the input
+ * layer is a convolution whose one window is the whole image; a transposed one checks the input
  * spread out with zeros, through the filter turned round. Groups are filters with zeros, and blocks
  * without any weight are omitted.
  *
@@ -42,7 +42,7 @@ struct conv {
     uint8_t *is_pair; /* [out block][in block] has weights */
     int *unit_first;  /* of each out block; one more at the end */
     uint32_t weights_var;
-    bool is_loaded;      /* all weights lie in the state buffer */
+    bool is_loaded;      /* all weights are in the state buffer */
     int piece_units;     /* of a piece, when not */
     uint64_t unit_bytes; /* in a partition */
 };
@@ -334,7 +334,7 @@ static void write_in_pieces(struct conv *c, const struct cnml_block *block,
     cnml_block_done(c->w, c->out, &target.block, &target.out, target.zone);
 }
 
-/* All weights are there: output blocks in pairs, so that the input is looked at half as often. */
+/* All weights are there: output blocks in pairs, so that the input is checked half as often. */
 static void write_pair(struct conv *c, const struct cnml_block *block,
                        const struct cnml_block *plan, int first, int count)
 {

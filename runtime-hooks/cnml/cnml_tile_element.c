@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Operators that go element by element. Where all operands lie in device memory and have one shape,
+ * Operators that go element by element. Where all operands are in device memory and have one shape,
  * a tensor is one row of numbers, cut among the partitions; else it is taken in blocks of channels.
  */
 #include <math.h>

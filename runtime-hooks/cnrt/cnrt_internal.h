@@ -85,7 +85,7 @@ struct ntk_cnrt_task {
     struct ntk_cnrt_program *program;
     /* Of a file: device pointers of its inputs, then its outputs, in the file's order; what it
      * states as their sizes is checked, and they are held until the task has ended. run is not
-     * looked at. The array is only read by the call. */
+     * checked. The array is only read by the call. */
     void *const *params;
     uint32_t param_count;
     uint32_t core_count;   /* cores of the device it runs on at once; 0 is 1 */

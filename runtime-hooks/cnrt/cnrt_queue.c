@@ -197,7 +197,7 @@ int cnrt_queue_query(void *pointer)
     return code;
 }
 
-/* The n-th queue of a device, held; NULL behind the last. */
+/* The n-th queue of a device, held; NULL after the last. */
 static struct cnrt_queue *queue_of(uint32_t device, size_t *inout_index)
 {
     struct cnrt_queue *queue = NULL;

@@ -12,7 +12,7 @@
  * Core numbers: a "core" is a logical core relative to the process, 0 is the first that
  * ntk_core_open() took. Physical numbers are global: device * cores per device + local.
  *
- * Errors:  0 or -errno and a sentence. -EINVAL bad argument or file, -EBADMSG bad file, -ENOTSUP
+ * Errors:  0 or -errno and a message. -EINVAL bad argument or file, -EBADMSG bad file, -ENOTSUP
  * file of another kind, -ENOMEM no memory (of the stack or the host), -ECHRNG not enough cores,
  * -EBUSY cores are someone else's, -ENOENT no such name, -EIO host failure.
  *
@@ -133,7 +133,7 @@ struct ntk_core_options {
     void (*shortage)(const char *cause, const char *cores, const char *table);
 };
 
-/* Takes cores and starts the hooks. -EBUSY with "Requested:... Available:..." in the sentence when
+/* Takes cores and starts the hooks. -EBUSY with "Requested:... Available:..." in the message when
  * cores are not free, -EINVAL for cores the machine has not, -EALREADY while this process has one
  * open. */
 int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_core,
@@ -160,7 +160,7 @@ struct ntk_core_memory {
 };
 int ntk_core_memory_get(const struct ntk_core *core, uint32_t nc,
                         struct ntk_core_memory *out_memory);
-/* Whether these bytes lie in device memory of this process. */
+/* Whether these bytes are in device memory of this process. */
 bool ntk_core_memory_holds(const struct ntk_core *core, const void *address, uint64_t bytes);
 /* Host address and size of a stack. -ENOENT: the device has no such stack, -EINVAL: no core of this
  * process is next to it. */
@@ -250,10 +250,10 @@ struct ntk_core_load_options {
     bool share_weights;        /* models of one file on a device hold its constants once */
     bool allow_legacy;         /* files of another generation */
     bool allow_cpu_nodes;      /* open the shared objects inside the file */
-    const char *cpu_nodes_why; /* they are not allowed, for the sentence; NULL leaves it out */
+    const char *cpu_nodes_why; /* they are not allowed, for the message; NULL leaves it out */
     /* A vendor's engine code: zeros after an estimated time, instead of -ENOTSUP. */
     bool run_opaque;
-    const char *opaque_way_out;    /* what would allow it, for the sentence; NULL leaves it out */
+    const char *opaque_way_out;    /* what would allow it, for the message; NULL leaves it out */
     uint64_t features_mask;        /* of the file that are accepted */
     uint64_t execution_timeout_ns; /* device time of one execution; 0 = none */
     bool rounds_by_chance;         /* compute engines, to narrower floats; not on generation 1 */
@@ -397,7 +397,7 @@ struct ntk_core_recorder_options {
     enum ntk_core_recorder_keeps keeps;
     /* Only executions of these numbers (KEEPS_ALL); count 0: all. Time counts from the first. */
     uint64_t first_execution, execution_count;
-    const char *folder; /* exists; unnamed files lie there while a recording outgrows memory */
+    const char *folder; /* exists; unnamed files are there while a recording outgrows memory */
     struct ntk_core_recorder_bounds bounds;
 };
 

@@ -19,7 +19,7 @@
 #include "shared/base/clock.h"
 #include "shared/formats/neff/neff.h"
 
-#define LOOK_NS (20 * NTK_NS_PER_MS) /* how often a waiting rank looks whether the others live */
+#define LOOK_NS (20 * NTK_NS_PER_MS) /* how often a waiting rank checks whether the others live */
 #define BLOCK_ELEMENTS 1024U
 /* Of a link between ranks, for faults that make it slow (docs/faults.md). */
 #define LINK_LATENCY_NS 15000.0

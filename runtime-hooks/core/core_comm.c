@@ -50,7 +50,7 @@ static bool rank_is_dead(const struct ntk_core *core, const struct core_comm_ran
     if (atomic_load(&rank->state) != CORE_COMM_RANK_JOINED || rank->slot >= NTK_SOFT_PROCESSES) {
         return false;
     }
-    /* Before its memory is looked at: a slot without an owner may never have had any. */
+    /* Before its memory is checked: a slot without an owner may never have had any. */
     if (rank->slot != core->soft->slot &&
         ntk_core_soft_holder(core->soft, NTK_SOFT_LOCK_PROCESS + rank->slot) == 0) {
         return true;

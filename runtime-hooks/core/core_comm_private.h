@@ -87,9 +87,9 @@ struct ntk_core_comm {
     ntk_hooks_comm hook;
     char name[NTK_NTRACE_COMM_BYTES];  /* in system traces; "" without hooks */
     _Atomic uint64_t operations_begun; /* numbered as the hooks do */
-    uint64_t wait_ticks;   /* of the operation at hand, until the others had come; under lock */
+    uint64_t wait_ticks;   /* of the current operation, until the others had come; under lock */
     uint32_t logical_core; /* global, for the lookup of faults; UINT32_MAX unknown */
-    double link_factor; /* of the operation at hand: times as slow as its links are; under lock */
+    double link_factor; /* of the current operation: times as slow as its links are; under lock */
 };
 
 /* Wakes all that wait for the end of a round. */

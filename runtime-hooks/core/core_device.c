@@ -34,7 +34,7 @@ uint32_t core_model_id_next(void)
     return atomic_fetch_add(&next_model_id, 1);
 }
 
-/* Puts the name of a setting before the sentence that refuses its value. */
+/* Puts the name of a setting before the message that refuses its value. */
 static int refused(const struct ntk_core_setting *setting, int error, struct ntk_err *err)
 {
     if (setting->name) {
@@ -174,8 +174,8 @@ static int logical_core_holder(const struct ntk_core *core, uint32_t logical)
 }
 
 /* Waits until those who give way (a canary of neuron-monitor diag) have left the cores, which are
- * wanted by now. They look for that after they have said that they give way, and we for them after
- * we said what we want: neither misses the other. */
+ * wanted by now. They search for that after they have said that they give way, and we for them
+ * after we said what we want: neither misses the other. */
 static void cores_await(struct ntk_core *core, uint32_t first, uint32_t count)
 {
     uint64_t until_ns = ntk_clock_monotonic_ns() + YIELD_NS;

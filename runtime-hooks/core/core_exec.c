@@ -29,7 +29,7 @@ static const char *const engine_names[] = {
 struct execution {
     struct ntk_core_model *model;
     struct core_tensor_view *views; /* by io */
-    struct core_context *context;   /* NULL when nothing lies between steps */
+    struct core_context *context;   /* NULL when nothing is between steps */
     char *between;                  /* its buffer */
     struct core_capture *capture;   /* NULL when not recorded */
     uint64_t id;
@@ -662,7 +662,7 @@ void ntk_core_execute_refused(struct ntk_core_model *model, int error)
     core_execution_end(model->core, id);
 }
 
-/* Whether the model may use a tensor that lies there. */
+/* Whether the model may use a tensor that is there. */
 static bool lies_well(const struct ntk_core_model *model, const struct core_tensor_view *view)
 {
     const struct core_nc *ncs = model->core->ncs;

@@ -71,7 +71,7 @@ static bool has_counter(enum ntk_core_fault_kind kind)
     return strcmp(kinds[kind].counter, "none") != 0;
 }
 
-/* "what" and a text of the user's, cut to what a sentence can hold. */
+/* "what" and a text of the user's, cut to what a message can hold. */
 static int refuse(struct ntk_err *err, const char *text, const char *what)
 {
     return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "\"%.60s\" %s", text, what);

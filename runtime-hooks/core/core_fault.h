@@ -41,7 +41,7 @@ bool ntk_core_fault_is_slowness(enum ntk_core_fault_kind kind);
 
 struct ntk_core_faults;
 
-/* -EINVAL with one sentence that names the fault and what is wrong with it. */
+/* -EINVAL with one message that names the fault and what is wrong with it. */
 int ntk_core_faults_parse(const char *text, struct ntk_core_faults **out_faults,
                           struct ntk_err *err);
 void ntk_core_faults_destroy(struct ntk_core_faults *faults);

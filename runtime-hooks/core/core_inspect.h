@@ -33,8 +33,7 @@ int ntk_core_inspect_info_save(const struct ntk_core *core,
                                const struct ntk_core_inspect_info *info, const char *path,
                                struct ntk_err *err);
 
-/* A thread that looks at processors and memory of the host once per second, and at begin and
- * end. */
+/* A thread that checks processors and memory of the host once per second, and at begin and end. */
 struct ntk_core_sampler;
 int ntk_core_sampler_create(struct ntk_core_sampler **out_sampler, struct ntk_err *err);
 /* Ends the thread and writes what it saw, in the vendor's layout where is_vendor; a NULL path is

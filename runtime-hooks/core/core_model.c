@@ -16,8 +16,8 @@
 
 /* --- what a file may be ----------------------------------------------------------------------- */
 
-/* All that speaks against a file, in one sentence: code is that of the first reason, 0 when there
- * is none. */
+/* All that speaks against a file, in one message: code is that of the first reason, 0 when there is
+ * none. */
 struct refusal {
     int code;
     struct ntk_err *err;
@@ -267,7 +267,7 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
         (void)snprintf(why, sizeof why, " (node %.200s has %u subgraphs, each needs one)",
                        longest_name, longest);
     }
-    /* One that runs on the host alone lies next to a core all the same. */
+    /* One that runs on the host alone is next to a core all the same. */
     needed = needed > 0 ? needed : 1;
     if (options->core_limit > 0 && needed > options->core_limit) {
         takes_turns = options->nodes_may_take_turns && longest <= options->core_limit;

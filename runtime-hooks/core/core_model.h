@@ -66,7 +66,7 @@ struct core_subgraph {
     struct core_variable *variables;     /* by var_id */
     struct ntk_engine_binding *bindings; /* by var_id; filled under the core's execution lock */
     uint64_t scratchpad_bytes;           /* of the shared scratchpad */
-    /* Counted as the device's; the code itself lies there for captures. */
+    /* Counted as the device's; the code itself is there for captures. */
     struct core_allocation code, rings_io, rings_spill;
     struct core_allocation host; /* this struct's arrays and the program, as host memory */
     uint64_t code_offset[NTK_ISA_ENGINE_COUNT], code_bytes[NTK_ISA_ENGINE_COUNT];

@@ -601,7 +601,7 @@ static int steps_make(struct ntk_core_model *model, const struct ntk_neff *neff,
     return ret;
 }
 
-/* Buffers of what lies between steps, after all variables had their say on sizes. */
+/* Buffers of what is between steps, after all variables had their say on sizes. */
 static void context_plan(struct ntk_core_model *model)
 {
     for (uint32_t i = 0; i < model->first_passed; i++) {

@@ -62,7 +62,7 @@ static int tensors_list(struct plan *plan, const struct ntk_neff *neff)
     return 0;
 }
 
-/* A slot of its own for a tensor that lies next to the core which writes it. */
+/* A slot of its own for a tensor that is next to the core which writes it. */
 static int slot_add(const struct plan *plan, struct core_writer *writer)
 {
     struct ntk_core_model *model = plan->model;

@@ -2,8 +2,8 @@
 /*
  * core_pipeline - a node of several subgraphs on a chip of the first generation: each subgraph is a
  * step on its own core, in their order, and a tensor that one writes and later ones read by the
- * same name lies in device memory between them. Later chips run the subgraphs of a node side by
- * side on one logical core instead.
+ * same name is in device memory between them. Later chips run the subgraphs of a node side by side
+ * on one logical core instead.
  *
  * Owner:   caller's storage, a zeroed struct is not a pipeline; what is planned for the model stays
  *          with the model. Threads: one, that of the load.
@@ -26,7 +26,7 @@ uint32_t core_pipeline_length(const struct ntk_core *core, const struct ntk_neff
 
 /*
  * Who writes what in the node, whose first subgraph goes to core nc; adds a slot to the model for
- * each tensor that only passes between its subgraphs. -EBADMSG with a sentence when a tensor is
+ * each tensor that only passes between its subgraphs. -EBADMSG with a message when a tensor is
  * written twice, read before it is written, read with another size, or written without a reader.
  */
 int core_pipeline_plan(struct ntk_core_model *model, const struct ntk_neff *neff,

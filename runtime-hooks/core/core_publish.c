@@ -227,7 +227,7 @@ static void *publisher_run(void *argument)
     }
     uint64_t next_ns = ntk_clock_monotonic_ns() + NTK_NS_PER_SECOND;
     for (;;) {
-        /* The word first: who changes what is looked at below changes it afterwards. Pairs with
+        /* The word first: who changes what is checked below changes it afterwards. Pairs with
          * wake_all(). */
         uint32_t wake = ntk_abi_load_acquire(&header->wake);
         uint32_t faults = ntk_abi_load_acquire(&header->faults);
@@ -256,7 +256,7 @@ void ntk_core_publish_fault(struct ntk_core_soft *soft)
 }
 
 /* What a tool needs to find the machine before this returns: all of a small tree, of a large one
- * that is made anew devices and cores. One that already exists is brought up to date by the
+ * that is made again devices and cores. One that already exists is brought up to date by the
  * thread. */
 static int publisher_begin(struct ntk_core_publisher *publisher, struct ntk_err *err)
 {

@@ -19,8 +19,8 @@
 struct ntk_core_publisher;
 
 /* Builds the tree when it is not there or of an older machine, and starts the thread, which brings
- * one that is there up to date. -errno with a
- * sentence when the tree cannot be written: the machine works without it. */
+ * one that is there up to date. -errno with a message when the tree cannot be written: the machine
+ * works without it. */
 int ntk_core_publisher_start(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                              struct ntk_core_publisher **out_publisher, struct ntk_err *err);
 /* Writes a last round when it is the publisher. NULL is fine. */

@@ -500,7 +500,7 @@ static int setup_aside(struct ntk_core_soft *soft, struct ntk_err *err)
     if (length < 0 || (size_t)length >= sizeof folder ||
         (mkdir(folder, 0700) < 0 && errno != EEXIST) ||
         !ntk_paths_is_own_folder(folder, geteuid())) {
-        return -EPERM; /* the sentence of the first try stays */
+        return -EPERM; /* the message of the first try stays */
     }
     (void)ntk_str_copy(soft->folder, sizeof soft->folder, folder);
     soft->is_aside = true;

@@ -129,7 +129,7 @@ struct core_memory_request {
     const char *model_name; /* NULL when it belongs to no model */
 };
 
-/* Zeroed memory of the stack of a core, or of the host by the category; -ENOMEM with a sentence. */
+/* Zeroed memory of the stack of a core, or of the host by the category; -ENOMEM with a message. */
 int core_memory_take(struct ntk_core *core, const struct core_memory_request *request,
                      struct core_allocation *out_allocation, struct ntk_err *err);
 /* Room in the stack of a core before the user is known; -ENOMEM, without a report. It is accounted

@@ -203,7 +203,7 @@ int ntk_core_tensor_create_empty(struct ntk_core *core, const char *name,
     return tensor_make(core, NULL, 0, 0, name, out_tensor, err);
 }
 
-/* Fails unless offset and bytes lie inside size. */
+/* Fails unless offset and bytes are inside size. */
 static int bounds_check(const char *what, uint64_t offset, uint64_t bytes, uint64_t size,
                         struct ntk_err *err)
 {

@@ -77,7 +77,7 @@ struct core_tree {
     int root_fd, folder_fd; /* -1: not open; never from round to round: see watch_fd */
     uint32_t open_folder;
     struct timespec mark; /* time of modification of what we wrote */
-    bool is_new;          /* files and folders are made, not looked for */
+    bool is_new;          /* files and folders are made, not searched for */
     bool is_wider;        /* files were made that readers may not know */
     bool adopts;          /* what is taken was written before this process was there */
     bool listens;         /* watch_fd has been tried */

@@ -190,7 +190,7 @@ static bool text_get(const struct core_tree *tree, const char *path, char *text,
     return got >= 0;
 }
 
-/* Looks whether another process has written to the leaf, and does what that asks for. */
+/* Checks whether another process has written to the leaf, and does what that asks for. */
 static void leaf_look(struct core_tree *tree, struct core_tree_leaf *leaf)
 {
     char text[CORE_TREE_TEXT_BYTES];
@@ -321,7 +321,7 @@ void ntk_core_tree_listen(struct core_tree *tree)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* The folder above the root must be ours: the default place lies in /tmp. */
+/* The folder above the root must be ours: the default place is in /tmp. */
 static int root_prepare(struct core_tree *tree, struct ntk_err *err)
 {
     char folder[NTK_PATH_BYTES];
@@ -413,7 +413,7 @@ static void sweep(const struct known *known, int fd, const char *path, int depth
                          S_ISDIR(status.st_mode);
 
         if (!is_folder) {
-            if (!is_known || !S_ISREG(status.st_mode)) { /* links are made anew */
+            if (!is_known || !S_ISREG(status.st_mode)) { /* links are made again */
                 (void)unlinkat(dirfd(dir), entry->d_name, 0);
             }
         } else if (is_known) {
@@ -432,7 +432,7 @@ static void sweep(const struct known *known, int fd, const char *path, int depth
     closedir(dir);
 }
 
-/* Another machine's tree: what both have stays, which is far cheaper than making it anew. */
+/* Another machine's tree: what both have stays, which is far cheaper than making it again. */
 static int tree_clean(struct core_tree *tree, struct ntk_err *err)
 {
     struct known known = { .tree = tree };

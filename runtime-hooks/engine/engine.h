@@ -77,7 +77,7 @@ int ntk_engine_core_reset(struct ntk_engine_core *core);
 struct ntk_engine_program;
 
 /* Decodes and checks the five engine binaries, the DMA descriptors and the variables of one
- * subgraph for one core generation. Keeps nothing of the subgraph. -EBADMSG with a sentence that
+ * subgraph for one core generation. Keeps nothing of the subgraph. -EBADMSG with a message that
  * names engine and slot (err->offset: byte in the engine binary) for a program that is wrong in
  * itself, -ENOTSUP for binaries in another encoding than ours (a vendor's), -ENOMEM. */
 int ntk_engine_program_create(unsigned generation, const struct ntk_neff_subgraph *subgraph,
@@ -198,7 +198,7 @@ struct ntk_engine_print_event {
     uint32_t pipe;      /* the program's number for the stream it prints to */
     const char *prefix; /* text before the tensor, NULL is "" */
     const char *dtype;  /* name such as "float32" */
-    uint64_t shape[NTK_ENGINE_PRINT_DIMENSIONS]; /* 0 behind the last dimension */
+    uint64_t shape[NTK_ENGINE_PRINT_DIMENSIONS]; /* 0 after the last dimension */
     const void *data;
     uint64_t data_bytes;
 };

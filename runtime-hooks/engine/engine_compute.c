@@ -345,8 +345,7 @@ static bool same_place(const struct ntk_engine_tile *a, const struct ntk_engine_
            memcmp(a->tile.step, b->tile.step, sizeof a->tile.step) == 0;
 }
 
-/* An accumulation is looked at for NaN at its last step: what the step before wrote goes into
- * it. */
+/* An accumulation is checked for NaN at its last step: what the step before wrote goes into it. */
 static void chain_matmuls(const struct ntk_engine_builder *b,
                           const struct ntk_engine_compute *compute)
 {

@@ -132,7 +132,7 @@ static void columns_clear(const struct columns *columns, size_t partition)
     }
 }
 
-/* Pages that come anew cost some times what it takes to overwrite them, so only what a program has
+/* Pages that come again cost some times what it takes to overwrite them, so only what a program has
  * filled for the greater part is given back. */
 int ntk_engine_core_reset(struct ntk_engine_core *core)
 {

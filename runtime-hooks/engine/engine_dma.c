@@ -51,7 +51,7 @@ static bool group_is_plain(const struct ntk_neff_dma_group *group)
     return is_plain;
 }
 
-/* Which of its queue set's instances a group lies in; NTK_NEFF_NONE when it names none. */
+/* Which of its queue set's instances a group is in; NTK_NEFF_NONE when it names none. */
 static uint32_t instance_of(const struct ntk_engine_builder *b,
                             const struct ntk_neff_dma_group *group)
 {

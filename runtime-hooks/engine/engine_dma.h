@@ -19,7 +19,7 @@ int engine_dma_side_from_operand(struct ntk_engine_builder *b, const char *what,
 uint64_t engine_dma_side_bytes(const struct ntk_engine_side *side);
 /* Whether bytes of one side may also be bytes of the other (by their outermost bounds). */
 bool engine_dma_sides_meet(const struct ntk_engine_side *a, const struct ntk_engine_side *b);
-/* What the memory that a side lies in holds. */
+/* What the memory that a side is in holds. */
 uint64_t engine_dma_memory_bytes(const struct ntk_engine_builder *b,
                                  const struct ntk_engine_side *side);
 /* Refuses to move more than the memory of the target holds. -EBADMSG. */

@@ -7,7 +7,7 @@
  * ever, and the time until the limit need not be played. What changes from round to round (a
  * counter, a value that is loaded) is not an endless loop; the limit ends it, or its own end.
  *
- * The earlier moment is taken anew each time the number of jumps has doubled (after Brent), so a
+ * The earlier moment is taken again each time the number of jumps has doubled (after Brent), so a
  * loop of any length is found after at most three times as many rounds as it takes, at the cost of
  * a comparison that mostly ends at the first register.
  */

@@ -269,7 +269,7 @@ static bool instr_follow(struct run *run, uint32_t engine, const struct ntk_engi
         run->engines[engine].waits_for_cores = false;
         return true;
     default:
-        /* Last, so that all it did is done when a loop is looked at. */
+        /* Last, so that all it did is done when a loop is checked. */
         engine_flow_jump(run, engine, instr);
         return true;
     }

@@ -115,7 +115,7 @@ struct ntk_engine_dma {
     uint32_t semaphore; /* NTK_NEFF_NONE: none */
     uint32_t semaphore_value;
     uint32_t event;      /* NTK_NEFF_NONE: none */
-    uint32_t instance;   /* ring of the queue set it lies in; NTK_NEFF_NONE: whichever is there */
+    uint32_t instance;   /* ring of the queue set it is in; NTK_NEFF_NONE: whichever is there */
     bool signals_set;    /* each semaphore of the queue set counts one up */
     bool at_first_queue; /* its first piece goes to the first queue of the set */
     bool is_pinned;      /* moved at the start of the model, not by an instruction */

@@ -17,7 +17,7 @@
 
 #include "shared/base/err.h"
 
-/* Loads the library when it is not there yet. A failure is tried anew by the next call. */
+/* Loads the library when it is not there yet. A failure is tried again by the next call. */
 int ntk_kernel_blas_open(struct ntk_err *err);
 
 /* out (rows x columns) = a^T x b, added to what out holds when adds is true. a is depth x rows, b

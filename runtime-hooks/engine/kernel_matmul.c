@@ -67,7 +67,7 @@ static bool multiply(const struct ntk_tile *stationary, const float *stationary_
     return nan;
 }
 
-/* Rows lie in their own pages, where no processor looks for them by itself. */
+/* Rows lie in their own pages, where no processor searches for them by itself. */
 static inline void fetch_ahead(const struct ntk_tile *tile, uint32_t partition)
 {
     enum { AHEAD = 8, LINE = 64 };

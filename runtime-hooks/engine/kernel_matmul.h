@@ -23,7 +23,7 @@ extern "C" {
 enum ntk_tile_chain {
     NTK_TILE_CHAIN_ADDS = 1, /* to what the destination holds */
     NTK_TILE_CHAIN_GOES_ON =
-        2, /* the next product adds to this one and looks for NaN too: a NaN stays */
+        2, /* the next product adds to this one and searches for NaN too: a NaN stays */
 };
 
 /* The tile as one side of a product: what multiplies here needs, which depends on the machine. to

@@ -135,7 +135,7 @@ const float *ntk_tile_packs_get(struct ntk_tile_packs *packs, enum ntk_product_s
         pack->tile = *tile;
         pack->packed = 0;
         if (is_plain) {
-            return NULL; /* used once it may as well be read where it lies */
+            return NULL; /* used once it may as well be read where it is */
         }
     } else if (pack->packed != 0 && !is_stale(packs, pack, offset)) {
         return pack->matrix;

@@ -26,7 +26,7 @@ extern "C" {
  * after ntk_latches_reset(). */
 struct ntk_latches {
     float stationary[NTK_ISA_PARTITIONS * NTK_ISA_STATIONARY_MAX]; /* PE: row by row */
-    float match[NTK_ISA_PARTITIONS][8];                            /* DVE: values to look for */
+    float match[NTK_ISA_PARTITIONS][8];                            /* DVE: values to search for */
     uint8_t mask[32];                                              /* DVE: whence in a quadrant */
 };
 void ntk_latches_reset(struct ntk_latches *latches);

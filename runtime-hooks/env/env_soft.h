@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * env_soft - the NEURON_SOFT_* variables as options of the core (docs/environment.md): they say how
- * software NeuronCores behave, whichever front they stand behind.
+ * software NeuronCores behave, whichever front they follow.
  *
  * Owner:   texts are those of the environment.
  * Threads: any; reads the environment at each call.

@@ -123,7 +123,7 @@ static void entry_fill(struct ntk_segment_comm *entry, const struct ntk_segment_
 }
 
 /* Under the table's lock. A rank that joins twice what has one key, such as a model that is loaded
- * twice, joins two: ranks do so alike, and one that begins anew finds the same places free. */
+ * twice, joins two: ranks do so alike, and one that begins again finds the same places free. */
 static uint64_t key_free(uint64_t key, uint32_t rank)
 {
     uint64_t wanted = key;

@@ -69,7 +69,7 @@ struct ntk_hooks_config {
 /*
  * Makes the segment. 0: attached, or off because NEURON_HOOKS=0. -errno: no segment (no permission,
  * no space, ...), all calls do nothing and the program goes on. out_note (may be NULL) gets one
- * sentence for the log when there is something to say, else the empty text; that includes unknown
+ * message for the log when there is something to say, else the empty text; that includes unknown
  * values of NEURON_HOOKS and less space than asked for. -EALREADY when attached.
  */
 int ntk_hooks_attach(const struct ntk_hooks_config *config, char *out_note, size_t note_bytes);

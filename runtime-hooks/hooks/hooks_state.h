@@ -56,7 +56,7 @@ struct hooks_state {
     uint32_t attach_count;
     uint32_t writer_pid; /* of the process that attached */
     uint32_t is_behalf;
-    uint64_t given_ns; /* the time of the report at hand, when it is another's; 0: it happens now */
+    uint64_t given_ns; /* the time of the current report, when it is another's; 0: it happens now */
 
     /* Names and rows: open addressing, entries are the name id and row + 1, 0 is empty; looked up
      * without a lock, changed under hooks_table_lock(). */
@@ -86,7 +86,7 @@ extern struct hooks_state hooks;
 extern uint32_t hooks_mask;
 
 /* segment.c: makes the file of the calling process and maps it; fills hooks.segment and the clock.
- * 0 or -errno; note gets a sentence when there is something to say. */
+ * 0 or -errno; note gets a message when there is something to say. */
 int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, char *note,
                          size_t note_bytes);
 /* The end of the process's segment: ended, unlinked unless a reader waits. Stray writers afterwards

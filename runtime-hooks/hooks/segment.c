@@ -30,7 +30,7 @@
 #define BRACKET_TRIES 32
 #define NAME_ATTEMPTS 100u
 #define FOLDER_ATTEMPTS 3u
-#define SWEEP_ENTRIES 10000u /* files that one start looks at */
+#define SWEEP_ENTRIES 10000u /* files that one start checks */
 #define SWEEP_AGE_S 60
 #define SWEEP_UNREADY_AGE_S 2    /* when it has no magic, no lock and no process */
 #define SWEEP_FOREIGN_AGE_S 3600 /* when the writer's process cannot be judged from here */

@@ -68,7 +68,7 @@ static void depth_restore(const uint32_t *depth)
 static void ended(void *params, uint32_t model_id, uint32_t vnc, uint64_t job_id, NRT_STATUS status)
 {
     const struct registration *registration = params;
-    /* The client's own calls begin anew, whatever call of its the runtime is in. */
+    /* The client's own calls begin again, whatever call of its the runtime is in. */
     uint32_t depth __attribute__((unused, cleanup(depth_restore))) = interpose_thread.depth;
 
     pending_end_first(PENDING_IMPLICIT(interpose_core_get(vnc)), status);

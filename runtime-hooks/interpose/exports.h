@@ -5,7 +5,7 @@
  * A client that asks for a name, or refers to it weakly, must get the answer that the runtime
  * itself would give. An indirect function cannot say "absent": dlsym() returns its NULL without an
  * error, and callers that then read dlerror() crash. So names that the runtime lacks are hidden in
- * our own table of symbols, as it lies in the memory of this process.
+ * our own table of symbols, as it is in the memory of this process.
  *
  * Threads: _show() one at a time; _lacks() any.
  */

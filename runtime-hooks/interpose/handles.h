@@ -4,7 +4,7 @@
  *
  * Looking up takes no lock and allocates nothing; a writer that is at work makes it try again.
  *
- * Owner:   a table lies in static memory, zeroed but for its lock. Its entries are allocated in
+ * Owner:   a table is in static memory, zeroed but for its lock. Its entries are allocated in
  *          blocks, used again, and never given back: a reader may still stand on one.
  * Threads: any. After a fork, _after_fork() in the child first.
  */

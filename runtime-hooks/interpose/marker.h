@@ -14,7 +14,7 @@
 extern const char neuron_hooks_marker[]; /* our version */
 
 /*
- * The function that observes a call of the runtime that lies at path and is loaded at base, and
+ * The function that observes a call of the runtime that is at path and is loaded at base, and
  * passes it on there. NULL: the call is not observed, or we are in front of another runtime
  * already, or the program is starting still.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What neuron/marks.h looks for, around another runtime. Where that is one of ours, with its own
+ * What neuron/marks.h searches for, around another runtime. Where that is one of ours, with its own
  * hooks, it is the one that keeps them.
  */
 #include "neuron/marks.h"

@@ -91,7 +91,7 @@ static uint64_t file_bytes(const char *path)
                                                                        : 0;
 }
 
-/* path: where it lies when that was not known at its beginning; NULL else. */
+/* path: where it is when that was not known at its beginning; NULL else. */
 static void capture_end(const struct interpose_scope *scope, uint64_t key, const char *path,
                         uint64_t bytes, NRT_STATUS status)
 {

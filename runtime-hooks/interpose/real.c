@@ -60,7 +60,7 @@ static interpose_function absent_get(enum interpose_call call)
     return interpose_absent_2[call] ? interpose_absent_2[call] : interpose_absent_3[call];
 }
 
-/* Only the first sentence of a process. */
+/* Only the first message of a process. */
 static uint32_t was_said;
 #define say(...)                                                        \
     do {                                                                \

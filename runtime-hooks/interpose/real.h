@@ -7,7 +7,7 @@
  * and folders, at last the vendor's folder. Never ourselves, nor a copy. It is opened into the
  * global scope: names that our table does not have resolve there.
  *
- * Where there is none, one sentence says so, and each call answers as one that failed.
+ * Where there is none, one message says so, and each call answers as one that failed.
  *
  * Owner:   it stays open until the process ends.
  * Threads: any.

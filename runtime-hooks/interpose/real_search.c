@@ -183,7 +183,7 @@ static bool list_has(const struct object *object, const char *list, const char *
 
 enum where {
     WHERE_LOADED,  /* it is loaded itself, behind us */
-    WHERE_RPATH,   /* what the loader looks at before LD_LIBRARY_PATH */
+    WHERE_RPATH,   /* what the loader checks before LD_LIBRARY_PATH */
     WHERE_RUNPATH, /* and after it */
 };
 

@@ -9,10 +9,10 @@
 
 #include "runtime-hooks/core/core.h"
 
-/* All that the environment sets for this process. -EINVAL with the variable in the sentence. */
+/* All that the environment sets for this process. -EINVAL with the variable in the message. */
 int nrt_env_options_get(const struct ntk_core_machine *machine,
                         struct ntk_core_options *out_options, struct ntk_err *err);
-/* What is read anew at each nrt_load(). */
+/* What is read again at each nrt_load(). */
 int nrt_env_load_options_get(const struct ntk_core_machine *machine,
                              struct ntk_core_load_options *out_options, struct ntk_err *err);
 /* Events that a debug stream holds: a power of two. */

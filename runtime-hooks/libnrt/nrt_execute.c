@@ -13,7 +13,7 @@
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
 /* Calls that may have one model at once: further callers have to try again. Far more than there are
- * threads that gain by it, and a bound on what lies between the nodes of all of them. */
+ * threads that gain by it, and a bound on what is between the nodes of all of them. */
 #define CALLS_MAX 1024
 
 void nrt_execute_call_fini(struct nrt_execute_call *call)

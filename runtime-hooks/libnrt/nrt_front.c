@@ -180,7 +180,7 @@ static void shortage(const char *cause, const char *cores, const char *table)
     }
 }
 
-/* The sentence with the cause is the last line before what the program says. */
+/* The message with the cause is the last line before what the program says. */
 static NRT_STATUS open_failed(const char *function, int error, const struct ntk_err *err)
 {
     nrt_infodump(NRT_INFODUMP_INIT, nrt_status_from_error(error), NULL);

@@ -75,7 +75,7 @@ NRT_STATUS nrt_front_load(const void *neff_bytes, size_t size, int32_t vnc, int3
 NRT_STATUS nrt_front_no_model(const nrt_model_t *model);
 /* Between enter and leave only. */
 struct ntk_core *nrt_front_core_get(void);
-/* Logs the sentence of err under the name of the public call; returns the status. */
+/* Logs the message of err under the name of the public call; returns the status. */
 NRT_STATUS nrt_front_fail(const char *function, int error, const struct ntk_err *err);
 /* Logs an execution that a core ended with this status as the vendor does: the cause, the model,
  * the call. */

@@ -217,7 +217,7 @@ NRT_STATUS nrt_get_vnc_memory_stats(uint32_t vnc, nrt_vnc_memory_stats_t *stats,
 }
 
 /* Software NeuronCores have no network plugin. Older callers pass err alone, so the other two
- * arguments are never looked at. */
+ * arguments are never checked. */
 void *nrt_get_libnccl_net(int *err, char *err_msg, size_t err_msg_size)
 {
     (void)err_msg;

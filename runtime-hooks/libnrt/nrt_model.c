@@ -16,7 +16,7 @@
 #include "runtime-hooks/libnrt/nrt_neff_source.h"
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 
-/* The lines of the vendor's components, then the sentence with the cause: the last before what the
+/* The lines of the vendor's components, then the message with the cause: the last before what the
  * program says. */
 static NRT_STATUS load_failed(const void *neff_bytes, size_t size, int error,
                               const struct ntk_err *err)

@@ -2,7 +2,7 @@
 /*
  * nrt_neff_source - the origin of the CPU nodes of a NEFF (docs/decisions/neff.md).
  *
- * Bytes have no owner, the file that they are mapped from has. Bytes that lie in no file's mapping
+ * Bytes have no owner, the file that they are mapped from has. Bytes that are in no file's mapping
  * were put there by the program itself.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_NEFF_SOURCE_H

@@ -104,7 +104,7 @@ static int infer_shapes_and_types(struct graph_executor *graph, const struct mlu
     uint64_t available = ntk_memory_available();
     uint64_t bytes = 0;
 
-    for (uint32_t n = 0; n < symbol->node_count; n++) { /* variables may stand behind operators */
+    for (uint32_t n = 0; n < symbol->node_count; n++) { /* variables may follow operators */
         if (types[n] && !symbol->nodes[n].op) {
             graph_executor_entry(graph, n, 0)->type = *types[n];
         }

@@ -47,7 +47,7 @@ int graph_executor_set_arg(struct graph_executor *graph, uint32_t node,
                            const struct mlu_array *value, struct ntk_err *err);
 /* Forward: every operator, each waited for. */
 int graph_executor_forward(struct graph_executor *graph, struct ntk_err *err);
-/* A head, on the host. Borrowed until the next Forward; NULL with the sentence in err. */
+/* A head, on the host. Borrowed until the next Forward; NULL with the message in err. */
 const struct mlu_array *graph_executor_output(struct graph_executor *graph, uint32_t head,
                                               struct ntk_err *err);
 

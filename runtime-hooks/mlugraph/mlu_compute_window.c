@@ -175,7 +175,7 @@ int mlu_compute_fully_connected(const struct mlu_call *call)
     return ret;
 }
 
-/* A window of one dimension: what of it lies inside, and how long it is with its padding. */
+/* A window of one dimension: what of it is inside, and how long it is with its padding. */
 struct reach {
     int64_t from;
     int64_t to;

@@ -263,7 +263,7 @@ static int tensor_create(void *stream, enum mlu_tensor_kind kind, const struct m
     tensor->stream = stream;
     tensor->kind = kind;
     tensor->type = *type;
-    /* What has no tensor there may still be a value of the CPU; operators look for the handle. */
+    /* What has no tensor there may still be a value of the CPU; operators search for the handle. */
     if (cnml_dtype(type->dtype, &dtype) && four_dims(&type->shape, dims) &&
         mlu_shape_count(&type->shape) > 0) {
         ret = cnml_answer(cnml.cnmlCreateTensor(&tensor->handle, kinds[kind], dtype, dims[0],
@@ -351,7 +351,7 @@ static struct internal_op *add_one(struct op *op,
     return internal;
 }
 
-/* A constant that is worked out from those that are bound: its tensor, NULL with the sentence. */
+/* A constant that is worked out from those that are bound: its tensor, NULL with the message. */
 static struct tensor *derive(struct op *op, enum mlu_tensor_kind kind, enum mlu_dtype dtype,
                              const struct mlu_shape *shape,
                              double (*value)(const struct op *op, size_t index),
@@ -461,7 +461,7 @@ static int create_mlp(struct op *op, struct ntk_err *err)
         "cnmlCreateMlpOp", op->node->name, err);
 }
 
-/* Whether a window reaches beyond the padding: MXNet does not count what lies there. */
+/* Whether a window reaches beyond the padding: MXNet does not count what is there. */
 static bool overhangs(const struct op *op)
 {
     const struct mlu_op_param *p = op->param;

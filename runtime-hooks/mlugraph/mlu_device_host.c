@@ -314,7 +314,7 @@ static bool is_in(struct tensor *const *list, uint32_t count, const struct tenso
 }
 
 /* Every tensor that is read is an input, a constant, or made before; what is made and is not an
- * output lies inside. */
+ * output is inside. */
 static int fusion_compile(void *handle, struct ntk_err *err)
 {
     struct fusion *fusion = handle;

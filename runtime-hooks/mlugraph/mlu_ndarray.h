@@ -36,7 +36,7 @@ struct mlu_ndarray {
 };
 
 void mlu_ndarray_fini(struct mlu_ndarray *array);
-/* Its tensor on the stream, made when there is none; NULL with the sentence in err. */
+/* Its tensor on the stream, made when there is none; NULL with the message in err. */
 void *mlu_ndarray_tensor(struct mlu_ndarray *array, const struct mlu_stream *stream,
                          struct ntk_err *err);
 /* Memory on the host, whatever is in it. */

@@ -261,7 +261,7 @@ static void take_out(struct device *d, const uint32_t *ops, uint32_t op_count)
     }
 }
 
-/* The first cut of the largest size; cut j is behind the first j operators. */
+/* The first cut of the largest size; cut j is after the first j operators. */
 static uint32_t largest(const struct device *d, int64_t *out_size)
 {
     int64_t size = 0;

@@ -11,7 +11,7 @@
  *
  * and the set is valid when it has at least two operators and the last input operator is before the
  * first output operator. Per device, the largest valid set is taken again and again until none is
- * left. For every cut of the order there is one largest set whose input operators lie at or before
+ * left. For every cut of the order there is one largest set whose input operators are at or before
  * the cut and whose output operators lie after it (a greatest fixpoint), and the largest of all of
  * those is the largest valid set; of equal ones that of the smallest cut is taken.
  *

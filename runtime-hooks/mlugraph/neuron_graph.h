@@ -38,11 +38,11 @@ extern int (*const neuron_graph_take_group)(const char *value, struct ntk_err *e
 /* The one operand; NULL after a usage error or help, whose exit code is *out_code then. */
 const char *neuron_graph_parse_file(const struct ntk_opt_program *program, int argc, char **argv,
                                     int *out_code);
-/* 0, or 1 after the sentence. takes_unknown: of struct mlu_symbol_options. */
+/* 0, or 1 after the message. takes_unknown: of struct mlu_symbol_options. */
 int neuron_graph_read(const char *path, bool takes_unknown, struct mlu_symbol *out_symbol);
-/* Prints the sentence of err; 1. */
+/* Prints the message of err; 1. */
 int neuron_graph_fail(const struct ntk_err *err);
-/* Writes what was made to stdout and frees it: 0, or 1 after a sentence. */
+/* Writes what was made to stdout and frees it: 0, or 1 after a message. */
 int neuron_graph_print(struct ntk_buf *text);
 
 #endif

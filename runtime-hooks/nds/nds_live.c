@@ -260,7 +260,7 @@ void nds_live_process_ext(const struct nds_store *store, nds_process_info_ext_t 
     (void)memccpy(out->tag, process.tag, '\0', sizeof out->tag - 1);
 }
 
-/* Memory of one model on one core; what lies on none of its cores counts on the first. */
+/* Memory of one model on one core; what is on none of its cores counts on the first. */
 static void node_memory(const struct ntk_ring_model *model, uint32_t core, size_t row_count,
                         nds_model_node_mem_usage_info_t *out)
 {

@@ -116,7 +116,7 @@ static int open_other(struct nds_store *store, pid_t pid)
 
         ntk_ring_segment_process(segment, &process);
         if (process.pid == (uint32_t)pid && ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
-            store->segment = segment; /* the last one: a pid started anew */
+            store->segment = segment; /* the last one: a pid started again */
         }
     }
     if (ret == 0 && store->segment == NULL) {

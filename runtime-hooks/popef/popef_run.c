@@ -271,7 +271,7 @@ static int runtime_begin(struct run_device *device, struct ntk_err *err)
     return 0;
 }
 
-/* 0, an exit code above it, or -errno with a sentence. */
+/* 0, an exit code above it, or -errno with a message. */
 static int run(const struct popef_reader *reader, const struct popef_model *model,
                struct ntk_err *err)
 {

@@ -283,7 +283,7 @@ static void load_count(const struct load *load)
                     load->version_major);
 }
 
-/* The words that clients look for, and what the core said. */
+/* The words that clients search for, and what the core said. */
 static int no_device_memory(const char *wanted, struct ntk_err *err)
 {
     struct ntk_err cause = *err;
@@ -390,7 +390,7 @@ static int model_make(struct load *load, struct rtd_model *model, struct ntk_err
     return ret < 0 ? ret : lanes_make(model, err);
 }
 
-/* Clients look for the words about the version. */
+/* Clients search for the words about the version. */
 static void refuse_why(struct load *load, int error, const struct ntk_err *err)
 {
     struct ntk_neff_header header;

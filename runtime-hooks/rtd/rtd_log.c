@@ -54,7 +54,7 @@ static bool send_line(enum ntk_log_level level, const char *module, const char *
 
     (void)localtime_r(&now, &when);
     size_t bytes = rtd_log_format(line, sizeof line, level, &when, (int)getpid(), module, text);
-    /* To the address each time: a service that is started anew is a new socket with that name. */
+    /* To the address each time: a service that is started again is a new socket with that name. */
     return out.fd >= 0 &&
            sendto(out.fd, line, bytes, MSG_NOSIGNAL | MSG_DONTWAIT,
                   (const struct sockaddr *)&out.address, sizeof out.address) == (ssize_t)bytes;

@@ -175,7 +175,7 @@ extern const struct ntk_rpc_method rtd_methods[];
 
 /* ---- answers ---- */
 
-/* The reply of the method with the code and a sentence; takes no lock. */
+/* The reply of the method with the code and a message; takes no lock. */
 void rtd_refuse(struct ntk_rpc_call *call, enum _Nrt__Nerr code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void rtd_good(struct ntk_rpc_call *call);
@@ -238,7 +238,7 @@ void *rtd_models_reap(void *ctx);
 
 /* ---- inferences ---- */
 
-/* Begins one that over reports and rtd_infer_send() answers. NULL: the code and a sentence say why.
+/* Begins one that over reports and rtd_infer_send() answers. NULL: the code and a message say why.
  * over is called with the lock held, and ends it or has it ended later. */
 struct rtd_inference *rtd_infer_begin(struct rtd_manager *manager, const Nrt__InferRequest *asked,
                                       void (*over)(void *ctx), void *ctx, enum _Nrt__Nerr *out_code,

@@ -129,7 +129,7 @@ void rtd_profile_start(struct rtd_manager *manager, struct ntk_rpc_call *call,
     rtd_good(call);
 }
 
-/* The whole file; NULL and a sentence. */
+/* The whole file; NULL and a message. */
 static uint8_t *file_read(const char *path, size_t *out_bytes, struct ntk_err *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

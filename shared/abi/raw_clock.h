@@ -44,7 +44,7 @@ static inline uint64_t ntk_raw_clock_system_ns(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* The best kind of this machine; looks at files, so once per process. */
+/* The best kind of this machine; checks files, so once per process. */
 static inline uint32_t ntk_raw_clock_kind(void)
 {
     return ntk_raw_clock_counter_kind();

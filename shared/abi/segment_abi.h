@@ -91,7 +91,7 @@ enum ntk_segment_section_id {
     NTK_SECTION_NAME_BYTES = 5, /* 262,144 x char */
     NTK_SECTION_THREADS = 6,    /* 256 x struct ntk_segment_thread; 0 = all threads beyond */
     NTK_SECTION_RINGS = 7,      /* 256 x struct ntk_segment_ring: the ring directory */
-    NTK_SECTION_SLOTS = 8,      /* the memory that the directory's rings lie in, 64-byte units */
+    NTK_SECTION_SLOTS = 8,      /* the memory that the directory's rings are in, 64-byte units */
     NTK_SECTION_HISTOGRAMS =
         9,                    /* 384 x struct ntk_histogram_pair: 128 by core, 256 by model slot */
     NTK_SECTION_COMMS = 10,   /* 256 x struct ntk_segment_comm; a file of before has none */
@@ -209,7 +209,7 @@ enum ntk_process_flags {
     /* Of processes around another runtime, whose calls tell less than a core of ours. */
     NTK_PROCESS_ATTACHED = 8,       /* written by a program next to the process, not in it */
     NTK_PROCESS_CORES_GUESSED = 16, /* no source says which cores are its own */
-    NTK_PROCESS_NO_EXECUTIONS = 32, /* executions are too frequent to be looked at: not counted */
+    NTK_PROCESS_NO_EXECUTIONS = 32, /* executions are too frequent to be checked: not counted */
     NTK_PROCESS_MEMORY_ESTIMATED =
         64,                /* of a model: device_bytes is a difference around its load */
     NTK_PROCESS_RANK = 128 /* of a model: its executions are operations of a communicator */
@@ -426,7 +426,7 @@ enum ntk_comm_state {
 };
 
 /*
- * The process as one rank of a communicator: who it is, the operation at hand or the last one, and
+ * The process as one rank of a communicator: who it is, the current operation or the last one, and
  * what they came to. All of it changes under seq, which is odd meanwhile; one thread at a time
  * writes. An operation has the same sequence number on every rank.
  */
@@ -446,7 +446,7 @@ struct ntk_segment_comm {
     uint16_t core;  /* first physical core, NTK_NO_CORE unknown */
     uint16_t reserved_0;
     uint32_t reserved_1;
-    /* line 1: the operation at hand, or the last one */
+    /* line 1: the current operation, or the last one */
     uint64_t sequence; /* operations entered; its number, from 1 */
     uint64_t enter_ticks;
     uint64_t leave_ticks; /* 0: the rank is in it */
@@ -508,7 +508,7 @@ struct ntk_segment_trigger {
     uint64_t timeout_ns;      /* the asking process stops waiting then, alive or not; 0: no bound */
     uint8_t reserved_2[24];
     /* line 2: of the process */
-    int32_t status; /* 0; 1: files lack records; -errno; but for 0 with a sentence in text */
+    int32_t status; /* 0; 1: files lack records; -errno; but for 0 with a message in text */
     uint32_t file_count;
     uint64_t execution; /* the number of the one that began last */
     uint64_t file_bytes;

@@ -33,7 +33,7 @@ struct ntk_aws_error {
     char text[NTK_AWS_ERROR_TEXT_BYTES];
 };
 
-/* Copies the three, each checked; session_token may be NULL. -EBADMSG with a sentence (which never
+/* Copies the three, each checked; session_token may be NULL. -EBADMSG with a message (which never
  * has the key in it), -ENOMEM. */
 int ntk_aws_keys_set(struct ntk_aws_keys *out_keys, const char *access_key, const char *secret_key,
                      const char *session_token, struct ntk_err *err);

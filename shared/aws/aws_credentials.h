@@ -10,7 +10,7 @@
  *
  * A profile has keys by role_arn with source_profile, credential_source or web_identity_token_file,
  * written down, or by credential_process: the first of these. A person who signs in (sso_session
- * and the like) is refused in a sentence.
+ * and the like) is refused in a message.
  *
  * Keys that end are renewed from 15 minutes before; when that fails they are used to their end, and
  * those of the instance beyond it. Files are read again each time.
@@ -61,7 +61,7 @@ void ntk_aws_credentials_destroy(struct ntk_aws_credentials *credentials);
  * anywhere, else why not. */
 int ntk_aws_credentials_get(struct ntk_aws_credentials *credentials,
                             const struct ntk_aws_keys **out_keys, struct ntk_err *err);
-/* The service refused them: the next get() looks for others. */
+/* The service refused them: the next get() searches for others. */
 void ntk_aws_credentials_forget(struct ntk_aws_credentials *credentials);
 
 /* Copied text, freed with free(); NULL when no source has it. Region: AWS_REGION,

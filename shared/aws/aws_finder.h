@@ -3,7 +3,7 @@
  * aws_finder - what the files of aws_credentials share: the finder's state and the places where
  * keys may be.
  *
- * A place answers 1 (the keys are set), 0 (nothing there) or negative with a sentence. An answer of
+ * A place answers 1 (the keys are set), 0 (nothing there) or negative with a message. An answer of
  * a service is in the finder until the next question; aws_credentials.c wipes it.
  *
  * Owner:   texts of out_ parameters are the caller's, freed with free(); the finder is owned by
@@ -33,7 +33,7 @@ struct ntk_aws_credentials {
 /* aws_credentials.c. A variable that is empty is not set. */
 const char *ntk_aws_variable(const struct ntk_aws_credentials *c, const char *name);
 bool ntk_aws_is_on(const struct ntk_aws_credentials *c, const char *name);
-/* 0 with a 2xx answer in c->answer; -EBADMSG with the status in the sentence for others. */
+/* 0 with a 2xx answer in c->answer; -EBADMSG with the status in the message for others. */
 int ntk_aws_ask(struct ntk_aws_credentials *c, const struct ntk_http_question *question,
                 struct ntk_err *err);
 /* A token of a file, as it is now, into NTK_AWS_VALUE_BYTES_MAX bytes: one line without blanks. */

@@ -42,7 +42,7 @@ struct ntk_aws_post_lines {
     const char *lines[NTK_AWS_POST_LINES_MAX + 1]; /* for a question; ended by NULL */
 };
 
-/* -ENOMEM with a sentence; the lines are to be freed all the same. */
+/* -ENOMEM with a message; the lines are to be freed all the same. */
 int ntk_aws_post_sign(const struct ntk_aws_post *post, struct ntk_aws_post_lines *out_lines,
                       struct ntk_err *err);
 void ntk_aws_post_fini(struct ntk_aws_post_lines *lines);

@@ -40,7 +40,7 @@ struct ntk_s3_options {
 
 struct ntk_s3;
 
-/* A sentence says which option, variable or file is wrong. Keys are looked for when sending. */
+/* A message says which option, variable or file is wrong. Keys are searched for when sending. */
 int ntk_s3_create(const struct ntk_s3_options *options, struct ntk_s3 **out_s3,
                   struct ntk_err *err);
 /* NULL is fine. */

@@ -42,7 +42,7 @@ struct ntk_child_tied {
     pid_t pid; /* 0: none */
     int lifeline;
 };
-/* argv[0] is its name. 0, or -errno with a sentence. */
+/* argv[0] is its name. 0, or -errno with a message. */
 int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, struct ntk_err *err);
 /* Ends it and waits; nothing for a zeroed one. */
 void ntk_child_tied_stop(struct ntk_child_tied *child);

@@ -3,10 +3,10 @@
  * err - the message that explains a negative return value.
  *
  * A function that can fail for reasons of the world returns -errno and, where a number is too
- * little to act on, fills the caller's struct ntk_err with one sentence and, if a byte position
- * helps, the offset. Libraries never print; a program prints the sentence once (ntk_err_format).
+ * little to act on, fills the caller's struct ntk_err with one message and, if a byte position
+ * helps, the offset. Libraries never print; a program prints the message once (ntk_err_format).
  *
- * What it quotes from outside is made clean on the way in, so the sentence may be printed as it is.
+ * What it quotes from outside is made clean on the way in, so the message may be printed as it is.
  *
  * Owner:   the caller; a zeroed struct is "no error". Every function here accepts err == NULL.
  * Threads: one at a time per struct.
@@ -30,15 +30,15 @@ struct ntk_err {
     char text[NTK_ERR_TEXT_BYTES];
 };
 
-/* Fills err (the first sentence of a zeroed err is replaced) and returns code, so that it can be in
+/* Fills err (the first message of a zeroed err is replaced) and returns code, so that it can be in
  * a return statement. code is a negative errno. */
 int ntk_err_set(struct ntk_err *err, int code, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The sentence "out of memory"; returns -ENOMEM. */
+/* The message "out of memory"; returns -ENOMEM. */
 int ntk_err_no_memory(struct ntk_err *err);
 
-/* Puts "<formatted>: " before the sentence that err holds: the object, as the error goes up. */
+/* Puts "<formatted>: " before the message that err holds: the object, as the error goes up. */
 void ntk_err_prefix(struct ntk_err *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

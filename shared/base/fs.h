@@ -2,7 +2,7 @@
 /*
  * fs - whole files, folders, and files that appear complete or not at all.
  *
- * Every function returns 0 or -errno and fills err with a sentence that names the path.
+ * Every function returns 0 or -errno and fills err with a message that names the path.
  * Threads: any.
  */
 #ifndef NTK_SHARED_BASE_FS_H
@@ -33,25 +33,25 @@ bool ntk_fs_may_block(const char *path);
 int ntk_fs_read(const char *path, size_t limit_bytes, uint8_t **out_bytes, size_t *out_count,
                 struct ntk_err *err);
 /* Reads a short text file (sysfs, /proc) into buf, NUL-ended, last line break removed. The number
- * of bytes or -errno; no sentence. */
+ * of bytes or -errno; no message. */
 ssize_t ntk_fs_read_text(const char *path, char *buf, size_t buf_bytes);
 /* Whether the file is this user's or root's, so that its content may be run. False when it cannot
- * be looked at. */
+ * be checked. */
 bool ntk_fs_is_ours(const char *path);
 /* mkdir -p; existing folders are fine. */
 int ntk_fs_make_folders(const char *path, mode_t mode, struct ntk_err *err);
 /* A file without a name in the folder, for reading and writing, gone with its last descriptor. The
  * descriptor or -errno. */
 int ntk_fs_open_unnamed(const char *folder, struct ntk_err *err);
-/* Where large temporary files go: $TMPDIR, else /var/tmp (which lies on a disk), else /tmp.
+/* Where large temporary files go: $TMPDIR, else /var/tmp (which is on a disk), else /tmp.
  * Borrowed. */
 const char *ntk_fs_temporary_folder(void);
-/* Opens what lies below the folder, through no symbolic link and never outside of it. The
- * descriptor, or -1 with errno; no sentence. */
+/* Opens what is below the folder, through no symbolic link and never outside of it. The descriptor,
+ * or -1 with errno; no message. */
 int ntk_fs_open_below(int folder, const char *path, int flags);
-/* pwrite() of all of it: 0 or -errno; no sentence. */
+/* pwrite() of all of it: 0 or -errno; no message. */
 int ntk_fs_pwrite(int fd, const void *bytes, size_t bytes_count, uint64_t offset);
-/* pread() of all of it; -EIO when the file ends before; no sentence. */
+/* pread() of all of it; -EIO when the file ends before; no message. */
 int ntk_fs_pread(int fd, void *bytes, size_t bytes_count, uint64_t offset);
 /* So that this process may have `most` descriptors open, or as many as its hard limit lets it. */
 void ntk_fs_raise_descriptor_limit(uint64_t most);

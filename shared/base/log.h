@@ -41,7 +41,7 @@ uint64_t ntk_log_count_get(enum ntk_log_level level);
 void ntk_log_write(enum ntk_log_level level, const char *module, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The last words of a program that fails: the sentence of err. Returns its exit code, 1. */
+/* The last words of a program that fails: the message of err. Returns its exit code, 1. */
 int ntk_log_failure(const char *module, const struct ntk_err *err);
 
 #define ntk_log_error(module, ...) ntk_log_write(NTK_LOG_ERROR, (module), __VA_ARGS__)

@@ -31,7 +31,7 @@ static size_t print_marked(const struct ntk_opt *option, const char *text)
     return length;
 }
 
-/* The line of --help as a sentence. */
+/* The line of --help as a message. */
 static void print_sentence(const struct ntk_opt *option)
 {
     for (const char *c = option->help; *c;) {

@@ -3,7 +3,7 @@
  * text_table - rows of cells as aligned text: texts to the left, numbers to the right.
  *
  * Columns are as wide as their widest cell, in cells of a terminal (ntk_str_cells). The first rows
- * are headings. Plain, a table has two blanks between columns and nothing behind the last; in a
+ * are headings. Plain, a table has two blanks between columns and nothing after the last; in a
  * frame, columns have lines between them, headings are centred, and rules stand where they are
  * asked for.
  *

@@ -170,7 +170,7 @@ struct ntk_aggregate_process *ntk_aggregate_process_get(struct ntk_aggregate *ag
                                                         size_t index);
 /* Called with each context when its process goes, and at destroy. */
 void ntk_aggregate_on_process_gone(struct ntk_aggregate *aggregate, void (*context_free)(void *));
-/* CPU time in ticks, cumulative, and RSS in pages; or the sentence why not. */
+/* CPU time in ticks, cumulative, and RSS in pages; or the message why not. */
 void ntk_aggregate_process_usage(struct ntk_aggregate *aggregate, size_t index, uint64_t user_ticks,
                                  uint64_t system_ticks, uint64_t rss_pages);
 void ntk_aggregate_process_no_usage(struct ntk_aggregate *aggregate, size_t index,

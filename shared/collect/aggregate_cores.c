@@ -112,7 +112,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
 
     ntk_aggregate_core_counters(core, total);
     /* "Now - since" of a running execution may end a little above what it is in the end, and a
-     * killed writer's line does not move: busy time only waits then, it never starts anew. */
+     * killed writer's line does not move: busy time only waits then, it never starts again. */
     if (total[AT_BUSY] < state->base[AT_BUSY]) {
         total[AT_BUSY] = state->base[AT_BUSY];
     }

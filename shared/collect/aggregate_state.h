@@ -166,7 +166,7 @@ struct machine_core {
     bool has_unwatched;
     uint64_t unwatched[NTK_CORE_COUNTS]; /* of period[]: before its processes were seen */
     bool tree_is_cleared; /* some value of the tree was seen smaller in this period, ... */
-    uint64_t tree_cleared[NTK_CORE_COUNTS]; /* ... and in period[] is what it began anew with */
+    uint64_t tree_cleared[NTK_CORE_COUNTS]; /* ... and in period[] is what it began again with */
     uint64_t in_flight;
     uint64_t running_ns;
     uint64_t failing_since_ns;

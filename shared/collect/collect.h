@@ -17,7 +17,7 @@
  * - A process younger than the collector counts from 0, an older one from the moment it is first
  *   seen, or, with options.totals_get, from the totals that are known of it: all of what it did is
  *   in some snapshot.
- * - A counter seen smaller than before starts anew from its value.
+ * - A counter seen smaller than before starts again from its value.
  * - A core that works while polled counts as busy up to that moment.
  * - A process that ended is in one more snapshot: last differences, memory 0, `ended`; its last
  * events
@@ -115,7 +115,7 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
 
 /*
  * Whether the health of a device changed since the last call: a verdict, or why. The device tree is
- * looked at for it with each drain, NTK_COLLECT_HEALTH_NS after the last look, so who drains often
+ * checked for it with each drain, NTK_COLLECT_HEALTH_NS after the last look, so who drains often
  * enough knows of a fault long before the period ends.
  */
 bool ntk_collector_health_changed(struct ntk_collector *collector);

@@ -20,8 +20,8 @@ void ntk_health_destroy(struct ntk_health *health)
 
 /* ---- what others tell ---- */
 
-/* A tree that could not be looked at for a moment comes back with the next look: nothing is
- * forgotten or reported until it was away for a while. */
+/* A tree that could not be checked for a moment comes back with the next look: nothing is forgotten
+ * or reported until it was away for a while. */
 static void take_away(struct ntk_health *health, struct device_state *device,
                       struct ntk_health_time now)
 {

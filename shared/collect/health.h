@@ -13,7 +13,7 @@
  * goes when the core
  *   completes executions NTK_HEALTH_HOLD_NS after the last sign or later, and, when a process was
  *   the sign, when no process has had the core for as long.
- * - Another tree (the driver was loaded again) begins anew at once; so does a heartbeat that goes
+ * - Another tree (the driver was loaded again) begins again at once; so does a heartbeat that goes
  * back.
  * - A leaf that cannot be read says nothing, neither good nor bad. One that could be read before
  * and cannot for

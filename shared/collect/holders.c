@@ -16,7 +16,7 @@
 
 #define LOOK_NS (50 * NTK_NS_PER_MS)     /* between two looks at the locks, or at a process, ... */
 #define WAIT_NS (30 * NTK_NS_PER_SECOND) /* ... whose open files are read up to so rarely */
-#define PROCESSES_MAX 4096u              /* known at once; of more all are looked at anew */
+#define PROCESSES_MAX 4096u              /* known at once; of more all are checked again */
 #define UIDS 4                           /* real, effective, saved, of files */
 
 struct holder_process {

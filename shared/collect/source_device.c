@@ -23,9 +23,9 @@ struct source_device {
     uint64_t identity;                   /* of the tree that was judged last */
     bool appeared;                       /* ... which is newer than the collector */
     uint64_t looked_ns;                  /* for faults */
-    unsigned int looks;                  /* since the tree was looked for */
+    unsigned int looks;                  /* since the tree was searched for */
     bool is_hurried;                     /* the next look is a whole one, now */
-    uint64_t cores_ns;                   /* when cores were looked at; 0: never */
+    uint64_t cores_ns;                   /* when cores were checked; 0: never */
     uint64_t worked_ns;                  /* when some were last seen in use */
     uint64_t success_count;              /* of all cores */
     struct ntk_device_reading *readings; /* NTK_DEVICES_MAX */

@@ -189,7 +189,7 @@ static uint64_t ns_of(struct timeval time)
     return (uint64_t)time.tv_sec * NTK_NS_PER_SECOND + (uint64_t)time.tv_usec * 1000;
 }
 
-/* This process, whatever /proc is looked at. */
+/* This process, whatever /proc is checked. */
 static void read_self(struct ntk_system_reading *out)
 {
     struct rusage usage;

@@ -11,7 +11,7 @@
 #include "shared/collect/source.h"
 #include "shared/ring/ring_registry.h"
 
-/* Folders are looked at this often; rings at every drain. */
+/* Folders are checked this often; rings at every drain. */
 #define LOOK_INTERVAL_NS (50 * NTK_NS_PER_MS)
 #define NAME_BYTES 512
 #define KEY_BYTES 32

@@ -124,7 +124,7 @@ struct ntk_device_options {
     const char *hooks_dir;    /* NULL: $NEURON_HOOKS_DIR or the default, see shared/abi/paths.h */
     bool
         infos_only; /* infos are wanted, and NTK_DEVICE_READ_HEALTH at most: folders of counters are
-                        not walked, which is most of a tree; readings lack what lies there */
+                     * not walked, which is most of a tree; readings lack what is there */
 };
 
 struct ntk_device_source;
@@ -135,7 +135,7 @@ int ntk_device_source_open(const struct ntk_device_options *options,
                            struct ntk_device_source **out_source, struct ntk_err *err);
 void ntk_device_source_close(struct ntk_device_source *source);
 
-/* Looks whether the tree appeared, went or was rebuilt: 1 when infos changed, 0 when not, -ENOMEM.
+/* Checks whether the tree appeared, went or was rebuilt: 1 when infos changed, 0 when not, -ENOMEM.
  * Cheap. */
 int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *err);
 

@@ -49,7 +49,7 @@ void ntk_device_soft_make(void)
     }
 }
 
-/* The default place lies in /tmp, where anyone can make a folder first: it must be ours. A hooks
+/* The default place is in /tmp, where anyone can make a folder first: it must be ours. A hooks
  * folder that someone names is believed. */
 bool ntk_device_soft_trusted(const char *hooks_dir)
 {

@@ -3,7 +3,7 @@
  * device_sysfs - reads one sysfs-shaped tree below a root; knows no other place.
  *
  * The folders of every device are walked once and the leaves that mean something are remembered by
- * what they are, not by where they lie, so both layouts of the driver are read alike.
+ * what they are, not by where they are, so both layouts of the driver are read alike.
  *
  * Owner:   ntk_sysfs_open() allocates, _close() frees.
  * Threads: one at a time per struct.

@@ -11,7 +11,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-#define LINK_READS 5    /* each fifth of those that only look for faults */
+#define LINK_READS 5    /* each fifth of those that only search for faults */
 #define LEAF_BYTES 1024 /* nothing longer is a leaf we know */
 
 static bool stays_open(enum leaf_kind kind)

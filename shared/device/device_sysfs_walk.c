@@ -178,7 +178,7 @@ static bool recognise(const struct walk *walk, size_t depth, struct leaf *leaf)
 
 /* ---- the walk ---- */
 
-/* Where counters lie in the layouts we know, and nothing else. */
+/* Where counters are in the layouts we know, and nothing else. */
 static bool holds_counters(const char *name)
 {
     return strcmp(name, "stats") == 0 || strcmp(name, "telemetry") == 0 ||
@@ -307,7 +307,7 @@ static void copy_core(struct walk *walk, const struct core_pattern *pattern, uin
 
 /*
  * A core: a driver makes all of them alike, with some fifty folders each. The first one is walked;
- * of the others two levels are looked at, and when these are the same the leaves are.
+ * of the others two levels are checked, and when these are the same the leaves are.
  */
 static void walk_core(struct walk *walk, int parent, const char *name, size_t depth, uint8_t core)
 {

@@ -3,7 +3,7 @@
  * efa - counters of the machine's EFA adapters, as the kernel's infiniband class tells them.
  *
  * An adapter is one of Amazon's (vendor 0x1d0f) whose number begins with 0xefa. What an adapter
- * does not count is absent. Each read looks anew, so adapters may come and go.
+ * does not count is absent. Each read looks again, so adapters may come and go.
  *
  * Threads: any.
  */

@@ -119,7 +119,7 @@ struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot,
                                        const struct ntk_http_answer *answer, uint64_t asked_ns,
                                        uint64_t answered_ns)
 {
-    uint64_t first_ns; /* its time of the answer lies between them */
+    uint64_t first_ns; /* its time of the answer is between them */
     uint64_t last_ns;
     uint64_t made_ns = snapshot->realtime_ns;
 

@@ -89,7 +89,7 @@ bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hos
     }
 
 /* The address of path at a host: "http://" before a name without scheme; a URL that has its own
- * path keeps it. -EINVAL with a sentence. */
+ * path keeps it. -EINVAL with a message. */
 int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url_bytes,
                        struct ntk_err *err);
 /* Asks each host once for a report at path, and comes back when all have answered or their time is
@@ -101,7 +101,7 @@ void ntk_host_fini(struct ntk_host *host);
 
 /* The parts, for callers with their own loop. What a question to a host has, but for its URL: */
 struct ntk_http_question ntk_hosts_question(const struct ntk_hosts_remote *remote, const char *url);
-/* The snapshot of an answer with a status. Negative with a sentence. */
+/* The snapshot of an answer with a status. Negative with a message. */
 int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snapshot **out_snapshot,
                           struct ntk_err *err);
 /* How far the clock of who answers is ahead, by the time that it gives the answer (Date, whole

@@ -44,7 +44,7 @@ struct ntk_http_question {
     const char *unix_socket_path; /* NULL: TCP; the URL's host is then only a name */
     bool http2; /* HTTP/2 from the first byte on, without TLS (gRPC), on its own connection */
     const char *user_password; /* "user:password" of basic authentication; NULL: none */
-    const char *token_file;    /* its first line as a bearer token, read anew; NULL: none */
+    const char *token_file;    /* its first line as a bearer token, read again; NULL: none */
     const char *ca_file;       /* PEM; NULL: the system's */
     const char *cert_file;     /* PEM: the client's identity, or NULL */
     const char *key_file;      /* PEM, of cert_file; NULL: it is in there too */
@@ -71,7 +71,7 @@ void ntk_http_client_destroy(struct ntk_http_client *client);
 /* The question that is being asked, or the next one, ends with -ECANCELED soon. */
 void ntk_http_client_cancel(struct ntk_http_client *client);
 
-/* Fills the answer (emptied first). 0 when there is a status, whatever it is; else a sentence with
+/* Fills the answer (emptied first). 0 when there is a status, whatever it is; else a message with
  * the URL (without its query) and -ECONNREFUSED, -ETIMEDOUT, -EMSGSIZE (answer too long),
  * -ECANCELED, -EINVAL (a URL that is none), -EIO (anything else, a token that cannot be read). */
 int ntk_http_client_ask(struct ntk_http_client *client, const struct ntk_http_question *question,

@@ -9,7 +9,7 @@
  *
  * Token: with a file, every path but those below "/-/" needs it: `Authorization: Bearer TOKEN`, or
  * the cookie that `/?token=TOKEN` gives once. The cookie holds a random value of this run, not the
- * token, and ends when the token changes. The file is looked at with each request.
+ * token, and ends when the token changes. The file is checked with each request.
  *
  * Owner:   create / destroy; the texts of the options are borrowed for that time.
  * Threads: ntk_http_guard_check() from one thread.
@@ -39,7 +39,7 @@ struct ntk_http_guard_options {
     const char *token_path; /* NULL: no token */
 };
 
-/* A sentence says what is wrong with the token's file. */
+/* A message says what is wrong with the token's file. */
 int ntk_http_guard_create(const struct ntk_http_guard_options *options,
                           struct ntk_http_guard **out_guard, struct ntk_err *err);
 void ntk_http_guard_destroy(struct ntk_http_guard *guard);

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* The descriptor, or -errno with a sentence. No host: every address, IPv6 and IPv4. */
+/* The descriptor, or -errno with a message. No host: every address, IPv6 and IPv4. */
 int ntk_http_listen(const struct ntk_http_address *address, struct ntk_err *err);
 /* A Unix socket that every user may connect to; a name that no process serves any more is replaced.
  * -EADDRINUSE: a process serves it. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_security - files that are looked at again, passwords, and a bucket of requests. */
+/* http_security - files that are checked again, passwords, and a bucket of requests. */
 #include "shared/http/http_security.h"
 
 #include <crypt.h>

@@ -3,7 +3,7 @@
  * http_security - access control and identity of a server: TLS, passwords, a rate limit.
  *
  * Either the web configuration file of the Prometheus family (http_security_config.h), or a
- * certificate and a key. Files are looked at again with each handshake and each request, and read
+ * certificate and a key. Files are checked again with each handshake and each request, and read
  * again when they changed, so rotated certificates and passwords apply at once. A certificate that
  * cannot be used is reported once and the one before stays; a configuration that cannot be used
  * answers every request with 500 until it can.

@@ -61,7 +61,7 @@ struct ntk_http_security_config {
     uint64_t rate_burst;       /* at least 1 where there is a limit */
 };
 
-/* 0, or -EINVAL with a sentence that names line and key. Empty text is a configuration without
+/* 0, or -EINVAL with a message that names line and key. Empty text is a configuration without
  * anything. */
 int ntk_http_security_config_parse(const char *text, size_t text_bytes,
                                    struct ntk_http_security_config *out_config,

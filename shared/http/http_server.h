@@ -135,7 +135,7 @@ struct ntk_http_options {
     struct ntk_http_guard *guard;          /* names, token; borrowed; NULL: neither */
 };
 
-/* Listens when it returns 0. A sentence names address and cause ("port in use"). */
+/* Listens when it returns 0. A message names address and cause ("port in use"). */
 int ntk_http_server_create(const struct ntk_http_options *options,
                            struct ntk_http_server **out_server, struct ntk_err *err);
 /* Waits for the server's thread; readers of feeds are cut off. NULL is fine. */

@@ -23,7 +23,7 @@ extern "C" {
 struct ntk_http_tls;
 
 /* PEM texts: a chain that begins with the server's own certificate, and its key. -EINVAL with a
- * sentence when either is none or they do not belong together. */
+ * message when either is none or they do not belong together. */
 int ntk_http_tls_create(const char *cert_pem, size_t cert_bytes, const char *key_pem,
                         size_t key_bytes, struct ntk_http_tls **out_tls, struct ntk_err *err);
 void ntk_http_tls_destroy(struct ntk_http_tls *tls);

@@ -58,7 +58,7 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *ctx)
     return ntk_buf_ok(&transfer->answer->body) ? bytes_count : 0;
 }
 
-/* Headers and, after the body, trailers; a status line begins anew (100 Continue). */
+/* Headers and, after the body, trailers; a status line begins again (100 Continue). */
 static size_t on_head(char *bytes, size_t size, size_t count, void *ctx)
 {
     struct http_transfer *transfer = ctx;

@@ -2,9 +2,9 @@
 /*
  * conv - a 3x3 convolution as nine matrix products per block of rows.
  *
- * The image lies in the state buffer with its channels on the partitions and a frame of zeros
- * around it. A product takes the weights of one tap as stationary tile and the image, moved by the
- * tap, as a two-dimensional moving pattern; the nine taps add up in PSUM.
+ * The image is in the state buffer with its channels on the partitions and a frame of zeros around
+ * it. A product takes the weights of one tap as stationary tile and the image, moved by the tap, as
+ * a two-dimensional moving pattern; the nine taps add up in PSUM.
  */
 #include <stdlib.h>
 

@@ -41,7 +41,7 @@ struct ntk_example {
 const struct ntk_example *ntk_example_at(size_t index);
 const struct ntk_example *ntk_example_find(const char *name);
 
-/* -EINVAL with a sentence for an option that the example does not take. */
+/* -EINVAL with a message for an option that the example does not take. */
 int ntk_example_build(const struct ntk_example *example, const struct ntk_example_options *options,
                       struct ntk_neff_build **out_build, struct ntk_err *err);
 

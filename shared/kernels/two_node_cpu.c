@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * two-node-cpu - two nodes: scaled = x / 4 on a NeuronCore, probabilities = softmax of each row on
- * the CPU, by the shared object of example_cpu_node.c, which lies in the NEFF.
+ * the CPU, by the shared object of example_cpu_node.c, which is in the NEFF.
  */
 #include "shared/kernels/examples.h"
 #include "shared/kernels/kit.h"

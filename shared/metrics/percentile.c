@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* Most buckets are not used: they are looked at by lines of the cache. */
+/* Most buckets are not used: they are checked by lines of the cache. */
 #define LINE_BUCKETS 8u
 
 const double ntk_percentile_list[NTK_PERCENTILE_COUNT] = { 0, 1, 25, 50, 75, 99, 100 };

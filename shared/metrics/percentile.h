@@ -59,7 +59,7 @@ void ntk_histogram_dense_merge(struct ntk_histogram_dense *into, const struct nt
 size_t ntk_histogram_dense_entries(const struct ntk_histogram_dense *dense,
                                    struct ntk_histogram_entry *entries, size_t capacity);
 
-/* now - before, bucket by bucket; a bucket seen smaller started anew and counts with its value.
+/* now - before, bucket by bucket; a bucket seen smaller started again and counts with its value.
  * sum_ns follows the same rule. out may be `before`. */
 void ntk_histogram_dense_difference(const struct ntk_histogram_dense *now,
                                     const struct ntk_histogram_dense *before,
@@ -74,7 +74,7 @@ bool ntk_histogram_percentiles(const struct ntk_histogram *histogram, const doub
 bool ntk_histogram_dense_percentiles(const struct ntk_histogram_dense *dense,
                                      const double *percents, size_t count, double *out_ns);
 
-/* How many values lie below the value `edge_ns`; exact when it is an edge (every power of two
+/* How many values are below the value `edge_ns`; exact when it is an edge (every power of two
  * is). */
 uint64_t ntk_histogram_dense_below(const struct ntk_histogram_dense *dense, uint64_t edge_ns);
 

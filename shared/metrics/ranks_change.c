@@ -17,7 +17,7 @@ const char *const ntk_change_where_names[NTK_CHANGE_WHERE_COUNT] = { "unknown", 
 #define SPREAD_MIN 0.03 /* of the usual */
 /* A change is reported when this many samples have it ... */
 #define SAMPLES_MIN 3u
-#define SAMPLES_MAX 32u /* that are looked at, the last ones */
+#define SAMPLES_MAX 32u /* that are checked, the last ones */
 /* ... and so much of them is above the usual. */
 #define ABOVE_SHARE 0.75
 /* It has ended when half of the least change is gone. */
@@ -41,7 +41,7 @@ struct change_comm {
     uint64_t key;
     uint32_t rank_count;
     uint64_t round;       /* the last that had it */
-    struct ntk_vec ranks; /* struct change_rank: of the sample at hand */
+    struct ntk_vec ranks; /* struct change_rank: of the current sample */
     uint64_t begin_ns;    /* of it */
     uint64_t sequence;    /* the operation that had ended then; 0: not known */
     struct sample usual[NTK_CHANGE_USUAL_MAX];

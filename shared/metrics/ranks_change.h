@@ -51,7 +51,7 @@ extern const char *const ntk_change_where_names[NTK_CHANGE_WHERE_COUNT];
 struct ntk_change_verdict {
     uint64_t key;
     uint32_t rank_count;
-    uint32_t seen; /* ranks that were looked at */
+    uint32_t seen; /* ranks that were checked */
     uint64_t since_realtime_ns;
     uint64_t before_ns; /* from one operation to the next, before and since */
     uint64_t after_ns;
@@ -61,7 +61,7 @@ struct ntk_change_verdict {
 struct ntk_change {
     struct ntk_map comms;    /* struct change_comm, by key */
     struct ntk_vec verdicts; /* struct ntk_change_verdict, those that hold */
-    struct ntk_vec rows;     /* of the period at hand */
+    struct ntk_vec rows;     /* of the current period */
     uint64_t round;
 };
 

@@ -213,7 +213,7 @@ static double measured(const struct ntk_pace_rank *rank, measure_of *measure)
     return measure(rank->time, rank->wait);
 }
 
-/* So many periods before its last one, which is as good as the same time: machines are looked at in
+/* So many periods before its last one, which is as good as the same time: machines are checked in
  * turn, each by its own clock. NULL when the rank did nothing in it. */
 static const struct ntk_pace_period *period_of(const struct ntk_pace_rank *rank, uint32_t before)
 {

@@ -83,7 +83,7 @@ struct ntk_pace_verdict {
     uint64_t interval_ns;             /* from one operation to the next */
     double share;                     /* of behind_ns in it */
     enum ntk_pace_where where;
-    bool has_transfers; /* of CORE: transfers were looked at, and are not what is slow */
+    bool has_transfers; /* of CORE: transfers were checked, and are not what is slow */
 };
 
 struct ntk_pace {

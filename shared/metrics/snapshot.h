@@ -521,7 +521,7 @@ enum ntk_hooks_kind {
     NTK_HOOKS_UNKNOWN = 0,   /* a report of another tool */
     NTK_HOOKS_BUILT_IN = 1,  /* in the runtime itself, a core of ours: all is known */
     NTK_HOOKS_PRELOADED = 2, /* in the process, around the calls of another runtime */
-    NTK_HOOKS_ATTACHED = 3,  /* in a program next to the process, which looks at such calls */
+    NTK_HOOKS_ATTACHED = 3,  /* in a program next to the process, which checks such calls */
     NTK_HOOKS_KIND_COUNT
 };
 /* "" for an unknown one. */
@@ -752,7 +752,7 @@ struct ntk_snapshot {
     struct ntk_event_sample *events; /* by time */
     size_t event_count;
     uint64_t events_unlisted;     /* events of these kinds that the list had no room for */
-    bool lists_events;            /* they are looked for: none is none */
+    bool lists_events;            /* they are searched for: none is none */
     struct ntk_count events_read; /* records of all kinds */
     struct ntk_count events_lost;
 

@@ -33,7 +33,7 @@ struct ntk_stuck_row {
 
 struct ntk_stuck {
     struct ntk_vec rows; /* struct ntk_stuck_row */
-    size_t running;      /* cores that were looked at: with something in flight */
+    size_t running;      /* cores that were checked: with something in flight */
 };
 
 void ntk_stuck_init(struct ntk_stuck *stuck);

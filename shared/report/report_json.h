@@ -50,7 +50,7 @@ struct ntk_report_options {
     size_t line_bytes_max; /* longer: written again without "neuron_ext"; 0: no bound */
 };
 
-/* "loaded_models,usage_data" as enum ntk_report_omit. -EINVAL with a sentence of what can be
+/* "loaded_models,usage_data" as enum ntk_report_omit. -EINVAL with a message of what can be
  * omitted. */
 int ntk_report_omit_parse(const char *list, unsigned int *out_omit, struct ntk_err *err);
 
@@ -60,7 +60,7 @@ int ntk_report_write(const struct ntk_snapshot *snapshot, const struct ntk_repor
                      struct ntk_buf *out, bool *out_cut);
 
 /* Reads one report; the vendor's own lines are fine too. *out_snapshot is freed with
- * ntk_snapshot_destroy(). -EBADMSG with a sentence (and the byte where the JSON breaks) for what is
+ * ntk_snapshot_destroy(). -EBADMSG with a message (and the byte where the JSON breaks) for what is
  * not a report; numbers outside their range, tables beyond the snapshot's bounds and unknown keys
  * are skipped. */
 int ntk_report_read(const char *line, size_t line_bytes, struct ntk_snapshot **out_snapshot,

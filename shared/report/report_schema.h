@@ -3,7 +3,7 @@
  * report_schema - the JSON Schema (2020-12) of a report, as this version writes it.
  *
  * It is made from the tables that write and read the plain keys, and from report.shape.json, which
- * says how their objects lie in each other and has the keys that are worked out:
+ * says how their objects are in each other and has the keys that are worked out:
  *
  *   "name"                     what $defs has under this name
  *   "fields": [tables]         an object with the keys of these tables (REPORT_TABLES in report_part.h)

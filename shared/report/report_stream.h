@@ -36,7 +36,7 @@ struct ntk_report_stream;
 struct ntk_report_stream_counts {
     uint64_t line_count;   /* lines that ended, empty ones too */
     uint64_t report_count; /* reports that were read */
-    uint64_t bad_count;    /* texts that were skipped with a sentence */
+    uint64_t bad_count;    /* texts that were skipped with a message */
 };
 
 /* NULL without memory. */
@@ -46,13 +46,13 @@ void ntk_report_stream_destroy(struct ntk_report_stream *stream);
 /* Takes bytes as they came. 0 or -ENOMEM. */
 int ntk_report_stream_add(struct ntk_report_stream *stream, const void *bytes, size_t bytes_count);
 /* One read() from fd into the stream: bytes read, 0 at the end, -EAGAIN, -EINTR, or another -errno
- * with a sentence. */
+ * with a message. */
 ssize_t ntk_report_stream_fill(struct ntk_report_stream *stream, int fd, struct ntk_err *err);
 /* No more bytes will come: a last line without '\n' counts as one, a report without an end as
  * skipped. */
 void ntk_report_stream_end(struct ntk_report_stream *stream);
 
-/* 1 and a snapshot; 0 when no whole report is left; -EBADMSG with a sentence for what was skipped,
+/* 1 and a snapshot; 0 when no whole report is left; -EBADMSG with a message for what was skipped,
  * -ENOMEM. */
 int ntk_report_stream_next(struct ntk_report_stream *stream, struct ntk_snapshot **out_snapshot,
                            struct ntk_err *err);

@@ -187,7 +187,7 @@ void ntk_ring_folder_mark(struct ring_folder *folder, uint64_t now_ns)
     }
 }
 
-/* All files of the folder were looked at since then. */
+/* All files of the folder were checked since then. */
 static void move_look(struct ring_folder *folder, uint64_t since_ns)
 {
     uint64_t us = since_ns / NTK_NS_PER_US;
@@ -243,7 +243,7 @@ static bool begin_pass(struct ring_folder *folder, uint64_t now_ns)
         if (copy >= 0) {
             close(copy);
         }
-        folder->pass_begin_ns = 0; /* not looked at */
+        folder->pass_begin_ns = 0; /* not checked */
         return false;
     }
     folder->pass++;

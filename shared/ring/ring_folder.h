@@ -52,7 +52,7 @@ struct ring_folder {
 enum ring_folder_owner { RING_FOLDER_OF_ANYONE = -1 };
 
 /* owner: who the folder must belong to, then its path may be no link; RING_FOLDER_OF_ANYONE. 0,
- * -ENOENT, or -errno with a sentence. */
+ * -ENOENT, or -errno with a message. */
 int ntk_ring_folder_open(const char *path, int64_t owner, struct ring_folder **out_folder,
                          struct ntk_err *err);
 /* Takes the mark along when no other process holds it open. */

@@ -18,7 +18,7 @@
  * none is lost. */
 #define RING_USER_OPENS 512
 #define RING_USER_OPENS_PER_SECOND 64
-/* Files of a user that are remembered; more are not looked at. */
+/* Files of a user that are remembered; more are not checked. */
 #define RING_USER_KNOWN 4096u
 
 struct ring_file {

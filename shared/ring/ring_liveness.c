@@ -229,7 +229,7 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
     (void)snprintf(pid, sizeof pid, "%" PRIu32, holder > 0 ? (uint32_t)holder : process->own_pid);
     start_time = start_time_of(liveness->proc_root, pid);
     if (start_time == 0 || !read_status(liveness->proc_root, pid, &status)) {
-        return 0; /* it has ended, or may not be looked at */
+        return 0; /* it has ended, or may not be checked */
     }
     if (holder <= 0 && start_time != process->start_time) {
         return 0; /* another process has its number by now */

@@ -22,7 +22,7 @@ struct ntk_ring_liveness {
 };
 
 void ntk_ring_liveness_init(struct ntk_ring_liveness *liveness, const char *proc_root);
-/* Once per segment: 0, or -EPERM with a sentence when it speaks for a process that is another
+/* Once per segment: 0, or -EPERM with a message when it speaks for a process that is another
  * user's. Where the lock tells the process, the segment gets that one's numbers, whatever it
  * says. */
 int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,

@@ -20,7 +20,7 @@
 #include "shared/ring/ring_liveness.h"
 #include "shared/ring/ring_segment.h"
 
-#define ENTRIES_OF_FOLDER 2048u /* names of one folder that one poll looks at, ... */
+#define ENTRIES_OF_FOLDER 2048u /* names of one folder that one poll checks, ... */
 #define ENTRIES_OF_POLL 8192u   /* ... and of all folders; the next poll goes on */
 #define FOLDERS_MAX 1024u       /* of other users, that root looks into */
 #define SEGMENTS_OF_USER 512u
@@ -173,7 +173,7 @@ static void try_to_remove(struct ntk_ring_registry *registry, struct ring_folder
     }
 }
 
-/* A file that was looked at before: true when that is all there is to do. */
+/* A file that was checked before: true when that is all there is to do. */
 static bool pass_by(struct ntk_ring_registry *registry, struct ring_folder *folder,
                     const struct ring_file *file)
 {

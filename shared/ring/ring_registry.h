@@ -3,12 +3,12 @@
  * ring_registry - the observed processes of this machine: finds their segments, believes nothing in
  * them unchecked, sees them end.
  *
- * ntk_ring_registry_poll() looks at the folders (shared/abi/paths.h) and brings the list of
- * segments up to date. Each segment then answers questions with copies in plain structs: every id,
- * count and offset of the answers is within bounds, texts are NUL-ended, so a hostile segment can
- * at worst report nonsense about its own process. A file that is cut short while it is mapped reads
- * as zeros and is dropped at the next poll; for that the module installs a SIGBUS handler that
- * passes on what is not its own.
+ * ntk_ring_registry_poll() checks the folders (shared/abi/paths.h) and brings the list of segments
+ * up to date. Each segment then answers questions with copies in plain structs: every id, count and
+ * offset of the answers is within bounds, texts are NUL-ended, so a hostile segment can at worst
+ * report nonsense about its own process. A file that is cut short while it is mapped reads as zeros
+ * and is dropped at the next poll; for that the module installs a SIGBUS handler that passes on
+ * what is not its own.
  *
  * Owner:   ntk_ring_registry_open() allocates, _close() frees; segments are borrowed from it and
  *          live until the poll after the one that showed them as NTK_SEGMENT_GONE.
@@ -60,7 +60,7 @@ struct ntk_ring_options {
     const struct ntk_clock *clock; /* of polls; borrowed; NULL: the system's */
 };
 
-/* -errno with a sentence. A folder that does not exist (yet) is fine. options may be NULL:
+/* -errno with a message. A folder that does not exist (yet) is fine. options may be NULL:
  * zeroed. */
 int ntk_ring_registry_open(const struct ntk_ring_options *options,
                            struct ntk_ring_registry **out_registry, struct ntk_err *err);
@@ -75,7 +75,7 @@ struct ntk_ring_poll {
     /* Users whose folders this user may not read, when the registry was opened: their processes
      * cannot even be counted. */
     uint32_t unreadable_users;
-    char ignored_reason[256]; /* of the last one, a sentence that names the file; or empty */
+    char ignored_reason[256]; /* of the last one, a message that names the file; or empty */
 };
 
 /* One round. Processes that ended are NTK_SEGMENT_ENDED in this round: drain their rings and read
@@ -177,7 +177,7 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
                               size_t out_count);
 
 /* All buckets of one kind; those before `first` and from `end` on are 0, so that few have to be
- * looked at. */
+ * checked. */
 struct ntk_ring_buckets {
     uint64_t sum_ns;
     uint32_t first;
@@ -232,7 +232,7 @@ struct ntk_ring_comm {
     uint32_t model;
     uint32_t name, group; /* ids of names */
     uint16_t core;
-    uint64_t sequence; /* of the operation at hand or, with none, of the last one; 0: none so far */
+    uint64_t sequence; /* of the current operation or, with none, of the last one; 0: none so far */
     uint64_t in_flight;
     uint64_t since_ns; /* since it was entered or, with none in flight, left */
     uint64_t bytes;
@@ -283,7 +283,7 @@ void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struc
 
 /*
  * Takes events of all rings of the segment, in batches: each call of the function gets the records
- * of one ring in order (rings are not merged). limit bounds the records that this call looks at
+ * of one ring in order (rings are not merged). limit bounds the records that this call checks
  * (rounded up to a batch), 0 = until all rings were empty once. Core and thread of a record are
  * within bounds or NTK_NO_CORE and 0; kinds, flags and words are as written and may be anything.
  * Returns how many it looked at, including those that were damaged.

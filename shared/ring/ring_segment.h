@@ -66,7 +66,7 @@ struct ntk_ring_segment {
 };
 
 /* Maps and checks the file; takes fd when it succeeds. 0; -EAGAIN: not ready yet; else -errno with
- * a sentence. path is copied. */
+ * a message. path is copied. */
 int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
                           struct ntk_ring_segment **out_segment, struct ntk_err *err);
 /* A segment that is mapped already, as that of the calling process itself; takes the mapping when

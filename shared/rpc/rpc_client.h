@@ -5,7 +5,7 @@
  *
  * Errors:  -ECONNREFUSED no server answers there (tried twice, as the daemon's clients do), -ENOSYS
  * the service has no such method, -ETIMEDOUT, -ENOMEM, -EPROTO everything else: each with its
- * sentence.
+ * message.
  *
  * Owner:   create / destroy; a reply is freed with protobuf_c_message_free_unpacked().
  * Threads: one at a time for each client.

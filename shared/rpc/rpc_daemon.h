@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rpc_daemon - calls of the runtime daemon of the first generation: its answers carry their own
- * status, which becomes a sentence here.
+ * status, which becomes a message here.
  *
  * Owner:   replies are freed with protobuf_c_message_free_unpacked().
  * Threads: as for rpc_client.h.

@@ -250,7 +250,7 @@ size_t ntk_rpc_files_needed(const struct ntk_rpc_files *files, const struct ntk_
     size_t count = 1;
 
     out_files[0] = file;
-    /* What a file imports is before it, so there is no circle; each is looked at once. */
+    /* What a file imports is before it, so there is no circle; each is checked once. */
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < out_files[i]->import_count; k++) {
             const struct ntk_rpc_file *import = out_files[i]->imports[k];

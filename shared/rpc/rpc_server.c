@@ -354,7 +354,7 @@ int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *met
     server->queue = grpc_completion_queue_create_for_next(NULL);
     grpc_server_register_completion_queue(server->server, server->queue, NULL);
     grpc_server_credentials *credentials = grpc_insecure_server_credentials_create();
-    gpr_set_log_function(drop_log); /* ntk_rpc_listen_why() has the sentence */
+    gpr_set_log_function(drop_log); /* ntk_rpc_listen_why() has the message */
     int port = grpc_server_add_http2_port(server->server, endpoint, credentials);
     gpr_set_log_function(NULL);
     grpc_server_credentials_release(credentials);

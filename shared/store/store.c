@@ -181,7 +181,7 @@ static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *e
                            "%s is damaged (%s) and cannot be set aside: %s", store->path, why,
                            strerror(-ret));
     }
-    /* The log holds what the file may lack; the index next to it is made anew by whoever opens
+    /* The log holds what the file may lack; the index next to it is made again by whoever opens
      * it. */
     snprintf(from, sizeof from, "%s-wal", store->path);
     snprintf(to, sizeof to, "%s-wal", name);

@@ -59,7 +59,7 @@ struct ntk_store_status {
     bool failing;                       /* the last write failed and is tried again */
     char text[NTK_ERR_TEXT_BYTES];      /* why, "" when it never failed */
     uint64_t set_aside_count;           /* damaged files that were replaced by a new one */
-    char set_aside[NTK_ERR_TEXT_BYTES]; /* the sentence about the last of them */
+    char set_aside[NTK_ERR_TEXT_BYTES]; /* the message about the last of them */
     uint64_t snapshots_stored;          /* committed */
     uint64_t snapshots_waiting;
     uint64_t snapshots_joined; /* went into the next one: queue full */

@@ -19,7 +19,7 @@ struct open_job {
     char name[TEXT_BYTES];
     char partition[TEXT_BYTES];
     uint64_t cores[CORES_MAX / 64]; /* bits: those that it has open rows of */
-    bool is_seen;                   /* in the snapshot at hand */
+    bool is_seen;                   /* in the current snapshot */
 };
 
 #define LAST_SAMPLE                                                      \

@@ -30,7 +30,7 @@ int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier t
     return ret;
 }
 
-/* Whether a query with ?1 and ?2 of the filter has a row; what: the sentence when it has none. */
+/* Whether a query with ?1 and ?2 of the filter has a row; what: the message when it has none. */
 static int check_one(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                      const char *sql, const char *what, const char *name, struct ntk_err *err)
 {

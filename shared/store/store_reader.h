@@ -7,7 +7,7 @@
  * writes can be read on a read-only disk. Times are nanoseconds since 1970 UTC, durations
  * nanoseconds, sizes bytes; cores are global physical ones. A file may be anyone's: a call that it
  * keeps busy for minutes gives up, as does one whose program has SIGINT or SIGTERM blocked and
- * waiting (-ECANCELED). Errors: a sentence, which names the file only when it cannot be opened.
+ * waiting (-ECANCELED). Errors: a message, which names the file only when it cannot be opened.
  *
  * Owner:   ntk_store_reader_open() allocates, _close() frees. Callbacks call no function of their
  *          reader.
@@ -124,7 +124,7 @@ struct ntk_store_metric_info {
     const char *name;
     const char *unit; /* "ratio", "bytes", "bytes/s", "1/s" ... */
     const char *help;
-    uint32_t filter_parts; /* what narrows it; the rest of a filter is not looked at */
+    uint32_t filter_parts; /* what narrows it; the rest of a filter is not checked */
 };
 extern const struct ntk_store_metric_info ntk_store_metrics[NTK_STORE_METRIC_COUNT];
 /* NTK_STORE_METRIC_COUNT when there is none. */
@@ -386,7 +386,7 @@ int ntk_store_reader_jobs(struct ntk_store_reader *reader, const char *id, const
  * the seconds are gone (period_ns says which). Known: machine, devices, runtimes, their cores,
  * models, memory rows and logged events. Not stored, so 0 or absent: cumulative totals
  * (ntk_count.total, but busy_ns.total), CPUs one by one, power, tags, memory peaks by category. The
- * caller destroys it. -ENODATA and a sentence in a gap.
+ * caller destroys it. -ENODATA and a message in a gap.
  */
 int ntk_store_reader_snapshot_at(struct ntk_store_reader *reader, uint64_t time_ns,
                                  struct ntk_snapshot **out_snapshot, struct ntk_err *err);

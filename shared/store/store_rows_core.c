@@ -147,7 +147,7 @@ static struct ntk_histogram subtract_histogram(struct difference *difference,
     };
 }
 
-/* The sample without its unwatched part; its histograms lie in difference. */
+/* The sample without its unwatched part; its histograms are in difference. */
 static struct ntk_core_sample take_watched(const struct ntk_core_sample *core,
                                            struct difference *difference)
 {

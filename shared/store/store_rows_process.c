@@ -161,7 +161,7 @@ static void take_totals(sqlite3_stmt *statement, struct ntk_rows_core *state)
             }
         }
     }
-    /* A blob that cannot be read starts anew: the counts next to it stay right. */
+    /* A blob that cannot be read starts again: the counts next to it stay right. */
     (void)ntk_store_histogram_decode(sqlite3_column_blob(statement, column),
                                      (size_t)sqlite3_column_bytes(statement, column),
                                      &state->total);

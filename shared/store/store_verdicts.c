@@ -17,7 +17,7 @@ struct open_verdict {
     int64_t rank; /* -1: none */
     uint32_t missing;
     uint64_t behind_ns;
-    bool is_seen; /* in the snapshot at hand */
+    bool is_seen; /* in the current snapshot */
 };
 
 static const char find_sql[] =

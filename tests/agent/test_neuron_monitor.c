@@ -361,7 +361,7 @@ static void a_full_disk_for_stdout_does_not_end_the_other_outputs(void **state)
     pid_t pid = test_start_program(argv, f->environment, NULL);
     assert_true(test_wait_until(holds, &(struct holding){ log, said }));
     assert_true(test_wait_until(has_bytes, &(struct growing){ db, 4096 }));
-    /* Periods are stored after the sentence, and it is not repeated for them. */
+    /* Periods are stored after the message, and it is not repeated for them. */
     assert_true(test_wait_until(has_bytes, &(struct growing){ wal, 16 * 4096 }));
     assert_false(holds(&(struct holding){ log, "\nneuron" }));
     assert_int_equal(test_stop_program(pid, SIGTERM), 0);

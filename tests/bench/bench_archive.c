@@ -96,7 +96,7 @@ static void make_database(void)
     sqlite3_close(db);
 }
 
-/* Each value is looked at, as one has to that writes it anywhere. */
+/* Each value is checked, as one has to that writes it anywhere. */
 static double read_rows(void *ctx)
 {
     struct ntk_store_cursor *cursor = NULL;

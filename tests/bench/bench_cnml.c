@@ -235,7 +235,7 @@ int main(int argc, char **argv)
     char *folder;
 
     rounds_options(argc, argv);
-    test_scratch_in_memory(); /* as the machine's files lie in use */
+    test_scratch_in_memory(); /* as the machine's files are in use */
     folder = test_scratch_create();
     setenv("NEURON_HOOKS_DIR", folder, 1);
     setenv("NEURON_SOFT_INSTANCE", "mlu270", 1);

@@ -1,6 +1,7 @@
 #!/bin/bash
-# bench_health - how long after a fault the agent's report of it is made, over faults of one device after another, and
-# what looking for faults costs an idle agent on the largest machine. BENCH_ROUNDS (12) faults.
+# bench_health - how long after a fault the agent's report of it is made, over faults of one device
+# after another, and what searching for faults costs an idle agent on the largest machine.
+# BENCH_ROUNDS (12) faults.
 . "$(dirname "$0")/lib.sh"
 needs jq neuron-monitor neuron-bench neuron-packager
 rounds=${BENCH_ROUNDS:-$(size 12 1)}

@@ -45,7 +45,7 @@ cause_of() {
     esac
 }
 
-# Scratch folders of benches lie here too: one that is killed removes nothing itself.
+# Scratch folders of benches are here too: one that is killed removes nothing itself.
 work=$(mktemp -d "${TMPDIR:-/tmp}/ntk-bench-XXXXXX")
 child=
 trap 'rm -rf "$work"' EXIT

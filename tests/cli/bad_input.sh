@@ -1,7 +1,7 @@
 #!/bin/bash
 # bad_input - every program and what the world may do to it: one message that names the object, the
 # right exit code, and nothing lost that was there before. A row: exit code, pattern of the
-# sentence, command.
+# message, command.
 set -u
 . "$NTK_SOURCE_DIR/tests/support/others.sh"
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-cli-XXXXXX")
@@ -29,8 +29,9 @@ complain() {
 
 sentence='^neuron-[a-z]+( exec| machine| query| view)?: '
 
-# row CODE PATTERN COMMAND...: OUT=FILE puts its stdout there. The sentence is the one line that begins with
-# the program's name; a usage error adds where help is, the runtime its own log lines, and what runs a NEFF names the library.
+# row CODE PATTERN COMMAND...: OUT=FILE puts its stdout there. The message is the one line that
+# begins with the program's name; a usage error adds where help is, the runtime its own log lines,
+# and what runs a NEFF names the library.
 row() {
     local want=$1 pattern=$2 code said
     shift 2
@@ -53,7 +54,7 @@ head -c 4000 good.ntff >cut.ntff
 head -c 500 good.neff >head.neff
 head -c 100 good.ntff >head.ntff
 printf '%4000s' foreign >foreign
-printf "" >i # a name that is in many a sentence
+printf "" >i # a name that is in many a message
 : >nothing
 mkfifo waits # a FIFO that no process writes to
 cp good.neff flipped.neff

@@ -5,7 +5,7 @@ set -euo pipefail
 . "$NTK_SOURCE_DIR/tests/support/others.sh"
 export PATH=$NTK_BIN_DIR:$PATH
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-test-XXXXXX")
-# Hooks folders lie in memory where there is some to spare, as in test_scratch_in_memory(): device
+# Hooks folders are in memory where there is some to spare, as in test_scratch_in_memory(): device
 # trees are hundreds of small files.
 memory=$scratch
 [ ! -w /dev/shm ] || [ "$(df --output=avail -B1M /dev/shm | tail -1)" -le 1024 ] ||
@@ -168,7 +168,8 @@ completed_in_reports() {
     jq -s '[.[].neuron_runtime_data[].report.execution_stats.execution_summary.completed] | add // 0' "$@"
 }
 
-# valid_reports FILE...: each line is what the schema of reports says; not looked at where its validator is missing.
+# valid_reports FILE...: each line is what the schema of reports says; not checked where its
+# validator is missing.
 valid_reports() {
     local code=0
     neuron-monitor --schema >report.schema.json || fail "there is no schema"

@@ -6,7 +6,7 @@ programs="neuron-bench neuron-cli neuron-ls neuron-monitor neuron-monitor-cloudw
 
 ldconfig=$(PATH=$PATH:/usr/sbin:/sbin command -v ldconfig || true)
 
-# has ROOT: every file that users, shells, linkers and the service manager look for.
+# has ROOT: every file that users, shells, linkers and the service manager search for.
 has() {
     local program file
     for program in $programs; do

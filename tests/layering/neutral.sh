@@ -1,6 +1,6 @@
 #!/bin/bash
-# neutral - engine, core and inspect stand behind every front: they know no interface's names or status numbers,
-# and read no variable of the environment. What they may say otherwise comes in options.
+# neutral - engine, core and inspect follow every front: they know no interface's names or status
+# numbers, and read no variable of the environment. What they may say otherwise comes in options.
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../..}"
 scratch=$(mktemp -d)

@@ -182,7 +182,7 @@ keys_are_documented
 holds '.joined | .unknown == null and .collective_count == 10 and ([.workers[].worker_gid] == [0, 1, 2, 3])'
 holds 'all(.joined.workers[]; ([.parts_ns[]] | add) == .span_ns and .exposed_ns == .parts_ns.wait + .parts_ns.link)'
 holds '.joined | ([.workers[].path_ns[]] | add) == .total_ns'
-# The first of the five lies before what is looked at.
+# The first of the five lies before what is checked.
 holds '.joined.workers[2] | .parts_ns.host >= 4 * 30e6 and .path_ns.host >= 30e6 and .last_count >= 1'
 holds '.joined | .estimate_ns <= .unchanged_ns - 30e6'
 analyze 1 -d late --what-if rank1.run=2,rank9.host=0 joined
@@ -198,7 +198,7 @@ analyze 2 -d late --what-if wait=2 joined
 analyze 2 -d late --what-if link=2 host-gaps
 analyze 2 -s a.ntff --what-if link=2
 
-# ---- two ranks that execute, with captures: next to their ranks, or omitted with a sentence ----
+# ---- two ranks that execute, with captures: next to their ranks, or omitted with a message ----
 mkdir -p -m 700 hooks
 neuron-packager example spin -o spin.neff -s 1 || exit 1
 began=$(date +%s%N)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * collective_rank RANK RANKS TIMES [MS [NEFF]] - one rank of a world on this machine: so often a
- * barrier, then all ranks' bytes gathered, which it looks at. MS: it idles as long before each
+ * barrier, then all ranks' bytes gathered, which it checks. MS: it idles as long before each
  * barrier. NEFF: the example spin, which it executes there once more. For tests of what profiles
  * show of ranks.
  */

@@ -79,7 +79,7 @@ static struct test_run run_with(const struct fixture *f, const char *const *argu
 
 #define RUN(f, ...) run_with((f), (const char *const[]){ __VA_ARGS__, NULL }, NULL)
 
-/* Exit code, and one sentence on stderr that holds the text. */
+/* Exit code, and one message on stderr that holds the text. */
 static void expect(struct test_run run, int exit_code, const char *text)
 {
     if (run.exit_code != exit_code || !strstr(run.err, text)) {

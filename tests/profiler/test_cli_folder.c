@@ -54,7 +54,7 @@ static struct test_run run(const char *const *arguments)
 
 #define RUN(...) run((const char *const[]){ __VA_ARGS__, NULL })
 
-/* Exit code, and where it is 0 stdout, else one sentence on stderr, that holds the text. */
+/* Exit code, and where it is 0 stdout, else one message on stderr, that holds the text. */
 static void expect(struct test_run run, int exit_code, const char *text)
 {
     if (run.exit_code != exit_code || !strstr(exit_code ? run.err : run.out, text) ||

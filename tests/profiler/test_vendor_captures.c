@@ -2,7 +2,7 @@
 /*
  * Every NTFF in the folder that NTK_VENDOR_CAPTURES names, a folder of captures from real hardware:
  * opened, read, summarised, with rules that hold for any capture; and compared with what the
- * vendor's tool made of it where a file <name>.full.json lies next to. Skipped when it is not set.
+ * vendor's tool made of it where a file <name>.full.json is next to. Skipped when it is not set.
  */
 #include <dirent.h>
 #include <stdio.h>

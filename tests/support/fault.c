@@ -146,7 +146,7 @@ static void *early_take(size_t bytes)
     return at + bytes <= EARLY_BYTES ? early + at : NULL;
 }
 
-/* Where memory comes from that is not given back; only while one fault is looked at. */
+/* Where memory comes from that is not given back; only while one fault is checked. */
 static struct origin {
     void *pointer;
     void *stack[STACK_MAX];

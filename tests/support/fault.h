@@ -31,13 +31,13 @@ struct fault_operation {
     unsigned rounds_max;
     /* The world from which run() starts; NULL: nothing to do. */
     void (*before)(void *ctx);
-    /* The operation, and the release of what it made: 0 or more, or -errno and a sentence. */
+    /* The operation, and the release of what it made: 0 or more, or -errno and a message. */
     int (*run)(void *ctx, struct ntk_err *err);
     /* NULL, or what is wrong with what run() left, in a few words. */
     const char *(*after)(void *ctx, int ret);
 };
 
-/* Fails the test when a round does not end well: a fault without a sentence, memory, descriptors or
+/* Fails the test when a round does not end well: a fault without a message, memory, descriptors or
  * mappings that were not given back, or what after() says. Each call fails once alone, and once
  * together with all of its kind that follow. Returns how many calls one run makes. */
 unsigned fault_everywhere(const struct fault_operation *operation, void *ctx);

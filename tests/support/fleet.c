@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fleet - many machines in one process: each is a page of the real exporter, kept up to date with
- * reports that real agents wrote, one report for each time that it is looked at or pushes.
+ * reports that real agents wrote, one report for each time that it is checked or pushes.
  *
  *   fleet serve NODES FILE... /n/0/metrics and so on; prints "port port ..." and serves fleet push
  *   NODES ROUNDS SECONDS URL FILE...

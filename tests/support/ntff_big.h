@@ -41,7 +41,7 @@ int ntff_big_write(const char *path, struct ntff_big *big);
 /* big.ntff in the folder: its path, the caller's to free; NULL when it cannot be written. */
 char *ntff_big_write_in(const char *folder, struct ntff_big *big);
 
-/* Sanitizers shadow what is looked at, and that memory grows: there only the answers of a large
+/* Sanitizers shadow what is checked, and that memory grows: there only the answers of a large
  * capture count. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define NTFF_BIG_HAS_SHADOWS 1

@@ -24,7 +24,7 @@ struct rank_world {
     uint32_t seed;
     bool is_numbered;      /* events say communicator and number */
     int64_t host_ahead_ns; /* the clock of each host of the one before */
-    uint32_t remake_every; /* the communicator is made anew after so many; 0: never */
+    uint32_t remake_every; /* the communicator is made again after so many; 0: never */
     uint32_t late;         /* a rank that executes five times as long; or RANK_WORLD_NOBODY */
     uint32_t broken;       /* ... whose trace is not whole: */
     uint32_t begins_at;    /* it begins with this collective */

@@ -14,7 +14,8 @@ import time
 import unicodedata
 
 PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh
-# Where unchanged cells lie between changed ones, writing them is shorter than a movement over them.
+# Where unchanged cells are between changed ones, writing them is shorter than a movement over
+# them.
 RUN_MAX = 12
 
 

@@ -4,8 +4,8 @@ needs tmux
 program=$NTK_BUILD_DIR/tests/tests_top_scene_program
 export LC_ALL=C.UTF-8 TERM=xterm-256color
 unset NO_COLOR NEURON_SOFT_INSTANCE
-# A terminal that goes away hits the leak sanitizer's helper too, and what waits for it spins for ever: leaks are
-# looked for in the tests without a terminal.
+# A terminal that goes away hits the leak sanitizer's helper too, and what waits for it spins for
+# ever: leaks are searched for in the tests without a terminal.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
 screen() { tmx capture-pane -p -t top 2>/dev/null; }

@@ -68,7 +68,7 @@ in_text() {
 }
 wait_for in_text
 
-# What is wrong with the list is one sentence.
+# What is wrong with the list is one message.
 code=0
 echo 'ftp://x' >bad.txt
 neuron-top --hosts bad.txt --once 2>err || code=$?

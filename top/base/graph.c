@@ -56,7 +56,7 @@ static int height_of(float value, double max, int steps)
     return height < 1 ? 1 : height > steps ? steps : (int)height;
 }
 
-/* What of a height lies in the row, 0 to `steps`; row 0 is the lowest. */
+/* What of a height is in the row, 0 to `steps`; row 0 is the lowest. */
 static int part_of(int height, int row, int steps)
 {
     int part = height - row * steps;

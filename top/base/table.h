@@ -115,7 +115,7 @@ struct ntk_top_table {
     size_t cursor_index;   /* in order */
     size_t first;          /* the first row shown */
     size_t page;           /* rows shown, set by the view */
-    size_t column_first;   /* columns scrolled away behind the first */
+    size_t column_first;   /* columns scrolled away after the first */
     bool has_more_columns; /* to the right, set by the view */
     uint64_t cursor_key;
     bool has_cursor_key; /* the user moved; else the first row is selected */
@@ -159,7 +159,7 @@ static inline struct ntk_top_cell ntk_top_cell_if(bool present, double value)
 }
 
 /* ---- for views ---- */
-/* Row of order; NULL behind the last. */
+/* Row of order; NULL after the last. */
 const struct ntk_top_row *ntk_top_table_row_get(const struct ntk_top_table *table, size_t index);
 const struct ntk_top_row *ntk_top_table_cursor_get(const struct ntk_top_table *table);
 const struct ntk_top_cell *ntk_top_table_cell_get(const struct ntk_top_table *table,

@@ -105,7 +105,7 @@ static void write_machine(const struct ntk_ls_machine *machine, enum output outp
     }
 }
 
-/* The vendor's words and their form, which scripts look for; then what is special here. */
+/* The vendor's words and their form, which scripts search for; then what is special here. */
 static void say_why(int status, const struct ntk_err *err)
 {
     if (status == -ENOENT || status == -EACCES) {

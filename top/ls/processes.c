@@ -16,7 +16,7 @@
 #include "top/ls/read.h"
 
 #define PATH_BYTES 512
-#define OPEN_FILES_MAX 65536 /* of one process that are looked at */
+#define OPEN_FILES_MAX 65536 /* of one process that are checked */
 #define MAPS_BYTES_MAX (4u * 1024u * 1024u)
 
 struct reader {

@@ -6,7 +6,7 @@
  * A snapshot goes in (ntk_top_model_update), an action goes in (ntk_top_model_act), the fields of
  * the struct come out; views only read. Tabs, tree selection and the set of expanded items are kept
  * by identity, so they survive refreshes, new and ended processes and other tabs. The views next to
- * the vendor's screen are lists (tables[]), written anew from the snapshot when they are shown.
+ * the vendor's screen are lists (tables[]), written again from the snapshot when they are shown.
  * What a snapshot does not hold is absent here, never zero.
  *
  * Owner:   create allocates, destroy frees; everything reachable from the model lasts until the
@@ -274,7 +274,7 @@ bool ntk_top_model_is_nobody_there(const struct ntk_top_model *model);
 /* Whether what is open shows how long executions take. */
 bool ntk_top_model_shows_latency(const struct ntk_top_model *model);
 bool ntk_top_model_has_settings_open(const struct ntk_top_model *model);
-/* Writes the list of the open view anew: what it shows was changed. */
+/* Writes the list of the open view again: what it shows was changed. */
 void ntk_top_model_project_view(struct ntk_top_model *model);
 /* Writes the list of a view that is shown inside another. */
 void ntk_top_model_project_list(struct ntk_top_model *model, enum ntk_top_view_id id);
@@ -289,7 +289,7 @@ const struct ntk_top_tab *ntk_top_model_tab_get(const struct ntk_top_model *mode
 const struct ntk_runtime_sample *ntk_top_model_tab_runtime(const struct ntk_top_model *model);
 
 /* ---- for projections ---- */
-/* Makes the snapshot the one that is looked at; gives the one before it. */
+/* Makes the snapshot the one that is checked; gives the one before it. */
 const struct ntk_snapshot *ntk_top_model_look_at(struct ntk_top_model *model,
                                                  const struct ntk_snapshot *snapshot);
 /* What the snapshot has on a logical core, of the selected tab; false when that is nothing. */

@@ -7,7 +7,7 @@
  * Devices that are unhealthy, or have become unknown, come first, with what to do.
  *
  * A core is dead when its last report is a hardware error or a time-out: nothing completes there
- * until its application begins anew. It is stuck when work waits on it and nothing began or ended
+ * until its application begins again. It is stuck when work waits on it and nothing began or ended
  * for a while.
  *
  * Owner:   the model; ntk_top_model_alerts_fini() frees.
@@ -23,7 +23,7 @@
 #define NTK_TOP_ALERTS_RECENT_NS (60 * NTK_NS_PER_SECOND) /* so long a failed execution is news */
 
 void ntk_top_model_alerts_fini(struct ntk_top_alerts *alerts);
-/* Looks at the snapshot of the model. 0 or -ENOMEM. */
+/* Checks the snapshot of the model. 0 or -ENOMEM. */
 int ntk_top_model_alerts_observe(struct ntk_top_model *model);
 /* Writes the line of the model: all applications, whatever the tab. */
 void ntk_top_model_alerts_project(struct ntk_top_model *model);

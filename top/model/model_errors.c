@@ -2,7 +2,7 @@
 /*
  * model_errors - counters of errors, remembered beyond the snapshots that had them.
  *
- * Time that goes back (a recording was rewound) starts anew: what was seen is not seen twice.
+ * Time that goes back (a recording was rewound) starts again: what was seen is not seen twice.
  */
 #include "top/model/model_errors.h"
 
@@ -322,7 +322,7 @@ void ntk_top_model_errors_sum(const struct ntk_top_model *model, struct ntk_top_
     }
 }
 
-/* What was not corrected stays true of a device until its driver is loaded anew; what can be
+/* What was not corrected stays true of a device until its driver is loaded again; what can be
  * repaired is shown only while it happens. */
 static uint64_t not_corrected(const struct counter *counter)
 {

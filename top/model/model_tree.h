@@ -13,7 +13,7 @@ const char *ntk_top_model_group_name(enum ntk_top_group group);
 void ntk_top_model_tree_init(struct ntk_top_model *model);
 /* Collects the leaves of the selected tab in model->items. 0 or -ENOMEM. */
 int ntk_top_model_tree_collect(struct ntk_top_model *model);
-/* Writes model->nodes anew from the leaves and what is expanded, and finds the cursor. 0 or
+/* Writes model->nodes again from the leaves and what is expanded, and finds the cursor. 0 or
  * -ENOMEM. */
 int ntk_top_model_tree_build(struct ntk_top_model *model);
 void ntk_top_model_tree_set_expanded(struct ntk_top_model *model, uint64_t key, bool expanded);

@@ -87,7 +87,7 @@ static char *value_at(struct ntk_top_settings *settings, size_t id, size_t *out_
 
 /* ---- choices ---- */
 
-/* The choice of that number; false behind the last. */
+/* The choice of that number; false after the last. */
 static bool choice_at(enum ntk_top_setting id, size_t index, char *out)
 {
     const char *at = rows[id].choices;
@@ -290,7 +290,7 @@ static enum line_kind line_read(const struct ntk_top_settings *settings, struct 
     return LINE_UNKNOWN;
 }
 
-/* Keeps the first sentence. */
+/* Keeps the first message. */
 static int complain(int ret, const char *name, unsigned int line, const char *what,
                     struct span object, struct ntk_err *err)
 {

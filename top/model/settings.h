@@ -63,14 +63,14 @@ void ntk_top_settings_init(struct ntk_top_settings *settings,
                            const struct ntk_top_view *const *views);
 /* $XDG_CONFIG_HOME/neuron-toolkit/neuron-top.conf, else below $HOME/.config; "" without either. */
 void ntk_top_settings_find_path(char *path, size_t path_bytes);
-/* Takes the good lines. 0, or -EINVAL and a sentence with name and line of the first bad one. */
+/* Takes the good lines. 0, or -EINVAL and a message with name and line of the first bad one. */
 int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, size_t bytes,
                            const char *name, struct ntk_err *err);
 /* The text of a file with what was changed; old text as it was in the file. */
 void ntk_top_settings_merge(struct ntk_top_settings *settings, const char *old, size_t old_bytes,
                             struct ntk_buf *out);
-/* Reads settings->path, called `name` in sentences; a file that is not there is an empty one.
- * Negative: a sentence, what was good is taken. */
+/* Reads settings->path, called `name` in messages; a file that is not there is an empty one.
+ * Negative: a message, what was good is taken. */
 int ntk_top_settings_load(struct ntk_top_settings *settings, const char *name, struct ntk_err *err);
 /* Writes what was changed into the file, as it is now, in one step. Nothing changed: nothing is
  * written. */

@@ -106,7 +106,7 @@ struct ntk_screen;
 struct ntk_screen_ops {
     /* Starts an empty frame; sets rows and columns to the size it has. */
     void (*begin)(struct ntk_screen *screen);
-    /* Clean UTF-8 of cell_count cells that lie inside the frame. */
+    /* Clean UTF-8 of cell_count cells that are inside the frame. */
     void (*put)(struct ntk_screen *screen, int row, int column, int style, const char *text,
                 size_t bytes, int cell_count);
     /* Shows the frame. */

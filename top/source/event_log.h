@@ -3,7 +3,7 @@
  * event_log - the last events that snapshots listed, kept beyond them: memory log, errors, loads,
  * marks; and the ends of applications.
  *
- * Bounded: the oldest go first. Time that goes back (a recording was rewound) starts it anew.
+ * Bounded: the oldest go first. Time that goes back (a recording was rewound) starts it again.
  *
  * Owner:   init / fini. Threads: one.
  */

@@ -18,7 +18,7 @@
 struct ntk_top_host {
     char name[NTK_URL_SHOWN_BYTES]; /* its address for people */
     struct ntk_hosts_state state;
-    uint64_t reports;              /* of the state that was looked at before */
+    uint64_t reports;              /* of the state that was checked before */
     uint64_t taken;                /* of the state that what follows is of */
     float past[NTK_TOP_HOST_PAST]; /* busy percent, the newest last; NAN: nothing came */
 

@@ -24,7 +24,7 @@ struct ntk_top_past {
 void ntk_top_past_fini(struct ntk_top_past *past);
 /* Keeps the snapshot, newer than all before, and drops the oldest ones that have no room. */
 void ntk_top_past_add(struct ntk_top_past *past, const struct ntk_snapshot *snapshot);
-/* Index 0 is the oldest; NULL behind the last. Borrowed. */
+/* Index 0 is the oldest; NULL after the last. Borrowed. */
 const struct ntk_snapshot *ntk_top_past_get(const struct ntk_top_past *past, size_t index);
 /* Where a walk from the moment `from_ns` over `distance_ns` ends, at least one snapshot away where
  * there is one: back to the newest one that is so far, or forward to the oldest. past->count when

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * source_hosts - the agents of many machines, asked once a period. Its snapshots are those of the
- * host that is open; while none is, they are empty and the list lies next to them
+ * host that is open; while none is, they are empty and the list is next to them
  * (ntk_top_source_hosts_get).
  */
 #include <errno.h>

@@ -97,7 +97,7 @@ static void go_to(struct replay_source *source, uint64_t time_ns)
 }
 
 /* What happened before the first moment, or in the time that was jumped over. After a jump back,
- * what was before is reported anew. */
+ * what was before is reported again. */
 static int load_skipped_events(struct replay_source *source, struct ntk_snapshot *snapshot,
                                struct ntk_err *err)
 {

@@ -106,7 +106,7 @@ void ntk_top_view_keys(struct ntk_screen *screen, int row, enum ntk_top_place pl
 {
     int count = 0;
     int width = 0;
-    int end = 0; /* behind the last action that fits */
+    int end = 0; /* after the last action that fits */
 
     for (; end < NTK_TOP_ACTION_COUNT; end++) {
         int cells = key_cells(ntk_top_keys_text_get((enum ntk_top_action)end), place);

@@ -87,7 +87,7 @@ function chooseEvents(rows) {
   return ranked.slice(0, EVENTS_SHOWN).sort((a, b) => b.place - a.place).map((entry) => entry.row);
 }
 
-// True when there may be more than were looked at.
+// True when there may be more than were checked.
 async function drawEvents() {
   const rows = await ask('events', { newest: EVENTS_ASKED, ...(core === null ? {} : { core: physicalOf(core)[0] }) });
   fillTable(byId('events'), EVENTS, chooseEvents(rows), 'Nothing happened in this time.');

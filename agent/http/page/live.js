@@ -1,4 +1,4 @@
-// The stream of reports: one JSON line each, for as long as the page is open and looked at.
+// The stream of reports: one JSON line each, for as long as the page is open and checked.
 
 const RETRY_MS = 2000;
 const LINE_CHARS_MAX = 32 * 1024 * 1024;

@@ -48,7 +48,7 @@ int ntk_analyses_put(const struct ntk_analyses *analyses, size_t index, struct n
  * critical path. */
 int ntk_analyses_put_brief(const struct ntk_analyses *analyses, size_t index,
                            struct ntk_json *json);
-/* Memory of what was looked at of long lists, those of the trace too. */
+/* Memory of what was checked of long lists, those of the trace too. */
 void ntk_analyses_give_back(const struct ntk_analyses *analyses);
 
 #endif

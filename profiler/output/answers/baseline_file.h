@@ -13,7 +13,7 @@
 
 /* Appends; an allocation that fails shows in ntk_buf_ok(). */
 void ntk_baseline_write(const struct ntk_baseline *baseline, struct ntk_buf *out);
-/* 0 or negative with a sentence that names the path: -EBADMSG for a file that is none, -ENOTSUP of
+/* 0 or negative with a message that names the path: -EBADMSG for a file that is none, -ENOTSUP of
  * another version, -EFBIG, -ENOMEM, and what reading gives. */
 int ntk_baseline_read(const char *path, struct ntk_baseline *out_baseline, struct ntk_err *err);
 /* The same of the bytes of a file; path is for sentences. */

@@ -15,7 +15,7 @@ struct ntk_system_asked {
     const struct ntk_joined_options *options; /* may be NULL */
     bool *has_warned;    /* set when a file could not be read, which is reported on stderr; may be
                        * NULL */
-    struct ntk_err *err; /* gets the sentence of a negative result that has one; may be NULL */
+    struct ntk_err *err; /* gets the message of a negative result that has one; may be NULL */
 };
 
 /* Appended to json, or to text where json is NULL. 0, -errno, or -ENODATA:

@@ -31,7 +31,7 @@ struct ntk_folder_files {
     const void *ctx;
 };
 
-/* 0 or -errno with a sentence. */
+/* 0 or -errno with a message. */
 int ntk_folder_write(const char *path, const struct ntk_folder_files *files, struct ntk_err *err);
 
 /* The same with the tables of the export. */

@@ -9,7 +9,7 @@
 void ntk_glossary_each(void (*put)(void *ctx, const char *metric, const char *group,
                                    const char *meaning),
                        void *ctx);
-/* The n-th group in the order they are shown, NULL behind the last. */
+/* The n-th group in the order they are shown, NULL after the last. */
 const char *ntk_glossary_group(unsigned n);
 
 #endif

@@ -50,7 +50,7 @@ static int sql_error(const struct query *query, struct ntk_err *err)
                        sqlite3_errmsg(query->db));
 }
 
-/* The next statement of a text, NULL behind the last one: blanks, comments and lone semicolons are
+/* The next statement of a text, NULL after the last one: blanks, comments and lone semicolons are
  * none. A code of SQLite. */
 static int statement_next(sqlite3 *db, const char **inout_sql, sqlite3_stmt **out_statement)
 {

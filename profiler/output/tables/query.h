@@ -8,7 +8,7 @@
  * these tables is allowed: no other files, no changes, no settings.
  *
  * Why not virtual tables: rows are made in order and given away (table.h), so each scan would make
- * a table anew, and a join would do that for every row of the other side.
+ * a table again, and a join would do that for every row of the other side.
  *
  * Threads: one.
  */
@@ -20,7 +20,7 @@
 #include "shared/base/err.h"
 
 enum ntk_query_format {
-    NTK_QUERY_TEXT, /* aligned, absent is "-"; the whole result lies in memory */
+    NTK_QUERY_TEXT, /* aligned, absent is "-"; the whole result is in memory */
     NTK_QUERY_JSON, /* an array of objects, absent is null */
     NTK_QUERY_CSV,  /* a line of names first, absent is empty */
 };

@@ -20,7 +20,7 @@ int ntk_arrows_init(struct ntk_arrows *arrows, const struct ntk_transfers *trans
 }
 
 /* Spans as they are drawn, in whole ns: readers tell the ends of an arrow apart by time, at equal
- * times by their place in the file, where transfers stand behind instructions. */
+ * times by their place in the file, where transfers follow instructions. */
 struct span {
     int64_t start_ns, end_ns;
 };

@@ -44,7 +44,7 @@ struct ntk_arrow ntk_arrow_to(const struct ntk_arrows *arrows, uint32_t instruct
  */
 uint32_t ntk_arrows_first(const struct ntk_arrows *arrows, uint32_t from);
 uint32_t ntk_arrows_next(const struct ntk_arrows *arrows, uint32_t to);
-/* What was looked at, each NTK_TRACE_LOOKS instructions. */
+/* What was checked, each NTK_TRACE_LOOKS instructions. */
 void ntk_arrows_give_back(const struct ntk_arrows *arrows);
 void ntk_arrows_fini(struct ntk_arrows *arrows);
 

@@ -399,7 +399,7 @@ struct writing {
     const struct ntk_rank_files *files;
 };
 
-/* "rank_12.json", and what lies next to. */
+/* "rank_12.json", and what is next to. */
 static bool is_ours(const char *name, const void *ctx)
 {
     const struct ntk_rank_format *format = ((const struct writing *)ctx)->format;

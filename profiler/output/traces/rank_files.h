@@ -63,7 +63,7 @@ struct ntk_rank_span {
     size_t group;             /* index; NTK_RANK_NO_GROUP: not known */
 };
 
-/* 0 or -errno with a sentence. */
+/* 0 or -errno with a message. */
 int ntk_rank_files_init(const struct ntk_export *export, struct ntk_rank_files *out_files,
                         struct ntk_err *err);
 void ntk_rank_files_fini(struct ntk_rank_files *files);

@@ -25,7 +25,7 @@ struct ntk_system_grouping {
     unsigned char primary[NTK_SYSTEM_FIELDS_MAX], secondary[NTK_SYSTEM_FIELDS_MAX];
 };
 
-/* Comma lists; NULL: the default. -EINVAL with a sentence for a field that does not exist. */
+/* Comma lists; NULL: the default. -EINVAL with a message for a field that does not exist. */
 int ntk_system_grouping_set(struct ntk_system_grouping *grouping, const char *primary,
                             const char *secondary, struct ntk_err *err);
 

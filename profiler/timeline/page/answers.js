@@ -14,7 +14,8 @@ function begin(tab, key, ask) {
   });
 }
 
-// The answer, or null while it is on its way (the tab is drawn again when it came); a sentence goes into box.
+// The answer, or null while it is on its way (the tab is drawn again when it came); a message goes
+// into box.
 export function answer(box, tab, key, ask) {
   const entry = known.get(key);
   if (entry?.value !== undefined) return entry.value;

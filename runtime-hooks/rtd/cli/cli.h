@@ -32,7 +32,7 @@ struct cli_command {
     const char *operand; /* "NCG-ID"; NULL: none */
     bool is_optional;
     const char *help;
-    /* operand: NULL where none is given. 0 or negative with the sentence. */
+    /* operand: NULL where none is given. 0 or negative with the message. */
     int (*run)(struct cli *cli, const char *operand, struct ntk_err *err);
 };
 

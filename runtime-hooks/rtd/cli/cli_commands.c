@@ -24,7 +24,7 @@ static int put(const struct cli *cli, struct ntk_err *err)
     return ntk_buf_ok(cli->out) ? 0 : ntk_err_no_memory(err);
 }
 
-/* {"KEY": number, "nc_count": count} or a sentence. */
+/* {"KEY": number, "nc_count": count} or a message. */
 static int say(struct cli *cli, const char *key, uint32_t number, const char *format,
                struct ntk_err *err)
 {

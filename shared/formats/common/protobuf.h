@@ -33,7 +33,7 @@ enum ntk_protobuf_kind { /* as the wire numbers them */
                          NTK_PROTOBUF_FIXED32 = 5,
 };
 
-/* One field, where it lies: to read a message without unpacking it when few fields are wanted. */
+/* One field, where it is: to read a message without unpacking it when few fields are wanted. */
 struct ntk_protobuf_field {
     uint64_t number;
     enum ntk_protobuf_kind kind;

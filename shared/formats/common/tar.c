@@ -385,7 +385,7 @@ static la_ssize_t inflate_block(struct archive *archive, void *ctx, const void *
     return give(r, BLOCK_BYTES - gzip->avail_out);
 }
 
-/* What libarchive did not ask for, behind the last member: the sums are at the very end. */
+/* What libarchive did not ask for, after the last member: the sums are at the very end. */
 static int inflate_rest(struct tar_reader *r)
 {
     const void *block;

@@ -31,7 +31,7 @@ struct ntk_tar_member {
     /* Of a member that landed (struct ntk_tar_hooks): what came before bytes, else NULL and 0. */
     uint8_t *head;
     size_t head_bytes;
-    bool is_landed; /* bytes lie in the caller's memory */
+    bool is_landed; /* bytes are in the caller's memory */
     /* bytes is NULL, since no caller wanted them; bytes_count is what they would be */
     bool is_left_out;
 };

@@ -60,7 +60,7 @@ int ntk_mlumodel_size(const void *head_bytes, uint64_t *out_bytes, struct ntk_er
     return ret;
 }
 
-/* at: of the entry in the file, for the sentence. */
+/* at: of the entry in the file, for the message. */
 static int entry_read(struct ntk_cursor *cursor, const struct mlumodel_head *head,
                       const uint8_t *bytes, struct ntk_mlumodel_function *function,
                       struct ntk_err *err)

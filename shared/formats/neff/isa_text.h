@@ -28,7 +28,7 @@ extern "C" {
 /* Appends the instruction without a newline. It need not be sound: numbers without a name are
  * printed as numbers. */
 void ntk_isa_text_print(const struct ntk_isa_instr *instr, struct ntk_buf *out);
-/* Reads one instruction (no label, no comment). -EINVAL with a sentence. What comes out is not
+/* Reads one instruction (no label, no comment). -EINVAL with a message. What comes out is not
  * checked: ntk_isa_encode() does that. */
 int ntk_isa_text_parse(const char *line, struct ntk_isa_instr *out_instr, struct ntk_err *err);
 

@@ -114,7 +114,7 @@ void ntk_neff_build_cpu_node(struct ntk_neff_build *build, const char *node_name
                              const char *function, const char *library,
                              const struct ntk_neff_build_tensor *inputs, size_t input_count,
                              const struct ntk_neff_build_tensor *outputs, size_t output_count);
-/* A tensor that nodes take and that is not an input of the network: its value lies in the file. */
+/* A tensor that nodes take and that is not an input of the network: its value is in the file. */
 void ntk_neff_build_param(struct ntk_neff_build *build, const char *tensor_name,
                           enum ntk_dtype dtype, uint32_t dim_count, const uint64_t *dims,
                           const void *data);

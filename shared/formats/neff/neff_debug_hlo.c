@@ -124,7 +124,7 @@ static int compare_hlos(const void *a, const void *b)
     if (is_bare_x != is_bare_y) {
         return is_bare_x ? 1 : -1;
     }
-    return x->text < y->text ? -1 : x->text > y->text; /* texts lie in order of the file */
+    return x->text < y->text ? -1 : x->text > y->text; /* texts are in order of the file */
 }
 
 static int compare_frameworks(const void *a, const void *b)

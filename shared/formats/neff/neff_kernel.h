@@ -88,8 +88,7 @@ struct ntk_neff_kernel {
     struct ntk_map texts;        /* keys */
 };
 
-/* Called with the sentence about each member that is damaged or missing; -errno ends the
- * reading. */
+/* Called with the message about each member that is damaged or missing; -errno ends the reading. */
 typedef int ntk_neff_warn(void *ctx, const char *text);
 
 /* memory_bytes: what all rows and texts may take. Empty when the NEFF has no kernel tree. */

@@ -93,7 +93,7 @@ void neff_lander_land(struct neff_lander *lander, const struct ntk_tar_member *m
         }
         bytes_count -= head_bytes;
     }
-    /* What follows an array, or does not fit its variable, is looked at in peace. */
+    /* What follows an array, or does not fit its variable, is checked in peace. */
     if ((is_array && bytes_count != npy.data_bytes) ||
         (constant && bytes_count != constant->bytes_count) || bytes_count == 0) {
         return;

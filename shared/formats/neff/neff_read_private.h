@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * neff_read_private - what the files of the NEFF reader share: memory that lives as long as the
- * NEFF, values out of JSON with a sentence when they are wrong, and the reader of each member.
+ * NEFF, values out of JSON with a message when they are wrong, and the reader of each member.
  *
  * Owner:   what is kept lives as long as the NEFF; hasher and lander are init / fini.
  */
@@ -32,7 +32,7 @@ struct neff_private {
     struct ntk_map filled; /* members that were omitted and are not all zeros, by name */
     uint64_t budget;       /* memory that texts, trees and records may still take */
     uint64_t work;         /* bytes of JSON that may still be parsed: one text may be named often */
-    struct ntk_vec blocks; /* void *: what strings and arrays lie in */
+    struct ntk_vec blocks; /* void *: what strings and arrays are in */
     size_t block_used;     /* of the last block */
     size_t block_bytes;
 };
@@ -128,7 +128,7 @@ struct neff_hasher {
     const struct ntk_neff_header *header;
     const uint8_t *payload;
     size_t count;
-    size_t end;  /* behind the last byte that is not zero */
+    size_t end;  /* after the last byte that is not zero */
     size_t done; /* of end */
 };
 
@@ -155,7 +155,7 @@ bool neff_memory_take(struct reader *r, uint64_t bytes);
 struct neff_lander {
     struct reader *r;
     const struct ntk_neff_landing *landing;
-    size_t looked;            /* members that were looked at for definitions */
+    size_t looked;            /* members that were checked for definitions */
     struct ntk_map folders;   /* whose def.json is there */
     struct ntk_map constants; /* path to struct neff_lander_constant * */
 };

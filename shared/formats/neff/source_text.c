@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_text - files looked for, read once and cut into lines. */
+/* source_text - files searched for, read once and cut into lines. */
 #include "shared/formats/neff/source_text.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
 /*
  * source_text - the text of source lines whose paths a NEFF recorded on another machine.
  *
- * A recorded path is looked for below the given folders: of its last k parts, from all of them down
- * to one, the first that is a regular file there. Nothing outside of the folders is opened, and no
- * symbolic link is followed. Without folders it is the path itself, where that is a file of source
- * code (by its ending): a NEFF must not choose what else is shown.
+ * A recorded path is searched for below the given folders: of its last k parts, from all of them
+ * down to one, the first that is a regular file there. Nothing outside of the folders is opened,
+ * and no symbolic link is followed. Without folders it is the path itself, where that is a file of
+ * source code (by its ending): a NEFF must not choose what else is shown.
  *
  * Text is UTF-8, clean (str.h), tabs become blanks. A file is read once, when a line of it is first
  * asked for; files of more than 64 MiB, and what exceeds 256 MiB together, have no text. Files are
@@ -39,7 +39,7 @@ struct ntk_source_text_options {
 
 struct ntk_source_text;
 
-/* -errno with a sentence: a folder cannot be opened; -ENOMEM. */
+/* -errno with a message: a folder cannot be opened; -ENOMEM. */
 int ntk_source_text_create(const struct ntk_source_text_options *options,
                            struct ntk_source_text **out_text, struct ntk_err *err);
 void ntk_source_text_destroy(struct ntk_source_text *text);

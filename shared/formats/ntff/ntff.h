@@ -218,12 +218,12 @@ int ntk_ntff_open_bytes(const void *bytes, size_t bytes_count, struct ntk_ntff *
                         struct ntk_err *err);
 void ntk_ntff_close(struct ntk_ntff *ntff);
 
-/* Memory of records that were looked at and will not be soon: of a large file, which is mapped, it
+/* Memory of records that were checked and will not be soon: of a large file, which is mapped, it
  * would otherwise grow to the size of the file. Looking at them again reads them again. */
 void ntk_ntff_give_back(const struct ntk_ntff *ntff, const void *bytes, size_t bytes_count);
 
-/* -ESTALE with a sentence when someone cut the file shorter after it was opened: what was read of
- * it since is zeros behind the cut. Only large files, which are mapped, are read that late. */
+/* -ESTALE with a message when someone cut the file shorter after it was opened: what was read of it
+ * since is zeros behind the cut. Only large files, which are mapped, are read that late. */
 int ntk_ntff_check_whole(const struct ntk_ntff *ntff, struct ntk_err *err);
 
 /* Hex digits, with "..." behind those of a part, "-" when nothing is known. */
@@ -231,7 +231,7 @@ int ntk_ntff_check_whole(const struct ntk_ntff *ntff, struct ntk_err *err);
 void ntk_ntff_uuid_text(const struct ntk_ntff *ntff, char text[NTK_NTFF_UUID_TEXT_BYTES]);
 
 /* 0 when the capture is of the NEFF with this uuid, -ENOEXEC with a sentence when it is of another;
- * -ENODATA with a sentence that is a warning when the capture tells nothing. */
+ * -ENODATA with a message that is a warning when the capture tells nothing. */
 int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],
                         struct ntk_err *err);
 

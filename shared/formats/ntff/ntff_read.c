@@ -384,7 +384,7 @@ static int read_subgraph(struct reader *r, const NtkNtffPb__Subgraph *from)
     return ret;
 }
 
-/* One sentence for each kind of thing that is not whole, however often. */
+/* One message for each kind of thing that is not whole, however often. */
 static void tell_missing(struct reader *r)
 {
     struct ntk_ntff *ntff = &r->ntff;

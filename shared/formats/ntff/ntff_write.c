@@ -321,7 +321,7 @@ int ntk_ntff_writer_add_event(struct ntk_ntff_writer *writer, size_t subgraph,
     return add_records(writer, subgraph, SECTION_EVENT, record, 1);
 }
 
-/* When packet i of so many begins; the one behind the last as the transfer ends. Most transfers are
+/* When packet i of so many begins; the one after the last as the transfer ends. Most transfers are
  * one packet, and a division of 128 bits costs more than its record. */
 static uint64_t packet_ps(const struct ntk_ntff_dma *dma, uint64_t i, uint64_t packets)
 {
@@ -417,7 +417,7 @@ void ntk_ntff_writer_reset(struct ntk_ntff_writer *writer)
             ntk_buf_reset(&spool->memory);
             spool->bytes_count = spool->file_bytes = 0;
             if (spool->fd >= 0 && ftruncate(spool->fd, 0) < 0) {
-                continue; /* what lies there is overwritten or cut off by the counts */
+                continue; /* what is there is overwritten or cut off by the counts */
             }
         }
     }

@@ -58,7 +58,7 @@ void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer);
  * take more memory than one that is what it says. 1: the file is cut off; what is whole of it is
  * there, err says how much. */
 int ntk_ntrace_read(const char *path, NtkNtracePb__Trace **out_trace, struct ntk_err *err);
-/* The same for bytes in memory; name: of the file, for the sentence. */
+/* The same for bytes in memory; name: of the file, for the message. */
 int ntk_ntrace_read_bytes(const void *bytes, size_t count, const char *name,
                           NtkNtracePb__Trace **out_trace, struct ntk_err *err);
 /* The same in bounded memory: each Core as it comes, alone in a message that has the types and

@@ -20,7 +20,7 @@
  *   popef_reader_close(reader);
  *
  * Results: 0 or more is success, a negative number is -(enum popef_error_code) and err, where not
- *          NULL, holds the sentence. What a function gives out is touched on success only.
+ *          NULL, holds the message. What a function gives out is touched on success only.
  * Owner:   what has _open() is freed by its _close(), which takes NULL too. What a reader hands out
  *          is borrowed from it and lives as long as the reader.
  * Threads: one at a time per object. Streams of one reader may be used by
@@ -76,7 +76,7 @@ enum popef_error_code {
 struct popef_error {
     int code;                          /* enum popef_error_code */
     uint64_t offset;                   /* in the file, or POPEF_NO_OFFSET */
-    char text[POPEF_ERROR_TEXT_BYTES]; /* one sentence, safe to print */
+    char text[POPEF_ERROR_TEXT_BYTES]; /* one message, safe to print */
 };
 
 /* ---- the data model ---- */
@@ -335,7 +335,7 @@ POPEF_API void popef_stream_close(struct popef_stream *stream);
 
 /* Goes through a file by headers alone, in constant memory however many blobs it has: visit gets
  * each, without its name and valid during the call, and ends the walk with a negative number, which
- * is the result. Info sections and data are not looked at. */
+ * is the result. Info sections and data are not checked. */
 POPEF_API int popef_walk_file(const char *path,
                               int (*visit)(const struct popef_blob *blob, void *ctx), void *ctx,
                               struct popef_error *err);

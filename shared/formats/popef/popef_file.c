@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* popef_file - what blobs lie in: a file that can be read at any position, or bytes in memory. */
+/* popef_file - what blobs are in: a file that can be read at any position, or bytes in memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

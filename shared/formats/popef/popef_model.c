@@ -6,7 +6,7 @@
 
 #include "shared/formats/popef/popef_private.h"
 
-#define LIST_BYTES 256 /* of names in a sentence */
+#define LIST_BYTES 256 /* of names in a message */
 
 struct popef_model {
     const struct popef_executable *executable;
@@ -43,7 +43,7 @@ static int check_links(const struct popef_reader *reader, struct popef_error *er
     return ret;
 }
 
-/* Those that could be named, as far as a sentence holds them. */
+/* Those that could be named, as far as a message holds them. */
 static const char *executables_list(const struct popef_reader *reader, const char *before, char *to,
                                     size_t bytes)
 {

@@ -19,7 +19,7 @@
 
 struct ntk_err;
 
-/* Fills err, where not NULL, with a sentence that is safe to print; returns -code. */
+/* Fills err, where not NULL, with a message that is safe to print; returns -code. */
 int ntk_popef_fail(struct popef_error *err, enum popef_error_code code, uint64_t offset,
                    const char *format, ...) __attribute__((format(printf, 4, 5)));
 int ntk_popef_no_memory(struct popef_error *err);
@@ -46,7 +46,7 @@ int ntk_popef_file_open_bytes(const void *bytes, size_t bytes_count, const char 
                               struct ntk_popef_file **out_file, struct popef_error *err);
 struct ntk_popef_file *ntk_popef_file_keep(struct ntk_popef_file *file);
 void ntk_popef_file_release(struct ntk_popef_file *file); /* NULL is fine */
-/* All of it; the range lies inside file->size, or the file was cut short since. */
+/* All of it; the range is inside file->size, or the file was cut short since. */
 int ntk_popef_file_read(const struct ntk_popef_file *file, uint64_t offset, void *to,
                         size_t bytes_count, struct popef_error *err);
 
@@ -61,7 +61,7 @@ struct ntk_popef_arena {
 void *ntk_popef_arena_take(struct ntk_popef_arena *arena, size_t bytes);
 void ntk_popef_arena_fini(struct ntk_popef_arena *arena);
 
-/* ---- an encoding: how blobs lie in a file ---- */
+/* ---- an encoding: how blobs are in a file ---- */
 
 struct ntk_popef_head {
     struct popef_blob blob; /* version points to the text below */
@@ -83,7 +83,7 @@ struct ntk_popef_encoding {
     const char *name;
     /* Whether a file that begins with these bytes is one of this encoding. */
     bool (*recognise)(const uint8_t *start, size_t bytes_count);
-    /* The blob at an offset below the file's size; its size lies inside the file and is above 0. */
+    /* The blob at an offset below the file's size; its size is inside the file and is above 0. */
     int (*read_head)(const struct ntk_popef_file *file, uint64_t offset,
                      struct ntk_popef_head *out_head, struct popef_error *err);
     /* Of a known type; texts and lists come from the arena. */

@@ -14,7 +14,7 @@ static const struct ntk_popef_encoding *const encodings[] = { &ntk_popef_opef1 }
 /* Lists of a part; unknown blobs come last. */
 enum list { LIST_UNKNOWN = POPEF_BLOB_OPAQUE + 1, LIST_COUNT };
 
-/* What came from one file. Records and texts lie in the arena, so pointers to them stay. */
+/* What came from one file. Records and texts are in the arena, so pointers to them stay. */
 struct part {
     struct ntk_popef_file *file;
     struct ntk_popef_arena arena;
@@ -27,7 +27,7 @@ struct popef_reader {
     size_t bytes;         /* of their arenas */
 };
 
-/* The rest of the machine's memory that parsing leaves alone, and how often that is looked at. */
+/* The rest of the machine's memory that parsing leaves alone, and how often that is checked. */
 #define MEMORY_BYTES_LEFT ((uint64_t)128 << 20)
 #define MEMORY_BYTES_STEP ((size_t)32 << 20)
 

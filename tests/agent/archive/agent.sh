@@ -31,7 +31,7 @@ noted() {
 }
 rows() { ask "select count(*), count(distinct time) from read_parquet('$1/core_sample/**/*.parquet', hive_partitioning = true)"; }
 
-# ---- what has ended is written as neuron-monitor export writes it; a restart writes nothing anew
+# ---- what has ended is written as neuron-monitor export writes it; a restart writes nothing again
 # ----
 make_old a.db
 wanted=$(sqlite3 -readonly a.db "select count(*), count(distinct time_ns) from core_sample")
@@ -46,7 +46,7 @@ for part in $(find out -name '*.parquet'); do
     cmp "$part" "same/${part#out/}" || fail "$part is something else"
 done
 
-# ---- a restart writes nothing anew, but for a step with late rows ----
+# ---- a restart writes nothing again, but for a step with late rows ----
 find out -type f -exec stat -c '%n %Y %i' {} + | sort >before
 sqlite3 a.db "insert into model_log select max(event_id) + 1, min(time_ns) + 1, process_id, 'load', 99, 'late', 0, 0, 1, 1 from model_log"
 start a.db out --archive-cluster prod

@@ -25,7 +25,8 @@ AWS_ACCESS_KEY_ID=AKIDTOKEN AWS_SECRET_ACCESS_KEY=secret+/= AWS_SESSION_TOKEN=to
 echo "$AWS_ACCESS_KEY_ID $AWS_SECRET_ACCESS_KEY" >s3/keys
 well
 
-# ---- a service in trouble: tried again; what cannot be mended is one sentence, and nothing half is there ----
+# ---- a service in trouble: tried again; what cannot be mended is one message, and nothing half is
+# there ----
 echo 'throttle fail early late expire take fail' >s3/plan
 export_to s3://trouble --tables core_sample,machine_sample >/dev/null || fail "gave up: $(cat s3/log)"
 well

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* When the agent looks for what is to be archived, by a clock that the test moves. */
+/* When the agent searches for what is to be archived, by a clock that the test moves. */
 #include "agent/archive/archive_watch.h"
 
 #include "shared/base/log.h"

@@ -117,7 +117,7 @@ static void assert_pod(const struct ntk_snapshot *snapshot, const char *namespac
     assert_string_equal(snapshot->runtimes[0].pod.container, container);
 }
 
-/* An error is a sentence that names the socket and has these words. */
+/* An error is a message that names the socket and has these words. */
 static void assert_error(struct fixture *f, const char *words)
 {
     struct ntk_snapshot *snapshot = machine(1, 0, 1);

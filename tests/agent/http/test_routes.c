@@ -71,7 +71,7 @@ static void assert_contains(const char *text, const char *part)
     }
 }
 
-/* One sentence as JSON, and the status. */
+/* One message as JSON, and the status. */
 static void expect_error(const struct fixture *f, const char *path, const char *status,
                          const char *sentence)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: configuration texts, what they must select, and the sentence of each refusal. */
+/* Method: configuration texts, what they must select, and the message of each refusal. */
 #include "agent/report/monitor_config.h"
 
 #include <errno.h>

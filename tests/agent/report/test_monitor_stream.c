@@ -113,7 +113,7 @@ static void a_slow_reader_of_a_socket_loses_whole_lines_only(void **state)
     close(fds[1]);
 }
 
-/* Method: no reader; what lies in the pipe when the writer goes is whole lines, whatever their
+/* Method: no reader; what is in the pipe when the writer goes is whole lines, whatever their
  * length. */
 static void a_pipe_holds_whole_lines_when_the_writer_ends(void **state)
 {

@@ -250,7 +250,7 @@ static void a_long_execution_shows_a_busy_core_while_it_runs(void **state)
     const struct ntk_core_sample *core;
     bool running = false;
     double sum = 0;
-    int whole = 0; /* periods that lie inside the execution */
+    int whole = 0; /* periods that are inside the execution */
     uint64_t began_ns;
     pid_t bench;
 

@@ -88,7 +88,7 @@ diag 0 -r 2 --memory 4K # finds both cores well
 NEURON_SOFT_FAULT=pause:at=2,time=60s diag 1 -r 2 --core 0 --timeout 4s
 is_count 1 '.result == "FAIL" and .test == "answer" and (.reason | startswith("no answer after 4 s"))'
 
-# Thresholds: a figure below them warns or fails; a wrong file is one sentence.
+# Thresholds: a figure below them warns or fails; a wrong file is one message.
 echo '* host-to-device warn below 900T # more than there is' >warn
 diag 0 -r 3 --core 0 --memory 64K --thresholds warn
 is_count 1 '.test == "host-to-device" and .result == "WARN" and .has_threshold'

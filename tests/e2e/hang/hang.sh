@@ -79,7 +79,7 @@ neuron-monitor hang --all "$agent" >text
 ! greps "^idle\|the operation itself" text || fail "a job at work: $(cat text)"
 wait_for says joined 'if .sequence > 20 then "joined" else .sequence end' --all "$agent"
 # Stopped between two operations; inside of one it would be behind, or in the next: then it goes on
-# and is stopped anew.
+# and is stopped again.
 is_stopped() { [[ $(cat "/proc/${ranks[1]}/stat") = *') T '* ]] && echo yes; }
 stops_between() {
     local where
@@ -155,7 +155,8 @@ neuron-monitor hang --json --all >hang.json || true
     fail "the model's communicator: $(cat hang.json)"
 stop
 
-# Operations that are queued, two at a time: the one at hand is the sum, by its own name, though the other was queued after it.
+# Operations that are queued, two at a time: the current one is the sum, by its own name, though
+# the other was queued after it.
 queued() {
     start 3 5 sleep@12 1 "" queued
     unset LD_PRELOAD LD_LIBRARY_PATH
@@ -238,7 +239,7 @@ port_of() { sed -n 's/.*serving at port //p' "$1"; }
 wait_for eval '[ -n "$(port_of a.log)" ] && [ -n "$(port_of b.log)" ] && echo yes'
 a=127.0.0.1:$(port_of a.log) b=http://127.0.0.1:$(port_of b.log)
 # Software ranks meet in a hooks folder, so each machine has both ranks of a separate job with the
-# same name: rank 0 of the first and rank 1 of the second are looked at.
+# same name: rank 0 of the first and rank 1 of the second are checked.
 "$rank" 0 2 100000 5 2>/dev/null &
 pids+=($!)
 NEURON_HOOKS_DIR=$second "$rank" 1 2 100000 5 2>/dev/null &

@@ -1,6 +1,6 @@
 #!/bin/bash
 # held_idle - how long a core that a process holds has run nothing: it grows between executions,
-# begins anew with each, counts cores that one process holds alone, and ends with the process.
+# begins again with each, counts cores that one process holds alone, and ends with the process.
 . "$(dirname "$0")/../lib.sh"
 needs jq curl
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # hostile - three users at full effort against the folders of segments (see hostile_user.c), and one with honest jobs, long
 # and short: reports, page and database have each of its executions, once, and the others cost
-# bounded memory and time. In its own mount namespace, since folders of several users lie in
+# bounded memory and time. In its own mount namespace, since folders of several users are in
 # /dev/shm.
 if [ -z "${NTK_HOSTILE_APART:-}" ]; then
     [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "skipped: only root can be several users"; exit 77; }

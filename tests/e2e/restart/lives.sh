@@ -147,7 +147,7 @@ for second in 3 30; do
     end_case $((7 + second))
 done
 
-# Killed after both, and between the looks at them.
+# Killed after both, and between the checks them.
 begin_case killed_after
 begin_agent
 tell open 'run 7'

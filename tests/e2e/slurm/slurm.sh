@@ -134,7 +134,8 @@ wait_for holds ""
 wait_for node_is idle
 [ -z "$(ls jobs)" ] || fail "files of jobs that have ended: $(ls jobs)"
 
-# What they made of it is what they say themselves; their time lies between what we saw inside and outside of it.
+# What they made of it is what they say themselves; their time is between what we saw inside and
+# outside of it.
 agrees() { # ID EXECUTIONS
     neuron-monitor job "$1" --db t.db --json 2>said | jq -e --argjson count "$2" '.[0] | .executions == $count and .ended != null' >/dev/null && echo yes
 }

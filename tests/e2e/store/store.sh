@@ -27,7 +27,7 @@ wait_for has_stored a.db 300
 neuron-monitor query executions --db a.db --csv | greps ',300,0,' || fail "CSV lacks 300 executions"
 neuron-monitor query latency --db a.db | greps '^memcpy ' || fail "the table lacks the model"
 
-# A second agent is refused in one sentence and leaves the first alone.
+# A second agent is refused in one message and leaves the first alone.
 code=0
 neuron-monitor --quiet --db a.db --count 1 2>second.txt || code=$?
 [ $code = 1 ] || fail "a second agent exits with $code"
@@ -59,7 +59,7 @@ shares=$(neuron-monitor query cores --db a.db --json | jq '[.[].busy_ratio] | ad
 view=$(sqlite3 -readonly a.db 'SELECT sum(busy_percent) FROM core_overview')
 jq -ne "$shares > 0 and ($shares - $view | fabs) < 0.3" >/dev/null || fail "cores are busy $shares %, in the view $view %" # rounded
 
-# A damaged file: one sentence, the agent goes on, the file is still there.
+# A damaged file: one message, the agent goes on, the file is still there.
 cp a.db damaged.db
 page=$(sqlite3 damaged.db "SELECT rootpage FROM sqlite_schema WHERE name = 'machine_sample'")
 dd if=/dev/zero of=damaged.db bs=4096 seek=$((page - 1)) count=1 conv=notrunc status=none
@@ -77,7 +77,7 @@ neuron-monitor --quiet --db a.db --db-keep 1h,x --count 1 2>keep.txt || code=$?
 [ $code = 2 ] || fail "a wrong --db-keep exits with $code"
 grep -q 'one to three times' keep.txt || fail "$(cat keep.txt)"
 
-# A newer schema is refused in one sentence, the file untouched.
+# A newer schema is refused in one message, the file untouched.
 sqlite3 a.db 'PRAGMA user_version = 99'
 for command in "neuron-monitor --quiet --count 1" "neuron-monitor query latency"; do
     code=0

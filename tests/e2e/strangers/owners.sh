@@ -1,7 +1,7 @@
 #!/bin/bash
 # owners - two users run jobs with the same names, and one of them forges what a segment may say:
 # each job keeps its own ranks, totals and captures, and no device is judged by a process that does
-# not hold its cores. In its own mount namespace, since folders of several users lie in /dev/shm.
+# not hold its cores. In its own mount namespace, since folders of several users are in /dev/shm.
 if [ -z "${NTK_OWNERS_APART:-}" ]; then
     [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "skipped: only root can be several users"; exit 77; }
     NTK_OWNERS_APART=1 exec unshare -m --propagation private bash "$0"

@@ -7,8 +7,8 @@ set +e +o pipefail # what fails is asked for where it matters
 needs tmux jq
 export LC_ALL=C.UTF-8 TERM=xterm-256color COLUMNS=200
 unset NO_COLOR
-# A terminal that goes away hits the leak sanitizer's helper too, and what waits for it spins for ever: leaks are
-# looked for in the tests without a terminal.
+# A terminal that goes away hits the leak sanitizer's helper too, and what waits for it spins for
+# ever: leaks are searched for in the tests without a terminal.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 trap 'tmx kill-server 2>/dev/null; finish' EXIT
 fail() {

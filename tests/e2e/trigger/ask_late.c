@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* ask_late - asks a process to record from an execution that has ended already: SEGMENT PID
- * EXECUTION FOLDER. Prints the status and the sentence. */
+ * EXECUTION FOLDER. Prints the status and the message. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -53,7 +53,7 @@ until neuron-profile trigger --job $job --look --json >look.json 2>err && at=$((
 done
 [ "$(ls at/pid_*_exec_*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] && [ "$(ls at/*.ntff | wc -l)" = 4 ] || fail "at one number: $(ls at) $(cat text err)"
 
-# refused TEXT ARGUMENT...: exit code 1 and a sentence with TEXT.
+# refused TEXT ARGUMENT...: exit code 1 and a message with TEXT.
 refused() {
     local code=0
     neuron-profile trigger -o refused "${@:2}" >text 2>err || code=$?

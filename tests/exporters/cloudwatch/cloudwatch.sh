@@ -1,6 +1,6 @@
-# cloudwatch.sh - neuron-monitor-cloudwatch against a fake of the service that computes signatures anew with
-# botocore, checks requests by its model of the service, throttles, fails and cuts connections: every request is
-# taken, once, but where the answer was cut off.
+# cloudwatch.sh - neuron-monitor-cloudwatch against a fake of the service that computes signatures
+# again with botocore, checks requests by its model of the service, throttles, fails and cuts
+# connections: every request is taken, once, but where the answer was cut off.
 . "$(dirname "$0")/../../e2e/lib.sh"
 here=$(dirname "$(readlink -f "$BASH_SOURCE")")
 needs neuron-monitor-cloudwatch neuron-bench jq
@@ -229,7 +229,7 @@ for kind in udp tcp; do
     rm got.want
 done
 
-# Wrong use, with one sentence each.
+# Wrong use, with one message each.
 wrong() { # CODE SENTENCE OPTION...
     local code=0
     neuron-monitor-cloudwatch "${@:3}" <reports >wrong.out 2>wrong.err || code=$?

@@ -1,6 +1,6 @@
 #!/bin/bash
-# manifests - the example manifests ask for little and fit together and neuron-monitor; the check itself
-# notices what is spoilt. kubeconform looks at them too where it is there.
+# manifests - the example manifests ask for little and fit together and neuron-monitor; the check
+# itself notices what is spoilt. kubeconform checks them too where it is there.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 here=$NTK_SOURCE_DIR/tests/exporters/kubernetes
 folder=$NTK_SOURCE_DIR/exporters/kubernetes

@@ -65,7 +65,8 @@ rule="[\"neuron-monitor-$node-neuron-device-2\",\"$node\",\"neuron-device-2\",\"
 wait_for sees ".taints == ([$others, $rule] | sort)"
 wait_for sees '.events == [["Warning", "NeuronHasError_HBM_UNCORRECTABLE_ERROR", "ip-10-0-0-1.ec2.internal"]]'
 
-# An agent that starts anew says nothing twice, and goes on with what there is; with another effect the rule is changed.
+# An agent that starts again says nothing twice, and goes on with what there is; with another
+# effect the rule is changed.
 kill "$agent"
 wait "$agent" || fail "the agent ends with $?"
 seen | jq -c .condition.transition >before
@@ -93,7 +94,7 @@ for words in 'error=with 500: etcdserver: ' 'busy=429: too many requests' 'garba
     said=$(wc -l <agent.log)
 done
 ! grep -q $'\x1b' agent.log || fail "what the server says reaches the terminal"
-# The token is another one from now on; the file is read anew.
+# The token is another one from now on; the file is read again.
 echo second >server/token
 cp server/token token.new && mv token.new token
 seen >well.json

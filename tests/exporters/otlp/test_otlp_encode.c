@@ -192,7 +192,7 @@ static void a_series_that_ends_says_so_once_and_its_total_goes_on(void **state)
     point = find_number(f, "execution_status", "status_type", "completed");
     assert_int_equal(point->as_int, 2 * first);
     assert_int_equal(point->start_time_unix_nano, 99 * SECOND);
-    latency = find(f, "neuron_execution_latency"); /* this one begins anew */
+    latency = find(f, "neuron_execution_latency"); /* this one begins again */
     assert_int_equal(latency->histogram->data_points[0]->start_time_unix_nano, 109 * SECOND);
 }
 
@@ -218,7 +218,7 @@ static void explicit_buckets_are_not_cumulative(void **state)
     assert_true(fabs(point->sum - 41 * 1048576e-9) < 1e-12);
 }
 
-/* Method: what is recorded in any place of the range lies in a bucket that is right but for the
+/* Method: what is recorded in any place of the range is in a bucket that is right but for the
  * widths of both kinds of buckets. */
 static void exponential_buckets_hold_every_value_nearby(void **state)
 {

@@ -350,7 +350,7 @@ static void test_sent_though_its_file_is_gone(void **state)
     atomic_store(&f->peer.result, NTK_OUTBOX_RETRY);
     create(f);
     put(f, "123");
-    assert_true(test_wait_until(was_tried_once, f)); /* from now on it lies in the spool */
+    assert_true(test_wait_until(was_tried_once, f)); /* from now on it is in the spool */
     put(f, "4567");
     assert_int_equal(ntk_outbox_counts_get(f->outbox).lost_items, 3);
     atomic_store(&f->peer.result, NTK_OUTBOX_SENT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a baseline: refused with a sentence, or what is read is written and read alike. */
+/* Any bytes as a baseline: refused with a message, or what is read is written and read alike. */
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Any bytes as a file of thresholds: refused with a sentence or read, and what was read judges a
+ * Any bytes as a file of thresholds: refused with a message or read, and what was read judges a
  * figure as its side says.
  */
 #include <stdint.h>

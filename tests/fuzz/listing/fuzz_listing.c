@@ -2,7 +2,7 @@
 /*
  * fuzz_listing - any text as the lines of an engine in a listing.
  *
- * Input: one byte (the engine), then the text. What is refused has a sentence; what is read prints
+ * Input: one byte (the engine), then the text. What is refused has a message; what is read prints
  * to a listing that gives the same bytes again.
  */
 #include <stdbool.h>

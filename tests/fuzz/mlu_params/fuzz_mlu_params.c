@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a parameter file: refused with a sentence, or arrays that can be read to their last
+/* Any bytes as a parameter file: refused with a message, or arrays that can be read to their last
  * element, which is a number unless the type has others. */
 #include <math.h>
 #include <stdint.h>

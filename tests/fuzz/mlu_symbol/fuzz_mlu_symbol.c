@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a symbol file: refused with a sentence, or cut into segments whose operators lie in
+/* Any bytes as a symbol file: refused with a message, or cut into segments whose operators are in
  * order, in one segment each. */
 #include <stdint.h>
 #include <stdlib.h>

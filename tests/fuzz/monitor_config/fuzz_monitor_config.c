@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     ntk_log_set_level(NTK_LOG_ERROR);
     if (ntk_monitor_config_parse(&config, (const char *)data, size, &err) < 0) {
         if (err.text[0] == '\0') {
-            abort(); /* a refusal has a sentence */
+            abort(); /* a refusal has a message */
         }
         return 0;
     }

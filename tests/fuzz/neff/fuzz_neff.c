@@ -96,7 +96,7 @@ static void try_file(const uint8_t *bytes, size_t count)
         sum = walk(neff);
         ntk_neff_close(neff);
     } else if (err.text[0] == '\0') {
-        abort(); /* every refusal has a sentence */
+        abort(); /* every refusal has a message */
     }
     (void)ntk_neff_hash_check(bytes, count, &hash, NULL);
     try_landing(bytes, count, ret, sum);

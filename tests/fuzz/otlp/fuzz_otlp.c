@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as the variables of OTLP (the first byte says which one) and as the answer of a
- * collector: refused with a sentence, or taken. */
+ * collector: refused with a message, or taken. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     }
     if (ntk_otlp_config_read(&config, NULL, get, &err) < 0 && err.text[0] == '\0') {
-        abort(); /* a refusal has a sentence */
+        abort(); /* a refusal has a message */
     }
     ntk_vec_each(struct ntk_otlp_pair, pair, &config.headers) {
         if (strpbrk(pair->name, "\r\n: ") || strpbrk(pair->value, "\r\n")) {

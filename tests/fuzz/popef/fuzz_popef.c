@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of blobs: refused with a sentence, or all that it tells is in bounds, and no
+/* Any bytes as a file of blobs: refused with a message, or all that it tells is in bounds, and no
  * stream gives more than was announced. */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as what an executable holds: refused with a sentence, or programs that lie inside. */
+/* Any bytes as what an executable holds: refused with a message, or programs that are inside. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

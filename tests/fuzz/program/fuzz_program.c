@@ -98,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         ntk_engine_run_together(members, is_pair ? 2 : 1, results, &err);
         ntk_engine_program_destroy(program);
     } else if (err.text[0] == 0) {
-        abort(); /* refused without a sentence */
+        abort(); /* refused without a message */
     }
     free(code);
     return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Any bytes as neuron-monitor's stream: in pieces and at once they are the same reports and
- * sentences. */
+ * messages. */
 #include <stdint.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@ static void take_all(struct ntk_report_stream *stream)
         if (ret > 0) {
             ntk_snapshot_destroy(snapshot);
         } else if (err.text[0] == '\0') {
-            abort(); /* what is skipped has a sentence */
+            abort(); /* what is skipped has a message */
         }
     }
 }

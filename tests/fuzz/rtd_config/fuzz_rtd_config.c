@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a file of the daemon, of either kind: refused with a sentence, or taken within
+/* Any bytes as a file of the daemon, of either kind: refused with a message, or taken within
  * bounds. */
 #include <stdint.h>
 #include <stdlib.h>

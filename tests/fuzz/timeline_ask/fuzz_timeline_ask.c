@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Any bytes as a question of the page, NAME?PARAMETER=VALUE&...: an answer is well-formed and of
- * bounded size, an error is one sentence.
+ * bounded size, an error is one message.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -216,7 +216,7 @@ static void what_is_written_is_read(void **state)
     const struct ntk_measures *second = ntk_vec_at(&again.executions, 1);
     assert_true(ntk_measures_find(second, NTK_MEASURE_BYTES, "q")->value == 0);
     ntk_baseline_fini(&again);
-    /* Each beginning of it is refused with a sentence. */
+    /* Each beginning of it is refused with a message. */
     for (size_t i = 0; i + 2 < file.bytes_count; i++) {
         err.text[0] = '\0';
         assert_int_equal(ntk_baseline_read_bytes(file.bytes, i, "there", &again, &err), -EBADMSG);

@@ -106,7 +106,7 @@ static void points_of_the_physical_core_are_taken(void **state)
     assert_int_equal(off_of(&m, 5000), 2);
 }
 
-/* A clock that jumps is not drawn out; one that starts anew is not followed. */
+/* A clock that jumps is not drawn out; one that starts again is not followed. */
 static void a_clock_that_is_far_off_is_not_interpolated(void **state)
 {
     struct made m;

@@ -98,7 +98,7 @@ static void collectives_of_one_execution_are_separate_steps(void **state)
     assert_int_equal(ntk_analysis_rank_skew(list, 1, &skew), 0);
     assert_int_equal(skew.kinds[0].step_count, 3);
     assert_int_equal(skew.kinds[0].skew_ns, 3 * 100);
-    assert_int_equal(skew.kinds[0].ranks[0].total_ns, 3 * 60); /* not what lies between */
+    assert_int_equal(skew.kinds[0].ranks[0].total_ns, 3 * 60); /* not what is between */
     assert_int_equal(skew.kinds[0].ranks[1].late_count, 3);
     ntk_rank_skew_fini(&skew);
 }
@@ -132,7 +132,7 @@ static void lost_steps_are_the_oldest(void **state)
     ntk_rank_skew_fini(&skew);
 }
 
-/* Whatever the times: of each step every rank is as far behind the first and before the last as
+/* Whatever the times: of each step every rank is as far after the first and before the last as
  * these are apart. */
 static void what_is_behind_and_what_is_waited_is_the_skew(void **state)
 {

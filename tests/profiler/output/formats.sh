@@ -175,8 +175,8 @@ neuron-profile view -s m.ntff --output-format csv --output-file m.csv.d 2>err ||
 rm m.csv.d/notes.txt
 diff -r sample.csv.d m.csv.d >/dev/null || fail "a refused export changed the folder"
 
-# ---- what cannot be written ----
-# refused WHAT TEXT ARGUMENT...: one sentence, exit code 1, nothing left.
+# ---- what cannot be written ---- refused WHAT TEXT ARGUMENT...: one message, exit code 1, nothing
+# left.
 refused() {
     local what=$1 text=$2 code=0
     shift 2

@@ -44,7 +44,7 @@ neuron-profile query --tables | greps '^Instruction ' || fail "--tables"
 neuron-profile query --tables instruction | greps '^duration_ns *integer *ns' || fail "--tables instruction"
 neuron-profile query --tables --json -d folder | jq -e 'any(.table == "SystemProfileEvents" and (.columns | length > 5))' >/dev/null || fail "--tables --json"
 
-# refused TEXT SQL...: a sentence with TEXT, exit code 1, nothing on stdout.
+# refused TEXT SQL...: a message with TEXT, exit code 1, nothing on stdout.
 refused() {
     local code=0
     neuron-profile query -s m.ntff "$2" >out 2>err || code=$?

@@ -8,7 +8,7 @@ import {pathToFileURL} from 'node:url';
 const [assets, trace, ...queries] = process.argv.slice(2);
 const asset = url => fs.readFileSync(path.join(assets, path.basename(String(url))));
 
-// The engine is made for a worker of a browser: what it looks for there.
+// The engine is made for a worker of a browser: what it searches for there.
 const place = value => ({value, configurable: true, writable: true});
 Object.defineProperties(globalThis, {self: place(globalThis), location: place({href: pathToFileURL(assets).href + '/'})});
 globalThis.WorkerGlobalScope = class {};

@@ -68,7 +68,7 @@ if json.loads(run("neuron-packager", "info", "--json", "evil.neff")[1])["target"
     print("FAILED: JSON does not match the contents of the file")
     failures += 1
 
-# A member whose name ends the line of a listing, and a sentence about it.
+# A member whose name ends the line of a listing, and a message about it.
 definition = json.load(open("members/sg00/def.json", encoding="utf-8"))
 os.rename("members/sg00/" + definition["pe_instr"], "members/sg00/" + "a\n.engine PE x\x1b")
 definition["pe_instr"] = "a\n.engine PE x\x1b"

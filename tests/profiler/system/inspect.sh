@@ -108,7 +108,7 @@ rm -r "$folder/system_profile_csv"
 neuron-profile view -d out --output-format sqlite --output-file events.sqlite --system-trace-filter-event-type hardware \
     --ignore-device-profile 2>err || complain "a filtered database"
 
-# ---- a cut trace: what is intact, one sentence, exit code 1 ----
+# ---- a cut trace: what is intact, one message, exit code 1 ----
 cp -r "$folder" cut
 head -c 700 "$folder/ntrace.pb" >cut/ntrace.pb
 neuron-profile view -d cut >text 2>err

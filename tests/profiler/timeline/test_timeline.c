@@ -124,7 +124,7 @@ static void a_capture_becomes_a_row_per_engine_queue_and_semaphore(void **state)
     for (size_t t = 0; t < timeline->tracks.count; t++) {
         assert_string_equal(ntk_timeline_track_get(timeline, t)->name, names[t]);
     }
-    /* The two MATMULs overlap, so the second lies in a second lane. */
+    /* The two MATMULs overlap, so the second is in a second lane. */
     const struct ntk_timeline_track *tensor = ntk_timeline_track_get(timeline, 0);
     assert_int_equal(tensor->lane_count, 2);
     assert_int_equal(tensor->slice_count, 5);

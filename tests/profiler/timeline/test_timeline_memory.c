@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: captures of known content (support/ntff_big.h) as timelines that lie in a file, against
+ * Method: captures of known content (support/ntff_big.h) as timelines that are in a file, against
  * those on the heap, and the high-water mark of a process that makes one and asks it about all of
  * its time, opens every tab of the page, selects slices, or writes the page as a file.
  */

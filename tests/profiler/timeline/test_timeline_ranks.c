@@ -90,7 +90,7 @@ static void rows_cover_what_the_analysis_says(void **state)
         const struct ntk_joined_rank *rank = &joined.ranks[r];
 
         assert_int_equal(track->kind, NTK_TIMELINE_RANK);
-        /* Before the first collective that all left there is that one, which is not looked at. */
+        /* Before the first collective that all left there is that one, which is not checked. */
         for (unsigned p = 0; p < NTK_JOINED_PART_COUNT; p++) {
             bool is_in_first = p == NTK_JOINED_WAIT || p == NTK_JOINED_LINK;
             int64_t ns = cover(timeline, track, names[p]) / 1000;

@@ -164,7 +164,7 @@ static void all_of_a_long_timeline_can_be_asked_for(void **state)
     (void)snprintf(path, sizeof path, "/api/v1/hits?whats=0&from=%llu&back=1",
                    (unsigned long long)rounded);
     expect(&late, path, "200 OK", "\"total\":90");
-    /* So no tile behind the last is asked for. */
+    /* So no tile after the last is asked for. */
     (void)snprintf(path, sizeof path, "\"span\":%" PRId64 ",", span_ps / 8 * 8);
     expect(&late, "/api/v1/meta", "200 OK", path);
     ntk_timeline_serve_destroy(serve);

@@ -180,7 +180,7 @@ pid_t attach_writer(const struct attach_fixture *f)
     return writer;
 }
 
-/* The segment of the job that is written now, looked for once. */
+/* The segment of the job that is written now, searched for once. */
 static struct ntk_ring_segment *poll_segment(struct attach_fixture *f)
 {
     size_t i;

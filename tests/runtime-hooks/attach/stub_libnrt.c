@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A runtime that does what its caller tells it and nothing else: the calls that attaching looks at,
+ * A runtime that does what its caller tells it and nothing else: the calls that attaching checks,
  * of the vendor's names and forms. It keeps no segment.
  */
 #include <pthread.h>

@@ -92,7 +92,7 @@ static void executions_that_are_too_short_are_given_up(void **state)
     job_tell(f, "exec 5000 0 1");
     assert_true(test_wait_until(segment_has_flag, &expected));
     job_tell(f, "exec 10 0 1000");
-    job_tell(f, "alloc 0 0 77"); /* the rest is looked at */
+    job_tell(f, "alloc 0 0 77"); /* the rest is checked */
     expect_tensors(f, 77);
 
     seen_now(f, &seen);

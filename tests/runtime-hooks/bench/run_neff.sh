@@ -103,7 +103,7 @@ code 2 "$bench" exec adder.neff --rate -1
 code 1 "$bench" exec nowhere.neff
 [ "$(wc -l <err)" = 1 ] || bad "not one line: $(cat err)"
 code 1 "$bench" exec ones
-# Why it was refused is above the sentence, whatever else the log says.
+# Why it was refused is above the message, whatever else the log says.
 NEURON_RT_LOG_LEVEL=ERROR code 1 "$bench" exec ones
 grep -q 'cut to here' err || bad "no information for support: $(cat err)"
 tail -n 2 err | head -n 1 | grep -q 'NRT:nrt_load .*not a NEFF' || bad "the message lacks the reason: $(cat err)"

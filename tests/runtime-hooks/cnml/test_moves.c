@@ -100,7 +100,7 @@ static void split_and_joined(void **state)
         assert_int_equal(cnrtSyncQueue(queue), CNRT_RET_SUCCESS);
         data_fetch(&out);
         expect_near(&out, in.values, 0);
-        /* The second part begins behind the first. */
+        /* The second part begins after the first. */
         data_fetch(&parts[1]);
         {
             struct shape p = cases[i].parts[0];

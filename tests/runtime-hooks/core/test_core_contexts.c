@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of what lies between the steps of executions that are under way at once: taken when the
+ * Memory of what is between the steps of executions that are under way at once: taken when the
  * model is loaded, shown by what it is, given back.
  */
 #include <errno.h>

@@ -111,7 +111,7 @@ static void memory_of_a_model_is_freed_with_it(void **state)
     assert_int_equal(ntk_core_device_memory_get(f->core, 0, &with), 0);
     ntk_core_model_memory_get(adder.model, &model);
     assert_true(model.host_bytes > 0 && model.device_bytes > 0);
-    /* The fixture's two tensors lie next to it. */
+    /* The fixture's two tensors are next to it. */
     assert_int_equal(with.stack_bytes[0] - before.stack_bytes[0],
                      model.device_bytes + 2 * TEST_MODEL_BYTES);
     assert_int_equal(with.host_bytes - before.host_bytes, model.host_bytes);

@@ -205,7 +205,7 @@ static void every_fault_ends_its_execution_as_the_table_says(void **state)
         core_adder_fini(&adder);
         core_fixture_close(f);
     }
-    core_fixture_open(f, &healthy); /* a machine opened anew runs again */
+    core_fixture_open(f, &healthy); /* a machine opened again runs again */
     struct core_adder adder;
     core_adder_init(f, &adder, NULL, NULL);
     assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);

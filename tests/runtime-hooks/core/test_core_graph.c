@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a graph has next to nodes on NeuronCores: parameters whose values lie in the file, and nodes
+ * What a graph has next to nodes on NeuronCores: parameters whose values are in the file, and nodes
  * on the host, also where there are no others.
  */
 #include <errno.h>

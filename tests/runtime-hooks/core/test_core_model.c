@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Models loaded through core.h: where they lie, what they need, what is refused and what remains of
+ * Models loaded through core.h: where they are, what they need, what is refused and what remains of
  * them.
  */
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Nodes of several subgraphs on chips of the first generation: what they compute on which core,
- * what lies between the cores, what is counted, and which files are refused.
+ * what is between the cores, what is counted, and which files are refused.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -110,7 +110,7 @@ static void ends_go_to_sinks_that_saw_the_begin(void **state)
     assert_int_equal(events[0].kind, NTK_CORE_TRACE_SYNC);
 }
 
-/* The text of a name that is kept lies at one place, another text is put there. */
+/* The text of a name that is kept is at one place, another text is put there. */
 static void a_name_is_its_text_not_its_place(void **state)
 {
     static const char *const texts[] = { "first", "second", "first", "", "secondary" };

@@ -182,7 +182,7 @@ static void all_nodes_have_memory_next_to_the_cores_that_they_share(void **state
 static const uint64_t rows_shape[] = { PIPELINE_ROWS, PIPELINE_COLUMNS };
 enum { ROW = PIPELINE_COLUMNS * sizeof(float) };
 
-/* Two nodes: x -> h through the state buffer, then y is what lies there. */
+/* Two nodes: x -> h through the state buffer, then y is what is there. */
 static uint8_t *left_over_make(size_t *out_bytes)
 {
     struct ntk_neff_build *build =

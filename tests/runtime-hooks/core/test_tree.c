@@ -375,8 +375,8 @@ static int folder_is_the_youngest(void *ctx)
                : devices.st_mtim.tv_nsec >= counter.st_ctim.tv_nsec;
 }
 
-/* Readers walk a tree anew when the time of its folder of devices is another one; the counters of a
- * large machine come after its devices. */
+/* Readers walk a tree again when the time of its folder of devices is another one; the counters of
+ * a large machine come after its devices. */
 static void counters_that_come_later_change_the_time_of_the_folder(void **state)
 {
     uint32_t core = 1;

@@ -72,7 +72,7 @@ int engine_fixture_make(struct engine_fixture *f);
 enum ntk_engine_outcome engine_fixture_run(struct engine_fixture *f,
                                            const struct ntk_engine_trace *trace,
                                            uint64_t timeout_ns);
-/* Takes the program away, so that instructions can be emitted anew. */
+/* Takes the program away, so that instructions can be emitted again. */
 void engine_fixture_clear(struct engine_fixture *f);
 
 /* xorshift64: the same numbers in every run. */

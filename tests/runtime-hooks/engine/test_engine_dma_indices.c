@@ -127,7 +127,7 @@ static enum ntk_engine_outcome model_indirect(struct dma_model *m, const struct 
     return NTK_RUN_OK;
 }
 
-/* Random sides and indices; D never lies where the indices are. */
+/* Random sides and indices; D never is where the indices are. */
 static void any_indirect(struct indirect_case *c)
 {
     static const uint32_t row_counts[] = { 1, 2, 8, 16, 30, 64, 128, 200 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Programs that lie. Method: every byte of the binaries and every field of the descriptors of sound
- * programs is spoilt with many values. A spoilt program is refused with a sentence, or it runs to
+ * programs is spoilt with many values. A spoilt program is refused with a message, or it runs to
  * some end: never outside the memory it was given (asan and the guard pages around the state buffer
  * are the judges), never without end.
  */

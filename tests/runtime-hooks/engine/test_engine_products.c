@@ -147,7 +147,7 @@ static void a_tile_that_changed_is_read_again(void **state)
     }
 }
 
-/* A NaN of the first step of an accumulation is noticed though only the last is looked at. */
+/* A NaN of the first step of an accumulation is noticed though only the last is checked. */
 static void accumulations_keep_a_nan(void **state)
 {
     struct tiles *s = *state;

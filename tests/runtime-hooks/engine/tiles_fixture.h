@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tiles_fixture - operations on whole tiles: inputs lie in variables A to F, a program loads them,
+ * tiles_fixture - operations on whole tiles: inputs are in variables A to F, a program loads them,
  * runs the operation and stores D and E; tests compute the same in double from docs/isa.md.
  */
 #ifndef NTK_TESTS_RUNTIME_HOOKS_ENGINE_TILES_FIXTURE_H
@@ -17,7 +17,7 @@ struct tiles {
     uint32_t queue;
     uint32_t var[VARS];
     uint8_t *bytes
-        [VARS]; /* P rows of ROW_BYTES each; row r of var v lies in partition r at v x ROW_BYTES */
+        [VARS]; /* P rows of ROW_BYTES each; row r of var v is in partition r at v x ROW_BYTES */
     uint64_t random;
 };
 

@@ -63,7 +63,7 @@ LD_LIBRARY_PATH=$NTK_LIB_DIR/neuron-hooks NEURON_HOOKS_LIBNRT=$NTK_LIB_DIR/vendo
     neuron-bench exec mlp.neff --count 3 --json >out.json
 [ "$(jq .executions out.json)" = 3 ] || fail "in the place of the runtime"
 
-# No runtime anywhere: one sentence, and an answer.
+# No runtime anywhere: one message, and an answer.
 if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "no runtime, no failure"; fi
 [ "$(grep -c 'no libnrt.so.1 to wrap' none.err)" = 1 ] || fail "$(cat none.err)"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Constants of a model: how much memory their loading takes, where they lie, and who holds them
+ * Constants of a model: how much memory their loading takes, where they are, and who holds them
  * when models share them.
  */
 #include <fcntl.h>
@@ -119,7 +119,7 @@ static uint64_t status_bytes(const char *key)
 }
 
 /* Method: the peak of resident memory is set back before nrt_load and read after it. With a
- * sanitizer memory is its own; then only the counters are looked at. */
+ * sanitizer memory is its own; then only the counters are checked. */
 static void loading_takes_no_more_memory_than_the_constants(void **state)
 {
     const struct runtime *runtime = *state;

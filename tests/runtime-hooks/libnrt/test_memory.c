@@ -131,7 +131,7 @@ static void a_model_counts_what_its_file_says_and_returns_it(void **state)
     assert_int_equal(loaded.category[NTK_MEMORY_DMA_RINGS_IO], sizes.rings_io);
     assert_int_equal(loaded.category[NTK_MEMORY_DMA_RINGS_SPILL], sizes.rings_spill);
     assert_true(sizes.code > 0 && sizes.rings_io > 0);
-    /* The decoded program lies on the host: instructions of 64-byte slots and more. */
+    /* The decoded program is on the host: instructions of 64-byte slots and more. */
     assert_int_equal(before.host_total, 0);
     assert_true(loaded.category[NTK_MEMORY_HOST_APPLICATION] >= sizes.code);
     assert_int_equal(loaded.host_total, loaded.category[NTK_MEMORY_HOST_APPLICATION]);

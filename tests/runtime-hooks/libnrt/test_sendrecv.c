@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Send and receive between cores of one process and of two. Messages are larger than what lies
+ * Send and receive between cores of one process and of two. Messages are larger than what is
  * between the ends, so both have to move.
  */
 #include <sched.h>

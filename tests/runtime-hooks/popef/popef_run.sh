@@ -123,7 +123,7 @@ cmp <(tail -c +513 mlp/result.npy) <(cat y0 y1) || bad "mlp: other results than 
 code 0 neuron-bench exec mlp.neff -n 2 --json
 grep -q '"executions":2,' out || bad "neuron-bench does not run it: $(cat out)"
 
-# ---- what cannot be run: one sentence, no output ----
+# ---- what cannot be run: one message, no output ----
 refused() { # file, sentence
     code 1 popef_run "$1.popef" -o refused
     [ "$(grep -c '^popef_run: run: ' err)" = 1 ] && [ "$(wc -l <err)" = 1 ] || bad "$1: more than a sentence: $(cat err)"

@@ -94,7 +94,7 @@ static void a_record_inside_a_record_is_dropped_and_counted(void **state)
 }
 
 #define RACE_SLOTS 16
-#ifdef NTK_ABI_NO_FENCES /* the thread sanitizer looks at accesses, not at luck */
+#ifdef NTK_ABI_NO_FENCES /* the thread sanitizer checks accesses, not at luck */
 #define RACE_ENOUGH 5000u
 #define RACE_RECORDS_MAX 300000u
 #else

@@ -216,7 +216,7 @@ refused 2 '--log-level is 3 to 7' -l 2
 refused 2 "option '-c' needs a value" -c
 refused 1 'there.json' -i ./there
 refused 1 'there.json: No such file' -i ./there.json
-# One sentence says what is wrong with an address, and gRPC says nothing next to it.
+# One message says what is wrong with an address, and gRPC says nothing next to it.
 unheard() { # SENTENCE ADDRESS
     refused 1 "$1" -g "$2"
     ! grep -q '\.cc:' refused.log || fail "$2: $(cat refused.log)"

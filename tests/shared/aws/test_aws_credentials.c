@@ -140,7 +140,7 @@ static struct ntk_aws_credentials *create(struct world *world, const struct ntk_
     return ntk_aws_credentials_create(&outside, profile);
 }
 
-/* The id of the keys, or the sentence without them. */
+/* The id of the keys, or the message without them. */
 static void assert_found(struct world *world, const char *profile, const char *expected)
 {
     struct ntk_clock clock = clock_of(world);

@@ -81,7 +81,7 @@ static void commands_end_as_they_end(void **state)
     static const struct {
         const char *command;
         int code;
-        const char *text; /* what it wrote, or the sentence */
+        const char *text; /* what it wrote, or the message */
     } rows[] = {
         { "sh -c 'printf \"a b\"; printf c'", 0, "a bc" },
         { "sh -c 'cat; kill -0 $$ && trap : TERM && kill -TERM $$ && echo yes'", 0, "yes\n" },

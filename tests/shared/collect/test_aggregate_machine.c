@@ -75,7 +75,7 @@ static void ecc_while_no_agent_ran_is_in_totals_and_in_no_period(void **state)
 }
 
 /* Method: the agent starts while the driver is out of reach; then its tree appears with the counter
- * that is stored, or, of a driver that was loaded anew, with a smaller one. */
+ * that is stored, or, of a driver that was loaded again, with a smaller one. */
 static void ecc_of_a_tree_that_appears_is_counted_once(void **state)
 {
     struct ntk_device_info info = { .index = 0, .core_count = 2, .name = "Trainium1" };

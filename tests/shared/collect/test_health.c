@@ -491,7 +491,7 @@ static void many_cores_are_read_rarely_while_they_are_unused(void **state)
     wait_for(f, 1.2);
     verdict_text(f, text, sizeof text);
     assert_string_equal(text, "unhealthy: dma_abort, collectives_hang");
-    /* Idle again: what is not looked at yet is not known. */
+    /* Idle again: what is not checked yet is not known. */
     wait_for(f, 75);
     verdict_text(f, text, sizeof text);
     put(f, path_of_key("hbm_status"), "1");

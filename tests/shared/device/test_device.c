@@ -56,7 +56,7 @@ static void put(struct fixture *f, unsigned int device, const char *name, const 
     put_at(f->root, path, text);
 }
 
-/* One device with two cores; stats lie below other names in the new layout. */
+/* One device with two cores; stats are below other names in the new layout. */
 static void put_device(struct fixture *f, unsigned int device, bool new_layout)
 {
     static const char *const infos[][2] = {

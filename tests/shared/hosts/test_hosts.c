@@ -118,7 +118,7 @@ static void every_form_of_an_address_leads_to_the_same_agent(void **state)
     assert_int_equal(ntk_hosts_url_make("node1:9000", NTK_HOSTS_RANKS, url, 30, &err), -EINVAL);
 }
 
-/* Those that answer are read whatever the others do; each of these has a sentence. */
+/* Those that answer are read whatever the others do; each of these has a message. */
 static void hostile_and_silent_hosts_keep_no_other_host_from_being_read(void **state)
 {
     struct peer peers[] = {

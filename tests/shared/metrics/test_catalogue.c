@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the catalogue of metrics, and that docs/metrics.md is its picture. NTK_UPDATE=1 in the
- * environment writes that page anew. */
+ * environment writes that page again. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

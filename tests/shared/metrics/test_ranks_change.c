@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: jobs that are simulated, operation by operation, and looked at once per second; by seed
+ * Method: jobs that are simulated, operation by operation, and checked once per second; by seed
  * something happens to all ranks, some, one or none of them at a time. What is reported is compared
  * with what was injected. No clock is involved.
  */

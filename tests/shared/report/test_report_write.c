@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: hand-made snapshots; the whole line against a golden one (NTK_UPDATE=1 writes it anew),
+/* Method: hand-made snapshots; the whole line against a golden one (NTK_UPDATE=1 writes it again),
  * and each key against a table. */
 #include "shared/report/report_json.h"
 

@@ -156,8 +156,8 @@ static void a_file_without_magic_is_removed_soon_after_its_process_ended(void **
 }
 
 /* Method: files that never become segments, watched by inotify: each look opens one. They are
- * looked at when they are first seen, in the next poll, and whenever they are twice as old. A
- * process that starts among them is seen. */
+ * checked when they are first seen, in the next poll, and whenever they are twice as old. A process
+ * that starts among them is seen. */
 static void files_that_stay_without_magic_are_looked_at_ever_less(void **state)
 {
     enum { FILES = 100, POLLS = 40, LOOKS = 7 }; /* in polls 0, 1, 2, 4, 8, 16 and 32 */

@@ -35,7 +35,7 @@ static void a_code_is_reported_by_name_with_its_details(void **state)
     }
 }
 
-/* Bytes, not a text: no NUL ends them, and there may be more than a sentence holds. */
+/* Bytes, not a text: no NUL ends them, and there may be more than a message holds. */
 static void details_are_bounded(void **state)
 {
     static uint8_t details[5000];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: addresses that cannot be had, each with the sentence of its reason. */
+/* Method: addresses that cannot be had, each with the message of its reason. */
 #include "shared/rpc/rpc_listen.h"
 
 #include <arpa/inet.h>

@@ -14,7 +14,7 @@
 
 /* The first column of the last row of a query on the file. */
 const char *ask(const char *path, const char *sql);
-/* The same as people ask: our reader looks at no view of a file. */
+/* The same as people ask: our reader checks no view of a file. */
 const char *ask_sqlite(const char *path, const char *sql);
 void put(struct ntk_store *store, struct test_period *period);
 void wait_for_room(struct ntk_store *store);

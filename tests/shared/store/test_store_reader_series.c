@@ -232,7 +232,8 @@ static int take_counted(const struct ntk_store_executions *step, void *ctx)
     return 0;
 }
 
-/* Method: periods of a second that end early and late in one second, where the agent began anew. */
+/* Method: periods of a second that end early and late in one second, where the agent began
+ * again. */
 static void periods_that_end_in_one_step_do_not_raise_the_rate(void **state)
 {
     struct fixture *f = *state;

@@ -193,7 +193,7 @@ static void a_search_goes_round(void **state)
 {
     struct ntk_top_table *table = *state;
 
-    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH_NEXT, 0); /* nothing to look for */
+    ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH_NEXT, 0); /* nothing to search for */
     assert_string_equal(shown(table), "Abdg");
     ntk_top_table_act(table, NTK_TOP_ACTION_SEARCH, 0);
     type(table, "mm|el");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the pods of containers: which names of logs are taken, and how often the folder is
- * looked at. */
+ * checked. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -82,7 +82,7 @@ static void invalid_names_are_skipped(void **state)
     test_scratch_destroy(folder);
 }
 
-/* Method: the link comes late; later still, when the container was looked for often enough. */
+/* Method: the link comes late; later still, when the container was searched for often enough. */
 static void a_link_that_comes_late_is_found_and_not_looked_for_for_ever(void **state)
 {
     for (int rounds = 1; rounds <= 100; rounds += 99) {

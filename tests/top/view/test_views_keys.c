@@ -253,7 +253,7 @@ static void a_click_in_the_box_of_columns_hides_and_shows(void **state)
     assert_false(ntk_top_table_is_shown(table, 2));
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
     assert_true(ntk_top_table_is_shown(table, 2));
-    assert_int_equal(table->cursor_index, 0); /* what lies below it is not clicked */
+    assert_int_equal(table->cursor_index, 0); /* what is below it is not clicked */
     ntk_screen_destroy(screen);
     ntk_top_model_destroy(model);
 }

@@ -155,7 +155,7 @@ static void variable_set(const char *name, uint64_t number)
     }
 }
 
-/* The constructor that looks at these waits so many milliseconds. */
+/* The constructor that checks these waits so many milliseconds. */
 static void first_call_init(struct first_call *call, const char *fd_name, const char *ms_name,
                             uint64_t ms)
 {

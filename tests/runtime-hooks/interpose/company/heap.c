@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A heap of its own for the process, as jemalloc and its like bring: every block lies in one
- * arena and is never taken back, so that a block of another heap is found at once: it ends the
- * process.
+ * A heap of its own for the process, as jemalloc and its like bring: every block is in one arena
+ * and is never taken back, so that a block of another heap is found at once: it ends the process.
  */
 #include <errno.h>
 #include <stdatomic.h>

@@ -50,7 +50,7 @@ struct job {
 void jobs_check(const struct job *jobs, size_t count);
 #define JOBS_CHECK(jobs) jobs_check(jobs, sizeof(jobs) / sizeof *(jobs))
 
-/* One that is looked at while it runs, and ended by test_stop_program(). */
+/* One that is checked while it runs, and ended by test_stop_program(). */
 pid_t job_start(const struct job *job, enum job_means means);
 
 struct job_look {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Jobs in places where there is little or no room for what hooks write: they end as they do without
-# us, but for one sentence of ours. In a pid namespace they are seen from outside. What the machine
+# us, but for one message of ours. In a pid namespace they are seen from outside. What the machine
 # does not allow is reported and skipped.
 # shellcheck source=tests/e2e/lib.sh
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"

@@ -250,7 +250,7 @@ static void a_lie_in_a_member_is_named(void **state)
         const char *from;
         const char *to;
         int code;
-        const char *text; /* NULL: the sentence is libarchive's or jansson's */
+        const char *text; /* NULL: the message is libarchive's or jansson's */
     } rows[] = {
         { "neff.json", "[[0,0,0]]", "[[1,0,0]]", -EBADMSG,
           "neff.json: an entry names no output of an earlier node" },

@@ -26,7 +26,7 @@ struct row {
 };
 
 void make_slot(const struct row *row, uint8_t slot[NTK_VENDOR_SLOT_BYTES]);
-/* NULL behind the last. */
+/* NULL after the last. */
 const struct row *row_at(size_t index);
 const struct row *row_of(const char *name);
 

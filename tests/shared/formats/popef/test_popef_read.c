@@ -396,7 +396,7 @@ static void names_may_hold_what_they_like_but_a_nul(void **state)
         assert_int_equal(popef_reader_parse_bytes(reader, file.bytes, file.bytes_count, "x", &err),
                          0);
         assert_string_equal(popef_reader_executable(reader, 0)->blob.name, names[i]);
-        /* In a sentence it is harmless. */
+        /* In a message it is harmless. */
         assert_int_equal(popef_reader_parse_bytes(reader, file.bytes, file.bytes_count, "x", &err),
                          -POPEF_ERROR_DUPLICATE_EXECUTABLE);
         assert_null(strchr(err.text, '\n'));
