@@ -108,11 +108,11 @@ static void columns_are_those_of_the_description(void **state)
 
     make_store(*state, 1);
     struct ntk_store_reader *reader = open_reader(*state);
-    ntk_buf_add_text(&text,
-                     "# Columns of the archive\n\nVersion 1 of [archive.md](archive.md); besides "
-                     "`cluster`, `date` and "
-                     "`host`, which are in the path. "
-                     "Compared with the program by `tests/shared/store/test_store_dataset.c`.\n");
+    ntk_buf_add_text(
+        &text, "# Columns of the archive\n\nThis page lists the columns of version 1 of "
+               "[archive.md](archive.md), in addition to\n`cluster`, `date` and `host`, which "
+               "are in the path. `tests/shared/store/test_store_dataset.c`\ncompares it with "
+               "the program.\n");
     for (size_t id = 0; id < NTK_STORE_DATASET_COUNT; id++) {
         struct ntk_store_cursor *cursor = NULL;
         struct ntk_err err = { 0 };
