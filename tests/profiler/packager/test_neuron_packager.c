@@ -70,6 +70,30 @@ static void a_capture_is_named_as_what_it_is(void **state)
     free(file);
 }
 
+/* Method: an example with the version and hash that a vendor's compiler writes. */
+static void a_hash_of_another_kind_is_not_damage(void **state)
+{
+    static const char version[20] = "2.23.0.0+abcdef01";
+    enum { VERSION_AT = 40, HASH_AT = 172, HASH_BYTES = 16 };
+    char *file = test_scratch_path(*state, "vendor.neff");
+    struct test_run result = run(0, "example", "mlp", "-o", file, NULL, NULL, NULL);
+    uint8_t *bytes = NULL;
+    size_t count = 0;
+
+    test_run_fini(&result);
+    assert_int_equal(ntk_fs_read(file, SIZE_MAX, &bytes, &count, NULL), 0);
+    memcpy(bytes + VERSION_AT, version, sizeof version);
+    for (uint8_t i = 0; i < HASH_BYTES; i++) {
+        bytes[HASH_AT + i] = i;
+    }
+    assert_int_equal(ntk_fs_write(file, bytes, count, NULL), 0);
+    free(bytes);
+    result = run(0, "info", file, NULL, NULL, NULL, NULL, NULL);
+    assert_non_null(strstr(result.out, "Hash matches:      not checked (hash of another kind"));
+    test_run_fini(&result);
+    free(file);
+}
+
 static void info_shows_header_and_tensors(void **state)
 {
     char *file = test_scratch_path(*state, "conv.neff");
@@ -604,6 +628,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_capture_is_named_as_what_it_is),
+        cmocka_unit_test(a_hash_of_another_kind_is_not_damage),
         cmocka_unit_test(info_shows_header_and_tensors),
         cmocka_unit_test(info_shows_which_subgraph_has_a_tensor),
         cmocka_unit_test(info_prints_json),
