@@ -3,9 +3,9 @@
  * exporter - the table that each exporter fills; the agent's only view of exporters.
  *
  * An exporter brings its options along and keeps what they say. It gets each snapshot once, in
- * order, and must not wait for the network in put(): it encodes, keeps the bytes for who fetches
- * them, or hands them to its own thread. What it has no use for is NULL; name, is_asked, create,
- * put and destroy never are.
+ * order, and must not wait for the network in put(): it encodes, keeps the bytes for clients, or
+ * hands them to its own thread. What it has no use for is NULL; name, is_asked, create, put and
+ * destroy never are.
  *
  * Owner:   create() / destroy(); the snapshot is borrowed during put().
  * Threads: create, put and destroy are called from one thread.
@@ -49,8 +49,9 @@ struct ntk_exporter_options {
     const char
         *host_names; /* by which clients may address the server in addition to its own, with commas;
                       * NULL: none */
-    /* Of a page that is asked for: has a newer snapshot put if the last one is not fresh, and waits
-     * a bounded time for it. Called on the server's thread. NULL: snapshots come by themselves. */
+    /* For a page that clients fetch: has a newer snapshot put if the last one is not fresh, and
+     * waits a bounded time for it. Called on the server's thread. NULL: snapshots come by
+     * themselves. */
     void (*refresh)(void *ctx);
     void *refresh_ctx;
     const struct ntk_clock *clock; /* of the age of pages; borrowed; NULL: the system's */

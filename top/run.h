@@ -21,10 +21,10 @@
 struct ntk_top_run {
     struct ntk_top_source *source;
     struct ntk_top_model *model;
-    struct ntk_top_model *hosts_model; /* the list, while the model is of one host of it */
+    struct ntk_top_model *hosts_model; /* the list, while the model shows one host of it */
     struct ntk_screen *screen;
     int signal_fd;
-    uint64_t next_ns; /* when the source is asked again */
+    uint64_t next_ns; /* when the source is read again */
     uint64_t delay_ns;
     struct ntk_top_settings settings;
     char message[NTK_ERR_TEXT_BYTES]; /* of this program, until a key is typed */
@@ -38,13 +38,13 @@ struct ntk_top_run {
     bool is_frozen;           /* what comes is not shown */
     struct ntk_top_past past; /* of a source that cannot be steered */
     bool is_in_past;          /* a moment of it is shown; frozen too */
-    /* the application that a signal is asked for; pid 0 none */
+    /* the application to signal; pid 0: none */
     struct {
         uint32_t pid;
         uint64_t start_time;
         char tag[64];
     } signalled;
-    bool no_mouse;           /* whatever the settings say */
+    bool no_mouse;           /* regardless of the settings */
     bool ascii;              /* the same */
     unsigned int generation; /* of the settings that are in force */
 
@@ -62,8 +62,8 @@ int ntk_top_run_signals_take(void);
 void ntk_top_run_ask_for_more(struct ntk_top_run *run);
 /* The most urgent line below the title. */
 void ntk_top_run_set_note(struct ntk_top_run *run);
-/* A moment back, forward, or (0) now, in what was shown before; for at least distance_ns where
- * there is so much. */
+/* A step back, forward, or (0) to now, in the history; at least distance_ns where there is as
+ * much. */
 void ntk_top_run_walk(struct ntk_top_run *run, int direction, uint64_t distance_ns);
 /* The application of the row or tab, or the only one; NULL: the message says why it cannot be
  * `what`. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kube_api - asks a Kubernetes API server: where it is, who we are, and what an answer means.
+ * kube_api - asks a Kubernetes API server: its address, our identity, and the meaning of answers.
  *
  * Inside of a cluster nothing has to be said: the environment names the server, a file has the
  * token of the pod's service account (read again for each question, as it is renewed) and one the
@@ -54,9 +54,9 @@ void ntk_kube_api_cancel(struct ntk_kube_api *api);
 
 /*
  * 0 and the object of a 2xx answer, NULL where out is NULL. Else a message with the question and
- * what the server said, and -ENOENT (404), -EEXIST (409), -EACCES (401, 403), -EBADMSG (what came
- * is not an object), -EREMOTEIO (any other status), or as ntk_http_client_ask(). *out_retry_ns: how
- * long the server needs not to be asked; 0 when it does not say.
+ * what the server said, and -ENOENT (404), -EEXIST (409), -EACCES (401, 403), -EBADMSG (the
+ * response is not an object), -EREMOTEIO (any other status), or as ntk_http_client_ask().
+ * *out_retry_ns: how long the server asks for a pause; 0 when it does not.
  */
 int ntk_kube_api_ask(struct ntk_kube_api *api, const struct ntk_kube_question *question,
                      json_t **out, uint64_t *out_retry_ns, struct ntk_err *err);

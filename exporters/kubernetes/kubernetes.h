@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kubernetes - the exporter that tells Kubernetes of the health of this machine's devices, when it
- * is asked to: as a condition of its node, and as taints of its devices.
+ * kubernetes - the exporter that tells Kubernetes of the health of this machine's devices, on
+ * request: as a condition of its node, and as taints of its devices.
  *
  * Its options are variables, as those of every exporter. kubernetes.c has the one
  * struct ntk_exporter; names of nodes and times are in docs/health.md.
@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 #define NTK_KUBERNETES_HEARTBEAT_NS UINT64_C(300000000000)
-/* Until a server that lacks what taints need is asked whether it has it now. */
+/* The pause before a server without taint support is checked again. */
 #define NTK_KUBERNETES_UPGRADE_NS UINT64_C(600000000000)
 
 extern const struct ntk_exporter ntk_exporter_kubernetes;

@@ -28,8 +28,8 @@ struct ntk_pipe_sink {
     /* Borrows the snapshot; must not wait for the network. A failure is logged and the next report
      * is sent all the same. */
     int (*put)(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err);
-    /* Called again and again after the last report: 1 when nothing is left to send, 0 when it wants
-     * to be asked again after at most NTK_PIPE_DRAIN_STEP_NS, negative when it gave up (the program
+    /* Called repeatedly after the last report: 1 when nothing is left to send, 0 when it should be
+     * called again after at most NTK_PIPE_DRAIN_STEP_NS, negative when it gave up (the program
      * fails with that message). In haste: not 0. NULL: nothing is ever left. */
     int (*drain)(void *ctx, bool in_haste, struct ntk_err *err);
     void *ctx;
@@ -51,7 +51,7 @@ struct ntk_pipe_program {
     int (*check)(void);
     /* Fills the sink, with signals blocked. 0, or negative with a message. */
     int (*open)(struct ntk_pipe_sink *out_sink, struct ntk_err *err);
-    /* After open(), whatever it said; ctx is the sink's. */
+    /* After open(), also after a failure; ctx is the sink's. */
     void (*close)(void *ctx);
 };
 /* From the command line to the exit code: the whole of main(). Reads standard input. */

@@ -4,7 +4,7 @@
  *
  * Counters add up the periods of snapshots; gauges keep the last value of a group that is not due.
  * What belongs to a runtime leaves the page with the snapshot after its last; the counters of its
- * tag stay, where that is asked for, until they were scraped a few more times, for a scrape is
+ * tag stay, where that is requested, until they were scraped a few more times, for a scrape is
  * rarer than a snapshot and would miss the last of them. They are remembered and go on when the tag
  * comes back. Runtimes of one tag (and pod) share its series: sums, and the largest utilization and
  * percentile. When application_max of them are on the page, further ones share the series of
@@ -195,7 +195,7 @@ struct ntk_prometheus_process { /* the exporter itself */
 
 /* How old what the page shows is. A stale page has the program's own metrics alone. */
 struct ntk_prometheus_age {
-    bool is_known; /* of a page that is asked for; one that is pushed is new */
+    bool is_known; /* of a page that clients fetch; a pushed one is new */
     bool is_stale;
     double seconds;
     double period_seconds; /* the longest time to the next report */
@@ -210,7 +210,7 @@ struct ntk_prometheus_efa_port {
 
 struct ntk_prometheus_page {
     bool keeps_fine_latencies; /* set before the first update: whole histograms too, 18 KiB each */
-    size_t application_max;    /* set before the first update: so many have their own series, the
+    size_t application_max;    /* set before the first update: this many have their own series, the
                                 * rest shares those of the tag "other"; 0: all have */
     size_t shown_count;        /* that have */
     struct ntk_map others;     /* keys of those that do not, in the last update */
@@ -221,7 +221,7 @@ struct ntk_prometheus_page {
     uint64_t last_looks; /* set before the first update: how often last counts are still shown */
     size_t fine_count;   /* of these */
     uint64_t now_ns;     /* of the last update, Unix time */
-    struct ntk_prometheus_age age; /* set by who serves the page */
+    struct ntk_prometheus_age age; /* set by the server of the page */
     uint64_t told;                 /* how often it was scraped or pushed */
     uint64_t sequence;             /* updates so far */
     double created_seconds;

@@ -2,7 +2,7 @@
 /*
  * spool - messages as files of a folder, first in, first out; docs/formats/spool.md.
  *
- * Each message is written next to its place and renamed, so a file is whole or not there. That
+ * Each message is written next to its place and renamed, so a file is complete or absent. That
  * holds over the end of the program; over a power cut it holds for what sync_begin() and sync_end()
  * brought to the disk since. Files that are none of ours are left alone, ones that are damaged are
  * removed and counted.

@@ -40,7 +40,7 @@ static inline const char *ntk_comparison_shown(const struct ntk_comparison_row *
     return row->shown ? row->shown : row->name;
 }
 
-/* All rows in one word. Where executions are too few to tell, whatever differs counts as
+/* All rows in one word. Where executions are too few for a test, any difference counts as
  * changed. */
 enum ntk_comparison_verdict {
     NTK_COMPARISON_SAME,   /* nothing differs */

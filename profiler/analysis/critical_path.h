@@ -21,7 +21,7 @@ enum ntk_path_kind {
     NTK_PATH_INSTRUCTION,
     /* from the end of the instruction that began it to the change that told its end */
     NTK_PATH_TRANSFER,
-    /* between two steps: a change until who waits for it starts, fetch, decoding */
+    /* between two steps: a change until its waiter starts, fetch, decoding */
     NTK_PATH_LATENCY,
     NTK_PATH_WAIT,  /* for a change whose maker is not known */
     NTK_PATH_START, /* before the first instruction of the chain */
@@ -71,7 +71,7 @@ struct ntk_critical_path {
 int ntk_analysis_critical_path(const struct ntk_program *program,
                                const struct ntk_dependencies *dependencies,
                                struct ntk_critical_path *out_path);
-/* After so many steps: what was checked of them and of the lists of their core
+/* After this many steps: what was checked of them and of the lists of their core
  * (ntk_trace_give_back()). */
 static inline void ntk_critical_path_passed(const struct ntk_trace *trace,
                                             const struct ntk_critical_path *path, size_t step)

@@ -2,11 +2,10 @@
 /*
  * executions - how many executions a capture of a core holds, and when each was.
  *
- * A capture that is asked for of several has them one after the other and does not say where one
- * ends. A program runs from its first instruction to its last, so an execution begins where an
- * engine goes on with its first instruction right after its last one, and all engines must have
- * begun as often. What a loop repeats does not look so: the instruction that ends a program is
- * behind it.
+ * A capture of several executions has them one after the other without a mark where one ends. A
+ * program runs from its first instruction to its last, so an execution begins where an engine
+ * continues with its first instruction right after its last one, and all engines must have begun as
+ * often. What a loop repeats does not look so: the instruction that ends a program is behind it.
  *
  * Owner:   ntk_executions_fini() frees. Threads: pure.
  */

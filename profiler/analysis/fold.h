@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fold - repeats in a sequence, nested where they nest, found while it goes by.
+ * fold - repeats in a sequence, nested where they nest, found in one pass.
  *
  *   struct ntk_fold fold;
  *   ntk_fold_init(&fold, trace, 1, put, ctx);

@@ -6,7 +6,7 @@
  * A gap is from the end of one run of a core to the start of its next, in host time. Each moment of
  * it belongs to one cause, the first that holds: tensors were moved, a model was loaded or
  * unloaded, an execution was prepared or finished by the runtime, another call was under way, or
- * none: the application did something else. Only calls for that core count, from whatever thread.
+ * none: the application did something else. Only calls for that core count, from any thread.
  *
  * Pure: trace to result; -ENOMEM.
  *

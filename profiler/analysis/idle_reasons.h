@@ -32,7 +32,7 @@ enum ntk_idle_reason {
 
 struct ntk_idle_row {
     enum ntk_idle_reason reason;
-    uint8_t source;    /* ENGINE: who changed it */
+    uint8_t source;    /* ENGINE: the engine that changed it */
     bool is_event;     /* number is that of an event, not a semaphore */
     uint16_t number;   /* ENGINE, DMA: semaphore or event; else NTK_PROGRAM_NO_NUMBER */
     const char *queue; /* DMA: as in the NEFF; NULL: not known */

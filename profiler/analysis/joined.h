@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * joined - the ranks of a job as one graph that is joined at collectives: what each rank did
- * between them, whom it waited for, which chain over ranks decides how long all of it took, and
- * what would change if something were faster. Definitions: docs/ranks.md.
+ * between them, the rank it waited for, the chain over ranks that decides the total time, and what
+ * would change if something were faster. Definitions: docs/ranks.md.
  *
  * Operations of ranks belong together by communicator and number in it; where traces do not say
  * them, the n-th of a rank belongs with the n-th of every other: all ranks call the same ones in

@@ -33,7 +33,7 @@ struct ntk_layer_summary { /* by core, the whole core first, then in order of th
     struct ntk_layer *layers;
 };
 
-/* 0 or -ENOMEM; freed with _fini. program is of the trace. */
+/* 0 or -ENOMEM; freed with _fini. program belongs to the trace. */
 int ntk_analysis_layer_summary(const struct ntk_trace *trace, const struct ntk_program *program,
                                struct ntk_layer_summary *out_summary);
 #define NTK_LAYER_UNKNOWN "Unknown"

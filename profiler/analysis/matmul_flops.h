@@ -13,7 +13,7 @@
 
 struct ntk_matmul {
     bool is_transpose;
-    uint64_t elements; /* multiply-adds, whatever their type */
+    uint64_t elements; /* multiply-adds, of any type */
     uint64_t flops;
     bool has_adjusted; /* the weight of its type is known */
     uint64_t adjusted_flops;
@@ -27,7 +27,7 @@ struct ntk_matmul_flops {
     uint64_t adjusted_hardware_flops, adjusted_transpose_flops;
 };
 
-/* Of one MATMUL; false when its encoding is not known. */
+/* For one MATMUL; false when its encoding is not known. */
 bool ntk_matmul_get(const struct ntk_trace *trace, const struct ntk_trace_core *core,
                     const struct ntk_trace_instruction *instruction, struct ntk_matmul *out_matmul);
 void ntk_analysis_matmul_flops(const struct ntk_trace *trace, struct ntk_matmul_flops *out_flops);

@@ -32,7 +32,7 @@ struct ntk_out_of_memory {
     bool is_there; /* false: nothing failed */
     uint64_t time_ns;
     const char *usage;
-    uint64_t size; /* that was asked for; 0: not recorded */
+    uint64_t size; /* the requested bytes; 0: not recorded */
     uint32_t nc, code;
     uint32_t hbm, device; /* NTK_SYSTEM_NO_STACK */
     uint64_t model_id;    /* of the load or execution around it; 0: none */

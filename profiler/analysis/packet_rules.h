@@ -41,7 +41,7 @@ struct ntk_begun {
     uint64_t bytes_count; /* by bytes and time: of device memory; 0: not known */
     uint64_t sides[2];    /* bytes of source and destination; 0: packets may have others */
     uint64_t share;       /* of one ring; 0: not known */
-    bool is_undivided;    /* it is of the first ring alone */
+    bool is_undivided;    /* it belongs to the first ring alone */
     uint64_t write_bytes; /* of its packets that write semaphores */
     bool does_not_fit;
 };

@@ -27,7 +27,7 @@ struct ntk_queue_names {
 /* 0 or -ENOMEM. */
 int ntk_queue_names_init(struct ntk_queue_names *names, const struct ntk_trace *trace);
 void ntk_queue_names_fini(struct ntk_queue_names *names);
-/* Of one ring, as in the file; NULL: it has none. The last entry counts where the file has
+/* For one ring, as in the file; NULL: it has none. The last entry counts where the file has
  * several. */
 const char *ntk_queue_name_get(const struct ntk_ntff_subgraph *subgraph, unsigned engine,
                                unsigned queue);

@@ -56,7 +56,7 @@ struct ntk_rank_life {
 };
 
 struct ntk_rank_ops {
-    uint32_t worker; /* who takes part in collectives, else the first of its process */
+    uint32_t worker;                    /* the one in collectives, else the first of its process */
     uint32_t worker_first, worker_last; /* of the cores of its process that are this rank */
     size_t host;                        /* index */
     bool is_twice;                      /* several processes were it at once */
@@ -76,7 +76,7 @@ struct ntk_rank_host {
     char *name; /* "" not known */
 };
 
-/* A capture that is next to a trace, which is of one execution of a rank. */
+/* A capture next to a trace: one execution of a rank. */
 struct ntk_rank_capture {
     char *path;
     size_t host;

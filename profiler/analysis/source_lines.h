@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * source_lines - what each line, loop and iteration of the source costs: rows, time, waiting, bytes
- * and flops, and who a line waited for.
+ * and flops, and what a line waited for.
  *
  * Times and bytes are sums over the rows of a trace as tables show them (whole ns), so that the
  * sums of all lines and of what has no line are those of all rows. Engines work at the same time:

@@ -63,7 +63,7 @@ struct ntk_system_captured {
     uint64_t start_ns, end_ns; /* of the window, on the clock of the core */
 };
 /* That execution: the first of its model on its core, in the vendor's folders the one of that time,
- * for captures there may be of another process. NULL: not there. */
+ * for captures there may be of another process. NULL: absent. */
 const struct ntk_system_execution *
 ntk_system_tables_captured(const struct ntk_system_tables *tables,
                            const struct ntk_system_captured *captured);

@@ -25,7 +25,7 @@ struct ntk_session;
 struct ntk_session_options {
     uint32_t rank_count; /* of all workers; 0: the NEFF is loaded without collectives */
     uint32_t rank;
-    /* All tensors of more than so many bytes share one buffer: their values mean nothing, room is
+    /* All tensors of more than this many bytes share one buffer: their values mean nothing, room is
      * saved. */
     bool has_single_io;
     uint64_t single_io_threshold_bytes;

@@ -2,7 +2,7 @@
 /*
  * cmd_cut - --from, --to and --core: the requested part of a capture or of a system trace.
  *
- * A subcommand lists NTK_CUT_OPTIONS among its options; whatever it opens is then cut.
+ * A subcommand lists NTK_CUT_OPTIONS among its options; all that it opens is then cut.
  * Threads: the options are those of the process.
  */
 #ifndef NTK_PROFILER_CMD_CMD_CUT_H
@@ -56,7 +56,7 @@ struct ntk_cut_extent {
 };
 void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_trace *trace);
 /* The window of traces with these events, with time 0 at the first event; an end that omits nothing
- * is open. -ERANGE: it leaves out everything. -ENOENT: nothing is of the cores of --core. */
+ * is open. -ERANGE: it leaves out everything. -ENOENT: nothing belongs to the cores of --core. */
 int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filter *filter,
                       struct ntk_err *err);
 /* The same, where the traces still lie in folders (of char *). */

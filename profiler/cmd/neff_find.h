@@ -3,9 +3,8 @@
  * neff_find - finds the NEFF of a capture in the capture's folder.
  *
  * A capture names its NEFF by uuid, whole or the first bytes of it; a file *.neff whose header has
- * that uuid is it. Of several copies, the one that is called like the capture, else the first by
- * name. Two different programs that fit what a capture knows of the uuid are none: nothing is
- * guessed.
+ * that uuid is it. Of several copies, the one with the capture's name, else the first by name. Two
+ * different programs that fit what a capture knows of the uuid are none: nothing is guessed.
  *
  * Owner:   the path is the caller's. Threads: any.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * packager_listing - the program of one engine, instruction by instruction, whatever its encoding:
- * what disasm prints as text and as JSON.
+ * packager_listing - the program of one engine, instruction by instruction, in any encoding: what
+ * disasm prints as text and as JSON.
  *
  * Owner:   caller's storage, zeroed is empty; _begin once for each subgraph, _end frees. The NEFF is
  * borrowed.

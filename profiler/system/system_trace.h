@@ -32,8 +32,8 @@ struct ntk_system_span {
     const char *type;  /* "nrt_execute" */
     const char *name;  /* of the model, the tensor or the use of memory; "" */
     uint64_t start_ns; /* host, since 1970 UTC; of a span whose start is lost, the stop */
-    uint64_t end_ns;   /* = start_ns for instants; of a span whose stop is not there too, but in the
-                          vendor's files the end of the inspection */
+    uint64_t end_ns;   /* = start_ns for instants; also for a span without a stop, but in the
+                        * vendor's files the end of the inspection */
     bool is_instant;
     bool is_partial; /* one end is missing: overwritten, or still going on */
     uint64_t tracking_id;
@@ -125,7 +125,7 @@ struct ntk_system_trace {
     char *folder;
     NtkNtracePb__Info *info;                /* NULL: no trace_info.pb */
     NtkNtracePb__Trace *file;               /* NULL: no ntrace.pb */
-    NtkNtracePb__HostSamples *cpu, *memory; /* NULL: not there */
+    NtkNtracePb__HostSamples *cpu, *memory; /* NULL: absent */
     uint64_t begin_ns, end_ns; /* of the inspection, else of the events; 0 when there is nothing */
     /* Time 0 of tables: the first event of all traces shown together, or the start of a window;
      * begin_ns when there are no events. */

@@ -3,8 +3,8 @@
  * trigger - asks running processes to record executions, all from the same one on: the asking side
  * of struct ntk_segment_trigger.
  *
- * Only who may write a process's segment can ask: its owner, and root. The process answers from its
- * own thread; executions do not wait for it.
+ * Only users who may write a process's segment can ask: its owner, and root. The process answers
+ * from its own thread; executions do not wait for it.
  *
  * Owner:   targets are the caller's storage; ntk_trigger_release() gives back what _take() took.
  * Threads: one at a time.
@@ -59,7 +59,7 @@ bool ntk_trigger_hands_over(const struct ntk_trigger_target *target);
 int ntk_trigger_files_take(struct ntk_trigger_target *target, uint64_t first, uint64_t bytes_max,
                            const char *folder, struct ntk_err *err);
 
-/* Until all have answered or died, the time is up (who writes files by then has more), or
+/* Until all have answered or died, the time is up (a process that is writing files has more), or
  * goes_on (NULL: always) says false; true when all have. Who died has -ESRCH. */
 bool ntk_trigger_wait(struct ntk_trigger_target *targets, size_t count, uint64_t timeout_ns,
                       bool (*goes_on)(void *ctx), void *ctx);

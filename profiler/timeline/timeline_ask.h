@@ -48,7 +48,7 @@ void ntk_timeline_ask_destroy(struct ntk_timeline_ask *ask);
 size_t ntk_timeline_question_count(void);
 /* index < ntk_timeline_question_count() */
 const struct ntk_timeline_question *ntk_timeline_question_get(size_t index);
-/* Appends the answer. 0; -EINVAL for a parameter, -ENOENT for what is not there, each with a
+/* Appends the answer. 0; -EINVAL for a parameter, -ENOENT for an absent object, each with a
  * message; -ENOMEM. */
 int ntk_timeline_ask(const struct ntk_timeline_ask *ask, size_t index,
                      const struct ntk_timeline_query *query, struct ntk_buf *out,

@@ -29,7 +29,7 @@ uint32_t ntk_timeline_add_group(struct ntk_timeline_build *build, const char *na
  * -ENOMEM. */
 int ntk_timeline_what_of(struct ntk_timeline_build *build, uint16_t *known, const char *name,
                          const char *family, uint16_t *out_what);
-/* Room for so many slices. NULL without memory, or timeline->spill says why. */
+/* Room for this many slices. NULL without memory, or timeline->spill says why. */
 struct ntk_timeline_track *ntk_timeline_add_track(struct ntk_timeline_build *build,
                                                   enum ntk_timeline_kind kind, uint32_t group,
                                                   size_t slice_count);

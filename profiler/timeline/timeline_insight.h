@@ -23,9 +23,9 @@
 /* Instructions: layer, what a vendor's compiler called it and lets it follow, with the last time
  * that ran before, its operands (unless operands is NULL, or it is of ours), instruction before on
  * the engine, what it waited for and the change, instruction and transfer that ended it, the
- * transfer that it began, instructions that it and that transfer let go. Packets: the transfer they
- * are of, who began it, whom it let go. Changes of semaphores: who made it, by which transfer, whom
- * it let go. Other rows know nothing. -ENOENT with a message. */
+ * transfer that it began, instructions that it and that transfer let go. Packets: their transfer,
+ * its starter, what it released. Changes of semaphores: the maker, its transfer, what it released.
+ * Other rows know nothing. -ENOENT with a message. */
 int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
                            struct ntk_operands *operands, uint64_t track, uint64_t slice,
                            struct ntk_buf *out, struct ntk_err *err);

@@ -14,7 +14,7 @@
 
 #define NTK_TIMELINE_REGION_LANES 6
 
-/* Of one source. */
+/* For one source. */
 struct ntk_timeline_regions {
     struct ntk_program *program;
     struct ntk_regions regions;

@@ -42,8 +42,8 @@ int ntk_timeline_put_iterations(const struct ntk_timeline *timeline, size_t sour
 /* {"lines": [text], "is_cut"}, or null where there is no text; -ENOENT with a message. */
 int ntk_timeline_put_source_file(const struct ntk_source_lines *lines, struct ntk_source_text *text,
                                  uint64_t file, struct ntk_buf *out, struct ntk_err *err);
-/* {"file", "path", "line", "function", "iteration": "kv_h=0 s_t=3"} of an instruction, or of who
- * began the transfer that a packet is of; null where none is known. -ENOENT with a message. */
+/* {"file", "path", "line", "function", "iteration": "kv_h=0 s_t=3"} of an instruction, or of the
+ * starter of a packet's transfer; null where none is known. -ENOENT with a message. */
 int ntk_timeline_put_position(const struct ntk_timeline *timeline,
                               const struct ntk_analyses *analyses, uint64_t track, uint64_t slice,
                               struct ntk_buf *out, struct ntk_err *err);

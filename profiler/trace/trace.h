@@ -2,8 +2,8 @@
 /*
  * trace - one execution in memory: what every engine, queue and semaphore did, by core.
  *
- * The one form that analyses and outputs read, whatever file it came from. Times are ps since the
- * start of the execution (t0); every list is sorted by start. What the file does not say is absent,
+ * The one form that analyses and outputs read, for any kind of file. Times are ps since the start
+ * of the execution (t0); every list is sorted by start. What the file does not say is absent,
  * never zero: see the has_ fields.
  *
  * A list is an array, and any element may be checked at any time. Long lists are in a mapped
@@ -158,7 +158,7 @@ struct ntk_trace_options {
 };
 
 #define NTK_TRACE_LIST_BYTES ((size_t)32 << 20)
-/* All lists together take no more than so many times that outside of files: captures have up to 64
+/* All lists together take at most this many times that outside of files: captures have up to 64
  * cores. */
 #define NTK_TRACE_HEAP_LISTS 4
 /* So many records of a core may wait for the other end of their span at once; further ones are
@@ -249,7 +249,7 @@ static inline bool ntk_trace_scan_step(bool is_mapped, const void *first, const 
 /* ---- here and there ---- */
 
 /* A caller that reads elements out of order gives back what it has read, of all lists of the core,
- * each time that so many were done. Looks that stay near each other in time then keep memory
+ * each time that this many were done. Looks that stay near each other in time then keep memory
  * bounded. */
 #define NTK_TRACE_LOOKS ((size_t)16 << 10)
 void ntk_trace_give_back(const struct ntk_trace_core *core);

@@ -2,8 +2,8 @@
 /*
  * trace_build - what the makers of the lists of a trace share. Only for profiler/trace.
  *
- * Each maker passes the sections of one core once, record by record, and puts what it makes of them
- * into a sorter; pages of the file that were passed are given back.
+ * Each maker passes the sections of one core once, record by record, and puts the results into a
+ * sorter; pages of the file that were passed are given back.
  */
 #ifndef NTK_PROFILER_TRACE_TRACE_BUILD_H
 #define NTK_PROFILER_TRACE_TRACE_BUILD_H
@@ -23,7 +23,7 @@ struct ntk_trace_build {
     struct ntk_trace_options options;
     struct ntk_trace *trace;
     uint64_t records_done, records_total;
-    int64_t length_ps;      /* of the window that is asked for; INT64_MAX: it has all that comes */
+    int64_t length_ps;      /* of the requested window; INT64_MAX: it has all that comes */
     size_t heap_bytes_left; /* of what all lists together may take outside of files */
     struct ntk_err *err;
 };
@@ -75,7 +75,7 @@ static inline bool ntk_trace_is_inside(const struct ntk_trace_core *core,
            ntk_trace_is_time(ntk_trace_since(time_ps, core->t0_ps));
 }
 
-/* Whether a row is in the window that is asked for, which then has what is inside of it. */
+/* Whether a row is in the window that is asked for, and then includes it. */
 static inline bool ntk_trace_build_clip(const struct ntk_trace_build *build, int64_t *start_ps,
                                         int64_t *end_ps)
 {

@@ -73,11 +73,11 @@ static_assert(offsetof(struct ntk_slot, word) == 24, "event ABI 1");
  * MODEL_STOP      duration ticks    model lo, status hi        executions    model name lo      physical cores
  * COLLECTIVE      duration ticks    communicator lo, status hi sequence      bytes              waiting ticks
  *
- * status: how it ended, a number of shared/abi/result.def.
- * EXEC, flags: NTK_EXEC_FLAGS(); the queue is the number of the caller's queue that it waited in, 0
- * where it waited in none or in one without a number. start is the call, on-core ticks (host time)
- * belong to device_latency; the ENGINE records of an execution start when its core started. One
- * that goes on on other cores has a record on each, with its id.
+ * status: how it ended, a number of shared/abi/result.def. EXEC, flags: NTK_EXEC_FLAGS(); the queue
+ * is the number of the caller's queue that it waited in, 0 where it waited in none or in one
+ * without a number. start is the call, on-core ticks (host time) belong to device_latency; the
+ * ENGINE records of an execution start when its core started. An execution that continues on other
+ * cores has a record on each, with its id.
  * MODEL_START, MODEL_STOP: of runtimes whose callers start and stop models between load and unload;
  * the span of a stop is the wait for executions under way.
  * COLLECTIVE, flags: enum ntk_collective, element type << 8. Communicator: the index of its entry.

@@ -62,7 +62,7 @@ static inline int ntk_paths_is_own_folder(const char *path, uid_t uid)
 /*
  * "<prefix><uid>", a folder where anyone may make one: what another process has put there first is
  * not used. Then it is "<prefix><uid>.1" and so on, the same for every program of the user: the
- * first that is the user's own, else the first that is not there yet.
+ * first that is the user's own, else the first unused name.
  */
 #define NTK_PATHS_FALLBACKS 16
 
@@ -165,9 +165,9 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
  * Each reader also holds a read lock on the byte of the time of its last look, see
  * docs/formats/segment.md.
  *
- * One that keeps what it counts, and comes back, makes the file one byte long: for so many seconds
- * after its last change, which a reader does again and again, writers leave their segments although
- * no process holds it.
+ * One that keeps what it counts, and comes back, makes the file one byte long: for that many
+ * seconds after its last change, which a reader does again and again, writers leave their segments
+ * although no process holds it.
  */
 #define NTK_READER_MARK_NAME ".reader.lock"
 #define NTK_READER_MARK_KEEPS_S 600

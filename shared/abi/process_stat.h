@@ -3,7 +3,7 @@
  * process_stat - when a process started, by its /proc/PID/stat: with the pid it tells one process
  * from all others.
  *
- * One rule for the writer that sweeps and the reader that judges who lives. Uses the C library
+ * One rule for the writer that sweeps and the reader that judges which live. Uses the C library
  * only.
  */
 #ifndef NTK_SHARED_ABI_PROCESS_STAT_H
@@ -23,9 +23,9 @@ extern "C" {
 #define NTK_STAT_BYTES 1024 /* enough for the text up to there */
 
 /*
- * Field 22 of the text; 0 when there is none, or when it is of a process that has ended and not
+ * Field 22 of the text; 0 when there is none, or when the process has ended and was not
  * waited for: a leader in state Z without another thread. (With one, the leader ended and the
- * process goes on.)
+ * process continues.)
  */
 static inline uint64_t ntk_process_stat_start_time(const char *text)
 {

@@ -224,7 +224,7 @@ enum ntk_core_state {
 /*
  * One physical core. Line 0 is guarded by its sequence word: odd while the owner changes it, so a
  * reader gets busy, in-flight and since of one moment (busy while running = busy + now - since).
- * The counters behind it, and who writes which: shared/abi/core_counts.def.
+ * The counters that follow, and their writers: shared/abi/core_counts.def.
  */
 #define NTK_CORE_SLOTS_ONE
 #define NTK_CORE_SLOTS_ENGINE [8]
@@ -426,9 +426,9 @@ enum ntk_comm_state {
 };
 
 /*
- * The process as one rank of a communicator: who it is, the current operation or the last one, and
- * what they came to. All of it changes under seq, which is odd meanwhile; one thread at a time
- * writes. An operation has the same sequence number on every rank.
+ * The process as one rank of a communicator: its identity, the current or last operation, and their
+ * progress. All of it changes under seq, which is odd meanwhile; one thread at a time writes. An
+ * operation has the same sequence number on every rank.
  */
 struct ntk_segment_comm {
     /* line 0 */
@@ -454,7 +454,8 @@ struct ntk_segment_comm {
     uint32_t operation;   /* enum ntk_collective */
     uint32_t dtype;       /* number of shared/formats/neff/dtype.def, 0 none */
     uint32_t status;      /* how the last one that ended did */
-    uint32_t tid;         /* kernel thread id of who entered, as the process sees it; 0 unknown */
+    uint32_t tid;         /* kernel thread id of the entering thread, as the process sees it; 0
+                           * unknown */
     uint64_t in_flight;   /* begun and not ended; what is at hand is the oldest of them */
     uint64_t reserved_2;
     /* line 2: of operations that ended */
@@ -476,11 +477,11 @@ static_assert(offsetof(struct ntk_segment_comm, count) == 128, "segment ABI 1");
 static_assert(offsetof(struct ntk_segment_comm, errors) == 192, "segment ABI 1");
 
 /*
- * What others ask of the process: the one part of a segment that its writer does not own. Only who
- * may write the file, its owner, can ask. Whoever asks takes it by putting its pid into `asker`
- * (compare and exchange with 0, or with the pid of one that is gone), fills line 1 and what
- * follows, adds one to `asked` (release) and wakes who waits there; the process answers by setting
- * `answered` to that number after line 2 and `text` (release), and wakes who waits for it.
+ * What others ask of the process: the one part of a segment that its writer does not own. Only its
+ * owner, who may write the file, can ask. An asking process takes it by putting its pid into
+ * `asker` (compare and exchange with 0, or with the pid of one that is gone), fills line 1 and what
+ * follows, adds one to `asked` (release) and wakes the waiter there; the process answers by setting
+ * `answered` to that number after line 2 and `text` (release), and wakes the waiter for it.
  */
 #define NTK_TRIGGER_FOLDER_BYTES 512
 #define NTK_TRIGGER_TEXT_BYTES 256
@@ -501,9 +502,9 @@ struct ntk_segment_trigger {
     uint8_t reserved_0[48];
     /* line 1: the process that asks */
     uint32_t command;         /* enum ntk_trigger_command */
-    uint32_t pid;             /* of the process as who asks sees it: names of files have it */
+    uint32_t pid;             /* of the process as the asking one sees it: names of files have it */
     uint64_t first_execution; /* to record from this number on ... */
-    uint64_t execution_count; /* ... so many */
+    uint64_t execution_count; /* ... this many */
     uint64_t bytes_max;       /* of the files together; 0 no bound */
     uint64_t timeout_ns;      /* the asking process stops waiting then, alive or not; 0: no bound */
     uint8_t reserved_2[24];

@@ -45,13 +45,13 @@ enum ntk_aws_key {
     NTK_AWS_EXTERNAL_ID,
     NTK_AWS_DURATION_SECONDS,
     NTK_AWS_MFA_SERIAL,
-    NTK_AWS_UNSUPPORTED, /* of a person who signs in: the name of the key */
+    NTK_AWS_UNSUPPORTED, /* for a user who signs in: the name of the key */
     NTK_AWS_KEY_COUNT
 };
 
 struct ntk_aws_profile {
     bool is_found;
-    char *value[NTK_AWS_KEY_COUNT]; /* NULL: not there. Printable ASCII. */
+    char *value[NTK_AWS_KEY_COUNT]; /* NULL: absent. Printable ASCII. */
 };
 
 /* What the section with the name has; of a duplicate key, the last value. The profile is emptied
@@ -59,7 +59,7 @@ struct ntk_aws_profile {
 int ntk_aws_config_parse(const char *text, size_t bytes_count, enum ntk_aws_file file,
                          const char *name, struct ntk_aws_profile *out_profile,
                          struct ntk_err *err);
-/* Of a file; one that is not there is an empty one. */
+/* Of a file; an absent one counts as empty. */
 int ntk_aws_config_read(const char *path, enum ntk_aws_file file, const char *name,
                         struct ntk_aws_profile *out_profile, struct ntk_err *err);
 void ntk_aws_profile_fini(struct ntk_aws_profile *profile);

@@ -3,14 +3,14 @@
  * aws_credentials - finds keys the way the AWS SDKs do, and renews them before they end.
  *
  * In this order, the first place that has any: AWS_ACCESS_KEY_ID and its companions (not with a
- * profile that was asked for), AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN, the profile in the
- * shared credentials file and in the config file, the container's endpoint, the instance metadata
- * service (IMDSv2 only). A place that is set up and does not work is an error, but for the metadata
- * service, which is just not there.
+ * requested profile), AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN, the profile in the shared
+ * credentials file and in the config file, the container's endpoint, the instance metadata service
+ * (IMDSv2 only). A place that is set up and does not work is an error, but for the metadata
+ * service, which may be absent.
  *
  * A profile has keys by role_arn with source_profile, credential_source or web_identity_token_file,
- * written down, or by credential_process: the first of these. A person who signs in (sso_session
- * and the like) is refused in a message.
+ * written down, or by credential_process: the first of these. Interactive sign-in (sso_session and
+ * similar) is refused with a message.
  *
  * Keys that end are renewed from 15 minutes before; when that fails they are used to their end, and
  * those of the instance beyond it. Files are read again each time.

@@ -22,7 +22,7 @@ extern "C" {
 
 struct ntk_aws_credentials {
     struct ntk_aws_world world;
-    char *asked_profile; /* NULL: none was asked for */
+    char *asked_profile; /* NULL: none requested */
     struct ntk_http_answer answer;
     struct ntk_aws_keys keys;    /* access_key NULL: none yet */
     bool is_refused;             /* by the service */

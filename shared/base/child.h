@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * child - other programs, started with the signals of a fresh program whatever this one has
- * blocked or ignores.
+ * child - other programs, started with the signals of a fresh program, independent of what this one
+ * has blocked or ignores.
  *
  * Owner:   the caller waits for what it started.
  * Threads: any.
@@ -37,7 +37,7 @@ int ntk_child_start(const struct ntk_child *child, pid_t *out_pid);
 void ntk_child_stop(const pid_t *pids, size_t count, uint64_t grace_ns);
 
 /* This program once more, for its own task. It ends when its standard input does, and so with its
- * parent, whatever ends that; what it says goes to the parent's stderr. */
+ * parent, whatever ends that; its messages go to the parent's stderr. */
 struct ntk_child_tied {
     pid_t pid; /* 0: none */
     int lifeline;

@@ -64,7 +64,7 @@ int ntk_fs_remove_tree(const char *path, struct ntk_err *err);
 struct ntk_fs_walk {
     unsigned depth_max; /* levels of folders below the first one; recursion goes no deeper */
     size_t entries_max; /* of all folders together */
-    bool is_any_owner;  /* also folders of other users, who may change them meanwhile */
+    bool is_any_owner;  /* also folders of other users, which may change meanwhile */
     /* Each regular file: its path below the folder; false ends the walk. */
     bool (*file)(const char *name, const struct stat *status, void *ctx);
     void *ctx;
@@ -90,7 +90,7 @@ int ntk_fs_replace_commit(struct ntk_fs_replace *replace, struct ntk_err *err);
 void ntk_fs_replace_abort(struct ntk_fs_replace *replace);
 /* All three steps for bytes in memory. */
 int ntk_fs_write(const char *path, const void *bytes, size_t bytes_count, struct ntk_err *err);
-/* A whole text to standard output; who does not read it to its end is not a failure. */
+/* A whole text to standard output; a reader that stops early is not a failure. */
 int ntk_fs_print(const struct ntk_buf *text, struct ntk_err *err);
 
 #ifdef __cplusplus

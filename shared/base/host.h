@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host - identity and boot time of this machine: processes with one boot id share its clock,
- * in whatever container.
+ * host - identity and boot time of this machine: processes with one boot id share its clock, in any
+ * container.
  *
  * Owner:   the caller's buffers, always NUL-ended. Threads: any.
  */

@@ -2,8 +2,8 @@
 /*
  * json_place - the place of a value in a JSON text, and the cost of its tree.
  *
- * A parser that gives a tree keeps no places; who finds a value wrong afterwards asks here where it
- * was. The text is one that a parser took; of any other the answer is some line of it.
+ * A parser that gives a tree keeps no places; this finds the place of a value that turns out to be
+ * wrong. The text must be one that a parser accepted; for any other the line is arbitrary.
  *
  * Threads: any; no state.
  */

@@ -24,7 +24,7 @@ enum ntk_log_level {
     NTK_LOG_WARN, /* default */
     NTK_LOG_INFO,
     NTK_LOG_DEBUG,
-    NTK_LOG_TRACE, /* each call of a client and the like */
+    NTK_LOG_TRACE, /* each call of a client and similar events */
 };
 
 /* Borrowed for the life of the program. */
@@ -35,7 +35,7 @@ enum ntk_log_level ntk_log_get_level(void);
  * From any thread. NULL: stderr again. */
 typedef void ntk_log_sink(enum ntk_log_level level, const char *module, const char *text);
 void ntk_log_set_sink(ntk_log_sink *sink);
-/* Lines of that level so far, of all threads; those that the level in force keeps back do not
+/* Lines of that level so far, of all threads; those that the current level suppresses do not
  * count. */
 uint64_t ntk_log_count_get(enum ntk_log_level level);
 void ntk_log_write(enum ntk_log_level level, const char *module, const char *format, ...)

@@ -16,7 +16,7 @@ extern "C" {
 /* The least of what the machine has free, what the control groups of this process leave and what
  * RLIMIT_AS leaves; what cannot be read limits nothing. */
 uint64_t ntk_memory_available(void);
-/* For who has secrets of those who ask and are asked: there will be no core file. */
+/* For programs with secrets of users or peers: there will be no core file. */
 void ntk_memory_forbid_cores(void);
 
 #ifdef __cplusplus

@@ -58,9 +58,9 @@ size_t ntk_str_cells(const char *text);
  * chose may hold escape sequences, a line end that begins a forged line, letters that reverse their
  * neighbours, or bytes that are not UTF-8. Code that takes such text in (readers of files,
  * segments, /proc, sysfs and answers) or gives it out passes it through one of these functions; no
- * module has private rules. Those who give out, and so are the last chance: log (does it for every
- * line), json (escapes instead, for every text), labels and attributes of exporters, cells of
- * tables and of terminals, lines printed to stdout. ntk_err cleans what it is given.
+ * module has private rules. The last chance before output: log (does it for every line), json
+ * (escapes instead, for every text), labels and attributes of exporters, cells of tables and of
+ * terminals, lines printed to stdout. ntk_err cleans what it is given.
  */
 /* C0, DEL, C1, the separators of lines and paragraphs, what changes the direction of writing, and
  * what shows nothing (joiners, fillers, selectors, tags): two names must not look the same. */

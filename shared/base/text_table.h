@@ -4,8 +4,8 @@
  *
  * Columns are as wide as their widest cell, in cells of a terminal (ntk_str_cells). The first rows
  * are headings. Plain, a table has two blanks between columns and nothing after the last; in a
- * frame, columns have lines between them, headings are centred, and rules stand where they are
- * asked for.
+ * frame, columns have lines between them, headings are centred, and rules are where they were
+ * requested.
  *
  * Owner:   caller's storage, _fini frees. Threads: one. A lack of memory shows in the buffer it is
  *          written to.
@@ -31,7 +31,7 @@ struct ntk_text_table {
     size_t cell_bytes; /* what is longer is cut; 128 unless set after init */
     uint32_t left;     /* mask of columns that are texts */
     uint32_t hidden;   /* mask of columns that are not written */
-    size_t framed;     /* so many rows of headings, in a frame; 0: no frame */
+    size_t framed;     /* rows of headings, in a frame; 0: no frame */
     size_t cell_count;
     size_t widths[NTK_TEXT_TABLE_COLUMNS_MAX];
     struct ntk_buf cells; /* each with its NUL, after its colour; a line is "\n" */

@@ -116,7 +116,7 @@ struct runtime_state {
     struct ntk_vec ranks;  /* struct rank_state */
     /* highest sum seen, by core (the last for none) and category */
     uint64_t (*peaks)[NTK_MEMORY_CATEGORY_COUNT];
-    bool has_memory[NTK_SEGMENT_CORES + 1]; /* some row was of the core */
+    bool has_memory[NTK_SEGMENT_CORES + 1]; /* some row belongs to the core */
     uint64_t events_read_base;
     uint64_t events_lost_base;
     uint64_t events_read;
@@ -129,7 +129,7 @@ struct runtime_state {
 
 struct user_state {
     uint32_t uid;
-    double rows; /* so many more of its processes are listed one by one */
+    double rows; /* number of further processes that are listed one by one */
     bool is_over;
     size_t shared_row; /* in the snapshot that is built: its index + 1 */
     size_t events;     /* taken in this period */
@@ -156,7 +156,7 @@ struct machine_core {
     uint32_t has_software; /* enum ntk_core_has that segments of cores of ours gave, ever */
     uint32_t
         has_observed;  /* ... that those of processes around another runtime gave in this period, */
-    uint32_t observed; /* ... which are so many */
+    uint32_t observed; /* ... their number */
     uint32_t has_tree; /* ... that the tree gave in this period, */
     uint32_t has_base; /* ... and at its begin */
     uint64_t tree_base[NTK_CORE_COUNTS];
@@ -172,7 +172,7 @@ struct machine_core {
     uint64_t failing_since_ns;
     bool busy;             /* in this period, as segments tell ... */
     bool window_known;     /* ... all read at both its ends, */
-    uint64_t window_ns;    /* ... so far apart */
+    uint64_t window_ns;    /* ... their distance */
     uint64_t memory_bytes; /* of the tree */
     bool has_memory;
 };

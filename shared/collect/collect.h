@@ -44,7 +44,7 @@ extern "C" {
 
 /* Events of the memory log, loads and errors that one snapshot lists at most by default. */
 #define NTK_COLLECT_EVENTS_MAX 16384
-/* Executions that failed are listed as errors too, of each process so many at first and then one a
+/* Executions that failed are listed as errors too, of each process a few at first and then one per
  * period, the newest of it. A job that fails for days must not push out what else is stored. The
  * same holds for each kind of error of the hardware, by process and device. The rest counts as not
  * listed. */
@@ -66,12 +66,12 @@ struct ntk_collector_options {
     bool command_lines; /* what a process is called with its arguments, which may hold secrets */
     size_t events_max;  /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
     /*
-     * Totals stored of a process since its segment began at began_ns (CLOCK_MONOTONIC), which the
-     * collector sees for the first time and which is older than the collector: fills cores[] (core
-     * and the `total` of every count; histograms, when known, hold everything stored so far and
-     * stay valid until the next call) and *out_count. False when nothing is stored: then all that
-     * it did so far is `unwatched` in its first period. May be NULL. With it, the files of ended
-     * processes stay until ntk_collector_keep().
+     * The stored totals of a process since its segment began at began_ns (CLOCK_MONOTONIC), which
+     * the collector sees for the first time and which is older than the collector: fills cores[]
+     * (core and the `total` of every count; histograms, when known, hold everything stored so far
+     * and stay valid until the next call) and *out_count. False when nothing is stored: then all
+     * that it did so far is `unwatched` in its first period. May be NULL. With it, the files of
+     * ended processes stay until ntk_collector_keep().
      */
     bool (*totals_get)(const char *boot_id, struct ntk_process_key key, uint64_t began_ns,
                        struct ntk_core_sample *cores, size_t capacity, size_t *out_count,
@@ -115,8 +115,8 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
 
 /*
  * Whether the health of a device changed since the last call: a verdict, or why. The device tree is
- * checked for it with each drain, NTK_COLLECT_HEALTH_NS after the last look, so who drains often
- * enough knows of a fault long before the period ends.
+ * checked for it with each drain, NTK_COLLECT_HEALTH_NS after the last look, so a caller that
+ * drains often enough sees a fault long before the period ends.
  */
 bool ntk_collector_health_changed(struct ntk_collector *collector);
 

@@ -21,8 +21,8 @@
  *   read for NTK_HEALTH_HOLD_NS without a break.
  * - A heartbeat has stopped after NTK_HEALTH_STILL_NS, or five times the longest time between two
  * beats where that is
- *   more, but NTK_HEALTH_NEVER_NS at most, and as long as there were no two beats. It goes on when
- *   it has beaten for NTK_HEALTH_HOLD_NS; a pace that became slow is learnt meanwhile.
+ *   more, but NTK_HEALTH_NEVER_NS at most, and as long as there were no two beats. It continues
+ *   when it has beaten for NTK_HEALTH_HOLD_NS; a pace that became slow is learnt meanwhile.
  * - A tree that is away for less than NTK_HEALTH_LOST_NS changes nothing, nor does one that shows a
  *   device before its indicators.
  * - A leaf that a machine does not have makes nothing unknown: the verdict rests on what there is,
@@ -69,7 +69,7 @@ void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tr
                      struct ntk_health_time now);
 
 /*
- * A reading of one device; read: what was asked for (enum ntk_device_read). counts_from_zero: the
+ * A reading of one device; read: the requested parts (enum ntk_device_read). counts_from_zero: the
  * tree is younger than the collector, so that status counters count from 0. beats: the device has a
  * heartbeat
  * the heart: a software machine has a heart while a process is on it.

@@ -3,7 +3,8 @@
  * machine - the identity of this machine: one answer for all programs.
  *
  * The device tree comes first: the software machine names itself, elsewhere the firmware does. Then
- * a process may name its machine, if that is of the tree's family. Else only the family is known.
+ * a process may name its machine, if that belongs to the tree's family. Else only the family is
+ * known.
  *
  * Owner:   plain data; the type is borrowed from the tree or the process that named it.
  * Threads: any.

@@ -34,12 +34,12 @@ extern "C" {
 #define NTK_HOSTS_REPORT "/api/v1/report" /* everything, as often as the agent reports */
 
 #define NTK_HOSTS_URL_BYTES 2048
-/* Of one answer: more than the largest machine says. */
+/* Bound on one answer: above the largest machine's. */
 #define NTK_HOSTS_ANSWER_BYTES ((size_t)8 * 1024 * 1024)
 
 /* Of the host's answer, when there is one. */
 struct ntk_host {
-    const char *address;                 /* as it was asked for, borrowed; "": this machine */
+    const char *address;                 /* as requested, borrowed; "": this machine */
     char name[NTK_URL_SHOWN_BYTES];      /* the same for people, without a password */
     const struct ntk_snapshot *snapshot; /* NULL: none, see err */
     struct ntk_err err;
@@ -104,9 +104,9 @@ struct ntk_http_question ntk_hosts_question(const struct ntk_hosts_remote *remot
 /* The snapshot of an answer with a status. Negative with a message. */
 int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snapshot **out_snapshot,
                           struct ntk_err *err);
-/* How far the clock of who answers is ahead, by the time that it gives the answer (Date, whole
- * seconds) and that of its report, which is before. A report alone does not tell how old it is:
- * then error_ns is NTK_RANKS_CLOCK_UNKNOWN. Times are of this machine, since 1970. */
+/* How far the clock of the answering host is ahead, by the time that it gives the answer (Date,
+ * whole seconds) and that of its report, which is before. A report alone does not tell how old it
+ * is: then error_ns is NTK_RANKS_CLOCK_UNKNOWN. Times are of this machine, since 1970. */
 struct ntk_ranks_clock ntk_hosts_clock(const struct ntk_snapshot *snapshot,
                                        const struct ntk_http_answer *answer, uint64_t asked_ns,
                                        uint64_t answered_ns);

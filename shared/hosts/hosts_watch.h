@@ -2,8 +2,9 @@
 /*
  * hosts_watch - the reports of many hosts, asked for again and again by one thread.
  *
- * Each period every host is asked whose last question has ended; one that is silent is asked again
- * when its time is up. What a host said last stays until it says something newer, with its age.
+ * In each period every host is asked, unless its last question is pending; one that is silent is
+ * asked again when its time is up. What a host said last stays until it says something newer, with
+ * its age.
  *
  * Owner:   open / close; names are copied. A snapshot in a state is the caller's.
  * Threads: one, in addition to its own.
@@ -44,7 +45,7 @@ bool ntk_hosts_watch_take(struct ntk_hosts_watch *watch);
 struct ntk_hosts_state {
     const struct ntk_snapshot *snapshot; /* the last one; NULL: none so far */
     uint64_t age_ns;                     /* since it came here */
-    uint64_t reports;                    /* so many came, each once */
+    uint64_t reports;                    /* this many came, each once */
     struct ntk_ranks_clock clock;
     /* Time without a good answer: since the last one, or since the first question; 0: its last
      * question was answered. */

@@ -25,7 +25,7 @@ struct ntk_http_address {
 };
 
 /* default_host is in where the text names none: "" or "127.0.0.1". -EINVAL with a message that does
- * not repeat the text. ":PORT" means every address whatever the default is. */
+ * not repeat the text. ":PORT" means every address, with any default. */
 int ntk_http_address_parse(const char *text, const char *default_host,
                            struct ntk_http_address *out_address, struct ntk_err *err);
 /* Whether only this machine reaches it. */

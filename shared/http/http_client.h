@@ -2,10 +2,10 @@
 /*
  * http_client - asks one HTTP server at a time; the one place with libcurl.
  *
- * A client keeps its connections (not those of HTTP/2), so one per peer that is asked again and
- * again. Everything is bounded: time to connect, time in all, bytes of the answer. A redirect is an
- * answer like any other, never followed (credentials stay where they were sent). No proxy is used
- * for link-local addresses and Unix sockets; else the environment's (http_proxy ...) counts.
+ * A client keeps its connections (not those of HTTP/2), so use one per peer that is asked
+ * repeatedly. Everything is bounded: time to connect, time in all, bytes of the answer. A redirect
+ * is an answer like any other, never followed (credentials stay where they were sent). No proxy is
+ * used for link-local addresses and Unix sockets; else the environment's (http_proxy ...) counts.
  *
  * Owner:   create / destroy; an answer is the caller's storage, ntk_http_answer_fini() frees.
  * Threads: one at a time per client; ntk_http_client_cancel() from any.
@@ -49,7 +49,7 @@ struct ntk_http_question {
     const char *cert_file;     /* PEM: the client's identity, or NULL */
     const char *key_file;      /* PEM, of cert_file; NULL: it is in there too */
     bool is_insecure;          /* whoever answers is believed */
-    bool no_proxy;             /* straight to the host, whatever the environment says */
+    bool no_proxy;             /* straight to the host, ignoring the proxy of the environment */
     /* Gets the body of a 2xx answer piece by piece instead of answer.body; false ends the question
      * with -ECANCELED. */
     bool (*on_bytes)(const void *bytes, size_t bytes_count, void *ctx);
@@ -59,7 +59,7 @@ struct ntk_http_question {
 struct ntk_http_answer {
     long status;             /* 0: none came */
     uint64_t retry_after_ns; /* Retry-After, seconds or a date, at most an hour; 0: none */
-    bool is_sent;            /* the peer may have the whole question, whatever came after */
+    bool is_sent;            /* the peer may have received the whole request despite the error */
     struct ntk_buf head; /* "Name: value\n" lines of headers and trailers, names in lower case */
     struct ntk_buf body; /* as sent, any Content-Encoding undone */
 };
@@ -71,9 +71,9 @@ void ntk_http_client_destroy(struct ntk_http_client *client);
 /* The question that is being asked, or the next one, ends with -ECANCELED soon. */
 void ntk_http_client_cancel(struct ntk_http_client *client);
 
-/* Fills the answer (emptied first). 0 when there is a status, whatever it is; else a message with
- * the URL (without its query) and -ECONNREFUSED, -ETIMEDOUT, -EMSGSIZE (answer too long),
- * -ECANCELED, -EINVAL (a URL that is none), -EIO (anything else, a token that cannot be read). */
+/* Fills the answer (emptied first). 0 when there is any status; else a message with the URL
+ * (without its query) and -ECONNREFUSED, -ETIMEDOUT, -EMSGSIZE (answer too long), -ECANCELED,
+ * -EINVAL (a URL that is none), -EIO (anything else, a token that cannot be read). */
 int ntk_http_client_ask(struct ntk_http_client *client, const struct ntk_http_question *question,
                         struct ntk_http_answer *answer, struct ntk_err *err);
 

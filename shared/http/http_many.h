@@ -2,8 +2,8 @@
 /*
  * http_many - asks many HTTP servers at once, on one thread.
  *
- * A fixed number of places, each with at most one question on its way; a place that is asked again
- * and again for one peer keeps its connection. Bounds are those of each question (http_client.h).
+ * A fixed number of places, each with at most one pending question; a place that is asked
+ * repeatedly for one peer keeps its connection. Bounds are those of each question (http_client.h).
  *
  * Owner:   create / destroy; what a question points to must live until it has ended.
  * Threads: one; ntk_http_many_wake() from any.
@@ -23,7 +23,7 @@ struct ntk_http_many;
 struct ntk_http_many *ntk_http_many_create(size_t places);
 /* Questions on their way end without a word. NULL is fine. */
 void ntk_http_many_destroy(struct ntk_http_many *many);
-/* Ends the wait that goes on, or the next one. */
+/* Ends the current wait, or the next one. */
 void ntk_http_many_wake(struct ntk_http_many *many);
 
 /* The place has no question on its way. Negative as ntk_http_client_ask(): it has none now
@@ -35,7 +35,7 @@ struct ntk_http_many_end {
     size_t place;
     int result; /* as ntk_http_client_ask() has it */
     struct ntk_err err;
-    const struct ntk_http_answer *answer; /* until the place is asked again */
+    const struct ntk_http_answer *answer; /* until the next question at this place */
 };
 /* True when a question has ended; else at least wait_ns have passed, or another thread woke it. */
 bool ntk_http_many_wait(struct ntk_http_many *many, uint64_t wait_ns,

@@ -44,7 +44,8 @@ bool ntk_http_security_has_tls(const struct ntk_http_security *security);
 struct ntk_http_tls *ntk_http_security_tls_get(struct ntk_http_security *security);
 /* "NORMAL:..." of GnuTLS for the versions that are allowed; static or the security's. */
 const char *ntk_http_security_priorities_get(const struct ntk_http_security *security);
-/* PEM of who signs clients, NULL when no client is asked. Read when it was opened. */
+/* PEM of the authority that signs clients; NULL: no client certificates. Read when it was
+ * opened. */
 const char *ntk_http_security_client_ca_get(const struct ntk_http_security *security);
 enum ntk_http_client_auth
 ntk_http_security_client_auth_get(const struct ntk_http_security *security);

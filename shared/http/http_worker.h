@@ -23,7 +23,8 @@ struct ntk_clock;
 
 struct ntk_http_job {
     struct MHD_Connection *connection;
-    /* is_late: the server ends, so it answers without doing the work. True: it was in vain. */
+    /* is_late: the server ends, so it answers without doing the work. True: the work was
+     * useless. */
     bool (*run)(struct ntk_http_job *job, bool is_late);
     uint64_t who; /* whose it is */
     struct ntk_http_job *next;
@@ -31,8 +32,8 @@ struct ntk_http_job {
 
 struct ntk_http_worker {
     size_t waiting_max;            /* set before _start */
-    size_t waiting_of_one;         /* of one `who`; 0: no bound of their own */
-    unsigned rest_factor;          /* it rests that many times as long as work in vain took */
+    size_t waiting_of_one;         /* of one `who`; 0: no separate bound */
+    unsigned rest_factor;          /* it rests that many times as long as useless work took */
     const struct ntk_clock *clock; /* borrowed; NULL: the system's */
     bool runs;
     pthread_t thread;
@@ -48,7 +49,7 @@ int ntk_http_worker_start(struct ntk_http_worker *worker);
 /* Suspends the connection and takes the job; false (and nothing happened) when it is one too
  * many. */
 bool ntk_http_worker_submit(struct ntk_http_worker *worker, struct ntk_http_job *job);
-/* What waits is done late; every connection goes on. No further job is taken. */
+/* Waiting work is done late; every connection continues. No further job is taken. */
 void ntk_http_worker_stop(struct ntk_http_worker *worker);
 
 #endif

@@ -25,7 +25,7 @@ uint64_t ntk_kit_take(struct ntk_kit_space *space, uint64_t bytes);
  * freed. */
 void *ntk_kit_weights(uint64_t count, enum ntk_dtype dtype, float scale, uint32_t seed);
 
-/* On a tensor engine of so many columns: one instruction, or several where dst has more
+/* On a tensor engine with this many columns: one instruction, or several where dst has more
  * partitions. */
 ntk_neff_token ntk_kit_matmul(struct ntk_neff_kernel *kernel, struct ntk_isa_operand dst,
                               struct ntk_isa_operand stationary, struct ntk_isa_operand moving,

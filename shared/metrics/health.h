@@ -94,7 +94,7 @@ struct ntk_health_node {
     enum ntk_health_verdict verdict;
     enum ntk_health_action action;
 };
-/* Of one device that has a verdict; then of each of its reasons. */
+/* For one device with a verdict, then for each of its reasons. */
 void ntk_health_node_add(struct ntk_health_node *node, uint32_t verdict);
 void ntk_health_node_add_reason(struct ntk_health_node *node, enum ntk_health_reason reason);
 

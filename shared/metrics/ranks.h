@@ -31,7 +31,8 @@ extern "C" {
 
 #define NTK_RANKS_MAX 65536u /* of a communicator; what says it has more is not believed */
 
-/* Without a threshold given: so many times the longest operation that ended well, within bounds. */
+/* Without a threshold given: this many times the longest operation that ended well, within
+ * bounds. */
 #define NTK_RANKS_TIMES 8u
 #define NTK_RANKS_LEAST_NS UINT64_C(5000000000)
 #define NTK_RANKS_MOST_NS UINT64_C(600000000000)
@@ -52,7 +53,7 @@ struct ntk_rank_row {
     bool is_lost;               /* its process ended; it left before if its state says so */
     uint64_t lost_for_ns;       /* ... this long ago */
     uint64_t begin_realtime_ns; /* when it joined, by the asker's clock */
-    uint64_t clock_error_ns;    /* which may be wrong by so much */
+    uint64_t clock_error_ns;    /* with this possible error */
     const struct ntk_rank_sample *sample;
 };
 
@@ -94,7 +95,8 @@ struct ntk_comm_verdict {
     uint32_t rank_count;
     uint32_t missing;               /* ranks that have not come; 0 while it hangs: all are in it */
     uint32_t seen;                  /* ranks with a row */
-    struct ntk_rank_verdict *ranks; /* seen of them, by rank: as many as rows, whatever they say */
+    struct ntk_rank_verdict *ranks; /* seen of them, by rank: as many as rows, whatever those
+                                     * claim */
 };
 /* How long a communicator that broke has been so: since a rank was lost or told; 0 unknown. */
 uint64_t ntk_comm_verdict_broke_for(const struct ntk_comm_verdict *verdict);

@@ -10,7 +10,7 @@
  * spread of the last samples, each excess bounded) tells a lasting change from noise and pauses.
  *
  * That ranks wait longer is not a change of all of them: at least three quarters must themselves
- * take longer. Who makes the others wait is ranks_pace.h's matter.
+ * take longer. ranks_pace.h finds the rank that makes the others wait.
  *
  * Owner:   ntk_change holds what it learns of each communicator; snapshots are only read.
  * Threads: one at a time.
@@ -33,7 +33,7 @@ extern "C" {
 #define NTK_CHANGE_OPERATIONS 4u  /* of each rank, at least, are a sample */
 #define NTK_CHANGE_USUAL_MIN 8u   /* samples, before a verdict is given ... */
 #define NTK_CHANGE_USUAL_MAX 64u  /* ... and what is remembered */
-#define NTK_CHANGE_SHARE_MIN 0.10 /* so much longer, at least, is slower */
+#define NTK_CHANGE_SHARE_MIN 0.10 /* at least this much longer counts as slower */
 /* After this long the new pace is the usual one. */
 #define NTK_CHANGE_HOLDS_NS UINT64_C(900000000000)
 #define NTK_CHANGE_COMMS_MAX 1024u /* communicators that are followed; of more the first ones */

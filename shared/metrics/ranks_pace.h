@@ -2,8 +2,8 @@
 /*
  * ranks_pace - finds the rank of a communicator that the others repeatedly wait for.
  *
- * Ranks leave an operation together and come to the next one each by itself, so who comes last
- * spends the least time in operations and the others wait as long as it is behind them. Over a
+ * Ranks leave an operation together and come to the next one each by itself, so the rank that comes
+ * last spends the least time in operations and the others wait as long as it is behind them. Over a
  * window that is the difference between its time in an operation and what is usual for the others:
  * no clocks are compared, and a delay that strikes each rank now and then cancels out. Who comes
  * with the others and then takes long to send what it has lets them wait as well: its time in an
@@ -30,11 +30,12 @@
 extern "C" {
 #endif
 
-/* A verdict needs so many operations of each rank that is compared. */
+/* A verdict needs this many operations of each rank that is compared. */
 #define NTK_PACE_OPERATIONS_MIN 10u
-/* Slow is who makes the others wait for so much of the time from one operation to the next ... */
+/* A rank is slow when the others wait for it for this share of the time from one operation to the
+ * next ... */
 #define NTK_PACE_SHARE_MIN 0.10
-/* ... and is at least so much further behind the usual than the next slowest is. */
+/* ... and it is at least this much further behind than the next slowest. */
 #define NTK_PACE_TIMES_MIN 2.0
 /* ... and that in this share of the periods of the window, so that chance accuses no rank. */
 #define NTK_PACE_PERIODS_SHARE_MIN 0.75

@@ -48,7 +48,7 @@ struct ntk_count {
 
 /* ---- groups of the report ---- */
 
-/* What can be asked for, and be due, by itself; in the order of the report. */
+/* The groups that can be requested, and be due, separately; in the order of the report. */
 enum ntk_runtime_group {
     NTK_RUNTIME_GROUP_EXECUTIONS = 0, /* execution_stats */
     NTK_RUNTIME_GROUP_MEMORY = 1,     /* memory_used */
@@ -251,8 +251,8 @@ struct ntk_core_sample {
      * timeout, since one completed; 0 none did, or the writer of the segment does not record it. */
     uint64_t failing_since_ns;
     /* Of a runtime that has the core: for how long nothing ran for it, 0 while something does; on
-     * the first core of a logical one. Not known of who counts no executions, or not those that end
-     * after their calls. */
+     * the first core of a logical one. Unknown for sources that count no executions, or not those
+     * that end after their calls. */
     uint64_t held_idle_ns;
     /* While that is a second or more: what the longest of those that ended took at most, by their
      * histogram; 0: none has ended, or they are not counted. */
@@ -266,7 +266,7 @@ struct ntk_core_sample {
     };
     struct ntk_histogram total_latency;  /* of the period */
     struct ntk_histogram device_latency; /* of the period */
-    /* In the first period of an agent that goes on from stored totals: what of the periods and
+    /* In the first period of an agent that continues stored totals: what of the periods and
      * histograms above ran before, while no agent watched. It counts, but is in no rate or share.
      * Its totals mean nothing; a report has no histograms of it. NULL: nothing. */
     const struct ntk_core_sample *unwatched;
@@ -455,7 +455,7 @@ struct ntk_rank_trouble {
     enum ntk_collective operation;
     uint64_t sequence; /* of the operation; 0: of none */
     uint64_t since_realtime_ns;
-    uint32_t missing;     /* ranks that have not come; 0 where that is not the matter */
+    uint32_t missing;     /* ranks that have not come; 0 where it does not apply */
     uint64_t behind_ns;   /* what the others wait for it, each operation; 0: not known */
     uint64_t interval_ns; /* from one operation to the next; 0: not known */
 };
@@ -488,7 +488,7 @@ struct ntk_k8s {
     size_t device_count;
 };
 
-/* ---- jobs: who holds what, as a batch scheduler tells ---- */
+/* ---- jobs: which job holds what, by the batch scheduler ---- */
 
 #define NTK_SNAPSHOT_JOBS_MAX 512u
 #define NTK_SNAPSHOT_JOB_CORES_MAX 1024u /* also the highest number of a core, and one more */
@@ -685,7 +685,7 @@ struct ntk_event_sample {
     const char *tag; /* of the runtime, where the snapshot need not have it; NULL: look there */
 };
 
-/* ---- who is who ---- */
+/* ---- identities ---- */
 
 static inline struct ntk_process_key ntk_runtime_key(const struct ntk_runtime_sample *runtime)
 {
@@ -768,7 +768,7 @@ struct ntk_snapshot {
 struct ntk_snapshot *ntk_snapshot_create(void);
 /* Another holder of the same snapshot. */
 const struct ntk_snapshot *ntk_snapshot_share(const struct ntk_snapshot *snapshot);
-/* What its memory takes, for who keeps many. */
+/* Its size in memory, for code that keeps many. */
 size_t ntk_snapshot_bytes(const struct ntk_snapshot *snapshot);
 /* Drops one holder; the last one frees. NULL is fine. */
 void ntk_snapshot_destroy(const struct ntk_snapshot *snapshot);
@@ -792,7 +792,7 @@ bool ntk_snapshot_ok(const struct ntk_snapshot *snapshot);
 /* Arrays whose texts are "" instead of NULL; they set pointer and count of the owner. NULL on
  * failure. */
 struct ntk_runtime_sample *ntk_snapshot_alloc_runtimes(struct ntk_snapshot *snapshot, size_t count);
-/* What _alloc_runtimes gives: nothing is known. For who cannot say yet how many there are. */
+/* What _alloc_runtimes gives: nothing is known. For sources that do not know the number yet. */
 struct ntk_runtime_sample ntk_snapshot_no_runtime(void);
 struct ntk_device_sample *ntk_snapshot_alloc_devices(struct ntk_snapshot *snapshot, size_t count);
 struct ntk_event_sample *ntk_snapshot_alloc_events(struct ntk_snapshot *snapshot, size_t count);
@@ -816,8 +816,8 @@ void ntk_snapshot_set_jobs(struct ntk_snapshot *snapshot, const struct ntk_jobs 
 #define NTK_SNAPSHOT_JOINED_EVENTS_MAX 1024
 
 bool ntk_snapshot_event_is_memory(const struct ntk_event_sample *event);
-/* Leaves `room` of the events at most, in their order, and says how many: errors stay first and the
- * log of memory goes first; of each kind every user has as many as the others, and of those every
+/* Keeps at most `room` events, in their order, and returns how many: errors stay first and the log
+ * of memory goes first; of each kind every user has as many as the others, and of those every
  * process, as far as they have so many; of each process the newest stay. */
 size_t ntk_snapshot_keep_events(struct ntk_event_sample *events, size_t count, size_t room);
 /* Sets the events of `to`: both lists, bounded; what is omitted counts as unlisted. The lists may
@@ -828,7 +828,7 @@ void ntk_snapshot_join_events(struct ntk_snapshot *to, const struct ntk_event_sa
 
 /* ---- views ---- */
 
-/* Of two moments, 0 for none. */
+/* Of two times, 0 for none. */
 static inline uint64_t ntk_snapshot_earlier(uint64_t a, uint64_t b)
 {
     return a == 0 || (b != 0 && b < a) ? b : a;

@@ -33,7 +33,7 @@ struct ntk_topology_device {
     const uint8_t *neighbours; /* borrowed */
 };
 
-/* Devices by index; more than NTK_TOPOLOGY_DEVICES_MAX are of no known shape. */
+/* Devices by index; more than NTK_TOPOLOGY_DEVICES_MAX have no known shape. */
 enum ntk_topology ntk_topology_find(const struct ntk_topology_device *devices, size_t count);
 
 #ifdef __cplusplus

@@ -3,13 +3,13 @@
  * ring_folder - one folder of segments, held open: its mark, its passes, and who else reads it;
  * private to this folder of the source.
  *
- * A pass goes over the folder's entries in steps of bounded cost, and not at all while nothing
+ * A pass walks over the folder's entries in steps of bounded cost, and not at all while nothing
  * changed in it.
  *
  * Readers do not know each other, and none may remove a file that another has not seen. In the mark
  * (NTK_READER_MARK_NAME) each holds a read lock on one byte: the time at which its last whole pass
  * began. Whoever wants to remove a file asks the kernel whether any lock of others is at an earlier
- * time than its own look. A lock ends with its reader, whatever ends it.
+ * time than its own look. A lock ends with its reader, for any reason.
  *
  * Owner:   ntk_ring_folder_open() allocates, _close() frees.
  * Threads: as for the registry.
@@ -26,7 +26,7 @@
 
 struct ring_folder {
     char *path;
-    int fd; /* what is read and removed is in this folder, whatever its path means by now */
+    int fd; /* reads and removals are in this folder, even if its path now means another */
     uint64_t device;
     uint64_t inode;
     uint32_t owner;
@@ -39,7 +39,7 @@ struct ring_folder {
     uint64_t look_us;
     uint64_t marked_ns; /* when the mark was last renewed */
 
-    DIR *list; /* of a pass that goes on; NULL */
+    DIR *list; /* of the current pass; NULL */
     uint64_t pass;
     uint64_t pass_begin_ns;
     uint64_t pass_changed_ns; /* the folder's time of change when the pass began */
@@ -51,8 +51,8 @@ struct ring_folder {
 
 enum ring_folder_owner { RING_FOLDER_OF_ANYONE = -1 };
 
-/* owner: who the folder must belong to, then its path may be no link; RING_FOLDER_OF_ANYONE. 0,
- * -ENOENT, or -errno with a message. */
+/* owner: the required owner of the folder, then its path must not be a link; RING_FOLDER_OF_ANYONE.
+ * 0, -ENOENT, or -errno with a message. */
 int ntk_ring_folder_open(const char *path, int64_t owner, struct ring_folder **out_folder,
                          struct ntk_err *err);
 /* Takes the mark along when no other process holds it open. */

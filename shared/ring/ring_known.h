@@ -14,8 +14,8 @@
 
 #include "shared/base/map.h"
 
-/* Each user may make a reader open so many files at once, and then so many a second: the rest wait,
- * none is lost. */
+/* Each user may make a reader open this many files at once, and then this many per second: the rest
+ * wait, none is lost. */
 #define RING_USER_OPENS 512
 #define RING_USER_OPENS_PER_SECOND 64
 /* Files of a user that are remembered; more are not checked. */

@@ -23,8 +23,8 @@ struct ntk_ring_liveness {
 
 void ntk_ring_liveness_init(struct ntk_ring_liveness *liveness, const char *proc_root);
 /* Once per segment: 0, or -EPERM with a message when it speaks for a process that is another
- * user's. Where the lock tells the process, the segment gets that one's numbers, whatever it
- * says. */
+ * user's. Where the lock identifies the process, the segment gets that one's numbers, not its own
+ * claim. */
 int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
                             struct ntk_ring_segment *segment, struct ntk_err *err);
 /* Whether the writer has ended, in the look of that number; learns its pid on the way. */

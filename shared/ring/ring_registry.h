@@ -44,8 +44,8 @@ struct ntk_clock;
 
 struct ntk_ring_options {
     const char *folder; /* instead of the folders of paths.h; NULL: those */
-    /* Instead of "/proc"; NULL: that. When it is of another pid namespace (the host's, mounted in a
-     * container), pids are those that it shows. */
+    /* Instead of "/proc"; NULL: that. When it belongs to another pid namespace (the host's, mounted
+     * in a container), pids are those that it shows. */
     const char *proc_root;
     bool hold; /* holds byte 1: files of clean exits wait until they are reaped */
     /* Removes the files of processes that ended (the agent; implies hold), and marks the folders,
@@ -86,8 +86,8 @@ int ntk_ring_registry_poll(struct ntk_ring_registry *registry, struct ntk_ring_p
 
 /* How many segments were shown as NTK_SEGMENT_ENDED so far. */
 uint64_t ntk_ring_registry_ended_count(const struct ntk_ring_registry *registry);
-/* A reader that remembers kept what so many of them said: their files may go, once every other
- * reader of the folder has looked into it twice since. */
+/* A reader that remembers kept the counts of this many of them: their files may go, once every
+ * other reader of the folder has looked into it twice since. */
 void ntk_ring_registry_release(struct ntk_ring_registry *registry, uint64_t ended_count);
 
 size_t ntk_ring_registry_count(const struct ntk_ring_registry *registry);

@@ -3,7 +3,7 @@
  * ring_segment - one mapped segment: private to this folder, its tests and runtime-hooks/nds.
  *
  * _open() copies and checks the header once; afterwards only the checked copy of the section table
- * is used, so whatever the writer does later cannot lead a reader out of the mapping.
+ * is used, so later writes cannot lead a reader out of the mapping.
  *
  * Owner:   _open and _adopt allocate, _close unmaps and frees.
  */

@@ -4,9 +4,9 @@
  *
  * A step is merged once a later sample shows that it has ended. Its rows are a function of the rows
  * below, put in place of what was there, and the table `tier` says in the same transaction how far
- * it went: after a kill the next writer goes on, and nothing counts twice. A clock that was set
- * back takes the mark back with it, so that the steps it passes again are made again.
- * Private to shared/store. Threads: the writer's.
+ * it went: after a kill the next writer continues, and nothing counts twice. A clock that was set
+ * back takes the mark back with it, so that the steps it passes again are made again. Private to
+ * shared/store. Threads: the writer's.
  *
  * Owner:   create / destroy; the database is borrowed.
  */

@@ -7,7 +7,7 @@
  * number, names of models and categories next to their ids. The rows of a step (from, to] are a
  * function of the file, in order of their time, which is the first column.
  *
- * Owner:   a cursor is closed by who opened it, before its reader.
+ * Owner:   a cursor is closed by its opener, before its reader.
  * Threads: as for the reader.
  */
 #ifndef NTK_SHARED_STORE_STORE_DATASET_H

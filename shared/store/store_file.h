@@ -27,7 +27,7 @@
 #define NTK_STORE_FILE_STATEMENT_NS UINT64_C(120000000000)
 #define NTK_STORE_FILE_HURRY_NS UINT64_C(500000000)
 
-/* Of one connection; zeroed, but for the first two. Lives as long as the connection. */
+/* For one connection; zeroed, but for the first two. Lives as long as the connection. */
 struct ntk_store_file {
     const atomic_bool *stop; /* true: give up at once; may be NULL */
     bool heeds_signals;      /* SIGINT or SIGTERM, blocked and waiting, is the same */
@@ -38,8 +38,7 @@ struct ntk_store_file {
     atomic_bool hurries;
 };
 
-/* A folder, a device or a pipe would keep who opens it waiting; false too where there is
- * nothing. */
+/* A folder, a device or a pipe would block its reader; false too where there is nothing. */
 bool ntk_store_file_is_plain(const char *path);
 /* Sets what SQLite may do with an open connection that has not read anything yet. */
 int ntk_store_file_guard(struct ntk_store_file *file, sqlite3 *db, struct ntk_err *err);

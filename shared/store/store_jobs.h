@@ -4,9 +4,9 @@
  * holds a core.
  *
  * A job is who has its id and cluster as long as it is there without a break. An agent that starts
- * again goes on with rows that are open; what is not there any more ended with the last period that
- * was stored. One that was lost from sight (its folder could not be read, or was not watched) and
- * returns continues from where it ended.
+ * again continues open rows; rows that are absent ended with the last period that was stored. One
+ * that was lost from sight (its folder could not be read, or was not watched) and returns continues
+ * from where it ended.
  *
  * Owner:   caller's storage; ntk_store_jobs_reset() frees what it remembers.
  * Threads: the writer's. Private to shared/store.

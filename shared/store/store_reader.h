@@ -40,8 +40,8 @@ int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
                                 struct ntk_store_reader **out_reader, struct ntk_err *err);
 void ntk_store_reader_close(struct ntk_store_reader *reader);
 
-/* All that is asked until _end is of one moment of the file, also while an agent writes. Every
- * question does so by itself; around several, their answers belong together. Calls nest. */
+/* All queries until _end see one state of the file, also while an agent writes. Every question does
+ * so by itself; around several, their answers belong together. Calls nest. */
 int ntk_store_reader_begin(struct ntk_store_reader *reader, struct ntk_err *err);
 void ntk_store_reader_end(struct ntk_store_reader *reader);
 
@@ -82,7 +82,7 @@ struct ntk_store_window {
     uint64_t step_ns;
 };
 
-/* What is asked for; zeroed: everything. Texts are borrowed for the call. */
+/* The request; zeroed: everything. Texts are borrowed for the call. */
 struct ntk_store_filter {
     const char *process; /* its tag, or its pid as text */
     const char *user;    /* whose processes: a name, or the uid as text */
@@ -92,7 +92,7 @@ struct ntk_store_filter {
     uint32_t core; /* global physical */
     bool has_device;
     uint32_t device;
-    uint64_t newest_events; /* of events: so many, the last of the window; 0: all */
+    uint64_t newest_events; /* of events: this many, the last of the window; 0: all */
 };
 
 /* First and last time_ns of the rows of a tier; -ENODATA when it has none. */
@@ -132,8 +132,8 @@ enum ntk_store_metric ntk_store_metric_find(const char *name);
 
 /*
  * One step. Not covered at all (covered_ns 0): no agent watched, a gap. Covered and without a
- * value: not known, or the process was not there. A rate or share of what was watched and did
- * nothing is 0.
+ * value: not known, or the process was absent. A rate or share of what was watched and did nothing
+ * is 0.
  */
 struct ntk_store_point {
     uint64_t start_ns;
@@ -181,9 +181,9 @@ int ntk_store_reader_executions(struct ntk_store_reader *reader,
                                 const struct ntk_store_window *window, ntk_store_executions_row row,
                                 void *ctx, struct ntk_err *err);
 
-/* ---- who was there ---- */
+/* ---- processes of a window ---- */
 
-/* Of one process in the window; texts last for the call. */
+/* For one process in the window; texts last for the call. */
 struct ntk_store_process {
     uint32_t pid;
     const char *tag;

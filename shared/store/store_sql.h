@@ -37,7 +37,7 @@ int ntk_store_sql_finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_cou
                          struct ntk_err *err);
 /* The nearest number that SQLite can hold. */
 sqlite3_int64 ntk_store_sql_integer(uint64_t number);
-/* "" of NULL; until the statement goes on. */
+/* "" for NULL; until the statement is stepped. */
 const char *ntk_store_sql_text(sqlite3_stmt *statement, int column);
 /* Whether the file is a database of ours with the version and the layout that we write, or empty.
  * -EPROTO: of something else, of a newer version, or with a layout of someone's own; -EBADMSG:

@@ -3,8 +3,8 @@
  * store_verdicts - an agent's verdicts on ranks as rows of rank_verdict: one row while the verdict
  * on a rank stays the same, closed when it ends.
  *
- * An agent that starts again goes on with rows that are open; what does not hold any more ended
- * with the last period that was stored.
+ * An agent that starts again continues open rows; verdicts that no longer hold ended with the last
+ * period that was stored.
  *
  * Owner:   caller's storage; ntk_store_verdicts_reset() frees what it remembers.
  * Threads: the writer's.

@@ -4,7 +4,7 @@
  *
  * A column is called by its title in small letters, '_' for a blank. Columns are stored as
  * differences to what is shown by itself ("+rss -user"), so that a list which gets a new column
- * shows it to those who chose before. The order is a column, and "reversed" behind it where the
+ * shows it also with an older choice. The order is a column, and "reversed" behind it where the
  * rows stand the other way round. "" is as the program has it.
  *
  * Threads: one.

@@ -36,7 +36,7 @@ void ntk_ls_pci_write(const struct ntk_ls_machine *machine, struct ntk_buf *out)
 /* How many devices are not listed, where there are any. */
 void ntk_ls_hidden_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 
-/* The command cut to so many cells, the last three of them "..." then. */
+/* The command cut to this many cells, the last three of them "..." then. */
 void ntk_ls_command_write(const char *command, size_t cells, struct ntk_buf *out);
 
 #ifdef __cplusplus

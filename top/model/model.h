@@ -42,7 +42,7 @@ enum ntk_top_core_state {
 struct ntk_top_core {
     struct ntk_top_number busy_percent;
     struct ntk_top_number teraflops; /* per second, without transposes */
-    enum ntk_top_core_state state;   /* whatever the tab */
+    enum ntk_top_core_state state;   /* for any tab */
 };
 
 struct ntk_top_vcpu {
@@ -123,7 +123,7 @@ enum ntk_top_node_kind {
 
 #define NTK_TOP_NODE_TEXT_BYTES 256
 
-/* A row of the tree, in the order of the screen; the rows below a collapsed one are not there. */
+/* A row of the tree, in the order of the screen; without the rows below a collapsed one. */
 struct ntk_top_node {
     uint64_t key; /* identity over refreshes and tabs */
     enum ntk_top_node_kind kind;
@@ -217,7 +217,7 @@ struct ntk_top_model {
     struct ntk_top_model *host_scratch; /* model_hosts.c: what one host looks like */
     size_t host_wanted;                 /* index + 1 of the host to be opened; 0 none */
     const struct ntk_top_host *host;    /* the owner; NULL: of this machine, or of a list */
-    char host_name[64]; /* it is one of them, "" not: the key back leads to the list */
+    char host_name[64]; /* it is one of many, "" not: the key back leads to the list */
     bool has_utf8;      /* the list may have bars of blocks */
 
     /* kept for the next update */
@@ -245,13 +245,13 @@ int ntk_top_model_create(const struct ntk_top_view *const *views, struct ntk_top
 void ntk_top_model_destroy(struct ntk_top_model *model);
 /* Why what is shown may not be as it is now, "" for nothing; before all other notices. */
 void ntk_top_model_set_note(struct ntk_top_model *model, const char *note);
-/* Takes the snapshot, whatever happens. -ENOMEM: parts of the picture are missing. */
+/* Takes the snapshot, also on failure. -ENOMEM: parts of the picture are missing. */
 int ntk_top_model_update(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
                          struct ntk_err *err);
 /* Shows a snapshot that was taken before: what has a history saw it then. */
 int ntk_top_model_show(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
                        struct ntk_err *err);
-/* Takes a snapshot that is not shown: what has a history goes on. */
+/* Takes a snapshot that is not shown: histories continue. */
 int ntk_top_model_observe(struct ntk_top_model *model, const struct ntk_snapshot *snapshot,
                           struct ntk_err *err);
 enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_action action,

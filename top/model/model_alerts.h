@@ -25,7 +25,7 @@
 void ntk_top_model_alerts_fini(struct ntk_top_alerts *alerts);
 /* Checks the snapshot of the model. 0 or -ENOMEM. */
 int ntk_top_model_alerts_observe(struct ntk_top_model *model);
-/* Writes the line of the model: all applications, whatever the tab. */
+/* Writes the line of the model: all applications, for any tab. */
 void ntk_top_model_alerts_project(struct ntk_top_model *model);
 enum ntk_top_core_state ntk_top_model_alerts_core(const struct ntk_top_model *model,
                                                   uint32_t logical);

@@ -23,7 +23,7 @@ enum ntk_top_errors_column {
 };
 
 /* Applications that counted something are remembered, so that the errors of one that is gone stay:
- * so many counters. */
+ * at most this many counters. */
 #define NTK_TOP_ERRORS_MAX 4096
 /* A counter that grew this recently is highlighted. */
 #define NTK_TOP_ERRORS_NEW_NS UINT64_C(10000000000)

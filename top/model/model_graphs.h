@@ -13,7 +13,7 @@
 enum ntk_top_quantity {
     NTK_TOP_QUANTITY_BUSY,       /* percent; of several cores the mean */
     NTK_TOP_QUANTITY_HBM,        /* bytes; of the machine what the driver counts, where it does */
-    NTK_TOP_QUANTITY_EXECUTIONS, /* that ended, whatever their outcome, per second */
+    NTK_TOP_QUANTITY_EXECUTIONS, /* that ended, with any outcome, per second */
     NTK_TOP_QUANTITY_TERAFLOPS,  /* per second, without transposes */
     NTK_TOP_QUANTITY_COUNT,
 };

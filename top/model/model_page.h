@@ -11,7 +11,7 @@
 
 /* What of the snapshot the page is about. */
 struct ntk_top_page_of {
-    const struct ntk_runtime_sample *runtime; /* NULL: it is not there any more */
+    const struct ntk_runtime_sample *runtime; /* NULL: it has gone */
     const struct ntk_model_sample *model;     /* NULL on the page of an application, or gone */
     size_t tab;                               /* of the runtime */
 };

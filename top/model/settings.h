@@ -69,8 +69,8 @@ int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, 
 /* The text of a file with what was changed; old text as it was in the file. */
 void ntk_top_settings_merge(struct ntk_top_settings *settings, const char *old, size_t old_bytes,
                             struct ntk_buf *out);
-/* Reads settings->path, called `name` in messages; a file that is not there is an empty one.
- * Negative: a message, what was good is taken. */
+/* Reads settings->path, called `name` in messages; an absent file counts as empty. Negative: a
+ * message, what was good is taken. */
 int ntk_top_settings_load(struct ntk_top_settings *settings, const char *name, struct ntk_err *err);
 /* Writes what was changed into the file, as it is now, in one step. Nothing changed: nothing is
  * written. */

@@ -2,7 +2,7 @@
 /*
  * past - the last snapshots of a source that knows only the present, in memory, to walk back in.
  *
- * Owner:   caller's storage, zeroed first; _fini frees. Snapshots are shared with who shows them.
+ * Owner:   caller's storage, zeroed first; _fini frees. Snapshots are shared with their viewers.
  * Threads: one.
  */
 #ifndef NTK_TOP_SOURCE_PAST_H
@@ -27,7 +27,7 @@ void ntk_top_past_add(struct ntk_top_past *past, const struct ntk_snapshot *snap
 /* Index 0 is the oldest; NULL after the last. Borrowed. */
 const struct ntk_snapshot *ntk_top_past_get(const struct ntk_top_past *past, size_t index);
 /* Where a walk from the moment `from_ns` over `distance_ns` ends, at least one snapshot away where
- * there is one: back to the newest one that is so far, or forward to the oldest. past->count when
+ * there is one: back to the newest one at that distance, or forward to the oldest. past->count when
  * nothing is kept. */
 size_t ntk_top_past_back(const struct ntk_top_past *past, uint64_t from_ns, uint64_t distance_ns);
 size_t ntk_top_past_forward(const struct ntk_top_past *past, uint64_t from_ns,

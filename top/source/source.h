@@ -48,7 +48,7 @@ struct ntk_top_source_ops {
      * what they have. */
     void (*read_latency)(struct ntk_top_source *source, bool wanted);
     /* Whether something changed that shall be seen before its time: the health of a device. Cheap,
-     * to be asked every NTK_TOP_SOURCE_LOOK_NS. NULL: it comes when it comes. */
+     * for a call every NTK_TOP_SOURCE_LOOK_NS. NULL: it comes when it comes. */
     bool (*has_news)(struct ntk_top_source *source);
     /* The past of what is shown, for graphs: 1 and the caller's snapshot of a moment before it, the
      * newest first; 0 when there is no more since that time. NULL: not known. */
@@ -63,7 +63,7 @@ struct ntk_top_source {
     int fd; /* readable when a snapshot arrives; -1: ask when you like */
 };
 
-/* False where it cannot be asked. */
+/* False where it is not possible. */
 bool ntk_top_source_has_news(struct ntk_top_source *source);
 int ntk_top_source_take(struct ntk_top_source *source, struct ntk_snapshot **out_snapshot,
                         struct ntk_err *err);

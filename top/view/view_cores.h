@@ -7,7 +7,7 @@
 
 /* How many devices can stand side by side, at least 1. */
 int ntk_top_view_cores_groups_max(const struct ntk_top_model *model, int columns);
-/* How much a core tells with so many of them: 2 bar and value, 1 value, 0 whole percents. */
+/* The detail per core with this many of them: 2 bar and value, 1 value, 0 whole percents. */
 int ntk_top_view_cores_detail(const struct ntk_top_model *model, int columns, int groups);
 
 /* Whether bars stay of a good size next to the share of memory. */

@@ -32,7 +32,7 @@ void ntk_analyses_destroy(struct ntk_analyses *analyses);
 
 struct ntk_analysis_info {
     const char *name, *title, *help;
-    const char *absent; /* what -ENODATA means; NULL: it never comes */
+    const char *absent; /* what -ENODATA means; NULL: it never occurs */
 };
 
 size_t ntk_analyses_count(void);

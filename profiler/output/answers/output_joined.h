@@ -7,7 +7,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
 
-/* What is asked about: traces that are in memory or, with none, folders. */
+/* The input: traces that are in memory or, with none, folders. */
 struct ntk_system_asked {
     const struct ntk_system_trace *const *traces;
     size_t trace_count;

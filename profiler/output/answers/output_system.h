@@ -22,7 +22,7 @@ ntk_system_capture_execution(const struct ntk_system_view *view,
 const char *ntk_output_system_process(const struct ntk_system_trace *trace, char *buf,
                                       size_t buf_bytes);
 
-/* The first lines of it, threads, executions (at most so many) and captures. */
+/* The first lines of it, threads, executions (at most this many) and captures. */
 void ntk_output_system_text(const struct ntk_system_view *view, size_t executions_max,
                             struct ntk_buf *out);
 /* {"sessions": [...]}: the same tables, whole. */

@@ -39,7 +39,7 @@ int ntk_level_sums_add(struct ntk_level_sums *sums, const struct ntk_trace *trac
                        const struct ntk_slot_fact *fact, const struct ntk_trace_instruction *row);
 void ntk_level_sums_fini(struct ntk_level_sums *sums);
 
-/* [[1, 10], [20, 50]] and the like, for rows; used again for the next one. */
+/* [[1, 10], [20, 50]] and similar, for rows; reused for the next one. */
 enum ntk_level_list {
     NTK_LEVEL_TIMES,
     NTK_LEVEL_ELEMENTS,

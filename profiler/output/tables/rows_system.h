@@ -87,7 +87,7 @@ struct ntk_system_metadata_row {
     const char *instance_type; /* of the first folder, as what follows */
     int64_t lnc, trace_version, ultraserver_size, ultraserver_index;
     const char *ultraserver;
-    const char *ip_address, *host_name; /* when they are asked for */
+    const char *ip_address, *host_name; /* on request */
 };
 
 struct ntk_device_profile_row {

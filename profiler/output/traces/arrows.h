@@ -35,7 +35,7 @@ struct ntk_arrows {
 
 /* 0 or -errno. */
 int ntk_arrows_init(struct ntk_arrows *arrows, const struct ntk_transfers *transfers);
-/* The core that is asked about from now on. 0 or -errno. */
+/* The core of the following calls. 0 or -errno. */
 int ntk_arrows_turn_to(struct ntk_arrows *arrows, size_t core_index);
 struct ntk_arrow ntk_arrow_to(const struct ntk_arrows *arrows, uint32_t instruction);
 /*

@@ -30,7 +30,7 @@ struct ntk_rank_group {
 
 struct ntk_rank {
     uint32_t number;
-    uint32_t worker; /* the first of it, or who takes part in collectives */
+    uint32_t worker; /* the first of it, or the one in collectives */
     size_t host;
     int64_t offset_ns; /* of its clock; taken off */
     uint64_t lost_count;

@@ -28,7 +28,7 @@ struct ntk_elf_file {
     size_t symbol_count; /* exports and imports, from 0 */
     /* ---- for elf_file.c ---- */
     struct ntk_elf_table {
-        const void *bytes; /* NULL: not there */
+        const void *bytes; /* NULL: absent */
         size_t size;
     } tables[NTK_ELF_TABLES];
 };

@@ -36,7 +36,7 @@ bool ntk_isa_is_dma(enum ntk_isa_op op);
 int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          enum ntk_isa_engine engine, struct ntk_err *err);
 
-/* Of these the products and transposes of matrices. */
+/* The products and transposes of matrices among these. */
 int ntk_isa_check_matrix(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
                          struct ntk_err *err);
 

@@ -74,7 +74,7 @@ struct ntk_neff_member {
     uint8_t *head; /* of a constant that landed: its NumPy header, which is not in bytes */
     size_t head_bytes;
     bool is_landed;   /* bytes lie where struct ntk_neff_landing said */
-    bool is_left_out; /* bytes is NULL: nothing that was asked for names it, and it is large */
+    bool is_left_out; /* bytes is NULL: no request names it, and it is large */
 };
 
 struct ntk_neff_info { /* info.json; "" and zeros when absent */
@@ -386,8 +386,8 @@ void ntk_neff_close(struct ntk_neff *neff);
  * being .npy files, are not asked for.
  */
 struct ntk_neff_landing {
-    /* Memory for the array of a member; NULL: the reader uses its own. It stays the caller's,
-     * whatever becomes of the file, and must outlast the NEFF. alignment is 0 when it is not known.
+    /* Memory for the array of a member; NULL: the reader uses its own. It stays the caller's, also
+     * when the file fails, and must outlast the NEFF. alignment is 0 when it is not known.
      * *out_is_there: it holds this array already and is not written. */
     void *(*take)(void *ctx, const char *member, uint64_t bytes_count, uint64_t alignment,
                   bool *out_is_there);
@@ -443,7 +443,7 @@ bool ntk_neff_member_is_debug(const char *name);
 /* Multiply-adds of the model, of all its core nodes, by hlo_stats.json; false: no compiler counted
  * them. */
 bool ntk_neff_model_macs(const struct ntk_neff *neff, uint64_t *out_macs);
-/* Of these, what the kernel tree is read from, see neff_kernel.h. */
+/* The part of these that the kernel tree is read from, see neff_kernel.h. */
 bool ntk_neff_member_is_kernel_tree(const char *name);
 /* NULL when there is none. */
 const struct ntk_neff_var *ntk_neff_var_by_id(const struct ntk_neff_subgraph *subgraph,

@@ -172,13 +172,13 @@ void neff_build_add_tensor(struct ntk_neff_build *build, struct ntk_vec *tensors
 /* Each engine of the current subgraph waits for the transfers of its queues that no instruction
  * waited for, and signals its end; the tensor engine's end is the program's. */
 void neff_build_finish(struct ntk_neff_kernel *kernel);
-/* Adds a member and owns the bytes, whatever happens. */
+/* Adds a member and owns the bytes, also on failure. */
 void neff_build_member_take(struct ntk_neff_build *build, const char *name, void *bytes,
                             size_t bytes_count);
 /* Makes build->graph out of build->nodes. */
 void neff_build_graph(struct ntk_neff_build *build);
-/* Adds all JSON members and engine binaries, and fills build->packed; tpb_count cores are asked
- * for. */
+/* Adds all JSON members and engine binaries, and fills build->packed; tpb_count cores are
+ * requested. */
 void neff_build_json(struct ntk_neff_build *build, uint32_t tpb_count);
 
 #endif

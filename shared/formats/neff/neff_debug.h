@@ -102,7 +102,7 @@ struct ntk_neff_debug {
     uint32_t *by_id;
     uint64_t first_id;
     size_t by_id_count;
-    size_t bad_position_count; /* of instructions: a line or file that is not there */
+    size_t bad_position_count; /* of instructions: a line or file that is absent */
     void *private_data;
 };
 

@@ -30,7 +30,8 @@ struct ntk_neff_frame_location {
 };
 
 struct ntk_neff_frame {
-    uint32_t location, parent; /* a circle is kept as it stands: who follows parents counts */
+    uint32_t location, parent; /* a cycle is kept as it is: code that follows parents counts its
+                                * steps */
 };
 
 struct ntk_neff_frames {

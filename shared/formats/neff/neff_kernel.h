@@ -10,8 +10,8 @@
  *     iter   var, val, line of the loop, children; one node per iteration
  *     inst   name "inst.58", line
  *
- * What is kept goes by the nodes; texts are kept once. Rows refer to each other by 1 + index, so
- * that 0 is none. Rows are in order of the files.
+ * Memory is per node; texts are kept once. Rows refer to each other by 1 + index, so that 0 is
+ * none. Rows are in order of the files.
  *
  * Errors:  a damaged member is a warning with its name and offset, and adds no rows; -ENOMEM.
  * Owner:   ntk_neff_kernel_read() fills, ntk_neff_kernel_fini() frees; texts are its own.

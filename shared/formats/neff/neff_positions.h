@@ -19,8 +19,8 @@
  * slot is the place in what the compiler made (compiler_pc), core the index of the struct
  * ntk_neff_debug that was given. Programs of the profiler have all of it as program->positions,
  * with ntk_program_position(program, core, instruction) for a row of a trace. All accessors take
- * NULL for a model or position that is not there. Rows of the tree refer to each other by 1 +
- * index, so that 0 is none; ids of tables are these numbers (from 1, in order of the files).
+ * NULL for a model or position that is absent. Rows of the tree refer to each other by 1 + index,
+ * so that 0 is none; ids of tables are these numbers (from 1, in order of the files).
  *
  * Two members describe a line: the back end's (B) and the kernel tree (K). Where they differ both
  * are kept, and counted. Damaged members are warnings and take nothing away from the others.

@@ -117,7 +117,7 @@ void neff_json_drop(struct reader *r, json_t *json); /* NULL is fine */
 const char *neff_join(struct reader *r, const char *folder, const char *name);
 /* "sg00" of "sg00/def.json", kept; "" of "def.json". */
 const char *neff_folder_of(struct reader *r, const char *path);
-/* Position of text in names, -1 when it is not there. */
+/* Position of text in names, -1 when it is absent. */
 int neff_lookup(const char *text, const char *const *names, size_t count);
 /* Dimensions of a shape; 0 and not ok when they are none or too many. */
 uint32_t neff_read_dims(const json_t *list, uint64_t *dims, bool *out_ok);
@@ -147,7 +147,7 @@ void neff_hasher_fini(struct neff_hasher *hasher);
  * the way as the options say. */
 int neff_read_members(struct reader *r, const uint8_t *payload,
                       const struct ntk_neff_open_options *options);
-/* Whether so many bytes more fit into the memory that is free; _take counts them. */
+/* Whether this many more bytes fit into the memory that is free; _take counts them. */
 bool neff_memory_has(struct reader *r, uint64_t bytes);
 bool neff_memory_take(struct reader *r, uint64_t bytes);
 

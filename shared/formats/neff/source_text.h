@@ -46,7 +46,8 @@ void ntk_source_text_destroy(struct ntk_source_text *text);
 
 /* Without indentation or line end; NULL: there is none. Borrowed until the next call. */
 const char *ntk_source_text_line(struct ntk_source_text *text, const char *path, uint32_t line);
-/* All bytes of the file, whose text may be anything; NULL: there is none. For who shows a file. */
+/* All bytes of the file, whose text may be anything; NULL: there is none. For programs that show a
+ * file. */
 const char *ntk_source_text_file(struct ntk_source_text *text, const char *path,
                                  size_t *out_bytes_count);
 /* char *, so far: one per file and reason. */

@@ -176,7 +176,7 @@ bool ntk_vendor_slot_flops(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
 struct ntk_vendor_range {
     bool is_psum, is_write;
     int64_t low, high; /* from the begin of the partition, [low, high); may lie before it */
-    bool adds;         /* it goes on with a sum that is there */
+    bool adds;         /* it continues an existing sum */
     /* Of transfers: the first partition, how many, and how far apart. 0: not known. */
     uint32_t partition, partition_count, partition_step;
 };

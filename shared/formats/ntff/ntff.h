@@ -322,7 +322,7 @@ struct ntk_ntff_capture_subgraph {
     uint64_t memory_bytes[NTK_NTFF_MEMORY_COUNT]; /* of the device, while the model ran */
 };
 
-/* Records of a kind beyond so many bytes are dropped and counted; 0: no bound. */
+/* Records of a kind beyond this many bytes are dropped and counted; 0: no bound. */
 struct ntk_ntff_bounds {
     uint64_t instruction_bytes, event_bytes, dma_bytes, throttle_bytes; /* per subgraph */
 };
@@ -421,8 +421,8 @@ void ntk_ntff_writer_set_execution(struct ntk_ntff_writer *writer, uint64_t star
 /* 0: the file is complete under its name. 1: it is there and readable, but records are missing, err
  * says how many and why. Negative: there is no file. To be called once. */
 int ntk_ntff_writer_commit(struct ntk_ntff_writer *writer, struct ntk_err *err);
-/* The same for what was recorded so far, to any file, as often as wanted. err->code is -ENOBUFS
- * when only bounds of the capture were in the way. */
+/* The same for the records so far, to any file, any number of times. err->code is -ENOBUFS when
+ * only bounds of the capture were in the way. */
 int ntk_ntff_writer_save(struct ntk_ntff_writer *writer, const char *path, struct ntk_err *err);
 /* Records that are not in the file. */
 uint64_t ntk_ntff_writer_dropped(const struct ntk_ntff_writer *writer);
