@@ -2,10 +2,10 @@
 /*
  * monitor - the agent at work: collects, and hands each period to store, stream, exporters, HTTP.
  *
- * SIGHUP reads the configuration again: what was covered so far is reported as the old one needs
- * it, then the new one holds. A refused file changes nothing and is reported in one message.
+ * SIGHUP reads the configuration again: the time so far is reported by the old one, then the new
+ * one applies. A refused file changes nothing and is reported in one message.
  *
- * A report is due at once when the health of a device changed, whatever its period.
+ * A report is due at once when the health of a device changed, with any period.
  *
  * Everything runs in the thread of ntk_monitor_run(); store and HTTP have their own threads and are
  * only handed things. The rings are drained between the periods, faster while much happens.
@@ -36,7 +36,7 @@ struct ntk_archive_options;
 
 #define NTK_MONITOR_DRAIN_MIN_NS (10 * NTK_NS_PER_MS)
 #define NTK_MONITOR_DRAIN_MAX_NS (100 * NTK_NS_PER_MS)
-/* How often the store gets a snapshot, whatever the reports' periods are. */
+/* How often the store gets a snapshot, independent of the reports' periods. */
 #define NTK_MONITOR_STORE_PERIOD_NS NTK_NS_PER_SECOND
 /* Between two tries to serve the local socket. */
 #define NTK_MONITOR_LOCAL_NS (2 * NTK_NS_PER_SECOND)

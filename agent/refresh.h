@@ -30,7 +30,7 @@ extern "C" {
 
 struct ntk_refresh;
 
-/* fresh_ns: figures that are not older need not be asked for. The clock is borrowed; NULL: the
+/* fresh_ns: figures that are not older are used without a request. The clock is borrowed; NULL: the
  * system's. */
 int ntk_refresh_create(uint64_t fresh_ns, const struct ntk_clock *clock,
                        struct ntk_refresh **out_refresh, struct ntk_err *err);

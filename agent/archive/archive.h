@@ -27,7 +27,7 @@ extern "C" {
 /* Of the layout and of what columns mean; in the metadata of each file. */
 #define NTK_ARCHIVE_VERSION 1
 #define NTK_ARCHIVE_CLUSTER "default"
-/* A longer part goes on in the next file: S3 takes 5 GiB in one request. */
+/* A longer part continues in the next file: S3 accepts 5 GiB in one request. */
 #define NTK_ARCHIVE_PART_BYTES_MAX (UINT64_C(1) << 30)
 
 struct ntk_clock;

@@ -3,8 +3,7 @@
  * archive_target - the place of an archive: a folder, or a bucket of a service that speaks S3.
  *
  * A part is written into a hidden file and appears at its place whole or not at all. What is at the
- * place is replaced, or stays when that is asked for. Any number of programs may write into one
- * archive.
+ * place is replaced, or stays on request. Any number of programs may write into one archive.
  *
  * Owner:   _open / _close; a part between _begin and _commit or _abort, one at a time.
  * Threads: one at a time per target; _cancel from any.

@@ -4,11 +4,11 @@
  * that only reads the database and blocks no other thread.
  *
  * A step has ended when the database has a sample from after it (of minutes and hours: when they
- * are merged). What was written is noted in FILE.archive next to the database, so a restart goes on
- * there; without the note everything is written again, which changes nothing. While the place
- * cannot be written the steps wait in the database, as long as it keeps them; that is logged once
- * and retried with growing pauses, and steps that the database dropped are counted. Rows of a log
- * that come for a step that was written have it written again.
+ * are merged). What was written is noted in FILE.archive next to the database, so a restart
+ * continues there; without the note everything is written again, which changes nothing. While the
+ * place cannot be written the steps wait in the database, as long as it keeps them; that is logged
+ * once and retried with growing pauses, and steps that the database dropped are counted. Rows of a
+ * log that come for a step that was written have it written again.
  *
  * Owner:   create / destroy; the options are borrowed for that time.
  * Threads: create and destroy from one.

@@ -4,6 +4,7 @@
  * metadata service (IMDSv2) from its own thread, so that no thread ever waits for it.
  *
  * The service is asked until it answered everything once, with growing pauses while it does not
+ * answer
  * answer: the network of a machine that starts may come late. What it told holds for good.
  *
  * Asked: /latest/api/token, then below /latest/meta-data/ what struct ntk_instance has a member
@@ -38,7 +39,7 @@ struct ntk_instance_source;
 struct ntk_instance_options {
     const char *sysfs_root; /* stands for /sys; NULL: that */
     const char *endpoint;   /* of the service; NULL: it is not asked */
-    /* Whether it is asked also where DMI says that this is not a machine of EC2. */
+    /* Whether it is asked even if DMI says that this is not a machine of EC2. */
     bool is_certain;
     const struct ntk_clock *clock; /* of pauses; borrowed; NULL: the system's */
     /* A program of ours that is started to ask (instance_facts.h says why); NULL, or when it cannot

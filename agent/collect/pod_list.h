@@ -28,7 +28,7 @@ extern "C" {
 #define NTK_POD_CORES_MAX 1024u
 #define NTK_POD_DEVICES_MAX 64u
 #define NTK_POD_ROWS_MAX 8192u /* beyond them rows are omitted */
-/* Of one answer: what gRPC takes by default. */
+/* Bound on one answer: gRPC's default. */
 #define NTK_POD_LIST_BYTES_MAX ((size_t)4 * 1024 * 1024)
 #define NTK_POD_RESOURCES_MAX 16
 #define NTK_POD_RESOURCE_BYTES 320

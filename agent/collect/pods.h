@@ -54,7 +54,7 @@ void ntk_pods_destroy(struct ntk_pods *pods);
 
 /* Puts what is known now into the snapshot: k8s, and pod of the runtimes; ctx is the pods. */
 void ntk_pods_get(struct ntk_snapshot *snapshot, void *ctx);
-/* How often the kubelet was asked to the end, whatever it answered (for tests). */
+/* How many questions to the kubelet have ended, with any result (for tests). */
 uint64_t ntk_pods_rounds(struct ntk_pods *pods);
 
 /* "<pod>_<namespace>_<container>-<id>.log" to its pieces; false when the name is another one. */

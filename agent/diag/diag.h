@@ -79,7 +79,7 @@ struct ntk_diag_result {
     char reason[320];
 };
 
-/* What is asked for. */
+/* What is requested. */
 struct ntk_diag_plan {
     unsigned level;
     uint64_t duration_ns; /* of the burn-in */

@@ -31,7 +31,7 @@ int ntk_captures_room_begin(const char *folder, uint64_t realtime_ns, const char
 /* Its capture ended: it counts, and another thread makes room. */
 void ntk_captures_room_end(const char *folder, const char *capture, uint64_t keep_bytes);
 
-/* What that thread does. The newest capture stays, whatever its size. */
+/* What that thread does. The newest capture stays, of any size. */
 void ntk_captures_room_make(const char *folder, uint64_t keep_bytes);
 
 #ifdef __cplusplus

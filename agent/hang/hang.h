@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hang - neuron-monitor hang: which collective operations do not go on, and whom they wait for;
- * neuron-monitor slow: whom they wait for again and again; what both have in common.
+ * neuron-monitor slow: the ranks that others repeatedly wait for; and their common part.
  *
  * Rows come from the segments of this machine, or from the agents of others; shared/metrics/ranks
  * judges them; hang_text and hang_json say it.
@@ -34,7 +34,7 @@ int ntk_slow_main(int argc, char **argv);
 /* What a subcommand found. */
 struct ntk_hang_answer {
     struct ntk_buf text;
-    bool found;       /* what it is asked about: the exit code is 1 */
+    bool found;       /* the reported problem: the exit code is 1 */
     bool saw_nothing; /* no ranks at all */
 };
 /* A subcommand about ranks: of this machine, or of the agents named. */
@@ -62,7 +62,7 @@ void ntk_hang_hosts_destroy(struct ntk_host *hosts, size_t count);
 /* Of this machine, for people: "source: ..."; nothing of others. */
 void ntk_hang_write_source(const struct ntk_host *hosts, struct ntk_buf *out);
 /* The same in the object of a host: "source". */
-/* Whether somebody's processes could not be read: who sees nothing then knows nothing. */
+/* Whether somebody's processes could not be read: an empty view is then not conclusive. */
 bool ntk_hang_has_unreadable(const struct ntk_host *host);
 void ntk_hang_write_source_json(struct ntk_json *json, const struct ntk_host *host);
 /* To stdout; the exit code of that, with a message where it failed. */
@@ -75,7 +75,7 @@ struct ntk_hang_view {
     const struct ntk_host *hosts;
     size_t host_count;
     const char *job; /* NULL: all */
-    bool all;        /* also what goes on */
+    bool all;        /* also operations that go on */
 };
 /* Whether the view reports it. */
 bool ntk_hang_is_told(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict);

@@ -3,7 +3,7 @@
  * hang_watch - the agent's own look at the ranks of its machine: tells once when an operation
  * hangs, a rank is lost or one is slow, and when that has ended.
  *
- * It sees one machine: whom a rank on another one waits for, neuron-monitor hang tells.
+ * It sees one machine: neuron-monitor hang shows ranks on other machines that are waited for.
  *
  * Owner:   create / destroy.
  * Threads: one.

@@ -34,7 +34,7 @@ struct ntk_routes;
 
 struct ntk_routes_options {
     const char *address;                         /* "[ADDR:]PORT", on loopback without ADDR */
-    const char *host_names;                      /* that it is asked by in addition to its own, or
+    const char *host_names;                      /* accepted in requests in addition to its own, or
                                                   * NULL */
     const char *token_path;                      /* NULL: no token */
     const char *db_path;                         /* NULL: no history */

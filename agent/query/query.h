@@ -85,7 +85,7 @@ int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, stru
 /* "error,load": names of kinds, or "all". -EINVAL. */
 int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct ntk_err *err);
 
-/* From the first to the last that is stored, in whatever tier; step_ns is left. -ENODATA. */
+/* From the first to the last stored sample, in any tier; step_ns is left. -ENODATA. */
 int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,
                            struct ntk_err *err);
 

@@ -77,7 +77,7 @@ void ntk_query_table_add_text(struct ntk_query_table *table,
 size_t ntk_query_table_row_count(const struct ntk_query_table *table);
 void ntk_query_table_write(const struct ntk_query_table *table, enum ntk_query_form form,
                            struct ntk_buf *out);
-/* The same to standard output; who does not read it to its end is not a failure. */
+/* The same to standard output; a reader that stops early is not a failure. */
 int ntk_query_table_print(const struct ntk_query_table *table, enum ntk_query_form form,
                           struct ntk_err *err);
 

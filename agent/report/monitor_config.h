@@ -81,7 +81,7 @@ void ntk_monitor_config_fini(struct ntk_monitor_config *config);
 /* The one of two indices into periods_ns (or NTK_MONITOR_NOT_ASKED) with the shorter period. */
 int ntk_monitor_config_shorter(const struct ntk_monitor_config *config, int a, int b);
 
-/* Every group that is asked for gets this one period instead. */
+/* Every requested group gets this one period instead. */
 void ntk_monitor_config_set_period(struct ntk_monitor_config *config, uint64_t period_ns);
 
 /* The groups of the application with this tag: the union of all filters that match, with the

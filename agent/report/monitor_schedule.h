@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * monitor_schedule - from snapshots of the collector to reports: what is due, for whom, over which
- * time.
+ * monitor_schedule - from snapshots of the collector to reports: the due groups, their applications
+ * and their time.
  *
  * Each period of the configuration covers all snapshots since it was last due, so a group with its
- * own period gets exact counts whatever else is reported in between. A report is itself a
+ * own period gets exact counts independent of other reports in between. A report is itself a
  * snapshot: the groups that are due with their periods, the applications that a filter lets
  * through.
  *
  * Pages are separate from reports: a page is a report of every group that the configuration has,
- * over the time since the last page, whatever the groups' periods are.
+ * over the time since the last page, independent of the groups' periods.
  *
  * Owner:   ntk_monitor_schedule_create() / _destroy(); config is borrowed for that time.
  * Threads: one.
@@ -46,7 +46,7 @@ struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monito
 void ntk_monitor_schedule_destroy(struct ntk_monitor_schedule *schedule);
 
 /* Another configuration from now on, borrowed like the first; what the old one covered since its
- * last report is forgotten, so put() everything with `all` before. The sequence goes on. */
+ * last report is forgotten, so put() everything with `all` before. The sequence continues. */
 void ntk_monitor_schedule_configure(struct ntk_monitor_schedule *schedule,
                                     const struct ntk_monitor_config *config, uint64_t now_ns);
 

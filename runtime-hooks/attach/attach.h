@@ -6,7 +6,7 @@
  * process has mapped. For each process a child of ours reads what they tell and writes the
  * process's segment on its behalf (NTK_PROCESS_ATTACHED), so every reader of segments sees it like
  * any other. The job is not stopped, not written to and not slowed by more than a bound; when the
- * writer ends, whatever ends it, the kernel takes the probes away.
+ * writer ends for any reason, the kernel takes the probes away.
  *
  * Needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE. Programs that were built without libbpf
  * or without a compiler for BPF have the same functions, which say so.

@@ -21,7 +21,7 @@ struct ntk_attach_arguments {
     int pid_count;
 };
 
-/* 0, or an exit code + 1: usage, or help was asked for. */
+/* 0, or an exit code + 1: usage, or help was requested. */
 int ntk_attach_options_parse(int argc, char **argv, struct ntk_attach_arguments *out_arguments);
 
 #endif

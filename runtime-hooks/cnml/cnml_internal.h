@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cnml_internal - what the files of libcnml share: tensors, parameters, operators, and who turns
- * which into what.
+ * cnml_internal - what the files of libcnml share: tensors, parameters, operators, and the
+ * conversions between them.
  *
  *   cnml_g1.c cnml_g2.c cnml_g3.c cnml_third.c  names and argument lists of the generations
  *   cnml_tensor.c cnml_host.c          descriptors, data of the host in any dtype and order

@@ -115,7 +115,7 @@ void cnml_product(struct cnml_writer *w, const struct ntk_isa_operand *to,
 
 /* Turns to the other buffer of a stage. */
 uint64_t cnml_stage_next(struct cnml_stage *stage, struct cnml_zone **out_zone);
-/* A tile of so many elements in the next bank of PSUM. */
+/* A tile of this many elements in the next bank of PSUM. */
 uint64_t cnml_bank_next(struct cnml_writer *w, struct cnml_zone **out_zone);
 
 /* A constant of the program, of the dtype that values has; var for cnml_dma. */
@@ -181,7 +181,7 @@ struct cnml_frame {
     int stride_h, stride_w;
     int dilation_h, dilation_w;
     int top, left;
-    int up_h, up_w; /* the input has so many places between two elements, less one; 1: none */
+    int up_h, up_w; /* the number of places between two elements of the input, less one; 1: none */
     float fill;
     /* filled in by cnml_frame_load */
     int height, width; /* of the frame */

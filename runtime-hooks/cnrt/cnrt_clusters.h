@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-/* Whether a device of so many clusters has rows of width that mask allows (0: any). Rows lie side
- * by side from the first cluster on. */
+/* Whether a device with this many clusters has rows of width that mask allows (0: any). Rows lie
+ * side by side from the first cluster on. */
 int cnrt_clusters_exist(uint32_t count, uint32_t width, uint64_t mask);
 /* Waits for that row of the device; returns its first cluster. */
 uint32_t cnrt_clusters_hold(uint32_t device, uint32_t count, uint32_t width, uint64_t mask);

@@ -14,8 +14,8 @@
 
 /* What the third generation calls cnrtGetInputDataSize(): *out_sizes is the function's. */
 int cnrt_function_sizes(void *function, bool is_output, int64_t **out_sizes, int *out_count);
-/* How many inputs or outputs there are; *out_array is the function's: room for so many elements of
- * CNRT_ELEMENT_BYTES, zeroed when it is made. */
+/* How many inputs or outputs there are; *out_array is the function's: room for this many elements
+ * of CNRT_ELEMENT_BYTES, zeroed when it is made. */
 #define CNRT_ELEMENT_BYTES 16U
 int cnrt_function_array(void *function, bool is_output, void **out_array, int *out_count);
 
@@ -29,7 +29,7 @@ struct cnrt_invoke_param {
  * type of function means; the device must have them. */
 int cnrt_function_invoke(void *function, void **params, uint32_t core_count, void *queue,
                          const struct cnrt_invoke_param *param);
-/* Whether it can be invoked on the current device with so many cores. */
+/* Whether it can be invoked on the current device with this many cores. */
 int cnrt_function_check(void *function, uint32_t core_count);
 
 /* The program of an extracted function, held; NULL: none. */

@@ -38,10 +38,11 @@ NTK_CNRT_API void ntk_cnrt_say(const char *library, const char *sentence);
 
 struct ntk_cnrt_memory;
 
-/* A hold on the allocation in which bytes from pointer on lie: the pointer stays good until the
- * drop, whatever the client frees meanwhile. Device pointers are addresses of this process: a task
- * reads and writes through them. *out_device (may be NULL): ordinal. CNRT_RET_ERR_INVALID_POINTER:
- * no device memory; CNRT_RET_ERR_MEMCPY: the range leaves its allocation. */
+/* A hold on the allocation in which bytes from pointer on lie: the pointer stays valid until the
+ * drop, even if the client frees it meanwhile. Device pointers are addresses of this process: a
+ * task reads and writes through them. *out_device (may be NULL): ordinal.
+ * CNRT_RET_ERR_INVALID_POINTER: no device memory; CNRT_RET_ERR_MEMCPY: the range leaves its
+ * allocation. */
 NTK_CNRT_API int ntk_cnrt_memory_take(const void *pointer, uint64_t bytes, int *out_device,
                                       struct ntk_cnrt_memory **out_memory);
 NTK_CNRT_API void ntk_cnrt_memory_drop(struct ntk_cnrt_memory *memory);

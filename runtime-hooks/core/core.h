@@ -58,8 +58,7 @@ struct ntk_core_machine {
     uint32_t largest_lnc; /* logical cores of 1 .. this many physical ones */
 };
 
-/* What a user sets, and what he knows it by: sentences that refuse the value begin with the
- * name. */
+/* A user's setting, with its name: messages that refuse the value begin with it. */
 struct ntk_core_setting {
     const char *name;  /* NULL: it has none */
     const char *value; /* NULL: not set */
@@ -128,8 +127,8 @@ struct ntk_core_options {
 
     /* What works less well than it should (no hooks, no tree); NULL keeps quiet. */
     void (*warn)(const char *sentence);
-    /* Device memory ran out: the cause, which cores share that memory, who holds how much (lines,
-     * each with its end). Before the call that met it returns -ENOMEM. NULL keeps quiet. */
+    /* Device memory ran out: the cause, the cores that share that memory, and the share of each
+     * process (whole lines). Before the call that met it returns -ENOMEM. NULL keeps quiet. */
     void (*shortage)(const char *cause, const char *cores, const char *table);
 };
 
@@ -238,12 +237,12 @@ struct ntk_core_load_options {
     /* 0 and 1: as many as the model needs. k times that: k copies in a row that take turns; then
      * its tensors may lie on any core of them. */
     uint32_t core_count;
-    /* From nc on, so many and no more; 0: all that the process has. Where the nodes of the file
+    /* From nc on, exactly this many; 0: all that the process has. Where the nodes of the file
      * together need more than that they may take turns on as many as the largest of them needs. */
     uint32_t core_limit;
     bool nodes_may_take_turns;
-    /* For so many executions at once the memory between its steps is taken now; more take more when
-     * they begin. 0: for one, where it is memory of the device. */
+    /* For this many concurrent executions the memory between its steps is taken now; more take more
+     * when they begin. 0: for one, where it is memory of the device. */
     uint32_t depth;
     bool tensors_on_stack; /* its tensors may lie on any core next to the same memory */
     bool validate_hash;
@@ -387,7 +386,7 @@ enum ntk_core_recorder_keeps {
     NTK_CORE_KEEPS_FAILED,
 };
 
-/* Records beyond so many bytes, per physical core and program, are dropped and counted; 0: no
+/* Records beyond this many bytes, per physical core and program, are dropped and counted; 0: no
  * bound. */
 struct ntk_core_recorder_bounds {
     uint64_t instruction_bytes_max, event_bytes_max, dma_bytes_max, throttle_bytes_max;
@@ -411,7 +410,7 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
  * execution that runs. -ENOENT: nothing records there. */
 int ntk_core_recorder_stop(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
                            struct ntk_core_recording **out_recording, struct ntk_err *err);
-/* Writes what it keeps now and goes on; uuid: of the program that ran last, NULL for any. 1 when
+/* Writes what it keeps now and continues; uuid: of the program that ran last, NULL for any. 1 when
  * records are missing: err says how many, err->code is -ENOBUFS when the bounds were reached and
  * nothing else failed. -ENODATA: nothing has run (KEEPS_FAILED: failed) yet. -ENOENT: nothing
  * records there. */

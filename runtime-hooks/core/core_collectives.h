@@ -2,10 +2,10 @@
 /*
  * core_collectives - what ranks do together: barrier, all-gather, all-reduce, reduce-scatter.
  *
- * A rank is a logical core with a number in a world of so many; ranks may live in one process or in
- * several of one hooks folder. They meet under a name that all of them have been given, in a file
- * of that folder, which loses its name as soon as all are there: whatever happens afterwards,
- * nothing is left. Data goes through it in chunks, results are the same bit for bit on every rank.
+ * A rank is a logical core with a number in a world of a given size; ranks may live in one process
+ * or in several of one hooks folder. They meet under a name that all of them have been given, in a
+ * file of that folder, which loses its name as soon as all are there: so no failure leaves a file
+ * behind. Data goes through it in chunks, results are the same bit for bit on every rank.
  *
  * Every rank calls the same operations in the same order with the same sizes; a difference ends all
  * of them with -EINVAL. A rank that dies, leaves or is late ends the others with -ECOMM or

@@ -42,7 +42,7 @@ struct core_comm_record {
 
 struct core_comm_rank {
     _Atomic uint32_t state; /* enum core_comm_rank_state */
-    uint32_t slot;          /* in soft.state, with who that was: tells whether it lives */
+    uint32_t slot;          /* in soft.state, with the process: shows whether it lives */
     uint64_t pid;
     uint64_t start_time;
     uint64_t reserved;
@@ -100,7 +100,7 @@ void core_comm_break(struct core_comm_file *shared, enum core_comm_end reason, u
 void core_comm_look_for_dead(const struct ntk_core_comm *comm);
 /* What a broken communicator answers: -ECOMM or -ETIMEDOUT. */
 int core_comm_broken_error(const struct ntk_core_comm *comm, uint32_t broken, struct ntk_err *err);
-/* A communicator that never was complete takes its name along. */
+/* A communicator that never was complete removes its name. */
 void core_comm_name_remove(const struct ntk_core_comm *comm);
 
 #endif

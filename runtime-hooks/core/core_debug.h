@@ -26,7 +26,7 @@ extern "C" {
 
 /* Queues what a program on that logical core of the process prints. 0 when it was queued.
  * -ENOTCONN: no listener for this core; -ENOSPC: the queue is full; -ENOMEM. In all three the event
- * is dropped and the program goes on. */
+ * is dropped and the program continues. */
 int ntk_core_debug_push(uint32_t nc, const struct ntk_engine_print_event *event);
 
 /* An event in a queue. */

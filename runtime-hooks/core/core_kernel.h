@@ -44,7 +44,7 @@ struct ntk_core_kernel_run {
     const uint32_t *first_ncs;
     uint32_t first_nc_count;
     uint32_t width;
-    double share;         /* of what these cores can, it uses so much: above 0, at most 1 */
+    double share;         /* the used share of what these cores can do: above 0, at most 1 */
     uint64_t asked_ticks; /* ntk_core_ticks() of the moment of the call, or 0: now */
     uint16_t queue;       /* as in struct ntk_core_queued */
     /* Computes with the cores held; what it does not fill is 0. Sets err unless it completes. */

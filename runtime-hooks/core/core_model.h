@@ -127,7 +127,7 @@ struct ntk_core_model {
     bool is_for_stack;                 /* its tensors may lie on any core next to its own memory */
     _Atomic uint32_t turn;
     struct ntk_hooks_model_ref hook;
-    uint64_t stop_ticks; /* when a stop that is under way was asked for; 0: none is */
+    uint64_t stop_ticks; /* the time of the pending stop request; 0: none */
     uint64_t timeout_ns;
     bool hangs_last;
     bool rounds_by_chance;

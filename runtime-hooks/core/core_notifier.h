@@ -4,8 +4,7 @@
  *
  * A notifier stands for its latest placement. A placement is an item of its queue like any other,
  * takes its place in the order and in the depth, and needs no worker: it is reached at the moment
- * when everything before it is complete. Whoever waits, waits for the placement that was the latest
- * when he began.
+ * when everything before it is complete. A waiter waits for the latest placement at its start.
  *
  * Owner:   ntk_core_notifier_create() allocates, ntk_core_notifier_destroy() frees at any time:
  *          placements that are not reached, and the queues and threads that wait for them, are not

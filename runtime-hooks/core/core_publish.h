@@ -18,9 +18,9 @@
 
 struct ntk_core_publisher;
 
-/* Builds the tree when it is not there or of an older machine, and starts the thread, which brings
- * one that is there up to date. -errno with a message when the tree cannot be written: the machine
- * works without it. */
+/* Builds the tree when it is absent or belongs to an older machine, and starts the thread, which
+ * updates an existing one. -errno with a message when the tree cannot be written: the machine works
+ * without it. */
 int ntk_core_publisher_start(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                              struct ntk_core_publisher **out_publisher, struct ntk_err *err);
 /* Writes a last round when it is the publisher. NULL is fine. */

@@ -82,8 +82,8 @@ bool ntk_core_queue_is_idle(struct ntk_core_queue *queue);
  * wait. */
 int ntk_core_queue_sync(struct ntk_core_queue *queue);
 
-/* Adds 1 to the eventfd when the item completes, or now when it has; -1 takes back what was asked
- * for this number. The descriptor is duplicated. -EINVAL never submitted or no eventfd, -ENOSPC too
+/* Adds 1 to the eventfd when the item completes, or now when it has; -1 withdraws the request for
+ * this number. The descriptor is duplicated. -EINVAL never submitted or no eventfd, -ENOSPC too
  * many. */
 int ntk_core_queue_watch(struct ntk_core_queue *queue, uint64_t number, int fd);
 /* The same for every completion from now on; one descriptor per queue, -1 ends it. */

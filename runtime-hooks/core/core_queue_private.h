@@ -68,7 +68,7 @@ struct ntk_core_queue_wait_item {
 
 /* The queue at the end of the line. */
 void ntk_core_crew_line_add(struct ntk_core_crew *crew, struct ntk_core_queue *queue);
-/* Has a worker come for each of so many queues, as far as the crew may have workers. -errno when a
+/* Gets a worker for each of this many queues, as far as the crew may have workers. -errno when a
  * thread that it may have does not start. */
 int ntk_core_crew_call(struct ntk_core_crew *crew, uint32_t queue_count);
 void ntk_core_crew_undriven(struct ntk_core_crew *crew);
@@ -79,7 +79,7 @@ int ntk_core_queue_append(struct ntk_core_queue *queue, struct ntk_core_queue_it
 /* The first item out of the queue, which has one; and its completion. */
 struct ntk_core_queue_item *ntk_core_queue_take(struct ntk_core_queue *queue);
 void ntk_core_queue_complete(struct ntk_core_queue *queue, const struct ntk_core_queue_item *item);
-/* A driven queue that is in no list goes on: over all that needs no worker, until it waits in
+/* A driven queue that is in no list continues: over all that needs no worker, until it waits in
  * line, waits for a placement or is empty. */
 void ntk_core_queue_advance(struct ntk_core_queue *queue);
 

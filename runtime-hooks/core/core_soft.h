@@ -42,9 +42,9 @@ struct ntk_core_soft_options {
     const struct ntk_clock *clock; /* of the wait for others; borrowed; NULL: the system's */
 };
 
-/* Opens the machine, building or rebuilding its state. -EEXIST when another instance is asked for
+/* Opens the machine, building or rebuilding its state. -EEXIST when another instance is requested
  * while processes use the machine, -EBUSY when processes use it with a state that this version does
- * not know, or when one of them does not let go of the setup for NTK_CORE_SOFT_WAIT_NS. -EALREADY:
+ * not know, or when one of them does not release the setup for NTK_CORE_SOFT_WAIT_NS. -EALREADY:
  * this process has it open. */
 #define NTK_CORE_SOFT_WAIT_NS (UINT64_C(5) * 1000 * 1000 * 1000)
 int ntk_core_soft_open(const struct ntk_core_soft_options *options, struct ntk_core_soft **out_soft,

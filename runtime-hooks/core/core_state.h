@@ -96,7 +96,7 @@ struct ntk_core {
     struct core_counters *counters;
     char *dump_folder;
     _Atomic bool has_dumped;        /* files of a shortage are written */
-    struct ntk_core_faults *faults; /* NULL: none are asked for */
+    struct ntk_core_faults *faults; /* NULL: not requested */
     pthread_mutex_t comm_lock;
     struct ntk_core_comm *comms; /* of this process; under comm_lock */
     pthread_mutex_t weights_lock;

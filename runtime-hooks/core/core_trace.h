@@ -99,8 +99,8 @@ int ntk_core_trace_start(enum ntk_core_trace_sink sink,
 int ntk_core_trace_stop(enum ntk_core_trace_sink sink);
 /* Cores of the sink; 0: it is off. */
 uint32_t ntk_core_trace_core_count(enum ntk_core_trace_sink sink);
-/* The oldest events of a core, at most so many, in the order in which they were recorded. *out_lost
- * (may be NULL): overwritten since the start. 0 for a core without a ring. */
+/* The oldest events of a core, at most this many, in the order of their recording. *out_lost (may
+ * be NULL): overwritten since the start. 0 for a core without a ring. */
 size_t ntk_core_trace_take(enum ntk_core_trace_sink sink, uint32_t nc,
                            struct ntk_ntrace_event *out_events, size_t count, uint64_t *out_lost);
 /* The same without taking: from *inout_position on, 0 for the oldest that is there; moves it behind

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_usage - who of this process holds how much of the HBM, as a table for the log
+ * core_usage - the users of HBM in this process, as a table for the log
  * (docs/formats/memory-log.md).
  *
  * Owner:   core_usage_create() allocates, core_usage_destroy() frees.

@@ -56,8 +56,8 @@ uint64_t ntk_cost_local_gather_cycles(uint64_t n, uint64_t width, uint64_t bytes
 uint64_t ntk_cost_cycles_to_ps(const struct ntk_engine_core_spec *spec, enum ntk_engine engine,
                                uint64_t cycles);
 
-/* What lasts so many times as long, as faults make it; a factor up to 1 changes nothing. The
- * largest time there is where it would be longer than that. */
+/* A duration times the factor of a fault; a factor up to 1 changes nothing. The largest time there
+ * is where it would be longer than that. */
 static inline uint64_t ntk_cost_slower(uint64_t duration, double factor)
 {
     double slower = (double)duration * factor;

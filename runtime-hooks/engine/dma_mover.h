@@ -3,9 +3,9 @@
  * dma_mover - moving elements between two patterns of host memory.
  *
  * A walk visits count[0] elements step[0] bytes apart, count[1] times step[1] bytes apart, and so
- * on outwards. Two walks of equal element counts are brought together whatever their shapes are:
- * the n-th element of one is the n-th of the other. Walks are normalised when a program is created,
- * so that dense rows become one run and a run becomes one memmove.
+ * on outwards. Two walks of equal element counts are combined for any shapes: the n-th element of
+ * one is the n-th of the other. Walks are normalised when a program is created, so that dense rows
+ * become one run and a run becomes one memmove.
  *
  * Nothing here checks bounds: engine_program.c has proven them (ntk_dma_walk_extent).
  *

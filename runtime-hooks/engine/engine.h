@@ -142,7 +142,7 @@ struct ntk_engine_result {
     /* Where it went wrong, for log and error event; engine NTK_ENGINE_COUNT when nowhere. */
     uint32_t fault_engine;
     uint32_t fault_slot;
-    uint32_t engines_not_done; /* bit per engine: who had not reached its end */
+    uint32_t engines_not_done; /* bit per engine: it had not reached its end */
 };
 
 /* What a capture sees. Every callback may be NULL. Times are ps of device time from the start of
@@ -168,7 +168,7 @@ struct ntk_engine_dma_event {
 };
 
 struct ntk_engine_semaphore_event {
-    uint32_t engine; /* who changed it; NTK_ENGINE_DMA: a queue */
+    uint32_t engine; /* the engine that changed it; NTK_ENGINE_DMA: a queue */
     uint32_t number; /* of the semaphore or event */
     uint32_t value;  /* after the change */
     bool is_event;   /* an event: value 1 set, 0 clear */
@@ -219,7 +219,7 @@ struct ntk_engine_run_options {
     /* What compute engines write to floats narrower than fp32 is rounded by chance, not to nearest
      * (docs/decisions/instruction-set.md). NC-v1 cannot. */
     bool rounds_by_chance;
-    /* Engines, and transfers from or to device memory, take so many times as long; 0 is 1. */
+    /* Engines, and transfers from or to device memory, take this many times as long; 0 is 1. */
     double compute_factor, hbm_factor;
     const struct ntk_engine_trace *trace;     /* NULL = none */
     const struct ntk_engine_printer *printer; /* NULL: what programs print is dropped */

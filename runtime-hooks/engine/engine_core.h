@@ -43,7 +43,7 @@ struct ntk_engine_interval {
 
 #define NTK_ENGINE_CALLS_MAX 16 /* calls inside one another */
 
-/* Where a call goes on when it has returned: indices of instructions. */
+/* Where the caller continues after a return: indices of instructions. */
 struct ntk_engine_frame {
     uint32_t next, count;
 };
@@ -62,7 +62,7 @@ struct ntk_engine_core {
     struct ntk_engine_frame frames[NTK_ENGINE_SEQUENCER_COUNT][NTK_ENGINE_CALLS_MAX];
     struct ntk_rng rng[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_PARTITIONS];
     struct ntk_latches latches;
-    struct ntk_rng noise;     /* goes on from one run to the next */
+    struct ntk_rng noise;     /* continues from one run to the next */
     struct ntk_rng *rounding; /* that, in a run that rounds by chance; else NULL */
     /* Buffers of a run, grown before it starts and kept for the next. */
     struct ntk_tile_scratch scratch;

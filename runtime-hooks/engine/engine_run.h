@@ -102,7 +102,7 @@ static inline bool engine_pending_before(const struct ntk_engine_pending *a,
 {
     return a->time_ps != b->time_ps ? a->time_ps < b->time_ps : a->order < b->order;
 }
-/* engine: who does it; NTK_ENGINE_DMA for a queue. */
+/* engine: the one that does it; NTK_ENGINE_DMA for a queue. */
 void engine_semaphore_add(struct run *run, uint32_t engine, uint32_t semaphore, uint32_t value);
 void engine_event_set(struct run *run, uint32_t engine, uint32_t number, bool is_set);
 /* Runs all of them until each has ended or cannot go on. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * core_lock - who may count on a core while several threads execute on it: one locked instruction
- * for all that an execution counts there.
+ * core_lock - guards the counts of a core while several threads execute on it: one locked
+ * instruction for all that an execution counts there.
  *
- * Held for a few dozen stores, never across a call of anybody else's. Whoever waits spins, then
- * sleeps so that a holder of lower priority goes on, and after a second takes it from a holder that
+ * Held for a few dozen stores, never across a call of anybody else's. A waiter spins, then sleeps
+ * so that a holder of lower priority continues, and after a second takes it from a holder that
  * is gone: a thread that was cancelled in the middle blocks no other thread. A signal handler that
  * interrupted the holder does not get it.
  *

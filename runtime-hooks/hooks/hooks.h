@@ -68,7 +68,7 @@ struct ntk_hooks_config {
 
 /*
  * Makes the segment. 0: attached, or off because NEURON_HOOKS=0. -errno: no segment (no permission,
- * no space, ...), all calls do nothing and the program goes on. out_note (may be NULL) gets one
+ * no space, ...), all calls do nothing and the program continues. out_note (may be NULL) gets one
  * message for the log when there is something to say, else the empty text; that includes unknown
  * values of NEURON_HOOKS and less space than asked for. -EALREADY when attached.
  */
@@ -168,8 +168,8 @@ struct ntk_hooks_exec {
     uint64_t core_end_ticks;   /* 0: now */
     uint64_t device_ns;        /* duration in device time; 0 unknown */
     uint64_t parts_ticks;      /* on cores in parts of the execution before this one */
-    /* It goes on on other cores: busy time, work and an EXEC record of this part; outcome, latency
-     * and the execution itself count with the last part. */
+    /* It continues on other cores: busy time, work and an EXEC record of this part; outcome,
+     * latency and the execution itself count with the last part. */
     bool is_part;
     uint32_t status;
     uint32_t run_count;  /* runs in a row of one call, all of them done when it ended well; 0: 1 */

@@ -4,7 +4,7 @@
  * of one folder.
  *
  * docs/formats/system-trace.md says what the files hold. At most one inspection is on in a process.
- * A failure while it records is logged and the job goes on without.
+ * A failure while it records is logged and the job continues without it.
  *
  * Owner:   what is passed is copied, but for kind_names and runtime_version, which live for ever.
  * Threads: any, between ntk_core_open() and ntk_core_close(); ntk_inspect_forget() in the child of

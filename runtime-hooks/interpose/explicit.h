@@ -26,7 +26,7 @@ void explicit_transfer_scheduled(const struct interpose_scope *scope,
 void explicit_collective_scheduled(const struct interpose_scope *scope,
                                    const struct explicit_form *form, uint32_t unit, int queue,
                                    void *outcome, const void *context, uint64_t sequence);
-/* The transfer of a tensor between host and device; core, name and direction are of the tensor. */
+/* The transfer of a tensor between host and device; core, name and direction are the tensor's. */
 struct ntk_hooks_transfer explicit_transfer(const nrt_tensor_t *tensor, enum ntk_transfer direction,
                                             uint64_t start_ticks, uint64_t offset, uint64_t bytes);
 struct ntk_hooks_transfer explicit_copy(const nrt_tensor_t *from, uint64_t from_offset,

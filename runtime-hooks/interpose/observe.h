@@ -2,7 +2,7 @@
 /*
  * observe - what every observed call does first and last, and what the files of this folder share.
  *
- * A call of the client is observed while the process is; a call that the runtime makes of itself,
+ * A call of the client is observed while the process is; a call that the runtime makes to itself,
  * through the same exported names, is passed on. Exceptions and the cancelling of threads may cross
  * each of these functions: what has to be undone is undone by a cleanup.
  */

@@ -50,8 +50,7 @@ bool interpose_real_has(enum interpose_call call);
  * stays. */
 void interpose_real_look(bool is_asked);
 
-/* forward_2.c, forward_3.c: what answers for a call that is not there, each for its form; else
- * NULL. */
+/* forward_2.c, forward_3.c: the answer to a missing call, each for its form; else NULL. */
 extern const interpose_function interpose_absent_2[INTERPOSE_CALLS];
 extern const interpose_function interpose_absent_3[INTERPOSE_CALLS];
 

@@ -2,8 +2,8 @@
 /*
  * nrt_infodump - support information in the log after a failed call.
  *
- * One block per public call between an nrt_init() and the next, so that a program which goes on
- * failing does not fill its log.
+ * One block per public call between an nrt_init() and the next, so that a program with repeated
+ * failures does not fill its log.
  *
  * Threads: any; reads the environment.
  */

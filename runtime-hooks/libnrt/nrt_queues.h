@@ -32,7 +32,7 @@ struct nrt_queue {
     uint32_t index;
 };
 
-/* Depths are of a queue; without implicit_depth there is no implicit queue. -ENOMEM: nothing is
+/* Depths are per queue; without implicit_depth there is no implicit queue. -ENOMEM: nothing is
  * open. */
 int nrt_queues_open(uint32_t core_count, uint32_t compute_depth, uint32_t implicit_depth);
 /* Everything that is queued runs to its end, everything else is refused. */

@@ -5,8 +5,8 @@
  * A thread of our own sleeps until the word in the segment changes; executions know nothing of it,
  * they only meet a recorder while one is wanted. Without hooks there is no thread.
  *
- * Threads: _start() and _stop() by who opens and closes the runtime; after a fork the child
- * forgets.
+ * Threads: _start() and _stop() by the thread that opens and closes the runtime; after a fork the
+ * child forgets.
  */
 #ifndef NTK_RUNTIME_HOOKS_LIBNRT_NRT_TRIGGER_H
 #define NTK_RUNTIME_HOOKS_LIBNRT_NRT_TRIGGER_H

@@ -21,7 +21,7 @@ struct mlu_type {
 int mlu_infer(const struct mlu_node *node, const struct mlu_op_param *param,
               const struct mlu_type *const *in, struct mlu_type *out, struct ntk_err *err);
 
-/* An axis that may count from the end, of so many dimensions; false when there is none such. */
+/* An axis that may count from the end, with this many dimensions; false when it is out of range. */
 bool mlu_axis_of(int64_t axis, uint32_t dim_count, uint32_t *out_axis);
 
 #endif

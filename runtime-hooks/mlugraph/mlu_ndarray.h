@@ -39,13 +39,13 @@ void mlu_ndarray_fini(struct mlu_ndarray *array);
 /* Its tensor on the stream, made when there is none; NULL with the message in err. */
 void *mlu_ndarray_tensor(struct mlu_ndarray *array, const struct mlu_stream *stream,
                          struct ntk_err *err);
-/* Memory on the host, whatever is in it. */
+/* Memory on the host, with any contents. */
 int mlu_ndarray_reserve(struct mlu_ndarray *array, struct ntk_err *err);
 /* So that it is valid there. */
 int mlu_ndarray_to_host(struct mlu_ndarray *array, struct ntk_err *err);
 int mlu_ndarray_to_device(struct mlu_ndarray *array, const struct mlu_stream *stream,
                           struct ntk_err *err);
-/* A buffer for who writes it there. */
+/* A buffer for a writer there. */
 int mlu_ndarray_reserve_on_device(struct mlu_ndarray *array, const struct mlu_stream *stream,
                                   struct ntk_err *err);
 /* It was written there (NULL: on the host) and is valid nowhere else. */

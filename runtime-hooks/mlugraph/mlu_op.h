@@ -43,7 +43,7 @@ struct mlu_op {
 /* NULL when no operator has this name. */
 const struct mlu_op *mlu_op_find(const char *name);
 enum mlu_role mlu_op_role(const struct mlu_op *op, uint32_t input);
-/* At most so many; UINT32_MAX for any number. */
+/* At most this many; UINT32_MAX for any number. */
 uint32_t mlu_op_input_count_max(const struct mlu_op *op);
 /* Copies the name of an input, such as "moving_mean". */
 void mlu_op_argument(const struct mlu_op *op, uint32_t input, char *to, uint32_t to_bytes);

@@ -3,9 +3,10 @@
  * mlu_op_executor - one operator of a graph, made ready once and run many times.
  *
  * What the proposal calls OpExecutor, and MluOpExecutor when its device is an MLU. Its two kinds,
- * MluFComputeExecutor and MluStatefulComputeExecutor, differ in who owns the operators inside
- * (internal_ops) and the tensors between them (inter_data): the executor or the stateful operator.
- * Here that is always the operator of the device (struct mlu_device_ops), so there is one kind.
+ * MluFComputeExecutor and MluStatefulComputeExecutor, differ in the owner of the operators inside
+ * (internal_ops) and of the tensors between them (inter_data): the executor or the stateful
+ * operator. Here that is always the operator of the device (struct mlu_device_ops), so there is one
+ * kind.
  *
  * Compiling happens in the first run, as in the proposal: constants are known then.
  *

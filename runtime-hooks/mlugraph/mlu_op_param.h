@@ -37,7 +37,7 @@ struct mlu_op_param {
     bool counts_padding;
     /* batch norm */
     double eps;
-    bool fix_gamma; /* gamma is 1 whatever it says */
+    bool fix_gamma; /* gamma is 1 regardless of the value */
     /* activation, arithmetic */
     enum mlu_active active;
     enum mlu_binary binary;

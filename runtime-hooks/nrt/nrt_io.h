@@ -22,8 +22,8 @@ struct ntk_nrt_io {
 /* What the model has, two empty sets, and room for the tensors. *out_call: the call that failed. */
 NRT_STATUS ntk_nrt_io_open(const struct ntk_nrt *nrt, nrt_model_t *model, struct ntk_nrt_io *io,
                            const char **out_call);
-/* Puts tensor `index` into its set; one that is not there yet is allocated on the core, as large as
- * the model needs it. */
+/* Puts tensor `index` into its set; a missing one is allocated on the core, as large as the model
+ * needs it. */
 NRT_STATUS ntk_nrt_io_add(const struct ntk_nrt *nrt, struct ntk_nrt_io *io, size_t index, int core,
                           const char **out_call);
 void ntk_nrt_io_close(const struct ntk_nrt *nrt, struct ntk_nrt_io *io);

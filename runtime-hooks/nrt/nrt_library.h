@@ -44,7 +44,7 @@
     X(nrt_profile_start)            \
     X(nrt_profile_stop)
 
-/* Not in every release; who needs one checks whether it is there. */
+/* Not in every release; callers check whether it exists. */
 #define NTK_NRT_OPTIONAL_CALLS(X)                              \
     X(nrt_get_status_as_str)                                   \
     X(nrt_get_version)                                         \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rtd_end - SIGTERM and SIGINT end the daemon, and whatever its models do they end it in time.
+ * rtd_end - SIGTERM and SIGINT end the daemon, in time for any state of its models.
  *
  * Owner:   begin allocates, finish frees.
  * Threads: _block before there is any other; _begin and _finish by one.

@@ -151,7 +151,7 @@ struct rtd_manager {
     struct rtd_capture *captures;
     char *capture_folder; /* NULL until the first capture */
     uint64_t last_capture;
-    /* Models that are taken apart, and who does it. */
+    /* Models that are being freed, and the thread that does it. */
     pthread_t reaper;
     pthread_cond_t reap, reaped;
     struct rtd_model *leaving;

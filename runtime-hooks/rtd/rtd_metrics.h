@@ -22,8 +22,7 @@ void rtd_metrics_destroy(struct rtd_metrics *metrics);
 /* value: nanoseconds of a latency, cycles of the device, else the number itself. */
 void rtd_metrics_add(struct rtd_metrics *metrics, enum _Nrt__MetricType type, uint64_t value);
 
-/* Those that have a sample of the last so many seconds; 0: ever. The caller frees; NULL without
- * memory. */
+/* Those with a sample of this many last seconds; 0: ever. The caller frees; NULL without memory. */
 struct rtd_metrics_rows {
     Nrt__Metric *metrics[NRT__METRIC_TYPE__NMGR_METRIC_NUM];
     size_t count;

@@ -17,7 +17,7 @@
 
 #define RTD_NEFF_MIB_DEFAULT 2048
 #define RTD_NEFF_MIB_MAX (1U << 20)
-/* All uploads together may take as much as so many of the largest. */
+/* All uploads together may take as much as this many of the largest. */
 #define RTD_UPLOADS_OF_LARGEST 2
 
 struct rtd_upload_limits {
