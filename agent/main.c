@@ -330,7 +330,7 @@ static int check_exporters(struct outputs *outputs, struct ntk_err *err)
     return 0;
 }
 
-/* The first option that would do nothing, as what it is about is not asked for; NULL: none. */
+/* The first option that would do nothing, as its feature is not requested; NULL: none. */
 static const char *find_lonely(const struct outputs *outputs)
 {
     static const char to_listen[] = "needs --http or an exporter that listens";

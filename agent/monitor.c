@@ -103,7 +103,7 @@ static bool has_other_outputs(const struct ntk_monitor *monitor)
     return monitor->store || monitor->routes || monitor->outputs.count > 0;
 }
 
-/* A full disk ends an agent that has nothing else to do; the others go on. */
+/* A full disk ends an agent that has nothing else to do; the others continue. */
 static void say_stdout(struct ntk_monitor *monitor, int ret)
 {
     bool is_failing = ret < 0;
@@ -580,7 +580,7 @@ static void on_signal(uint32_t signal_number, void *ctx)
     ntk_log_info(MODULE, "signal %u: stopping", signal_number);
     ntk_service_stopping(monitor->service);
     if (monitor->store) {
-        /* What the store has, the reports shall have too: the next run goes on from there. */
+        /* What the store has, the reports shall have too: the next run continues from there. */
         (void)take_period(monitor, NTK_MONITOR_NOW, false);
     }
     finish(monitor, 0);
@@ -695,7 +695,7 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
     return options->quiet ? 0 : ntk_monitor_stream_create(STDOUT_FILENO, &monitor->stream, err);
 }
 
-/* Counters of the page go on from what is stored, as reports and rows do. */
+/* Counters of the page continue the stored values, as reports and rows do. */
 static void resume_outputs(struct ntk_monitor *monitor)
 {
     struct ntk_snapshot *totals = NULL;

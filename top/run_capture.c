@@ -94,7 +94,7 @@ static char ask(const struct ntk_top_run *run, const char *question, bool *out_e
     return line[0];
 }
 
-/* True: go on. */
+/* True: continue. */
 static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
 {
     char program[PATH_MAX];

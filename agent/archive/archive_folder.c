@@ -4,8 +4,8 @@
  * archives leave out, is on the disk before it gets its name, and takes the place of what is there
  * in one step.
  *
- * Who writes holds a lock on the unnamed part; so what a killed program left is known by its lock
- * being free, and goes when the next one writes there.
+ * A writer holds a lock on the unnamed part; so what a killed program left is known by its lock
+ * being free, and is removed when the next one writes there.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -182,7 +182,7 @@ static struct run *find_place(struct ntk_captures *captures, uint32_t uid)
     return place;
 }
 
-/* Where nothing goes on there is nothing to wait for but the time before. */
+/* Where nothing runs there is nothing to wait for but the time before. */
 static const char *timeout_of(enum ntk_captures_reason reason)
 {
     return reason == NTK_CAPTURES_HANG || reason == NTK_CAPTURES_STUCK ? "3s" : "20s";

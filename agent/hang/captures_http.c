@@ -28,7 +28,7 @@
 #define ENTRIES_MAX 20000
 #define STOP_NS NTK_NS_PER_SECOND /* for runs to stop when the agent does */
 
-/* What is asked for, as text: it becomes arguments of a program. */
+/* The request as text: it becomes arguments of a program. */
 struct wish {
     bool is_look;
     char job[256]; /* "": pid */
@@ -86,7 +86,8 @@ static void answer_error(struct ntk_http_response *response, int status, const c
     answer_buf(response, status, &buf);
 }
 
-/* -- what is asked for, on the server's thread ------------------------------------------------- */
+/* -- requests, on the server's thread
+ * ------------------------------------------------------------ */
 
 /* A number of the question within bounds, as text; the default where it is not said. */
 static bool take_number(const struct ntk_http_request *request, const char *name, uint64_t least,

@@ -42,7 +42,7 @@ static struct {
     pthread_mutex_t lock; /* active, asked, is_running */
     pthread_mutex_t making;
     char active[ACTIVE_MAX][NAME_BYTES];
-    uint64_t asked; /* how often room was asked for */
+    uint64_t asked; /* number of requests for room */
     bool is_running;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER, .making = PTHREAD_MUTEX_INITIALIZER };
 
@@ -223,7 +223,7 @@ static void remove_some(const char *folder, struct capture *captures, size_t cou
             return;
         }
         (void)snprintf(path, sizeof path, "%s/%s", folder, next->name);
-        int ret = -E2BIG; /* deep: the next call goes on, but not for ever */
+        int ret = -E2BIG; /* deep: the next call continues, but not for ever */
         for (int i = 0; i < REMOVE_CALLS && ret == -E2BIG; i++) {
             ret = ntk_fs_remove_tree(path, &err);
         }

@@ -116,7 +116,7 @@ void ntk_hang_troubles_drop(struct ntk_hang_troubles *troubles, uint64_t key)
     }
 }
 
-/* Whether ranks of it go on, or will: of killed ones the verdicts tell for a while yet. */
+/* Whether ranks of it continue, or will: verdicts keep killed ones for a while. */
 static bool is_alive(const struct ntk_ranks *ranks, uint64_t key)
 {
     ntk_vec_each(const struct ntk_comm_verdict, verdict, &ranks->verdicts) {

@@ -333,7 +333,7 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
     return is_changed;
 }
 
-/* Where an execution takes long enough to be asked for. */
+/* Where an execution takes long enough for a request. */
 static bool is_long(const struct ntk_core_sample *core)
 {
     return core->running_ns >= LONG_NS;

@@ -91,8 +91,8 @@ static void forget_looked(struct ntk_snapshot *snapshot, uint64_t began_ns)
     }
 }
 
-/* The agent first: it remembers what was. Segments are asked for their counters only: what rings
- * still hold is of any time. */
+/* The agent first: it remembers what was. Segments are asked for their counters only: the records
+ * in rings may be of any time. */
 static int look(struct ntk_host *host, struct ntk_err *err)
 {
     const struct ntk_collector_options options = { .sysfs_root = arg_sysfs_root,

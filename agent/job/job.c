@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job - neuron-monitor job: options, whom it is about, and the form of the answer. */
+/* job - neuron-monitor job: options, the selected jobs, and the form of the answer. */
 #include "agent/job/job.h"
 
 #include <errno.h>
@@ -138,7 +138,7 @@ static int ask(struct ntk_store_reader *reader, const char *id, struct ntk_query
     size_t more = 0;
     int ret = ntk_query_window_whole(reader, &window, err);
 
-    /* One that began before anything was stored is of the whole. */
+    /* One that began before the first sample gets the whole. */
     window.from_ns = 0;
     window.to_ns++;
     ret = ret < 0

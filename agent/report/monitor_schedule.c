@@ -189,7 +189,7 @@ static int cover(struct window *window, const struct ntk_snapshot *snapshot, str
     const struct ntk_snapshot *merged =
         is_same ? ntk_snapshot_share(last->merged) : ntk_snapshot_merge(window->covered, snapshot);
     if (!merged) {
-        return -ENOMEM; /* this window loses the snapshot; the next one goes on */
+        return -ENOMEM; /* this window loses the snapshot; the next one continues */
     }
     *last = (struct merge){ window->covered, merged };
     ntk_snapshot_destroy(window->covered);

@@ -181,7 +181,7 @@ static struct ntk_cloudwatch_series *series_create(struct adder *adder,
     return series;
 }
 
-/* The series of the metric with these labels; NULL when it was not asked for, or has no room. */
+/* The series of the metric with these labels; NULL when it was not requested, or has no room. */
 static struct ntk_cloudwatch_series *find(struct adder *adder, enum ntk_cloudwatch_metric metric,
                                           const struct label *labels, size_t label_count)
 {

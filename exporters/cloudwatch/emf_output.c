@@ -177,7 +177,7 @@ static bool ends_inside_a_line(const char *path, off_t bytes)
     return last != '\n';
 }
 
-/* A line goes on where the last try left it only in the file that is still as that try left it, or
+/* A line continues where the last try left it only in a file that is still as that try left it, or
  * the pipe that is still read. Any other gets it whole, on its own line. 0 or -errno. */
 static int go_to_line(struct ntk_emf_output *output, const char *bytes)
 {

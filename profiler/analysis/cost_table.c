@@ -74,8 +74,7 @@ static void add(struct group *group, size_t at, const struct ntk_trace_instructi
     row->write_bytes += fact->write_bytes;
 }
 
-/* Everything on the path is of a layer; of operations and instructions what they worked
- * themselves. */
+/* Everything on the path belongs to a layer; operations and instructions have their own work. */
 static void add_path(struct sums *sums, const struct ntk_critical_path *path)
 {
     const struct ntk_trace_core *core = &sums->program->trace->cores[path->core];

@@ -142,7 +142,7 @@ static int drop(struct ntk_fold *fold, size_t place)
     return ret;
 }
 
-/* The run at `place` may go on where its next iteration would end. */
+/* The run at `place` may continue where its next iteration would end. */
 static int expect(struct ntk_fold *fold, size_t place)
 {
     struct node *run = node_at(fold, place);
@@ -267,7 +267,7 @@ static int fold_two(struct ntk_fold *fold, size_t node_count)
                         .count = one.count + two.count,
                         .body = body };
     struct node *below = node_at(fold, top_of(fold));
-    if (ret == 0 && below->body == body) { /* it did not go on, but is the same again */
+    if (ret == 0 && below->body == body) { /* it did not continue, but is the same again */
         below->end_ps = run.end_ps > below->end_ps ? run.end_ps : below->end_ps;
         below->count += run.count;
         fold->is_checked = false;

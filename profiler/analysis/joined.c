@@ -140,7 +140,7 @@ static int64_t run_in(struct join *join, struct walker *walker, int64_t from_ns,
         segment(join, walker, in, start_ns, end_ns);
         told_ns = end_ns;
         if (run.end_ns > until_ns) {
-            break; /* it goes on */
+            break; /* it continues */
         }
     }
     segment(join, walker, out, told_ns, until_ns);

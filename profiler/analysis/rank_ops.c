@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rank_ops - events of a trace to lists that are sorted as they come; then what belongs to whom. */
+/* rank_ops - events of a trace to lists that are sorted as they come; then the owner of each. */
 #include "profiler/analysis/rank_ops.h"
 
 #include <errno.h>

@@ -3,9 +3,9 @@
  * cmd_daemon - start-session and stop-session: captures of a model that a runtime daemon of the
  * first generation runs for another process.
  *
- * The daemon records, and hands over what it recorded when the capture is stopped. Whoever stops it
- * names the file alone, as frameworks do: where its daemon listens is kept in "FILE.session" next
- * to it meanwhile, a line of text.
+ * The daemon records, and hands over what it recorded when the capture is stopped. The stopping
+ * program names the file alone, as frameworks do: its daemon's address is kept in "FILE.session"
+ * next to it meanwhile, a line of text.
  */
 #include <errno.h>
 #include <limits.h>

@@ -126,7 +126,7 @@ static int folder_load(const char *path, const struct ntk_folder_options *option
     return code;
 }
 
-/* What is asked for of it: captures are placed by all of its rows, which are filtered then. Exit
+/* The requested part: captures are placed by all of its rows, which are filtered then. Exit
  * code. */
 static int folder_cut(struct loaded *loaded, const struct ntk_folder_options *options,
                       const struct ntk_span_filter *filter)

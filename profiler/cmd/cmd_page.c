@@ -28,8 +28,8 @@
 #include "shared/base/units.h"
 #include "shared/base/str.h"
 
-/* Beyond so many processes, or bytes of their traces, only the ranks are shown: a row each, so the
- * traces need not lie in memory. */
+/* Beyond this many processes, or bytes of their traces, only the ranks are shown: a row each, so
+ * the traces need not lie in memory. */
 #define PROCESSES_MAX 64U
 #define PROCESSES_OPEN_MAX 4U /* of more the rows are folded at first, where ranks have theirs */
 #define TRACES_BYTES_MAX (UINT64_C(512) << 20)
@@ -198,7 +198,7 @@ static uint64_t capture_start(const char *path, const struct ntk_system_trace *t
     return start_ns;
 }
 
-/* A capture of a folder, as far as it is asked for, where its execution is. */
+/* A capture of a folder, as far as it is requested, where its execution is. */
 static void add_placed(struct shown *shown, const char *path, const struct ntk_system_trace *trace,
                        const struct ntk_system_tables *tables, uint64_t zero_ns)
 {

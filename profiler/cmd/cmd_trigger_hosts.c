@@ -33,7 +33,7 @@ struct host {
     const char *address;
     char name[NTK_URL_SHOWN_BYTES]; /* the same for people */
     struct ntk_http_client *client;
-    char id[ID_BYTES];  /* of what it was asked for, "" nothing */
+    char id[ID_BYTES];  /* of its request, "" nothing */
     json_t *state;      /* its last word of it */
     struct ntk_err err; /* "": all is well */
     uint64_t fetched_files;
@@ -72,7 +72,7 @@ static int ask(struct host *host, const struct ntk_hosts_remote *remote, const c
     question.method = method;
     question.answer_bytes_max = ANSWER_BYTES;
     if (strcmp(method, "PUT") == 0) {
-        question.body = "{}"; /* a length is asked for */
+        question.body = "{}"; /* a length is requested */
         question.body_bytes = 2;
     }
     ret = ntk_http_client_ask(host->client, &question, answer, &host->err);

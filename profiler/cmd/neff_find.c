@@ -25,7 +25,7 @@ struct search {
     uint8_t uuid[NTK_NTFF_UUID_BYTES]; /* of the best */
 };
 
-/* Also of one that is cut off behind its header: who opens it says so. */
+/* Also of one that is truncated after its header: opening it reports that. */
 static bool read_uuid(const char *path, uint8_t uuid[NTK_NTFF_UUID_BYTES])
 {
     uint8_t bytes[NTK_NEFF_HEADER_BYTES];

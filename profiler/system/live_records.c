@@ -214,7 +214,7 @@ static void event_add(struct ntk_live_records *records, uint16_t core,
 
 /* ---- records to events ---- */
 
-/* Both ends of a span; the device's clock goes on by `device_ns` in it. */
+/* Both ends of a span; the device's clock advances by `device_ns` in it. */
 static void span_add(struct ntk_live_records *records, uint16_t core, struct ntk_ntrace_event event,
                      uint64_t start_ticks, uint64_t ticks, uint64_t device_ns)
 {

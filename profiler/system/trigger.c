@@ -25,7 +25,9 @@
 #define LOOK_NS (20 * NTK_NS_PER_MS)
 #define COPY_BYTES ((size_t)1 << 20)
 #define TAKE_TRIES 16 /* the owner of the segment can change the word faster than this process */
-#define SAVE_NS (60 * NTK_NS_PER_SECOND) /* more for who writes files when the time is up */
+#define SAVE_NS \
+    (60 * NTK_NS_PER_SECOND) /* more for processes that write files when the time is
+                                          * up */
 
 /* Also one that has ended and not waited for. */
 static bool is_gone(uint32_t pid)
@@ -74,7 +76,7 @@ static int section_find(struct ntk_trigger_target *target, int fd, uint64_t *out
     return 0;
 }
 
-/* Whoever asks has it until it gives it back, or is gone. */
+/* The asking process has it until it returns it or ends. */
 static int word_take(struct ntk_trigger_target *target, struct ntk_err *err)
 {
     uint32_t own = (uint32_t)getpid();

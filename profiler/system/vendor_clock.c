@@ -3,8 +3,8 @@
  * vendor_clock - which physical core a sync point of the vendor's trace is of, and how well the
  * points of a core lie on one line.
  *
- * Points name an execution and no core: the first of an execution is of the physical core that its
- * first run names, and so on.
+ * Points name an execution and no core: the first of an execution belongs to the physical core that
+ * its first run names, and so on.
  */
 #include <errno.h>
 #include <math.h>

@@ -233,8 +233,8 @@ static int end_take(struct vendor_reading *reading, const char *type, uint64_t e
         return -ENOMEM;
     }
     struct ntk_system_span *span = slot->span ? &spans[slot->span - 1] : NULL;
-    /* A stop that waits for its start is marked as an instant. The same end again: what waits
-     * goes on without its other end. */
+    /* A stop that waits for its start is marked as an instant. The same end again: the waiting one
+     * continues without its other end. */
     if (span && span->is_instant != is_stop) {
         ntk_vendor_waiting_remove(&reading->waiting, slot);
         if (span->type != type) {

@@ -294,7 +294,7 @@ static void put_instruction_flows(const struct ntk_timeline *timeline,
     put_releases(timeline, track->core, dependencies, ref, NTK_NO_INDEX, false, json);
 }
 
-/* Who began the transfer that a packet is of, and whom it let go. */
+/* The starter of a packet's transfer, and what it released. */
 static void put_packet_flows(const struct ntk_timeline *timeline,
                              const struct ntk_analyses *analyses,
                              const struct ntk_timeline_track *track, uint32_t ref,

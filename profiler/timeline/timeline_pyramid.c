@@ -279,7 +279,7 @@ int ntk_timeline_slices_each(const struct ntk_timeline_track *track, int64_t fro
     size_t first = lower_bound(track, from_ps);
     int ret = 0;
 
-    /* Those that began before and go on: only blocks with an end behind from have some. */
+    /* Those that began before and continue: only blocks with an end behind from have some. */
     for (size_t b = 0; b * NTK_TIMELINE_BLOCK < first && ret >= 0; b++) {
         if (track->pyramid.block_end_ps[b] <= from_ps) {
             continue;

@@ -76,7 +76,7 @@ static int listen_at(struct ntk_timeline_serve *serve, uint16_t port, struct ntk
                                         .slow_routes = serve->slow_routes,
                                         .uploads = serve->uploads,
                                         .guard = serve->guard };
-    struct ntk_err first = { 0 }; /* that of the port that was asked for */
+    struct ntk_err first = { 0 }; /* that of the requested port */
     int ret = ntk_http_server_create(&options, &serve->server, &first);
 
     for (unsigned i = 1;

@@ -64,7 +64,7 @@ static int find_window(struct ntk_trace_build *build, struct ntk_trace_window *o
     return ret;
 }
 
-/* Takes away the cores that are not asked for. */
+/* Removes the cores that are not requested. */
 static int keep_cores(struct ntk_trace_build *build)
 {
     const struct ntk_trace_part *part = &build->options.part;

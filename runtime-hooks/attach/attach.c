@@ -34,7 +34,7 @@
  * s. */
 #define WAIT_NS (1 * NTK_NS_PER_SECOND)
 #define WAIT_MAX_NS (8 * NTK_NS_PER_SECOND)
-#define TAKEN_NS (5 * NTK_NS_PER_SECOND) /* until another attached program is asked for again */
+#define TAKEN_NS (5 * NTK_NS_PER_SECOND) /* until another attached program is requested again */
 #define PROCESSES_MAX 65536u
 #define CHILDREN_MAX 512u
 

@@ -146,7 +146,7 @@ static void place(struct compiler *c, struct cnml_value *value)
     }
 }
 
-/* A place that was another value's before: who writes it waits for who used that. */
+/* A place that was another value's before: its writer waits for the users of that. */
 static void inherit(struct compiler *c, struct cnml_value *value)
 {
     for (int i = 0; i < c->w.value_count; i++) {

@@ -593,7 +593,7 @@ static void run(struct conv *c)
         write_block(c, &block, &parts);
     }
     if (c->is_loaded) {
-        c->w->weight.zone[1] = c->w->weight.zone[0]; /* who uses the other half waits too */
+        c->w->weight.zone[1] = c->w->weight.zone[0]; /* users of the other half wait too */
     }
 }
 

@@ -171,7 +171,7 @@ static struct ntk_isa_operand sums(struct pool *p, const struct cnml_block *bloc
                         NTK_DTYPE_FLOAT32);
 }
 
-/* Greatest or sum of all taps; squared first where that is asked for. */
+/* Greatest or sum of all taps; squared first on request. */
 static struct ntk_isa_operand fold(struct pool *p, const struct cnml_block *block,
                                    enum ntk_isa_alu op, bool squares, struct cnml_zone **out_zone)
 {

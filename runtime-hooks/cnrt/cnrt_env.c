@@ -55,7 +55,7 @@ static int visible_parse(const char *text, uint32_t *out_first, uint32_t *out_co
         text);
 }
 
-/* The machine asked for, or the one that is there when it has such cards. */
+/* The requested machine, or the one that is there when it has such cards. */
 static int machine_choose(struct ntk_core_machine_options *wanted,
                           struct ntk_core_machine *out_machine, struct ntk_err *err)
 {

@@ -131,7 +131,7 @@ static void file_leave(struct ntk_core_channel *channel)
         channel->shared = NULL;
     }
     if (channel->fd >= 0) {
-        /* Whoever opens waits for the guard and checks whether the file is still there. */
+        /* An opening process waits for the guard and checks whether the file is still there. */
         (void)byte_lock(channel->fd, GUARD_BYTE, F_WRLCK, true);
         (void)byte_lock(channel->fd, channel->own, F_UNLCK, false);
         if (!byte_is_held(channel->fd, channel->peer)) {

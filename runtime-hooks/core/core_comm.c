@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who takes part: ranks meet in a file of the hooks folder (docs/formats/collectives.md) that each
- * of them maps for itself, and are missed when they die, leave or stay away.
+ * Membership: ranks meet in a file of the hooks folder (docs/formats/collectives.md) that each of
+ * them maps for itself, and are missed when they die, leave or stay away.
  */
 #include "runtime-hooks/core/core_comm_private.h"
 

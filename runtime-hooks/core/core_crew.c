@@ -72,8 +72,8 @@ static void work_wait(struct ntk_core_crew *crew)
     }
 }
 
-/* The first item of a queue that was in line, then the queue goes on. The lock is held, but for run
- * and destroy. */
+/* The first item of a queue that was in line, then the queue continues. The lock is held, but for
+ * run and destroy. */
 static void item_run(struct ntk_core_crew *crew, struct ntk_core_queue *queue)
 {
     struct ntk_core_queue_item *item = ntk_core_queue_take(queue);

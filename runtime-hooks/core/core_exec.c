@@ -562,7 +562,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
     nc->device_clock_ns += device_ns;
     exec.core_end_ticks = ntk_hooks_now();
     uint64_t host_ns = ntk_hooks_ticks_to_ns(exec.core_end_ticks - exec.core_start_ticks);
-    /* What goes on elsewhere counts there, as one execution. */
+    /* A part that continues elsewhere counts there, as one execution. */
     exec.is_part = step_index < model->last_core_step && goes_on(outcome);
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
         core_exec_core_fill(&per_core[i], &results[i], host_ns);

@@ -111,7 +111,8 @@ void *ntk_core_handle_create_hidden(struct ntk_core_handle_pool *pool)
 
 void ntk_core_handle_show(void *object)
 {
-    /* Pairs with the acquire in ntk_core_handle_take(): who finds it open sees it made. */
+    /* Pairs with the acquire in ntk_core_handle_take(): a thread that finds it open sees it
+     * complete. */
     atomic_store_explicit(&((struct ntk_core_handle *)object)->is_open, 1, memory_order_release);
 }
 

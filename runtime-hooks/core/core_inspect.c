@@ -56,8 +56,7 @@ static int core_add(struct ntk_ntrace_writer *writer, enum ntk_core_trace_sink s
                     uint32_t *inout_named, struct ntk_err *err)
 {
     uint64_t position = 0;
-    uint64_t room =
-        NTK_CORE_TRACE_EVENTS_MAX; /* a core that goes on recording does not hold us up */
+    uint64_t room = NTK_CORE_TRACE_EVENTS_MAX; /* a core that still records does not block us */
     size_t count = PIECE_EVENTS;
     int ret = 0;
 

@@ -309,8 +309,7 @@ static void core_put(struct saving *saving, enum ntk_core_trace_sink sink,
                      const struct ntk_core *core, uint32_t nc, struct ntk_ntrace_event *events)
 {
     uint64_t position = 0;
-    uint64_t room =
-        NTK_CORE_TRACE_EVENTS_MAX; /* a core that goes on recording does not hold us up */
+    uint64_t room = NTK_CORE_TRACE_EVENTS_MAX; /* a core that still records does not block us */
     size_t count = PIECE_EVENTS;
     bool is_first = true;
 

@@ -140,7 +140,7 @@ int ntk_core_publish_remove(struct ntk_err *err)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* The publisher's byte is ours. Opens the tree, or goes on with it. */
+/* The publisher's byte is ours. Opens the tree, or continues with it. */
 static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, struct ntk_err *err)
 {
     struct core_tree *tree = &publisher->tree;

@@ -375,8 +375,8 @@ static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_o
     return ret < 0 ? ret : fd;
 }
 
-/* Maps the state, (re)building it when it is not what is asked for. SETUP is locked. The descriptor
- * or -errno. */
+/* Maps the state, (re)building it when it does not match the request. SETUP is locked. The
+ * descriptor or -errno. */
 static int state_open(struct ntk_core_soft *soft, const struct ntk_core_soft_options *options,
                       struct ntk_err *err)
 {

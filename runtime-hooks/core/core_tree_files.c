@@ -303,8 +303,8 @@ void ntk_core_tree_listen(struct core_tree *tree)
         look_at_some(tree, LOOKS_PER_ROUND);
         return;
     }
-    /* Our own writing makes events too, at most a few for each leaf; so does a user in a loop, whom
-     * the next round serves. */
+    /* Our own writing makes events too, at most a few for each leaf; so does a user in a loop,
+     * served in the next round. */
     for (size_t round = 0; round <= tree->leaves.count; round++) {
         got = read(tree->watch_fd, events, sizeof events);
         if (got <= 0) {

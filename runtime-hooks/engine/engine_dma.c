@@ -418,7 +418,7 @@ static void compute_rule(const struct ntk_isa_instr *instr, const struct ntk_eng
     }
 }
 
-/* Who writes the descriptors must be able to, and the queue set must be one for that. */
+/* The writer of the descriptors must be able to, and the queue set must be one for that. */
 static int dge_check(const struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                      struct ntk_err *err)
 {

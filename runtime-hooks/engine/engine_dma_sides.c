@@ -91,7 +91,7 @@ static void side_finish(struct ntk_engine_side *side)
     side->run_bytes = ntk_dma_walk_run_bytes(&side->walk);
 }
 
-/* A step of a state-buffer address is so many partitions and so many bytes. */
+/* A step of a state-buffer address is a number of partitions and of bytes. */
 static bool sbuf_split(const struct ntk_engine_builder *b, const struct ntk_neff_pattern *pattern,
                        const struct ntk_dma_walk *walk, bool nearest, struct ntk_engine_side *side)
 {
@@ -133,8 +133,8 @@ static bool sbuf_split(const struct ntk_engine_builder *b, const struct ntk_neff
            high <= (__int128)b->spec->sbuf_partition_bytes;
 }
 
-/* width 0: that of the pattern's dtype; else raw elements of so many bytes. may_point: the address
- * in a pointer may be read. */
+/* width 0: that of the pattern's dtype; else raw elements of this many bytes. may_point: the
+ * address in a pointer may be read. */
 static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
                              const struct ntk_neff_pattern *pattern, size_t width, bool may_point,
                              struct ntk_engine_side *out, struct ntk_err *err)

@@ -3,7 +3,7 @@
  * Loops that can never end. The timeline depends on nothing but the state of the sequencers and
  * what they take from memory. So when an engine jumps back and finds program counters, registers,
  * semaphores, events and everything under way exactly as at an earlier such moment, and between the
- * two nothing was taken from memory, or nothing in it may have changed, then this will go on for
+ * two nothing was taken from memory, or nothing in it may have changed, then this will continue for
  * ever, and the time until the limit need not be played. What changes from round to round (a
  * counter, a value that is loaded) is not an endless loop; the limit ends it, or its own end.
  *

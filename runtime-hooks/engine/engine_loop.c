@@ -275,7 +275,7 @@ static bool instr_follow(struct run *run, uint32_t engine, const struct ntk_engi
     }
 }
 
-/* False when it cannot go on: a fault of the data. */
+/* False when it cannot continue: a fault of the data. */
 static bool instr_end(struct run *run, uint32_t engine)
 {
     struct engine_state *state = &run->engines[engine];
@@ -302,7 +302,7 @@ static bool instr_end(struct run *run, uint32_t engine)
     return instr->kind < NTK_ENGINE_KIND_DMA || instr_follow(run, engine, instr);
 }
 
-/* Whether an engine that is at a barrier may go on; *news when it has just come. */
+/* Whether an engine that is at a barrier may continue; *news when it has just come. */
 static bool barrier_opens(struct run *run, uint32_t engine, bool *news)
 {
     struct engine_state *state = &run->engines[engine];
@@ -442,7 +442,7 @@ static bool waits_in_vain(const struct run *run, uint32_t engine)
     return true;
 }
 
-/* Most engines only wait for the one that cannot go on: that one is named, where it is known. */
+/* Most engines only wait for the one that cannot continue: that one is named, where it is known. */
 static void deadlocked(struct run *run)
 {
     stopped(run, NTK_RUN_DEADLOCK);
@@ -464,7 +464,7 @@ static bool is_done(const struct run *run)
     return run->pending_count == 0;
 }
 
-/* Whoever is not done has run out of time. */
+/* Engines that are not done have run out of time. */
 static void timed_out(struct engine_group *group)
 {
     for (uint32_t c = 0; c < group->count; c++) {
@@ -537,7 +537,7 @@ static void others_stop(struct engine_group *group, uint32_t failed)
     }
 }
 
-/* One core after the other; again while the arrival of one at a barrier lets another go on. */
+/* One core after the other; again while the arrival of one at a barrier lets another continue. */
 static inline void all_start_ready(struct engine_group *group, uint32_t count)
 {
     bool news = true;

@@ -25,7 +25,7 @@ static const float *matrix_f32(const struct ntk_tile *tile, float *buffer, int *
     return buffer;
 }
 
-/* out (a row is so many elements from the next) = stationary^T x moving, or += that. Returns
+/* out (a row is this many elements from the next) = stationary^T x moving, or += that. Returns
  * whether a result is not a number, when the chain ends here. */
 static bool multiply(const struct ntk_tile *stationary, const float *stationary_packed,
                      const struct ntk_tile *moving, const float *moving_packed, unsigned chain,

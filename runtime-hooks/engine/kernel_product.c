@@ -132,7 +132,7 @@ static inline uint32_t smaller(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* Units of the panel that begins where so many columns are left. */
+/* Units of the panel that begins where this many columns are left. */
 static inline uint32_t panel_units(uint32_t unit, uint32_t units_max, uint32_t left)
 {
     return smaller((left + unit - 1) / unit, units_max);
@@ -165,7 +165,7 @@ void ntk_product_pack_row(enum ntk_product_side side, uint32_t depth, uint32_t r
     }
 }
 
-/* Rows lie in their own pages, so what comes is asked for some rows ahead. */
+/* Rows lie in their own pages, so the prefetch is some rows ahead. */
 enum { AHEAD = 8, LINE = 64 };
 
 __attribute__((target("avx512f"))) static void

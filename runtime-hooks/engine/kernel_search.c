@@ -22,7 +22,7 @@ bool ntk_select_match_value_load(const struct ntk_select_work *w, uint32_t p)
     return false;
 }
 
-/* The places of eight values: the k-th time a value is asked for, its k-th place; -1: none. */
+/* The places of eight values: for the k-th request of a value, its k-th place; -1: none. */
 static void find8(const struct ntk_select_work *w, uint32_t p, int64_t places[NTK_SELECT_TOP])
 {
     ntk_tile_read_f32(w->a, p, w->x);

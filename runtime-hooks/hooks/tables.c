@@ -282,7 +282,7 @@ int hooks_histogram_prepare(uint32_t pair, uint64_t owner)
         }
         hooks.histogram_reserved[pair] = 1;
     } else if (ntk_abi_load(&histogram->owner) == owner) {
-        return 1; /* a core claimed again goes on counting */
+        return 1; /* a core claimed again continues counting */
     } else {
         /* Pairs with ntk_ring_segment_model_histogram(): a copy whose owner changed is refused. */
         ntk_abi_store(&histogram->owner, 0);

@@ -253,7 +253,7 @@ void hooks_threads_after_fork(void)
 uint32_t hooks_thread_entry(uint32_t tid, const char *name)
 {
     struct ntk_segment_thread *threads = hooks.segment.threads;
-    static uint64_t used[NTK_SEGMENT_THREADS]; /* when each was last asked for */
+    static uint64_t used[NTK_SEGMENT_THREADS]; /* time of the last request for each */
     static uint64_t turn;
     uint32_t oldest = 0;
     uint32_t i;

@@ -28,7 +28,7 @@ struct inspection {
     bool is_on;
     bool is_lazy; /* there is no folder until an execution fails */
     bool has_recorders, has_failed;
-    struct ntk_inspect_options options; /* its folder is of the inspection */
+    struct ntk_inspect_options options; /* its folder belongs to the inspection */
     char *below;                        /* the output folder */
     char *folder;                       /* of this inspection, in it */
     struct ntk_core_inspect_info info;
@@ -500,7 +500,7 @@ static bool failed_save(struct ntk_core *core, const struct ntk_core_model *mode
         model, "", model_mode_is_on() ? "_instid_0_vnc_%u_failed.ntff" : "_instid_0_vnc_%u.ntff",
         nc);
 
-    /* One per program and core: a job that goes on failing does not fill the disk. */
+    /* One per program and core: a job with repeated failures does not fill the disk. */
     if (path && access(path, F_OK) != 0) {
         int ret = ntk_core_recorder_save(core, nc, NTK_CORE_RECORDER_INSPECT,
                                          ntk_core_model_uuid(model), path, &err);

@@ -22,7 +22,7 @@ static bool latest_get(uint32_t vnc, uint32_t unit, int queue, uint64_t *out_seq
 }
 
 /* The list is good until the next call for the tracker: where the client may hold one, it is not
- * asked for. */
+ * requested. */
 static NRT_STATUS status_get(const struct pending_request *request)
 {
     const nrta_error_t *list = NULL;

@@ -94,7 +94,7 @@ static ntk_hooks_comm join(const struct world *world, const char *rendezvous, ui
     return ntk_hooks_comm_join(&about, core);
 }
 
-/* The rank's communicator, joined when it is first asked for; 0 none. */
+/* The rank's communicator, joined at the first request; 0 none. */
 static ntk_hooks_comm comm_get(const struct interpose_scope *scope, int32_t vnc, uint32_t rank,
                                uint32_t count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which physical cores are the process's: what it asked for in its environment, else what it may
- * have got.
+ * The physical cores of the process: those requested in its environment, else those it may have
+ * got.
  */
 #include <dirent.h>
 #include <stdio.h>

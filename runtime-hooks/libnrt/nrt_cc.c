@@ -45,7 +45,8 @@ static void context_release(struct ntk_core_handle *handle)
 static struct ntk_core_handle_pool contexts =
     NTK_CORE_HANDLE_POOL_INIT(struct nrt_cc_context, context_release);
 
-/* --- what is asked for ------------------------------------------------------------------------ */
+/* --- requests
+ * ----------------------------------------------------------------------------------- */
 
 /* NRT_INVALID for what is not a collective operation. */
 static NRT_STATUS collective_get(nrt_dtype_t dtype, nrt_op_type_t op, nrt_cc_op_type_t cc_op,

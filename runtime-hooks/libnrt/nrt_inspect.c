@@ -120,7 +120,7 @@ void nrt_inspect_opened(struct ntk_core *core)
     if (ret == 0) {
         ret = begin(core, &config, &err);
     }
-    if (ret < 0) { /* the job goes on without */
+    if (ret < 0) { /* the job continues without it */
         (void)nrt_front_fail("nrt_inspect_begin", ret, &err);
     }
     free(config.folder);

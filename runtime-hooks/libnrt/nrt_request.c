@@ -198,7 +198,7 @@ static NRT_STATUS work_do(const struct request *request)
     return ret < 0 ? nrt_front_fail("nrta_request", ret, &err) : NRT_SUCCESS;
 }
 
-/* Hardware errors leave no unit behind that could go on. */
+/* Hardware errors leave no unit that could continue. */
 static bool status_is_fatal(NRT_STATUS status)
 {
     return status == NRT_HW_ERROR || status == NRT_EXEC_UNIT_UNRECOVERABLE ||

@@ -200,8 +200,8 @@ void nrt_sys_trace_fetch_options_set_nc_idx(nrt_sys_trace_fetch_options_t *optio
     }
 }
 
-/* What is in the ring of a core now, at most count events: a core that goes on recording does not
- * hold the fetch up. */
+/* What is in the ring of a core now, at most count events: a core that still records does not block
+ * the fetch. */
 static void core_write(struct ntk_json *json, uint32_t nc, uint64_t count)
 {
     static struct ntk_ntrace_event batch[FETCH_BATCH]; /* under lock */

@@ -87,9 +87,9 @@ static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t 
 
 /*
  * The asking process may belong to another user, or live in another mount namespace: then no folder
- * suits both. The files are written to a private folder of this user, opened, and unlinked. Whoever
- * asked opens them in /proc/PID/fd. So nothing that this user owns lies in a folder of the other
- * one.
+ * suits both. The files are written to a private folder of this user, opened, and unlinked. The
+ * asking process opens them in /proc/PID/fd. So nothing that this user owns lies in a folder of the
+ * other one.
  */
 static int hold_folder_make(char *folder, size_t folder_bytes, struct ntk_err *err)
 {

@@ -109,7 +109,7 @@ static void warn(const char *sentence)
     ntk_log_warn(MODULE, "%s", sentence);
 }
 
-/* Whoever started the program reads why it ends, also where all else goes to syslog. */
+/* The starting process gets the reason for the exit, also where all else goes to syslog. */
 static int fail(const struct ntk_err *err)
 {
     rtd_log_console();

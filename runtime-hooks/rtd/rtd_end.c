@@ -41,7 +41,7 @@ void rtd_end_block_signals(void)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-/* An execution has no end that could be asked for, and the process is all that it holds. */
+/* An execution cannot be cancelled, and the process is all that it holds. */
 static void leave(const struct rtd_end *end)
 {
     ntk_log_warn(MODULE,

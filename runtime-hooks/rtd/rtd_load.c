@@ -494,7 +494,7 @@ static void load_destroy(struct ntk_core_queue_item *item)
     load_free(load);
 }
 
-/* The client has said all: from here on a worker goes on. */
+/* The client has said all: from here on a worker continues. */
 void rtd_load_ended(struct ntk_rpc_call *call)
 {
     struct rtd_manager *manager = ntk_rpc_call_ctx_get(call);

@@ -17,7 +17,7 @@ typedef enum _Grpc__Health__V1__HealthCheckResponse__ServingStatus serving_statu
 struct rtd_watcher {
     struct rtd_watcher *next;
     struct ntk_rpc_call *call;
-    bool is_known; /* the service it asked for */
+    bool is_known; /* the requested service */
     bool is_sending;
     serving_status said;
 };
@@ -142,7 +142,7 @@ void rtd_health_stop(struct rtd_manager *manager)
     for (struct rtd_watcher *watcher = manager->watchers; watcher; watcher = watcher->next) {
         tell(manager, watcher);
     }
-    /* Who does not read is not waited for. */
+    /* A peer that does not read is not waited for. */
     while (!is_everyone_told(manager) &&
            pthread_cond_clockwait(&manager->told, &manager->lock, CLOCK_MONOTONIC, &until) !=
                ETIMEDOUT) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* aws_answer - JSON through jansson; of XML the few elements that are asked for. */
+/* aws_answer - JSON through jansson; of XML the few needed elements. */
 #include "shared/aws/aws_answer.h"
 
 #include <ctype.h>

@@ -179,7 +179,7 @@ char *ntk_aws_endpoint_make(const struct ntk_aws_credentials *c, const char *pre
     return ntk_buf_take(&url, NULL);
 }
 
-/* A profile that was asked for does not matter here: the chain handles it. */
+/* A requested profile does not matter here: the chain handles it. */
 int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
                              struct ntk_err *err)
 {
@@ -206,7 +206,7 @@ int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys 
 
 static const struct {
     int (*find)(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys, struct ntk_err *err);
-    bool is_asked_anyway; /* also when a profile was asked for by name */
+    bool is_asked_anyway; /* also when a profile was requested by name */
     bool may_be_away;     /* a failure is as if the place were not there */
 } places[] = {
     { ntk_aws_from_environment, false, false }, { ntk_aws_from_web_identity, false, false },

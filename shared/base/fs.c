@@ -265,7 +265,7 @@ static int empty_folder(int top)
         }
         closedir(entries);
         if (ret == 0 && (++passes > REMOVED_DEPTH_MAX || removal.entries > REMOVED_ENTRIES_MAX)) {
-            ret = -E2BIG; /* the next call goes on */
+            ret = -E2BIG; /* the next call continues */
         }
     } while (removal.moved > before && ret == 0);
     return ret;

@@ -20,7 +20,7 @@ static bool has_port(const char *authority, size_t bytes)
     return true;
 }
 
-/* What is before the host of the address that starts here and has so many bytes. */
+/* What is before the host of the address that starts here and has this many bytes. */
 static size_t secret_bytes(const char *start, size_t bytes)
 {
     size_t authority = 0;

@@ -48,7 +48,7 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
 }
 
 /* Around another runtime these totals are what was believed in each period, which no counter of the
- * segment goes on from: what they did unwatched is not known. */
+ * segment continues: what they did unwatched is not known. */
 static void go_on_told(const struct ntk_ring_core *core, struct core_state *state)
 {
     static const size_t told[] = { AT_BUSY, NTK_CORE_COUNT_AT(effective_flops) };

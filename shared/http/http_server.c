@@ -908,7 +908,7 @@ void ntk_http_server_destroy(struct ntk_http_server *server)
         ntk_http_feed_close(feed);
     }
     unix_remove(server);
-    stop_workers(server); /* every connection that waited goes on */
+    stop_workers(server); /* every waiting connection continues */
     answers_await(server);
     MHD_stop_daemon(server->daemon); /* closes the socket, joins the thread, frees the readers */
     while (server->feeds) {

@@ -18,11 +18,11 @@ const char *const ntk_change_where_names[NTK_CHANGE_WHERE_COUNT] = { "unknown", 
 /* A change is reported when this many samples have it ... */
 #define SAMPLES_MIN 3u
 #define SAMPLES_MAX 32u /* that are checked, the last ones */
-/* ... and so much of them is above the usual. */
+/* ... and this share of them is above the usual. */
 #define ABOVE_SHARE 0.75
 /* It has ended when half of the least change is gone. */
 #define OVER_SHARE (NTK_CHANGE_SHARE_MIN / 2)
-/* A part stands for a change when it is so much of it. */
+/* A part stands for a change when it is this share of it. */
 #define PART_SHARE 0.5
 
 /* Of an operation, in ns; the ranks together. */

@@ -12,8 +12,8 @@ const char *const ntk_pace_where_names[NTK_PACE_WHERE_COUNT] = { "unknown", "cor
 /* Of what a rank is behind so much is in how long its cores were busy, or does not. */
 #define CORE_SHARE 0.5
 #define HOST_SHARE 0.2
-/* The memory of a device is slow when its transfers take so many times as long next to its engines
- * as those of the others do ... */
+/* The memory of a device is slow when its transfers take this many times as long next to its
+ * engines as those of the others do ... */
 #define MEMORY_TIMES 1.25
 /* ... and they run the same program: as many bytes for an operation, by this share. */
 #define BYTES_SHARE 0.2

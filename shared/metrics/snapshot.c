@@ -160,7 +160,7 @@ static void set_empty_texts(struct ntk_snapshot *snapshot)
     snapshot->system.cpu_error = snapshot->system.memory_error = "";
     snapshot->k8s = (struct ntk_k8s){ .period_ns = NTK_GROUP_ABSENT, .error = "" };
     snapshot->jobs.error = "";
-    snapshot->group_period_ns[NTK_SYSTEM_GROUP_SELF] = NTK_GROUP_ABSENT; /* only asked for */
+    snapshot->group_period_ns[NTK_SYSTEM_GROUP_SELF] = NTK_GROUP_ABSENT; /* only requested */
 }
 
 struct ntk_snapshot *ntk_snapshot_create(void)

@@ -99,7 +99,7 @@ static void copy_lives(struct ntk_snapshot *s, struct ntk_core_sample *to, struc
     }
 }
 
-/* The last life of the older part may go on as the first of the newer one. */
+/* The last life of the older part may continue as the first of the newer one. */
 static void merge_lives(struct ntk_snapshot *s, struct ntk_core_sample *to,
                         const struct ntk_core_sample *older, const struct ntk_core_sample *newer,
                         struct weights w)

@@ -157,7 +157,7 @@ static void end_text(struct ntk_report_stream *stream, struct text *out)
 }
 
 /* The report was cut off: it ends at the next line in it that begins with a brace, as far as there
- * is one, and the scan goes on there. */
+ * is one, and the scan continues there. */
 static void end_broken_text(struct ntk_report_stream *stream, struct text *out)
 {
     const char *text = stream->buf.bytes + stream->text_start;

@@ -277,7 +277,7 @@ bool ntk_ring_folder_step(struct ring_folder *folder, uint64_t now_ns, unsigned 
         fn(folder, entry->d_name, ctx);
     }
     if (entry != NULL) {
-        return false; /* the next step goes on */
+        return false; /* the next step continues */
     }
     end_pass(folder);
     if (!folder->is_owed) {

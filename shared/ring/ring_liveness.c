@@ -124,8 +124,8 @@ static bool is_of(const struct proc_status *status, uint32_t owner)
     return owner == 0;
 }
 
-/* Who holds the lock writes about another process: the header's pid is that one's, as the writer
- * sees it. */
+/* The holder of the lock writes about another process: the header's pid is that one's, as the
+ * writer sees it. */
 static bool is_attached(const struct ntk_ring_segment *segment)
 {
     return (segment->process.flags & NTK_PROCESS_ATTACHED) != 0;
@@ -213,8 +213,8 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
         return 0; /* translate_pid() asks */
     }
     if (is_attached(segment)) {
-        /* Who holds the lock is nobody's proof: root speaks for all, anybody else for processes
-         * that can be asked. */
+        /* The holder of the lock proves nothing: root may write for all, others for processes that
+         * can be checked. */
         holder = 0;
         if (process->uid != 0 && !is_same_namespace(liveness, segment)) {
             return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,

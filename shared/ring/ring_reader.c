@@ -57,8 +57,8 @@ size_t ntk_ring_reader_next(struct ntk_ring_reader *reader, struct ntk_slot *out
     for (i = 0; i < count; i++) {
         copy_slot(&reader->slots[(position + i) & mask], &out_slots[i]);
     }
-    /* Pairs with the release fence of ntk_ring_writer_put(): if a copied word is of a newer record,
-     * the head that this record was written under is seen below. */
+    /* Pairs with the release fence of ntk_ring_writer_put(): if a copied word belongs to a newer
+     * record, the head that this record was written under is seen below. */
     ntk_abi_fence_acquire();
     head = ntk_abi_load(reader->head);
     for (i = 0; i < count; i++) {

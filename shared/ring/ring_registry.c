@@ -21,7 +21,7 @@
 #include "shared/ring/ring_segment.h"
 
 #define ENTRIES_OF_FOLDER 2048u /* names of one folder that one poll checks, ... */
-#define ENTRIES_OF_POLL 8192u   /* ... and of all folders; the next poll goes on */
+#define ENTRIES_OF_POLL 8192u   /* ... and of all folders; the next poll continues */
 #define FOLDERS_MAX 1024u       /* of other users, that root looks into */
 #define SEGMENTS_OF_USER 512u
 #define SEGMENTS_CROWDED (NTK_RING_REGISTRY_SEGMENTS / 2) /* from then on ... */

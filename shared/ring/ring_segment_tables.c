@@ -8,7 +8,7 @@
 
 #include "shared/abi/raw_clock.h"
 
-/* Behind so many rows that were never used there are no others. */
+/* After this many unused rows there are no used ones. */
 #define MEMORY_ROWS_UNUSED 64
 
 /* ---- cores ---- */

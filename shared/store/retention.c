@@ -49,7 +49,7 @@ static const char restate_memory[] =
     " WHERE current_bytes > 0 AND process_id IN"
     "  (SELECT process_id FROM process WHERE last_seen_ns >= ?1)";
 
-/* A process that is gone is no longer asked for its histograms and memory, and later not at all. */
+/* A process that is gone no longer has its histograms read and memory, and later not at all. */
 static const char forget_histograms[] =
     "UPDATE core_total SET latency_histogram = x'010000', device_latency_histogram = x'010000'"
     " WHERE length(latency_histogram) > 3 AND process_id IN"

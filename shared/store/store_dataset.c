@@ -211,7 +211,7 @@ static void name_column(sqlite3_stmt *statement, int index, struct ntk_store_cur
                                                : NTK_STORE_CELL_TEXT;
 }
 
-/* The sql with the tier of the dataset for @: "core_minute" is of the minutes. */
+/* The sql with the tier of the dataset for @: "core_minute" has the minutes. */
 static void tell(struct ntk_buf *sql, enum ntk_store_dataset_id id)
 {
     const char *tier = strrchr(ntk_store_datasets[id].name, '_');

@@ -122,7 +122,7 @@ static int run(sqlite3 *db, const char *sql, const uint64_t *numbers, int number
     return ntk_store_sql_finish(db, statement, row_count, err);
 }
 
-/* A job that was lost from sight and is there again goes on; it held nothing twice. */
+/* A job that was lost from sight and returns continues; it held nothing twice. */
 static int find_since(sqlite3 *db, const struct open_job *open, uint64_t *since_ns,
                       struct ntk_err *err)
 {

@@ -245,7 +245,7 @@ int ntk_rows_get_core(struct ntk_store_rows *rows, struct ntk_rows_process *proc
     return ret;
 }
 
-/* Processes that ended are not asked for again. */
+/* Processes that ended are not queried again. */
 void ntk_rows_forget_ended(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->runtime_count; i++) {

@@ -52,7 +52,7 @@ static const char *const entity_of[NTK_FAMILY_COUNT] = {
 struct step {
     struct ntk_store_point point;
     uint64_t row_step_ns; /* the longest row in it */
-    bool has_row;         /* of what is asked for */
+    bool has_row;         /* of the request */
     uint64_t counting;    /* processes that count executions */
     uint64_t uncounted;   /* ... and that do not */
 };

@@ -91,8 +91,8 @@ static uint64_t step_end(enum ntk_store_tier tier, uint64_t time_ns)
     return time_ns / step_ns * step_ns + step_ns;
 }
 
-/* The piece that goes on from at_ns: the coarsest whole steps that fit; else seconds up to the next
- * minute; else, where the seconds are gone, the finest tier that still has the time. */
+/* The piece from at_ns on: the coarsest whole steps that fit; else seconds up to the next minute;
+ * else, where the seconds are gone, the finest tier that still has the time. */
 static struct ntk_store_piece next_piece(const struct extent *extents, enum ntk_store_tier coarsest,
                                          uint64_t at_ns, uint64_t to_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who uses the devices: runtimes by their segments, others by what they hold open. */
+/* The users of the devices: runtimes by their segments, others by what they hold open. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -24,7 +24,7 @@ struct reader {
     const char *sysfs_root;
     struct ntk_ls_machine *machine;
     uint64_t all_devices;      /* bit per index */
-    char mark[NTK_PATH_BYTES]; /* what the agent of the hooks folder holds open; "" not asked for */
+    char mark[NTK_PATH_BYTES]; /* what the agent of the hooks folder holds open; "" not requested */
     bool failed;               /* no memory */
 };
 

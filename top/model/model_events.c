@@ -102,7 +102,7 @@ static bool has_bytes(const struct ntk_event_sample *sample)
             sample->bytes > 0);
 }
 
-/* The log goes on while a frozen screen shows what was. */
+/* The log continues while a frozen screen shows what was. */
 static struct ntk_top_cell keep(struct ntk_top_table *table, const char *text)
 {
     return ntk_top_cell_text(text[0] ? ntk_top_table_text(table, "%s", text) : "");

@@ -13,7 +13,7 @@
 #include "shared/metrics/health.h"
 #include "top/base/keys.h"
 
-/* A report is late when so many periods, and a little, have ended since it came. */
+/* A report is late when this many periods, and a little, have passed since it came. */
 #define LATE_PERIODS 3
 #define LATE_NS (2 * NTK_NS_PER_SECOND)
 #define VALUE_STEP 1000 /* more than any share in percent */

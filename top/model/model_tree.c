@@ -2,7 +2,7 @@
 /*
  * model_tree - memory by place.
  *
- * A leaf says: so many bytes of one group, of one model or of none, on one logical core or on none.
+ * A leaf has the bytes of one group, of one model or of none, on one logical core or on none.
  * Leaves are sorted by place; a row is the sum of the leaves below it, so a parent always equals
  * its children. A leaf without a group only says that a core is owned or a model is loaded.
  */

@@ -35,7 +35,7 @@ static void text_begin(struct ntk_screen *base)
         size_t count = (size_t)screen->next_rows * (size_t)screen->next_columns;
         struct cell *cells = realloc(screen->cells, count * sizeof *cells);
 
-        if (cells) { /* else the old size goes on */
+        if (cells) { /* else the old size stays */
             screen->cells = cells;
             base->rows = screen->next_rows;
             base->columns = screen->next_columns;

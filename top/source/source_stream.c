@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* source_stream - snapshots out of neuron-monitor's lines, from whatever descriptor they come. */
+/* source_stream - snapshots out of neuron-monitor's lines, from any descriptor. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>

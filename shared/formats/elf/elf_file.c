@@ -79,7 +79,7 @@ static const void *table_get(const struct ntk_elf_file *file, int which)
     return file->tables[which].bytes;
 }
 
-/* Where the file has so many bytes of an address of its image; all of them are in one segment. */
+/* Where the file has this many bytes of an address of its image; all of them are in one segment. */
 static bool offset_get(const struct ntk_elf_file *file, uint64_t address, uint64_t bytes,
                        uint32_t flags, uint64_t *out_offset)
 {

@@ -448,7 +448,7 @@ static bool same_tensor(const struct build_tensor *a, const struct build_tensor 
     return a->dtype == b->dtype && a->bytes_count == b->bytes_count;
 }
 
-/* Network inputs first, then each node's outputs; says who feeds whom. */
+/* Network inputs first, then each node's outputs; lists which node feeds which. */
 static bool connect(struct ntk_neff_build *build, struct ntk_vec *produced, uint32_t *out_inputs)
 {
     uint32_t inputs = 0;

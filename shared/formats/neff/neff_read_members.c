@@ -159,13 +159,13 @@ static void want_below(struct look *look, const char *folder, const char *name, 
     }
 }
 
-/* What texts below this key name, seen from who needs what it holds `how`. */
+/* What texts below this key name, and how (`how`) their users need it. */
 static enum want want_of(const struct look *look, const char *key, enum want how)
 {
     if (neff_is_code_key(key)) {
         return look->options->leave_code ? WANT_NOTHING : WANT_PAYLOAD;
     }
-    /* Constants of a definition, code of a CPU node: for who runs it. */
+    /* Constants of a definition, code of a CPU node: for programs that run it. */
     if (strcmp(key, "var") == 0 || strcmp(key, "library") == 0 || strcmp(key, "file_name") == 0) {
         return look->options->leave_constants ? WANT_NOTHING : WANT_PAYLOAD;
     }

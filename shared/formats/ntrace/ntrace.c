@@ -12,7 +12,7 @@
 #include "shared/base/vec.h"
 #include "shared/formats/common/protobuf.h"
 
-/* What protobuf-c may hold at once: this, and so many times the file. A sound file takes less: no
+/* What protobuf-c may hold at once: this, and this many times the file. A sound file takes less: no
  * entry of a column is shorter than a byte or longer than eight in memory. */
 #define UNPACK_BYTES_MIN ((size_t)16 << 20)
 #define UNPACK_BYTES_FACTOR 10

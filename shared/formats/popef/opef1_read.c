@@ -174,7 +174,7 @@ static int64_t field_i64(struct fields *fields)
     return (int64_t)ntk_cursor_u64(&fields->cursor);
 }
 
-/* How many items follow, each of at least so many bytes; 0 after a failure. */
+/* How many items follow, each of at least this many bytes; 0 after a failure. */
 static size_t field_count(struct fields *fields, size_t item_bytes_min)
 {
     uint32_t count = ntk_cursor_u32(&fields->cursor);
