@@ -43,8 +43,8 @@ row() {
     sed -i "/^neuron-[a-z]*: library .*libnrt.so.1/d" err
     said=$(grep -Ec "$sentence" err)
     [ "$said" = 1 ] || complain "$*: $said sentences"
-    grep -Eq -- "$sentence.*$pattern" err || complain "$*: does not say '$pattern'"
-    grep -Evq "$sentence|^Try '|^[0-9]{4}-[A-Z][a-z]{2}-[0-9]{2} .* (NRT|NMGR|TDRV|KMGR):" err && complain "$*: says more"
+    grep -Eq -- "$sentence.*$pattern" err || complain "$*: expected '$pattern'"
+    grep -Evq "$sentence|^Try '|^[0-9]{4}-[A-Z][a-z]{2}-[0-9]{2} .* (NRT|NMGR|TDRV|KMGR):" err && complain "$*: expected no further output"
 }
 
 neuron-packager example mlp -o good.neff >/dev/null || exit 1

@@ -27,7 +27,7 @@ for program in $programs; do
     bash -n "bash/_$program" || fail "the script of $program is not a bash script"
     ask "$program" -- | grep '^--' | sort >offered || true
     told "$program" >want
-    [ -s want ] || fail "$program --help tells no option"
+    [ -s want ] || fail "$program --help lists no option"
     diff want offered >differ || fail "$program --<tab>: $(cat differ)"
     [ "$(ask "$program" --completion "")" = $'bash\nzsh\nfish' ] || fail "$program --completion <tab>: $(ask "$program" --completion "")"
     [ "$(ask "$program" --completion = f)" = fish ] || fail "$program --completion=f<tab>"

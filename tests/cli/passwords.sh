@@ -6,7 +6,7 @@ sample() { # COMMAND...: exits by itself; nothing of what it prints has the pass
     local code=0
     timeout "$patience" "$@" </dev/null >out 2>err || code=$?
     [ $code != 124 ] || fail "$*: does not end"
-    [ -s out ] || [ -s err ] || fail "$*: says nothing"
+    [ -s out ] || [ -s err ] || fail "$*: expected a message, found none"
     ! grep -q hunter2 out err || fail "$*: shows the password: $(cat out err)"
 }
 for command in health hang "slow --for 100ms"; do

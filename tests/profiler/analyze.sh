@@ -116,13 +116,13 @@ analyze 0 -s a.ntff -n - --json idle
 holds 'keys == ["idle"]'
 holds 'any(.idle.engines[].waits[]; .reason == "dma") and all(.idle.engines[].waits[]; .queue == null)'
 analyze 0 -s a.ntff -n - critical-path
-grep -q '^No layers' printed || complain "does not say that there are no layers"
+grep -q '^No layers' printed || complain "expected a message that there are no layers"
 analyze 0 -s a.ntff -n - tensors
-grep -q '^Not known: the tensors of a program need its NEFF' printed || complain "does not say that there are no tensors"
+grep -q '^Not known: the tensors of a program need its NEFF' printed || complain "expected a message that there are no tensors"
 analyze 0 -s a.ntff -n a.neff on-chip
 grep -Eq '^ +0  sbuf +0x[0-9a-f]+ .* DMA_[A-Z]+ +[qkv]$' printed || complain "no input in the state buffer"
 analyze 0 -s a.ntff -n - on-chip
-grep -q '^Not known: ' printed || complain "does not say that nothing is known"
+grep -q '^Not known: ' printed || complain "expected a message that nothing is known"
 analyze 0 -s a.ntff -n - --json tensors memory
 holds '.tensors == null and .memory.chip == null and (.memory.device | length) == 1'
 analyze 0 -s a.ntff -n a.neff --output-file all.txt
@@ -130,7 +130,7 @@ analyze 0 -s a.ntff -n a.neff --output-file all.txt
 analyze 0 --list
 for name in $(awk '/^  / { print $1 }' printed); do
     sed 's/\\-/-/g' "$NTK_SOURCE_DIR/profiler/neuron-profile.1.in" | grep -q "^\.B $name\$" ||
-        complain "the man page does not tell $name"
+        complain "the man page does not describe $name"
 done
 
 # ---- what the host did: two processes, a core each ----
@@ -250,7 +250,7 @@ keys_are_documented
 holds 'all(.. | objects | select(has("p")); .p == 1 and .is_significant == false)'
 holds '.verdict == "same" and .changed_count == 0 and .most == null'
 diff_ 0 a.ntff a.ntff
-grep -q '^Too few to tell a change from chance' printed || complain "does not say that one execution is too few"
+grep -q '^Too few to tell a change from chance' printed || complain "expected a message that one execution is too few"
 cp a.ntff slow/5.ntff
 diff_ 1 slow fast
 grep -q 'of another program' err || complain "takes two programs for one"

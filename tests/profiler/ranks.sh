@@ -33,7 +33,7 @@ meta() { # FOLDER
 "$NTK_BIN_DIR/../tests/tests_profiler_rank_world" many 70 40 66 || exit 1
 "$NTK_BIN_DIR/../tests/tests_profiler_rank_world" few 6 40 1 || exit 1
 neuron-profile analyze -d many --json --what-if rank66.run=5 joined >out 2>err || complain "analyze"
-[ -s err ] && complain "analyze says something on stderr"
+[ -s err ] && complain "analyze expected nothing on stderr"
 holds '.joined | .unknown == null and .numbered and .collective_count == 40 and .partial_count == 0 and (.workers | length) == 70'
 holds '[.joined.workers[].number] == [range(70)]'
 holds '[.joined.hosts[] | [.worker_count, .clock_ahead_ns]] | sort == [[6, 2000000], [32, 0], [32, 1000000]]'
@@ -51,7 +51,7 @@ holds '[.tracks[].name] == ["Critical path"] + [range(70) | "Rank \(.)"]'
 holds '[.whats[].name] | index("rank 66") != null and index("compute, critical path") != null'
 jq -e '.value.collective_count == 40 and (.value.workers | length) == 70' joined >/dev/null || complain "ranks in the tab"
 meta few
-[ -s err ] && complain "the page of few says something on stderr"
+[ -s err ] && complain "the page of few expected nothing on stderr"
 holds '[.tracks[] | select(.kind == "rank") | .name] == ["Critical path"] + [range(6) | "Rank \(.)"]'
 holds '([.tracks[] | select(.kind == "host")] | length) == 6 and ([.groups[] | select(.folded)] | length) == 6'
 [ $failures = 0 ]

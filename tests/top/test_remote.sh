@@ -50,7 +50,7 @@ neuron-top --stdin --once --view events <killed >frame
 grep -q ' end  *faraway .* killed or crashed' frame || fail "an application that was killed is missing: $(cat frame)"
 jq -c 'del(.neuron_ext.events)' loud >silent
 neuron-top --stdin --once --view events <silent >frame
-grep -q 'these reports list no events' frame || fail "it is not said why there are no events: $(cat frame)"
+grep -q 'these reports list no events' frame || fail "expected the reason for missing events: $(cat frame)"
 
 # HTTP.
 port_of() { sed -n 's/.*http.*port //p' "$1" | head -1; }

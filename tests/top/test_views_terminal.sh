@@ -86,7 +86,7 @@ kept=$XDG_CONFIG_HOME/neuron-toolkit/neuron-top.conf
 own_settings=
 options='--view engines' start trn1 100 30
 sees "the order that was kept" 'BUSY▼  *ACT  *POOL'
-! line 4 | greps ' PE ' || fail "the column that was hidden is there again"
+! line 4 | greps ' PE ' || fail "the column that was hidden is shown again"
 key c Down Space Home Enter q
 sees "the end after another choice" 'status=0'
 [ "$(cat "$kept")" = $'engines.columns = \nengines.sort = ' ] || fail "kept is: $(cat "$kept")"

@@ -38,7 +38,7 @@ wanted=$(sqlite3 -readonly a.db "select count(*), count(distinct time_ns) from c
 start a.db out --archive-cluster prod
 wait_for noted a.db
 stop
-[ ! -s agent.err ] || fail "the agent says: $(cat agent.err)"
+[ ! -s agent.err ] || fail "unexpected message of the agent: $(cat agent.err)"
 [ "$(rows out)" = "$wanted" ] || fail "$(rows out) in place of $wanted"
 [ "$(ls out/core_sample)" = 'cluster=prod' ] || fail "cluster: $(ls out/core_sample)"
 neuron-monitor export --db a.db --output-folder same --cluster prod --to "$(date -u -d yesterday +%F)T00:00:00Z" >/dev/null
@@ -54,7 +54,7 @@ late() { [ "$(ask "select count(*) from read_parquet('out/model_log/**/*.parquet
 wait_for late
 stop
 find out -type f -exec stat -c '%n %Y %i' {} + | sort | diff before - | grep '^[<>]' | cut -d/ -f2 | sort -u >anew || true
-[ "$(cat anew)" = model_log ] || fail "a restart writes anew: $(cat anew)"
+[ "$(cat anew)" = model_log ] || fail "a restart writes again: $(cat anew)"
 
 # ---- a place that is full, or no folder: said once, reports go on, and all is there when it can be ----
 make_old b.db
@@ -114,7 +114,7 @@ start f.db s3://late --archive-tables machine_sample
 wait_for goes_on
 stop
 [ "$(grep -c 'NoSuchBucket' agent.err)" = 1 ] || fail "of a bucket that is not there: $(cat agent.err)"
-[ "$(grep -c 'the database forgot' agent.err)" = 1 ] || fail "what was lost is not said once: $(cat agent.err)"
+[ "$(grep -c 'the database forgot' agent.err)" = 1 ] || fail "the losses are not reported exactly once: $(cat agent.err)"
 
 # ---- wrong use ----
 for wrong in "--archive x" "--db e.db --archive-cluster x" "--db e.db --archive s3://UPPER" "--db e.db --archive x --archive-tables none"; do

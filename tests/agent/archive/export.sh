@@ -18,7 +18,7 @@ for table in $(cut -d'|' -f1 wanted); do
         read_parquet('out/$table/**/*.parquet', hive_partitioning = true, filename = true)")
 done
 [ ${#questions[@]} -ge 10 ] || fail "only few tables have rows: $(cat wanted)"
-ask "${questions[@]}" | diff wanted - >&2 || fail "told and found differ"
+ask "${questions[@]}" | diff wanted - >&2 || fail "reported and found values differ"
 questions=()
 for table in machine_sample core_sample execution_sample model_sample memory_log model_log memory_sample; do
     [ -d out/$table ] || [ "$(sqlite3 -readonly h.db "select count(*) from $table")" != 0 ] || continue

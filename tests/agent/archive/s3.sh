@@ -55,7 +55,7 @@ sqlite3 old.db "update tier set first_ns = 9000000000000000000" || fail "no old 
 before=$(find s3/objects/trouble -type f -exec md5sum {} + | sort)
 neuron-monitor export --db old.db --output-folder s3://trouble --tables core_sample,machine_sample --json >told || fail "a forgetful database"
 [ "$(jq -c '[.tables[] | .parts, .kept]' told)" = '[0,1,0,1]' ] || fail "of a forgetful database: $(cat told)"
-[ "$(find s3/objects/trouble -type f -exec md5sum {} + | sort)" = "$before" ] || fail "it wrote anew"
+[ "$(find s3/objects/trouble -type f -exec md5sum {} + | sort)" = "$before" ] || fail "it wrote again"
 neuron-monitor export --db old.db --output-folder out --cluster 'prod/eu=1 é+&~' --tables core_sample --json | jq -e '.tables[0].kept == 1' >/dev/null ||
-    fail "a forgetful database writes into a folder anew"
+    fail "a forgetful database writes into a folder again"
 well

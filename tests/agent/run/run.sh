@@ -24,8 +24,8 @@ runs() {
     [ $code = "$want" ] || fail "$*: exit code $code, not $want: $(cat err)"
     [ "$(cat out)" = "$output" ] || fail "$*: prints '$(cat out)', not '$output'"
     case $sentence in
-    '') [ ! -s err ] || fail "$*: says $(cat err)" ;;
-    *) [ "$(wc -l <err)" = 1 ] && greps -E "^neuron-monitor run: $sentence" <err || fail "$*: says $(cat err), not $sentence" ;;
+    '') [ ! -s err ] || fail "$*: found $(cat err)" ;;
+    *) [ "$(wc -l <err)" = 1 ] && greps -E "^neuron-monitor run: $sentence" <err || fail "$*: found $(cat err), not $sentence" ;;
     esac
 }
 skip_sanitized
@@ -125,5 +125,5 @@ runs 127 '' 'cannot run no-such: No such file or directory$' $monitor run no-suc
 runs 127 '' 'cannot run ./no-such: No such file or directory$' $monitor run ./no-such
 runs 126 '' 'cannot run ./err: Permission denied$' $monitor run ./err
 runs 126 '' 'cannot run ./lib: Permission denied$' $monitor run ./lib
-"$monitor" run 2>err && fail "no command is a command"
+"$monitor" run 2>err && fail "expected a usage error without a command"
 [ "$(head -1 err)" = 'neuron-monitor run: no command' ] || fail "no command: $(cat err)"

@@ -73,5 +73,5 @@ cmp <(head -c 4096 input) <(tail -c 4096 out.out) || fail "the group of spoil wa
 jq '.dma[2].function_start = "nowhere"' parts/sg00/SP.json >SP.json
 mv SP.json parts/sg00/SP.json
 build bad $'    call to=lower'
-run_neff bad.neff in input 2>err && fail "a group of no function was loaded"
+run_neff bad.neff in input 2>err && fail "a group without a function was loaded"
 grep -q 'has no DMA group 0 of function spoil' err || fail "$(cat err)"

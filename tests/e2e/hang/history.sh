@@ -75,15 +75,15 @@ wait_for verdict '.verdict == "broke" and .to != null'
 agent_stop
 ask verdicts --job 127.0.0.1:46822 || fail "by job: $(cat errors)"
 jq -e "any(.[]; .verdict == \"slow\" and .rank == 2 and .pid == $slow and .cause == \"host\" and .to > .from)" answer.json >/dev/null ||
-    fail "who was slow: $(cat answer.json)"
+    fail "the slow rank: $(cat answer.json)"
 jq -e ".[] | select(.verdict == \"broke\" and .rank == 1 and .pid == $killed and .cause == \"lost\")" answer.json >/dev/null ||
-    fail "who was killed: $(cat answer.json)"
+    fail "the killed rank: $(cat answer.json)"
 ask ranks || fail "ranks: $(cat errors)"
 [ "$(jq "[.[] | select(.pid == $slow)] | length == 1 and (.[0].verdicts | contains(\"slow host\")) and .[0].rank == 2 and .[0].job == \"127.0.0.1:46822\"" answer.json)" = true ] ||
     fail "the slow one's row: $(cat answer.json)"
 # The others waited for it, it for none.
 [ "$(jq "[.[] | select(.of == 3)] | (map(select(.pid == $slow)) | .[0].wait_ratio) < (map(select(.pid == $fast)) | .[0].wait_ratio)" answer.json)" = true ] ||
-    fail "who waited: $(cat answer.json)"
+    fail "the waiting rank: $(cat answer.json)"
 [ "$(jq '[.[] | select(.rank == 0)] | .[0] | .operations > 0 and .wait_ns > 0 and .in_operations_ns >= .wait_ns and .errors == 0' answer.json)" = true ] ||
     fail "what a rank did: $(cat answer.json)"
 

@@ -25,7 +25,7 @@ pids+=($!)
 [ "$(wc -l <reports.jsonl)" = 1 ] || fail "a report for a healthy run: $(tail -1 reports.jsonl | health)"
 
 NEURON_SOFT_FAULT=hbm-ue-repairable:at=3 neuron-bench exec memcpy.neff --cores 4 --count 5 >/dev/null 2>&1 &&
-    fail "a fault that is none"
+    fail "an invalid fault"
 is_told() {
     tail -n 1 reports.jsonl >told.json
     jq -e '.neuron_ext.devices[2].health |

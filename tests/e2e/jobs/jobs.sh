@@ -42,7 +42,7 @@ prolog SLURM_JOB_GPUS=0
 grep -q "nothing is written" said || fail "a job without an id: $(cat said)"
 prolog SLURM_JOB_ID=../../etc SLURM_JOB_GPUS=0
 prolog SLURM_JOB_ID=7 SLURM_JOB_GPUS='x;1-;0-99999999,$(touch hacked)' NEURON_SLURM_CORES=2
-[ "$(folder | wc -l)" -le 1024 ] && [ ! -e hacked ] || fail "a list of devices that is none: $(folder | head)"
+[ "$(folder | wc -l)" -le 1024 ] && [ ! -e hacked ] || fail "an invalid list of devices: $(folder | head)"
 epilog SLURM_JOB_ID=7
 is ""
 prolog SLURM_JOB_ID=7 SLURM_JOB_GPUS=0 NEURON_SLURM_FOLDER=/dev/null/jobs
@@ -147,7 +147,7 @@ epilog SLURM_JOB_ID=42
 epilog SLURM_JOB_ID=43
 no_job() { page | greps -E '^neuron_(device_)?job_info\{' || echo yes; }
 wait_for no_job
-[ "$(grep -c 'neuron-monitor: jobs: ' agent.log)" -le 6 ] || fail "said too often: $(cat agent.log)"
+[ "$(grep -c 'neuron-monitor: jobs: ' agent.log)" -le 6 ] || fail "too many messages: $(cat agent.log)"
 
 # What jobs held and made of it, from the database: the agent writes it each second.
 job() { neuron-monitor job "$@" --db t.db; }

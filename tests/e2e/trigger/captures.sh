@@ -37,7 +37,7 @@ greps "pid_${busy}_" <<<"$capture" || fail "of another process: $capture"
 [ "$(neuron-profile query -s "$capture" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' | jq '.[0].n')" -gt 100 ] || fail "$capture is empty"
 gave_way() { [ ! -e kept/20200101T000000Z-slow ] && echo yes; }
 wait_for gave_way
-[ -e kept/mine/other ] || fail "what is not the agent's is gone"
+[ -e kept/mine/other ] || fail "a foreign object was removed"
 # Where there is no program to take a capture, a message says so, and no folder stays.
 mkdir lonely
 cp "$NTK_BIN_DIR/neuron-monitor" lonely
@@ -48,7 +48,7 @@ says() { grep -q "$2" "$1" && echo yes; }
 wait_for says lonely.txt 'nothing is kept of what happened (p99): cannot run neuron-profile: No such file'
 kill "$lonely"
 wait "$lonely" || fail "the lonely agent failed: $(cat lonely.txt)"
-[ -z "$(ls none)" ] || fail "a folder with nothing: $(ls none)"
+[ -z "$(ls none)" ] || fail "an empty folder: $(ls none)"
 # An execution that does not end has no capture, but the time before.
 NEURON_RT_EXEC_TIMEOUT=10000 NEURON_SOFT_FAULT=hang:at=20 neuron-bench exec m.neff --count 40 >lone.txt 2>&1 &
 lone=$!
@@ -60,7 +60,7 @@ wait_for has_before
 kill -9 "$lone" "$busy"
 kill "$agent"
 wait "$agent" || fail "the agent failed: $(cat agent.txt)"
-greps "stuck: process $lone is captured to kept/" agent.txt || fail "the agent does not say so: $(cat agent.txt)"
+greps "stuck: process $lone is captured to kept/" agent.txt || fail "expected a message of the agent: $(cat agent.txt)"
 
 # An agent of root with the powers that the unit leaves it, and two users: each has a capture, which root owns.
 [ "$(id -u)" = 0 ] || exit 0

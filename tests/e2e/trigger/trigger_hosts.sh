@@ -77,7 +77,7 @@ for name in ../../token ../../../etc/passwd /etc/passwd "x/../../../token" .; do
 done
 ln -s /etc/passwd "kept0/$id/link"
 [ "$(asks "$api/$id/file?name=link")" = 404 ] || fail "a link is followed"
-[ "$(asks "$api/../captures/$id")" != 500 ] && [ "$(asks "$api/nothing")" = 404 ] || fail "an id that is none: $(cat said)"
+[ "$(asks "$api/../captures/$id")" != 500 ] && [ "$(asks "$api/nothing")" = 404 ] || fail "an invalid id: $(cat said)"
 
 # An agent that takes none for others; one that is gone; the rest is recorded all the same.
 NEURON_HOOKS_DIR=$memory/m1 neuron-monitor --quiet --http 127.0.0.1:0 --http-token-file token --verbose 1 2>agent3.log &
@@ -90,7 +90,7 @@ trigger "${hosts[@]}" --host "127.0.0.1:$(port_of 3)" -o some --json >some.json 
 [ $code = 1 ] || fail "without two of them: $code"
 jq -e '[.hosts[] | (.error == "" and .file_count > 1)] == [true, true, false, false] and (.hosts[3].error | contains("--capture-remote")) and .hosts[2].processes == []' some.json >/dev/null ||
     fail "some: $(cat some.json)"
-grep -q "127.0.0.1:$(port_of 3): the agent answers with" err || fail "who refused: $(cat err)"
+grep -q "127.0.0.1:$(port_of 3): the agent answers with" err || fail "the refusing side: $(cat err)"
 
 # A peer that lies: names that lead elsewhere, sizes without end, an id that is a path, invalid
 # JSON.

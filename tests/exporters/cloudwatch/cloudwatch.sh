@@ -86,8 +86,8 @@ feed "$requests" reports bad.err env AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SESSION_T
 clean bad
 [ ! -s bad/plan ] || fail "not all went wrong that shall: $(cat bad/plan)"
 /usr/bin/python3 "$here/same.py" expected bad/taken 2 || fail "$(cat bad.err)"
-grep -q 'Rate exceeded' bad.err || fail "throttling is not told: $(cat bad.err)"
-grep -q gzip bad/taken || fail "no request is compressed"
+grep -q 'Rate exceeded' bad.err || fail "throttling is not reported: $(cat bad.err)"
+grep -q gzip bad/taken || fail "expected a compressed request, found none"
 ! grep -q 'wJalr\|session/token' bad.err || fail "keys are in the output"
 
 # What is refused for itself is dropped and told; the rest goes on. Keys of a profile.

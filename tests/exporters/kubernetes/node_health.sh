@@ -73,7 +73,7 @@ seen | jq -c .condition.transition >before
 agent --k8s-device-taints NoExecute
 wait_for sees ".taints == ([$others, ($rule | .[5] = \"NoExecute\")] | sort)"
 seen | jq -c .events >events
-[ "$(jq length events)" = 1 ] && [ "$(seen | jq -c .condition.transition)" = "$(cat before)" ] || fail "an agent that starts tells news"
+[ "$(jq length events)" = 1 ] && [ "$(seen | jq -c .condition.transition)" = "$(cat before)" ] || fail "an agent that starts reports news"
 
 # Moods of the server: each is logged once, the agent goes on, and what came meanwhile is sent
 # afterwards.
@@ -93,7 +93,7 @@ for words in 'error=with 500: etcdserver: ' 'busy=429: too many requests' 'garba
     wait_for takes
     said=$(wc -l <agent.log)
 done
-! grep -q $'\x1b' agent.log || fail "what the server says reaches the terminal"
+! grep -q $'\x1b' agent.log || fail "the server's text reaches the terminal"
 # The token is another one from now on; the file is read again.
 echo second >server/token
 cp server/token token.new && mv token.new token

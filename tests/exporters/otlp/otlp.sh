@@ -213,14 +213,14 @@ grep -q 'stopped before everything was sent; [0-9]* items are lost' unspooled.er
 
 # Nothing is pushed, but the pipe is read.
 cat reports | OTEL_SDK_DISABLED=true neuron-monitor-otlp --endpoint http://127.0.0.1:1 || fail "disabled is a failure"
-cat reports | OTEL_METRICS_EXPORTER=none neuron-monitor-otlp || fail "none is a failure"
+cat reports | OTEL_METRICS_EXPORTER=none neuron-monitor-otlp || fail "expected success with nothing to do"
 
 # What cannot work gets one line with the name, and exit code 1; wrong usage with 2.
 refused() { # CODE TEXT OPTION... with variables before
     local code=0 wanted=$1 text=$2
     shift 2
     neuron-monitor-otlp "$@" <busy >/dev/null 2>refused.err || code=$?
-    [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$text: code $code, said: $(cat refused.err)"
+    [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$text: code $code, found: $(cat refused.err)"
     [ "$wanted" = 2 ] || [ "$(wc -l <refused.err)" = 1 ] || fail "more than a line: $(cat refused.err)"
 }
 OTEL_EXPORTER_OTLP_PROTOCOL=grpc refused 1 'OTEL_EXPORTER_OTLP_PROTOCOL: only http/protobuf'

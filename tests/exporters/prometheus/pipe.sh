@@ -44,7 +44,7 @@ fi
 echo 'no report' >&7
 exec 7>&-
 wait "$last" || fail "the end of the input is not a failure: $(cat plain.err)"
-grep -q 'line 2 is skipped' plain.err || fail "the bad line is not told: $(cat plain.err)"
+grep -q 'line 2 is skipped' plain.err || fail "the bad line is not reported: $(cat plain.err)"
 
 # A program that hangs: after three periods without a report its values are not served as new ones.
 start stale
@@ -95,7 +95,7 @@ done
 told='{"period":15,"neuroncores_k8s_info":{},"neurondevices_k8s_info":{},"error":""}'
 for _ in 1 2 3 4; do sed "s/}$/,\"neuron_k8s_info\":$told}/" reports; done |
     neuron-monitor-prometheus --port 0 --enable-k8s-info 2>pods.err >/dev/null
-[ ! -s pods.err ] || fail "the reports tell pods: $(cat pods.err)"
+[ ! -s pods.err ] || fail "the reports contain pods: $(cat pods.err)"
 
 # HTTPS: two authorities, a server certificate of each, a client certificate of the first.
 authority() { # NAME
@@ -118,7 +118,7 @@ curl -sf --cacert first.pem "https://127.0.0.1:$port/metrics" | greps system_vcp
 ! curl -sf --cacert second.pem "https://127.0.0.1:$port/metrics" >/dev/null || fail "the wrong authority is believed"
 echo broken >server.pem
 curl -sf --cacert first.pem "https://127.0.0.1:$port/" >/dev/null || fail "a broken certificate replaces a good one"
-grep -q 'server.pem: the certificate cannot be read' https.err || fail "the broken file is not told: $(cat https.err)"
+grep -q 'server.pem: the certificate cannot be read' https.err || fail "the broken file is not reported: $(cat https.err)"
 cp two.key server.key && cp two.pem server.pem
 curl -sf --cacert second.pem "https://127.0.0.1:$port/" >/dev/null || fail "the new certificate is not used"
 kill "$last" && wait "$last" || fail "a signal is not a failure"
@@ -144,14 +144,14 @@ status() { curl -s -o /dev/null -w '%{http_code}' "$@" "https://127.0.0.1:$port/
 [ "$(status $all -u scraper:s3cret)" = 200 ] || fail "the right password is refused"
 [ "$(status $all -u scraper:wrong)" = 401 ] || fail "a wrong password is not refused"
 [ "$(status $all -u nobody:s3cret)" = 401 ] || fail "an unknown user is not refused"
-[ "$(status $all)" = 401 ] || fail "no user is not refused"
-[ "$(status --cacert first.pem -u scraper:s3cret)" = 403 ] || fail "no certificate is not refused"
+[ "$(status $all)" = 401 ] || fail "expected a refusal without a user"
+[ "$(status --cacert first.pem -u scraper:s3cret)" = 403 ] || fail "expected a refusal without a certificate"
 [ "$(status --cacert first.pem --cert stranger.pem --key stranger.key -u scraper:s3cret)" != 200 ] ||
     fail "a stranger's certificate is not refused"
 curl -s -D web.head -o /dev/null $all -u scraper:s3cret "https://127.0.0.1:$port/"
 grep -qi '^x-frame-options: deny' web.head || fail "the header is missing: $(cat web.head)"
 sed -i 's/scraper:/other:/' web.yml
-[ "$(status $all -u scraper:s3cret)" = 401 ] || fail "a user who was taken away is let in"
+[ "$(status $all -u scraper:s3cret)" = 401 ] || fail "a removed user is let in"
 [ "$(status $all -u other:s3cret)" = 200 ] || fail "a new user is not let in"
 sed -i 's/one\.\(pem\|key\)/three.\1/' web.yml # files that come a moment later
 [ "$(status $all -u other:s3cret)" = 500 ] || fail "a configuration without its certificate is used"
@@ -167,7 +167,7 @@ refused() { # CODE TEXT OPTION...
     local code=0 wanted=$1 text=$2
     shift 2
     neuron-monitor-prometheus --port 0 "$@" <reports >/dev/null 2>refused.err || code=$?
-    [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$*: code $code, said: $(cat refused.err)"
+    [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$*: code $code, found: $(cat refused.err)"
     [ "$wanted" = 2 ] || [ "$(wc -l <refused.err)" = 1 ] || fail "$*: more than a line: $(cat refused.err)"
 }
 refused 1 'do not belong together' --cert-file one.pem --key-file two.key

@@ -57,7 +57,7 @@ seen() { [ "$(completed_in_reports first.jsonl)" = 800 ] && echo yes; }
 wait_for seen
 kill "$agent" && wait "$agent" || fail "the agent fails with a spool: $(cat first.log)"
 ls spool/*.msg >/dev/null || fail "nothing waits in the spool"
-[ "$(grep -c 'trying again' first.log)" = 1 ] || fail "the outage is not told once: $(cat first.log)"
+[ "$(grep -c 'trying again' first.log)" = 1 ] || fail "the outage is not reported exactly once: $(cat first.log)"
 
 start_server
 neuron-monitor --period 200ms --quiet $push 2>second.log &
@@ -72,5 +72,5 @@ kill "$agent" && wait "$agent" || fail "the agent fails: $(cat second.log)"
 kill "$server" && wait "$server" 2>/dev/null || true
 code=0
 neuron-monitor --count 2 --period 100ms --quiet --remote-write "http://me:s3cret@127.0.0.1:$port/" 2>lost.log || code=$?
-[ $code = 1 ] && grep -q 'items are lost' lost.log || fail "code $code, said: $(cat lost.log)"
+[ $code = 1 ] && grep -q 'items are lost' lost.log || fail "code $code, found: $(cat lost.log)"
 ! grep -q s3cret lost.log || fail "the password is in the output"

@@ -18,7 +18,7 @@ export_twice() {
     local format=$1 file=$2
     shift 2
     neuron-profile view "$@" --output-format "$format" --output-file "$file" >out 2>err || fail "$format: $(cat err)"
-    [ ! -s out ] && [ ! -s err ] || fail "$format says something: $(cat out err)"
+    [ ! -s out ] && [ ! -s err ] || fail "$format: expected no output: $(cat out err)"
     for argument in "$@"; do
         case $argument in -*) ;; *) cp "$argument" elsewhere/ ;; esac # JSON says which file it is of
     done

@@ -84,7 +84,7 @@ says 'short.popef: not an OPEF file (Graphcore'"'"'s own encoding is not support
 head -c 500 executable.popef >cut.popef
 code 1 popef_dump cut.popef
 says 'cut.popef: truncated blob at offset 0'
-[ "$(wc -l <err)" = 1 ] && [ ! -s out ] || bad "a cut file says more"
+[ "$(wc -l <err)" = 1 ] && [ ! -s out ] || bad "a cut file expected no further output"
 printf '{"tensors":[{"name":"a\\n\\u001b[31mb\\u202e\\"\\u00e9","dataType":"U8","shape":[],"values":[1]}]}' >names.json
 code 0 popef_make create -o $'new\nline.popef' names.json
 code 0 popef_dump $'new\nline.popef'

@@ -15,6 +15,6 @@ code() {
     got=$?
     [ $got = "$expected" ] || bad "exit $got, not $expected: $* ($(cat err))"
 }
-says() { grep -qF -- "$1" err || bad "does not say '$1': $(cat err)"; }
+says() { grep -qF -- "$1" err || bad "expected '$1': $(cat err)"; }
 has() { grep -qF -- "$1" out || bad "does not print '$1': $(cat out)"; }
 lacks() { ! grep -qF -- "$1" out || bad "prints '$1'"; }

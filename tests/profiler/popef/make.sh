@@ -99,7 +99,7 @@ before=$(popef_dump f.popef)
 cp f.popef before.popef
 printf '{"opaques": [{"name": "poptorch", "executable": "c", "text": "more"}]}' >d.json
 code 0 popef_make append d.json f.popef
-cmp -n "$(stat -c %s before.popef)" before.popef f.popef || bad "appending changed what was there"
+cmp -n "$(stat -c %s before.popef)" before.popef f.popef || bad "appending changed earlier rows"
 is "$(popef_dump f.popef)" "$before
 Opaques:
   Name: \"poptorch\":

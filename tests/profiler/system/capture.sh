@@ -24,7 +24,7 @@ capture() { # EXIT-CODE ARGUMENT...
     local got=$?
     [ $got = "$wanted" ] || complain "capture $*: exit code $got, not $wanted"
 }
-says() { grep -q -- "$1" err || complain "does not say '$1'"; }
+says() { grep -q -- "$1" err || complain "expected '$1'"; }
 time_of() { neuron-profile view -s "$1" | awk '$1 == "total_time" { print $2 }'; }
 neuron-packager example memcpy -o m.neff -s 64 >/dev/null || exit 1
 capture 0 -s one.ntff
@@ -41,7 +41,7 @@ time=$(time_of one.ntff)
     for core in 0 1 2; do
         grep -Eq "^ +$core +[0-9]+  NC $core +sg0$core " printed || complain "no core $core: $(cat printed)"
     done
-    grep -q 'NC 3' printed && complain "a core that did nothing is there"
+    grep -q 'NC 3' printed && complain "a core that did nothing is listed"
     grep -Eq '^Tensor +MATMUL +6 ' printed || complain "not the products of three cores: $(cat printed)"
     mv kept.neff m.neff
     exit $failures
@@ -160,7 +160,7 @@ limited() { # BYTES
 }
 limited $((whole * 3 / 4))
 says 'half.ntff: not all records are in the file: there was no room for them'
-[ "$(stat -c %s half.ntff)" -lt "$whole" ] || complain "the limit was none"
+[ "$(stat -c %s half.ntff)" -lt "$whole" ] || complain "the limit had no effect"
 neuron-profile view -s half.ntff >text 2>err || complain "a part of a capture is not readable"
 grep -q '^total_time ' text || complain "a part of a capture has no time"
 limited 2048

@@ -36,7 +36,7 @@ cmp -s "$1" m.neff || complain "no copy of the NEFF"
 # ---- what it says ----
 for place in out "$(dirname "$folder")" "$folder"; do
     neuron-profile view -d "$place" >text 2>err || complain "view -d $place: exit code $?"
-    [ -s err ] && complain "view -d $place says something on stderr"
+    [ -s err ] && complain "view -d $place: expected nothing on stderr"
 done
 grep -Eq '^ *[0-9]+  nrt_execute +neuron_rt +5 ' text || complain "five executions are not in the table"
 grep -Eq '^ *[0-9]+  nc_exec_running +neuron_hw +5 ' text || complain "nor on the device"
@@ -70,7 +70,7 @@ grep -q nrt_execute text || complain "events of this machine"
 for format in json csv sqlite parquet perfetto chrome html; do
     for file in "all.$format" "again.$format"; do
         neuron-profile view -d out --output-format $format --output-file "$file" >printed 2>err || complain "$format: exit code $?"
-        [ ! -s printed ] && [ ! -s err ] || complain "$format says something"
+        [ ! -s printed ] && [ ! -s err ] || complain "$format: expected no output"
     done
     diff -r "all.$format" "again.$format" >/dev/null || complain "$format: the same folder gives other bytes"
 done
@@ -138,7 +138,7 @@ leaf=$(tail -1 printed)
 for level in vendor "$(dirname "$leaf")" "$leaf"; do
     neuron-profile view -d "$level" --output-format json >text 2>err || complain "vendor's layout: $level: exit code $?"
     [ "$(grep -o '"name":"nrt_execute"' text | wc -l)" = 3 ] && [ "$(grep -o '"bound":' text | wc -l)" = 3 ] || complain "vendor's layout: $level"
-    [ ! -s err ] && ! grep -q '"host_name"' text || complain "vendor's layout: $level says something"
+    [ ! -s err ] && ! grep -q '"host_name"' text || complain "vendor's layout: $level: expected no output"
 done
 neuron-profile view -d vendor --output-format summary-json >text 2>err || complain "vendor's layout: summary: exit code $?"
 grep -q '"trace_version": 2' text && ! grep -q '"host_name"' text || complain "vendor's layout: summary"
@@ -174,7 +174,7 @@ code() { # WANTED PATTERN ARGUMENT...
     neuron-profile "$@" >printed 2>err
     local got=$?
     [ $got = "$wanted" ] || complain "$*: exit code $got, not $wanted"
-    grep -q -- "$pattern" err || complain "$*: does not say '$pattern'"
+    grep -q -- "$pattern" err || complain "$*: expected '$pattern'"
 }
 code 2 "no command" inspect -o out
 code 2 "unknown device profile mode 'none'" inspect --device-profile-mode none true

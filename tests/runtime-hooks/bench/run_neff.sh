@@ -25,7 +25,7 @@ printf '\0\0\200\077%.0s' $(seq 8192) >ones # 8192 times 1.0f
 code 0 "$NTK_BIN_DIR/run_neff" adder.neff x ones
 [ "$(od -An -tf4 -j16 -N4 y.out | tr -d ' ')" = 5 ] || bad "y[4] of ones is not 5"
 code 0 "$NTK_BIN_DIR/run_neff" adder.neff x nowhere
-grep -q 'input x is zero' err || bad "a missing input file is not told"
+grep -q 'input x is zero' err || bad "a missing input file is not reported"
 [ "$(od -An -tf4 -j16 -N4 y.out | tr -d ' ')" = 4 ] || bad "a missing input is not zero"
 code 1 "$NTK_BIN_DIR/run_neff" ones
 grep -q NRT_INVALID err || bad "a foreign file: $(cat err)"

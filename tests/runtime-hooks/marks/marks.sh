@@ -99,6 +99,6 @@ NEURON_RT_INSPECT_ENABLE=1 NEURON_RT_INSPECT_SYSTEM_PROFILE=1 NEURON_RT_INSPECT_
 traced own
 [ "$(jq -c '[.trace_event[] | select(.mark == "step") | .value]' own.json)" = '[1,2,3,4,5]' ] || fail "the trace: $(cat own.json)"
 jq -e '[.trace_event[] | select(.mark == "step") | .duration >= 2000000] | all' own.json >/dev/null || fail "a step of the trace is too short"
-jq -e '[.trace_event[] | select(.mark == "largest") | .duration == 0] == [true]' own.json >/dev/null || fail "a moment is none"
+jq -e '[.trace_event[] | select(.mark == "largest") | .duration == 0] == [true]' own.json >/dev/null || fail "an invalid time"
 neuron-profile view -d own --output-format chrome --output-file own_chrome.json 2>own_chrome.txt || fail "$(cat own_chrome.txt)"
 jq -e '[(.traceEvents? // .)[] | select(.name == "step") | .args.value] == [1,2,3,4,5]' own_chrome.json >/dev/null || fail "no steps in the Chrome trace"

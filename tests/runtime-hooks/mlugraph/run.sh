@@ -32,7 +32,7 @@ for params in net.npz packed.npz net.params; do
             "$graph" run net-symbol.json --params $params --input data=x.npy --mode $mode --mlu $mlu --output $mlu-$mode >out 2>err ||
                 bad "$mlu $mode: $(cat err)"
             [ ! -s err ] || bad "$mlu $mode: $(cat err)"
-            grep -q '^softmax_output float32 (2,10) ' out || bad "$mlu $mode says $(cat out)"
+            grep -q '^softmax_output float32 (2,10) ' out || bad "$mlu $mode found $(cat out)"
         done
         network compare host-$mode/softmax_output.npy want.npy 1e-6
         network compare cnml-$mode/softmax_output.npy want.npy 1e-5

@@ -177,7 +177,7 @@ neuron-bench machine --remove
 # A device with a fault has a line below the table, as long as the fault stays; its neighbour has none.
 NEURON_SOFT_INSTANCE=inf2.24xlarge neuron-packager example memcpy -o fault.neff
 NEURON_SOFT_INSTANCE=inf2.24xlarge NEURON_SOFT_FAULT=sram-ue:at=1 neuron-bench exec fault.neff --cores 2 --count 1 >/dev/null 2>&1 &&
-    fail "a fault that is none"
+    fail "an invalid fault"
 neuron-ls >out
 [ "$(grep '^Device ' out)" = 'Device 1 is unhealthy (sram_uncorrectable): on-chip memory has errors that cannot be corrected; terminate the instance and start another' ] ||
     fail "$(cat out)"

@@ -78,7 +78,7 @@ run_all() {
     wait $agent || fail "the agent fails: $(cat log)"
     cp reports $1.jsonl
     facts >"$1.facts"
-    for i in adder nan oob; do [ ! -s $i.err ] || fail "$1: $i says $(cat $i.err)"; done
+    for i in adder nan oob; do [ ! -s $i.err ] || fail "$1: $i found $(cat $i.err)"; done
 }
 
 run='' tree='' LD_LIBRARY_PATH=$NTK_LIB_DIR run_all core
@@ -88,7 +88,7 @@ run='neuron-monitor run --' run_all preload
 run='neuron-monitor run --audit --' run_all audit
 valid_reports core.jsonl preload.jsonl audit.jsonl
 for means in preload audit; do
-    diff core.facts $means.facts || fail "$means: the core (<) and the hooks (>) tell different things"
+    diff core.facts $means.facts || fail "$means: the core (<) and the hooks (>) differ"
 done
 
 # What all three agree in is what the clients did.
