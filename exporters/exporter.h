@@ -96,7 +96,7 @@ static inline size_t ntk_exporter_application_max(const struct ntk_exporter_opti
 
 struct ntk_exporter {
     const char *name; /* in messages */
-    /* Of the agent's command line; an empty row ends them. */
+    /* For the agent's command line; an empty row ends them. */
     const struct ntk_opt *options;
     /* 1 when they ask for it, 0 when not, negative with a message when they do not fit together. */
     int (*is_asked)(struct ntk_err *err);

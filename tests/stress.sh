@@ -1,6 +1,6 @@
 #!/bin/bash
-# stress - runs the tests again and again while other work keeps the processors and the disk busy, and counts the
-# failures of each test. It is not part of ./dev test.
+# stress - runs the tests repeatedly while other work keeps the processors and the disk busy, and
+# counts the failures of each test. It is not part of ./dev test.
 #
 #   tests/stress.sh [-n ROUNDS] [-s SPINNERS] [-p PRESET] [TEST...]
 #

@@ -59,7 +59,7 @@ void ntk_top_run_ask_for_more(struct ntk_top_run *run)
     }
 }
 
-/* Of the user's requests: the past, a signal. "" for nothing. */
+/* For the user's requests: the past, a signal. "" for nothing. */
 static const char *person_note(const struct ntk_top_run *run, char *text, size_t bytes)
 {
     text[0] = '\0';

@@ -3,9 +3,9 @@
  * archive - the history of a database as Parquet files below a folder or a prefix: one file per
  * table, host and step (docs/formats/archive.md).
  *
- * A part is all that the database has of its step, so writing it again changes nothing. Of a step
- * that the database has begun to forget, a part that is there stays. Rows are read and written
- * one at a time: memory is that of one row group.
+ * A part is all that the database has of its step, so writing it again changes nothing. For a step
+ * that the database has begun to forget, a part that is there stays. Rows are read and written one
+ * at a time: memory is that of one row group.
  *
  * Owner:   _open / _close; options are borrowed for that time.
  * Threads: one at a time per archive; _cancel from any.
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* Of the layout and of what columns mean; in the metadata of each file. */
+/* For the layout and of what columns mean; in the metadata of each file. */
 #define NTK_ARCHIVE_VERSION 1
 #define NTK_ARCHIVE_CLUSTER "default"
 /* A longer part continues in the next file: S3 accepts 5 GiB in one request. */

@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* Of a folder in a path: what file systems take. */
+/* For a folder in a path: what file systems take. */
 #define NTK_ARCHIVE_COMPONENT_BYTES_MAX 255
 
 struct ntk_archive_place {

@@ -45,7 +45,7 @@ struct ntk_archive_watch {
     struct ntk_output_source source;
     _Atomic uint64_t parts, failures, lost_steps;
     struct ntk_archive *_Atomic archive; /* NULL while the place cannot be opened */
-    /* Of the thread. */
+    /* For the thread. */
     uint64_t store_id;
     struct progress progress[NTK_STORE_DATASET_COUNT];
     uint64_t lost_ns[NTK_STORE_DATASET_COUNT]; /* steps up to here were counted as lost */

@@ -153,7 +153,7 @@ struct ntk_diag_owner {
 /* The process that has the core, 0 or a pid of this machine; without a software machine, the one
  * that has its device open. The process that asks and its children do not count. */
 struct ntk_diag_owner ntk_diag_owner_of(const struct ntk_diag_plan *plan, uint32_t core);
-/* Of a worker that says it gives way: whether a process waits for its core, or has opened its
+/* For a worker that says it gives way: whether a process waits for its core, or has opened its
  * device. */
 bool ntk_diag_owner_is_wanted(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker);
 /* In a worker: says so, for as long as it lives. False: the core is wanted already. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_canary - known answers on free cores, again and again. */
+/* diag_canary - known answers on free cores, repeatedly. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>

@@ -143,7 +143,7 @@ static NRT_STATUS copy_once(const struct copy *copy, enum ntk_diag_test test)
     }
 }
 
-/* Copies again and again; the figure is bytes by time. The bytes are checked afterwards. */
+/* Copies repeatedly; the figure is bytes by time. The bytes are checked afterwards. */
 static void copy_test(const struct copy *copy, enum ntk_diag_test test)
 {
     struct ntk_diag_worker *worker = copy->worker;

@@ -69,7 +69,7 @@ bool ntk_hang_watch_has_ranks(const struct ntk_hang_watch *watch)
     return watch->has_ranks;
 }
 
-/* The job of a communicator. Of a lost one nothing is left to capture. */
+/* The job of a communicator. For a lost one nothing is left to capture. */
 static void capture(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot,
                     enum ntk_captures_reason reason, uint64_t key, uint32_t pid)
 {

@@ -156,7 +156,7 @@ static const struct {
     { "job", take_job },
     /* Of what has processes. */
     { "user", take_user },
-    /* Of every question. */
+    /* For every question. */
     { "from", take_from },
     { "to", take_to },
     { "last", take_last },

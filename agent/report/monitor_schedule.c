@@ -173,7 +173,7 @@ static void advance(struct window *window, uint64_t now_ns)
     }
 }
 
-/* Of one put: windows that began together cover the same, so it is merged once for all of them. */
+/* For one put: windows that began together cover the same, so it is merged once for all of them. */
 struct merge {
     const struct ntk_snapshot *older; /* compared only: it may be gone */
     const struct ntk_snapshot *merged;

@@ -45,7 +45,7 @@ struct ntk_cloudwatch {
     atomic_bool is_stopping;
     pthread_mutex_t lock;
     char report_region[REGION_BYTES]; /* under the lock; "" until a report says it */
-    /* Of the sending thread, after create(). */
+    /* For the sending thread, after create(). */
     struct ntk_aws_credentials *credentials;
     struct ntk_http_answer answer;
     char *region;         /* NULL until known */

@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* Of a metric in a line; more go to further lines. */
+/* For a metric in a line; more go to further lines. */
 #define NTK_CLOUDWATCH_EMF_VALUES_MAX 100u
 
 struct ntk_cloudwatch_emf_options {

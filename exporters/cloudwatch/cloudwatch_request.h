@@ -23,10 +23,10 @@ extern "C" {
 #define NTK_CLOUDWATCH_TARGET "GraniteServiceVersion20100801.PutMetricData"
 #define NTK_CLOUDWATCH_CONTENT_TYPE "application/x-amz-json-1.0"
 
-/* Of a request: metrics, and bytes before compression (the service says 1 MB). */
+/* For a request: metrics, and bytes before compression (the service says 1 MB). */
 #define NTK_CLOUDWATCH_REQUEST_METRICS_MAX 1000u
 #define NTK_CLOUDWATCH_REQUEST_BYTES_MAX 900000u
-/* Of a metric. */
+/* For a metric. */
 #define NTK_CLOUDWATCH_VALUES_MAX 150u
 
 struct ntk_cloudwatch_request_options {

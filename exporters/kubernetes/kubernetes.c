@@ -61,7 +61,7 @@ struct kubernetes {
     char node[NTK_KUBE_NAME_BYTES];
     struct ntk_output_source source;
 
-    /* Of the thread alone. */
+    /* For the thread alone. */
     const char *server_status; /* what the server has; NULL: no condition of ours yet */
     bool is_server_known;
     const char *version; /* of resource.k8s.io, that has rules; NULL: not known */

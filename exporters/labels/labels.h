@@ -40,7 +40,7 @@ int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *
  * failed with. */
 int ntk_labels_add_file(struct ntk_labels *labels, const char *path, struct ntk_err *err);
 
-/* Of a program's table of options: what they give is in ntk_labels_option. */
+/* For a program's table of options: what they give is in ntk_labels_option. */
 extern struct ntk_labels ntk_labels_option;
 extern int (*const ntk_labels_call_add)(const char *value, struct ntk_err *err);
 extern int (*const ntk_labels_call_add_file)(const char *value, struct ntk_err *err);

@@ -148,7 +148,7 @@ static int read_list(struct ntk_otlp_config *config, const char *variable, const
     return ret;
 }
 
-/* Of the message itself: the exporter makes them. */
+/* For the message itself: the exporter makes them. */
 static const char *const own_headers[] = { "content-type", "content-encoding", "content-length",
                                            "transfer-encoding", "host" };
 

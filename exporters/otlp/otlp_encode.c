@@ -38,7 +38,7 @@ struct ntk_otlp {
     struct ntk_map seen[NTK_PROMETHEUS_FAMILIES]; /* by labels: struct series */
     uint64_t generation;
 
-    /* Of the page that is being encoded. */
+    /* For the page that is being encoded. */
     const struct ntk_prometheus_page *page;
     const char *host_name;
     uint64_t time_ns;
@@ -47,7 +47,7 @@ struct ntk_otlp {
     struct ntk_err *err;
     int ret; /* the first failure */
 
-    /* Of the request that is being made. */
+    /* For the request that is being made. */
     struct chunk *chunks;
     struct ntk_vec metrics; /* Ntk__Otlp__Metric * */
     struct ntk_vec points;  /* of the metric: void *, what its kind needs */

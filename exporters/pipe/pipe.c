@@ -17,7 +17,7 @@
 #include "shared/metrics/snapshot.h"
 #include "shared/report/report_stream.h"
 
-/* Of the state of one run. */
+/* For the state of one run. */
 struct run {
     const struct ntk_pipe_sink *sink;
     struct ntk_report_stream *stream;
@@ -122,7 +122,7 @@ static void put_all(struct run *run)
     }
 }
 
-/* Of the wait; -1 when nothing waits. */
+/* For the wait; -1 when nothing waits. */
 static int rest_ms(const struct run *run)
 {
     uint64_t now_ns = ntk_clock_monotonic_ns();

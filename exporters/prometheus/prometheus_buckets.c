@@ -9,7 +9,7 @@
 
 #define GAP_MAX 2 /* empty buckets that cost less as zeros than a new span does */
 
-/* Of the bucket at NTK_PROMETHEUS_SCALE_MAX that holds the middle of a segment's bucket. */
+/* For the bucket at NTK_PROMETHEUS_SCALE_MAX that holds the middle of a segment's bucket. */
 static int32_t index_of(uint32_t bucket)
 {
     double seconds = ntk_histogram_bucket_middle(bucket) / (double)NTK_NS_PER_SECOND;

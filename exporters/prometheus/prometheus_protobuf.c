@@ -23,7 +23,7 @@ struct encoder {
     struct ntk_prometheus_label instance[NTK_PROMETHEUS_INSTANCE_LABELS + 1];
     size_t instance_count;
 
-    /* Of one point. */
+    /* For one point. */
     Ntk__Prometheus__LabelPair labels[LABELS_MAX];
     Ntk__Prometheus__LabelPair *label_rows[LABELS_MAX];
     Ntk__Prometheus__Bucket edges[NTK_LATENCY_EDGE_COUNT];

@@ -136,7 +136,7 @@ static struct number number_text(uint32_t value)
         for (const struct ntk_prometheus_tag *name = name##_entry->value; name; name = NULL) \
             if (e->owner = &name->owner, name->is_live)
 
-/* Since when counters of this process count; 0 where that is not known. */
+/* Since when counters of this process count; 0 where that is unknown. */
 static uint64_t process_began_ns(const struct walk *e)
 {
     return (uint64_t)(e->page->process.start_seconds * NS);
@@ -850,7 +850,7 @@ static void build_info(struct walk *e)
                                             .number = 1 });
 }
 
-/* Of the process, as those at the end: without the instance's labels, counted since it began. */
+/* For the process, as those at the end: without the instance's labels, counted since it began. */
 static void output_sample(const struct walk *e, const struct ntk_prometheus_label *labels,
                           uint64_t value)
 {
@@ -1045,7 +1045,7 @@ const struct ntk_metric_row *ntk_prometheus_family_get(size_t family)
                : &ntk_name_get(family - NTK_PROMETHEUS_OWN_FAMILIES)->metric;
 }
 
-/* Of the program that serves the page, not of the machine. */
+/* For the program that serves the page, not of the machine. */
 static bool is_of_program(size_t family)
 {
     switch (family) {

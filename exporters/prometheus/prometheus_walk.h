@@ -53,7 +53,7 @@ const struct ntk_metric_row *ntk_prometheus_family_get(size_t family);
 /* Whether the page has it: by its lists of names, and what the vendor's exporter has. */
 bool ntk_prometheus_is_shown(const struct ntk_prometheus_page *page, bool vendor_only,
                              size_t family);
-/* Of the family that tells when counters of row began. */
+/* For the family that tells when counters of row began. */
 void ntk_prometheus_created_name(const struct ntk_metric_row *row,
                                  char name[NTK_PROMETHEUS_NAME_BYTES]);
 /* The labels of the instance that the page has, sorted by name, and a NULL name; the ultraserver

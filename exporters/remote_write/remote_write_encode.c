@@ -26,7 +26,7 @@ struct ntk_remote_write {
     struct ntk_map seen; /* key -> mark of the page that had it last */
     uintptr_t generation;
 
-    /* Of the page that is being encoded. */
+    /* For the page that is being encoded. */
     const struct ntk_prometheus_page *page;
     const struct ntk_metric_row *row;
     size_t found_count; /* known series that this page has too */
@@ -36,11 +36,11 @@ struct ntk_remote_write {
     struct ntk_err *err;
     int ret; /* the first failure */
 
-    /* Of the request that is being made. */
+    /* For the request that is being made. */
     struct ntk_buf proto;
     uint64_t sample_count;
 
-    /* Of the series that is being made. */
+    /* For the series that is being made. */
     struct ntk_buf key;
     struct ntk_prometheus_native native;
     Ntk__RemoteWrite__BucketSpan spans[NTK_PROMETHEUS_NATIVE_MAX];

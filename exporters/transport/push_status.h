@@ -28,7 +28,7 @@ extern "C" {
 
 enum ntk_push_protocol { NTK_PUSH_REMOTE_WRITE, NTK_PUSH_OTLP };
 
-/* Of the answer: result, pause, and a text with what the peer said about it ("" for nothing; its
+/* For the answer: result, pause, and a text with what the peer said about it ("" for nothing; its
  * first line counts, cleaned). A message that was sent leaves the text alone. */
 void ntk_push_status_judge(enum ntk_push_protocol protocol, const struct ntk_http_answer *answer,
                            const char *said, struct ntk_outbox_answer *out_answer);

@@ -471,7 +471,7 @@ int ntk_spool_sync_begin(struct ntk_spool *spool, struct ntk_vec *out_numbers)
     return 0;
 }
 
-/* Of one file; one that is gone by now needs nothing. */
+/* For one file; one that is gone by now needs nothing. */
 static int sync_file(const struct ntk_spool *spool, uint64_t number)
 {
     char name[NAME_BYTES];

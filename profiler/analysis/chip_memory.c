@@ -154,7 +154,7 @@ static void apply(struct lives *lives, size_t index, uint32_t layer, uint32_t wr
     }
 }
 
-/* Of one moment: ends before begins. */
+/* For one moment: ends before begins. */
 static int compare_edges(const void *a, const void *b)
 {
     const struct edge *x = a;

@@ -27,7 +27,7 @@ struct ntk_chip_usage {
     int64_t time_ps;
     float mean;
     unsigned place_count; /* NTK_CHIP_SAMPLES partitions or NTK_CHIP_BANKS banks */
-    /* Of each partition its share; 1 for a bank with any byte in use. */
+    /* For each partition its share; 1 for a bank with any byte in use. */
     float places[NTK_CHIP_USAGE_PLACES];
 };
 

@@ -23,7 +23,7 @@
  * repeat, in a temporary file where it is long; and NTK_FOLD_BODIES_MAX bodies: further ones stay
  * unfolded and are counted. No choice depends on anything but the tokens.
  *
- * Limits: one plain token needs NTK_FOLD_SINGLES in a row. Of a body that begins as it ends the
+ * Limits: one plain token needs NTK_FOLD_SINGLES in a row. For a body that begins as it ends the
  * iterations may be found shifted.
  *
  * Owner:   caller's storage; _fini frees, also a zeroed one. Threads: one.

@@ -73,7 +73,7 @@ static struct ntk_idle_row plain(enum ntk_idle_reason reason)
     return (struct ntk_idle_row){ .reason = reason, .number = NTK_PROGRAM_NO_NUMBER };
 }
 
-/* Of the wait of an instruction for the change that let it go. */
+/* For the wait of an instruction for the change that let it go. */
 static struct ntk_idle_row wait_of(const struct walk *walk, const struct ntk_release *release)
 {
     const struct ntk_trace_event *change = &walk->core->events[release->event];

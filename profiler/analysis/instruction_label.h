@@ -19,7 +19,7 @@
 
 struct ntk_labels;
 
-/* NULL without memory. Of a core whose instructions have no names everything is by operation. */
+/* NULL without memory. For a core whose instructions have no names everything is by operation. */
 struct ntk_labels *ntk_labels_create(const struct ntk_program *program, size_t core_index);
 void ntk_labels_destroy(struct ntk_labels *labels);
 /* Whether its Penguin text does not mention it. */

@@ -177,7 +177,7 @@ int ntk_analysis_load_split(const struct ntk_system_trace *trace, struct ntk_loa
         ntk_long_list_fini(&pass.items);
         return ret;
     }
-    /* Of a part the begin is that of its window. */
+    /* For a part the begin is that of its window. */
     bool has_begin = trace->info && trace->begin_ns && trace->begin_ns == trace->info->begin_ns &&
                      pass.first_ns >= trace->begin_ns;
     *out_split = (struct ntk_load_split){

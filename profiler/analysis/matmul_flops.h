@@ -2,9 +2,10 @@
 /*
  * matmul_flops - how many floating-point operations did the tensor engine do?
  *
- * Instructions in the open encoding are decoded in full. Of a vendor's, the fields of a MATMUL slot
- * are known for NC-v2 to NC-v4; there is_known is false for any other generation that ran a MATMUL.
- * Adjusted operations are weighted by element type: four of a 32-bit product take the time of one.
+ * Instructions in the open encoding are decoded in full. For a vendor's, the fields of a MATMUL
+ * slot are known for NC-v2 to NC-v4; there is_known is false for any other generation that ran a
+ * MATMUL. Adjusted operations are weighted by element type: four of a 32-bit product take the time
+ * of one.
  */
 #ifndef NTK_PROFILER_ANALYSIS_MATMUL_FLOPS_H
 #define NTK_PROFILER_ANALYSIS_MATMUL_FLOPS_H

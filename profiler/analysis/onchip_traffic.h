@@ -8,7 +8,7 @@
  * the accumulation buffer holds is a write. DMA between memories counts by where its sides lie.
  *
  * Known for a vendor's programs too (docs/formats/vendor-slots.md), by the rules of the trace's
- * version. An instruction that is not known has no bytes: sums of the state buffer are absent then,
+ * version. An instruction that is unknown has no bytes: sums of the state buffer are absent then,
  * those of the accumulation buffer only where it has an address of that. Data of queues that were
  * prepared before the run goes to the state buffer, and only a NEFF tells how much.
  *

@@ -153,7 +153,7 @@ static const char *generated_queue_of(const struct ntk_trace_core *core, unsigne
     return NULL;
 }
 
-/* Of the WRITE that starts prepared transfers; instances are their own queues. */
+/* For the WRITE that starts prepared transfers; instances are their own queues. */
 static void fill_vendor_trigger(const struct ntk_trace_core *core, unsigned engine,
                                 const struct ntk_isa_instr *trigger, struct ntk_slot_fact *fact)
 {

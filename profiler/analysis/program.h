@@ -65,7 +65,7 @@ struct ntk_slot_fact {
     const char *framework;            /* what the framework calls that; NULL: nothing */
     bool has_bytes;                   /* it is a transfer whose bytes are known */
     uint64_t read_bytes, write_bytes; /* of device memory */
-    /* Of a vendor's instruction whose bytes are known, by the version of the trace. */
+    /* For a vendor's instruction whose bytes are known, by the version of the trace. */
     bool has_onchip;
     bool is_psum_to_sbuf;
     uint64_t sbuf_read_bytes, sbuf_write_bytes;

@@ -146,7 +146,7 @@ static int64_t comm_of(struct ntk_rank_list *list, const char *name)
 
 /* ---- one trace ---- */
 
-/* Of one worker of it. Communicators are in `life` as comm_of() has them until all is there. */
+/* For one worker of it. Communicators are in `life` as comm_of() has them until all is there. */
 struct one {
     uint32_t worker, worker_first, worker_last;
     int64_t begin_ns, end_ns;

@@ -113,7 +113,7 @@ int ntk_rank_list_add(struct ntk_rank_list *list, const struct ntk_system_trace 
                       struct ntk_err *err);
 /* That of a folder, read piece by piece. A file that cannot be read is a warning. */
 int ntk_rank_list_add_folder(struct ntk_rank_list *list, const char *folder, struct ntk_err *err);
-/* Of the rank's ops through a cursor of them. */
+/* For the rank's ops through a cursor of them. */
 struct ntk_rank_op ntk_rank_op_at(const struct ntk_rank_ops *rank, struct ntk_rank_cursor *cursor,
                                   size_t index);
 /* Index of the machine of a trace that was added. */

@@ -2,9 +2,9 @@
 /*
  * region_layers - which layers have the same name but for its numbers, and when each was entered.
  *
- * Of every engine the times are counted that it came to a prefix of a name from elsewhere. Where
- * all engines that have the prefix came as often, the first times are one instance, the second
- * ones the next; else all of it is one.
+ * For every engine the times are counted that it came to a prefix of a name from elsewhere. Where
+ * all engines that have the prefix came as often, the first times are one instance, the second ones
+ * the next; else all of it is one.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * regions - what an execution does again and again: loops, iterations, layers, collectives; how
- * long each time, and which times were out of the ordinary.
+ * regions - what an execution does repeatedly: loops, iterations, layers, collectives; how long
+ * each time, and which times were out of the ordinary.
  *
  * A region is a block that repeats, an instance is one run of it, from the start of its first
  * instruction to the end of its last. Kinds:

@@ -23,7 +23,7 @@ struct ntk_line_finder {
     int failed;
 };
 
-/* Of a pair of lines. */
+/* For a pair of lines. */
 struct ntk_source_wait {
     uint32_t waiting, blocking; /* indices in lines */
     int64_t wait_ns;

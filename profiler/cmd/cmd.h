@@ -26,7 +26,7 @@ int ntk_cmd_query(int argc, char **argv);
 int ntk_cmd_show_session(int argc, char **argv);
 int ntk_cmd_inspect(int argc, char **argv);
 int ntk_cmd_trigger(int argc, char **argv);
-/* Of a runtime daemon of the first generation; not in builds without gRPC. */
+/* For a runtime daemon of the first generation; not in builds without gRPC. */
 int ntk_cmd_start_session(int argc, char **argv);
 int ntk_cmd_stop_session(int argc, char **argv);
 

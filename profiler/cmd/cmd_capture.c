@@ -169,7 +169,7 @@ static char *numbered_path(const char *path, const char *what, uint64_t number)
     return numbered;
 }
 
-/* Of the execution with this number. */
+/* For the execution with this number. */
 static char *capture_path(const char *path, uint64_t number)
 {
     return number == 1 ? strdup(path) : numbered_path(path, "exec", number);

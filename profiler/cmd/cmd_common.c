@@ -291,7 +291,7 @@ static int open_part(const char *ntff_path, const char *neff_path,
     if (profile.trace->is_part) {
         say_part(&profile);
     }
-    /* Of a file that is cut, the missing part has been reported. */
+    /* For a file that is cut, the missing part has been reported. */
     if (profile.ntff->has_window && !profile.trace->has_total && !profile.is_incomplete) {
         fprintf(stderr,
                 "neuron-profile: %s: nothing was recorded of any engine: no execution happened "

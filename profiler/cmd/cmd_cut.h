@@ -43,9 +43,9 @@ bool ntk_cut_has_times(void);
 const char *ntk_cut_cores(void);
 bool ntk_cut_has_core(uint32_t core);
 
-/* Of a capture, whose start is time 0. -EINVAL: a time is since 1970. */
+/* For a capture, whose start is time 0. -EINVAL: a time is since 1970. */
 int ntk_cut_of_capture(struct ntk_trace_part *out_part, struct ntk_err *err);
-/* Of a capture whose start is known on the clock of the host; false: nothing of it. */
+/* For a capture whose start is known on the clock of the host; false: nothing of it. */
 bool ntk_cut_of_placed(const struct ntk_span_filter *filter, uint64_t start_ns,
                        struct ntk_trace_part *out_part);
 #define NTK_CUT_CORE_MAX 65535U

@@ -13,7 +13,7 @@
 struct ntk_side {
     struct ntk_vec measures; /* struct ntk_measures, one for each execution */
     bool is_incomplete;      /* parts of a file are missing */
-    /* Of the capture that tells most, as far as it does. */
+    /* For the capture that tells most, as far as it does. */
     unsigned uuid_known_bytes;
     uint8_t uuid[NTK_NTFF_UUID_BYTES];
     char instance_type[64]; /* "": none of them tells */

@@ -206,7 +206,7 @@ static void asking_destroy(struct asking *asking)
     free(asking);
 }
 
-/* Of a user all that are wanted, or none: then asking->ret says so. -ENOMEM. */
+/* For a user all that are wanted, or none: then asking->ret says so. -ENOMEM. */
 static int target_take(struct asking *asking, struct ntk_trigger_target *target,
                        const char *segment_path)
 {

@@ -111,7 +111,7 @@ static int ask_object(struct host *host, const struct ntk_hosts_remote *remote, 
     return ret;
 }
 
-/* Of an id nothing else is believed to be one. */
+/* For an id nothing else is believed to be one. */
 static bool take_id(struct host *host)
 {
     const char *id = text_of(host->state, "id");

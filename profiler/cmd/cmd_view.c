@@ -129,7 +129,7 @@ static const struct ntk_opt_program program = {
                 "that the files do not yield is omitted.",
 };
 
-/* Of the capture, or what it shall be called. */
+/* For the capture, or what it shall be called. */
 static char *profile_name(const char *path)
 {
     return arg_name ? strdup(arg_name) : ntk_profile_name(path);

@@ -2,8 +2,8 @@
 /*
  * packager - the subcommands of neuron-packager, one file each.
  *
- * argv[0] is the subcommand's name. Each returns the exit code: 0 done, 1 failed (said on stderr),
- * 2 usage.
+ * argv[0] is the subcommand's name. Each returns the exit code: 0 done, 1 failed (reported on
+ * stderr), 2 usage.
  *
  * Owner:   *out_bytes of packager_members_read() is freed with free(); *out_tar with
  *          ntk_tar_fini().

@@ -40,7 +40,7 @@ void packager_figures_get(const struct packager_triggers *triggers,
                           const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                           struct packager_figures *out_figures);
 
-/* Of a program, each slot once. */
+/* For a program, each slot once. */
 struct packager_sums {
     uint64_t slots, unknown, matmuls;
     uint64_t flops, transpose_flops, adjusted_flops, adjusted_transpose_flops;

@@ -19,7 +19,7 @@ struct packager_listing {
     const struct ntk_neff *neff;
     const struct ntk_neff_kelf *kelf;
     const struct ntk_neff_subgraph *subgraph;
-    /* Of a vendor's programs: what its compiler called things. */
+    /* For a vendor's programs: what its compiler called things. */
     struct ntk_vendor_names names;
     struct ntk_neff_debug *debug;         /* NULL: no such members, or they are damaged */
     struct ntk_neff_positions *positions; /* of its instructions, as core 0; NULL: none */

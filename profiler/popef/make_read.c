@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* make_read - the description of a file: JSON to structs; a key that is not known is an error. */
+/* make_read - the description of a file: JSON to structs; a key that is unknown is an error. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

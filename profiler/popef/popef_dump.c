@@ -47,7 +47,7 @@ static void say(const char *text)
     ntk_log_error("dump", "%s", text);
 }
 
-/* Of a file with many links that lead nowhere, the first ones stand for all. */
+/* For a file with many links that lead nowhere, the first ones stand for all. */
 #define LINKS_TOLD_MAX 10
 
 static void link_check(const struct popef_reader *reader, const struct popef_blob *blob,

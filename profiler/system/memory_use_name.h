@@ -15,9 +15,9 @@ enum ntk_hbm_type {
     NTK_HBM_TYPE_COUNT
 };
 
-/* Of a word of our traces or of the vendor's; the word where none of them has it. */
+/* For a word of our traces or of the vendor's; the word where none of them has it. */
 const char *ntk_memory_use_name(const char *word);
-/* Of a name that the function above returns. */
+/* For a name that the function above returns. */
 enum ntk_hbm_type ntk_memory_use_type(const char *name);
 
 #endif

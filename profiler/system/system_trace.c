@@ -446,7 +446,7 @@ static int nest(struct ntk_system_trace *trace)
     return ret;
 }
 
-/* Of the inspection; where trace_info.pb does not say, of the events. */
+/* For the inspection; where trace_info.pb does not say, of the events. */
 static void bounds_find(struct ntk_system_trace *trace)
 {
     if (trace->info) {

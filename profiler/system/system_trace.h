@@ -109,7 +109,7 @@ struct ntk_system_note {
     char *text;
 };
 
-/* Of the device; all others are the host's. */
+/* For the device; all others are the host's. */
 bool ntk_system_type_is_hardware(const char *type);
 /* A mark of the program itself. */
 bool ntk_system_span_is_mark(const struct ntk_system_span *span);
@@ -137,7 +137,7 @@ struct ntk_system_trace {
     struct ntk_system_span *spans; /* by start, then tracking id */
     struct ntk_vec captures;       /* of char *: paths */
     struct ntk_vec notes;          /* of struct ntk_system_note */
-    /* Of the vendor's files: */
+    /* For the vendor's files: */
     bool is_vendor;
     struct ntk_vendor_trace_info *vendor; /* NULL: ours, or no trace_info.pb */
     uint64_t record_count;                /* that ntrace.pb has */

@@ -24,7 +24,7 @@
 #define SYNCS_MAX 1000000U
 #define HEAP_BYTES ((size_t)8 << 20) /* of each list; what is longer goes to a file */
 
-/* Both are items of sorters. Of an execution: */
+/* Both are items of sorters. For an execution: */
 struct point {
     int64_t nc;
     uint64_t exec_id, tracking_id, span;
@@ -101,7 +101,7 @@ static int points_find(const struct ntk_system_trace *trace, struct ntk_sorter *
     return 0;
 }
 
-/* Of one execution, by tracking id. */
+/* For one execution, by tracking id. */
 static void cores_assign(struct ntk_system_trace *trace, const struct point *points, size_t count)
 {
     uint32_t cores[CORES_MAX];

@@ -14,7 +14,7 @@ struct ntk_html_writer {
     const struct ntk_timeline *timeline;
     uint64_t bytes_max;
     struct ntk_timeline_html_extent extent;
-    /* Of each source. */
+    /* For each source. */
     struct ntk_analyses **analyses;
     struct ntk_operands **operands;
     struct ntk_source_lines **lines;

@@ -26,7 +26,7 @@ struct ntk_timeline_ask {
     const struct ntk_system_trace *const *traces;
     size_t trace_count;
     const char *joined_json;
-    /* Of each source, made on request: slow questions come one after the other. */
+    /* For each source, made on request: slow questions come one after the other. */
     struct ntk_analyses **analyses;
     struct ntk_operands **operands;
     struct ntk_source_lines **lines;

@@ -124,7 +124,7 @@ static void tree_fini(struct tree *tree)
     free(tree->depths);
 }
 
-/* Of each span how many of its row are around it: the tree walked once, down into each span and up
+/* For each span how many of its row are around it: the tree walked once, down into each span and up
  * again. rows has the numbers of rows by key, from base + 1 on; those without one have no depth. */
 static void tree_measure(struct tree *tree, const struct ntk_system_trace *trace,
                          const struct ntk_map *rows, size_t base)

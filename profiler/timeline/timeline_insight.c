@@ -193,7 +193,7 @@ static void put_wait(const struct ntk_timeline *timeline, const struct ntk_analy
     ntk_json_object_end(json);
 }
 
-/* Of a vendor's instruction; those of ours are in its slice. */
+/* For a vendor's instruction; those of ours are in its slice. */
 static void put_operands(size_t core, const struct ntk_trace_instruction *instruction,
                          const struct ntk_slot_fact *fact, struct ntk_operands *operands,
                          struct ntk_json *json)

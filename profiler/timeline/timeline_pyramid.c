@@ -106,7 +106,7 @@ static void fill_time(struct fill *fill, const struct ntk_timeline_slice *slice,
     }
 }
 
-/* Of a packet, over all of its time: the engines of a queue move theirs in parallel. */
+/* For a packet, over all of its time: the engines of a queue move theirs in parallel. */
 static void fill_bytes(struct fill *fill, const struct ntk_timeline_slice *slice)
 {
     double bytes = ntk_timeline_slice_value(fill->track, slice);

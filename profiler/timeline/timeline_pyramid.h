@@ -23,7 +23,7 @@
 /* The level at which one tile holds the whole span. */
 unsigned ntk_timeline_level_top(int64_t span_ps);
 
-/* Of the slices of the track, whose times are within the span from begin_ps; levels are in the
+/* For the slices of the track, whose times are within the span from begin_ps; levels are in the
  * spill. 0, -ENOMEM, or the failure of the spill. */
 int ntk_timeline_pyramid_build(struct ntk_timeline_track *track, struct ntk_spill *spill,
                                int64_t begin_ps, int64_t end_ps);

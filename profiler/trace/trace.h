@@ -172,7 +172,7 @@ int ntk_trace_create_from_ntff(const struct ntk_ntff *ntff, const struct ntk_nef
 /*
  * The same; options may be NULL.
  *
- * Of a part: a row is in the window when the two overlap, moments from its start on and before its
+ * For a part: a row is in the window when the two overlap, moments from its start on and before its
  * end; at the end of the execution the window has both ends. A row that crosses an end is clipped,
  * with a share of a packet's bytes, so that those of windows side by side add up; an instruction
  * waited where it starts. Memory grows with the window, but all records are read: only they show

@@ -2,7 +2,7 @@
 /*
  * attach - the command: which processes, and a child for each.
  *
- * What happens in a process of anybody's (its mappings, the files it has mapped) is checked by
+ * What happens in a process of any user (its mappings, the files it has mapped) is checked by
  * children or by this program alone, never by the agent: one that makes a look hang stops no
  * report.
  */

@@ -63,7 +63,7 @@ void ntk_attach_probes_each_tensor(const struct ntk_attach_probes *probes,
                                    void *ctx);
 bool ntk_attach_probes_tensor(const struct ntk_attach_probes *probes, uint64_t handle,
                               struct ntk_attach_tensor *out_tensor);
-/* Of the older ones. */
+/* For the older ones. */
 void ntk_attach_probes_forget_tensors(const struct ntk_attach_probes *probes, uint64_t before_ns);
 /* Forgets the calls that the callback selects; whether there were any. */
 bool ntk_attach_probes_forget_calls(const struct ntk_attach_probes *probes,

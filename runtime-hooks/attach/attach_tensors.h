@@ -3,7 +3,7 @@
  * attach_tensors - the tensors of an attached process, and their memory in its segment.
  *
  * Slices share the memory of the tensor they were made of; it is freed with the last of them.
- * Telling of a tensor twice, or of the end of one that is not known, changes nothing: so what was
+ * Telling of a tensor twice, or of the end of one that is unknown, changes nothing: so what was
  * lost on the way can be made good from a list of those that live.
  *
  * Owner:   caller's storage, zeroed; _fini frees.

@@ -14,7 +14,7 @@
 #include "runtime-hooks/cnml/cnml_program.h"
 #include "runtime-hooks/cnrt/cnrt_internal.h"
 
-/* Of the tensor engine of a card. */
+/* For the tensor engine of a card. */
 enum { ARRAY_COLUMNS = 64 };
 
 struct cnml_program {

@@ -189,7 +189,8 @@ cnmlStatus_t cnmlSetOperationComputingLayout(cnmlBaseOp_t op, cnmlDataOrder_t or
     return op->program ? CNML_STATUS_INVALIDPARAM : CNML_STATUS_SUCCESS;
 }
 
-/* Of an operator, or of a fusion operator: what it is compiled for stays, and may be said again. */
+/* For an operator, or of a fusion operator: what it is compiled for stays, and may be said
+ * again. */
 static cnmlStatus_t value_set(int *value, int now, bool is_compiled)
 {
     if (is_compiled) {

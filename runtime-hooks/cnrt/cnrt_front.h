@@ -62,7 +62,7 @@ uint32_t cnrt_front_device_count(void);
 struct cnrt_device *cnrt_front_device(uint32_t ordinal);
 bool cnrt_front_is_fake(void);
 
-/* Of the calling thread. */
+/* For the calling thread. */
 uint32_t cnrt_front_current_device(void);
 void cnrt_front_current_device_set(uint32_t ordinal);
 int cnrt_front_channel(void);
@@ -159,10 +159,10 @@ void cnrt_programs_forget(void);
 
 /* --- cnrt_device.c ---------------------------------------------------------------------------- */
 
-/* Of a cnrtDev_t. */
+/* For a cnrtDev_t. */
 int cnrt_device_of(uint64_t handle, uint32_t *out_ordinal);
 int cnrt_channel_choose(int channel, int lowest);
-/* Of the cards of the machine: a cnrtCoreVersion_t of that generation, and their name. */
+/* For the cards of the machine: a cnrtCoreVersion_t of that generation, and their name. */
 int cnrt_core_version(int generation);
 const char *cnrt_device_name(void);
 uint32_t cnrt_cluster_cores(void); /* cores of a cluster */
@@ -180,7 +180,7 @@ void cnrt_casts_forget(void);
 
 /* --- cnrt_values.c ---------------------------------------------------------------------------- */
 
-/* Of a cnrtDataType_t of any generation; 0: it has no size. */
+/* For a cnrtDataType_t of any generation; 0: it has no size. */
 int cnrt_type_bytes(int type);
 
 /* --- of the generations ----------------------------------------------------------------------- */

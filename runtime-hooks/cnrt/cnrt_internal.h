@@ -56,7 +56,7 @@ struct ntk_cnrt_program;
 /* A program is a file that the engines of the machine run (a NEFF, docs/formats/neff.md), or a
  * function of the host (struct ntk_cnrt_task). */
 struct ntk_cnrt_program_options {
-    const char *name;    /* as monitors show it; copied. Of a file it is the file's own */
+    const char *name;    /* as monitors show it; copied. For a file it is the file's own */
     uint64_t code_bytes; /* instructions in host memory; go to the device with every task */
     uint64_t
         begin_ticks;  /* ntk_cnrt_ticks() of when it began to be compiled; 0: now. Not of a file */
@@ -66,7 +66,7 @@ struct ntk_cnrt_program_options {
 /* The clock of records. */
 NTK_CNRT_API uint64_t ntk_cnrt_ticks(void);
 /* A file is loaded to the current device of the thread, and to other clusters and devices when
- * tasks come there: what is wrong with it is found here, and said on stderr. */
+ * tasks come there: what is wrong with it is found here, and reported on stderr. */
 NTK_CNRT_API int ntk_cnrt_program_create(const struct ntk_cnrt_program_options *options,
                                          struct ntk_cnrt_program **out_program);
 /* Tasks that are under way keep it until they end. */
@@ -84,14 +84,14 @@ struct ntk_cnrt_work {
 
 struct ntk_cnrt_task {
     struct ntk_cnrt_program *program;
-    /* Of a file: device pointers of its inputs, then its outputs, in the file's order; what it
+    /* For a file: device pointers of its inputs, then its outputs, in the file's order; what it
      * states as their sizes is checked, and they are held until the task has ended. run is not
      * checked. The array is only read by the call. */
     void *const *params;
     uint32_t param_count;
     uint32_t core_count;   /* cores of the device it runs on at once; 0 is 1 */
     uint64_t cluster_mask; /* bit c: it may run on cluster c of the device; 0: on any */
-    /* Of a function: does the work. A cnrtRet_t, which the next synchronisation of the queue
+    /* For a function: does the work. A cnrtRet_t, which the next synchronisation of the queue
      * returns. */
     int (*run)(void *ctx, struct ntk_cnrt_work *out_work);
     /* After it, or when it will never run; may be NULL. */

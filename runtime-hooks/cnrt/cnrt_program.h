@@ -20,12 +20,13 @@ bool cnrt_program_hold(struct ntk_cnrt_program *program);
 /* Inside a call or a task. */
 void cnrt_program_drop(struct ntk_cnrt_program *program);
 
-/* Of a file: its inputs, then its outputs, as long as the program is held. Of a function: NULL. */
+/* For a file: its inputs, then its outputs, as long as the program is held. For a function:
+ * NULL. */
 const struct ntk_core_io *cnrt_program_io_get(const struct ntk_cnrt_program *program,
                                               size_t *out_count);
-/* Of a function. */
+/* For a function. */
 struct ntk_core_kernel *cnrt_program_kernel_get(const struct ntk_cnrt_program *program);
-/* Of a file: runs it on a cluster of the process, which the caller holds. Of *queued what the
+/* For a file: runs it on a cluster of the process, which the caller holds. Of *queued what the
  * queue knows: code_bytes are the program's. */
 int cnrt_program_run(struct ntk_cnrt_program *program, uint32_t nc,
                      struct ntk_core_tensor *const *tensors, size_t tensor_count,

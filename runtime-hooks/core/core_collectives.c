@@ -21,7 +21,7 @@
 
 #define LOOK_NS (20 * NTK_NS_PER_MS) /* how often a waiting rank checks whether the others live */
 #define BLOCK_ELEMENTS 1024U
-/* Of a link between ranks, for faults that make it slow (docs/faults.md). */
+/* For a link between ranks, for faults that make it slow (docs/faults.md). */
 #define LINK_LATENCY_NS 15000.0
 #define LINK_BYTES_PER_NS 12.5
 

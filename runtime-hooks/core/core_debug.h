@@ -46,7 +46,7 @@ int ntk_core_debug_connect(uint32_t nc, uint32_t event_count, int *out_fd);
 /* Ends it and closes the descriptor; -EBADF for another descriptor, which stays open. */
 int ntk_core_debug_close(int fd);
 void ntk_core_debug_close_all(void);
-/* Of the oldest event; -EAGAIN: none, -EBADF: not a queue's. */
+/* For the oldest event; -EAGAIN: none, -EBADF: not a queue's. */
 int ntk_core_debug_take(int fd, struct ntk_core_debug_record **out_record);
 /* Events that a full queue has dropped since it was made. */
 int ntk_core_debug_lost(int fd, uint64_t *out_count);

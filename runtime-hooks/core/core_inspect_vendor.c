@@ -287,7 +287,7 @@ static void event_put(struct saving *saving, const struct ntk_ntrace_event *even
         }
         break;
     case NTK_NTRACE_STOP:
-        /* Of one whose start was overwritten the number before the first of the ring. */
+        /* For one whose start was overwritten the number before the first of the ring. */
         start = (uintptr_t)ntk_map_remove_number(&saving->open, event->tracking_id);
         put_record(saving, event, NTK_VENDOR_TRACE_STOP,
                    start ? start : saving->number >> 48 << 48);

@@ -57,7 +57,7 @@ struct ntk_engine_core {
     struct ntk_engine_writes written; /* by what ran since these were cleared */
     uint32_t semaphores[NTK_ISA_SEMAPHORES];
     bool events[NTK_ISA_EVENTS];
-    /* Of the sequencers; set to 0 only for programs that have registers or calls. */
+    /* For the sequencers; set to 0 only for programs that have registers or calls. */
     int32_t registers[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_REGISTERS];
     struct ntk_engine_frame frames[NTK_ENGINE_SEQUENCER_COUNT][NTK_ENGINE_CALLS_MAX];
     struct ntk_rng rng[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_PARTITIONS];

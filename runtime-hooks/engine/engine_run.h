@@ -159,7 +159,7 @@ bool engine_exchange_start(struct run *run, uint32_t dma_index);
 void engine_exchange_complete(struct run *run, uint32_t exchange_index);
 /* Whether the core offers what no engine has taken. */
 bool engine_exchange_waits(const struct run *run);
-/* Of a group that has completed. */
+/* For a group that has completed. */
 void engine_remote_signal(struct run *run, const struct ntk_engine_dma *dma);
 void engine_pair_init(struct engine_group *group);
 void engine_pair_fini(struct engine_group *group);

@@ -29,7 +29,7 @@ struct ntk_engine_program;
 struct ntk_engine_core_spec;
 struct ntk_engine_side;
 
-/* Of each column, how many partitions from the first on may be written. */
+/* For each column, how many partitions from the first on may be written. */
 struct ntk_engine_writes {
     uint8_t sbuf[NTK_ENGINE_WRITES_SBUF_COLUMNS];
     uint8_t psum[NTK_ENGINE_WRITES_PSUM_COLUMNS];

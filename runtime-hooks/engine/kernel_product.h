@@ -3,8 +3,8 @@
  * kernel_product - products of matrices that were packed for the instructions of this machine.
  *
  * A library for products of any size packs both matrices at each call. The tensor engine meets the
- * same tiles again and again, so here packing is its own step, whose result kernel_pack keeps. A
- * packed matrix is a row of panels, each some columns wide, row after row, filled up with zeros: a
+ * same tiles repeatedly, so here packing is its own step, whose result kernel_pack keeps. A packed
+ * matrix is a row of panels, each some columns wide, row after row, filled up with zeros: a
  * stationary panel is as wide as the rows of the result that fit into registers, a moving one as
  * their columns.
  *

@@ -40,7 +40,7 @@ static float rng_uniform(struct ntk_rng *rng)
 
 /* --- rounding by chance ----------------------------------------------------------------------- */
 
-/* Of the float dtypes that are narrower than fp32. */
+/* For the float dtypes that are narrower than fp32. */
 static const struct narrow {
     unsigned mantissa_bits;
     int exponent_min; /* of the smallest normal number */

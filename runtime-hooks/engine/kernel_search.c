@@ -99,7 +99,7 @@ bool ntk_select_nonzero_with_count(const struct ntk_select_work *w, uint32_t p)
     return false;
 }
 
-/* Of each element: where the run of equal ids it is in starts, and where it ends. */
+/* For each element: where the run of equal ids it is in starts, and where it ends. */
 bool ntk_select_sequence_bounds(const struct ntk_select_work *w, uint32_t p)
 {
     uint32_t n = w->a->elements;

@@ -227,7 +227,7 @@ static void core_turn(uint16_t core, uint64_t now, enum turn turn, uint32_t mode
     ntk_abi_store_release(&block->seq, seq + 1);
 }
 
-/* Of the cores after the first: each under its own lock. */
+/* For the cores after the first: each under its own lock. */
 static void cores_turn(uint16_t core, uint32_t end, uint64_t now, enum turn turn, uint32_t model)
 {
     for (uint32_t i = (uint32_t)core + 1; i < end && i < NTK_SEGMENT_CORES; i++) {

@@ -17,7 +17,7 @@ struct interpose_cores interpose_cores;
 
 /* ---- the machine ---- */
 
-/* Of a family: physical cores of a device, and how many make a logical one by default. */
+/* For a family: physical cores of a device, and how many make a logical one by default. */
 struct family {
     uint32_t cores_per_device;
     uint32_t lnc;

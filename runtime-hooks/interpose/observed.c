@@ -12,7 +12,7 @@
 
 #include "runtime-hooks/interpose/early.h"
 
-/* Of the explicit interface addresses alone: each form has its own types. */
+/* For the explicit interface addresses alone: each form has its own types. */
 #define OBSERVED(name)
 #define OBSERVED_2(name) extern void observed_2_##name(void);
 #define OBSERVED_3(name) extern void observed_3_##name(void);

@@ -15,7 +15,7 @@ enum nrt_env_use {
 
 enum nrt_env_use nrt_env_use_get(const char *name);
 /* One line for each variable that is set and changes nothing: INFO for a known one, WARN for one of
- * the runtime's families that is not known, as after a typing error. */
+ * the runtime's families that is unknown, as after a typing error. */
 void nrt_env_tell(void);
 /* Calls line for each variable that begins with NEURON_, as "name=value"; at most
  * NRT_ENV_LINES_MAX. */

@@ -187,7 +187,7 @@ static bool makes_sense(const char *folder, uint64_t first, uint64_t count)
            first <= UINT64_MAX - count;
 }
 
-/* Of each kind of records; 0: no bound. */
+/* For each kind of records; 0: no bound. */
 static uint64_t bytes_of_core(uint64_t bytes_max, uint32_t cores)
 {
     uint64_t each = bytes_max / cores / ntk_core_lnc(listener.core) / 4;

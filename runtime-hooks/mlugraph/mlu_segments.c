@@ -371,7 +371,7 @@ static int scratch_init(const struct mlu_fuse_graph *graph, struct scratch *s)
     return 0;
 }
 
-/* Of one operator: the outputs that are needed outside the set, or not at all. */
+/* For one operator: the outputs that are needed outside the set, or not at all. */
 static void look_outside(const struct mlu_fuse_graph *graph, struct scratch *s, uint32_t n)
 {
     const struct mlu_fuse_node *node = &graph->nodes[n];

@@ -10,9 +10,9 @@
  *   an output operator  has an output without a reader, that is a head, or that is read outside,
  *
  * and the set is valid when it has at least two operators and the last input operator is before the
- * first output operator. Per device, the largest valid set is taken again and again until none is
- * left. For every cut of the order there is one largest set whose input operators are at or before
- * the cut and whose output operators lie after it (a greatest fixpoint), and the largest of all of
+ * first output operator. Per device, the largest valid set is taken repeatedly until none is left.
+ * For every cut of the order there is one largest set whose input operators are at or before the
+ * cut and whose output operators lie after it (a greatest fixpoint), and the largest of all of
  * those is the largest valid set; of equal ones that of the smallest cut is taken.
  *
  * Cost: for n operators of a device that hang together and e entries between them, n (n + e) steps

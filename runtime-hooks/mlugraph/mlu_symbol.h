@@ -79,7 +79,7 @@ struct mlu_symbol_options {
 };
 
 /* -EBADMSG: not a symbol file, or one that contradicts itself; -EFBIG: beyond a bound; -ENOTSUP: an
- * operator that is not known. */
+ * operator that is unknown. */
 int mlu_symbol_parse(const char *text, size_t text_bytes, const struct mlu_symbol_options *options,
                      struct mlu_symbol *out_symbol, struct ntk_err *err);
 int mlu_symbol_read(const char *path, const struct mlu_symbol_options *options,

@@ -49,7 +49,7 @@ void run_programs_fini(struct run_programs *programs);
 
 /* ---- anchors ---- */
 
-/* Of a type by handle; NULL when there is none. */
+/* For a type by handle; NULL when there is none. */
 const struct popef_model_anchor *run_anchor_find(const struct popef_model *model,
                                                  const char *handle, enum popef_tensor_type type);
 bool run_anchor_lists(const struct popef_anchor *anchor, uint32_t program);
@@ -133,7 +133,7 @@ struct run_source {
     uint8_t *item;
 };
 
-/* Of a tensor, a feed, or the file that is given; -ENODATA when nothing feeds the anchor. */
+/* For a tensor, a feed, or the file that is given; -ENODATA when nothing feeds the anchor. */
 int run_source_open(struct run_source *source, const struct popef_reader *reader,
                     const struct popef_model_anchor *anchor, const struct popef_metadata *metadata,
                     const char *path, uint64_t seed, bool has_seed, struct ntk_err *err);

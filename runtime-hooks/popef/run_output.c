@@ -9,7 +9,7 @@
 #include "runtime-hooks/popef/run.h"
 #include "shared/base/buf.h"
 
-/* Of every file: 17 dimensions of 20 digits fit, and a multiple of 64 it is. */
+/* For every file: 17 dimensions of 20 digits fit, and a multiple of 64 it is. */
 #define HEADER_BYTES 512
 
 char *run_output_name(const struct popef_anchor *anchor, bool by_handle)

@@ -166,7 +166,7 @@ static inline int ntk_paths_parse_segment_name(const char *name, unsigned int *o
  * docs/formats/segment.md.
  *
  * One that keeps what it counts, and comes back, makes the file one byte long: for that many
- * seconds after its last change, which a reader does again and again, writers leave their segments
+ * seconds after its last change, which a reader does repeatedly, writers leave their segments
  * although no process holds it.
  */
 #define NTK_READER_MARK_NAME ".reader.lock"

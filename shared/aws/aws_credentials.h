@@ -35,7 +35,7 @@ struct ntk_http_question;
 
 #define NTK_AWS_RENEW_SECONDS 900u
 #define NTK_AWS_RETRY_SECONDS 60u
-/* Of an endpoint's answer. */
+/* For an endpoint's answer. */
 #define NTK_AWS_ANSWER_BYTES_MAX ((size_t)128 * 1024)
 
 /* What the finder asks of the outside. */

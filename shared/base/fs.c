@@ -196,7 +196,7 @@ static int move_up(int from, const char *name, int top, uint64_t *moved)
     return errno == ENOENT ? 0 : -errno;
 }
 
-/* Of one call, which the owner of the tree must not make endless by adding to it. */
+/* For one call, which the owner of the tree must not make endless by adding to it. */
 struct removal {
     int top;
     uint64_t moved;

@@ -74,7 +74,7 @@ static uint64_t group_left(const char *folder, const char *limit_name, const cha
     return limit - less(limit, usage);
 }
 
-/* Of the group that a line of /proc/self/cgroup names, and of those above it. */
+/* For the group that a line of /proc/self/cgroup names, and of those above it. */
 static uint64_t groups_left(void)
 {
     uint64_t left = group_left(GROUP_ROOT "/memory", "memory.limit_in_bytes",

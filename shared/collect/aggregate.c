@@ -149,7 +149,7 @@ static void build_events(struct ntk_aggregate *aggregate, struct ntk_snapshot *s
 
 /* ---- the end of the period ---- */
 
-/* Of a tag of a user: two users' tags are never one. */
+/* For a tag of a user: two users' tags are never one. */
 static struct tag_state *tag_state(struct ntk_aggregate *aggregate,
                                    const struct ntk_runtime_sample *runtime)
 {

@@ -31,7 +31,7 @@ static bool has_device_row(const struct ntk_runtime_reading *reading, uint32_t m
     return false;
 }
 
-/* Of a model around whose load the device was asked only the whole is known: a row in no
+/* For a model around whose load the device was asked only the whole is known: a row in no
  * category. */
 static bool estimated_row(const struct ntk_runtime_reading *reading, size_t index,
                           struct ntk_ring_memory *out)

@@ -115,7 +115,7 @@ void ntk_aggregate_settle_tree(struct ntk_aggregate *aggregate, const struct ntk
 
 /* ---- both ---- */
 
-/* Of a process around another runtime, alone on its core: what the driver counted there is its
+/* For a process around another runtime, alone on its core: what the driver counted there is its
  * doing. Where there are two, the owner is not known. */
 static void tell_core(const struct machine_core *machine, struct core_state *state,
                       struct ntk_core_sample *sample)

@@ -41,7 +41,7 @@ void ntk_aggregate_free_users(struct ntk_aggregate *aggregate)
 
 /* ---- rows ---- */
 
-/* Of a process as its events name it. */
+/* For a process as its events name it. */
 static const char *process_key(char key[KEY_BYTES], uint32_t uid, uint32_t pid, uint64_t start_time)
 {
     (void)snprintf(key, KEY_BYTES, "%" PRIu32 "-%" PRIu32 "-%" PRIu64, uid, pid, start_time);

@@ -62,7 +62,7 @@ struct ntk_health_time {
 struct ntk_health *ntk_health_create(void); /* NULL without memory */
 void ntk_health_destroy(struct ntk_health *health);
 
-/* The devices there are now, told again and again. is_new: it is another tree than before. After
+/* The devices there are now, told repeatedly. is_new: it is another tree than before. After
  * NTK_HEALTH_LOST_NS a driver's devices that are away are unknown, and those of a software machine
  * that was removed are forgotten. */
 void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tree, bool is_new,

@@ -31,13 +31,13 @@ extern "C" {
 struct ntk_holders {
     const char *proc_root; /* borrowed */
     const char *hooks_dir; /* borrowed; NULL: found */
-    /* Of the software machine. */
+    /* For the software machine. */
     uint64_t looked_ns;
     uint32_t cores;
     uint32_t pids[NTK_HOLDERS_CORES_MAX];
     bool has_owner;
     uint32_t owner; /* uid */
-    /* Of a driver: struct holder_process, by pid. */
+    /* For a driver: struct holder_process, by pid. */
     struct ntk_map processes;
 };
 

@@ -37,7 +37,7 @@ extern "C" {
 /* Bound on one answer: above the largest machine's. */
 #define NTK_HOSTS_ANSWER_BYTES ((size_t)8 * 1024 * 1024)
 
-/* Of the host's answer, when there is one. */
+/* For the host's answer, when there is one. */
 struct ntk_host {
     const char *address;                 /* as requested, borrowed; "": this machine */
     char name[NTK_URL_SHOWN_BYTES];      /* the same for people, without a password */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hosts_watch - the reports of many hosts, asked for again and again by one thread.
+ * hosts_watch - the reports of many hosts, requested repeatedly by one thread.
  *
  * In each period every host is asked, unless its last question is pending; one that is silent is
  * asked again when its time is up. What a host said last stays until it says something newer, with

@@ -6,7 +6,7 @@
 #ifndef NTK_SHARED_HTTP_HTTP_PORTS_H
 #define NTK_SHARED_HTTP_HTTP_PORTS_H
 
-/* Of the agent: page, API and metrics (--http). Clients that are given a host alone ask there. */
+/* For the agent: page, API and metrics (--http). Clients that are given a host alone ask there. */
 #define NTK_HTTP_PORT_AGENT 9482
 /* Of metrics alone (--prometheus, neuron-monitor-prometheus): the vendor's. */
 #define NTK_HTTP_PORT_METRICS 8000

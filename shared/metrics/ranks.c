@@ -240,7 +240,7 @@ static enum ntk_comm_verdict_kind kind_at_rest(const struct ntk_comm_verdict *ve
     return is_broken || has_lost ? NTK_COMM_BROKE : is_between ? NTK_COMM_GOES_ON : NTK_COMM_IDLE;
 }
 
-/* Of each rank that has rows the newest, which is its first. */
+/* For each rank that has rows the newest, which is its first. */
 static void seen_fill(struct ntk_comm_verdict *verdict, const struct ntk_rank_row *rows,
                       size_t count)
 {

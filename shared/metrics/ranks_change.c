@@ -25,7 +25,7 @@ const char *const ntk_change_where_names[NTK_CHANGE_WHERE_COUNT] = { "unknown", 
 /* A part stands for a change when it is this share of it. */
 #define PART_SHARE 0.5
 
-/* Of an operation, in ns; the ranks together. */
+/* For an operation, in ns; the ranks together. */
 enum part { INTERVAL, OWN, BUSY, LINK, OUTSIDE, PARTS };
 
 struct sample {

@@ -9,8 +9,8 @@
  * with the others and then takes long to send what it has lets them wait as well: its time in an
  * operation less its waiting is more than theirs.
  *
- * Of each rank the median over the periods of the window counts, so one long pause is nobody's pace
- * as soon as a window has three periods.
+ * For each rank the median over the periods of the window counts, so one long pause is nobody's
+ * pace as soon as a window has three periods.
  *
  * Owner:   ntk_pace holds sums; snapshots are only read.
  * Threads: one at a time.

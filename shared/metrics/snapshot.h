@@ -250,7 +250,7 @@ struct ntk_core_sample {
     /* 1970: of a core that is held, when an execution first failed, by a hardware error or a
      * timeout, since one completed; 0 none did, or the writer of the segment does not record it. */
     uint64_t failing_since_ns;
-    /* Of a runtime that has the core: for how long nothing ran for it, 0 while something does; on
+    /* For a runtime that has the core: for how long nothing ran for it, 0 while something does; on
      * the first core of a logical one. Unknown for sources that count no executions, or not those
      * that end after their calls. */
     uint64_t held_idle_ns;
@@ -270,7 +270,7 @@ struct ntk_core_sample {
      * histograms above ran before, while no agent watched. It counts, but is in no rate or share.
      * Its totals mean nothing; a report has no histograms of it. NULL: nothing. */
     const struct ntk_core_sample *unwatched;
-    /* Of a runtime: when the segment began that the totals are of (CLOCK_MONOTONIC). It tells the
+    /* For a runtime: when the segment began that the totals are of (CLOCK_MONOTONIC). It tells the
      * lives of a process apart that closed the runtime and began again. */
     uint64_t began_ns;
     /* Where the period has more than one of them: each by itself, in order, the last one's totals
@@ -434,7 +434,7 @@ struct ntk_lost_rank {
 enum ntk_trouble_kind {
     NTK_TROUBLE_HANGS,  /* an operation does not go on */
     NTK_TROUBLE_BROKE,  /* no rank waits any more, as one was missed */
-    NTK_TROUBLE_SLOW,   /* the others wait for one rank again and again */
+    NTK_TROUBLE_SLOW,   /* the others wait for one rank repeatedly */
     NTK_TROUBLE_SLOWER, /* all take longer than they did (ranks_change.h) */
     NTK_TROUBLE_KIND_COUNT
 };
@@ -924,7 +924,7 @@ struct ntk_memory_total {
     bool known;
     bool estimated; /* some of it is the difference around a load */
 };
-/* Of the rows that ntk_snapshot_memory_add() adds. */
+/* For the rows that ntk_snapshot_memory_add() adds. */
 void ntk_snapshot_memory_total(const struct ntk_runtime_sample *runtime, uint32_t core,
                                uint32_t model_id, struct ntk_memory_total *out_host,
                                struct ntk_memory_total *out_device);

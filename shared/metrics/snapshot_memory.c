@@ -112,7 +112,7 @@ bool ntk_snapshot_tells_memory(const struct ntk_runtime_sample *runtime)
                                                 : !is_around_calls(runtime));
 }
 
-/* Of a process that ended nothing is left of what it had. */
+/* For a process that ended nothing is left of what it had. */
 static bool had_memory(const struct ntk_runtime_sample *runtime, uint32_t core, int location)
 {
     for (size_t i = 0; runtime->ended && i < runtime->memory_by_category_count; i++) {

@@ -22,7 +22,7 @@ const struct report_field report_fields_core_state[] = {
     REPORT_ROW("longest_ns", REPORT_U64, AT(longest_ns), .sparse = true),
     REPORT_END,
 };
-/* Of the period. */
+/* For the period. */
 #define KEY_ONE(member) #member
 #define KEY_ENGINE(member) "engines"
 #define KEY_OUTCOME(member) "execution_summary"

@@ -88,7 +88,7 @@ void report_write_lost_ranks(struct report_writer *w)
     ntk_json_array_end(&w->json);
 }
 
-/* The index of the text of a key; 0 for one that is not known. */
+/* The index of the text of a key; 0 for one that is unknown. */
 static int index_of(const json_t *object, const char *key, const char *const *names, int count)
 {
     const char *text = json_string_value(json_object_get(object, key));

@@ -14,7 +14,7 @@
 /* -EADDRINUSE: a server answers there; -EINVAL: the path of a socket is empty or too long. */
 int ntk_rpc_listen_check(const char *endpoint, struct ntk_err *err);
 
-/* Of an address that gRPC did not listen at: always an error. */
+/* For an address that gRPC did not listen at: always an error. */
 int ntk_rpc_listen_why(const char *endpoint, struct ntk_err *err);
 
 #endif

@@ -52,7 +52,7 @@ static const struct ntk_column steps[] = {
 #include "shared/store/columns.def"
 };
 
-/* Of a row of a second each column is as it is. */
+/* For a row of a second each column is as it is. */
 #define SAMPLE(family, name, type, from) ROW(family, SUM, name, type, NULL)
 #define SAMPLE_KEY STEP_KEY
 #define SAMPLE_SUM SAMPLE

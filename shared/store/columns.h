@@ -33,7 +33,7 @@ enum ntk_store_counts {
     NTK_STORE_COUNTS_ALL,
 };
 
-/* Of a process, in the column counts_executions: the executions that its counts have; NULL: not
+/* For a process, in the column counts_executions: the executions that its counts have; NULL: not
  * known. PART: those until its hooks gave them up. */
 enum ntk_store_counted {
     NTK_STORE_COUNTED_NONE = 0,
@@ -54,7 +54,7 @@ enum ntk_column_merge {
     NTK_COLUMN_COUNTS,  /* the counts of a set: name, each added up */
 };
 
-/* Of the tables of coarser tiers. */
+/* For the tables of coarser tiers. */
 struct ntk_column {
     enum ntk_tier_family family;
     enum ntk_column_merge merge;

@@ -31,7 +31,7 @@
 #define DEFAULT_RETRY_NS (5 * NTK_NS_PER_SECOND)
 #define RETENTION_EVERY_NS (60 * NTK_NS_PER_SECOND)
 #define BUSY_TIMEOUT_MS 10000
-/* Of the queue, so that some always wait next to it. */
+/* For the queue, so that some always wait next to it. */
 #define TRANSACTION_MAX (NTK_STORE_QUEUE_MAX / 2)
 /* How long merging may keep the writer from committing. */
 #define ROLLUP_BUDGET_NS (100 * NTK_NS_PER_MS)

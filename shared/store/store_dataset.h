@@ -53,7 +53,7 @@ int ntk_store_dataset_next(struct ntk_store_reader *reader, enum ntk_store_datas
  * */
 int ntk_store_dataset_span(struct ntk_store_reader *reader, enum ntk_store_dataset_id id,
                            uint64_t *out_whole_ns, uint64_t *out_done_ns, struct ntk_err *err);
-/* Of a log: the number of its last row (0: none), and the earliest time of those above `above`
+/* For a log: the number of its last row (0: none), and the earliest time of those above `above`
  * (UINT64_MAX: none): rows that came late. */
 int ntk_store_dataset_late(struct ntk_store_reader *reader, enum ntk_store_dataset_id id,
                            uint64_t above, uint64_t *out_last, uint64_t *out_time_ns,

@@ -240,7 +240,7 @@ static int load_executions(struct jobs_query *query, struct ntk_err *err)
     return 0;
 }
 
-/* Of the processes that had a core of it while it held that. */
+/* For the processes that had a core of it while it held that. */
 static int load_memory(struct jobs_query *query, struct ntk_err *err)
 {
     struct ntk_store_job *job = &query->job;

@@ -92,7 +92,7 @@ static int load_model_samples(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
-/* Of each key its last row up to the moment. */
+/* For each key its last row up to the moment. */
 static const char memory_sql[] =
     "SELECT m.core, m.category, m.model_id, m.current_bytes, m.peak_bytes FROM memory_last l"
     " JOIN memory_sample m ON m.process_id = l.process_id AND m.core = l.core"

@@ -18,9 +18,9 @@ static const char *const tables[STATEMENT_COUNT] = {
     [ADD_UNWATCHED] = "unwatched",           [ADD_RANK_SAMPLE] = "rank_sample",
 };
 
-/* A process that begins again and again has a row of totals for this many of its lives, so that
- * they are known of each of its files that may still lie there; those before are one row. Of all
- * when a new one begins. */
+/* A process that begins repeatedly has a row of totals for this many of its lives, so that they are
+ * known of each of its files that may still lie there; those before are one row. Of all when a new
+ * one begins. */
 #define LIVES_KEPT "512"
 #define OLDEST_LIFE                                                        \
     "(SELECT began_ns FROM core_total WHERE process_id = ?1 AND core = ?2" \

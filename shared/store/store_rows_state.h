@@ -51,7 +51,7 @@ enum ntk_rows_statement {
     STATEMENT_COUNT
 };
 
-/* Of the life of the process that was written last. */
+/* For the life of the process that was written last. */
 struct ntk_rows_core {
     uint64_t began_ns;
     struct ntk_histogram_dense total;

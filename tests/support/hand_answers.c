@@ -22,7 +22,7 @@ static int64_t count_busy_ps(const struct ntk_trace_core *core, unsigned engine,
     int64_t busy_ps = 0;
     int64_t at_ps = 0;
 
-    /* To the next edge, again and again: slow, and nothing is assumed of the order. */
+    /* To the next edge, repeatedly: slow, and nothing is assumed of the order. */
     while (at_ps < total_ps) {
         int64_t next_ps = total_ps;
         bool is_busy = false;

@@ -3,8 +3,8 @@
  * rank_world - the folders of inspections of a job of any number of ranks, whose times follow from
  * a few numbers: what each rank did is known by construction.
  *
- * Every rank executes, is on the host, and meets the others in a collective, again and again; all
- * leave it LINK_NS after the last came. Files are written by the writer of our runtime.
+ * Every rank executes, is on the host, and meets the others in a collective, repeatedly; all leave
+ * it LINK_NS after the last came. Files are written by the writer of our runtime.
  */
 #ifndef NTK_TESTS_SUPPORT_RANK_WORLD_H
 #define NTK_TESTS_SUPPORT_RANK_WORLD_H

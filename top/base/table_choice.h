@@ -37,7 +37,7 @@ void ntk_top_table_choice_write_columns(const struct ntk_top_columns *columns,
 void ntk_top_table_choice_write_sort(const struct ntk_top_columns *columns,
                                      const struct ntk_top_table_choice *choice,
                                      char out[NTK_TOP_CHOICE_BYTES]);
-/* Of the table as it is; and the other way round. */
+/* For the table as it is; and the other way round. */
 struct ntk_top_table_choice ntk_top_table_choice_get(const struct ntk_top_table *table);
 void ntk_top_table_choice_set(struct ntk_top_table *table,
                               const struct ntk_top_table_choice *choice);

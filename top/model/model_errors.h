@@ -50,7 +50,7 @@ void ntk_top_model_errors_fini(struct ntk_top_errors *errors);
 /* 0 or -ENOMEM. */
 int ntk_top_model_errors_observe(struct ntk_top_model *model);
 int ntk_top_model_errors(struct ntk_top_model *model, struct ntk_top_table *table);
-/* Of the selected tab. */
+/* For the selected tab. */
 void ntk_top_model_errors_sum(const struct ntk_top_model *model, struct ntk_top_errors_sum *out);
 /* The tag is borrowed until the next snapshot. */
 void ntk_top_model_errors_news(const struct ntk_top_model *model, uint64_t recent_ns,

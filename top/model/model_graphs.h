@@ -37,7 +37,7 @@ uint64_t ntk_top_model_graphs_span_ns(const struct ntk_top_model *model);
 /* The logical cores of the selected tab that have a history; how many. */
 size_t ntk_top_model_graphs_cores(const struct ntk_top_model *model,
                                   uint32_t out[NTK_TOP_GRAPHS_CORES_MAX]);
-/* Of a core or NTK_TOP_GRAPHS_TOTAL. Absent when not measured. */
+/* For a core or NTK_TOP_GRAPHS_TOTAL. Absent when not measured. */
 struct ntk_top_number ntk_top_model_graphs_now(const struct ntk_top_model *model,
                                                enum ntk_top_quantity quantity, uint32_t core);
 /* count values over the span up to the snapshot that is shown, NAN where nothing is known. 0 or

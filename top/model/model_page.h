@@ -16,7 +16,7 @@ struct ntk_top_page_of {
     size_t tab;                               /* of the runtime */
 };
 
-/* Of the selected row: of its model in the list of models, else of its application. Nothing where
+/* For the selected row: of its model in the list of models, else of its application. Nothing where
  * it has none. */
 void ntk_top_model_page_open(struct ntk_top_model *model);
 /* Scrolls, or leaves; false: not a key of the page, which is left where another thing opens. */

@@ -352,7 +352,7 @@ int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, 
     return ret;
 }
 
-/* Of a duplicate name, the last one counts. */
+/* For a duplicate name, the last one counts. */
 static bool is_last(const struct ntk_top_settings *settings, struct span rest, size_t id)
 {
     struct span line;

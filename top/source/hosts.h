@@ -22,7 +22,7 @@ struct ntk_top_host {
     uint64_t taken;                /* of the state that what follows is of */
     float past[NTK_TOP_HOST_PAST]; /* busy percent, the newest last; NAN: nothing came */
 
-    /* Of the snapshot, model_hosts.c; absent without one. */
+    /* For the snapshot, model_hosts.c; absent without one. */
     struct ntk_top_number busy_percent; /* mean of all cores, as the page of the host has it */
     struct ntk_top_bytes hbm;
     uint64_t hbm_capacity;                  /* 0 not known */

@@ -94,7 +94,7 @@ async function drawEvents() {
   return rows.length === EVENTS_ASKED;
 }
 
-// Of the whole machine in the whole range; a dash until it is known.
+// For the whole machine in the whole range; a dash until it is known.
 async function loadErrors() {
   const stored = { range: range[0], row: state.stored?.range === range[0] ? state.stored.row : null };
   state.stored = stored;

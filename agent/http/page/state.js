@@ -33,7 +33,7 @@ function remember(entry) {
 
 const add = (all, count) => all + count;
 
-// Of the counts of a period what ran before the agent was there again, of outcomes in a row.
+// For the counts of a period what ran before the agent was there again, of outcomes in a row.
 const unwatchedOf = (ext, from, to) => Object.values(ext.neuroncores ?? {}).reduce((all, core) =>
   all + (core.unwatched?.execution_summary ?? []).slice(from, to).reduce(add, 0), 0);
 

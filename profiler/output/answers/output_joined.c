@@ -19,7 +19,7 @@ static uint64_t exposed_ns(const struct ntk_joined_rank *rank)
     return rank->part_ns[NTK_JOINED_WAIT] + rank->part_ns[NTK_JOINED_LINK];
 }
 
-/* Of the time of all ranks in collectives, that while a core of theirs executed. */
+/* For the time of all ranks in collectives, that while a core of theirs executed. */
 struct overlap {
     uint64_t all_ns, run_ns;
 };

@@ -12,7 +12,7 @@
 #include "profiler/output/tables/sqlite_tables.h"
 #include "profiler/output/tables/tables.h"
 
-/* Of the file's header, where file(1) shows them: "NTKP", schema 7.4.0. */
+/* For the file's header, where file(1) shows them: "NTKP", schema 7.4.0. */
 #define APPLICATION_ID "0x4e544b50"
 #define USER_VERSION "70400"
 

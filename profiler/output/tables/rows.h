@@ -31,7 +31,7 @@ struct ntk_instruction_row {
     int64_t pc, compiler_pc;
     int64_t wait_ns;
     int64_t crc_in, crc_out;
-    const char *layer;       /* "" for none; absent when that is not known */
+    const char *layer;       /* "" for none; absent when that is unknown */
     const char *type;        /* "REGULAR", "TRANSPOSE", "" for what the compiler did not make */
     const char *tensor_type; /* the same, of operations of the tensor engine */
     const char *bir_id, *bir_name, *penguin_id; /* "sg0000:588", "I-72-0", "sg0000:72" */
@@ -212,7 +212,7 @@ struct ntk_kernel_row {
     int64_t line;
 };
 
-/* Of the lists of the framework's calls; ids count from 1. */
+/* For the lists of the framework's calls; ids count from 1. */
 struct ntk_frame_row {
     int64_t id, location_id, parent_id; /* parent: 0 for a root */
     int64_t file_id, function_id, line;
@@ -320,7 +320,7 @@ struct ntk_metadata_row {
 struct ntk_profile_row {
     const char *name, *type, *profiler_version, *metrics_version, *neff_name, *path;
     int64_t is_cc_only;
-    /* Of a part: where it is in the execution; else absent. */
+    /* For a part: where it is in the execution; else absent. */
     int64_t part_from_ns, part_to_ns, part_total_ns;
     const char *part_cores;
 };

@@ -118,7 +118,7 @@ static bool is_in_earlier_core(const struct ntk_trace *trace, size_t core_index,
     return false;
 }
 
-/* What was loaded, by name; empty where that is not known. */
+/* What was loaded, by name; empty where that is unknown. */
 struct loads {
     bool is_known;
     struct ntk_tensor_traffic traffic;

@@ -213,7 +213,7 @@ static double share_of(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
-/* Of the peak of the tensor engine and of the memory, interval by interval. */
+/* For the peak of the tensor engine and of the memory, interval by interval. */
 static void fill_shares(struct node_texts *texts, const struct ntk_chip *chip,
                         const struct ntk_level_sums *sums)
 {

@@ -416,7 +416,7 @@ static struct ntk_hbm_row *stack_of(struct stacks *stacks, int64_t device, int64
     return row;
 }
 
-/* Of the logical core; absent for an unknown machine. */
+/* For the logical core; absent for an unknown machine. */
 static int64_t device_of(const struct ntk_system_trace *trace, uint32_t worker)
 {
     struct ntk_chip chip;

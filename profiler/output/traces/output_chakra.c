@@ -18,7 +18,7 @@
 #define NO_NODE UINT64_MAX
 #define VARINT_BYTES 10
 
-/* An execution on whatever cores of the rank, or a collective. */
+/* An execution on any cores of the rank, or a collective. */
 struct work {
     const struct ntk_rank_span *of;
     int64_t start_ns, end_ns;

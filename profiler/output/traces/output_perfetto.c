@@ -691,7 +691,7 @@ static int put_transfer_slice(struct core_writer *c, const struct ntk_transfer *
                     : ret;
 }
 
-/* Of one queue they are in order of time; a lane takes what begins after its end in any case. */
+/* For one queue they are in order of time; a lane takes what begins after its end in any case. */
 static int put_transfers(struct core_writer *c)
 {
     const struct ntk_transfers_core *of = &c->export->transfers.cores[c->index];

@@ -28,7 +28,7 @@ function heightOf(track, id) {
   return HEIGHTS[track.kind] ?? HEIGHTS.queue;
 }
 
-// Of a group of the second capture the one of the first that it is shown as.
+// For a group of the second capture the one of the first that it is shown as.
 const shownAs = new Map();
 const leadOf = (g) => shownAs.get(g) ?? g;
 

@@ -130,8 +130,8 @@ function relist() {
   }, WAIT_MS);
 }
 
-// Whether a slice is one that was searched for: (what, track, slice), without a slice whether some of the row may be. Of a
-// place only the listed ones are known.
+// Whether a slice is one that was searched for: (what, track, slice), without a slice whether some
+// of the row may be. For a place only the listed ones are known.
 function isHitOf(whats, where, answer) {
   const wanted = new Set(whats);
   if (!where) return (what) => wanted.has(what);

@@ -95,7 +95,7 @@ struct tar_reader {
     bool is_limited; /* left began as the caller's limit */
     size_t names_left;
     uint64_t header_left; /* bytes that libarchive may ask for now */
-    /* Of a compressed archive; libarchive's own filter does not look at the sums of a stream. */
+    /* For a compressed archive; libarchive's own filter does not look at the sums of a stream. */
     z_stream gzip;
     bool is_gzip_begun, is_gzip_ended;
     uint8_t *inflated; /* BLOCK_BYTES */

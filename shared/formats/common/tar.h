@@ -28,7 +28,7 @@ struct ntk_tar_member {
     char *name;     /* without a leading "./" */
     uint8_t *bytes; /* followed by a NUL that does not count, unless it landed */
     size_t bytes_count;
-    /* Of a member that landed (struct ntk_tar_hooks): what came before bytes, else NULL and 0. */
+    /* For a member that landed (struct ntk_tar_hooks): what came before bytes, else NULL and 0. */
     uint8_t *head;
     size_t head_bytes;
     bool is_landed; /* bytes are in the caller's memory */

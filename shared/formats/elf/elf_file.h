@@ -34,7 +34,7 @@ struct ntk_elf_file {
 };
 
 /* 0; -ENOEXEC when it is not an ELF file, -EBADMSG when it is a damaged one, another -errno when it
- * cannot be read. Of a file that is not ours there may be nothing but that. */
+ * cannot be read. For a file that is not ours there may be nothing but that. */
 int ntk_elf_file_open(struct ntk_elf_file *file, const char *path);
 /* The same of a descriptor, which remains the caller's; its position does not move. */
 int ntk_elf_file_open_fd(struct ntk_elf_file *file, int fd);

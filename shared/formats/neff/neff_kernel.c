@@ -30,7 +30,7 @@ struct tree_reader {
     struct ntk_map loops;
 };
 
-/* Of a node, what encloses it. */
+/* For a node, what encloses it. */
 struct place {
     uint32_t function, iteration;
 };

@@ -155,7 +155,7 @@ static const struct stem *find_stems(struct joiner *j,
          is_same_stem(name, first);                                                     \
          name++)
 
-/* Of the entries of a file the one that has most names of this core; of equals the one of its
+/* For the entries of a file the one that has most names of this core; of equals the one of its
  * number, else the first. */
 static void choose_trees(struct joiner *j, const struct ntk_neff_debug *debug)
 {

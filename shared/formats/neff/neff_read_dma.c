@@ -176,7 +176,7 @@ static int read_pattern(const struct group_reader *g, const json_t *json, const 
     return check_pattern(g, pattern);
 }
 
-/* Of one source of an fma: its own dtype, or that of the transfer, must be there. */
+/* For one source of an fma: its own dtype, or that of the transfer, must be there. */
 static int read_scale(const struct group_reader *g, const json_t *json, const json_t *source,
                       const json_t *scale, float *out)
 {

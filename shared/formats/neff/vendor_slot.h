@@ -4,7 +4,7 @@
  * programs and captures of real hardware. Nothing is executed from it, and nothing written.
  *
  * Any 64 bytes are a slot: codes that are not known are printed as numbers, an instruction that is
- * not known as its bytes. docs/formats/vendor-slots.md has the layouts and how sure each is.
+ * unknown as its bytes. docs/formats/vendor-slots.md has the layouts and how sure each is.
  *
  * Owner:   plain data; what is appended belongs to the caller's buffer. Threads: any.
  */

@@ -291,7 +291,7 @@ static int tile_ranges(const uint8_t *slot, bool as_told, struct ntk_vendor_rang
     return count;
 }
 
-/* Of a side in the state buffer: steps of whole partitions lead to the same place of another. */
+/* For a side in the state buffer: steps of whole partitions lead to the same place of another. */
 static bool transfer_range(const uint8_t *slot, unsigned address_at, unsigned steps_at,
                            struct ntk_vendor_range *range)
 {

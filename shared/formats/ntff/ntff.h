@@ -189,7 +189,7 @@ struct ntk_ntff_subgraph {
 struct ntk_ntff {
     unsigned version;
     uint64_t file_bytes, header_bytes;
-    /* Of the NEFF. Before version 6 a uuid with a zero byte is known up to that byte only: 0
+    /* For the NEFF. Before version 6 a uuid with a zero byte is known up to that byte only: 0
      * nothing, else from 2 to all. */
     unsigned neff_uuid_known_bytes;
     uint8_t neff_uuid[NTK_NTFF_UUID_BYTES];

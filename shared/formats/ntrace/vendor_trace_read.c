@@ -183,7 +183,7 @@ static bool pair_read(const uint8_t *bytes, size_t count, struct ntk_vendor_trac
     return at == count;
 }
 
-/* Of a key that is listed twice the last value counts. False: the pair is not whole. */
+/* For a key that is listed twice the last value counts. False: the pair is not whole. */
 static bool pair_add(struct ntk_vendor_trace_record *record, const uint8_t *bytes, size_t count)
 {
     struct ntk_vendor_trace_pair pair;

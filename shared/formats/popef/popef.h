@@ -233,7 +233,7 @@ struct popef_stream; /* opaque */
 
 /* What every blob has. */
 struct popef_blob {
-    uint32_t type;    /* enum popef_blob_type, or another number that is not known */
+    uint32_t type;    /* enum popef_blob_type, or another number that is unknown */
     size_t file;      /* of the reader, in the order of parsing */
     uint64_t offset;  /* of its header in the file */
     uint64_t size;    /* header and content: the next blob begins behind them */

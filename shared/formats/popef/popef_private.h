@@ -86,7 +86,7 @@ struct ntk_popef_encoding {
     /* The blob at an offset below the file's size; its size is inside the file and is above 0. */
     int (*read_head)(const struct ntk_popef_file *file, uint64_t offset,
                      struct ntk_popef_head *out_head, struct popef_error *err);
-    /* Of a known type; texts and lists come from the arena. */
+    /* For a known type; texts and lists come from the arena. */
     int (*read_info)(const struct ntk_popef_file *file, const struct ntk_popef_head *head,
                      struct ntk_popef_arena *arena, struct ntk_popef_info *out_info,
                      struct popef_error *err);

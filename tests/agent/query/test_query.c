@@ -231,7 +231,7 @@ static void unreported_memory_is_a_dash_and_an_estimate_has_a_tilde(void **state
     free(path);
 }
 
-/* Of the three processes one counts no executions; asked for alone it has none to show. */
+/* For the three processes one counts no executions; asked for alone it has none to show. */
 static void uncounted_executions_are_reported_and_are_not_zero(void **state)
 {
     static const char *const questions[] = { "executions", "errors", "latency" };

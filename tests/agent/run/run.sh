@@ -49,7 +49,7 @@ runs 7 "$hooks" '' $monitor run ./shell
 "$cc" -o origin -Wl,-rpath,'$ORIGIN/runtime' "$NTK_SOURCE_DIR/tests/agent/run/still.c"
 runs 7 "$hooks" '' env -u LD_LIBRARY_PATH $monitor run ./origin
 runs 0 "--once" '' $monitor run echo --once
-# Of a runtime that has calls which the hooks lack, all are there from the start.
+# For a runtime that has calls which the hooks lack, all are there from the start.
 runs 7 "$NTK_LIB_DIR/libneuron-hooks.so:$(readlink -f "$NTK_LIB_DIR/vendor-newer/libnrt.so.1")" '' \
     env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor-newer" neuron-monitor run ./still
 # The folders of a DT_RPATH come before those of LD_LIBRARY_PATH, those of a DT_RUNPATH after them.

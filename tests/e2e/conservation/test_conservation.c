@@ -35,7 +35,7 @@ struct job {
 struct agent {
     const char *db; /* NULL: keeps nothing */
     char *path;
-    bool is_killed; /* again and again */
+    bool is_killed; /* repeatedly */
     pid_t pid;      /* 0: a gap */
     uint64_t next_ns;
 };

@@ -24,7 +24,7 @@ struct loaded {
     nrt_tensor_t *tensors[TENSORS_MAX];
 };
 
-/* Of the tensor engine that examples are made for. */
+/* For the tensor engine that examples are made for. */
 static uint32_t columns;
 
 static int begin(void **state, const char *instance, uint32_t instance_columns)
@@ -212,7 +212,7 @@ static void check_output(const struct loaded *l, const char *name, const float *
     free(got);
 }
 
-/* Of the largest value: float32 sums of some hundred terms; bfloat16 weights of a softmax or a
+/* For the largest value: float32 sums of some hundred terms; bfloat16 weights of a softmax or a
  * hidden layer are rounded to 8 bits, and a sum of n of them is off by about 2^-9 / sqrt(n) of
  * itself. */
 static float tolerance_of(enum ntk_dtype dtype)

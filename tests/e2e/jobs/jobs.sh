@@ -62,7 +62,8 @@ chmod +x asks/neuron-monitor
 epilog PATH="$PWD/asks:$PATH" SLURM_JOB_ID=1 NEURON_SLURM_HEALTH=drain
 [ "$(cat lock)" = free ] || fail "an epilog keeps the folder while it asks"
 
-# A node with an unhealthy device takes no further job where that is asked for; a healthy one and one that is not known do.
+# A node with an unhealthy device takes no further job where that is asked for; a healthy one and
+# one that is unknown do.
 mkdir bin
 printf '#!/bin/sh\necho "$@" >>"%s/scontrol.log"\n' "$PWD" >bin/scontrol
 chmod +x bin/scontrol

@@ -36,7 +36,7 @@ def check(condition, text):
 def check_schema(path, document, validator):
     problems = sorted(validator.iter_errors(document), key=lambda error: len(error.absolute_path))
     for problem in problems:
-        # Of the kinds that it may be, the one that it says it is.
+        # For the kinds that it may be, the one that it says it is.
         inner = [e for e in problem.context or [] if not ({"kind", "apiVersion"} & set(e.absolute_path))]
         worst = max(inner, key=lambda error: len(error.absolute_path), default=problem)
         place = ".".join(map(str, worst.absolute_path))

@@ -476,7 +476,7 @@ static void test_the_peer_may_not_hurry(void **state)
     assert_pause(f, NTK_NS_PER_SECOND);
 }
 
-/* Method: the end is asked again and again, as programs do, while the clock moves. */
+/* Method: the end is asked repeatedly, as programs do, while the clock moves. */
 static void test_the_end_waits_for_the_peer_until_the_limit(void **state)
 {
     struct fixture *f = *state;

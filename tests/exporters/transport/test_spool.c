@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a folder of the test's own, opened again and again, with files damaged in between. */
+/* Method: a folder of the test's own, opened repeatedly, with files damaged in between. */
 #include "exporters/transport/spool.h"
 
 #include <errno.h>

@@ -224,7 +224,7 @@ static void a_trigger_starts_the_groups_of_its_instance(void **state)
     done(&h, &a);
 }
 
-/* Of one element a dimension's step says nothing, whatever it is; lengths that add up to more than
+/* For one element a dimension's step says nothing, whatever it is; lengths that add up to more than
  * there are numbers are those of the whole partition. */
 static void steps_and_lengths_of_a_lying_neff_do_not_wrap(void **state)
 {

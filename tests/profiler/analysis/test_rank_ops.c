@@ -226,7 +226,7 @@ static void clocks_of_hosts_are_found_and_taken_off(void **state)
     ntk_joined_fini(&joined);
 }
 
-/* Of a rank whose trace begins late or lacks some, the others are joined as they were. */
+/* For a rank whose trace begins late or lacks some, the others are joined as they were. */
 static void traces_that_lack_collectives_shift_nothing(void **state)
 {
     struct ntk_joined all, some;

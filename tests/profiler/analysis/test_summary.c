@@ -242,7 +242,7 @@ static void two_cores_share_times_and_double_the_peak_but_not_the_bandwidth(void
     record_fini(&r);
 }
 
-/* Of a whole tile in bfloat16: the peak of the generation, and its bandwidth. */
+/* For a whole tile in bfloat16: the peak of the generation, and its bandwidth. */
 static void generations_have_their_own_peaks(void **state)
 {
     static const struct {

@@ -239,7 +239,7 @@ static void windows_side_by_side_have_every_span_once(void **state)
     }
 }
 
-/* Of a core that is slower than the host thinks: its stop is noticed long after. */
+/* For a core that is slower than the host thinks: its stop is noticed long after. */
 static void what_ran_on_a_core_ends_by_its_clock(void **state)
 {
     struct ntk_system_span run = timed[3];

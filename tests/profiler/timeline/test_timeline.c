@@ -23,7 +23,7 @@
 #define RATE 3
 #define SEMAPHORE 4
 #define TRACKS 5
-#define REGION_TRACKS 2 /* behind those: slots of both engines run again and again */
+#define REGION_TRACKS 2 /* behind those: slots of both engines run repeatedly */
 
 static struct ntk_timeline *timeline_of(const struct ntk_trace *trace, int64_t offset_ps)
 {

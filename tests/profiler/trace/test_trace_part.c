@@ -95,7 +95,7 @@ struct sums {
     uint64_t bytes, waited;
 };
 
-/* Of a row that began before the window nothing is counted again. */
+/* For a row that began before the window nothing is counted again. */
 static void add(struct sums *sums, int64_t from_ps, int64_t to_ps)
 {
     struct opened o = open_part(from_ps, to_ps);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * clients - what a program that calls CNML does again and again: a machine, tensors with host data,
- * one operator from compilation to its result, comparison.
+ * clients - what a program that calls CNML does repeatedly: a machine, tensors with host data, one
+ * operator from compilation to its result, comparison.
  *
  * Threads: one test at a time.
  */
@@ -35,7 +35,7 @@ struct data {
 /* Of data that is read. values are taken over. */
 struct data data_make(cnmlTensorType_t type, cnmlDataType_t dtype, struct shape shape,
                       double *values);
-/* Of a result. */
+/* For a result. */
 struct data data_result(cnmlDataType_t dtype, struct shape shape);
 /* A constant with its data bound. */
 struct data data_const(cnmlTensorType_t type, cnmlDataType_t dtype, struct shape shape,

@@ -36,7 +36,7 @@ struct queue_fixture {
 
 #define QUEUE_TEST(name) cmocka_unit_test_setup_teardown(name, queue_setup, queue_teardown)
 
-/* Of the items of a test, from 0 in each. */
+/* For the items of a test, from 0 in each. */
 extern _Atomic int broken_seen;
 extern _Atomic int disorder_seen;
 extern _Atomic int destroyed_count;

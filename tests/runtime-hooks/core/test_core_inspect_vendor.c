@@ -139,7 +139,7 @@ static void vendor_keys_drop(json_t *json)
     }
 }
 
-/* Of each core and use as the vendor names it: the total moves by what is allocated and freed. */
+/* For each core and use as the vendor names it: the total moves by what is allocated and freed. */
 static void totals_check(const json_t *json)
 {
     json_t *sums = json_object();

@@ -146,7 +146,7 @@ static void nodes_take_turns_where_they_do_not_fit_together(void **state)
     free(neff);
 }
 
-/* Of the stacks next to the cores that the models use. */
+/* For the stacks next to the cores that the models use. */
 static uint64_t used(struct core_fixture *f)
 {
     struct ntk_core_memory memory[2] = { { 0 } };

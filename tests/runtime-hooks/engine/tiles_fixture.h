@@ -42,7 +42,7 @@ void fill_floats(struct tiles *s, int which);
 uint16_t to_bf16(float value);
 double from_bf16(uint16_t bits);
 
-/* Of the OCP formats, from their fields: no table of the project's. */
+/* For the OCP formats, from their fields: no table of the project's. */
 double ocp_value(unsigned code, unsigned exponent_bits, unsigned mantissa_bits, int bias);
 void tiles_near(double actual, double expected, double tolerance, const char *what, unsigned place);
 void instr_refused(struct tiles *s, enum ntk_isa_engine engine, const struct ntk_isa_instr *instr,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A writer killed with SIGKILL at random moments, again and again, under the eyes of a reader.
- * Method: every number a writer publishes is bound to another one, so that a torn value shows.
+ * A writer killed with SIGKILL at random moments, repeatedly, under the eyes of a reader. Method:
+ * every number a writer publishes is bound to another one, so that a torn value shows.
  */
 #include "runtime-hooks/hooks/hooks.h"
 

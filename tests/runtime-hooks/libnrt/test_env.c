@@ -33,7 +33,7 @@ static void deadlock_init(struct loaded *loaded)
     free(neff);
 }
 
-/* Of a folder of dumps, the first; NULL when there is none. */
+/* For a folder of dumps, the first; NULL when there is none. */
 static char *dump_find(const char *folder)
 {
     DIR *dir = opendir(folder);

@@ -45,7 +45,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Of the symbols of the library; in a child process. */
+/* For the symbols of the library; in a child process. */
 static struct library library_open(void)
 {
     struct library library = { 0 };

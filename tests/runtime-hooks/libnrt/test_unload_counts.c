@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What is counted of executions while their model is unloaded. Method: a child executes until the
- * model is gone, which another thread of it unloads meanwhile, again and again; its counters are
- * read from outside and compared with what its calls answered.
+ * model is gone, which another thread of it unloads meanwhile, repeatedly; its counters are read
+ * from outside and compared with what its calls answered.
  */
 #include <pthread.h>
 #include <sched.h>

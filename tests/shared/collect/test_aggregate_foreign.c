@@ -9,7 +9,7 @@
 
 /* ---- hooks around another runtime, next to a driver's tree ---- */
 
-/* Of the core that fakes are on. */
+/* For the core that fakes are on. */
 struct fake_tree {
     struct ntk_device_info info;
     struct ntk_device_tree tree;

@@ -188,8 +188,8 @@ static void a_user_with_many_events_leaves_others_theirs(void **state)
     assert_int_equal(f->snapshot->events_unlisted, 3);
 }
 
-/* Of the processes of one user: 1 floods with the log of memory and marks, 2 with errors, 3 has one
- * error. */
+/* For the processes of one user: 1 floods with the log of memory and marks, 2 with errors, 3 has
+ * one error. */
 static void a_process_with_many_events_leaves_others_theirs_and_errors_come_first(void **state)
 {
     struct fixture *f = *state;

@@ -136,7 +136,7 @@ static void a_process_between_two_looks_loses_no_count(void **state)
     assert_int_equal(f->snapshot->runtime_count, 0);
 }
 
-/* Of the snapshots of one process: each has it once. */
+/* For the snapshots of one process: each has it once. */
 static uint64_t completed_of_period(struct fixture *f)
 {
     const struct ntk_snapshot *snapshot = poll_collector(f);

@@ -435,7 +435,7 @@ static void random_trees_are_judged_by_the_rules_and_are_well_in_the_end(void **
     }
 }
 
-/* A heartbeat every 20 s, 40 s and so on is not news, again and again. */
+/* A heartbeat every 20 s, 40 s and so on is not news, repeatedly. */
 static void a_slow_heart_is_well(void **state)
 {
     (void)state;

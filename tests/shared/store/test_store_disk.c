@@ -102,8 +102,8 @@ static void the_first_period_is_stored_at_once_and_others_with_the_next_commit(v
     test_clock_fini(&clock);
 }
 
-/* Method: what is put fits into memory, so that only the commit fails, again and again; more than
- * waits apart. */
+/* Method: what is put fits into memory, so that only the commit fails, repeatedly; more than waits
+ * apart. */
 static void a_store_closes_while_the_disk_stays_full(void **state)
 {
     struct fixture *f = *state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Views as whole screens: every usual terminal, any size, nothing that is not known. */
+/* Views as whole screens: every usual terminal, any size, nothing that is unknown. */
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What processes do around their executions: forks, ends, and the runtime opened again and
- * again. */
+/* What processes do around their executions: forks, ends, and the runtime opened repeatedly. */
 #include "tests/runtime-hooks/interpose/client/client.h"
 
 #include <dlfcn.h>

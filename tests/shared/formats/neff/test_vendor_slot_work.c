@@ -286,7 +286,7 @@ static void tensor_tensor_and_memset_have_places(void **state)
     assert_true(ranges[0].is_write && !ranges[0].is_psum && !ranges[0].adds);
     assert_int_equal(ranges[0].low, 0x4000);
     assert_int_equal(ranges[0].high, 0x4000 + 2 * 64);
-    slot[32] = 99; /* a type that is not known */
+    slot[32] = 99; /* a type that is unknown */
     assert_int_equal(ntk_vendor_slot_ranges(slot, false, ranges), -EINVAL);
 }
 
