@@ -62,7 +62,7 @@ typedef struct ndl_device {
     uint8_t context[];
 } ndl_device_t;
 
-/* Records behind handles; a user sees only their size. */
+/* Records behind handles; users see only their size. */
 typedef struct ndl_mem_info {
     uint64_t opaque[8];
 } ndl_mem_info_t;

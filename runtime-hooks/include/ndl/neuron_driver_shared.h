@@ -303,7 +303,7 @@ typedef struct nds_header {
     int version;
 } nds_header_t;
 
-/* Where things lie in the memory image of a process and device, in bytes. */
+/* The layout of the memory image of a process and device, in bytes. */
 #define NDS_HEADER_START 0
 #define NDS_ND_COUNTERS_START 8
 #define NDS_NC_COUNTERS_START 256

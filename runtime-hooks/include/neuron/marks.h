@@ -10,10 +10,10 @@
  *
  * and in C++: { neuron::range step("step", number); ... }
  *
- * There is nothing to link. The calls look for hooks in what the process has loaded (libnrt.so.1 or
- * libcnrt.so.4 of this toolkit, libneuron-hooks.so around the vendor's libnrt.so.1); without them,
- * or with hooks that are off, they do next to nothing, and no call ever fails. With glibc before
- * 2.34 link with -ldl.
+ * There is nothing to link. The calls search for hooks in the libraries of the process (libnrt.so.1
+ * or libcnrt.so.4 of this toolkit, libneuron-hooks.so around the vendor's libnrt.so.1); without
+ * them, or with hooks that are off, the calls cost almost nothing, and none ever fails. With glibc
+ * before 2.34 link with -ldl.
  *
  * name:  a few words that come again and again ("step", "forward", "save"). Each is kept once, and
  *        a process has room for some thousand: what counts goes into value. Names longer than 256

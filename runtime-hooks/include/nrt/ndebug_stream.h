@@ -34,7 +34,7 @@ typedef struct ndebug_stream_payload_debug_tensor_read {
     uint32_t logical_nc_id;
     uint32_t pipe;
     char tensor_dtype[16];
-    uint64_t tensor_shape[8]; /* 0 behind the last dimension */
+    uint64_t tensor_shape[8]; /* 0 after the last dimension */
     uint64_t tensor_data_size;
     char reserved0[416];
     char tensor_data[]; /* tensor_data_size bytes */

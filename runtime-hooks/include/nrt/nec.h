@@ -2,7 +2,7 @@
 /*
  * nec - what the collectives library of the vendor asks of the runtime.
  *
- * Software NeuronCores have none of the hardware behind these calls: they are here so that programs
+ * Software NeuronCores have none of the hardware behind these calls: they exist so that programs
  * which name them load. The structs of the collectives library are opaque, of the right size.
  */
 #ifndef NRT_NEC_H

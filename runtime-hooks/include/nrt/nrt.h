@@ -3,7 +3,7 @@
  * nrt - loading NEFFs and running them on NeuronCores.
  *
  * The names, values, layouts and signatures are those of the vendor's runtime;
- * docs/libnrt-status.md says which calls act on software NeuronCores.
+ * docs/libnrt-status.md lists the calls that act on software NeuronCores.
  *
  * A core index ("vnc") is relative to the process: 0 is the first core that nrt_init() reserved.
  * Threads: every call may be made from any thread at any time.

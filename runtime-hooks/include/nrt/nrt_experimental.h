@@ -66,8 +66,8 @@ NRT_STATUS nrt_trace_stop(const char *filename);
  * NRT_INVALID for a stream that hardware has not (NEC_MAX_STREAM_N). */
 NRT_STATUS nrt_cc_create_stream(uint32_t stream_id);
 
-/* Who holds how much device memory now: to the log, as when it runs out; and what is allocated, one
- * file per HBM stack in NEURON_RT_OOM_DUMP_DIRECTORY. */
+/* Writes the users of device memory to the log, as when it runs out; and all allocations, one file
+ * per HBM stack in NEURON_RT_OOM_DUMP_DIRECTORY. */
 NRT_STATUS nrt_debug_log_oom_report(void);
 NRT_STATUS nrt_dump_device_allocation_info(void);
 

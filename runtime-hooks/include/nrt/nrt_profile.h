@@ -30,8 +30,8 @@ nrt_profile_continuous_options_set_output_dir(nrt_profile_continuous_options_t *
  * inspection records the device, and while executions are queued
  * (NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS). */
 NRT_STATUS nrt_profile_continuous_start(nrt_profile_continuous_options_t *options);
-/* Writes the latest execution of a core as a file whose name the library chooses, and goes on.
- * NRT_INVALID: nothing has run there yet. */
+/* Writes the latest execution of a core as a file with a name that the library chooses, and
+ * continues. NRT_INVALID: nothing has run there yet. */
 NRT_STATUS nrt_profile_continuous_save(uint32_t vnc, nrt_profile_continuous_options_t *options);
 /* Writes nothing. */
 NRT_STATUS nrt_profile_continuous_stop(void);
@@ -40,7 +40,8 @@ NRT_STATUS nrt_profile_continuous_stop(void);
 
 /* NRT_INVALID: no such core, or a session is on there. */
 NRT_STATUS nrt_profile_session_start(int32_t vnc);
-/* The session waits in the library until it is dropped. NRT_RESOURCE: too many wait; it goes on. */
+/* The session waits in the library until it is dropped. NRT_RESOURCE: too many wait; it
+ * continues. */
 NRT_STATUS nrt_profile_session_stop(int32_t vnc, uint64_t *session_id);
 /* Any number of times. NRT_INVALID: no such session, or nothing ran in it. */
 NRT_STATUS nrt_profile_session_serialize(uint64_t session_id, const char *filename);
@@ -48,15 +49,15 @@ NRT_STATUS nrt_profile_session_drop(uint64_t session_id);
 /* Those of a core, negative: of all. One that is on stays on. */
 NRT_STATUS nrt_profile_session_drop_all(int32_t vnc);
 
-/* --- inspection: system trace, device profiles and the host, into a folder of its own --------- */
+/* --- inspection: system trace, device profiles and the host, into a separate folder ----------- */
 
 /* <output folder>/<instance>_pid_<pid>/<time> holds the files of one inspection
  * (docs/formats/ntrace.md). */
 typedef struct nrt_inspect_config nrt_inspect_config_t;
 
-/* What the NEURON_RT_INSPECT_* variables say. NRT_INVALID while an inspection is on. */
+/* The settings of the NEURON_RT_INSPECT_* variables. NRT_INVALID while an inspection is on. */
 NRT_STATUS nrt_inspect_begin(void);
-/* What options say, the variables do not matter; NULL: the defaults. */
+/* Options override the variables; NULL: the defaults. */
 NRT_STATUS nrt_inspect_begin_with_options(nrt_inspect_config_t *options);
 /* Writes the files. NRT_INVALID when none is on. */
 NRT_STATUS nrt_inspect_stop(void);

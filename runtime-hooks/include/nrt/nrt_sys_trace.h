@@ -30,7 +30,7 @@ typedef struct nrt_sys_trace_fetch_options nrt_sys_trace_fetch_options_t;
 NRT_STATUS nrt_sys_trace_config_allocate(nrt_sys_trace_config_t **options);
 void nrt_sys_trace_config_set_defaults(nrt_sys_trace_config_t *options);
 void nrt_sys_trace_config_free(nrt_sys_trace_config_t *options);
-/* Of the ring of a core; the oldest events are overwritten. */
+/* For the ring of a core; the oldest events are overwritten. */
 void nrt_sys_trace_config_set_max_events_per_nc(nrt_sys_trace_config_t *options,
                                                 uint64_t max_events_per_nc);
 void nrt_sys_trace_config_set_capture_enabled_for_nc(nrt_sys_trace_config_t *options,

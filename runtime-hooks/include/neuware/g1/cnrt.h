@@ -116,7 +116,7 @@ typedef enum cnrtMemType {
     CNRT_MEMTYPE_DEV = 6
 } cnrtMemType_t;
 
-/* Of the device's memory. */
+/* Channels of the device's memory. */
 typedef enum cnrtChannelType {
     CNRT_CHANNEL_TYPE_NONE = -1,
     CNRT_CHANNEL_TYPE_0 = 0,
@@ -213,7 +213,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtSetCurrentDevice(cnrtDev_t dev);
 extern CNRT_DLL_API cnrtRet_t cnrtGetCurrentDevice(cnrtDev_t *dev);
 
 extern CNRT_DLL_API cnrtRet_t cnrtGetDeviceCapability(cnrtCap_t *cap, cnrtDev_t dev);
-/* Of the current device, in MiB. */
+/* For the current device, in MiB. */
 extern CNRT_DLL_API cnrtRet_t cnrtGetDeviceMemorySize(unsigned long *size);
 extern CNRT_DLL_API cnrtRet_t cnrtGetHardwareVersion(cnrtHardwareVersion_t *version);
 
@@ -227,7 +227,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetCurrentChannel(cnrtChannelType_t *channel);
 extern CNRT_DLL_API cnrtRet_t cnrtCreateStream(cnrtStream_t *stream);
 extern CNRT_DLL_API cnrtRet_t cnrtCreateStreamEx(cnrtStream_t *stream, int priority,
                                                  cnrtStreamAttr_t attr);
-/* Waits for what is in it. */
+/* Waits for its queued items. */
 extern CNRT_DLL_API cnrtRet_t cnrtDestroyStream(cnrtStream_t stream);
 extern CNRT_DLL_API cnrtRet_t cnrtSyncStream(cnrtStream_t stream);
 /* CNRT_RET_ERR_BUSY while something is in it. */
@@ -254,7 +254,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtMalloc(void **ptr, size_t bytes);
 extern CNRT_DLL_API cnrtRet_t cnrtFree(void *ptr);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeArray(void **ptr, int length);
 
-/* parallelism parts of so many bytes, each of them aligned. */
+/* parallelism parts of this many bytes, each of them aligned. */
 extern CNRT_DLL_API cnrtRet_t cnrtMallocBatch(void **ptr, size_t bytes, int parallelism);
 
 extern CNRT_DLL_API cnrtRet_t cnrtMallocHost(void **ptr, size_t bytes, cnrtMemType_t type);

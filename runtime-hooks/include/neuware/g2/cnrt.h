@@ -64,7 +64,7 @@ typedef enum cnrtMemType {
     CNRT_MEMTYPE_DEV = 2
 } cnrtMemType_t;
 
-/* Of the device's memory. */
+/* Channels of the device's memory. */
 typedef enum cnrtChannelType {
     CNRT_CHANNEL_TYPE_NONE = -1,
     CNRT_CHANNEL_TYPE_0 = 0,
@@ -103,7 +103,7 @@ typedef struct cnrtDim3 {
     unsigned int z;
 } cnrtDim3_t;
 
-/* How a function is invoked; NULL members say nothing. */
+/* How a function is invoked; NULL members set nothing. */
 typedef struct cnrtInvokeFuncParam {
     int *data_parallelism;  /* batches side by side; NULL is 1 */
     unsigned int *affinity; /* bit c: on cluster c of cores; NULL is any */
@@ -117,7 +117,7 @@ typedef struct cnrtInitFuncParam {
     void *end; /* CNRT_PARAM_END */
 } cnrtInitFuncParam_t;
 
-/* Of an input or output of a function; the library's. */
+/* For an input or output of a function; the library's. */
 typedef struct cnrtDataDesc *cnrtDataDesc_t;
 typedef cnrtDataDesc_t *cnrtDataDescArray_t;
 
@@ -150,13 +150,13 @@ extern CNRT_DLL_API cnrtRet_t cnrtGetCurrentChannel(cnrtChannelType_t *channel);
 /* --- queues ----------------------------------------------------------------------------------- */
 
 extern CNRT_DLL_API cnrtRet_t cnrtCreateQueue(cnrtQueue_t *queue);
-/* Waits for what is in it. */
+/* Waits for its queued items. */
 extern CNRT_DLL_API cnrtRet_t cnrtDestroyQueue(cnrtQueue_t queue);
 extern CNRT_DLL_API cnrtRet_t cnrtSyncQueue(cnrtQueue_t queue);
 
 /* --- notifiers -------------------------------------------------------------------------------- */
 
-/* Of the current device. */
+/* For the current device. */
 extern CNRT_DLL_API cnrtRet_t cnrtCreateNotifier(cnrtNotifier_t *notifier);
 extern CNRT_DLL_API cnrtRet_t cnrtDestroyNotifier(cnrtNotifier_t *notifier);
 extern CNRT_DLL_API cnrtRet_t cnrtPlaceNotifier(cnrtNotifier_t notifier, cnrtQueue_t queue);
@@ -172,7 +172,7 @@ extern CNRT_DLL_API cnrtRet_t cnrtMalloc(void **ptr, size_t bytes);
 extern CNRT_DLL_API cnrtRet_t cnrtFree(void *ptr);
 extern CNRT_DLL_API cnrtRet_t cnrtFreeArray(void **ptr, int length);
 
-/* parallelism parts of so many bytes, each of them aligned. */
+/* parallelism parts of this many bytes, each of them aligned. */
 extern CNRT_DLL_API cnrtRet_t cnrtMallocBatch(void **ptr, size_t bytes, int parallelism);
 
 extern CNRT_DLL_API cnrtRet_t cnrtMallocHost(void **ptr, size_t bytes, cnrtMemType_t type);

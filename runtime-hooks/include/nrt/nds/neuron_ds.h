@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * neuron_ds - the datastore in which a process keeps its counters and models for whoever watches
- * it.
+ * neuron_ds - the datastore in which a process keeps its counters and models for monitors.
  *
  * Not part of libnrt.so.1: the functions are in libnds.a. They answer 0 for success and something
  * else for failure; functions that return a handle or pointer answer NULL.
  *
  * Owner:   nds_close() frees an instance and every object of it. An object's data live as long as
  *          it.
- * Threads: any, at any time; who closes an instance or deletes an object ends the others' use of
- *          its data.
+ * Threads: any, at any time; closing an instance or deleting an object ends all other use of its data.
  */
 #ifndef NRT_NDS_NEURON_DS_H
 #define NRT_NDS_NEURON_DS_H
@@ -115,8 +113,7 @@ nds_model_node_mem_usage_info_t *nds_obj_handle_to_model_node_mem_usage(nds_obj_
 nds_process_info_t *nds_obj_handle_to_process_info(nds_obj_handle_t obj);
 nds_process_info_ext_t *nds_obj_handle_to_process_info_ext(nds_obj_handle_t obj);
 
-/* Copies of the current contents, as objects of their own; the caller frees the array with
- * free(). */
+/* Copies of the current contents, as separate objects; the caller frees the array with free(). */
 int nds_read_all_model_nodes(nds_instance_t *inst, nds_obj_handle_t **models, size_t *count);
 nds_obj_handle_t nds_read_process_info(nds_instance_t *inst);
 nds_obj_handle_t nds_read_process_info_ext(nds_instance_t *inst);
