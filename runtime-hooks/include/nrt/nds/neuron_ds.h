@@ -7,7 +7,7 @@
  *
  * Owner:   nds_close() frees an instance and every object of it. An object's data live as long as
  *          it.
- * Threads: any, at any time; closing an instance or deleting an object ends all other use of its data.
+ * Threads: any, at any time; closing an instance or deleting an object ends all other use of it.
  */
 #ifndef NRT_NDS_NEURON_DS_H
 #define NRT_NDS_NEURON_DS_H
