@@ -150,6 +150,34 @@ static void lines_and_loops_have_what_they_cost(void **state)
     json_decref(answer);
 }
 
+/* Method: more rows than the answer may have, in place of those of the trace. The last has no line. */
+static void rows_beyond_the_limit_are_counted_and_the_reasons_kept(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_source_lines many = *f->lines;
+    struct ntk_buf out = { 0 };
+
+    many.line_count = NTK_TIMELINE_LINES_MAX + 3;
+    many.lines = calloc(many.line_count, sizeof *many.lines);
+    assert_non_null(many.lines);
+    for (uint32_t i = 0; i < many.line_count; i++) {
+        many.lines[i] = (struct ntk_source_line){ .file = 1, .line = 1 + i };
+    }
+    many.lines[many.line_count - 1] =
+        (struct ntk_source_line){ .reason = f->lines->lines[2].reason };
+    ntk_timeline_put_lines(f->timeline, 0, &many, NULL, &out);
+    free(many.lines);
+
+    json_t *answer = json_of(&out);
+    const json_t *lines = json_object_get(answer, "lines");
+    assert_int_equal(number(answer, "line_count"), NTK_TIMELINE_LINES_MAX + 3);
+    assert_int_equal(json_array_size(lines), NTK_TIMELINE_LINES_MAX + 1);
+    assert_int_equal(number(json_array_get(lines, NTK_TIMELINE_LINES_MAX - 1), "line"),
+                     NTK_TIMELINE_LINES_MAX);
+    assert_string_equal(text(json_array_get(lines, NTK_TIMELINE_LINES_MAX), "reason"), "compiler");
+    json_decref(answer);
+}
+
 static void a_loop_has_its_iterations_in_order_of_time(void **state)
 {
     struct fixture *f = *state;
@@ -237,6 +265,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(lines_and_loops_have_what_they_cost, setup, teardown),
+        cmocka_unit_test_setup_teardown(rows_beyond_the_limit_are_counted_and_the_reasons_kept,
+                                        setup, teardown),
         cmocka_unit_test_setup_teardown(a_loop_has_its_iterations_in_order_of_time, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_slice_has_its_line_function_and_iteration, setup,
