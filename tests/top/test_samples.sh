@@ -34,7 +34,12 @@ running() { neuron-top --json --once | jq -r 'if (.models | length) == 1 and .mo
 wait_for running
 
 # One object a line, whose numbers fit together.
-neuron-top --json -n 3 -d 100ms >three.json
+# Wait for samples in which the application had a processor.
+works() {
+    neuron-top --json -n 3 -d 100ms >three.json
+    jq -s -e 'any(.[]; .cores[1].pe_percent > 0)' three.json >/dev/null && echo yes
+}
+wait_for works
 [ "$(wc -l <three.json)" = 3 ] || fail "-n 3 are $(wc -l <three.json) lines"
 jq -s -e --argjson pid "$bench" '
     ([.[].time] | . == sort and (unique | length) == 3) and
@@ -68,11 +73,15 @@ assert rows[0]["latency_p50_seconds"] == "" and float(rows[0]["utilization_perce
 PYTHON
 
 # From a report: the same names; what it does not tell is absent.
-neuron-monitor --once >report.json
-neuron-top --stdin --json <report.json 2>/dev/null >stdin.json
+reports() { # FILE OPTION...: a report of a period with executions, as neuron-top reads it
+    neuron-monitor --once "${@:2}" >report.json
+    neuron-top --stdin --json <report.json 2>/dev/null >"$1"
+    jq -e '.cores[1].utilization_percent > 0 and .applications[0].latency_p50_seconds > 0' "$1" >/dev/null && echo yes
+}
+wait_for reports stdin.json
 jq -e '.cores[0].utilization_percent == 0 and .cores[1].utilization_percent > 0 and (.time | endswith("Z")) and .applications[0].neuroncores == "1" and .models[0].name == "mlp"' stdin.json >/dev/null || fail "$(cat stdin.json)"
 diff <(jq -S 'del(.[] | arrays) | keys' stdin.json) <(jq -S 'del(.[] | arrays) | keys' none.json) >differ || fail "$(cat differ)"
-neuron-monitor --once --vendor-keys-only | neuron-top --stdin --json 2>/dev/null >vendor.json
+wait_for reports vendor.json --vendor-keys-only
 jq -e '.models[0].executions == null and .cores[1].pe_percent == null and .models[0].in_flight == null and
     .applications[0].in_flight == null and .applications[0].latency_p50_seconds > 0' vendor.json >/dev/null ||
     fail "a report of the vendor: $(cat vendor.json)"
