@@ -84,8 +84,7 @@ while True:
 PYTHON
 job=$!
 pids+=("$job")
-recorded() { neuron-profile inspect --pid $job --duration 300ms -o "$1" >out.txt 2>&1 && find "$1" -name '*.pb' | xargs cat | greps step && echo yes; }
-rm -rf live
+recorded() { rm -rf "$1" && neuron-profile inspect --pid $job --duration 300ms -o "$1" >out.txt 2>&1 && find "$1" -name '*.pb' | xargs cat | greps step && echo yes; }
 wait_for recorded live
 kill "$job"
 
