@@ -149,7 +149,12 @@ grep -q '"host_name": "' text || complain "--private: no name"
 neuron-bench exec m.neff --rate 50 --duration 5m >/dev/null 2>&1 &
 job=$!
 until [ -n "$(ls hooks/$job-* 2>/dev/null)" ] || ! kill -0 $job; do sleep 0.05; done
-neuron-profile inspect --pid $job --duration 1s -o live >printed 2>err || complain "--pid: exit code $?"
+# A second shows 50 executions; where the job got no processor in it, a longer one does.
+for seconds in 1 4 16 64; do
+    rm -rf live
+    neuron-profile inspect --pid $job --duration ${seconds}s -o live >printed 2>err || complain "--pid: exit code $?"
+    [ "$(awk '/^neuron-profile: recorded/ { print $4 }' err)" = 0 ] || break
+done
 kill $job
 neuron-profile view -d live >text 2>err || complain "--pid: view: exit code $?"
 [ "$(awk '/^neuron-profile: recorded/ { print $4 }' err)" != 0 ] || complain "--pid: no executions"

@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 
-from client import Client, Shared, eg, expect, memory, nn
+from client import PATIENCE, Client, Shared, eg, expect, memory, nn
 
 THREADS, ROUNDS, NINFER = 4, 60, 3
 BYTES = 64
@@ -61,7 +61,7 @@ def main():
     session, end = c.session()
     expect('wake-up', c.start(h_nn=nn(0)).status.code, 3)
     groups = [c.create_eg(nc_count=4, session_id=session).h_eg.id for _ in range(THREADS)]
-    models = [c.load(neff('pipe'), group=group, session=session, ninfer=NINFER, timeout=10).h_nn for group in groups]
+    models = [c.load(neff('pipe'), group=group, session=session, ninfer=NINFER, timeout=PATIENCE).h_nn for group in groups]
     for model in models:
         expect('start', c.start(h_nn=model).status.code, 0)
     counted, failed = [0] * THREADS, []

@@ -172,7 +172,7 @@ def refused(c):
     future = stub.future(cut())
     time.sleep(0.1)
     future.cancel()
-    expect('empty', c.destroy_eg(h_eg=eg(group)).status.code, 0)
+    until('the group of a cut load is empty', lambda: c.destroy_eg(h_eg=eg(group)).status.code == 0)
 
 
 def gone(c):

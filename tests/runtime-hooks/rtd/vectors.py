@@ -6,7 +6,7 @@ import struct
 import sys
 import time
 
-from wire import Client, expect, fail, first, framed, parse, pb, until
+from wire import PATIENCE, Client, expect, fail, first, framed, parse, pb, until
 
 sock, folder = sys.argv[1:3]
 
@@ -33,7 +33,7 @@ class Memory:
     """/NAME of the vectors; other runs of this test may have one for a moment."""
     def __init__(self, name, data):
         self.path = f'/dev/shm/{name}'
-        for _ in range(600):
+        for _ in range(10 * PATIENCE):
             try:
                 self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
                 break
