@@ -170,8 +170,7 @@ static void begin_part(struct ntk_buf *line)
     ntk_buf_add_text(line, line->bytes_count > 0 ? "; " : "");
 }
 
-/* " since 18:02:11", local time. */
-/* Nothing where the time is unknown (0). */
+/* " since 18:02:11", local time; nothing where the time is unknown (0). */
 static void add_time(struct ntk_buf *line, const char *word, uint64_t at_ns)
 {
     time_t seconds = (time_t)(at_ns / NTK_NS_PER_SECOND);
