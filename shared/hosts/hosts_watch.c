@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/hosts/hosts_round.h"
 #include "shared/http/http_many.h"
 
 struct watched {
@@ -129,35 +130,25 @@ static bool is_waiting(const struct ntk_hosts_watch *watch, bool first)
 static void *run(void *ctx)
 {
     struct ntk_hosts_watch *watch = ctx;
-    uint64_t round_ns = ntk_clock_monotonic_ns(); /* when everybody is asked */
-    bool is_first = watch->options.begin_whole;
-    bool is_told = true;
+    struct ntk_hosts_round round = ntk_hosts_round_begin(
+        watch->options.period_ns, watch->options.begin_whole, ntk_clock_monotonic_ns());
 
     while (!atomic_load(&watch->is_stopping)) {
-        uint64_t now_ns = ntk_clock_monotonic_ns();
         struct ntk_http_many_end end;
 
-        if (now_ns >= round_ns) {
+        if (ntk_hosts_round_is_due(&round, ntk_clock_monotonic_ns())) {
             for (size_t i = 0; i < watch->count; i++) {
                 if (!watch->hosts[i].is_asking) {
                     ask(watch, i);
                 }
             }
-            is_told = false;
-            round_ns += watch->options.period_ns;
-            /* Who was kept from running does not hurry afterwards. */
-            round_ns = round_ns > now_ns ? round_ns : now_ns + watch->options.period_ns;
         }
-        uint64_t half_ns = round_ns - watch->options.period_ns / 2;
-        if (!is_told &&
-            (is_first ? !is_waiting(watch, true)
-                      : !is_waiting(watch, false) || ntk_clock_monotonic_ns() >= half_ns)) {
-            is_told = true;
-            is_first = false;
+        if (ntk_hosts_round_has_news(&round, ntk_clock_monotonic_ns(), is_waiting(watch, false),
+                                     is_waiting(watch, true))) {
             tell(watch);
         }
-        uint64_t until_ns = is_told || is_first ? round_ns : half_ns;
-        now_ns = ntk_clock_monotonic_ns();
+        uint64_t until_ns = ntk_hosts_round_until(&round);
+        uint64_t now_ns = ntk_clock_monotonic_ns();
         if (ntk_http_many_wait(watch->many, until_ns > now_ns ? until_ns - now_ns : 0, &end)) {
             take(watch, &end);
         }
