@@ -73,7 +73,7 @@ def check_server(address, folder):
     expect('more bytes than there are', put(address, [], query='file=18446744073709551615,a.ntff&file=1,b.neff', body=b'1'), 400, 'announced')
     expect('no number', put(address, [], query='file=-1,a.ntff', body=b'1'), 400, 'file is not SIZE,NAME')
     expect('without a length', put(address, [], query=name, body=iter([b'12345', b'67890'])), 411, 'needs its length')
-    expect('a foreign name', put(address, [('a.ntff', ntff)], headers={'Host': 'evil.example'}), 403, 'by that name')
+    expect('a foreign name', put(address, [('a.ntff', ntff)], headers={'Host': 'evil.example'}), 403, 'host name is not accepted')
     disk = os.statvfs(folder)
     much = disk.f_bavail * disk.f_frsize + 1
     connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc)
