@@ -81,9 +81,12 @@ wait_for is_seen "$foreign"
 neuron-profile trigger --pid "$foreign" --at-execution 1000000000 --timeout 3600s -o held >/dev/null 2>&1 &
 holder=$!
 pids+=("$holder")
-# Its segment has who asks: a number of four bytes.
-asker=$(printf '\\x%02x' $((holder & 255)) $((holder >> 8 & 255)) $((holder >> 16 & 255)) $((holder >> 24)))
-is_held() { LC_ALL=C grep -qaP "$asker" "$NEURON_HOOKS_DIR/$foreign"-* && echo yes; }
+# Its segment has who asks: a number of four bytes, any of which may be a newline.
+is_held() {
+    python3 -c 'import sys
+asker = int(sys.argv[1]).to_bytes(4, "little")
+print("yes" if any(asker in open(path, "rb").read() for path in sys.argv[2:]) else "no")' "$holder" "$NEURON_HOOKS_DIR/$foreign"-*
+}
 wait_for is_held
 code=0
 neuron-profile trigger --job same -o busy --json >busy.json 2>err || code=$?
