@@ -18,7 +18,8 @@ lib=$(readlink -f "$(dirname "$BASH_SOURCE")/../lib.sh")
 env -u NEURON_HOOKS_DIR bash script.sh "$lib" "$PWD/itself" true 2>/dev/null
 wait_for is_clean itself
 for signal in TERM HUP KILL; do
-    env -u NEURON_HOOKS_DIR bash script.sh "$lib" "$PWD/$signal" 'sleep 602' 2>/dev/null &
+    # nohup and its kin ignore SIGHUP, which a shell cannot undo.
+    env -u NEURON_HOOKS_DIR --default-signal=HUP bash script.sh "$lib" "$PWD/$signal" 'sleep 602' 2>/dev/null &
     pids+=($!)
     wait_for stands "$signal"
     kill -"$signal" $!
