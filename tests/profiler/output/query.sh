@@ -13,10 +13,14 @@ mkdir spill
 
 # ask SOURCE-OPTION SOURCE DATABASE SQL: both answer alike, as CSV with names.
 ask() {
+    local count
     neuron-profile query "$1" "$2" --csv "$4" >ours 2>err || fail "$4: $(cat err)"
-    sqlite3 -readonly -json "$3" "$4" | jq -c '.[]' >theirs
-    neuron-profile query "$1" "$2" --json "$4" | jq -c '.[]' | diff theirs - >&2 || fail "$4: another answer"
-    [ $(($(wc -l <theirs) + 1)) = "$(wc -l <ours)" ] || fail "$4: CSV has $(wc -l <ours) lines, JSON $(wc -l <theirs)"
+    sqlite3 -readonly -json "$3" "$4" >theirs.json || fail "$4: sqlite3 fails"
+    neuron-profile query "$1" "$2" --json "$4" >ours.json || fail "$4: no JSON"
+    jq -c '.[]' theirs.json ours.json >rows
+    count=$(($(wc -l <ours) - 1))
+    [ "$(wc -l <rows)" = $((2 * count)) ] || fail "$4: CSV has $count rows, both JSON together $(wc -l <rows)"
+    diff <(tail -n "$count" rows) <(head -n "$count" rows) >&2 || fail "$4: another answer"
 }
 for source in "-s m.ntff m.sqlite" "-d folder folder.sqlite"; do
     set -- $source
