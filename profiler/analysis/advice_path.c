@@ -135,8 +135,8 @@ void ntk_advice_path(struct ntk_advice_list *list)
     ntk_line_costs_fini(&latency.lines);
     ntk_line_costs_fini(&dma.lines);
     double share = (double)runtime.path_ps / list->total_ps;
-    ntk_advice_judge(list, NTK_ADVICE_RUNTIME, share, share,
-                     "%.1f %% of the execution is what the runtime puts before and behind the "
-                     "program: %.3f us",
-                     100 * share, (double)runtime.path_ps / 1e6);
+    ntk_advice_judge(
+        list, NTK_ADVICE_RUNTIME, share, share,
+        "%.1f %% of the execution is what the runtime adds before and after the program: %.3f us",
+        100 * share, (double)runtime.path_ps / 1e6);
 }

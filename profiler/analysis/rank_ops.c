@@ -512,17 +512,16 @@ static void capture_place(const struct reading *reading, const NtkNtracePb__Info
     struct ntk_ntff *ntff = NULL;
 
     if (nc == UINT32_MAX) {
-        capture->left_out = "its name does not say of which core it is";
+        capture->left_out = "its name does not contain the core";
     } else if (!info) {
-        capture->left_out = "there is no trace_info.pb beside it, so its rank is not known";
+        capture->left_out = "no trace_info.pb next to it, so its rank is unknown";
     } else if (strstr(ntk_str_base_name(capture->path), "_session_")) {
-        capture->left_out =
-            "it is of everything that the core ran in a session, not of one execution";
+        capture->left_out = "it records everything the core ran in a session, not one execution";
     } else if (ntk_ntff_open(capture->path, &ntff, NULL) < 0) {
         capture->left_out = "it cannot be read";
     } else {
         capture->worker = info->first_core + nc;
-        capture->left_out = "its execution is not in the trace beside it";
+        capture->left_out = "its execution is not in the trace next to it";
         ntk_vec_each(const struct first, first, &reading->firsts) {
             if (first->nc == nc && first->model_id == ntff->model_id && first->core_start_ns > 0) {
                 capture->start_ns = first->core_start_ns;

@@ -29,16 +29,15 @@ static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
       "the capture, or a folder with one" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "the NEFF that was captured: adds names of queues, layers and tensors (default: the one "
-      "beside the capture that fits; - for none)" },
+      "read names of queues, layers and tensors from this NEFF (default: the matching one next to "
+      "the capture; - for none)" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
       "instead of a capture: what the host did, from the folders of inspections there and below" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON, with all rows" },
     { 'l', "list", NULL, NTK_OPT_FLAG, &arg_list, "list the analyses and exit" },
     { 0, "what-if", "CHANGES", NTK_OPT_CALL, (void *)(uintptr_t)&on_what_if,
-      "with -d: estimate the time of all ranks if something took less: run, host or link, of one "
-      "rank as rank3.host, and how many times as fast it is; link=2,rank3.host=0 (0: takes no "
-      "time); with the analysis joined" },
+      "with -d and the analysis joined: estimate the time of all ranks with run, host or link this "
+      "many times as fast, or that of one rank, such as link=2,rank3.host=0 (0: takes no time)" },
     NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
     NTK_CUT_OPTIONS,
@@ -55,7 +54,8 @@ static const struct ntk_opt_program program_options = {
         "Answers questions about a capture, or about what the host did. NAMEs choose among the "
         "analyses; without any, all.",
     .options = options,
-    .epilogue = "Shares are of the execution. What the files do not say is absent, never guessed.",
+    .epilogue = "Shares are of the execution. Figures that the files do not contain are\n"
+                "absent, never guessed.",
 };
 
 static int add_changes(const char *value, struct ntk_err *err)
@@ -337,7 +337,7 @@ int ntk_cmd_analyze(int argc, char **argv)
         has_joined = has_joined || strcmp(argv[i], "joined") == 0;
     }
     if (arg_changes.change_count > 0 && !has_joined) {
-        return ntk_opt_usage_error(&program_options, "--what-if goes with the analysis joined");
+        return ntk_opt_usage_error(&program_options, "--what-if requires the analysis joined");
     }
     for (int i = first; i < argc; i++) {
         if (!has_name(arg_folder != NULL, argv[i])) {
@@ -351,8 +351,7 @@ int ntk_cmd_analyze(int argc, char **argv)
         }
     }
     if (!arg_session && !arg_folder) {
-        return ntk_opt_usage_error(&program_options,
-                                   "the capture is missing: -s FILE, or -d FOLDER");
+        return ntk_opt_usage_error(&program_options, "no capture: use -s FILE or -d FOLDER");
     }
     return arg_folder ? run_folder(argv + first, argc - first)
                       : run_capture(argv + first, argc - first);

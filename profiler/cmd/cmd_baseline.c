@@ -53,11 +53,11 @@ static const struct ntk_opt_program program_options = {
     .name = "neuron-profile baseline",
     .usage = "save [-n FILE.neff] BASELINE CAPTURE...\n"
              "check [-n FILE.neff] [OPTION]... BASELINE CAPTURE...",
-    .summary = "Keeps what captures measured, and tells whether later ones are slower than a limit "
-               "allows. A CAPTURE is a file, or a folder with captures of repeated executions.",
+    .summary = "Save the figures of captures, and check whether later captures are slower than a "
+               "limit allows. CAPTURE is a file, or a folder with captures of repeated executions.",
     .options = options,
-    .epilogue = "Exit code of check: 0 within the limits, 3 beyond one, 1 it could not be told.\n"
-                "Four captures on each side tell a change from chance.",
+    .epilogue = "Exit code of check: 0 within the limits, 3 beyond one, 1 if it cannot be "
+                "determined.\nFour captures on each side separate a change from chance.",
     .subcommands = verbs,
 };
 
@@ -72,7 +72,7 @@ static int side_open(struct ntk_side *side, char **paths, int count)
     }
     if (code == 0 && side->is_incomplete) {
         const struct ntk_err err = { .code = -EBADMSG,
-                                     .text = "a capture that is not whole is no measure",
+                                     .text = "an incomplete capture cannot be a baseline",
                                      .offset = NTK_ERR_NO_OFFSET };
 
         code = ntk_profile_fail(&err);
@@ -186,13 +186,12 @@ static int run(int argc, char **argv)
     }
     bool saves = first < argc && strcmp(argv[first], "save") == 0;
     if (first == argc || (!saves && strcmp(argv[first], "check") != 0)) {
-        return ntk_opt_usage_error(&program_options, "say what to do with the baseline: save or "
-                                                     "check");
+        return ntk_opt_usage_error(&program_options,
+                                   "no command for the baseline: use save or check");
     }
     if (argc - first < 3) {
-        return ntk_opt_usage_error(&program_options, argc - first < 2
-                                                         ? "the file of the baseline is missing"
-                                                         : "captures are missing");
+        return ntk_opt_usage_error(&program_options,
+                                   argc - first < 2 ? "no baseline file" : "no captures");
     }
     if (saves && (arg_json || arg_junit || arg_output || arg_limits.count > 0)) {
         return ntk_opt_usage_error(&program_options,

@@ -294,9 +294,8 @@ static int open_part(const char *ntff_path, const char *neff_path,
     /* For a file that is cut, the missing part has been reported. */
     if (profile.ntff->has_window && !profile.trace->has_total && !profile.is_incomplete) {
         fprintf(stderr,
-                "neuron-profile: %s: nothing was recorded of any engine: no execution happened "
-                "meanwhile, or a software core cannot execute this program (its estimated time is "
-                "left out)\n",
+                "neuron-profile: %s: no engine recorded anything: no execution happened, or a "
+                "software core cannot execute this program (its estimated time is omitted)\n",
                 ntff_path);
     }
     *out_profile = profile;

@@ -219,7 +219,7 @@ static bool talk_begin(struct talk *talk, const struct ntk_opt_program *program,
 
     *talk = (struct talk){ 0 };
     if (!arg_session) {
-        *out_code = ntk_opt_usage_error(program, "the capture is missing: -s FILE");
+        *out_code = ntk_opt_usage_error(program, "no capture: use -s FILE");
         return false;
     }
     int ret = session_find(arg_session, &talk->session, &err);
@@ -252,11 +252,11 @@ int ntk_cmd_start_session(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first + 1 != argc) {
-        return ntk_opt_usage_error(&start_program, first < argc ? "one model is recorded at a time"
-                                                                : "the model is missing");
+        return ntk_opt_usage_error(&start_program,
+                                   first < argc ? "one model is recorded at a time" : "no model");
     }
     if (ntk_str_parse_u64(argv[first], &model) < 0 || model == 0 || model > UINT32_MAX) {
-        return ntk_opt_usage_error(&start_program, "'%s' is no number of a model", argv[first]);
+        return ntk_opt_usage_error(&start_program, "'%s': not a model number", argv[first]);
     }
     int code = 1;
     if (!talk_begin(&talk, &start_program, false, &code)) {

@@ -16,7 +16,7 @@ static bool arg_json;
 
 static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "the NEFF of BEFORE, and of AFTER if it is the same" },
+      "read the NEFF of BEFORE, and of AFTER if it is the same" },
     { 0, "neff-after", "FILE", NTK_OPT_TEXT, &arg_neff_after, "the NEFF of AFTER" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON, with all rows" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
@@ -31,8 +31,8 @@ static const struct ntk_opt_program program_options = {
     .summary = "Tells what became slower or faster. BEFORE and AFTER are captures, or folders with "
                "captures of one program's repeated executions.",
     .options = options,
-    .epilogue = "With repeated executions each change is tested: it is called significant when\n"
-                "it is more than chance.",
+    .epilogue = "With repeated executions each change is tested: it is significant when it "
+                "is\nmore than chance.",
 };
 
 static int put(const struct ntk_side *before, const struct ntk_side *after)
@@ -73,7 +73,7 @@ int ntk_cmd_diff(int argc, char **argv)
     if (argc - first != 2) {
         return ntk_opt_usage_error(&program_options,
                                    argc - first == 0   ? "BEFORE and AFTER are missing"
-                                   : argc - first == 1 ? "AFTER is missing"
+                                   : argc - first == 1 ? "no AFTER"
                                                        : "two captures or folders, not more");
     }
     ntk_side_init(&before);

@@ -255,7 +255,7 @@ int ntk_cmd_inspect(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (arg_duration_ns > 0 && arg_pid == 0) {
-        return ntk_opt_usage_error(&program, "--duration goes with --pid");
+        return ntk_opt_usage_error(&program, "--duration requires --pid");
     }
     if (arg_pid > 0 && first < argc) {
         return ntk_opt_usage_error(&program, "--pid or a command, not both");

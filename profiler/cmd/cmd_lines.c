@@ -27,8 +27,7 @@ static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
       "the capture, or a folder with one" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "the NEFF that was captured, which has the lines (default: the one beside the capture that "
-      "fits)" },
+      "read the lines from this NEFF (default: the matching one next to the capture)" },
     { 0, "by", "WHAT", NTK_OPT_TEXT, &arg_by,
       "what comes first: the longest stall (default), time or the most bytes",
       .choices = "stall time bytes" },
@@ -49,8 +48,8 @@ static const struct ntk_opt_program program = {
     .summary = "Shows what each line of the source costs: stall, time and bytes, and which line "
                "it waited for.",
     .options = options,
-    .epilogue = "Lines are in NEFFs whose compiler recorded them; loops need NKI_DEBUG_INFO=True\n"
-                "when the kernel is compiled.",
+    .epilogue = "NEFFs contain lines if the compiler recorded them; loops require\n"
+                "NKI_DEBUG_INFO=True when the kernel is compiled.",
 };
 
 static enum ntk_source_order order_of(const char *name)
@@ -133,7 +132,7 @@ int ntk_cmd_lines(int argc, char **argv)
         return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
     }
     if (!arg_session) {
-        return ntk_opt_usage_error(&program, "the capture is missing: -s FILE");
+        return ntk_opt_usage_error(&program, "no capture: use -s FILE");
     }
     if (strcmp(arg_by, "stall") != 0 && strcmp(arg_by, "time") != 0 &&
         strcmp(arg_by, "bytes") != 0) {

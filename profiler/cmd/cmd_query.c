@@ -29,7 +29,7 @@ static const struct ntk_opt options[] = {
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
       "instead of a capture: the folders of inspections there and below" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "the NEFF that was captured (default: the one beside the capture that fits; - for none)" },
+      "read this NEFF (default: the matching one next to the capture; - for none)" },
     { 0, "tables", NULL, NTK_OPT_FLAG, &arg_tables,
       "list the tables of a capture, with -d those of folders; with a NAME its columns" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "an array of objects" },
@@ -157,13 +157,11 @@ int ntk_cmd_query(int argc, char **argv)
                        : list(first < argc ? argv[first] : NULL);
     }
     if (first == argc) {
-        return ntk_opt_usage_error(&program, "the query is missing: a SELECT in quotes, or "
-                                             "--tables");
+        return ntk_opt_usage_error(&program, "no query: pass a SELECT in quotes, or --tables");
     }
     if (!arg_session == !arg_folder) {
         return ntk_opt_usage_error(&program, arg_session ? "-d and -s exclude each other"
-                                                         : "the capture is missing: -s FILE, or "
-                                                           "-d FOLDER");
+                                                         : "no capture: use -s FILE or -d FOLDER");
     }
     char *path = arg_session ? ntk_profile_session_path(arg_session) : NULL;
     char *sql = arg_session && !path ? NULL : statement_of(argv[first]);

@@ -27,7 +27,7 @@ static const struct ntk_opt options[] = {
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
       "instead of a capture: the folders of inspections there and below" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "check that it is a capture of this NEFF" },
+      "check that the capture belongs to this NEFF" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON" },
     { 'i', "show-instructions", NULL, NTK_OPT_FLAG, &arg_instructions,
       "instead of the tables: each instruction of the execution" },
@@ -92,7 +92,7 @@ int ntk_cmd_show_session(int argc, char **argv)
         return ntk_opt_usage_error(&program, "-d excludes -s and -n");
     }
     if (!arg_session) {
-        return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");
+        return ntk_opt_usage_error(&program, "no capture: use -s FILE or -d FOLDER");
     }
     if (is_list && arg_json) {
         return ntk_opt_usage_error(&program,

@@ -61,7 +61,7 @@ static int (*const call_host)(const char *, struct ntk_err *) = add_host;
 static const struct ntk_opt options[] = {
     { 'p', "pid", "PID", NTK_OPT_U64, &arg_pid, "the process", .is_above_zero = true },
     { 0, "job", "NAME", NTK_OPT_TEXT, &arg_job,
-      "all processes with this tag, or whose ranks meet at this place" },
+      "record all processes with this tag, or with ranks that meet at this place" },
     { 0, "user", "UID", NTK_OPT_U64, &arg_user,
       "only processes of this user; default: jobs of several users are recorded each by itself" },
     { 0, "executions", "N", NTK_OPT_U64, &arg_count, "record so many, default 1, at most 100000",
@@ -72,20 +72,19 @@ static const struct ntk_opt options[] = {
       .is_above_zero = true },
     { 'o', "output", "FOLDER", NTK_OPT_TEXT, &arg_folder, "where files go, default triggered" },
     { 0, "size", "SIZE", NTK_OPT_BYTES, &arg_bytes,
-      "captures of a process have at most about this much (1G); what is beyond is left out and "
-      "counted",
+      "limit the captures of a process to about SIZE (default 1G); drop and count the rest",
       .is_above_zero = true },
     { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_timeout_ns,
       "give up after this long, default 60s; what was recorded is kept", .is_above_zero = true },
     { 0, "look", NULL, NTK_OPT_FLAG, &arg_look,
-      "record nothing: say at which execution the processes are" },
+      "record nothing: print the current execution of each process" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "a JSON object" },
     { 0, "parent", "PID", NTK_OPT_U64, &arg_parent,
       "stop when this process, which started the command, ends", .is_above_zero = true },
     { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "host", "HOST[:PORT]", NTK_OPT_CALL, (void *)(uintptr_t)&call_host,
-      "ask the agent there, whose neuron-monitor has --capture-remote; may be repeated: all of "
-      "them record the same executions, and their files come here" },
+      "record on HOST through its agent (neuron-monitor --capture-remote); may be repeated: all "
+      "hosts record the same executions, and the files are fetched" },
     { 0, "token-file", "FILE", NTK_OPT_TEXT, &remote.token_file, "bearer token for the agents" },
     { 0, "ca-file", "FILE", NTK_OPT_TEXT, &remote.ca_file,
       "certificates that the agents are checked against, instead of the system's" },
@@ -99,10 +98,11 @@ static const struct ntk_opt_program program = {
     .summary = "Has running processes record executions, all beginning with the same one, and\n"
                "keeps what their rings still have of the time before.",
     .options = options,
-    .epilogue = "A process is asked through its shared memory, so only its owner and root can; it\n"
-                "has to run our runtime. Processes of two users are two jobs, whatever their\n"
-                "names: a process that fails affects those of its own user. The exit code is 1\n"
-                "when one of them could not record all.",
+    .epilogue = "The request goes through the shared memory of the process, so only its owner\n"
+                "and root can record it, and it must run this project's runtime. Processes of\n"
+                "two users are two jobs, whatever their names: a process that fails affects\n"
+                "only those of the same user. The exit code is 1 when a process could not\n"
+                "record all executions.",
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -256,12 +256,12 @@ static int err_not_seen(const struct ntk_ring_poll *poll, struct ntk_err *err)
                        poll->unreadable, poll->unreadable > 1 ? "es" : "", strerror(EACCES));
     }
     return arg_job ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                 "no process of the job %s is seen: --job is a tag, or where "
-                                 "ranks meet%s",
+                                 "no process of the job %s found: --job is a tag, or the place "
+                                 "where ranks meet%s",
                                  arg_job, unreadable)
                    : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                 "process %llu is not seen: it has not initialised its runtime, "
-                                 "or its hooks are off%s",
+                                 "process %llu not found: it has not initialised its runtime, or "
+                                 "its hooks are off%s",
                                  (unsigned long long)arg_pid, unreadable);
 }
 
@@ -352,8 +352,8 @@ static int first_choose(struct asking *asking, uint64_t ahead_ns, struct ntk_err
     }
     if (arg_at > 0 && arg_at <= now) {
         return ntk_err_set(err, -EAGAIN, NTK_ERR_NO_OFFSET,
-                           "execution %llu is over: they are at %llu", (unsigned long long)arg_at,
-                           (unsigned long long)now);
+                           "execution %llu is in the past: the processes are at %llu",
+                           (unsigned long long)arg_at, (unsigned long long)now);
     }
     asking->now = now;
     asking->per_second = (double)(now - before) * (double)NTK_NS_PER_SECOND / (double)RATE_NS;
@@ -813,7 +813,7 @@ int ntk_cmd_trigger(int argc, char **argv)
                                    NTK_TRIGGER_EXECUTIONS_MAX);
     }
     if ((arg_pid > 0) == (arg_job != NULL)) {
-        return ntk_opt_usage_error(&program, "say who: --pid PID or --job NAME%s",
+        return ntk_opt_usage_error(&program, "no process: use --pid PID or --job NAME%s",
                                    arg_job ? ", not both" : "");
     }
     if (arg_hosts.count == 0 && (remote.token_file || remote.ca_file)) {

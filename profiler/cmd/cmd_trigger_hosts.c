@@ -88,7 +88,7 @@ static int ask(struct host *host, const struct ntk_hosts_remote *remote, const c
         : answer->status == 404 || answer->status == 405 ? "it takes no captures for others "
                                                            "(neuron-monitor --capture-remote)"
         : answer->status == 401 || answer->status == 403
-            ? "it wants a token (--token-file), or another one"
+            ? "authentication failed: check --token-file"
             : "no reason given");
     json_decref(root);
     return ret;
@@ -103,9 +103,10 @@ static int ask_object(struct host *host, const struct ntk_hosts_remote *remote, 
     if (ret >= 0) {
         json_decref(host->state);
         host->state = json_loadb((const char *)answer.body.bytes, answer.body.bytes_count, 0, NULL);
-        ret = json_is_object(host->state) ? 0
-                                          : ntk_err_set(&host->err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                                                        "what the agent answers is no JSON object");
+        ret = json_is_object(host->state)
+                  ? 0
+                  : ntk_err_set(&host->err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                                "the response of the agent is not a JSON object");
     }
     ntk_http_answer_fini(&answer);
     return ret;
@@ -120,7 +121,7 @@ static bool take_id(struct host *host)
     if (bytes == 0 || bytes >= sizeof host->id ||
         strspn(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-") != bytes) {
         ntk_err_set(&host->err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                    "the agent does not say what the capture is called");
+                    "the response of the agent does not name the capture");
         return false;
     }
     return ntk_str_copy(host->id, sizeof host->id, id);
@@ -226,7 +227,7 @@ static void take_failure(struct host *host)
     if (host->err.code == 0 && (said[0] || !json_is_object(said_of(host)))) {
         ntk_str_copy_clean(clean, sizeof clean, said, strlen(said));
         (void)ntk_err_set(&host->err, -EREMOTEIO, NTK_ERR_NO_OFFSET, "%s",
-                          clean[0] ? clean : "nothing came of it; the log of the agent says why");
+                          clean[0] ? clean : "capture failed; see the agent's log");
     }
 }
 
@@ -371,7 +372,7 @@ static int fetch_file(struct host *host, const struct ntk_trigger_hosts_options 
     if (!is_safe(name) ||
         (size_t)snprintf(path, sizeof path, "%s/%s", host->folder, name) >= sizeof path) {
         return ntk_err_set(&host->err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "the agent has a file whose name is not taken");
+                           "the agent has a file with an invalid name");
     }
     *strrchr(path, '/') = '\0';
     ret = ntk_fs_make_folders(path, 0755, &host->err);

@@ -57,8 +57,8 @@ static const struct ntk_opt options[] = {
       "instead of a capture: the folders of inspections there and below; with -n all captures of "
       "that NEFF" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "the NEFF that was captured: adds what only it knows (default: the one beside the capture "
-      "that fits; - for none)" },
+      "read this NEFF for names and figures that the capture lacks (default: the matching one next "
+      "to the capture; - for none)" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
       "what to make: page (default on a terminal), summary-text (default elsewhere), summary-json, "
       "json, csv, "
@@ -71,14 +71,13 @@ static const struct ntk_opt options[] = {
     { 0, "json-pretty-print", NULL, NTK_OPT_FLAG, &arg_pretty,
       "indent the output of json; summary-json always is" },
     { 0, "html-size", "SIZE", NTK_OPT_BYTES, &arg_html_bytes,
-      "largest size of html (16M): the finest levels of zoom that exceed it are left out",
+      "limit html to SIZE (default 16M) by omitting the finest zoom levels",
       .is_above_zero = true },
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
-      "port of the page (3001); where it is taken, the next one that is free; 0: any" },
+      "serve the page on PORT (default 3001, or the next free one; 0: any)" },
     { 0, "compare", "FILE", NTK_OPT_TEXT, &arg_compare,
-      "on the page: a later capture row by row beside it, and what became slower or faster" },
-    { 0, "compare-neff", "FILE", NTK_OPT_TEXT, &arg_compare_neff,
-      "its NEFF, if it is another one" },
+      "on the page: show a later capture next to it, row by row, and the changes" },
+    { 0, "compare-neff", "FILE", NTK_OPT_TEXT, &arg_compare_neff, "its NEFF, if different" },
     { 0, "no-open", NULL, NTK_OPT_FLAG, &arg_no_open, "serve the page, start no browser" },
     { 0, "ignore-device-profile", NULL, NTK_OPT_FLAG, &arg_ignore_device,
       "with -d: leave out captures" },
@@ -113,7 +112,7 @@ static const struct ntk_opt options[] = {
     { 0, "ingest-only", NULL, NTK_OPT_FLAG, &arg_no_page, "the same" },
     NTK_OPT_MEMORY_TRACKER(&arg_tracker),
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
-    { 0, "force", NULL, NTK_OPT_FLAG, &arg_force, "has no effect: files are always read anew" },
+    { 0, "force", NULL, NTK_OPT_FLAG, &arg_force, "has no effect: files are always read again" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -122,7 +121,7 @@ static const struct ntk_opt_program program = {
     .name = "neuron-profile view",
     .usage = "[-s] FILE.ntff [-n FILE.neff] [OPTION]...\n"
              "[-d] FOLDER [-n FILE.neff] [OPTION]...",
-    .summary = "Shows what a capture says: times, utilization, traffic, operations.",
+    .summary = "Show the figures of a capture: times, utilization, traffic, operations.",
     .options = options,
     .epilogue = "Fields called percent are fractions, 0 to 1, and times are seconds; only\n"
                 "summary-text on a terminal has percent and microseconds instead. A metric\n"
@@ -171,8 +170,7 @@ static int check_store(void)
 {
     if (strcmp(arg_format, "db") == 0) {
         return ntk_opt_usage_error(
-            &program, "there is no database server to write to: sqlite and parquet have "
-                      "the same tables");
+            &program, "no database server is supported: sqlite and parquet have the same tables");
     }
     if (arg_name && (!arg_name[0] || strchr(arg_name, '/'))) {
         return ntk_opt_usage_error(&program, "--display-name: '%s' is not a name", arg_name);
@@ -442,7 +440,7 @@ int ntk_cmd_view(int argc, char **argv)
                                              "page draws what an instruction waited for");
     }
     if (!arg_session) {
-        return ntk_opt_usage_error(&program, "the capture is missing: -s FILE, or -d FOLDER");
+        return ntk_opt_usage_error(&program, "no capture: use -s FILE or -d FOLDER");
     }
     if (strcmp(arg_format, "html") == 0) {
         return view_html();
@@ -453,10 +451,8 @@ int ntk_cmd_view(int argc, char **argv)
                                    arg_format);
     }
     if (format && !format->default_path) {
-        return ntk_opt_usage_error(&program,
-                                   "%s is of ranks, of which a capture does not tell: use -d with "
-                                   "the folder of their inspections",
-                                   arg_format);
+        return ntk_opt_usage_error(
+            &program, "%s needs traces of several ranks: pass their folder with -d", arg_format);
     }
     code = ntk_profile_open(arg_session, arg_neff, &profile);
     if (code) {

@@ -78,18 +78,17 @@ static int why_none(const struct search *search, const char *folder, size_t file
     }
     if (!search->ntff->neff_uuid_known_bytes && !search->ntff->program_uuid_count) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "the capture does not say of which NEFF it is, so none of %zu in %s is "
-                           "taken: name it with -n, or -n - for none",
+                           "the capture does not name its NEFF, so none of the %zu in %s is used: "
+                           "pass it with -n, or -n - for none",
                            file_count, folder);
     }
     ntk_ntff_uuid_text(search->ntff, wants);
     return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
                        search->is_ambiguous
-                           ? "different NEFFs in %s fit what the capture knows of its NEFF's uuid, "
-                             "%s: name it with -n, or -n - for none"
-                           : "no NEFF in %s is that of the capture, whose uuid is %s: without it "
-                             "the names of layers and tensors are missing; name it with -n, or -n "
-                             "- for none",
+                           ? "several NEFFs in %s match the partial uuid %s of the capture: pass "
+                             "one with -n, or -n - for none"
+                           : "no NEFF in %s matches the capture's uuid %s: names of layers and "
+                             "tensors are missing; pass it with -n, or -n - for none",
                        folder, wants);
 }
 

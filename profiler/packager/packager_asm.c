@@ -24,7 +24,7 @@ static const char *output;
 
 static const struct ntk_opt options[] = {
     { 'i', "into", "NEFF", NTK_OPT_TEXT, &into,
-      "write a copy of this NEFF whose engine binaries are those of the listing" },
+      "write a copy of this NEFF with the engine binaries of the listing" },
     { 'o', "output", "PATH", NTK_OPT_TEXT, &output,
       "folder for the binaries; with --into the NEFF to write" },
     NTK_OPT_COMMON,
@@ -113,7 +113,7 @@ static int directive(char *line, struct ntk_vec *binaries, struct ntk_err *err)
         return BAD("\"%s\" is neither .engine nor .zero", line);
     }
     if (!last) {
-        return BAD(".zero stands before the first .engine");
+        return BAD(".zero before the first .engine");
     }
     line[strcspn(line, "\r")] = '\0';
     if (ntk_str_parse_u64(line + strlen(".zero "), &bytes) < 0 || bytes > ZERO_BYTES_MAX ||
@@ -292,11 +292,11 @@ int packager_asm(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (argc - first != 1) {
-        return ntk_opt_usage_error(&program, argc == first ? "the listing is missing"
-                                                           : "one listing at a time");
+        return ntk_opt_usage_error(&program,
+                                   argc == first ? "no listing" : "one listing at a time");
     }
     if (!output) {
-        return ntk_opt_usage_error(&program, "--output is missing");
+        return ntk_opt_usage_error(&program, "no output: use --output FILE");
     }
     ret = ntk_fs_read(argv[first], LISTING_BYTES_MAX, &text, &text_bytes, &err);
     if (ret == 0) {

@@ -34,17 +34,16 @@ static bool uncompressed;
 
 static const struct ntk_opt options[] = {
     { 'i', "input", "DIR", NTK_OPT_TEXT, &input, "folder with the members" },
-    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "where to write the NEFF" },
+    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "write the NEFF to FILE" },
     { 'n', "name", "NAME", NTK_OPT_TEXT, &name, "network name; the default is the file's name" },
     { 'v', "neff-version", "MAJOR.MINOR", NTK_OPT_TEXT, &version,
-      "NEFF version; 2.0 if nothing says it" },
+      "set the NEFF version (default 2.0)" },
     { 'k', "kelf-version", "TEXT", NTK_OPT_TEXT, &kelf_version,
       "build version text of the header" },
-    { 'r', "package-version", "N", NTK_OPT_U64, &pkg_version, "1 or 2; 2 if nothing says it" },
-    { 't', "tpb-count", "N", NTK_OPT_U64, &tpb_count, "cores asked for; 1 if nothing says it" },
+    { 'r', "package-version", "N", NTK_OPT_U64, &pkg_version, "1 or 2 (default 2)" },
+    { 't', "tpb-count", "N", NTK_OPT_U64, &tpb_count, "request this many cores (default 1)" },
     { 'e', "features", "MASK", NTK_OPT_TEXT, &features, "feature bits as a number, such as 0xc00" },
-    { 0, "lnc", "N", NTK_OPT_U64, &lnc,
-      "physical cores of a logical core: 1 or 2; 1 if nothing says it" },
+    { 0, "lnc", "N", NTK_OPT_U64, &lnc, "physical cores per logical core: 1 or 2 (default 1)" },
     { 0, "uncompressed", 0, NTK_OPT_FLAG, &uncompressed, "a plain tar payload" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
@@ -55,9 +54,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager create",
     .usage = "-i DIR -o FILE [OPTION]...",
-    .summary =
-        "Makes a NEFF out of a folder as unpack writes it: neff.header says what no option "
-        "does, neff.tgz is left out. The result is opened once and kept only if it is sound.",
+    .summary = "Create a NEFF from a folder as unpack writes it. Options override neff.header; "
+               "neff.tgz is ignored. The result is checked, and kept only if it is sound.",
     .options = options,
 };
 
@@ -219,7 +217,8 @@ int packager_create(int argc, char **argv)
         return ntk_opt_usage_error(&program, "unexpected operand \"%s\"", argv[first]);
     }
     if (!input || !output) {
-        return ntk_opt_usage_error(&program, "--%s is missing", input ? "output" : "input");
+        return ntk_opt_usage_error(&program, "no %s: use --%s", input ? "output" : "input",
+                                   input ? "output FILE" : "input DIR");
     }
     if (header_begin(&header, &err) < 0) {
         return packager_fail(&err);

@@ -26,7 +26,7 @@ static struct ntk_source_text *sources; /* NULL: without their text */
 static bool as_json;
 
 static const struct ntk_opt options[] = {
-    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "where to write; the default is stdout" },
+    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "write to FILE (default: stdout)" },
     { 'e', "engine", "NAME", NTK_OPT_TEXT, &only_engine,
       "this engine alone; Tensor, Scalar, GpSimd, Vector and Sync are names too",
       "PE Activation Pool DVE SP" },
@@ -450,7 +450,7 @@ static int add_subgraph(struct printer *printer, const struct ntk_neff *neff,
         return ntk_err_no_memory(err);
     }
     if (warning.text[0]) {
-        fprintf(stderr, "neuron-packager: %s: the names of its instructions are left out\n",
+        fprintf(stderr, "neuron-packager: %s: the names of its instructions are omitted\n",
                 warning.text);
         printer->is_incomplete = true;
     }

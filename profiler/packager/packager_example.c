@@ -22,7 +22,7 @@ static const char *target;
 static bool list;
 
 static const struct ntk_opt options[] = {
-    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "where to write the NEFF" },
+    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "write the NEFF to FILE" },
     { 's', "size", "N", NTK_OPT_U64, &size, "how large; what it counts is in the list",
       .is_above_zero = true },
     { 'r', "repeat", "N", NTK_OPT_U64, &repeat, "how often one execution does the work",
@@ -138,15 +138,15 @@ int packager_example(int argc, char **argv)
         return 0;
     }
     if (argc - first != 1) {
-        return ntk_opt_usage_error(&program, argc == first ? "the name of an example is missing"
-                                                           : "one example at a time");
+        return ntk_opt_usage_error(&program,
+                                   argc == first ? "no example name" : "one example at a time");
     }
     example = ntk_example_find(argv[first]);
     if (!example) {
         return ntk_opt_usage_error(&program, "no example \"%s\"; --list shows them", argv[first]);
     }
     if (!output) {
-        return ntk_opt_usage_error(&program, "--output is missing");
+        return ntk_opt_usage_error(&program, "no output: use --output FILE");
     }
     if (dtype) {
         wanted.dtype = ntk_dtype_find(dtype);

@@ -18,7 +18,7 @@ static const char *output;
 static bool keep_debug;
 
 static const struct ntk_opt options[] = {
-    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "where to write the result" },
+    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "write the result to FILE" },
     { 0, "keep-debug", 0, NTK_OPT_FLAG, &keep_debug, "keep the files for debuggers" },
     NTK_OPT_COMMON,
     { 0 },
@@ -107,7 +107,7 @@ int packager_optimize(int argc, char **argv)
         return code;
     }
     if (!output) {
-        return ntk_opt_usage_error(&program, "--output is missing");
+        return ntk_opt_usage_error(&program, "no output: use --output FILE");
     }
     ret = packager_members_read(path, NULL, &header, &bytes, &tar, &err);
     if (ret < 0) {
@@ -132,7 +132,7 @@ int packager_optimize(int argc, char **argv)
         ret = ntk_fs_write(output, packed, packed_count, &err);
     }
     if (ret == 0) {
-        printf("%s: %zu bytes, was %llu; %u files for debuggers left out\n", output, packed_count,
+        printf("%s: %zu bytes, was %llu; %u debug files removed\n", output, packed_count,
                (unsigned long long)before, left_out);
     }
 

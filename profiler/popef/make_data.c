@@ -82,7 +82,7 @@ static int values_read(struct make_description *d, const json_t *values, struct 
         size_t bytes = popef_data_type_size(data->info.data_type);
 
         if (!json_is_number(item) && !json_is_boolean(item)) {
-            return BAD("%s: \"values\" has something that is no number", data->name);
+            return BAD("%s: \"values\": not a number", data->name);
         }
         switch (data->info.data_type) {
         case POPEF_F32:
@@ -155,14 +155,14 @@ static int shape_read(const json_t *shape, struct make_data *data, struct ntk_er
     json_t *dim;
 
     if (!json_is_array(shape) || json_array_size(shape) > POPEF_RANK_MAX) {
-        return BAD("%s: \"shape\" is missing, a list of at most %d dimensions", data->name,
+        return BAD("%s: \"shape\": missing list of at most %d dimensions", data->name,
                    POPEF_RANK_MAX);
     }
     data->info.rank = (uint32_t)json_array_size(shape);
     json_array_foreach((json_t *)shape, i, dim)
     {
         if (!json_is_integer(dim)) {
-            return BAD("%s: \"shape\" has something that is no dimension", data->name);
+            return BAD("%s: \"shape\": invalid dimension", data->name);
         }
         data->info.shape[i] = json_integer_value(dim);
     }
@@ -183,7 +183,7 @@ static int feed_count(struct make_data *data, bool is_npy, struct ntk_err *err)
     }
     int64_t each = popef_tensor_info_size_in_bytes(&data->info);
     if (each <= 0 || data->bytes_count % (uint64_t)each != 0) {
-        return BAD("%s: %llu bytes are no whole number of tensors of %lld bytes", data->name,
+        return BAD("%s: %llu bytes are not a multiple of the tensor size (%lld bytes)", data->name,
                    (unsigned long long)data->bytes_count, (long long)each);
     }
     data->num_tensors = data->bytes_count / (uint64_t)each;
@@ -273,7 +273,7 @@ int make_data_read(struct make_description *d, const json_t *item, enum make_dat
         }
     } else if (ret == 0) {
         if (!type || popef_data_type_find(type, &data.info.data_type) < 0) {
-            ret = BAD("%s: \"dataType\" is missing or none: %s", data.name,
+            ret = BAD("%s: missing or unknown \"dataType\": %s", data.name,
                       type ? type : "such as F32");
         } else {
             ret = shape_read(json_object_get(item, "shape"), &data, err);

@@ -19,7 +19,7 @@ static uint64_t iterations = 1;
 static bool compress;
 
 static const struct ntk_opt options[] = {
-    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "where to write the file" },
+    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "write to FILE" },
     { 'r', "replicas", "N", NTK_OPT_U64, &replicas, "replication factor (default: 1)",
       .is_above_zero = true },
     { 'i', "iterations", "N", NTK_OPT_U64, &iterations, "device iterations of a call (default: 1)",
@@ -128,7 +128,7 @@ int make_example(int argc, char **argv)
         return ntk_opt_usage_error(&program, "one example is needed, add or accumulate");
     }
     if (!output) {
-        return ntk_opt_usage_error(&program, "--output is missing");
+        return ntk_opt_usage_error(&program, "no output: use --output FILE");
     }
     if (replicas > INT32_MAX || iterations > INT32_MAX) {
         return ntk_opt_usage_error(&program, "too many replicas or iterations");

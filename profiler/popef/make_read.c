@@ -125,7 +125,7 @@ static int shape_get(const json_t *item, const char *what, struct popef_tensor_i
     json_t *dim;
 
     if (!json_is_array(shape)) {
-        return BAD("%s: \"shape\" is missing, a list of dimensions", what);
+        return BAD("%s: \"shape\": missing list of dimensions", what);
     }
     if (json_array_size(shape) > POPEF_RANK_MAX) {
         return BAD("%s: more than %d dimensions", what, POPEF_RANK_MAX);
@@ -134,7 +134,7 @@ static int shape_get(const json_t *item, const char *what, struct popef_tensor_i
     json_array_foreach((json_t *)shape, i, dim)
     {
         if (!json_is_integer(dim) || json_integer_value(dim) < 0) {
-            return BAD("%s: \"shape\" has something that is no dimension", what);
+            return BAD("%s: \"shape\": invalid dimension", what);
         }
         info->shape[i] = json_integer_value(dim);
     }
@@ -151,7 +151,7 @@ static int data_type_get(const json_t *item, const char *what, enum popef_data_t
     int ret = text_get(item, what, "dataType", &name, err);
 
     if (ret == 0 && (!name || popef_data_type_find(name, out) < 0)) {
-        ret = BAD("%s: \"dataType\" is missing or none: %s", what, name ? name : "such as F32");
+        ret = BAD("%s: missing or unknown \"dataType\": %s", what, name ? name : "such as F32");
     }
     return ret;
 }

@@ -16,11 +16,11 @@ static bool all, metadata, anchors, user_anchors, executables, tensors, feeds, o
 static bool is_colored, is_verbose, as_json;
 
 static const struct ntk_opt options[] = {
-    { 0, "all", NULL, NTK_OPT_FLAG, &all, "everything below; so it is without a choice" },
+    { 0, "all", NULL, NTK_OPT_FLAG, &all, "everything below (default)" },
     { 'm', "metadata", NULL, NTK_OPT_FLAG, &metadata, "metadata" },
     { 'a', "anchors", NULL, NTK_OPT_FLAG, &anchors, "anchors: what the programs move" },
     { 'u', "user-anchors", NULL, NTK_OPT_FLAG, &user_anchors,
-      "anchors whose data is in no tensor or feed of the files" },
+      "anchors without data in a tensor or feed of the files" },
     { 'e', "execs", NULL, NTK_OPT_FLAG, &executables, "executables" },
     { 't', "tensors", NULL, NTK_OPT_FLAG, &tensors, "tensors" },
     { 'f', "feeds", NULL, NTK_OPT_FLAG, &feeds, "feeds" },

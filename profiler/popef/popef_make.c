@@ -15,7 +15,7 @@
 static const char *output;
 
 static const struct ntk_opt create_options[] = {
-    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "where to write the file" },
+    { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "write to FILE" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -23,7 +23,7 @@ static const struct ntk_opt create_options[] = {
 static const struct ntk_opt_program create_program = {
     .name = "popef_make create",
     .usage = "-o FILE DESCRIPTION",
-    .summary = "Writes a file as a description in JSON says.",
+    .summary = "Write a file from a description in JSON.",
     .options = create_options,
 };
 
@@ -32,7 +32,7 @@ static const struct ntk_opt append_options[] = { NTK_OPT_COMMON, { 0 } };
 static const struct ntk_opt_program append_program = {
     .name = "popef_make append",
     .usage = "DESCRIPTION FILE",
-    .summary = "Adds what a description says behind the blobs of a file.",
+    .summary = "Append the blobs of a description to a file.",
     .options = append_options,
 };
 
@@ -96,8 +96,9 @@ static int command_create(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (argc - first != 1 || !output) {
-        return ntk_opt_usage_error(&create_program, argc - first != 1 ? "one description is needed"
-                                                                      : "--output is missing");
+        return ntk_opt_usage_error(&create_program, argc - first != 1
+                                                        ? "one description is needed"
+                                                        : "no output: use --output FILE");
     }
     return make(argv[first], output, POPEF_WRITER_CREATE);
 }

@@ -203,7 +203,7 @@ int ntk_live_trace_record(const struct ntk_live_trace_options *options,
         records->segment = segment_find(registry, options, &records->process);
         if (!records->segment) {
             ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                              "process %u has no Neuron runtime that can be watched", options->pid);
+                              "process %u has no Neuron runtime to watch", options->pid);
         } else if (records->process.mode < 2) {
             ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
                               "process %u keeps no events: it was started with "

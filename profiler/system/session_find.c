@@ -112,8 +112,7 @@ int ntk_session_find(const char *folder, struct ntk_vec *out_paths, struct ntk_e
     if (out_paths->count == 0) {
         ntk_session_paths_fini(out_paths);
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "%s has no folder of an inspection in it: no ntrace.pb, no capture",
-                           folder);
+                           "%s contains no inspection: no ntrace.pb and no capture", folder);
     }
     ntk_vec_sort(out_paths, path_compare);
     return 0;

@@ -61,7 +61,7 @@ static int section_find(struct ntk_trigger_target *target, int fd, uint64_t *out
     }
     if (header.section_count <= NTK_SECTION_TRIGGER) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "the runtime in process %u is older: nobody there can be asked",
+                           "process %u runs an older runtime that cannot record on request",
                            target->pid);
     }
     if (section->offset % NTK_SLOT_BYTES != 0 || section->count < 1 ||
@@ -69,7 +69,8 @@ static int section_find(struct ntk_trigger_target *target, int fd, uint64_t *out
         section->offset > (uint64_t)status.st_size ||
         (uint64_t)status.st_size - section->offset < sizeof *target->trigger) {
         return ntk_err_set(err, -EBADMSG, (size_t)section->offset,
-                           "the segment of process %u has no room for what it says", target->pid);
+                           "the segment of process %u is too small for its declared sections",
+                           target->pid);
     }
     target->uid = status.st_uid;
     *out_offset = section->offset;
@@ -84,8 +85,7 @@ static int word_take(struct ntk_trigger_target *target, struct ntk_err *err)
 
     if (__atomic_load_n(&target->trigger->listening, __ATOMIC_ACQUIRE) == 0) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "nobody in process %u (%s) can be asked: only our own runtime records "
-                           "on request",
+                           "process %u (%s) runs a runtime that cannot record on request",
                            target->pid, target->command);
     }
     for (unsigned i = 0; i < TAKE_TRIES; i++) {

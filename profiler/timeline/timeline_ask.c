@@ -46,7 +46,7 @@ static int get_u64(const struct ntk_timeline_query *query, const char *name, uin
     const char *text = query_get(query, name);
 
     if (!text) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is missing", name);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "missing %s", name);
     }
     if (ntk_str_parse_u64(text, out_value) < 0 || *out_value > max) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is not a number from 0 to %llu",
@@ -62,7 +62,7 @@ static int get_list(const struct ntk_timeline_query *query, const char *name, ui
     const char *text = query_get(query, name);
 
     if (!text) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is missing", name);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "missing %s", name);
     }
     uint32_t *values = malloc(LIST_MAX * sizeof *values);
     if (!values) {
@@ -106,7 +106,7 @@ static int get_range(const struct ntk_timeline_ask *ask, const struct ntk_timeli
         ret = get_u64(query, "to", UINT64_MAX, &to, err);
     }
     if (ret == 0 && from > to) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "from is behind to");
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "from is after to");
     }
     *out_range = (struct range){ clipped(ask, from), clipped(ask, to) };
     return ret;
@@ -116,7 +116,7 @@ static int get_source(const struct ntk_timeline_ask *ask, const struct ntk_timel
                       uint64_t *out_source, struct ntk_err *err)
 {
     if (ask->timeline->source_count == 0) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "there is no capture");
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no capture");
     }
     return get_u64(query, "source", ask->timeline->source_count - 1, out_source, err);
 }

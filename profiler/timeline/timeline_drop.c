@@ -129,7 +129,7 @@ static int check(struct upload *upload, const struct ntk_http_request *request,
     }
     if (!capture_of(upload)) {
         ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET,
-                    "a capture (*.ntff) is missing: drop it together with its NEFF");
+                    "no capture (*.ntff): drop it together with its NEFF");
         return 400;
     }
     if (sum != bytes_count) {

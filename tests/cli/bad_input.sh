@@ -146,7 +146,7 @@ full() { # KiB PATTERN COMMAND...
     shift 2
     row 1 "$pattern" bash -c "small $kib $*"
 }
-full 16 "short.ntff: .*no room for them" neuron-profile capture -n good.neff -s short.ntff
+full 16 "short.ntff: .*dropped for lack of room" neuron-profile capture -n good.neff -s short.ntff
 full 1 "short.ntff" neuron-profile capture -n good.neff -s short.ntff
 full 16 "new.neff" neuron-packager example mlp -o new.neff
 [ ! -e new.neff ] || complain "a NEFF cut short looks whole"

@@ -213,11 +213,11 @@ for named in joined ''; do # read piece by piece, and as a whole
     analyze 0 -d beside --json $named
     holds '.joined | .unknown == null and (.captures | length) == 3 and ([.captures[] | select(.left_out == null) | .number] | sort) == [0, 1]'
     holds '[.joined.captures[] | select(.left_out == null) | .after_ns | . > -'$took' and . < '$took'] == [true, true]'
-    holds '[.joined.captures[] | select(.left_out != null) | .left_out] == ["its name does not say of which core it is"]'
+    holds '[.joined.captures[] | select(.left_out != null) | .left_out] == ["its name does not contain the core"]'
     holds 'all(.joined.workers[]; .parts_ns.run > 0)'
 done
 analyze 0 -d beside joined
-[ "$(grep -c '^Capture .*: worker [01], its core began ' printed)" = 2 ] && grep -q '^Capture .*copy.ntff is left out: ' printed || complain "captures of ranks"
+[ "$(grep -c '^Capture .*: worker [01], its core began ' printed)" = 2 ] && grep -q '^Capture .*copy.ntff is omitted: ' printed || complain "captures of ranks"
 
 # ---- diff: the same attention with spilt scores, once, then four executions on each side ----
 diff_() { # EXIT-CODE ARGUMENT...
@@ -250,7 +250,7 @@ keys_are_documented
 holds 'all(.. | objects | select(has("p")); .p == 1 and .is_significant == false)'
 holds '.verdict == "same" and .changed_count == 0 and .most == null'
 diff_ 0 a.ntff a.ntff
-grep -q '^Too few to tell a change from chance' printed || complain "expected a message that one execution is too few"
+grep -q '^Too few to separate a change from chance' printed || complain "expected a message that one execution is too few"
 cp a.ntff slow/5.ntff
 diff_ 1 slow fast
 grep -q 'of another program' err || complain "takes two programs for one"

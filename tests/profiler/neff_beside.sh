@@ -58,7 +58,7 @@ echo 'no NEFF' >one/text.neff
 mkdir one/folder.neff
 mkfifo one/pipe.neff
 summary -s one/run.ntff
-is_without '^neuron-profile: one/run.ntff: no NEFF in one is that of the capture, whose uuid is [0-9a-f-]*: .*-n'
+is_without '^neuron-profile: one/run.ntff: no NEFF in one matches the capture.s uuid [0-9a-f-]*: .*-n'
 # The one of several that fits, whatever it is called; by the file, from its folder, by the folder, without -s.
 cp attention.neff one/zebra.neff
 summary -s one/run.ntff
@@ -114,6 +114,6 @@ if [ -n "$theirs" ] && [ -e "$theirs/v5_transpose_1024.neff" ]; then
     cp "$theirs"/v5_transpose_1024.ntff "$theirs"/v4*.neff "$theirs"/v6*.neff theirs
     neuron-profile view -s theirs/v5_transpose_1024.ntff -n - --output-format summary-json >without.json 2>err || complain 'a capture of hardware'
     summary -s theirs
-    is_without '^neuron-profile: theirs/v5_transpose_1024.ntff: no NEFF in theirs is that of the capture'
+    is_without '^neuron-profile: theirs/v5_transpose_1024.ntff: no NEFF in theirs matches the capture.s uuid'
 fi
 exit $((failures > 0))

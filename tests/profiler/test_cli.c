@@ -96,12 +96,12 @@ static void wrong_usage_is_one_line_and_exit_code_2(void **state)
            "unknown command 'frobnicate': use capture, view, query, analyze, lines, diff, "
            "baseline, show-session, inspect or trigger");
     expect(run_with(f, (const char *const[]){ NULL }, NULL), 2, "no command");
-    expect(RUN(f, "view"), 2, "the capture is missing");
+    expect(RUN(f, "view"), 2, "no capture: use -s FILE");
     expect(RUN(f, "view", "-s", f->sample, "--output-format", "xml"), 2,
            "unknown output format 'xml'");
     expect(RUN(f, "view", "-s", f->sample, "more"), 2, "unexpected operand 'more'");
     expect(RUN(f, "view", "--frobnicate"), 2, "frobnicate");
-    expect(RUN(f, "show-session"), 2, "the capture is missing");
+    expect(RUN(f, "show-session"), 2, "no capture: use -s FILE");
     expect(RUN(f, "capture", "-n", f->neff, "x"), 2, "input 'x' has no file");
     expect(RUN(f, "capture", "-n", f->neff, "--num-exec", "0"), 2, "--num-exec");
     expect(RUN(f, "capture", "-n", f->neff, "--profile-nth-exec", "two"), 2, "--profile-nth-exec");
@@ -610,7 +610,7 @@ static void folders_of_sources_must_be_there(void **state)
     expect(RUN(f, "view", "-s", f->sample, "--output-format", "json", "--html-size", "1M"), 2,
            "--html-size requires --output-format html");
     expect(RUN(f, "lines", "-s", f->sample, "--by", "name"), 2, "unknown order 'name'");
-    expect(RUN(f, "lines"), 2, "the capture is missing");
+    expect(RUN(f, "lines"), 2, "no capture: use -s FILE");
 }
 
 /* What a part reports about itself; a window of everything has the bytes of the whole. */

@@ -9,7 +9,7 @@
 
 #define TEXT_PIECES 72
 #define JSON_PIECES 1000
-#define NO_LENGTH "the capture does not say how long the execution took"
+#define NO_LENGTH "the capture does not contain the time of the execution"
 #define NO_ONCHIP "not all that ran is understood, or the length of the execution is not known"
 #define NO_ROOFLINE "machine, work, bytes of device memory or length of the execution are not known"
 #define NO_TENSORS                                                                               \
@@ -249,7 +249,7 @@ static const struct {
     answer *run;
     answer *brief; /* NULL: that of run does not grow with the execution */
 } analyses[] = {
-    { { "advice", "Advice", "what to look at first, each with the number behind it", NO_LENGTH },
+    { { "advice", "Advice", "findings to check first, each with its figure", NO_LENGTH },
       answer_advice },
     { { "activity", "Activity", "when each engine and queue works, as bars over time", NO_LENGTH },
       answer_activity },

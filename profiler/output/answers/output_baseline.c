@@ -96,10 +96,10 @@ void ntk_output_baseline_text(const struct ntk_output_baseline *check, struct nt
     ntk_buf_add_format(out, "Medians of %zu execution%s of %s and %zu now",
                        comparison->before_count, comparison->before_count == 1 ? "" : "s",
                        check->path, comparison->after_count);
-    ntk_buf_add_text(out, comparison->can_tell
-                              ? "; beyond is what grew significantly (neuron-profile diff)\n\n"
-                              : "; too few to tell a change from chance: it takes 4 on each "
-                                "side\n\n");
+    ntk_buf_add_text(
+        out, comparison->can_tell
+                 ? "; beyond is what grew significantly (neuron-profile diff)\n\n"
+                 : "; too few to separate a change from chance (4 needed on each side)\n\n");
     ntk_text_table_init(&table, 6, 1u << 0 | 1u << 5, heads);
     for (size_t i = 0; i < result->count; i++) {
         finding_cells(&table, &result->findings[i], comparison->can_tell);

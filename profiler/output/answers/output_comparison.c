@@ -171,8 +171,8 @@ void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct 
                            "those called so are chance\n(Benjamini-Hochberg)\n",
                            100 * NTK_COMPARISON_FALSE_RATE);
     } else {
-        ntk_buf_add_text(out, ".\nToo few to tell a change from chance: it takes 4 on each "
-                              "side\n");
+        ntk_buf_add_text(out,
+                         ".\nToo few to separate a change from chance (4 needed on each side)\n");
     }
     verdict_text(comparison, out);
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {

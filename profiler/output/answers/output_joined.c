@@ -48,10 +48,10 @@ static void notes_text(const struct ntk_joined *joined, struct ntk_buf *text)
                            joined->absent_first);
     }
     if (joined->twice_count > 0) {
-        ntk_buf_add_format(text,
-                           "%llu workers have several traces of the same time and are left out; "
-                           "the first is %u\n",
-                           (unsigned long long)joined->twice_count, joined->twice_first);
+        ntk_buf_add_format(
+            text,
+            "%llu workers with several traces of the same time are omitted; the first is %u\n",
+            (unsigned long long)joined->twice_count, joined->twice_first);
     }
     for (size_t r = 0; r < joined->rank_count; r++) {
         if (joined->ranks[r].restart_count > 0) {
@@ -139,8 +139,7 @@ static void causes_text(const struct ntk_joined *joined, struct ntk_buf *text)
     ntk_buf_add_format(text, "Of %.1f us waited in all, the last to come", us(waited_ns));
     for (unsigned c = 0; c < NTK_JOINED_CAUSE_COUNT; c++) {
         static const char *const did[] = { "executed in", "was on the host in",
-                                           "was in another collective in",
-                                           "did what nobody knows in" };
+                                           "was in another collective in", "unknown activity in" };
 
         if (cause_ns[c] > 0) {
             ntk_buf_add_format(text, "%s %s %.1f%%", is_first ? "" : ",", did[c],
@@ -241,7 +240,7 @@ static void captures_text(const struct ntk_joined *joined, const struct ntk_rank
                                capture->path, rank->number,
                                (double)after_ns(joined, capture, rank) / 1e3);
         } else {
-            ntk_buf_add_format(text, "Capture %s is left out: %s\n", capture->path,
+            ntk_buf_add_format(text, "Capture %s is omitted: %s\n", capture->path,
                                left_out(capture, rank));
         }
     }
@@ -276,9 +275,9 @@ static void joined_text(const struct ntk_joined *joined, const struct ntk_rank_l
                        us(joined->total_ns), us(path_ns[NTK_JOINED_RUN]),
                        us(path_ns[NTK_JOINED_HOST]), us(path_ns[NTK_JOINED_LINK]));
     if ((double)path_ns[NTK_JOINED_LINK] >= LINK_SHARE_TOLD * us(joined->total_ns) * 1000) {
-        ntk_buf_add_text(text, "Link is the same for all ranks of a collective: traces do not have "
-                               "how long each of them waited in it, so they cannot tell whose "
-                               "links are slow; neuron-monitor slow can while the job runs\n");
+        ntk_buf_add_text(text, "Link is the same for all ranks of a collective: traces do not "
+                               "contain the wait of each rank, so they cannot show which links are "
+                               "slow; neuron-monitor slow can, while the job runs\n");
     }
     struct overlap overlap = overlap_of(joined);
     if (overlap.all_ns > 0) {

@@ -76,9 +76,7 @@ void ntk_output_regions_text(const struct ntk_program *program, const struct ntk
         outliers_text(regions, out);
     }
     if (regions->left_out) {
-        ntk_buf_add_format(out,
-                           "%" PRIu64 " repeats are left out: there are too many different "
-                           "ones\n",
+        ntk_buf_add_format(out, "%" PRIu64 " repeats are omitted: too many different ones\n",
                            regions->left_out);
     }
     if (program->trace->has_collectives) {

@@ -240,8 +240,8 @@ static int answer(struct query *query, enum ntk_query_format format, struct ntk_
 
     if (format == NTK_QUERY_TEXT && columns > NTK_TEXT_TABLE_COLUMNS_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "the answer has %d columns, a table on the screen at most %d: name "
-                           "those you want, or use --json or --csv",
+                           "the result has %d columns, a table on the screen at most %d: select "
+                           "fewer, or use --json or --csv",
                            columns, NTK_TEXT_TABLE_COLUMNS_MAX);
     }
     code = format == NTK_QUERY_JSON  ? put_json(query->select, sink)

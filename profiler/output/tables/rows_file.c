@@ -490,7 +490,7 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
     }
     if (ret == 0 && export->program->names_err.text[0]) {
         struct ntk_buf text = { 0 };
-        ntk_buf_add_format(&text, "Names of instructions are left out: %s.",
+        ntk_buf_add_format(&text, "Names of instructions are omitted: %s.",
                            export->program->names_err.text);
         ret = warn(CATEGORY_DAMAGED, ntk_buf_text_get(&text), put, ctx);
         ntk_buf_fini(&text);

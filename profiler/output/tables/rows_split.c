@@ -14,7 +14,7 @@
 #include "shared/base/json.h"
 
 static_assert(NTK_SPLIT_ABSENT == NTK_ABSENT_I64, /* NOLINT(misc-redundant-expression) */
-              "what is not known has no cell");
+              "unknown values have no cell");
 
 static const char *instance_of(const struct ntk_system_trace *trace)
 {

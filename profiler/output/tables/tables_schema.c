@@ -520,7 +520,7 @@ static const struct ntk_table tables[] = {
     TABLE("KernelStackFrames", "Calls of functions in NKI kernels.", kernel_stack_frames,
           ntk_rows_kernel_functions),
     TABLE("Metadata", "Machine and capture.", metadata, ntk_rows_metadata),
-    TABLE("NeffHeader", "What the NEFF says of itself.", neff_header, ntk_rows_header),
+    TABLE("NeffHeader", "Header of the NEFF.", neff_header, ntk_rows_header),
     TABLE("OpcodeSummary", "Instructions by engine and operation.", opcode_summary,
           ntk_rows_opcodes),
     TABLE("PendingDma", "Transfers begun and not done, of those whose packets are known.",
@@ -566,7 +566,7 @@ static const struct ntk_table tables[] = {
     TABLE("Throttle", "Limits of a core over time: at most k of n.", throttle, ntk_rows_throttles),
     TABLE("ThrottleSummary", "Limits of a core by reason; all: any.", throttle_summary,
           ntk_rows_throttle_summaries),
-    TABLE("Warning", "What to know before reading.", warning, ntk_rows_warnings),
+    TABLE("Warning", "Notes and warnings.", warning, ntk_rows_warnings),
 };
 
 const struct ntk_table *ntk_tables_schema(size_t *out_count)

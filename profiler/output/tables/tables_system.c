@@ -184,7 +184,7 @@ static const struct ntk_column warning[] = {
 static const struct ntk_table tables[] = {
     TABLE("CpuUsage", "Load of the processors of the host over time.", cpu_usage,
           ntk_rows_system_cpus),
-    TABLE("DeviceProfileList", "Captures that lie beside the traces.", device_profile_list,
+    TABLE("DeviceProfileList", "Captures next to the traces.", device_profile_list,
           ntk_rows_system_device_profiles),
     TABLE("Execution", "Executions, and where their time went.", execution,
           ntk_rows_system_executions),
@@ -201,7 +201,7 @@ static const struct ntk_table tables[] = {
           system_profile_hbm_usage, ntk_rows_system_hbm),
     TABLE("SystemProfileMetadata", "Begin and end.", system_profile_metadata,
           ntk_rows_system_metadata),
-    TABLE("Warning", "What to know before reading.", warning, ntk_rows_system_warnings),
+    TABLE("Warning", "Notes and warnings.", warning, ntk_rows_system_warnings),
 };
 
 const struct ntk_table *ntk_tables_system(size_t *out_count)

@@ -211,16 +211,16 @@ static int ranks_make(struct ntk_rank_list *list, struct ntk_rank_files *files, 
     ntk_vec_each(const struct ntk_rank_ops, ops, &list->ranks) {
         if (ops->is_twice) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "%s: several processes were worker %u at the same time, so it is "
-                               "not known which of them is the rank: take the folder of each",
+                               "%s: several processes were worker %u at the same time, so the rank "
+                               "is ambiguous: pass the folder of each",
                                files->export->path, ops->worker);
         }
     }
     if (list->ranks.count == 0) {
-        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                           "%s: no execution and no collective is in the traces, so there is no "
-                           "rank to write",
-                           files->export->path);
+        return ntk_err_set(
+            err, -ENODATA, NTK_ERR_NO_OFFSET,
+            "%s: the traces contain no execution and no collective, so no rank to write",
+            files->export->path);
     }
     if (!ntk_vec_add_many(&files->ranks, list->ranks.count)) {
         return ntk_err_no_memory(err);

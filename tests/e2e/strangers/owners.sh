@@ -111,7 +111,7 @@ unreadable() { # COMMAND: its output is in text
         greps '^[1-9][0-9]* process\(es\)\? cannot be read: permission denied' text || fail "$*: $code $(cat text err)"
 }
 setpriv --reuid 65534 --regid 65534 --clear-groups neuron-profile trigger --job same -o "$scratch/all" >text 2>&1 && fail "not seen: $(cat text)"
-greps 'no process of the job same is seen: .*; [1-9][0-9]* process\(es\)\? cannot be read: Permission denied' text || fail "not seen: $(cat text)"
+greps 'no process of the job same found: .*; [1-9][0-9]* process\(es\)\? cannot be read: Permission denied' text || fail "not seen: $(cat text)"
 unreadable hang
 unreadable slow --for 200ms
 code=0

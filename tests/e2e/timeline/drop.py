@@ -54,8 +54,8 @@ def check_server(address, folder):
     assert all(os.stat(os.path.join(folder, name)).st_mode & 0o077 == 0 for name in kept), 'others can read what was dropped'
     # Files that cannot be shown are refused, with one message, and removed.
     for what, files, status, text in (
-            ('no capture', [('a.neff', neff)], 400, 'a capture (*.ntff) is missing'),
-            ('nothing', [], 400, 'a capture (*.ntff) is missing'),
+            ('no capture', [('a.neff', neff)], 400, 'no capture (*.ntff)'),
+            ('nothing', [], 400, 'no capture (*.ntff)'),
             ('another kind', [('a.ntff', ntff), ('a.txt', b'x')], 400, 'a.txt is neither a capture (*.ntff) nor a NEFF (*.neff)'),
             ('two captures', [('a.ntff', ntff), ('b.ntff', ntff)], 400, 'a.ntff and b.ntff are two captures'),
             ('one name', [('a.ntff', ntff), ('a.neff', neff), ('a.neff', neff)], 400, 'two files are called a.neff'),

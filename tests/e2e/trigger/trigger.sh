@@ -48,7 +48,7 @@ neuron-profile view -d "$before" --output-format json --output-file before.json
 ahead=100
 until neuron-profile trigger --job $job --look --json >look.json 2>err && at=$(($(jq '[.processes[].execution] | max' look.json) + ahead)) &&
     neuron-profile trigger --job $job --at-execution $at -o at >text 2>err; do
-    grep -qE 'is over: they are at|has begun already|does not answer' err || fail "at $at: $(cat text err)"
+    grep -qE 'is in the past: the processes are at|has begun already|does not answer' err || fail "at $at: $(cat text err)"
     ahead=$((2 * ahead))
 done
 [ "$(ls at/pid_*_exec_*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] && [ "$(ls at/*.ntff | wc -l)" = 4 ] || fail "at one number: $(ls at) $(cat text err)"
@@ -59,11 +59,11 @@ refused() {
     neuron-profile trigger -o refused "${@:2}" >text 2>err || code=$?
     [ $code = 1 ] && grep -qF -- "$1" err || fail "$*: $code $(cat text err)"
 }
-refused 'is over: they are at' --pid "${ranks[1]}" --at-execution 1
+refused 'is in the past: the processes are at' --pid "${ranks[1]}" --at-execution 1
 is_refused() { refused 'no execution from 100000000 on within the time' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms && echo yes; }
 wait_for is_refused # once the process answers in that time
-refused 'no process of the job nobody is seen' --job nobody
-refused 'process 1 is not seen' --pid 1
+refused 'no process of the job nobody found' --job nobody
+refused 'process 1 not found' --pid 1
 # A recording that comes too late is not one: the asking program learns it at once, and asks for a
 # later one.
 mkdir late
@@ -103,7 +103,7 @@ if [ "$(id -u)" = 0 ]; then
     [ "$(ls own/*.ntff | wc -l)" -gt 0 ] || fail "one's own: $(ls own)"
     code=0
     as_other neuron-profile trigger --pid "$own" -o theirs/not >text 2>err || code=$?
-    [ $code = 1 ] && grep -q "process $own is not seen" err || fail "another user asks: $code $(cat text err)"
+    [ $code = 1 ] && grep -q "process $own not found" err || fail "another user asks: $code $(cat text err)"
     kill "$own" "$(other)"
 fi
 
@@ -183,10 +183,10 @@ if [ -z "${NTK_SANITIZE:-}" ] && [ -e "$NTK_LIB_DIR/libneuron-hooks.so" ]; then 
         neuron-profile trigger --job mixed --executions 2 --timeout 20s -o mixed --json >mixed.json 2>err || code=$?
         [ $code = 1 ] && jq -e --argjson own "$own" --argjson vendor "$vendor" '(.processes | length) == 2 and
             (.processes[] | select(.pid == $own) | .error == "" and .file_count == 1) and
-            (.processes[] | select(.pid == $vendor) | .file_count == 0 and .before != null and (.error | contains("only our own runtime records")))' mixed.json >/dev/null && echo yes
+            (.processes[] | select(.pid == $vendor) | .file_count == 0 and .before != null and (.error | contains("runs a runtime that cannot record on request")))' mixed.json >/dev/null && echo yes
     }
     wait_for both_are_told
     [ -n "$(find mixed -path "*_pid_$vendor/*" -name 'ntrace.pb')" ] || fail "nothing of the time before: $(find mixed)"
     neuron-profile trigger --pid "$vendor" --look >text 2>err && fail "another runtime: expected no message, found: $(cat text)"
-    grep -q 'only our own runtime records' err || fail "a look at another runtime: $(cat err)"
+    grep -q 'runs a runtime that cannot record on request' err || fail "a look at another runtime: $(cat err)"
 fi

@@ -75,11 +75,11 @@ head -c 5000 /dev/zero | tr '\0' x >x.ntff.session
 profile 1 'x.ntff.session' stop-session -s x.ntff
 printf '\033[2J' >x.ntff.session
 profile 1 'no daemon answers at unix:?[2J' stop-session -s x.ntff
-profile 2 'the model is missing' start-session -s x.ntff
-profile 2 "'one' is no number of a model" start-session -s x.ntff one
+profile 2 'no model' start-session -s x.ntff
+profile 2 "'one': not a model number" start-session -s x.ntff one
 profile 2 'one model is recorded at a time' start-session -s x.ntff 1 2
-profile 2 'the capture is missing' start-session 1
-profile 2 'the capture is missing' stop-session
+profile 2 'no capture: use -s FILE' start-session 1
+profile 2 'no capture: use -s FILE' stop-session
 
 # Where the note cannot be written, nothing is left recording.
 if [ "$(id -u)" != 0 ]; then

@@ -48,5 +48,5 @@ for case in "-s m.ntff -n -" "-s damaged.ntff -n damaged.neff"; do
     neuron-profile view $case --output-format json --output-file none.json 2>err || fail "$case: $(cat err)"
     python3 "$here/debug_members.py" none none.json >&2 || fail "$case has names"
 done
-grep -q 'Names of instructions are left out: sg00/debug_info_backend_PE.dbg: it does not end with a whole field' none.json ||
+grep -q 'Names of instructions are omitted: sg00/debug_info_backend_PE.dbg: it does not end with a whole field' none.json ||
     fail "expected a message that names are damaged"

@@ -38,7 +38,7 @@ diff -r before world.kineto >&2 || fail "another time other bytes"
 RANKS=3 QUEUED= NEURON_RT_ROOT_COMM_ID=127.0.0.1:46823 NEURON_SOFT_FAULT=slow-link:from=1,factor=600,core=1 neuron-profile inspect -o slow -- \
     bash -c "$world" "$rank" "$PWD/m.neff" >/dev/null 2>err || fail "inspect slow: $(cat err)"
 neuron-profile analyze -d slow joined >text || fail "no analysis of slow links"
-greps "cannot tell whose links are slow; neuron-monitor slow can" text || fail "slow links: $(cat text)"
+greps "cannot show which links are slow; neuron-monitor slow can" text || fail "slow links: $(cat text)"
 
 # ---- three ranks whose operations are queued: a sum and a gathering, next to executions ----
 RANKS=3 QUEUED=queued NEURON_RT_ROOT_COMM_ID=127.0.0.1:46822 neuron-profile inspect -o queued -- bash -c "$world" "$rank" "$PWD/m.neff" \
@@ -88,12 +88,12 @@ python3 "$check" 2 pairs.kineto pairs.chakra joined.json >said || fail "pairs: $
 mkdir full && touch full/other
 for format in kineto chakra; do
     view 1 -d one --ignore-system-profile --output-format $format --output-file nothing
-    greps 'no execution and no collective is in the traces' err || fail "no rank: $(cat err)"
+    greps 'the traces contain no execution and no collective' err || fail "no rank: $(cat err)"
     view 1 -d one --output-format $format --output-file -
     greps 'cannot go to stdout' err || fail "to stdout: $(cat err)"
     view 1 -d one --output-format $format --output-file full
     greps 'there is a folder with other files in it (other)' err || fail "a folder of others: $(cat err)"
     view 2 -s "$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff" --output-format $format
-    greps "$format is of ranks" err || fail "of a capture: $(cat err)"
+    greps "$format needs traces of several ranks" err || fail "of a capture: $(cat err)"
 done
 [ ! -e nothing ] && [ -z "$(find . -name '*.tmp-*')" ] || fail "something is left: $(find . -name '*.tmp-*')"

@@ -86,7 +86,7 @@ jq -e '[.subgraphs[].engines[] | select(.encoding == "hardware") | .instructions
 printf 'broken' >plain/sg00/debug_info_asm_SP.dbg
 neuron-packager create -i plain -o damaged.neff >unpacked 2>err || complain 'create with damaged names'
 disasm 1 damaged.neff
-says err 'the names of its instructions are left out'
+says err 'the names of its instructions are omitted'
 says printed '    OP_0x95 bytes=00000000000000000000010203040500'
 
 for capture in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.ntff}; do

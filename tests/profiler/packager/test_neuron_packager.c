@@ -268,7 +268,7 @@ static void optimize_leaves_out_debug_files_and_compression(void **state)
     test_run_fini(&result);
     result = run(0, "optimize", "-o", lean, packed, NULL, NULL, NULL);
     assert_int_equal(ntk_fs_read(packed, SIZE_MAX, &bytes, &count, NULL), 0);
-    snprintf(path, sizeof path, ", was %zu; 4 files for debuggers left out\n", count);
+    snprintf(path, sizeof path, ", was %zu; 4 debug files removed\n", count);
     assert_non_null(strstr(result.out, path));
     free(bytes);
     test_run_fini(&result);
@@ -303,13 +303,13 @@ static void optimize_leaves_out_debug_files_and_compression(void **state)
     assert_null(strstr(result.out, "For debuggers"));
     test_run_fini(&result);
     result = run(0, "optimize", "--keep-debug", "-o", kept, packed, NULL, NULL);
-    assert_non_null(strstr(result.out, "; 0 files for debuggers left out\n"));
+    assert_non_null(strstr(result.out, "; 0 debug files removed\n"));
     test_run_fini(&result);
     assert_int_equal(ntk_neff_open(kept, &after, NULL), 0);
     assert_true(has_member(after, debug[0]));
     ntk_neff_close(after);
-    check_error(2, "neuron-packager optimize: --output is missing", "optimize", packed, NULL, NULL,
-                NULL);
+    check_error(2, "neuron-packager optimize: no output: use --output FILE", "optimize", packed,
+                NULL, NULL, NULL);
     check_error(2, "neuron-packager optimize: no file", "optimize", "-o", lean, NULL, NULL);
     result = run(1, "optimize", "-o", lean, "/nonexistent.neff", NULL, NULL, NULL);
     assert_non_null(strstr(result.err, "/nonexistent.neff"));
@@ -422,8 +422,8 @@ static void wrong_words_are_usage_errors(void **state)
     check_error(2, "neuron-packager info: one file at a time", "info", "a", "b", NULL, NULL);
     check_error(2, "neuron-packager example: no example \"mpl\"; --list shows them", "example",
                 "mpl", "-o", "x", NULL);
-    check_error(2, "neuron-packager example: --output is missing", "example", "mlp", NULL, NULL,
-                NULL);
+    check_error(2, "neuron-packager example: no output: use --output FILE", "example", "mlp", NULL,
+                NULL, NULL);
     check_error(2, "neuron-packager example: example nan has no size", "example", "nan", "-ox",
                 "-s", "4");
     check_error(2,
@@ -438,7 +438,8 @@ static void wrong_words_are_usage_errors(void **state)
                 "neuron-packager disasm: no engine 'Tensors': they are PE, Activation, Pool, DVE "
                 "and SP, or Tensor, Scalar, GpSimd, Vector and Sync",
                 "disasm", "-e", "Tensors", "x.neff", NULL);
-    check_error(2, "neuron-packager create: --output is missing", "create", "-i", ".", NULL, NULL);
+    check_error(2, "neuron-packager create: no output: use --output FILE", "create", "-i", ".",
+                NULL, NULL);
     check_error(2, "neuron-packager create: package version must be 1 or 2", "create", "-i.", "-ox",
                 "-r", "0");
     check_error(2, "neuron-packager create: LNC must be 1 or 2", "create", "-i.", "-ox", "--lnc",

@@ -127,12 +127,12 @@ refused 'elements of type "<U4"' '{"tensors": [{"name": "w", "file": "text.npy"}
 printf 'no array at all' >fake.npy
 refused 'not a NumPy array file' '{"tensors": [{"name": "w", "file": "fake.npy"}]}'
 refused 'data size 24, expected 12' '{"tensors": [{"name": "w", "file": "raw.bin", "dataType": "U8", "shape": [12]}]}'
-refused 'no whole number of tensors' '{"feeds": [{"name": "w", "file": "raw.bin", "dataType": "U8", "shape": [7]}]}'
+refused 'not a multiple of the tensor size' '{"feeds": [{"name": "w", "file": "raw.bin", "dataType": "U8", "shape": [7]}]}'
 refused 'w: data size 8, expected 4' '{"tensors": [{"name": "w", "dataType": "F32", "shape": [1], "values": [1, 2]}]}'
 refused 'w: shape or type differs from its anchor' '{"tensors": [{"name": "w", "file": "w.npy"}],
   "metadata": {"anchors": [{"name": "w", "type": "input", "dataType": "F32", "shape": [3, 2]}]}}'
 refused 'duplicate tensor "w"' '{"tensors": [{"name": "w", "file": "w.npy"}, {"name": "w", "file": "w.npy"}]}'
-refused '"dataType" is missing or none: F33' '{"tensors": [{"name": "w", "file": "raw.bin", "dataType": "F33", "shape": [1]}]}'
+refused 'missing or unknown "dataType": F33' '{"tensors": [{"name": "w", "file": "raw.bin", "dataType": "F33", "shape": [1]}]}'
 refused '"type" is unknown, input or output' '{"metadata": {"anchors": [{"name": "w", "type": "both"}]}}'
 refused 'two names for one program' '{"metadata": {"programsMap": {"1": "a", "01": "b"}}}'
 code 1 popef_make create -o x nowhere.json

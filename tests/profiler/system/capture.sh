@@ -159,7 +159,7 @@ limited() { # BYTES
     [ $got = 1 ] || complain "no room for all of it: exit code $got"
 }
 limited $((whole * 3 / 4))
-says 'half.ntff: not all records are in the file: there was no room for them'
+says 'half.ntff: some records were dropped for lack of room'
 [ "$(stat -c %s half.ntff)" -lt "$whole" ] || complain "the limit had no effect"
 neuron-profile view -s half.ntff >text 2>err || complain "a part of a capture is not readable"
 grep -q '^total_time ' text || complain "a part of a capture has no time"
@@ -193,7 +193,7 @@ capture 0 -t systrace --num-exec 3 -s t.json --systrace-event-filter nrt_execute
 capture 0 -t systrace -s t.json --systrace-event-filter ^software
 grep -q nc_exec_running t.json && ! grep -q nrt_execute t.json || complain "all but software"
 capture 1 -t systrace -s t.json --systrace-event-filter nothing
-says "no event type 'nothing'"
+says "unknown event type 'nothing'"
 timeout "$patience" neuron-profile capture --systrace-get-event-types >types 2>err || complain "expected a list of types"
 grep -qx nrt_execute types && grep -qx nc_exec_running types || complain "types are missing"
 

@@ -186,13 +186,13 @@ code 2 "unknown device profile mode 'none'" inspect --device-profile-mode none t
 code 2 "unknown format 'xml': use own or vendor" inspect --format xml true
 code 2 "in our own format only" inspect --pid 1 --format vendor
 code 2 "not both" inspect --pid 1 true
-code 2 "goes with --pid" inspect --duration 1s true
+code 2 "requires --pid" inspect --duration 1s true
 code 2 "only a runtime can record" inspect --pid 1 --capture-device-profiles
 code 1 "process 1 has no Neuron runtime" inspect --pid 1
 code 127 "cannot run no-such-program" inspect -o none no-such-program
 code 7 "left no profile in none" inspect -o none -- sh -c 'exit 7'
 code 143 "left no profile in none" inspect -o none -- sh -c 'kill -TERM $$'
-code 1 "has no folder of an inspection" view -d hooks
+code 1 "contains no inspection" view -d hooks
 code 1 "nowhere" view -d nowhere
 code 2 "exclude each other" view -d out -s x.ntff
 code 2 "unknown output format 'xml': " view -d out --output-format xml

@@ -101,7 +101,7 @@ static void answers_are_what_was_asked(void **state)
 static void bad_questions_get_a_sentence(void **state)
 {
     static const char *const rows[][3] = {
-        { "/api/v1/tiles?tile=0&tracks=0", "400", "level is missing" },
+        { "/api/v1/tiles?tile=0&tracks=0", "400", "missing level" },
         { "/api/v1/tiles?level=x&tile=0&tracks=0", "400", "level is not a number from 0 to 63" },
         { "/api/v1/tiles?level=60&tile=0&tracks=0", "400", "level 60: the coarsest is" },
         { "/api/v1/tiles?level=0&tile=999999999&tracks=0", "400", "tile 999999999 of level 0" },
@@ -111,15 +111,15 @@ static void bad_questions_get_a_sentence(void **state)
           "tracks is not a list of at most 4096" },
         { "/api/v1/slice?track=0&slice=100", "404", "track 0 has no slice 100" },
         { "/api/v1/slice?track=7&slice=0", "404", "no track 7" },
-        { "/api/v1/stats?from=9&to=1", "400", "from is behind to" },
+        { "/api/v1/stats?from=9&to=1", "400", "from is after to" },
         { "/api/v1/stats?from=0&to=-1", "400", "to is not a number" },
-        { "/api/v1/hits?from=0&back=0", "400", "whats is missing" },
+        { "/api/v1/hits?from=0&back=0", "400", "missing whats" },
         { "/api/v1/hits?pc=x&from=0&back=0", "400", "pc is not a number" },
         { "/api/v1/analysis?source=0&name=magic", "400", "unknown analysis" },
         { "/api/v1/analysis?source=0&name=idle&brief=2", "400",
           "brief is not a number from 0 to 1" },
         { "/api/v1/flows?track=9&slice=0", "404", "no track 9" },
-        { "/api/v1/path?source=0&from=2&to=1", "400", "from is behind to" },
+        { "/api/v1/path?source=0&from=2&to=1", "400", "from is after to" },
         { "/api/v1/host?name=magic", "400", "unknown analysis" },
         { "/api/v1/host", "400", "unknown analysis" },
         { "/api/v1/compare", "404", "no two captures are compared" },

@@ -145,7 +145,7 @@ static void no_program_shows_how_long_an_opaque_one_took(void **state)
     };
     static const char *const said[] = {
         "latency     none: a software core does not compute a vendor's program", "",
-        "its estimated time is left out"
+        "its estimated time is omitted"
     };
     size_t bytes;
     uint8_t *neff = changed_model(LOOK_LIKE_A_VENDOR, &bytes);
