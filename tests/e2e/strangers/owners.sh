@@ -81,7 +81,7 @@ wait_for is_seen "$foreign"
 neuron-profile trigger --pid "$foreign" --at-execution 1000000000 --timeout 3600s -o held >/dev/null 2>&1 &
 holder=$!
 pids+=("$holder")
-# Its segment has who asks: a number of four bytes, any of which may be a newline.
+# The segment names the process that asks, as four bytes. Any of them may be a newline.
 is_held() {
     python3 -c 'import sys
 asker = int(sys.argv[1]).to_bytes(4, "little")
