@@ -998,7 +998,7 @@ int ntk_analysis_joined_list(struct ntk_rank_list *list, const struct ntk_joined
     }
     ret = ret ? ret : hosts_make(list, &joined);
     if (ret == 0 && (joined.rank_count < 2 || (joined.joint_count < 2 && !joined.is_numbered))) {
-        joined.unknown = "it takes two ranks with two collectives each";
+        joined.unknown = "requires at least two ranks with two collectives each";
     } else if (ret == 0) {
         ret = joined.is_numbered ? 0 : ops_count(ranks, &joined);
         ret = ret ? ret : join_ranks(list, ranks, options, &joined);

@@ -344,7 +344,7 @@ int ntk_cmd_analyze(int argc, char **argv)
             return ntk_opt_usage_error(&program_options,
                                        has_name(!arg_folder, argv[i])
                                            ? "analysis '%s' is of the other kind; --list shows "
-                                             "which go with -s and which with -d"
+                                             "which require -s and which -d"
                                            : "unknown analysis '%s': --list shows them, and a "
                                              "capture belongs to -s",
                                        argv[i]);

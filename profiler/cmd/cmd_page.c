@@ -447,7 +447,7 @@ static int open_ranks(struct shown *shown, const struct ntk_vec *paths)
                           "%s has too much to show all of it, and its ranks cannot be joined: %s; "
                           "view the folder of a process",
                           shown->options->folder,
-                          unknown ? unknown : "it takes two ranks with collectives");
+                          unknown ? unknown : "requires at least two ranks with collectives");
     }
     if (ret < 0) {
         return ntk_profile_fail(&err);

@@ -50,8 +50,8 @@ int ntk_vendor_session_info(const char *path, struct ntk_system_trace *trace, st
     trace->info = info;
     if (vendor->version < FIRST_VERSION || vendor->version > LAST_VERSION) {
         ntk_vendor_session_note(trace, "Version",
-                                "%s has version %" PRIu64 ", of which fields may be missing: "
-                                "versions 2 and 3 are known",
+                                "%s has version %" PRIu64 "; fields may be missing "
+                                "(known versions: 2 and 3)",
                                 path, vendor->version);
     }
     return ret;

@@ -147,7 +147,7 @@ holds '.ranks[0] | .type == "nc_exec_running" and .step_count == 4 and (.workers
 analyze 0 -d out host-gaps
 [ "$(grep -c '^== ' printed)" = 1 ] || complain "one analysis was asked for"
 analyze 0 -d "$(dirname out/*/*/ntrace.pb | head -1)" ranks
-grep -q '^Not known: it takes two workers' printed || complain "ranks of one process"
+grep -q '^Not known: requires at least two workers' printed || complain "ranks of one process"
 analyze 2 -d out idle
 grep -q "analysis 'idle' is of the other kind" err || complain "an analysis of the other kind"
 analyze 2 -d out -s a.ntff

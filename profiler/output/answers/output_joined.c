@@ -164,7 +164,7 @@ static void hosts_text(const struct ntk_joined *joined, struct ntk_buf *text)
         if (host->has_offset) {
             ntk_buf_add_format(text,
                                "its clock is %.1f us ahead of that of %s, by the ends of "
-                               "collectives, half of which lie within %.1f us; taken off\n",
+                               "collectives (half are within %.1f us); subtracted\n",
                                (double)host->offset_ns / 1e3, joined->hosts[first].name,
                                us(host->apart_ns));
         } else {

@@ -684,11 +684,11 @@ static const struct {
       answer_out_of_memory },
     { { "ranks", "Ranks",
         "how far apart ranks begin executions and collectives, and which rank is late",
-        "it takes two workers that execute" },
+        "requires at least two workers that execute" },
       answer_ranks },
     { { "joined", "Ranks joined",
         "compute, communication and waiting of ranks, their critical path",
-        "it takes two workers with collectives" },
+        "requires at least two workers with collectives" },
       ntk_output_joined },
 };
 

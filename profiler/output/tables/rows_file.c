@@ -503,7 +503,7 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
     if (left_out) {
         char text[160];
         snprintf(text, sizeof text,
-                 "%" PRIu64 " instructions have more than %d predecessors, which are left out.",
+                 "%" PRIu64 " instructions have more than %d predecessors; the rest is omitted.",
                  left_out, NTK_PREDECESSORS_MAX);
         ret = warn(CATEGORY_MISSING, text, put, ctx);
     }

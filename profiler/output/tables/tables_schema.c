@@ -69,7 +69,7 @@ static const struct ntk_column dma_packet_aggregated[] = {
     MAYBE(ntk_transfer_row, bytes_per_second, "throughput", F64, "B/s",
           "bytes over length; none without a length"),
     MAYBE(ntk_transfer_row, source, "source", TEXT, "", "tensors, SB is the state buffer"),
-    MAYBE(ntk_transfer_row, dest, "dest", TEXT, "", "the same of where it goes to"),
+    MAYBE(ntk_transfer_row, dest, "dest", TEXT, "", "the same for the destination"),
     NEVER("semaphore_id", TEXT, "", "semaphore that tells its end"),
     NEVER("modular_flow_function", TEXT, "", "function of the program"),
     NEVER("read_sbuf_partitions", TEXT, "", "partitions"),
