@@ -147,26 +147,26 @@ static const struct ntk_opt first_rows[] = {
     { 0, "count", "N", NTK_OPT_U64, &arg_count, "exit after N reports, each over a whole period",
       .is_above_zero = true },
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
-    { 0, "pretty", 0, NTK_OPT_FLAG, &options.report.pretty, "reports for people, over many lines" },
+    { 0, "pretty", 0, NTK_OPT_FLAG, &options.report.pretty,
+      "print indented reports on several lines" },
     { 0, "timestamps", 0, NTK_OPT_FLAG, &options.report.timestamps,
       "add timestamp_ns and sequence to each report" },
     { 0, "all-cores", 0, NTK_OPT_FLAG, &options.report.all_cores,
       "list every core of the machine for each application, zero where it has none" },
     { 0, "max-line", "BYTES", NTK_OPT_BYTES, &arg_max_line,
-      "for a reader with a limit, often 65536: write longer reports without neuron_ext; default 0, "
-      "no bound" },
+      "omit neuron_ext in reports longer than BYTES, for a reader with a limit, often 65536 "
+      "(default 0: no limit)" },
     { 0, "vendor-keys-only", 0, NTK_OPT_FLAG, &options.report.vendor_only,
-      "leave out every key that the vendor's reports do not have" },
+      "omit every key that the vendor's reports do not have" },
     { 0, "omit", "KEYS", NTK_OPT_CALL, CALL(call_omit),
-      "leave out loaded_models, neuron_ext, usage_breakdown, usage_data or v3d, separated by "
-      "commas" },
-    { 0, "quiet", 0, NTK_OPT_FLAG, &options.quiet, "nothing on stdout" },
+      "omit loaded_models, neuron_ext, usage_breakdown, usage_data or v3d, separated by commas" },
+    { 0, "quiet", 0, NTK_OPT_FLAG, &options.quiet, "print no reports on stdout" },
     { 0, "db", "FILE", NTK_OPT_TEXT, &options.db_path,
       "store one row per second in this SQLite database; create it if missing" },
     { 0, "db-keep", "LIST", NTK_OPT_CALL, CALL(call_db_keep),
-      "how long it keeps seconds, minutes and hours; default 168h,2160h,26280h" },
+      "keep seconds, minutes and hours for these times (default 168h,2160h,26280h)" },
     { 0, "db-size", "BYTES", NTK_OPT_BYTES, &options.store.keep_bytes,
-      "how large it may grow, the oldest goes first; default 1G, at least 1M",
+      "limit the database to BYTES (default 1G, at least 1M); the oldest rows are deleted",
       .is_above_zero = true },
     { 0 },
 };
@@ -177,19 +177,19 @@ static const struct ntk_opt last_rows[] = {
       "write each finished hour and day of the database as Parquet below this folder or "
       "s3://BUCKET/PREFIX" },
     { 0, "archive-cluster", "NAME", NTK_OPT_TEXT, &archive_options.cluster,
-      "the cluster that the machine belongs to; default '" NTK_ARCHIVE_CLUSTER "'" },
+      "set the cluster of the machine (default " NTK_ARCHIVE_CLUSTER ")" },
     { 0, "archive-tables", "LIST", NTK_OPT_CALL, CALL(call_archive_tables),
-      "only these, as neuron-monitor export --tables has them; default all" },
+      "archive only these tables, as neuron-monitor export --tables names them (default: all)" },
     { 0, "archive-endpoint", "URL", NTK_OPT_TEXT, &archive_options.target.endpoint,
-      "a service that speaks S3; default AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS itself" },
+      "use this S3 service (default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS)" },
     { 0, "Captures", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "capture-folder", "FOLDER", NTK_OPT_TEXT, &capture_options.folder,
-      "keep captures of processes to which something happens, with the time before, there" },
+      "keep captures of events, with the time before them, in this folder" },
     { 0, "capture-on", "LIST", NTK_OPT_CALL, CALL(call_capture_on),
-      "when: of hang, slow, stuck, ecc and p99=TIME, separated by commas; default "
-      "hang,slow,stuck,ecc" },
+      "capture on hang, slow, stuck, ecc or p99=TIME, separated by commas (default "
+      "hang,slow,stuck,ecc)" },
     { 0, "capture-every", "TIME", NTK_OPT_DURATION, &capture_options.every_ns,
-      "at most one capture per reason and user in TIME (default 10m)", .is_above_zero = true },
+      "take at most one capture per reason and user in TIME (default 10m)", .is_above_zero = true },
     { 0, "capture-size", "BYTES", NTK_OPT_BYTES, &capture_options.keep_bytes,
       "keep at most this much of all captures (default 1G); the user with the most bytes loses the "
       "oldest one first",
@@ -199,7 +199,8 @@ static const struct ntk_opt last_rows[] = {
       "captures follow --capture-on" },
     { 0, "Serving", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
-      "TLS, users and headers of both ports, in the form of the Prometheus family" },
+      "read TLS, users and headers of both ports from this file, in the format of Prometheus "
+      "exporters" },
     NTK_EXPORTER_OPT(options.exporter),
     { 0, "http", "[ADDR:]PORT", NTK_OPT_CALL, CALL(call_http),
       "serve a page on /, /metrics and /api/v1, on 127.0.0.1 if no address is given; "
@@ -210,36 +211,36 @@ static const struct ntk_opt last_rows[] = {
     { 0, "http-token-file", "FILE", NTK_OPT_TEXT, &options.http_token_file,
       "require the token in this file on --http" },
     { 0, "Sources", 0, NTK_OPT_HEADING, 0, 0 },
-    { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &options.sysfs_root,
-      "look for Neuron devices below this folder instead of /sys" },
+    { 0, "sysfs-root", "FOLDER", NTK_OPT_TEXT, &options.sysfs_root,
+      "read devices below FOLDER (default /sys)" },
     { 0, "attach", 0, NTK_OPT_FLAG, &arg_attach,
       "watch jobs that run with the vendor's runtime and without our hooks, as neuron-monitor "
       "attach "
       "--all does; needs privileges" },
     { 0, "canary", "TIME", NTK_OPT_DURATION, &arg_canary_ns,
-      "look for silent data corruption: every TIME run a program with a known answer on every free "
-      "core, as neuron-monitor diag --canary does",
+      "check for silent data corruption: every TIME run a program with a known answer on every "
+      "free core, as neuron-monitor diag --canary does",
       .is_above_zero = true },
     { 0, "command-lines", 0, NTK_OPT_FLAG, &options.command_lines,
       "include command-line arguments in reports, not only program names; arguments may hold "
       "secrets" },
     { 0, "no-imds", 0, NTK_OPT_FLAG, &arg_no_imds,
       "do not ask the instance metadata service of EC2 where the machine runs" },
-    { 0, "host-root", "DIR", NTK_OPT_TEXT, &options.host_root,
-      "where the host's root folder is mounted in a container: its /proc (and with --k8s-info "
-      "/var/log/containers) is read below it" },
+    { 0, "host-root", "FOLDER", NTK_OPT_TEXT, &options.host_root,
+      "read the host's /proc (and with --k8s-info /var/log/containers) below FOLDER, where a "
+      "container mounts the host's root" },
     { 0, "Kubernetes", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "k8s-info", 0, NTK_OPT_FLAG, &arg_k8s_info,
       "ask the kubelet which pod has which core and device: neuron_k8s_info, and labels" },
     { 0, "k8s-socket", "FILE", NTK_OPT_TEXT, &pod_options.socket_path,
-      "the kubelet's pod-resources socket; default " NTK_PODS_SOCKET },
+      "use this pod-resources socket of the kubelet (default " NTK_PODS_SOCKET ")" },
     { 0, "k8s-period", "TIME", NTK_OPT_DURATION, &pod_options.period_ns,
       "query it every TIME (default 15s, at least 1s)", .is_above_zero = true },
     { 0, "k8s-resource", "NAME=KIND", NTK_OPT_CALL, CALL(call_k8s_resource),
       "count a resource of another device plug-in, with one core or device per unit; may be "
       "repeated" },
     { 0, "Batch jobs", 0, NTK_OPT_HEADING, 0, 0 },
-    { 0, "hpc-job-mapping-dir", "DIR", NTK_OPT_TEXT, &options.job_mapping,
+    { 0, "hpc-job-mapping-dir", "FOLDER", NTK_OPT_TEXT, &options.job_mapping,
       "read which job holds which device and core from this folder, written by the scheduler's "
       "prolog and epilog; enables neuron_job_info and neuron-monitor job" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },

@@ -33,26 +33,26 @@ static int (*const call_tables)(const char *, struct ntk_err *) = set_tables;
 #define CALL(function) ((void *)(uintptr_t) & (function))
 
 static const struct ntk_opt option_rows[] = {
-    { 0, "db", "FILE", NTK_OPT_TEXT, &arg_db, "the database that neuron-monitor --db writes" },
+    { 0, "db", "FILE", NTK_OPT_TEXT, &arg_db,
+      "read this database, which neuron-monitor --db writes" },
     { 'o', "output-folder", "PLACE", NTK_OPT_TEXT, &options.target.destination,
-      "a folder, made when there is none, or s3://BUCKET/PREFIX" },
+      "write to this folder, created if missing, or s3://BUCKET/PREFIX" },
     { 0, "What", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_QUERY_SPAN_OPT(arg_span),
     { 0, "tables", "LIST", NTK_OPT_CALL, CALL(call_tables),
-      "only these: names, families such as core, or patterns such as '*_hour', separated by "
-      "commas; "
-      "'help' lists them" },
+      "export only these: names, families such as core, or patterns such as '*_hour', separated by "
+      "commas; 'help' lists them" },
     { 0, "cluster", "NAME", NTK_OPT_TEXT, &options.cluster,
-      "the cluster that the machine belongs to; default '" NTK_ARCHIVE_CLUSTER "'" },
+      "set the cluster of the machine (default " NTK_ARCHIVE_CLUSTER ")" },
     { 0, "host", "NAME", NTK_OPT_TEXT, &options.host,
-      "the machine; default the host name that is stored" },
+      "set the name of the machine (default: the stored host name)" },
     { 0, "S3", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "endpoint", "URL", NTK_OPT_TEXT, &options.target.endpoint,
-      "a service that speaks S3; default AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS itself" },
-    { 0, "region", "NAME", NTK_OPT_TEXT, &options.target.region,
-      "its region; default AWS_REGION, that of the profile or of the instance" },
+      "use this S3 service (default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS)" },
+    { 0, "region", "REGION", NTK_OPT_TEXT, &options.target.region,
+      "use this region (default: AWS_REGION, or that of the profile or the instance)" },
     { 0, "profile", "NAME", NTK_OPT_TEXT, &options.target.profile,
-      "the profile of AWS's configuration files" },
+      "use this profile of the AWS configuration files" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print the files written as JSON" },
     NTK_OPT_COMMON_COMPLETION,

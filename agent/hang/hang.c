@@ -20,15 +20,15 @@ static struct ntk_hang_view view = { .ranks = &ranks, .stuck = &stuck };
 
 static const struct ntk_opt option_rows[] = {
     { 0, "after", "TIME", NTK_OPT_DURATION, &arg_after_ns,
-      "an operation hangs after this long; default 8 times the longest that ended, at least 5s, "
-      "and 60s where none has ended",
+      "report an operation as hanging after TIME (default: 8 times the longest that finished, at "
+      "least 5s; 60s if none finished)",
       .is_above_zero = true },
     { 0, "wait", "TIME", NTK_OPT_DURATION, &arg_wait_ns,
-      "look again until something hangs, at most this long", .is_above_zero = true },
+      "repeat the check for up to TIME, until something hangs", .is_above_zero = true },
     { 0, "job", "NAME", NTK_OPT_TEXT, &view.job,
-      "only communicators of processes with this tag, or that meet at this place" },
+      "show only communicators of processes with this tag, or that meet at this address" },
     { 'a', "all", 0, NTK_OPT_FLAG, &view.all, "show communicators that go on as well" },
-    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object" },
+    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
     NTK_HOSTS_OPT(arg_remote),
     NTK_OPT_COMMON_OTHER,
     { 0 },

@@ -22,7 +22,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns, "observe for TIME (default 5s)",
       .is_above_zero = true },
     { 'a', "all", 0, NTK_OPT_FLAG, &arg_all, "show communicators without a slow rank as well" },
-    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object" },
+    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
     NTK_HOSTS_OPT(arg_remote),
     NTK_OPT_COMMON_OTHER,
     { 0 },

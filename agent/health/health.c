@@ -27,17 +27,18 @@ static int (*const call_reasons)(const char *, struct ntk_err *) = set_reasons;
 #define CALL(function) ((void *)(uintptr_t) & (function))
 
 static const struct ntk_opt option_rows[] = {
-    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "a JSON object" },
+    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
     { 0, "npd", 0, NTK_OPT_FLAG, &arg_npd,
-      "as a plug-in of node-problem-detector: one line, and 0 well, 1 a problem, 2 unknown" },
+      "act as a plug-in of node-problem-detector: print one line, exit with 0 (healthy), 1 (a "
+      "problem) or 2 (unknown)" },
     { 0, "reason", "LIST", NTK_OPT_CALL, CALL(call_reasons),
-      "with --npd: only these reasons are a problem, such as hbm_uncorrectable,dma_abort" },
+      "with --npd: report only these reasons as problems, such as hbm_uncorrectable,dma_abort" },
     { 0, "This machine", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns,
       "without an agent, observe for TIME (default 1s): counters of cores that grow are a sign",
       .is_above_zero = true },
-    { 0, "sysfs-root", "DIR", NTK_OPT_TEXT, &arg_sysfs_root,
-      "look for Neuron devices below this folder instead of /sys" },
+    { 0, "sysfs-root", "FOLDER", NTK_OPT_TEXT, &arg_sysfs_root,
+      "read devices below FOLDER (default /sys)" },
     NTK_HOSTS_OPT(arg_remote),
     NTK_OPT_COMMON_OTHER,
     { 0 },

@@ -29,9 +29,8 @@ static const struct ntk_opt option_rows[] = {
       "use the loader's audit interface too, for programs that open libnrt.so.1 by its whole "
       "path or with dlmopen" },
     { 0, "tag", "TEXT", NTK_OPT_TEXT, &arg_tag,
-      "what the application is called in reports (NEURON_PROCESS_TAG)" },
-    { 0, "libnrt", "FILE", NTK_OPT_TEXT, &arg_libnrt,
-      "the runtime that the hooks wrap (NEURON_HOOKS_LIBNRT)" },
+      "name the application in reports (NEURON_PROCESS_TAG)" },
+    { 0, "libnrt", "FILE", NTK_OPT_TEXT, &arg_libnrt, "wrap this runtime (NEURON_HOOKS_LIBNRT)" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
     NTK_OPT_COMMON_HELP,

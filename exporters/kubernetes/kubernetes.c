@@ -39,20 +39,21 @@ static const struct ntk_opt option_rows[] = {
       "report the health of this machine to Kubernetes, as the condition " NTK_NODE_CONDITION_TYPE
       " of its node and as events" },
     { 0, "k8s-device-taints", "EFFECT", NTK_OPT_TEXT, &arg_effect,
-      "taint unhealthy devices that are given by DRA: None, NoSchedule or NoExecute" },
+      "taint unhealthy devices that DRA allocates: None, NoSchedule or NoExecute" },
     { 0, "k8s-taint-key", "KEY", NTK_OPT_TEXT, &arg_key,
-      "of these taints; default " NTK_DEVICE_TAINT_KEY ", with the reason as its value" },
+      "set the key of these taints (default " NTK_DEVICE_TAINT_KEY "); the value is the reason" },
     { 0, "k8s-node", "NAME", NTK_OPT_TEXT, &arg_node,
-      "the node that this machine is; default NODE_NAME of the environment" },
+      "report for this node (default: NODE_NAME of the environment)" },
     { 0, "k8s-heartbeat", "TIME", NTK_OPT_DURATION, &arg_heartbeat_ns,
       "repeat the report every TIME while nothing changes (default 5m)", .is_above_zero = true },
     { 0, "k8s-api", "URL", NTK_OPT_TEXT, &arg_api.url,
-      "use this API server (default: that of the pod's cluster)" },
+      "use this API server (default: the one of the pod's cluster)" },
     { 0, "k8s-api-token-file", "FILE", NTK_OPT_TEXT, &arg_api.token_file,
       "read the bearer token from this file (default without --k8s-api: the pod's service "
       "account)" },
     { 0, "k8s-api-ca-file", "FILE", NTK_OPT_TEXT, &arg_api.ca_file,
-      "trust the certificate authorities in this PEM file (default: likewise)" },
+      "trust the certificate authorities in this PEM file (default without --k8s-api: the pod's "
+      "service account)" },
     { 0 },
 };
 

@@ -14,7 +14,7 @@ static uint64_t arg_period_ns;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "period", "TIME", NTK_OPT_DURATION, &arg_period_ns,
-      "accepted for old command lines: neuron-monitor --k8s-period is what counts",
+      "accept the option of old command lines; use neuron-monitor --k8s-period",
       .is_above_zero = true },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_OPT_COMMON,

@@ -50,10 +50,10 @@ extern int (*const ntk_labels_call_add_file)(const char *value, struct ntk_err *
       "NAME=VALUE",                                                                          \
       NTK_OPT_CALL,                                                                          \
       (void *)(uintptr_t)&ntk_labels_call_add,                                               \
-      "a label of every metric, such as node=a7; may be repeated" },                         \
+      "add a label to every metric, such as node=a7; may be repeated" },                     \
     {                                                                                        \
         0, "label-file", "FILE", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_labels_call_add_file, \
-            "more of them, NAME=VALUE a line"                                                \
+            "add the labels in this file, one NAME=VALUE per line"                           \
     }
 
 #ifdef __cplusplus

@@ -83,11 +83,11 @@ bool ntk_names_have(unsigned lists, bool vendor_only, const struct ntk_metric_ro
 /* For a program's table of options; 0: not set. */
 extern unsigned ntk_names_option;
 extern int (*const ntk_names_call)(const char *value, struct ntk_err *err);
-#define NTK_NAMES_OPT                                                                     \
-    {                                                                                     \
-        0, "names", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_names_call,             \
-            "by which names metrics leave, with commas between: own (default), classic, " \
-            "observer, mlu"                                                               \
+#define NTK_NAMES_OPT                                                                         \
+    {                                                                                         \
+        0, "names", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_names_call,                 \
+            "export metrics under these names, separated by commas: own (default), classic, " \
+            "observer, mlu"                                                                   \
     }
 
 #ifdef __cplusplus

@@ -24,17 +24,18 @@ static struct ntk_exporter_options options = { .labels = &ntk_labels_option,
 
 static const struct ntk_opt option_rows[] = {
     { 'p', "port", "N", NTK_OPT_U64, &arg_port,
-      "port to listen on; default " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_METRICS) ", 0 for any" },
+      "listen on port N (default " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_METRICS) "; 0: any)" },
     { 0, "address", "ADDR", NTK_OPT_TEXT, &arg_address,
-      "address to listen on; default: all of the machine's" },
+      "listen on this address (default: all of the machine's)" },
     { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.host_names,
-      "comma-separated host names that requests to a loopback address may use in addition to those "
-      "of this machine" },
+      "accept these comma-separated host names in requests to a loopback address, in addition to "
+      "those of this machine" },
     { 0, "cert-file", "FILE", NTK_OPT_TEXT, &arg_cert_file,
-      "PEM certificate (chain): serve HTTPS; with --key-file" },
-    { 0, "key-file", "FILE", NTK_OPT_TEXT, &arg_key_file, "PEM key of the certificate" },
+      "serve HTTPS with the certificate (chain) in this PEM file; requires --key-file" },
+    { 0, "key-file", "FILE", NTK_OPT_TEXT, &arg_key_file,
+      "read the key of the certificate from this PEM file" },
     { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
-      "TLS, users and headers as for other exporters of the Prometheus family" },
+      "read TLS, users and headers from this file, in the format of Prometheus exporters" },
     NTK_EXPORTER_OPT(options),
     { 0, "enable-k8s-info", 0, NTK_OPT_FLAG, &arg_k8s,
       "warn when reports name no pods; pod labels are exported whenever they do, as with "

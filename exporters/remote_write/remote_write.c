@@ -25,11 +25,11 @@ static const struct ntk_opt option_rows[] = {
     { 0, "remote-write", "URL", NTK_OPT_TEXT, &ntk_remote_write_target.url,
       "push metrics to a receiver of Prometheus remote write" },
     { 0, "remote-write-token-file", "FILE", NTK_OPT_TEXT, &ntk_remote_write_target.token_file,
-      "bearer token for the receiver, read again for each request" },
-    { 0, "remote-write-spool", "DIR", NTK_OPT_TEXT, &ntk_remote_write_target.spool_folder,
-      "keep there what the receiver did not take yet; else in memory" },
+      "read the bearer token from this file, for each request" },
+    { 0, "remote-write-spool", "FOLDER", NTK_OPT_TEXT, &ntk_remote_write_target.spool_folder,
+      "keep undelivered data in this folder (default: in memory)" },
     { 0, "remote-write-native-histograms", 0, NTK_OPT_FLAG, &ntk_remote_write_target.has_native,
-      "push latencies as native histograms too, to a receiver that takes them" },
+      "push latencies as native histograms too, if the receiver accepts them" },
     { 0 },
 };
 

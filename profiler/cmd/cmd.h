@@ -85,24 +85,22 @@ int ntk_profile_source_text(const struct ntk_profile *profile, const char *nki_r
                             const char *framework_root, struct ntk_source_text **out_text);
 /* Closes it, with what is wrong with files on stderr. */
 void ntk_profile_source_text_close(struct ntk_source_text *text);
-#define NTK_OPT_SOURCE_ROOTS(nki, framework)                                                 \
-    {                                                                                        \
-        0,                                                                                   \
-        "nki-source-root",                                                                   \
-        "FOLDER",                                                                            \
-        NTK_OPT_TEXT,                                                                        \
-        nki,                                                                                 \
-        "where sources of kernels are: adds the text of lines (default: the recorded paths)" \
-    },                                                                                       \
-    {                                                                                        \
-        0, "framework-source-root", "FOLDER", NTK_OPT_TEXT, framework,                       \
-            "the same of the program around the kernels"                                     \
+#define NTK_OPT_SOURCE_ROOTS(nki, framework)                                                     \
+    { 0,                                                                                         \
+      "nki-source-root",                                                                         \
+      "FOLDER",                                                                                  \
+      NTK_OPT_TEXT,                                                                              \
+      nki,                                                                                       \
+      "add the text of lines from the kernel sources in FOLDER (default: the recorded paths)" }, \
+    {                                                                                            \
+        0, "framework-source-root", "FOLDER", NTK_OPT_TEXT, framework,                           \
+            "add the text of lines of the program around the kernels"                            \
     }
 
-#define NTK_OPT_MEMORY_TRACKER(value)                                                     \
-    {                                                                                     \
-        0, "enable-memory-tracker", NULL, NTK_OPT_FLAG, value,                            \
-            "of a capture: fill the table SbufAllocation, what occupies the state buffer" \
+#define NTK_OPT_MEMORY_TRACKER(value)                                                    \
+    {                                                                                    \
+        0, "enable-memory-tracker", NULL, NTK_OPT_FLAG, value,                           \
+            "fill the table SbufAllocation of a capture: what occupies the state buffer" \
     }
 
 struct ntk_system_grouping;

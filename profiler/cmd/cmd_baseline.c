@@ -36,13 +36,12 @@ static int call_limit(const char *value, struct ntk_err *err)
 static int (*const limit_caller)(const char *, struct ntk_err *) = call_limit;
 
 static const struct ntk_opt options[] = {
-    { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff, "the NEFF of the captures" },
+    { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff, "read the NEFF of the captures" },
     { 'l', "limit", "KIND[/NAME]=CHANGE", NTK_OPT_CALL, (void *)&limit_caller,
-      "how much may be added: 5%, 2us, 64K (default: " DEFAULT_LIMIT "; may be given more than "
-      "once)" },
-    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON" },
-    { 0, "junit", "FILE", NTK_OPT_TEXT, &arg_junit, "write test results for a CI system there" },
-    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
+      "allow an increase of 5%, 2us or 64K (default " DEFAULT_LIMIT "); may be repeated" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON" },
+    { 0, "junit", "FILE", NTK_OPT_TEXT, &arg_junit, "write test results for a CI system to FILE" },
+    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE, not to stdout" },
     NTK_OPT_COMMON,
     { 0 },
 };

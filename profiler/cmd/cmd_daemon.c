@@ -34,9 +34,9 @@ static const char *arg_address;
     }
 
 static const struct ntk_opt start_options[] = {
-    OPTION_SESSION("the capture that will be written"),
+    OPTION_SESSION("write this capture"),
     { 'a', "address", "ADDRESS", NTK_OPT_TEXT, &arg_address,
-      "of the daemon: HOST:PORT, unix:PATH or a path (default: $NEURON_RTD_ADDRESS, "
+      "connect to the daemon at HOST:PORT, unix:PATH or a path (default: $NEURON_RTD_ADDRESS, "
       "else " NTK_RPC_ENDPOINT_DEFAULT ")" },
     NTK_OPT_COMMON,
     { 0 },
@@ -51,9 +51,9 @@ static const struct ntk_opt_program start_program = {
 };
 
 static const struct ntk_opt stop_options[] = {
-    OPTION_SESSION("the capture that start-session named"),
+    OPTION_SESSION("write the capture that start-session named"),
     { 'a', "address", "ADDRESS", NTK_OPT_TEXT, &arg_address,
-      "of the daemon, where another one than start-session's has the capture" },
+      "ask this daemon for the capture (default: the one of start-session)" },
     NTK_OPT_COMMON,
     { 0 },
 };

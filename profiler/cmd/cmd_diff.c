@@ -17,9 +17,9 @@ static bool arg_json;
 static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read the NEFF of BEFORE, and of AFTER if it is the same" },
-    { 0, "neff-after", "FILE", NTK_OPT_TEXT, &arg_neff_after, "the NEFF of AFTER" },
-    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON, with all rows" },
-    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write there, not to stdout" },
+    { 0, "neff-after", "FILE", NTK_OPT_TEXT, &arg_neff_after, "read the NEFF of AFTER" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON, with all rows" },
+    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE, not to stdout" },
     NTK_CUT_OPTIONS,
     NTK_OPT_COMMON,
     { 0 },

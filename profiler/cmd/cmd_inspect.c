@@ -39,25 +39,24 @@ static bool arg_memory;
 
 static const struct ntk_opt options[] = {
     { 'o', "output-dir", "FOLDER", NTK_OPT_TEXT, &arg_output,
-      "where profiles go (default ./output)" },
+      "write profiles to this folder (default ./output)" },
     { 'p', "pid", "PID", NTK_OPT_U64, &arg_pid,
-      "instead of a command: record a process that runs, from outside; what it calls and executes, "
-      "nothing of what happens inside an execution",
+      "record a running process from outside, not a command; calls and executions only, nothing "
+      "from inside an execution",
       .is_above_zero = true },
     { 0, "duration", "TIME", NTK_OPT_DURATION, &arg_duration_ns,
-      "with --pid: for how long (default 10s); ctrl-c ends it earlier", .is_above_zero = true },
+      "with --pid: record for TIME (default 10s), or until ctrl-c", .is_above_zero = true },
     { 'n', "num-trace-events", "N", NTK_OPT_U64, &arg_events,
-      "events that the system trace keeps per core (default 1000000)", .is_above_zero = true },
+      "keep N events per core in the system trace (default 1000000)", .is_above_zero = true },
     { 0, "capture-system-profiles", NULL, NTK_OPT_FLAG, &arg_system,
-      "record what the host does; the default when neither is asked for" },
+      "record what the host does (default, unless --capture-device-profiles is given)" },
     { 0, "capture-device-profiles", NULL, NTK_OPT_FLAG, &arg_device, "record what the cores do" },
     { 0, "device-profile-mode", "MODE", NTK_OPT_TEXT, &arg_mode,
-      "which executions: model (default), the first of each NEFF on each core, or session, all of "
-      "them, a file per "
-      "core" },
+      "record the first execution of each NEFF on each core (model, default), or all executions "
+      "(session), one file per core" },
     { 0, "format", "FORMAT", NTK_OPT_TEXT, &arg_format,
-      "layout of the files: own (default), or vendor, that of the vendor's runtime; of runtimes of "
-      "this toolkit",
+      "write files in the layout own (default), or vendor, that of the vendor's runtime; for "
+      "runtimes of this toolkit",
       .choices = "own vendor" },
     { 0, "on-fail", NULL, NTK_OPT_FLAG, &arg_on_fail, "record executions that fail too" },
     { 0, "cpu-util", NULL, NTK_OPT_FLAG, &arg_cpu, "record the load of the processors" },

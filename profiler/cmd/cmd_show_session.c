@@ -23,20 +23,20 @@ static bool arg_errors;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
-      "the capture, or a folder with one" },
+      "read this capture, or the one in this folder" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "instead of a capture: the folders of inspections there and below" },
+      "read the inspection folders in and below FOLDER, not a capture" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "check that the capture belongs to this NEFF" },
-    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "as JSON" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON" },
     { 'i', "show-instructions", NULL, NTK_OPT_FLAG, &arg_instructions,
-      "instead of the tables: each instruction of the execution" },
+      "print each instruction of the execution, not the tables" },
     { 0, "show-trace", NULL, NTK_OPT_FLAG, &arg_trace,
-      "instead of the tables: the records of instructions, semaphores, throttling, as in the "
-      "file" },
-    { 0, "show-dma", NULL, NTK_OPT_FLAG, &arg_dma, "the same with the records of DMA" },
+      "print the records of instructions, semaphores and throttling as in the file, not the "
+      "tables" },
+    { 0, "show-dma", NULL, NTK_OPT_FLAG, &arg_dma, "print the records of DMA, not the tables" },
     { 'e', "show-errors", NULL, NTK_OPT_FLAG, &arg_errors,
-      "the same with the records of errors; with -j in addition to the tables" },
+      "print the records of errors, not the tables; with -j, both" },
     NTK_OPT_COMMON,
     { 0 },
 };

@@ -52,67 +52,68 @@ static bool arg_tracker;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
-      "the capture, or a folder with one" },
+      "read this capture, or the one in this folder" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "instead of a capture: the folders of inspections there and below; with -n all captures of "
+      "read the inspection folders in and below FOLDER, not a capture; with -n all captures of "
       "that NEFF" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read this NEFF for names and figures that the capture lacks (default: the matching one next "
       "to the capture; - for none)" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
-      "what to make: page (default on a terminal), summary-text (default elsewhere), summary-json, "
-      "json, csv, "
-      "sqlite, parquet, perfetto, chrome or html; with -d also kineto and chakra",
+      "write page (default on a terminal), summary-text (default elsewhere), summary-json, json, "
+      "csv, sqlite, parquet, perfetto, chrome or html; with -d also kineto and chakra",
       .choices =
           "page summary-text summary-json json csv sqlite parquet perfetto chrome html kineto "
           "chakra" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
-      "write there; - is stdout, which is where summaries go without it" },
+      "write to FILE; - is stdout (default for summaries)" },
     { 0, "json-pretty-print", NULL, NTK_OPT_FLAG, &arg_pretty,
-      "indent the output of json; summary-json always is" },
+      "indent json; summary-json is always indented" },
     { 0, "html-size", "SIZE", NTK_OPT_BYTES, &arg_html_bytes,
       "limit html to SIZE (default 16M) by omitting the finest zoom levels",
       .is_above_zero = true },
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
       "serve the page on PORT (default 3001, or the next free one; 0: any)" },
     { 0, "compare", "FILE", NTK_OPT_TEXT, &arg_compare,
-      "on the page: show a later capture next to it, row by row, and the changes" },
-    { 0, "compare-neff", "FILE", NTK_OPT_TEXT, &arg_compare_neff, "its NEFF, if different" },
+      "show a later capture next to it on the page, row by row, with the changes" },
+    { 0, "compare-neff", "FILE", NTK_OPT_TEXT, &arg_compare_neff,
+      "read this NEFF for --compare (default: the same)" },
     { 0, "no-open", NULL, NTK_OPT_FLAG, &arg_no_open, "serve the page, start no browser" },
     { 0, "ignore-device-profile", NULL, NTK_OPT_FLAG, &arg_ignore_device,
-      "with -d: leave out captures" },
+      "with -d: omit captures" },
     { 0, "ignore-system-profile", NULL, NTK_OPT_FLAG, &arg_ignore_system,
-      "with -d: leave out the events of the host" },
+      "with -d: omit the events of the host" },
     { 0, "private", NULL, NTK_OPT_FLAG, &arg_private,
       "with -d: also show the address and the name of the host, where the files have them" },
     { 0, "system-trace-filter-neuron-core", "LIST", NTK_OPT_TEXT, &arg_cores,
-      "with -d: events of these cores alone, such as 0,2-4" },
+      "with -d: show only events of these cores, such as 0,2-4" },
     { 0, "system-trace-filter-event-type", "LIST", NTK_OPT_TEXT, &arg_types,
-      "with -d: events of these types, or of hardware, software; with ^ all but those" },
+      "with -d: show only events of these types, or of hardware, software; with ^ all but those" },
     { 0, "system-trace-filter-instance-id", "LIST", NTK_OPT_TEXT, &arg_instances,
-      "with -d: events of these machines alone" },
+      "with -d: show only events of these machines" },
     { 0, "system-trace-primary-group", "LIST", NTK_OPT_TEXT, &arg_primary,
-      "with -d in perfetto and chrome: what a process is (default " NTK_SYSTEM_PRIMARY_DEFAULT
+      "with -d in perfetto and chrome: group processes by LIST (default " NTK_SYSTEM_PRIMARY_DEFAULT
       ")" },
     { 0, "system-trace-secondary-group", "LIST", NTK_OPT_TEXT, &arg_secondary,
-      "the same: what a line is (default " NTK_SYSTEM_SECONDARY_DEFAULT ")" },
+      "with -d in perfetto and chrome: group lines by LIST (default " NTK_SYSTEM_SECONDARY_DEFAULT
+      ")" },
     NTK_CUT_OPTIONS,
     { 0, "show-perfetto-flows", NULL, NTK_OPT_FLAG, &arg_flows,
-      "in perfetto and chrome: arrows from what ended a wait to what waited, with -d in perfetto "
-      "also from an "
-      "execution's call to the core" },
+      "draw arrows in perfetto and chrome from what ended a wait to what waited; with -d in "
+      "perfetto also from an execution's call to the core" },
     NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "terminology", NULL, NTK_OPT_FLAG, &arg_terminology,
       "print what each metric means and exit" },
     { 0, "display-name", "NAME", NTK_OPT_TEXT, &arg_name,
-      "what outputs call the profile (the file's name)" },
+      "name the profile in outputs (default: the file's name)" },
     { 0, "data-path", "FOLDER", NTK_OPT_TEXT, &arg_store,
-      "parquet goes to FOLDER/profiles/global/NAME@latest" },
-    { 0, "disable-ui", NULL, NTK_OPT_FLAG, &arg_no_page, "no page, also on a terminal" },
-    { 0, "ingest-only", NULL, NTK_OPT_FLAG, &arg_no_page, "the same" },
+      "write parquet to FOLDER/profiles/global/NAME@latest" },
+    { 0, "disable-ui", NULL, NTK_OPT_FLAG, &arg_no_page, "serve no page, also on a terminal" },
+    { 0, "ingest-only", NULL, NTK_OPT_FLAG, &arg_no_page, "do the same as --disable-ui" },
     NTK_OPT_MEMORY_TRACKER(&arg_tracker),
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
-    { 0, "force", NULL, NTK_OPT_FLAG, &arg_force, "has no effect: files are always read again" },
+    { 0, "force", NULL, NTK_OPT_FLAG, &arg_force,
+      "accept and ignore: files are always read again" },
     NTK_OPT_COMMON,
     { 0 },
 };

@@ -26,7 +26,7 @@ static const struct ntk_opt options[] = {
     { 'i', "into", "NEFF", NTK_OPT_TEXT, &into,
       "write a copy of this NEFF with the engine binaries of the listing" },
     { 'o', "output", "PATH", NTK_OPT_TEXT, &output,
-      "folder for the binaries; with --into the NEFF to write" },
+      "write the binaries to this folder; with --into, write this NEFF" },
     NTK_OPT_COMMON,
     { 0 },
 };

@@ -33,18 +33,21 @@ static uint64_t lnc = NOT_GIVEN;
 static bool uncompressed;
 
 static const struct ntk_opt options[] = {
-    { 'i', "input", "DIR", NTK_OPT_TEXT, &input, "folder with the members" },
+    { 'i', "input", "FOLDER", NTK_OPT_TEXT, &input, "read the members from this folder" },
     { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "write the NEFF to FILE" },
-    { 'n', "name", "NAME", NTK_OPT_TEXT, &name, "network name; the default is the file's name" },
+    { 'n', "name", "NAME", NTK_OPT_TEXT, &name, "set the network name (default: the file's name)" },
     { 'v', "neff-version", "MAJOR.MINOR", NTK_OPT_TEXT, &version,
       "set the NEFF version (default 2.0)" },
     { 'k', "kelf-version", "TEXT", NTK_OPT_TEXT, &kelf_version,
-      "build version text of the header" },
-    { 'r', "package-version", "N", NTK_OPT_U64, &pkg_version, "1 or 2 (default 2)" },
+      "set the build version text of the header" },
+    { 'r', "package-version", "N", NTK_OPT_U64, &pkg_version,
+      "write package version 1 or 2 (default 2)" },
     { 't', "tpb-count", "N", NTK_OPT_U64, &tpb_count, "request this many cores (default 1)" },
-    { 'e', "features", "MASK", NTK_OPT_TEXT, &features, "feature bits as a number, such as 0xc00" },
-    { 0, "lnc", "N", NTK_OPT_U64, &lnc, "physical cores per logical core: 1 or 2 (default 1)" },
-    { 0, "uncompressed", 0, NTK_OPT_FLAG, &uncompressed, "a plain tar payload" },
+    { 'e', "features", "MASK", NTK_OPT_TEXT, &features,
+      "set the feature bits, a number such as 0xc00" },
+    { 0, "lnc", "N", NTK_OPT_U64, &lnc,
+      "set the physical cores per logical core, 1 or 2 (default 1)" },
+    { 0, "uncompressed", 0, NTK_OPT_FLAG, &uncompressed, "write a plain tar payload" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
     NTK_OPT_COMMON_HELP,
@@ -218,7 +221,7 @@ int packager_create(int argc, char **argv)
     }
     if (!input || !output) {
         return ntk_opt_usage_error(&program, "no %s: use --%s", input ? "output" : "input",
-                                   input ? "output FILE" : "input DIR");
+                                   input ? "output FILE" : "input FOLDER");
     }
     if (header_begin(&header, &err) < 0) {
         return packager_fail(&err);

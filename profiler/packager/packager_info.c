@@ -21,7 +21,7 @@ static const struct ntk_opt options[] = {
     { 'j', "json", 0, NTK_OPT_FLAG, &as_json, "print a JSON object" },
     { 0, "json-output", 0, NTK_OPT_FLAG, &as_json, NULL },
     { 'w', "weights", 0, NTK_OPT_FLAG, &with_weights, "list the constants too" },
-    { 's', "sizes", 0, NTK_OPT_FLAG, &with_sizes, "add what a load takes, by kind" },
+    { 's', "sizes", 0, NTK_OPT_FLAG, &with_sizes, "add the memory that a load requires, by kind" },
     NTK_OPT_COMMON,
     { 0 },
 };

@@ -16,8 +16,8 @@
 static const char *folder;
 
 static const struct ntk_opt options[] = {
-    { 'o', "output", "DIR", NTK_OPT_TEXT, &folder,
-      "folder to write to; the default is the file's name without .neff" },
+    { 'o', "output", "FOLDER", NTK_OPT_TEXT, &folder,
+      "write to this folder (default: the file's name without .neff)" },
     NTK_OPT_COMMON,
     { 0 },
 };

@@ -20,10 +20,10 @@ static bool compress;
 
 static const struct ntk_opt options[] = {
     { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "write to FILE" },
-    { 'r', "replicas", "N", NTK_OPT_U64, &replicas, "replication factor (default: 1)",
+    { 'r', "replicas", "N", NTK_OPT_U64, &replicas, "set the replication factor (default 1)",
       .is_above_zero = true },
-    { 'i', "iterations", "N", NTK_OPT_U64, &iterations, "device iterations of a call (default: 1)",
-      .is_above_zero = true },
+    { 'i', "iterations", "N", NTK_OPT_U64, &iterations,
+      "set the device iterations of a call (default 1)", .is_above_zero = true },
     { 0, "compress", NULL, NTK_OPT_FLAG, &compress, "compress the executable" },
     NTK_OPT_COMMON,
     { 0 },

@@ -17,10 +17,10 @@ static const struct ntk_opt options[] = {
       "attach to every process that maps a libnrt.so.1, now and later, unless it already has "
       "hooks" },
     { 0, "max-cost", "PERCENT", NTK_OPT_DOUBLE, &given.cost_percent,
-      "executions are no longer looked at where that takes more than this share of their time; "
-      "default 1, 0 never looks at them" },
+      "stop observing executions if that takes more than this share of their time (default 1; 0: "
+      "never observe them)" },
     { 0, "buffer", "BYTES", NTK_OPT_BYTES, &given.ring_bytes,
-      "where calls wait until they are counted, of each process: a power of two, default 1M" },
+      "buffer the calls of each process in BYTES, a power of two (default 1M)" },
     { 0, NTK_ATTACH_CHILD_OPTION, 0, NTK_OPT_FLAG, &given.ends_with_stdin, NULL },
     NTK_OPT_COMMON,
     { 0 },

@@ -43,21 +43,22 @@ static bool is_remove;
 
 static const struct ntk_opt exec_options[] = {
     { 'c', "cores", "LIST", NTK_OPT_TEXT, &cores_text,
-      "global logical NeuronCores, e.g. 0-3 (default: free ones for one model)" },
+      "use these global logical NeuronCores, such as 0-3 (default: free ones for one model)" },
     { 't', "threads", "N", NTK_OPT_U64, &thread_count,
-      "threads, spread over the cores (default: one a core)", .is_above_zero = true },
-    { 'd', "duration", "TIME", NTK_OPT_DURATION, &duration_ns, "how long (default: 10s)",
+      "use N threads, spread over the cores (default: one per core)", .is_above_zero = true },
+    { 'd', "duration", "TIME", NTK_OPT_DURATION, &duration_ns, "run for TIME (default 10s)",
       .is_above_zero = true },
     { 'n', "count", "N", NTK_OPT_U64, &execution_count,
-      "executions of all threads together, instead of a time", .is_above_zero = true },
-    { 0, "work", "N", NTK_OPT_U64, &execution_count, "the same as --count", .is_above_zero = true },
+      "run N executions of all threads together, not for a time", .is_above_zero = true },
+    { 0, "work", "N", NTK_OPT_U64, &execution_count, "do the same as --count",
+      .is_above_zero = true },
     { 'w', "warmup", "N", NTK_OPT_TEXT, &warmup_text,
-      "executions of each thread before the measured ones, or none (default)" },
+      "run N executions of each thread before the measured ones, or none (default)" },
     { 0, "fixed-nc-count", "N", NTK_OPT_U64, &fixed_count,
       "use N NeuronCores, free ones, with a model on each (default: those of one model)",
       .is_above_zero = true },
     { 'f', "fill", "VALUES", NTK_OPT_TEXT, &fill_text,
-      "inputs: zeros (default), ones, or random, the same in every run",
+      "fill inputs with zeros (default), ones, or random, the same in every run",
       .choices = "zeros ones random" },
     { 'o', "output-directory", "FOLDER", NTK_OPT_TEXT, &output_folder,
       "write FOLDER/NAME_iMODELS_LIBMODE with info.json and single latencies, and "
@@ -65,7 +66,7 @@ static const struct ntk_opt exec_options[] = {
     { 0, "enable-only-latency", NULL, NTK_OPT_FLAG, &is_latency_only,
       "with -o: record no execution" },
     { 'r', "rate", "R", NTK_OPT_DOUBLE, &rate,
-      "executions per second of all threads together (default: as fast as it goes)" },
+      "limit all threads together to R executions per second (default: no limit)" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print one JSON object" },
     NTK_OPT_COMMON,
     { 0 },
@@ -80,7 +81,7 @@ static const struct ntk_opt_program exec_program = {
 
 static const struct ntk_opt machine_options[] = {
     { 0, "remove", NULL, NTK_OPT_FLAG, &is_remove,
-      "remove it; refused while a process holds a core" },
+      "remove the machine; refused while a process holds a core" },
     NTK_OPT_COMMON,
     { 0 },
 };

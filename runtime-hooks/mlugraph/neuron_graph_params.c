@@ -12,7 +12,7 @@ static const char *output;
 static const struct ntk_opt options[] = {
     { 'j', "json", 0, NTK_OPT_FLAG, &as_json, "print a JSON array" },
     { 'o', "output", "FILE", NTK_OPT_TEXT, &output,
-      "write the arrays in the raw form, print nothing" },
+      "write the arrays in the raw format, print nothing" },
     NTK_OPT_COMMON,
     { 0 },
 };

@@ -54,17 +54,16 @@ static bool arg_console;
 
 static const struct ntk_opt option_rows[] = {
     { 't', "device", "BDF", NTK_OPT_CALL, (void *)&add_device_call,
-      "PCI address of a device to serve; may be repeated (default: all of the machine)" },
+      "serve the device with this PCI address; may be repeated (default: all of the machine)" },
     { 'g', "address", "ADDRESS", NTK_OPT_TEXT, &arg_endpoint,
-      "where clients connect: HOST:PORT, unix:PATH or a path (default: " NTK_RPC_ENDPOINT_DEFAULT
-      ")" },
+      "listen at HOST:PORT, unix:PATH or a path (default " NTK_RPC_ENDPOINT_DEFAULT ")" },
     { 'c', "config", "FILE", NTK_OPT_TEXT, &arg_config,
-      "configuration, JSON (default: " RTD_CONFIG_PATH ", if present)" },
+      "read this JSON configuration (default " RTD_CONFIG_PATH ", if present)" },
     { 'i', "instance", "NAME", NTK_OPT_TEXT, &arg_instance,
-      "one of several daemons: its address and devices are listed in " RTD_INSTANCE_FOLDER
-      "/NAME.json; with a slash, NAME is a path (the ending may be there)" },
+      "run as one of several daemons, with address and devices from " RTD_INSTANCE_FOLDER
+      "/NAME.json; with a slash, NAME is a path (.json is optional)" },
     { 0, "timeout", "SECONDS", NTK_OPT_U64, &arg_timeout_s,
-      "time of the device for one inference where a model's client gives none (default: 2)",
+      "limit an inference to SECONDS on the device, unless a model's client sets it (default 2)",
       .is_above_zero = true },
     { 0, "ninfer", "N", NTK_OPT_U64, &arg_ninfer,
       "set the inferences in flight per model unless its client sets them (default 4)",
@@ -72,8 +71,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "io-data-host", 0, NTK_OPT_FLAG, &arg_data_host,
       "keep inputs and outputs in host memory unless a model's client chooses" },
     { 0, "neff-max", "MIB", NTK_OPT_U64, &arg_neff_mib,
-      "the largest NEFF that is loaded, in MiB; all uploads under way may take twice as much "
-      "(default: 2048)",
+      "limit a NEFF to MIB mebibytes (default 2048); all uploads in progress may use twice as much",
       .is_above_zero = true },
     { 'l', "log-level", "N", NTK_OPT_U64, &arg_log_level,
       "set the detail of the log: 3 errors, 4 warnings, 5 events (default), 6 more, 7 every call" },

@@ -70,22 +70,23 @@ bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hos
 #define NTK_HOSTS_TIMEOUT_NS (5 * NTK_NS_PER_SECOND) /* unless an option says otherwise */
 
 /* Option rows of programs that ask agents: remote, with timeout_ns set as above. */
-#define NTK_HOSTS_OPT(remote)                                                             \
-    { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 }, { 0,                               \
-                                                         "token-file",                    \
-                                                         "FILE",                          \
-                                                         NTK_OPT_TEXT,                    \
-                                                         &(remote).token_file,            \
-                                                         "bearer token for the agents" }, \
-        { 0,                                                                              \
-          "ca-file",                                                                      \
-          "FILE",                                                                         \
-          NTK_OPT_TEXT,                                                                   \
-          &(remote).ca_file,                                                              \
-          "certificates that the agents are checked against, instead of the system's" },  \
-    {                                                                                     \
-        0, "timeout", "TIME", NTK_OPT_DURATION, &(remote).timeout_ns,                     \
-            "how long an agent may take, default 5s", .is_above_zero = true               \
+#define NTK_HOSTS_OPT(remote)                                                                    \
+    { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 },                                           \
+        { 0,                                                                                     \
+          "token-file",                                                                          \
+          "FILE",                                                                                \
+          NTK_OPT_TEXT,                                                                          \
+          &(remote).token_file,                                                                  \
+          "read the bearer token for the agents from FILE" },                                    \
+        { 0,                                                                                     \
+          "ca-file",                                                                             \
+          "FILE",                                                                                \
+          NTK_OPT_TEXT,                                                                          \
+          &(remote).ca_file,                                                                     \
+          "trust the certificate authorities in this PEM file (default: those of the system)" }, \
+    {                                                                                            \
+        0, "timeout", "TIME", NTK_OPT_DURATION, &(remote).timeout_ns,                            \
+            "limit an agent to TIME (default 5s)", .is_above_zero = true                         \
     }
 
 /* The address of path at a host: "http://" before a name without scheme; a URL that has its own

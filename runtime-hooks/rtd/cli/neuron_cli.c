@@ -28,20 +28,21 @@ static char commands_help[COMMANDS_MAX * 100] = "Commands:";
 
 static const struct ntk_opt option_rows[] = {
     { 'a', "address", "ADDRESS", NTK_OPT_TEXT, &arg_address,
-      "of the daemon: HOST:PORT, unix:PATH or a path (default: $NEURON_RTD_ADDRESS, "
+      "connect to the daemon at HOST:PORT, unix:PATH or a path (default: $NEURON_RTD_ADDRESS, "
       "else " NTK_RPC_ENDPOINT_DEFAULT ")" },
-    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "answers as JSON" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print answers as JSON" },
     { 0, "wait", "SECONDS", NTK_OPT_U64, &arg_wait_s,
-      "how long an answer is waited for (default: 120)", .is_above_zero = true },
+      "wait up to SECONDS for an answer (default 120)", .is_above_zero = true },
     { 0, "ncg-id", "ID", NTK_OPT_I64, &arg_ncg_id,
-      "load: into this group; 0 creates one first, -1 (default) leaves it to the daemon, which "
-      "starts the model too" },
+      "load: use this group; 0 creates one first, -1 (default) lets the daemon choose, which also "
+      "starts the model" },
     { 0, "enable-direct-file-load", NULL, NTK_OPT_FLAG, &arg_direct,
-      "load: the daemon reads the file itself" },
+      "load: let the daemon read the file itself" },
     { 0, "timeout", "SECONDS", NTK_OPT_U64, &arg_timeout_s,
-      "load: time of the device for one inference (default: the daemon's)", .is_above_zero = true },
+      "load: limit an inference to SECONDS on the device (default: the daemon's)",
+      .is_above_zero = true },
     { 0, "ninfer", "N", NTK_OPT_U64, &arg_ninfer,
-      "load: inferences that may be under way (default: the daemon's)", .is_above_zero = true },
+      "load: set the inferences in flight (default: the daemon's)", .is_above_zero = true },
     NTK_OPT_COMMON,
     { 0 },
 };
