@@ -254,16 +254,16 @@ static const struct ntk_opt last_rows[] = {
 };
 
 /* Word, what it runs, and what its help tells. */
-#define SUBCOMMANDS(X)                                                      \
-    X("attach", ntk_attach_main, "how a program that runs already is seen") \
-    X("diag", ntk_diag_main, "whether the machine is fit to work")          \
-    X("export", ntk_export_main, "how a database is written as Parquet")    \
-    X("hang", ntk_hang_main, "whom collective operations wait for")         \
-    X("health", ntk_health_main, "how devices are and what to do about it") \
-    X("job", ntk_job_main, "what batch jobs held and made of it")           \
-    X("query", ntk_query_main, "what a database can be asked")              \
-    X("run", ntk_run_main, "how a program on hardware is seen")             \
-    X("slow", ntk_slow_main, "whom they wait for again and again")
+#define SUBCOMMANDS(X)                                                            \
+    X("attach", ntk_attach_main, "observe a running program")                     \
+    X("diag", ntk_diag_main, "check whether the machine is fit to work")          \
+    X("export", ntk_export_main, "write a database as Parquet")                   \
+    X("hang", ntk_hang_main, "show which ranks a collective operation waits for") \
+    X("health", ntk_health_main, "show the health of devices and what to do")     \
+    X("job", ntk_job_main, "report the use of cores by batch jobs")               \
+    X("query", ntk_query_main, "query a database")                                \
+    X("run", ntk_run_main, "run a program with hooks on hardware")                \
+    X("slow", ntk_slow_main, "show which ranks are repeatedly late")
 
 static const struct {
     const char *word;

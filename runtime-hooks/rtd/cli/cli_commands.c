@@ -180,15 +180,15 @@ static int reset(struct cli *cli, const char *operand, struct ntk_err *err)
 }
 
 const struct cli_command cli_commands[] = {
-    { "list-ncg", NULL, false, "groups of NeuronCores and where they lie", list_ncg },
-    { "list-model", NULL, false, "loaded models of all clients", list_model },
-    { "create-ncg", "NC-COUNT", true, "a group of so many cores; the longest free run without",
-      create_ncg },
-    { "destroy-ncg", "NCG-ID", false, "an empty group", destroy_ncg },
-    { "load", "FILE.neff", false, "a NEFF, into a group", cli_load },
-    { "start", "MODEL-ID", false, "makes a loaded model the one that runs on its group", start },
-    { "stop", "MODEL-ID", false, "after the inferences that were posted", stop },
-    { "unload", "MODEL-ID", false, "a stopped model, or one with its own group", unload },
-    { "reset", NULL, false, "unloads all models, destroys all groups, of all clients", reset },
+    { "list-ncg", NULL, false, "list groups of NeuronCores and their places", list_ncg },
+    { "list-model", NULL, false, "list the loaded models of all clients", list_model },
+    { "create-ncg", "NC-COUNT", true,
+      "create a group of NC-COUNT cores (default: the longest free run)", create_ncg },
+    { "destroy-ncg", "NCG-ID", false, "destroy an empty group", destroy_ncg },
+    { "load", "FILE.neff", false, "load a NEFF into a group", cli_load },
+    { "start", "MODEL-ID", false, "make a loaded model the running one of its group", start },
+    { "stop", "MODEL-ID", false, "stop a model after its posted inferences", stop },
+    { "unload", "MODEL-ID", false, "unload a stopped model, or one with a private group", unload },
+    { "reset", NULL, false, "unload all models and destroy all groups, of all clients", reset },
     { 0 },
 };
