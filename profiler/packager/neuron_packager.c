@@ -18,7 +18,7 @@ static const struct ntk_opt main_options[] = { NTK_OPT_COMMON, { 0 } };
 
 static const struct ntk_opt_program main_program = {
     .name = "neuron-packager",
-    .usage = "info FILE\nunpack [-o DIR] FILE\ncreate -i DIR -o FILE\noptimize -o FILE "
+    .usage = "info FILE\nunpack [-o FOLDER] FILE\ncreate -i FOLDER -o FILE\noptimize -o FILE "
              "FILE\nexample NAME -o FILE\n"
              "disasm [-o FILE] FILE\nasm -o PATH LISTING",
     .summary = "Shows, takes apart and makes NEFFs, the programs of NeuronCores.",

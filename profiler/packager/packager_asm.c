@@ -33,7 +33,7 @@ static const struct ntk_opt options[] = {
 
 static const struct ntk_opt_program program = {
     .name = "neuron-packager asm",
-    .usage = "-o DIR LISTING\n--into NEFF -o NEFF LISTING",
+    .usage = "-o FOLDER LISTING\n--into NEFF -o NEFF LISTING",
     .summary = "Makes engine binaries from a listing as neuron-packager disasm prints it.",
     .options = options,
 };

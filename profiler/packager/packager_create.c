@@ -56,7 +56,7 @@ static const struct ntk_opt options[] = {
 
 static const struct ntk_opt_program program = {
     .name = "neuron-packager create",
-    .usage = "-i DIR -o FILE [OPTION]...",
+    .usage = "-i FOLDER -o FILE [OPTION]...",
     .summary = "Create a NEFF from a folder as unpack writes it. Options override neff.header; "
                "neff.tgz is ignored. The result is checked, and kept only if it is sound.",
     .options = options,
