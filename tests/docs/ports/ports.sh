@@ -25,5 +25,5 @@ help() { "$NTK_BIN_DIR/$1" --help | tr -s ' \n' ' '; }
 expect "$agent" 'the page' 'clients ask port ([0-9]+)' <(help neuron-monitor)
 expect "$agent" 'the agent' 'default port ([0-9]+)' <(help neuron-top)
 expect "$metrics" 'metrics' 'usually on port ([0-9]+)' <(help neuron-monitor)
-expect "$metrics" 'metrics' 'default ([0-9]+), 0 for any' <(help neuron-monitor-prometheus)
+expect "$metrics" 'metrics' 'default ([0-9]+); 0: any' <(help neuron-monitor-prometheus)
 exit $failed
