@@ -76,22 +76,6 @@ struct ntk_health_node ntk_health_host_judge(const struct ntk_host *host)
     return node;
 }
 
-/* Times of this look say when it was taken, not when a state began. */
-static void forget_looked(struct ntk_snapshot *snapshot, uint64_t began_ns)
-{
-    for (size_t i = 0; i < snapshot->device_count; i++) {
-        struct ntk_device_sample *device = &snapshot->devices[i];
-
-        device->verdict_since_ns =
-            device->verdict_since_ns < began_ns ? device->verdict_since_ns : 0;
-        for (size_t k = 0; k < device->health_count; k++) {
-            struct ntk_health_sample *health = &device->health[k];
-
-            health->since_ns = health->since_ns < began_ns ? health->since_ns : 0;
-        }
-    }
-}
-
 /* The agent first: it remembers what was. Segments are asked for their counters only: the records
  * in rings may be of any time. */
 static int look(struct ntk_host *host, struct ntk_err *err)
@@ -120,7 +104,7 @@ static int look(struct ntk_host *host, struct ntk_err *err)
         ret = ntk_collector_poll(collector, &snapshot, err);
     }
     if (ret == 0) {
-        forget_looked(snapshot, began_ns);
+        ntk_health_forget_since(snapshot, began_ns, UINT64_MAX);
     }
     host->snapshot = snapshot;
     host->is_segments = true;

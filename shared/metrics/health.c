@@ -112,6 +112,25 @@ enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *devi
     return action;
 }
 
+static void forget_since(uint64_t *since_ns, uint64_t from_ns, uint64_t to_ns)
+{
+    if (*since_ns >= from_ns && *since_ns <= to_ns) {
+        *since_ns = 0;
+    }
+}
+
+void ntk_health_forget_since(struct ntk_snapshot *snapshot, uint64_t from_ns, uint64_t to_ns)
+{
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        struct ntk_device_sample *device = &snapshot->devices[i];
+
+        forget_since(&device->verdict_since_ns, from_ns, to_ns);
+        for (size_t k = 0; k < device->health_count; k++) {
+            forget_since(&device->health[k].since_ns, from_ns, to_ns);
+        }
+    }
+}
+
 void ntk_health_reason_format(uint32_t device_index, enum ntk_health_reason reason, char *buf,
                               size_t buf_bytes)
 {

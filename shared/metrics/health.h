@@ -20,6 +20,7 @@ extern "C" {
 
 struct ntk_device_sample;
 struct ntk_health_sample;
+struct ntk_snapshot;
 
 /* The numbers are those of the metric: the worst is the highest. */
 enum ntk_health_verdict {
@@ -72,15 +73,18 @@ int ntk_health_reason_of(const char *name);
 /* The worst reason of a device: its reasons are sorted so. NULL: there is none, the device is
  * well. */
 const struct ntk_health_reason_row *ntk_health_worst(const struct ntk_device_sample *device);
-/* Only processes report this reason. A process shows what happened to it, but is not a witness
- * against
- * a device: nothing that takes a device or a node out of service may rest on it. */
+/* Only processes report this reason. A process shows what happened to it, but is not a
+ * witness against a device: nothing that takes a device or a node out of service may rest on it. */
 bool ntk_health_reason_is_of_process(enum ntk_health_reason reason);
 /* The verdict and the worst reason (NULL: none) of what the driver and diagnoses report. */
 enum ntk_health_verdict ntk_health_driver_verdict(const struct ntk_device_sample *device,
                                                   const struct ntk_health_sample **out_worst);
 /* The greatest action that its reasons ask for. */
 enum ntk_health_action ntk_health_action_of(const struct ntk_device_sample *device);
+
+/* Makes the times from from_ns to to_ns unknown (0): verdicts and reasons that a collector found at
+ * its first looks began earlier, at times that it cannot know. */
+void ntk_health_forget_since(struct ntk_snapshot *snapshot, uint64_t from_ns, uint64_t to_ns);
 
 /* "device 3: dma_abort: reset the device; ...": which one, why, what to do. */
 #define NTK_HEALTH_SENTENCE_BYTES 160

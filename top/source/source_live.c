@@ -11,6 +11,7 @@
 #include "shared/base/str.h"
 #include "shared/collect/collect.h"
 #include "shared/device/device.h"
+#include "shared/metrics/health.h"
 #include "top/source/agent_health.h"
 #include "top/source/pods.h"
 #include "top/source/source.h"
@@ -49,17 +50,6 @@ static void look_for_others(struct live_source *source)
     }
 }
 
-/* What was so at the first look began at an unknown time. */
-static void forget_first_look(struct live_source *source, struct ntk_snapshot *snapshot)
-{
-    source->first_ns = source->first_ns ? source->first_ns : snapshot->realtime_ns;
-    for (size_t i = 0; i < snapshot->device_count; i++) {
-        if (snapshot->devices[i].verdict_since_ns <= source->first_ns) {
-            snapshot->devices[i].verdict_since_ns = 0;
-        }
-    }
-}
-
 static int live_take(struct ntk_top_source *base, struct ntk_snapshot **out_snapshot,
                      struct ntk_err *err)
 {
@@ -73,7 +63,8 @@ static int live_take(struct ntk_top_source *base, struct ntk_snapshot **out_snap
         (*out_snapshot)->instance.id = ntk_snapshot_text(*out_snapshot, source->instance_id);
     }
     ntk_top_pods_fill(&source->pods, *out_snapshot);
-    forget_first_look(source, *out_snapshot);
+    source->first_ns = source->first_ns ? source->first_ns : (*out_snapshot)->realtime_ns;
+    ntk_health_forget_since(*out_snapshot, 0, source->first_ns);
     ntk_top_agent_health_fill(source->agent, *out_snapshot);
     source->others[0] = '\0';
     if ((*out_snapshot)->runtime_count == 0) {

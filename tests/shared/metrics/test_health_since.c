@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* Times of verdicts and reasons that are not known. */
+#include "shared/metrics/health.h"
+#include "shared/metrics/snapshot.h"
+#include "tests/support/unit.h"
+
+static void times_of_the_first_looks_become_unknown(void **state)
+{
+    struct ntk_health_sample reasons[] = { { .since_ns = 99 }, { .since_ns = 100 } };
+    struct ntk_device_sample devices[] = {
+        { .verdict_since_ns = 200, .health = reasons, .health_count = 2 },
+        { .verdict_since_ns = 201 },
+    };
+    struct ntk_snapshot snapshot = { .devices = devices, .device_count = 2 };
+
+    (void)state;
+    ntk_health_forget_since(&snapshot, 100, 200);
+    assert_int_equal(reasons[0].since_ns, 99);
+    assert_int_equal(reasons[1].since_ns, 0);
+    assert_int_equal(devices[0].verdict_since_ns, 0);
+    assert_int_equal(devices[1].verdict_since_ns, 201);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(times_of_the_first_looks_become_unknown),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
