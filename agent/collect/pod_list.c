@@ -150,7 +150,8 @@ static int unframe(const uint8_t *bytes, size_t bytes_count, struct ntk_err *err
                            "the answer ends inside the head of its frame");
     }
     if (bytes[0] != 0) {
-        return ntk_err_set(err, -EBADMSG, 0, "the answer is compressed, which was not asked for");
+        return ntk_err_set(err, -EBADMSG, 0,
+                           "the response is compressed, although compression was not requested");
     }
     size_t length =
         (size_t)bytes[1] << 24 | (size_t)bytes[2] << 16 | (size_t)bytes[3] << 8 | (size_t)bytes[4];

@@ -101,7 +101,7 @@ struct ntk_joined_options {
 };
 
 struct ntk_joined {
-    const char *unknown; /* why there is no result, a message; NULL: there is */
+    const char *unknown; /* message that says why the result is missing; NULL: it is not */
     bool is_numbered;    /* by communicator and number */
     size_t rank_count;
     struct ntk_joined_rank *ranks; /* by number */

@@ -25,11 +25,9 @@
 #define LOOK_NS (20 * NTK_NS_PER_MS)
 #define COPY_BYTES ((size_t)1 << 20)
 #define TAKE_TRIES 16 /* the owner of the segment can change the word faster than this process */
-#define SAVE_NS \
-    (60 * NTK_NS_PER_SECOND) /* more for processes that write files when the time is
-                                          * up */
+#define SAVE_NS (60 * NTK_NS_PER_SECOND) /* more for processes that still write files */
 
-/* Also one that has ended and not waited for. */
+/* Also a process that has ended and whose parent has not waited for it. */
 static bool is_gone(uint32_t pid)
 {
     char path[32];

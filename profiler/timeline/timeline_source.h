@@ -39,7 +39,7 @@ void ntk_timeline_put_lines(const struct ntk_timeline *timeline, size_t source,
 int ntk_timeline_put_iterations(const struct ntk_timeline *timeline, size_t source,
                                 const struct ntk_source_lines *lines, uint64_t loop,
                                 struct ntk_buf *out, struct ntk_err *err);
-/* {"lines": [text], "is_cut"}, or null where there is no text; -ENOENT with a message. */
+/* {"lines": [text], "is_cut"}, or null without text; -ENOENT with a message. */
 int ntk_timeline_put_source_file(const struct ntk_source_lines *lines, struct ntk_source_text *text,
                                  uint64_t file, struct ntk_buf *out, struct ntk_err *err);
 /* {"file", "path", "line", "function", "iteration": "kv_h=0 s_t=3"} of an instruction, or of the

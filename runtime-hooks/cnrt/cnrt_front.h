@@ -68,9 +68,9 @@ void cnrt_front_current_device_set(uint32_t ordinal);
 int cnrt_front_channel(void);
 void cnrt_front_channel_set(int channel);
 
-/* A core's error, told once on stderr where no other process would say why, as the code for it. */
+/* The code for a core's error. The message is printed once on stderr, as the code does not have it. */
 int cnrt_front_fail(const char *function, int error, const struct ntk_err *err);
-/* The same without a word. */
+/* The same without a message. */
 int cnrt_code_from_error(int error);
 int cnrt_code_from_outcome(enum ntk_core_outcome outcome);
 enum ntk_core_outcome cnrt_outcome_from_code(int code);

@@ -75,7 +75,7 @@ static size_t read_text(const char *path, char *buf, size_t buf_bytes)
     return (size_t)bytes;
 }
 
-/* For a /proc stat file, see process_stat.h; 0 when there is no such process, or it has ended. */
+/* When the process of a /proc stat file began, see process_stat.h; 0: none, or it has ended. */
 static uint64_t process_start_time(const char *stat_path)
 {
     char text[NTK_STAT_BYTES];

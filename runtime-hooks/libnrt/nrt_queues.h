@@ -32,8 +32,7 @@ struct nrt_queue {
     uint32_t index;
 };
 
-/* Depths are per queue; without implicit_depth there is no implicit queue. -ENOMEM: nothing is
- * open. */
+/* Depths are per queue; implicit_depth 0 opens no implicit queue. -ENOMEM: nothing is open. */
 int nrt_queues_open(uint32_t core_count, uint32_t compute_depth, uint32_t implicit_depth);
 /* Everything that is queued runs to its end, everything else is refused. */
 void nrt_queues_stop(void);

@@ -412,7 +412,7 @@ NRT_STATUS nrt_async_sendrecv_test_request(nrt_async_sendrecv_request_t *request
         }
         if (ret < 0) {
             nrt_log_error("nrt_async_sendrecv_test_request", "%s",
-                          ret == -EMSGSIZE ? "the message is larger than the receiver's length"
+                          ret == -EMSGSIZE ? "the message is longer than the receiver's length"
                                            : "the other side has exited");
             status = NRT_FAILURE;
         }

@@ -415,7 +415,7 @@ NRT_STATUS nrt_get_hbm_mmap_va(int device_id, int hbm_idx, void **addr, size_t *
     return status;
 }
 
-/* Host memory of this process is not a dma-buf, and there is no network adapter next to it. */
+/* Host memory of this process is not a dma-buf, and no network adapter could use it. */
 NRT_STATUS nrt_get_dmabuf_fd(uint64_t va, uint64_t size, int *fd)
 {
     NRT_STATUS status = nrt_front_enter();

@@ -52,8 +52,9 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-graph run",
     .usage = "[OPTION]... FILE",
-    .summary = "Runs the network of a symbol file and shows its outputs, a line each: name, type, "
-               "shape, smallest, mean and largest number.",
+    .summary =
+        "Runs the network of a symbol file and shows its outputs, one line each: name, type, "
+        "shape, smallest, mean and largest number.",
     .options = options,
 };
 

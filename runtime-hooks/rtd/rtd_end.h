@@ -13,7 +13,7 @@
 #include "shared/base/err.h"
 #include "shared/base/service_notify.h"
 
-/* How long executions that are under way may take before the process goes without them; service
+/* How long the process waits for executions in flight before it exits without them; service
  * managers expect the daemon to end within 5 seconds. */
 #define RTD_END_WAIT_S 4
 

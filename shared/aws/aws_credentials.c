@@ -234,7 +234,7 @@ static int find(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys, bool *
         }
     }
     return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                       "no AWS credentials in the environment, in files, of a container or of the "
+                       "no AWS credentials in the environment, in files, or from the container or "
                        "instance%s%.200s%s",
                        away.text[0] ? " (" : "", away.text, away.text[0] ? ")" : "");
 }

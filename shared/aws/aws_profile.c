@@ -23,7 +23,7 @@ static const struct {
     [NTK_AWS_FILE_CONFIG] = { "AWS_CONFIG_FILE", ".aws/config" },
 };
 
-/* "" when there is no such file to search for. */
+/* "" without a name and a home folder. */
 static void file_path(const struct ntk_aws_credentials *c, enum ntk_aws_file file,
                       char path[PATH_BYTES])
 {

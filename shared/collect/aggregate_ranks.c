@@ -335,10 +335,10 @@ int ntk_aggregate_take_ranks(struct ntk_aggregate *aggregate, struct runtime_sta
         }
         state->seen = true;
         if (reading->ended) {
-            bool is_told = is_kept(aggregate, &ranks[i]);
+            bool is_reported = is_kept(aggregate, &ranks[i]);
 
             lost_replace(aggregate, &ranks[i]);
-            if (is_told) {
+            if (is_reported) {
                 lost_add(aggregate, out, &ranks[i]);
             }
         }

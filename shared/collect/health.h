@@ -62,8 +62,8 @@ struct ntk_health_time {
 struct ntk_health *ntk_health_create(void); /* NULL without memory */
 void ntk_health_destroy(struct ntk_health *health);
 
-/* The devices there are now, told repeatedly. is_new: it is another tree than before. After
- * NTK_HEALTH_LOST_NS a driver's devices that are away are unknown, and those of a software machine
+/* Takes the devices of now, again and again. is_new: another tree than before. After
+ * NTK_HEALTH_LOST_NS a driver's missing devices are unknown, and those of a software machine
  * that was removed are forgotten. */
 void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tree, bool is_new,
                      struct ntk_health_time now);
@@ -71,8 +71,7 @@ void ntk_health_tree(struct ntk_health *health, const struct ntk_device_tree *tr
 /*
  * A reading of one device; read: the requested parts (enum ntk_device_read). counts_from_zero: the
  * tree is younger than the collector, so that status counters count from 0. beats: the device has a
- * heartbeat
- * the heart: a software machine has a heart while a process is on it.
+ * heartbeat; one of a software machine has it while a process is on it.
  */
 void ntk_health_reading(struct ntk_health *health, const struct ntk_device_reading *reading,
                         unsigned int read, bool counts_from_zero, bool beats,

@@ -9,7 +9,7 @@ static uint64_t half_ns(const struct ntk_hosts_round *round)
 struct ntk_hosts_round ntk_hosts_round_begin(uint64_t period_ns, bool begin_whole, uint64_t now_ns)
 {
     return (struct ntk_hosts_round){
-        .period_ns = period_ns, .next_ns = now_ns, .is_first = begin_whole, .is_told = true
+        .period_ns = period_ns, .next_ns = now_ns, .is_first = begin_whole, .is_reported = true
     };
 }
 
@@ -18,7 +18,7 @@ bool ntk_hosts_round_is_due(struct ntk_hosts_round *round, uint64_t now_ns)
     if (now_ns < round->next_ns) {
         return false;
     }
-    round->is_told = false;
+    round->is_reported = false;
     round->next_ns += round->period_ns;
     if (round->next_ns <= now_ns) {
         round->next_ns = now_ns + round->period_ns;
@@ -31,15 +31,15 @@ bool ntk_hosts_round_has_news(struct ntk_hosts_round *round, uint64_t now_ns, bo
 {
     bool is_over = round->is_first ? !is_missing : !is_pending || now_ns >= half_ns(round);
 
-    if (round->is_told || !is_over) {
+    if (round->is_reported || !is_over) {
         return false;
     }
-    round->is_told = true;
+    round->is_reported = true;
     round->is_first = false;
     return true;
 }
 
 uint64_t ntk_hosts_round_until(const struct ntk_hosts_round *round)
 {
-    return round->is_told || round->is_first ? round->next_ns : half_ns(round);
+    return round->is_reported || round->is_first ? round->next_ns : half_ns(round);
 }

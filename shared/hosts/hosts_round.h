@@ -17,7 +17,7 @@ struct ntk_hosts_round {
     uint64_t period_ns;
     uint64_t next_ns; /* when all are asked */
     bool is_first;    /* the first news waits for all */
-    bool is_told;     /* of this period */
+    bool is_reported; /* of this period */
 };
 
 struct ntk_hosts_round ntk_hosts_round_begin(uint64_t period_ns, bool begin_whole, uint64_t now_ns);

@@ -192,7 +192,7 @@ static int start(struct ntk_hosts_watch *watch, struct ntk_err *err)
     }
     watch->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (watch->fd < 0) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make an event descriptor: %s",
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create an event descriptor: %s",
                            strerror(errno));
     }
     watch->many = ntk_http_many_create(options->count);

@@ -1,7 +1,6 @@
 #!/bin/bash
-# bench_agent_idle - the agent's cost on 128 unused cores (trn2.48xlarge, LNC 1), health looked at,
-# with every
-# exporter: a database, a page scraped every 15 s, the browser's page, remote write, OTLP,
+# bench_agent_idle - the agent's cost on 128 unused cores (trn2.48xlarge, LNC 1), with every
+# exporter: health, a database, a page scraped every 15 s, the browser's page, remote write, OTLP,
 # conditions of Kubernetes. Target: 1 % of a CPU, 16 MiB of its own memory. NTK_BENCH_SECONDS (60).
 . "$(dirname "$0")/lib.sh"
 needs neuron-monitor neuron-bench curl python3

@@ -46,7 +46,7 @@ static const struct ntk_opt options[] = {
     { 'a', "show-all-procs", NULL, NTK_OPT_FLAG, &arg_all_processes,
       "list also processes without a Neuron runtime, such as neuron-monitor and this one" },
     { 0, "all", NULL, NTK_OPT_FLAG, &arg_all_devices,
-      "list devices without a node in /dev, too: those that a container may not use" },
+      "also list devices that have no node in /dev (a container may not use those)" },
     { 't', "topology", NULL, NTK_OPT_FLAG, &arg_topology,
       "print devices without processes, then a drawing of their links" },
     { 'j', "json-output", NULL, NTK_OPT_FLAG, &arg_array, "print a JSON array of the devices" },

@@ -3,7 +3,7 @@
  * output_sqlite - tables as an SQLite database, docs/formats/profile-tables.md.
  *
  * One transaction into a file under a temporary name; no program reads it before it is complete, so
- * there is no journal. All tables are there, also those without rows.
+ * it needs no journal. Every table is written, also one without rows.
  */
 #include <errno.h>
 #include <string.h>

@@ -441,7 +441,7 @@ static int warn_metrics(const struct ntk_export *export, ntk_row_put *put, void 
     char text[200];
 
     snprintf(text, sizeof text,
-             "Figures are counted by the rules of version %s; --metrics-version chooses.",
+             "Figures follow the rules of version %s; use --metrics-version to choose another.",
              ntk_metrics_version_name(export->trace->metrics));
     int ret = warn(CATEGORY_METRICS, text, put, ctx);
     if (ret == 0 && summary->uncounted) {

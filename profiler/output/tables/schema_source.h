@@ -254,7 +254,7 @@ static const struct ntk_column source_loop[] = {
 static const struct ntk_column source_iteration[] = {
     ALWAYS(ntk_source_iteration_row, loop_id, "loop_id", I64, "", "SourceLoop"),
     ALWAYS(ntk_source_iteration_row, values, "values", TEXT, "", "of the variables, from outside"),
-    ALWAYS(ntk_source_iteration_row, start_ns, "start_ts", I64, "ns", "begin of its first row"),
+    ALWAYS(ntk_source_iteration_row, start_ns, "start_ts", I64, "ns", "start of its first row"),
     ALWAYS(ntk_source_iteration_row, end_ns, "end_ts", I64, "ns", "end of its last row"),
     ALWAYS(ntk_source_iteration_row, span_ns, "span_ns", I64, "ns", "between them"),
     SUMS(ntk_source_iteration_row, sums, ""),

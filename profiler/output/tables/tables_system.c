@@ -130,7 +130,7 @@ static const struct ntk_column system_profile_events[] = {
     ALWAYS(ntk_system_event_row, thread, "thread_id", I64, "", "thread of the process"),
     MAYBE(ntk_system_event_row, nc, "nc_idx", I64, "", "logical core of the process"),
     MAYBE(ntk_system_event_row, device_core, "pcore_idx", I64, "",
-          "physical core of its device, of neuron_hw"),
+          "physical core on its device, for events of neuron_hw"),
     MAYBE(ntk_system_event_row, worker, "worker_gid", I64, "", "logical core of the machine"),
     MAYBE(ntk_system_event_row, flow, "flow_id", TEXT, "",
           "JSON list: events of one execution have the same"),

@@ -51,7 +51,7 @@ static int read_bytes(struct archive *archive, struct archive_entry *entry, uint
     }
     for (;;) {
         if (member->bytes_count == capacity) {
-            /* One byte beyond the stated size shows that there is no more. */
+            /* One byte beyond the stated size shows whether data follow it. */
             uint64_t more = capacity < BLOCK_BYTES ? BLOCK_BYTES : capacity;
             uint64_t room = is_told && told - capacity < more ? told - capacity + 1 : more;
             uint8_t *grown = realloc(member->bytes, capacity + room + 1);

@@ -46,7 +46,7 @@ static int check_operand(const struct ntk_isa_op_info *info, const struct ntk_is
     }
     for (int i = 0; i < NTK_ISA_DIMS_MAX; i++) {
         if (i >= operand->dim_count && (operand->dim[i].step != 0 || operand->dim[i].count != 0)) {
-            return BAD("%s: %s fills dimension %d, which it does not have", info->name, what, i);
+            return BAD("%s: %s fills dimension %d, but has no such dimension", info->name, what, i);
         }
         if (i < operand->dim_count &&
             (operand->dim[i].count < 1 || operand->dim[i].count > COUNT_MAX)) {

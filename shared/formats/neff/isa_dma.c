@@ -155,7 +155,8 @@ static int check_compute(const struct ntk_isa_op_info *info, const struct ntk_is
 
         if (present && ntk_isa_operand_elements(source) !=
                            ntk_isa_operand_elements(operand_of(instr, NTK_ISA_DST))) {
-            return BAD("%s: sources and destination differ in elements", info->name);
+            return BAD("%s: sources and destination have different numbers of elements",
+                       info->name);
         }
         if (present && instr->op0 == NTK_ISA_ALU_ADD) {
             if (!isfinite(ntk_isa_bits_float(scale))) {

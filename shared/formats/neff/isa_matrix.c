@@ -59,7 +59,7 @@ static int check_matmul(const struct ntk_isa_op_info *info, const struct ntk_isa
     const struct ntk_isa_operand *src1 = &instr->operand[NTK_ISA_SRC1];
 
     if (ntk_isa_is_there(src0) && src0->partition_count != src1->partition_count) {
-        return BAD("%s: %u rows of the stationary, %u of the moving tile", info->name,
+        return BAD("%s: the stationary tile has %u rows, the moving tile %u", info->name,
                    src0->partition_count, src1->partition_count);
     }
     return check_columns(info, ntk_isa_is_there(src0) ? row(src0) : dst->partition_count, row(src1),
@@ -139,7 +139,7 @@ static int check_mx(const struct ntk_isa_op_info *info, const struct ntk_isa_ins
         ret = check_blocks(info, "source 1", src1, &instr->operand[NTK_ISA_SRC3], err);
     }
     if (ret == 0 && src0->partition_count != src1->partition_count) {
-        ret = BAD("%s: %u rows of the stationary, %u of the moving tile", info->name,
+        ret = BAD("%s: the stationary tile has %u rows, the moving tile %u", info->name,
                   src0->partition_count, src1->partition_count);
     }
     return ret < 0 ? ret : check_columns(info, mx_columns(src0), mx_columns(src1), dst, err);

@@ -156,7 +156,8 @@ static int check_dynamic(const struct ntk_isa_op_info *info, const struct ntk_is
     uint64_t blocks = row(instr->op == NTK_ISA_OP_TENSOR_COPY_DYNAMIC_SRC ? dst : src);
 
     if (src->partition_count != dst->partition_count) {
-        return BAD("%s: source 0 and the destination differ in partitions", info->name);
+        return BAD("%s: source 0 and the destination have different numbers of partitions",
+                   info->name);
     }
     if (!is_index(index) || index->partition_count != 1) {
         return BAD("%s: source 1 holds no indices of 16 or 32 bits in one partition", info->name);
@@ -211,7 +212,8 @@ static int check_gather(const struct ntk_isa_op_info *info, const struct ntk_isa
     const struct ntk_isa_operand *index = &instr->operand[NTK_ISA_SRC1];
 
     if (src->partition_count != dst->partition_count) {
-        return BAD("%s: source 0 and the destination differ in partitions", info->name);
+        return BAD("%s: source 0 and the destination have different numbers of partitions",
+                   info->name);
     }
     if (instr->op == NTK_ISA_OP_NC_STREAM_SHUFFLE) {
         if (!ntk_isa_same_shape(src, dst) || dst->partition_count % QUADRANT != 0) {

@@ -123,7 +123,7 @@ static void frames_that_lie_are_refused_and_the_old_list_stays(void **state)
         const char *sentence;
     } rows[] = {
         { "\0\0\0", 3, "the answer ends inside the head of its frame" },
-        { "\1\0\0\0\0", 5, "the answer is compressed, which was not asked for" },
+        { "\1\0\0\0\0", 5, "the response is compressed, although compression was not requested" },
         { "\0\xff\xff\xff\xff", 5, "the answer is longer than 4194304 bytes" },
         { "\0\0\0\0\2x", 6, "the frame promises 2 bytes, 1 came" },
         { "\0\0\0\0\0more", 9, "the frame promises 0 bytes, 4 came" },

@@ -110,8 +110,8 @@ def words(traces, database):
     names = dict(re.findall(r'debug_annotation_names \{\s+iid: (\d+)\s+name: "(.*)"', text))
     texts, told = {}, [collections.Counter(), collections.Counter(), collections.Counter()]
     follows = [0, 0, 0]
-    for packet in re.split(r"^packet \{$", text, flags=re.M)[1:]: # a text is defined before it is
-                                                                  # used
+    # A text is defined before it is used.
+    for packet in re.split(r"^packet \{$", text, flags=re.M)[1:]:
         texts.update((i, plain(t)) for i, t in re.findall(r'debug_annotation_string_values \{\s+iid: (\d+)\s+str: "(.*)"', packet))
         if "type: SLICE_BEGIN" in packet:
             args = {names[n]: texts[v] for n, v in re.findall(r"name_iid: (\d+)\s+string_value_iid: (\d+)", packet)}

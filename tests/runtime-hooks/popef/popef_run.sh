@@ -41,8 +41,8 @@ array o/Add:0.npy '[3, 2]' '2 4 4 6 6 8'
 array o/input_parameter.npy '[2]' '1 2'
 grep -qx 'calls       3, 3 iterations, 3 executions' out || bad "text: $(cat out)"
 grep -qx 'output      o/Add:0.npy  F32 \[3, 2\]' out || bad "text: $(cat out)"
-code 0 popef_run add.popef -i user_input=o/Add:0.npy -o o --calls 2 --json # an array with two
-                                                                           # items
+# An array with two items.
+code 0 popef_run add.popef -i user_input=o/Add:0.npy -o o --calls 2 --json
 array o/Add:0.npy '[2, 2]' '3 6 5 8'
 jq -e '.calls == 2 and .executions == 2 and .replicas == 1 and .outputs[0].shape == [2, 2] and .outputs[0].name == "Add:0"' out >/dev/null ||
     bad "JSON: $(cat out)"

@@ -125,10 +125,9 @@ class Worker:
                 if self.random.random() < 0.2:
                     code, message = self.client.load_raw(
                         [pb((6, self.session)), *self.client.load_messages(neff('small'))])
-                    model = first(parse(first(got('load', (code, message)), 2)), 1)  # in its own
-                                                                                     # group: gone
-                                                                                     # with its
-                    self.client.call('unload', pb((1, pb((1, model)))))  # model, whose session it is
+                    # In its own group, which is removed with the model; the model has this session.
+                    model = first(parse(first(got('load', (code, message)), 2)), 1)
+                    self.client.call('unload', pb((1, pb((1, model)))))
                     continue
                 made = got('create_eg', self.client.call('create_eg', pb((1, self.random.randint(1, 2)), (2, self.session))))
                 group = first(parse(first(made, 2)), 1)

@@ -511,7 +511,7 @@ static void an_instance_has_them(void **state)
                       { IMDS "meta-data/placement/region", "ap-east-1", NULL } }
     };
     static const char none[] =
-        "no AWS credentials in the environment, in files, of a container or of the instance";
+        "no AWS credentials in the environment, in files, or from the container or instance";
     char *region = NULL;
     struct ntk_err err = { 0 };
 
@@ -524,7 +524,7 @@ static void an_instance_has_them(void **state)
     ntk_aws_credentials_destroy(credentials);
     world.services[0].body = "a\r\nb"; /* a token that would be two headers */
     assert_found(&world, NULL,
-                 "no AWS credentials in the environment, in files, of a container or of the "
+                 "no AWS credentials in the environment, in files, or from the container or "
                  "instance (" IMDS "api/token: is not a token)");
     world.variables[0] = "AWS_EC2_METADATA_DISABLED=true";
     world.asked = 0;
