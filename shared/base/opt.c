@@ -36,7 +36,15 @@ int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *forma
 
 int ntk_opt_exit_code(int parsed)
 {
-    return parsed == -ECANCELED ? 0 : 2;
+    if (parsed != -ECANCELED) {
+        return 2;
+    }
+    if (fflush(stdout) != 0 && errno != EPIPE) {
+        fprintf(stderr, "%s: cannot write to stdout: %s\n", program_invocation_short_name,
+                strerror(errno));
+        return 1;
+    }
+    return 0;
 }
 
 /* Prints text from the column on, broken at blanks before HELP_WIDTH; at is the column now. */

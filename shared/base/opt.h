@@ -106,7 +106,7 @@ struct ntk_opt_program {
 int ntk_opt_parse(const struct ntk_opt_program *program, int argc, char **argv);
 /* For programs without operands: 0, or as above; an operand is a usage error. */
 int ntk_opt_parse_all(const struct ntk_opt_program *program, int argc, char **argv);
-/* 0 for -ECANCELED, 2 for everything else negative. */
+/* For -ECANCELED: 0, or 1 with a message when stdout is full. 2 for everything else negative. */
 int ntk_opt_exit_code(int parsed);
 /* Prints "<program>: <sentence>" and "Try '<program> --help'." on stderr; returns 2. */
 int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *format, ...)

@@ -17,6 +17,10 @@ check() {
     [[ $help == "Usage: $*"* ]] || complain "$* --help begins with $(head -1 <<<"$help")"
     said=$(awk 'length($0) > 80' <<<"$help")
     [ -z "$said" ] || complain "$* --help is wider than 80 columns: $said"
+    if [ -c /dev/full ]; then
+        said=$("$@" --help 2>&1 >/dev/full) && complain "$* --help ends well on a full disk"
+        [[ $said == *"cannot write to stdout"* ]] || complain "$* --help on a full disk says $said"
+    fi
     said=$("$@" --version 2>&1)
     [[ $said =~ ^"$*"\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || complain "$* --version says $said"
     said=$("$@" --no-such-option 2>&1 >/dev/null)
