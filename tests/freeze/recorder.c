@@ -246,8 +246,7 @@ static void record_samples(void)
         ntk_top_samples_csv(model, ntk_top_samples_table_find(tables[i]), true, &buf);
     }
     save("csv", &buf);
-    ntk_top_model_destroy(model);
-    ntk_snapshot_destroy(snapshot);
+    ntk_top_model_destroy(model); /* and the snapshot */
 }
 
 /* -- the database ------------------------------------------------------------------------------ */

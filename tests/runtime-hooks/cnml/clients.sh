@@ -1,6 +1,7 @@
 #!/bin/bash
 # clients - a client of each generation, in C and C++, runs on its own machine.
 set -u
+[ -z "${NTK_SANITIZE:-}" ] || { echo "the clients are built without sanitizers"; exit 77; }
 tests=$1
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

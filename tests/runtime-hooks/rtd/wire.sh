@@ -10,7 +10,9 @@ mkdir neffs
 "$NTK_BUILD_DIR/tests/rtd_neffs" neffs
 
 for script in "$@"; do
-    neuron-rtd -x -g "$socket" --neff-max 8 2>rtd.log &
+    # What is freed counts as memory of the daemon while the address sanitizer keeps it.
+    ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}quarantine_size_mb=1 \
+        neuron-rtd -x -g "$socket" --neff-max 8 2>rtd.log &
     rtd=$!
     pids+=("$rtd")
     listens() { grep -q 'Server listening on unix:' rtd.log && echo yes; }
