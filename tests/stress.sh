@@ -4,8 +4,8 @@
 #
 #   tests/stress.sh [-n ROUNDS] [-s SPINNERS] [-p PRESET] [TEST...]
 #
-# TEST is a regular expression over test names; without one, every test runs. The preset has to be built. The exit code is 1
-# when a test failed in any round.
+# TEST is a regular expression over test names; without one, every test runs. Build the preset first (./dev test). The exit
+# code is 1 when a test failed in any round.
 set -euo pipefail
 rounds=10 spinners=4 preset=dev
 while getopts n:s:p: option; do
@@ -34,11 +34,13 @@ done
 while :; do dd if=/dev/zero of="$out/written" bs=1M count=256 conv=fsync 2>/dev/null; done &
 load+=($!)
 
+jobs=$((4 * $(nproc))) # as ./dev test
+jobs=$((jobs < 32 ? jobs : 32))
 selection=()
 [ $# = 0 ] || selection=(-R "$(IFS='|'; echo "$*")")
 for ((round = 1; round <= rounds; round++)); do
     begun=$SECONDS
-    ctest --preset "$preset" "${selection[@]}" >"$out/round-$round.log" 2>&1 || true
+    ctest --preset "$preset" --parallel "$jobs" --timeout $((600 * ${NTK_TEST_PATIENCE:-1})) "${selection[@]}" >"$out/round-$round.log" 2>&1 || true
     sed -n 's/^\t *[0-9]* - \([^ ]*\) (\(Failed\|Timeout\|SEGFAULT\|Not Run\|.*Exception.*\)).*/\1/p' "$out/round-$round.log" >"$out/failed-$round"
     grep -q '^100% tests passed\|tests passed, ' "$out/round-$round.log" || {
         tail -3 "$out/round-$round.log" >&2
