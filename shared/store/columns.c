@@ -3,6 +3,7 @@
 #include "shared/store/columns.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "shared/store/store_sql.h"
@@ -91,6 +92,30 @@ const struct ntk_column *ntk_column_next(enum ntk_tier_family family,
         column++;
     }
     return column < end ? column : NULL;
+}
+
+const char *ntk_store_count_name(const struct ntk_core_count_row *row, size_t k,
+                                 char column[NTK_STORE_COUNT_BYTES])
+{
+    snprintf(column, NTK_STORE_COUNT_BYTES, "%s%s", row->names ? row->names[k] : "", row->column);
+    return column;
+}
+
+void ntk_store_executions_get(sqlite3_stmt *statement,
+                              uint64_t (*number)(sqlite3_stmt *statement, const char *column),
+                              uint64_t outcome[NTK_OUTCOME_COUNT],
+                              uint64_t error_class[NTK_ERROR_CLASS_COUNT])
+{
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+        uint64_t *to = row->names == ntk_outcome_names ? outcome : error_class;
+
+        for (size_t k = 0; k < row->count && ntk_store_counts_have(NTK_STORE_COUNTS_EXECUTION, row);
+             k++) {
+            char column[NTK_STORE_COUNT_BYTES];
+            to[k] = number(statement, ntk_store_count_name(row, k, column));
+        }
+    }
 }
 
 /* ---- texts ---- */
@@ -197,11 +222,7 @@ int ntk_columns_prepare(sqlite3 *db, const char *text, sqlite3_stmt **out_statem
     struct ntk_buf sql = { 0 };
 
     ntk_columns_tell(&sql, text);
-    int ret = ntk_buf_ok(&sql)
-                  ? ntk_store_sql_prepare(db, ntk_buf_text_get(&sql), out_statement, err)
-                  : ntk_err_no_memory(err);
-    ntk_buf_fini(&sql);
-    return ret;
+    return ntk_store_sql_prepare_buf(db, &sql, out_statement, err);
 }
 
 int ntk_columns_exec(sqlite3 *db, const char *text, struct ntk_err *err)

@@ -29,11 +29,7 @@ static int prepare(struct ntk_rollup *rollup, enum ntk_store_tier tier, enum ntk
     struct ntk_buf sql = { 0 };
 
     ntk_tier_add_merge(&sql, family, tier);
-    int ret = ntk_buf_ok(&sql) ? ntk_store_sql_prepare(rollup->db, ntk_buf_text_get(&sql),
-                                                       &rollup->merge[tier][family], err)
-                               : ntk_err_no_memory(err);
-    ntk_buf_fini(&sql);
-    return ret;
+    return ntk_store_sql_prepare_buf(rollup->db, &sql, &rollup->merge[tier][family], err);
 }
 
 int ntk_rollup_create(sqlite3 *db, struct ntk_rollup **out_rollup, struct ntk_err *err)

@@ -163,11 +163,11 @@ int ntk_store_dataset_origin(struct ntk_store_reader *reader, uint64_t time_ns, 
                              char host[NTK_STORE_HOST_BYTES], struct ntk_err *err)
 {
     sqlite3_stmt *statement;
-    int ret =
-        ntk_store_sql_prepare(reader->db,
-                              "SELECT host_name, (SELECT min(since_ns) FROM machine) FROM machine"
-                              " ORDER BY since_ns > ?1, abs(since_ns / 1000 - ?1 / 1000) LIMIT 1",
-                              &statement, err);
+    int ret = ntk_store_sql_prepare(
+        reader->db,
+        "SELECT host_name, (SELECT min(since_ns) FROM machine) AS first_ns FROM machine"
+        " ORDER BY since_ns > ?1, abs(since_ns / 1000 - ?1 / 1000) LIMIT 1",
+        &statement, err);
 
     if (ret < 0) {
         return ret;
@@ -177,9 +177,9 @@ int ntk_store_dataset_origin(struct ntk_store_reader *reader, uint64_t time_ns, 
     sqlite3_bind_int64(statement, 1, time_ns > INT64_MAX ? INT64_MAX : (sqlite3_int64)time_ns);
     int step = sqlite3_step(statement);
     if (step == SQLITE_ROW) {
-        const unsigned char *text = sqlite3_column_text(statement, 0);
-        int length = snprintf(host, NTK_STORE_HOST_BYTES, "%s", text ? (const char *)text : "");
-        *out_id = (uint64_t)sqlite3_column_int64(statement, 1);
+        const char *text = ntk_store_sql_text(statement, "host_name");
+        int length = snprintf(host, NTK_STORE_HOST_BYTES, "%s", text);
+        *out_id = ntk_store_sql_u64(statement, "first_ns");
         if (length >= NTK_STORE_HOST_BYTES) {
             ret = ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
                               "the name of its host is longer than %d bytes",
@@ -240,10 +240,7 @@ int ntk_store_cursor_open(struct ntk_store_reader *reader, enum ntk_store_datase
     }
     tell(&sql, id);
     cursor->db = reader->db;
-    int ret = ntk_buf_ok(&sql) ? ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql),
-                                                       &cursor->statement, err)
-                               : ntk_err_no_memory(err);
-    ntk_buf_fini(&sql);
+    int ret = ntk_store_sql_prepare_buf(reader->db, &sql, &cursor->statement, err);
     if (ret < 0) {
         ntk_store_cursor_close(cursor);
         return ret;

@@ -8,7 +8,7 @@
 
 static const char insert_sql[] = "INSERT OR REPLACE INTO ecc_total VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 static const char select_sql[] =
-    "SELECT event, boot_id = ?2, counter, total FROM ecc_total WHERE device = ?1";
+    "SELECT event, boot_id = ?2 AS is_same_boot, counter, total FROM ecc_total WHERE device = ?1";
 
 void ntk_store_ecc_reset(struct ntk_store_ecc *ecc)
 {
@@ -75,13 +75,13 @@ bool ntk_store_ecc_read(sqlite3 *db, const char *boot_id, uint32_t device,
     sqlite3_bind_int64(statement, 1, device);
     sqlite3_bind_text(statement, 2, boot_id, -1, SQLITE_STATIC);
     while (sqlite3_step(statement) == SQLITE_ROW) {
-        const char *event = (const char *)sqlite3_column_text(statement, 0);
-        bool is_same_boot = sqlite3_column_int(statement, 1) == 1;
+        const char *event = ntk_store_sql_word(statement, "event");
+        bool is_same_boot = ntk_store_sql_u64(statement, "is_same_boot") == 1;
 
         for (int k = 0; event && k < NTK_ECC_COUNT; k++) {
             if (strcmp(event, ntk_ecc_names[k]) == 0) {
-                int64_t counter = sqlite3_column_int64(statement, 2);
-                int64_t total = sqlite3_column_int64(statement, 3);
+                int64_t counter = (int64_t)ntk_store_sql_u64(statement, "counter");
+                int64_t total = (int64_t)ntk_store_sql_u64(statement, "total");
                 out->has |= 1u << k;
                 out->counter[k] = is_same_boot && counter > 0 ? (uint64_t)counter : 0;
                 out->total[k] = total > 0 ? (uint64_t)total : 0;

@@ -55,6 +55,18 @@ const char *const ntk_store_event_names[NTK_STORE_EVENT_COUNT] = {
     "start", "end", "load", "unload", "error", "alloc", "free", "model_start", "model_stop", "mark",
 };
 
+/* What is read of an event. An answer has many: columns are found by enum. */
+/* clang-format off */
+#define EVENT_COLUMNS(C)                                                                \
+    C(TIME_NS, e.time_ns) C(KIND, e.kind) C(CORE, e.core) C(MODEL_ID, e.model_id)       \
+    C(WHAT, e.what) C(NAME, e.name) C(STATUS, e.status) C(BYTES, e.bytes)               \
+    C(DURATION, e.duration) C(ADDRESS, e.address) C(EXECUTION, e.execution)             \
+    C(PID, p.pid) C(TAG, p.tag) C(MODEL, m.name) C(VALUE, e.value)
+/* clang-format on */
+#define AS_ENUM(symbol, column) symbol,
+#define AS_SQL(symbol, column) #column ", "
+enum event_column { EVENT_COLUMNS(AS_ENUM) };
+
 static void add_sql(struct ntk_buf *sql, const struct ntk_store_filter *filter, uint32_t kinds)
 {
     ntk_buf_add_text(sql, "WITH e (time_ns, kind, process_id, core, model_id, what, name, status,"
@@ -67,11 +79,9 @@ static void add_sql(struct ntk_buf *sql, const struct ntk_store_filter *filter, 
         }
     }
     ntk_buf_add_text(sql, filter->newest_events ? ") SELECT * FROM (" : ") ");
-    ntk_buf_add_text(
-        sql, "SELECT e.time_ns, e.kind, e.core, e.model_id, e.what, e.name, e.status,"
-             " e.bytes, e.duration, e.address, e.execution, p.pid, p.tag, m.name, e.value, e.place"
-             " FROM e JOIN process p USING (process_id) LEFT JOIN model m"
-             " ON m.process_id = e.process_id AND m.model_id = e.model_id WHERE 1");
+    ntk_buf_add_text(sql, "SELECT " EVENT_COLUMNS(AS_SQL) "e.place");
+    ntk_buf_add_text(sql, " FROM e JOIN process p USING (process_id) LEFT JOIN model m"
+                          " ON m.process_id = e.process_id AND m.model_id = e.model_id WHERE 1");
     ntk_store_window_add_process(sql, "p.", filter);
     if (filter->model) {
         ntk_buf_add_text(sql, " AND (m.name = ?2 OR m.name = ?2 || '.neff')");
@@ -96,31 +106,31 @@ static bool is_known(sqlite3_stmt *statement, int column)
 
 static void take_event(sqlite3_stmt *statement, struct ntk_store_event *event)
 {
-    int64_t core = sqlite3_column_int64(statement, 2);
+    int64_t core = sqlite3_column_int64(statement, CORE);
 
     *event = (struct ntk_store_event){
-        .time_ns = (uint64_t)sqlite3_column_int64(statement, 0),
-        .kind = (enum ntk_store_event_kind)sqlite3_column_int(statement, 1),
+        .time_ns = (uint64_t)sqlite3_column_int64(statement, TIME_NS),
+        .kind = (enum ntk_store_event_kind)sqlite3_column_int(statement, KIND),
         .has_core = core >= 0,
         .core = core >= 0 ? (uint32_t)core : 0,
-        .model_id = (uint32_t)sqlite3_column_int64(statement, 3),
-        .what = (const char *)sqlite3_column_text(statement, 4),
-        .name = (const char *)sqlite3_column_text(statement, 5),
-        .has_status = is_known(statement, 6),
-        .nrt_status = (uint32_t)sqlite3_column_int64(statement, 6),
-        .has_bytes = is_known(statement, 7),
-        .bytes = (uint64_t)sqlite3_column_int64(statement, 7),
-        .has_duration = is_known(statement, 8),
-        .duration_ns = (uint64_t)sqlite3_column_int64(statement, 8),
-        .has_address = is_known(statement, 9),
-        .address = (uint64_t)sqlite3_column_int64(statement, 9),
-        .has_execution = is_known(statement, 10),
-        .execution = (uint64_t)sqlite3_column_int64(statement, 10),
-        .pid = (uint32_t)sqlite3_column_int64(statement, 11),
-        .tag = (const char *)sqlite3_column_text(statement, 12),
-        .model = (const char *)sqlite3_column_text(statement, 13),
-        .has_value = is_known(statement, 14),
-        .value = (uint64_t)sqlite3_column_int64(statement, 14),
+        .model_id = (uint32_t)sqlite3_column_int64(statement, MODEL_ID),
+        .what = (const char *)sqlite3_column_text(statement, WHAT),
+        .name = (const char *)sqlite3_column_text(statement, NAME),
+        .has_status = is_known(statement, STATUS),
+        .nrt_status = (uint32_t)sqlite3_column_int64(statement, STATUS),
+        .has_bytes = is_known(statement, BYTES),
+        .bytes = (uint64_t)sqlite3_column_int64(statement, BYTES),
+        .has_duration = is_known(statement, DURATION),
+        .duration_ns = (uint64_t)sqlite3_column_int64(statement, DURATION),
+        .has_address = is_known(statement, ADDRESS),
+        .address = (uint64_t)sqlite3_column_int64(statement, ADDRESS),
+        .has_execution = is_known(statement, EXECUTION),
+        .execution = (uint64_t)sqlite3_column_int64(statement, EXECUTION),
+        .pid = (uint32_t)sqlite3_column_int64(statement, PID),
+        .tag = (const char *)sqlite3_column_text(statement, TAG),
+        .model = (const char *)sqlite3_column_text(statement, MODEL),
+        .has_value = is_known(statement, VALUE),
+        .value = (uint64_t)sqlite3_column_int64(statement, VALUE),
     };
 }
 
@@ -139,9 +149,7 @@ int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_st
         return 0;
     }
     add_sql(&sql, filter, kinds);
-    int ret = ntk_buf_ok(&sql)
-                  ? ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err)
-                  : ntk_err_no_memory(err);
+    int ret = ntk_store_sql_prepare_buf(reader->db, &sql, &statement, err);
     if (ret == 0) {
         ntk_store_window_bind(statement, filter);
         sqlite3_bind_int64(statement, 3, (sqlite3_int64)window->from_ns);
@@ -153,6 +161,5 @@ int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_st
         ret = row(&event, ctx);
     }
     sqlite3_finalize(statement);
-    ntk_buf_fini(&sql);
     return ret < 0 ? ret : 0;
 }

@@ -32,7 +32,7 @@ static const char find_cores_sql[] =
     "SELECT core FROM job_core WHERE job_key = ?1 AND to_ns IS NULL";
 /* Of the same job, when it was there before: its file may be older than that. */
 static const char ended_sql[] =
-    "SELECT coalesce(max(to_ns), 0) FROM job WHERE job_id = ?1 AND cluster = ?2";
+    "SELECT coalesce(max(to_ns), 0) AS ended_ns FROM job WHERE job_id = ?1 AND cluster = ?2";
 static const char add_sql[] = "INSERT INTO job VALUES (NULL, ?1, NULL, ?3, ?4, ?5, ?6, ?7, ?2)";
 static const char name_sql[] =
     "UPDATE job SET user = ?2, name = ?3, partition = ?4 WHERE job_key = ?1";
@@ -67,7 +67,7 @@ static int load_cores(sqlite3 *db, struct open_job *open, struct ntk_err *err)
         sqlite3_bind_int64(statement, 1, open->key);
     }
     while (ret == 0 && ntk_store_sql_next(db, statement, &ret, err)) {
-        sqlite3_int64 core = sqlite3_column_int64(statement, 0);
+        sqlite3_int64 core = (int64_t)ntk_store_sql_u64(statement, "core");
         if (core >= 0 && core < (sqlite3_int64)CORES_MAX) {
             open->cores[core / 64] |= UINT64_C(1) << core % 64;
         }
@@ -89,12 +89,12 @@ static int load(struct ntk_store_jobs *jobs, sqlite3 *db, struct ntk_err *err)
             ret = ntk_err_no_memory(err);
             break;
         }
-        open->key = sqlite3_column_int64(statement, 0);
-        ntk_str_copy(open->id, TEXT_BYTES, ntk_store_sql_text(statement, 1));
-        ntk_str_copy(open->cluster, TEXT_BYTES, ntk_store_sql_text(statement, 2));
-        ntk_str_copy(open->user, TEXT_BYTES, ntk_store_sql_text(statement, 3));
-        ntk_str_copy(open->name, TEXT_BYTES, ntk_store_sql_text(statement, 4));
-        ntk_str_copy(open->partition, TEXT_BYTES, ntk_store_sql_text(statement, 5));
+        open->key = (int64_t)ntk_store_sql_u64(statement, "job_key");
+        ntk_str_copy(open->id, TEXT_BYTES, ntk_store_sql_text(statement, "job_id"));
+        ntk_str_copy(open->cluster, TEXT_BYTES, ntk_store_sql_text(statement, "cluster"));
+        ntk_str_copy(open->user, TEXT_BYTES, ntk_store_sql_text(statement, "user"));
+        ntk_str_copy(open->name, TEXT_BYTES, ntk_store_sql_text(statement, "name"));
+        ntk_str_copy(open->partition, TEXT_BYTES, ntk_store_sql_text(statement, "partition"));
         ret = load_cores(db, open, err);
     }
     sqlite3_finalize(statement);
@@ -135,7 +135,7 @@ static int find_since(sqlite3 *db, const struct open_job *open, uint64_t *since_
     sqlite3_bind_text(statement, 1, open->id, -1, SQLITE_STATIC);
     sqlite3_bind_text(statement, 2, open->cluster, -1, SQLITE_STATIC);
     if (sqlite3_step(statement) == SQLITE_ROW) {
-        sqlite3_int64 ended_ns = sqlite3_column_int64(statement, 0);
+        sqlite3_int64 ended_ns = (int64_t)ntk_store_sql_u64(statement, "ended_ns");
         *since_ns = ended_ns > 0 && (uint64_t)ended_ns > *since_ns ? (uint64_t)ended_ns : *since_ns;
     } else {
         ret = ntk_store_sql_error(db, "database", err);

@@ -39,34 +39,26 @@ struct jobs_query {
     uint32_t cores_per_device; /* physical; 0: not known */
 };
 
-static uint64_t number_at(sqlite3_stmt *statement, int column)
+static uint64_t number_at(sqlite3_stmt *statement, const char *column)
 {
-    double value = sqlite3_column_double(statement, column);
+    double value = ntk_store_sql_double(statement, column);
 
     return value < 1 ? value > 0.5 : value < 9e18 ? (uint64_t)(value + 0.5) : INT64_MAX;
 }
 
 /* As it is stored, for times. */
-static uint64_t time_at(sqlite3_stmt *statement, int column)
+static uint64_t time_at(sqlite3_stmt *statement, const char *column)
 {
-    sqlite3_int64 value = sqlite3_column_int64(statement, column);
+    int64_t value = (int64_t)ntk_store_sql_u64(statement, column);
 
     return value > 0 ? (uint64_t)value : 0;
-}
-
-static bool is_known(sqlite3_stmt *statement, int column)
-{
-    return sqlite3_column_type(statement, column) != SQLITE_NULL;
 }
 
 static int prepare(struct jobs_query *query, struct ntk_buf *sql, sqlite3_stmt **out_statement,
                    struct ntk_err *err)
 {
-    int ret = ntk_buf_ok(sql) ? ntk_store_sql_prepare(query->reader->db, ntk_buf_text_get(sql),
-                                                      out_statement, err)
-                              : ntk_err_no_memory(err);
+    int ret = ntk_store_sql_prepare_buf(query->reader->db, sql, out_statement, err);
 
-    ntk_buf_fini(sql);
     if (ret < 0) {
         return ret;
     }
@@ -108,14 +100,14 @@ static int load_cores(struct jobs_query *query, struct ntk_err *err)
     sqlite3_stmt *statement = NULL;
     uint64_t held_ns = 0;
 
-    ntk_buf_add_text(&sql, HOLD "SELECT core, sum(b - a) FROM hold"
+    ntk_buf_add_text(&sql, HOLD "SELECT core, sum(b - a) AS held_ns FROM hold"
                                 " WHERE core BETWEEN 0 AND 1023 GROUP BY core ORDER BY core");
     int ret = prepare(query, &sql, &statement, err);
     job->core_count = 0;
     while (ret == 0 && ntk_store_sql_next(query->reader->db, statement, &ret, err)) {
         if (job->core_count < CORES_MAX) {
-            query->cores[job->core_count++] = (uint32_t)sqlite3_column_int64(statement, 0);
-            held_ns += time_at(statement, 1);
+            query->cores[job->core_count++] = (uint32_t)ntk_store_sql_u64(statement, "core");
+            held_ns += time_at(statement, "held_ns");
         }
     }
     sqlite3_finalize(statement);
@@ -157,7 +149,8 @@ static int load_watched(struct jobs_query *query, struct ntk_err *err)
     sqlite3_stmt *statement = NULL;
 
     ntk_buf_add_text(&sql, HOLD "SELECT sum(h.n * r.period_ns * max(0, min(r.time_ns, h.b) -"
-                                " max(r.time_ns - r.span_ns, h.a)) * 1.0 / r.span_ns) FROM"
+                                " max(r.time_ns - r.span_ns, h.a)) * 1.0 / r.span_ns)"
+                                " AS watched_ns FROM"
                                 " (SELECT *, CASE WHEN row_step_ns > 1000000000 THEN row_step_ns"
                                 " ELSE max(period_ns, 1) END AS span_ns FROM ");
     add_rows(query, &sql, NTK_FAMILY_MACHINE);
@@ -165,7 +158,7 @@ static int load_watched(struct jobs_query *query, struct ntk_err *err)
                            " ON r.time_ns > h.a AND r.time_ns - r.span_ns < h.b");
     int ret = prepare_row(query, &sql, &statement, err);
     if (ret == 0) {
-        query->job.watched_ns = number_at(statement, 0) / query->job.lnc;
+        query->job.watched_ns = number_at(statement, "watched_ns") / query->job.lnc;
         sqlite3_finalize(statement);
     }
     return ret;
@@ -181,9 +174,11 @@ static int load_used(struct jobs_query *query, struct ntk_err *err)
     struct ntk_buf sql = { 0 };
     sqlite3_stmt *statement = NULL;
 
-    ntk_buf_add_text(&sql, HOLD "SELECT count(*), sum(n * busy_ns), sum(n * effective_flops),"
-                                " sum(unwatched * busy_ns) FROM (SELECT 0 AS unwatched, " PART
-                                " AS n, r.busy_ns, r.effective_flops FROM ");
+    ntk_buf_add_text(&sql, HOLD
+                     "SELECT count(*) AS rows, sum(n * busy_ns) AS busy_ns,"
+                     " sum(n * effective_flops) AS flops,"
+                     " sum(unwatched * busy_ns) AS unwatched_ns FROM (SELECT 0 AS unwatched, " PART
+                     " AS n, r.busy_ns, r.effective_flops FROM ");
     add_rows(query, &sql, NTK_FAMILY_CORE);
     ntk_buf_add_text(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS
                            " UNION ALL SELECT 1, 1, r.busy_ns, r.effective_flops" UNWATCHED ")");
@@ -191,15 +186,15 @@ static int load_used(struct jobs_query *query, struct ntk_err *err)
     if (ret < 0) {
         return ret;
     }
-    bool any = sqlite3_column_int64(statement, 0) > 0;
-    uint64_t unwatched_ns = number_at(statement, 3);
-    job->used_ns = number_at(statement, 1);
+    bool any = ntk_store_sql_u64(statement, "rows") > 0;
+    uint64_t unwatched_ns = number_at(statement, "unwatched_ns");
+    job->used_ns = number_at(statement, "busy_ns");
     job->used_watched_ns =
         (job->used_ns > unwatched_ns ? job->used_ns - unwatched_ns : 0) / job->lnc;
     job->used_ns /= job->lnc;
-    job->has_used = any ? is_known(statement, 1) : job->watched_ns > 0;
-    job->effective_flops = sqlite3_column_double(statement, 2);
-    job->has_flops = any ? is_known(statement, 2) : job->watched_ns > 0;
+    job->has_used = any ? ntk_store_sql_known(statement, "busy_ns") : job->watched_ns > 0;
+    job->effective_flops = ntk_store_sql_double(statement, "flops");
+    job->has_flops = any ? ntk_store_sql_known(statement, "flops") : job->watched_ns > 0;
     sqlite3_finalize(statement);
     return 0;
 }
@@ -210,13 +205,12 @@ static int load_executions(struct jobs_query *query, struct ntk_err *err)
     struct ntk_store_job *job = &query->job;
     struct ntk_buf sql = { 0 };
     sqlite3_stmt *statement = NULL;
-    int c = 1;
 
     ntk_columns_tell(&sql, HOLD "SELECT (SELECT count(*) FROM process WHERE " NTK_STORE_UNCOUNTED
                                 " AND process_id IN (SELECT r.process_id FROM ");
     add_rows(query, &sql, NTK_FAMILY_CORE);
     ntk_columns_tell(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS
-                           ")){execution|, sum(n * %)} FROM (SELECT " PART
+                           ")) AS uncounted{execution|, sum(n * %) AS %} FROM (SELECT " PART
                            " AS n{execution|, r.%} FROM ");
     add_rows(query, &sql, NTK_FAMILY_EXECUTION);
     ntk_columns_tell(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS
@@ -225,17 +219,8 @@ static int load_executions(struct jobs_query *query, struct ntk_err *err)
     if (ret < 0) {
         return ret;
     }
-    job->has_executions = sqlite3_column_int64(statement, 0) == 0 && job->watched_ns > 0;
-    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
-        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
-        if (!ntk_store_counts_have(NTK_STORE_COUNTS_EXECUTION, row)) {
-            continue;
-        }
-        uint64_t *to = row->names == ntk_outcome_names ? job->outcome : job->error_class;
-        for (size_t k = 0; k < row->count; k++) {
-            to[k] = number_at(statement, c++);
-        }
-    }
+    job->has_executions = ntk_store_sql_u64(statement, "uncounted") == 0 && job->watched_ns > 0;
+    ntk_store_executions_get(statement, number_at, job->outcome, job->error_class);
     sqlite3_finalize(statement);
     return 0;
 }
@@ -247,7 +232,7 @@ static int load_memory(struct jobs_query *query, struct ntk_err *err)
     struct ntk_buf sql = { 0 };
     sqlite3_stmt *statement = NULL;
 
-    ntk_buf_add_text(&sql, HOLD "SELECT count(*), max(bytes) FROM (SELECT"
+    ntk_buf_add_text(&sql, HOLD "SELECT count(*) AS rows, max(bytes) AS bytes FROM (SELECT"
                                 " add_up(device_memory_bytes_max) AS bytes FROM ");
     add_rows(query, &sql, NTK_FAMILY_PROCESS);
     ntk_buf_add_text(&sql, " WHERE process_id IN (SELECT r.process_id FROM ");
@@ -255,9 +240,9 @@ static int load_memory(struct jobs_query *query, struct ntk_err *err)
     ntk_buf_add_text(&sql, " r JOIN hold h ON h.core = r.core AND" MEETS ") GROUP BY time_ns)");
     int ret = prepare_row(query, &sql, &statement, err);
     if (ret == 0) {
-        bool any = sqlite3_column_int64(statement, 0) > 0;
-        job->has_memory = any ? is_known(statement, 1) : job->watched_ns > 0;
-        job->memory_bytes_max = time_at(statement, 1);
+        bool any = ntk_store_sql_u64(statement, "rows") > 0;
+        job->has_memory = any ? ntk_store_sql_known(statement, "bytes") : job->watched_ns > 0;
+        job->memory_bytes_max = time_at(statement, "bytes");
         sqlite3_finalize(statement);
     }
     return ret;
@@ -280,8 +265,8 @@ static int load_machine(struct jobs_query *query, struct ntk_err *err)
     job->has_peak = false;
     query->cores_per_device = 0;
     if (sqlite3_step(statement) == SQLITE_ROW) {
-        sqlite3_int64 cores = sqlite3_column_int64(statement, 1);
-        double peak_flops = sqlite3_column_double(statement, 0);
+        sqlite3_int64 cores = (int64_t)ntk_store_sql_u64(statement, "cores_per_device");
+        double peak_flops = ntk_store_sql_double(statement, "tensor_peak_flops");
         job->has_peak = peak_flops > 0 && job->watched_ns > 0;
         job->peak_flops =
             peak_flops * job->lnc * (double)job->watched_ns / (double)NTK_NS_PER_SECOND;
@@ -310,7 +295,7 @@ static int load_devices(struct jobs_query *query, struct ntk_err *err)
                             " SELECT s.power, s.known",
                        per_device, per_device);
     for (int i = 0; i < NTK_ECC_COUNT; i++) {
-        ntk_buf_add_format(&sql, ", e.e%d", i);
+        ntk_buf_add_format(&sql, ", e.%s", ntk_ecc_names[i]);
     }
     ntk_buf_add_format(&sql,
                        " FROM (SELECT sum(h.n * r.power_ns * (" PART ")) / %u AS power,"
@@ -319,7 +304,8 @@ static int load_devices(struct jobs_query *query, struct ntk_err *err)
     add_rows(query, &sql, NTK_FAMILY_DEVICE);
     ntk_buf_add_text(&sql, " r JOIN held h ON h.device = r.device AND" MEETS ") s, (SELECT 0");
     for (int i = 0; i < NTK_ECC_COUNT; i++) {
-        ntk_buf_add_format(&sql, ", sum(r.%s * (" PART ")) AS e%d", ntk_ecc_names[i], i);
+        ntk_buf_add_format(&sql, ", sum(r.%s * (" PART ")) AS %s", ntk_ecc_names[i],
+                           ntk_ecc_names[i]);
     }
     ntk_buf_add_text(&sql, " FROM ");
     add_rows(query, &sql, NTK_FAMILY_DEVICE);
@@ -328,12 +314,12 @@ static int load_devices(struct jobs_query *query, struct ntk_err *err)
     if (ret < 0) {
         return ret;
     }
-    job->has_power = is_known(statement, 0) && number_at(statement, 1) > 0;
-    job->full_power_ns = number_at(statement, 0);
-    job->power_known_ns = number_at(statement, 1);
+    job->has_power = ntk_store_sql_known(statement, "power") && number_at(statement, "known") > 0;
+    job->full_power_ns = number_at(statement, "power");
+    job->power_known_ns = number_at(statement, "known");
     for (int i = 0; i < NTK_ECC_COUNT; i++) {
-        job->ecc_has |= is_known(statement, 2 + i) ? 1u << i : 0u;
-        job->ecc[i] = number_at(statement, 2 + i);
+        job->ecc_has |= ntk_store_sql_known(statement, ntk_ecc_names[i]) ? 1u << i : 0u;
+        job->ecc[i] = number_at(statement, ntk_ecc_names[i]);
     }
     sqlite3_finalize(statement);
     return 0;
@@ -359,12 +345,13 @@ static int load_job(struct jobs_query *query, struct ntk_err *err)
     " AND (?2 IS NULL OR user = ?2) GROUP BY job_id, cluster"
 /* The newest texts that were reported. */
 static const char list_sql[] =
-    "SELECT * FROM (SELECT job_id, cluster, newest(nullif(user, ''), time_ns),"
-    " newest(nullif(name, ''), time_ns), newest(nullif(partition, ''), time_ns), count(*),"
-    " max(min(time_ns), ?3) AS first_ns, min(max(coalesce(to_ns, ?5)), ?4),"
-    " count(*) = count(to_ns) AND max(to_ns) <= ?4, newest(lnc, time_ns)" FOUND
+    "SELECT * FROM (SELECT job_id, cluster, newest(nullif(user, ''), time_ns) AS user,"
+    " newest(nullif(name, ''), time_ns) AS name,"
+    " newest(nullif(partition, ''), time_ns) AS partition, count(*) AS runs,"
+    " max(min(time_ns), ?3) AS first_ns, min(max(coalesce(to_ns, ?5)), ?4) AS last_ns,"
+    " count(*) = count(to_ns) AND max(to_ns) <= ?4 AS is_ended, newest(lnc, time_ns) AS lnc" FOUND
     " ORDER BY first_ns DESC LIMIT ?6) ORDER BY first_ns, job_id";
-static const char count_sql[] = "SELECT count(*) FROM (SELECT 1" FOUND ")";
+static const char count_sql[] = "SELECT count(*) AS jobs FROM (SELECT 1" FOUND ")";
 
 static void bind_list(sqlite3_stmt *statement, const struct jobs_query *query, const char *id,
                       const char *user)
@@ -387,8 +374,8 @@ static int count_jobs(struct jobs_query *query, const char *id, const char *user
     }
     bind_list(statement, query, id, user);
     if (sqlite3_step(statement) == SQLITE_ROW) {
-        sqlite3_int64 count = sqlite3_column_int64(statement, 0);
-        *out_more = (uint64_t)count > most ? (size_t)count - most : 0;
+        uint64_t count = ntk_store_sql_u64(statement, "jobs");
+        *out_more = count > most ? count - most : 0;
     } else {
         ret = ntk_store_sql_error(query->reader->db, "database", err);
     }
@@ -398,18 +385,18 @@ static int count_jobs(struct jobs_query *query, const char *id, const char *user
 
 static void take_job(sqlite3_stmt *statement, struct ntk_store_job *job)
 {
-    sqlite3_int64 lnc = sqlite3_column_int64(statement, 9);
+    sqlite3_int64 lnc = (int64_t)ntk_store_sql_u64(statement, "lnc");
 
     *job = (struct ntk_store_job){
-        .id = ntk_store_sql_text(statement, 0),
-        .cluster = ntk_store_sql_text(statement, 1),
-        .user = ntk_store_sql_text(statement, 2),
-        .name = ntk_store_sql_text(statement, 3),
-        .partition = ntk_store_sql_text(statement, 4),
-        .runs = (uint32_t)sqlite3_column_int64(statement, 5),
-        .from_ns = time_at(statement, 6),
-        .to_ns = time_at(statement, 7),
-        .is_ended = sqlite3_column_int(statement, 8) != 0,
+        .id = ntk_store_sql_text(statement, "job_id"),
+        .cluster = ntk_store_sql_text(statement, "cluster"),
+        .user = ntk_store_sql_text(statement, "user"),
+        .name = ntk_store_sql_text(statement, "name"),
+        .partition = ntk_store_sql_text(statement, "partition"),
+        .runs = (uint32_t)ntk_store_sql_u64(statement, "runs"),
+        .from_ns = time_at(statement, "first_ns"),
+        .to_ns = time_at(statement, "last_ns"),
+        .is_ended = ntk_store_sql_u64(statement, "is_ended") != 0,
         .lnc = lnc == 2 ? 2 : 1,
     };
     job->to_ns = job->to_ns > job->from_ns ? job->to_ns : job->from_ns;

@@ -59,24 +59,23 @@ static int check_users(struct ntk_store_reader *reader, const struct ntk_store_f
     struct ntk_buf sql = { 0 };
     sqlite3_stmt *statement = NULL;
 
-    ntk_buf_add_text(&sql, "SELECT count(*), group_concat(name, ', ') FROM (SELECT DISTINCT uid,"
-                           " coalesce(nullif(user, ''), uid) AS name FROM process WHERE 1");
+    ntk_buf_add_text(
+        &sql,
+        "SELECT count(*) AS users, group_concat(name, ', ') AS names FROM (SELECT DISTINCT uid,"
+        " coalesce(nullif(user, ''), uid) AS name FROM process WHERE 1");
     ntk_store_window_add_process(&sql, "", filter);
     ntk_buf_add_text(&sql, " GROUP BY uid LIMIT 16)");
-    int ret = ntk_buf_ok(&sql)
-                  ? ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err)
-                  : ntk_err_no_memory(err);
-    ntk_buf_fini(&sql);
+    int ret = ntk_store_sql_prepare_buf(reader->db, &sql, &statement, err);
     if (ret < 0) {
         return ret;
     }
     ntk_store_window_bind(statement, filter);
     if (sqlite3_step(statement) != SQLITE_ROW) {
         ret = ntk_store_sql_error(reader->db, "database", err);
-    } else if (sqlite3_column_int64(statement, 0) > 1) {
+    } else if (ntk_store_sql_u64(statement, "users") > 1) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                           "process '%s' is of several users (%s): choose one with user",
-                          filter->process, (const char *)sqlite3_column_text(statement, 1));
+                          filter->process, ntk_store_sql_word(statement, "names"));
     }
     sqlite3_finalize(statement);
     return ret;
@@ -137,10 +136,10 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
 static const char process_columns[] =
     "SELECT p.pid, p.tag, p.command, p.user, p.container, p.first_seen_ns, p.last_seen_ns,"
     " p.ended_ns, (SELECT count(DISTINCT t.core) FROM core_total t"
-    "  WHERE t.process_id = p.process_id),"
+    "  WHERE t.process_id = p.process_id) AS cores,"
     " m.host, m.device, m.rss, e.completed, e.failed, e.unwatched, p.hooks, p.counts_executions,"
-    " m.process_id, EXISTS (SELECT 1 FROM model o WHERE o.process_id = p.process_id"
-    "  AND o.memory_estimated)"
+    " m.process_id AS sampled_id, EXISTS (SELECT 1 FROM model o WHERE o.process_id = p.process_id"
+    "  AND o.memory_estimated) AS device_estimated"
     " FROM process p LEFT JOIN"
     " (SELECT process_id, max(host_memory_bytes_max) AS host, max(device_memory_bytes_max) AS "
     "device,"
@@ -154,30 +153,30 @@ static const char execution_columns[] =
 static void take_process(sqlite3_stmt *statement, struct ntk_store_process *process)
 {
     *process = (struct ntk_store_process){
-        .pid = (uint32_t)sqlite3_column_int64(statement, 0),
-        .tag = (const char *)sqlite3_column_text(statement, 1),
-        .command = (const char *)sqlite3_column_text(statement, 2),
-        .user = (const char *)sqlite3_column_text(statement, 3),
-        .container = (const char *)sqlite3_column_text(statement, 4),
-        .first_seen_ns = (uint64_t)sqlite3_column_int64(statement, 5),
-        .last_seen_ns = (uint64_t)sqlite3_column_int64(statement, 6),
-        .ended_ns = (uint64_t)sqlite3_column_int64(statement, 7),
-        .core_count = (uint32_t)sqlite3_column_int64(statement, 8),
-        .has_samples = sqlite3_column_type(statement, 17) != SQLITE_NULL,
-        .has_host = sqlite3_column_type(statement, 9) != SQLITE_NULL,
-        .host_bytes_max = (uint64_t)sqlite3_column_int64(statement, 9),
-        .has_device = sqlite3_column_type(statement, 10) != SQLITE_NULL,
-        .device_estimated = sqlite3_column_int(statement, 18) != 0,
-        .device_bytes_max = (uint64_t)sqlite3_column_int64(statement, 10),
-        .has_rss = sqlite3_column_type(statement, 11) != SQLITE_NULL,
-        .rss_bytes_max = (uint64_t)sqlite3_column_int64(statement, 11),
-        .completed = (uint64_t)sqlite3_column_int64(statement, 12),
-        .failed = (uint64_t)sqlite3_column_int64(statement, 13),
-        .unwatched = (uint64_t)sqlite3_column_int64(statement, 14),
-        .hooks = (const char *)sqlite3_column_text(statement, 15),
-        .is_uncounted = sqlite3_column_type(statement, 16) != SQLITE_NULL &&
-                        sqlite3_column_int(statement, 16) == NTK_STORE_COUNTED_NONE,
-        .is_partial = sqlite3_column_int(statement, 16) == NTK_STORE_COUNTED_PART,
+        .pid = (uint32_t)ntk_store_sql_u64(statement, "pid"),
+        .tag = ntk_store_sql_word(statement, "tag"),
+        .command = ntk_store_sql_word(statement, "command"),
+        .user = ntk_store_sql_word(statement, "user"),
+        .container = ntk_store_sql_word(statement, "container"),
+        .first_seen_ns = ntk_store_sql_u64(statement, "first_seen_ns"),
+        .last_seen_ns = ntk_store_sql_u64(statement, "last_seen_ns"),
+        .ended_ns = ntk_store_sql_u64(statement, "ended_ns"),
+        .core_count = (uint32_t)ntk_store_sql_u64(statement, "cores"),
+        .has_samples = ntk_store_sql_known(statement, "sampled_id"),
+        .has_host = ntk_store_sql_known(statement, "host"),
+        .host_bytes_max = ntk_store_sql_u64(statement, "host"),
+        .has_device = ntk_store_sql_known(statement, "device"),
+        .device_estimated = ntk_store_sql_u64(statement, "device_estimated") != 0,
+        .device_bytes_max = ntk_store_sql_u64(statement, "device"),
+        .has_rss = ntk_store_sql_known(statement, "rss"),
+        .rss_bytes_max = ntk_store_sql_u64(statement, "rss"),
+        .completed = ntk_store_sql_u64(statement, "completed"),
+        .failed = ntk_store_sql_u64(statement, "failed"),
+        .unwatched = ntk_store_sql_u64(statement, "unwatched"),
+        .hooks = ntk_store_sql_word(statement, "hooks"),
+        .is_uncounted = ntk_store_sql_known(statement, "counts_executions") &&
+                        ntk_store_sql_u64(statement, "counts_executions") == NTK_STORE_COUNTED_NONE,
+        .is_partial = ntk_store_sql_u64(statement, "counts_executions") == NTK_STORE_COUNTED_PART,
     };
 }
 
@@ -280,16 +279,13 @@ int ntk_store_reader_models(struct ntk_store_reader *reader, const struct ntk_st
         ntk_buf_add_text(&sql, " AND (m.name = ?2 OR m.name = ?2 || '.neff')");
     }
     ntk_buf_add_text(&sql, " ORDER BY m.name");
-    int ret = ntk_buf_ok(&sql)
-                  ? ntk_store_sql_prepare(reader->db, ntk_buf_text_get(&sql), &statement, err)
-                  : ntk_err_no_memory(err);
+    int ret = ntk_store_sql_prepare_buf(reader->db, &sql, &statement, err);
     if (ret == 0) {
         ntk_store_window_bind(statement, filter);
     }
     while (ret == 0 && ntk_store_sql_next(reader->db, statement, &ret, err)) {
-        ret = row((const char *)sqlite3_column_text(statement, 0), ctx);
+        ret = row(ntk_store_sql_word(statement, "name"), ctx);
     }
     sqlite3_finalize(statement);
-    ntk_buf_fini(&sql);
     return ret < 0 ? ret : 0;
 }

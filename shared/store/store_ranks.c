@@ -54,48 +54,29 @@ static int make_sql(struct ntk_store_reader *reader, const struct ntk_store_filt
     return ret;
 }
 
-static uint64_t number_at(sqlite3_stmt *statement, int column)
-{
-    return (uint64_t)sqlite3_column_int64(statement, column);
-}
-
-static const char *text_at(sqlite3_stmt *statement, int column)
-{
-    return (const char *)sqlite3_column_text(statement, column);
-}
-
-static uint64_t number_of(sqlite3_stmt *statement, const char *column)
-{
-    return number_at(statement, ntk_store_sql_column(statement, column));
-}
-
-static const char *text_of(sqlite3_stmt *statement, const char *column)
-{
-    return text_at(statement, ntk_store_sql_column(statement, column));
-}
-
 static void take_rank(sqlite3_stmt *statement, struct ntk_store_rank *rank)
 {
     *rank = (struct ntk_store_rank){
-        .start_ns = number_of(statement, "start_ns"),
-        .end_ns = number_of(statement, "end_ns"),
-        .tag = text_of(statement, "tag"),
-        .pid = (uint32_t)number_of(statement, "pid"),
-        .communicator = text_of(statement, "communicator"),
-        .rendezvous = text_of(statement, "rendezvous"),
-        .rank = (uint32_t)number_of(statement, "rank"),
-        .rank_count = (uint32_t)number_of(statement, "rank_count"),
-        .model_id = (uint32_t)number_of(statement, "model_id"),
-        .period_ns = number_of(statement, "period_ns"),
-        .operations = number_of(statement, "operations"),
-        .errors = number_of(statement, "errors"),
-        .moved_bytes = number_of(statement, "moved_bytes"),
-        .in_operations_ns = number_of(statement, "in_operations_ns"),
-        .wait_ns = number_of(statement, "wait_ns"),
-        .core_busy_ns = number_of(statement, "core_busy_ns"),
-        .last_sequence = number_of(statement, "last_sequence"),
-        .verdicts = text_of(statement, "verdicts"),
-        .has_wait = number_of(statement, "wait_ns") > 0 || number_of(statement, "tells_wait") > 0,
+        .start_ns = ntk_store_sql_u64(statement, "start_ns"),
+        .end_ns = ntk_store_sql_u64(statement, "end_ns"),
+        .tag = ntk_store_sql_word(statement, "tag"),
+        .pid = (uint32_t)ntk_store_sql_u64(statement, "pid"),
+        .communicator = ntk_store_sql_word(statement, "communicator"),
+        .rendezvous = ntk_store_sql_word(statement, "rendezvous"),
+        .rank = (uint32_t)ntk_store_sql_u64(statement, "rank"),
+        .rank_count = (uint32_t)ntk_store_sql_u64(statement, "rank_count"),
+        .model_id = (uint32_t)ntk_store_sql_u64(statement, "model_id"),
+        .period_ns = ntk_store_sql_u64(statement, "period_ns"),
+        .operations = ntk_store_sql_u64(statement, "operations"),
+        .errors = ntk_store_sql_u64(statement, "errors"),
+        .moved_bytes = ntk_store_sql_u64(statement, "moved_bytes"),
+        .in_operations_ns = ntk_store_sql_u64(statement, "in_operations_ns"),
+        .wait_ns = ntk_store_sql_u64(statement, "wait_ns"),
+        .core_busy_ns = ntk_store_sql_u64(statement, "core_busy_ns"),
+        .last_sequence = ntk_store_sql_u64(statement, "last_sequence"),
+        .verdicts = ntk_store_sql_word(statement, "verdicts"),
+        .has_wait = ntk_store_sql_u64(statement, "wait_ns") > 0 ||
+                    ntk_store_sql_u64(statement, "tells_wait") > 0,
     };
 }
 
@@ -144,22 +125,22 @@ static const char verdict_sql[] =
 static void take_verdict(sqlite3_stmt *statement, struct ntk_store_verdict *verdict)
 {
     *verdict = (struct ntk_store_verdict){
-        .from_ns = number_at(statement, 0),
-        .to_ns = number_at(statement, 1),
-        .verdict = text_at(statement, 2),
-        .cause = text_at(statement, 3),
-        .communicator = text_at(statement, 4),
-        .rendezvous = text_at(statement, 5),
-        .rank_count = (uint32_t)number_at(statement, 6),
-        .has_rank = sqlite3_column_type(statement, 7) != SQLITE_NULL,
-        .rank = (uint32_t)number_at(statement, 7),
-        .pid = (uint32_t)number_at(statement, 8),
-        .tag = text_at(statement, 9),
-        .operation = text_at(statement, 10),
-        .sequence = number_at(statement, 11),
-        .missing = (uint32_t)number_at(statement, 12),
-        .behind_ns = number_at(statement, 13),
-        .interval_ns = number_at(statement, 14),
+        .from_ns = ntk_store_sql_u64(statement, "time_ns"),
+        .to_ns = ntk_store_sql_u64(statement, "to_ns"),
+        .verdict = ntk_store_sql_word(statement, "verdict"),
+        .cause = ntk_store_sql_word(statement, "cause"),
+        .communicator = ntk_store_sql_word(statement, "communicator"),
+        .rendezvous = ntk_store_sql_word(statement, "rendezvous"),
+        .rank_count = (uint32_t)ntk_store_sql_u64(statement, "rank_count"),
+        .has_rank = ntk_store_sql_known(statement, "rank"),
+        .rank = (uint32_t)ntk_store_sql_u64(statement, "rank"),
+        .pid = (uint32_t)ntk_store_sql_u64(statement, "pid"),
+        .tag = ntk_store_sql_word(statement, "tag"),
+        .operation = ntk_store_sql_word(statement, "operation"),
+        .sequence = ntk_store_sql_u64(statement, "sequence"),
+        .missing = (uint32_t)ntk_store_sql_u64(statement, "missing"),
+        .behind_ns = ntk_store_sql_u64(statement, "behind_ns"),
+        .interval_ns = ntk_store_sql_u64(statement, "interval_ns"),
     };
 }
 

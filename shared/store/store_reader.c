@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/store/columns.h"
 #include "shared/store/store.h"
 #include "shared/store/store_ecc.h"
 #include "shared/store/store_histogram.h"
@@ -147,15 +148,14 @@ void ntk_store_reader_close(struct ntk_store_reader *reader)
     free(reader);
 }
 
-struct ntk_histogram ntk_store_reader_histogram(sqlite3_stmt *statement, int column,
+struct ntk_histogram ntk_store_reader_histogram(sqlite3_stmt *statement, const char *column,
                                                 struct ntk_histogram_entry *entries)
 {
     struct ntk_histogram_dense dense = { 0 };
     struct ntk_histogram histogram = { 0 };
-    const void *blob = sqlite3_column_blob(statement, column);
 
-    if (blob && ntk_store_histogram_decode(blob, (size_t)sqlite3_column_bytes(statement, column),
-                                           &dense) == 0) {
+    if (ntk_store_sql_known(statement, column) &&
+        ntk_store_sql_histogram(statement, column, &dense) == 0) {
         histogram.count = dense.count;
         histogram.sum_ns = dense.sum_ns;
         histogram.entries = entries;
@@ -164,27 +164,26 @@ struct ntk_histogram ntk_store_reader_histogram(sqlite3_stmt *statement, int col
     return histogram;
 }
 
-/* Columns in the order of core_total in schema.sql. */
 static void take_totals(sqlite3_stmt *statement, struct core_entries *entries,
                         struct ntk_core_sample *core)
 {
-    int column = 1; /* 0 is process_id */
-
     *core = (struct ntk_core_sample){ 0 };
-    core->core = (uint32_t)sqlite3_column_int64(statement, column++);
-    column += 2; /* began_ns, time_ns */
+    core->core = (uint32_t)ntk_store_sql_u64(statement, "core");
     core->has = NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY;
     for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
-        for (size_t k = 0; k < ntk_core_count_rows[i].count; k++) {
-            if (sqlite3_column_type(statement, column) != SQLITE_NULL) {
-                core->has |= ntk_core_count_rows[i].has;
-            }
-            core->counts[ntk_core_count_rows[i].at + k].total =
-                (uint64_t)sqlite3_column_int64(statement, column++);
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+
+        for (size_t k = 0; k < row->count; k++) {
+            char column[NTK_STORE_COUNT_BYTES];
+            ntk_store_count_name(row, k, column);
+            core->has |= ntk_store_sql_known(statement, column) ? row->has : 0;
+            core->counts[row->at + k].total = ntk_store_sql_u64(statement, column);
         }
     }
-    core->total_latency = ntk_store_reader_histogram(statement, column++, entries->total);
-    core->device_latency = ntk_store_reader_histogram(statement, column, entries->device);
+    core->total_latency =
+        ntk_store_reader_histogram(statement, "latency_histogram", entries->total);
+    core->device_latency =
+        ntk_store_reader_histogram(statement, "device_latency_histogram", entries->device);
 }
 
 bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key, uint64_t began_ns,

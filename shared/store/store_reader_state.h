@@ -49,8 +49,8 @@ void ntk_store_window_add_filter(struct ntk_buf *sql, enum ntk_tier_family famil
 /* Binds ?1, ?2 and ?9. */
 void ntk_store_window_bind(sqlite3_stmt *statement, const struct ntk_store_filter *filter);
 
-/* The histogram of a column; entries has room for NTK_HISTOGRAM_BUCKETS. */
-struct ntk_histogram ntk_store_reader_histogram(sqlite3_stmt *statement, int column,
+/* The histogram of a column, by name; entries has room for NTK_HISTOGRAM_BUCKETS. */
+struct ntk_histogram ntk_store_reader_histogram(sqlite3_stmt *statement, const char *column,
                                                 struct ntk_histogram_entry *entries);
 
 #endif

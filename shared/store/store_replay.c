@@ -10,34 +10,10 @@
 #include "shared/store/store_replay_state.h"
 #include "shared/store/store_sql.h"
 
-uint64_t ntk_replay_number(sqlite3_stmt *statement, const char *column)
-{
-    return (uint64_t)sqlite3_column_int64(statement, ntk_store_sql_column(statement, column));
-}
-
-double ntk_replay_ratio(sqlite3_stmt *statement, const char *column)
-{
-    return sqlite3_column_double(statement, ntk_store_sql_column(statement, column));
-}
-
-bool ntk_replay_is_known(sqlite3_stmt *statement, const char *column)
-{
-    int at = ntk_store_sql_column(statement, column);
-
-    return sqlite3_column_type(statement, at) != SQLITE_NULL;
-}
-
-const char *ntk_replay_word(sqlite3_stmt *statement, const char *column)
-{
-    int at = ntk_store_sql_column(statement, column);
-
-    return (const char *)sqlite3_column_text(statement, at);
-}
-
 const char *ntk_replay_text(const struct ntk_replay *replay, sqlite3_stmt *statement,
                             const char *column)
 {
-    return ntk_snapshot_text(replay->snapshot, ntk_replay_word(statement, column));
+    return ntk_snapshot_text(replay->snapshot, ntk_store_sql_word(statement, column));
 }
 
 /* "SELECT columns FROM (rows of the family) rest", bound to the time as ?1. */
@@ -92,8 +68,7 @@ int ntk_replay_next(const struct ntk_replay *replay, sqlite3_stmt *statement, st
 struct ntk_histogram ntk_replay_histogram(struct ntk_replay *replay, sqlite3_stmt *statement,
                                           const char *column)
 {
-    struct ntk_histogram borrowed = ntk_store_reader_histogram(
-        statement, ntk_store_sql_column(statement, column), replay->entries);
+    struct ntk_histogram borrowed = ntk_store_reader_histogram(statement, column, replay->entries);
 
     ntk_histogram_dense_reset(&replay->dense);
     ntk_histogram_dense_merge(&replay->dense, &borrowed);
@@ -133,8 +108,8 @@ static int take_row(struct ntk_replay *replay, bool is_before, uint64_t time_ns,
     }
     ret = ntk_replay_next(replay, statement, err);
     if (ret > 0) {
-        replay->time_ns = ntk_replay_number(statement, "time_ns");
-        replay->snapshot->period_ns = ntk_replay_number(statement, "period_ns");
+        replay->time_ns = ntk_store_sql_u64(statement, "time_ns");
+        replay->snapshot->period_ns = ntk_store_sql_u64(statement, "period_ns");
     }
     sqlite3_finalize(statement);
     return ret;

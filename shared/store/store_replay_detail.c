@@ -32,19 +32,19 @@ static int load_models(struct ntk_replay *replay, struct ntk_runtime_sample *run
             break;
         }
         ret = 0;
-        model->id = (uint32_t)ntk_replay_number(statement, "model_id");
+        model->id = (uint32_t)ntk_store_sql_u64(statement, "model_id");
         model->name = ntk_replay_text(replay, statement, "name");
         model->neff_path = ntk_replay_text(replay, statement, "neff_path");
-        ntk_str_copy(model->uuid, sizeof model->uuid, ntk_replay_word(statement, "uuid"));
-        model->core = (int64_t)ntk_replay_number(statement, "first_core") < 0
+        ntk_str_copy(model->uuid, sizeof model->uuid, ntk_store_sql_word(statement, "uuid"));
+        model->core = (int64_t)ntk_store_sql_u64(statement, "first_core") < 0
                           ? NTK_NO_CORE
-                          : (uint32_t)ntk_replay_number(statement, "first_core");
-        model->core_count = (uint32_t)ntk_replay_number(statement, "core_count");
-        model->estimated = ntk_replay_number(statement, "estimated") != 0;
-        model->memory_estimated = ntk_replay_number(statement, "memory_estimated") != 0;
-        model->load_realtime_ns = ntk_replay_number(statement, "load_time_ns");
-        model->load_ns = ntk_replay_number(statement, "load_duration_ns");
-        uint64_t unloaded_ns = ntk_replay_number(statement, "unloaded_ns");
+                          : (uint32_t)ntk_store_sql_u64(statement, "first_core");
+        model->core_count = (uint32_t)ntk_store_sql_u64(statement, "core_count");
+        model->estimated = ntk_store_sql_u64(statement, "estimated") != 0;
+        model->memory_estimated = ntk_store_sql_u64(statement, "memory_estimated") != 0;
+        model->load_realtime_ns = ntk_store_sql_u64(statement, "load_time_ns");
+        model->load_ns = ntk_store_sql_u64(statement, "load_duration_ns");
+        uint64_t unloaded_ns = ntk_store_sql_u64(statement, "unloaded_ns");
         model->loaded = unloaded_ns == 0 || unloaded_ns > replay->time_ns;
     }
     sqlite3_finalize(statement);
@@ -71,15 +71,15 @@ static int load_model_samples(struct ntk_replay *replay, struct ntk_err *err)
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         ret = 0;
         struct ntk_runtime_sample *runtime =
-            ntk_replay_find_runtime(replay, (int64_t)ntk_replay_number(statement, "process_id"));
+            ntk_replay_find_runtime(replay, (int64_t)ntk_store_sql_u64(statement, "process_id"));
         for (size_t i = 0; runtime && i < runtime->model_count; i++) {
             struct ntk_model_sample *model = &runtime->models[i];
-            if (model->id != ntk_replay_number(statement, "model_id")) {
+            if (model->id != ntk_store_sql_u64(statement, "model_id")) {
                 continue;
             }
             model->has |= NTK_MODEL_HAS_EXECUTIONS;
-            model->executions.period = ntk_replay_number(statement, "executions");
-            model->errors.period = ntk_replay_number(statement, "errors");
+            model->executions.period = ntk_store_sql_u64(statement, "executions");
+            model->errors.period = ntk_store_sql_u64(statement, "errors");
             model->is_running = model->executions.period > 0;
             model->total_latency = ntk_replay_histogram(replay, statement, "latency_histogram");
             model->device_latency =
@@ -115,8 +115,8 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
     }
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         struct ntk_memory_sample *row = ntk_replay_add(&rows);
-        int64_t core = (int64_t)ntk_replay_number(statement, "core");
-        uint64_t category = ntk_replay_number(statement, "category");
+        int64_t core = (int64_t)ntk_store_sql_u64(statement, "core");
+        uint64_t category = ntk_store_sql_u64(statement, "category");
         if (!row || category >= NTK_MEMORY_CATEGORY_COUNT) {
             ret =
                 row ? ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "memory of an unknown category")
@@ -127,9 +127,9 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
         row->core = core < 0 ? NTK_NO_CORE : (uint16_t)core;
         row->category = (uint16_t)category;
         row->location = (uint16_t)ntk_memory_location_of((enum ntk_memory_category)category);
-        row->model_id = (uint32_t)ntk_replay_number(statement, "model_id");
-        row->current_bytes = ntk_replay_number(statement, "current_bytes");
-        row->peak_bytes = ntk_replay_number(statement, "peak_bytes");
+        row->model_id = (uint32_t)ntk_store_sql_u64(statement, "model_id");
+        row->current_bytes = ntk_store_sql_u64(statement, "current_bytes");
+        row->peak_bytes = ntk_store_sql_u64(statement, "peak_bytes");
     }
     sqlite3_finalize(statement);
     if (ret == 0) {
@@ -161,19 +161,19 @@ static const char events_sql[] =
 static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
                        struct ntk_event_sample *event)
 {
-    const char *word = ntk_replay_word(statement, "operation");
-    int64_t core = (int64_t)ntk_replay_number(statement, "core");
-    int64_t category = (int64_t)ntk_replay_number(statement, "category");
+    const char *word = ntk_store_sql_word(statement, "operation");
+    int64_t core = (int64_t)ntk_store_sql_u64(statement, "core");
+    int64_t category = (int64_t)ntk_store_sql_u64(statement, "category");
 
-    event->realtime_ns = ntk_replay_number(statement, "time_ns");
+    event->realtime_ns = ntk_store_sql_u64(statement, "time_ns");
     event->core = core < 0 ? NTK_NO_CORE : (uint16_t)core;
-    event->model_id = (uint32_t)ntk_replay_number(statement, "model_id");
-    event->address = ntk_replay_number(statement, "address");
-    event->bytes = ntk_replay_number(statement, "bytes");
-    event->name = ntk_snapshot_text(snapshot, ntk_replay_word(statement, "tensor"));
-    event->nrt_status = (uint32_t)ntk_replay_number(statement, "nrt_status");
-    event->execution_id = ntk_replay_number(statement, "execution");
-    event->duration_ns = ntk_replay_number(statement, "duration_ns");
+    event->model_id = (uint32_t)ntk_store_sql_u64(statement, "model_id");
+    event->address = ntk_store_sql_u64(statement, "address");
+    event->bytes = ntk_store_sql_u64(statement, "bytes");
+    event->name = ntk_snapshot_text(snapshot, ntk_store_sql_word(statement, "tensor"));
+    event->nrt_status = (uint32_t)ntk_store_sql_u64(statement, "nrt_status");
+    event->execution_id = ntk_store_sql_u64(statement, "execution");
+    event->duration_ns = ntk_store_sql_u64(statement, "duration_ns");
     event->error_class = NTK_ERROR_CLASS_NONE;
     if (category == -1) {
         event->kind = NTK_EVENT_ERROR;
@@ -205,11 +205,11 @@ static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
                               ? (uint16_t)ntk_memory_location_of((enum ntk_memory_category)category)
                               : 0;
     }
-    event->pid = (uint32_t)ntk_replay_number(statement, "pid");
-    event->header_pid = (uint32_t)ntk_replay_number(statement, "header_pid");
-    event->uid = (uint32_t)ntk_replay_number(statement, "uid");
-    event->start_time = ntk_replay_number(statement, "start_time");
-    event->tag = ntk_snapshot_text(snapshot, ntk_replay_word(statement, "tag"));
+    event->pid = (uint32_t)ntk_store_sql_u64(statement, "pid");
+    event->header_pid = (uint32_t)ntk_store_sql_u64(statement, "header_pid");
+    event->uid = (uint32_t)ntk_store_sql_u64(statement, "uid");
+    event->start_time = ntk_store_sql_u64(statement, "start_time");
+    event->tag = ntk_snapshot_text(snapshot, ntk_store_sql_word(statement, "tag"));
 }
 
 static int load_events(sqlite3 *db, struct ntk_snapshot *snapshot, uint64_t from_ns, size_t most,

@@ -26,24 +26,24 @@ static void take_machine(const struct ntk_replay *replay, sqlite3_stmt *statemen
     instance->type = ntk_replay_text(replay, statement, "instance_type");
     instance->zone = ntk_replay_text(replay, statement, "zone");
     instance->region = ntk_replay_text(replay, statement, "region");
-    hardware->has |= ntk_replay_is_known(statement, "hardware_type") ? NTK_HARDWARE_HAS_DEVICES : 0;
+    hardware->has |= ntk_store_sql_known(statement, "hardware_type") ? NTK_HARDWARE_HAS_DEVICES : 0;
     hardware->instance_type = ntk_replay_text(replay, statement, "hardware_type");
     hardware->device_type = ntk_replay_text(replay, statement, "device_type");
     hardware->device_version = ntk_replay_text(replay, statement, "device_version");
     hardware->core_version = ntk_replay_text(replay, statement, "core_version");
     hardware->driver_version = ntk_replay_text(replay, statement, "driver_version");
-    hardware->software = ntk_replay_number(statement, "software") != 0;
-    hardware->device_count = (uint32_t)ntk_replay_number(statement, "device_count");
-    hardware->cores_per_device = (uint32_t)ntk_replay_number(statement, "cores_per_device");
-    hardware->lnc = (uint32_t)ntk_replay_number(statement, "lnc");
-    hardware->has |= ntk_replay_is_known(statement, "stack_count") ? NTK_HARDWARE_HAS_MEMORY : 0;
-    hardware->stack_count = (uint32_t)ntk_replay_number(statement, "stack_count");
-    hardware->cores_per_stack = (uint32_t)ntk_replay_number(statement, "cores_per_stack");
-    hardware->device_memory_bytes = ntk_replay_number(statement, "device_memory_bytes");
+    hardware->software = ntk_store_sql_u64(statement, "software") != 0;
+    hardware->device_count = (uint32_t)ntk_store_sql_u64(statement, "device_count");
+    hardware->cores_per_device = (uint32_t)ntk_store_sql_u64(statement, "cores_per_device");
+    hardware->lnc = (uint32_t)ntk_store_sql_u64(statement, "lnc");
+    hardware->has |= ntk_store_sql_known(statement, "stack_count") ? NTK_HARDWARE_HAS_MEMORY : 0;
+    hardware->stack_count = (uint32_t)ntk_store_sql_u64(statement, "stack_count");
+    hardware->cores_per_stack = (uint32_t)ntk_store_sql_u64(statement, "cores_per_stack");
+    hardware->device_memory_bytes = ntk_store_sql_u64(statement, "device_memory_bytes");
     hardware->has |=
-        ntk_replay_is_known(statement, "tensor_peak_flops") ? NTK_HARDWARE_HAS_PEAK : 0;
-    hardware->tensor_peak_flops = ntk_replay_ratio(statement, "tensor_peak_flops");
-    uint64_t core_count = ntk_replay_number(statement, "core_count");
+        ntk_store_sql_known(statement, "tensor_peak_flops") ? NTK_HARDWARE_HAS_PEAK : 0;
+    hardware->tensor_peak_flops = ntk_store_sql_double(statement, "tensor_peak_flops");
+    uint64_t core_count = ntk_store_sql_u64(statement, "core_count");
     if (core_count <= CORES_MAX) {
         snapshot->cores = ntk_snapshot_alloc(snapshot, core_count, sizeof *snapshot->cores);
         snapshot->core_count = snapshot->cores ? core_count : 0;
@@ -87,20 +87,20 @@ static int load_devices(struct ntk_replay *replay, struct ntk_err *err)
             ret = ntk_err_no_memory(err);
             break;
         }
-        device->index = (uint32_t)ntk_replay_number(statement, "device");
+        device->index = (uint32_t)ntk_store_sql_u64(statement, "device");
         device->name = ntk_replay_text(replay, statement, "name");
         device->arch = ntk_replay_text(replay, statement, "arch");
         device->serial = ntk_replay_text(replay, statement, "serial");
-        device->core_count = (uint32_t)ntk_replay_number(statement, "core_count");
-        take_neighbours(device, ntk_replay_word(statement, "neighbours"));
-        uint64_t stacks = ntk_replay_number(statement, "stack_count");
+        device->core_count = (uint32_t)ntk_store_sql_u64(statement, "core_count");
+        take_neighbours(device, ntk_store_sql_word(statement, "neighbours"));
+        uint64_t stacks = ntk_store_sql_u64(statement, "stack_count");
         device->stack_count =
             stacks < NTK_SNAPSHOT_STACKS_MAX ? (uint32_t)stacks : NTK_SNAPSHOT_STACKS_MAX;
-        if (ntk_replay_is_known(statement, "memory_capacity_bytes") && device->stack_count > 0) {
+        if (ntk_store_sql_known(statement, "memory_capacity_bytes") && device->stack_count > 0) {
             device->has |= NTK_DEVICE_HAS_MEMORY_CAPACITY;
             for (uint32_t i = 0; i < device->stack_count; i++) {
                 device->memory_capacity_bytes[i] =
-                    ntk_replay_number(statement, "memory_capacity_bytes") / device->stack_count;
+                    ntk_store_sql_u64(statement, "memory_capacity_bytes") / device->stack_count;
             }
         }
         ret = 0;
@@ -141,15 +141,15 @@ static void take_reason(const struct ntk_replay *replay, sqlite3_stmt *statement
     *health = (struct ntk_health_sample){
         .reason = (uint16_t)reason,
         .core = NTK_NO_CORE,
-        .since_ns = ntk_replay_number(statement, "since_ns"),
-        .last_ns = ntk_replay_number(statement, "since_ns"),
-        .count = ntk_replay_number(statement, "count"),
-        .nrt_status = (uint32_t)ntk_replay_number(statement, "nrt_status"),
+        .since_ns = ntk_store_sql_u64(statement, "since_ns"),
+        .last_ns = ntk_store_sql_u64(statement, "since_ns"),
+        .count = ntk_store_sql_u64(statement, "count"),
+        .nrt_status = (uint32_t)ntk_store_sql_u64(statement, "nrt_status"),
         .detail = ntk_replay_text(replay, statement, "detail"),
     };
-    if (ntk_replay_is_known(statement, "core") &&
-        ntk_replay_number(statement, "core") < CORES_MAX) {
-        health->core = (uint16_t)ntk_replay_number(statement, "core");
+    if (ntk_store_sql_known(statement, "core") &&
+        ntk_store_sql_u64(statement, "core") < CORES_MAX) {
+        health->core = (uint16_t)ntk_store_sql_u64(statement, "core");
     }
 }
 
@@ -163,12 +163,12 @@ static int load_health(struct ntk_replay *replay, struct ntk_err *err)
         for (size_t i = 0; i < replay->snapshot->device_count; i++) {
             struct ntk_device_sample *device = &replay->snapshot->devices[i];
             int verdict = ntk_health_verdict_of(ntk_replay_text(replay, statement, "verdict"));
-            if (device->index != ntk_replay_number(statement, "device") || verdict < 0) {
+            if (device->index != ntk_store_sql_u64(statement, "device") || verdict < 0) {
                 continue;
             }
             device->has |= NTK_DEVICE_HAS_HEALTH;
             device->verdict = (uint32_t)verdict;
-            device->verdict_since_ns = ntk_replay_number(statement, "time_ns");
+            device->verdict_since_ns = ntk_store_sql_u64(statement, "time_ns");
             take_reason(replay, statement, device);
         }
     }
@@ -179,10 +179,10 @@ static int load_health(struct ntk_replay *replay, struct ntk_err *err)
 static void take_device(sqlite3_stmt *statement, bool has_stacks, struct ntk_device_sample *device)
 {
     for (int e = 0; e < NTK_ECC_COUNT; e++) {
-        if (ntk_replay_is_known(statement, ntk_ecc_names[e])) {
+        if (ntk_store_sql_known(statement, ntk_ecc_names[e])) {
             device->has |= NTK_DEVICE_HAS_ECC;
             device->ecc_has |= 1u << e;
-            device->ecc[e].period = ntk_replay_number(statement, ntk_ecc_names[e]);
+            device->ecc[e].period = ntk_store_sql_u64(statement, ntk_ecc_names[e]);
         }
     }
     for (int s = 0; s < (has_stacks ? NTK_SNAPSHOT_STACKS_MAX : 1); s++) {
@@ -190,8 +190,8 @@ static void take_device(sqlite3_stmt *statement, bool has_stacks, struct ntk_dev
         snprintf(column, sizeof column, "stack_%d_memory_used_bytes", s);
         const char *name = has_stacks ? column : "memory_used_bytes_last";
         device->has |=
-            s == 0 && ntk_replay_is_known(statement, name) ? NTK_DEVICE_HAS_MEMORY_USED : 0;
-        device->memory_used_bytes[s] = ntk_replay_number(statement, name);
+            s == 0 && ntk_store_sql_known(statement, name) ? NTK_DEVICE_HAS_MEMORY_USED : 0;
+        device->memory_used_bytes[s] = ntk_store_sql_u64(statement, name);
     }
 }
 
@@ -209,7 +209,7 @@ static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         ret = 0;
         for (size_t i = 0; i < replay->snapshot->device_count; i++) {
-            if (replay->snapshot->devices[i].index == ntk_replay_number(statement, "device")) {
+            if (replay->snapshot->devices[i].index == ntk_store_sql_u64(statement, "device")) {
                 take_device(statement, has_stacks, &replay->snapshot->devices[i]);
             }
         }
@@ -237,31 +237,32 @@ static int load_system(struct ntk_replay *replay, struct ntk_err *err)
 
     if (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         ret = 0;
-        double period_ns = (double)ntk_replay_number(statement, "vcpu_period_ns");
+        double period_ns = (double)ntk_store_sql_u64(statement, "vcpu_period_ns");
         if (period_ns > 0) {
             system->has |= NTK_SYSTEM_HAS_CPU;
             system->average[NTK_CPU_USER] =
-                (double)ntk_replay_number(statement, "vcpu_user_ns") / period_ns;
+                (double)ntk_store_sql_u64(statement, "vcpu_user_ns") / period_ns;
             system->average[NTK_CPU_SYSTEM] =
-                (double)ntk_replay_number(statement, "vcpu_system_ns") / period_ns;
-            system->average[NTK_CPU_IO_WAIT] = ntk_replay_ratio(statement, "vcpu_io_wait_ratio");
+                (double)ntk_store_sql_u64(statement, "vcpu_system_ns") / period_ns;
+            system->average[NTK_CPU_IO_WAIT] =
+                ntk_store_sql_double(statement, "vcpu_io_wait_ratio");
             double idle = 1 - system->average[NTK_CPU_USER] - system->average[NTK_CPU_SYSTEM] -
                           system->average[NTK_CPU_IO_WAIT];
             system->average[NTK_CPU_IDLE] = idle > 0 ? idle : 0;
         }
         system->has |=
-            ntk_replay_is_known(statement, "memory_total_bytes") ? NTK_SYSTEM_HAS_MEMORY : 0;
-        system->memory_used_bytes = ntk_replay_number(statement, "memory_used_bytes_last");
-        system->memory_total_bytes = ntk_replay_number(statement, "memory_total_bytes");
-        system->swap_used_bytes = ntk_replay_number(statement, "swap_used_bytes_max");
-        system->swap_total_bytes = ntk_replay_number(statement, "swap_total_bytes");
-        system->has |= ntk_replay_is_known(statement, "context_switches")
+            ntk_store_sql_known(statement, "memory_total_bytes") ? NTK_SYSTEM_HAS_MEMORY : 0;
+        system->memory_used_bytes = ntk_store_sql_u64(statement, "memory_used_bytes_last");
+        system->memory_total_bytes = ntk_store_sql_u64(statement, "memory_total_bytes");
+        system->swap_used_bytes = ntk_store_sql_u64(statement, "swap_used_bytes_max");
+        system->swap_total_bytes = ntk_store_sql_u64(statement, "swap_total_bytes");
+        system->has |= ntk_store_sql_known(statement, "context_switches")
                            ? NTK_SYSTEM_HAS_CONTEXT_SWITCHES
                            : 0;
-        system->context_switches = ntk_replay_number(statement, "context_switches");
-        replay->snapshot->events_read.period = ntk_replay_number(statement, "events_read");
-        replay->snapshot->events_lost.period = ntk_replay_number(statement, "events_lost");
-        replay->snapshot->events_unlisted = ntk_replay_number(statement, "events_unlisted");
+        system->context_switches = ntk_store_sql_u64(statement, "context_switches");
+        replay->snapshot->events_read.period = ntk_store_sql_u64(statement, "events_read");
+        replay->snapshot->events_lost.period = ntk_store_sql_u64(statement, "events_lost");
+        replay->snapshot->events_unlisted = ntk_store_sql_u64(statement, "events_unlisted");
     }
     sqlite3_finalize(statement);
     return ret;

@@ -33,12 +33,12 @@ static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statemen
     uint64_t start_ns = replay->time_ns - replay->snapshot->period_ns;
 
     *runtime = ntk_snapshot_no_runtime();
-    runtime->pid = (uint32_t)ntk_replay_number(statement, "pid");
-    runtime->header_pid = (uint32_t)ntk_replay_number(statement, "header_pid");
-    runtime->start_time = ntk_replay_number(statement, "start_time");
-    runtime->uid = (uint32_t)ntk_replay_number(statement, "uid");
-    runtime->software = ntk_replay_number(statement, "software") != 0;
-    uint64_t ended_ns = ntk_replay_number(statement, "ended_ns");
+    runtime->pid = (uint32_t)ntk_store_sql_u64(statement, "pid");
+    runtime->header_pid = (uint32_t)ntk_store_sql_u64(statement, "header_pid");
+    runtime->start_time = ntk_store_sql_u64(statement, "start_time");
+    runtime->uid = (uint32_t)ntk_store_sql_u64(statement, "uid");
+    runtime->software = ntk_store_sql_u64(statement, "software") != 0;
+    uint64_t ended_ns = ntk_store_sql_u64(statement, "ended_ns");
     runtime->ended = ended_ns > start_ns && ended_ns <= replay->time_ns;
     runtime->tag = ntk_replay_text(replay, statement, "tag");
     runtime->command = ntk_replay_text(replay, statement, "command");
@@ -47,27 +47,27 @@ static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statemen
     runtime->runtime_version = ntk_replay_text(replay, statement, "runtime_version");
     runtime->framework_version = ntk_replay_text(replay, statement, "framework_version");
     runtime->instance_type = ntk_replay_text(replay, statement, "instance_type");
-    runtime->lnc = (uint32_t)ntk_replay_number(statement, "lnc");
-    runtime->first = ntk_replay_number(statement, "first_seen_ns") > start_ns;
-    double period_ns = (double)ntk_replay_number(statement, "vcpu_period_ns");
+    runtime->lnc = (uint32_t)ntk_store_sql_u64(statement, "lnc");
+    runtime->first = ntk_store_sql_u64(statement, "first_seen_ns") > start_ns;
+    double period_ns = (double)ntk_store_sql_u64(statement, "vcpu_period_ns");
     if (period_ns > 0) {
         runtime->has |= NTK_RUNTIME_HAS_CPU;
-        runtime->cpu_user = (double)ntk_replay_number(statement, "vcpu_user_ns") / period_ns;
-        runtime->cpu_system = (double)ntk_replay_number(statement, "vcpu_system_ns") / period_ns;
+        runtime->cpu_user = (double)ntk_store_sql_u64(statement, "vcpu_user_ns") / period_ns;
+        runtime->cpu_system = (double)ntk_store_sql_u64(statement, "vcpu_system_ns") / period_ns;
     }
-    runtime->has |= ntk_replay_is_known(statement, "rss_bytes_last") ? NTK_RUNTIME_HAS_RSS : 0;
-    runtime->rss_bytes = ntk_replay_number(statement, "rss_bytes_last");
-    runtime->has |= ntk_replay_is_known(statement, "in_flight_max") ? NTK_RUNTIME_HAS_IN_FLIGHT : 0;
-    runtime->in_flight = ntk_replay_number(statement, "in_flight_max");
-    runtime->events_lost.period = ntk_replay_number(statement, "events_lost");
-    runtime->hooks = hooks_of(ntk_replay_word(statement, "hooks"));
-    runtime->cores_guessed = ntk_replay_number(statement, "cores_guessed") != 0;
+    runtime->has |= ntk_store_sql_known(statement, "rss_bytes_last") ? NTK_RUNTIME_HAS_RSS : 0;
+    runtime->rss_bytes = ntk_store_sql_u64(statement, "rss_bytes_last");
+    runtime->has |= ntk_store_sql_known(statement, "in_flight_max") ? NTK_RUNTIME_HAS_IN_FLIGHT : 0;
+    runtime->in_flight = ntk_store_sql_u64(statement, "in_flight_max");
+    runtime->events_lost.period = ntk_store_sql_u64(statement, "events_lost");
+    runtime->hooks = hooks_of(ntk_store_sql_word(statement, "hooks"));
+    runtime->cores_guessed = ntk_store_sql_u64(statement, "cores_guessed") != 0;
     runtime->partial_executions =
-        ntk_replay_number(statement, "counts_executions") == NTK_STORE_COUNTED_PART;
+        ntk_store_sql_u64(statement, "counts_executions") == NTK_STORE_COUNTED_PART;
     runtime->no_executions =
         runtime->partial_executions ||
-        (ntk_replay_is_known(statement, "counts_executions") &&
-         ntk_replay_number(statement, "counts_executions") == NTK_STORE_COUNTED_NONE);
+        (ntk_store_sql_known(statement, "counts_executions") &&
+         ntk_store_sql_u64(statement, "counts_executions") == NTK_STORE_COUNTED_NONE);
 }
 
 static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
@@ -81,7 +81,7 @@ static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
 
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         struct ntk_runtime_sample *runtime = ntk_replay_add(&runtimes);
-        int64_t id = (int64_t)ntk_replay_number(statement, "process_id");
+        int64_t id = (int64_t)ntk_store_sql_u64(statement, "process_id");
         if (!runtime || ntk_vec_push(&ids, &id) < 0) {
             ret = ntk_err_no_memory(err);
             break;
@@ -111,10 +111,10 @@ static void take_counts(sqlite3_stmt *statement, enum ntk_store_counts set,
         const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
 
         for (size_t k = 0; k < row->count && ntk_store_counts_have(set, row); k++) {
-            char column[80];
-            snprintf(column, sizeof column, "%s%s", row->names ? row->names[k] : "", row->column);
-            core->has |= ntk_replay_is_known(statement, column) ? row->has : 0;
-            core->counts[row->at + k].period = ntk_replay_number(statement, column);
+            char column[NTK_STORE_COUNT_BYTES];
+            ntk_store_count_name(row, k, column);
+            core->has |= ntk_store_sql_known(statement, column) ? row->has : 0;
+            core->counts[row->at + k].period = ntk_store_sql_u64(statement, column);
         }
     }
 }
@@ -126,15 +126,15 @@ static const char core_columns[] =
 static void take_core(sqlite3_stmt *statement, struct ntk_core_sample *core)
 {
     double busy_period_ns =
-        (double)ntk_replay_number(statement, "busy_period_ns"); /* may be a part of a minute */
+        (double)ntk_store_sql_u64(statement, "busy_period_ns"); /* may be a part of a minute */
 
-    core->busy_of_calls = ntk_replay_number(statement, "busy_of_calls_ns") > 0;
+    core->busy_of_calls = ntk_store_sql_u64(statement, "busy_of_calls_ns") > 0;
     take_counts(statement, NTK_STORE_COUNTS_CORE, core);
-    core->core = (uint32_t)ntk_replay_number(statement, "core");
-    core->busy_ns.total = ntk_replay_number(statement, "busy_total_ns");
+    core->core = (uint32_t)ntk_store_sql_u64(statement, "core");
+    core->busy_ns.total = ntk_store_sql_u64(statement, "busy_total_ns");
     core->utilization = busy_period_ns > 0 ? (double)core->busy_ns.period / busy_period_ns : 0;
     core->utilization = core->utilization > 1 ? 1 : core->utilization;
-    core->in_flight = ntk_replay_number(statement, "in_flight_max");
+    core->in_flight = ntk_store_sql_u64(statement, "in_flight_max");
 }
 
 /* Rows of a runtime come together: each run of them becomes its array. */
@@ -162,7 +162,7 @@ static int load_cores(struct ntk_replay *replay, struct ntk_err *err)
                                  &statement, err);
 
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
-        int64_t id = (int64_t)ntk_replay_number(statement, "process_id");
+        int64_t id = (int64_t)ntk_store_sql_u64(statement, "process_id");
         if (id != process_id) {
             give_cores(replay, process_id, &cores);
             process_id = id;
@@ -191,10 +191,10 @@ static int load_executions(struct ntk_replay *replay, struct ntk_err *err)
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         ret = 0;
         struct ntk_runtime_sample *runtime =
-            ntk_replay_find_runtime(replay, (int64_t)ntk_replay_number(statement, "process_id"));
+            ntk_replay_find_runtime(replay, (int64_t)ntk_store_sql_u64(statement, "process_id"));
         for (size_t i = 0; runtime && i < runtime->core_count; i++) {
             struct ntk_core_sample *core = &runtime->cores[i];
-            if (core->core != ntk_replay_number(statement, "core")) {
+            if (core->core != ntk_store_sql_u64(statement, "core")) {
                 continue;
             }
             take_counts(statement, NTK_STORE_COUNTS_EXECUTION, core);

@@ -21,13 +21,7 @@ struct ntk_replay {
     struct ntk_histogram_entry entries[NTK_HISTOGRAM_BUCKETS];
 };
 
-/* Columns of the present row, by name. */
-uint64_t ntk_replay_number(sqlite3_stmt *statement, const char *column);
-double ntk_replay_ratio(sqlite3_stmt *statement, const char *column);
-bool ntk_replay_is_known(sqlite3_stmt *statement, const char *column);
-/* The statement's, NULL where it is not known. */
-const char *ntk_replay_word(sqlite3_stmt *statement, const char *column);
-/* The snapshot's. */
+/* The text of a column, by name, as the snapshot's. */
 const char *ntk_replay_text(const struct ntk_replay *replay, sqlite3_stmt *statement,
                             const char *column);
 struct ntk_histogram ntk_replay_histogram(struct ntk_replay *replay, sqlite3_stmt *statement,

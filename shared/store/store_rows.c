@@ -45,7 +45,8 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     [PUT_MEMORY_LAST] = "INSERT OR REPLACE INTO memory_last VALUES (?2, ?3, ?4, ?5, ?1, ?6, ?7)",
     [FIND_TOTAL] = "SELECT * FROM core_total"
                    " WHERE process_id = ?1 AND core = ?2 AND began_ns = ?3",
-    [FIND_LAST_TOTAL] = "SELECT max(time_ns) FROM core_total WHERE process_id = ?1 AND core = ?2",
+    [FIND_LAST_TOTAL] = "SELECT max(time_ns) AS time_ns FROM core_total"
+                        " WHERE process_id = ?1 AND core = ?2",
     [SUM_OLD_TOTALS] = "INSERT OR REPLACE INTO core_total"
                        " SELECT process_id, core, 0, max(time_ns){count|, add_up(%)},"
                        " x'010000', x'010000' FROM core_total"
@@ -84,21 +85,16 @@ static int prepare_row(sqlite3 *db, const char *table, sqlite3_stmt **out_statem
     sqlite3_stmt *columns = NULL;
 
     ntk_buf_add_format(&sql, "SELECT * FROM %s", table);
-    int ret = ntk_buf_ok(&sql) ? ntk_store_sql_prepare(db, ntk_buf_text_get(&sql), &columns, err)
-                               : ntk_err_no_memory(err);
+    int ret = ntk_store_sql_prepare_buf(db, &sql, &columns, err);
     if (ret == 0) {
-        ntk_buf_reset(&sql);
         ntk_buf_add_format(&sql, "INSERT OR REPLACE INTO %s VALUES (?", table);
         for (int i = 1; i < sqlite3_column_count(columns); i++) {
             ntk_buf_add_text(&sql, ", ?");
         }
         ntk_buf_add_char(&sql, ')');
-        ret = ntk_buf_ok(&sql)
-                  ? ntk_store_sql_prepare(db, ntk_buf_text_get(&sql), out_statement, err)
-                  : ntk_err_no_memory(err);
+        ret = ntk_store_sql_prepare_buf(db, &sql, out_statement, err);
     }
     sqlite3_finalize(columns);
-    ntk_buf_fini(&sql);
     return ret;
 }
 

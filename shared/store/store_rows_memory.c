@@ -26,17 +26,18 @@ int ntk_rows_load_memory(struct ntk_store_rows *rows, struct ntk_rows_process *p
             ret = ntk_store_sql_error(rows->db, "database", err);
             break;
         }
-        int64_t core = sqlite3_column_int64(binder.statement, 0);
+        int64_t core = (int64_t)ntk_store_sql_u64(binder.statement, "core");
         struct ntk_rows_memory *state = calloc(1, sizeof *state);
         if (!state) {
             ret = ntk_err_no_memory(err);
             break;
         }
-        state->current_bytes = (uint64_t)sqlite3_column_int64(binder.statement, 3);
-        state->peak_bytes = (uint64_t)sqlite3_column_int64(binder.statement, 4);
-        uint64_t key = memory_key(core < 0 ? NTK_NO_CORE : (uint32_t)core & 0xffff,
-                                  (uint32_t)sqlite3_column_int(binder.statement, 1) & 0xffff,
-                                  (uint32_t)sqlite3_column_int64(binder.statement, 2));
+        state->current_bytes = ntk_store_sql_u64(binder.statement, "current_bytes");
+        state->peak_bytes = ntk_store_sql_u64(binder.statement, "peak_bytes");
+        uint64_t key =
+            memory_key(core < 0 ? NTK_NO_CORE : (uint32_t)core & 0xffff,
+                       (uint32_t)ntk_store_sql_u64(binder.statement, "category") & 0xffff,
+                       (uint32_t)ntk_store_sql_u64(binder.statement, "model_id"));
         if (ntk_map_put_number(&process->memory, key, state) < 0) {
             free(state);
             ret = ntk_err_no_memory(err);

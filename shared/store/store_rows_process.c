@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "shared/store/store_histogram.h"
+#include "shared/store/columns.h"
 #include "shared/store/store_sql.h"
 
 #define KEY_BYTES 128
@@ -53,7 +54,7 @@ static int find_process_row(struct ntk_store_rows *rows, const char *boot_id,
     bind_key(&binder, boot_id, key);
     int step = sqlite3_step(binder.statement);
     if (step == SQLITE_ROW) {
-        *out_id = sqlite3_column_int64(binder.statement, 0);
+        *out_id = (int64_t)ntk_store_sql_u64(binder.statement, "process_id");
         ret = 1;
     } else if (step != SQLITE_DONE) {
         ret = ntk_store_sql_error(rows->db, "database", err);
@@ -147,27 +148,22 @@ static int join_old_totals(struct ntk_store_rows *rows, const struct ntk_rows_pr
     return ret;
 }
 
-/* Columns in the order of core_total in schema.sql. */
 static void take_totals(sqlite3_stmt *statement, struct ntk_rows_core *state)
 {
-    int column = 4; /* behind process_id, core, began_ns and time_ns */
-
     for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
-        for (size_t k = 0; k < ntk_core_count_rows[i].count; k++, column++) {
-            if (sqlite3_column_type(statement, column) != SQLITE_NULL) {
-                state->has |= ntk_core_count_rows[i].has;
-                state->totals[ntk_core_count_rows[i].at + k] =
-                    (uint64_t)sqlite3_column_int64(statement, column);
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+
+        for (size_t k = 0; k < row->count; k++) {
+            char column[NTK_STORE_COUNT_BYTES];
+            if (ntk_store_sql_known(statement, ntk_store_count_name(row, k, column))) {
+                state->has |= row->has;
+                state->totals[row->at + k] = ntk_store_sql_u64(statement, column);
             }
         }
     }
     /* A blob that cannot be read starts again: the counts next to it stay right. */
-    (void)ntk_store_histogram_decode(sqlite3_column_blob(statement, column),
-                                     (size_t)sqlite3_column_bytes(statement, column),
-                                     &state->total);
-    (void)ntk_store_histogram_decode(sqlite3_column_blob(statement, column + 1),
-                                     (size_t)sqlite3_column_bytes(statement, column + 1),
-                                     &state->device);
+    (void)ntk_store_sql_histogram(statement, "latency_histogram", &state->total);
+    (void)ntk_store_sql_histogram(statement, "device_latency_histogram", &state->device);
 }
 
 /* 1, or 0 when nothing is known of this life. */
@@ -193,7 +189,7 @@ static int load_since(struct ntk_store_rows *rows, const struct ntk_rows_process
     int ret = step_once(rows, binder.statement, err);
 
     if (ret > 0) {
-        state->since_ns = (uint64_t)sqlite3_column_int64(binder.statement, 0);
+        state->since_ns = ntk_store_sql_u64(binder.statement, "time_ns");
     }
     sqlite3_reset(binder.statement);
     sqlite3_clear_bindings(binder.statement);

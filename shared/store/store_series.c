@@ -80,7 +80,7 @@ enum ntk_store_metric ntk_store_metric_find(const char *name)
 
 static void add_bucket(struct ntk_buf *sql, const struct query *query)
 {
-    ntk_buf_add_format(sql, "(time_ns - 1 - %llu) / %llu",
+    ntk_buf_add_format(sql, "(time_ns - 1 - %llu) / %llu AS bucket",
                        (unsigned long long)query->window.from_ns,
                        (unsigned long long)query->window.step_ns);
 }
@@ -99,7 +99,7 @@ static int prepare(struct query *query, struct ntk_buf *sql, sqlite3_stmt **out_
     return ret;
 }
 
-/* The next row of a statement whose first column is the number of its step; false at the end, and
+/* The next row of a statement; bucket is the number of its step; false at the end, and
  * with *ret when it fails. */
 static bool next_row(const struct query *query, sqlite3_stmt *statement, size_t *out_index,
                      int *ret, struct ntk_err *err)
@@ -109,7 +109,7 @@ static bool next_row(const struct query *query, sqlite3_stmt *statement, size_t 
     if (code == SQLITE_DONE) {
         return false;
     }
-    int64_t index = sqlite3_column_int64(statement, 0);
+    int64_t index = (int64_t)ntk_store_sql_u64(statement, "bucket");
     if (code != SQLITE_ROW) {
         *ret = ntk_store_sql_error(query->reader->db, "database", err);
         return false;
@@ -131,7 +131,7 @@ static int load_coverage(struct query *query, struct ntk_err *err)
 
     ntk_buf_add_text(&sql, "SELECT ");
     add_bucket(&sql, query);
-    ntk_buf_add_text(&sql, ", add_up(period_ns), max(row_step_ns) FROM ");
+    ntk_buf_add_text(&sql, ", add_up(period_ns) AS covered_ns, max(row_step_ns) AS row_ns FROM ");
     ntk_store_window_add_rows(&sql, &query->pieces, NTK_FAMILY_MACHINE, query->filter);
     ntk_buf_add_text(&sql, " GROUP BY 1");
     int ret = prepare(query, &sql, &statement, err);
@@ -139,8 +139,8 @@ static int load_coverage(struct query *query, struct ntk_err *err)
         return ret;
     }
     while (next_row(query, statement, &i, &ret, err)) {
-        query->steps[i].point.covered_ns = (uint64_t)sqlite3_column_int64(statement, 1);
-        query->steps[i].row_step_ns = (uint64_t)sqlite3_column_int64(statement, 2);
+        query->steps[i].point.covered_ns = ntk_store_sql_u64(statement, "covered_ns");
+        query->steps[i].row_step_ns = ntk_store_sql_u64(statement, "row_ns");
     }
     sqlite3_finalize(statement);
     return ret;
@@ -156,9 +156,10 @@ static int load_counting(struct query *query, struct ntk_err *err)
     ntk_buf_add_text(&sql, "SELECT ");
     add_bucket(&sql, query);
     ntk_buf_add_text(&sql,
-                     ", count(DISTINCT CASE WHEN p." NTK_STORE_UNCOUNTED " THEN process_id END),"
+                     ", count(DISTINCT CASE WHEN p." NTK_STORE_UNCOUNTED " THEN process_id END)"
+                     " AS uncounted,"
                      " count(DISTINCT CASE WHEN (p." NTK_STORE_UNCOUNTED ") IS NOT 1"
-                     " THEN process_id END) FROM ");
+                     " THEN process_id END) AS counting FROM ");
     ntk_store_window_add_rows(&sql, &query->pieces,
                               query->filter->has_core ? NTK_FAMILY_CORE : NTK_FAMILY_PROCESS,
                               query->filter);
@@ -173,8 +174,8 @@ static int load_counting(struct query *query, struct ntk_err *err)
         return ret;
     }
     while (next_row(query, statement, &i, &ret, err)) {
-        query->steps[i].uncounted = (uint64_t)sqlite3_column_int64(statement, 1);
-        query->steps[i].counting = (uint64_t)sqlite3_column_int64(statement, 2);
+        query->steps[i].uncounted = ntk_store_sql_u64(statement, "uncounted");
+        query->steps[i].counting = ntk_store_sql_u64(statement, "counting");
     }
     sqlite3_finalize(statement);
     return ret;
@@ -251,11 +252,12 @@ static int load_values(struct query *query, enum ntk_store_metric metric, struct
     const char *largest = forms[metric].largest ? forms[metric].largest : "NULL";
 
     /* Sizes: the newest of each entity, then their sum; all else is a sum anyway. */
-    ntk_buf_add_text(&sql, "SELECT bucket, add_up(value), max(largest), count(*) FROM (SELECT ");
+    ntk_buf_add_text(&sql, "SELECT bucket, add_up(value) AS value, max(largest) AS largest,"
+                           " count(*) AS entities FROM (SELECT ");
     add_bucket(&sql, query);
     ntk_buf_add_format(&sql,
-                       forms[metric].kind == SIZE ? " AS bucket, newest(%s, time_ns) AS value"
-                                                  : " AS bucket, add_up(%s) AS value",
+                       forms[metric].kind == SIZE ? ", newest(%s, time_ns) AS value"
+                                                  : ", add_up(%s) AS value",
                        forms[metric].value);
     ntk_buf_add_format(&sql, ", max(%s) AS largest FROM ", largest);
     ntk_store_window_add_rows(&sql, &query->pieces, forms[metric].family, query->filter);
@@ -268,11 +270,11 @@ static int load_values(struct query *query, enum ntk_store_metric metric, struct
     while (next_row(query, statement, &i, &ret, err)) {
         struct ntk_store_point *point = &query->steps[i].point;
         query->steps[i].has_row = true;
-        point->has_value = sqlite3_column_type(statement, 1) != SQLITE_NULL;
-        point->value = (double)sqlite3_column_int64(statement, 1);
-        point->has_largest = sqlite3_column_type(statement, 2) != SQLITE_NULL &&
-                             sqlite3_column_int64(statement, 3) == 1;
-        point->largest = sqlite3_column_double(statement, 2);
+        point->has_value = ntk_store_sql_known(statement, "value");
+        point->value = (double)(int64_t)ntk_store_sql_u64(statement, "value");
+        point->has_largest = ntk_store_sql_known(statement, "largest") &&
+                             ntk_store_sql_u64(statement, "entities") == 1;
+        point->largest = ntk_store_sql_double(statement, "largest");
     }
     sqlite3_finalize(statement);
     return ret;
@@ -285,7 +287,8 @@ static int load_lifetime(struct query *query, uint64_t *first_ns, uint64_t *last
     struct ntk_buf sql = { 0 };
     sqlite3_stmt *statement = NULL;
 
-    ntk_buf_add_text(&sql, "SELECT min(first_seen_ns), max(last_seen_ns) FROM process WHERE 1");
+    ntk_buf_add_text(&sql, "SELECT min(first_seen_ns) AS first_ns, max(last_seen_ns) AS last_ns"
+                           " FROM process WHERE 1");
     ntk_store_window_add_process(&sql, "", query->filter);
     if (query->filter->model) {
         ntk_buf_add_text(&sql, " AND process_id IN (SELECT process_id FROM model"
@@ -296,8 +299,8 @@ static int load_lifetime(struct query *query, uint64_t *first_ns, uint64_t *last
         return ret;
     }
     if (sqlite3_step(statement) == SQLITE_ROW) {
-        *first_ns = (uint64_t)sqlite3_column_int64(statement, 0);
-        *last_ns = (uint64_t)sqlite3_column_int64(statement, 1);
+        *first_ns = ntk_store_sql_u64(statement, "first_ns");
+        *last_ns = ntk_store_sql_u64(statement, "last_ns");
     }
     sqlite3_finalize(statement);
     return 0;
@@ -393,18 +396,14 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
 /* Counts and histograms of the steps that have any, the columns as merged rows name them. */
 static void add_execution_columns(struct ntk_buf *sql, bool of_model)
 {
-    ntk_buf_add_text(sql, ", histogram_merge(latency_histogram),"
-                          " histogram_merge(device_latency_histogram)");
+    ntk_buf_add_text(sql, ", histogram_merge(latency_histogram) AS latency_histogram,"
+                          " histogram_merge(device_latency_histogram)"
+                          " AS device_latency_histogram");
     if (of_model) {
-        ntk_buf_add_text(sql, ", add_up(executions), add_up(errors)");
+        ntk_buf_add_text(sql, ", add_up(executions) AS executions, add_up(errors) AS errors");
         return;
     }
-    ntk_buf_add_text(sql, "{outcome|, add_up(%)}{error|, add_up(%)}");
-}
-
-static uint64_t take_count(sqlite3_stmt *statement, int column)
-{
-    return (uint64_t)sqlite3_column_int64(statement, column);
+    ntk_buf_add_text(sql, "{execution|, add_up(%) AS %}");
 }
 
 /* What an answer is put together in. */
@@ -418,24 +417,22 @@ static void take_executions(sqlite3_stmt *statement, bool of_model,
                             struct ntk_histogram_entry (*entries)[NTK_HISTOGRAM_BUCKETS],
                             struct ntk_store_executions *out)
 {
-    out->total_latency = ntk_store_reader_histogram(statement, 1, entries[0]);
-    out->device_latency = ntk_store_reader_histogram(statement, 2, entries[1]);
+    out->total_latency = ntk_store_reader_histogram(statement, "latency_histogram", entries[0]);
+    out->device_latency =
+        ntk_store_reader_histogram(statement, "device_latency_histogram", entries[1]);
     if (of_model) {
-        out->failed = take_count(statement, 4);
+        out->failed = ntk_store_sql_u64(statement, "errors");
         /* Failed are also those that never reached a core, executions are those that did. */
-        uint64_t executions = take_count(statement, 3);
+        uint64_t executions = ntk_store_sql_u64(statement, "executions");
         out->completed = executions > out->failed ? executions - out->failed : 0;
         return;
     }
     out->has_outcomes = true;
+    ntk_store_executions_get(statement, ntk_store_sql_u64, out->outcome, out->error_class);
     for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        out->outcome[i] = take_count(statement, 3 + i);
         out->failed += i == NTK_OUTCOME_COMPLETED ? 0 : out->outcome[i];
     }
     out->completed = out->outcome[NTK_OUTCOME_COMPLETED];
-    for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        out->error_class[i] = take_count(statement, 3 + NTK_OUTCOME_COUNT + i);
-    }
 }
 
 /* ---- the unwatched part ---- */
@@ -474,7 +471,7 @@ static int add_unwatched(const struct query *query, sqlite3_stmt *statement, boo
                          struct telling *telling, struct ntk_store_executions *told,
                          struct ntk_err *err)
 {
-    while (*has_row && take_count(statement, 0) <= told->end_ns) {
+    while (*has_row && ntk_store_sql_u64(statement, "time_ns") <= told->end_ns) {
         struct ntk_histogram_entry(*entries)[NTK_HISTOGRAM_BUCKETS] = calloc(2, sizeof *entries);
         struct ntk_store_executions more = { 0 };
         if (!entries) {

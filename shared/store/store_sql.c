@@ -9,6 +9,7 @@
 
 #include "shared/store/store.h"
 #include "shared/store/store_file.h"
+#include "shared/store/store_histogram.h"
 #include "shared/store/store_schema.h"
 
 /* A schema with a higher version is a damaged header, not a newer neuron-monitor. */
@@ -80,6 +81,16 @@ int ntk_store_sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out_state
     return 0;
 }
 
+int ntk_store_sql_prepare_buf(sqlite3 *db, struct ntk_buf *sql, sqlite3_stmt **out_statement,
+                              struct ntk_err *err)
+{
+    int ret = ntk_buf_ok(sql) ? ntk_store_sql_prepare(db, ntk_buf_text_get(sql), out_statement, err)
+                              : ntk_err_no_memory(err);
+
+    ntk_buf_fini(sql);
+    return ret;
+}
+
 bool ntk_store_sql_next(sqlite3 *db, sqlite3_stmt *statement, int *ret, struct ntk_err *err)
 {
     int step = sqlite3_step(statement);
@@ -103,13 +114,6 @@ int ntk_store_sql_finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_cou
 sqlite3_int64 ntk_store_sql_integer(uint64_t number)
 {
     return number < INT64_MAX ? (sqlite3_int64)number : INT64_MAX;
-}
-
-const char *ntk_store_sql_text(sqlite3_stmt *statement, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(statement, column);
-
-    return text ? text : "";
 }
 
 int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, struct ntk_err *err)
@@ -198,4 +202,42 @@ int ntk_store_sql_column(sqlite3_stmt *statement, const char *name)
     }
     assert(column < count);
     return column;
+}
+
+uint64_t ntk_store_sql_u64(sqlite3_stmt *statement, const char *column)
+{
+    return (uint64_t)sqlite3_column_int64(statement, ntk_store_sql_column(statement, column));
+}
+
+double ntk_store_sql_double(sqlite3_stmt *statement, const char *column)
+{
+    return sqlite3_column_double(statement, ntk_store_sql_column(statement, column));
+}
+
+bool ntk_store_sql_known(sqlite3_stmt *statement, const char *column)
+{
+    return sqlite3_column_type(statement, ntk_store_sql_column(statement, column)) != SQLITE_NULL;
+}
+
+const char *ntk_store_sql_word(sqlite3_stmt *statement, const char *column)
+{
+    int at = ntk_store_sql_column(statement, column);
+
+    return (const char *)sqlite3_column_text(statement, at);
+}
+
+const char *ntk_store_sql_text(sqlite3_stmt *statement, const char *column)
+{
+    const char *text = ntk_store_sql_word(statement, column);
+
+    return text ? text : "";
+}
+
+int ntk_store_sql_histogram(sqlite3_stmt *statement, const char *column,
+                            struct ntk_histogram_dense *histogram)
+{
+    int at = ntk_store_sql_column(statement, column);
+
+    return ntk_store_histogram_decode(sqlite3_column_blob(statement, at),
+                                      (size_t)sqlite3_column_bytes(statement, at), histogram);
 }

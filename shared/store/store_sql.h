@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shared/base/buf.h"
 #include "shared/base/err.h"
 #include "shared/metrics/snapshot.h"
 
@@ -24,10 +25,11 @@ extern const char *const ntk_store_model_operations[NTK_EVENT_KIND_COUNT];
 /* Sets err to "<what>: <SQLite's words>" and returns the errno. */
 int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err);
 int ntk_store_sql_exec(sqlite3 *db, const char *sql, struct ntk_err *err);
-/* The column of the statement with this name, which it has. */
-int ntk_store_sql_column(sqlite3_stmt *statement, const char *name);
 int ntk_store_sql_prepare(sqlite3 *db, const char *sql, sqlite3_stmt **out_statement,
                           struct ntk_err *err);
+/* ... and is done with the text. */
+int ntk_store_sql_prepare_buf(sqlite3 *db, struct ntk_buf *sql, sqlite3_stmt **out_statement,
+                              struct ntk_err *err);
 /* The first column of the first row as a number; -ENODATA without a row. */
 int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, struct ntk_err *err);
 /* Whether there is a next row; *ret is what went wrong, and else as it was. */
@@ -37,8 +39,17 @@ int ntk_store_sql_finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_cou
                          struct ntk_err *err);
 /* The nearest number that SQLite can hold. */
 sqlite3_int64 ntk_store_sql_integer(uint64_t number);
-/* "" for NULL; until the statement is stepped. */
-const char *ntk_store_sql_text(sqlite3_stmt *statement, int column);
+/* Columns of the present row by name, which the statement has: where it is, and what it holds. Texts
+ * are the statement's until it is stepped; a word is NULL where it is not known, a text "". */
+int ntk_store_sql_column(sqlite3_stmt *statement, const char *name);
+uint64_t ntk_store_sql_u64(sqlite3_stmt *statement, const char *column);
+double ntk_store_sql_double(sqlite3_stmt *statement, const char *column);
+bool ntk_store_sql_known(sqlite3_stmt *statement, const char *column);
+const char *ntk_store_sql_word(sqlite3_stmt *statement, const char *column);
+const char *ntk_store_sql_text(sqlite3_stmt *statement, const char *column);
+/* As ntk_store_histogram_decode(). */
+int ntk_store_sql_histogram(sqlite3_stmt *statement, const char *column,
+                            struct ntk_histogram_dense *histogram);
 /* Whether the file is a database of ours with the version and the layout that we write, or empty.
  * -EPROTO: of something else, of a newer version, or with a layout of someone's own; -EBADMSG:
  * damaged. */

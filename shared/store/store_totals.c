@@ -17,51 +17,58 @@
 /* A row per tag and owner, and per process where they stand apart; the last that ran, if there are
  * too many. */
 static const char runtimes_sql[] =
-    "SELECT tag, max(pid), min(first_seen_ns), max(last_seen_ns), max(lnc), uid,"
-    " max(user){execution|, add_up(%)}"
+    "SELECT tag, max(pid) AS pid, min(first_seen_ns) AS from_ns, max(last_seen_ns) AS to_ns,"
+    " max(lnc) AS lnc, uid, max(user) AS user{execution|, add_up(%) AS %}"
     " FROM process JOIN core_total USING (process_id)"
     " GROUP BY tag, uid, CASE ?1 WHEN 0 THEN 0 ELSE process_id END"
     " ORDER BY max(last_seen_ns) DESC LIMIT ?2";
 
 /* Of all of them, also those that are too many to be listed. */
 static const char machine_sql[] = "SELECT (SELECT min(first_seen_ns) FROM process JOIN core_total"
-                                  " USING (process_id)){execution|, add_up(%)} FROM core_total";
+                                  " USING (process_id)) AS first_ns{execution|, add_up(%) AS %}"
+                                  " FROM core_total";
 
-static const char cores_sql[] = "SELECT core{core|, add_up(%)} FROM core_total"
+static const char cores_sql[] = "SELECT core{core|, add_up(%) AS %} FROM core_total"
                                 " WHERE core BETWEEN 0 AND ?1 GROUP BY core ORDER BY core";
 
-static uint64_t number(sqlite3_stmt *statement, int column)
+static uint64_t number(sqlite3_stmt *statement, const char *column)
 {
-    int64_t value = sqlite3_column_int64(statement, column);
+    int64_t value = (int64_t)ntk_store_sql_u64(statement, column);
 
     return value > 0 ? (uint64_t)value : 0;
+}
+
+static void take_executions(sqlite3_stmt *statement, struct ntk_count *to_outcome,
+                            struct ntk_count *to_class)
+{
+    uint64_t outcome[NTK_OUTCOME_COUNT];
+    uint64_t error_class[NTK_ERROR_CLASS_COUNT];
+
+    ntk_store_executions_get(statement, number, outcome, error_class);
+    for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
+        to_outcome[i].period = outcome[i];
+    }
+    for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
+        to_class[i].period = error_class[i];
+    }
 }
 
 static void take_runtime(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
                          struct ntk_runtime_sample *runtime)
 {
-    int column = 0;
-
     *runtime = ntk_snapshot_no_runtime();
-    runtime->tag =
-        ntk_snapshot_text(snapshot, (const char *)sqlite3_column_text(statement, column++));
-    runtime->pid = (uint32_t)number(statement, column++);
-    uint64_t from_ns = number(statement, column++);
-    uint64_t to_ns = number(statement, column++);
-    runtime->lnc = (uint32_t)number(statement, column++);
-    runtime->uid = (uint32_t)number(statement, column++);
-    runtime->user =
-        ntk_snapshot_text(snapshot, (const char *)sqlite3_column_text(statement, column++));
-    runtime->has = sqlite3_column_type(statement, column) != SQLITE_NULL
+    runtime->tag = ntk_snapshot_text(snapshot, ntk_store_sql_word(statement, "tag"));
+    runtime->pid = (uint32_t)number(statement, "pid");
+    uint64_t from_ns = number(statement, "from_ns");
+    uint64_t to_ns = number(statement, "to_ns");
+    runtime->lnc = (uint32_t)number(statement, "lnc");
+    runtime->uid = (uint32_t)number(statement, "uid");
+    runtime->user = ntk_snapshot_text(snapshot, ntk_store_sql_word(statement, "user"));
+    runtime->has = ntk_store_sql_known(statement, ntk_outcome_names[NTK_OUTCOME_COMPLETED])
                        ? NTK_RUNTIME_HAS_EXECUTIONS
                        : 0; /* not counted */
     runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = to_ns > from_ns ? to_ns - from_ns : 1;
-    for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        runtime->outcome[i].period = number(statement, column++);
-    }
-    for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-        runtime->error_class[i].period = number(statement, column++);
-    }
+    take_executions(statement, runtime->outcome, runtime->error_class);
     /* The last that ran comes first. */
     if (snapshot->realtime_ns == 0) {
         snapshot->realtime_ns = to_ns;
@@ -74,22 +81,16 @@ static int load_machine(struct ntk_store_reader *reader, struct ntk_snapshot *sn
                         struct ntk_err *err)
 {
     sqlite3_stmt *statement;
-    int column = 0;
     int ret = ntk_columns_prepare(reader->db, machine_sql, &statement, err);
 
     if (ret < 0) {
         return ret;
     }
     if (sqlite3_step(statement) == SQLITE_ROW) {
-        uint64_t first_ns = number(statement, column++);
+        uint64_t first_ns = number(statement, "first_ns");
         snapshot->period_ns =
             snapshot->realtime_ns > first_ns ? snapshot->realtime_ns - first_ns : 1;
-        for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
-            snapshot->outcome[i].period = number(statement, column++);
-        }
-        for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-            snapshot->error_class[i].period = number(statement, column++);
-        }
+        take_executions(statement, snapshot->outcome, snapshot->error_class);
     } else {
         ret = ntk_store_sql_error(reader->db, "database", err);
     }
@@ -147,22 +148,24 @@ static int load_cores(struct ntk_store_reader *reader, struct ntk_snapshot *snap
     struct ntk_core_sample *cores = ntk_snapshot_alloc(snapshot, CORES_MAX, sizeof *cores);
     sqlite3_bind_int(statement, 1, CORES_MAX - 1);
     while (cores && (step = sqlite3_step(statement)) == SQLITE_ROW) {
-        struct ntk_core_sample *core = &cores[sqlite3_column_int(statement, 0)];
-        int column = 1;
+        struct ntk_core_sample *core = &cores[number(statement, "core")];
 
         for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
             const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
-            bool is_known = ntk_store_counts_have(NTK_STORE_COUNTS_CORE, row) &&
-                            row->has & TOTALS_OF_CORES &&
-                            sqlite3_column_type(statement, column) != SQLITE_NULL;
+            char column[NTK_STORE_COUNT_BYTES];
 
-            core->has |= is_known ? row->has : 0;
-            for (size_t k = 0; k < row->count && is_known; k++) {
-                core->counts[row->at + k].period = number(statement, column + (int)k);
+            if (!ntk_store_counts_have(NTK_STORE_COUNTS_CORE, row) ||
+                !(row->has & TOTALS_OF_CORES) ||
+                !ntk_store_sql_known(statement, ntk_store_count_name(row, 0, column))) {
+                continue;
             }
-            column += ntk_store_counts_have(NTK_STORE_COUNTS_CORE, row) ? (int)row->count : 0;
+            core->has |= row->has;
+            for (size_t k = 0; k < row->count; k++) {
+                core->counts[row->at + k].period =
+                    number(statement, ntk_store_count_name(row, k, column));
+            }
         }
-        snapshot->core_count = (size_t)sqlite3_column_int(statement, 0) + 1;
+        snapshot->core_count = number(statement, "core") + 1;
     }
     ret = !cores                ? ntk_err_no_memory(err)
           : step != SQLITE_DONE ? ntk_store_sql_error(reader->db, "database", err)

@@ -21,8 +21,8 @@ struct open_verdict {
 };
 
 static const char find_sql[] =
-    "SELECT verdict_id, verdict, communicator, cause, coalesce(rank, -1), missing,"
-    " coalesce(behind_ns, 0) FROM rank_verdict WHERE to_ns IS NULL"
+    "SELECT verdict_id, verdict, communicator, cause, coalesce(rank, -1) AS rank, missing,"
+    " coalesce(behind_ns, 0) AS behind_ns FROM rank_verdict WHERE to_ns IS NULL"
     " ORDER BY time_ns DESC LIMIT 1024";
 static const char add_sql[] = "INSERT INTO rank_verdict VALUES (NULL, ?1, NULL, ?2, ?3, ?4, ?5, ?6,"
                               " ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
@@ -54,14 +54,14 @@ static int load(struct ntk_store_verdicts *verdicts, sqlite3 *db, struct ntk_err
             ret = ntk_err_no_memory(err);
             break;
         }
-        open->id = sqlite3_column_int64(statement, 0);
-        ntk_str_copy(open->kind, sizeof open->kind, ntk_store_sql_text(statement, 1));
+        open->id = (int64_t)ntk_store_sql_u64(statement, "verdict_id");
+        ntk_str_copy(open->kind, sizeof open->kind, ntk_store_sql_text(statement, "verdict"));
         ntk_str_copy(open->communicator, sizeof open->communicator,
-                     ntk_store_sql_text(statement, 2));
-        ntk_str_copy(open->cause, sizeof open->cause, ntk_store_sql_text(statement, 3));
-        open->rank = sqlite3_column_int64(statement, 4);
-        open->missing = (uint32_t)sqlite3_column_int64(statement, 5);
-        open->behind_ns = (uint64_t)sqlite3_column_int64(statement, 6);
+                     ntk_store_sql_text(statement, "communicator"));
+        ntk_str_copy(open->cause, sizeof open->cause, ntk_store_sql_text(statement, "cause"));
+        open->rank = (int64_t)ntk_store_sql_u64(statement, "rank");
+        open->missing = (uint32_t)ntk_store_sql_u64(statement, "missing");
+        open->behind_ns = ntk_store_sql_u64(statement, "behind_ns");
     }
     sqlite3_finalize(statement);
     return ret;

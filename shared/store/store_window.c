@@ -61,9 +61,9 @@ static int load_extents(struct ntk_store_reader *reader, struct extent *extents,
             ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the table tier is incomplete");
             break;
         }
-        extents[tier].first_ns = (uint64_t)sqlite3_column_int64(statement, 0);
+        extents[tier].first_ns = ntk_store_sql_u64(statement, "first_ns");
         extents[tier].done_ns =
-            tier == NTK_STORE_SECOND ? INT64_MAX : (uint64_t)sqlite3_column_int64(statement, 1);
+            tier == NTK_STORE_SECOND ? INT64_MAX : ntk_store_sql_u64(statement, "done_ns");
     }
     sqlite3_finalize(statement);
     return ret;
