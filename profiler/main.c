@@ -13,19 +13,13 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    { "capture", ntk_cmd_capture },
-    { "view", ntk_cmd_view },
-    { "query", ntk_cmd_query },
-    { "analyze", ntk_cmd_analyze },
-    { "lines", ntk_cmd_lines },
-    { "diff", ntk_cmd_diff },
-    { "baseline", ntk_cmd_baseline },
-    { "show-session", ntk_cmd_show_session },
-    { "inspect", ntk_cmd_inspect },
-    { "trigger", ntk_cmd_trigger },
+    { "capture", ntk_cmd_capture },      { "view", ntk_cmd_view },
+    { "query", ntk_cmd_query },          { "analyze", ntk_cmd_analyze },
+    { "lines", ntk_cmd_lines },          { "diff", ntk_cmd_diff },
+    { "baseline", ntk_cmd_baseline },    { "show-session", ntk_cmd_show_session },
+    { "inspect", ntk_cmd_inspect },      { "trigger", ntk_cmd_trigger },
 #ifdef NTK_PROFILE_DAEMON
-    { "start-session", ntk_cmd_start_session },
-    { "stop-session", ntk_cmd_stop_session },
+    { "start-session", ntk_cmd_daemon }, { "stop-session", ntk_cmd_daemon },
 #endif
 };
 

@@ -1,289 +1,34 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * cmd_daemon - start-session and stop-session: captures of a model that a runtime daemon of the
- * first generation runs for another process.
- *
- * The daemon records, and hands over what it recorded when the capture is stopped. The stopping
- * program names the file alone, as frameworks do: its daemon's address is kept in "FILE.session"
- * next to it meanwhile, a line of text.
- */
+/* cmd_daemon - start-session and stop-session are a separate program: they alone need gRPC, which
+ * takes longer to load than most commands run. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "profiler/cmd/cmd.h"
-#include "shared/base/fs.h"
-#include "shared/base/opt.h"
-#include "shared/base/str.h"
-#include "shared/rpc/proto/openneuron_rtd.pb-c.h"
-#include "shared/rpc/rpc_daemon.h"
-#include "shared/rpc/rpc_endpoint.h"
+#include "shared/base/err.h"
 
-#define WAIT_S 120
-#define ENDPOINT_BYTES_MAX 4096
+/* From the folder above that of programs, installed and in a build tree. */
+#define PROGRAM "libexec/neuron-toolkit/neuron-profile-session"
 
-static const char *arg_session;
-static const char *arg_address;
-
-#define OPTION_SESSION(text)                                            \
-    {                                                                   \
-        's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session, (text) \
-    }
-
-static const struct ntk_opt start_options[] = {
-    OPTION_SESSION("write this capture"),
-    { 'a', "address", "ADDRESS", NTK_OPT_TEXT, &arg_address,
-      "connect to the daemon at HOST:PORT, unix:PATH or a path (default: $NEURON_RTD_ADDRESS, "
-      "else " NTK_RPC_ENDPOINT_DEFAULT ")" },
-    NTK_OPT_COMMON,
-    { 0 },
-};
-
-static const struct ntk_opt_program start_program = {
-    .name = "neuron-profile start-session",
-    .usage = "-s FILE.ntff [-a ADDRESS] MODEL-ID",
-    .summary = "Has a runtime daemon of the first generation (neuron-rtd) record what a model "
-               "does on its cores, until stop-session.",
-    .options = start_options,
-};
-
-static const struct ntk_opt stop_options[] = {
-    OPTION_SESSION("write the capture that start-session named"),
-    { 'a', "address", "ADDRESS", NTK_OPT_TEXT, &arg_address,
-      "ask this daemon for the capture (default: the one of start-session)" },
-    NTK_OPT_COMMON,
-    { 0 },
-};
-
-static const struct ntk_opt_program stop_program = {
-    .name = "neuron-profile stop-session",
-    .usage = "-s FILE.ntff [-a ADDRESS]",
-    .summary = "Ends what start-session began, and writes the capture.",
-    .options = stop_options,
-};
-
-/* ---- the note next to the capture ---- */
-
-struct session {
-    char path[PATH_MAX]; /* absolute: the name of the capture for the daemon */
-    char note[PATH_MAX + 16];
-};
-
-/* The folder is there, the file need not be. */
-static int session_find(const char *given, struct session *session, struct ntk_err *err)
+/* argv ends with NULL, as that of main(). */
+int ntk_cmd_daemon(int argc, char **argv)
 {
-    const char *slash = strrchr(given, '/');
-    const char *name = slash ? slash + 1 : given;
-    char *folder = slash == given ? strdup("/")
-                   : slash        ? strndup(given, (size_t)(slash - given))
-                                  : strdup(".");
-    char whole[PATH_MAX];
-    int ret = 0;
-
-    if (!folder) {
-        return ntk_err_no_memory(err);
-    }
-    if (!realpath(folder, whole)) {
-        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "%s: %s", given, strerror(errno));
-    } else if (*name == '\0' ||
-               snprintf(session->path, sizeof session->path, "%s/%s",
-                        strcmp(whole, "/") == 0 ? "" : whole, name) >= (int)sizeof session->path) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s names no file", given);
-    }
-    (void)snprintf(session->note, sizeof session->note, "%s.session", session->path);
-    free(folder);
-    return ret;
-}
-
-/* The address in the note, the caller's; NULL without one. -errno: there is something else. */
-static int note_read(const struct session *session, char **out_address, struct ntk_err *err)
-{
-    uint8_t *bytes = NULL;
-    size_t count = 0;
-    int ret = ntk_fs_read(session->note, ENDPOINT_BYTES_MAX, &bytes, &count, err);
-
-    *out_address = NULL;
-    if (ret < 0) {
-        return ret == -ENOENT ? 0 : ret;
-    }
-    bytes[strcspn((const char *)bytes, "\n")] = '\0';
-    if (bytes[0] == '\0') {
-        free(bytes);
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s holds no address", session->note);
-    }
-    *out_address = (char *)bytes;
-    return 0;
-}
-
-/* What the option says, else the note of a session that was started, else the environment; the
- * caller's. NULL: refused. */
-static char *endpoint_find(const struct session *session, bool reads_note, struct ntk_err *err)
-{
-    const char *named = getenv(NTK_RPC_ENDPOINT_VARIABLE);
-    char *noted = NULL;
-
-    if (!arg_address && reads_note && note_read(session, &noted, err) < 0) {
-        return NULL;
-    }
-    char *endpoint = ntk_rpc_endpoint_make(arg_address       ? arg_address
-                                           : noted           ? noted
-                                           : named && *named ? named
-                                                             : NTK_RPC_ENDPOINT_DEFAULT);
-    free(noted);
-    if (!endpoint) {
-        (void)ntk_err_no_memory(err);
-    }
-    return endpoint;
-}
-
-/* ---- commands ---- */
-
-/* The answer, the caller's to free; NULL for out_reply drops it. */
-static int stop_call(struct ntk_rpc_client *client, const struct session *session,
-                     ProtobufCMessage **out_reply, struct ntk_err *err)
-{
-    Openneuron__Rtd__V1__StopRequest request = OPENNEURON__RTD__V1__STOP_REQUEST__INIT;
-
-    request.path = (char *)session->path;
-    return ntk_rpc_daemon_call(client, "/openneuron.rtd.v1.profile/stop", &request.base,
-                               &openneuron__rtd__v1__stop_response__descriptor,
-                               "cannot end the capture", out_reply, err);
-}
-
-static int start(struct ntk_rpc_client *client, const struct session *session, const char *endpoint,
-                 uint32_t model, struct ntk_err *err)
-{
-    Openneuron__Rtd__V1__StartRequest request = OPENNEURON__RTD__V1__START_REQUEST__INIT;
-    Nrt__HNn handle = NRT__H_NN__INIT;
-    struct ntk_err ignored = { 0 };
-    char what[64];
-
-    handle.id = model;
-    request.h_nn = &handle;
-    request.path = (char *)session->path;
-    (void)snprintf(what, sizeof what, "cannot record model %u", model);
-    int ret =
-        ntk_rpc_daemon_call(client, "/openneuron.rtd.v1.profile/start", &request.base,
-                            &openneuron__rtd__v1__start_response__descriptor, what, NULL, err);
-    if (ret < 0) {
-        return ret;
-    }
-    ret = ntk_fs_write(session->note, endpoint, strlen(endpoint), err);
-    if (ret < 0) {
-        (void)stop_call(client, session, NULL, &ignored); /* no user would find it to stop it */
-    }
-    return ret;
-}
-
-/* 1 where parts of the capture are missing: err says which. */
-static int stop(struct ntk_rpc_client *client, const struct session *session, struct ntk_err *err)
-{
-    ProtobufCMessage *reply = NULL;
-    char missing[NTK_ERR_TEXT_BYTES] = "";
-    int ret = stop_call(client, session, &reply, err);
-
-    if (ret == 0 || ret == -EIO) {
-        (void)unlink(session->note); /* the daemon has no such capture any more, or never had */
-    }
-    if (ret < 0) {
-        return ret;
-    }
-    const Openneuron__Rtd__V1__StopResponse *answer = (const void *)reply;
-    ret = ntk_fs_write(session->path, answer->ntff.data, answer->ntff.len, err);
-    if (ret == 0 && answer->status) {
-        ntk_rpc_daemon_details(answer->status, missing, sizeof missing);
-    }
-    if (missing[0]) {
-        (void)ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s: %s", session->path, missing);
-        ret = 1;
-    }
-    protobuf_c_message_free_unpacked(reply, NULL);
-    return ret;
-}
-
-/* The common part: a session, and its owner. */
-struct talk {
-    struct session session;
-    char *endpoint;
-    struct ntk_rpc_client *client;
-};
-
-/* False: *out_code is the exit code; else it is the caller's to end. */
-static bool talk_begin(struct talk *talk, const struct ntk_opt_program *program, bool reads_note,
-                       int *out_code)
-{
+    char path[PATH_MAX];
+    char program[PATH_MAX + sizeof PROGRAM + 1];
+    ssize_t bytes = readlink("/proc/self/exe", path, sizeof path - 1);
     struct ntk_err err = { 0 };
 
-    *talk = (struct talk){ 0 };
-    if (!arg_session) {
-        *out_code = ntk_opt_usage_error(program, "no capture: use -s FILE");
-        return false;
+    (void)argc;
+    path[bytes > 0 ? bytes : 0] = '\0';
+    for (int i = 0; i < 2 && strrchr(path, '/'); i++) {
+        *strrchr(path, '/') = '\0';
     }
-    int ret = session_find(arg_session, &talk->session, &err);
-    if (ret == 0) {
-        talk->endpoint = endpoint_find(&talk->session, reads_note, &err);
-        ret = talk->endpoint ? ntk_rpc_client_create(talk->endpoint, WAIT_S, &talk->client, &err)
-                             : -1;
-    }
-    if (ret < 0) {
-        free(talk->endpoint);
-        *out_code = ntk_profile_fail(&err);
-    }
-    return ret == 0;
-}
-
-static void talk_end(struct talk *talk)
-{
-    ntk_rpc_client_destroy(talk->client);
-    free(talk->endpoint);
-}
-
-int ntk_cmd_start_session(int argc, char **argv)
-{
-    struct talk talk;
-    struct ntk_err err = { 0 };
-    uint64_t model = 0;
-    int first = ntk_opt_parse(&start_program, argc, argv);
-
-    if (first < 0) {
-        return ntk_opt_exit_code(first);
-    }
-    if (first + 1 != argc) {
-        return ntk_opt_usage_error(&start_program,
-                                   first < argc ? "one model is recorded at a time" : "no model");
-    }
-    if (ntk_str_parse_u64(argv[first], &model) < 0 || model == 0 || model > UINT32_MAX) {
-        return ntk_opt_usage_error(&start_program, "'%s': not a model number", argv[first]);
-    }
-    int code = 1;
-    if (!talk_begin(&talk, &start_program, false, &code)) {
-        return code;
-    }
-    int ret = start(talk.client, &talk.session, talk.endpoint, (uint32_t)model, &err);
-    talk_end(&talk);
-    return ret < 0 ? ntk_profile_fail(&err) : 0;
-}
-
-int ntk_cmd_stop_session(int argc, char **argv)
-{
-    struct talk talk;
-    struct ntk_err err = { 0 };
-    int parsed = ntk_opt_parse_all(&stop_program, argc, argv);
-
-    if (parsed < 0) {
-        return ntk_opt_exit_code(parsed);
-    }
-    int code = 1;
-    if (!talk_begin(&talk, &stop_program, true, &code)) {
-        return code;
-    }
-    int ret = stop(talk.client, &talk.session, &err);
-    talk_end(&talk);
-    if (ret >= 0 && (printf("%s\n", arg_session) < 0 || fflush(stdout) != 0)) {
-        return 1;
-    }
-    return ret == 0 ? 0 : ntk_profile_fail(&err);
+    (void)snprintf(program, sizeof program, "%s/%s", path, PROGRAM);
+    execv(program, argv - 1); /* its name, which it does not use, is before the command's */
+    (void)ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "%s: cannot run %s: %s", argv[0], program,
+                      strerror(errno));
+    return ntk_profile_fail(&err);
 }

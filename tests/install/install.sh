@@ -28,6 +28,7 @@ has() {
     for program in neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-prometheus; do
         [ "$(readlink "$1/bin/$program.py")" = $program ] || fail "$1 lacks the vendor's name of $program"
     done
+    [ -x "$1/libexec/neuron-toolkit/neuron-profile-session" ] || fail "$1 lacks neuron-profile-session"
     [ -s "$1/include/nrt/nrt.h" ] || fail "$1/include/nrt/nrt.h is missing"
     [ -s "$1/include/popef.h" ] && [ "$(readlink "$1/lib/libpopef.so.1")" != "" ] || fail "$1 lacks libpopef.so.1 or its header"
     [ -s "$1/share/neuron-toolkit/neuron-monitor-report.schema.json" ] || fail "$1 has no schema of reports"
@@ -53,6 +54,7 @@ runs() {
         neuron-monitor --once --period 100ms | jq -e .neuron_hardware_info >/dev/null
         neuron-bench exec mlp.neff --count 1 | grep -x "library     $0/lib/neuron-soft/libnrt.so.1 (software)"
         neuron-ls --version
+        neuron-profile start-session --version
         neuron-top --version' "$1" || fail "what is installed in $1 does not run"
 }
 

@@ -5,6 +5,8 @@
 needs jq
 start
 unset NEURON_RTD_ADDRESS
+# Only the program behind these two commands loads gRPC: every start of the others is cheaper by a third.
+! ldd "$NTK_BIN_DIR/neuron-profile" | grep grpc || fail "neuron-profile loads gRPC"
 neuron-packager example memcpy --size 64 -o model.neff
 model=$(neuron-cli -a "$socket" load model.neff --json | jq .model_id)
 infer() { # COUNT
