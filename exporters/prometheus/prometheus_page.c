@@ -421,6 +421,24 @@ static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_
     }
 }
 
+/* Of several runtimes of a tag, by the rule of the row. */
+static void add_state(struct ntk_prometheus_core *core, const struct ntk_core_sample *sample)
+{
+    for (size_t i = 0; i < NTK_CORE_STATES; i++) {
+        const struct ntk_core_state_row *row = &ntk_core_state_rows[i];
+        uint64_t value;
+
+        if (row->metric == NTK_METRIC_NONE || !(sample->has & row->has)) {
+            continue;
+        }
+        memcpy(&value, (const char *)sample + row->offset, sizeof value);
+        if (!(core->has_state >> i & 1) || (value < core->state[i]) == row->is_smallest) {
+            core->state[i] = value;
+        }
+        core->has_state |= 1u << i;
+    }
+}
+
 static void add_cores(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
 {
     uint32_t lnc = runtime->lnc ? runtime->lnc : 1;
@@ -436,11 +454,8 @@ static void add_cores(struct ntk_prometheus_tag *tag, const struct ntk_runtime_s
                                                 &logical)) {
             continue;
         }
-        if (logical.has & NTK_CORE_HAS_HELD_IDLE && !runtime->ended) {
-            core->held_idle_ns = core->has_held_idle && core->held_idle_ns < logical.held_idle_ns
-                                     ? core->held_idle_ns
-                                     : logical.held_idle_ns;
-            core->has_held_idle = true;
+        if (!runtime->ended) {
+            add_state(core, &logical);
         }
         if (logical.has & NTK_CORE_HAS_BUSY) {
             core->utilization = core->has_utilization && core->utilization > logical.utilization
@@ -471,7 +486,8 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
             memset(core->has_group, 0, sizeof core->has_group);
         }
         if (cores) {
-            core->has_utilization = core->has_held_idle = false;
+            core->has_utilization = false;
+            core->has_state = 0;
         }
     }
     if (memory) {
@@ -789,33 +805,29 @@ static void update_efa(struct ntk_prometheus_page *page, const struct ntk_snapsh
 static void update_system(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_system_sample *system = &snapshot->system;
+    const uint64_t *due = snapshot->group_period_ns;
 
     /* A group that is due and not known has no values; one that is not due keeps its last. */
-    if (snapshot->group_period_ns[NTK_SYSTEM_GROUP_CPU] != NTK_GROUP_ABSENT) {
-        page->has_cpu = page->has_context_switches = false;
+    for (size_t i = 0; i < NTK_SYSTEM_FIGURES; i++) {
+        const struct ntk_system_row *row = &ntk_system_rows[i];
+        bool is_known = system->has & row->has &&
+                        (row->group != NTK_SYSTEM_GROUP_CPU || system->has & NTK_SYSTEM_HAS_CPU);
+        if (due[row->group] != NTK_GROUP_ABSENT) {
+            page->system_has = (page->system_has & ~row->has) | (is_known ? row->has : 0);
+            page->system[i] = system->figures[i];
+        }
     }
-    if (snapshot->group_period_ns[NTK_SYSTEM_GROUP_MEMORY] != NTK_GROUP_ABSENT) {
-        page->has_memory = false;
+    if (due[NTK_SYSTEM_GROUP_CPU] == NTK_GROUP_ABSENT) {
+        return;
     }
-    if (snapshot->group_period_ns[NTK_SYSTEM_GROUP_CPU] != NTK_GROUP_ABSENT &&
-        system->has & NTK_SYSTEM_HAS_CPU) {
+    page->has_cpu = system->has & NTK_SYSTEM_HAS_CPU;
+    if (page->has_cpu) {
         const double *share = system->average;
-        page->has_cpu = true;
         page->cpu_count = system->cpu_count;
         memcpy(page->cpu_fields, share, sizeof page->cpu_fields);
-        page->has_context_switches = system->has & NTK_SYSTEM_HAS_CONTEXT_SWITCHES;
-        page->context_switches = system->context_switches;
         page->cpu_user = capped(share[NTK_CPU_USER] + share[NTK_CPU_NICE]);
         page->cpu_system = capped(share[NTK_CPU_SYSTEM] + share[NTK_CPU_IO_WAIT] +
                                   share[NTK_CPU_IRQ] + share[NTK_CPU_SOFT_IRQ]);
-    }
-    if (snapshot->group_period_ns[NTK_SYSTEM_GROUP_MEMORY] != NTK_GROUP_ABSENT &&
-        system->has & NTK_SYSTEM_HAS_MEMORY) {
-        page->has_memory = true;
-        page->memory_total_bytes = system->memory_total_bytes;
-        page->memory_used_bytes = system->memory_used_bytes;
-        page->swap_total_bytes = system->swap_total_bytes;
-        page->swap_used_bytes = system->swap_used_bytes;
     }
 }
 

@@ -56,9 +56,9 @@ struct ntk_prometheus_core { /* of a tag, by logical core */
     uint32_t core;
     bool has_utilization;
     bool has_memory;
-    bool has_held_idle;
+    uint32_t has_state; /* bit i: state[i], which core_state.def has a metric for */
     double utilization;
-    uint64_t held_idle_ns;
+    uint64_t state[NTK_CORE_STATES];
     uint64_t group_bytes[NTK_GROUP_COUNT];
     bool has_group[NTK_GROUP_COUNT]; /* some runtime reports it */
 };
@@ -272,13 +272,8 @@ struct ntk_prometheus_page {
     double cpu_user;   /* ratio, nice included */
     double cpu_system; /* ratio, waiting and interrupts included */
     double cpu_fields[NTK_CPU_FIELD_COUNT];
-    bool has_context_switches;
-    uint64_t context_switches; /* of the last period */
-    bool has_memory;
-    uint64_t memory_total_bytes;
-    uint64_t memory_used_bytes;
-    uint64_t swap_total_bytes;
-    uint64_t swap_used_bytes;
+    uint32_t system_has;                 /* enum ntk_system_has */
+    uint64_t system[NTK_SYSTEM_FIGURES]; /* counters: of the last period */
 
     struct ntk_prometheus_process process;
     struct ntk_output_counts outputs[NTK_OUTPUT_COUNTS_MAX]; /* of this process */

@@ -106,6 +106,17 @@ static void sample_u64(const struct walk *e, const struct ntk_prometheus_label *
                                             .number = (double)value });
 }
 
+/* What is in ns where the family is in seconds. */
+static void sample_in_unit(const struct walk *e, const struct ntk_prometheus_label *labels,
+                           uint64_t value)
+{
+    if (e->row->unit == NTK_METRIC_UNIT_SECONDS) {
+        sample(e, labels, (double)value / NS);
+    } else {
+        sample_u64(e, labels, value);
+    }
+}
+
 /* A counter whose beginning the vendor's page shows. */
 static void counter(const struct walk *e, const struct ntk_prometheus_label *labels, uint64_t value,
                     double created_seconds, uint64_t began_ns)
@@ -191,15 +202,17 @@ static void core_utilization(struct walk *e)
     fill_zeros(e, false);
 }
 
-static void core_held_idle(struct walk *e)
+/* The state of the cores of applications: rows of core_state.def with a metric. */
+static void core_states(struct walk *e, size_t i)
 {
     each_live_tag(tag)
     {
         ntk_vec_each(const struct ntk_prometheus_core, core, &tag->cores) {
-            if (core->has_held_idle) {
+            if (core->has_state >> i & 1) {
                 struct number number = number_text(core->core);
-                sample(e, LABELS({ "neuroncore", number.text }, { "runtime_tag", tag->tag }),
-                       (double)core->held_idle_ns / NS);
+                sample_in_unit(e,
+                               LABELS({ "neuroncore", number.text }, { "runtime_tag", tag->tag }),
+                               core->state[i]);
             }
         }
     }
@@ -313,24 +326,10 @@ static void system_cpu_fields(struct walk *e)
     }
 }
 
-static void context_switches(struct walk *e)
-{
-    if (e->page->has_context_switches) {
-        sample_u64(e, NO_LABELS, e->page->context_switches);
-    }
-}
-
 /* A number of the page, which is there. */
 static void page_number(struct walk *e)
 {
     sample_u64(e, NO_LABELS, *(const uint64_t *)((const char *)e->page + e->with));
-}
-
-static void system_memory(struct walk *e)
-{
-    if (e->page->has_memory) {
-        page_number(e);
-    }
 }
 
 static void instance_info(struct walk *e)
@@ -437,11 +436,7 @@ static void machine_count(const struct walk *e, const struct ntk_core_count_row 
         const struct ntk_prometheus_label *labels =
             row->names ? LABELS({ "engine", row->names[k] }, { "neuroncore", neuroncore })
                        : LABELS({ "neuroncore", neuroncore });
-        if (e->row->unit == NTK_METRIC_UNIT_SECONDS) {
-            sample(e, labels, (double)value / NS);
-        } else {
-            sample_u64(e, labels, value);
-        }
+        sample_in_unit(e, labels, value);
     }
 }
 
@@ -923,7 +918,27 @@ static void report_period(struct walk *e)
     }
 }
 
-/* Families that are not here are counters of cores, or not on a page; those without a name are for
+/* The rows that have this metric: of the host, of the state of cores, else what cores count. */
+static void walk_rows(struct walk *e)
+{
+    for (size_t i = 0; i < NTK_SYSTEM_FIGURES; i++) {
+        if (&ntk_metrics[ntk_system_rows[i].metric] == e->row) {
+            if (e->page->system_has & ntk_system_rows[i].has) {
+                sample_u64(e, NO_LABELS, e->page->system[i]);
+            }
+            return;
+        }
+    }
+    for (size_t i = 0; i < NTK_CORE_STATES; i++) {
+        if (&ntk_metrics[ntk_core_state_rows[i].metric] == e->row) {
+            core_states(e, i);
+            return;
+        }
+    }
+    machine_counts(e);
+}
+
+/* Families that are not here are of rows (walk_rows), or not on a page; those without a name are for
  * the names of others alone. */
 #define PAGE(member) offsetof(struct ntk_prometheus_page, member)
 static const struct {
@@ -947,14 +962,9 @@ static const struct {
     [NTK_METRIC_HARDWARE_ECC_EVENTS] = { .of_device = ecc_events },
     [NTK_METRIC_SYSTEM_VCPU_COUNT] = { system_cpu_count },
     [NTK_METRIC_SYSTEM_VCPU_USAGE] = { system_cpu },
-    [NTK_METRIC_SYSTEM_MEMORY_TOTAL] = { system_memory, PAGE(memory_total_bytes) },
-    [NTK_METRIC_SYSTEM_MEMORY_USED] = { system_memory, PAGE(memory_used_bytes) },
-    [NTK_METRIC_SYSTEM_SWAP_TOTAL] = { system_memory, PAGE(swap_total_bytes) },
-    [NTK_METRIC_SYSTEM_SWAP_USED] = { system_memory, PAGE(swap_used_bytes) },
     [NTK_METRIC_INSTANCE_INFO] = { instance_info },
     [NTK_METRIC_HARDWARE_INFO] = { hardware_info },
     [NTK_METRIC_DEVICE_LATENCY] = { percentiles },
-    [NTK_METRIC_CONTEXT_SWITCHES] = { context_switches },
     [NTK_METRIC_SYSTEM_VCPU_FIELDS] = { system_cpu_fields },
     [NTK_METRIC_HARDWARE_COUNTS] = { hardware_counts },
     [NTK_METRIC_LATENCY_HISTOGRAM] = { .of_tag = latency_histogram },
@@ -962,7 +972,6 @@ static const struct {
     [NTK_METRIC_EXECUTIONS_PARTIAL] = { machine_partial },
     [NTK_METRIC_ERRORS] = { machine_errors },
     [NTK_METRIC_CORE_TOTAL_UTILIZATION] = { machine_utilization },
-    [NTK_METRIC_CORE_HELD_IDLE] = { core_held_idle },
     [NTK_METRIC_MEMORY_USED] = { .of_tag = fine_memory, .with = false },
     [NTK_METRIC_MEMORY_PEAK] = { .of_tag = fine_memory, .with = true },
     [NTK_METRIC_DEVICE_MEMORY_USED] = { .of_device = device_figures },
@@ -1138,6 +1147,6 @@ void ntk_prometheus_walk(const struct ntk_prometheus_page *page, size_t family,
     } else if (families[family].walk) {
         families[family].walk(&walk);
     } else {
-        machine_counts(&walk);
+        walk_rows(&walk);
     }
 }

@@ -67,11 +67,14 @@ struct ntk_system_reading {
     struct ntk_cpu_reading average; /* cumulative, all CPUs */
     const struct ntk_cpu_reading *cpus;
     size_t cpu_count;
-    uint64_t context_switches; /* cumulative */
-    uint64_t memory_total_bytes;
-    uint64_t memory_used_bytes;
-    uint64_t swap_total_bytes;
-    uint64_t swap_used_bytes;
+    union {
+        struct {
+#define NTK_SYSTEM_GAUGE(id, name, ...) uint64_t name;
+#define NTK_SYSTEM_COUNTER(id, name, ...) uint64_t name; /* cumulative */
+#include "shared/metrics/system.def"
+        };
+        uint64_t figures[NTK_SYSTEM_FIGURES]; /* all of them */
+    };
     uint64_t self_user_ns; /* of the process that collects, cumulative */
     uint64_t self_system_ns;
     uint64_t self_memory_bytes;

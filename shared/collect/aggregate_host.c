@@ -28,7 +28,7 @@ void ntk_aggregate_system(struct ntk_aggregate *aggregate, const struct ntk_syst
     aggregate->has_system = true;
     if (!aggregate->has_system_base && (reading->has & NTK_SYSTEM_HAS_CPU)) {
         aggregate->system_average_base = reading->average;
-        aggregate->switches_base = reading->context_switches;
+        memcpy(aggregate->system_figures_base, reading->figures, sizeof reading->figures);
         for (size_t i = 0; i < count; i++) {
             ntk_vec_push(&aggregate->system_base, &reading->cpus[i]);
         }
@@ -101,10 +101,9 @@ void ntk_aggregate_build_system(struct ntk_aggregate *aggregate, struct ntk_snap
     out->has = now->has;
     out->cpu_error = or_empty(now->cpu_error);
     out->memory_error = or_empty(now->memory_error);
-    out->memory_total_bytes = now->memory_total_bytes;
-    out->memory_used_bytes = now->memory_used_bytes;
-    out->swap_total_bytes = now->swap_total_bytes;
-    out->swap_used_bytes = now->swap_used_bytes;
+    for (size_t i = 0; i < NTK_SYSTEM_FIGURES; i++) {
+        out->figures[i] = ntk_system_rows[i].is_counter ? 0 : now->figures[i];
+    }
     build_self(aggregate, snapshot);
     if ((now->has & NTK_SYSTEM_HAS_CPU) && aggregate->has_system_base) {
         const struct ntk_cpu_reading *cpus = aggregate->system_cpus.items;
@@ -119,10 +118,14 @@ void ntk_aggregate_build_system(struct ntk_aggregate *aggregate, struct ntk_snap
             out->cpus[i].cpu = cpus[i].cpu;
             cpu_shares(&cpus[i], before ? before : &cpus[i], out->cpus[i].share);
         }
-        out->context_switches =
-            ntk_aggregate_advance(now->context_switches, aggregate->switches_base);
+        for (size_t i = 0; i < NTK_SYSTEM_FIGURES; i++) {
+            if (ntk_system_rows[i].is_counter) {
+                out->figures[i] =
+                    ntk_aggregate_advance(now->figures[i], aggregate->system_figures_base[i]);
+            }
+        }
         aggregate->system_average_base = now->average;
-        aggregate->switches_base = now->context_switches;
+        memcpy(aggregate->system_figures_base, now->figures, sizeof now->figures);
         ntk_vec_clear(&aggregate->system_base);
         for (size_t i = 0; i < aggregate->system_cpus.count; i++) {
             ntk_vec_push(&aggregate->system_base, &cpus[i]);

@@ -227,8 +227,8 @@ struct ntk_aggregate {
         system;                 /* cpus points to system_cpus.items, errors to the pending texts */
     struct ntk_vec system_cpus; /* struct ntk_cpu_reading */
     struct ntk_cpu_reading system_average_base;
-    struct ntk_vec system_base; /* struct ntk_cpu_reading */
-    uint64_t switches_base;
+    struct ntk_vec system_base;                       /* struct ntk_cpu_reading */
+    uint64_t system_figures_base[NTK_SYSTEM_FIGURES]; /* of counters */
     uint64_t self_user_base_ns;
     uint64_t self_system_base_ns;
 

@@ -126,6 +126,29 @@ const struct ntk_core_count_row ntk_core_count_rows[NTK_CORE_COUNT_ROWS] = {
 #include "shared/abi/core_counts.def"
 };
 
+/* Of figures that nothing says to be known. */
+#define NTK_CORE_HAS_ANY 0
+#define SMALLEST_SUM false
+#define SMALLEST_ANY false
+#define SMALLEST_LARGEST false
+#define SMALLEST_SMALLEST true
+#define SMALLEST_EARLIEST true
+#define SMALLEST_NONE false
+const struct ntk_core_state_row ntk_core_state_rows[NTK_CORE_STATES] = {
+#define NTK_CORE_STATE(name, type, report, known, rule, metric)                      \
+    { offsetof(struct ntk_core_sample, name), NTK_CORE_HAS_##known, SMALLEST_##rule, \
+      NTK_METRIC_##metric },
+#include "shared/metrics/core_state.def"
+};
+
+const struct ntk_system_row ntk_system_rows[NTK_SYSTEM_FIGURES] = {
+#define NTK_SYSTEM_GAUGE(id, name, group, rule, metric) \
+    { NTK_SYSTEM_HAS_##group, NTK_SYSTEM_GROUP_MEMORY, false, NTK_METRIC_##metric },
+#define NTK_SYSTEM_COUNTER(id, name, group, key, metric) \
+    { NTK_SYSTEM_HAS_##group, NTK_SYSTEM_GROUP_CPU, true, NTK_METRIC_##metric },
+#include "shared/metrics/system.def"
+};
+
 /* ---- memory of a snapshot: blocks that are freed together ---- */
 
 struct block {
@@ -519,21 +542,26 @@ static void add_count(struct ntk_count *into, struct ntk_count from)
     into->total += from.total;
 }
 
+/* Two parts of a core as one, a figure of core_state.def; `has` is still that of the first. */
+#define ADD_SUM(name, known) into->name += from->name;
+#define ADD_ANY(name, known) into->name = into->name || from->name;
+#define ADD_LARGEST(name, known) into->name = from->name > into->name ? from->name : into->name;
+#define ADD_EARLIEST(name, known) into->name = ntk_snapshot_earlier(into->name, from->name);
+#define ADD_SMALLEST(name, known)                                                     \
+    if (from->has & (known) && (!(into->has & (known)) || from->name < into->name)) { \
+        into->name = from->name;                                                      \
+    }
+#define ADD_NONE(name, known)
+
 void ntk_snapshot_add_core(struct ntk_core_sample *into, const struct ntk_core_sample *from)
 {
-    if (from->has & NTK_CORE_HAS_HELD_IDLE &&
-        (!(into->has & NTK_CORE_HAS_HELD_IDLE) || from->held_idle_ns < into->held_idle_ns)) {
-        into->held_idle_ns = from->held_idle_ns;
-    }
+#define NTK_CORE_STATE(name, type, report, known, rule, metric) \
+    ADD_##rule(name, NTK_CORE_HAS_##known)
+#include "shared/metrics/core_state.def"
     into->has |= from->has;
-    into->busy_of_calls = into->busy_of_calls || from->busy_of_calls;
-    into->utilization += from->utilization;
     for (size_t i = 0; i < NTK_CORE_COUNTS; i++) {
         add_count(&into->counts[i], from->counts[i]);
     }
-    into->in_flight += from->in_flight;
-    into->running_ns = from->running_ns > into->running_ns ? from->running_ns : into->running_ns;
-    into->failing_since_ns = ntk_snapshot_earlier(into->failing_since_ns, from->failing_since_ns);
     if (into->total_latency.count == 0) {
         into->total_latency = from->total_latency;
     }

@@ -240,23 +240,9 @@ enum {
  * only. */
 struct ntk_core_sample {
     uint32_t has;
-    uint32_t core;      /* global physical (logical after ntk_snapshot_logical_core) */
-    double utilization; /* ratio 0..1, never above 1 */
-    /* busy_ns is the time of calls around another runtime, waiting in its queue included: no source
-     * closer to the core measured it. */
-    bool busy_of_calls;
-    uint64_t in_flight;  /* now */
-    uint64_t running_ns; /* since the last execution began or ended, while one is in flight */
-    /* 1970: of a core that is held, when an execution first failed, by a hardware error or a
-     * timeout, since one completed; 0 none did, or the writer of the segment does not record it. */
-    uint64_t failing_since_ns;
-    /* For a runtime that has the core: for how long nothing ran for it, 0 while something does; on
-     * the first core of a logical one. Unknown for sources that count no executions, or not those
-     * that end after their calls. */
-    uint64_t held_idle_ns;
-    /* While that is a second or more: what the longest of those that ended took at most, by their
-     * histogram; 0: none has ended, or they are not counted. */
-    uint64_t longest_ns;
+    uint32_t core; /* global physical (logical after ntk_snapshot_logical_core) */
+#define NTK_CORE_STATE(name, type, ...) type name;
+#include "shared/metrics/core_state.def"
     union {
         struct { /* busy_ns: running executions included up to now */
 #define NTK_CORE_COUNT(id, member, list, ...) struct ntk_count member NTK_CORE_LIST_##list;
@@ -295,6 +281,20 @@ struct ntk_core_count_row {
 };
 extern const struct ntk_core_count_row ntk_core_count_rows[NTK_CORE_COUNT_ROWS];
 
+/* The rows of core_state.def. */
+enum {
+    NTK_CORE_STATES = 0
+#define NTK_CORE_STATE(...) +1
+#include "shared/metrics/core_state.def"
+};
+struct ntk_core_state_row {
+    size_t offset;          /* in struct ntk_core_sample; a uint64_t where there is a metric */
+    uint32_t has;           /* enum ntk_core_has; 0: absent is 0 */
+    bool is_smallest;       /* of several; else the largest */
+    enum ntk_metric metric; /* NTK_METRIC_NONE */
+};
+extern const struct ntk_core_state_row ntk_core_state_rows[NTK_CORE_STATES];
+
 /* ---- memory of a runtime ---- */
 
 /* One row: location x core x model x category. */
@@ -321,6 +321,12 @@ enum ntk_model_has {
         1u << 5, /* the totals of its counts: reports and databases hold periods */
 };
 
+enum {
+    NTK_MODEL_COUNTS = 0
+#define NTK_MODEL_COUNT(...) +1
+#include "shared/metrics/model.def"
+};
+
 struct ntk_model_sample {
     uint32_t has;
     uint32_t id;
@@ -335,11 +341,13 @@ struct ntk_model_sample {
     uint32_t core;       /* first physical core */
     uint32_t core_count; /* physical cores */
     uint64_t in_flight;
-    struct ntk_count executions;
-    struct ntk_count errors;          /* of these, not completed */
-    struct ntk_count effective_flops; /* all its cores, without transposes */
-    struct ntk_count node_switches;   /* cores cleared because its nodes take turns there */
-    struct ntk_count starts, stops;   /* by callers, of runtimes that have such calls */
+    union {
+        struct {
+#define NTK_MODEL_COUNT(name, known) struct ntk_count name;
+#include "shared/metrics/model.def"
+        };
+        struct ntk_count counts[NTK_MODEL_COUNTS]; /* all of them */
+    };
     uint64_t load_realtime_ns;
     uint64_t load_ns;
     struct ntk_histogram total_latency;
@@ -636,6 +644,21 @@ enum ntk_system_has {
     NTK_SYSTEM_HAS_SELF = 1u << 3,
 };
 
+/* The rows of system.def. */
+enum {
+    NTK_SYSTEM_FIGURES = 0
+#define NTK_SYSTEM_GAUGE(...) +1
+#define NTK_SYSTEM_COUNTER(...) +1
+#include "shared/metrics/system.def"
+};
+struct ntk_system_row {
+    uint32_t has;                /* enum ntk_system_has */
+    enum ntk_system_group group; /* of the report */
+    bool is_counter;
+    enum ntk_metric metric;
+};
+extern const struct ntk_system_row ntk_system_rows[NTK_SYSTEM_FIGURES];
+
 struct ntk_cpu_sample {
     uint32_t cpu;
     double share[NTK_CPU_FIELD_COUNT]; /* ratios of the period */
@@ -648,11 +671,14 @@ struct ntk_system_sample {
     double average[NTK_CPU_FIELD_COUNT];
     struct ntk_cpu_sample *cpus; /* ascending */
     size_t cpu_count;
-    uint64_t context_switches; /* of the period */
-    uint64_t memory_total_bytes;
-    uint64_t memory_used_bytes; /* total - available */
-    uint64_t swap_total_bytes;
-    uint64_t swap_used_bytes;
+    union {
+        struct {
+#define NTK_SYSTEM_GAUGE(id, name, ...) uint64_t name;
+#define NTK_SYSTEM_COUNTER(id, name, ...) uint64_t name; /* of the period */
+#include "shared/metrics/system.def"
+        };
+        uint64_t figures[NTK_SYSTEM_FIGURES]; /* all of them */
+    };
     double self_cpu_user; /* of the process that collects; ratios of all CPUs */
     double self_cpu_system;
     uint64_t self_memory_bytes; /* resident */

@@ -187,12 +187,9 @@ static void copy_model(struct ntk_snapshot *s, struct ntk_model_sample *to,
     if (older) {
         to->has |= older->has;
         to->is_running = to->is_running || older->is_running;
-        add(&to->executions, older->executions);
-        add(&to->errors, older->errors);
-        add(&to->effective_flops, older->effective_flops);
-        add(&to->node_switches, older->node_switches);
-        add(&to->starts, older->starts);
-        add(&to->stops, older->stops);
+        for (size_t i = 0; i < NTK_MODEL_COUNTS; i++) {
+            add(&to->counts[i], older->counts[i]);
+        }
     }
     to->total_latency =
         merge_histograms(s, older ? &older->total_latency : NULL, &from->total_latency);
@@ -463,7 +460,9 @@ static void merge_system(struct ntk_snapshot *s, const struct ntk_snapshot *olde
     *system = newer->system;
     system->cpu_error = ntk_snapshot_text(s, newer->system.cpu_error);
     system->memory_error = ntk_snapshot_text(s, newer->system.memory_error);
-    system->context_switches += before->context_switches;
+    for (size_t i = 0; i < NTK_SYSTEM_FIGURES; i++) {
+        system->figures[i] += ntk_system_rows[i].is_counter ? before->figures[i] : 0;
+    }
     if (before->has & NTK_SYSTEM_HAS_SELF) {
         system->self_cpu_user = mix(w, before->self_cpu_user, system->self_cpu_user);
         system->self_cpu_system = mix(w, before->self_cpu_system, system->self_cpu_system);

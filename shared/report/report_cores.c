@@ -13,13 +13,11 @@
 #define AT(member) .offset = offsetof(struct ntk_core_sample, member)
 /* Now. */
 const struct report_field report_fields_core_state[] = {
-    REPORT_ROW("utilization", REPORT_RATIO, AT(utilization), .has = NTK_CORE_HAS_BUSY),
-    REPORT_ROW("busy_of_calls", REPORT_BOOL, AT(busy_of_calls), .sparse = true),
-    REPORT_ROW("in_flight", REPORT_U64, AT(in_flight), .has = NTK_CORE_HAS_EXECUTIONS),
-    REPORT_ROW("running_ns", REPORT_U64, AT(running_ns), .sparse = true),
-    REPORT_ROW("failing_since_ns", REPORT_U64, AT(failing_since_ns), .sparse = true),
-    REPORT_ROW("held_idle_ns", REPORT_U64, AT(held_idle_ns), .has = NTK_CORE_HAS_HELD_IDLE),
-    REPORT_ROW("longest_ns", REPORT_U64, AT(longest_ns), .sparse = true),
+#define NTK_CORE_HAS_ANY 0
+#define NTK_CORE_STATE(name, type, report, known, rule, metric)               \
+    REPORT_ROW(#name, REPORT_##report, AT(name), .has = NTK_CORE_HAS_##known, \
+               .sparse = NTK_CORE_HAS_##known == 0),
+#include "shared/metrics/core_state.def"
     REPORT_END,
 };
 /* For the period. */

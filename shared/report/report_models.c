@@ -23,13 +23,12 @@ const struct report_field report_fields_model_ext[] = {
     REPORT_ROW("core", REPORT_U32, AT(core)),
     REPORT_ROW("core_count", REPORT_U32, AT(core_count)),
     REPORT_ROW("in_flight", REPORT_U64, AT(in_flight), .has = NTK_MODEL_HAS_IN_FLIGHT),
-    REPORT_ROW("executions", REPORT_COUNT, AT(executions), .has = NTK_MODEL_HAS_EXECUTIONS),
-    REPORT_ROW("errors", REPORT_COUNT, AT(errors), .has = NTK_MODEL_HAS_EXECUTIONS),
-    REPORT_ROW("effective_flops", REPORT_COUNT, AT(effective_flops),
-               .has = NTK_MODEL_HAS_EFFECTIVE_FLOPS),
-    REPORT_ROW("node_switches", REPORT_COUNT, AT(node_switches), .sparse = true),
-    REPORT_ROW("starts", REPORT_COUNT, AT(starts), .sparse = true),
-    REPORT_ROW("stops", REPORT_COUNT, AT(stops), .sparse = true),
+#define HAS(group) .has = NTK_MODEL_HAS_##group
+#define ANY .sparse = true
+#define NTK_MODEL_COUNT(name, known) REPORT_ROW(#name, REPORT_COUNT, AT(name), known),
+#include "shared/metrics/model.def"
+#undef ANY
+#undef HAS
     REPORT_ROW("load_ns", REPORT_U64, AT(load_ns)),
     REPORT_ROW("load_timestamp_ns", REPORT_U64, AT(load_realtime_ns)),
     REPORT_ROW("total_latency", REPORT_HISTOGRAM, AT(total_latency)),

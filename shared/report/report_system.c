@@ -6,12 +6,15 @@
 #include "shared/report/report_part.h"
 
 #define AT(member) .offset = offsetof(struct ntk_system_sample, member)
+enum {
+    GAUGES = 0
+#define NTK_SYSTEM_GAUGE(...) +1
+#include "shared/metrics/system.def"
+};
 const struct report_field report_fields_memory_info[] = {
-    REPORT_ROW("memory_total_bytes", REPORT_U64, AT(memory_total_bytes)),
-    REPORT_ROW("memory_used_bytes", REPORT_U64, AT(memory_used_bytes)),
-    REPORT_ROW("swap_total_bytes", REPORT_U64, AT(swap_total_bytes)),
-    REPORT_ROW("swap_used_bytes", REPORT_U64, AT(swap_used_bytes)),
-    REPORT_ROW("error", REPORT_TEXT, AT(memory_error)),
+#define NTK_SYSTEM_GAUGE(id, name, ...) [id] = REPORT_ROW(#name, REPORT_U64, AT(name)),
+#include "shared/metrics/system.def"
+    [GAUGES] = REPORT_ROW("error", REPORT_TEXT, AT(memory_error)),
     REPORT_END,
 };
 const struct report_field report_fields_cpu_average[] = {
@@ -30,7 +33,8 @@ const struct report_field report_fields_self_stats[] = {
 };
 /* Behind the CPUs. */
 const struct report_field report_fields_cpus[] = {
-    REPORT_ROW("context_switch_count", REPORT_U64, AT(context_switches)),
+#define NTK_SYSTEM_COUNTER(id, name, group, key, ...) REPORT_ROW(key, REPORT_U64, AT(name)),
+#include "shared/metrics/system.def"
     REPORT_ROW("error", REPORT_TEXT, AT(cpu_error)),
     REPORT_END,
 };

@@ -218,22 +218,26 @@ static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
     return ret;
 }
 
+/* As a tier calls them; one that tiers have not is the second's. */
+#define COLUMN_GAUGE "_last"
+#define COLUMN_MAX "_max"
+#define COLUMN_NEWEST ""
+#define COLUMN_SECOND ""
+static const char *const system_columns[NTK_SYSTEM_FIGURES] = {
+#define NTK_SYSTEM_GAUGE(id, name, group, rule, ...) #name COLUMN_##rule,
+#define NTK_SYSTEM_COUNTER(id, name, ...) #name,
+#include "shared/metrics/system.def"
+};
+
 static int load_system(struct ntk_replay *replay, struct ntk_err *err)
 {
     struct ntk_system_sample *system = &replay->snapshot->system;
-    bool has_wait = replay->tier == NTK_STORE_SECOND;
+    bool is_second = replay->tier == NTK_STORE_SECOND;
     sqlite3_stmt *statement;
-    int ret = ntk_replay_prepare(
-        replay, NTK_FAMILY_MACHINE,
-        has_wait ? "r.vcpu_user_ns, r.vcpu_system_ns, r.vcpu_period_ns, s.vcpu_io_wait_ratio,"
-                   " r.memory_used_bytes_last, r.memory_total_bytes, r.swap_used_bytes_max,"
-                   " s.swap_total_bytes, r.context_switches, r.events_read, r.events_lost,"
-                   " r.events_unlisted"
-                 : "vcpu_user_ns, vcpu_system_ns, vcpu_period_ns, NULL AS vcpu_io_wait_ratio,"
-                   " memory_used_bytes_last, memory_total_bytes, swap_used_bytes_max,"
-                   " NULL AS swap_total_bytes, context_switches, events_read,"
-                   " events_lost, events_unlisted",
-        has_wait ? "JOIN machine_sample s ON s.time_ns = ?1" : "", &statement, err);
+    int ret = ntk_replay_prepare(replay, NTK_FAMILY_MACHINE, "r.*, s.*",
+                                 is_second ? "JOIN machine_sample s ON s.time_ns = ?1"
+                                           : "LEFT JOIN machine_sample s ON s.time_ns = -1",
+                                 &statement, err);
 
     if (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         ret = 0;
@@ -250,16 +254,11 @@ static int load_system(struct ntk_replay *replay, struct ntk_err *err)
                           system->average[NTK_CPU_IO_WAIT];
             system->average[NTK_CPU_IDLE] = idle > 0 ? idle : 0;
         }
-        system->has |=
-            ntk_store_sql_known(statement, "memory_total_bytes") ? NTK_SYSTEM_HAS_MEMORY : 0;
-        system->memory_used_bytes = ntk_store_sql_u64(statement, "memory_used_bytes_last");
-        system->memory_total_bytes = ntk_store_sql_u64(statement, "memory_total_bytes");
-        system->swap_used_bytes = ntk_store_sql_u64(statement, "swap_used_bytes_max");
-        system->swap_total_bytes = ntk_store_sql_u64(statement, "swap_total_bytes");
-        system->has |= ntk_store_sql_known(statement, "context_switches")
-                           ? NTK_SYSTEM_HAS_CONTEXT_SWITCHES
-                           : 0;
-        system->context_switches = ntk_store_sql_u64(statement, "context_switches");
+        for (size_t i = 0; i < NTK_SYSTEM_FIGURES; i++) {
+            bool is_known = ntk_store_sql_known(statement, system_columns[i]);
+            system->has |= is_known ? ntk_system_rows[i].has : 0;
+            system->figures[i] = ntk_store_sql_u64(statement, system_columns[i]);
+        }
         replay->snapshot->events_read.period = ntk_store_sql_u64(statement, "events_read");
         replay->snapshot->events_lost.period = ntk_store_sql_u64(statement, "events_lost");
         replay->snapshot->events_unlisted = ntk_store_sql_u64(statement, "events_unlisted");

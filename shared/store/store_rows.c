@@ -246,7 +246,6 @@ static int write_machine(struct ntk_store_rows *rows, const struct ntk_snapshot 
     const struct ntk_system_sample *system = &snapshot->system;
     struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_MACHINE);
     bool has_cpu = system->has & NTK_SYSTEM_HAS_CPU;
-    bool has_memory = system->has & NTK_SYSTEM_HAS_MEMORY;
     const double *average = system->average;
 
     ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
@@ -255,12 +254,9 @@ static int write_machine(struct ntk_store_rows *rows, const struct ntk_snapshot 
     ntk_rows_bind_ratio(&binder, has_cpu,
                         average[NTK_CPU_SYSTEM] + average[NTK_CPU_IRQ] + average[NTK_CPU_SOFT_IRQ]);
     ntk_rows_bind_ratio(&binder, has_cpu, average[NTK_CPU_IO_WAIT]);
-    ntk_rows_bind_known(&binder, has_memory, system->memory_used_bytes);
-    ntk_rows_bind_known(&binder, has_memory, system->memory_total_bytes);
-    ntk_rows_bind_known(&binder, has_memory, system->swap_used_bytes);
-    ntk_rows_bind_known(&binder, has_memory, system->swap_total_bytes);
-    ntk_rows_bind_known(&binder, system->has & NTK_SYSTEM_HAS_CONTEXT_SWITCHES,
-                        system->context_switches);
+    for (size_t i = 0; i < NTK_SYSTEM_FIGURES; i++) {
+        ntk_rows_bind_known(&binder, system->has & ntk_system_rows[i].has, system->figures[i]);
+    }
     ntk_rows_bind_u64(&binder, snapshot->events_read.period);
     ntk_rows_bind_u64(&binder, snapshot->events_lost.period);
     ntk_rows_bind_u64(&binder, snapshot->events_unlisted);
