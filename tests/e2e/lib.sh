@@ -32,25 +32,49 @@ end_processes() {
         end_processes
         rm -rf "$scratch" "$memory"' watch "$scratch" $$ "$memory" </dev/null >/dev/null 2>&1 &
 )
-# The last lines of what programs left in files named like logs.
+# The last lines of what programs left in files named like logs, or like the output of the last one.
 logs() {
     local file
-    find "$scratch" -maxdepth 2 -type f -size +0 \( -name '*.err' -o -name '*.log' -o -name err -o -name log \) |
-        while read -r file; do
-            echo "--- ${file#"$scratch"/}"
-            tail -n 20 "$file"
-        done
+    find "$scratch" -maxdepth 2 -type f -size +0 \( -name '*.err' -o -name '*.log' -o -name err -o -name log -o -name out -o -name printed \) |
+        LC_ALL=C sort | while read -r file; do
+        ! grep -Iq . "$file" || { echo "--- ${file#"$scratch"/}" && tail -n 20 "$file" | cut -c 1-500; }
+    done
 }
-has_failed=
+# blame LINE SENTENCE...: all that a failed test prints: what failed, the line of the script that asked for it, the logs.
+# Where a log does not tell the state of what is tested, a script defines at_failure to leave that in a file named like one.
+this_script=$0
+[[ $this_script == /* ]] || this_script=$PWD/$0
+is_polling=
+blame() {
+    [ -z "$is_polling" ] || return 0 # wait_for looks again
+    echo "$(basename "$this_script" .sh): ${*:2}"
+    [ "$1" = 0 ] || sed -n "$1s/^ */    line $1: /p" "$this_script"
+    ! declare -F at_failure >/dev/null || (set +e && at_failure) >/dev/null 2>&1
+    logs
+    : >"$scratch/.failed" # in a file, so that a subshell can do it
+} >&2
+# fail SENTENCE: ends the test. complain SENTENCE: the test goes on, and has failed at its end.
+fail() {
+    complain "$@"
+    exit 1
+}
+complain() {
+    blame "${BASH_LINENO[${#BASH_LINENO[@]} - 2]}" "$@"
+}
 failed_at=
-trap 'failed_at="line $LINENO: $BASH_COMMAND"' ERR
+failed_line=0
+set -E
+trap 'failed_at=$BASH_COMMAND failed_line=${BASH_LINENO[${#BASH_LINENO[@]} - 2]:-0} && [ "$failed_line" != 0 ] || failed_line=$LINENO' ERR
 finish() {
     local code=$?
-    [ $code = 0 ] || [ $code = 77 ] || [ -n "$has_failed" ] || { echo "$(basename "$0" .sh): exit code $code at $failed_at" && logs; } >&2
+    trap - ERR
+    [ $code = 0 ] || [ $code = 77 ] || [ -e "$scratch/.failed" ] || blame "$failed_line" "exit code $code of: $failed_at"
+    [ $code != 0 ] || [ ! -e "$scratch/.failed" ] || code=1
     exec 2>/dev/null # no notices of what is killed here
     kill -9 "${pids[@]}" 2>/dev/null || true # a process with another environment
     end_processes
     rm -rf "$scratch" "$memory" 2>/dev/null || rm -rf "$scratch" "$memory" # the last words of one that is being killed
+    exit $code
 }
 trap finish EXIT
 cd "$scratch"
@@ -96,12 +120,6 @@ needs_browser() {
     }
 }
 
-fail() {
-    { echo "$(basename "$0" .sh): $*" && logs; } >&2
-    has_failed=1
-    exit 1
-}
-
 # greps GREP-ARGUMENT...: as grep -q behind a pipe, but it reads to the end, so that the writer does not fail.
 greps() { grep -c "$@" >/dev/null; }
 
@@ -111,14 +129,16 @@ pause() { read -r -t "$1" -u "$silence" || true; }
 
 # Polls a command until it prints yes. When patience has run out the run is broken; it never decides whether something
 # is fast enough. Between two looks it waits for as long as a look takes, so that those who wait leave processors to those who
-# work.
+# work. A command that prints "never: REASON" ends the test at once.
 patience=$((120 * ${NTK_TEST_PATIENCE:-1}))
 wait_for() {
-    local end=$((SECONDS + patience)) begun took
+    local end=$((SECONDS + patience)) begun took said
     while :; do
         begun=${EPOCHREALTIME/[.,]/}
-        [ "$("$@" 2>/dev/null || true)" != yes ] || return 0
-        [ $SECONDS -lt $end ] || fail "waited $patience s in vain for: $*"
+        said=$(is_polling=1 && "$@" 2>/dev/null) || true # also where it calls fail
+        [ "$said" != yes ] || return 0
+        [[ $said != never:* ]] || fail "$*: $said"
+        [ $SECONDS -lt $end ] || fail "waited $patience s in vain for: $*$(! declare -F "$1" >/dev/null || printf '\n' && declare -f "$1")"
         took=$((${EPOCHREALTIME/[.,]/} - begun + 1000000))
         [ $took -gt 1050000 ] || took=1050000
         [ $took -lt 3000000 ] || took=3000000
@@ -143,6 +163,13 @@ jq() {
 # made, which is fine.
 segment() { find "$NEURON_HOOKS_DIR" -maxdepth 1 -type f -name '[1-9]*-[0-9]*' | head -1; }
 has_segment() { [ "$(head -c 8 "$(segment)" | tr -d '\0' | wc -c)" != 0 ] && echo yes; }
+
+# has_executed PID COUNT: as neuron-top shows it; what it showed is in top.json.
+has_executed() {
+    kill -0 "$1" || echo "never: process $1 has ended"
+    neuron-top --once --json >top.json && [ "$(jq --argjson pid "$1" '[.models[] | select(.pid == $pid) | .executions] | add // 0' top.json)" -ge "$2" ] &&
+        echo yes
+}
 
 # free_ports COUNT: for servers that cannot choose one. The system gives none of them to whoever asks for any port.
 free_ports() {

@@ -144,18 +144,22 @@ uint64_t test_patience_ns(void)
 {
     const char *factor = getenv("NTK_TEST_PATIENCE");
 
-    return 120 * NTK_NS_PER_SECOND * (factor && atoi(factor) > 0 ? (uint64_t)atoi(factor) : 1);
+    return 120 * NTK_NS_PER_SECOND * (factor && factor[0] ? strtoul(factor, NULL, 10) : 1);
 }
 
-int test_wait_until(int (*condition)(void *ctx), void *ctx)
+int test_wait_until_at(const char *file, int line, const char *what, int (*condition)(void *ctx),
+                       void *ctx)
 {
-    uint64_t end_ns = ntk_clock_monotonic_ns() + test_patience_ns();
+    uint64_t patience_ns = test_patience_ns();
+    uint64_t end_ns = ntk_clock_monotonic_ns() + patience_ns;
 
     for (;;) {
         if (condition(ctx)) {
             return 1;
         }
         if (ntk_clock_monotonic_ns() >= end_ns) {
+            (void)fprintf(stderr, "%s:%d: waited %llu s in vain for: %s\n", file, line,
+                          (unsigned long long)(patience_ns / NTK_NS_PER_SECOND), what);
             return 0;
         }
         nanosleep(&(struct timespec){ 0, 5000000 }, NULL);

@@ -28,12 +28,14 @@ pid_t test_start_program(const char *const *argv, const char *const *environment
 /* Sends the signal (0 for none) and waits; the exit code as in struct test_run. */
 int test_stop_program(pid_t pid, int signal_number);
 /*
- * How long a test waits for a state before it calls the run broken: 120 s times $NTK_TEST_PATIENCE.
- * It never decides whether what is tested is fast enough.
+ * How long a test waits for a state before it calls the run broken: 120 s times $NTK_TEST_PATIENCE
+ * (with 0 it looks once). It never decides whether what is tested is fast enough.
  */
 uint64_t test_patience_ns(void);
-/* Polls until the condition is true: 1, or 0 when patience has run out. No test needs a bare
- * sleep. */
-int test_wait_until(int (*condition)(void *ctx), void *ctx);
+/* test_wait_until(condition, ctx) polls until condition(ctx) is true: 1, or 0 when patience has run
+ * out, and what it waited for is on stderr. No test needs a bare sleep. */
+#define test_wait_until(...) test_wait_until_at(__FILE__, __LINE__, #__VA_ARGS__, __VA_ARGS__)
+int test_wait_until_at(const char *file, int line, const char *what, int (*condition)(void *ctx),
+                       void *ctx);
 
 #endif

@@ -9,11 +9,7 @@ unset NO_COLOR NEURON_SOFT_INSTANCE
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 
 screen() { tmx capture-pane -p -t top 2>/dev/null; }
-fail() {
-    printf 'FAILED: %s\n' "$*"
-    screen
-    exit 1
-}
+at_failure() { screen >screen.log; }
 # sees WHAT GREP-PATTERN: waits until the screen shows it.
 shows() { screen | greps -e "$1" && echo yes; }
 sees() { wait_for shows "$2"; }

@@ -73,11 +73,9 @@ server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' 
 server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
 wait_for server_is_up
 query() { curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" | jq -c "$2"; }
-fail() {
-    echo "fleet: $*" >&2
-    query 'count by (kind) ({__name__=~"neuron.*|execution.*|system.*"})' '.data.result' >&2 || true
-    curl -s "http://127.0.0.1:$(server_port)/api/v1/targets" | jq -c '.data.activeTargets[] | select(.health != "up") | [.labels.instance, .lastError]' | head -3 >&2 || true
-    exit 1
+at_failure() {
+    query 'count by (kind) ({__name__=~"neuron.*|execution.*|system.*"})' '.data.result' >series.log
+    curl -s "http://127.0.0.1:$(server_port)/api/v1/targets" | jq -c '.data.activeTargets[] | select(.health != "up") | [.labels.instance, .lastError]' >targets.log
 }
 all_up() { [ "$(query 'sum(up)' '.data.result[0].value[1]')" = "\"$nodes\"" ] && echo yes; }
 wait_for all_up

@@ -5,12 +5,10 @@
 needs prometheus promtool jq curl
 
 # What the server last heard from the agent, when something is waited for in vain.
-fail() {
-    echo "prometheus: $*" >&2
+at_failure() {
     curl -s "http://127.0.0.1:$(server_port)/api/v1/targets" |
-        jq -c '.data.activeTargets[] | [.health, .lastError, .lastScrapeDuration]' >&2 || true
-    curl -s "http://127.0.0.1:$port/metrics" | grep '^neuron_hardware_info' >&2 || true
-    exit 1
+        jq -c '.data.activeTargets[] | [.health, .lastError, .lastScrapeDuration]' >targets.log
+    curl -s "http://127.0.0.1:$port/metrics" | grep '^neuron_hardware_info' >hardware.log
 }
 agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
 server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }

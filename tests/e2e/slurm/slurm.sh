@@ -70,17 +70,14 @@ for script in prolog epilog task-prolog; do
     chmod +x $script
 done
 
-fail() {
-    echo "slurm: $*" >&2
-    squeue -o '%i %T %r' >&2 || true
-    scontrol show node >&2 || true
-    tail -n 5 slurmctld.log slurmd.log said >&2 || true
-    exit 1
+at_failure() {
+    squeue -o '%i %T %r' >queue.log
+    scontrol show node >node.log
 }
 neuron-bench machine >/dev/null
-sbin/slurmctld -c -D 2>>said &
+sbin/slurmctld -c -D 2>>daemons.log &
 pids+=($!)
-sbin/slurmd -N trn1 -d "$scratch/sbin/slurmstepd" -D 2>>said &
+sbin/slurmd -N trn1 -d "$scratch/sbin/slurmstepd" -D 2>>daemons.log &
 pids+=($!)
 node_is() { [ "$(sinfo --noheader --format=%T)" = "$1" ] && echo yes; }
 wait_for node_is idle

@@ -10,13 +10,10 @@ unset NO_COLOR
 # A terminal that goes away hits the leak sanitizer's helper too, and what waits for it spins for
 # ever: leaks are searched for in the tests without a terminal.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
-trap 'tmx kill-server 2>/dev/null; finish' EXIT
-fail() {
-    printf 'FAILED: %s\n' "$*"
-    tail -n 50 "$scratch"/{screen,frame} 2>/dev/null
-    diff "$scratch/expected" "$scratch/shown"
-    tail -n 3 "$scratch"/*.out "$scratch/monitor.err" 2>/dev/null
-    exit 1
+at_failure() {
+    cp screen screen.log
+    cp frame frame.log
+    diff expected shown >difference.log
 }
 
 # Bytes as neuron-top writes them.

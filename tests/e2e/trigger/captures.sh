@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 needs jq
 export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_LOG_LEVEL=QUIET
-trap '[ $? = 0 ] || tail -n 20 agent.txt kept/*/trigger.log >&2; finish' EXIT
+at_failure() { tail -n 20 kept/*/trigger.log >kept.log; }
 neuron-packager example conv -s 4 -o m.neff >/dev/null
 
 code=0
@@ -22,7 +22,7 @@ mkdir -p kept/20200101T000000Z-slow kept/20200102T000000Z-slow kept/mine
 head -c 3000000 /dev/urandom >kept/20200101T000000Z-slow/old.ntff
 head -c 3000000 /dev/urandom >kept/20200102T000000Z-slow/old.ntff
 head -c 3000000 /dev/urandom >kept/mine/other
-neuron-monitor --quiet --period 1s --capture-folder kept --capture-on stuck,p99=1us --capture-size 4M 2>agent.txt &
+neuron-monitor --quiet --period 1s --capture-folder kept --capture-on stuck,p99=1us --capture-size 4M 2>agent.log &
 agent=$!
 pids+=("$agent")
 
@@ -59,8 +59,8 @@ wait_for has_before
 [ "$(ls -d kept/*-p99 | wc -l)" = 1 ] || fail "too often: $(ls kept)"
 kill -9 "$lone" "$busy"
 kill "$agent"
-wait "$agent" || fail "the agent failed: $(cat agent.txt)"
-greps "stuck: process $lone is captured to kept/" agent.txt || fail "expected a message of the agent: $(cat agent.txt)"
+wait "$agent" || fail "the agent failed: $(cat agent.log)"
+greps "stuck: process $lone is captured to kept/" agent.log || fail "expected a message of the agent: $(cat agent.log)"
 
 # An agent of root with the powers that the unit leaves it, and two users: each has a capture, which root owns.
 [ "$(id -u)" = 0 ] || exit 0

@@ -3,10 +3,7 @@
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs neuron-monitor neuron-monitor-prometheus curl
 
-fail() {
-    echo "whole: $*: $(diff own piped | head -4)" >&2
-    exit 1
-}
+at_failure() { diff own piped >difference.log; }
 is_listening() { grep -q ' at port [1-9]' "$1" && echo yes; }
 port_of() { sed -n 's/.* at port //p' "$1"; }
 # The series of a page without those of the serving process; shares of CPUs as exactly as reports

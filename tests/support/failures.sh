@@ -1,0 +1,59 @@
+#!/bin/bash
+# failures - what a failed script prints: the sentence, what it waited for, the line of the script with the command, the last
+# 20 lines of each log, and nothing else.
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+cat >example.sh <<'END'
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+seq 30 >agent.err
+case $1 in
+wait)
+    is_there() { [ -e there ] && echo yes; }
+    wait_for is_there ;;
+complain)
+    checks() { [ "$1" = "$2" ] || complain "$1 is not $2"; }
+    checks one 1
+    (checks two 2) ;;
+command)
+    inner() { grep -q missing agent.err; }
+    at_failure() { echo starting >state.log; }
+    inner ;;
+fail) false || fail "no answer" ;;
+esac
+END
+{ echo '--- agent.err' && seq 11 30; } >logs
+# prints CASE: what stdin has, where LOGS stands for the log.
+prints() {
+    local code=0
+    sed -e '/^LOGS$/{r logs' -e 'd}' >expected
+    NTK_TEST_PATIENCE=0 bash example.sh "$1" >printed 2>&1 || code=$?
+    [ $code = 1 ] && diff expected printed >difference.log || fail "$1: exit code $code, or other output"
+}
+prints wait <<'END'
+example: waited 0 s in vain for: is_there
+is_there () 
+{ 
+    [ -e there ] && echo yes
+}
+    line 6: wait_for is_there ;;
+LOGS
+END
+prints complain <<'END'
+example: one is not 1
+    line 9: checks one 1
+LOGS
+example: two is not 2
+    line 10: (checks two 2) ;;
+LOGS
+END
+prints command <<'END'
+example: exit code 1 of: grep -q missing agent.err
+    line 14: inner ;;
+LOGS
+--- state.log
+starting
+END
+prints fail <<'END'
+example: no answer
+    line 15: fail) false || fail "no answer" ;;
+LOGS
+END

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of process: what a test that waits in vain prints. */
+#include "tests/support/process.h"
+
+#include <unistd.h>
+
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+struct reply {
+    int looks;
+};
+
+static int has_come(void *ctx)
+{
+    struct reply *reply = ctx;
+
+    reply->looks++;
+    return reply->looks > 2;
+}
+
+static void a_wait_in_vain_prints_its_place_and_what_it_waited_for(void **state)
+{
+    char *path = test_scratch_path(test_scratch_folder, "printed");
+    char text[256] = { 0 };
+    char expected[256];
+    int kept = dup(STDERR_FILENO);
+
+    assert_non_null(freopen(path, "w", stderr));
+    assert_int_equal(setenv("NTK_TEST_PATIENCE", "0", 1), 0);
+    int came = test_wait_until(has_come, &(struct reply){ .looks = 0 });
+    int line = __LINE__ - 1;
+    assert_int_equal(unsetenv("NTK_TEST_PATIENCE"), 0);
+    (void)fflush(stderr);
+    assert_true(dup2(kept, STDERR_FILENO) >= 0);
+    close(kept);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    assert_true(fread(text, 1, sizeof text - 1, file) > 0);
+    (void)fclose(file);
+    free(path);
+
+    assert_int_equal(came, 0);
+    (void)snprintf(expected, sizeof expected,
+                   "%s:%d: waited 0 s in vain for: has_come, &(struct reply){ .looks = 0 }\n",
+                   __FILE__, line);
+    assert_string_equal(text, expected);
+}
+
+static void a_wait_ends_when_its_condition_holds(void **state)
+{
+    struct reply reply = { 0 };
+
+    assert_int_equal(test_wait_until(has_come, &reply), 1);
+    assert_int_equal(reply.looks, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wait_in_vain_prints_its_place_and_what_it_waited_for),
+        cmocka_unit_test(a_wait_ends_when_its_condition_holds),
+    };
+
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
+}
