@@ -1,13 +1,9 @@
 #!/bin/bash
 # help - every program and subcommand as one family: help on stdout within 80 columns, a version,
 # one line and exit code 2 for a wrong option.
-set -u
-export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8
-failures=0
-complain() {
-    printf 'FAILED: %s\n' "$*"
-    failures=$((failures + 1))
-}
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+set +e +o pipefail # what fails is asked for where it matters
+export LC_ALL=C.UTF-8
 
 # check COMMAND...
 check() {
@@ -62,4 +58,3 @@ check neuron-top
 check neuron-ls
 check neuron-rtd
 check neuron-cli
-[ $failures = 0 ]

@@ -1,20 +1,11 @@
 #!/bin/bash
 # analyze - questions to a capture of an example, as a user asks them: sums that must hold, names that only the NEFF
 # has, and wrong usage.
-set -u
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-analyze-XXXXXX")
-export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_HOOKS_DIR=$scratch/hooks
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+set +e +o pipefail # what fails is asked for where it matters
+export LC_ALL=C.UTF-8
 export NEURON_RT_LOG_LEVEL=QUIET
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-mkdir -m 700 hooks
-failures=0
-complain() {
-    printf 'FAILED: %s\n' "$*"
-    sed 's/^/    | /' err
-    failures=$((failures + 1))
-}
 # Every key that was printed is in the page of the format.
 keys_are_documented() {
     local key
@@ -151,7 +142,7 @@ grep -q '^Not known: requires at least two workers' printed || complain "ranks o
 analyze 2 -d out idle
 grep -q "analysis 'idle' is of the other kind" err || complain "an analysis of the other kind"
 analyze 2 -d out -s a.ntff
-analyze 1 -d hooks
+analyze 1 -d "$NEURON_HOOKS_DIR"
 
 # ---- two ranks of one world that wait for each other five times at a barrier and in a collective ----
 neuron-profile inspect -o world -- sh -c 'for rank in 0 1; do
@@ -265,4 +256,3 @@ analyze 2
 analyze 1 -s a.neff
 analyze 1 -s /nonexistent.ntff
 judge
-[ $failures = 0 ]

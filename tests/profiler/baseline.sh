@@ -1,19 +1,10 @@
 #!/bin/bash
 # baseline - a check in CI as its user meets it: exit codes, what is printed, what a CI system reads.
-set -u
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-baseline-XXXXXX")
-export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_HOOKS_DIR=$scratch/hooks
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+set +e +o pipefail # what fails is asked for where it matters
+export LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn2.3xlarge
 export NEURON_RT_LOG_LEVEL=QUIET
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-mkdir -m 700 hooks
-failures=0
-complain() {
-    printf 'FAILED: %s\n' "$*"
-    sed 's/^/    | /' err printed
-    failures=$((failures + 1))
-}
 baseline() { # EXIT-CODE ARGUMENT...
     local wanted=$1
     shift
@@ -93,4 +84,3 @@ baseline 2 check kept.json
 baseline 2 keep kept.json attention
 baseline 2 save kept.json attention --limit total=1%
 baseline 2 check kept.json attention --limit total
-exit $((failures > 0))

@@ -2,20 +2,11 @@
 # neff_beside - a capture finds its NEFF in its folder, by uuid, without -n; what does not fit is
 # reported once and not used; nothing is used with -n -. The captures of hardware too, where they
 # are there.
-set -u
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-beside-XXXXXX")
-export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_HOOKS_DIR=$scratch/hooks
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+set +e +o pipefail # what fails is asked for where it matters
+export LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn2.3xlarge
 export NEURON_RT_LOG_LEVEL=QUIET
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-mkdir -m 700 hooks
-failures=0
-complain() {
-    printf 'FAILED: %s\n' "$*"
-    head -n 3 err out | cut -c 1-300 | sed 's/^/    | /'
-    failures=$((failures + 1))
-}
 profile() { # EXIT-CODE ARGUMENT...: what neuron-profile prints is in out, what it complains of in err
     local wanted=$1
     shift
@@ -116,4 +107,3 @@ if [ -n "$theirs" ] && [ -e "$theirs/v5_transpose_1024.neff" ]; then
     summary -s theirs
     is_without '^neuron-profile: theirs/v5_transpose_1024.ntff: no NEFF in theirs matches the capture.s uuid'
 fi
-exit $((failures > 0))

@@ -1,33 +1,24 @@
 #!/bin/bash
 # ranks - a job of 70 ranks on three machines by construction: what analyze reports about it, and
 # that the page has only the ranks' rows for this many processes, and all rows for few.
-set -u
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-ranks-XXXXXX")
-export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8
-pids=()
-trap '[ ${#pids[@]} = 0 ] || kill "${pids[@]}" 2>/dev/null; rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-complain() {
-    printf 'FAILED: %s\n' "$*"
-    head -n 3 out err | cut -c 1-300 | sed 's/^/    | /'
-    failures=$((failures + 1))
-}
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+set +e +o pipefail # what fails is asked for where it matters
+export LC_ALL=C.UTF-8
 holds() { jq -es ".[0] | $1" out >/dev/null || complain "$1"; }
+serves() { grep -q '^View profile at ' log && echo yes; }
 # What the page is made from, in out.
 meta() { # FOLDER
     rm -f log err # what the one before said is not an answer
     neuron-profile view -d "$1" --no-open --port 0 >log 2>err &
     local pid=$!
     pids+=("$pid")
-    until grep -qs '^View profile at ' log || ! kill -0 $pid 2>/dev/null; do sleep 0.05; done
+    wait_for serves
     local address
     address=$(sed -n 's/^View profile at //p' log)
     curl -sf "${address}api/v1/meta" >out || complain "no meta of $1"
     curl -sf "${address}api/v1/host?name=joined" >joined || complain "no answer about ranks of $1"
     kill $pid
     wait $pid 2>/dev/null
-    pids=()
 }
 
 "$NTK_BIN_DIR/../tests/tests_profiler_rank_world" many 70 40 66 || exit 1
@@ -54,4 +45,3 @@ meta few
 [ -s err ] && complain "the page of few expected nothing on stderr"
 holds '[.tracks[] | select(.kind == "rank") | .name] == ["Critical path"] + [range(6) | "Rank \(.)"]'
 holds '([.tracks[] | select(.kind == "host")] | length) == 6 and ([.groups[] | select(.folded)] | length) == 6'
-[ $failures = 0 ]

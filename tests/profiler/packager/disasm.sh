@@ -1,18 +1,10 @@
 #!/bin/bash
 # disasm - programs in the encoding of hardware are listed as they are named; those of captures at hand come out as the
 # capture has them. The layout of each instruction is the matter of tests/shared/formats/neff/test_vendor_slot_text.c.
-set -u
 here=$(cd "$(dirname "$0")" && pwd)
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-disasm-XXXXXX")
-export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn1.2xlarge
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failures=0
-complain() {
-    printf 'FAILED: %s\n' "$*"
-    [ ! -e err ] || sed 's/^/    | /' err
-    failures=$((failures + 1))
-}
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+set +e +o pipefail # what fails is asked for where it matters
+export LC_ALL=C.UTF-8
 disasm() { # EXIT-CODE ARGUMENT...
     local wanted=$1
     shift
@@ -94,4 +86,3 @@ for capture in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.ntff}; do
     neuron-profile view -s "$capture" -n "${capture%.ntff}.neff" --output-format json --output-file rows.json 2>err
     python3 "$here/disasm.py" capture printed rows.json || complain "$(basename "$capture")"
 done
-exit $((failures > 0))

@@ -1,6 +1,5 @@
 #!/bin/bash
 # popef_make: what a description says is what the file has; producers; what is wrong with a description.
-set -u
 . ./lib.sh
 
 blobs() { # the kinds and names in the order of the file
@@ -15,9 +14,9 @@ refused() { # sentence, description
     rm -f gone.popef
     code 1 popef_make create -o gone.popef d.json
     says "$1"
-    [ ! -e gone.popef ] || bad "a file is left: $2"
+    [ ! -e gone.popef ] || complain "a file is left: $2"
 }
-is() { [ "$1" = "$2" ] || bad "'$1' is not '$2'"; }
+is() { [ "$1" = "$2" ] || complain "'$1' is not '$2'"; }
 
 # ---- arrays, raw bytes, values ----
 python3 - <<'END'
@@ -40,11 +39,11 @@ make '{"tensors": [{"name": "w", "file": "w.npy"}, {"name": "e", "file": "e.npy"
   "feeds": [{"name": "x", "file": "x.npy"}, {"name": "r", "file": "raw.bin", "dataType": "F32", "shape": [2]}]}'
 code 0 popef_dump f.popef --json
 jq -e '.files[0] | (.tensors | map([.name, .dtype, .shape])) == [["w", "F32", [2, 3]], ["e", "F8143", [5]], ["r", "U64", [3]], ["v", "S16", [2]]]
-    and (.feeds | map([.name, .dtype, .shape, .num_tensors])) == [["x", "S16", [3], 4], ["r", "F32", [2], 3]]' out >/dev/null || bad "data: $(cat out)"
+    and (.feeds | map([.name, .dtype, .shape, .num_tensors])) == [["x", "S16", [3], 4], ["r", "F32", [2], 3]]' out >/dev/null || complain "data: $(cat out)"
 at=$(jq '.files[0].tensors[3] | .offset + .size - .available_read_size' out)
 is "$(od -An -tx1 -j"$at" -N4 f.popef)" " ff ff 02 01"
 at=$(jq '.files[0].tensors[0] | .offset + .size - .available_read_size' out)
-cmp <(tail -c 24 w.npy) <(tail -c +$((at + 1)) f.popef | head -c 24) || bad "an array's bytes"
+cmp <(tail -c 24 w.npy) <(tail -c +$((at + 1)) f.popef | head -c 24) || complain "an array's bytes"
 
 # ---- producers ----
 neuron-packager example memcpy -s 1 -o m.neff || exit 1
@@ -72,7 +71,7 @@ has '    main: [1]'
 has '    save: [2]'
 has 'Name: "x0":' # a name for the second time
 make "{\"producer\": \"popart\", $(sed 's/"name": "7", //' <<<"$model") ]}}"
-popef_dump -e f.popef | grep -qE '^  Name: "[0-9]{10,20}":$' || bad "no hash for a name"
+popef_dump -e f.popef | grep -qE '^  Name: "[0-9]{10,20}":$' || complain "no hash for a name"
 
 # ---- shapes, compression, the archive ----
 make '{"executable": {"name": "c", "compress": true, "programs": {"3": {"kind": "neff", "file": "m.neff"}, "0": {"kind": "copy_in"}}},
@@ -82,7 +81,7 @@ code 0 popef_dump f.popef
 has 'shape [2, 3, 8, 3, 1] }'
 has 'sizeInBytes: 576'
 has 'Is compressed: True'
-python3 - <<'END' || bad "the archive of programs"
+python3 - <<'END' || complain "the archive of programs"
 import io, json, struct, sys, tarfile, zlib
 data = open("f.popef", "rb").read()
 size, info, stored, full = struct.unpack_from("<4Q", data, 16)
@@ -99,7 +98,7 @@ before=$(popef_dump f.popef)
 cp f.popef before.popef
 printf '{"opaques": [{"name": "poptorch", "executable": "c", "text": "more"}]}' >d.json
 code 0 popef_make append d.json f.popef
-cmp -n "$(stat -c %s before.popef)" before.popef f.popef || bad "appending changed earlier rows"
+cmp -n "$(stat -c %s before.popef)" before.popef f.popef || complain "appending changed earlier rows"
 is "$(popef_dump f.popef)" "$before
 Opaques:
   Name: \"poptorch\":
@@ -110,7 +109,7 @@ printf '{"executable": {"name": "c", "file": "raw.bin"}}' >d.json
 cp f.popef before.popef
 code 1 popef_make append d.json f.popef
 says 'duplicate executable "c"'
-cmp before.popef f.popef || bad "a refused append changed the file"
+cmp before.popef f.popef || complain "a refused append changed the file"
 
 # ---- what is wrong ----
 refused 'line 1' '{'
@@ -142,4 +141,3 @@ code 2 popef_make append d.json
 code 2 popef_make example none -o x
 code 2 popef_make dance
 code 2 popef_make
-exit $failed

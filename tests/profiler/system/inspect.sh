@@ -1,20 +1,11 @@
 #!/bin/bash
 # inspect - neuron-profile inspect around real programs, and what view and show-session print about
 # the folders.
-set -u
-scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-inspect-XXXXXX")
-export PATH=$NTK_BIN_DIR:$PATH LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_HOOKS_DIR=$scratch/hooks
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+set +e +o pipefail # what fails is asked for where it matters
+export LC_ALL=C.UTF-8
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
 for name in $(compgen -e NEURON_RT_INSPECT_); do unset "$name"; done
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-mkdir -m 700 hooks
-failures=0
-complain() {
-    printf 'FAILED: %s\n' "$*"
-    sed 's/^/    | /' err
-    failures=$((failures + 1))
-}
 neuron-packager example memcpy -o m.neff -s 64 >/dev/null || exit 1
 
 # ---- a program with both kinds of profile ----
@@ -148,7 +139,8 @@ grep -q '"host_name": "' text || complain "--private: no name"
 # ---- a process that runs already ----
 neuron-bench exec m.neff --rate 50 --duration 5m >/dev/null 2>&1 &
 job=$!
-until [ -n "$(ls hooks/$job-* 2>/dev/null)" ] || ! kill -0 $job; do sleep 0.05; done
+pids+=($job)
+wait_for has_segment
 # A second shows 50 executions; where the job got no processor in it, a longer one does.
 for seconds in 1 4 16 64; do
     rm -rf live
@@ -192,7 +184,7 @@ code 1 "process 1 has no Neuron runtime" inspect --pid 1
 code 127 "cannot run no-such-program" inspect -o none no-such-program
 code 7 "left no profile in none" inspect -o none -- sh -c 'exit 7'
 code 143 "left no profile in none" inspect -o none -- sh -c 'kill -TERM $$'
-code 1 "contains no inspection" view -d hooks
+code 1 "contains no inspection" view -d "$NEURON_HOOKS_DIR"
 code 1 "nowhere" view -d nowhere
 code 2 "exclude each other" view -d out -s x.ntff
 code 2 "unknown output format 'xml': " view -d out --output-format xml
@@ -204,5 +196,3 @@ code 2 "'x' is not a list of cores" view -d out --system-trace-filter-neuron-cor
 code 2 "need -d" view -s x.ntff --system-trace-filter-event-type hardware
 code 2 "have no such events" view -d out -n m.neff --system-trace-filter-event-type hardware
 code 1 "nothing.neff" view -d out -n nothing.neff
-
-[ $failures = 0 ] || exit 1

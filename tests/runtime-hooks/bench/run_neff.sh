@@ -1,34 +1,30 @@
 #!/bin/bash
 # The example client and neuron-bench on a built NEFF: outputs, statistics, errors, exit codes.
-set -u
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+set +e +o pipefail # what fails is asked for where it matters
 make_model=$1 cpu_node=$2
-scratch=$(mktemp -d) || exit 1
-export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.2xlarge NEURON_RT_LOG_LEVEL=QUIET
+export NEURON_RT_LOG_LEVEL=QUIET
 unset NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES NEURON_LIBNRT
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
 code() { # expected command...
     local expected=$1
     shift
     "$@" >out 2>err </dev/null
     local got=$?
-    [ $got = "$expected" ] || bad "exit $got, not $expected: $* ($(cat err))"
+    [ $got = "$expected" ] || complain "exit $got, not $expected: $*"
 }
 
 "$make_model" adder.neff || exit 1
 code 0 "$NTK_BIN_DIR/run_neff" adder.neff
-[ "$(stat -c %s y.out)" = 32768 ] || bad "y.out has $(stat -c %s y.out) bytes"
-[ "$(od -An -tf4 -j16 -N4 y.out | tr -d ' ')" = 4 ] || bad "y[4] without input is not 4"
+[ "$(stat -c %s y.out)" = 32768 ] || complain "y.out has $(stat -c %s y.out) bytes"
+[ "$(od -An -tf4 -j16 -N4 y.out | tr -d ' ')" = 4 ] || complain "y[4] without input is not 4"
 printf '\0\0\200\077%.0s' $(seq 8192) >ones # 8192 times 1.0f
 code 0 "$NTK_BIN_DIR/run_neff" adder.neff x ones
-[ "$(od -An -tf4 -j16 -N4 y.out | tr -d ' ')" = 5 ] || bad "y[4] of ones is not 5"
+[ "$(od -An -tf4 -j16 -N4 y.out | tr -d ' ')" = 5 ] || complain "y[4] of ones is not 5"
 code 0 "$NTK_BIN_DIR/run_neff" adder.neff x nowhere
-grep -q 'input x is zero' err || bad "a missing input file is not reported"
-[ "$(od -An -tf4 -j16 -N4 y.out | tr -d ' ')" = 4 ] || bad "a missing input is not zero"
+grep -q 'input x is zero' err || complain "a missing input file is not reported"
+[ "$(od -An -tf4 -j16 -N4 y.out | tr -d ' ')" = 4 ] || complain "a missing input is not zero"
 code 1 "$NTK_BIN_DIR/run_neff" ones
-grep -q NRT_INVALID err || bad "a foreign file: $(cat err)"
+grep -q NRT_INVALID err || complain "a foreign file: $(cat err)"
 code 2 "$NTK_BIN_DIR/run_neff"
 code 2 "$NTK_BIN_DIR/run_neff" adder.neff x
 
@@ -37,40 +33,39 @@ code 2 "$NTK_BIN_DIR/run_neff" adder.neff x
 code 0 "$NTK_BIN_DIR/run_neff" cpu.neff
 if chown 65534 cpu.neff 2>/dev/null; then # root only
     code 1 "$NTK_BIN_DIR/run_neff" cpu.neff
-    grep -q 'nrt_load failed' err || bad "code of a stranger: $(cat err)"
+    grep -q 'nrt_load failed' err || complain "code of a stranger: $(cat err)"
     code 1 "$NTK_BIN_DIR/neuron-bench" exec cpu.neff -n 1
     NEURON_SOFT_CPU_NODES=1 code 0 "$NTK_BIN_DIR/run_neff" cpu.neff
 fi
 
 bench=$NTK_BIN_DIR/neuron-bench
 code 0 "$bench" exec adder.neff --count 37 --threads 3 --cores 0-1 --json
-grep -q '"executions":37,"numerical_errors":0,"errors":0,' out || bad "not 37 executions: $(cat out)"
+grep -q '"executions":37,"numerical_errors":0,"errors":0,' out || complain "not 37 executions: $(cat out)"
 code 0 "$bench" exec adder.neff -n 5
-grep -q '^executions  5 ' out && grep -q '^adder.neff on 1 core, 1 thread,' out || bad "text: $(cat out)"
+grep -q '^executions  5 ' out && grep -q '^adder.neff on 1 core, 1 thread,' out || complain "text: $(cat out)"
 code 0 "$bench" exec adder.neff -n 1 -c 1
-grep -q '^adder.neff on core 1, 1 thread,' out || bad "a core by its number: $(cat out)"
+grep -q '^adder.neff on core 1, 1 thread,' out || complain "a core by its number: $(cat out)"
 code 0 "$bench" exec adder.neff -n 1 --json
-grep -Eq '"min":([0-9]+),"mean":\1,"p50":\1,"p90":\1,"p99":\1,"p99.9":\1,"max":\1}' out || bad "percentiles of one call: $(cat out)"
+grep -Eq '"min":([0-9]+),"mean":\1,"p50":\1,"p90":\1,"p99":\1,"p99.9":\1,"max":\1}' out || complain "percentiles of one call: $(cat out)"
 code 1 "$bench" exec ones -c 1
-grep -q 'cannot load ones on core 1: NRT_INVALID' err || bad "the core of a load: $(cat err)"
+grep -q 'cannot load ones on core 1: NRT_INVALID' err || complain "the core of a load: $(cat err)"
 (
     export NEURON_SOFT_INSTANCE=inf1.6xlarge NEURON_HOOKS_DIR=$scratch/inf1
     mkdir "$NEURON_HOOKS_DIR"
-    "$NTK_BIN_DIR/neuron-packager" example pipeline --size 3 -o pipe.neff || bad "no pipeline"
+    "$NTK_BIN_DIR/neuron-packager" example pipeline --size 3 -o pipe.neff || complain "no pipeline"
     code 0 "$bench" exec pipe.neff -n 20
-    grep -q '^pipe.neff on 3 cores, 3 threads,' out || bad "a pipeline without cores: $(cat out)"
+    grep -q '^pipe.neff on 3 cores, 3 threads,' out || complain "a pipeline without cores: $(cat out)"
     code 0 "$bench" exec pipe.neff -n 20 -c 1-6 --json # two of them
     grep -q '"core_count":6,"threads":6,.*"executions":20,"numerical_errors":0,"errors":0,' out ||
-        bad "two pipelines: $(cat out)"
+        complain "two pipelines: $(cat out)"
     code 1 "$bench" exec pipe.neff -n 20 -c 1-4
     grep -q 'cannot load pipe.neff on core 4: NRT_LOAD_NOT_ENOUGH_NC' err ||
-        bad "half a pipeline: $(cat err)"
-    exit $failed
-) || failed=1
+        complain "half a pipeline: $(cat err)"
+    ) || failed=1
 # The options and files of the vendor's program: single latencies of the measured executions, by core, in us.
 code 0 "$bench" exec -w 3 -n 8 -t 2 -f random --fixed-nc-count=2 -o results adder.neff --json
-grep -q '"core_count":2,.*"executions":8,"numerical_errors":0,"errors":0,' out || bad "two cores: $(cat out)"
-python3 - results/adder_i2_LIBMODE <<'CHECK' || bad "files of -o: $(find results)"
+grep -q '"core_count":2,.*"executions":8,"numerical_errors":0,"errors":0,' out || complain "two cores: $(cat out)"
+python3 - results/adder_i2_LIBMODE <<'CHECK' || complain "files of -o: $(find results)"
 import json, sys
 read = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))
 info, calls, device = read("info"), read("latency_data")["latency_data"], read("nc_latency_data")["latency_data"]
@@ -84,9 +79,9 @@ for data, percentiles in (calls, info["latency"]), (device, info["nc_latency"]):
 # An execution takes the same time on every software core: not that of the host.
 assert info["nc_latency"]["0"] == info["nc_latency"]["100"] < info["latency"]["0"], info
 CHECK
-[ -s results/profile_adder/profile.ntff ] || bad "no recorded execution"
+[ -s results/profile_adder/profile.ntff ] || complain "no recorded execution"
 code 0 "$bench" exec --warmup=none --work=2 --enable-only-latency --output-directory=only adder.neff
-[ -s only/adder_i1_LIBMODE/info.json ] && [ ! -e only/profile_adder ] || bad "only latencies: $(find only)"
+[ -s only/adder_i1_LIBMODE/info.json ] && [ ! -e only/profile_adder ] || complain "only latencies: $(find only)"
 code 2 "$bench" exec adder.neff -n 1 --fixed-nc-count 1 -c 0
 code 2 "$bench" exec adder.neff -n 1 -w many
 code 2 "$bench" exec adder.neff -n 1 -f noise
@@ -101,21 +96,24 @@ code 2 "$bench" exec adder.neff --cores 0,2
 code 2 "$bench" exec adder.neff --cores x
 code 2 "$bench" exec adder.neff --rate -1
 code 1 "$bench" exec nowhere.neff
-[ "$(wc -l <err)" = 1 ] || bad "not one line: $(cat err)"
+[ "$(wc -l <err)" = 1 ] || complain "not one line: $(cat err)"
 code 1 "$bench" exec ones
 # Why it was refused is above the message, whatever else the log says.
 NEURON_RT_LOG_LEVEL=ERROR code 1 "$bench" exec ones
-grep -q 'cut to here' err || bad "no information for support: $(cat err)"
-tail -n 2 err | head -n 1 | grep -q 'NRT:nrt_load .*not a NEFF' || bad "the message lacks the reason: $(cat err)"
-tail -n 1 err | grep -q '^neuron-bench: exec: cannot load ones ' || bad "the sentence is not the last: $(cat err)"
+grep -q 'cut to here' err || complain "no information for support: $(cat err)"
+tail -n 2 err | head -n 1 | grep -q 'NRT:nrt_load .*not a NEFF' || complain "the message lacks the reason: $(cat err)"
+tail -n 1 err | grep -q '^neuron-bench: exec: cannot load ones ' || complain "the sentence is not the last: $(cat err)"
 code 1 "$bench" exec adder.neff --cores 2
 NEURON_LIBNRT=/nowhere/libnrt.so code 1 "$bench" exec adder.neff
-grep -q 'cannot open libnrt.so.1' err || bad "a missing library: $(cat err)"
+grep -q 'cannot open libnrt.so.1' err || complain "a missing library: $(cat err)"
 # Stopped by a signal where running is the job: done, with its figures.
-timeout -s INT 2 "$bench" exec adder.neff --rate 20 >out 2>err || [ $? = 124 ] || bad "SIGINT: $(cat err)"
-grep -q '^executions ' out || bad "no figures after SIGINT"
+env --default-signal=INT "$bench" exec adder.neff --rate 20 >out 2>err &
+pids+=($!)
+wait_for has_executed $! 1
+kill -INT $!
+wait $! || complain "SIGINT: exit code $?"
+grep -q '^executions ' out || complain "no figures after SIGINT"
 code 0 "$bench" machine
-[ -e hooks/soft/sys/module/neuron/version ] || bad "machine made no tree"
+[ -e "$NEURON_HOOKS_DIR/soft/sys/module/neuron/version" ] || complain "machine made no tree"
 code 0 "$bench" machine --remove
-[ -z "$(ls -A hooks)" ] || bad "left in the hooks folder: $(ls -A hooks)"
-exit $failed
+[ -z "$(ls -A "$NEURON_HOOKS_DIR")" ] || complain "left in the hooks folder: $(ls -A "$NEURON_HOOKS_DIR")"

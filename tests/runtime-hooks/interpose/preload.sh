@@ -19,9 +19,7 @@ rows=$(grep -cE '^NRT_CALL(_[23])?\(.*, ' "$NTK_SOURCE_DIR/runtime-hooks/nrt/nrt
 neuron-packager example mlp -s 128 -o mlp.neff >/dev/null
 "${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" neuron-bench exec mlp.neff --rate 20 --duration 600s >bench.out &
 job=$!
-until neuron-top --once --json >top.json && [ "$(jq '.models[0].executions // 0' top.json)" -ge 3 ]; do
-    kill -0 $job || fail "the job ended"
-done
+wait_for has_executed $job 3
 [ "$(segments $job)" = 1 ] || fail "$(segments $job) segments"
 [ "$(jq -r '.applications[0].runtime_version' top.json)" = 2.31.24.0 ] || fail "the version of the runtime"
 [ "$(jq -r '.models[0].name' top.json)" = mlp ] || fail "the name of the model"
@@ -40,19 +38,14 @@ find "$NEURON_HOOKS_DIR" -maxdepth 1 -name '[0-9]*-*' -delete
 NEURON_LIBNRT=$NTK_LIB_DIR/vendor/libnrt.so.1 "${preloaded[@]}" LD_AUDIT="$NTK_LIB_DIR/libneuron-hooks-audit.so" \
     neuron-bench exec mlp.neff --rate 20 --duration 600s >/dev/null &
 job=$!
-until neuron-top --once --json >top.json &&
-    [ "$(jq --argjson job $job '[.models[] | select(.pid == $job) | .executions] | add // 0' top.json)" -ge 3 ]; do
-    kill -0 $job || fail "the audited job ended"
-done
+wait_for has_executed $job 3
 kill $job
 wait $job || true
 
 # Our own core has its own hooks.
 "${preloaded[@]}" LD_LIBRARY_PATH="$NTK_LIB_DIR" neuron-bench exec mlp.neff --rate 20 --duration 600s >/dev/null &
 job=$!
-until neuron-top --once --json >top.json && [ "$(jq '.models[0].executions // 0' top.json)" -ge 3 ]; do
-    kill -0 $job || fail "the job ended"
-done
+wait_for has_executed $job 3
 [ "$(segments $job)" = 1 ] || fail "our own core has $(segments $job) segments"
 [ "$(jq '.models[0].device_latency_p50_seconds > 0' top.json)" = true ] || fail "our own core lost its device time"
 kill $job

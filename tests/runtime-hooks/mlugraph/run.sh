@@ -1,55 +1,47 @@
 #!/bin/bash
 # neuron-graph run: a network of several devices against numpy, in both modes; parameters in every
 # form; errors are reported.
-set -u
 here=$PWD
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+set +e +o pipefail # what fails is asked for where it matters
 graph=$NTK_BIN_DIR/neuron-graph
-export NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=mlu270x4
+export NEURON_SOFT_INSTANCE=mlu270x4
 unset NEURON_LIBCNML NEUWARE_HOME MLU_VISIBLE_DEVICES
-mkdir -m 700 hooks one
-python=
-for candidate in python3 /usr/bin/python3; do
-    [ -z "$python" ] && "$candidate" -c 'import numpy' 2>/dev/null && python=$candidate
-done
-[ -n "$python" ] || { echo "skipped: no Python with numpy"; exit 77; }
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
-network() { "$python" "$here/network.py" "$@" || bad "$*"; }
+needs_python numpy
+mkdir -m 700 one
+network() { "$python" "$here/network.py" "$@" || complain "$*"; }
 
 network make .
 [ "$("$graph" segments net-symbol.json)" = "device=mlu0 ops=0,1,2,3,4 inputs=0 outputs=4 fire=0
-device=mlu1 ops=7,8,9,10 inputs=7 outputs=10 fire=7" ] || bad "segments: $("$graph" segments net-symbol.json)"
+device=mlu1 ops=7,8,9,10 inputs=7 outputs=10 fire=7" ] || complain "segments: $("$graph" segments net-symbol.json)"
 
-"$graph" params net.npz -o net.params || bad "params -o"
-[ "$("$graph" params net.npz)" = "$("$graph" params net.params)" ] || bad "the raw form has other arrays"
-[ "$("$graph" params net.npz)" = "$("$graph" params packed.npz)" ] || bad "the deflated archive has other arrays"
+"$graph" params net.npz -o net.params || complain "params -o"
+[ "$("$graph" params net.npz)" = "$("$graph" params net.params)" ] || complain "the raw form has other arrays"
+[ "$("$graph" params net.npz)" = "$("$graph" params packed.npz)" ] || complain "the deflated archive has other arrays"
 for params in net.npz packed.npz net.params; do
     for mode in imperative symbolic; do
         for mlu in host cnml; do
             "$graph" run net-symbol.json --params $params --input data=x.npy --mode $mode --mlu $mlu --output $mlu-$mode >out 2>err ||
-                bad "$mlu $mode: $(cat err)"
-            [ ! -s err ] || bad "$mlu $mode: $(cat err)"
-            grep -q '^softmax_output float32 (2,10) ' out || bad "$mlu $mode found $(cat out)"
+                complain "$mlu $mode: $(cat err)"
+            [ ! -s err ] || complain "$mlu $mode: $(cat err)"
+            grep -q '^softmax_output float32 (2,10) ' out || complain "$mlu $mode found $(cat out)"
         done
         network compare host-$mode/softmax_output.npy want.npy 1e-6
         network compare cnml-$mode/softmax_output.npy want.npy 1e-5
     done
     for mlu in host cnml; do
-        cmp $mlu-imperative/softmax_output.npy $mlu-symbolic/softmax_output.npy || bad "$params: the modes of $mlu differ"
+        cmp $mlu-imperative/softmax_output.npy $mlu-symbolic/softmax_output.npy || complain "$params: the modes of $mlu differ"
     done
     rm -r host-* cnml-*
 done
-"$graph" run --mlu host net-symbol.json -p net.npz -i data=fortran.npy -o f >/dev/null || bad "Fortran order"
+"$graph" run --mlu host net-symbol.json -p net.npz -i data=fortran.npy -o f >/dev/null || complain "Fortran order"
 network compare f/softmax_output.npy want.npy 1e-6
-"$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -o f --json >out || bad "--json"
+"$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -o f --json >out || complain "--json"
 "$python" -c '
 import json, sys
 (output,) = json.load(open("out"))
 assert (output["name"], output["dtype"], output["shape"], output["file"]) == ("softmax_output", "float32", [2, 10], "f/softmax_output.npy"), output
-assert abs(output["mean"] - 0.1) < 1e-6 and 0 < output["min"] < output["max"] < 1, output' || bad "--json: $(cat out)"
+assert abs(output["mean"] - 0.1) < 1e-6 and 0 < output["min"] < output["max"] < 1, output' || complain "--json: $(cat out)"
 
 # refused CODE SENTENCE COMMAND...
 refused() {
@@ -57,9 +49,9 @@ refused() {
     shift 2
     "$@" >out 2>err
     got=$?
-    [ $got = "$code" ] || bad "$*: exit code $got"
-    grep -q -- "$sentence" err || bad "$*: $(cat err)"
-    [ ! -s out ] && [ "$(wc -l <err)" = "$code" ] || bad "$*: $(cat out err)"
+    [ $got = "$code" ] || complain "$*: exit code $got"
+    grep -q -- "$sentence" err || complain "$*: $(cat err)"
+    [ ! -s out ] && [ "$(wc -l <err)" = "$code" ] || complain "$*: $(cat out err)"
 }
 "$python" -c '
 import numpy as np
@@ -99,7 +91,6 @@ cat >names.json <<'JSON'
  "arg_nodes": [0], "heads": [[1, 0], [2, 0], [0, 0], [3, 1]]}
 JSON
 "$python" -c 'import numpy as np; np.save("y.npy", np.array([[1, -2]], np.float32))'
-"$graph" run --mlu host names.json -i x=y.npy -o names >out || bad "names"
-[ "$(ls names | tr '\n' ' ')" = "_._.._up_output.1.npy _._.._up_output.npy s_output1.npy x.npy " ] || bad "files: $(ls names)"
-[ "$(grep '^s_output1' out)" = "s_output1 float32 (1,1) -2 -2 -2" ] || bad "names: $(cat out)"
-exit $failed
+"$graph" run --mlu host names.json -i x=y.npy -o names >out || complain "names"
+[ "$(ls names | tr '\n' ' ')" = "_._.._up_output.1.npy _._.._up_output.npy s_output1.npy x.npy " ] || complain "files: $(ls names)"
+[ "$(grep '^s_output1' out)" = "s_output1 float32 (1,1) -2 -2 -2" ] || complain "names: $(cat out)"

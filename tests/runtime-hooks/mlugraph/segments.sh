@@ -1,12 +1,8 @@
 #!/bin/bash
 # neuron-graph segments: lines and JSON for graphs worked out by hand, devices from the command line, files that are none.
-set -u
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+set +e +o pipefail # what fails is asked for where it matters
 graph=$NTK_BIN_DIR/neuron-graph
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
 
 # symbol WORD...: a file of operators: DEVICE:INPUTS, as in m0:e m1:0,e cpu:1H, into net.json.
 symbol() {
@@ -40,8 +36,8 @@ cuts() {
     local want=$1
     shift
     symbol "$@"
-    "$graph" segments net.json >out 2>err || bad "$*: $(cat err)"
-    [ "$(cat out)" = "$want" ] || bad "$*: $(cat out)"
+    "$graph" segments net.json >out 2>err || complain "$*: $(cat err)"
+    [ "$(cat out)" = "$want" ] || complain "$*: $(cat out)"
 }
 
 cuts "device=mlu0 ops=0,1 inputs=0 outputs=1 fire=0
@@ -55,14 +51,14 @@ cuts "device=mlu0 ops=0,1,3,4 inputs=0,3 outputs=4 fire=3" m0:e m0:0 cpu:e m0:1,
 cuts "device=mlu0 ops=0,1 inputs=0 outputs=1 fire=0" any:e any:0H
 
 symbol any:e any:0H
-[ -z "$("$graph" segments --ctx cpu net.json)" ] || bad "--ctx cpu"
-[ "$("$graph" segments -c mlu3 net.json)" = "device=mlu3 ops=0,1 inputs=0 outputs=1 fire=0" ] || bad "-c mlu3"
+[ -z "$("$graph" segments --ctx cpu net.json)" ] || complain "--ctx cpu"
+[ "$("$graph" segments -c mlu3 net.json)" = "device=mlu3 ops=0,1 inputs=0 outputs=1 fire=0" ] || complain "-c mlu3"
 sed -i 's/"attrs": {}, "inputs": \[\[/"attrs": {"ctx_group": "stage"}, "inputs": [[/g' net.json
-[ "$("$graph" segments --group stage=mlu2 net.json)" = "device=mlu2 ops=0,1 inputs=0 outputs=1 fire=0" ] || bad "--group"
+[ "$("$graph" segments --group stage=mlu2 net.json)" = "device=mlu2 ops=0,1 inputs=0 outputs=1 fire=0" ] || complain "--group"
 
 symbol m0:e m0:0H
 [ "$("$graph" segments --json net.json)" = '{"operators":[{"name":"n0","op":"Concat","device":"mlu0"},{"name":"n1","op":"Concat","device":"mlu0"}],"segments":[{"device":"mlu0","ops":[0,1],"inputs":[0],"outputs":[1],"fire":0}]}' ] ||
-    bad "--json: $("$graph" segments --json net.json)"
+    complain "--json: $("$graph" segments --json net.json)"
 
 # Unknown operators run on the CPU, whatever device they name, and have the outputs that are read.
 cat >warp.json <<'JSON'
@@ -71,9 +67,9 @@ cat >warp.json <<'JSON'
  {"op": "relu", "name": "c", "inputs": [[3,2]]}, {"op": "relu", "name": "d", "inputs": [[4,0]]}], "heads": [[5,0], [3,0]]}
 JSON
 [ "$("$graph" segments warp.json 2>err)" = "device=mlu0 ops=0,1 inputs=0 outputs=1 fire=0
-device=mlu0 ops=3,4 inputs=3 outputs=4 fire=3" ] || bad "an unknown operator: $("$graph" segments warp.json 2>&1)"
-[ "$(cat err)" = 'neuron-graph: unknown operators run on the CPU: 1, the first is "w" (Warp)' ] || bad "an unknown operator: $(cat err)"
-"$graph" segments --json warp.json 2>/dev/null | grep -q '{"name":"w","op":"Warp","device":"cpu"}' || bad "an unknown operator in JSON"
+device=mlu0 ops=3,4 inputs=3 outputs=4 fire=3" ] || complain "an unknown operator: $("$graph" segments warp.json 2>&1)"
+[ "$(cat err)" = 'neuron-graph: unknown operators run on the CPU: 1, the first is "w" (Warp)' ] || complain "an unknown operator: $(cat err)"
+"$graph" segments --json warp.json 2>/dev/null | grep -q '{"name":"w","op":"Warp","device":"cpu"}' || complain "an unknown operator in JSON"
 sed 's/\[3,2\]/[3,1024]/' warp.json >far.json
 
 # refused CODE SENTENCE COMMAND...: one line on stderr (a usage error has a second), nothing on stdout.
@@ -82,9 +78,9 @@ refused() {
     shift 2
     "$@" >out 2>err
     got=$?
-    [ $got = "$code" ] || bad "$*: exit code $got"
-    grep -q -- "$sentence" err || bad "$*: $(cat err)"
-    [ ! -s out ] && [ "$(wc -l <err)" = "$code" ] || bad "$*: $(cat out err)"
+    [ $got = "$code" ] || complain "$*: exit code $got"
+    grep -q -- "$sentence" err || complain "$*: $(cat err)"
+    [ ! -s out ] && [ "$(wc -l <err)" = "$code" ] || complain "$*: $(cat out err)"
 }
 echo '{"nodes": [{"op": "relu", "name": "a", "inputs": [[1,0]]}, {"op": "relu", "name": "b", "inputs": [[0,0]]}], "heads": []}' >cycle.json
 echo '{"nodes": [{"op": "Warp", "name": "w", "inputs": []}], "heads": []}' >unknown.json
@@ -95,7 +91,7 @@ head -c 100000 /dev/zero | tr '\0' '[' >deep.json
 refused 1 "cycle.json: node 0 \"a\": depends on itself" "$graph" segments cycle.json
 refused 1 "unknown.json: node 0 \"w\": unknown operator \"Warp\"" "$graph" run unknown.json
 refused 1 "escape.json: node 0" "$graph" run escape.json
-grep -q $'\033' err && bad "an escape sequence reached the terminal"
+grep -q $'\033' err && complain "an escape sequence reached the terminal"
 refused 1 "far.json: node 4 \"c\": input 0 is an output of node 3" "$graph" segments far.json
 refused 1 "cut.json: line 1" "$graph" segments cut.json
 refused 1 "deep.json: line 1" "$graph" segments deep.json
@@ -109,7 +105,6 @@ refused 2 "NAME=DEVICE" "$graph" segments --group moon net.json
 refused 2 "unknown subcommand" "$graph" dance
 refused 2 "no subcommand" "$graph"
 if [ -c /dev/full ]; then
-    "$graph" segments net.json >/dev/full 2>err && bad "a full disk"
-    grep -q "cannot write to stdout" err || bad "a full disk: $(cat err)"
+    "$graph" segments net.json >/dev/full 2>err && complain "a full disk"
+    grep -q "cannot write to stdout" err || complain "a full disk: $(cat err)"
 fi
-exit $failed

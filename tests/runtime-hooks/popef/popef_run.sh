@@ -1,25 +1,20 @@
 #!/bin/bash
 # popef_run: results of feeds, files, replicas, iterations, repeats and weights that stay; what cannot be run.
-set -u
 here=$PWD
-scratch=$(mktemp -d) || exit 1
-trap 'rm -rf "$scratch"' EXIT
-export PATH=$NTK_BIN_DIR:$PATH NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_LOG_LEVEL=QUIET
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+set +e +o pipefail # what fails is asked for where it matters
+export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_LOG_LEVEL=QUIET
 unset NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES NEURON_LIBNRT POPEF_LOG_LEVEL POPEF_LOG_DEST
-cd "$scratch" || exit 1
-mkdir -m 700 hooks
-failed=0
-bad() { echo "FAILED: $*"; failed=1; }
 code() {
     local expected=$1 got
     shift
     "$@" >out 2>err </dev/null
     got=$?
-    [ $got = "$expected" ] || bad "exit $got, not $expected: $* ($(cat err))"
+    [ $got = "$expected" ] || complain "exit $got, not $expected: $*"
 }
 # array FILE SHAPE VALUES: what NumPy would load, floats.
 array() {
-    python3 - "$@" <<'END' || bad "$1 is not $2 $3"
+    python3 - "$@" <<'END' || complain "$1 is not $2 $3"
 import ast, struct, sys
 data = open(sys.argv[1], "rb").read()
 assert data[:8] == b"\x93NUMPY\1\0"
@@ -39,20 +34,20 @@ python3 -c 'import struct; open("in.raw", "wb").write(struct.pack("<6f", 1, 2, 3
 code 0 popef_run add.popef -i user_input=in.raw -o o
 array o/Add:0.npy '[3, 2]' '2 4 4 6 6 8'
 array o/input_parameter.npy '[2]' '1 2'
-grep -qx 'calls       3, 3 iterations, 3 executions' out || bad "text: $(cat out)"
-grep -qx 'output      o/Add:0.npy  F32 \[3, 2\]' out || bad "text: $(cat out)"
+grep -qx 'calls       3, 3 iterations, 3 executions' out || complain "text: $(cat out)"
+grep -qx 'output      o/Add:0.npy  F32 \[3, 2\]' out || complain "text: $(cat out)"
 # An array with two items.
 code 0 popef_run add.popef -i user_input=o/Add:0.npy -o o --calls 2 --json
 array o/Add:0.npy '[2, 2]' '3 6 5 8'
 jq -e '.calls == 2 and .executions == 2 and .replicas == 1 and .outputs[0].shape == [2, 2] and .outputs[0].name == "Add:0"' out >/dev/null ||
-    bad "JSON: $(cat out)"
+    complain "JSON: $(cat out)"
 code 0 popef_run sum.popef
 array weight.npy '[2]' '14 28' # 10 20, and four times 1 2
 rm weight.npy
 code 0 popef_make example accumulate --compress --replicas 3 -o sum3.popef
 code 0 popef_run sum3.popef -o p
 array p/weight.npy '[2]' '14 28'
-grep -q 'on 3 cores' out && grep -qx 'calls       4, 4 iterations, 12 executions' out || bad "replicas: $(cat out)"
+grep -q 'on 3 cores' out && grep -qx 'calls       4, 4 iterations, 12 executions' out || complain "replicas: $(cat out)"
 
 # ---- by hand: the bytes of the page, the NEFF of the example ----
 python3 - <<'END'
@@ -63,10 +58,10 @@ tar = tarfile.open(fileobj=io.BytesIO(data[at:]))
 neff = tar.extractfile("5.neff").read()
 open("add.neff", "wb").write(neff)
 END
-neuron-packager unpack -o chain add.neff >/dev/null || bad "unpack"
+neuron-packager unpack -o chain add.neff >/dev/null || complain "unpack"
 grep -rlZ 'h2d_user_input\|anchor_d2h_Add:0' chain | xargs -0 sed -i 's/anchor_d2h_Add:0/out_z/g; s/h2d_user_input/anchor_d2h_Add:0/g'
-neuron-packager create -i chain -o chain.neff >/dev/null || bad "create"
-python3 "$here/models.py" || bad "models.py"
+neuron-packager create -i chain -o chain.neff >/dev/null || complain "create"
+python3 "$here/models.py" || complain "models.py"
 
 code 0 popef_run plain.popef -o plain
 array plain/y.npy '[3, 2]' '101 202 103 204 105 206'
@@ -76,7 +71,7 @@ for kind in plain extended; do
     code 0 popef_run replicas_$kind.popef -o replicas_$kind
     array replicas_$kind/y.npy '[3, 2, 2]' '10 21 32 43 14 25 36 47 18 29 40 51'
     array replicas_$kind/w.npy '[2, 2]' '10 20 30 40'
-    grep -qx 'calls       2, 3 iterations, 6 executions' out || bad "$kind: $(cat out)"
+    grep -qx 'calls       2, 3 iterations, 6 executions' out || complain "$kind: $(cat out)"
 done
 code 0 popef_run half.popef -o half # the second replica has no data in the last iteration
 array half/y.npy '[2, 2, 2]' '10 21 32 43 14 25 30 40'
@@ -90,7 +85,7 @@ array two/y.npy '[1, 2]' '101 202'
 head -c "$(popef_dump --json plain.popef | jq '.files[0].tensors[0].offset')" plain.popef >model.popef
 tail -c +"$(($(stat -c %s model.popef) + 1))" plain.popef >variables.popef
 code 0 popef_run model.popef variables.popef -o split
-cmp plain/y.npy split/y.npy || bad "two files"
+cmp plain/y.npy split/y.npy || complain "two files"
 # What is given comes before what is there.
 code 0 popef_run plain.popef -i x=in.raw -i w=in.raw -o given
 array given/y.npy '[3, 2]' '2 4 4 6 6 8'
@@ -119,16 +114,16 @@ cat >mlp.json <<END
 END
 code 0 popef_make create -o mlp.popef mlp.json
 code 0 popef_run mlp.popef -o mlp
-cmp <(tail -c +513 mlp/result.npy) <(cat y0 y1) || bad "mlp: other results than run_neff's"
+cmp <(tail -c +513 mlp/result.npy) <(cat y0 y1) || complain "mlp: other results than run_neff's"
 code 0 neuron-bench exec mlp.neff -n 2 --json
-grep -q '"executions":2,' out || bad "neuron-bench does not run it: $(cat out)"
+grep -q '"executions":2,' out || complain "neuron-bench does not run it: $(cat out)"
 
 # ---- what cannot be run: one message, no output ----
 refused() { # file, sentence
     code 1 popef_run "$1.popef" -o refused
-    [ "$(grep -c '^popef_run: run: ' err)" = 1 ] && [ "$(wc -l <err)" = 1 ] || bad "$1: more than a sentence: $(cat err)"
-    grep -qF -- "$2" err || bad "$1: $(cat err)"
-    [ -z "$(ls -A refused 2>/dev/null)" ] || bad "$1: leaves $(ls -A refused)"
+    [ "$(grep -c '^popef_run: run: ' err)" = 1 ] && [ "$(wc -l <err)" = 1 ] || complain "$1: more than a sentence: $(cat err)"
+    grep -qF -- "$2" err || complain "$1: $(cat err)"
+    [ -z "$(ls -A refused 2>/dev/null)" ] || complain "$1: leaves $(ls -A refused)"
 }
 refused nobody 'nothing feeds the input "x" (h2d_user_input)'
 refused unlisted 'nothing feeds the input h2d_input_parameter of program 5'
@@ -154,29 +149,28 @@ refused no_neff 'cannot load program 5 on core 0'
 head -c 3000 plain.popef >cut.popef
 refused cut 'truncated blob at offset 0'
 code 1 popef_run plain.popef -i z=in.raw -o refused
-grep -qF 'no program of the flow takes an input "z"' err || bad "a wrong name: $(cat err)"
+grep -qF 'no program of the flow takes an input "z"' err || complain "a wrong name: $(cat err)"
 printf 12345 >odd
 code 1 popef_run plain.popef -i x=odd -o refused
-grep -qF 'odd has 5 bytes, not a multiple of the tensor size 8 for x' err || bad "a wrong size: $(cat err)"
+grep -qF 'odd has 5 bytes, not a multiple of the tensor size 8 for x' err || complain "a wrong size: $(cat err)"
 code 1 popef_run plain.popef -i x=nowhere -o refused
-grep -qF 'cannot open nowhere' err || bad "$(cat err)"
+grep -qF 'cannot open nowhere' err || complain "$(cat err)"
 NEURON_LIBNRT=/nowhere/libnrt.so code 1 popef_run plain.popef -o refused
-grep -qF 'cannot open libnrt.so.1' err || bad "$(cat err)"
+grep -qF 'cannot open libnrt.so.1' err || complain "$(cat err)"
 code 2 popef_run
 code 2 popef_run plain.popef -i x
 code 2 popef_run plain.popef --cores 0,2
 code 2 popef_run half.popef --cores 1
 code 0 popef_run half.popef --cores 4-5 -o half
-[ -z "$(find . -name '.*.npy*' -o -name '*.npy.*')" ] || bad "left behind: $(find . -name '*.npy.*')"
+[ -z "$(find . -name '.*.npy*' -o -name '*.npy.*')" ] || complain "left behind: $(find . -name '*.npy.*')"
 
 # ---- an end before the end: what was computed is saved ----
 head -c 8000000 /dev/zero >long.raw # a million iterations
 popef_run sum.popef -i step=long.raw -o stopped >out 2>err &
 run=$!
-# It computes: to begin takes a tenth of this time of the processor, more with a sanitizer.
-while [ "$(awk '{ print $14 + $15 }' /proc/$run/stat)" -lt ${NTK_SANITIZE:+1}30 ]; do sleep 0.05; done
+pids+=($run)
+wait_for has_executed $run 1
 kill -INT $run
 wait $run
-[ -e stopped/weight.npy ] || bad "nothing saved after SIGINT: $(cat err)"
+[ -e stopped/weight.npy ] || complain "nothing saved after SIGINT: $(cat err)"
 array stopped/weight.npy '[2]' '10 20'
-exit $failed
