@@ -166,21 +166,38 @@ static const struct ntk_snapshot *watch(struct fixture *f, unsigned int ms)
     return f->snapshot;
 }
 
+static int has_ended(void *ctx)
+{
+    struct fixture *f = ctx;
+
+    watch(f, 30);
+    return f->sums.ended > 0;
+}
+
 static void watch_until_ended(struct fixture *f)
 {
-    for (int i = 0; i < 2400 && f->sums.ended == 0; i++) {
-        watch(f, 30);
-    }
+    assert_true(test_wait_until(has_ended, f));
     assert_int_equal(f->sums.ended, 1);
+}
+
+struct expected {
+    struct fixture *f;
+    enum ntk_outcome outcome;
+    uint64_t count;
+};
+
+static int has_counted(void *ctx)
+{
+    struct expected *expected = ctx;
+
+    watch(expected->f, 30);
+    return expected->f->sums.outcome[expected->outcome] >= expected->count;
 }
 
 /* The bench runs until it was seen to do so much: how fast the machine is decides nothing. */
 static void watch_until(struct fixture *f, enum ntk_outcome outcome, uint64_t count)
 {
-    for (int i = 0; i < 2400 && f->sums.outcome[outcome] < count; i++) {
-        watch(f, 30);
-    }
-    assert_true(f->sums.outcome[outcome] >= count);
+    assert_true(test_wait_until(has_counted, &(struct expected){ f, outcome, count }));
 }
 
 /* Asks the bench to end, and watches until that is reported. */
@@ -244,13 +261,37 @@ static void the_periods_of_a_run_add_up_to_its_executions(void **state)
     }
 }
 
+struct busy {
+    struct fixture *f;
+    bool was_running;
+    int whole; /* periods that are inside an execution */
+    bool is_full;
+};
+
+/* On a busy machine the two readings of a period may lie nearer than its ends: then the core was
+ * busy for a smaller part of it, and a later period shows it. */
+static int is_busy_throughout(void *ctx)
+{
+    struct busy *busy = ctx;
+    const struct ntk_snapshot *snapshot = watch(busy->f, 50);
+
+    if (snapshot->runtime_count == 0 || snapshot->runtimes[0].core_count == 0) {
+        return 0;
+    }
+    const struct ntk_core_sample *core = &snapshot->runtimes[0].cores[0];
+    if (busy->was_running && core->in_flight > 0 &&
+        core->outcome[NTK_OUTCOME_COMPLETED].period == 0) {
+        busy->whole++;
+        busy->is_full |= core->utilization > 0.97 && snapshot->cores[0].utilization > 0.97;
+        assert_true(snapshot->runtimes[0].models[0].is_running);
+    }
+    busy->was_running = core->in_flight > 0;
+    return busy->whole >= 5 && busy->is_full;
+}
+
 static void a_long_execution_shows_a_busy_core_while_it_runs(void **state)
 {
     struct fixture *f = *state;
-    const struct ntk_core_sample *core;
-    bool running = false;
-    double sum = 0;
-    int whole = 0; /* periods that are inside the execution */
     uint64_t began_ns;
     pid_t bench;
 
@@ -258,33 +299,12 @@ static void a_long_execution_shows_a_busy_core_while_it_runs(void **state)
     f->environment[3] = "NEURON_SOFT_PACE=1";
     collector_open(f);
     began_ns = ntk_clock_monotonic_ns();
-    bench = bench_start(f, "0", "--count", "1");
-    for (int i = 0; i < 2400 && f->sums.ended == 0; i++) {
-        watch(
-            f,
-            50); /* short: several fit into the execution even where each takes ten times as long */
-        if (f->snapshot->runtime_count == 0 || f->snapshot->runtimes[0].core_count == 0) {
-            continue;
-        }
-        core = &f->snapshot->runtimes[0].cores[0];
-        if (running && core->in_flight > 0) {
-            whole++;
-            sum += core->utilization;
-            /* the two readings of a period may lie a little nearer than its ends on a busy
-             * machine */
-            assert_true(core->utilization > 0.8);
-            assert_true(f->snapshot->cores[0].utilization > 0.8);
-            assert_true(f->snapshot->runtimes[0].models[0].is_running);
-            assert_int_equal(core->outcome[NTK_OUTCOME_COMPLETED].period, 0);
-        }
-        running = core->in_flight > 0;
-    }
-    assert_int_equal(test_stop_program(bench, 0), 0);
-    assert_true(whole >= 5);
-    assert_true(sum / whole > 0.97);
+    bench = bench_start(f, "0", "--duration", "600s");
+    assert_true(test_wait_until(is_busy_throughout, &(struct busy){ .f = f }));
+    end_and_watch(f, bench, 0);
     assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
-    /* and all in all it was busy for the three seconds of each execution, and no longer than the
-     * program ran */
+    /* All in all it was busy for the three seconds of each execution, and no longer than the
+     * program ran. */
     assert_true(f->snapshot->cores[0].busy_ns.total >= 2900000000u * f->sums.last_total);
     assert_true(f->snapshot->cores[0].busy_ns.total <= ntk_clock_monotonic_ns() - began_ns);
 }

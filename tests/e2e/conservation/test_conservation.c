@@ -197,19 +197,15 @@ static void disturb_agent(struct fixture *f, struct agent *agent)
 
 /* ---- the law ---- */
 
-static int64_t stored_of(const struct agent *agent, pid_t pid)
+/* The number that the query answers; -1: not yet. */
+static int64_t answer_of(const struct agent *agent, const char *query)
 {
     char command[1024];
     char text[64] = "";
     FILE *pipe;
 
-    (void)snprintf(command, sizeof command,
-                   "sqlite3 -readonly '%s' 'SELECT"
-                   " (SELECT coalesce(sum(completed), 0) FROM execution_sample"
-                   "  JOIN process USING (process_id) WHERE header_pid = %d) +"
-                   " (SELECT coalesce(sum(completed), 0) FROM unwatched"
-                   "  JOIN process USING (process_id) WHERE header_pid = %d)' 2>/dev/null",
-                   agent->path, (int)pid, (int)pid);
+    (void)snprintf(command, sizeof command, "sqlite3 -readonly '%s' '%s' 2>/dev/null", agent->path,
+                   query);
     pipe = popen(command, "r");
     if (pipe == NULL) {
         return -1;
@@ -217,6 +213,25 @@ static int64_t stored_of(const struct agent *agent, pid_t pid)
     char *line = fgets(text, sizeof text, pipe);
     (void)pclose(pipe);
     return line ? strtoll(text, NULL, 10) : -1;
+}
+
+static int64_t stored_of(const struct agent *agent, pid_t pid)
+{
+    char query[512];
+
+    (void)snprintf(query, sizeof query,
+                   "SELECT (SELECT coalesce(sum(completed), 0) FROM execution_sample"
+                   "  JOIN process USING (process_id) WHERE header_pid = %d) +"
+                   " (SELECT coalesce(sum(completed), 0) FROM unwatched"
+                   "  JOIN process USING (process_id) WHERE header_pid = %d)",
+                   (int)pid, (int)pid);
+    return answer_of(agent, query);
+}
+
+/* Its mark is in the folder by then. */
+static int has_looked(void *ctx)
+{
+    return answer_of(ctx, "SELECT count(*) FROM machine_sample") > 0;
 }
 
 struct lookup {
@@ -250,15 +265,16 @@ static int is_conserved(void *ctx)
 static void run(struct fixture *f, const struct agent what[AGENTS])
 {
     struct agent *agents = f->agents;
-    uint64_t end_ns = ntk_clock_monotonic_ns() + ROUND_NS;
 
     for (size_t i = 0; i < AGENTS; i++) {
         agents[i] = what[i];
         agents[i].path = test_scratch_path(f->folder, agents[i].db ? agents[i].db : "none");
         start_agent(f, &agents[i]);
-        agents[i].next_ns = ntk_clock_monotonic_ns() + NTK_NS_PER_SECOND;
+        if (agents[i].db) {
+            assert_true(test_wait_until(has_looked, &agents[i]));
+        }
     }
-    pause_us(1000000); /* the first has marked the folder */
+    uint64_t end_ns = ntk_clock_monotonic_ns() + ROUND_NS;
     while (ntk_clock_monotonic_ns() < end_ns) {
         if (reap_jobs(f) < WRITERS && f->job_count < JOBS_MAX && random_below(f, 10) == 0) {
             start_job(f);

@@ -45,12 +45,16 @@ neuron-profile view -d "$before" --output-format json --output-file before.json
     fail "nothing of the time before execution $first"
 
 # One number for all, far enough ahead: how far is that depends on what else the machine does.
-ahead=100
-until neuron-profile trigger --job $job --look --json >look.json 2>err && at=$(($(jq '[.processes[].execution] | max' look.json) + ahead)) &&
-    neuron-profile trigger --job $job --at-execution $at -o at >text 2>err; do
-    grep -qE 'is in the past: the processes are at|has begun already|does not answer' err || fail "at $at: $(cat text err)"
-    ahead=$((2 * ahead))
-done
+echo 100 >ahead
+is_taken_at_once() {
+    local at ahead
+    ahead=$(cat ahead)
+    neuron-profile trigger --job $job --look --json >look.json 2>err && at=$(($(jq '[.processes[].execution] | max' look.json) + ahead)) &&
+        neuron-profile trigger --job $job --at-execution $at -o at >text 2>err && echo yes && return
+    grep -qE 'is in the past: the processes are at|has begun already|does not answer' err || echo "never: at $at"
+    echo $((2 * ahead)) >ahead
+}
+wait_for is_taken_at_once
 [ "$(ls at/pid_*_exec_*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] && [ "$(ls at/*.ntff | wc -l)" = 4 ] || fail "at one number: $(ls at) $(cat text err)"
 
 # refused TEXT ARGUMENT...: exit code 1 and a message with TEXT.

@@ -8,7 +8,7 @@ import re
 import sys
 import time
 
-from client import Client, eg, expect, io, nn, pb, until
+from client import PATIENCE, Client, eg, expect, io, nn, pb, until
 
 BEGAN = time.monotonic()
 OK, BAD_INPUT = pb.IST_OK, pb.IST_BAD_INPUT
@@ -84,7 +84,9 @@ def work(c):
     for _ in range(3):
         expect('no input', c.infer(h_nn=models[1]).status.code, 1002)
     cookies, full = [], 0
+    end = time.monotonic() + PATIENCE
     while full < 4:
+        check('the queue is full', time.monotonic() < end)
         posted = c.infer_post(h_nn=models[1], ifmap=MEMCPY)
         if posted.status.code == 7:
             full += 1

@@ -7,7 +7,6 @@ export NEURON_SOFT_INSTANCE=inf1.6xlarge
 socket=$scratch/neuron.sock
 
 start() { # [OPTION]...: and waits until it listens
-    : >rtd.log # the words of the one before are not those of this one
     : >rtd.log # of the one before, which would speak for this one
     neuron-rtd -x -g "$socket" "$@" 2>rtd.log &
     rtd=$!

@@ -97,7 +97,12 @@ end zero
 # The lines go to the syslog service, and to the console only on request; seen in a /dev of our own, by root.
 if unshare -m true 2>/dev/null; then
     mkdir dev
-    unshare -m bash -euc '
+    patience=$patience unshare -m bash -euc '
+        await() { # COMMAND...
+            for ((i = 0; i < 20 * patience; i++)); do ! "$@" || return 0; sleep 0.05; done
+            echo "waited $patience s in vain for: $*" >&2
+            exit 1
+        }
         mount -t tmpfs dev dev
         for file in null zero random urandom; do touch dev/$file; mount --bind /dev/$file dev/$file; done
         mkdir dev/shm
@@ -111,13 +116,13 @@ open(\"hears\", \"w\")
 with open(\"syslog\", \"wb\", buffering=0) as file:
     while True:
         file.write(heard.recv(4096) + b\"\\n\")" & hears=$!
-        while [ ! -e hears ]; do sleep 0.05; done
+        await [ -e hears ]
         neuron-rtd -g "$PWD/quiet" -t 10:1c.0 2>quiet.log & quiet=$!
-        while ! grep -q "Server listening" syslog; do sleep 0.05; done
+        await grep -q "Server listening" syslog
         kill $quiet; wait $quiet
         code=0; neuron-rtd -g "$PWD/no/folder" -t 10:1c.0 2>ends.log || code=$?
         [ $code = 1 ]
-        kill $hears' || fail "syslog: $(cat quiet.log syslog)"
+        kill $hears' 2>unshare.err || fail "syslog: $(cat syslog)"
     [ ! -s quiet.log ] || fail "without -x the console has: $(cat quiet.log)"
     grep -q 'rtd: cannot listen on' ends.log || fail "the last words are not on the console: $(cat ends.log)"
     grep -qE '^<30>[A-Z][a-z]{2} [ 0-9]{2} [0-9:]{8} nrtd\[[0-9]+\]: \[NRTD:RunServer\] Server listening on unix:' syslog ||

@@ -5,6 +5,7 @@ rtd.py ENDPOINT GENERATED_FOLDER MODEL_FOLDER [CASE...]
 """
 import os
 import sys
+import threading
 import time
 
 import grpc
@@ -167,11 +168,15 @@ def refused(c):
     def cut():
         yield pb.load_request(neff_size=len(NEFF))
         yield pb.load_request(neff_chunk=pb.file_chunk(chunk=NEFF[:1000]))
-        time.sleep(60)
+        is_sent.set()
+        is_over.wait(PATIENCE)
+    is_sent, is_over = threading.Event(), threading.Event()
     stub = c.channel.stream_unary('/nrt.nmgr_v1/load', pb.load_request.SerializeToString, pb.load_response.FromString)
     future = stub.future(cut())
-    time.sleep(0.1)
+    expect('half a load is sent', is_sent.wait(PATIENCE), True)
+    c.list_egs()  # the daemon has answered what came behind it
     future.cancel()
+    is_over.set()
     until('the group of a cut load is empty', lambda: c.destroy_eg(h_eg=eg(group)).status.code == 0)
 
 

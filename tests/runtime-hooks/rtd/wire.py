@@ -157,7 +157,7 @@ class Wire:
         other side's make necessary goes behind them."""
         self.pending += data
         while self.pending and not self.is_closed:
-            readable, writable, _ = select.select([self.sock], [self.sock], [], 30)
+            readable, writable, _ = select.select([self.sock], [self.sock], [], PATIENCE)
             if not readable and not writable:
                 fail('the daemon takes no bytes')
             try:
@@ -188,10 +188,12 @@ class Wire:
         self.pending += self.h2.data_to_send()
 
     def take(self, seconds):
-        """One read, at most."""
-        if not self.is_closed and select.select([self.sock], [], [], seconds)[0]:
-            self.read_once()
-            self.write(b'')
+        """One read, at most; False when nothing came."""
+        if self.is_closed or not select.select([self.sock], [], [], seconds)[0]:
+            return False
+        self.read_once()
+        self.write(b'')
+        return True
 
     def note(self, event):
         reply = self.replies.get(getattr(event, 'stream_id', None))
@@ -235,8 +237,8 @@ class Wire:
                 self.flush()
                 if self.replies[stream].is_over or self.is_closed:
                     return
-                if self.h2.local_flow_control_window(stream) <= 0:
-                    self.take(30)
+                if self.h2.local_flow_control_window(stream) <= 0 and not self.take(PATIENCE):
+                    fail(f'no room on stream {stream}')
                 continue
             if self.replies[stream].is_over:
                 return

@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <malloc.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -29,6 +28,7 @@
 #include "shared/store/store_reader.h"
 #include "tests/support/observed.h"
 #include "tests/support/observed_mlp.h"
+#include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -388,6 +388,22 @@ static size_t descriptors_open(void)
 #define PERIODS_PER_GUEST 2
 #endif
 
+struct backlog {
+    struct fixture *f;
+    uint64_t told;
+    size_t descriptors;
+};
+
+/* A fast machine makes more guests per second than a user may make a reader open: the rest wait. */
+static int is_caught_up(void *ctx)
+{
+    struct backlog *backlog = ctx;
+
+    backlog->f->monotonic_ns += SECOND;
+    period(backlog->f);
+    return backlog->f->completed >= backlog->told && descriptors_open() <= backlog->descriptors;
+}
+
 /* Method: a process that works all the time, and a thousand others that come and go; after the
  * first hundred periods nothing that is allocated grows. */
 static void two_thousand_periods_and_a_thousand_processes_leave_nothing_behind(void **state)
@@ -419,14 +435,7 @@ static void two_thousand_periods_and_a_thousand_processes_leave_nothing_behind(v
             descriptors = descriptors_open();
         }
     }
-    /* A fast machine makes more guests per second than a user may make a reader open: the rest
-     * wait. */
-    for (int tries = 0; (f->completed < told || descriptors_open() > descriptors) && tries < 600;
-         tries++) {
-        (void)poll(NULL, 0, 100);
-        f->monotonic_ns += SECOND;
-        period(f);
-    }
+    assert_true(test_wait_until(is_caught_up, &(struct backlog){ f, told, descriptors }));
     period(f); /* what the last guest had goes one after its end, as that of the others did */
     ntk_snapshot_destroy(f->snapshot);
     f->snapshot = NULL;

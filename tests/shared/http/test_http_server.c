@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "shared/base/clock.h"
 #include "tests/support/http_ask.h"
 #include "tests/support/process.h"
 #include "tests/support/unit.h"
@@ -582,7 +583,9 @@ static void clients_that_send_a_byte_at_a_time_delay_no_other(void **state)
 /* Waits, while the slow ones go on slowly, so that they are never idle. */
 static bool becomes_readable(int fd, const int *slow, size_t slow_count)
 {
-    for (int i = 0; i < 300; i++) {
+    uint64_t end_ns = ntk_clock_monotonic_ns() + test_patience_ns();
+
+    while (ntk_clock_monotonic_ns() < end_ns) {
         struct pollfd ready = { .fd = fd, .events = POLLIN };
 
         if (poll(&ready, 1, 100) > 0) {

@@ -10,14 +10,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/base/clock.h"
 #include "shared/store/store.h"
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/shared/store/tier_check.h"
+#include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
 #define ROUNDS 15
-#define ROUNDS_MAX 60
 
 /* Shared with the child: how many periods the store said were committed. */
 struct progress {
@@ -65,7 +66,8 @@ static void a_killed_writer_leaves_a_sound_file_with_every_commit(void **state)
     progress->next_time_ns = 1000000;
     /* On a slow machine a round may end before it stores anything: then there are more and longer
      * ones, until a minute was merged. */
-    for (int round = 0; round < ROUNDS || (!merged && round < ROUNDS_MAX); round++) {
+    uint64_t end_ns = ntk_clock_monotonic_ns() + test_patience_ns();
+    for (int round = 0; round < ROUNDS || (!merged && ntk_clock_monotonic_ns() < end_ns); round++) {
         pid_t child = fork();
         if (child == 0) {
             write_until_killed(path, progress);
