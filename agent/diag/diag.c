@@ -13,11 +13,9 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
-#include "shared/device/soft_holder.h"
 #include "shared/metrics/snapshot.h"
 
-#define EXIT_NOTHING 3                /* could not be tested */
-#define LOOK_NS (100 * NTK_NS_PER_MS) /* between two looks of --wait */
+#define EXIT_NOTHING 3 /* could not be tested */
 #define MEMORY_BYTES_MIN (UINT64_C(1) << 12)
 #define MEMORY_BYTES_MAX (UINT64_C(16) << 30)
 #define BURN_IN_DEFAULT_NS (60 * NTK_NS_PER_SECOND)
@@ -296,51 +294,6 @@ static bool cores_choose(void)
     return true;
 }
 
-/* ---- cores that a process has ---- */
-
-static bool core_find_owned(uint32_t *out_core, struct ntk_diag_owner *out_owner)
-{
-    for (size_t i = 0; i < diag.core_count; i++) {
-        *out_owner = ntk_diag_owner_of(&diag.plan, diag.cores[i]);
-        *out_core = diag.cores[i];
-        if (out_owner->pid != 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* 0 when no process has a core, else -EBUSY with the process. */
-static int cores_await(struct ntk_err *err)
-{
-    uint64_t end_ns = ntk_clock_monotonic_ns() + arg_wait_ns;
-    struct ntk_diag_owner owner;
-    uint32_t core;
-    bool is_told = false;
-
-    while (core_find_owned(&core, &owner)) {
-        char who[128] = "a process of another container";
-
-        if (owner.pid != NTK_SOFT_HOLDER_ELSEWHERE) {
-            (void)snprintf(who, sizeof who, "process %u%s%s%s", owner.pid,
-                           owner.command[0] ? " (" : "", owner.command,
-                           owner.command[0] ? ")" : "");
-        }
-        if (ntk_clock_monotonic_ns() >= end_ns) {
-            return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                               "%s has %s %u: nothing is tested there; --wait waits for it, "
-                               "--core and --device test others",
-                               who, diag.plan.is_software ? "core" : "the device of core", core);
-        }
-        if (!is_told) {
-            ntk_log_warn("diag", "%s has core %u; waiting for it", who, core);
-            is_told = true;
-        }
-        usleep(LOOK_NS / NTK_NS_PER_US);
-    }
-    return 0;
-}
-
 /* ---- the tests ---- */
 
 static void works_run(enum ntk_diag_job job, size_t at_once)
@@ -468,7 +421,8 @@ static int diagnose(struct ntk_device_source *source)
                                                          .ends_with_stdin = arg_ends_with_stdin };
         return ntk_diag_canary(&diag, &options);
     }
-    if (diag.plan.level >= 2 && diag.core_count > 0 && cores_await(&err) < 0) {
+    if (diag.plan.level >= 2 && diag.core_count > 0 &&
+        ntk_diag_owner_await(&diag, arg_wait_ns, &err) < 0) {
         (void)ntk_log_failure("diag", &err);
         return EXIT_NOTHING;
     }

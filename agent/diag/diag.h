@@ -104,6 +104,10 @@ struct ntk_diag_machine {
     uint32_t core_count; /* logical */
 };
 
+struct ntk_clock;
+struct ntk_diag_owner;
+struct ntk_diag_work;
+
 struct ntk_diag {
     struct ntk_diag_plan plan;
     struct ntk_diag_machine machine;
@@ -117,6 +121,10 @@ struct ntk_diag {
      * NULL: no callback. */
     bool (*is_wanted)(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker);
     uint64_t given_back; /* number of repetitions */
+    /* NULL: the system's clock, ntk_diag_worker() and ntk_diag_owner_of(). */
+    const struct ntk_clock *clock;
+    int (*worker)(const struct ntk_diag_plan *plan, const struct ntk_diag_work *work, int fd);
+    struct ntk_diag_owner (*owner_of)(const struct ntk_diag_plan *plan, uint32_t core);
 };
 
 /* The whole subcommand; argv[0] is "diag". The exit code. */
@@ -153,6 +161,8 @@ struct ntk_diag_owner {
 /* The process that has the core, 0 or a pid of this machine; without a software machine, the one
  * that has its device open. The process that asks and its children do not count. */
 struct ntk_diag_owner ntk_diag_owner_of(const struct ntk_diag_plan *plan, uint32_t core);
+/* Waits until no process has a core that is tested: 0, or -EBUSY with the process. */
+int ntk_diag_owner_await(const struct ntk_diag *diag, uint64_t wait_ns, struct ntk_err *err);
 /* For a worker that says it gives way: whether a process waits for its core, or has opened its
  * device. */
 bool ntk_diag_owner_is_wanted(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker);

@@ -7,14 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "agent/diag/diag.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/json.h"
 #include "shared/base/log.h"
 #include "shared/base/timestamp.h"
+
+#define LOOK_NS (50 * NTK_NS_PER_MS) /* between two looks whether it is to stop */
 
 static volatile sig_atomic_t is_stopped;
 static bool ends_with_stdin;
@@ -51,7 +53,7 @@ static void result_write_json(const struct ntk_diag_result *result, uint64_t now
 /* As text only what is not good. */
 static int results_tell(const struct ntk_diag *diag, bool json, struct counts *counts)
 {
-    uint64_t now_ns = ntk_clock_realtime_ns();
+    uint64_t now_ns = ntk_clock_wall_ns(diag->clock);
     struct ntk_buf out = { 0 };
     int ret = 0;
 
@@ -91,20 +93,12 @@ static bool goes_on(void)
 }
 
 /* Until the moment, or until it is stopped. */
-static void sleep_until(uint64_t until_ns)
+static void sleep_until(const struct ntk_clock *clock, uint64_t until_ns)
 {
-    while (goes_on()) {
-        uint64_t now_ns = ntk_clock_monotonic_ns();
-        uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
-        struct timespec pause = { .tv_nsec = 50000000 };
+    for (uint64_t now_ns = 0; goes_on() && now_ns < until_ns; now_ns = ntk_clock_now_ns(clock)) {
+        uint64_t look_ns = ntk_clock_now_ns(clock) + LOOK_NS;
 
-        if (left_ns == 0) {
-            return;
-        }
-        if (left_ns < 50000000) {
-            pause.tv_nsec = (long)left_ns;
-        }
-        (void)nanosleep(&pause, NULL);
+        ntk_cond_sleep(clock, look_ns < until_ns ? look_ns : until_ns);
     }
 }
 
@@ -115,7 +109,8 @@ static void round_run(struct ntk_diag *diag, uint32_t round, struct counts *coun
                                       .core = diag->cores[i],
                                       .round = round };
 
-        if (ntk_diag_owner_of(&diag->plan, work.core).pid != 0) {
+        if ((diag->owner_of ? diag->owner_of : ntk_diag_owner_of)(&diag->plan, work.core).pid !=
+            0) {
             counts->owned++;
             continue;
         }
@@ -128,20 +123,22 @@ int ntk_diag_canary(struct ntk_diag *diag, const struct ntk_diag_canary_options 
     uint64_t rounds = options->rounds;
     struct sigaction action = { .sa_handler = stop };
     struct counts counts = { 0 };
-    uint64_t begun_ns = ntk_clock_monotonic_ns();
+    uint64_t begun_ns = ntk_clock_now_ns(diag->clock);
     int ret = 0;
 
     ends_with_stdin = options->ends_with_stdin;
     (void)sigaction(SIGINT, &action, NULL);
     (void)sigaction(SIGTERM, &action, NULL);
-    diag->is_wanted = ntk_diag_owner_is_wanted;
+    if (!diag->is_wanted) {
+        diag->is_wanted = ntk_diag_owner_is_wanted;
+    }
     if (!diag->plan.is_software && !diag->plan.neff) {
         ntk_log_error("diag", "the programs with known answers run only on software cores: pass a "
                               "compiled NEFF with --neff");
         return EXIT_FAILURE;
     }
     for (uint64_t round = 0; ret == 0 && !is_stopped && (rounds == 0 || round < rounds); round++) {
-        sleep_until(begun_ns + round * options->interval_ns);
+        sleep_until(diag->clock, begun_ns + round * options->interval_ns);
         ntk_vec_clear(&diag->results);
         if (!is_stopped) {
             round_run(diag, (uint32_t)round, &counts);

@@ -2,6 +2,7 @@
 /* diag_owner - who has a core. */
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,10 +10,15 @@
 
 #include "agent/diag/diag.h"
 #include "shared/abi/soft_abi.h"
+#include "shared/base/clock.h"
+#include "shared/base/cond.h"
+#include "shared/base/log.h"
 #include "shared/base/process.h"
 #include "shared/base/str.h"
 #include "shared/device/node_holder.h"
 #include "shared/device/soft_holder.h"
+
+#define LOOK_NS (100 * NTK_NS_PER_MS) /* between two looks of --wait */
 
 static uint32_t node_holder(const struct ntk_diag_plan *plan, uint32_t device, uint32_t except)
 {
@@ -50,6 +56,51 @@ struct ntk_diag_owner ntk_diag_owner_of(const struct ntk_diag_plan *plan, uint32
         ntk_str_copy(owner.command, sizeof owner.command, process.name);
     }
     return owner;
+}
+
+static bool find_owned(const struct ntk_diag *diag, uint32_t *out_core,
+                       struct ntk_diag_owner *out_owner)
+{
+    for (size_t i = 0; i < diag->core_count; i++) {
+        *out_owner = diag->owner_of ? diag->owner_of(&diag->plan, diag->cores[i])
+                                    : ntk_diag_owner_of(&diag->plan, diag->cores[i]);
+        *out_core = diag->cores[i];
+        if (out_owner->pid != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int ntk_diag_owner_await(const struct ntk_diag *diag, uint64_t wait_ns, struct ntk_err *err)
+{
+    uint64_t end_ns = ntk_clock_now_ns(diag->clock) + wait_ns;
+    struct ntk_diag_owner owner;
+    uint32_t core;
+    bool is_told = false;
+
+    while (find_owned(diag, &core, &owner)) {
+        char who[128] = "a process of another container";
+        uint64_t now_ns = ntk_clock_now_ns(diag->clock);
+
+        if (owner.pid != NTK_SOFT_HOLDER_ELSEWHERE) {
+            (void)snprintf(who, sizeof who, "process %u%s%s%s", owner.pid,
+                           owner.command[0] ? " (" : "", owner.command,
+                           owner.command[0] ? ")" : "");
+        }
+        if (now_ns >= end_ns) {
+            return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                               "%s has %s %u: nothing is tested there; --wait waits for it, "
+                               "--core and --device test others",
+                               who, diag->plan.is_software ? "core" : "the device of core", core);
+        }
+        if (!is_told) {
+            ntk_log_warn("diag", "%s has core %u; waiting for it", who, core);
+            is_told = true;
+        }
+        ntk_cond_sleep(diag->clock, now_ns + LOOK_NS);
+    }
+    return 0;
 }
 
 bool ntk_diag_owner_is_wanted(const struct ntk_diag_plan *plan, uint32_t core, uint32_t worker)

@@ -53,13 +53,14 @@ static int worker_start(struct ntk_diag *diag, const struct ntk_diag_work *work,
         }
         close(fds[0]);
         (void)signal(SIGPIPE, SIG_DFL);
-        _exit(ntk_diag_worker(&diag->plan, work, fds[1]));
+        _exit((diag->worker ? diag->worker : ntk_diag_worker)(&diag->plan, work, fds[1]));
     }
     close(fds[1]);
-    *worker = (struct worker){ .pid = pid,
-                               .fd = fds[0],
-                               .work = work,
-                               .deadline_ns = ntk_clock_monotonic_ns() + diag->plan.timeout_ns };
+    *worker =
+        (struct worker){ .pid = pid,
+                         .fd = fds[0],
+                         .work = work,
+                         .deadline_ns = ntk_clock_now_ns(diag->clock) + diag->plan.timeout_ns };
     return 0;
 }
 
@@ -99,7 +100,7 @@ static void message_take(struct ntk_diag *diag, struct worker *worker,
 {
     message->result.reason[sizeof message->result.reason - 1] = '\0';
     message->result.part[sizeof message->result.part - 1] = '\0';
-    worker->deadline_ns = ntk_clock_monotonic_ns() + diag->plan.timeout_ns;
+    worker->deadline_ns = ntk_clock_now_ns(diag->clock) + diag->plan.timeout_ns;
     switch (message->kind) {
     case NTK_DIAG_BEGINS:
         worker->begun = message->result;
@@ -148,7 +149,7 @@ static int wait_ms(const struct ntk_diag *diag, const struct worker *workers, si
         return diag->plan.is_software ? WANTED_MS : WANTED_DRIVER_MS;
     }
 
-    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t now_ns = ntk_clock_now_ns(diag->clock);
     uint64_t first_ns = UINT64_MAX;
 
     for (size_t i = 0; i < count; i++) {
@@ -172,7 +173,7 @@ static void workers_attend(struct ntk_diag *diag, struct worker *workers, size_t
     if (poll(polls, count, wait_ms(diag, workers, count)) < 0) {
         return;
     }
-    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint64_t now_ns = ntk_clock_now_ns(diag->clock);
     for (size_t i = 0; i < count; i++) {
         if (workers[i].pid == 0) {
             continue;
