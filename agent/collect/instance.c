@@ -172,6 +172,7 @@ int ntk_instance_source_create(const struct ntk_instance_options *options,
     }
     pthread_mutex_init(&source->lock, NULL);
     pthread_mutex_init(&source->child.lock, NULL);
+    source->child.clock = options->clock;
     pthread_cond_init(&source->wake, NULL);
     bool may_be_ec2 = read_dmi(options->sysfs_root ? options->sysfs_root : "/sys", &source->facts);
     if (options->endpoint && (may_be_ec2 || options->is_certain)) {

@@ -54,13 +54,13 @@ static int start(struct ntk_instance_child *child, const char *program, const ch
 }
 
 /* Reads to the end, at most until the child's time is up; the number of bytes. */
-static size_t read_all(int fd, char *text, size_t bytes)
+static size_t read_all(const struct ntk_clock *clock, int fd, char *text, size_t bytes)
 {
-    uint64_t until_ns = ntk_clock_monotonic_ns() + CHILD_NS;
+    uint64_t until_ns = ntk_clock_now_ns(clock) + CHILD_NS;
     size_t used = 0;
 
     for (;;) {
-        uint64_t now_ns = ntk_clock_monotonic_ns();
+        uint64_t now_ns = ntk_clock_now_ns(clock);
         struct pollfd ready = { .fd = fd, .events = POLLIN };
         if (now_ns >= until_ns || used == bytes) {
             return used;
@@ -99,7 +99,7 @@ int ntk_instance_child_ask(struct ntk_instance_child *child, const char *program
     if (fd < 0) {
         return fd;
     }
-    size_t used = read_all(fd, text, OUTPUT_BYTES_MAX);
+    size_t used = read_all(child->clock, fd, text, OUTPUT_BYTES_MAX);
     text[used] = '\0';
     close(fd);
     end(child);

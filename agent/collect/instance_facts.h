@@ -52,7 +52,9 @@ void ntk_instance_facts_write(const struct ntk_instance_facts *facts, struct ntk
 int ntk_instance_facts_read(const char *text, struct ntk_instance_facts *facts);
 
 /* The process that asks, when it is a separate one. Zeroed: none. */
+struct ntk_clock;
 struct ntk_instance_child {
+    const struct ntk_clock *clock; /* of its limit; NULL: the system's */
     pthread_mutex_t lock;
     pid_t pid; /* under the lock; 0: none runs */
     bool is_cancelled;

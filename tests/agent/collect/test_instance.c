@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "shared/base/fs.h"
@@ -262,6 +263,36 @@ static void a_program_that_cannot_ask_is_done_without(void **state)
     program = kept;
 }
 
+static int is_told_half_a_minute_later(void *ctx)
+{
+    struct fixture *f = ctx;
+
+    test_clock_advance(&f->clock, 30 * NTK_NS_PER_SECOND);
+    return is_told(f);
+}
+
+/* Method: it says a little all the time, so that whoever reads it looks at the clock. */
+static void a_program_that_comes_to_no_end_is_done_without(void **state)
+{
+    static const char text[] = "#!/bin/sh\nwhile :; do echo; sleep 0.05; done\n";
+    struct fixture *f = *state;
+    struct service s = { .pages = all_pages };
+    const char *kept = program;
+    char *path = test_scratch_path(f->folder, "endless");
+
+    assert_int_equal(ntk_fs_write(path, text, strlen(text), NULL), 0);
+    assert_int_equal(chmod(path, 0700), 0);
+    program = path;
+    start(&s);
+    create(f, s.endpoint, true);
+    assert_true(test_wait_until(is_told_half_a_minute_later, f));
+    ntk_instance_source_destroy(f->source);
+    f->source = NULL;
+    stop(&s);
+    program = kept;
+    free(path);
+}
+
 static void a_service_that_comes_late_is_asked_again_with_growing_pauses(void **state)
 {
     static const uint64_t pauses[] = { 1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600 };
@@ -421,6 +452,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(all_facts_of_the_service_are_known),
         CASE(a_program_that_cannot_ask_is_done_without),
+        CASE(a_program_that_comes_to_no_end_is_done_without),
         CASE(a_service_that_comes_late_is_asked_again_with_growing_pauses),
         CASE(invalid_tags_are_not_an_error),
         CASE(what_every_machine_has_and_is_missing_is_an_error),
