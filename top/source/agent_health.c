@@ -14,6 +14,7 @@
 #define STALE_NS (3 * EVERY_NS) /* of an agent that answers no more */
 
 struct ntk_top_agent_health {
+    const struct ntk_clock *clock;
     struct ntk_aside *aside; /* has what follows while it works */
     struct ntk_host host;
     struct ntk_hosts_remote remote;
@@ -39,13 +40,14 @@ static void release(void *ctx)
     free(health);
 }
 
-struct ntk_top_agent_health *ntk_top_agent_health_create(void)
+struct ntk_top_agent_health *ntk_top_agent_health_create(const struct ntk_clock *clock)
 {
     struct ntk_top_agent_health *health = calloc(1, sizeof *health);
 
     if (!health) {
         return NULL;
     }
+    health->clock = clock;
     ntk_host_set(&health->host, "");
     health->remote.timeout_ns = NTK_HOSTS_TIMEOUT_NS;
     health->aside = ntk_aside_create(ask, release, health);
@@ -86,11 +88,10 @@ static void take(struct ntk_snapshot *snapshot, struct ntk_device_sample *to,
 
 void ntk_top_agent_health_fill(struct ntk_top_agent_health *health, struct ntk_snapshot *snapshot)
 {
-    uint64_t now_ns = ntk_clock_monotonic_ns();
-
     if (!health) {
         return;
     }
+    uint64_t now_ns = ntk_clock_now_ns(health->clock);
     uint64_t wait_ns = health->was_asked ? WAIT_NS : FIRST_WAIT_NS;
     if (now_ns >= health->next_ns && ntk_aside_ask(health->aside, wait_ns)) {
         ntk_snapshot_destroy(health->last);

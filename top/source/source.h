@@ -90,9 +90,10 @@ int ntk_top_source_replay_open(const char *path, uint64_t at_ns, struct ntk_top_
 
 /* A neuron-monitor that serves HTTP; texts are borrowed for the life of the source. */
 struct ntk_top_remote {
-    const char *url;        /* http://host:port, or of the stream itself */
-    const char *token_file; /* a bearer token; NULL: none */
-    const char *ca_file;    /* PEM; NULL: the system's */
+    const char *url;               /* http://host:port, or of the stream itself */
+    const char *token_file;        /* a bearer token; NULL: none */
+    const char *ca_file;           /* PEM; NULL: the system's */
+    const struct ntk_clock *clock; /* of retries and ages; borrowed; NULL: the system's */
 };
 /* A connection that cannot be made or breaks is tried again; the note says so meanwhile. */
 int ntk_top_source_connect_open(const struct ntk_top_remote *remote,

@@ -67,7 +67,7 @@ static bool on_bytes(const void *bytes, size_t bytes_count, void *ctx)
     pthread_mutex_lock(&source->lock);
     bool was_away = source->trouble[0] != '\0';
     source->trouble[0] = '\0';
-    source->heard_ns = ntk_clock_monotonic_ns();
+    source->heard_ns = ntk_clock_now_ns(source->remote.clock);
     bool is_stopping = source->is_stopping;
     pthread_mutex_unlock(&source->lock);
     if (was_away && source->last_byte != '\n') {
@@ -115,10 +115,10 @@ static void *run(void *ctx)
         pthread_mutex_unlock(&source->lock);
         (void)ask_once(source, &answer, &err);
         set_trouble(source, err.text);
-        uint64_t until_ns = ntk_clock_monotonic_ns() + RETRY_NS;
+        uint64_t until_ns = ntk_clock_now_ns(source->remote.clock) + RETRY_NS;
         pthread_mutex_lock(&source->lock);
-        while (!source->is_stopping &&
-               ntk_cond_wait_until(&source->changed, &source->lock, until_ns) != -ETIMEDOUT) {
+        while (!source->is_stopping && ntk_cond_wait_clock(source->remote.clock, &source->changed,
+                                                           &source->lock, until_ns) != -ETIMEDOUT) {
         }
     }
     pthread_mutex_unlock(&source->lock);
@@ -144,7 +144,8 @@ static const char *connect_note(const struct ntk_top_source *base)
 
     pthread_mutex_lock(&source->lock);
     if (source->trouble[0] && source->heard_ns > 0) {
-        uint64_t age_s = (ntk_clock_monotonic_ns() - source->heard_ns) / NTK_NS_PER_SECOND;
+        uint64_t age_s =
+            (ntk_clock_now_ns(source->remote.clock) - source->heard_ns) / NTK_NS_PER_SECOND;
 
         (void)snprintf(source->note, sizeof source->note, "no connection, this is %llus old: %s",
                        (unsigned long long)age_s, source->trouble);

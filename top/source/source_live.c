@@ -142,7 +142,7 @@ int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out
         free(source);
         return ret;
     }
-    source->agent = sysfs_root ? NULL : ntk_top_agent_health_create(); /* of this machine */
+    source->agent = sysfs_root ? NULL : ntk_top_agent_health_create(NULL); /* of this machine */
     *out_source = &source->base;
     return 0;
 }
