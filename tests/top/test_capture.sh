@@ -54,6 +54,6 @@ sees "how far it is" "recording process $job \["
 kill -TERM "$(pgrep -P "$(tmx display-message -p -t top '#{pane_pid}')" -x neuron-top)"
 sees "the end" 'status=0'
 sees "where it is" "neuron-top: what was recorded of served is in $scratch/neuron-top-"
-is_ended() { pgrep -f "inspect --pid $job" >/dev/null || echo yes; }
+is_ended() { pgrep -f "inspect --pid $job( |$)" >/dev/null || echo yes; }
 wait_for is_ended
 kill -0 "$job" || fail "the job was hit"

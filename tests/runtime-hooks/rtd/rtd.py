@@ -75,7 +75,7 @@ def order(c):
     _, end_probe = c.session(asks=False)
     end_probe()
     session, end = c.session()
-    probe = Shared('/ntk_rtd_probe', 16)
+    probe = Shared(f'/ntk_rtd_probe_{os.getpid()}', 16)
     expect('map', c.shm_map(path=probe.path, mmap_prot=3, session_id=session).status.code, 0)
     probe.unlink()
     group = c.create_eg(nc_count=1, session_id=session)
@@ -89,8 +89,8 @@ def order(c):
     inline = c.infer(h_nn=model, ifmap=INPUTS)
     expect(f'inline: {inline.status.details}', inline.status.code, 0)
     expect('output', {o.name: o.buf for o in inline.ofmap}, RESULT)
-    ins = [Shared(f'/ntk_rtd_in{i}', len(one.buf)) for i, one in enumerate(INPUTS)]
-    outs = {name: Shared(f'/ntk_rtd_out_{name}', len(data)) for name, data in RESULT.items()}
+    ins = [Shared(f'/ntk_rtd_in{i}_{os.getpid()}', len(one.buf)) for i, one in enumerate(INPUTS)]
+    outs = {name: Shared(f'/ntk_rtd_out_{name}_{os.getpid()}', len(data)) for name, data in RESULT.items()}
     for shared in (*ins, *outs.values()):
         expect('map', c.shm_map(path=shared.path, mmap_prot=3, session_id=session).status.code, 0)
         shared.unlink()
