@@ -7,7 +7,7 @@ sample() { # COMMAND...: exits by itself; nothing of what it prints has the pass
     timeout "$patience" "$@" </dev/null >out 2>err || code=$?
     [ $code != 124 ] || fail "$*: does not end"
     [ -s out ] || [ -s err ] || fail "$*: expected a message, found none"
-    ! grep -q hunter2 out err || fail "$*: shows the password: $(cat out err)"
+    ! grep -q hunter2 out err || fail "$*: shows the password"
 }
 for command in health hang "slow --for 100ms"; do
     for address in "$A" someone:hunter2@127.0.0.1:9 "ftp://someone:hunter2@a" "http://someone:hun/hunter2@127.0.0.1:9" "$A/?token=hunter2"; do
@@ -32,5 +32,5 @@ pids+=($!)
 tried() { grep -q 'remote write: .*trying again' log && grep -q 'otlp: .*trying again' log && echo yes; }
 wait_for tried
 curl -s "http://127.0.0.1:$(sed -n 's/.*serving at port //p' log)/metrics" >page
-[ -s page ] || fail "no page: $(cat log)"
+[ -s page ] || fail "no page"
 ! grep hunter2 log page || fail "an output shows the password"

@@ -58,7 +58,7 @@ runs() {
         neuron-top --version' "$1" || fail "what is installed in $1 does not run"
 }
 
-DESTDIR=$scratch/dest cmake --install "$build" --prefix /opt/ntk >install.log || fail "$(tail -5 install.log)"
+DESTDIR=$scratch/dest cmake --install "$build" --prefix /opt/ntk >install.log || fail "see install.log"
 has dest/opt/ntk /opt/ntk
 runs "$scratch/dest/opt/ntk"
 [ "$(ls -A dest)" = opt ] || fail "files outside the prefix: $(ls -A dest)"
@@ -72,14 +72,14 @@ if command -v systemd-analyze >/dev/null; then
         sed 's#^ExecStart=/opt/ntk#ExecStart='"$scratch"'/dest/opt/ntk#' \
             "dest/opt/ntk/lib/systemd/system/$unit" >"${unit/@/@nrtd0}"
         systemd-analyze verify --man=no "$scratch/${unit/@/@nrtd0}" >verify.log 2>&1 ||
-            fail "$(cat verify.log)"
-        ! grep -qE '^[^ ]*neuron-[a-z-]*(@nrtd0)?\.service:' verify.log || fail "$(cat verify.log)"
+            fail "see verify.log"
+        ! grep -qE '^[^ ]*neuron-[a-z-]*(@nrtd0)?\.service:' verify.log || fail "see verify.log"
     done
 fi
 
 needs dpkg-shlibdeps
 (cd "$scratch" && cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages" >cpack.log 2>&1) ||
-    fail "$(tail -5 cpack.log)"
+    fail "see cpack.log"
 deb=$(ls packages/*.deb)
 dpkg-deb --field "$deb" Depends | greps libc6 || fail "the package does not depend on libc6"
 mkdir -p root/var/lib/dpkg/{info,updates,triggers}
@@ -97,7 +97,7 @@ chmod +x stand-in/ldconfig
 export PATH=$scratch/stand-in:$PATH
 in_root() {
     dpkg --root="$scratch/root" --force-not-root --force-depends --force-script-chrootless --log=/dev/null "$@" \
-        >dpkg.log 2>&1 || fail "$(tail -5 dpkg.log)"
+        >dpkg.log 2>&1 || fail "see dpkg.log"
 }
 in_root -i "$deb"
 [ -e ldconfig-ran ] || fail "the linker's cache does not learn of libpopef.so.1"

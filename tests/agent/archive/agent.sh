@@ -22,7 +22,7 @@ start() { # DATABASE PLACE ARGUMENT...
     neuron-monitor --db "$db" --archive "$place" --no-imds --period 1s "$@" >lines 2>agent.err &
     agent=$!
 }
-stop() { kill $agent && wait $agent || fail "the agent: $(cat agent.err)"; }
+stop() { kill $agent && wait $agent || fail "the agent"; }
 # Everything of two days ago is noted as written.
 noted() {
     local day
@@ -38,7 +38,7 @@ wanted=$(sqlite3 -readonly a.db "select count(*), count(distinct time_ns) from c
 start a.db out --archive-cluster prod
 wait_for noted a.db
 stop
-[ ! -s agent.err ] || fail "unexpected message of the agent: $(cat agent.err)"
+[ ! -s agent.err ] || fail "unexpected message of the agent"
 [ "$(rows out)" = "$wanted" ] || fail "$(rows out) in place of $wanted"
 [ "$(ls out/core_sample)" = 'cluster=prod' ] || fail "cluster: $(ls out/core_sample)"
 neuron-monitor export --db a.db --output-folder same --cluster prod --to "$(date -u -d yesterday +%F)T00:00:00Z" >/dev/null
@@ -69,7 +69,7 @@ fi
 start b.db place
 refused() { greps 'waits in the database' <agent.err && echo yes; }
 wait_for refused
-[ "$cause" = exists ] || greps "$cause" <agent.err || fail "of a full disk: $(cat agent.err)"
+[ "$cause" = exists ] || greps "$cause" <agent.err || fail "of a full disk"
 find place -name '.*.tmp-*' | greps . && fail "left over: $(find place -name '.*')"
 lines=$(wc -l <lines)
 more() { [ "$(wc -l <lines)" -gt $((lines + 1)) ] && echo yes; }
@@ -80,7 +80,7 @@ goes_on() { greps 'archiving goes on' <agent.err && echo yes; }
 wait_for goes_on
 stop
 [ "$(rows place)" = "$wanted" ] || fail "after a place that was full: $(rows place)"
-[ "$(wc -l <agent.err)" = 2 ] || fail "more than one sentence: $(cat agent.err)"
+[ "$(wc -l <agent.err)" = 2 ] || fail "more than one sentence"
 [ "$cause" = exists ] || umount place
 
 # ---- a bucket; one that does not answer does not delay the exit ----
@@ -113,12 +113,12 @@ echo nobucket nobucket nobucket >s3/plan
 start f.db s3://late --archive-tables machine_sample
 wait_for goes_on
 stop
-[ "$(grep -c 'NoSuchBucket' agent.err)" = 1 ] || fail "of a bucket that is not there: $(cat agent.err)"
-[ "$(grep -c 'the database forgot' agent.err)" = 1 ] || fail "the losses are not reported exactly once: $(cat agent.err)"
+[ "$(grep -c 'NoSuchBucket' agent.err)" = 1 ] || fail "of a bucket that is not there"
+[ "$(grep -c 'the database forgot' agent.err)" = 1 ] || fail "the losses are not reported exactly once"
 
 # ---- wrong use ----
 for wrong in "--archive x" "--db e.db --archive-cluster x" "--db e.db --archive s3://UPPER" "--db e.db --archive x --archive-tables none"; do
     code=0
     neuron-monitor --once $wrong >/dev/null 2>err || code=$?
-    [ $code != 0 ] && [ "$(wc -l <err)" -le 2 ] || fail "$wrong: exit $code, $(cat err)"
+    [ $code != 0 ] && [ "$(wc -l <err)" -le 2 ] || fail "$wrong: exit $code"
 done

@@ -30,7 +30,7 @@ make_history() {
     wait_for has_reports reports
     NEURON_PROCESS_TAG='jöb, "1"' neuron-bench exec a.neff --count 50 >/dev/null 2>&1 || fail "no run"
     wait_for has_history
-    kill $agent && wait $agent || fail "the agent: $(cat agent.err)"
+    kill $agent && wait $agent || fail "the agent"
     [ "$(sqlite3 -readonly "$1" 'select min(time_ns) / 3600000000000 = max(time_ns) / 3600000000000 from core_sample')" = 1 ] ||
         move_history "$1" 600000000000
 }

@@ -61,7 +61,7 @@ only=$!
 wait_for is 1 in_database "$only" mem_ecc_uncorrected
 kill "$many"
 kill "$agent"
-wait "$agent" || fail "the agent failed: $(cat many.log)"
+wait "$agent" || fail "the agent failed"
 jq -se "[.[].neuron_ext.events // [] | .[] | select(.pid == $only)] | length > 0" many.jsonl >/dev/null || fail "reports hide the only error"
 
 # What the driver counts while no agent runs is in the totals and in the database; the vendor's series counts periods only.
@@ -80,7 +80,7 @@ wait_for is $((before + 12)) metric neurondevice_ecc_events_total mem_ecc_correc
 [ "$(metric hardware_ecc_events_total mem_ecc_corrected)" = 0 ] || fail "the vendor's series counts what was before"
 wait_for is $((rows + before + 12 - known)) in_rows
 kill "$again"
-wait "$again" || fail "the agent failed: $(cat again.log)"
+wait "$again" || fail "the agent failed"
 
 # A core that hangs is busy, with one execution in it and none that ended, until the limit; then the execution has timed out.
 hangs() { # the utilization of core 1 while nothing has ended there yet
@@ -100,5 +100,5 @@ NEURON_RT_LOG_LEVEL=QUIET NEURON_RT_EXEC_TIMEOUT=1 NEURON_SOFT_FAULT='hang:at=1'
     neuron-bench exec memcpy.neff --cores 1 --count 1 >/dev/null 2>&1 && fail "a hang: expected a failure, found success" || true
 wait_for is 1 timed_out
 kill "$first"
-wait "$first" || fail "the agent failed: $(cat out.log)"
+wait "$first" || fail "the agent failed"
 valid_reports out.jsonl

@@ -9,7 +9,7 @@ nodes=20
 # What real agents report about each kind of machine.
 neuron-packager example memcpy -o memcpy.neff
 record() { # KIND REPORTS OPTION...
-    neuron-monitor --period 500ms --no-imds --count "$2" "${@:3}" >"$1.jsonl" 2>>agent.log || fail "the agent of $1: $(cat agent.log)"
+    neuron-monitor --period 500ms --no-imds --count "$2" "${@:3}" >"$1.jsonl" 2>>agent.log || fail "the agent of $1"
 }
 neuron-bench machine >/dev/null
 NEURON_PROCESS_TAG=train neuron-bench exec memcpy.neff --cores 0-31 --rate 64 --duration 600s >/dev/null 2>&1 &

@@ -31,7 +31,7 @@ agent_start() {
 }
 agent_stop() {
     kill -TERM "$agent"
-    wait "$agent" || fail "the agent failed: $(cat out.log)"
+    wait "$agent" || fail "the agent failed"
 }
 
 # Another job, all of whose ranks are slower after a while: no rank is named, but when and by how much.

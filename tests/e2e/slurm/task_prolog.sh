@@ -10,9 +10,9 @@ tells() {
     local want=$1 cores=$2 sentence=$3 code=0
     shift 3
     env NEURON_SLURM_CORES=2 SLURM_JOB_ID=7 SLURM_STEP_ID=0 "$@" sh "$prolog" >out || code=$?
-    [ $code = "$want" ] || fail "$*: ends with $code: $(cat out)"
+    [ $code = "$want" ] || fail "$*: ends with $code"
     [ "$(sed -n 's/^export NEURON_RT_VISIBLE_CORES=//p' out)" = "$cores" ] || fail "$*: $(cat out), not $cores"
-    [ "$(sed -n 's/^print neuron-slurm-task-prolog: //p' out)" = "$sentence" ] || fail "$*: found $(cat out)"
+    [ "$(sed -n 's/^print neuron-slurm-task-prolog: //p' out)" = "$sentence" ] || fail "$*: unexpected output"
 }
 gap() { printf 'cores %s are not contiguous, which the Neuron runtime requires: use srun with --ntasks-per-node=%s, or ask for whole nodes with --exclusive' "$1" "$2"; }
 

@@ -101,7 +101,7 @@ asker=$!
 pids+=("$asker")
 has_own() { greps "^process $own .* in 1 file" text && echo yes; }
 wait_for has_own
-[ ! -s err ] || fail "root's job waited for another user's: $(cat err)"
+[ ! -s err ] || fail "root's job waited for another user's"
 
 # A user who may not read a process does not claim that there is none.
 unreadable() { # COMMAND: its output is in text

@@ -78,7 +78,7 @@ neuron-profile trigger >text 2>err || code=$?
 [ $code = 2 ] || fail "without anybody: $code"
 code=0
 neuron-profile trigger --pid "${ranks[1]}" --executions 100001 2>err || code=$?
-[ $code = 2 ] && grep -q 'at most 100000' err || fail "too many: $code $(cat err)"
+[ $code = 2 ] && grep -q 'at most 100000' err || fail "too many: $code"
 
 # Root asks for another user's process: what that recorded becomes root's, with the three powers that the unit leaves it.
 # The process cannot even reach the folder. The other way round nothing is seen: a segment is for its owner.
@@ -192,5 +192,5 @@ if [ -z "${NTK_SANITIZE:-}" ] && [ -e "$NTK_LIB_DIR/libneuron-hooks.so" ]; then 
     wait_for both_are_told
     [ -n "$(find mixed -path "*_pid_$vendor/*" -name 'ntrace.pb')" ] || fail "nothing of the time before: $(find mixed)"
     neuron-profile trigger --pid "$vendor" --look >text 2>err && fail "another runtime: expected no message, found: $(cat text)"
-    grep -q 'runs a runtime that cannot record on request' err || fail "a look at another runtime: $(cat err)"
+    grep -q 'runs a runtime that cannot record on request' err || fail "a look at another runtime"
 fi

@@ -75,7 +75,7 @@ cw --dry-run --label rack=7 <reports >labelled
 [ "$(jq -s '[.[].MetricData[] | select(all(.Dimensions[]?; . != {Name: "rack", Value: "7"}))] | length' labelled)" = 0 ] || fail "no label"
 code=0
 cw --dry-run --label le=7 <reports >/dev/null 2>label.err || code=$?
-[ $code = 2 ] && grep -q 'choose another name' label.err || fail "a label that is taken: code $code, $(cat label.err)"
+[ $code = 2 ] && grep -q 'choose another name' label.err || fail "a label that is taken: code $code"
 
 # All that can go wrong on the way.
 start_fake bad
@@ -85,8 +85,8 @@ feed "$requests" reports bad.err env AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SESSION_T
     AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY neuron-monitor-cloudwatch --region eu-west-1
 clean bad
 [ ! -s bad/plan ] || fail "not all went wrong that shall: $(cat bad/plan)"
-/usr/bin/python3 "$here/same.py" expected bad/taken 2 || fail "$(cat bad.err)"
-grep -q 'Rate exceeded' bad.err || fail "throttling is not reported: $(cat bad.err)"
+/usr/bin/python3 "$here/same.py" expected bad/taken 2 || fail "see bad.err"
+grep -q 'Rate exceeded' bad.err || fail "throttling is not reported"
 grep -q gzip bad/taken || fail "expected a compressed request, found none"
 ! grep -q 'wJalr\|session/token' bad.err || fail "keys are in the output"
 
@@ -98,7 +98,7 @@ rm bad/taken && echo 'take refuse take' >bad/plan
 feed $((requests - 2)) reports refused.err cw --profile prod
 clean bad
 [ "$(taken bad $((requests - 1)))" = yes ] || fail "$(cat bad/log)"
-grep -q 'refused, and dropped: status 400, InvalidParameterValueException' refused.err || fail "$(cat refused.err)"
+grep -q 'refused, and dropped: status 400, InvalidParameterValueException' refused.err || fail "see refused.err"
 # The clock of the service is an hour ahead, or behind.
 for skew in 3600 -3600; do
     rm bad/taken bad/log && echo $skew >bad/skew
@@ -118,9 +118,9 @@ printf '[prod]\naws_access_key_id=AKNEW\naws_secret_access_key=other\naws_sessio
 echo 'AKNEW other tok' >bad/keys
 sed -n 2p reports >&7 && wait_for taken bad 2
 exec 7>&-
-wait "$last" || fail "code $?: $(cat renewed.err)"
+wait "$last" || fail "code $?"
 clean bad
-[ ! -s renewed.err ] || fail "renewed keys are in the output: $(cat renewed.err)"
+[ ! -s renewed.err ] || fail "renewed keys are in the output"
 
 # Other places of keys: a container, a web identity, the instance, which tells its region too.
 later=$(date -u -d '+6 hours' +%Y-%m-%dT%H:%M:%SZ)
@@ -133,7 +133,7 @@ echo web-token >web.token
 mv .aws .none
 one() { # NAME REGION VARIABLE...: one request with keys of that place
     rm -f bad/taken
-    head -1 reports | env "${@:3}" neuron-monitor-cloudwatch 2>one.err || fail "$1: code $?: $(cat one.err)"
+    head -1 reports | env "${@:3}" neuron-monitor-cloudwatch 2>one.err || fail "$1: code $?"
     clean bad
     [ "$(jq -r .Authorization bad/taken | cut -d/ -f3)" = "$2" ] || fail "$1: region $(cat bad/taken)"
 }
@@ -163,9 +163,9 @@ one instance eu-south-2 AWS_EC2_METADATA_DISABLED=false AWS_EC2_METADATA_SERVICE
 # An outage: what could not be sent waits in files and goes first the next time.
 kill "$fake" && wait "$fake" 2>/dev/null || true
 export AWS_ACCESS_KEY_ID=AKTEMP AWS_SECRET_ACCESS_KEY=temp AWS_SESSION_TOKEN=tok
-cw --spool spool <reports 2>outage.err || fail "code $?: $(cat outage.err)"
+cw --spool spool <reports 2>outage.err || fail "code $?"
 [ "$(ls spool/*.msg | wc -l)" = "$requests" ] || fail "$(ls spool)"
-[ "$(grep -c 'trying again' outage.err)" = 1 ] || fail "$(cat outage.err)"
+[ "$(grep -c 'trying again' outage.err)" = 1 ] || fail "see outage.err"
 rm -f bad/taken bad/port
 start_fake bad "$port"
 feed "$requests" base.jsonl after.err cw --spool spool
@@ -182,8 +182,8 @@ wait_for unreachable
 kill "$last" # it does not wait for the peer then
 wait "$last" || true # all is safe in the folder, in time or not
 ls mixed/*.msg >/dev/null || fail "no lines in the spool"
-cw --spool mixed <base.jsonl 2>mixed.err || fail "code $?: $(cat mixed.err)"
-grep -q 'refused, and dropped: the spool holds something else' mixed.err || fail "$(cat mixed.err)"
+cw --spool mixed <base.jsonl 2>mixed.err || fail "code $?"
+grep -q 'refused, and dropped: the spool holds something else' mixed.err || fail "see mixed.err"
 clean bad
 
 # Lines for an agent: standard output, a file that is moved away, datagrams, connections that end.
@@ -210,7 +210,7 @@ first_half() { [ "$(wc -l <got)" = "$half" ] && echo yes; }
 wait_for first_half
 mv got moved
 tail -15 reports >&7 && exec 7>&-
-wait "$last" || fail "code $?: $(cat file.err)"
+wait "$last" || fail "code $?"
 cat moved got | cmp - lines || fail "lines of the files differ"
 for kind in udp tcp; do
     /usr/bin/python3 "$here/emf_agent.py" $kind got.$kind >$kind.port &
@@ -224,7 +224,7 @@ for kind in udp tcp; do
         wait_for lines_are got.$kind
     done < <(head -6 reports)
     exec 7>&-
-    wait "$last" || fail "code $?: $(cat $kind.err)"
+    wait "$last" || fail "code $?"
     cmp got.$kind got.want || fail "lines over $kind differ"
     rm got.want
 done
@@ -234,7 +234,7 @@ wrong() { # CODE SENTENCE OPTION...
     local code=0
     neuron-monitor-cloudwatch "${@:3}" <reports >wrong.out 2>wrong.err || code=$?
     [ $code = "$1" ] && grep -q "$2" wrong.err && [ "$(grep -vc "^Try '" wrong.err)" = 1 ] ||
-        fail "${*:3}: code $code: $(cat wrong.err)"
+        fail "${*:3}: code $code"
 }
 wrong 2 "unknown metric 'Nope'" --metrics SystemVcpuUsage,Nope
 wrong 2 "a namespace has" --namespace ''
@@ -251,7 +251,7 @@ unset AWS_ACCESS_KEY_ID AWS_ENDPOINT_URL
 wrong 1 '.aws/config: line 3 is neither' --profile other
 code=0
 neuron-monitor-cloudwatch --dry-run </dev/null 2>wrong.err || code=$?
-[ $code = 1 ] && grep -q 'ended without a report' wrong.err || fail "code $code: $(cat wrong.err)"
+[ $code = 1 ] && grep -q 'ended without a report' wrong.err || fail "code $code"
 # Its output has no reader any more: it ends, and that is not a failure.
 cat reports reports reports 2>/dev/null | { code=0; cw --emf 2>closed.err || code=$?; echo $code >closed.code; } | head -1 >/dev/null || true
 [ "$(cat closed.code)" = 0 ] && [ ! -s closed.err ] || fail "a closed pipe: $(cat closed.code closed.err)"

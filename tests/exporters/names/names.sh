@@ -17,7 +17,7 @@ agent() {
 }
 end() {
     kill "$agent"
-    wait "$agent" || fail "the agent failed: $(cat agent.log)"
+    wait "$agent" || fail "the agent failed"
 }
 # value PAGE SERIES-PATTERN: of the one series that matches.
 value() { sed -nE "s/^$2 //p" "$1"; }

@@ -52,7 +52,7 @@ serve_page() { # REPORTS FILE: the input stays open while the page is fetched
     seconds=$(tail -n 1 "$1" | jq '.neuron_ext.collect_duration_ns / 1e9')
     wait_for page_has "$seconds" "$2"
     exec 7>&-
-    wait $server || fail "no page: $(cat prometheus.err)"
+    wait $server || fail "no page"
 }
 steady() { grep -Ev "^(process_|neuron_monitor_report_age_seconds)" "$1"; } # what does not change with the time
 page_has() { # The last report is on it, and no last counts of what ended, when four such answers are one.
@@ -78,7 +78,7 @@ pids+=($lost)
 
 # Every series and value; what ended says so once. Retried without a loss: 503, 429, and a cut connection.
 collector all 503:1 cut 429:date 502
-push < <(feed reports all pb) 2>all.err || fail "$(cat all.err)"
+push < <(feed reports all pb) 2>all.err || fail "see all.err"
 python3 "$here/compare.py" page.end all/*.pb >count || fail "the end differs"
 [ "$(cat count)" -gt 30 ] || fail "only $(cat count) series"
 [ "$(ls all/*.pb | wc -l)" = "$(wc -l <reports)" ] || fail "not a push for each report"
@@ -112,7 +112,7 @@ OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1 OTEL_EXPORTER_OTLP_METRICS_ENDPOI
     OTEL_EXPORTER_OTLP_COMPRESSION=gzip OTEL_EXPORTER_OTLP_HEADERS='x-key=a%20b%2Cc, x-empty=' \
     OTEL_RESOURCE_ATTRIBUTES='service.name=no,team=a%3Db,host.name=mine' OTEL_SERVICE_NAME=mine \
     OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION=base2_exponential_bucket_histogram \
-    neuron-monitor-otlp < <(feed busy packed pb) 2>busy.err || fail "$(cat busy.err)"
+    neuron-monitor-otlp < <(feed busy packed pb) 2>busy.err || fail "see busy.err"
 python3 "$here/compare.py" page.busy packed/*.pb >count || fail "gzip or exponential buckets differ"
 grep -q '^POST /a/path HTTP' packed/0001.head && grep -qi '^Content-Encoding: gzip$' packed/0001.head &&
     grep -q '^x-key: a b,c$' packed/0001.head && grep -q '^x-empty:' packed/0001.head || fail "$(cat packed/0001.head)"
@@ -126,18 +126,18 @@ python3 "$here/compare.py" page.busy explicit/*.pb >count || fail "explicit buck
 
 # Partly refused, refused: told once, counted, never again.
 collector refused partial status 500 garbage partial
-push < <(feed reports refused head) 2>refused.err || fail "$(cat refused.err)"
+push < <(feed reports refused head) 2>refused.err || fail "see refused.err"
 [ "$(ls refused/*.head | wc -l)" = "$(wc -l <reports)" ] || fail "a refused request was sent again"
-grep -q '3 items of a message are refused.*a.*bad' refused.err || fail "$(cat refused.err)"
+grep -q '3 items of a message are refused.*a.*bad' refused.err || fail "see refused.err"
 ! grep -q $'\e' refused.err || fail "the collector writes to the terminal"
 collector status status
-push < <(feed busy status head) 2>status.err || fail "$(cat status.err)"
-grep -q 'dropped: status 400: no good one' status.err || fail "$(cat status.err)"
+push < <(feed busy status head) 2>status.err || fail "see status.err"
+grep -q 'dropped: status 400: no good one' status.err || fail "see status.err"
 
 # An answer without an end is not read to it, and asking again would bring the same.
 collector long long long
-push < <(feed busy long head) 2>long.err || fail "$(cat long.err)"
-grep -q 'dropped: .*the answer is longer than' long.err || fail "$(cat long.err)"
+push < <(feed busy long head) 2>long.err || fail "see long.err"
+grep -q 'dropped: .*the answer is longer than' long.err || fail "see long.err"
 [ "$(ls long/*.head | wc -l)" = "$(wc -l <busy)" ] || fail "a request with a long answer was sent again"
 
 # The agent pushes by itself; through an outage with a spool nothing is lost.
@@ -165,11 +165,11 @@ signed() { # NAME
 authority root && signed server && signed client
 collector tls --tls server.pem server.key root.pem
 neuron-monitor-otlp --endpoint "https://127.0.0.1:$port" --certificate root.pem --client-certificate client.pem --client-key client.key \
-    < <(feed busy tls pb) 2>tls.err || fail "TLS: $(cat tls.err)"
+    < <(feed busy tls pb) 2>tls.err || fail "TLS"
 [ "$(ls tls/*.pb | wc -l)" = "$lines" ] || fail "not every push went through TLS"
 
 # Back to the agent.
-wait $agent || fail "the agent fails: $(cat agent.err)"
+wait $agent || fail "the agent fails"
 ls spool/*.msg >/dev/null || fail "nothing waits in the spool"
 collector later
 neuron-monitor --otlp="http://127.0.0.1:$port/" --otlp-spool spool --pid-label --period 100ms --quiet &
@@ -206,10 +206,10 @@ for kept in 'spooled 0' 'unspooled 1'; do
     code=0
     wait "$last" || code=$?
     exec 8>&-
-    [ $code = "$wanted" ] || fail "two signals, $name: code $code: $(cat "$name.err")"
+    [ $code = "$wanted" ] || fail "two signals, $name: code $code"
 done
 [ "$(ls spooled.spool/*.msg | wc -l)" = "$(wc -l <reports)" ] || fail "not every report is kept"
-grep -q 'stopped before everything was sent; [0-9]* items are lost' unspooled.err || fail "$(cat unspooled.err)"
+grep -q 'stopped before everything was sent; [0-9]* items are lost' unspooled.err || fail "see unspooled.err"
 
 # Nothing is pushed, but the pipe is read.
 cat reports | OTEL_SDK_DISABLED=true neuron-monitor-otlp --endpoint http://127.0.0.1:1 || fail "disabled is a failure"
@@ -220,8 +220,8 @@ refused() { # CODE TEXT OPTION... with variables before
     local code=0 wanted=$1 text=$2
     shift 2
     neuron-monitor-otlp "$@" <busy >/dev/null 2>refused.err || code=$?
-    [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$text: code $code, found: $(cat refused.err)"
-    [ "$wanted" = 2 ] || [ "$(wc -l <refused.err)" = 1 ] || fail "more than a line: $(cat refused.err)"
+    [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$text: code $code"
+    [ "$wanted" = 2 ] || [ "$(wc -l <refused.err)" = 1 ] || fail "more than a line"
 }
 OTEL_EXPORTER_OTLP_PROTOCOL=grpc refused 1 'OTEL_EXPORTER_OTLP_PROTOCOL: only http/protobuf'
 OTEL_EXPORTER_OTLP_HEADERS=$'a=b%0d%0aX: y' refused 1 'OTEL_EXPORTER_OTLP_HEADERS: a value has a control'
@@ -231,10 +231,10 @@ refused 2 "'--histograms'\|of --histograms" --histograms some
 refused 2 'is not an option' operand
 code=0
 neuron-monitor --otlp-spool x --once >/dev/null 2>usage.err || code=$?
-[ $code = 2 ] && grep -q 'needs --otlp' usage.err || fail "$(cat usage.err)"
+[ $code = 2 ] && grep -q 'needs --otlp' usage.err || fail "see usage.err"
 
 # Without a spool losses are logged, and the password of the URL is not.
 code=0
 wait $lost || code=$?
-[ $code = 1 ] && grep -q 'items are lost' lost.err || fail "code $code: $(cat lost.err)"
+[ $code = 1 ] && grep -q 'items are lost' lost.err || fail "code $code"
 ! grep -q s3cret lost.err || fail "the password is in the output"

@@ -25,8 +25,8 @@ END
 profile() {
     local code=0
     neuron-profile "${@:3}" >out 2>err || code=$?
-    [ $code = "$1" ] || fail "${*:3}: exit code $code: $(cat out err)"
-    [ -z "$2" ] || grep -qF -- "$2" out err || fail "${*:3}: $(cat out err)"
+    [ $code = "$1" ] || fail "${*:3}: exit code $code"
+    [ -z "$2" ] || grep -qF -- "$2" out err || fail "${*:3}: unexpected output"
 }
 
 # Names of operations are names of files, with + for /; whoever stops it knows the file alone.
@@ -39,7 +39,7 @@ profile 0 "$file" stop-session -s "$file"
 [ -s "$file" ] && [ ! -e "$file.session" ] || fail "after the stop there is: $(ls captures)"
 profile 0 '' show-session -s "$file"
 profile 0 '' show-session -s "$file" -j -n model.neff
-jq -e '[.. | .TraceCount? // empty] | add > 0' out >/dev/null || fail "the capture is empty: $(cat out)"
+jq -e '[.. | .TraceCount? // empty] | add > 0' out >/dev/null || fail "the capture is empty"
 profile 0 'total_time' view -s "$file" -n model.neff --output-format summary-text
 
 # From another folder, by its address in the environment; the file that was there is replaced.

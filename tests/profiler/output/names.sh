@@ -13,10 +13,10 @@ neuron-packager create -i plain -o damaged.neff -n mlp >/dev/null || fail "no da
 neuron-profile capture -n damaged.neff -s damaged.ntff >/dev/null 2>&1 || fail "no capture of the damaged one"
 
 for format in json csv sqlite parquet chrome; do
-    neuron-profile view -s m.ntff -n m.neff --enable-memory-tracker --output-format $format --output-file names.$format 2>err || fail "$format: $(cat err)"
+    neuron-profile view -s m.ntff -n m.neff --enable-memory-tracker --output-format $format --output-file names.$format 2>err || fail "$format: unexpected output"
 done
 python3 "$here/debug_members.py" check names.json names.sqlite names.csv names.chrome >&2 || fail "names are not as they were made"
-neuron-profile view -s m.ntff -n m.neff --output-format perfetto --output-file names.pftrace 2>err || fail "perfetto: $(cat err)"
+neuron-profile view -s m.ntff -n m.neff --output-format perfetto --output-file names.pftrace 2>err || fail "perfetto"
 protoc --proto_path="$NTK_SOURCE_DIR" --decode=ntk.perfetto.Trace profiler/output/traces/perfetto.proto <names.pftrace >names.txt
 python3 "$here/debug_members.py" perfetto names.txt names.json >&2 || fail "names of the Perfetto trace are not as they were made"
 twice=$(grep -E 'str: "(.*\.py:[0-9]+|h=[0-9].*)"$' names.txt | sort | uniq -d)
@@ -29,23 +29,23 @@ mkdir -p src/k
 seq 1 150 | sed 's/.*/\tload(&)/' >src/k/a.py
 touch -d 2000-01-01 src/k/a.py
 for by in stall time bytes; do
-    neuron-profile lines -s m.ntff -n m.neff --by $by --json --nki-source-root src >lines.json 2>err || fail "lines --by $by: $(cat err)"
+    neuron-profile lines -s m.ntff -n m.neff --by $by --json --nki-source-root src >lines.json 2>err || fail "lines --by $by"
     grep -q 'is another version: it has no line' err || fail "expected a message that a.py is too short"
     python3 "$here/debug_members.py" lines names.json lines.json $by >&2 || fail "lines --by $by are not those of the profile"
 done
-neuron-profile lines -s m.ntff -n m.neff --loops --json >loops.json 2>err || fail "lines --loops: $(cat err)"
+neuron-profile lines -s m.ntff -n m.neff --loops --json >loops.json 2>err || fail "lines --loops"
 jq -e --slurpfile all names.json '. == ($all[0] | {source_loop, source_iteration})' loops.json >&2 || fail "loops are not those of the profile"
-neuron-profile lines m.ntff --nki-source-root src >lines.txt 2>err || fail "lines: $(cat err)"
+neuron-profile lines m.ntff --nki-source-root src >lines.txt 2>err || fail "lines"
 grep -qE '^a\.py:2  +#+ .* load\(2\)$' lines.txt || fail "no line with its bar and text: $(cat lines.txt)"
-neuron-profile lines m.ntff --loops >loops.txt 2>err || fail "lines --loops: $(cat err)"
+neuron-profile lines m.ntff --loops >loops.txt 2>err || fail "lines --loops"
 grep -qE '^a\.py:7  +h > t  ' loops.txt || fail "no inner loop: $(cat loops.txt)"
-neuron-profile lines m.ntff -n - >lines.txt 2>err || fail "lines -n -: $(cat err)"
+neuron-profile lines m.ntff -n - >lines.txt 2>err || fail "lines -n -"
 grep -q 'No source lines: they are in the NEFF' lines.txt || fail "expected a message that names the place of lines"
 
 # Without a NEFF, and with a damaged one, the rest is there.
 for case in "-s m.ntff -n -" "-s damaged.ntff -n damaged.neff"; do
     # shellcheck disable=SC2086
-    neuron-profile view $case --output-format json --output-file none.json 2>err || fail "$case: $(cat err)"
+    neuron-profile view $case --output-format json --output-file none.json 2>err || fail "$case: unexpected output"
     python3 "$here/debug_members.py" none none.json >&2 || fail "$case has names"
 done
 grep -q 'Names of instructions are omitted: sg00/debug_info_backend_PE.dbg: it does not end with a whole field' none.json ||

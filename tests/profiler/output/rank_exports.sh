@@ -14,7 +14,7 @@ world='for rank in $(seq 0 $(($RANKS - 1))); do
 view() {
     local code=0
     neuron-profile view "${@:2}" >out 2>err || code=$?
-    [ $code = "$1" ] || fail "view ${*:2}: exit code $code, not $1: $(cat err)"
+    [ $code = "$1" ] || fail "view ${*:2}: exit code $code, not $1"
 }
 formats() { # formats WANTED-EXIT-CODE FOLDER
     view "$1" -d "$2" --output-format kineto --output-file "$2.kineto"
@@ -24,7 +24,7 @@ formats() { # formats WANTED-EXIT-CODE FOLDER
 # ---- three ranks that execute and meet ----
 neuron-packager example memcpy -o m.neff -s 64 >/dev/null
 RANKS=3 QUEUED= NEURON_RT_ROOT_COMM_ID=127.0.0.1:46821 neuron-profile inspect -o world -- bash -c "$world" "$rank" "$PWD/m.neff" \
-    >/dev/null 2>err || fail "inspect: $(cat err)"
+    >/dev/null 2>err || fail "inspect"
 formats 0 world
 neuron-profile analyze -d world --json joined >joined.json || fail "no analysis"
 jq -e '.joined.unknown == null and (.joined.workers | length) == 3' joined.json >/dev/null || fail "ranks are not joined: $(cat joined.json)"
@@ -36,13 +36,13 @@ diff -r before world.kineto >&2 || fail "another time other bytes"
 # ---- one of them has slow links: that is link of all, and the message says that no rank can be
 # named ----
 RANKS=3 QUEUED= NEURON_RT_ROOT_COMM_ID=127.0.0.1:46823 NEURON_SOFT_FAULT=slow-link:from=1,factor=600,core=1 neuron-profile inspect -o slow -- \
-    bash -c "$world" "$rank" "$PWD/m.neff" >/dev/null 2>err || fail "inspect slow: $(cat err)"
+    bash -c "$world" "$rank" "$PWD/m.neff" >/dev/null 2>err || fail "inspect slow"
 neuron-profile analyze -d slow joined >text || fail "no analysis of slow links"
 greps "cannot show which links are slow; neuron-monitor slow can" text || fail "slow links: $(cat text)"
 
 # ---- three ranks whose operations are queued: a sum and a gathering, next to executions ----
 RANKS=3 QUEUED=queued NEURON_RT_ROOT_COMM_ID=127.0.0.1:46822 neuron-profile inspect -o queued -- bash -c "$world" "$rank" "$PWD/m.neff" \
-    >/dev/null 2>err || fail "inspect queued: $(cat err)"
+    >/dev/null 2>err || fail "inspect queued"
 formats 0 queued
 python3 "$check" 3 queued.kineto queued.chakra >said || fail "queued: $(cat said)"
 jq -e '[.traceEvents[].args."Collective name" | select(.)] | group_by(.) | map([.[0], length]) == [["all_gather", 6], ["all_reduce", 6]]' \
@@ -53,18 +53,18 @@ cut=$(find world -name ntrace.pb | head -1)
 head -c 40 "$cut" >half && cat half >"$cut"
 rm -r world.kineto world.chakra
 formats 1 world
-[ "$(grep -c 'ntrace.pb' err)" = 1 ] || fail "a trace that is cut off is one sentence: $(cat err)"
+[ "$(grep -c 'ntrace.pb' err)" = 1 ] || fail "a trace that is cut off is one sentence"
 python3 "$check" 2 world.kineto world.chakra >said || fail "two of three: $(cat said)"
 
 # ---- one rank, no collectives ----
-neuron-profile inspect -o one -- neuron-bench exec m.neff --count 4 >/dev/null 2>err || fail "inspect one: $(cat err)"
+neuron-profile inspect -o one -- neuron-bench exec m.neff --count 4 >/dev/null 2>err || fail "inspect one"
 formats 0 one
 python3 "$check" 1 one.kineto one.chakra >said || fail "one rank: $(cat said)"
 jq -e '[.traceEvents[] | select(.cat == "kernel")] | length == 4 and all(.[]; .name == "memcpy")' one.kineto/rank_0.json >/dev/null ||
     fail "executions of one rank: $(cat one.kineto/rank_0.json)"
 
 # ---- a process of two cores is one rank: its cores are streams ----
-NEURON_RT_NUM_CORES=2 neuron-profile inspect -o two -- neuron-bench exec m.neff --cores 0-1 --rate 100 --count 40 >/dev/null 2>err || fail "inspect two: $(cat err)"
+NEURON_RT_NUM_CORES=2 neuron-profile inspect -o two -- neuron-bench exec m.neff --cores 0-1 --rate 100 --count 40 >/dev/null 2>err || fail "inspect two"
 [ "$(find two -name ntrace.pb | wc -l)" = 1 ] || fail "two cores are not one process: $(find two)"
 formats 0 two
 [ "$(ls two.kineto)" = rank_0.json ] && [ "$(find two.chakra -name '*.et' | wc -l)" = 1 ] || fail "two cores are two ranks: $(ls two.kineto two.chakra)"
@@ -78,7 +78,7 @@ pairs='for rank in 0 1; do
         NEURON_RT_VISIBLE_CORES=$((rank * 2))-$((rank * 2 + 1)) "$0" $rank 2 6 4 "" "$1" & ranks="$ranks $!"
     done; for rank in $ranks; do wait $rank || exit 1; done'
 NEURON_RT_ROOT_COMM_ID=127.0.0.1:46824 neuron-profile inspect -o pairs -- bash -c "$pairs" "$rank" "$PWD/m.neff" >/dev/null 2>err ||
-    fail "inspect pairs: $(cat err)"
+    fail "inspect pairs"
 neuron-profile analyze -d pairs --json joined >joined.json || fail "no analysis of pairs"
 jq -e '.joined | .unknown == null and (.workers | length) == 2 and .absent_count == 0' joined.json >/dev/null || fail "pairs: $(cat joined.json)"
 formats 0 pairs
@@ -88,12 +88,12 @@ python3 "$check" 2 pairs.kineto pairs.chakra joined.json >said || fail "pairs: $
 mkdir full && touch full/other
 for format in kineto chakra; do
     view 1 -d one --ignore-system-profile --output-format $format --output-file nothing
-    greps 'the traces contain no execution and no collective' err || fail "no rank: $(cat err)"
+    greps 'the traces contain no execution and no collective' err || fail "no rank"
     view 1 -d one --output-format $format --output-file -
-    greps 'cannot go to stdout' err || fail "to stdout: $(cat err)"
+    greps 'cannot go to stdout' err || fail "to stdout"
     view 1 -d one --output-format $format --output-file full
-    greps 'there is a folder with other files in it (other)' err || fail "a folder of others: $(cat err)"
+    greps 'there is a folder with other files in it (other)' err || fail "a folder of others"
     view 2 -s "$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff" --output-format $format
-    greps "$format needs traces of several ranks" err || fail "of a capture: $(cat err)"
+    greps "$format needs traces of several ranks" err || fail "of a capture"
 done
 [ ! -e nothing ] && [ -z "$(find . -name '*.tmp-*')" ] || fail "something is left: $(find . -name '*.tmp-*')"

@@ -14,8 +14,8 @@ for run in "sample -s sample_v6.ntff -n -" "big -s big.ntff -n big.neff"; do
     shift
     neuron-profile view "$@" --output-format parquet --output-file "$name.parquet.d"
     neuron-profile view "$@" --output-format csv --output-file "$name.csv.d"
-    node "$here/readers.mjs" "$tools" "$name.parquet.d" "$name.csv.d" >out 2>err || fail "$name: $(cat err)"
-    grep -q '^[12][0-9] files$' out || fail "$name: $(cat out)"
+    node "$here/readers.mjs" "$tools" "$name.parquet.d" "$name.csv.d" >out 2>err || fail "$name: unexpected output"
+    grep -q '^[12][0-9] files$' out || fail "$name: unexpected output"
 done
 
 # ---- traces in the trace processor: the sums that the tables have ----
@@ -51,7 +51,7 @@ for run in "sample -s sample_v6.ntff -n -" "attention -s attention.ntff -n atten
             "with place as (select slice.id, lower(thread.name) engine, ts, extract_arg(slice.arg_set_id, '$prefix.pc') pc from slice
                 join thread_track on track_id = thread_track.id join thread using (utid))
                 select a.engine, a.ts, a.pc, b.engine, b.ts, b.pc from flow join place a on a.id = slice_out join place b on b.id = slice_in" \
-            >answers 2>err || fail "$name.$format: $(cat err)"
+            >answers 2>err || fail "$name.$format"
         suffix() { [ $format = chrome ] && echo "|| ' $1'" || true; }
         sqlite3 -readonly "$name.sqlite" "
             select '[]';
@@ -100,7 +100,7 @@ done
 neuron-profile inspect -o folder --capture-system-profiles --capture-device-profiles -- neuron-bench exec attention.neff --count 3 \
     >/dev/null 2>&1 || fail "no inspection"
 for format in sqlite perfetto chrome; do
-    neuron-profile view -d folder --output-format $format --output-file "folder.$format" --show-perfetto-flows 2>err || fail "folder: $(cat err)"
+    neuron-profile view -d folder --output-format $format --output-file "folder.$format" --show-perfetto-flows 2>err || fail "folder"
 done
 sqlite3 -readonly folder.sqlite "
     select '[]';
@@ -116,7 +116,7 @@ for format in perfetto chrome; do
         "select count(*) > 0, min(slice.ts) >= (select min(ts) from slice where name = 'nc_exec_running') from slice
             join thread_track on track_id = thread_track.id join thread using (utid) where thread.name = 'Tensor'" \
         "select sum(extract_arg(o.arg_set_id, '$prefix.id') is not null), sum(extract_arg(o.arg_set_id, '$prefix.pc') is not null),
-            sum(o.ts > i.ts) from flow join slice o on o.id = slice_out join slice i on i.id = slice_in" >answers 2>err || fail "folder.$format: $(cat err)"
+            sum(o.ts > i.ts) from flow join slice o on o.id = slice_out join slice i on i.id = slice_in" >answers 2>err || fail "folder.$format"
     head -3 answers | diff wanted - >&2 || fail "folder.$format: the trace processor finds something else"
     [ "$(sed -n 4p answers)" = '[[1,1]]' ] || fail "folder.$format: the capture is not where it ran: $(sed -n 4p answers)"
     # The capture has its NEFF next to it: 20 waits end by an instruction (3 by a transfer, which
@@ -126,9 +126,9 @@ done
 neuron-profile view -d folder --output-format kineto --output-file folder.kineto || fail "folder: no kineto"
 node $quick "$here/trace_processor.mjs" "$processor" folder.kineto/rank_0.json "$lost" \
     "select name, count(*), sum(dur) from slice where category != 'cpu_instant_event' group by 1 order by 1" >answers 2>err ||
-    fail "kineto: $(cat err)"
+    fail "kineto"
 jq -c '[], ([.traceEvents[] | select(.ph == "X")] | group_by(.name) | map([.[0].name, length, (map(.dur * 1000 | round) | add)]))' \
     folder.kineto/rank_0.json | diff - answers >&2 || fail "kineto: the trace processor finds something else"
 neuron-profile view -d folder --output-format parquet --output-file folder.parquet.d
 neuron-profile view -d folder --output-format csv --output-file folder.csv.d
-node "$here/readers.mjs" "$tools" folder.parquet.d folder.csv.d >out.txt 2>err || fail "folder: $(cat err)"
+node "$here/readers.mjs" "$tools" folder.parquet.d folder.csv.d >out.txt 2>err || fail "folder"

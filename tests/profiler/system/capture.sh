@@ -42,7 +42,7 @@ head -c 32768 /dev/zero | tr '\0' 'b' >b.raw
 input=in
 printf '%s a.raw\n%s b.raw\n' $input $input >lines
 capture 0 -s w.ntff -r 2 --num-exec 2 -m lines --save-output
-[ "$(grep ntff printed)" = "$(printf 'w_rank_%s.ntff\n' 0 0_exec_2 1 1_exec_2)" ] || complain "names of two workers: $(cat printed)"
+[ "$(grep ntff printed)" = "$(printf 'w_rank_%s.ntff\n' 0 0_exec_2 1 1_exec_2)" ] || complain "names of two workers"
 for rank in 0 1; do
     neuron-profile show-session -s w_rank_$rank.ntff >text 2>err || complain "rank $rank: show-session"
     grep -Eq "^ +0 +[0-9]+  NC $rank " text || complain "rank $rank did not run on core $rank"

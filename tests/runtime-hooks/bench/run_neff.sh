@@ -24,7 +24,7 @@ code 0 "$NTK_BIN_DIR/run_neff" adder.neff x nowhere
 grep -q 'input x is zero' err || complain "a missing input file is not reported"
 [ "$(od -An -tf4 -j16 -N4 y.out | tr -d ' ')" = 4 ] || complain "a missing input is not zero"
 code 1 "$NTK_BIN_DIR/run_neff" ones
-grep -q NRT_INVALID err || complain "a foreign file: $(cat err)"
+grep -q NRT_INVALID err || complain "a foreign file"
 code 2 "$NTK_BIN_DIR/run_neff"
 code 2 "$NTK_BIN_DIR/run_neff" adder.neff x
 
@@ -33,38 +33,38 @@ code 2 "$NTK_BIN_DIR/run_neff" adder.neff x
 code 0 "$NTK_BIN_DIR/run_neff" cpu.neff
 if chown 65534 cpu.neff 2>/dev/null; then # root only
     code 1 "$NTK_BIN_DIR/run_neff" cpu.neff
-    grep -q 'nrt_load failed' err || complain "code of a stranger: $(cat err)"
+    grep -q 'nrt_load failed' err || complain "code of a stranger"
     code 1 "$NTK_BIN_DIR/neuron-bench" exec cpu.neff -n 1
     NEURON_SOFT_CPU_NODES=1 code 0 "$NTK_BIN_DIR/run_neff" cpu.neff
 fi
 
 bench=$NTK_BIN_DIR/neuron-bench
 code 0 "$bench" exec adder.neff --count 37 --threads 3 --cores 0-1 --json
-grep -q '"executions":37,"numerical_errors":0,"errors":0,' out || complain "not 37 executions: $(cat out)"
+grep -q '"executions":37,"numerical_errors":0,"errors":0,' out || complain "not 37 executions"
 code 0 "$bench" exec adder.neff -n 5
-grep -q '^executions  5 ' out && grep -q '^adder.neff on 1 core, 1 thread,' out || complain "text: $(cat out)"
+grep -q '^executions  5 ' out && grep -q '^adder.neff on 1 core, 1 thread,' out || complain "text"
 code 0 "$bench" exec adder.neff -n 1 -c 1
-grep -q '^adder.neff on core 1, 1 thread,' out || complain "a core by its number: $(cat out)"
+grep -q '^adder.neff on core 1, 1 thread,' out || complain "a core by its number"
 code 0 "$bench" exec adder.neff -n 1 --json
-grep -Eq '"min":([0-9]+),"mean":\1,"p50":\1,"p90":\1,"p99":\1,"p99.9":\1,"max":\1}' out || complain "percentiles of one call: $(cat out)"
+grep -Eq '"min":([0-9]+),"mean":\1,"p50":\1,"p90":\1,"p99":\1,"p99.9":\1,"max":\1}' out || complain "percentiles of one call"
 code 1 "$bench" exec ones -c 1
-grep -q 'cannot load ones on core 1: NRT_INVALID' err || complain "the core of a load: $(cat err)"
+grep -q 'cannot load ones on core 1: NRT_INVALID' err || complain "the core of a load"
 (
     export NEURON_SOFT_INSTANCE=inf1.6xlarge NEURON_HOOKS_DIR=$scratch/inf1
     mkdir "$NEURON_HOOKS_DIR"
     "$NTK_BIN_DIR/neuron-packager" example pipeline --size 3 -o pipe.neff || complain "no pipeline"
     code 0 "$bench" exec pipe.neff -n 20
-    grep -q '^pipe.neff on 3 cores, 3 threads,' out || complain "a pipeline without cores: $(cat out)"
+    grep -q '^pipe.neff on 3 cores, 3 threads,' out || complain "a pipeline without cores"
     code 0 "$bench" exec pipe.neff -n 20 -c 1-6 --json # two of them
     grep -q '"core_count":6,"threads":6,.*"executions":20,"numerical_errors":0,"errors":0,' out ||
-        complain "two pipelines: $(cat out)"
+        complain "two pipelines"
     code 1 "$bench" exec pipe.neff -n 20 -c 1-4
     grep -q 'cannot load pipe.neff on core 4: NRT_LOAD_NOT_ENOUGH_NC' err ||
-        complain "half a pipeline: $(cat err)"
+        complain "half a pipeline"
     ) || failed=1
 # The options and files of the vendor's program: single latencies of the measured executions, by core, in us.
 code 0 "$bench" exec -w 3 -n 8 -t 2 -f random --fixed-nc-count=2 -o results adder.neff --json
-grep -q '"core_count":2,.*"executions":8,"numerical_errors":0,"errors":0,' out || complain "two cores: $(cat out)"
+grep -q '"core_count":2,.*"executions":8,"numerical_errors":0,"errors":0,' out || complain "two cores"
 python3 - results/adder_i2_LIBMODE <<'CHECK' || complain "files of -o: $(find results)"
 import json, sys
 read = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))
@@ -96,16 +96,16 @@ code 2 "$bench" exec adder.neff --cores 0,2
 code 2 "$bench" exec adder.neff --cores x
 code 2 "$bench" exec adder.neff --rate -1
 code 1 "$bench" exec nowhere.neff
-[ "$(wc -l <err)" = 1 ] || complain "not one line: $(cat err)"
+[ "$(wc -l <err)" = 1 ] || complain "not one line"
 code 1 "$bench" exec ones
 # Why it was refused is above the message, whatever else the log says.
 NEURON_RT_LOG_LEVEL=ERROR code 1 "$bench" exec ones
-grep -q 'cut to here' err || complain "no information for support: $(cat err)"
-tail -n 2 err | head -n 1 | grep -q 'NRT:nrt_load .*not a NEFF' || complain "the message lacks the reason: $(cat err)"
-tail -n 1 err | grep -q '^neuron-bench: exec: cannot load ones ' || complain "the sentence is not the last: $(cat err)"
+grep -q 'cut to here' err || complain "no information for support"
+tail -n 2 err | head -n 1 | grep -q 'NRT:nrt_load .*not a NEFF' || complain "the message lacks the reason"
+tail -n 1 err | grep -q '^neuron-bench: exec: cannot load ones ' || complain "the sentence is not the last"
 code 1 "$bench" exec adder.neff --cores 2
 NEURON_LIBNRT=/nowhere/libnrt.so code 1 "$bench" exec adder.neff
-grep -q 'cannot open libnrt.so.1' err || complain "a missing library: $(cat err)"
+grep -q 'cannot open libnrt.so.1' err || complain "a missing library"
 # Stopped by a signal where running is the job: done, with its figures.
 env --default-signal=INT "$bench" exec adder.neff --rate 20 >out 2>err &
 pids+=($!)

@@ -58,19 +58,19 @@ LD_LIBRARY_PATH=$NTK_LIB_DIR/neuron-hooks NEURON_HOOKS_LIBNRT=$NTK_LIB_DIR/vendo
 
 # No runtime anywhere: one message, and an answer.
 if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "no runtime, no failure"; fi
-[ "$(grep -c 'no libnrt.so.1 to wrap' none.err)" = 1 ] || fail "$(cat none.err)"
+[ "$(grep -c 'no libnrt.so.1 to wrap' none.err)" = 1 ] || fail "see none.err"
 
 # A named library that is not one is reported, once, and another is used where there is one.
 "${preloaded[@]}" NEURON_HOOKS_LIBNRT="$scratch/mlp.neff" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" \
-    neuron-bench exec mlp.neff --count 3 --json >out.json 2>named.err || fail "named wrongly: $(cat named.err)"
+    neuron-bench exec mlp.neff --count 3 --json >out.json 2>named.err || fail "named wrongly"
 [ "$(jq .executions out.json)" = 3 ] || fail "named wrongly"
 [ "$(cat named.err)" = "libneuron-hooks: $scratch/mlp.neff is not a libnrt.so.1 (NEURON_HOOKS_LIBNRT); the hooks wrap \
-$NTK_LIB_DIR/vendor/libnrt.so.1" ] || fail "named wrongly: $(cat named.err)"
+$NTK_LIB_DIR/vendor/libnrt.so.1" ] || fail "named wrongly"
 if "${preloaded[@]}" NEURON_HOOKS_LIBNRT=/nowhere LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "named wrongly, no failure"; fi
-[ "$(grep -c 'every call fails (NEURON_HOOKS_LIBNRT is /nowhere, which is none)$' none.err)" = 1 ] || fail "$(cat none.err)"
+[ "$(grep -c 'every call fails (NEURON_HOOKS_LIBNRT is /nowhere, which is none)$' none.err)" = 1 ] || fail "see none.err"
 
 # One that lacks its own library cannot be opened.
 mkdir broken
 sed 's/libm\.so\.6/libQ.so.6/' "$NTK_LIB_DIR/vendor/libnrt.so.1" >broken/libnrt.so.1
 if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch/broken" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "a broken runtime, no failure"; fi
-[ "$(grep -c 'cannot open the wrapped runtime: libQ.so.6: .*; every call fails' none.err)" = 1 ] || fail "$(cat none.err)"
+[ "$(grep -c 'cannot open the wrapped runtime: libQ.so.6: .*; every call fails' none.err)" = 1 ] || fail "see none.err"

@@ -25,7 +25,7 @@ bench() { neuron-bench exec memcpy.neff --count 1 --json; }
 uses() {
     local library=$1 software=$2
     shift 2
-    "$@" >out 2>err || fail "$*: $(cat err)"
+    "$@" >out 2>err || fail "$*: unexpected output"
     jq -e --arg library "$library" --argjson software "$software" '.library == $library and .software == $software' out >/dev/null ||
         fail "$* uses $(jq -c '[.library, .software]' out), not $library"
 }
@@ -35,11 +35,11 @@ uses "$soft" true bench
 uses "$NTK_LIB_DIR/vendor/libnrt.so.1" false env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" neuron-bench exec memcpy.neff --count 1 --json
 uses "$vendor" false env NEURON_LIBNRT="$vendor" neuron-bench exec memcpy.neff --count 1 --json
 neuron-bench exec memcpy.neff --count 1 | greps -x "library     $soft (software)" || fail "the text has no library"
-neuron-profile capture -n memcpy.neff -s memcpy.ntff 2>err >/dev/null && grep -qx "neuron-profile: library $soft (software)" err || fail "capture: $(cat err)"
+neuron-profile capture -n memcpy.neff -s memcpy.ntff 2>err >/dev/null && grep -qx "neuron-profile: library $soft (software)" err || fail "capture"
 neuron-monitor diag --json | jq -e --arg soft "$soft" '.runtime_library == $soft and .runtime_software' >/dev/null || fail "diag names no library"
 # The hooks see a program that uses another runtime, and are not in front of the software runtime, which has its own.
 uses "$vendor" false env LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" neuron-monitor run -- neuron-bench exec memcpy.neff --count 1 --json
-[ ! -s err ] || fail "$(cat err)"
+[ ! -s err ] || fail "see err"
 uses "$soft" true neuron-monitor run -- neuron-bench exec memcpy.neff --count 1 --json
 # A wrapper finds no runtime, the program that it starts does.
 printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec neuron-bench exec memcpy.neff --duration 600s --rate 20\n' "$NTK_LIB_DIR/vendor" >wrap.sh
@@ -65,8 +65,8 @@ on_hardware true 2>/dev/null || { echo "no mount namespaces here"; exit 0; }
 refused() {
     local sentence=$1
     shift
-    ! on_hardware "$@" >out 2>err || fail "$*: runs: $(cat out)"
-    greps "$sentence" <err || fail "$*: $(cat err)"
+    ! on_hardware "$@" >out 2>err || fail "$*: runs"
+    greps "$sentence" <err || fail "$*: unexpected output"
 }
 refused 'libnrt.so.1 not found: this machine has a Neuron driver' neuron-bench exec memcpy.neff --count 1
 refused 'libnrt.so.1 not found: this machine has a Neuron driver' env LD_LIBRARY_PATH="${soft%/*}" neuron-bench exec memcpy.neff --count 1
@@ -76,19 +76,19 @@ refused 'libnrt.so.1 not found: this machine has a Neuron driver' neuron-profile
 installed=$soft refused 'libnrt.so.1 not found: this machine has a Neuron driver' neuron-bench exec memcpy.neff --count 1
 for named in '' "$soft"; do
     ! on_hardware env NEURON_LIBNRT="$named" neuron-monitor diag -r 2 --json >out 2>err || fail "diag passes without the vendor's runtime"
-    [ "$(jq '[.tests[] | select(.test == "runtime" and .result == "FAIL")] | length' out)" = 1 ] || fail "diag: $(cat out)"
-    [ "$(jq '[.tests[] | select(.core and .test != "findings")] | length' out)" = 0 ] || fail "diag tests software cores: $(cat out)"
+    [ "$(jq '[.tests[] | select(.test == "runtime" and .result == "FAIL")] | length' out)" = 1 ] || fail "diag"
+    [ "$(jq '[.tests[] | select(.core and .test != "findings")] | length' out)" = 0 ] || fail "diag tests software cores"
 done
 # What the user names is used, and the runtime says what it is.
 uses "$soft" true on_hardware env NEURON_LIBNRT="$soft" neuron-bench exec memcpy.neff --count 1 --json
-greps 'this machine has a Neuron driver, but this process runs on software NeuronCores' <err || fail "$(cat err)"
+greps 'this machine has a Neuron driver, but this process runs on software NeuronCores' <err || fail "see err"
 # The vendor's is used, though the software runtime comes first in the loader's path; so it is by jobs with hooks.
 for path in "" "${soft%/*}"; do
     installed=$vendor uses /opt/aws/neuron/lib/libnrt.so.1 false on_hardware env LD_LIBRARY_PATH="$path" neuron-bench exec memcpy.neff --count 1 --json
-    [ ! -s err ] || fail "$(cat err)"
+    [ ! -s err ] || fail "see err"
     installed=$vendor on_hardware env LD_LIBRARY_PATH="$path" neuron-monitor run -- "$NTK_BUILD_DIR/tests/interpose/opens" soname sync:3 >out 2>err ||
-        fail "$(cat err)"
-    [ ! -s err ] && greps '^client [0-9]* 0=3 ' <out || fail "run with LD_LIBRARY_PATH=$path: $(cat out err)"
+        fail "see err"
+    [ ! -s err ] && greps '^client [0-9]* 0=3 ' <out || fail "run with LD_LIBRARY_PATH=$path"
     installed=$vendor uses /opt/aws/neuron/lib/libnrt.so.1 false on_hardware env LD_LIBRARY_PATH="$path" neuron-monitor run -- neuron-bench exec memcpy.neff --count 1 --json
-    [ ! -s err ] || fail "$(cat err)"
+    [ ! -s err ] || fail "see err"
 done

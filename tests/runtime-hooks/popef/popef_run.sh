@@ -34,20 +34,20 @@ python3 -c 'import struct; open("in.raw", "wb").write(struct.pack("<6f", 1, 2, 3
 code 0 popef_run add.popef -i user_input=in.raw -o o
 array o/Add:0.npy '[3, 2]' '2 4 4 6 6 8'
 array o/input_parameter.npy '[2]' '1 2'
-grep -qx 'calls       3, 3 iterations, 3 executions' out || complain "text: $(cat out)"
-grep -qx 'output      o/Add:0.npy  F32 \[3, 2\]' out || complain "text: $(cat out)"
+grep -qx 'calls       3, 3 iterations, 3 executions' out || complain "text"
+grep -qx 'output      o/Add:0.npy  F32 \[3, 2\]' out || complain "text"
 # An array with two items.
 code 0 popef_run add.popef -i user_input=o/Add:0.npy -o o --calls 2 --json
 array o/Add:0.npy '[2, 2]' '3 6 5 8'
 jq -e '.calls == 2 and .executions == 2 and .replicas == 1 and .outputs[0].shape == [2, 2] and .outputs[0].name == "Add:0"' out >/dev/null ||
-    complain "JSON: $(cat out)"
+    complain "JSON"
 code 0 popef_run sum.popef
 array weight.npy '[2]' '14 28' # 10 20, and four times 1 2
 rm weight.npy
 code 0 popef_make example accumulate --compress --replicas 3 -o sum3.popef
 code 0 popef_run sum3.popef -o p
 array p/weight.npy '[2]' '14 28'
-grep -q 'on 3 cores' out && grep -qx 'calls       4, 4 iterations, 12 executions' out || complain "replicas: $(cat out)"
+grep -q 'on 3 cores' out && grep -qx 'calls       4, 4 iterations, 12 executions' out || complain "replicas"
 
 # ---- by hand: the bytes of the page, the NEFF of the example ----
 python3 - <<'END'
@@ -71,7 +71,7 @@ for kind in plain extended; do
     code 0 popef_run replicas_$kind.popef -o replicas_$kind
     array replicas_$kind/y.npy '[3, 2, 2]' '10 21 32 43 14 25 36 47 18 29 40 51'
     array replicas_$kind/w.npy '[2, 2]' '10 20 30 40'
-    grep -qx 'calls       2, 3 iterations, 6 executions' out || complain "$kind: $(cat out)"
+    grep -qx 'calls       2, 3 iterations, 6 executions' out || complain "$kind: unexpected output"
 done
 code 0 popef_run half.popef -o half # the second replica has no data in the last iteration
 array half/y.npy '[2, 2, 2]' '10 21 32 43 14 25 30 40'
@@ -116,13 +116,13 @@ code 0 popef_make create -o mlp.popef mlp.json
 code 0 popef_run mlp.popef -o mlp
 cmp <(tail -c +513 mlp/result.npy) <(cat y0 y1) || complain "mlp: other results than run_neff's"
 code 0 neuron-bench exec mlp.neff -n 2 --json
-grep -q '"executions":2,' out || complain "neuron-bench does not run it: $(cat out)"
+grep -q '"executions":2,' out || complain "neuron-bench does not run it"
 
 # ---- what cannot be run: one message, no output ----
 refused() { # file, sentence
     code 1 popef_run "$1.popef" -o refused
-    [ "$(grep -c '^popef_run: run: ' err)" = 1 ] && [ "$(wc -l <err)" = 1 ] || complain "$1: more than a sentence: $(cat err)"
-    grep -qF -- "$2" err || complain "$1: $(cat err)"
+    [ "$(grep -c '^popef_run: run: ' err)" = 1 ] && [ "$(wc -l <err)" = 1 ] || complain "$1: more than a sentence"
+    grep -qF -- "$2" err || complain "$1: unexpected output"
     [ -z "$(ls -A refused 2>/dev/null)" ] || complain "$1: leaves $(ls -A refused)"
 }
 refused nobody 'nothing feeds the input "x" (h2d_user_input)'
@@ -149,14 +149,14 @@ refused no_neff 'cannot load program 5 on core 0'
 head -c 3000 plain.popef >cut.popef
 refused cut 'truncated blob at offset 0'
 code 1 popef_run plain.popef -i z=in.raw -o refused
-grep -qF 'no program of the flow takes an input "z"' err || complain "a wrong name: $(cat err)"
+grep -qF 'no program of the flow takes an input "z"' err || complain "a wrong name"
 printf 12345 >odd
 code 1 popef_run plain.popef -i x=odd -o refused
-grep -qF 'odd has 5 bytes, not a multiple of the tensor size 8 for x' err || complain "a wrong size: $(cat err)"
+grep -qF 'odd has 5 bytes, not a multiple of the tensor size 8 for x' err || complain "a wrong size"
 code 1 popef_run plain.popef -i x=nowhere -o refused
-grep -qF 'cannot open nowhere' err || complain "$(cat err)"
+grep -qF 'cannot open nowhere' err || complain "see err"
 NEURON_LIBNRT=/nowhere/libnrt.so code 1 popef_run plain.popef -o refused
-grep -qF 'cannot open libnrt.so.1' err || complain "$(cat err)"
+grep -qF 'cannot open libnrt.so.1' err || complain "see err"
 code 2 popef_run
 code 2 popef_run plain.popef -i x
 code 2 popef_run plain.popef --cores 0,2
@@ -172,5 +172,5 @@ pids+=($run)
 wait_for has_executed $run 1
 kill -INT $run
 wait $run
-[ -e stopped/weight.npy ] || complain "nothing saved after SIGINT: $(cat err)"
+[ -e stopped/weight.npy ] || complain "nothing saved after SIGINT"
 array stopped/weight.npy '[2]' '10 20'

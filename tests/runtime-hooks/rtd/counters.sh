@@ -13,7 +13,7 @@ neuron-monitor -c monitor.json >reports.jsonl 2>agent.log &
 monitor=$!
 pids+=("$monitor")
 wait_for has_reports reports.jsonl
-"$python" "$(dirname "$0")/counters.py" "unix:$socket" generated model >client.log || fail "$(tail -3 client.log; tail -3 rtd.log)"
+"$python" "$(dirname "$0")/counters.py" "unix:$socket" generated model >client.log || fail "see client.log and rtd.log"
 counted=$(sed -n 's/^counters.py: completed //p' client.log)
 everything_is_reported() { [ "$(completed_in_reports reports.jsonl)" = "$counted" ] && echo yes; }
 wait_for everything_is_reported

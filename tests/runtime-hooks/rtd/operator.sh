@@ -18,7 +18,7 @@ end() { # NAME
     local code=0
     kill "${rtd[$1]}"
     wait "${rtd[$1]}" || code=$?
-    [ $code = 0 ] || fail "$1: SIGTERM: exit code $code: $(tail -3 "$1.log")"
+    [ $code = 0 ] || fail "$1: SIGTERM: exit code $code"
     [ ! -e "$1" ] || fail "$1 is left"
 }
 # says FILE LINE...: these lines in this order, whatever is between them.
@@ -34,8 +34,8 @@ says() {
 refused() {
     local code=0
     neuron-rtd -g "$scratch/refused" "${@:3}" >refused.log 2>&1 || code=$?
-    [ $code = "$1" ] || fail "${*:3}: exit code $code: $(cat refused.log)"
-    grep -qF -- "$2" refused.log || fail "${*:3}: $(cat refused.log)"
+    [ $code = "$1" ] || fail "${*:3}: exit code $code"
+    grep -qF -- "$2" refused.log || fail "${*:3}: unexpected output"
 }
 
 # One daemon for all devices says what it does.
@@ -71,7 +71,7 @@ neuron-rtd -x -l 7 -i "$scratch/one" 2>one.log &
 rtd[one]=$!
 pids+=($!)
 wait_for listens one
-grep -qF 'Initialized Inferentia: 0000:10:1d.0' one.log || fail "$(cat one.log)"
+grep -qF 'Initialized Inferentia: 0000:10:1d.0' one.log || fail "see one.log"
 client one states
 grep -q 'methods: /nrt.nmgr_v1/start' one.log || fail "level 7 does not name calls"
 # Whoever counts cores over gRPC sees each daemon's: 4, 4 and 8.
@@ -123,8 +123,8 @@ with open(\"syslog\", \"wb\", buffering=0) as file:
         code=0; neuron-rtd -g "$PWD/no/folder" -t 10:1c.0 2>ends.log || code=$?
         [ $code = 1 ]
         kill $hears' 2>unshare.err || fail "syslog: $(cat syslog)"
-    [ ! -s quiet.log ] || fail "without -x the console has: $(cat quiet.log)"
-    grep -q 'rtd: cannot listen on' ends.log || fail "the last words are not on the console: $(cat ends.log)"
+    [ ! -s quiet.log ] || fail "without -x the console has lines"
+    grep -q 'rtd: cannot listen on' ends.log || fail "the last words are not on the console"
     grep -qE '^<30>[A-Z][a-z]{2} [ 0-9]{2} [0-9:]{8} nrtd\[[0-9]+\]: \[NRTD:RunServer\] Server listening on unix:' syslog ||
         fail "$(cat syslog)"
     grep -q '\[NRTD:sig_act\] SIG: 15$' syslog || fail "$(cat syslog)"
@@ -155,15 +155,15 @@ wait_for told STOPPING=1
 NEURON_SOFT_FAULT=hang:at=1 NEURON_SOFT_PACE=1 begin hangs
 client hangs left_running
 end hangs
-grep -q 'executions still run after 4 s, or memory' hangs.log || fail "nothing ran: $(cat hangs.log)"
+grep -q 'executions still run after 4 s, or memory' hangs.log || fail "nothing ran"
 
 # The configuration: an option counts more; what is unknown or without effect is reported.
 printf '{"init_config": {"drop_all_capabilities": true, "num_hugepages_per_device": 128, "x": 1},
     "model_cache_count": 3, "model_config": {"ninfer": 1}}' >config.json
 NEURON_SOFT_FAULT=hang:at=1 NEURON_SOFT_PACE=1 begin config -c "$scratch/config.json"
-grep -q 'unknown keys of the configuration are left alone: init_config.x' config.log || fail "$(cat config.log)"
-grep -q 'num_hugepages_per_device is without effect' config.log || fail "$(cat config.log)"
-grep -q 'model_cache_count is without effect' config.log || fail "$(cat config.log)"
+grep -q 'unknown keys of the configuration are left alone: init_config.x' config.log || fail "see config.log"
+grep -q 'num_hugepages_per_device is without effect' config.log || fail "see config.log"
+grep -q 'model_cache_count is without effect' config.log || fail "see config.log"
 ! grep -v '0000000000000000' /proc/"${rtd[config]}"/task/*/status | grep -E 'Cap(Eff|Prm|Inh|Bnd):' ||
     [ "$(id -u)" != 0 ] || fail "capabilities are left"
 "$python" - generated "$scratch" <<'END' || fail "ninfer"
@@ -194,7 +194,7 @@ listens_at() { grep -qF "Server listening on $1" "$2.log" && echo yes; }
 wait_for listens_at 127.0.0.1:$port port
 code=0
 neuron-rtd -x -g 127.0.0.1:$port -t 10:1d.0 2>taken.log || code=$?
-[ $code = 1 ] && grep -q "cannot listen on 127.0.0.1:$port: Address already in use" taken.log || fail "a port of another: $code: $(cat taken.log)"
+[ $code = 1 ] && grep -q "cannot listen on 127.0.0.1:$port: Address already in use" taken.log || fail "a port of another: $code"
 neuron-rtd -x -g here.sock -t 10:1d.0 2>here.log &
 rtd[here.sock]=$!
 pids+=($!)
@@ -209,7 +209,7 @@ pids+=($!)
 tries() { grep -q 'attempt: 1' early.log && echo yes; }
 wait_for tries
 kill "$early"
-wait "$early" || fail "SIGTERM between attempts: exit code $?: $(cat early.log)"
+wait "$early" || fail "SIGTERM between attempts: exit code $?"
 ! grep -q 'attempt: 3' early.log || fail "SIGTERM did not end the attempts"
 kill "${rtd[port]}"
 wait "${rtd[port]}" || fail "SIGTERM: exit code $?"
@@ -224,7 +224,7 @@ refused 1 'there.json: No such file' -i ./there.json
 # One message says what is wrong with an address, and gRPC says nothing next to it.
 unheard() { # SENTENCE ADDRESS
     refused 1 "$1" -g "$2"
-    ! grep -q '\.cc:' refused.log || fail "$2: $(cat refused.log)"
+    ! grep -q '\.cc:' refused.log || fail "$2: unexpected output"
 }
 unheard 'unix:: missing path' unix:
 unheard "cannot listen on unix:$scratch: path exists and is a folder" "$scratch"

@@ -17,7 +17,7 @@ for script in "$@"; do
     pids+=("$rtd")
     listens() { grep -q 'Server listening on unix:' rtd.log && echo yes; }
     wait_for listens
-    "$python" -B "$here/$script.py" "$socket" neffs "$rtd" >client.log 2>&1 || fail "$(tail -3 client.log; tail -5 rtd.log)"
+    "$python" -B "$here/$script.py" "$socket" neffs "$rtd" >client.log 2>&1 || fail "see client.log and rtd.log"
     cat client.log
     kill "$rtd"
     wait "$rtd" || fail "$script: SIGTERM: exit code $?"

@@ -10,5 +10,5 @@ for rows in 0 1 7 1000 130000; do
     done
 done
 "$make" again.parquet 1000 zstd && cmp again.parquet 1000-zstd.parquet || fail "the same rows are other bytes"
-node "$here/readers.mjs" "$tools" ./*-*.parquet >out 2>err || fail "$(cat err)"
-grep -qx '10 files' out || fail "$(cat out)"
+node "$here/readers.mjs" "$tools" ./*-*.parquet >out 2>err || fail "see err"
+grep -qx '10 files' out || fail "see out"

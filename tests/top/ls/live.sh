@@ -7,7 +7,7 @@ code() { # expected, command...: stdout to out, stderr to err
     local want=$1 got=0
     shift
     "$@" >out 2>err || got=$?
-    [ "$got" = "$want" ] || fail "'$*' ended with $got, not $want: $(head -3 err)"
+    [ "$got" = "$want" ] || fail "'$*' ended with $got, not $want"
 }
 
 # Without a machine: the vendor's words, nothing on stdout.
@@ -15,17 +15,17 @@ if [ ! -e /sys/devices/virtual/neuron_device ]; then
     code 1 env -u NEURON_SOFT_INSTANCE neuron-ls
     [ ! -s out ] || fail "text on stdout without devices"
     grep -q '^FATA\[0000\] Failed to discover neuron devices             error="Unable to read device information from the driver\. Make sure aws-neuronx-dkms is installed and the neuron driver is accessible\."$' err ||
-        fail "$(cat err)"
+        fail "see err"
     # The machine that the variable names is there at the first look.
     mkdir -m 700 first second
     NEURON_HOOKS_DIR=$scratch/first code 0 env NEURON_SOFT_INSTANCE=inf2.8xlarge neuron-ls
-    grep -q 'instance-type: inf2.8xlarge' out || fail "the first look: $(cat out)"
+    grep -q 'instance-type: inf2.8xlarge' out || fail "the first look"
     NEURON_HOOKS_DIR=$scratch/second code 0 env NEURON_SOFT_INSTANCE=trn1.2xlarge neuron-top --once
-    grep -q 'trn1.2xlarge' out && ! grep -q 'no Neuron device' out || fail "the first screen: $(cat out)"
+    grep -q 'trn1.2xlarge' out && ! grep -q 'no Neuron device' out || fail "the first screen"
 fi
 mkdir -p empty/devices/virtual/neuron_device
 code 1 neuron-ls --sysfs-root empty
-grep -q '^FATA\[0000\] No neuron device available$' err || fail "$(cat err)"
+grep -q '^FATA\[0000\] No neuron device available$' err || fail "see err"
 code 2 neuron-ls --no-such-option
 code 2 neuron-ls word
 code 2 neuron-ls --output-format yaml
@@ -67,14 +67,14 @@ printf 'core 0 free\ncore 1 held by process %s (neuron-bench) of %s since T\nneu
 sed 's/  */ /g; s/^ //; s/since 20.*Z$/since T/' out | diff expected - || fail "--why 0-1"
 code 3 neuron-ls --why 1 --json
 jq -e --argjson pid $bench '.neuroncores[0] | .core == 1 and .state == "held" and (.holders[0] | .pid == $pid and .known_by == "lock" and .stale == null)' out >/dev/null ||
-    fail "$(cat out)"
+    fail "see out"
 code 0 neuron-ls --why 0
 for wrong in '--why 2' '--why x' '--why 0 --watch'; do
     # shellcheck disable=SC2086
     code 2 neuron-ls $wrong
 done
 code 1 neuron-bench exec memcpy.neff --cores 0-1 --count 1
-grep -qE "NeuronCore\\(s\\) not available - Requested:nc0-nc1 Available:1; nc1: process $bench \\(neuron-bench\\) of $(id -un) since 20[0-9T:-]*Z " err || fail "$(cat err)"
+grep -qE "NeuronCore\\(s\\) not available - Requested:nc0-nc1 Available:1; nc1: process $bench \\(neuron-bench\\) of $(id -un) since 20[0-9T:-]*Z " err || fail "see err"
 kill -STOP $bench
 is_stopped() { { neuron-ls --why 1 || true; } | greps 'stale? stopped$' && echo yes; }
 wait_for is_stopped
@@ -84,7 +84,7 @@ neuron-ls -a -j | jq -e '.[0].neuron_processes | map(.neuron_runtime_version) | 
     fail "-a -j: $(neuron-ls -a -j)"
 code=0
 neuron-ls >/dev/full 2>err || code=$?
-[ $code = 1 ] && grep -q '^neuron-ls: cannot write to stdout: ' err || fail "a full disk: $code $(cat err)"
+[ $code = 1 ] && grep -q '^neuron-ls: cannot write to stdout: ' err || fail "a full disk: $code"
 neuron-monitor --period 100ms >/dev/null &
 agent=$!
 pids+=("$agent")
@@ -136,7 +136,7 @@ more() { [ "$(grep -c '^instance-type: ' again)" -gt "$outputs" ] && echo yes; }
 wait_for more
 kill -INT "$watcher"
 wait "$watcher" || fail "--watch ended with $? after the machine went and came"
-[ "$(grep -c ^FATA err)" -le 2 ] || fail "a message is repeated: $(cat err)"
+[ "$(grep -c ^FATA err)" -le 2 ] || fail "a message is repeated"
 neuron-bench machine --remove
 
 # Logical cores are as large as the running process says, whatever the environment of neuron-ls says.
@@ -163,12 +163,12 @@ if unprivileged true 2>/dev/null; then
     chmod 0 "$NEURON_HOOKS_DIR/soft"
     code 1 unprivileged neuron-ls
     chmod 700 "$NEURON_HOOKS_DIR/soft"
-    [ -e /sys/devices/virtual/neuron_device ] || grep -q "no permission to look at $NEURON_HOOKS_DIR/soft/sys" err || fail "$(cat err)"
+    [ -e /sys/devices/virtual/neuron_device ] || grep -q "no permission to look at $NEURON_HOOKS_DIR/soft/sys" err || fail "see err"
     mkdir -p closed/devices/virtual/neuron_device
     chmod 0 closed/devices
     code 1 unprivileged neuron-ls --sysfs-root closed
     chmod 700 closed/devices
-    grep -q 'no permission to look at closed/devices/virtual/neuron_device' err || fail "$(cat err)"
+    grep -q 'no permission to look at closed/devices/virtual/neuron_device' err || fail "see err"
 else
     echo "root cannot give up its rights here: what may not be looked at was not tried"
 fi
@@ -180,7 +180,7 @@ NEURON_SOFT_INSTANCE=inf2.24xlarge NEURON_SOFT_FAULT=sram-ue:at=1 neuron-bench e
     fail "an invalid fault"
 neuron-ls >out
 [ "$(grep '^Device ' out)" = 'Device 1 is unhealthy (sram_uncorrectable): on-chip memory has errors that cannot be corrected; terminate the instance and start another' ] ||
-    fail "$(cat out)"
+    fail "see out"
 [ "$(neuron-ls --json | jq -c '[.neuron_devices[0, 1].health]')" = '[{"verdict":"healthy","action":"none","reasons":[]},{"verdict":"unhealthy","action":"replace_instance","reasons":["sram_uncorrectable"]}]' ] ||
     fail "$(neuron-ls --json)"
 neuron-bench machine --remove

@@ -9,9 +9,9 @@ here=$(dirname "$0")
 cli() {
     local code=0
     neuron-cli "${@:3}" >out 2>err || code=$?
-    [ $code = "$1" ] || fail "${*:3}: exit code $code: $(cat out err)"
-    [ $code = 0 ] || [ ! -s out ] || fail "${*:3}: a failure with output: $(cat out)"
-    [ -z "$2" ] || grep -qxF -- "$2" out err -h || fail "${*:3}: $(cat out err)"
+    [ $code = "$1" ] || fail "${*:3}: exit code $code"
+    [ $code = 0 ] || [ ! -s out ] || fail "${*:3}: a failure with output"
+    [ -z "$2" ] || grep -qxF -- "$2" out err -h || fail "${*:3}: unexpected output"
 }
 
 cli 1 "neuron-cli: no daemon answers at unix:$scratch/socket: No such file or directory" list-ncg
@@ -61,22 +61,22 @@ cli 1 'neuron-cli: cannot unload model 10001: NERR_INVALID (2): model is running
 cli 1 'neuron-cli: cannot destroy NCG 1: NERR_INVALID (2): EG has loaded models' destroy-ncg 1
 cli 0 'Found 4 models' list-model
 [ "$(sed -n 's/^| [0-9a-f-]* *| \([0-9]*\) | \([A-Z]*\) .*| *\([0-9]*\) | [^|]*|$/\1 \2 \3/p' out | tr '\n' ';')" = \
-    '10001 READY 1;10002 STANDBY 1;10003 STANDBY 6;10004 READY 7;' ] || fail "$(cat out)"
+    '10001 READY 1;10002 STANDBY 1;10003 STANDBY 6;10004 READY 7;' ] || fail "see out"
 cli 0 '' list-model --json
 jq -e --arg uuid "$(neuron-packager info --json one.neff | jq -r .uuid)" '.models | length == 4 and
     (.[0] | .model_id == 10001 and .status == "READY" and .ncg_id == 1 and .nc_count == 1 and .device_memory_bytes > 0 and
-    (.uuid | gsub("-"; "")) == ($uuid | gsub("-"; "")))' out >/dev/null || fail "$(cat out)"
+    (.uuid | gsub("-"; "")) == ($uuid | gsub("-"; "")))' out >/dev/null || fail "see out"
 cli 0 '' list-ncg -j
-jq -e '.device_count == 4 and .nc_count == 16 and ([.ncgs[].ncg_id] | sort) == [1, 3, 4, 6, 7]' out >/dev/null || fail "$(cat out)"
+jq -e '.device_count == 4 and .nc_count == 16 and ([.ncgs[].ncg_id] | sort) == [1, 3, 4, 6, 7]' out >/dev/null || fail "see out"
 cli 0 'Stopped model 10001' stop 10001
 cli 0 'Unloaded model 10001' unload 10001
 cli 0 'Unloaded model 10004' unload 10004
 cli 0 '' create-ncg 1 --json
-jq -e '.ncg_id == 8 and .nc_count == 1' out >/dev/null || fail "$(cat out)"
+jq -e '.ncg_id == 8 and .nc_count == 1' out >/dev/null || fail "see out"
 cli 0 '' destroy-ncg 8 --json
-jq -e '.ncg_id == 8' out >/dev/null || fail "$(cat out)"
+jq -e '.ncg_id == 8' out >/dev/null || fail "see out"
 cli 0 '' load one.neff --json --ncg-id 0
-jq -e '.model_id == 10005 and .ncg_id == 9' out >/dev/null || fail "$(cat out)"
+jq -e '.model_id == 10005 and .ncg_id == 9' out >/dev/null || fail "see out"
 cli 0 'Unloaded all models and destroyed all NCGs' reset
 cli 0 "Found 0 NCG's" list-ncg
 cli 0 '{}' reset --json
@@ -90,7 +90,7 @@ head -c 1000 one.neff >short
 cli 1 'neuron-cli: short: not a NEFF: the file ends in the header' load short --ncg-id 0
 head -c 3000 one.neff >cut
 cli 1 '' load cut --ncg-id 0
-grep -q '^neuron-cli: cannot load cut: NERR_INVALID (2): .' err || fail "$(cat err)"
+grep -q '^neuron-cli: cannot load cut: NERR_INVALID (2): .' err || fail "see err"
 cli 1 '' load cut
 cli 0 "Found 0 NCG's" list-ncg
 
@@ -121,6 +121,6 @@ NEURON_SOFT_INSTANCE=none neuron-rtd -x -g "$scratch/socket" 2>none.log &
 pids+=($!)
 wait_for listens none.log
 cli 1 '' list-model
-grep -q '^neuron-cli: cannot list models: NERR_HW_ERROR (6): ' err || fail "$(cat err)"
+grep -q '^neuron-cli: cannot list models: NERR_HW_ERROR (6): ' err || fail "see err"
 cli 1 '' load one.neff
-grep -q '^neuron-cli: cannot load one.neff: NERR_HW_ERROR (6): ' err || fail "$(cat err)"
+grep -q '^neuron-cli: cannot load one.neff: NERR_HW_ERROR (6): ' err || fail "see err"
