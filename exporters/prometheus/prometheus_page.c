@@ -773,32 +773,30 @@ static double capped(double ratio)
 }
 
 /* The port itself, or the first that is called like it: a report may list one twice. */
-static const struct ntk_prometheus_efa_port *
-find_efa_port(const struct ntk_prometheus_page *page, const struct ntk_prometheus_efa_port *wanted)
+static const struct ntk_adapter_port *find_port(const struct ntk_prometheus_page *page,
+                                                const struct ntk_adapter_port *wanted)
 {
-    const struct ntk_prometheus_efa_port *port = page->efa_ports;
+    const struct ntk_adapter_port *port = page->ports;
 
-    while (port != wanted &&
-           (port->port != wanted->port || strcmp(port->device, wanted->device) != 0)) {
+    while (port != wanted && (port->family != wanted->family || port->port != wanted->port ||
+                              strcmp(port->device, wanted->device) != 0)) {
         port++;
     }
     return port;
 }
 
 /* Adapters that went away keep no series. */
-static void update_efa(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
+static void update_ports(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
 {
-    page->efa_port_count = 0;
-    for (size_t i = 0;
-         i < snapshot->efa_port_count && page->efa_port_count < NTK_PROMETHEUS_EFA_PORTS_MAX; i++) {
-        const struct ntk_efa_port *from = &snapshot->efa_ports[i];
-        struct ntk_prometheus_efa_port *port = &page->efa_ports[page->efa_port_count];
+    page->port_count = 0;
+    for (size_t i = 0; i < snapshot->port_count && page->port_count < NTK_PROMETHEUS_PORTS_MAX;
+         i++) {
+        const struct ntk_adapter_port *from = &snapshot->ports[i];
+        struct ntk_adapter_port *port = &page->ports[page->port_count];
 
-        clean(port->device, from->device);
-        port->port = from->port;
-        port->has = from->has;
-        memcpy(port->counter, from->counter, sizeof port->counter);
-        page->efa_port_count += find_efa_port(page, port) == port;
+        *port = *from;
+        ntk_str_copy_clean(port->device, sizeof port->device, from->device, strlen(from->device));
+        page->port_count += find_port(page, port) == port;
     }
 }
 
@@ -954,7 +952,7 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     update_troubles(page, snapshot);
     update_owners(page, &snapshot->k8s);
     update_jobs(page, &snapshot->jobs);
-    update_efa(page, snapshot);
+    update_ports(page, snapshot);
     update_system(page, snapshot);
     return ret;
 }

@@ -39,7 +39,7 @@ extern "C" {
 /* Last counts of a tag stay this long without a scrape. */
 #define NTK_PROMETHEUS_LAST_NS UINT64_C(600000000000)
 #define NTK_PROMETHEUS_CORES_MAX 1024
-#define NTK_PROMETHEUS_EFA_PORTS_MAX 128
+#define NTK_PROMETHEUS_PORTS_MAX 128 /* of network adapters */
 #define NTK_PROMETHEUS_JOB_BYTES 128
 #define NTK_PROMETHEUS_KEY_BYTES (4 * NTK_PROMETHEUS_LABEL_BYTES + 40)
 
@@ -201,13 +201,6 @@ struct ntk_prometheus_age {
     double period_seconds; /* the longest time to the next report */
 };
 
-struct ntk_prometheus_efa_port {
-    char device[NTK_PROMETHEUS_LABEL_BYTES];
-    uint32_t port;
-    uint32_t has; /* bits by enum ntk_efa_counter */
-    uint64_t counter[NTK_EFA_COUNTER_COUNT];
-};
-
 struct ntk_prometheus_page {
     bool keeps_fine_latencies; /* set before the first update: whole histograms too, 18 KiB each */
     size_t application_max;    /* set before the first update: this many have their own series, the
@@ -264,8 +257,8 @@ struct ntk_prometheus_page {
     struct ntk_prometheus_job jobs[NTK_SNAPSHOT_JOBS_MAX]; /* as the last report tells */
     size_t job_count;
 
-    struct ntk_prometheus_efa_port efa_ports[NTK_PROMETHEUS_EFA_PORTS_MAX];
-    size_t efa_port_count;
+    struct ntk_adapter_port ports[NTK_PROMETHEUS_PORTS_MAX];
+    size_t port_count;
 
     bool has_cpu;
     size_t cpu_count;

@@ -587,23 +587,23 @@ static void device_figures(struct walk *e, const struct ntk_prometheus_device *d
     }
 }
 
-static void efa_counters(struct walk *e)
+static void adapter_counter(const struct walk *e, size_t c)
 {
-    for (int c = 0; c < NTK_EFA_COUNTER_COUNT; c++) {
-        struct ntk_efa_counter_row row = ntk_efa_counter_row(c);
+    const struct ntk_adapter_row *row = &ntk_adapter_rows[c];
+    char device_label[32];
+    char port_label[32];
 
-        for (size_t i = 0;
-             i < e->page->efa_port_count && row.is_bytes == (e->row->unit == NTK_METRIC_UNIT_BYTES);
-             i++) {
-            const struct ntk_prometheus_efa_port *port = &e->page->efa_ports[i];
-            struct number number = number_text(port->port);
+    snprintf(device_label, sizeof device_label, "%s_device", ntk_adapter_words[row->family]);
+    snprintf(port_label, sizeof port_label, "%s_port", ntk_adapter_words[row->family]);
+    for (size_t i = 0; i < e->page->port_count; i++) {
+        const struct ntk_adapter_port *port = &e->page->ports[i];
+        struct number number = number_text(port->port);
 
-            if (port->has >> c & 1) {
-                sample_u64(e,
-                           LABELS({ "counter", row.name }, { "efa_device", port->device },
-                                  { "efa_port", number.text }),
-                           port->counter[c]);
-            }
+        if (port->has >> c & 1) {
+            sample_u64(e,
+                       LABELS({ "counter", row->name }, { device_label, port->device },
+                              { port_label, number.text }),
+                       port->counter[c]);
         }
     }
 }
@@ -918,7 +918,7 @@ static void report_period(struct walk *e)
     }
 }
 
-/* The rows that have this metric: of the host, of the state of cores, else what cores count. */
+/* The rows with this metric: of the host, of adapters, the state of cores, what cores count. */
 static void walk_rows(struct walk *e)
 {
     for (size_t i = 0; i < NTK_SYSTEM_FIGURES; i++) {
@@ -933,6 +933,11 @@ static void walk_rows(struct walk *e)
         if (&ntk_metrics[ntk_core_state_rows[i].metric] == e->row) {
             core_states(e, i);
             return;
+        }
+    }
+    for (size_t c = 0; c < NTK_ADAPTER_COUNTERS; c++) {
+        if (&ntk_metrics[ntk_adapter_rows[c].metric] == e->row) {
+            adapter_counter(e, c);
         }
     }
     machine_counts(e);
@@ -983,8 +988,6 @@ static const struct {
     [NTK_METRIC_DEVICE_WELL] = { .of_device = device_well },
     [NTK_METRIC_NODE_HEALTH] = { node_health },
     [NTK_METRIC_DEVICE_POWER] = { .of_device = device_figures },
-    [NTK_METRIC_EFA_BYTES] = { efa_counters },
-    [NTK_METRIC_EFA_EVENTS] = { efa_counters },
     [NTK_METRIC_RUNTIME_RESIDENT] = { .of_tag = runtime_resident },
     [NTK_METRIC_MODEL_LOADED] = { .of_tag = model_loaded },
     [NTK_METRIC_RUNTIME_HOOKS] = { runtime_hooks },

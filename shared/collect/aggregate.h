@@ -14,7 +14,6 @@
 #include "shared/collect/collect.h"
 #include "shared/collect/health.h"
 #include "shared/device/device.h"
-#include "shared/device/efa.h"
 #include "shared/ring/ring_registry.h"
 
 #ifdef __cplusplus
@@ -83,9 +82,9 @@ struct ntk_system_reading {
 void ntk_aggregate_system(struct ntk_aggregate *aggregate,
                           const struct ntk_system_reading *reading);
 
-/* The ports of the machine's EFA adapters, as they stand now. */
-void ntk_aggregate_set_efa(struct ntk_aggregate *aggregate, const struct ntk_efa_reading *readings,
-                           size_t count);
+/* The ports of the machine's network adapters, as they stand now. */
+void ntk_aggregate_set_ports(struct ntk_aggregate *aggregate, const struct ntk_adapter_port *ports,
+                             size_t count);
 
 /* ---- devices ---- */
 

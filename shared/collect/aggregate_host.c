@@ -136,16 +136,8 @@ void ntk_aggregate_build_system(struct ntk_aggregate *aggregate, struct ntk_snap
     aggregate->has_system = false;
 }
 
-void ntk_aggregate_set_efa(struct ntk_aggregate *aggregate, const struct ntk_efa_reading *readings,
-                           size_t count)
+void ntk_aggregate_set_ports(struct ntk_aggregate *aggregate, const struct ntk_adapter_port *ports,
+                             size_t count)
 {
-    struct ntk_snapshot *snapshot = aggregate->pending;
-    struct ntk_efa_port *ports = ntk_snapshot_alloc_efa_ports(snapshot, count);
-
-    for (size_t i = 0; ports && i < count; i++) {
-        ports[i].device = ntk_snapshot_text(snapshot, readings[i].device);
-        ports[i].port = readings[i].port;
-        ports[i].has = readings[i].has;
-        memcpy(ports[i].counter, readings[i].counter, sizeof ports[i].counter);
-    }
+    ntk_snapshot_set_ports(aggregate->pending, ports, count);
 }

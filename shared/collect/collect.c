@@ -14,7 +14,7 @@
 /* A segment has one, a folder two, and a file that leaves one more. */
 #define DESCRIPTORS_MAX 16384
 
-enum { SOURCE_RING, SOURCE_DEVICE, SOURCE_EFA, SOURCE_PROC, SOURCE_COUNT };
+enum { SOURCE_RING, SOURCE_DEVICE, SOURCE_ADAPTER, SOURCE_PROC, SOURCE_COUNT };
 
 struct ntk_collector {
     struct ntk_collector_options options; /* texts are copies */
@@ -75,7 +75,7 @@ static int open_sources(struct ntk_collector *collector, struct ntk_err *err)
         ret = ntk_source_device_open(options, &collector->sources[SOURCE_DEVICE], err);
     }
     if (ret == 0) {
-        ret = ntk_source_efa_open(options, &collector->sources[SOURCE_EFA], err);
+        ret = ntk_source_adapter_open(options, &collector->sources[SOURCE_ADAPTER], err);
     }
     if (ret == 0) {
         ret = ntk_source_proc_open(options, &collector->sources[SOURCE_PROC], err);

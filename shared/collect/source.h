@@ -37,8 +37,8 @@ void ntk_source_device_hurry(void *source_device);
 /* ntk_aggregate_has_core of the source's state. */
 ntk_aggregate_has_core ntk_source_device_has_core;
 /* Network adapters. */
-int ntk_source_efa_open(const struct ntk_collector_options *options,
-                        struct ntk_collect_source *out_source, struct ntk_err *err);
+int ntk_source_adapter_open(const struct ntk_collector_options *options,
+                            struct ntk_collect_source *out_source, struct ntk_err *err);
 /* /proc: the host, and the processes that the aggregate knows. After the ring. */
 int ntk_source_proc_open(const struct ntk_collector_options *options,
                          struct ntk_collect_source *out_source, struct ntk_err *err);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-#include "shared/device/efa.h"
+/* efa - ports of EFA adapters, as the kernel's infiniband class lists them. An adapter is one of
+ * Amazon's (vendor 0x1d0f) whose number begins with 0xefa. */
+#include "shared/device/adapter.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,8 +16,6 @@
 #include "shared/base/str.h"
 
 #define VALUE_BYTES 64
-
-static_assert(NTK_EFA_COUNTER_COUNT <= 32, "bits of has");
 
 /* A short text without its line break; a file that cannot be read is "". */
 static void text_read(int folder, const char *name, char *text, size_t bytes)
@@ -48,23 +47,28 @@ static bool is_efa(int class, const char *name)
     return strncmp(text, "0xefa", 5) == 0;
 }
 
-static void port_read(int counters, struct ntk_efa_reading *reading)
+static void port_read(int counters, struct ntk_adapter_port *port)
 {
+    static const struct {
+        enum ntk_adapter_counter at;
+        const char *file;
+    } files[] = {
+#define NTK_ADAPTER_COUNTER(family, symbol, name, metric) { NTK_##family##_##symbol, name },
+#include "shared/abi/adapter.def"
+    };
     char text[VALUE_BYTES];
 
-    reading->has = 0;
-    for (int i = 0; i < NTK_EFA_COUNTER_COUNT; i++) {
-        text_read(counters, ntk_efa_counter_row(i).name, text, sizeof text);
-        reading->counter[i] = 0;
-        if (ntk_str_parse_u64(text, &reading->counter[i]) == 0) {
-            reading->has |= 1U << i;
+    for (size_t i = NTK_EFA_FIRST; i < NTK_EFA_END; i++) {
+        text_read(counters, files[i].file, text, sizeof text);
+        if (ntk_str_parse_u64(text, &port->counter[i]) == 0) {
+            port->has |= UINT64_C(1) << i;
         }
     }
 }
 
 static int is_name(const struct dirent *entry)
 {
-    return entry->d_name[0] != '.' && strlen(entry->d_name) < NTK_EFA_NAME_BYTES;
+    return entry->d_name[0] != '.' && strlen(entry->d_name) < NTK_ADAPTER_NAME_BYTES;
 }
 
 static int compare_numbers(const struct dirent **a, const struct dirent **b)
@@ -75,9 +79,9 @@ static int compare_numbers(const struct dirent **a, const struct dirent **b)
     return x < y ? -1 : x > y;
 }
 
-static size_t device_read(int class, const char *name, struct ntk_efa_reading *out, size_t max)
+static size_t device_read(int class, const char *name, struct ntk_adapter_port *out, size_t max)
 {
-    char path[2 * NTK_EFA_NAME_BYTES + 32];
+    char path[2 * NTK_ADAPTER_NAME_BYTES + 32];
     struct dirent **ports = NULL;
     size_t count = 0;
 
@@ -93,7 +97,8 @@ static size_t device_read(int class, const char *name, struct ntk_efa_reading *o
             counters = openat(class, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         }
         if (counters >= 0) {
-            out[count].port = (uint32_t)number;
+            out[count] =
+                (struct ntk_adapter_port){ .family = NTK_ADAPTER_EFA, .port = (uint32_t)number };
             (void)ntk_str_copy(out[count].device, sizeof out[count].device, name);
             port_read(counters, &out[count]);
             count += out[count].has != 0;
@@ -105,7 +110,7 @@ static size_t device_read(int class, const char *name, struct ntk_efa_reading *o
     return count;
 }
 
-size_t ntk_efa_read(const char *root, struct ntk_efa_reading *out_readings, size_t max)
+size_t ntk_efa_read(const char *root, struct ntk_adapter_port *out_ports, size_t max)
 {
     char path[PATH_MAX];
     struct dirent **devices = NULL;
@@ -121,7 +126,7 @@ size_t ntk_efa_read(const char *root, struct ntk_efa_reading *out_readings, size
     int found = scandirat(class, ".", &devices, is_name, alphasort);
     for (int i = 0; i < found; i++) {
         if (is_efa(class, devices[i]->d_name)) {
-            count += device_read(class, devices[i]->d_name, out_readings + count, max - count);
+            count += device_read(class, devices[i]->d_name, out_ports + count, max - count);
         }
         free(devices[i]);
     }

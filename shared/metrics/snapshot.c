@@ -149,6 +149,16 @@ const struct ntk_system_row ntk_system_rows[NTK_SYSTEM_FIGURES] = {
 #include "shared/metrics/system.def"
 };
 
+const char *const ntk_adapter_words[NTK_ADAPTER_COUNT] = {
+#define NTK_ADAPTER(family, word) #word,
+#include "shared/abi/adapter.def"
+};
+const struct ntk_adapter_row ntk_adapter_rows[NTK_ADAPTER_COUNTERS] = {
+#define NTK_ADAPTER_COUNTER(family, symbol, name, metric) \
+    { NTK_ADAPTER_##family, name, NTK_METRIC_##metric },
+#include "shared/abi/adapter.def"
+};
+
 /* ---- memory of a snapshot: blocks that are freed together ---- */
 
 struct block {
@@ -409,16 +419,16 @@ struct ntk_rank_sample *ntk_snapshot_alloc_ranks(struct ntk_snapshot *snapshot,
     return ranks;
 }
 
-struct ntk_efa_port *ntk_snapshot_alloc_efa_ports(struct ntk_snapshot *snapshot, size_t count)
+void ntk_snapshot_set_ports(struct ntk_snapshot *snapshot, const struct ntk_adapter_port *ports,
+                            size_t count)
 {
-    struct ntk_efa_port *ports = ntk_snapshot_alloc(snapshot, count, sizeof *ports);
+    struct ntk_adapter_port *copy = ntk_snapshot_alloc(snapshot, count, sizeof *copy);
 
-    snapshot->efa_ports = ports;
-    snapshot->efa_port_count = ports ? count : 0;
-    for (size_t i = 0; i < snapshot->efa_port_count; i++) {
-        ports[i].device = "";
+    for (size_t i = 0; copy && i < count; i++) {
+        copy[i] = ports[i];
     }
-    return ports;
+    snapshot->ports = copy;
+    snapshot->port_count = copy ? count : 0;
 }
 
 struct ntk_lost_rank *ntk_snapshot_alloc_lost_ranks(struct ntk_snapshot *snapshot, size_t count)

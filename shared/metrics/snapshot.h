@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "shared/abi/efa.h"
+#include "shared/abi/adapter.h"
 #include "shared/abi/event_abi.h"
 #include "shared/metrics/catalogue.h"
 #include "shared/metrics/health.h"
@@ -419,13 +419,16 @@ struct ntk_rank_sample {
     };
 };
 
-/* A port of an EFA adapter: what it has counted since its driver was loaded. */
-struct ntk_efa_port {
-    const char *device;
-    uint32_t port;
-    uint32_t has; /* bits by enum ntk_efa_counter: older adapters count less */
-    uint64_t counter[NTK_EFA_COUNTER_COUNT];
+/* ---- network adapters ---- */
+
+extern const char *const ntk_adapter_words[NTK_ADAPTER_COUNT]; /* "efa" ... */
+/* By enum ntk_adapter_counter. */
+struct ntk_adapter_row {
+    enum ntk_adapter family;
+    const char *name;
+    enum ntk_metric metric;
 };
+extern const struct ntk_adapter_row ntk_adapter_rows[NTK_ADAPTER_COUNTERS];
 
 /* A rank whose process ended without leaving or after the communicator broke, or that left one that
  * has lost a rank; it is reported for a while, or until its place is taken. */
@@ -767,8 +770,8 @@ struct ntk_snapshot {
     size_t core_count;
     struct ntk_runtime_sample *runtimes; /* by start time, then pid */
     size_t runtime_count;
-    struct ntk_efa_port *efa_ports; /* by name of the adapter, then port */
-    size_t efa_port_count;
+    struct ntk_adapter_port *ports; /* by family, name of the adapter, port */
+    size_t port_count;
     struct ntk_lost_rank *lost_ranks;
     size_t lost_rank_count;
     struct ntk_rank_trouble *troubles; /* of ranks; none where no agent judges */
@@ -828,7 +831,8 @@ struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot
 
 struct ntk_rank_sample *ntk_snapshot_alloc_ranks(struct ntk_snapshot *snapshot,
                                                  struct ntk_runtime_sample *runtime, size_t count);
-struct ntk_efa_port *ntk_snapshot_alloc_efa_ports(struct ntk_snapshot *snapshot, size_t count);
+void ntk_snapshot_set_ports(struct ntk_snapshot *snapshot, const struct ntk_adapter_port *ports,
+                            size_t count);
 struct ntk_lost_rank *ntk_snapshot_alloc_lost_ranks(struct ntk_snapshot *snapshot, size_t count);
 /* Copies the texts. Without memory there are none, and the snapshot is not ok. */
 void ntk_snapshot_set_troubles(struct ntk_snapshot *snapshot,

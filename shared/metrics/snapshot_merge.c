@@ -532,16 +532,6 @@ static void copy_lost_ranks(struct ntk_snapshot *s, const struct ntk_snapshot *n
     }
 }
 
-static void copy_efa_ports(struct ntk_snapshot *s, const struct ntk_snapshot *newer)
-{
-    struct ntk_efa_port *ports = ntk_snapshot_alloc_efa_ports(s, newer->efa_port_count);
-
-    for (size_t i = 0; ports && i < newer->efa_port_count; i++) {
-        ports[i] = newer->efa_ports[i];
-        ports[i].device = ntk_snapshot_text(s, ports[i].device);
-    }
-}
-
 static void copy_texts(struct ntk_snapshot *s)
 {
     struct ntk_hardware *hardware = &s->hardware;
@@ -596,7 +586,7 @@ struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
     merge_k8s(s, older, newer);
     ntk_snapshot_set_jobs(s, newer->jobs.is_asked ? &newer->jobs : &older->jobs);
     copy_lost_ranks(s, newer);
-    copy_efa_ports(s, newer);
+    ntk_snapshot_set_ports(s, newer->ports, newer->port_count);
     ntk_snapshot_set_troubles(s, newer->troubles, newer->trouble_count);
     s->cores = merge_cores(s, older->cores, older->core_count, newer->cores, newer->core_count, w,
                            &s->core_count);

@@ -34,7 +34,7 @@ extern "C" {
 #define REPORT_CPUS_MAX 8192
 #define REPORT_MODELS_MAX 4096
 #define REPORT_LOST_RANKS_MAX 4096
-#define REPORT_EFA_PORTS_MAX 128
+#define REPORT_PORTS_MAX 128 /* of a family of adapters */
 #define REPORT_MEMORY_ROWS_MAX 65536
 #define REPORT_CONTAINERS_MAX 256
 #define REPORT_TEXT_BYTES_MAX 1024 /* longer texts are cut */

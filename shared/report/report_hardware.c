@@ -374,7 +374,7 @@ void report_write_machine_ext(struct report_writer *w)
     if (!snapshot->hardware.software && snapshot->core_count > 0) {
         report_write_ext_cores(w, snapshot->cores, snapshot->core_count);
     }
-    report_write_efa(w);
+    report_write_adapters(w);
     report_write_lost_ranks(w);
     report_write_troubles(w);
     report_write_jobs(w);
@@ -385,7 +385,7 @@ void report_write_machine_ext(struct report_writer *w)
 void report_read_machine_ext(struct ntk_snapshot *snapshot, const json_t *ext)
 {
     report_read_fields(snapshot, ext, report_fields_machine_ext, snapshot);
-    report_read_efa(snapshot, ext);
+    report_read_adapters(snapshot, ext);
     report_read_lost_ranks(snapshot, ext);
     report_read_troubles(snapshot, ext);
     report_read_jobs(snapshot, ext);

@@ -21,7 +21,7 @@ extern "C" {
 
 /* clang-format off */
 #define REPORT_TABLES(X) \
-    X(core_counts) X(core_state) X(cpu_average) X(cpus) X(device_ext) X(ecc_device) X(efa_port) X(event) X(health_reason) X(executions) \
+    X(core_counts) X(core_state) X(cpu_average) X(cpus) X(device_ext) X(ecc_device) X(event) X(health_reason) X(executions) \
     X(executions_ext) X(hardware) X(hardware_ext) X(instance) X(machine_ext) X(memory_info) X(memory_row) X(model) \
     X(job) X(model_estimated) X(model_ext) X(lost_rank) X(owner) X(rank) X(runtime) X(runtime_cpu) X(runtime_ext) X(self_cpu) X(self_stats) X(time) \
     X(trouble)
@@ -86,10 +86,10 @@ void report_read_troubles(struct ntk_snapshot *snapshot, const json_t *ext);
 void report_write_lost_ranks(struct report_writer *w);
 void report_read_lost_ranks(struct ntk_snapshot *snapshot, const json_t *ext);
 
-/* ---- report_efa.c: "efa" of the machine ---- */
+/* ---- report_adapters.c: ports of the machine's network adapters ---- */
 
-void report_write_efa(struct report_writer *w);
-void report_read_efa(struct ntk_snapshot *snapshot, const json_t *ext);
+void report_write_adapters(struct report_writer *w);
+void report_read_adapters(struct ntk_snapshot *snapshot, const json_t *ext);
 
 /* ---- report_models.c: loaded_models of memory_used, and the models of our part ---- */
 

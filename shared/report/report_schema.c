@@ -31,9 +31,9 @@ static const char *const health_reasons[] = {
 #include "shared/metrics/health.def"
 };
 
-static const char *const efa_counters[] = {
-#define NTK_EFA_COUNTER(symbol, file, unit, is_fault) file,
-#include "shared/abi/efa.def"
+static const char *const adapter_counters[] = {
+#define NTK_ADAPTER_COUNTER(family, symbol, name, metric) name,
+#include "shared/abi/adapter.def"
 };
 
 static const struct {
@@ -47,7 +47,10 @@ static const struct {
     { "health_reasons", health_reasons, NTK_HEALTH_REASON_COUNT },
     { "percentiles", ntk_percentile_names, NTK_PERCENTILE_COUNT },
     { "cpu", ntk_cpu_field_names, NTK_CPU_FIELD_COUNT },
-    { "efa_counters", efa_counters, NTK_EFA_COUNTER_COUNT },
+#define NTK_ADAPTER(family, word)                                 \
+    { #word "_counters", adapter_counters + NTK_##family##_FIRST, \
+      NTK_##family##_END - NTK_##family##_FIRST },
+#include "shared/abi/adapter.def"
     { "ecc", ntk_ecc_names, NTK_ECC_COUNT },
     { "categories", ntk_memory_category_names, NTK_MEMORY_CATEGORY_COUNT },
     { "error_classes", ntk_error_class_names, NTK_ERROR_CLASS_COUNT },

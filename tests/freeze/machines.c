@@ -125,7 +125,7 @@ static void fill_runtime(struct ntk_snapshot *s, bool is_busy)
 
 static void fill_rest(struct ntk_snapshot *s, bool is_busy)
 {
-    struct ntk_efa_port *port = ntk_snapshot_alloc_efa_ports(s, 1);
+    struct ntk_adapter_port port = { .device = "rdmap16s27", .port = 1 };
     const struct ntk_rank_trouble trouble = { .kind = NTK_TROUBLE_HANGS,
                                               .key = 0x1234abcd,
                                               .rendezvous = "10.0.0.1:62182",
@@ -142,12 +142,11 @@ static void fill_rest(struct ntk_snapshot *s, bool is_busy)
                            numbers, 2,     numbers, 1 };
     const struct ntk_jobs jobs = { .is_asked = true, .error = "", .rows = &job, .count = is_busy };
 
-    port->device = "rdmap16s27";
-    port->port = 1;
-    for (uint32_t i = 0; i < NTK_EFA_COUNTER_COUNT; i++) {
-        port->has |= 1u << i;
-        port->counter[i] = is_busy ? 1000 + i : 0;
+    for (uint32_t i = 0; i < NTK_ADAPTER_COUNTERS; i++) {
+        port.has |= UINT64_C(1) << i;
+        port.counter[i] = is_busy ? 1000 + i : 0;
     }
+    ntk_snapshot_set_ports(s, &port, 1);
     ntk_snapshot_set_troubles(s, &trouble, is_busy);
     ntk_snapshot_set_jobs(s, &jobs);
 }

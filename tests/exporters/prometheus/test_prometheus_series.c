@@ -196,10 +196,10 @@ static void no_series_appears_twice(void **state)
     snapshot->runtimes[1].tag = snapshot->runtimes[0].tag;
     snapshot->runtimes[1].models = snapshot->runtimes[0].models;
     snapshot->runtimes[1].model_count = snapshot->runtimes[0].model_count;
-    struct ntk_efa_port *ports = ntk_snapshot_alloc_efa_ports(snapshot, 3);
-    for (uint32_t i = 0; i < 3; i++) {
-        ports[i] = (struct ntk_efa_port){ .device = "rdmap0s6", .port = i / 2, .has = 1 };
-    }
+    const struct ntk_adapter_port ports[] = { { .device = "rdmap0s6", .has = 1 },
+                                              { .device = "rdmap0s6", .has = 1 },
+                                              { .device = "rdmap0s6", .port = 1, .has = 1 } };
+    ntk_snapshot_set_ports(snapshot, ports, 3);
     update(snapshot);
     char *text = encode(false);
     assert_non_null(strstr(text, "efa_port=\"1\""));

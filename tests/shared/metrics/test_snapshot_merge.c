@@ -305,13 +305,13 @@ static void lists_outlive_the_parts(void **state)
     lost->rank.key = 5;
     lost->rank.rendezvous = ntk_snapshot_text(newer, "10.0.0.1:46820");
     lost->rank.group = ntk_snapshot_text(newer, "0,2");
-    struct ntk_efa_port *ports = ntk_snapshot_alloc_efa_ports(newer, 1);
+    const struct ntk_adapter_port port = { .device = "rdmap0s6",
+                                           .has = 1U << NTK_EFA_RX_DROPS,
+                                           .counter = { [NTK_EFA_RX_DROPS] = 3 } };
 
-    ports->device = ntk_snapshot_text(newer, "rdmap0s6");
-    ports->has = 1U << NTK_EFA_RX_DROPS;
-    ports->counter[NTK_EFA_RX_DROPS] = 3;
+    ntk_snapshot_set_ports(newer, &port, 1);
     struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
-    memset(ports, 0, sizeof *ports);
+    memset(newer->ports, 0, sizeof *newer->ports);
     memset(lost, 0, sizeof *lost); /* what goes on in the memory of one that is gone */
     ntk_snapshot_destroy(older);
     ntk_snapshot_destroy(newer);
@@ -322,10 +322,10 @@ static void lists_outlive_the_parts(void **state)
     assert_string_equal(both->lost_ranks[0].command, "train");
     assert_string_equal(both->lost_ranks[0].rank.rendezvous, "10.0.0.1:46820");
     assert_string_equal(both->lost_ranks[0].rank.group, "0,2");
-    assert_int_equal(both->efa_port_count, 1);
-    assert_string_equal(both->efa_ports[0].device, "rdmap0s6");
-    assert_int_equal(both->efa_ports[0].has, 1U << NTK_EFA_RX_DROPS);
-    assert_int_equal(both->efa_ports[0].counter[NTK_EFA_RX_DROPS], 3);
+    assert_int_equal(both->port_count, 1);
+    assert_string_equal(both->ports[0].device, "rdmap0s6");
+    assert_int_equal(both->ports[0].has, 1U << NTK_EFA_RX_DROPS);
+    assert_int_equal(both->ports[0].counter[NTK_EFA_RX_DROPS], 3);
     ntk_snapshot_destroy(both);
 }
 

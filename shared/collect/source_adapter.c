@@ -1,42 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* EFA adapters: what their ports have counted. */
+/* Network adapters: what their ports have counted. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/base/aside.h"
 #include "shared/base/clock.h"
 #include "shared/collect/source.h"
-#include "shared/device/efa.h"
+#include "shared/device/adapter.h"
 
 /* Each read asks the adapter, which may hang: then its ports are absent. */
 #define WAIT_NS NTK_NS_PER_SECOND
 
-struct source_efa {
+struct source_adapter {
     struct ntk_aside *aside; /* NULL: no thread, so this one reads */
     char *root;
     size_t count;
-    struct ntk_efa_reading readings[NTK_EFA_PORTS_MAX];
+    struct ntk_adapter_port ports[NTK_ADAPTER_PORTS_MAX];
+};
+
+static ntk_adapter_read *const readers[NTK_ADAPTER_COUNT] = {
+#define NTK_ADAPTER(family, word) ntk_##word##_read,
+#include "shared/abi/adapter.def"
 };
 
 static void read_ports(void *ctx)
 {
-    struct source_efa *source = ctx;
+    struct source_adapter *source = ctx;
 
-    source->count = ntk_efa_read(source->root, source->readings, NTK_EFA_PORTS_MAX);
+    source->count = 0;
+    for (int i = 0; i < NTK_ADAPTER_COUNT; i++) {
+        source->count += readers[i](source->root, source->ports + source->count,
+                                    NTK_ADAPTER_PORTS_MAX - source->count);
+    }
 }
 
 static void release(void *ctx)
 {
-    struct source_efa *source = ctx;
+    struct source_adapter *source = ctx;
 
     free(source->root);
     free(source);
 }
 
-static int source_efa_sample(void *state, struct ntk_aggregate *aggregate, uint64_t now_ns,
-                             struct ntk_err *err)
+static int source_adapter_sample(void *state, struct ntk_aggregate *aggregate, uint64_t now_ns,
+                                 struct ntk_err *err)
 {
-    struct source_efa *source = state;
+    struct source_adapter *source = state;
 
     (void)now_ns;
     (void)err;
@@ -46,13 +55,13 @@ static int source_efa_sample(void *state, struct ntk_aggregate *aggregate, uint6
     if (!source->aside) {
         read_ports(source);
     }
-    ntk_aggregate_set_efa(aggregate, source->readings, source->count);
+    ntk_aggregate_set_ports(aggregate, source->ports, source->count);
     return 0;
 }
 
-static void source_efa_destroy(void *state)
+static void source_adapter_destroy(void *state)
 {
-    struct source_efa *source = state;
+    struct source_adapter *source = state;
 
     if (source && source->aside) {
         ntk_aside_destroy(source->aside);
@@ -62,14 +71,14 @@ static void source_efa_destroy(void *state)
 }
 
 static const struct ntk_collect_source_ops ops = {
-    .sample = source_efa_sample,
-    .destroy = source_efa_destroy,
+    .sample = source_adapter_sample,
+    .destroy = source_adapter_destroy,
 };
 
-int ntk_source_efa_open(const struct ntk_collector_options *options,
-                        struct ntk_collect_source *out_source, struct ntk_err *err)
+int ntk_source_adapter_open(const struct ntk_collector_options *options,
+                            struct ntk_collect_source *out_source, struct ntk_err *err)
 {
-    struct source_efa *source = calloc(1, sizeof *source);
+    struct source_adapter *source = calloc(1, sizeof *source);
 
     const char *root = options->sysfs_root     ? options->sysfs_root
                        : options->driver_sysfs ? options->driver_sysfs

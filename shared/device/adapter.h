@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * adapter - counters of the machine's network adapters (shared/abi/adapter.def).
+ *
+ * What an adapter does not count is absent. Each read looks again, so adapters may come and go.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_SHARED_DEVICE_ADAPTER_H
+#define NTK_SHARED_DEVICE_ADAPTER_H
+
+#include <stddef.h>
+
+#include "shared/abi/adapter.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_ADAPTER_PORTS_MAX 128 /* what is beyond is not read */
+
+/* The ports of a family below root (such as "/sys"), by name and port; how many. */
+typedef size_t ntk_adapter_read(const char *root, struct ntk_adapter_port *out_ports, size_t max);
+#define NTK_ADAPTER(family, word) ntk_adapter_read ntk_##word##_read;
+#include "shared/abi/adapter.def"
+
+#ifdef __cplusplus
+}
+#endif
+#endif
