@@ -71,14 +71,13 @@ static void write_directive(struct ntk_json *json, const struct group *group, si
     ntk_json_array_end(json);
     ntk_json_key_array_begin(json, "Metrics");
     for (size_t i = 0; i < group->count; i++) {
-        const struct ntk_cloudwatch_metric_row *row =
-            &ntk_cloudwatch_metrics[group->series[i]->metric];
+        struct ntk_cloudwatch_metric_row row = ntk_cloudwatch_metric_get(group->series[i]->metric);
         if (group->series[i]->values.count <= first) {
             continue;
         }
         ntk_json_object_begin(json);
-        ntk_json_key_text(json, "Name", row->name);
-        ntk_json_key_text(json, "Unit", row->unit);
+        ntk_json_key_text(json, "Name", row.name);
+        ntk_json_key_text(json, "Unit", row.unit);
         ntk_json_key_u64(json, "StorageResolution", options->is_high_resolution ? 1 : 60);
         ntk_json_object_end(json);
     }
@@ -96,7 +95,7 @@ static void write_values(struct ntk_json *json, const struct ntk_cloudwatch_seri
     if (first >= end) {
         return;
     }
-    ntk_json_key(json, ntk_cloudwatch_metrics[series->metric].name);
+    ntk_json_key(json, ntk_cloudwatch_metric_get(series->metric).name);
     if (end == 1) {
         ntk_json_double(json, values[0].value);
         return;

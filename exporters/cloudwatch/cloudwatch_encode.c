@@ -2,6 +2,7 @@
 /* cloudwatch_encode - each group of a snapshot to the series that stand for it. */
 #include "exporters/cloudwatch/cloudwatch_encode.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,21 +12,15 @@
 #include "exporters/exporter.h"
 #include "shared/base/buf.h"
 #include "shared/base/clock.h"
-#include "shared/metrics/snapshot.h"
+#include "shared/base/str.h"
 
 #define NS ((double)NTK_NS_PER_SECOND)
 #define PERCENT 100.0
 /* Equal values are put together whenever a series has so many entries. */
 #define COMPACT_ENTRIES 4096u
 
-const struct ntk_cloudwatch_metric_row ntk_cloudwatch_metrics[NTK_CLOUDWATCH_METRIC_COUNT] = {
+static const struct ntk_cloudwatch_metric_row metrics[NTK_CLOUDWATCH_METRIC_COUNT] = {
     [NTK_CLOUDWATCH_CORE_UTILIZATION] = { "NeuronCoreUtilization", "Percent", true },
-    [NTK_CLOUDWATCH_CORE_FLOPS] = { "NeuronCoreFlops", "Count/Second", false },
-    [NTK_CLOUDWATCH_CORE_HBM_READ] = { "NeuronCoreHbmReadBytes", "Bytes/Second", false },
-    [NTK_CLOUDWATCH_CORE_HBM_WRITTEN] = { "NeuronCoreHbmWrittenBytes", "Bytes/Second", false },
-    [NTK_CLOUDWATCH_CORE_DMA] = { "NeuronCoreDmaBytes", "Bytes/Second", false },
-    [NTK_CLOUDWATCH_CORE_HOST_TO_DEVICE] = { "NeuronCoreHostToDeviceBytes", "Bytes/Second", false },
-    [NTK_CLOUDWATCH_CORE_DEVICE_TO_HOST] = { "NeuronCoreDeviceToHostBytes", "Bytes/Second", false },
     [NTK_CLOUDWATCH_CORE_MEMORY_USED] = { "NeuronCoreMemoryUsed", "Bytes", false },
     [NTK_CLOUDWATCH_RUNTIME_MEMORY_USED] = { "RuntimeMemoryUsed", "Bytes", false },
     [NTK_CLOUDWATCH_RUNTIME_VCPU_USAGE] = { "RuntimeVcpuUsage", "Percent", false },
@@ -39,6 +34,38 @@ const struct ntk_cloudwatch_metric_row ntk_cloudwatch_metrics[NTK_CLOUDWATCH_MET
     [NTK_CLOUDWATCH_SYSTEM_MEMORY_USED] = { "SystemMemoryUsed", "Bytes", true },
     [NTK_CLOUDWATCH_SYSTEM_MEMORY_TOTAL] = { "SystemMemoryTotal", "Bytes", true },
 };
+
+/* Whether a counter of a core is sent as a rate: those of time are shares, and of the operations
+ * the effective ones count. */
+static bool is_rate(const struct ntk_core_count_row *row)
+{
+    return row->metric != NTK_METRIC_NONE && row->metric != NTK_METRIC_CORE_FLOPS_TOTAL &&
+           ntk_metrics[row->metric].unit != NTK_METRIC_UNIT_SECONDS;
+}
+
+/* "NeuronCoreHbmReadBytes" of hbm_read_bytes. */
+struct ntk_cloudwatch_metric_row ntk_cloudwatch_metric_get(enum ntk_cloudwatch_metric metric)
+{
+    size_t id = (size_t)metric - NTK_CLOUDWATCH_CORE_RATE;
+    const struct ntk_core_count_row *row = &ntk_core_count_rows[id];
+
+    if (id >= NTK_CORE_COUNT_ROWS || !is_rate(row)) {
+        return metrics[metric];
+    }
+    struct ntk_cloudwatch_metric_row rate = { "NeuronCore", "Count/Second", false };
+    const char *from =
+        ntk_str_starts_with(row->column, "effective_") ? row->column + 9 : row->column;
+    size_t used = strlen(rate.name);
+    bool is_first = true;
+    for (; *from && used + 1 < sizeof rate.name; from++) {
+        if (*from != '_') {
+            rate.name[used++] = (char)(is_first ? toupper((unsigned char)*from) : *from);
+        }
+        is_first = *from == '_';
+    }
+    rate.unit = ntk_metrics[row->metric].unit == NTK_METRIC_UNIT_BYTES ? "Bytes/Second" : rate.unit;
+    return rate;
+}
 
 /* While one snapshot is added. */
 struct adder {
@@ -67,8 +94,10 @@ int ntk_cloudwatch_metrics_parse(const char *text, uint32_t *out_mask, struct nt
         size_t length = strcspn(text, ",");
         int found = -1;
         for (int i = 0; i < NTK_CLOUDWATCH_METRIC_COUNT; i++) {
-            const char *name = ntk_cloudwatch_metrics[i].name;
-            found = strlen(name) == length && !strncmp(name, text, length) ? i : found;
+            struct ntk_cloudwatch_metric_row row =
+                ntk_cloudwatch_metric_get((enum ntk_cloudwatch_metric)i);
+            bool is_it = length > 0 && strlen(row.name) == length;
+            found = is_it && !strncmp(row.name, text, length) ? i : found;
         }
         if (found < 0) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown metric '%.*s'",
@@ -240,7 +269,7 @@ static void add(struct adder *adder, enum ntk_cloudwatch_metric metric, const st
     }
     if (!series->has_pending) {
         series->pending = value;
-    } else if (!ntk_cloudwatch_metrics[metric].is_largest) {
+    } else if (!metrics[metric].is_largest) {
         series->pending += value;
     } else if (value > series->pending) {
         series->pending = value;
@@ -392,21 +421,6 @@ static void add_memory(struct adder *adder, const struct ntk_runtime_sample *run
     }
 }
 
-static const struct {
-    enum ntk_cloudwatch_metric metric;
-    size_t at; /* in counts[] */
-    uint32_t has;
-} core_rates[] = {
-    { NTK_CLOUDWATCH_CORE_FLOPS, NTK_CORE_COUNT_AT(effective_flops), NTK_CORE_HAS_EFFECTIVE_FLOPS },
-    { NTK_CLOUDWATCH_CORE_HBM_READ, NTK_CORE_COUNT_AT(hbm_read_bytes), NTK_CORE_HAS_BYTES },
-    { NTK_CLOUDWATCH_CORE_HBM_WRITTEN, NTK_CORE_COUNT_AT(hbm_written_bytes), NTK_CORE_HAS_BYTES },
-    { NTK_CLOUDWATCH_CORE_DMA, NTK_CORE_COUNT_AT(dma_bytes), NTK_CORE_HAS_BYTES },
-    { NTK_CLOUDWATCH_CORE_HOST_TO_DEVICE, NTK_CORE_COUNT_AT(host_to_device_bytes),
-      NTK_CORE_HAS_TRANSFERS },
-    { NTK_CLOUDWATCH_CORE_DEVICE_TO_HOST, NTK_CORE_COUNT_AT(device_to_host_bytes),
-      NTK_CORE_HAS_TRANSFERS },
-};
-
 static void add_cores(struct adder *adder, const struct ntk_runtime_sample *runtime, uint32_t lnc)
 {
     uint64_t own_ns = runtime->group_period_ns[NTK_RUNTIME_GROUP_CORES];
@@ -424,10 +438,11 @@ static void add_cores(struct adder *adder, const struct ntk_runtime_sample *runt
             add(adder, NTK_CLOUDWATCH_CORE_UTILIZATION, LABELS({ "NeuronCore", NULL, number }),
                 core.utilization * PERCENT);
         }
-        for (size_t k = 0; k < sizeof core_rates / sizeof *core_rates && seconds > 0; k++) {
-            if (core.has & core_rates[k].has) {
-                add(adder, core_rates[k].metric, LABELS({ "NeuronCore", NULL, number }),
-                    (double)core.counts[core_rates[k].at].period / seconds);
+        for (unsigned k = 0; k < NTK_CORE_COUNT_ROWS && seconds > 0; k++) {
+            const struct ntk_core_count_row *row = &ntk_core_count_rows[k];
+            if (core.has & row->has && is_rate(row)) {
+                add(adder, NTK_CLOUDWATCH_CORE_RATE + k, LABELS({ "NeuronCore", NULL, number }),
+                    (double)core.counts[row->at].period / seconds);
             }
         }
     }

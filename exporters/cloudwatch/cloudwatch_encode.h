@@ -24,22 +24,16 @@
 #include "shared/base/err.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
+#include "shared/metrics/snapshot.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-struct ntk_snapshot;
-
 enum ntk_cloudwatch_metric {
     NTK_CLOUDWATCH_CORE_UTILIZATION,
-    NTK_CLOUDWATCH_CORE_FLOPS,
-    NTK_CLOUDWATCH_CORE_HBM_READ,
-    NTK_CLOUDWATCH_CORE_HBM_WRITTEN,
-    NTK_CLOUDWATCH_CORE_DMA,
-    NTK_CLOUDWATCH_CORE_HOST_TO_DEVICE,
-    NTK_CLOUDWATCH_CORE_DEVICE_TO_HOST,
-    NTK_CLOUDWATCH_CORE_MEMORY_USED,
+    NTK_CLOUDWATCH_CORE_RATE, /* of the rows of core_counts.def, by id */
+    NTK_CLOUDWATCH_CORE_MEMORY_USED = NTK_CLOUDWATCH_CORE_RATE + NTK_CORE_COUNT_ROWS,
     NTK_CLOUDWATCH_RUNTIME_MEMORY_USED,
     NTK_CLOUDWATCH_RUNTIME_VCPU_USAGE,
     NTK_CLOUDWATCH_EXECUTION_ERRORS,
@@ -54,11 +48,11 @@ enum ntk_cloudwatch_metric {
     NTK_CLOUDWATCH_METRIC_COUNT
 };
 struct ntk_cloudwatch_metric_row {
-    const char *name;
+    char name[64];    /* "" for a row that is not sent: shares, and what a better one stands for */
     const char *unit; /* of the service's list */
     bool is_largest;  /* of several runtimes of a tag the largest value counts, not the sum */
 };
-extern const struct ntk_cloudwatch_metric_row ntk_cloudwatch_metrics[NTK_CLOUDWATCH_METRIC_COUNT];
+struct ntk_cloudwatch_metric_row ntk_cloudwatch_metric_get(enum ntk_cloudwatch_metric metric);
 
 /* Series beyond are omitted, with a message. */
 #define NTK_CLOUDWATCH_SERIES_MAX 50000u

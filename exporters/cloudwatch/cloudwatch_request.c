@@ -97,17 +97,17 @@ static void write_values(struct ntk_json *json, const struct ntk_cloudwatch_valu
 static void write_metric(struct writer *w, const struct ntk_cloudwatch_series *series,
                          const struct ntk_cloudwatch_value *values, size_t count)
 {
-    const struct ntk_cloudwatch_metric_row *row = &ntk_cloudwatch_metrics[series->metric];
+    struct ntk_cloudwatch_metric_row row = ntk_cloudwatch_metric_get(series->metric);
     struct ntk_json json;
 
     ntk_buf_reset(&w->metric);
     ntk_json_init(&json, &w->metric, false);
     ntk_json_object_begin(&json);
-    ntk_json_key_text(&json, "MetricName", row->name);
+    ntk_json_key_text(&json, "MetricName", row.name);
     write_dimensions(&json, series);
     ntk_json_key_double(&json, "Timestamp", (double)w->options->time_ms / 1e3);
     write_values(&json, values, count);
-    ntk_json_key_text(&json, "Unit", row->unit);
+    ntk_json_key_text(&json, "Unit", row.unit);
     ntk_json_key_u64(&json, "StorageResolution", w->options->is_high_resolution ? 1 : 60);
     ntk_json_object_end(&json);
 }
