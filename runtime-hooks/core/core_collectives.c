@@ -65,7 +65,7 @@ static int all_wait(const struct ntk_core_comm *comm, uint32_t round, struct ntk
 {
     struct core_comm_file *shared = comm->shared;
     uint64_t deadline_ns =
-        comm->timeout_ns > 0 ? ntk_clock_monotonic_ns() + comm->timeout_ns : UINT64_MAX;
+        comm->timeout_ns > 0 ? ntk_clock_now_ns(comm->clock) + comm->timeout_ns : UINT64_MAX;
 
     /* Acquire and release: what a rank wrote before it arrived is seen by whoever sees the round
      * end. */
@@ -83,7 +83,7 @@ static int all_wait(const struct ntk_core_comm *comm, uint32_t round, struct ntk
         if (broken != 0) {
             return core_comm_broken_error(comm, broken, err);
         }
-        uint64_t now_ns = ntk_clock_monotonic_ns();
+        uint64_t now_ns = ntk_clock_now_ns(comm->clock);
         if (now_ns >= deadline_ns) {
             core_comm_break(shared, CORE_COMM_LATE, missing_rank(comm));
             core_comm_name_remove(comm);

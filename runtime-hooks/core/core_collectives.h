@@ -36,8 +36,9 @@ struct ntk_core_comm_options {
     /* The ranks of the world that take part, in the order in which their data lies; NULL: all. */
     const uint32_t *group;
     uint32_t group_count;
-    uint64_t timeout_ns; /* longest wait for the others; 0 = none */
-    uint32_t nc;         /* the logical core that the rank is, for monitors; NTK_CORE_ANY unknown */
+    uint64_t timeout_ns;           /* longest wait for the others; 0 = none */
+    const struct ntk_clock *clock; /* of that wait; borrowed; NULL: the system's */
+    uint32_t nc; /* the logical core that the rank is, for monitors; NTK_CORE_ANY unknown */
 };
 
 /* Joins without waiting for the others; the first operation waits. -EINVAL: a rank that cannot be,

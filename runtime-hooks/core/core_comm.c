@@ -531,6 +531,7 @@ int ntk_core_comm_join(struct ntk_core *core, const struct ntk_core_comm_options
     if (ret == 0 && comm) {
         comm->references++;
         comm->timeout_ns = options->timeout_ns;
+        comm->clock = options->clock;
         *out_comm = comm;
     }
     pthread_mutex_unlock(&core->comm_lock);

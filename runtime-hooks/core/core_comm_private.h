@@ -78,6 +78,7 @@ struct ntk_core_comm {
     uint32_t *group; /* NULL: all */
     uint32_t rank, count;
     uint64_t timeout_ns;
+    const struct ntk_clock *clock;
     uint32_t references; /* under comm_lock; one is the list's */
     bool is_listed;
     char path[NTK_PATH_BYTES + NTK_COMM_NAME_BYTES];

@@ -6,11 +6,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "runtime-hooks/core/core_collectives.h"
 #include "shared/formats/neff/isa.h"
+#include "tests/support/clock.h"
+#include "tests/support/process.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -87,18 +90,29 @@ static void *member_run(void *argument)
     return NULL;
 }
 
-/* Runs a thread per rank with these options and waits for all. */
-static void members_run(struct fixture *f, struct member *members, uint32_t count,
-                        int (*run)(struct member *, struct ntk_core_comm *))
+/* A thread per rank, with these options. */
+static void members_start(struct fixture *f, struct member *members, uint32_t count,
+                          int (*run)(struct member *, struct ntk_core_comm *))
 {
     for (uint32_t i = 0; i < count; i++) {
         members[i].f = f;
         members[i].run = run;
         assert_int_equal(pthread_create(&members[i].thread, NULL, member_run, &members[i]), 0);
     }
+}
+
+static void members_join(struct member *members, uint32_t count)
+{
     for (uint32_t i = 0; i < count; i++) {
         assert_int_equal(pthread_join(members[i].thread, NULL), 0);
     }
+}
+
+static void members_run(struct fixture *f, struct member *members, uint32_t count,
+                        int (*run)(struct member *, struct ntk_core_comm *))
+{
+    members_start(f, members, count, run);
+    members_join(members, count);
 }
 
 static void world_make(struct member *members)
@@ -338,16 +352,47 @@ static int run_barriers(struct member *member, struct ntk_core_comm *comm)
     return ret;
 }
 
+static atomic_uint joined;
+static atomic_uint ended;
+
+static int run_late_barrier(struct member *member, struct ntk_core_comm *comm)
+{
+    atomic_fetch_add(&joined, 1);
+    int ret = ntk_core_comm_barrier(comm, &member->err);
+    atomic_fetch_add(&ended, 1);
+    return ret;
+}
+
+static int have_both_joined(void *ctx)
+{
+    (void)ctx;
+    return atomic_load(&joined) == 2;
+}
+
+static int have_ended_an_hour_later(void *ctx)
+{
+    test_clock_advance(ctx, 3600 * NTK_NS_PER_SECOND);
+    return atomic_load(&ended) == 2;
+}
+
 static void a_late_rank_ends_the_others_and_a_new_world_begins(void **state)
 {
     struct fixture *f = *state;
     struct member members[RANKS];
+    struct test_clock clock;
 
+    test_clock_init(&clock);
     world_make(members);
     for (uint32_t r = 0; r < 2; r++) {
-        members[r].options.timeout_ns = 50 * 1000000;
+        members[r].options.timeout_ns = 3600 * NTK_NS_PER_SECOND;
+        members[r].options.clock = &clock.clock;
     }
-    members_run(f, members, 2, run_barriers);
+    members_start(f, members, 2, run_late_barrier);
+    assert_true(test_wait_until(have_both_joined, NULL));
+    assert_int_equal(atomic_load(&ended), 0);
+    assert_true(test_wait_until(have_ended_an_hour_later, &clock));
+    members_join(members, 2);
+    test_clock_fini(&clock);
     assert_int_equal(members[0].result, -ETIMEDOUT);
     assert_int_equal(members[1].result, -ETIMEDOUT);
     assert_string_equal(members[0].err.text,
