@@ -53,6 +53,7 @@ static const struct ntk_slot_fact *fact_of(const struct index *index, size_t ite
     return ntk_program_fact(index->program, index->core_index, &index->core->instructions[item]);
 }
 
+/* Of instructions: two keys of one fact. */
 static int signal_key(const struct index *index, size_t item)
 {
     const struct ntk_slot_fact *fact = fact_of(index, item);
@@ -71,47 +72,64 @@ static int transfer_key(const struct index *index, size_t item)
                : (int)number_of(fact->done_is_event, fact->done_number);
 }
 
+/* A list and what it is sorted by. */
+struct sorting {
+    key_of *key;
+    struct by_number *to;
+};
+#define SORTINGS_MAX 2
+
 /* Memory is given back now and then. */
-static void passed(const struct index *index, const struct by_number *sorted, size_t item)
+static void passed(const struct index *index, const struct sorting *sortings, size_t count,
+                   size_t item)
 {
     if (item % NTK_TRACE_LOOKS == 0) {
         ntk_trace_give_back(index->core);
-        ntk_long_list_give_back(&sorted->list);
+        for (size_t s = 0; s < count; s++) {
+            ntk_long_list_give_back(&sortings[s].to->list);
+        }
     }
 }
 
-/* Counting sort: the order of time within a number stays. */
-static int sort_by_number(const struct index *index, size_t item_count, key_of *key,
-                          struct by_number *out)
+/* Counting sort: the order of time within a number stays. Lists of the same items are sorted
+ * together: most of the time goes to the look at an item. */
+static int sort_by_number(const struct index *index, size_t item_count,
+                          const struct sorting *sortings, size_t count)
 {
-    uint32_t next[NUMBERS];
+    uint32_t next[SORTINGS_MAX][NUMBERS];
+    uint32_t *items[SORTINGS_MAX];
 
     for (size_t i = 0; i < item_count; i++) {
-        int k = key(index, i);
-        passed(index, out, i);
-        if (k >= 0) {
-            out->first[k + 1]++;
+        passed(index, sortings, count, i);
+        for (size_t s = 0; s < count; s++) {
+            int k = sortings[s].key(index, i);
+            sortings[s].to->first[k + 1] += k >= 0;
         }
     }
-    for (unsigned n = 0; n < NUMBERS; n++) {
-        out->first[n + 1] += out->first[n];
-        next[n] = out->first[n];
+    for (size_t s = 0; s < count; s++) {
+        struct by_number *to = sortings[s].to;
+        for (unsigned n = 0; n < NUMBERS; n++) {
+            to->first[n + 1] += to->first[n];
+            next[s][n] = to->first[n];
+        }
+        ntk_long_list_init(&to->list, index->program->trace, sizeof(uint32_t), LISTS);
+        int ret = ntk_long_list_resize(&to->list, to->first[NUMBERS]);
+        if (ret < 0) {
+            return ret;
+        }
+        items[s] = to->list.items;
+        memcpy(to->near, to->first, sizeof to->near);
+        to->items = items[s];
     }
-    ntk_long_list_init(&out->list, index->program->trace, sizeof(uint32_t), LISTS);
-    int ret = ntk_long_list_resize(&out->list, out->first[NUMBERS]);
-    if (ret < 0) {
-        return ret;
-    }
-    uint32_t *items = out->list.items;
     for (size_t i = 0; i < item_count; i++) {
-        int k = key(index, i);
-        passed(index, out, i);
-        if (k >= 0) {
-            items[next[k]++] = (uint32_t)i;
+        passed(index, sortings, count, i);
+        for (size_t s = 0; s < count; s++) {
+            int k = sortings[s].key(index, i);
+            if (k >= 0) {
+                items[s][next[s][k]++] = (uint32_t)i;
+            }
         }
     }
-    memcpy(out->near, out->first, sizeof out->near);
-    out->items = items;
     return 0;
 }
 
@@ -319,15 +337,14 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
     int ret = ntk_long_list_resize(&out->list, index->core->instruction_count);
     struct ntk_release *releases = out->list.items;
     out->releases = releases;
+    const struct sorting changes = { change_key, &index->changes };
+    const struct sorting of_instructions[] = { { signal_key, &index->signals },
+                                               { transfer_key, &index->transfers } };
     if (ret == 0) {
-        ret = sort_by_number(index, index->core->event_count, change_key, &index->changes);
+        ret = sort_by_number(index, index->core->event_count, &changes, 1);
     }
     if (ret == 0) {
-        ret = sort_by_number(index, index->core->instruction_count, signal_key, &index->signals);
-    }
-    if (ret == 0) {
-        ret =
-            sort_by_number(index, index->core->instruction_count, transfer_key, &index->transfers);
+        ret = sort_by_number(index, index->core->instruction_count, of_instructions, SORTINGS_MAX);
     }
     memset(previous, 0xff, sizeof previous);
     for (size_t i = 0; ret == 0 && i < index->core->instruction_count; i++) {

@@ -13,6 +13,7 @@
 #include "profiler/trace/executed.h"
 #include "shared/formats/neff/vendor_slot.h"
 #include "shared/base/map.h"
+#include "shared/base/memory.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 #include "shared/formats/neff/neff.h"
@@ -21,6 +22,7 @@ struct filling {
     struct ntk_program *program;
     struct ntk_vec layers;  /* const char * */
     struct ntk_map numbers; /* name to number, as a pointer */
+    bool has_names;
     int failed;
 };
 
@@ -305,17 +307,19 @@ static int fill_core(struct filling *f, size_t index)
     struct ntk_neff_debug **names = &f->program->names[index];
 
     /* Damaged names take nothing away from the rest of the capture. */
-    if (core->neff && ntk_neff_debug_create(f->program->trace->neff, core->neff, names,
-                                            &f->program->names_err) == -ENOMEM) {
+    if (f->has_names && core->neff &&
+        ntk_neff_debug_create(f->program->trace->neff, core->neff, names, &f->program->names_err) ==
+            -ENOMEM) {
         return -ENOMEM;
     }
 
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        facts[e] =
-            calloc(slot_count(f->program, index * NTK_NTFF_ENGINE_COUNT + e) + 1, sizeof *facts[e]);
+        size_t count = slot_count(f->program, index * NTK_NTFF_ENGINE_COUNT + e) + 1;
+        facts[e] = calloc(count, sizeof *facts[e]);
         if (!facts[e]) {
             return -ENOMEM;
         }
+        ntk_memory_is_large(facts[e], count * sizeof *facts[e]);
     }
     if (has_layer_names(core)) {
         ntk_trace_each_instruction(core, instruction) {
@@ -330,11 +334,11 @@ static int fill_core(struct filling *f, size_t index)
     return f->failed;
 }
 
-int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_program)
+static int create(const struct ntk_trace *trace, bool has_names, struct ntk_program **out_program)
 {
     static const char *const no_layer = "(no layer)";
     static const char *const runtime = "(runtime)";
-    struct filling f = { .layers = NTK_VEC_INIT(const char *) };
+    struct filling f = { .layers = NTK_VEC_INIT(const char *), .has_names = has_names };
 
     f.program = calloc(1, sizeof *f.program);
     if (!f.program) {
@@ -351,7 +355,7 @@ int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_p
     for (size_t c = 0; c < trace->core_count && !f.failed; c++) {
         f.failed = fill_core(&f, c);
     }
-    if (!f.failed && trace->neff) {
+    if (!f.failed && trace->neff && has_names) {
         f.failed = ntk_neff_positions_create(trace->neff, f.program->names, trace->core_count,
                                              &f.program->positions);
     }
@@ -364,6 +368,16 @@ int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_p
     }
     *out_program = f.program;
     return 0;
+}
+
+int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_program)
+{
+    return create(trace, true, out_program);
+}
+
+int ntk_program_create_unnamed(const struct ntk_trace *trace, struct ntk_program **out_program)
+{
+    return create(trace, false, out_program);
 }
 
 void ntk_program_destroy(struct ntk_program *program)

@@ -34,40 +34,40 @@ enum ntk_wait_kind {
 #define NTK_LAYER_NONE 0U    /* the program's, without a name */
 #define NTK_LAYER_RUNTIME 1U /* what the runtime put around the program */
 
+/* One for each slot, of which there are millions: without gaps. */
 struct ntk_slot_fact {
     bool has_run;  /* else nothing below is known */
     bool has_sync; /* wait and signal below are known */
     bool is_runtime;
-    bool is_open; /* in the open encoding */
-    int32_t
-        compiler_pc;   /* place in what the compiler made; -1 for what the runtime put in between */
-    bool waits_inside; /* it starts, then waits; else it waits, then starts */
-    enum ntk_wait_kind wait;
+    bool is_open;         /* in the open encoding */
+    bool waits_inside;    /* it starts, then waits; else it waits, then starts */
+    bool signals_event;   /* signal_number is that of an event */
+    bool is_transfer;     /* it starts DMA */
+    bool done_is_event;   /* done_number is that of an event */
+    bool has_flops;       /* it is a MATMUL whose work is known */
+    bool is_transpose;    /* it is an operation of the tensor engine that moves data only */
+    bool has_adjusted;    /* the weight of its element type is known */
+    bool has_bir_id;      /* the compiler left a name, see neff_debug.h */
+    bool has_bytes;       /* it is a transfer whose bytes are known */
+    bool has_onchip;      /* it is a vendor's, and its bytes on the chip are known */
+    bool is_psum_to_sbuf; /* with has_onchip */
+    uint8_t wait;         /* enum ntk_wait_kind */
     uint16_t wait_number;
-    uint32_t wait_value;
-    bool signals_event;     /* signal_number is that of an event */
     uint16_t signal_number; /* NTK_PROGRAM_NO_NUMBER: none */
-    bool is_transfer;       /* it starts DMA */
-    bool done_is_event;
-    uint16_t done_number;    /* changed when the data is there */
+    uint16_t done_number;   /* changed when the data is there */
+    uint32_t wait_value;
+    int32_t
+        compiler_pc; /* place in what the compiler made; -1 for what the runtime put in between */
+    uint32_t layer;
     const char *queue;       /* of the transfer, as in the NEFF; NULL: not known */
     struct ntk_moves *moves; /* what the transfer moves; NULL: nothing describes it */
-    uint32_t layer;
-    bool has_flops;    /* it is a MATMUL whose work is known */
-    bool is_transpose; /* it is an operation of the tensor engine that moves data only */
-    uint64_t elements, flops;
-    bool has_adjusted; /* the weight of its element type is known */
-    uint64_t adjusted_flops;
-    bool has_bir_id; /* the compiler left a name, see neff_debug.h */
+    uint64_t elements, flops, adjusted_flops;
     uint64_t bir_id;
     const struct ntk_neff_debug_instruction *named; /* NULL: only its id is known */
     const struct ntk_neff_hlo *hlo;                 /* the first operation of XLA; NULL: none */
     const char *framework;            /* what the framework calls that; NULL: nothing */
-    bool has_bytes;                   /* it is a transfer whose bytes are known */
     uint64_t read_bytes, write_bytes; /* of device memory */
-    /* For a vendor's instruction whose bytes are known, by the version of the trace. */
-    bool has_onchip;
-    bool is_psum_to_sbuf;
+    /* With has_onchip, by the version of the trace. */
     uint64_t sbuf_read_bytes, sbuf_write_bytes;
     uint64_t psum_read_bytes, psum_write_bytes, psum_to_sbuf_bytes;
 };
@@ -97,6 +97,9 @@ struct ntk_program {
 
 /* 0 or -ENOMEM. */
 int ntk_program_create(const struct ntk_trace *trace, struct ntk_program **out_program);
+/* The same without what the compiler called instructions, and without positions: for sums, in a
+ * third of the time and memory. */
+int ntk_program_create_unnamed(const struct ntk_trace *trace, struct ntk_program **out_program);
 void ntk_program_destroy(struct ntk_program *program);
 
 static inline const struct ntk_slot_fact *

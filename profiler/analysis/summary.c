@@ -219,7 +219,7 @@ static void get_transfers(struct summary_filler *f, const struct ntk_dma_traffic
         return;
     }
     if (!is_2_28 || f->trace->neff) {
-        ret = ntk_analysis_transfer_sums(f->trace, traffic, transfers);
+        ret = ntk_analysis_transfer_sums(f->trace, f->program, traffic, transfers);
     }
     if (ret < 0) {
         f->failed = ret;
@@ -412,7 +412,8 @@ int summary_begin(struct summary_filler *f, const struct ntk_trace *trace)
     return values ? 0 : -ENOMEM;
 }
 
-int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_summary)
+static int get(const struct ntk_trace *trace, const struct ntk_program *program,
+               struct ntk_summary *out_summary)
 {
     struct summary_filler f;
     struct ntk_activity activity;
@@ -423,6 +424,7 @@ int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_
     if (summary_begin(&f, trace) < 0) {
         return -ENOMEM;
     }
+    f.program = program;
     ntk_analysis_activity_and_traffic(trace, &activity, &traffic);
     summary_work_get(trace, &traffic, &work);
     get_transfers(&f, &traffic, &transfers);
@@ -446,6 +448,16 @@ int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_
                                          .value_count = f.values.count,
                                          .uncounted = f.uncounted };
     return 0;
+}
+
+int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_summary)
+{
+    return get(trace, NULL, out_summary);
+}
+
+int ntk_analysis_summary_of(const struct ntk_program *program, struct ntk_summary *out_summary)
+{
+    return get(program->trace, program, out_summary);
 }
 
 void ntk_summary_fini(struct ntk_summary *summary)

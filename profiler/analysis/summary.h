@@ -11,6 +11,7 @@
 #ifndef NTK_PROFILER_ANALYSIS_SUMMARY_H
 #define NTK_PROFILER_ANALYSIS_SUMMARY_H
 
+#include "profiler/analysis/program.h"
 #include "profiler/trace/trace.h"
 
 enum ntk_summary_id {
@@ -64,6 +65,8 @@ struct ntk_summary {
 
 /* 0, -ENOMEM or -errno of a long list. */
 int ntk_analysis_summary(const struct ntk_trace *trace, struct ntk_summary *out_summary);
+/* The same of a program that is there already. */
+int ntk_analysis_summary_of(const struct ntk_program *program, struct ntk_summary *out_summary);
 void ntk_summary_fini(struct ntk_summary *summary);
 /* "overall_stats" */
 const char *ntk_summary_group_name(enum ntk_summary_group group);

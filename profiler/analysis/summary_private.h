@@ -18,6 +18,7 @@
 
 struct summary_filler {
     const struct ntk_trace *trace;
+    const struct ntk_program *program; /* NULL: the caller has none */
     struct ntk_vec values; /* struct ntk_summary_value, the metrics of the table first */
     uint64_t uncounted;
     int failed;

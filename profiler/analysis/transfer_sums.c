@@ -69,16 +69,18 @@ static void add_times(const struct ntk_transfers *transfers, size_t core, bool i
     }
 }
 
-int ntk_analysis_transfer_sums(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
+int ntk_analysis_transfer_sums(const struct ntk_trace *trace, const struct ntk_program *program,
+                               const struct ntk_dma_traffic *traffic,
                                struct ntk_transfer_sums *out_sums)
 {
     bool is_prepared_only = trace->metrics == NTK_METRICS_2_28;
     struct ntk_transfer_sums sums = { .has_time = !trace->is_cut.packets };
     struct ntk_transfer_sums prepared = { 0 };
     struct ntk_transfers transfers = { 0 };
-    struct ntk_program *program = NULL;
-    int ret = ntk_program_create(trace, &program);
+    struct ntk_program *own = NULL;
+    int ret = program ? 0 : ntk_program_create_unnamed(trace, &own);
 
+    program = program ? program : own;
     if (ret == 0 && !is_prepared_only) {
         add_all(program, traffic, &sums);
     }
@@ -94,7 +96,7 @@ int ntk_analysis_transfer_sums(const struct ntk_trace *trace, const struct ntk_d
         sums.bytes_count = prepared.bytes_count;
     }
     ntk_transfers_fini(&transfers);
-    ntk_program_destroy(program);
+    ntk_program_destroy(own);
     if (ret == 0) {
         *out_sums = sums;
     }

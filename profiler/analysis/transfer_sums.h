@@ -12,6 +12,7 @@
 #define NTK_PROFILER_ANALYSIS_TRANSFER_SUMS_H
 
 #include "profiler/analysis/dma_traffic.h"
+#include "profiler/analysis/program.h"
 
 struct ntk_transfer_sums {
     bool is_known; /* count and bytes_count */
@@ -21,8 +22,9 @@ struct ntk_transfer_sums {
     int64_t sum_ps;       /* from the first to the end of the last packet of each */
 };
 
-/* 0 or -errno of a long list. */
-int ntk_analysis_transfer_sums(const struct ntk_trace *trace, const struct ntk_dma_traffic *traffic,
+/* program: NULL makes one for the time of the call. 0 or -errno of a long list. */
+int ntk_analysis_transfer_sums(const struct ntk_trace *trace, const struct ntk_program *program,
+                               const struct ntk_dma_traffic *traffic,
                                struct ntk_transfer_sums *out_sums);
 
 #endif

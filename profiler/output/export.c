@@ -188,7 +188,7 @@ int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, c
     }
     export->profile_name = profile_name;
     export->path = path;
-    ret = ntk_analysis_summary(trace, &export->summary);
+    ret = ntk_analysis_summary_of(export->program, &export->summary);
     if (ret == 0) {
         ret = ntk_analysis_opcode_table(trace, &export->opcodes);
     }

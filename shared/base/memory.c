@@ -5,12 +5,14 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
+#define LARGE_PAGE ((uintptr_t)2 << 20) /* of a processor with small ones of 4 KiB */
 #define GROUP_ROOT "/sys/fs/cgroup"
 
 static uint64_t less(uint64_t a, uint64_t b)
@@ -129,5 +131,16 @@ void ntk_memory_forbid_cores(void)
     if (getrlimit(RLIMIT_CORE, &limit) == 0) {
         limit.rlim_cur = limit.rlim_max > 0 ? 1 : 0;
         (void)setrlimit(RLIMIT_CORE, &limit);
+    }
+}
+
+/* The kernel has the last word, and a failure costs nothing but time. */
+void ntk_memory_is_large(void *bytes, uint64_t bytes_count)
+{
+    uintptr_t first = ((uintptr_t)bytes + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+    uintptr_t end = ((uintptr_t)bytes + bytes_count) & ~(LARGE_PAGE - 1);
+
+    if (bytes && first < end) {
+        (void)madvise((char *)bytes + (first - (uintptr_t)bytes), end - first, MADV_HUGEPAGE);
     }
 }

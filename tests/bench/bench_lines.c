@@ -5,6 +5,12 @@
  * joined with the program, and summed by line, loop and iteration, with who let whom go. Next to it
  * the same program without positions, which is what every analysis of it costs. Then trace files of
  * it, with positions and without: no slot runs twice, so each of them has its own texts.
+ *
+ * Where the time of lines goes, by perf: 27 % reads the debug members (half of it fields of
+ * protobuf, a sixth first use of memory), 14 % reads the kernel tree, 10 % joins both with the
+ * slots, 20 % decodes slots, 10 % sums lines and loops, 9 % finds what ended waits. First use of
+ * memory is 15 % in all parts together, mostly of the facts of slots: 176 bytes for each. So what
+ * exists once per instruction must be small, and is in large pages.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -36,10 +36,15 @@ void ntk_protobuf_budget_init(struct ntk_protobuf_budget *budget, size_t bytes)
     *budget = (struct ntk_protobuf_budget){ bytes, { budget_alloc, budget_free, budget } };
 }
 
-static bool skip_varint(const uint8_t *bytes, size_t count, size_t *position, uint64_t *out_value)
+static inline bool skip_varint(const uint8_t *bytes, size_t count, size_t *position,
+                               uint64_t *out_value)
 {
     uint64_t value = 0;
 
+    if (*position < count && bytes[*position] < 0x80) { /* most are small */
+        *out_value = bytes[(*position)++];
+        return true;
+    }
     for (unsigned shift = 0; shift < 70 && *position < count; shift += 7) {
         uint8_t byte = bytes[(*position)++];
         if (shift < 64) {
@@ -56,9 +61,10 @@ static bool skip_varint(const uint8_t *bytes, size_t count, size_t *position, ui
 bool ntk_protobuf_next(const uint8_t *bytes, size_t count, size_t *position,
                        struct ntk_protobuf_field *out_field)
 {
-    struct ntk_protobuf_field field = { 0 };
+    const uint8_t *content = NULL;
     size_t at = *position;
     uint64_t length = 0;
+    uint64_t value = 0;
     uint64_t tag;
 
     if (!skip_varint(bytes, count, &at, &tag)) {
@@ -66,7 +72,7 @@ bool ntk_protobuf_next(const uint8_t *bytes, size_t count, size_t *position,
     }
     switch (tag & 7) {
     case 0:
-        if (!skip_varint(bytes, count, &at, &field.value)) {
+        if (!skip_varint(bytes, count, &at, &value)) {
             return false;
         }
         break;
@@ -77,7 +83,7 @@ bool ntk_protobuf_next(const uint8_t *bytes, size_t count, size_t *position,
         if (!skip_varint(bytes, count, &at, &length)) {
             return false;
         }
-        field.bytes = bytes + at;
+        content = bytes + at;
         break;
     case 5:
         length = 4;
@@ -88,16 +94,15 @@ bool ntk_protobuf_next(const uint8_t *bytes, size_t count, size_t *position,
     if (length > count - at) {
         return false;
     }
-    if ((tag & 7) != 2) {                     /* a number */
-        for (size_t i = 0; i < length; i++) { /* least significant byte first */
-            field.value |= (uint64_t)bytes[at + i] << (8 * i);
-        }
+    for (size_t i = 0; !content && i < length; i++) { /* least significant byte first */
+        value |= (uint64_t)bytes[at + i] << (8 * i);
     }
-    field.number = tag >> 3;
-    field.kind = (enum ntk_protobuf_kind)(tag & 7);
-    field.bytes_count = field.bytes ? (size_t)length : 0;
     *position = at + (size_t)length;
-    *out_field = field;
+    out_field->number = tag >> 3;
+    out_field->kind = (enum ntk_protobuf_kind)(tag & 7);
+    out_field->value = value;
+    out_field->bytes = content;
+    out_field->bytes_count = content ? (size_t)length : 0;
     return true;
 }
 

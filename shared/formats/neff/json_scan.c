@@ -177,8 +177,30 @@ static bool text(struct ntk_json_scan *scan, struct ntk_buf *out)
 
 bool ntk_json_scan_text(struct ntk_json_scan *scan, struct ntk_buf *out_text)
 {
+    size_t length = 0;
+
     ntk_buf_reset(out_text);
-    return text(scan, out_text);
+    if (peek(scan) != '"') {
+        return text(scan, out_text);
+    }
+    const uint8_t *from = scan->bytes + scan->position + 1;
+    size_t left = scan->count - scan->position - 1;
+    /* Most are short and plain: they are copied where they are read. */
+    size_t most = out_text->capacity ? out_text->capacity - 1 : 0;
+    most = most < left ? most : left;
+    while (length < most && from[length] != '"' && from[length] != '\\' && from[length] >= 0x20) {
+        out_text->bytes[length] = (char)from[length];
+        length++;
+    }
+    if (length == left || from[length] != '"') {
+        return text(scan, out_text);
+    }
+    out_text->bytes_count = length;
+    if (out_text->capacity) {
+        out_text->bytes[length] = '\0';
+    }
+    scan->position += length + 2;
+    return true;
 }
 
 /* Number, true, false or null; the caller refuses other words with these letters. */

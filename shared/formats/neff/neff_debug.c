@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/memory.h"
 #include "shared/base/str.h"
 
 #define TEXT_BYTES_MAX ((size_t)4096) /* what is longer is cut */
@@ -31,17 +32,23 @@ int neff_debug_add_text(struct debug_reader *r, const struct ntk_protobuf_field 
 {
     size_t bytes = field->bytes_count < TEXT_BYTES_MAX ? field->bytes_count : TEXT_BYTES_MAX;
     size_t room = bytes * 3 + 1; /* U+FFFD for each */
+    size_t plain = 0;
 
     *out_at = r->texts.bytes_count;
     char *to = ntk_buf_extend(&r->texts, room);
     if (!to) {
         return ntk_err_no_memory(r->err);
     }
-    to[0] = '\0';
-    if (bytes) {
-        ntk_str_copy_clean(to, room, (const char *)field->bytes, bytes);
+    while (plain < bytes && field->bytes[plain] >= ' ' && field->bytes[plain] <= '~') {
+        to[plain] = (char)field->bytes[plain];
+        plain++;
     }
-    r->texts.bytes_count = *out_at + strlen(to) + 1;
+    to[plain] = '\0';
+    if (plain < bytes) {
+        ntk_str_copy_clean(to, room, (const char *)field->bytes, bytes);
+        plain = strlen(to);
+    }
+    r->texts.bytes_count = *out_at + plain + 1;
     return 0;
 }
 
@@ -203,7 +210,7 @@ static void unite_predecessors(struct debug_reader *r,
             list[kept++] = list[i];
         }
     }
-    instruction->predecessor_count = kept;
+    instruction->predecessor_count = (uint32_t)kept;
     r->predecessors.count = instruction->predecessor_first + kept;
 }
 
@@ -306,7 +313,7 @@ static int read_backend_entry(struct debug_reader *r, const struct ntk_protobuf_
         return ntk_err_no_memory(r->err);
     }
     to->bir_id = fields[FIELD_ID].value;
-    to->predecessor_first = r->predecessors.count;
+    to->predecessor_first = (uint32_t)r->predecessors.count;
     ret = neff_debug_first_id(r, &fields[FIELD_PENGUIN_IDS], &to->penguin_id);
     to->has_penguin = ret == 0;
     if (ret == 0 || ret == -ENOENT) {
@@ -518,8 +525,8 @@ static void finish_texts(const struct debug_reader *r, struct ntk_neff_debug_ins
     one->kernel = one->kernel ? neff_debug_text_of(r, one->kernel) : NULL;
     if (penguin) {
         one->penguin_text = penguin->text_at ? neff_debug_text(r, penguin->text_at) : NULL;
-        one->hlo_first = penguin->hlo_first;
-        one->hlo_count = penguin->hlo_count;
+        one->hlo_first = (uint32_t)penguin->hlo_first; /* memory has no room for more */
+        one->hlo_count = (uint32_t)penguin->hlo_count;
     }
 }
 
@@ -548,6 +555,7 @@ static bool index_by_id(struct debug_reader *r)
         free(sorted);
         return false;
     }
+    ntk_memory_is_large(sorted, count * sizeof *sorted);
     for (size_t i = 0; i < count; i++) {
         uint32_t *at = &by_id[all[i].bir_id - first];
         *at = *at ? *at : (uint32_t)i + 1; /* the first of those that share an id */

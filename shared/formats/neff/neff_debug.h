@@ -55,18 +55,18 @@ struct ntk_neff_predecessor {
     uint64_t kind; /* 0: not told */
 };
 
-struct ntk_neff_debug_instruction {
+struct ntk_neff_debug_instruction { /* one for each of millions: without gaps */
     uint64_t bir_id;
-    const char *name; /* "I-72-0-tc-act"; "" when it has none */
+    const char *name;           /* "I-72-0-tc-act"; "" when it has none */
+    uint64_t penguin_id;        /* the first */
+    const char *penguin_text;   /* NULL: none */
+    const char *file;           /* of the source; NULL: none */
+    const char *kernel;         /* "__main__.attention"; NULL: none */
+    uint32_t line;              /* from 1; 0: none */
+    uint32_t predecessor_first; /* in debug->predecessors; each id once, in order of ids */
+    uint32_t predecessor_count;
+    uint32_t hlo_first, hlo_count; /* in debug->hlo_ids */
     bool has_penguin;
-    uint64_t penguin_id;      /* the first */
-    const char *penguin_text; /* NULL: none */
-    size_t predecessor_first; /* in debug->predecessors; each id once, in order of ids */
-    size_t predecessor_count;
-    const char *file;            /* of the source; NULL: none */
-    uint32_t line;               /* from 1; 0: none */
-    const char *kernel;          /* "__main__.attention"; NULL: none */
-    size_t hlo_first, hlo_count; /* in debug->hlo_ids */
 };
 
 struct ntk_neff_hlo { /* an operation of XLA */

@@ -61,6 +61,11 @@ static const char *keep(struct tree_reader *r, const char *text, size_t bytes)
     return entry->key;
 }
 
+/* Of the key that was read last; the text is a literal. */
+#define KEY_IS(r, text)                          \
+    ((r)->key.bytes_count == sizeof(text) - 1 && \
+     memcmp((r)->key.bytes, text, sizeof(text) - 1) == 0)
+
 static const char *read_text(struct tree_reader *r)
 {
     if (!ntk_json_scan_text(&r->scan, &r->value)) {
@@ -105,10 +110,11 @@ static void *add_node(struct tree_reader *r, struct ntk_vec *rows)
 
 bool ntk_neff_kernel_number(const char *name, uint64_t *out_number)
 {
-    const char *digit = name + 5;
+    static const char begin[] = "inst.";
+    const char *digit = name + sizeof begin - 1;
     uint64_t number = 0;
 
-    if (!ntk_str_starts_with(name, "inst.") || *digit < '0' || *digit > '9' ||
+    if (strncmp(name, begin, sizeof begin - 1) != 0 || *digit < '0' || *digit > '9' ||
         (*digit == '0' && digit[1] >= '0' && digit[1] <= '9')) {
         return false;
     }
@@ -142,15 +148,14 @@ static void read_instruction(struct tree_reader *r, struct place at)
     to->number = UINT64_MAX;
     to->name = "";
     for (bool first = true; ntk_json_scan_key(&r->scan, &first, &r->key);) {
-        const char *key = ntk_buf_text_get(&r->key);
-        if (strcmp(key, "name") == 0) {
+        if (KEY_IS(r, "name")) {
             if (ntk_json_scan_text(&r->scan, &r->value)) {
                 const char *name = ntk_buf_text_get(&r->value);
                 bool is_plain = ntk_neff_kernel_number(name, &number) && !strchr(name, '-');
                 to->number = is_plain ? number : UINT64_MAX;
                 to->name = is_plain ? NULL : keep(r, name, r->value.bytes_count);
             }
-        } else if (strcmp(key, "line") == 0) {
+        } else if (KEY_IS(r, "line")) {
             read_line(r, &to->line);
         } else {
             (void)ntk_json_scan_skip(&r->scan);
@@ -188,14 +193,13 @@ static void read_function(struct tree_reader *r, struct place at)
     *(struct ntk_neff_function *)ntk_vec_at(&r->kernel->functions, index) = one;
     at.function = (uint32_t)index + 1;
     for (bool first = true; ntk_json_scan_key(&r->scan, &first, &r->key);) {
-        const char *key = ntk_buf_text_get(&r->key);
-        if (strcmp(key, "name") == 0) {
+        if (KEY_IS(r, "name")) {
             one.name = read_text(r);
-        } else if (strcmp(key, "file") == 0) {
+        } else if (KEY_IS(r, "file")) {
             one.file = read_text(r);
-        } else if (strcmp(key, "line") == 0) {
+        } else if (KEY_IS(r, "line")) {
             read_line(r, &one.line);
-        } else if (strcmp(key, "children") == 0) {
+        } else if (KEY_IS(r, "children")) {
             read_children(r, at);
         } else {
             (void)ntk_json_scan_skip(&r->scan);
@@ -220,10 +224,9 @@ static void read_iteration(struct tree_reader *r, struct place at)
     *(struct ntk_neff_iteration *)ntk_vec_at(&r->kernel->iterations, index) = one;
     at.iteration = (uint32_t)index + 1;
     for (bool first = true; ntk_json_scan_key(&r->scan, &first, &r->key);) {
-        const char *key = ntk_buf_text_get(&r->key);
-        if (strcmp(key, "var") == 0) {
+        if (KEY_IS(r, "var")) {
             one.variable = read_text(r);
-        } else if (strcmp(key, "val") == 0) {
+        } else if (KEY_IS(r, "val")) {
             if (ntk_json_scan_is(&r->scan, '{') || ntk_json_scan_is(&r->scan, '[')) {
                 (void)ntk_json_scan_skip(&r->scan);
             } else if (ntk_json_scan_scalar(&r->scan, &r->value)) {
@@ -233,9 +236,9 @@ static void read_iteration(struct tree_reader *r, struct place at)
                 one.value = 0;
                 (void)(is_integer && ntk_str_parse_i64(text, &one.value));
             }
-        } else if (strcmp(key, "line") == 0) {
+        } else if (KEY_IS(r, "line")) {
             read_line(r, &one.line);
-        } else if (strcmp(key, "children") == 0) {
+        } else if (KEY_IS(r, "children")) {
             read_children(r, at);
         } else {
             (void)ntk_json_scan_skip(&r->scan);
@@ -249,12 +252,11 @@ static void read_nodes(struct tree_reader *r, struct place at)
 {
     for (bool first = true; ntk_json_scan_item(&r->scan, &first);) {
         for (bool is_first = true; ntk_json_scan_key(&r->scan, &is_first, &r->key);) {
-            const char *kind = ntk_buf_text_get(&r->key);
-            if (strcmp(kind, "inst") == 0) {
+            if (KEY_IS(r, "inst")) {
                 read_instruction(r, at);
-            } else if (strcmp(kind, "iter") == 0) {
+            } else if (KEY_IS(r, "iter")) {
                 read_iteration(r, at);
-            } else if (strcmp(kind, "func") == 0) {
+            } else if (KEY_IS(r, "func")) {
                 read_function(r, at);
             } else {
                 (void)ntk_json_scan_skip(&r->scan);

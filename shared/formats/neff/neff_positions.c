@@ -28,6 +28,9 @@ struct joiner {
     size_t *hits;       /* of each tree: names of this core that it has */
     const char *file;   /* the last one, and its number: most slots have the one before */
     uint32_t file_number;
+    const char *path; /* of the tree, compared last with the file of this number */
+    uint32_t path_file;
+    bool is_path;
 };
 
 static int warn(void *ctx, const char *text)
@@ -205,16 +208,28 @@ static int file_number(struct joiner *j, const char *file, uint32_t *out)
     return 0;
 }
 
-static bool is_other_line(const struct ntk_neff_positions *positions,
-                          const struct ntk_neff_position *at)
+/* Whether the path of the tree is the back end's: mostly the same two as before. */
+static bool is_file(struct joiner *j, const char *path, uint32_t file)
 {
+    if (path != j->path || file != j->path_file) {
+        j->path = path;
+        j->path_file = file;
+        j->is_path = strcmp(path, j->positions->files.entries[file - 1].key) == 0;
+    }
+    return j->is_path;
+}
+
+static bool is_other_line(struct joiner *j, const struct ntk_neff_position *at)
+{
+    const struct ntk_neff_positions *positions = j->positions;
     const struct ntk_neff_kernel_instruction *instruction =
         ntk_neff_position_instruction(positions, at);
     const struct ntk_neff_function *function = ntk_neff_position_function(positions, instruction);
 
-    return at->file && instruction && instruction->line &&
-           (instruction->line != at->line || !function ||
-            strcmp(function->file, ntk_neff_position_file(positions, at)) != 0);
+    if (!at->file || !instruction || !instruction->line) {
+        return false;
+    }
+    return instruction->line != at->line || !function || !is_file(j, function->file, at->file);
 }
 
 static int join_slot(struct joiner *j, const struct ntk_neff_debug_instruction *instruction,
@@ -239,7 +254,7 @@ static int join_slot(struct joiner *j, const struct ntk_neff_debug_instruction *
     }
     positions->line_count += to->file != 0;
     positions->kernel_count += to->instruction != 0;
-    positions->differing_count += is_other_line(positions, to);
+    positions->differing_count += is_other_line(j, to);
     return 0;
 }
 
