@@ -43,7 +43,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             body = gzip.decompress(body)
         name = os.path.join(folder, "%04d" % count)
         with open(name + ".head", "w") as head:
-            head.write("%s\nanswer: %s\ntime: %.3f\n%s" % (self.requestline, answer, time.time(), self.headers))
+            head.write("%s\nanswer: %s\n%s" % (self.requestline, answer, self.headers))
         with open(name + ".tmp", "wb") as out:
             out.write(body)
         os.rename(name + ".tmp", name + (".pb" if answer in ("200", "partial") else ".refused"))
