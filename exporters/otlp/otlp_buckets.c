@@ -5,7 +5,7 @@
 #include "exporters/otlp/otlp_encode.h"
 
 /* From the first used bucket to the last. */
-static int64_t width(const struct ntk_prometheus_buckets *sparse)
+static int64_t width(const struct ntk_points_buckets *sparse)
 {
     return (int64_t)sparse->bucket[sparse->bucket_count - 1].index - sparse->bucket[0].index + 1;
 }
@@ -13,12 +13,12 @@ static int64_t width(const struct ntk_prometheus_buckets *sparse)
 void ntk_otlp_buckets_make(const struct ntk_histogram_dense *histogram,
                            struct ntk_otlp_buckets *out)
 {
-    struct ntk_prometheus_buckets sparse;
+    struct ntk_points_buckets sparse;
 
     memset(out, 0, sizeof *out);
-    ntk_prometheus_buckets_make(histogram, &sparse);
+    ntk_points_buckets_make(histogram, &sparse);
     while (sparse.bucket_count && width(&sparse) > NTK_OTLP_BUCKETS_MAX) {
-        ntk_prometheus_buckets_halve(&sparse);
+        ntk_points_buckets_halve(&sparse);
     }
     out->scale = sparse.scale;
     out->count = sparse.count;

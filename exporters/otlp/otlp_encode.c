@@ -10,7 +10,7 @@
 
 #include "exporters/otlp/otlp.pb-c.h"
 #include "exporters/otlp/otlp_config.h"
-#include "exporters/prometheus/prometheus_walk.h"
+#include "exporters/points/points_walk.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "shared/base/str.h"
@@ -35,11 +35,11 @@ struct series {
 struct ntk_otlp {
     struct ntk_otlp_options options;
     struct utsname system;
-    struct ntk_map seen[NTK_PROMETHEUS_FAMILIES]; /* by labels: struct series */
+    struct ntk_map seen[NTK_POINTS_FAMILIES]; /* by labels: struct series */
     uint64_t generation;
 
     /* For the page that is being encoded. */
-    const struct ntk_prometheus_page *page;
+    const struct ntk_points_page *page;
     const char *host_name;
     uint64_t time_ns;
     int (*emit)(struct ntk_buf *request, uint64_t point_count, void *ctx, struct ntk_err *err);
@@ -126,7 +126,7 @@ void ntk_otlp_destroy(struct ntk_otlp *state)
     if (!state) {
         return;
     }
-    for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES; i++) {
+    for (size_t i = 0; i < NTK_POINTS_FAMILIES; i++) {
         ntk_map_each(entry, &state->seen[i]) {
             free(entry->value);
         }
@@ -202,7 +202,7 @@ static Ntk__Otlp__KeyValue *make_attribute(struct ntk_otlp *state, const char *n
 /* What describes the machine, in the words of the conventions; the user's words go before ours. */
 static Ntk__Otlp__Resource *make_resource(struct ntk_otlp *state)
 {
-    const struct ntk_prometheus_page *page = state->page;
+    const struct ntk_points_page *page = state->page;
     bool is_aws = page->instance_id[0] || page->region[0];
     const char *machine = state->system.machine;
     const char *arch = !strcmp(machine, "x86_64")    ? "amd64"
@@ -372,7 +372,7 @@ struct attributes {
     size_t count;
 };
 
-static void *make_number(struct ntk_otlp *state, const struct ntk_prometheus_point *point,
+static void *make_number(struct ntk_otlp *state, const struct ntk_point *point,
                          struct attributes attributes)
 {
     Ntk__Otlp__NumberPoint *number = take(state, 1, sizeof *number);
@@ -395,7 +395,7 @@ static void *make_number(struct ntk_otlp *state, const struct ntk_prometheus_poi
     return number;
 }
 
-static void *make_histogram(struct ntk_otlp *state, const struct ntk_prometheus_point *point,
+static void *make_histogram(struct ntk_otlp *state, const struct ntk_point *point,
                             struct attributes attributes)
 {
     const struct ntk_latency_series *edges = &point->latency->edges;
@@ -429,7 +429,7 @@ static void *make_histogram(struct ntk_otlp *state, const struct ntk_prometheus_
 }
 
 /* NULL too when the page keeps no whole histogram of the series. */
-static void *make_exponential(struct ntk_otlp *state, const struct ntk_prometheus_point *point,
+static void *make_exponential(struct ntk_otlp *state, const struct ntk_point *point,
                               struct attributes attributes)
 {
     struct ntk_otlp_buckets *buckets = take(state, 1, sizeof *buckets);
@@ -509,11 +509,11 @@ static void make_room(struct ntk_otlp *state)
 }
 
 /* name, value, name, value ... each behind a separator. */
-static char *make_key(struct ntk_otlp *state, const struct ntk_prometheus_label *labels)
+static char *make_key(struct ntk_otlp *state, const struct ntk_points_label *labels)
 {
     size_t bytes = 1;
 
-    for (const struct ntk_prometheus_label *label = labels; label->name; label++) {
+    for (const struct ntk_points_label *label = labels; label->name; label++) {
         bytes += strlen(label->name) + strlen(label->value) + 2;
     }
     char *key = take(state, bytes, 1);
@@ -529,7 +529,7 @@ static char *make_key(struct ntk_otlp *state, const struct ntk_prometheus_label 
 static struct attributes read_key(struct ntk_otlp *state, char *key)
 {
     struct attributes attributes = {
-        take(state, NTK_PROMETHEUS_LABELS_MAX + NTK_PROMETHEUS_INSTANCE_LABELS, sizeof(void *)), 0
+        take(state, NTK_POINTS_LABELS_MAX + NTK_POINTS_INSTANCE_LABELS, sizeof(void *)), 0
     };
 
     while (*key && attributes.rows) {
@@ -570,11 +570,12 @@ static bool remember(struct ntk_otlp *state, const char *key, uint64_t began_ns)
     return true;
 }
 
-static void visit(const struct ntk_prometheus_point *point, void *ctx)
+static void visit(const struct ntk_point *point, void *ctx)
 {
     struct ntk_otlp *state = ctx;
-    struct ntk_prometheus_label
-        labels[NTK_PROMETHEUS_LABELS_MAX + NTK_PROMETHEUS_INSTANCE_LABELS + 1] = { { 0 } };
+    struct ntk_points_label labels[NTK_POINTS_LABELS_MAX + NTK_POINTS_INSTANCE_LABELS + 1] = {
+        { 0 }
+    };
     size_t used = 0;
 
     if (state->ret < 0) {
@@ -582,9 +583,9 @@ static void visit(const struct ntk_prometheus_point *point, void *ctx)
     }
     make_room(state);
     if (state->row->kind == NTK_METRIC_KIND_INFO) { /* else they describe the resource */
-        used = ntk_prometheus_instance_get(state->page, labels);
+        used = ntk_points_instance_get(state->page, labels);
     }
-    for (const struct ntk_prometheus_label *label = point->labels;
+    for (const struct ntk_points_label *label = point->labels;
          label->name && used < sizeof labels / sizeof *labels - 1; label++) {
         labels[used++] = *label;
     }
@@ -625,7 +626,7 @@ static void end_missing(struct ntk_otlp *state)
     *seen = kept;
 }
 
-int ntk_otlp_encode(struct ntk_otlp *state, const struct ntk_prometheus_page *page,
+int ntk_otlp_encode(struct ntk_otlp *state, const struct ntk_points_page *page,
                     const char *host_name, uint64_t time_ns,
                     int (*emit)(struct ntk_buf *request, uint64_t point_count, void *ctx,
                                 struct ntk_err *err),
@@ -639,15 +640,15 @@ int ntk_otlp_encode(struct ntk_otlp *state, const struct ntk_prometheus_page *pa
     state->err = err;
     state->ret = 0;
     state->generation++;
-    for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES && state->ret >= 0; i++) {
+    for (size_t i = 0; i < NTK_POINTS_FAMILIES && state->ret >= 0; i++) {
         size_t known = state->seen[i].count;
         state->family = i;
-        state->row = ntk_prometheus_family_get(i);
+        state->row = ntk_points_family_get(i);
         state->found_count = 0;
-        if (!ntk_prometheus_is_shown(page, state->options.vendor_only, i)) {
+        if (!ntk_points_is_shown(page, state->options.vendor_only, i)) {
             continue;
         }
-        ntk_prometheus_walk(page, i, visit, state);
+        ntk_points_walk(page, i, visit, state);
         if (state->found_count < known && state->ret >= 0) {
             end_missing(state);
         }

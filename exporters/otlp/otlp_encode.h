@@ -4,7 +4,7 @@
  * of the series.
  *
  * Counters are cumulative monotonic sums that began when the page began to count them; histograms
- * have the page's edges, or exponential buckets of at most scale NTK_PROMETHEUS_SCALE_MAX, fewer
+ * have the page's edges, or exponential buckets of at most scale NTK_POINTS_SCALE_MAX, fewer
  * per octave while more than NTK_OTLP_BUCKETS_MAX were needed. A series that was there and is not
  * any more gets one last point without a value. Names and units are such that the translation to
  * Prometheus gives the names of the Prometheus exporter (docs/decisions/exporters.md).
@@ -19,8 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "exporters/prometheus/prometheus_buckets.h"
-#include "exporters/prometheus/prometheus_page.h"
+#include "exporters/points/points_buckets.h"
+#include "exporters/points/points_page.h"
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
 #include "shared/base/vec.h"
@@ -48,7 +48,7 @@ struct ntk_otlp *ntk_otlp_create(const struct ntk_otlp_options *options);
 void ntk_otlp_destroy(struct ntk_otlp *state);
 
 /* Calls emit with each finished request, whose bytes it may take out of the buffer. */
-int ntk_otlp_encode(struct ntk_otlp *state, const struct ntk_prometheus_page *page,
+int ntk_otlp_encode(struct ntk_otlp *state, const struct ntk_points_page *page,
                     const char *host_name, uint64_t time_ns,
                     int (*emit)(struct ntk_buf *request, uint64_t point_count, void *ctx,
                                 struct ntk_err *err),

@@ -15,7 +15,7 @@
 
 #include "exporters/prometheus/prometheus_encode.h"
 #include "exporters/prometheus/prometheus_negotiate.h"
-#include "exporters/prometheus/prometheus_page.h"
+#include "exporters/points/points_page.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 #include "shared/http/http_guard.h"
@@ -67,7 +67,7 @@ struct prometheus {
     struct ntk_http_server *server; /* NULL without its own port */
     struct ntk_http_route routes[5];
     pthread_mutex_t lock; /* everything below */
-    struct ntk_prometheus_page page;
+    struct ntk_points_page page;
     bool has_snapshot;
     uint64_t put_ns;   /* when it came */
     uint64_t gap_ns;   /* between the last two; 0: there was one */
@@ -98,7 +98,7 @@ static void update_age(struct prometheus *prometheus, uint64_t now_ns)
 {
     uint64_t age_ns = prometheus->has_snapshot ? now_ns - prometheus->put_ns : 0;
 
-    prometheus->page.age = (struct ntk_prometheus_age){
+    prometheus->page.age = (struct ntk_points_age){
         .is_known = prometheus->has_snapshot,
         .is_stale = age_ns > STALE_PERIODS * period_ns(prometheus),
         .seconds = (double)age_ns / (double)NTK_NS_PER_SECOND,
@@ -117,7 +117,7 @@ static struct ntk_http_body *text_get(struct prometheus *prometheus,
         if (!prometheus->text_ns) {
             prometheus->text_ns = ntk_clock_now_ns(prometheus->clock);
             update_age(prometheus, prometheus->text_ns);
-            ntk_prometheus_page_update_process(&prometheus->page);
+            ntk_points_page_update_process(&prometheus->page);
         }
         ntk_prometheus_encode(&prometheus->page, format, prometheus->vendor_only, &buf);
         text[0] = ntk_http_body_create(&buf);
@@ -158,7 +158,7 @@ static void answer_metrics(void *state, const struct ntk_http_request *request,
         text_forget(prometheus);
     }
     response->body = has_snapshot ? text_get(prometheus, format, gzip) : NULL;
-    if (response->body && ntk_prometheus_page_told(&prometheus->page)) {
+    if (response->body && ntk_points_page_told(&prometheus->page)) {
         text_forget(prometheus); /* the answer holds its own reference */
     }
     pthread_mutex_unlock(&prometheus->lock);
@@ -194,7 +194,7 @@ static void route_ready(const struct ntk_http_request *request, struct ntk_http_
     (void)request;
     pthread_mutex_lock(&prometheus->lock);
     update_age(prometheus, ntk_clock_now_ns(prometheus->clock));
-    struct ntk_prometheus_age age = prometheus->page.age;
+    struct ntk_points_age age = prometheus->page.age;
     pthread_mutex_unlock(&prometheus->lock);
     response->status = age.is_known && !age.is_stale ? 200 : 503;
     response->text = !age.is_known  ? "no report yet\n"
@@ -223,7 +223,7 @@ static void destroy(void *state)
     ntk_http_server_destroy(prometheus->server);
     ntk_http_guard_destroy(prometheus->guard);
     text_forget(prometheus);
-    ntk_prometheus_page_fini(&prometheus->page);
+    ntk_points_page_fini(&prometheus->page);
     pthread_mutex_destroy(&prometheus->lock);
     free(prometheus);
 }
@@ -242,7 +242,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     prometheus->refresh = options->refresh;
     prometheus->refresh_ctx = options->refresh_ctx;
     prometheus->clock = options->clock;
-    ntk_prometheus_page_init(&prometheus->page, options);
+    ntk_points_page_init(&prometheus->page, options);
     prometheus->page.last_looks = LAST_SCRAPES;
     prometheus->page.keeps_fine_latencies = true; /* a scraper of native histograms comes later */
     if (ntk_prometheus_address) {
@@ -285,7 +285,7 @@ static int resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err *
     struct prometheus *state = ctx;
 
     pthread_mutex_lock(&state->lock);
-    int ret = ntk_prometheus_page_resume(&state->page, totals);
+    int ret = ntk_points_page_resume(&state->page, totals);
     pthread_mutex_unlock(&state->lock);
     return ret < 0 ? ntk_err_no_memory(err) : 0;
 }
@@ -296,7 +296,7 @@ static int put(void *state, const struct ntk_snapshot *snapshot, struct ntk_err 
     uint64_t now_ns = ntk_clock_now_ns(prometheus->clock);
 
     pthread_mutex_lock(&prometheus->lock);
-    int ret = ntk_prometheus_page_update(&prometheus->page, snapshot);
+    int ret = ntk_points_page_update(&prometheus->page, snapshot);
     text_forget(prometheus);
     prometheus->gap_ns = prometheus->has_snapshot ? now_ns - prometheus->put_ns : 0;
     prometheus->put_ns = now_ns;

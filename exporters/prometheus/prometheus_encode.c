@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "exporters/prometheus/prometheus_buckets.h"
+#include "exporters/points/points_buckets.h"
 #include "exporters/prometheus/prometheus_protobuf.h"
-#include "exporters/prometheus/prometheus_walk.h"
+#include "exporters/points/points_walk.h"
 #include "shared/base/clock.h"
 #include "shared/base/json.h"
 
@@ -27,7 +27,7 @@ static const char *const cut_names[CUT_COUNT] = { "instance_id", "region", "subn
 enum counter_part { COUNTER_TOTAL = 1, COUNTER_CREATED = 2 };
 
 struct encoder {
-    const struct ntk_prometheus_page *page;
+    const struct ntk_points_page *page;
     enum ntk_prometheus_format format;
     struct ntk_buf *out;
     unsigned counter_parts;
@@ -65,8 +65,8 @@ static void add_label(struct ntk_buf *buf, const char *name, const char *value)
 
 static void make_parts(struct encoder *e)
 {
-    struct ntk_prometheus_label labels[NTK_PROMETHEUS_INSTANCE_LABELS + 1];
-    size_t count = ntk_prometheus_instance_get(e->page, labels);
+    struct ntk_points_label labels[NTK_POINTS_INSTANCE_LABELS + 1];
+    size_t count = ntk_points_instance_get(e->page, labels);
     size_t cut = 0;
 
     for (size_t i = 0; i < count; i++) {
@@ -146,7 +146,7 @@ static void begin_sample(struct encoder *e, const char *suffix)
     ntk_buf_add_text(e->out, suffix);
 }
 
-static void add_labels_before(struct encoder *e, const struct ntk_prometheus_label **labels,
+static void add_labels_before(struct encoder *e, const struct ntk_points_label **labels,
                               const char *end)
 {
     for (; (*labels)->name && strcmp((*labels)->name, end) < 0; (*labels)++) {
@@ -155,7 +155,7 @@ static void add_labels_before(struct encoder *e, const struct ntk_prometheus_lab
 }
 
 /* {instance labels and extra ones}; extra is sorted by name and ends with a NULL name. */
-static void add_labels(struct encoder *e, const struct ntk_prometheus_label *extra)
+static void add_labels(struct encoder *e, const struct ntk_points_label *extra)
 {
     ntk_buf_add_char(e->out, '{');
     add_labels_before(e, &extra, "availability_zone");
@@ -169,13 +169,13 @@ static void add_labels(struct encoder *e, const struct ntk_prometheus_label *ext
     ntk_buf_add_char(e->out, ' ');
 }
 
-static void add_point_labels(struct encoder *e, const struct ntk_prometheus_point *point)
+static void add_point_labels(struct encoder *e, const struct ntk_point *point)
 {
     if (point->has_instance_labels) {
         add_labels(e, point->labels);
         return;
     }
-    for (const struct ntk_prometheus_label *label = point->labels; label->name; label++) {
+    for (const struct ntk_points_label *label = point->labels; label->name; label++) {
         ntk_buf_add_char(e->out, label == point->labels ? '{' : ',');
         ntk_buf_add_format(e->out, "%s=\"", label->name);
         add_escaped(e->out, label->value);
@@ -186,17 +186,17 @@ static void add_point_labels(struct encoder *e, const struct ntk_prometheus_poin
 
 /* -- points ------------------------------------------------------------------------------------ */
 
-static void add_bucket(struct encoder *e, const struct ntk_prometheus_label *labels,
-                       const char *edge, uint64_t count)
+static void add_bucket(struct encoder *e, const struct ntk_points_label *labels, const char *edge,
+                       uint64_t count)
 {
-    struct ntk_prometheus_label with_edge[NTK_PROMETHEUS_LABELS_MAX + 2] = { { 0 } };
+    struct ntk_points_label with_edge[NTK_POINTS_LABELS_MAX + 2] = { { 0 } };
     size_t used = 0;
 
     for (; labels->name && strcmp(labels->name, "le") < 0; labels++) {
         with_edge[used++] = *labels;
     }
-    with_edge[used++] = (struct ntk_prometheus_label){ "le", edge };
-    for (; labels->name && used <= NTK_PROMETHEUS_LABELS_MAX; labels++) {
+    with_edge[used++] = (struct ntk_points_label){ "le", edge };
+    for (; labels->name && used <= NTK_POINTS_LABELS_MAX; labels++) {
         with_edge[used++] = *labels;
     }
     begin_sample(e, "_bucket");
@@ -205,13 +205,13 @@ static void add_bucket(struct encoder *e, const struct ntk_prometheus_label *lab
     ntk_buf_add_char(e->out, '\n');
 }
 
-static void add_latency(struct encoder *e, const struct ntk_prometheus_point *point)
+static void add_latency(struct encoder *e, const struct ntk_point *point)
 {
     const struct ntk_latency_series *series = &point->latency->edges;
-    char edge[NTK_PROMETHEUS_EDGE_BYTES];
+    char edge[NTK_POINTS_EDGE_BYTES];
 
     for (unsigned int i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
-        ntk_prometheus_edge_format(i, edge);
+        ntk_points_edge_format(i, edge);
         add_bucket(e, point->labels, edge, series->below[i]);
     }
     add_bucket(e, point->labels, "+Inf", series->count);
@@ -226,18 +226,18 @@ static void add_latency(struct encoder *e, const struct ntk_prometheus_point *po
 }
 
 /* The beginning of a counter: its name is the counter's with another end. */
-static void add_created(struct encoder *e, const struct ntk_prometheus_point *point)
+static void add_created(struct encoder *e, const struct ntk_point *point)
 {
-    char name[NTK_PROMETHEUS_NAME_BYTES];
+    char name[NTK_POINTS_NAME_BYTES];
 
-    ntk_prometheus_created_name(e->row, name);
+    ntk_points_created_name(e->row, name);
     ntk_buf_add_text(e->out, name);
     add_point_labels(e, point);
     add_value(e->out, point->created_seconds);
     ntk_buf_add_char(e->out, '\n');
 }
 
-static void visit(const struct ntk_prometheus_point *point, void *ctx)
+static void visit(const struct ntk_point *point, void *ctx)
 {
     struct encoder *e = ctx;
 
@@ -265,23 +265,23 @@ static void visit(const struct ntk_prometheus_point *point, void *ctx)
  * vendor's exporter shows them as their own family. */
 static void encode_family(struct encoder *e, size_t family)
 {
-    char name[NTK_PROMETHEUS_NAME_BYTES];
+    char name[NTK_POINTS_NAME_BYTES];
 
-    e->row = ntk_prometheus_family_get(family);
+    e->row = ntk_points_family_get(family);
     e->has_header = e->has_created = false;
     e->counter_parts = is_open(e) ? COUNTER_TOTAL | COUNTER_CREATED : COUNTER_TOTAL;
-    ntk_prometheus_walk(e->page, family, visit, e);
+    ntk_points_walk(e->page, family, visit, e);
     if (is_open(e) || !e->has_created) {
         return;
     }
-    ntk_prometheus_created_name(e->row, name);
+    ntk_points_created_name(e->row, name);
     add_header(e, name, NTK_METRIC_KIND_GAUGE, e->row->help);
     e->counter_parts = COUNTER_CREATED;
-    ntk_prometheus_walk(e->page, family, visit, e);
+    ntk_points_walk(e->page, family, visit, e);
 }
 
-void ntk_prometheus_encode(const struct ntk_prometheus_page *page,
-                           enum ntk_prometheus_format format, bool vendor_only, struct ntk_buf *out)
+void ntk_prometheus_encode(const struct ntk_points_page *page, enum ntk_prometheus_format format,
+                           bool vendor_only, struct ntk_buf *out)
 {
     struct encoder e = { .page = page, .format = format, .out = out };
 
@@ -290,8 +290,8 @@ void ntk_prometheus_encode(const struct ntk_prometheus_page *page,
         return;
     }
     make_parts(&e);
-    for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES; i++) {
-        if (ntk_prometheus_is_shown(page, vendor_only, i)) {
+    for (size_t i = 0; i < NTK_POINTS_FAMILIES; i++) {
+        if (ntk_points_is_shown(page, vendor_only, i)) {
             encode_family(&e, i);
         }
     }

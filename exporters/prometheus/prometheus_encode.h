@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "exporters/prometheus/prometheus_page.h"
+#include "exporters/points/points_page.h"
 #include "shared/base/buf.h"
 
 #ifdef __cplusplus
@@ -26,9 +26,8 @@ enum ntk_prometheus_format {
 };
 
 /* Appends; check ntk_buf_ok(out). */
-void ntk_prometheus_encode(const struct ntk_prometheus_page *page,
-                           enum ntk_prometheus_format format, bool vendor_only,
-                           struct ntk_buf *out);
+void ntk_prometheus_encode(const struct ntk_points_page *page, enum ntk_prometheus_format format,
+                           bool vendor_only, struct ntk_buf *out);
 /* The Content-Type of a format. Static. */
 const char *ntk_prometheus_content_type_get(enum ntk_prometheus_format format);
 

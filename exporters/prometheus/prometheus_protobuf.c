@@ -6,21 +6,21 @@
 #include <string.h>
 
 #include "exporters/prometheus/metrics.pb-c.h"
-#include "exporters/prometheus/prometheus_buckets.h"
-#include "exporters/prometheus/prometheus_walk.h"
+#include "exporters/points/points_buckets.h"
+#include "exporters/points/points_walk.h"
 #include "shared/base/clock.h"
 
 #define NS (double)NTK_NS_PER_SECOND
-#define LABELS_MAX (NTK_PROMETHEUS_INSTANCE_LABELS + NTK_PROMETHEUS_LABELS_MAX)
+#define LABELS_MAX (NTK_POINTS_INSTANCE_LABELS + NTK_POINTS_LABELS_MAX)
 
 struct encoder {
-    const struct ntk_prometheus_page *page;
+    const struct ntk_points_page *page;
     struct ntk_buf *out;
     struct ntk_buf family; /* bytes of the one that is being walked */
     const struct ntk_metric_row *row;
     bool has_created;
     bool is_created; /* the walk is for the beginnings of a counter */
-    struct ntk_prometheus_label instance[NTK_PROMETHEUS_INSTANCE_LABELS + 1];
+    struct ntk_points_label instance[NTK_POINTS_INSTANCE_LABELS + 1];
     size_t instance_count;
 
     /* For one point. */
@@ -28,9 +28,9 @@ struct encoder {
     Ntk__Prometheus__LabelPair *label_rows[LABELS_MAX];
     Ntk__Prometheus__Bucket edges[NTK_LATENCY_EDGE_COUNT];
     Ntk__Prometheus__Bucket *edge_rows[NTK_LATENCY_EDGE_COUNT];
-    struct ntk_prometheus_native native;
-    Ntk__Prometheus__BucketSpan spans[NTK_PROMETHEUS_NATIVE_MAX];
-    Ntk__Prometheus__BucketSpan *span_rows[NTK_PROMETHEUS_NATIVE_MAX];
+    struct ntk_points_native native;
+    Ntk__Prometheus__BucketSpan spans[NTK_POINTS_NATIVE_MAX];
+    Ntk__Prometheus__BucketSpan *span_rows[NTK_POINTS_NATIVE_MAX];
 };
 
 /* -- pieces ------------------------------------------------------------------------------------ */
@@ -49,13 +49,13 @@ static void add_piece(struct encoder *e, const Ntk__Prometheus__MetricFamily *pi
 static void begin_family(struct encoder *e)
 {
     Ntk__Prometheus__MetricFamily header = NTK__PROMETHEUS__METRIC_FAMILY__INIT;
-    char created[NTK_PROMETHEUS_NAME_BYTES];
+    char created[NTK_POINTS_NAME_BYTES];
 
     header.name = (char *)e->row->name;
     header.help = (char *)e->row->help;
     header.type = NTK__PROMETHEUS__METRIC_TYPE__GAUGE;
     if (e->is_created) {
-        ntk_prometheus_created_name(e->row, created);
+        ntk_points_created_name(e->row, created);
         header.name = created;
     } else if (e->row->kind == NTK_METRIC_KIND_COUNTER) {
         header.type = NTK__PROMETHEUS__METRIC_TYPE__COUNTER;
@@ -81,16 +81,16 @@ static void end_family(struct encoder *e)
 }
 
 /* Those of the point and of the instance by name; returns their number. */
-static size_t make_labels(struct encoder *e, const struct ntk_prometheus_point *point)
+static size_t make_labels(struct encoder *e, const struct ntk_point *point)
 {
-    const struct ntk_prometheus_label *own = point->labels;
-    const struct ntk_prometheus_label *instance =
+    const struct ntk_points_label *own = point->labels;
+    const struct ntk_points_label *instance =
         point->has_instance_labels ? e->instance : &e->instance[e->instance_count];
     size_t used = 0;
 
     while ((own->name || instance->name) && used < LABELS_MAX) {
         bool is_own = !instance->name || (own->name && strcmp(own->name, instance->name) < 0);
-        const struct ntk_prometheus_label *label = is_own ? own++ : instance++;
+        const struct ntk_points_label *label = is_own ? own++ : instance++;
         Ntk__Prometheus__LabelPair *pair = e->label_rows[used] = &e->labels[used];
         ntk__prometheus__label_pair__init(pair);
         pair->name = (char *)label->name;
@@ -120,9 +120,9 @@ static void make_classic(struct encoder *e, const struct ntk_latency_series *ser
 static void make_native(struct encoder *e, const struct ntk_histogram_dense *fine,
                         Ntk__Prometheus__Histogram *histogram)
 {
-    struct ntk_prometheus_native *native = &e->native;
+    struct ntk_points_native *native = &e->native;
 
-    ntk_prometheus_native_make(fine, native);
+    ntk_points_native_make(fine, native);
     for (size_t i = 0; i < native->span_count; i++) {
         Ntk__Prometheus__BucketSpan *span = e->span_rows[i] = &e->spans[i];
         ntk__prometheus__bucket_span__init(span);
@@ -130,7 +130,7 @@ static void make_native(struct encoder *e, const struct ntk_histogram_dense *fin
         span->length = native->span[i].length;
     }
     histogram->schema = native->schema;
-    histogram->zero_threshold = NTK_PROMETHEUS_ZERO_THRESHOLD;
+    histogram->zero_threshold = NTK_POINTS_ZERO_THRESHOLD;
     histogram->zero_count = native->zero_count;
     histogram->positive_span = e->span_rows;
     histogram->n_positive_span = native->span_count;
@@ -140,7 +140,7 @@ static void make_native(struct encoder *e, const struct ntk_histogram_dense *fin
 
 /* -- points ------------------------------------------------------------------------------------ */
 
-static void visit(const struct ntk_prometheus_point *point, void *ctx)
+static void visit(const struct ntk_point *point, void *ctx)
 {
     struct encoder *e = ctx;
     Ntk__Prometheus__MetricFamily piece = NTK__PROMETHEUS__METRIC_FAMILY__INIT;
@@ -179,18 +179,18 @@ static void visit(const struct ntk_prometheus_point *point, void *ctx)
 
 static void encode_family(struct encoder *e, size_t family)
 {
-    e->row = ntk_prometheus_family_get(family);
+    e->row = ntk_points_family_get(family);
     e->has_created = e->is_created = false;
-    ntk_prometheus_walk(e->page, family, visit, e);
+    ntk_points_walk(e->page, family, visit, e);
     end_family(e);
     if (e->has_created) { /* their own family, as in the text */
         e->is_created = true;
-        ntk_prometheus_walk(e->page, family, visit, e);
+        ntk_points_walk(e->page, family, visit, e);
         end_family(e);
     }
 }
 
-void ntk_prometheus_protobuf_encode(const struct ntk_prometheus_page *page, bool vendor_only,
+void ntk_prometheus_protobuf_encode(const struct ntk_points_page *page, bool vendor_only,
                                     struct ntk_buf *out)
 {
     struct encoder *e = calloc(1, sizeof *e); /* 50 KiB */
@@ -201,9 +201,9 @@ void ntk_prometheus_protobuf_encode(const struct ntk_prometheus_page *page, bool
     }
     e->page = page;
     e->out = out;
-    e->instance_count = ntk_prometheus_instance_get(page, e->instance);
-    for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES; i++) {
-        if (ntk_prometheus_is_shown(page, vendor_only, i)) {
+    e->instance_count = ntk_points_instance_get(page, e->instance);
+    for (size_t i = 0; i < NTK_POINTS_FAMILIES; i++) {
+        if (ntk_points_is_shown(page, vendor_only, i)) {
             encode_family(e, i);
         }
     }

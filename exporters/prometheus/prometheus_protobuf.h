@@ -3,7 +3,7 @@
  * prometheus_protobuf - the page as delimited protobuf (metrics.proto), with the series of the text
  * and native histograms next to the classic buckets. Pure: bytes from data, nothing else.
  *
- * Native buckets have schema 6. More than NTK_PROMETHEUS_NATIVE_MAX are halved until they fit, so
+ * Native buckets have schema 6. More than NTK_POINTS_NATIVE_MAX are halved until they fit, so
  * the schema of a series only ever falls, which a scraper takes without a gap. A series whose page
  * has no whole histogram has classic buckets alone.
  *
@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-#include "exporters/prometheus/prometheus_page.h"
+#include "exporters/points/points_page.h"
 #include "shared/base/buf.h"
 
 #ifdef __cplusplus
@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /* Appends; check ntk_buf_ok(out). */
-void ntk_prometheus_protobuf_encode(const struct ntk_prometheus_page *page, bool vendor_only,
+void ntk_prometheus_protobuf_encode(const struct ntk_points_page *page, bool vendor_only,
                                     struct ntk_buf *out);
 
 #ifdef __cplusplus

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "exporters/prometheus/prometheus_page.h"
+#include "exporters/points/points_page.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 #include "shared/http/http_client.h"
@@ -15,7 +15,7 @@
 
 struct ntk_push {
     struct ntk_push_peer peer;
-    struct ntk_prometheus_page page;
+    struct ntk_points_page page;
     uint64_t time_ns;   /* of the last snapshot, Unix time */
     uint64_t pushed_ns; /* of the one that was pushed last; 0: none */
     struct ntk_http_client *client;
@@ -75,7 +75,7 @@ void ntk_push_destroy(void *ctx)
     ntk_outbox_destroy(push->outbox);
     ntk_http_client_destroy(push->client);
     ntk_http_answer_fini(&push->answer);
-    ntk_prometheus_page_fini(&push->page);
+    ntk_points_page_fini(&push->page);
     push->peer.destroy(push->peer.ctx);
     free(push);
 }
@@ -96,7 +96,7 @@ int ntk_push_create(const struct ntk_exporter_options *options, const struct ntk
         return ntk_err_no_memory(err);
     }
     push->peer = *peer;
-    ntk_prometheus_page_init(&push->page, options);
+    ntk_points_page_init(&push->page, options);
     push->page.keeps_fine_latencies = peer->keeps_fine_latencies;
     if (!peer->is_disabled) {
         push->client = ntk_http_client_create();
@@ -150,7 +150,7 @@ static int put_page(struct ntk_push *push, struct ntk_err *err)
     struct page_put page = { push, err, 0 };
 
     push->pushed_ns = push->time_ns;
-    ntk_prometheus_page_update_process(&push->page);
+    ntk_points_page_update_process(&push->page);
     int ret = push->peer.encode(push->peer.ctx, &push->page, push->time_ns, emit, &page, err);
     return ret < 0 ? ret : page.ret;
 }
@@ -159,7 +159,7 @@ int ntk_push_resume(void *ctx, const struct ntk_snapshot *totals, struct ntk_err
 {
     struct ntk_push *push = ctx;
 
-    return ntk_prometheus_page_resume(&push->page, totals) < 0 ? ntk_err_no_memory(err) : 0;
+    return ntk_points_page_resume(&push->page, totals) < 0 ? ntk_err_no_memory(err) : 0;
 }
 
 int ntk_push_put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *err)
@@ -173,7 +173,7 @@ int ntk_push_put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err 
     if (push->peer.see) {
         push->peer.see(push->peer.ctx, snapshot);
     }
-    int updated = ntk_prometheus_page_update(&push->page, snapshot);
+    int updated = ntk_points_page_update(&push->page, snapshot);
     /* A clock that was set back is not a reason to wait. */
     bool is_due = !push->pushed_ns || push->time_ns < push->pushed_ns ||
                   push->time_ns - push->pushed_ns >= push->peer.interval_ns;

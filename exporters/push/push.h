@@ -2,7 +2,7 @@
 /*
  * push - pages pushed in order to a receiver over HTTP: what remote write and OTLP share.
  *
- * A receiver is described by struct ntk_push_peer. Snapshots become the page of Prometheus; the
+ * A receiver is described by struct ntk_push_peer. Snapshots become a page of points; the
  * peer encodes it into requests, and an outbox sends them.
  *
  * Owner:   ntk_push_create() allocates, ntk_push_destroy() frees, and destroys the peer's ctx.
@@ -25,7 +25,7 @@ extern "C" {
 
 struct ntk_http_answer;
 struct ntk_http_question;
-struct ntk_prometheus_page;
+struct ntk_points_page;
 
 #define NTK_PUSH_HEADERS_MAX 72
 #define NTK_PUSH_HOST_BYTES 256
@@ -50,7 +50,7 @@ struct ntk_push_peer {
     /* Sees each snapshot before it is on the page; NULL: no need. */
     void (*see)(void *ctx, const struct ntk_snapshot *snapshot);
     /* Calls emit with each request of the page. */
-    int (*encode)(void *ctx, const struct ntk_prometheus_page *page, uint64_t time_ns,
+    int (*encode)(void *ctx, const struct ntk_points_page *page, uint64_t time_ns,
                   ntk_push_emit *emit, void *emit_ctx, struct ntk_err *err);
     void (*destroy)(void *ctx);
     void *ctx;

@@ -75,7 +75,7 @@ static void judge(void *ctx, const struct ntk_http_answer *answer,
                           out_answer);
 }
 
-static int encode(void *ctx, const struct ntk_prometheus_page *page, uint64_t time_ns,
+static int encode(void *ctx, const struct ntk_points_page *page, uint64_t time_ns,
                   ntk_push_emit *emit, void *emit_ctx, struct ntk_err *err)
 {
     const struct remote_write *state = ctx;

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/prometheus/prometheus_buckets.h"
-#include "exporters/prometheus/prometheus_walk.h"
+#include "exporters/points/points_buckets.h"
+#include "exporters/points/points_walk.h"
 #include "exporters/remote_write/remote_write.pb-c.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
@@ -19,7 +19,7 @@
 /* A request that has as many is sent before it is full. */
 #define REQUEST_BYTES ((size_t)2 * 1024 * 1024)
 #define OWN_LABELS 4 /* __name__, instance, job, le */
-#define LABELS_MAX (OWN_LABELS + NTK_PROMETHEUS_INSTANCE_LABELS + NTK_PROMETHEUS_LABELS_MAX)
+#define LABELS_MAX (OWN_LABELS + NTK_POINTS_INSTANCE_LABELS + NTK_POINTS_LABELS_MAX)
 
 struct ntk_remote_write {
     struct ntk_remote_write_options options;
@@ -27,7 +27,7 @@ struct ntk_remote_write {
     uintptr_t generation;
 
     /* For the page that is being encoded. */
-    const struct ntk_prometheus_page *page;
+    const struct ntk_points_page *page;
     const struct ntk_metric_row *row;
     size_t found_count; /* known series that this page has too */
     int64_t time_ms;
@@ -42,9 +42,9 @@ struct ntk_remote_write {
 
     /* For the series that is being made. */
     struct ntk_buf key;
-    struct ntk_prometheus_native native;
-    Ntk__RemoteWrite__BucketSpan spans[NTK_PROMETHEUS_NATIVE_MAX];
-    Ntk__RemoteWrite__BucketSpan *span_rows[NTK_PROMETHEUS_NATIVE_MAX];
+    struct ntk_points_native native;
+    Ntk__RemoteWrite__BucketSpan spans[NTK_POINTS_NATIVE_MAX];
+    Ntk__RemoteWrite__BucketSpan *span_rows[NTK_POINTS_NATIVE_MAX];
 };
 
 struct ntk_remote_write *ntk_remote_write_create(const struct ntk_remote_write_options *options)
@@ -162,25 +162,25 @@ static void *mark(const struct ntk_remote_write *state, bool is_native)
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct ntk_prometheus_label *)a)->name,
-                  ((const struct ntk_prometheus_label *)b)->name);
+    return strcmp(((const struct ntk_points_label *)a)->name,
+                  ((const struct ntk_points_label *)b)->name);
 }
 
 /* The key of a series of the point, remembered as being on this page; NULL without memory. */
-static char *make_key(struct ntk_remote_write *state, const struct ntk_prometheus_point *point,
+static char *make_key(struct ntk_remote_write *state, const struct ntk_point *point,
                       const char *name, const char *edge, bool is_native)
 {
-    struct ntk_prometheus_label labels[LABELS_MAX] = { { "__name__", name },
-                                                       { "instance", state->options.instance },
-                                                       { "job", state->options.job },
-                                                       { "le", edge } };
+    struct ntk_points_label labels[LABELS_MAX] = { { "__name__", name },
+                                                   { "instance", state->options.instance },
+                                                   { "job", state->options.job },
+                                                   { "le", edge } };
     size_t count = OWN_LABELS;
 
     if (point->has_instance_labels) {
-        count += ntk_prometheus_instance_get(state->page, labels + count);
+        count += ntk_points_instance_get(state->page, labels + count);
     }
-    for (const struct ntk_prometheus_label *label = point->labels;
-         label->name && count < LABELS_MAX; label++) {
+    for (const struct ntk_points_label *label = point->labels; label->name && count < LABELS_MAX;
+         label++) {
         labels[count++] = *label;
     }
     qsort(labels, count, sizeof *labels, by_name);
@@ -201,7 +201,7 @@ static char *make_key(struct ntk_remote_write *state, const struct ntk_prometheu
     return key;
 }
 
-static void add_sample(struct ntk_remote_write *state, const struct ntk_prometheus_point *point,
+static void add_sample(struct ntk_remote_write *state, const struct ntk_point *point,
                        const char *name, const char *edge, double value)
 {
     Ntk__RemoteWrite__Sample sample = NTK__REMOTE_WRITE__SAMPLE__INIT;
@@ -213,16 +213,16 @@ static void add_sample(struct ntk_remote_write *state, const struct ntk_promethe
     }
 }
 
-static void add_native(struct ntk_remote_write *state, const struct ntk_prometheus_point *point)
+static void add_native(struct ntk_remote_write *state, const struct ntk_point *point)
 {
-    struct ntk_prometheus_native *native = &state->native;
+    struct ntk_points_native *native = &state->native;
     Ntk__RemoteWrite__Histogram histogram = NTK__REMOTE_WRITE__HISTOGRAM__INIT;
     char *key = make_key(state, point, state->row->name, "", true);
 
     if (!key) {
         return;
     }
-    ntk_prometheus_native_make(point->latency->fine, native);
+    ntk_points_native_make(point->latency->fine, native);
     for (size_t i = 0; i < native->span_count; i++) {
         Ntk__RemoteWrite__BucketSpan *span = state->span_rows[i] = &state->spans[i];
         ntk__remote_write__bucket_span__init(span);
@@ -233,7 +233,7 @@ static void add_native(struct ntk_remote_write *state, const struct ntk_promethe
     histogram.count_int = point->latency->edges.count;
     histogram.sum = (double)point->latency->edges.sum_ns / NS;
     histogram.schema = native->schema;
-    histogram.zero_threshold = NTK_PROMETHEUS_ZERO_THRESHOLD;
+    histogram.zero_threshold = NTK_POINTS_ZERO_THRESHOLD;
     histogram.zero_count_case = NTK__REMOTE_WRITE__HISTOGRAM__ZERO_COUNT_ZERO_COUNT_INT;
     histogram.zero_count_int = native->zero_count;
     histogram.positive_spans = state->span_rows;
@@ -243,15 +243,15 @@ static void add_native(struct ntk_remote_write *state, const struct ntk_promethe
     add_series(state, key, NULL, &histogram);
 }
 
-static void add_latency(struct ntk_remote_write *state, const struct ntk_prometheus_point *point)
+static void add_latency(struct ntk_remote_write *state, const struct ntk_point *point)
 {
     const struct ntk_latency_series *series = &point->latency->edges;
-    char name[NTK_PROMETHEUS_NAME_BYTES];
-    char edge[NTK_PROMETHEUS_EDGE_BYTES];
+    char name[NTK_POINTS_NAME_BYTES];
+    char edge[NTK_POINTS_EDGE_BYTES];
 
     snprintf(name, sizeof name, "%s_bucket", state->row->name);
     for (unsigned int i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
-        ntk_prometheus_edge_format(i, edge);
+        ntk_points_edge_format(i, edge);
         add_sample(state, point, name, edge, (double)series->below[i]);
     }
     add_sample(state, point, name, "+Inf", (double)series->count);
@@ -264,10 +264,10 @@ static void add_latency(struct ntk_remote_write *state, const struct ntk_prometh
     }
 }
 
-static void visit(const struct ntk_prometheus_point *point, void *ctx)
+static void visit(const struct ntk_point *point, void *ctx)
 {
     struct ntk_remote_write *state = ctx;
-    char name[NTK_PROMETHEUS_NAME_BYTES];
+    char name[NTK_POINTS_NAME_BYTES];
 
     if (state->ret < 0) {
         return;
@@ -278,7 +278,7 @@ static void visit(const struct ntk_prometheus_point *point, void *ctx)
     }
     add_sample(state, point, state->row->name, "", point->number);
     if (point->created_seconds > 0) {
-        ntk_prometheus_created_name(state->row, name);
+        ntk_points_created_name(state->row, name);
         add_sample(state, point, name, "", point->created_seconds);
     }
 }
@@ -312,7 +312,7 @@ static void end_missing(struct ntk_remote_write *state)
     state->seen = kept;
 }
 
-int ntk_remote_write_encode(struct ntk_remote_write *state, const struct ntk_prometheus_page *page,
+int ntk_remote_write_encode(struct ntk_remote_write *state, const struct ntk_points_page *page,
                             int64_t time_ms,
                             int (*emit)(struct ntk_buf *request, uint64_t sample_count, void *ctx,
                                         struct ntk_err *err),
@@ -330,10 +330,10 @@ int ntk_remote_write_encode(struct ntk_remote_write *state, const struct ntk_pro
     state->ret = 0;
     state->sample_count = 0;
     ntk_buf_reset(&state->proto);
-    for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES && state->ret >= 0; i++) {
-        state->row = ntk_prometheus_family_get(i);
-        if (ntk_prometheus_is_shown(page, state->options.vendor_only, i)) {
-            ntk_prometheus_walk(page, i, visit, state);
+    for (size_t i = 0; i < NTK_POINTS_FAMILIES && state->ret >= 0; i++) {
+        state->row = ntk_points_family_get(i);
+        if (ntk_points_is_shown(page, state->options.vendor_only, i)) {
+            ntk_points_walk(page, i, visit, state);
         }
     }
     if (state->found_count < known && state->ret >= 0) {

@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "exporters/prometheus/prometheus_page.h"
+#include "exporters/points/points_page.h"
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
 
@@ -45,7 +45,7 @@ struct ntk_remote_write *ntk_remote_write_create(const struct ntk_remote_write_o
 void ntk_remote_write_destroy(struct ntk_remote_write *state);
 
 /* Calls emit with each finished request: snappy bytes, which emit may take out of the buffer. */
-int ntk_remote_write_encode(struct ntk_remote_write *state, const struct ntk_prometheus_page *page,
+int ntk_remote_write_encode(struct ntk_remote_write *state, const struct ntk_points_page *page,
                             int64_t time_ms,
                             int (*emit)(struct ntk_buf *request, uint64_t sample_count, void *ctx,
                                         struct ntk_err *err),

@@ -145,7 +145,7 @@ static int append(struct ntk_buf *request, uint64_t count, void *ctx, struct ntk
     return 0;
 }
 
-static void record_pushes(const struct ntk_prometheus_page *page, const char *suffix)
+static void record_pushes(const struct ntk_points_page *page, const char *suffix)
 {
     const struct ntk_otlp_options otlp_options = { .has_exponential = true };
     const struct ntk_remote_write_options write_options = { .job = "j",
@@ -169,7 +169,7 @@ static void record_pushes(const struct ntk_prometheus_page *page, const char *su
 
 static void record_pages(bool is_piped, const char *suffix)
 {
-    static struct ntk_prometheus_page page;
+    static struct ntk_points_page page;
     struct ntk_buf buf = { 0 };
     char name[64];
 
@@ -183,7 +183,7 @@ static void record_pages(bool is_piped, const char *suffix)
             ntk_snapshot_destroy(snapshot);
             snapshot = read_report(&line);
         }
-        must(ntk_prometheus_page_update(&page, snapshot), "page");
+        must(ntk_points_page_update(&page, snapshot), "page");
         ntk_snapshot_destroy(snapshot);
     }
     static const struct {
@@ -202,7 +202,7 @@ static void record_pages(bool is_piped, const char *suffix)
     snprintf(name, sizeof name, "protobuf%s", suffix);
     save(name, &buf);
     record_pushes(&page, suffix);
-    ntk_prometheus_page_fini(&page);
+    ntk_points_page_fini(&page);
 }
 
 static void record_cloudwatch(void)

@@ -20,7 +20,7 @@
 
 #include "exporters/prometheus/prometheus_encode.h"
 #include "exporters/prometheus/prometheus_negotiate.h"
-#include "exporters/prometheus/prometheus_page.h"
+#include "exporters/points/points_page.h"
 #include "exporters/remote_write/remote_write_encode.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
@@ -36,7 +36,7 @@ struct kind {
 };
 
 struct node {
-    struct ntk_prometheus_page page;
+    struct ntk_points_page page;
     struct ntk_remote_write *encoder;
     char instance[32];
     const struct kind *kind;
@@ -103,8 +103,8 @@ static void make_nodes(const char *count, char **files, size_t file_count)
 /* Its next report. */
 static void step(struct node *node)
 {
-    (void)ntk_prometheus_page_update(&node->page,
-                                     node->kind->snapshots[node->next++ % node->kind->count]);
+    (void)ntk_points_page_update(&node->page,
+                                 node->kind->snapshots[node->next++ % node->kind->count]);
 }
 
 /* -- pages ------------------------------------------------------------------------------------- */

@@ -11,7 +11,7 @@
 
 #include "exporters/otlp/otlp.pb-c.h"
 #include "exporters/otlp/otlp_config.h"
-#include "exporters/prometheus/prometheus_walk.h"
+#include "exporters/points/points_walk.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 #include "tests/support/sample_snapshot.h"
@@ -21,7 +21,7 @@
 #define SECOND NTK_NS_PER_SECOND
 
 struct fixture {
-    struct ntk_prometheus_page page;
+    struct ntk_points_page page;
     struct ntk_otlp *encoder;
     Ntk__Otlp__Request *requests[REQUESTS_MAX]; /* of the last encoding */
     size_t request_count;
@@ -54,7 +54,7 @@ static int tear_down(void **state)
 
     forget(f);
     ntk_otlp_destroy(f->encoder);
-    ntk_prometheus_page_fini(&f->page);
+    ntk_points_page_fini(&f->page);
     free(f);
     return 0;
 }
@@ -89,7 +89,7 @@ static void push(struct fixture *f, struct ntk_snapshot *snapshot, uint64_t seco
     forget(f);
     snapshot->realtime_ns = second * SECOND;
     snapshot->period_ns = SECOND;
-    assert_int_equal(ntk_prometheus_page_update(&f->page, snapshot), 0);
+    assert_int_equal(ntk_points_page_update(&f->page, snapshot), 0);
     assert_int_equal(ntk_otlp_encode(f->encoder, &f->page, "host", second * SECOND, keep, f, &err),
                      0);
     ntk_snapshot_destroy(snapshot);
@@ -229,7 +229,7 @@ static void exponential_buckets_hold_every_value_nearby(void **state)
         ntk_histogram_dense_reset(&dense);
         ntk_histogram_dense_record(&dense, ns);
         ntk_otlp_buckets_make(&dense, &buckets);
-        assert_int_equal(buckets.scale, NTK_PROMETHEUS_SCALE_MAX);
+        assert_int_equal(buckets.scale, NTK_POINTS_SCALE_MAX);
         assert_int_equal(buckets.bucket_count, 1);
         assert_true(buckets.count == 1 && buckets.bucket[0] == 1 && buckets.zero_count == 0);
         double step = pow(2, pow(2, -buckets.scale));
@@ -280,7 +280,7 @@ static void exponential_histograms_add_up(void **state)
     assert_int_equal(metric->data_case, NTK__OTLP__METRIC__DATA_EXPONENTIAL_HISTOGRAM);
     const Ntk__Otlp__ExponentialPoint *point = metric->exponential_histogram->data_points[0];
     assert_int_equal(point->count, 80);
-    assert_int_equal(point->scale, NTK_PROMETHEUS_SCALE_MAX);
+    assert_int_equal(point->scale, NTK_POINTS_SCALE_MAX);
     assert_int_equal(point->positive->n_bucket_counts, 65); /* an octave apart */
     assert_int_equal(point->positive->bucket_counts[0], 78);
     assert_int_equal(point->positive->bucket_counts[64], 2);
@@ -297,8 +297,8 @@ static void names_come_back_by_the_translation_to_prometheus(void **state)
     static const char *const words[][2] = { { "s", "_seconds" }, { "By", "_bytes" } };
     struct ntk_map seen = { 0 };
 
-    for (size_t i = 0; i < NTK_PROMETHEUS_FAMILIES; i++) {
-        const struct ntk_metric_row *row = ntk_prometheus_family_get(i);
+    for (size_t i = 0; i < NTK_POINTS_FAMILIES; i++) {
+        const struct ntk_metric_row *row = ntk_points_family_get(i);
         char name[NTK_OTLP_NAME_BYTES];
         char translated[NTK_OTLP_NAME_BYTES + 32];
         const char *unit = ntk_otlp_name(row, name);
@@ -393,7 +393,7 @@ static void a_failure_to_hand_over_is_the_failure_of_the_encoding(void **state)
     struct ntk_err err = { 0 };
 
     f->code = -EIO;
-    assert_int_equal(ntk_prometheus_page_update(&f->page, snapshot), 0);
+    assert_int_equal(ntk_points_page_update(&f->page, snapshot), 0);
     assert_int_equal(ntk_otlp_encode(f->encoder, &f->page, "host", SECOND, keep, f, &err), -EIO);
     ntk_snapshot_destroy(snapshot);
 }

@@ -8,7 +8,7 @@
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/unit.h"
 
-struct ntk_prometheus_page page;
+struct ntk_points_page page;
 
 int set_up(void **state)
 {
@@ -18,7 +18,7 @@ int set_up(void **state)
 
 int tear_down(void **state)
 {
-    ntk_prometheus_page_fini(&page);
+    ntk_points_page_fini(&page);
     return 0;
 }
 
@@ -33,7 +33,7 @@ struct ntk_snapshot *sample(uint32_t lnc)
 
 void update(struct ntk_snapshot *snapshot)
 {
-    assert_int_equal(ntk_prometheus_page_update(&page, snapshot), 0);
+    assert_int_equal(ntk_points_page_update(&page, snapshot), 0);
     ntk_snapshot_destroy(snapshot);
 }
 

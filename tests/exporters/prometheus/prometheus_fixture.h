@@ -17,7 +17,7 @@
 #define I_HEAD "instance_id=\"\",instance_name=\"\",instance_type=\"trn2.3xlarge\","
 #define TAG "bert \\\"serve\\\""
 
-extern struct ntk_prometheus_page page;
+extern struct ntk_points_page page;
 int set_up(void **state);
 int tear_down(void **state);
 /* A machine outside of Kubernetes. */

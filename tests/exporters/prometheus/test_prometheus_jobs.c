@@ -9,7 +9,7 @@
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/unit.h"
 
-static struct ntk_prometheus_page page;
+static struct ntk_points_page page;
 
 static int set_up(void **state)
 {
@@ -19,7 +19,7 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    ntk_prometheus_page_fini(&page);
+    ntk_points_page_fini(&page);
     return 0;
 }
 
@@ -49,7 +49,7 @@ static char *page_of(uint32_t job_count, uint32_t first_id)
     ntk_snapshot_set_jobs(
         snapshot,
         &(struct ntk_jobs){ .is_asked = true, .error = "", .rows = rows, .count = job_count });
-    assert_int_equal(ntk_prometheus_page_update(&page, snapshot), 0);
+    assert_int_equal(ntk_points_page_update(&page, snapshot), 0);
     ntk_snapshot_destroy(snapshot);
     ntk_prometheus_encode(&page, NTK_PROMETHEUS_TEXT_0_0_4, false, &text);
     return ntk_buf_take(&text, NULL);

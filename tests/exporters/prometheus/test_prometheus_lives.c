@@ -88,7 +88,7 @@ static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void 
         text = encode(false);
         assert_non_null(strstr(text, "runtime_tag"));
         free(text);
-        assert_int_equal(ntk_prometheus_page_told(&page), scrape == 1);
+        assert_int_equal(ntk_points_page_told(&page), scrape == 1);
     }
     update(sample_without_runtimes());
     text = encode(false);
@@ -109,7 +109,7 @@ static void earlier_counts_are_shown_when_a_process_gets_its_tag(void **state)
     struct ntk_snapshot *totals = sample(1);
 
     page.last_looks = 2;
-    assert_int_equal(ntk_prometheus_page_resume(&page, totals), 0);
+    assert_int_equal(ntk_points_page_resume(&page, totals), 0);
     ntk_snapshot_destroy(totals);
     update(sample_without_runtimes());
     char *text = encode(false);
@@ -128,14 +128,14 @@ static void earlier_counts_are_shown_when_a_process_gets_its_tag(void **state)
 /* Method: the tag table is filled beyond its bound by tags that come and go. */
 static void ended_tags_are_forgotten_oldest_first(void **state)
 {
-    for (int i = 0; i < NTK_PROMETHEUS_TAGS_MAX + 10; i++) {
+    for (int i = 0; i < NTK_POINTS_TAGS_MAX + 10; i++) {
         struct ntk_snapshot *snapshot = test_idle_snapshot();
         struct ntk_runtime_sample *runtime = ntk_snapshot_alloc_runtimes(snapshot, 1);
         runtime->has = NTK_RUNTIME_HAS_EXECUTIONS;
         runtime->tag = ntk_snapshot_format(snapshot, "tag-%d", i);
         update(snapshot);
     }
-    assert_int_equal(page.tags.count, NTK_PROMETHEUS_TAGS_MAX);
+    assert_int_equal(page.tags.count, NTK_POINTS_TAGS_MAX);
     assert_null(ntk_map_get(&page.tags, "tag-9\n\n\n\n\n0"));
     assert_non_null(ntk_map_get(&page.tags, "tag-10\n\n\n\n\n0"));
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "exporters/prometheus/metrics.pb-c.h"
-#include "exporters/prometheus/prometheus_buckets.h"
+#include "exporters/points/points_buckets.h"
 #include "exporters/prometheus/prometheus_encode.h"
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/unit.h"
@@ -15,7 +15,7 @@
 #define FAMILIES_MAX 200
 
 struct fixture {
-    struct ntk_prometheus_page page;
+    struct ntk_points_page page;
     Ntk__Prometheus__MetricFamily *family[FAMILIES_MAX];
     size_t family_count;
 };
@@ -42,13 +42,13 @@ static int tear_down(void **state)
     struct fixture *f = *state;
 
     forget(f);
-    ntk_prometheus_page_fini(&f->page);
+    ntk_points_page_fini(&f->page);
     return 0;
 }
 
 static void update(struct fixture *f, struct ntk_snapshot *snapshot)
 {
-    assert_int_equal(ntk_prometheus_page_update(&f->page, snapshot), 0);
+    assert_int_equal(ntk_points_page_update(&f->page, snapshot), 0);
     ntk_snapshot_destroy(snapshot);
 }
 
@@ -230,13 +230,13 @@ static void quantiles_stay_within_the_stated_error(void **state)
             ntk_histogram_dense_record(&dense, (uint64_t)ns);
         }
         ntk_map_each(entry, &f->page.tags) {
-            struct ntk_prometheus_tag *tag = entry->value;
-            ntk_vec_each(struct ntk_prometheus_latency, latency, &tag->latencies) {
+            struct ntk_points_tag *tag = entry->value;
+            ntk_vec_each(struct ntk_points_latency, latency, &tag->latencies) {
                 *latency->total.fine = dense;
             }
         }
         const Ntk__Prometheus__Histogram *histogram = total_latency(f);
-        assert_true(histogram->n_positive_delta <= NTK_PROMETHEUS_NATIVE_MAX);
+        assert_true(histogram->n_positive_delta <= NTK_POINTS_NATIVE_MAX);
         assert_true(histogram->schema >= 0 && histogram->schema <= 6);
         schemas |= 1u << histogram->schema;
         assert_int_equal(unfold(histogram, -2048, bucket, 4096), dense.count);

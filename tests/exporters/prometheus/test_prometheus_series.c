@@ -240,7 +240,7 @@ static void the_checker_of_prometheus_finds_nothing(void **state)
         skip();
     }
     update(sample(2));
-    ntk_prometheus_page_update_process(&page);
+    ntk_points_page_update_process(&page);
     char *text = encode(false);
     char name[] = "/tmp/ntk-promtool-XXXXXX";
     int fd = mkstemp(name);
@@ -310,7 +310,7 @@ static void the_machine_may_come_in_parts(void **state)
     uint32_t core_count = snapshot->hardware.cores_per_device;
 
     snapshot->hardware.cores_per_device = 0;
-    assert_int_equal(ntk_prometheus_page_update(&page, snapshot), 0);
+    assert_int_equal(ntk_points_page_update(&page, snapshot), 0);
     char *text = encode(false);
     assert_no(text, "neuron_hardware_info");
     free(text);

@@ -54,7 +54,7 @@ static void ecc_that_a_driver_does_not_count_is_zero_as_in_reports(void **state)
         }
         assert_no(text, "repairable");
         free(text);
-        ntk_prometheus_page_fini(&page);
+        ntk_points_page_fini(&page);
     }
 }
 
@@ -74,7 +74,7 @@ static void ecc_totals_are_the_drivers_and_the_vendors_series_counts_periods(voi
                           "\"mem_ecc_corrected\"," I_HEAD
                           "neuron_device_index=\"0\",region=\"\",subnet_id=\"\"} 1");
         free(text);
-        ntk_prometheus_page_fini(&page);
+        ntk_points_page_fini(&page);
     }
 }
 
@@ -85,7 +85,7 @@ static void a_stale_page_has_the_metrics_of_the_program_alone(void **state)
     char *text = encode(false);
     assert_no(text, "neuron_monitor_report_age_seconds{"); /* of a page that is pushed: none */
     free(text);
-    page.age = (struct ntk_prometheus_age){ .is_known = true, .seconds = 7.5, .period_seconds = 5 };
+    page.age = (struct ntk_points_age){ .is_known = true, .seconds = 7.5, .period_seconds = 5 };
     text = encode(false);
     assert_line(text, "neuron_monitor_report_age_seconds{availability_zone=\"\"," I_HEAD
                       "region=\"\",subnet_id=\"\"} 7.5");
@@ -95,7 +95,7 @@ static void a_stale_page_has_the_metrics_of_the_program_alone(void **state)
     free(text);
     page.age.is_stale = true;
     page.age.seconds = 16;
-    ntk_prometheus_page_update_process(&page);
+    ntk_points_page_update_process(&page);
     for (int format = 0; format < NTK_PROMETHEUS_PROTOBUF; format++) {
         text = encode_as((enum ntk_prometheus_format)format, false);
         assert_non_null(strstr(text, "neuron_monitor_report_age_seconds{"));

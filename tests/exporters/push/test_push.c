@@ -49,7 +49,7 @@ static void see(void *ctx, const struct ntk_snapshot *snapshot)
     peer->seen += snapshot != NULL;
 }
 
-static int encode(void *ctx, const struct ntk_prometheus_page *page, uint64_t time_ns,
+static int encode(void *ctx, const struct ntk_points_page *page, uint64_t time_ns,
                   ntk_push_emit *emit, void *emit_ctx, struct ntk_err *err)
 {
     struct peer *peer = ctx;

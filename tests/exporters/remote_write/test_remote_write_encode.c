@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/prometheus/prometheus_buckets.h"
+#include "exporters/points/points_buckets.h"
 #include "exporters/prometheus/prometheus_encode.h"
 #include "exporters/remote_write/remote_write.pb-c.h"
 #include "shared/base/vec.h"
@@ -19,7 +19,7 @@
 #define TIME_MS 1700000000123
 
 struct fixture {
-    struct ntk_prometheus_page page;
+    struct ntk_points_page page;
     struct ntk_remote_write *encoder;
     struct ntk_vec requests; /* Ntk__RemoteWrite__WriteRequest * */
     int code;                /* what emit returns */
@@ -54,7 +54,7 @@ static int tear_down(void **state)
     forget(f);
     ntk_vec_fini(&f->requests);
     ntk_remote_write_destroy(f->encoder);
-    ntk_prometheus_page_fini(&f->page);
+    ntk_points_page_fini(&f->page);
     free(f);
     return 0;
 }
@@ -82,7 +82,7 @@ static int take(struct ntk_buf *request, uint64_t sample_count, void *ctx, struc
 
 static void update(struct fixture *f, struct ntk_snapshot *snapshot)
 {
-    assert_int_equal(ntk_prometheus_page_update(&f->page, snapshot), 0);
+    assert_int_equal(ntk_points_page_update(&f->page, snapshot), 0);
     ntk_snapshot_destroy(snapshot);
 }
 
@@ -231,7 +231,7 @@ static void latencies_are_native_histograms_too(void **state)
     assert_true(histogram->count_int > 0);
     assert_int_equal(sum, histogram->count_int);
     assert_int_equal(length, histogram->n_positive_deltas);
-    assert_in_range(histogram->schema, 3, NTK_PROMETHEUS_SCALE_MAX);
+    assert_in_range(histogram->schema, 3, NTK_POINTS_SCALE_MAX);
     assert_true(histogram->sum > 0);
     assert_int_equal(histogram->timestamp, TIME_MS);
 }
@@ -253,7 +253,7 @@ static void a_series_that_ends_says_so_once(void **state)
     assert_int_equal(encode(f), 0);
     size_t before = series_count(f, false);
     size_t native_before = series_count(f, true);
-    ntk_prometheus_page_fini(&f->page);
+    ntk_points_page_fini(&f->page);
     memset(&f->page, 0, sizeof f->page);
     update(f, test_idle_snapshot());
     assert_int_equal(encode(f), 0);

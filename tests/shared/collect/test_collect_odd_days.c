@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #include "exporters/prometheus/prometheus_encode.h"
-#include "exporters/prometheus/prometheus_page.h"
+#include "exporters/points/points_page.h"
 #include "shared/base/buf.h"
 #include "shared/collect/collect.h"
 #include "shared/report/report_json.h"
@@ -212,7 +212,7 @@ static void a_machine_that_slept_counts_each_execution_once(void **state)
 }
 
 /* The sum of the samples of a family that have this label. */
-static uint64_t sum_of_page(struct ntk_prometheus_page *page, const char *family, const char *label)
+static uint64_t sum_of_page(struct ntk_points_page *page, const char *family, const char *label)
 {
     struct ntk_buf buf = { 0 };
     uint64_t sum = 0;
@@ -289,7 +289,7 @@ static void what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_pag
         { 61 * (int64_t)SECOND, SECOND },
     };
     struct fixture *f = *state;
-    struct ntk_prometheus_page *page = calloc(1, sizeof *page);
+    struct ntk_points_page *page = calloc(1, sizeof *page);
     char *db = test_scratch_path(f->folder, "odd.db");
     struct ntk_store *store = NULL;
     struct ntk_store_options options = { .keep_ns = { UINT64_MAX, UINT64_MAX, UINT64_MAX } };
@@ -313,7 +313,7 @@ static void what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_pag
             period(f);
             assert_int_equal(f->completed, executions);
             ntk_store_put(store, f->snapshot);
-            assert_int_equal(ntk_prometheus_page_update(page, f->snapshot), 0);
+            assert_int_equal(ntk_points_page_update(page, f->snapshot), 0);
             assert_int_equal(
                 sum_of_page(page, "execution_status_total", "status_type=\"completed\""),
                 executions);
@@ -331,7 +331,7 @@ static void what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_pag
     assert_int_equal(ntk_store_close(store, &err), 0);
     check_store(db, executions + 1);
     finish(&child);
-    ntk_prometheus_page_fini(page);
+    ntk_points_page_fini(page);
     free(page);
     free(db);
 }

@@ -1,41 +1,41 @@
 /* SPDX-License-Identifier: MIT */
-/* prometheus_walk - the page as points. */
-#include "exporters/prometheus/prometheus_walk.h"
+/* points_walk - the page as points. */
+#include "exporters/points/points_walk.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "exporters/prometheus/prometheus_view.h"
+#include "exporters/points/points_view.h"
 #include "shared/base/clock.h"
 
 #define NS (double)NTK_NS_PER_SECOND
 
 struct walk {
-    const struct ntk_prometheus_page *page;
+    const struct ntk_points_page *page;
     const struct ntk_metric_row *row; /* of the family */
-    void (*visit)(const struct ntk_prometheus_point *point, void *ctx);
+    void (*visit)(const struct ntk_point *point, void *ctx);
     void *ctx;
-    const struct ntk_prometheus_owner *owner; /* of the points to come; NULL: none */
-    size_t with;                              /* which of the figures that a function walks */
+    const struct ntk_points_owner *owner; /* of the points to come; NULL: none */
+    size_t with;                          /* which of the figures that a function walks */
 };
 
 /* -- pieces ------------------------------------------------------------------------------------ */
 
-#define LABELS(...)                       \
-    (const struct ntk_prometheus_label[]) \
-    {                                     \
-        __VA_ARGS__,                      \
-        {                                 \
-            NULL, NULL                    \
-        }                                 \
+#define LABELS(...)                   \
+    (const struct ntk_points_label[]) \
+    {                                 \
+        __VA_ARGS__,                  \
+        {                             \
+            NULL, NULL                \
+        }                             \
     }
-#define NO_LABELS ((const struct ntk_prometheus_label[]){ { NULL, NULL } })
+#define NO_LABELS ((const struct ntk_points_label[]){ { NULL, NULL } })
 
 /* Labels that are in `room`, those of a point and more of them, all in their order. */
-static const struct ntk_prometheus_label *
-merge(const struct ntk_prometheus_label *labels, const struct ntk_prometheus_label *more,
-      size_t more_count, struct ntk_prometheus_label room[NTK_PROMETHEUS_LABELS_MAX + 1])
+static const struct ntk_points_label *merge(const struct ntk_points_label *labels,
+                                            const struct ntk_points_label *more, size_t more_count,
+                                            struct ntk_points_label room[NTK_POINTS_LABELS_MAX + 1])
 {
     size_t used = 0;
 
@@ -50,18 +50,18 @@ merge(const struct ntk_prometheus_label *labels, const struct ntk_prometheus_lab
     while (labels->name) {
         room[used++] = *labels++;
     }
-    room[used] = (struct ntk_prometheus_label){ NULL, NULL };
+    room[used] = (struct ntk_points_label){ NULL, NULL };
     return room;
 }
 
 /* The owner's labels and the user's, those that are there, among the point's. */
-static void with_more(const struct walk *e, struct ntk_prometheus_point *point)
+static void with_more(const struct walk *e, struct ntk_point *point)
 {
-    struct ntk_prometheus_label owned[NTK_PROMETHEUS_LABELS_MAX + 1];
-    struct ntk_prometheus_label labels[NTK_PROMETHEUS_LABELS_MAX + 1];
+    struct ntk_points_label owned[NTK_POINTS_LABELS_MAX + 1];
+    struct ntk_points_label labels[NTK_POINTS_LABELS_MAX + 1];
 
     if (e->owner) {
-        const struct ntk_prometheus_label own[] = {
+        const struct ntk_points_label own[] = {
             { "container_name", e->owner->container_name },
             { "namespace", e->owner->namespace_name },
             { "pid", e->owner->pid },
@@ -71,18 +71,18 @@ static void with_more(const struct walk *e, struct ntk_prometheus_point *point)
         point->labels = merge(point->labels, own, sizeof own / sizeof *own, owned);
     }
     if (e->page->labels) {
-        struct ntk_prometheus_label said[NTK_LABELS_MAX];
+        struct ntk_points_label said[NTK_LABELS_MAX];
         size_t count = e->page->labels->count;
         for (size_t i = 0; i < count; i++) {
             const struct ntk_labels_row *row = &e->page->labels->rows[i];
-            said[i] = (struct ntk_prometheus_label){ row->name, row->value };
+            said[i] = (struct ntk_points_label){ row->name, row->value };
         }
         point->labels = merge(point->labels, said, count, labels);
     }
     e->visit(point, e->ctx);
 }
 
-static void visit(const struct walk *e, struct ntk_prometheus_point point)
+static void visit(const struct walk *e, struct ntk_point point)
 {
     if (e->row->kind == NTK_METRIC_KIND_COUNTER && point.began_ns == 0) {
         point.began_ns = e->page->began_ns;
@@ -90,24 +90,22 @@ static void visit(const struct walk *e, struct ntk_prometheus_point point)
     with_more(e, &point);
 }
 
-static void sample(const struct walk *e, const struct ntk_prometheus_label *labels, double value)
+static void sample(const struct walk *e, const struct ntk_points_label *labels, double value)
 {
-    visit(e, (struct ntk_prometheus_point){
-                 .has_instance_labels = true, .labels = labels, .number = value });
+    visit(e, (struct ntk_point){ .has_instance_labels = true, .labels = labels, .number = value });
 }
 
-static void sample_u64(const struct walk *e, const struct ntk_prometheus_label *labels,
-                       uint64_t value)
+static void sample_u64(const struct walk *e, const struct ntk_points_label *labels, uint64_t value)
 {
-    visit(e, (struct ntk_prometheus_point){ .has_instance_labels = true,
-                                            .labels = labels,
-                                            .is_integer = true,
-                                            .integer = value,
-                                            .number = (double)value });
+    visit(e, (struct ntk_point){ .has_instance_labels = true,
+                                 .labels = labels,
+                                 .is_integer = true,
+                                 .integer = value,
+                                 .number = (double)value });
 }
 
 /* What is in ns where the family is in seconds. */
-static void sample_in_unit(const struct walk *e, const struct ntk_prometheus_label *labels,
+static void sample_in_unit(const struct walk *e, const struct ntk_points_label *labels,
                            uint64_t value)
 {
     if (e->row->unit == NTK_METRIC_UNIT_SECONDS) {
@@ -118,16 +116,16 @@ static void sample_in_unit(const struct walk *e, const struct ntk_prometheus_lab
 }
 
 /* A counter whose beginning the vendor's page shows. */
-static void counter(const struct walk *e, const struct ntk_prometheus_label *labels, uint64_t value,
+static void counter(const struct walk *e, const struct ntk_points_label *labels, uint64_t value,
                     double created_seconds, uint64_t began_ns)
 {
-    visit(e, (struct ntk_prometheus_point){ .has_instance_labels = true,
-                                            .labels = labels,
-                                            .is_integer = true,
-                                            .integer = value,
-                                            .number = (double)value,
-                                            .created_seconds = created_seconds,
-                                            .began_ns = began_ns });
+    visit(e, (struct ntk_point){ .has_instance_labels = true,
+                                 .labels = labels,
+                                 .is_integer = true,
+                                 .integer = value,
+                                 .number = (double)value,
+                                 .created_seconds = created_seconds,
+                                 .began_ns = began_ns });
 }
 
 struct number {
@@ -142,9 +140,9 @@ static struct number number_text(uint32_t value)
     return number;
 }
 
-#define each_live_tag(name)                                                                  \
-    ntk_map_each(name##_entry, &e->page->tags)                                               \
-        for (const struct ntk_prometheus_tag *name = name##_entry->value; name; name = NULL) \
+#define each_live_tag(name)                                                              \
+    ntk_map_each(name##_entry, &e->page->tags)                                           \
+        for (const struct ntk_points_tag *name = name##_entry->value; name; name = NULL) \
             if (e->owner = &name->owner, name->is_live)
 
 /* Since when counters of this process count; 0 where that is unknown. */
@@ -158,16 +156,16 @@ static uint64_t process_began_ns(const struct walk *e)
 /* The cores that no application shows, at zero. */
 static void fill_zeros(struct walk *e, bool is_memory)
 {
-    bool shown[NTK_PROMETHEUS_CORES_MAX] = { false };
+    bool shown[NTK_POINTS_CORES_MAX] = { false };
     size_t count = (size_t)e->page->device_count * e->page->cores_per_device;
 
     if (!e->page->fills_zeros) {
         return;
     }
-    count = count < NTK_PROMETHEUS_CORES_MAX ? count : NTK_PROMETHEUS_CORES_MAX;
+    count = count < NTK_POINTS_CORES_MAX ? count : NTK_POINTS_CORES_MAX;
     each_live_tag(tag)
     {
-        ntk_vec_each(const struct ntk_prometheus_core, core, &tag->cores) {
+        ntk_vec_each(const struct ntk_points_core, core, &tag->cores) {
             if (core->core < count && (is_memory ? core->has_memory : core->has_utilization)) {
                 shown[core->core] = true;
             }
@@ -191,7 +189,7 @@ static void core_utilization(struct walk *e)
 {
     each_live_tag(tag)
     {
-        ntk_vec_each(const struct ntk_prometheus_core, core, &tag->cores) {
+        ntk_vec_each(const struct ntk_points_core, core, &tag->cores) {
             if (core->has_utilization) {
                 struct number number = number_text(core->core);
                 sample(e, LABELS({ "neuroncore", number.text }, { "runtime_tag", tag->tag }),
@@ -207,7 +205,7 @@ static void core_states(struct walk *e, size_t i)
 {
     each_live_tag(tag)
     {
-        ntk_vec_each(const struct ntk_prometheus_core, core, &tag->cores) {
+        ntk_vec_each(const struct ntk_points_core, core, &tag->cores) {
             if (core->has_state >> i & 1) {
                 struct number number = number_text(core->core);
                 sample_in_unit(e,
@@ -218,7 +216,7 @@ static void core_states(struct walk *e, size_t i)
     }
 }
 
-static void runtime_cpu(struct walk *e, const struct ntk_prometheus_tag *tag)
+static void runtime_cpu(struct walk *e, const struct ntk_points_tag *tag)
 {
     if (tag->has_cpu) {
         sample(e, LABELS({ "runtime_tag", tag->tag }, { "usage_type", "system" }), tag->cpu_system);
@@ -226,7 +224,7 @@ static void runtime_cpu(struct walk *e, const struct ntk_prometheus_tag *tag)
     }
 }
 
-static void runtime_memory(struct walk *e, const struct ntk_prometheus_tag *tag)
+static void runtime_memory(struct walk *e, const struct ntk_points_tag *tag)
 {
     if (tag->has_memory && tag->host.known) {
         sample_u64(e, LABELS({ "memory_location", "host" }, { "runtime_tag", tag->tag }),
@@ -244,7 +242,7 @@ static void core_memory(struct walk *e)
 
     each_live_tag(tag)
     {
-        ntk_vec_each(const struct ntk_prometheus_core, core, &tag->cores) {
+        ntk_vec_each(const struct ntk_points_core, core, &tag->cores) {
             if (core->has_memory && core->has_group[group]) {
                 struct number number = number_text(core->core);
                 sample_u64(e,
@@ -257,7 +255,7 @@ static void core_memory(struct walk *e)
     fill_zeros(e, true);
 }
 
-static void execution_errors(struct walk *e, const struct ntk_prometheus_tag *tag)
+static void execution_errors(struct walk *e, const struct ntk_points_tag *tag)
 {
     for (int i = 0; i < NTK_ERROR_CLASS_COUNT && tag->has_executions && !tag->is_uncounted; i++) {
         counter(e, LABELS({ "error_type", ntk_error_class_names[i] }, { "runtime_tag", tag->tag }),
@@ -265,7 +263,7 @@ static void execution_errors(struct walk *e, const struct ntk_prometheus_tag *ta
     }
 }
 
-static void execution_status(struct walk *e, const struct ntk_prometheus_tag *tag)
+static void execution_status(struct walk *e, const struct ntk_points_tag *tag)
 {
     for (int i = 0; i < NTK_OUTCOME_COUNT && tag->has_executions && !tag->is_uncounted; i++) {
         counter(e, LABELS({ "runtime_tag", tag->tag }, { "status_type", ntk_outcome_names[i] }),
@@ -291,8 +289,7 @@ static void percentiles(struct walk *e)
     }
 }
 
-static void ecc_events(struct walk *e, const struct ntk_prometheus_device *device,
-                       const char *number)
+static void ecc_events(struct walk *e, const struct ntk_points_device *device, const char *number)
 {
     for (int k = 0; k < NTK_ECC_COUNT && device->has & NTK_DEVICE_HAS_ECC; k++) {
         /* Readers make a metric of each type they know; this one they do not. */
@@ -373,26 +370,25 @@ static void hardware_counts(struct walk *e)
 
 /* -- ours -------------------------------------------------------------------------------------- */
 
-static void latency_series(struct walk *e, const struct ntk_prometheus_tag *tag,
-                           const char *model_name, const char *type,
-                           const struct ntk_prometheus_latency_series *series)
+static void latency_series(struct walk *e, const struct ntk_points_tag *tag, const char *model_name,
+                           const char *type, const struct ntk_points_latency_series *series)
 {
     if (series->edges.count > 0) {
-        visit(e, (struct ntk_prometheus_point){ .has_instance_labels = true,
-                                                .labels = LABELS({ "latency_type", type },
-                                                                 { "model_name", model_name },
-                                                                 { "runtime_tag", tag->tag }),
-                                                .latency = series,
-                                                .began_ns = series->began_ns });
+        visit(e, (struct ntk_point){ .has_instance_labels = true,
+                                     .labels = LABELS({ "latency_type", type },
+                                                      { "model_name", model_name },
+                                                      { "runtime_tag", tag->tag }),
+                                     .latency = series,
+                                     .began_ns = series->began_ns });
     }
 }
 
-static void latency_histogram(struct walk *e, const struct ntk_prometheus_tag *tag)
+static void latency_histogram(struct walk *e, const struct ntk_points_tag *tag)
 {
     if (tag->is_uncounted) {
         return;
     }
-    ntk_vec_each(const struct ntk_prometheus_latency, latency, &tag->latencies) {
+    ntk_vec_each(const struct ntk_points_latency, latency, &tag->latencies) {
         latency_series(e, tag, latency->model_name, "total", &latency->total);
         latency_series(e, tag, latency->model_name, "device", &latency->device);
     }
@@ -429,11 +425,11 @@ static void machine_utilization(struct walk *e)
 }
 
 static void machine_count(const struct walk *e, const struct ntk_core_count_row *row,
-                          const struct ntk_prometheus_machine_core *core, const char *neuroncore)
+                          const struct ntk_points_machine_core *core, const char *neuroncore)
 {
     for (size_t k = 0; k < row->count; k++) {
         uint64_t value = core->counts[row->at + k];
-        const struct ntk_prometheus_label *labels =
+        const struct ntk_points_label *labels =
             row->names ? LABELS({ "engine", row->names[k] }, { "neuroncore", neuroncore })
                        : LABELS({ "neuroncore", neuroncore });
         sample_in_unit(e, labels, value);
@@ -450,7 +446,7 @@ static void machine_counts(struct walk *e)
         row++;
     }
     for (size_t i = 0; row < end && i < e->page->core_count; i++) {
-        const struct ntk_prometheus_machine_core *core = &e->page->cores[i];
+        const struct ntk_points_machine_core *core = &e->page->cores[i];
         struct number number = number_text((uint32_t)i);
         e->owner = &core->owner;
         /* A core without a process is known to be idle. */
@@ -460,9 +456,9 @@ static void machine_counts(struct walk *e)
     }
 }
 
-static void fine_memory(struct walk *e, const struct ntk_prometheus_tag *tag)
+static void fine_memory(struct walk *e, const struct ntk_points_tag *tag)
 {
-    ntk_vec_each(const struct ntk_prometheus_memory, row, &tag->memory) {
+    ntk_vec_each(const struct ntk_points_memory, row, &tag->memory) {
         struct number number = number_text(row->core);
         sample_u64(e,
                    LABELS({ "category", ntk_memory_category_names[row->category] },
@@ -475,7 +471,7 @@ static void fine_memory(struct walk *e, const struct ntk_prometheus_tag *tag)
 }
 
 /* The driver's counter, or what reports that do not have it add up to. False: not counted. */
-static bool ecc_total(const struct ntk_prometheus_device *device, int kind, uint64_t *out)
+static bool ecc_total(const struct ntk_points_device *device, int kind, uint64_t *out)
 {
     bool is_total = device->ecc_total_has >> kind & 1;
 
@@ -483,8 +479,7 @@ static bool ecc_total(const struct ntk_prometheus_device *device, int kind, uint
     return is_total || device->ecc_has >> kind & 1;
 }
 
-static void ecc_totals(struct walk *e, const struct ntk_prometheus_device *device,
-                       const char *number)
+static void ecc_totals(struct walk *e, const struct ntk_points_device *device, const char *number)
 {
     uint64_t total;
     for (int k = 0; k < NTK_ECC_COUNT; k++) {
@@ -496,7 +491,7 @@ static void ecc_totals(struct walk *e, const struct ntk_prometheus_device *devic
     }
 }
 
-static void ecc_repairable(struct walk *e, const struct ntk_prometheus_device *device,
+static void ecc_repairable(struct walk *e, const struct ntk_points_device *device,
                            const char *number)
 {
     uint64_t total;
@@ -505,7 +500,7 @@ static void ecc_repairable(struct walk *e, const struct ntk_prometheus_device *d
     }
 }
 
-static void health_status(struct walk *e, const struct ntk_prometheus_device *device,
+static void health_status(struct walk *e, const struct ntk_points_device *device,
                           const char *number)
 {
     if (device->has & NTK_DEVICE_HAS_HEALTH) {
@@ -513,7 +508,7 @@ static void health_status(struct walk *e, const struct ntk_prometheus_device *de
     }
 }
 
-static void health_reasons(struct walk *e, const struct ntk_prometheus_device *device,
+static void health_reasons(struct walk *e, const struct ntk_points_device *device,
                            const char *number)
 {
     for (size_t k = 0; k < device->health_count; k++) {
@@ -526,8 +521,7 @@ static void health_reasons(struct walk *e, const struct ntk_prometheus_device *d
     }
 }
 
-static void device_well(struct walk *e, const struct ntk_prometheus_device *device,
-                        const char *number)
+static void device_well(struct walk *e, const struct ntk_points_device *device, const char *number)
 {
     bool is_ill = device->verdict == NTK_HEALTH_UNHEALTHY;
     if (device->has & NTK_DEVICE_HAS_HEALTH && device->verdict != NTK_HEALTH_UNKNOWN) {
@@ -545,7 +539,7 @@ static void node_health(struct walk *e)
     struct ntk_health_node node = { 0 };
 
     for (size_t i = 0; i < e->page->device_sample_count; i++) {
-        const struct ntk_prometheus_device *device = &e->page->devices[i];
+        const struct ntk_points_device *device = &e->page->devices[i];
         if (device->has & NTK_DEVICE_HAS_HEALTH) {
             ntk_health_node_add(&node, device->verdict);
         }
@@ -576,7 +570,7 @@ static void device_row(const struct walk *e, const struct ntk_device_row *row,
 }
 
 /* The rows of device.def, the last first: labels are in their order then. */
-static void device_figures(struct walk *e, const struct ntk_prometheus_device *device,
+static void device_figures(struct walk *e, const struct ntk_points_device *device,
                            const char *number)
 {
     for (size_t k = NTK_DEVICE_ROWS; k-- > 0;) {
@@ -608,19 +602,19 @@ static void adapter_counter(const struct walk *e, size_t c)
     }
 }
 
-static void runtime_resident(struct walk *e, const struct ntk_prometheus_tag *tag)
+static void runtime_resident(struct walk *e, const struct ntk_points_tag *tag)
 {
     if (tag->has_resident) {
         sample_u64(e, LABELS({ "runtime_tag", tag->tag }), tag->resident_bytes);
     }
 }
 
-static void model_loaded(struct walk *e, const struct ntk_prometheus_tag *tag)
+static void model_loaded(struct walk *e, const struct ntk_points_tag *tag)
 {
-    ntk_vec_each(const struct ntk_prometheus_model, model, &tag->models) {
+    ntk_vec_each(const struct ntk_points_model, model, &tag->models) {
         bool doubled = false; /* two runtimes of a tag may have the same id and name */
-        for (const struct ntk_prometheus_model *before = tag->models.items;
-             before < model && !doubled; before++) {
+        for (const struct ntk_points_model *before = tag->models.items; before < model && !doubled;
+             before++) {
             doubled = before->id == model->id && before->core == model->core &&
                       !strcmp(before->name, model->name);
         }
@@ -635,7 +629,7 @@ static void model_loaded(struct walk *e, const struct ntk_prometheus_tag *tag)
     }
 }
 
-static void collectives(struct walk *e, const struct ntk_prometheus_tag *tag)
+static void collectives(struct walk *e, const struct ntk_points_tag *tag)
 {
     for (int i = 0; i < NTK_COLLECTIVE_COUNT && tag->has_ranks; i++) {
         counter(e, LABELS({ "operation", ntk_collective_names[i] }, { "runtime_tag", tag->tag }),
@@ -643,7 +637,7 @@ static void collectives(struct walk *e, const struct ntk_prometheus_tag *tag)
     }
 }
 
-static void collective_seconds(struct walk *e, const struct ntk_prometheus_tag *tag, uint64_t ns)
+static void collective_seconds(struct walk *e, const struct ntk_points_tag *tag, uint64_t ns)
 {
     if (tag->has_ranks) {
         sample(e, LABELS({ "runtime_tag", tag->tag }), (double)ns / NTK_NS_PER_SECOND);
@@ -651,7 +645,7 @@ static void collective_seconds(struct walk *e, const struct ntk_prometheus_tag *
 }
 
 /* The rows of rank.def with this metric. */
-static void rank_counts(struct walk *e, const struct ntk_prometheus_tag *tag)
+static void rank_counts(struct walk *e, const struct ntk_points_tag *tag)
 {
     for (size_t i = 0; i < NTK_RANK_COUNTS; i++) {
         if (&ntk_metrics[ntk_rank_count_rows[i].metric] == e->row) {
@@ -660,18 +654,18 @@ static void rank_counts(struct walk *e, const struct ntk_prometheus_tag *tag)
     }
 }
 
-static void collective_age(struct walk *e, const struct ntk_prometheus_tag *tag)
+static void collective_age(struct walk *e, const struct ntk_points_tag *tag)
 {
     collective_seconds(e, tag, tag->in_collective_ns);
 }
 
 /* Two with the same labels cannot be: the first is written. */
-static bool is_told_before(const struct ntk_prometheus_page *page, size_t at)
+static bool is_told_before(const struct ntk_points_page *page, size_t at)
 {
-    const struct ntk_prometheus_trouble *one = &page->troubles[at];
+    const struct ntk_points_trouble *one = &page->troubles[at];
 
     for (size_t i = 0; i < at; i++) {
-        const struct ntk_prometheus_trouble *other = &page->troubles[i];
+        const struct ntk_points_trouble *other = &page->troubles[i];
 
         if (one->kind == other->kind && one->key == other->key &&
             one->has_rank == other->has_rank && one->rank == other->rank &&
@@ -687,7 +681,7 @@ static void rank_troubles(struct walk *e)
 {
     e->owner = NULL;
     for (size_t i = 0; i < e->page->trouble_count; i++) {
-        const struct ntk_prometheus_trouble *trouble = &e->page->troubles[i];
+        const struct ntk_points_trouble *trouble = &e->page->troubles[i];
         struct number rank = number_text(trouble->rank);
         char key[17];
 
@@ -707,7 +701,7 @@ static void rank_troubles(struct walk *e)
 /* What jobs that share a core or a device have of one kind, each once, commas between; those that
  * have room. */
 struct job_text {
-    char text[NTK_PROMETHEUS_LABEL_BYTES];
+    char text[NTK_POINTS_LABEL_BYTES];
     size_t used;
 };
 
@@ -743,11 +737,11 @@ static void job_sample(const struct walk *e, uint32_t index, bool is_core)
     struct job_text cluster = { .used = 0 };
     uint32_t per_device = e->page->cores_per_device;
     uint32_t device = !is_core ? index : per_device > 0 ? index / per_device : 0;
-    struct ntk_prometheus_label labels[8];
+    struct ntk_points_label labels[8];
     size_t used = 0;
 
     for (size_t i = 0; i < e->page->job_count; i++) {
-        const struct ntk_prometheus_job *job = &e->page->jobs[i];
+        const struct ntk_points_job *job = &e->page->jobs[i];
         if (is_core ? job->cores[index / 64] >> index % 64 & 1 : job->devices >> index & 1) {
             add_job_text(&id, job->id);
             add_job_text(&user, job->user);
@@ -761,7 +755,7 @@ static void job_sample(const struct walk *e, uint32_t index, bool is_core)
     }
     struct number device_number = number_text(device);
     struct number core_number = number_text(index);
-    const struct ntk_prometheus_label all[] = {
+    const struct ntk_points_label all[] = {
         { "job_cluster", cluster.text },
         { "job_id", id.text },
         { "job_name", name.text },
@@ -775,13 +769,13 @@ static void job_sample(const struct walk *e, uint32_t index, bool is_core)
             labels[used++] = all[i];
         }
     }
-    labels[used] = (struct ntk_prometheus_label){ NULL, NULL };
+    labels[used] = (struct ntk_points_label){ NULL, NULL };
     sample_u64(e, labels, 1);
 }
 
 static void job_info(struct walk *e)
 {
-    uint64_t any[NTK_PROMETHEUS_CORES_MAX / 64] = { 0 };
+    uint64_t any[NTK_POINTS_CORES_MAX / 64] = { 0 };
 
     e->owner = NULL;
     for (size_t i = 0; i < e->page->job_count; i++) {
@@ -789,7 +783,7 @@ static void job_info(struct walk *e)
             any[k] |= e->page->jobs[i].cores[k];
         }
     }
-    for (uint32_t core = 0; core < NTK_PROMETHEUS_CORES_MAX; core++) {
+    for (uint32_t core = 0; core < NTK_POINTS_CORES_MAX; core++) {
         if (any[core / 64] >> core % 64 & 1) {
             job_sample(e, core, true);
         }
@@ -809,14 +803,14 @@ static void device_job_info(struct walk *e)
 static void runtime_hooks(struct walk *e)
 {
     static const char *const flags[] = { "false", "true" };
-    static const char *const counts[NTK_PROMETHEUS_COUNTED] = { "true", "false", "partly" };
+    static const char *const counts[NTK_POINTS_COUNTED] = { "true", "false", "partly" };
 
     each_live_tag(tag)
     {
-        for (int i = 0; i < NTK_HOOKS_KIND_COUNT * 2 * NTK_PROMETHEUS_COUNTED; i++) {
-            int kind = i / (2 * NTK_PROMETHEUS_COUNTED);
-            int guessed = i / NTK_PROMETHEUS_COUNTED % 2;
-            int counted = i % NTK_PROMETHEUS_COUNTED;
+        for (int i = 0; i < NTK_HOOKS_KIND_COUNT * 2 * NTK_POINTS_COUNTED; i++) {
+            int kind = i / (2 * NTK_POINTS_COUNTED);
+            int guessed = i / NTK_POINTS_COUNTED % 2;
+            int counted = i % NTK_POINTS_COUNTED;
 
             if (kind != NTK_HOOKS_UNKNOWN && tag->is_watched[kind][guessed][counted]) {
                 sample_u64(e,
@@ -839,17 +833,17 @@ static void other_applications(struct walk *e)
 
 static void build_info(struct walk *e)
 {
-    visit(e, (struct ntk_prometheus_point){ .labels = LABELS({ "version", NTK_VERSION }),
-                                            .is_integer = true,
-                                            .integer = 1,
-                                            .number = 1 });
+    visit(e, (struct ntk_point){ .labels = LABELS({ "version", NTK_VERSION }),
+                                 .is_integer = true,
+                                 .integer = 1,
+                                 .number = 1 });
 }
 
 /* For the process, as those at the end: without the instance's labels, counted since it began. */
-static void output_sample(const struct walk *e, const struct ntk_prometheus_label *labels,
+static void output_sample(const struct walk *e, const struct ntk_points_label *labels,
                           uint64_t value)
 {
-    visit(e, (struct ntk_prometheus_point){
+    visit(e, (struct ntk_point){
                  .labels = labels,
                  .is_integer = true,
                  .integer = value,
@@ -945,13 +939,12 @@ static void walk_rows(struct walk *e)
 
 /* Families that are not here are of rows (walk_rows), or not on a page; those without a name are for
  * the names of others alone. */
-#define PAGE(member) offsetof(struct ntk_prometheus_page, member)
+#define PAGE(member) offsetof(struct ntk_points_page, member)
 static const struct {
     void (*walk)(struct walk *e);
     size_t with;
-    void (*of_device)(struct walk *e, const struct ntk_prometheus_device *device,
-                      const char *number);
-    void (*of_tag)(struct walk *e, const struct ntk_prometheus_tag *tag);
+    void (*of_device)(struct walk *e, const struct ntk_points_device *device, const char *number);
+    void (*of_tag)(struct walk *e, const struct ntk_points_tag *tag);
 } families[NTK_METRIC_COUNT] = {
     [NTK_METRIC_NEURONCORE_UTILIZATION] = { core_utilization },
     [NTK_METRIC_RUNTIME_VCPU_USAGE] = { .of_tag = runtime_cpu },
@@ -1020,7 +1013,7 @@ static const struct {
     }
 
 /* The names that every client library gives its own process. */
-static const struct ntk_metric_row process_rows[NTK_PROMETHEUS_PROCESS_FAMILIES] = {
+static const struct ntk_metric_row process_rows[NTK_POINTS_PROCESS_FAMILIES] = {
     PROCESS_ROW(SECONDS, COUNTER, "process_cpu_seconds_total",
                 "Total user and system CPU time spent in seconds."),
     PROCESS_ROW(COUNT, GAUGE, "process_max_fds", "Maximum number of open file descriptors."),
@@ -1033,28 +1026,28 @@ static const struct ntk_metric_row process_rows[NTK_PROMETHEUS_PROCESS_FAMILIES]
 
 static void walk_process(const struct walk *e, size_t index)
 {
-    const struct ntk_prometheus_process *process = &e->page->process;
-    const double values[NTK_PROMETHEUS_PROCESS_FAMILIES] = {
+    const struct ntk_points_process *process = &e->page->process;
+    const double values[NTK_POINTS_PROCESS_FAMILIES] = {
         process->cpu_seconds,      (double)process->max_fds,
         (double)process->open_fds, (double)process->resident_bytes,
         process->start_seconds,    (double)process->virtual_bytes,
     };
 
     if (process->present) {
-        visit(e, (struct ntk_prometheus_point){ .labels = NO_LABELS,
-                                                .number = values[index],
-                                                .began_ns = e->row->kind == NTK_METRIC_KIND_COUNTER
-                                                                ? process_began_ns(e)
-                                                                : 0 });
+        visit(e, (struct ntk_point){ .labels = NO_LABELS,
+                                     .number = values[index],
+                                     .began_ns = e->row->kind == NTK_METRIC_KIND_COUNTER
+                                                     ? process_began_ns(e)
+                                                     : 0 });
     }
 }
 
-const struct ntk_metric_row *ntk_prometheus_family_get(size_t family)
+const struct ntk_metric_row *ntk_points_family_get(size_t family)
 {
     return family < NTK_METRIC_COUNT ? &ntk_metrics[family]
-           : family < NTK_PROMETHEUS_OWN_FAMILIES
+           : family < NTK_POINTS_OWN_FAMILIES
                ? &process_rows[family - NTK_METRIC_COUNT]
-               : &ntk_name_get(family - NTK_PROMETHEUS_OWN_FAMILIES)->metric;
+               : &ntk_name_get(family - NTK_POINTS_OWN_FAMILIES)->metric;
 }
 
 /* For the program that serves the page, not of the machine. */
@@ -1070,31 +1063,28 @@ static bool is_of_program(size_t family)
     case NTK_METRIC_REPORT_PERIOD:
         return true;
     default:
-        return family >= NTK_METRIC_COUNT && family < NTK_PROMETHEUS_OWN_FAMILIES;
+        return family >= NTK_METRIC_COUNT && family < NTK_POINTS_OWN_FAMILIES;
     }
 }
 
-bool ntk_prometheus_is_shown(const struct ntk_prometheus_page *page, bool vendor_only,
-                             size_t family)
+bool ntk_points_is_shown(const struct ntk_points_page *page, bool vendor_only, size_t family)
 {
     if (page->age.is_stale && !is_of_program(family)) {
         return false;
     }
-    return ntk_names_have(page->names, vendor_only, ntk_prometheus_family_get(family));
+    return ntk_names_have(page->names, vendor_only, ntk_points_family_get(family));
 }
 
-void ntk_prometheus_created_name(const struct ntk_metric_row *row,
-                                 char name[NTK_PROMETHEUS_NAME_BYTES])
+void ntk_points_created_name(const struct ntk_metric_row *row, char name[NTK_POINTS_NAME_BYTES])
 {
-    snprintf(name, NTK_PROMETHEUS_NAME_BYTES, "%.*s_created",
+    snprintf(name, NTK_POINTS_NAME_BYTES, "%.*s_created",
              (int)(strlen(row->name) - strlen("_total")), row->name);
 }
 
-size_t
-ntk_prometheus_instance_get(const struct ntk_prometheus_page *page,
-                            struct ntk_prometheus_label labels[NTK_PROMETHEUS_INSTANCE_LABELS + 1])
+size_t ntk_points_instance_get(const struct ntk_points_page *page,
+                               struct ntk_points_label labels[NTK_POINTS_INSTANCE_LABELS + 1])
 {
-    const struct ntk_prometheus_label rows[NTK_PROMETHEUS_INSTANCE_LABELS] = {
+    const struct ntk_points_label rows[NTK_POINTS_INSTANCE_LABELS] = {
         { "availability_zone", page->zone },
         { "instance_id", page->instance_id },
         { "instance_name", page->instance_name },
@@ -1103,10 +1093,10 @@ ntk_prometheus_instance_get(const struct ntk_prometheus_page *page,
         { "subnet_id", page->subnet_id },
         { "ultraserver_id", page->ultraserver_id },
     };
-    size_t count = NTK_PROMETHEUS_INSTANCE_LABELS - (page->ultraserver_id[0] == '\0');
+    size_t count = NTK_POINTS_INSTANCE_LABELS - (page->ultraserver_id[0] == '\0');
 
     memcpy(labels, rows, sizeof rows);
-    labels[count] = (struct ntk_prometheus_label){ NULL, NULL };
+    labels[count] = (struct ntk_points_label){ NULL, NULL };
     return count;
 }
 
@@ -1117,7 +1107,7 @@ static void walk_tags(struct walk *e, size_t family)
         e->row->kind == NTK_METRIC_KIND_COUNTER || e->row->kind == NTK_METRIC_KIND_HISTOGRAM;
 
     ntk_map_each(entry, &e->page->tags) {
-        const struct ntk_prometheus_tag *tag = entry->value;
+        const struct ntk_points_tag *tag = entry->value;
         e->owner = &tag->owner;
         if (tag->is_live || (is_counted && tag->is_leaving)) {
             families[family].of_tag(e, tag);
@@ -1125,18 +1115,17 @@ static void walk_tags(struct walk *e, size_t family)
     }
 }
 
-void ntk_prometheus_walk(const struct ntk_prometheus_page *page, size_t family,
-                         void (*visit_point)(const struct ntk_prometheus_point *point, void *ctx),
-                         void *ctx)
+void ntk_points_walk(const struct ntk_points_page *page, size_t family,
+                     void (*visit_point)(const struct ntk_point *point, void *ctx), void *ctx)
 {
     struct walk walk = {
-        .page = page, .row = ntk_prometheus_family_get(family), .visit = visit_point, .ctx = ctx
+        .page = page, .row = ntk_points_family_get(family), .visit = visit_point, .ctx = ctx
     };
 
     walk.with = family < NTK_METRIC_COUNT ? families[family].with : 0;
-    if (family >= NTK_PROMETHEUS_OWN_FAMILIES) {
-        ntk_prometheus_view_walk(page, ntk_name_get(family - NTK_PROMETHEUS_OWN_FAMILIES),
-                                 visit_point, ctx);
+    if (family >= NTK_POINTS_OWN_FAMILIES) {
+        ntk_points_view_walk(page, ntk_name_get(family - NTK_POINTS_OWN_FAMILIES), visit_point,
+                             ctx);
     } else if (family >= NTK_METRIC_COUNT) {
         walk_process(&walk, family - NTK_METRIC_COUNT);
     } else if (families[family].of_device) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* prometheus_page - everything a scrape shows, kept up to date from snapshots. */
-#include "exporters/prometheus/prometheus_page.h"
+/* points_page - everything that exporters show, kept up to date from snapshots. */
+#include "exporters/points/points_page.h"
 
 #include <assert.h>
 #include <dirent.h>
@@ -17,9 +17,9 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-static void clean(char to[NTK_PROMETHEUS_LABEL_BYTES], const char *from)
+static void clean(char to[NTK_POINTS_LABEL_BYTES], const char *from)
 {
-    ntk_str_copy_clean(to, NTK_PROMETHEUS_LABEL_BYTES, from, strlen(from));
+    ntk_str_copy_clean(to, NTK_POINTS_LABEL_BYTES, from, strlen(from));
 }
 
 /* The end of a snapshot's period, and its length. */
@@ -46,31 +46,31 @@ static uint64_t began_ns(const struct moment *moment, uint64_t group_period_ns)
 /* -- tags -------------------------------------------------------------------------------------- */
 
 /* All but counters and what is counted. */
-static void tag_clear_gauges(struct ntk_prometheus_tag *tag)
+static void tag_clear_gauges(struct ntk_points_tag *tag)
 {
     ntk_vec_fini(&tag->cores);
     ntk_vec_fini(&tag->memory);
     ntk_vec_fini(&tag->models);
-    ntk_vec_init(&tag->cores, sizeof(struct ntk_prometheus_core));
-    ntk_vec_init(&tag->memory, sizeof(struct ntk_prometheus_memory));
-    ntk_vec_init(&tag->models, sizeof(struct ntk_prometheus_model));
+    ntk_vec_init(&tag->cores, sizeof(struct ntk_points_core));
+    ntk_vec_init(&tag->memory, sizeof(struct ntk_points_memory));
+    ntk_vec_init(&tag->models, sizeof(struct ntk_points_model));
     tag->has_cpu = tag->has_memory = tag->has_percentiles = tag->has_device_percentiles = false;
     tag->has_resident = false;
 }
 
-static void tag_clear(struct ntk_prometheus_page *page, struct ntk_prometheus_tag *tag)
+static void tag_clear(struct ntk_points_page *page, struct ntk_points_tag *tag)
 {
-    ntk_vec_each(struct ntk_prometheus_latency, latency, &tag->latencies) {
+    ntk_vec_each(struct ntk_points_latency, latency, &tag->latencies) {
         page->fine_count -= (latency->total.fine != NULL) + (latency->device.fine != NULL);
         free(latency->total.fine);
         free(latency->device.fine);
     }
     ntk_vec_fini(&tag->latencies);
-    ntk_vec_init(&tag->latencies, sizeof(struct ntk_prometheus_latency));
+    ntk_vec_init(&tag->latencies, sizeof(struct ntk_points_latency));
     tag_clear_gauges(tag);
 }
 
-static void tag_destroy(struct ntk_prometheus_page *page, struct ntk_prometheus_tag *tag)
+static void tag_destroy(struct ntk_points_page *page, struct ntk_points_tag *tag)
 {
     if (tag) {
         tag_clear(page, tag);
@@ -79,12 +79,12 @@ static void tag_destroy(struct ntk_prometheus_page *page, struct ntk_prometheus_
 }
 
 /* Makes room: the tag that ended longest ago goes, with its totals. */
-static void forget_oldest(struct ntk_prometheus_page *page)
+static void forget_oldest(struct ntk_points_page *page)
 {
-    struct ntk_prometheus_tag *oldest = NULL;
+    struct ntk_points_tag *oldest = NULL;
 
     ntk_map_each(entry, &page->tags) {
-        struct ntk_prometheus_tag *tag = entry->value;
+        struct ntk_points_tag *tag = entry->value;
         if (!tag->is_live && (!oldest || tag->last_sequence < oldest->last_sequence)) {
             oldest = tag;
         }
@@ -95,22 +95,22 @@ static void forget_oldest(struct ntk_prometheus_page *page)
     }
 }
 
-static bool is_shown(const struct ntk_prometheus_tag *tag)
+static bool is_shown(const struct ntk_points_tag *tag)
 {
     return tag && (tag->is_live || tag->is_leaving);
 }
 
 /* Two users' applications of one name have their own series: the one that comes later says whose it
  * is, so that no user changes the series of another. */
-static void name_user(const struct ntk_prometheus_page *page, const char *key, size_t key_bytes,
-                      const struct ntk_runtime_sample *runtime, struct ntk_prometheus_owner *owner)
+static void name_user(const struct ntk_points_page *page, const char *key, size_t key_bytes,
+                      const struct ntk_runtime_sample *runtime, struct ntk_points_owner *owner)
 {
     bool is_shared = false;
-    char user[NTK_PROMETHEUS_LABEL_BYTES];
+    char user[NTK_POINTS_LABEL_BYTES];
 
     clean(user, runtime->user);
     ntk_map_each(entry, &page->tags) {
-        const struct ntk_prometheus_tag *tag = entry->value;
+        const struct ntk_points_tag *tag = entry->value;
 
         if (strncmp(tag->key, key, key_bytes) == 0 && tag->key[key_bytes] == '\n' &&
             !strchr(tag->key + key_bytes + 1, '\n')) {
@@ -126,15 +126,15 @@ static void name_user(const struct ntk_prometheus_page *page, const char *key, s
 }
 
 /* NULL when there is no room. */
-static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page,
-                                           const struct ntk_runtime_sample *runtime,
-                                           const struct moment *moment)
+static struct ntk_points_tag *find_tag(struct ntk_points_page *page,
+                                       const struct ntk_runtime_sample *runtime,
+                                       const struct moment *moment)
 {
     static char other[] = NTK_EXPORTER_OTHER; /* not NULL, as a value of the map */
     uint64_t group_period_ns = runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS];
-    char name[NTK_PROMETHEUS_LABEL_BYTES];
-    char key[NTK_PROMETHEUS_KEY_BYTES];
-    struct ntk_prometheus_owner owner = { .pid = "" };
+    char name[NTK_POINTS_LABEL_BYTES];
+    char key[NTK_POINTS_KEY_BYTES];
+    struct ntk_points_owner owner = { .pid = "" };
 
     clean(name, runtime->tag);
     clean(owner.container_name, runtime->pod.container);
@@ -147,14 +147,14 @@ static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page,
     int labels_bytes = snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s", name, owner.namespace_name,
                                 owner.pod_name, owner.container_name, owner.pid);
     snprintf(key + labels_bytes, sizeof key - (size_t)labels_bytes, "\n%u", runtime->uid);
-    struct ntk_prometheus_tag *tag = ntk_map_get(&page->tags, key);
+    struct ntk_points_tag *tag = ntk_map_get(&page->tags, key);
     /* One that is called as the rest would make its series a second time. */
     if (page->application_max && (strcmp(name, other) == 0 ||
                                   (!is_shown(tag) && page->shown_count >= page->application_max))) {
         (void)ntk_map_put(&page->others, key, other);
         ntk_str_copy(name, sizeof name, other);
         ntk_str_copy(key, sizeof key, other);
-        owner = (struct ntk_prometheus_owner){ .pid = "" };
+        owner = (struct ntk_points_owner){ .pid = "" };
         labels_bytes = 0;
         tag = ntk_map_get(&page->tags, key);
     } else if (!is_shown(tag)) {
@@ -163,10 +163,10 @@ static struct ntk_prometheus_tag *find_tag(struct ntk_prometheus_page *page,
     if (tag) {
         return tag;
     }
-    if (page->tags.count >= NTK_PROMETHEUS_TAGS_MAX) {
+    if (page->tags.count >= NTK_POINTS_TAGS_MAX) {
         forget_oldest(page);
     }
-    if (page->tags.count >= NTK_PROMETHEUS_TAGS_MAX) {
+    if (page->tags.count >= NTK_POINTS_TAGS_MAX) {
         return NULL;
     }
     tag = calloc(1, sizeof *tag);
@@ -195,21 +195,21 @@ static bool is_due(const struct ntk_runtime_sample *runtime, enum ntk_runtime_gr
     return runtime->group_period_ns[group] != NTK_GROUP_ABSENT && runtime->has & has;
 }
 
-static struct ntk_prometheus_core *tag_core(struct ntk_prometheus_tag *tag, uint32_t core)
+static struct ntk_points_core *tag_core(struct ntk_points_tag *tag, uint32_t core)
 {
-    ntk_vec_each(struct ntk_prometheus_core, at, &tag->cores) {
+    ntk_vec_each(struct ntk_points_core, at, &tag->cores) {
         if (at->core == core) {
             return at;
         }
     }
-    struct ntk_prometheus_core *added = ntk_vec_add(&tag->cores);
+    struct ntk_points_core *added = ntk_vec_add(&tag->cores);
     if (added) {
         added->core = core;
     }
     return added;
 }
 
-static void add_ranks(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
+static void add_ranks(struct ntk_points_tag *tag, const struct ntk_runtime_sample *runtime)
 {
     for (size_t i = 0; i < runtime->rank_count; i++) {
         const struct ntk_rank_sample *rank = &runtime->ranks[i];
@@ -245,7 +245,7 @@ static void take_percentiles(const struct ntk_histogram *histogram, const double
     *has = *has || ns;
 }
 
-static void add_executions(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
+static void add_executions(struct ntk_points_tag *tag, const struct ntk_runtime_sample *runtime)
 {
     tag->has_executions = true;
     add_ranks(tag, runtime);
@@ -265,21 +265,20 @@ static void add_executions(struct ntk_prometheus_tag *tag, const struct ntk_runt
         &tag->has_device_percentiles, tag->device_percentile_seconds);
 }
 
-static struct ntk_prometheus_latency *tag_latency(struct ntk_prometheus_tag *tag,
-                                                  const char *model_name)
+static struct ntk_points_latency *tag_latency(struct ntk_points_tag *tag, const char *model_name)
 {
-    char name[NTK_PROMETHEUS_LABEL_BYTES];
+    char name[NTK_POINTS_LABEL_BYTES];
 
     clean(name, model_name);
-    ntk_vec_each(struct ntk_prometheus_latency, at, &tag->latencies) {
+    ntk_vec_each(struct ntk_points_latency, at, &tag->latencies) {
         if (!strcmp(at->model_name, name)) {
             return at;
         }
     }
-    if (tag->latencies.count >= NTK_PROMETHEUS_MODELS_MAX) {
+    if (tag->latencies.count >= NTK_POINTS_MODELS_MAX) {
         return NULL;
     }
-    struct ntk_prometheus_latency *added = ntk_vec_add(&tag->latencies);
+    struct ntk_points_latency *added = ntk_vec_add(&tag->latencies);
     if (added) {
         memcpy(added->model_name, name, sizeof name);
     }
@@ -291,8 +290,7 @@ static const char *name_of(const struct ntk_model_sample *model)
     return model->name[0] ? model->name : model->neff_path;
 }
 
-static void add_latency(struct ntk_prometheus_page *page,
-                        struct ntk_prometheus_latency_series *series,
+static void add_latency(struct ntk_points_page *page, struct ntk_points_latency_series *series,
                         const struct ntk_histogram *period, uint64_t period_began_ns)
 {
     if (period->entry_count == 0) {
@@ -300,7 +298,7 @@ static void add_latency(struct ntk_prometheus_page *page,
     }
     if (!series->began_ns) {
         series->began_ns = period_began_ns;
-        if (page->keeps_fine_latencies && page->fine_count < NTK_PROMETHEUS_FINE_MAX) {
+        if (page->keeps_fine_latencies && page->fine_count < NTK_POINTS_FINE_MAX) {
             series->fine = calloc(1, sizeof *series->fine);
             page->fine_count += series->fine != NULL;
         }
@@ -312,7 +310,7 @@ static void add_latency(struct ntk_prometheus_page *page,
 }
 
 /* Histograms of models follow the executions. */
-static void add_latencies(struct ntk_prometheus_page *page, struct ntk_prometheus_tag *tag,
+static void add_latencies(struct ntk_points_page *page, struct ntk_points_tag *tag,
                           const struct ntk_runtime_sample *runtime, const struct moment *moment)
 {
     uint64_t period_began_ns =
@@ -323,7 +321,7 @@ static void add_latencies(struct ntk_prometheus_page *page, struct ntk_prometheu
         if (!(model->has & (NTK_MODEL_HAS_LATENCY | NTK_MODEL_HAS_DEVICE_LATENCY))) {
             continue;
         }
-        struct ntk_prometheus_latency *latency = tag_latency(tag, name_of(model));
+        struct ntk_points_latency *latency = tag_latency(tag, name_of(model));
         if (latency) {
             add_latency(page, &latency->total, &model->total_latency, period_began_ns);
             add_latency(page, &latency->device, &model->device_latency, period_began_ns);
@@ -331,7 +329,7 @@ static void add_latencies(struct ntk_prometheus_page *page, struct ntk_prometheu
     }
 }
 
-static void add_memory_row(struct ntk_prometheus_tag *tag, const struct ntk_memory_sample *row,
+static void add_memory_row(struct ntk_points_tag *tag, const struct ntk_memory_sample *row,
                            uint32_t lnc)
 {
     uint32_t core = row->core == NTK_NO_CORE ? NTK_NO_CORE : row->core / lnc;
@@ -339,21 +337,21 @@ static void add_memory_row(struct ntk_prometheus_tag *tag, const struct ntk_memo
     if (row->category >= NTK_MEMORY_CATEGORY_COUNT) {
         return;
     }
-    ntk_vec_each(struct ntk_prometheus_memory, at, &tag->memory) {
+    ntk_vec_each(struct ntk_points_memory, at, &tag->memory) {
         if (at->core == core && at->category == row->category) {
             at->bytes += row->current_bytes;
             at->peak_bytes += row->peak_bytes;
             return;
         }
     }
-    struct ntk_prometheus_memory *added = ntk_vec_add(&tag->memory);
+    struct ntk_points_memory *added = ntk_vec_add(&tag->memory);
     if (added) {
-        *added = (struct ntk_prometheus_memory){ core, row->location, row->category,
-                                                 row->current_bytes, row->peak_bytes };
+        *added = (struct ntk_points_memory){ core, row->location, row->category, row->current_bytes,
+                                             row->peak_bytes };
     }
 }
 
-static void tell_groups(struct ntk_prometheus_core *core, const bool told[NTK_GROUP_COUNT])
+static void tell_groups(struct ntk_points_core *core, const bool told[NTK_GROUP_COUNT])
 {
     for (int g = 0; g < NTK_GROUP_COUNT; g++) {
         core->has_group[g] = core->has_group[g] || told[g];
@@ -366,7 +364,7 @@ static void add_total(struct ntk_memory_total *sum, const struct ntk_memory_tota
     sum->known = (sum->known && part->known) || sum->bytes > 0;
 }
 
-static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
+static void add_memory(struct ntk_points_tag *tag, const struct ntk_runtime_sample *runtime)
 {
     uint32_t lnc = runtime->lnc ? runtime->lnc : 1;
     bool told[NTK_GROUP_COUNT];
@@ -383,7 +381,7 @@ static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_
     /* An owned core without memory shows zeros. */
     size_t owned = runtime->has & NTK_RUNTIME_HAS_LISTED_MEMORY ? 0 : runtime->core_count;
     for (size_t i = 0; i < owned; i++) {
-        struct ntk_prometheus_core *core = tag_core(tag, runtime->cores[i].core / lnc);
+        struct ntk_points_core *core = tag_core(tag, runtime->cores[i].core / lnc);
         if (core) {
             core->has_memory = true;
             tell_groups(core, told);
@@ -395,7 +393,7 @@ static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_
             row->location != NTK_MEMORY_DEVICE) {
             continue;
         }
-        struct ntk_prometheus_core *core = tag_core(tag, row->core / lnc);
+        struct ntk_points_core *core = tag_core(tag, row->core / lnc);
         if (core) {
             enum ntk_memory_group group =
                 ntk_memory_group_of((enum ntk_memory_category)row->category);
@@ -409,10 +407,10 @@ static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_
     }
     for (size_t i = 0; i < runtime->model_count; i++) {
         const struct ntk_model_sample *model = &runtime->models[i];
-        if (!model->loaded || tag->models.count >= NTK_PROMETHEUS_MODELS_MAX) {
+        if (!model->loaded || tag->models.count >= NTK_POINTS_MODELS_MAX) {
             continue;
         }
-        struct ntk_prometheus_model *added = ntk_vec_add(&tag->models);
+        struct ntk_points_model *added = ntk_vec_add(&tag->models);
         if (added) {
             added->core = model->core / lnc;
             added->id = model->id;
@@ -422,7 +420,7 @@ static void add_memory(struct ntk_prometheus_tag *tag, const struct ntk_runtime_
 }
 
 /* Of several runtimes of a tag, by the rule of the row. */
-static void add_state(struct ntk_prometheus_core *core, const struct ntk_core_sample *sample)
+static void add_state(struct ntk_points_core *core, const struct ntk_core_sample *sample)
 {
     for (size_t i = 0; i < NTK_CORE_STATES; i++) {
         const struct ntk_core_state_row *row = &ntk_core_state_rows[i];
@@ -439,7 +437,7 @@ static void add_state(struct ntk_prometheus_core *core, const struct ntk_core_sa
     }
 }
 
-static void add_cores(struct ntk_prometheus_tag *tag, const struct ntk_runtime_sample *runtime)
+static void add_cores(struct ntk_points_tag *tag, const struct ntk_runtime_sample *runtime)
 {
     uint32_t lnc = runtime->lnc ? runtime->lnc : 1;
 
@@ -449,7 +447,7 @@ static void add_cores(struct ntk_prometheus_tag *tag, const struct ntk_runtime_s
         if (i > 0 && runtime->cores[i - 1].core / lnc == number) {
             continue;
         }
-        struct ntk_prometheus_core *core = tag_core(tag, number);
+        struct ntk_points_core *core = tag_core(tag, number);
         if (!core || !ntk_snapshot_logical_core(runtime->cores, runtime->core_count, lnc, number,
                                                 &logical)) {
             continue;
@@ -467,7 +465,7 @@ static void add_cores(struct ntk_prometheus_tag *tag, const struct ntk_runtime_s
 }
 
 /* What the groups of this snapshot replace is emptied before the first runtime of the tag adds. */
-static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_tag *tag,
+static void begin_tag(struct ntk_points_page *page, struct ntk_points_tag *tag,
                       const struct ntk_runtime_sample *runtime)
 {
     bool memory = is_due(runtime, NTK_RUNTIME_GROUP_MEMORY, NTK_RUNTIME_HAS_MEMORY);
@@ -479,7 +477,7 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
     }
     tag->is_live = true;
     tag->is_leaving = false;
-    ntk_vec_each(struct ntk_prometheus_core, core, &tag->cores) {
+    ntk_vec_each(struct ntk_points_core, core, &tag->cores) {
         if (memory) {
             core->has_memory = false;
             memset(core->group_bytes, 0, sizeof core->group_bytes);
@@ -511,10 +509,10 @@ static void begin_tag(struct ntk_prometheus_page *page, struct ntk_prometheus_ta
     }
 }
 
-static int update_runtime(struct ntk_prometheus_page *page,
-                          const struct ntk_runtime_sample *runtime, const struct moment *moment)
+static int update_runtime(struct ntk_points_page *page, const struct ntk_runtime_sample *runtime,
+                          const struct moment *moment)
 {
-    struct ntk_prometheus_tag *tag = find_tag(page, runtime, moment);
+    struct ntk_points_tag *tag = find_tag(page, runtime, moment);
 
     if (!tag) {
         return -ENOMEM;
@@ -569,7 +567,7 @@ static bool has_owner(const struct ntk_snapshot *snapshot, size_t logical, uint3
     return false;
 }
 
-static void add_core_counts(struct ntk_prometheus_machine_core *core,
+static void add_core_counts(struct ntk_points_machine_core *core,
                             const struct ntk_core_sample *sample)
 {
     for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
@@ -580,7 +578,7 @@ static void add_core_counts(struct ntk_prometheus_machine_core *core,
     }
 }
 
-static void update_cores(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
+static void update_cores(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     uint32_t lnc = snapshot->hardware.lnc ? snapshot->hardware.lnc : 1;
     size_t count = snapshot->core_count / lnc;
@@ -589,9 +587,9 @@ static void update_cores(struct ntk_prometheus_page *page, const struct ntk_snap
     for (size_t i = 0; i < snapshot->core_count; i++) {
         known = known || snapshot->cores[i].has & NTK_CORE_HAS_BUSY;
     }
-    page->core_count = count < NTK_PROMETHEUS_CORES_MAX ? count : NTK_PROMETHEUS_CORES_MAX;
+    page->core_count = count < NTK_POINTS_CORES_MAX ? count : NTK_POINTS_CORES_MAX;
     for (size_t i = 0; i < page->core_count; i++) {
-        struct ntk_prometheus_machine_core *core = &page->cores[i];
+        struct ntk_points_machine_core *core = &page->cores[i];
         struct ntk_core_sample logical;
         if (!ntk_snapshot_logical_core(snapshot->cores + i * lnc, lnc, lnc, (uint32_t)i,
                                        &logical)) {
@@ -606,8 +604,7 @@ static void update_cores(struct ntk_prometheus_page *page, const struct ntk_snap
     }
 }
 
-static void update_health(struct ntk_prometheus_device *device,
-                          const struct ntk_device_sample *sample)
+static void update_health(struct ntk_points_device *device, const struct ntk_device_sample *sample)
 {
     device->has |= sample->has & NTK_DEVICE_HAS_HEALTH;
     device->verdict = sample->verdict;
@@ -619,12 +616,12 @@ static void update_health(struct ntk_prometheus_device *device,
     }
 }
 
-static void update_troubles(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
+static void update_troubles(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     page->trouble_count = 0;
     for (size_t i = 0; i < snapshot->trouble_count && i < NTK_SNAPSHOT_TROUBLES_MAX; i++) {
         const struct ntk_rank_trouble *sample = &snapshot->troubles[i];
-        struct ntk_prometheus_trouble *trouble = &page->troubles[page->trouble_count++];
+        struct ntk_points_trouble *trouble = &page->troubles[page->trouble_count++];
 
         trouble->kind = sample->kind;
         trouble->key = sample->key;
@@ -648,7 +645,7 @@ static void take_figures(struct ntk_device_sample *figures, const struct ntk_dev
     }
 }
 
-static void update_devices(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
+static void update_devices(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     bool ecc_due = snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC] != NTK_GROUP_ABSENT;
 
@@ -659,7 +656,7 @@ static void update_devices(struct ntk_prometheus_page *page, const struct ntk_sn
     }
     for (size_t i = 0; i < snapshot->device_count; i++) {
         const struct ntk_device_sample *sample = &snapshot->devices[i];
-        struct ntk_prometheus_device *device = NULL;
+        struct ntk_points_device *device = NULL;
         for (size_t k = 0; k < page->device_sample_count && !device; k++) {
             device = page->devices[k].index == sample->index ? &page->devices[k] : NULL;
         }
@@ -691,14 +688,14 @@ static void update_devices(struct ntk_prometheus_page *page, const struct ntk_sn
     }
 }
 
-static void take_owner(struct ntk_prometheus_owner *to, const struct ntk_k8s_owner *from)
+static void take_owner(struct ntk_points_owner *to, const struct ntk_k8s_owner *from)
 {
     size_t used = 0;
 
     clean(to->pod_name, from->pod_name);
     clean(to->namespace_name, from->namespace_name);
     for (size_t i = 0; i < from->container_count; i++) {
-        char name[NTK_PROMETHEUS_LABEL_BYTES];
+        char name[NTK_POINTS_LABEL_BYTES];
         clean(name, from->containers[i]);
         int bytes = snprintf(to->container_name + used, sizeof to->container_name - used, "%s%s",
                              i > 0 ? "," : "", name);
@@ -711,13 +708,13 @@ static void take_owner(struct ntk_prometheus_owner *to, const struct ntk_k8s_own
 }
 
 /* The current owners; a report without them changes nothing. */
-static void update_owners(struct ntk_prometheus_page *page, const struct ntk_k8s *k8s)
+static void update_owners(struct ntk_points_page *page, const struct ntk_k8s *k8s)
 {
     if (k8s->period_ns == NTK_GROUP_ABSENT) {
         return;
     }
     for (size_t i = 0; i < page->core_count; i++) {
-        page->cores[i].owner = (struct ntk_prometheus_owner){ .pid = "" };
+        page->cores[i].owner = (struct ntk_points_owner){ .pid = "" };
     }
     for (size_t i = 0; i < k8s->core_count; i++) {
         if (k8s->cores[i].index < page->core_count) {
@@ -725,8 +722,8 @@ static void update_owners(struct ntk_prometheus_page *page, const struct ntk_k8s
         }
     }
     for (size_t i = 0; i < page->device_sample_count; i++) {
-        struct ntk_prometheus_device *device = &page->devices[i];
-        device->owner = (struct ntk_prometheus_owner){ .pid = "" };
+        struct ntk_points_device *device = &page->devices[i];
+        device->owner = (struct ntk_points_owner){ .pid = "" };
         for (size_t k = 0; k < k8s->device_count; k++) {
             if (k8s->devices[k].index == device->index) {
                 take_owner(&device->owner, &k8s->devices[k]);
@@ -735,27 +732,27 @@ static void update_owners(struct ntk_prometheus_page *page, const struct ntk_k8s
     }
 }
 
-static void clean_job_text(char to[NTK_PROMETHEUS_JOB_BYTES], const char *from)
+static void clean_job_text(char to[NTK_POINTS_JOB_BYTES], const char *from)
 {
-    ntk_str_copy_clean(to, NTK_PROMETHEUS_JOB_BYTES, from, strlen(from));
+    ntk_str_copy_clean(to, NTK_POINTS_JOB_BYTES, from, strlen(from));
 }
 
-static void update_jobs(struct ntk_prometheus_page *page, const struct ntk_jobs *jobs)
+static void update_jobs(struct ntk_points_page *page, const struct ntk_jobs *jobs)
 {
     static_assert(NTK_SNAPSHOT_DEVICES_MAX <= 64, "a bit for each device");
     page->job_count = 0;
     for (size_t i = 0; i < jobs->count && i < NTK_SNAPSHOT_JOBS_MAX; i++) {
         const struct ntk_job *from = &jobs->rows[i];
-        struct ntk_prometheus_job *job = &page->jobs[page->job_count++];
+        struct ntk_points_job *job = &page->jobs[page->job_count++];
 
-        *job = (struct ntk_prometheus_job){ .devices = 0 };
+        *job = (struct ntk_points_job){ .devices = 0 };
         clean_job_text(job->id, from->id);
         clean_job_text(job->user, from->user);
         clean_job_text(job->name, from->name);
         clean_job_text(job->partition, from->partition);
         clean_job_text(job->cluster, from->cluster);
         for (size_t k = 0; k < from->core_count; k++) {
-            if (from->cores[k] < NTK_PROMETHEUS_CORES_MAX) {
+            if (from->cores[k] < NTK_POINTS_CORES_MAX) {
                 job->cores[from->cores[k] / 64] |= UINT64_C(1) << from->cores[k] % 64;
             }
         }
@@ -773,7 +770,7 @@ static double capped(double ratio)
 }
 
 /* The port itself, or the first that is called like it: a report may list one twice. */
-static const struct ntk_adapter_port *find_port(const struct ntk_prometheus_page *page,
+static const struct ntk_adapter_port *find_port(const struct ntk_points_page *page,
                                                 const struct ntk_adapter_port *wanted)
 {
     const struct ntk_adapter_port *port = page->ports;
@@ -786,11 +783,10 @@ static const struct ntk_adapter_port *find_port(const struct ntk_prometheus_page
 }
 
 /* Adapters that went away keep no series. */
-static void update_ports(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
+static void update_ports(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     page->port_count = 0;
-    for (size_t i = 0; i < snapshot->port_count && page->port_count < NTK_PROMETHEUS_PORTS_MAX;
-         i++) {
+    for (size_t i = 0; i < snapshot->port_count && page->port_count < NTK_POINTS_PORTS_MAX; i++) {
         const struct ntk_adapter_port *from = &snapshot->ports[i];
         struct ntk_adapter_port *port = &page->ports[page->port_count];
 
@@ -800,7 +796,7 @@ static void update_ports(struct ntk_prometheus_page *page, const struct ntk_snap
     }
 }
 
-static void update_system(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
+static void update_system(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_system_sample *system = &snapshot->system;
     const uint64_t *due = snapshot->group_period_ns;
@@ -829,7 +825,7 @@ static void update_system(struct ntk_prometheus_page *page, const struct ntk_sna
     }
 }
 
-static void fill(char to[NTK_PROMETHEUS_LABEL_BYTES], const char *from)
+static void fill(char to[NTK_POINTS_LABEL_BYTES], const char *from)
 {
     if (to[0] == '\0') {
         clean(to, from);
@@ -839,7 +835,7 @@ static void fill(char to[NTK_PROMETHEUS_LABEL_BYTES], const char *from)
 /* Each label keeps its first value: the metadata service may answer after the first report, and
  * some of it later than the rest; but a label that changes would make every counter another
  * series. */
-static void take_instance(struct ntk_prometheus_page *page, const struct ntk_snapshot *snapshot)
+static void take_instance(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_instance *instance = &snapshot->instance;
 
@@ -858,15 +854,15 @@ static void take_instance(struct ntk_prometheus_page *page, const struct ntk_sna
 }
 
 /* Drops last counts that were scraped often enough; whether there were any. */
-static bool forget_told(struct ntk_prometheus_page *page, uint64_t now_ns)
+static bool forget_told(struct ntk_points_page *page, uint64_t now_ns)
 {
     bool any = false;
 
     ntk_map_each(entry, &page->tags) {
-        struct ntk_prometheus_tag *tag = entry->value;
+        struct ntk_points_tag *tag = entry->value;
         if (tag->is_leaving && tag->last_sequence != page->sequence &&
             (page->told - tag->ended_told >= page->last_looks ||
-             now_ns - tag->ended_ns > NTK_PROMETHEUS_LAST_NS)) {
+             now_ns - tag->ended_ns > NTK_POINTS_LAST_NS)) {
             tag_clear(page, tag);
             tag->is_leaving = false;
             any = true;
@@ -876,7 +872,7 @@ static bool forget_told(struct ntk_prometheus_page *page, uint64_t now_ns)
 }
 
 /* Of those with their own series; the rest is found again. */
-static void count_shown(struct ntk_prometheus_page *page)
+static void count_shown(struct ntk_points_page *page)
 {
     page->shown_count = 0;
     ntk_map_each(entry, &page->tags) {
@@ -885,8 +881,7 @@ static void count_shown(struct ntk_prometheus_page *page)
     ntk_map_fini(&page->others);
 }
 
-void ntk_prometheus_page_init(struct ntk_prometheus_page *page,
-                              const struct ntk_exporter_options *options)
+void ntk_points_page_init(struct ntk_points_page *page, const struct ntk_exporter_options *options)
 {
     page->application_max = ntk_exporter_application_max(options);
     page->has_pid_label = options->pid_label;
@@ -895,8 +890,7 @@ void ntk_prometheus_page_init(struct ntk_prometheus_page *page,
     page->fills_zeros = options->zero_fill;
 }
 
-int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
-                               const struct ntk_snapshot *snapshot)
+int ntk_points_page_update(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_hardware *hardware = &snapshot->hardware;
     const struct moment moment = {
@@ -928,7 +922,7 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
         ret = added < 0 ? added : ret;
     }
     ntk_map_each(entry, &page->tags) {
-        struct ntk_prometheus_tag *tag = entry->value;
+        struct ntk_points_tag *tag = entry->value;
         if (tag->is_live && (tag->is_over || tag->last_sequence != page->sequence)) {
             tag_clear_gauges(tag); /* its last runtime has ended; the totals stay */
             tag->is_live = false;
@@ -957,27 +951,27 @@ int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
     return ret;
 }
 
-int ntk_prometheus_page_resume(struct ntk_prometheus_page *page, const struct ntk_snapshot *totals)
+int ntk_points_page_resume(struct ntk_points_page *page, const struct ntk_snapshot *totals)
 {
     size_t application_max = page->application_max;
 
     page->application_max = 0; /* all are remembered, none is on the page */
-    int ret = ntk_prometheus_page_update(page, totals);
+    int ret = ntk_points_page_update(page, totals);
     page->application_max = application_max;
     ntk_map_each(entry, &page->tags) {
-        struct ntk_prometheus_tag *tag = entry->value;
+        struct ntk_points_tag *tag = entry->value;
         tag->is_live = false;
     }
     return ret;
 }
 
-bool ntk_prometheus_page_told(struct ntk_prometheus_page *page)
+bool ntk_points_page_told(struct ntk_points_page *page)
 {
     page->told++;
     return forget_told(page, page->now_ns);
 }
 
-void ntk_prometheus_page_fini(struct ntk_prometheus_page *page)
+void ntk_points_page_fini(struct ntk_points_page *page)
 {
     ntk_map_each(entry, &page->tags) {
         tag_destroy(page, entry->value);
@@ -1014,9 +1008,9 @@ static uint64_t count_fds(void)
     return count > 3 ? count - 3 : 0; /* ".", "..", and the folder itself */
 }
 
-void ntk_prometheus_page_update_process(struct ntk_prometheus_page *page)
+void ntk_points_page_update_process(struct ntk_points_page *page)
 {
-    struct ntk_prometheus_process *process = &page->process;
+    struct ntk_points_process *process = &page->process;
     unsigned long long user;
     unsigned long long system;
     unsigned long long start;

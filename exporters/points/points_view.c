@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* prometheus_view - points of a family become those of another name: chosen, grouped, scaled. */
-#include "exporters/prometheus/prometheus_view.h"
+/* points_view - points of a family become those of another name: chosen, grouped, scaled. */
+#include "exporters/points/points_view.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct group {
 };
 
 struct view {
-    const struct ntk_prometheus_page *page;
+    const struct ntk_points_page *page;
     const struct ntk_name_row *row;
     bool is_other; /* the walk has reached the second family */
     bool is_of_cards;
@@ -34,10 +34,9 @@ struct view {
 
 /* ---- the labels of a point ---- */
 
-static const char *value_of(const struct ntk_prometheus_point *point, const char *name,
-                            size_t name_bytes)
+static const char *value_of(const struct ntk_point *point, const char *name, size_t name_bytes)
 {
-    for (const struct ntk_prometheus_label *label = point->labels; label->name; label++) {
+    for (const struct ntk_points_label *label = point->labels; label->name; label++) {
         if (strlen(label->name) == name_bytes && memcmp(label->name, name, name_bytes) == 0) {
             return label->value;
         }
@@ -65,7 +64,7 @@ static bool is_among(const char *value, const char *list, size_t list_bytes)
     return false;
 }
 
-static bool is_chosen(const struct view *view, const struct ntk_prometheus_point *point)
+static bool is_chosen(const struct view *view, const struct ntk_point *point)
 {
     const char *at = view->is_other ? "" : view->row->where;
 
@@ -84,8 +83,8 @@ static bool is_chosen(const struct view *view, const struct ntk_prometheus_point
 }
 
 /* The card of a point and its core in it; false: it has none. */
-static bool card_of(const struct view *view, const struct ntk_prometheus_point *point,
-                    uint64_t *out_card, uint64_t *out_core)
+static bool card_of(const struct view *view, const struct ntk_point *point, uint64_t *out_card,
+                    uint64_t *out_core)
 {
     const char *device = value_of(point, "neuron_device_index", strlen("neuron_device_index"));
     const char *core = value_of(point, "neuroncore", strlen("neuroncore"));
@@ -110,7 +109,7 @@ static void add_key(struct view *view, const char *value)
     ntk_buf_add_format(&view->key, "%s%c", value, SEPARATOR);
 }
 
-static bool make_key(struct view *view, const struct ntk_prometheus_point *point)
+static bool make_key(struct view *view, const struct ntk_point *point)
 {
     const char *at = view->row->labels;
     uint64_t card = 0;
@@ -144,7 +143,7 @@ static bool make_key(struct view *view, const struct ntk_prometheus_point *point
     return ntk_buf_ok(&view->key);
 }
 
-static void take(const struct ntk_prometheus_point *point, void *ctx)
+static void take(const struct ntk_point *point, void *ctx)
 {
     struct view *view = ctx;
 
@@ -178,8 +177,7 @@ static void take(const struct ntk_prometheus_point *point, void *ctx)
 }
 
 /* False: there is no value. */
-static bool make_value(const struct view *view, const struct group *group,
-                       struct ntk_prometheus_point *out)
+static bool make_value(const struct view *view, const struct group *group, struct ntk_point *out)
 {
     double value = group->sum;
 
@@ -221,42 +219,41 @@ static bool make_value(const struct view *view, const struct group *group,
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct ntk_prometheus_label *)a)->name,
-                  ((const struct ntk_prometheus_label *)b)->name);
+    return strcmp(((const struct ntk_points_label *)a)->name,
+                  ((const struct ntk_points_label *)b)->name);
 }
 
 /* What every series of a card has. */
 static size_t card_labels(const struct view *view, const char *card,
-                          struct ntk_prometheus_label *labels)
+                          struct ntk_points_label *labels)
 {
-    const struct ntk_prometheus_page *page = view->page;
-    const struct ntk_prometheus_device *device = NULL;
+    const struct ntk_points_page *page = view->page;
+    const struct ntk_points_device *device = NULL;
     uint64_t index = 0;
     size_t count = 0;
 
     for (size_t i = 0; i < page->device_sample_count && ntk_str_parse_u64(card, &index) == 0; i++) {
         device = page->devices[i].index == index ? &page->devices[i] : device;
     }
-    labels[count++] = (struct ntk_prometheus_label){ "driver", page->driver_version };
-    labels[count++] = (struct ntk_prometheus_label){ "mlu", card };
-    labels[count++] = (struct ntk_prometheus_label){ "model", device ? device->name : "" };
-    labels[count++] = (struct ntk_prometheus_label){ "node", page->host_name };
-    labels[count++] = (struct ntk_prometheus_label){ "sn", device ? device->serial : "" };
-    labels[count++] = (struct ntk_prometheus_label){ "type", "mlu" };
+    labels[count++] = (struct ntk_points_label){ "driver", page->driver_version };
+    labels[count++] = (struct ntk_points_label){ "mlu", card };
+    labels[count++] = (struct ntk_points_label){ "model", device ? device->name : "" };
+    labels[count++] = (struct ntk_points_label){ "node", page->host_name };
+    labels[count++] = (struct ntk_points_label){ "sn", device ? device->serial : "" };
+    labels[count++] = (struct ntk_points_label){ "type", "mlu" };
     return count;
 }
 
 /* Cuts the key up. */
 static void emit(const struct view *view, char *key, const struct group *group,
-                 void (*visit)(const struct ntk_prometheus_point *point, void *ctx), void *ctx)
+                 void (*visit)(const struct ntk_point *point, void *ctx), void *ctx)
 {
-    struct ntk_prometheus_label labels[NTK_PROMETHEUS_LABELS_MAX + 1] = { { 0 } };
+    struct ntk_points_label labels[NTK_POINTS_LABELS_MAX + 1] = { { 0 } };
     char names[LABELS_MAX][32];
     const struct ntk_labels *said = view->page->labels;
-    struct ntk_prometheus_point point = { .has_instance_labels =
-                                              view->row->list != NTK_NAME_LIST_MLU,
-                                          .labels = labels,
-                                          .began_ns = group->began_ns };
+    struct ntk_point point = { .has_instance_labels = view->row->list != NTK_NAME_LIST_MLU,
+                               .labels = labels,
+                               .began_ns = group->began_ns };
     const char *at = view->row->labels;
     size_t count = 0;
     size_t own = 0;
@@ -278,7 +275,7 @@ static void emit(const struct view *view, char *key, const struct group *group,
         snprintf(names[own], sizeof names[own], "%.*s",
                  (int)(memchr(at, '=', bytes) ? strcspn(at, "=") : bytes), at);
         *end = '\0';
-        labels[count++] = (struct ntk_prometheus_label){ names[own++], key };
+        labels[count++] = (struct ntk_points_label){ names[own++], key };
         key = end + 1;
         at += bytes;
         at += *at == ' ';
@@ -292,18 +289,16 @@ static void emit(const struct view *view, char *key, const struct group *group,
             labels[kept++] = labels[i];
         }
     }
-    for (size_t k = 0; said && k < said->count && kept < NTK_PROMETHEUS_LABELS_MAX; k++) {
-        labels[kept++] = (struct ntk_prometheus_label){ said->rows[k].name, said->rows[k].value };
+    for (size_t k = 0; said && k < said->count && kept < NTK_POINTS_LABELS_MAX; k++) {
+        labels[kept++] = (struct ntk_points_label){ said->rows[k].name, said->rows[k].value };
     }
-    labels[kept] = (struct ntk_prometheus_label){ NULL, NULL };
+    labels[kept] = (struct ntk_points_label){ NULL, NULL };
     qsort(labels, kept, sizeof *labels, by_name);
     visit(&point, ctx);
 }
 
-void ntk_prometheus_view_walk(const struct ntk_prometheus_page *page,
-                              const struct ntk_name_row *row,
-                              void (*visit)(const struct ntk_prometheus_point *point, void *ctx),
-                              void *ctx)
+void ntk_points_view_walk(const struct ntk_points_page *page, const struct ntk_name_row *row,
+                          void (*visit)(const struct ntk_point *point, void *ctx), void *ctx)
 {
     bool is_of_cards = row->list == NTK_NAME_LIST_MLU;
     struct view view = { .page = page,
@@ -313,10 +308,10 @@ void ntk_prometheus_view_walk(const struct ntk_prometheus_page *page,
     if (is_of_cards && !page->has_cards) {
         return;
     }
-    ntk_prometheus_walk(page, row->source, take, &view);
+    ntk_points_walk(page, row->source, take, &view);
     view.is_other = true;
     if (row->other < NTK_METRIC_COUNT) {
-        ntk_prometheus_walk(page, row->other, take, &view);
+        ntk_points_walk(page, row->other, take, &view);
     }
     ntk_map_each(entry, &view.groups) {
         emit(&view, entry->key, entry->value, visit, ctx);

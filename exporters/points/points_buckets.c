@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* prometheus_buckets - latencies of a segment's log-linear buckets in exponential ones. */
-#include "exporters/prometheus/prometheus_buckets.h"
+/* points_buckets - latencies of a segment's log-linear buckets in exponential ones. */
+#include "exporters/points/points_buckets.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,30 +9,30 @@
 
 #define GAP_MAX 2 /* empty buckets that cost less as zeros than a new span does */
 
-/* For the bucket at NTK_PROMETHEUS_SCALE_MAX that holds the middle of a segment's bucket. */
+/* For the bucket at NTK_POINTS_SCALE_MAX that holds the middle of a segment's bucket. */
 static int32_t index_of(uint32_t bucket)
 {
     double seconds = ntk_histogram_bucket_middle(bucket) / (double)NTK_NS_PER_SECOND;
 
-    return (int32_t)ceil(log2(seconds) * (double)(1 << NTK_PROMETHEUS_SCALE_MAX)) - 1;
+    return (int32_t)ceil(log2(seconds) * (double)(1 << NTK_POINTS_SCALE_MAX)) - 1;
 }
 
 /* Buckets come by index. */
-static void add(struct ntk_prometheus_buckets *buckets, int32_t index, uint64_t count)
+static void add(struct ntk_points_buckets *buckets, int32_t index, uint64_t count)
 {
     size_t used = buckets->bucket_count;
 
     if (used == 0 || buckets->bucket[used - 1].index != index) {
-        buckets->bucket[buckets->bucket_count++] = (struct ntk_prometheus_bucket){ index, count };
+        buckets->bucket[buckets->bucket_count++] = (struct ntk_points_bucket){ index, count };
     } else {
         buckets->bucket[used - 1].count += count;
     }
 }
 
-void ntk_prometheus_buckets_make(const struct ntk_histogram_dense *histogram,
-                                 struct ntk_prometheus_buckets *out)
+void ntk_points_buckets_make(const struct ntk_histogram_dense *histogram,
+                             struct ntk_points_buckets *out)
 {
-    out->scale = NTK_PROMETHEUS_SCALE_MAX;
+    out->scale = NTK_POINTS_SCALE_MAX;
     out->zero_count = out->count = histogram->bucket[0];
     out->bucket_count = 0;
     for (uint32_t i = 1; i < NTK_HISTOGRAM_BUCKETS; i++) {
@@ -43,7 +43,7 @@ void ntk_prometheus_buckets_make(const struct ntk_histogram_dense *histogram,
     }
 }
 
-void ntk_prometheus_buckets_halve(struct ntk_prometheus_buckets *buckets)
+void ntk_points_buckets_halve(struct ntk_points_buckets *buckets)
 {
     size_t before = buckets->bucket_count;
 
@@ -57,7 +57,7 @@ void ntk_prometheus_buckets_halve(struct ntk_prometheus_buckets *buckets)
 }
 
 /* Empty buckets before number i that are written as zeros; -1 where a new span begins. */
-static int32_t zeros_before(const struct ntk_prometheus_buckets *buckets, size_t i)
+static int32_t zeros_before(const struct ntk_points_buckets *buckets, size_t i)
 {
     if (i == 0) {
         return -1;
@@ -66,7 +66,7 @@ static int32_t zeros_before(const struct ntk_prometheus_buckets *buckets, size_t
     return gap <= GAP_MAX ? gap : -1;
 }
 
-static size_t told(const struct ntk_prometheus_buckets *buckets)
+static size_t told(const struct ntk_points_buckets *buckets)
 {
     size_t count = buckets->bucket_count;
 
@@ -77,16 +77,16 @@ static size_t told(const struct ntk_prometheus_buckets *buckets)
     return count;
 }
 
-void ntk_prometheus_native_make(const struct ntk_histogram_dense *histogram,
-                                struct ntk_prometheus_native *out)
+void ntk_points_native_make(const struct ntk_histogram_dense *histogram,
+                            struct ntk_points_native *out)
 {
-    struct ntk_prometheus_buckets buckets;
+    struct ntk_points_buckets buckets;
     uint64_t before = 0;
     int32_t next = 0;
 
-    ntk_prometheus_buckets_make(histogram, &buckets);
-    while (told(&buckets) > NTK_PROMETHEUS_NATIVE_MAX) {
-        ntk_prometheus_buckets_halve(&buckets);
+    ntk_points_buckets_make(histogram, &buckets);
+    while (told(&buckets) > NTK_POINTS_NATIVE_MAX) {
+        ntk_points_buckets_halve(&buckets);
     }
     out->schema = buckets.scale;
     out->zero_count = buckets.zero_count;
@@ -111,8 +111,8 @@ void ntk_prometheus_native_make(const struct ntk_histogram_dense *histogram,
     }
 }
 
-void ntk_prometheus_edge_format(unsigned int i, char text[NTK_PROMETHEUS_EDGE_BYTES])
+void ntk_points_edge_format(unsigned int i, char text[NTK_POINTS_EDGE_BYTES])
 {
-    snprintf(text, NTK_PROMETHEUS_EDGE_BYTES, "%.13g",
+    snprintf(text, NTK_POINTS_EDGE_BYTES, "%.13g",
              (double)(UINT64_C(1) << (NTK_LATENCY_EDGE_FIRST + i)) / (double)NTK_NS_PER_SECOND);
 }

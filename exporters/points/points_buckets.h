@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus_buckets - latencies of a segment's log-linear buckets in exponential ones of base
+ * points_buckets - latencies of a segment's log-linear buckets in exponential ones of base
  * 2^(2^-scale) seconds.
  *
  * Rule: all that a segment's bucket counted goes to the exponential bucket that holds its middle,
@@ -11,8 +11,8 @@
  *
  * Threads: any; plain data.
  */
-#ifndef NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_BUCKETS_H
-#define NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_BUCKETS_H
+#ifndef NTK_EXPORTERS_POINTS_POINTS_BUCKETS_H
+#define NTK_EXPORTERS_POINTS_POINTS_BUCKETS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,52 +23,52 @@
 extern "C" {
 #endif
 
-#define NTK_PROMETHEUS_NATIVE_MAX \
+#define NTK_POINTS_NATIVE_MAX \
     160 /* buckets of a native histogram, with the empty ones that are written */
 /* What the client libraries have, so that histograms of both add up: 2^-128; no time but 0 is
  * below. */
-#define NTK_PROMETHEUS_ZERO_THRESHOLD 0x1p-128
-#define NTK_PROMETHEUS_EDGE_BYTES 32
-#define NTK_PROMETHEUS_SCALE_MAX 6 /* 64 buckets per octave, as many as a segment has */
+#define NTK_POINTS_ZERO_THRESHOLD 0x1p-128
+#define NTK_POINTS_EDGE_BYTES 32
+#define NTK_POINTS_SCALE_MAX 6 /* 64 buckets per octave, as many as a segment has */
 
-struct ntk_prometheus_bucket {
+struct ntk_points_bucket {
     int32_t index; /* above base^index seconds and not above base^(index + 1) */
     uint64_t count;
 };
 
-struct ntk_prometheus_buckets { /* 36 KiB */
+struct ntk_points_buckets { /* 36 KiB */
     int32_t scale;
     uint64_t count; /* all, zero_count included */
     uint64_t zero_count;
     size_t bucket_count;
-    struct ntk_prometheus_bucket bucket[NTK_HISTOGRAM_BUCKETS]; /* used ones, by index */
+    struct ntk_points_bucket bucket[NTK_HISTOGRAM_BUCKETS]; /* used ones, by index */
 };
 
 /* A native histogram of Prometheus: buckets in rows, each as the difference of its count to the one
  * before. */
-struct ntk_prometheus_native {
+struct ntk_points_native {
     int32_t schema;
     uint64_t zero_count;
     size_t span_count;
     struct {
         int32_t offset;  /* indices that are omitted before it; of the first: its index */
         uint32_t length; /* its buckets */
-    } span[NTK_PROMETHEUS_NATIVE_MAX];
+    } span[NTK_POINTS_NATIVE_MAX];
     size_t delta_count;
-    int64_t delta[NTK_PROMETHEUS_NATIVE_MAX];
+    int64_t delta[NTK_POINTS_NATIVE_MAX];
 };
 
 /* At the largest schema with which it fits. */
-void ntk_prometheus_native_make(const struct ntk_histogram_dense *histogram,
-                                struct ntk_prometheus_native *out);
+void ntk_points_native_make(const struct ntk_histogram_dense *histogram,
+                            struct ntk_points_native *out);
 /* The edge of classic bucket i in seconds; at most 13 digits: exact, and the same as the client
  * libraries'. */
-void ntk_prometheus_edge_format(unsigned int i, char text[NTK_PROMETHEUS_EDGE_BYTES]);
-/* At NTK_PROMETHEUS_SCALE_MAX. */
-void ntk_prometheus_buckets_make(const struct ntk_histogram_dense *histogram,
-                                 struct ntk_prometheus_buckets *out);
+void ntk_points_edge_format(unsigned int i, char text[NTK_POINTS_EDGE_BYTES]);
+/* At NTK_POINTS_SCALE_MAX. */
+void ntk_points_buckets_make(const struct ntk_histogram_dense *histogram,
+                             struct ntk_points_buckets *out);
 /* One scale less: two buckets become one. */
-void ntk_prometheus_buckets_halve(struct ntk_prometheus_buckets *buckets);
+void ntk_points_buckets_halve(struct ntk_points_buckets *buckets);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus_page - everything a scrape shows, kept up to date from snapshots.
+ * points_page - everything that exporters show, kept up to date from snapshots.
  *
  * Counters add up the periods of snapshots; gauges keep the last value of a group that is not due.
  * What belongs to a runtime leaves the page with the snapshot after its last; the counters of its
@@ -10,11 +10,11 @@
  * percentile. When application_max of them are on the page, further ones share the series of
  * "other" until there is room: the oldest processes come first.
  *
- * Owner:   caller's storage, zeroed or ntk_prometheus_page_fini()ed before first use.
+ * Owner:   caller's storage, zeroed or ntk_points_page_fini()ed before first use.
  * Threads: one.
  */
-#ifndef NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_PAGE_H
-#define NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_PAGE_H
+#ifndef NTK_EXPORTERS_POINTS_POINTS_PAGE_H
+#define NTK_EXPORTERS_POINTS_POINTS_PAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,27 +32,27 @@ extern "C" {
 
 /* Beyond these bounds the oldest tag that is not running is forgotten (tags), or the series is
  * omitted (models). */
-#define NTK_PROMETHEUS_TAGS_MAX 4096
-#define NTK_PROMETHEUS_MODELS_MAX 256
-#define NTK_PROMETHEUS_FINE_MAX 4096 /* whole histograms; further series have none */
-#define NTK_PROMETHEUS_LABEL_BYTES 256
+#define NTK_POINTS_TAGS_MAX 4096
+#define NTK_POINTS_MODELS_MAX 256
+#define NTK_POINTS_FINE_MAX 4096 /* whole histograms; further series have none */
+#define NTK_POINTS_LABEL_BYTES 256
 /* Last counts of a tag stay this long without a scrape. */
-#define NTK_PROMETHEUS_LAST_NS UINT64_C(600000000000)
-#define NTK_PROMETHEUS_CORES_MAX 1024
-#define NTK_PROMETHEUS_PORTS_MAX 128 /* of network adapters */
-#define NTK_PROMETHEUS_JOB_BYTES 128
-#define NTK_PROMETHEUS_KEY_BYTES (4 * NTK_PROMETHEUS_LABEL_BYTES + 40)
+#define NTK_POINTS_LAST_NS UINT64_C(600000000000)
+#define NTK_POINTS_CORES_MAX 1024
+#define NTK_POINTS_PORTS_MAX 128 /* of network adapters */
+#define NTK_POINTS_JOB_BYTES 128
+#define NTK_POINTS_KEY_BYTES (4 * NTK_POINTS_LABEL_BYTES + 40)
 
 /* Who a series belongs to next to its tag; "" is a label that is absent. */
-struct ntk_prometheus_owner {
-    char container_name[NTK_PROMETHEUS_LABEL_BYTES]; /* several with commas between */
-    char namespace_name[NTK_PROMETHEUS_LABEL_BYTES];
+struct ntk_points_owner {
+    char container_name[NTK_POINTS_LABEL_BYTES]; /* several with commas between */
+    char namespace_name[NTK_POINTS_LABEL_BYTES];
     char pid[16];
-    char pod_name[NTK_PROMETHEUS_LABEL_BYTES];
-    char user[NTK_PROMETHEUS_LABEL_BYTES]; /* where another user's tag has these labels already */
+    char pod_name[NTK_POINTS_LABEL_BYTES];
+    char user[NTK_POINTS_LABEL_BYTES]; /* where another user's tag has these labels already */
 };
 
-struct ntk_prometheus_core { /* of a tag, by logical core */
+struct ntk_points_core { /* of a tag, by logical core */
     uint32_t core;
     bool has_utilization;
     bool has_memory;
@@ -63,40 +63,40 @@ struct ntk_prometheus_core { /* of a tag, by logical core */
     bool has_group[NTK_GROUP_COUNT]; /* some runtime reports it */
 };
 
-struct ntk_prometheus_memory { /* of a tag, by logical core and category */
-    uint32_t core;             /* NTK_NO_CORE for none */
+struct ntk_points_memory { /* of a tag, by logical core and category */
+    uint32_t core;         /* NTK_NO_CORE for none */
     uint16_t location;
     uint16_t category;
     uint64_t bytes;
     uint64_t peak_bytes;
 };
 
-struct ntk_prometheus_model { /* of a tag: one that is loaded */
+struct ntk_points_model { /* of a tag: one that is loaded */
     uint32_t core;
     uint32_t id;
-    char name[NTK_PROMETHEUS_LABEL_BYTES];
+    char name[NTK_POINTS_LABEL_BYTES];
 };
 
-struct ntk_prometheus_latency_series {
+struct ntk_points_latency_series {
     uint64_t began_ns; /* Unix time since when it counts; 0: nothing was counted yet */
     struct ntk_latency_series edges;
     struct ntk_histogram_dense *fine; /* NULL unless the page keeps them */
 };
 
-struct ntk_prometheus_latency { /* of a tag: all models of a name */
-    char model_name[NTK_PROMETHEUS_LABEL_BYTES];
-    struct ntk_prometheus_latency_series total;
-    struct ntk_prometheus_latency_series device;
+struct ntk_points_latency { /* of a tag: all models of a name */
+    char model_name[NTK_POINTS_LABEL_BYTES];
+    struct ntk_points_latency_series total;
+    struct ntk_points_latency_series device;
 };
 
 struct ntk_exporter_options;
 
-#define NTK_PROMETHEUS_COUNTED 3
+#define NTK_POINTS_COUNTED 3
 
-struct ntk_prometheus_tag {             /* of a pod, where that is known */
-    char key[NTK_PROMETHEUS_KEY_BYTES]; /* in the map of tags */
-    char tag[NTK_PROMETHEUS_LABEL_BYTES];
-    struct ntk_prometheus_owner owner;
+struct ntk_points_tag {             /* of a pod, where that is known */
+    char key[NTK_POINTS_KEY_BYTES]; /* in the map of tags */
+    char tag[NTK_POINTS_LABEL_BYTES];
+    struct ntk_points_owner owner;
     bool is_live;           /* on the page */
     bool is_leaving;        /* its counters are on the page */
     uint64_t ended_told;    /* page->told when it ended ... */
@@ -128,32 +128,32 @@ struct ntk_prometheus_tag {             /* of a pod, where that is known */
     struct ntk_memory_total device;
     /* Of its runtimes: how they are watched, whether their cores are guessed, which of their
      * executions are counted: all, none, those until the hooks gave them up. */
-    bool is_watched[NTK_HOOKS_KIND_COUNT][2][NTK_PROMETHEUS_COUNTED];
-    struct ntk_vec cores;     /* struct ntk_prometheus_core */
-    struct ntk_vec memory;    /* struct ntk_prometheus_memory */
-    struct ntk_vec models;    /* struct ntk_prometheus_model */
-    struct ntk_vec latencies; /* struct ntk_prometheus_latency */
+    bool is_watched[NTK_HOOKS_KIND_COUNT][2][NTK_POINTS_COUNTED];
+    struct ntk_vec cores;     /* struct ntk_points_core */
+    struct ntk_vec memory;    /* struct ntk_points_memory */
+    struct ntk_vec models;    /* struct ntk_points_model */
+    struct ntk_vec latencies; /* struct ntk_points_latency */
 };
 
-struct ntk_prometheus_machine_core { /* logical */
-    struct ntk_prometheus_owner owner;
+struct ntk_points_machine_core { /* logical */
+    struct ntk_points_owner owner;
     uint32_t has;   /* enum ntk_core_has */
     bool is_untold; /* a runtime has it, and its busy time is unknown */
     double utilization;
     uint64_t counts[NTK_CORE_COUNTS]; /* as in struct ntk_core_sample */
 };
 
-struct ntk_prometheus_device {
+struct ntk_points_device {
     uint32_t index;
-    struct ntk_prometheus_owner owner;
+    struct ntk_points_owner owner;
     uint32_t has;     /* enum ntk_device_has */
     uint32_t ecc_has; /* bit i: ecc[i] is counted */
     uint64_t ecc[NTK_ECC_COUNT];
     uint32_t ecc_total_has; /* likewise, of ecc_total[] */
     uint64_t ecc_total[NTK_ECC_COUNT];
     struct ntk_device_sample figures; /* of it: has, stack_count and ntk_device_rows */
-    char name[NTK_PROMETHEUS_LABEL_BYTES];
-    char serial[NTK_PROMETHEUS_LABEL_BYTES];
+    char name[NTK_POINTS_LABEL_BYTES];
+    char serial[NTK_POINTS_LABEL_BYTES];
     uint32_t verdict; /* enum ntk_health_verdict, with NTK_DEVICE_HAS_HEALTH */
     size_t health_count;
     struct {
@@ -162,28 +162,28 @@ struct ntk_prometheus_device {
     } health[NTK_HEALTH_REASON_COUNT];
 };
 
-struct ntk_prometheus_trouble { /* of ranks */
-    uint32_t kind;              /* enum ntk_trouble_kind */
+struct ntk_points_trouble { /* of ranks */
+    uint32_t kind;          /* enum ntk_trouble_kind */
     uint64_t key;
     bool has_rank;
     uint32_t rank;
     uint64_t since_ns; /* Unix time */
     char cause[32];
-    char rendezvous[NTK_PROMETHEUS_LABEL_BYTES];
+    char rendezvous[NTK_POINTS_LABEL_BYTES];
 };
 
 /* A batch job; unknown texts are "". */
-struct ntk_prometheus_job {
-    char id[NTK_PROMETHEUS_JOB_BYTES];
-    char user[NTK_PROMETHEUS_JOB_BYTES];
-    char name[NTK_PROMETHEUS_JOB_BYTES];
-    char partition[NTK_PROMETHEUS_JOB_BYTES];
-    char cluster[NTK_PROMETHEUS_JOB_BYTES];
-    uint64_t cores[NTK_PROMETHEUS_CORES_MAX / 64]; /* bits, logical */
-    uint64_t devices;                              /* bits */
+struct ntk_points_job {
+    char id[NTK_POINTS_JOB_BYTES];
+    char user[NTK_POINTS_JOB_BYTES];
+    char name[NTK_POINTS_JOB_BYTES];
+    char partition[NTK_POINTS_JOB_BYTES];
+    char cluster[NTK_POINTS_JOB_BYTES];
+    uint64_t cores[NTK_POINTS_CORES_MAX / 64]; /* bits, logical */
+    uint64_t devices;                          /* bits */
 };
 
-struct ntk_prometheus_process { /* the exporter itself */
+struct ntk_points_process { /* the exporter itself */
     bool present;
     double cpu_seconds;
     double start_seconds;
@@ -194,14 +194,14 @@ struct ntk_prometheus_process { /* the exporter itself */
 };
 
 /* How old what the page shows is. A stale page has the program's own metrics alone. */
-struct ntk_prometheus_age {
+struct ntk_points_age {
     bool is_known; /* of a page that clients fetch; a pushed one is new */
     bool is_stale;
     double seconds;
     double period_seconds; /* the longest time to the next report */
 };
 
-struct ntk_prometheus_page {
+struct ntk_points_page {
     bool keeps_fine_latencies; /* set before the first update: whole histograms too, 18 KiB each */
     size_t application_max;    /* set before the first update: this many have their own series, the
                                 * rest shares those of the tag "other"; 0: all have */
@@ -214,31 +214,30 @@ struct ntk_prometheus_page {
     uint64_t last_looks; /* set before the first update: how often last counts are still shown */
     size_t fine_count;   /* of these */
     uint64_t now_ns;     /* of the last update, Unix time */
-    struct ntk_prometheus_age age; /* set by the server of the page */
-    uint64_t told;                 /* how often it was scraped or pushed */
-    uint64_t sequence;             /* updates so far */
+    struct ntk_points_age age; /* set by the server of the page */
+    uint64_t told;             /* how often it was scraped or pushed */
+    uint64_t sequence;         /* updates so far */
     double created_seconds;
-    uint64_t began_ns; /* Unix time since when it counts */
-    struct ntk_map
-        tags; /* by tag, pod, (with has_pid_label) pid and uid: struct ntk_prometheus_tag */
+    uint64_t began_ns;   /* Unix time since when it counts */
+    struct ntk_map tags; /* by tag, pod, (with has_pid_label) pid and uid: struct ntk_points_tag */
 
     /* Values of the instance, each of the first snapshot that has it. */
-    char zone[NTK_PROMETHEUS_LABEL_BYTES];
-    char instance_id[NTK_PROMETHEUS_LABEL_BYTES];
-    char instance_name[NTK_PROMETHEUS_LABEL_BYTES];
-    char instance_type[NTK_PROMETHEUS_LABEL_BYTES];
+    char zone[NTK_POINTS_LABEL_BYTES];
+    char instance_id[NTK_POINTS_LABEL_BYTES];
+    char instance_name[NTK_POINTS_LABEL_BYTES];
+    char instance_type[NTK_POINTS_LABEL_BYTES];
     bool has_type; /* the instance's own word, not the device tree's */
-    char region[NTK_PROMETHEUS_LABEL_BYTES];
-    char subnet_id[NTK_PROMETHEUS_LABEL_BYTES];
-    char ultraserver_id[NTK_PROMETHEUS_LABEL_BYTES];
+    char region[NTK_POINTS_LABEL_BYTES];
+    char subnet_id[NTK_POINTS_LABEL_BYTES];
+    char ultraserver_id[NTK_POINTS_LABEL_BYTES];
 
     uint32_t device_count;        /* 0 until a snapshot knows the hardware */
     uint32_t cores_per_device;    /* logical */
     uint64_t device_memory_bytes; /* 0: not known */
     uint32_t physical_cores_per_device;
     bool has_cards; /* MLU cards */
-    char driver_version[NTK_PROMETHEUS_LABEL_BYTES];
-    char host_name[NTK_PROMETHEUS_LABEL_BYTES];
+    char driver_version[NTK_POINTS_LABEL_BYTES];
+    char host_name[NTK_POINTS_LABEL_BYTES];
 
     uint64_t outcome[NTK_OUTCOME_COUNT]; /* all runtimes */
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
@@ -247,17 +246,17 @@ struct ntk_prometheus_page {
     uint64_t events_lost;
     double collect_seconds;
 
-    struct ntk_prometheus_machine_core cores[NTK_PROMETHEUS_CORES_MAX];
+    struct ntk_points_machine_core cores[NTK_POINTS_CORES_MAX];
     size_t core_count;
-    struct ntk_prometheus_device devices[NTK_SNAPSHOT_DEVICES_MAX];
+    struct ntk_points_device devices[NTK_SNAPSHOT_DEVICES_MAX];
     size_t device_sample_count;
-    struct ntk_prometheus_trouble troubles[NTK_SNAPSHOT_TROUBLES_MAX];
+    struct ntk_points_trouble troubles[NTK_SNAPSHOT_TROUBLES_MAX];
     size_t trouble_count;
 
-    struct ntk_prometheus_job jobs[NTK_SNAPSHOT_JOBS_MAX]; /* as the last report tells */
+    struct ntk_points_job jobs[NTK_SNAPSHOT_JOBS_MAX]; /* as the last report tells */
     size_t job_count;
 
-    struct ntk_adapter_port ports[NTK_PROMETHEUS_PORTS_MAX];
+    struct ntk_adapter_port ports[NTK_POINTS_PORTS_MAX];
     size_t port_count;
 
     bool has_cpu;
@@ -268,25 +267,23 @@ struct ntk_prometheus_page {
     uint32_t system_has;                 /* enum ntk_system_has */
     uint64_t system[NTK_SYSTEM_FIGURES]; /* counters: of the last period */
 
-    struct ntk_prometheus_process process;
+    struct ntk_points_process process;
     struct ntk_output_counts outputs[NTK_OUTPUT_COUNTS_MAX]; /* of this process */
     size_t output_count;
 };
 
 /* A zeroed page takes the options of every page; the texts are borrowed. */
-void ntk_prometheus_page_init(struct ntk_prometheus_page *page,
-                              const struct ntk_exporter_options *options);
+void ntk_points_page_init(struct ntk_points_page *page, const struct ntk_exporter_options *options);
 /* 0 or -ENOMEM (some series may then be missing until the next update). */
-int ntk_prometheus_page_update(struct ntk_prometheus_page *page,
-                               const struct ntk_snapshot *snapshot);
+int ntk_points_page_update(struct ntk_points_page *page, const struct ntk_snapshot *snapshot);
 /* As above, of everything that was counted before the first update: no tag is on the page until a
  * process has it. */
-int ntk_prometheus_page_resume(struct ntk_prometheus_page *page, const struct ntk_snapshot *totals);
+int ntk_points_page_resume(struct ntk_points_page *page, const struct ntk_snapshot *totals);
 /* The page was served; true when something left it by that. */
-bool ntk_prometheus_page_told(struct ntk_prometheus_page *page);
+bool ntk_points_page_told(struct ntk_points_page *page);
 /* Fills the metrics of this process: page->process from /proc/self, page->outputs. */
-void ntk_prometheus_page_update_process(struct ntk_prometheus_page *page);
-void ntk_prometheus_page_fini(struct ntk_prometheus_page *page);
+void ntk_points_page_update_process(struct ntk_points_page *page);
+void ntk_points_page_fini(struct ntk_points_page *page);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * points_view - families by the names of others, made of the points of ours: a row of
+ * exporters/names/names.def at a time.
+ *
+ * Threads: any.
+ */
+#ifndef NTK_EXPORTERS_POINTS_POINTS_VIEW_H
+#define NTK_EXPORTERS_POINTS_POINTS_VIEW_H
+
+#include "exporters/names/names.h"
+#include "exporters/points/points_walk.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* As ntk_points_walk(), of a row of names. Without memory points are missing. */
+void ntk_points_view_walk(const struct ntk_points_page *page, const struct ntk_name_row *row,
+                          void (*visit)(const struct ntk_point *point, void *ctx), void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * points_walk - the page as points: which series each family has, with labels and values, for
+ * whoever writes them down.
+ *
+ * Families are the rows of shared/metrics/catalogue.def in their order, then what its own exporter
+ * tells process, then the names of others (points_view).
+ *
+ * Threads: any.
+ */
+#ifndef NTK_EXPORTERS_POINTS_POINTS_WALK_H
+#define NTK_EXPORTERS_POINTS_POINTS_WALK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exporters/names/names.h"
+#include "exporters/points/points_page.h"
+#include "shared/metrics/catalogue.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_POINTS_PROCESS_FAMILIES 6
+#define NTK_POINTS_OWN_FAMILIES (NTK_METRIC_COUNT + NTK_POINTS_PROCESS_FAMILIES)
+#define NTK_POINTS_FAMILIES (NTK_POINTS_OWN_FAMILIES + NTK_NAME_COUNT)
+/* For one point, without those of the instance. */
+#define NTK_POINTS_LABELS_MAX (11 + NTK_LABELS_MAX)
+#define NTK_POINTS_INSTANCE_LABELS 7
+#define NTK_POINTS_NAME_BYTES NTK_NAMES_BYTES
+
+struct ntk_points_label {
+    const char *name;
+    const char *value;
+};
+
+struct ntk_point {
+    bool has_instance_labels;              /* those of the page come with it */
+    const struct ntk_points_label *labels; /* sorted by name, ended by a NULL name */
+    bool is_integer;
+    uint64_t integer;
+    double number;                                   /* also of an integer */
+    const struct ntk_points_latency_series *latency; /* of a histogram; NULL for everything else */
+    double created_seconds;                          /* where the vendor's page shows it; else 0 */
+    uint64_t began_ns; /* since when a counter or histogram counts, Unix time; 0: a gauge */
+};
+
+/* The row of a family, below NTK_POINTS_FAMILIES. Static. */
+const struct ntk_metric_row *ntk_points_family_get(size_t family);
+/* Whether the page has it: by its lists of names, and what the vendor's exporter has. */
+bool ntk_points_is_shown(const struct ntk_points_page *page, bool vendor_only, size_t family);
+/* For the family that tells when counters of row began. */
+void ntk_points_created_name(const struct ntk_metric_row *row, char name[NTK_POINTS_NAME_BYTES]);
+/* The labels of the instance that the page has, sorted by name, and a NULL name; the ultraserver
+ * only where there is one. Values are the page's. Their number. */
+size_t ntk_points_instance_get(const struct ntk_points_page *page,
+                               struct ntk_points_label labels[NTK_POINTS_INSTANCE_LABELS + 1]);
+/* Calls visit with each point of the family; the point is borrowed during the call. */
+void ntk_points_walk(const struct ntk_points_page *page, size_t family,
+                     void (*visit)(const struct ntk_point *point, void *ctx), void *ctx);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
