@@ -3,6 +3,7 @@
 # again, and what is there in the end is the screen. frames.py PROGRAM; prints what was wrong, exit
 # 1.
 import fcntl
+import inspect
 import os
 import pty
 import re
@@ -226,12 +227,12 @@ class Program:
         end = time.monotonic() + PATIENCE
         while not condition():
             if time.monotonic() > end:
-                fail(f"waited in vain; the screen is\n{self.terminal.text()}")
+                what = inspect.getsource(condition).strip()
+                fail(f"waited {PATIENCE} s in vain: {what}\nThe screen is\n{self.terminal.text()}")
             self.take()
 
     def settle(self):
-        while self.take() or not self.is_waiting():
-            pass
+        self.wait(lambda: not self.take() and self.is_waiting())
 
     def frame(self, act, changes=True):
         """What one act makes the program send: one frame in one write, or nothing."""
@@ -256,8 +257,7 @@ class Program:
     def end(self):
         os.write(self.fd, b"q")
         try:
-            while self.take() or self.is_waiting():
-                pass
+            self.wait(lambda: not self.take() and not self.is_waiting())
         except (OSError, FileNotFoundError):
             pass  # it is gone
         os.close(self.fd)
