@@ -86,7 +86,7 @@ if [ "$(id -u)" = 0 ]; then
     mkdir -m 1777 "$memory/all" theirs
     chmod 755 "$memory"
     open_to_others "$scratch"
-    as_other() { as_user 65534 env -u NEURON_RT_ROOT_COMM_ID NEURON_HOOKS_DIR="$memory/all" "$@"; }
+    as_other() { as_user 65534 env -u NEURON_RT_ROOT_COMM_ID NEURON_HOOKS_DIR="$memory/all" TMPDIR="$scratch/theirs" "$@"; }
     as_other neuron-bench exec m.neff --rate 50 --duration 600s >theirs/out 2>theirs/err &
     theirs=$!
     pids+=("$theirs")
@@ -101,7 +101,7 @@ if [ "$(id -u)" = 0 ]; then
     [ "$(find for-root ! -user 0)" = "" ] && [ "$(stat -c '%h %a' for-root/pid_"$(other)"_*.ntff | sort -u)" = '1 640' ] ||
         fail "not root's alone: $(ls -lR for-root) $(cat text err)"
     neuron-profile query -s "$(ls for-root/*.ntff | head -1)" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' | jq -e '.[0].n > 10' >/dev/null || fail "an empty file"
-    keeps_nothing() { [ -z "$(find "/proc/$(other)/fd" -lname '*neuron-trigger*')" ] && [ -z "$(find "${TMPDIR:-/tmp}" /var/tmp -maxdepth 1 -name 'neuron-trigger-*' -user 65534)" ] && echo yes; }
+    keeps_nothing() { [ -z "$(find "/proc/$(other)/fd" -lname '*neuron-trigger*')" ] && [ -z "$(find theirs -name 'neuron-trigger-*')" ] && echo yes; }
     wait_for keeps_nothing
     of_tag --pid "$own" -o own || fail "one's own: $(cat text err)"
     [ "$(ls own/*.ntff | wc -l)" -gt 0 ] || fail "one's own: $(ls own)"

@@ -40,7 +40,7 @@ agent=$!
 pids+=("$agent")
 is_listening() { grep -q ' at port [1-9]' "$1" && echo yes; }
 port_of() { sed -n 's/.* at port //p' "$1"; }
-page() { curl -sf --max-time 20 "http://127.0.0.1:$(port_of "$1")/metrics" >"$2"; }
+page() { curl -sf --max-time "$patience" "http://127.0.0.1:$(port_of "$1")/metrics" >"$2"; }
 wait_for is_listening agent.log
 # has PAGE NAME LABELS VALUE: as text, or as the number that a double makes of it.
 has() { grep -E "^$2\{.*$3.*\} " "$1" | awk -v want="$4" '{ n++; ok = $NF + 0 == want + 0 } END { exit !(n == 1 && ok) }'; }

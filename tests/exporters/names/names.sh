@@ -6,7 +6,7 @@ needs curl jq
 
 is_listening() { grep -q ' at port [1-9]' "$1" && echo yes; }
 port_of() { sed -n 's/.* at port //p' "$1"; }
-page() { curl -sf --max-time 20 "http://127.0.0.1:$(port_of "$1")/metrics"; }
+page() { curl -sf --max-time "$patience" "http://127.0.0.1:$(port_of "$1")/metrics"; }
 # agent NAMES: an agent with a page, as agent and its log.
 agent() {
     rm -f agent.log

@@ -22,7 +22,7 @@ start() {
 }
 listening() { grep -q ' at port [0-9]' "$1.out" && echo yes; }
 # get URL CURL-OPTION...: the body; the status is the last line.
-get() { curl -s -w '\n%{http_code}\n' --max-time 20 "$@" || true; }
+get() { curl -s -w '\n%{http_code}\n' --max-time "$patience" "$@" || true; }
 ready() { [ "$(curl -s -o /dev/null -w '%{http_code}' "$@")" = 200 ] && echo yes; }
 
 start plain

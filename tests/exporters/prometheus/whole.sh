@@ -9,7 +9,7 @@ port_of() { sed -n 's/.* at port //p' "$1"; }
 # The series of a page without those of the serving process; shares of CPUs as exactly as reports
 # have them.
 series() {
-    curl -sf --max-time 20 "http://127.0.0.1:$(port_of "$1")/metrics" |
+    curl -sf --max-time "$patience" "http://127.0.0.1:$(port_of "$1")/metrics" |
         sed -E '/^#/d; /^(process_|neuron_monitor_(output|report)_)/d' |
         awk '/_vcpu_usage_ratio/ { $NF = sprintf("%.4f", $NF) } 1' | sort
 }
