@@ -478,109 +478,177 @@ static void bit_flip(const struct execution *execution, const struct core_step *
     }
 }
 
+/* One step on its core, from taking the core to giving it back. */
+struct run {
+    struct execution *execution;
+    struct core_step *step;
+    struct core_nc *nc;
+    uint32_t step_index;
+    enum ntk_core_outcome outcome;
+    uint64_t device_ns;
+    struct ntk_hooks_exec exec;
+    struct ntk_hooks_exec_core per_core[NTK_CORE_LNC_MAX];
+    struct ntk_engine_result results[NTK_CORE_LNC_MAX];
+    struct ntk_core_trace_span running[NTK_CORE_LNC_MAX];
+};
+
+/* Holds the core, alone; false, and nothing held, when it cannot be cleared for the model. */
+static bool core_take(const struct run *run)
+{
+    struct execution *execution = run->execution;
+    struct ntk_core_model *model = execution->model;
+    struct core_nc *nc = run->nc;
+    uint32_t number = run->step->nc;
+
+    if (ntk_core_trace_is_on()) {
+        trace_phase_next(execution, NTK_CORE_TRACE_EXEC_DISPATCH, number);
+    }
+    pthread_mutex_lock(&nc->execution_lock);
+    if (ntk_core_trace_is_on()) {
+        trace_phase_next(execution, NTK_CORE_TRACE_EXEC_WAIT, number);
+    }
+    if ((nc->last_model == model->id && nc->last_node == run->step->node) ||
+        nc_hand_over(model->core, nc, model, run->step->node)) {
+        return true;
+    }
+    pthread_mutex_unlock(&nc->execution_lock);
+    ntk_err_set(execution->err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                "core %u cannot be cleared for model %s", number, model->name);
+    refused_tell(model, execution->id, execution->call_start_ticks, NTK_CORE_NO_MEMORY);
+    return false;
+}
+
+static void run_begin(struct run *run)
+{
+    struct execution *execution = run->execution;
+    struct ntk_hooks_model_ref hook = execution->model->hook;
+
+    run->exec = (struct ntk_hooks_exec){
+        .model = hook,
+        .execution_id = execution->id,
+        .call_start_ticks = execution->call_start_ticks,
+        .core = (uint16_t)run->nc->first_physical,
+        .core_count = (uint16_t)run->step->subgraph_count,
+        .queue = execution->queue,
+        .per_core = run->per_core,
+    };
+    run->exec.core_start_ticks =
+        ntk_hooks_exec_begin(hook, run->exec.core, (uint16_t)run->step->subgraph_count);
+    core_counters_begin(execution->model->core->counters, run->step->nc,
+                        run->exec.core_start_ticks);
+    core_code_tell(run->nc->first_physical, hook, 0, execution->code_bytes);
+    execution->code_bytes = 0;
+    if (ntk_core_trace_is_on()) {
+        trace_running_begin(execution, run->step, run->running);
+    }
+}
+
+/* The work of all its physical cores, as slow and as wrong as a fault makes it. */
+static void run_work(struct run *run, const struct core_slowness *slowness)
+{
+    struct execution *execution = run->execution;
+    struct core_step_record record;
+
+    core_step_record_begin(&record, execution->capture, execution->model, run->step_index,
+                           execution->id);
+    if (run->outcome == NTK_CORE_COMPLETED) {
+        run->outcome = subgraphs_run(execution, run->step_index, &record, slowness, run->results);
+    }
+    if (slowness->flips_bit && goes_on(run->outcome)) {
+        bit_flip(execution, run->step);
+    }
+    for (uint32_t i = 0; i < run->step->subgraph_count; i++) {
+        struct ntk_engine_result *result = &run->results[i];
+
+        result->duration_ns += slowness->pause_ns;
+        run->device_ns =
+            result->duration_ns > run->device_ns ? result->duration_ns : run->device_ns;
+    }
+    core_step_record_end(&record, run->device_ns, run->outcome != NTK_CORE_COMPLETED);
+}
+
+/* Host time is stretched to device time: of a core that hangs, and of all where that is asked. */
+static void run_pace(struct run *run, uint64_t start_ns)
+{
+    const struct ntk_core_model *model = run->execution->model;
+
+    if (model->hangs_last &&
+        (run->outcome == NTK_CORE_TIMED_OUT || run->outcome == NTK_CORE_COLLECTIVES)) {
+        run->device_ns = hang_last(model, run->step, run->results);
+        core_pace(ntk_clock_monotonic_ns() - host_ns_since(run->exec.core_start_ticks),
+                  run->device_ns);
+    } else if (model->core->options.is_paced) {
+        core_pace(start_ns, run->device_ns);
+    }
+}
+
+/* Counts it, and records its end. */
+static void run_end(struct run *run)
+{
+    struct execution *execution = run->execution;
+    const struct ntk_core_model *model = execution->model;
+    struct ntk_core *core = model->core;
+    const struct core_step *step = run->step;
+    struct ntk_hooks_exec *exec = &run->exec;
+
+    if (ntk_core_trace_is_on()) {
+        trace_running_end(execution, step, run->running, run->results);
+    }
+    run->nc->device_clock_ns += run->device_ns;
+    exec->core_end_ticks = ntk_hooks_now();
+    uint64_t host_ns = ntk_hooks_ticks_to_ns(exec->core_end_ticks - exec->core_start_ticks);
+    /* A part that continues elsewhere counts there, as one execution. */
+    exec->is_part = run->step_index < model->last_core_step && goes_on(run->outcome);
+    for (uint32_t i = 0; i < step->subgraph_count; i++) {
+        core_exec_core_fill(&run->per_core[i], &run->results[i], host_ns);
+        core_driver_count(core, run->nc->first_physical + i, &run->results[i], host_ns,
+                          i == 0 && !(exec->is_part && step->returns), run->outcome);
+    }
+    core_counters_end(core->counters, step->nc, run->results, step->subgraph_count, host_ns);
+}
+
 static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t step_index)
 {
     struct ntk_core_model *model = execution->model;
     struct ntk_core *core = model->core;
     struct core_step *step = &model->steps[step_index];
-    struct core_nc *nc = &core->ncs[step->nc];
-    struct ntk_engine_result results[NTK_CORE_LNC_MAX];
-    struct ntk_hooks_exec_core per_core[NTK_CORE_LNC_MAX];
-    enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
-    uint64_t device_ns = 0;
-
-    struct ntk_core_trace_span running[NTK_CORE_LNC_MAX] = { { 0 } };
-
-    memset(results, 0, sizeof results);
-    if (ntk_core_trace_is_on()) {
-        trace_phase_next(execution, NTK_CORE_TRACE_EXEC_DISPATCH, step->nc);
-    }
-    pthread_mutex_lock(&nc->execution_lock);
-    if (ntk_core_trace_is_on()) {
-        trace_phase_next(execution, NTK_CORE_TRACE_EXEC_WAIT, step->nc);
-    }
-    if ((nc->last_model != model->id || nc->last_node != step->node) &&
-        !nc_hand_over(core, nc, model, step->node)) {
-        pthread_mutex_unlock(&nc->execution_lock);
-        ntk_err_set(execution->err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                    "core %u cannot be cleared for model %s", step->nc, model->name);
-        refused_tell(model, execution->id, execution->call_start_ticks, NTK_CORE_NO_MEMORY);
-        return NTK_CORE_NO_MEMORY;
-    }
-    struct ntk_hooks_exec exec = {
-        .model = model->hook,
-        .execution_id = execution->id,
-        .call_start_ticks = execution->call_start_ticks,
-        .core = (uint16_t)nc->first_physical,
-        .core_count = (uint16_t)step->subgraph_count,
-        .queue = execution->queue,
-        .per_core = per_core,
-    };
-    exec.core_start_ticks =
-        ntk_hooks_exec_begin(model->hook, exec.core, (uint16_t)step->subgraph_count);
-    core_counters_begin(core->counters, step->nc, exec.core_start_ticks);
-    core_code_tell(nc->first_physical, model->hook, 0, execution->code_bytes);
-    execution->code_bytes = 0;
-    if (ntk_core_trace_is_on()) {
-        trace_running_begin(execution, step, running);
-    }
-    uint64_t start_ns = core->options.is_paced ? ntk_clock_monotonic_ns() : 0;
+    struct run run = { .execution = execution,
+                       .step = step,
+                       .nc = &core->ncs[step->nc],
+                       .step_index = step_index,
+                       .outcome = NTK_CORE_COMPLETED };
     struct core_slowness slowness = CORE_SLOWNESS_NONE;
 
+    if (!core_take(&run)) {
+        return NTK_CORE_NO_MEMORY;
+    }
+    run_begin(&run);
+    uint64_t start_ns = core->options.is_paced ? ntk_clock_monotonic_ns() : 0;
     if (core->faults) {
         struct core_hardware_subject subject = { .model_name = model->name,
                                                  .model = model->hook,
                                                  .execution_id = execution->id,
                                                  .timeout_ns = model->timeout_ns };
 
-        outcome = core_hardware_check(core, nc, &subject, &slowness, execution->err);
+        run.outcome = core_hardware_check(core, run.nc, &subject, &slowness, execution->err);
         core_pause(slowness.pause_ns);
     }
-    bool is_fault = outcome != NTK_CORE_COMPLETED;
-    struct core_step_record record;
-    core_step_record_begin(&record, execution->capture, model, step_index, execution->id);
-    if (outcome == NTK_CORE_COMPLETED) {
-        outcome = subgraphs_run(execution, step_index, &record, &slowness, results);
-    }
-    if (slowness.flips_bit && goes_on(outcome)) {
-        bit_flip(execution, step);
-    }
-    for (uint32_t i = 0; i < step->subgraph_count; i++) {
-        results[i].duration_ns += slowness.pause_ns;
-        device_ns = results[i].duration_ns > device_ns ? results[i].duration_ns : device_ns;
-    }
-    core_step_record_end(&record, device_ns, outcome != NTK_CORE_COMPLETED);
-    if (model->hangs_last && (outcome == NTK_CORE_TIMED_OUT || outcome == NTK_CORE_COLLECTIVES)) {
-        device_ns = hang_last(model, step, results);
-        core_pace(ntk_clock_monotonic_ns() - host_ns_since(exec.core_start_ticks), device_ns);
-    } else if (core->options.is_paced) {
-        core_pace(start_ns, device_ns);
-    }
-    if (ntk_core_trace_is_on()) {
-        trace_running_end(execution, step, running, results);
-    }
-    nc->device_clock_ns += device_ns;
-    exec.core_end_ticks = ntk_hooks_now();
-    uint64_t host_ns = ntk_hooks_ticks_to_ns(exec.core_end_ticks - exec.core_start_ticks);
-    /* A part that continues elsewhere counts there, as one execution. */
-    exec.is_part = step_index < model->last_core_step && goes_on(outcome);
-    for (uint32_t i = 0; i < step->subgraph_count; i++) {
-        core_exec_core_fill(&per_core[i], &results[i], host_ns);
-        core_driver_count(core, nc->first_physical + i, &results[i], host_ns,
-                          i == 0 && !(exec.is_part && step->returns), outcome);
-    }
-    core_counters_end(core->counters, step->nc, results, step->subgraph_count, host_ns);
+    bool is_fault = run.outcome != NTK_CORE_COMPLETED;
+    run_work(&run, &slowness);
+    run_pace(&run, start_ns);
+    run_end(&run);
     if (is_fault) {
         ntk_core_publish_fault(core->soft);
     }
-    exec.parts_ticks = execution->parts_ticks;
-    exec.device_ns = device_ns;
-    exec.status = exec.is_part ? 0 : core_status(outcome_worse(execution->outcome, outcome));
-    ntk_hooks_exec_end(&exec);
-    pthread_mutex_unlock(&nc->execution_lock);
-    execution->parts_ticks += exec.core_end_ticks - exec.core_start_ticks;
-    execution->device_ns += device_ns;
-    return outcome;
+    run.exec.parts_ticks = execution->parts_ticks;
+    run.exec.device_ns = run.device_ns;
+    run.exec.status =
+        run.exec.is_part ? 0 : core_status(outcome_worse(execution->outcome, run.outcome));
+    ntk_hooks_exec_end(&run.exec);
+    pthread_mutex_unlock(&run.nc->execution_lock);
+    execution->parts_ticks += run.exec.core_end_ticks - run.exec.core_start_ticks;
+    execution->device_ns += run.device_ns;
+    return run.outcome;
 }
 
 static enum ntk_core_outcome cpu_step_run(struct execution *execution, const struct core_step *step)
