@@ -245,10 +245,42 @@ static void act_on_settings(struct ntk_top_settings *settings, enum ntk_top_acti
     }
 }
 
+/* Whether the action is one that moves the cursor of the tree. */
+static bool move_cursor(struct ntk_top_model *model, enum ntk_top_action action, int argument)
+{
+    size_t cursor = model->cursor_index;
+
+    switch (action) {
+    case NTK_TOP_ACTION_CURSOR_UP:
+        ntk_top_model_tree_set_cursor(model, cursor > 0 ? cursor - 1 : 0);
+        break;
+    case NTK_TOP_ACTION_CURSOR_DOWN:
+        ntk_top_model_tree_set_cursor(model, cursor + 1);
+        break;
+    case NTK_TOP_ACTION_PAGE_UP:
+        ntk_top_model_tree_set_cursor(model, cursor > page_of(model) ? cursor - page_of(model) : 0);
+        break;
+    case NTK_TOP_ACTION_PAGE_DOWN:
+        ntk_top_model_tree_set_cursor(model, cursor + page_of(model));
+        break;
+    case NTK_TOP_ACTION_CURSOR_FIRST:
+        ntk_top_model_tree_set_cursor(model, 0);
+        break;
+    case NTK_TOP_ACTION_CURSOR_LAST:
+        ntk_top_model_tree_set_cursor(model, SIZE_MAX);
+        break;
+    case NTK_TOP_ACTION_CURSOR_TO:
+        ntk_top_model_tree_set_cursor(model, (size_t)argument);
+        break;
+    default:
+        return false;
+    }
+    return true;
+}
+
 enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_action action,
                                       int argument)
 {
-    size_t cursor = model->cursor_index;
     size_t tab_count = model->tabs.count;
 
     if (action == NTK_TOP_ACTION_QUIT) {
@@ -273,6 +305,9 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
     if (model->view != NTK_TOP_VIEW_MAIN && act_on_view(model, action, argument)) {
         return NTK_TOP_REDRAW;
     }
+    if (move_cursor(model, action, argument)) {
+        return NTK_TOP_REDRAW;
+    }
     switch (action) {
     case NTK_TOP_ACTION_VIEW:
         if (argument < 0 || argument >= NTK_TOP_VIEW_COUNT) {
@@ -291,27 +326,6 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
         break;
     case NTK_TOP_ACTION_VIEW_PREVIOUS:
         step_view(model, NTK_TOP_VIEW_COUNT - 1);
-        break;
-    case NTK_TOP_ACTION_CURSOR_UP:
-        ntk_top_model_tree_set_cursor(model, cursor > 0 ? cursor - 1 : 0);
-        break;
-    case NTK_TOP_ACTION_CURSOR_DOWN:
-        ntk_top_model_tree_set_cursor(model, cursor + 1);
-        break;
-    case NTK_TOP_ACTION_PAGE_UP:
-        ntk_top_model_tree_set_cursor(model, cursor > page_of(model) ? cursor - page_of(model) : 0);
-        break;
-    case NTK_TOP_ACTION_PAGE_DOWN:
-        ntk_top_model_tree_set_cursor(model, cursor + page_of(model));
-        break;
-    case NTK_TOP_ACTION_CURSOR_FIRST:
-        ntk_top_model_tree_set_cursor(model, 0);
-        break;
-    case NTK_TOP_ACTION_CURSOR_LAST:
-        ntk_top_model_tree_set_cursor(model, SIZE_MAX);
-        break;
-    case NTK_TOP_ACTION_CURSOR_TO:
-        ntk_top_model_tree_set_cursor(model, (size_t)argument);
         break;
     case NTK_TOP_ACTION_TOGGLE_AT:
         ntk_top_model_tree_set_cursor(model, (size_t)argument);
@@ -348,39 +362,7 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
         model->with_help = true;
         model->help_first = 0;
         break;
-    case NTK_TOP_ACTION_FREEZE: /* of the source, not of the model */
-    case NTK_TOP_ACTION_SETTINGS:
-    case NTK_TOP_ACTION_DELAY_LONGER:
-    case NTK_TOP_ACTION_DELAY_SHORTER:
-    case NTK_TOP_ACTION_SIGNAL: /* of the program */
-    case NTK_TOP_ACTION_CAPTURE:
-    case NTK_TOP_ACTION_REPLAY_BACK:
-    case NTK_TOP_ACTION_REPLAY_FORWARD:
-    case NTK_TOP_ACTION_REPLAY_JUMP_BACK:
-    case NTK_TOP_ACTION_REPLAY_JUMP_FORWARD:
-    case NTK_TOP_ACTION_REPLAY_SLOWER:
-    case NTK_TOP_ACTION_REPLAY_FASTER:
-    case NTK_TOP_ACTION_NONE:
-    case NTK_TOP_ACTION_QUIT:
-    case NTK_TOP_ACTION_BACK: /* of the other views */
-    case NTK_TOP_ACTION_FILTER:
-    case NTK_TOP_ACTION_SEARCH:
-    case NTK_TOP_ACTION_SEARCH_NEXT:
-    case NTK_TOP_ACTION_SEARCH_PREVIOUS:
-    case NTK_TOP_ACTION_SORT_NEXT:
-    case NTK_TOP_ACTION_SORT_PREVIOUS:
-    case NTK_TOP_ACTION_SORT_REVERSE:
-    case NTK_TOP_ACTION_COLUMNS:
-    case NTK_TOP_ACTION_SORT_BY:
-    case NTK_TOP_ACTION_DETAIL:
-    case NTK_TOP_ACTION_COLUMN_AT:
-    case NTK_TOP_ACTION_SCROLL:
-    case NTK_TOP_ACTION_OPEN:
-    case NTK_TOP_ACTION_FOLLOW:
-    case NTK_TOP_ACTION_SPAN_SHORTER:
-    case NTK_TOP_ACTION_SPAN_LONGER:
-    case NTK_TOP_ACTION_QUANTITY:
-    case NTK_TOP_ACTION_COUNT:
+    default: /* of the source, the program or another view */
         return NTK_TOP_NOTHING;
     }
     return NTK_TOP_REDRAW;
