@@ -168,6 +168,13 @@ static bool all_unit_step_in_sbuf(const struct ntk_isa_instr *instr)
     return true;
 }
 
+/* One source in PSUM and one in SBUF: the engine reads both at once. */
+static bool has_one_in_psum(const struct ntk_isa_instr *instr)
+{
+    return (instr->operand[NTK_ISA_SRC0].space == NTK_ISA_SPACE_PSUM) !=
+           (instr->operand[NTK_ISA_SRC1].space == NTK_ISA_SPACE_PSUM);
+}
+
 /* docs/cost-model.md, section "Operations". */
 static uint64_t compute_cycles(const struct ntk_engine_builder *b,
                                const struct ntk_isa_instr *instr)
@@ -192,8 +199,7 @@ static uint64_t compute_cycles(const struct ntk_engine_builder *b,
         rule = NTK_COST_ELEMENT_REDUCE;
         break;
     case NTK_ISA_OP_TENSOR_TENSOR:
-        if (b->engine == NTK_ISA_ENGINE_DVE &&
-            (a->space == NTK_ISA_SPACE_PSUM) + (second->space == NTK_ISA_SPACE_PSUM) != 1 &&
+        if (b->engine == NTK_ISA_ENGINE_DVE && !has_one_in_psum(instr) &&
             !(all_bf16(instr) && all_unit_step_in_sbuf(instr) &&
               (instr->op0 == NTK_ISA_ALU_ADD || instr->op0 == NTK_ISA_ALU_MULTIPLY ||
                instr->op0 == NTK_ISA_ALU_SUBTRACT))) {
@@ -246,11 +252,12 @@ static uint64_t compute_cycles(const struct ntk_engine_builder *b,
         rule = NTK_COST_ELEMENT_DOUBLE;
         break;
     case NTK_ISA_OP_TENSOR_COPY_PREDICATED:
-        if ((a->space == NTK_ISA_SPACE_PSUM) + (second->space == NTK_ISA_SPACE_PSUM) != 1) {
+        if (!has_one_in_psum(instr)) {
             rule = NTK_COST_ELEMENT_DOUBLE;
         }
         break;
     case NTK_ISA_OP_AFFINE_SELECT:
+    case NTK_ISA_OP_IOTA:
         rule = NTK_COST_POOL_INDEX;
         break;
     case NTK_ISA_OP_LOCAL_GATHER:
@@ -262,9 +269,6 @@ static uint64_t compute_cycles(const struct ntk_engine_builder *b,
         break;
     case NTK_ISA_OP_RECIPROCAL:
         rule = NTK_COST_RECIPROCAL;
-        break;
-    case NTK_ISA_OP_IOTA:
-        rule = NTK_COST_POOL_INDEX;
         break;
     default:
         break;
