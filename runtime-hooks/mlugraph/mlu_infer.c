@@ -244,114 +244,154 @@ static void turn_around(int64_t *list, uint32_t count)
     }
 }
 
+/* A reshape as it is worked out, from the codes to the dimensions. */
+struct reshape {
+    const struct mlu_node *node;
+    const struct mlu_type *in;
+    struct mlu_shape from;
+    uint32_t at; /* of from */
+    int64_t codes[MLU_DIMS_MAX * 2];
+    uint32_t code_count;
+    int64_t dims[MLU_DIMS_MAX];
+    uint32_t count;
+    int64_t left; /* the place of the -1; -1: none */
+};
+
+/* With reverse, codes and dimensions are matched from the last one. */
+static int reshape_reverse(struct reshape *r, struct ntk_err *err)
+{
+    for (uint32_t i = 0; i + 2 < r->code_count; i++) {
+        if (r->codes[i] == -4) { /* its two numbers would be before it */
+            return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
+                               "\"%s\": a reshape with reverse and -4", r->node->name);
+        }
+    }
+    turn_around(r->codes, r->code_count);
+    for (uint32_t i = 0; i < r->from.dim_count / 2; i++) {
+        uint64_t other = r->from.dims[r->from.dim_count - 1 - i];
+
+        r->from.dims[r->from.dim_count - 1 - i] = r->from.dims[i];
+        r->from.dims[i] = other;
+    }
+    return 0;
+}
+
+static int reshape_put(struct reshape *r, int64_t dim, struct ntk_err *err)
+{
+    if (r->count == MLU_DIMS_MAX || (dim == -1 && r->left >= 0)) {
+        return BAD("\"%s\": attribute shape has %s", r->node->name,
+                   r->count == MLU_DIMS_MAX ? "too many dimensions" : "two -1");
+    }
+    if (dim == -1) {
+        r->left = r->count;
+    }
+    r->dims[r->count++] = dim;
+    return 0;
+}
+
+/* -4: the next two codes divide one dimension; one of them may be -1. */
+static int reshape_divide(struct reshape *r, int64_t first, int64_t second, struct ntk_err *err)
+{
+    int64_t pair[2] = { first, second };
+    uint64_t whole = r->from.dims[r->at++];
+
+    for (int k = 0; k < 2; k++) {
+        if (pair[k] == -1 && pair[1 - k] > 0) {
+            pair[k] = (int64_t)whole / pair[1 - k];
+        }
+    }
+    if (pair[0] < 0 || pair[1] < 0 || (uint64_t)pair[0] * (uint64_t)pair[1] != whole) {
+        return bad_shape(r->node, 0, r->in, "the two of a -4 do not make it", err);
+    }
+    int ret = reshape_put(r, pair[0], err);
+    return ret < 0 ? ret : reshape_put(r, pair[1], err);
+}
+
 /* MXNet's codes: 0 keeps a dimension, -1 is what is left, -2 keeps all the others, -3 makes one of
  * two, -4 makes two of one. */
+static int reshape_code(struct reshape *r, uint32_t *index, struct ntk_err *err)
+{
+    int64_t code = r->codes[*index];
+    uint32_t rest = r->from.dim_count > r->at ? r->from.dim_count - r->at : 0;
+    uint64_t both;
+
+    if (code == 0 && rest > 0) {
+        return reshape_put(r, (int64_t)r->from.dims[r->at++], err);
+    }
+    if (code == -1 || code > 0) {
+        r->at++;
+        return reshape_put(r, code, err);
+    }
+    if (code == -2) {
+        while (r->at < r->from.dim_count && r->count < MLU_DIMS_MAX) {
+            r->dims[r->count++] = (int64_t)r->from.dims[r->at++];
+        }
+        return 0;
+    }
+    if (code == -3 && rest > 1) {
+        if (__builtin_mul_overflow(r->from.dims[r->at], r->from.dims[r->at + 1], &both) ||
+            both > INT64_MAX) {
+            return bad_shape(r->node, 0, r->in, "too large", err);
+        }
+        r->at += 2;
+        return reshape_put(r, (int64_t)both, err);
+    }
+    if (code == -4 && rest > 0 && *index + 2 < r->code_count) {
+        *index += 2;
+        return reshape_divide(r, r->codes[*index - 1], r->codes[*index], err);
+    }
+    return BAD("\"%s\": attribute shape does not fit %u dimensions", r->node->name,
+               r->from.dim_count);
+}
+
+/* Gives the -1 its value; the number of elements stays. */
+static int reshape_settle(struct reshape *r, struct ntk_err *err)
+{
+    uint64_t all = mlu_shape_count(&r->in->shape);
+    uint64_t known = 1;
+
+    for (uint32_t i = 0; i < r->count; i++) {
+        if ((int64_t)i != r->left && __builtin_mul_overflow(known, (uint64_t)r->dims[i], &known)) {
+            return bad_shape(r->node, 0, r->in, "it has not so many elements", err);
+        }
+    }
+    if (r->left >= 0) {
+        if (known == 0 || all % known != 0) {
+            return bad_shape(r->node, 0, r->in, "the shape asked for does not divide it", err);
+        }
+        r->dims[r->left] = (int64_t)(all / known);
+        known = all;
+    }
+    return known == all ? 0
+                        : bad_shape(r->node, 0, r->in, "it has another number of elements", err);
+}
+
 static int infer_reshape(const struct mlu_node *node, const struct mlu_op_param *p,
                          const struct mlu_type *const *in, struct mlu_type *out,
                          struct ntk_err *err)
 {
-    struct mlu_shape from = in[0]->shape;
-    int64_t codes[MLU_DIMS_MAX * 2];
-    int64_t dims[MLU_DIMS_MAX];
-    uint32_t count = 0;
-    uint32_t at = 0;
-    int64_t left = -1; /* the place of the -1 */
-    uint64_t known = 1;
+    struct reshape r = {
+        .node = node, .in = in[0], .from = in[0]->shape, .code_count = p->shape_count, .left = -1
+    };
+    int ret = 0;
 
-    memcpy(codes, p->shape, sizeof codes);
+    memcpy(r.codes, p->shape, sizeof r.codes);
     if (p->reverse) {
-        for (uint32_t i = 0; i + 2 < p->shape_count; i++) {
-            if (codes[i] == -4) { /* its two numbers would be before it */
-                return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                                   "\"%s\": a reshape with reverse and -4", node->name);
-            }
-        }
-        turn_around(codes, p->shape_count);
-        for (uint32_t i = 0; i < from.dim_count / 2; i++) {
-            uint64_t other = from.dims[from.dim_count - 1 - i];
-
-            from.dims[from.dim_count - 1 - i] = from.dims[i];
-            from.dims[i] = other;
-        }
+        ret = reshape_reverse(&r, err);
     }
-    for (uint32_t i = 0; i < p->shape_count; i++) {
-        int64_t code = codes[i];
-        int64_t pair[2] = { 0, 0 };
-        uint32_t pair_count = 1;
-
-        if (code == 0 && at < from.dim_count) {
-            pair[0] = (int64_t)from.dims[at++];
-        } else if (code == -1) {
-            pair[0] = -1;
-            at++;
-        } else if (code == -2) {
-            pair_count = 0;
-            while (at < from.dim_count && count < MLU_DIMS_MAX) {
-                dims[count++] = (int64_t)from.dims[at++];
-            }
-        } else if (code == -3 && at + 1 < from.dim_count) {
-            uint64_t both;
-
-            if (__builtin_mul_overflow(from.dims[at], from.dims[at + 1], &both) ||
-                both > INT64_MAX) {
-                return bad_shape(node, 0, in[0], "too large", err);
-            }
-            pair[0] = (int64_t)both;
-            at += 2;
-        } else if (code == -4 && at < from.dim_count && i + 2 < p->shape_count) {
-            pair_count = 2;
-            pair[0] = codes[++i];
-            pair[1] = codes[++i];
-            for (int k = 0; k < 2; k++) {
-                if (pair[k] == -1 && pair[1 - k] > 0) {
-                    pair[k] = (int64_t)from.dims[at] / pair[1 - k];
-                }
-            }
-            if (pair[0] < 0 || pair[1] < 0 ||
-                (uint64_t)pair[0] * (uint64_t)pair[1] != from.dims[at]) {
-                return bad_shape(node, 0, in[0], "the two of a -4 do not make it", err);
-            }
-            at++;
-        } else if (code > 0) {
-            pair[0] = code;
-            at++;
-        } else {
-            return BAD("\"%s\": attribute shape does not fit %u dimensions", node->name,
-                       from.dim_count);
-        }
-        for (uint32_t k = 0; k < pair_count; k++) {
-            if (count == MLU_DIMS_MAX || (pair[k] == -1 && left >= 0)) {
-                return BAD("\"%s\": attribute shape has %s", node->name,
-                           count == MLU_DIMS_MAX ? "too many dimensions" : "two -1");
-            }
-            if (pair[k] == -1) {
-                left = count;
-            }
-            dims[count++] = pair[k];
-        }
+    for (uint32_t i = 0; i < r.code_count && ret == 0; i++) {
+        ret = reshape_code(&r, &i, err);
     }
-    for (uint32_t i = 0; i < count; i++) {
-        if ((int64_t)i != left && __builtin_mul_overflow(known, (uint64_t)dims[i], &known)) {
-            return bad_shape(node, 0, in[0], "it has not so many elements", err);
-        }
-    }
-    uint64_t all = mlu_shape_count(&in[0]->shape);
-    if (left >= 0) {
-        if (known == 0 || all % known != 0) {
-            return bad_shape(node, 0, in[0], "the shape asked for does not divide it", err);
-        }
-        dims[left] = (int64_t)(all / known);
-        known = all;
-    }
-    if (known != all) {
-        return bad_shape(node, 0, in[0], "it has another number of elements", err);
+    ret = ret < 0 ? ret : reshape_settle(&r, err);
+    if (ret < 0) {
+        return ret;
     }
     if (p->reverse) {
-        turn_around(dims, count);
+        turn_around(r.dims, r.count);
     }
-    out->shape.dim_count = count;
-    for (uint32_t i = 0; i < count; i++) {
-        out->shape.dims[i] = (uint64_t)dims[i];
+    out->shape.dim_count = r.count;
+    for (uint32_t i = 0; i < r.count; i++) {
+        out->shape.dims[i] = (uint64_t)r.dims[i];
     }
     return 0;
 }
