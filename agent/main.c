@@ -421,10 +421,101 @@ static int print_schema(void)
     return ret;
 }
 
+/* 0, or the exit code: what the options say does not fit together. */
+static int check_options(void)
+{
+    struct ntk_err err = { 0 };
+    struct outputs outputs = { .metrics = options.http != NULL,
+                               .listen = options.http != NULL,
+                               .have_secrets = arg_web_config || options.http_token_file };
+    const char *destination = archive_options.target.destination;
+
+    if (arg_once && arg_count) {
+        return ntk_opt_usage_error(&program, "--once and --count exclude each other");
+    }
+    if (check_exporters(&outputs, &err) < 0) {
+        return ntk_opt_usage_error(&program, "%s", err.text);
+    }
+    if (options.store.keep_bytes && options.store.keep_bytes < DB_BYTES_MIN) {
+        return ntk_opt_usage_error(&program, "--db-size is below 1M");
+    }
+    const char *lonely = find_lonely(&outputs);
+    if (lonely) {
+        return ntk_opt_usage_error(&program, "%s", lonely);
+    }
+    if (arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS) {
+        return ntk_opt_usage_error(&program, "--period is longer than a day");
+    }
+    if (pod_options.period_ns && pod_options.period_ns < NTK_PODS_PERIOD_MIN_NS) {
+        return ntk_opt_usage_error(&program, "--k8s-period is below one second");
+    }
+    if (outputs.have_secrets || (destination && strncmp(destination, "s3://", 5) == 0)) {
+        ntk_memory_forbid_cores();
+    }
+    return 0;
+}
+
+/* What the monitor gets: options that are given, and the defaults of those that are not. */
+static void wire_options(const struct ntk_monitor_config *config)
+{
+    if (!arg_no_imds) {
+        options.instance_endpoint = ntk_instance_endpoint_get(&options.instance_is_certain);
+    }
+    options.config = config;
+    options.pods = arg_k8s_info || config->k8s_info ? &pod_options : NULL;
+    options.reload = arg_config ? read_config : NULL;
+    options.report.line_bytes_max = (size_t)arg_max_line;
+    options.skip_first = arg_once || arg_count; /* a look, or a number of them: whole periods */
+    options.report_count = arg_once ? 1 : arg_count;
+    if (capture_options.folder) {
+        for (int r = 0; r < NTK_CAPTURES_P99 && !arg_capture_on && !capture_options.is_remote;
+             r++) {
+            capture_options.is_wanted[r] = true; /* a bound of latency that no histogram has */
+        }
+        options.captures = &capture_options;
+    }
+    if (archive_options.target.destination) {
+        for (size_t i = 0; i < NTK_STORE_DATASET_COUNT && !arg_archive_tables; i++) {
+            archive_options.wanted[i] = true;
+        }
+        options.archive = &archive_options;
+    }
+}
+
+/* The monitor and what runs next to it, until it ends. The exit code. */
+static int run(void)
+{
+    struct ntk_monitor *monitor = NULL;
+    struct ntk_child_tied attacher = { 0 };
+    struct ntk_child_tied canary = { 0 };
+    struct ntk_err err = { 0 };
+    struct ntk_err other = { 0 };
+
+    if ((arg_web_config &&
+         ntk_http_security_open_config(arg_web_config, &options.exporter.security, &err) < 0) ||
+        ntk_monitor_create(&options, &monitor, &err) < 0) {
+        ntk_http_security_close(options.exporter.security);
+        return ntk_log_failure(NULL, &err);
+    }
+    if (arg_attach && ntk_attach_child_start(&attacher, &other) < 0) {
+        ntk_log_warn("attach", "%s", other.text);
+    }
+    if (arg_canary_ns && ntk_diag_canary_start(arg_canary_ns, &canary, &other) < 0) {
+        ntk_log_warn("canary", "%s", other.text);
+    }
+    int ret = ntk_monitor_run(monitor, &err);
+    ntk_child_tied_stop(&canary);
+    ntk_child_tied_stop(&attacher);
+    other = (struct ntk_err){ 0 };
+    int closed = ntk_monitor_destroy(monitor, &other);
+    ntk_http_security_close(options.exporter.security);
+    int code = ret < 0 ? ntk_log_failure(NULL, &err) : 0;
+    return closed < 0 ? ntk_log_failure(NULL, &other) : code;
+}
+
 int main(int argc, char **argv)
 {
     static struct ntk_monitor_config config; /* large */
-    struct ntk_monitor *monitor = NULL;
     struct ntk_err err = { 0 };
 
     for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands && argc > 1; i++) {
@@ -446,33 +537,9 @@ int main(int argc, char **argv)
     if (arg_schema) {
         return print_schema();
     }
-    if (arg_once && arg_count) {
-        return ntk_opt_usage_error(&program, "--once and --count exclude each other");
-    }
-    struct outputs outputs = { .metrics = options.http != NULL,
-                               .listen = options.http != NULL,
-                               .have_secrets = arg_web_config || options.http_token_file };
-    if (check_exporters(&outputs, &err) < 0) {
-        return ntk_opt_usage_error(&program, "%s", err.text);
-    }
-    if (options.store.keep_bytes && options.store.keep_bytes < DB_BYTES_MIN) {
-        return ntk_opt_usage_error(&program, "--db-size is below 1M");
-    }
-    const char *lonely = find_lonely(&outputs);
-    if (lonely) {
-        return ntk_opt_usage_error(&program, "%s", lonely);
-    }
-    if (arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS) {
-        return ntk_opt_usage_error(&program, "--period is longer than a day");
-    }
-    if (pod_options.period_ns && pod_options.period_ns < NTK_PODS_PERIOD_MIN_NS) {
-        return ntk_opt_usage_error(&program, "--k8s-period is below one second");
-    }
-    outputs.have_secrets =
-        outputs.have_secrets || (archive_options.target.destination &&
-                                 strncmp(archive_options.target.destination, "s3://", 5) == 0);
-    if (outputs.have_secrets) {
-        ntk_memory_forbid_cores();
+    int code = check_options();
+    if (code) {
+        return code;
     }
     signal(SIGPIPE, SIG_IGN); /* a reader that goes is an end like any other */
     if (read_config(&config, &err) < 0) {
@@ -480,54 +547,11 @@ int main(int argc, char **argv)
     }
     if (!arg_k8s_info && !config.k8s_info &&
         (pod_options.socket_path || pod_options.period_ns || pod_options.resources)) {
-        ntk_monitor_config_fini(&config);
-        return ntk_opt_usage_error(&program, "--k8s-... needs --k8s-info");
+        code = ntk_opt_usage_error(&program, "--k8s-... needs --k8s-info");
+    } else {
+        wire_options(&config);
+        code = run();
     }
-    if (!arg_no_imds) {
-        options.instance_endpoint = ntk_instance_endpoint_get(&options.instance_is_certain);
-    }
-    options.config = &config;
-    options.pods = arg_k8s_info || config.k8s_info ? &pod_options : NULL;
-    options.reload = arg_config ? read_config : NULL;
-    options.report.line_bytes_max = (size_t)arg_max_line;
-    options.skip_first = arg_once || arg_count; /* a look, or a number of them: whole periods */
-    options.report_count = arg_once ? 1 : arg_count;
-    if (capture_options.folder) {
-        for (int r = 0; r < NTK_CAPTURES_P99 && !arg_capture_on && !capture_options.is_remote;
-             r++) {
-            capture_options.is_wanted[r] = true; /* a bound of latency that no histogram has */
-        }
-        options.captures = &capture_options;
-    }
-    if (archive_options.target.destination) {
-        for (size_t i = 0; i < NTK_STORE_DATASET_COUNT && !arg_archive_tables; i++) {
-            archive_options.wanted[i] = true;
-        }
-        options.archive = &archive_options;
-    }
-    if ((arg_web_config &&
-         ntk_http_security_open_config(arg_web_config, &options.exporter.security, &err) < 0) ||
-        ntk_monitor_create(&options, &monitor, &err) < 0) {
-        ntk_http_security_close(options.exporter.security);
-        ntk_monitor_config_fini(&config);
-        return ntk_log_failure(NULL, &err);
-    }
-    struct ntk_child_tied attacher = { 0 };
-    struct ntk_child_tied canary = { 0 };
-    struct ntk_err attach_err = { 0 };
-    if (arg_attach && ntk_attach_child_start(&attacher, &attach_err) < 0) {
-        ntk_log_warn("attach", "%s", attach_err.text);
-    }
-    if (arg_canary_ns && ntk_diag_canary_start(arg_canary_ns, &canary, &attach_err) < 0) {
-        ntk_log_warn("canary", "%s", attach_err.text);
-    }
-    int ret = ntk_monitor_run(monitor, &err);
-    ntk_child_tied_stop(&canary);
-    ntk_child_tied_stop(&attacher);
-    struct ntk_err store_err = { 0 };
-    int closed = ntk_monitor_destroy(monitor, &store_err);
-    ntk_http_security_close(options.exporter.security);
     ntk_monitor_config_fini(&config);
-    int code = ret < 0 ? ntk_log_failure(NULL, &err) : 0;
-    return closed < 0 ? ntk_log_failure(NULL, &store_err) : code;
+    return code;
 }
