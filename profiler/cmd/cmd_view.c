@@ -373,13 +373,92 @@ static int take_operand(int count, char **operands)
     return 0;
 }
 
-int ntk_cmd_view(int argc, char **argv)
+/* The page, served until it is interrupted. */
+static int view_page(void)
 {
-    struct ntk_profile profile = { 0 };
+    return ntk_profile_page(
+        &(struct ntk_page_options){ .session = arg_session,
+                                    .folder = arg_folder,
+                                    .neff = arg_neff,
+                                    .compare = arg_compare,
+                                    .compare_neff = arg_compare_neff,
+                                    .ignore_device = arg_ignore_device,
+                                    .ignore_system = arg_ignore_system,
+                                    .port = arg_port == UINT64_MAX ? NTK_TIMELINE_PORT : arg_port,
+                                    .no_open = arg_no_open,
+                                    .nki_root = arg_nki_root,
+                                    .framework_root = arg_framework_root });
+}
+
+static int view_terminology(void)
+{
+    struct ntk_buf text = { 0 };
+
+    ntk_output_terminology(&text);
+    int code = ntk_profile_put(&text, arg_output);
+    ntk_buf_fini(&text);
+    return code;
+}
+
+static int view_summary(const struct ntk_profile *profile, bool is_json)
+{
     struct ntk_summary summary = { 0 };
     struct ntk_buf text = { 0 };
+
+    if (ntk_analysis_summary(profile->trace, &summary) < 0) {
+        text.failed = true;
+    } else if (is_json) {
+        char *name = profile_name(arg_session);
+        ntk_output_summary_json(&summary, name ? name : "", &text);
+        free(name);
+    } else {
+        bool is_file = arg_output && strcmp(arg_output, "-") != 0;
+        ntk_output_summary_text(&summary, !is_file && isatty(STDOUT_FILENO), &text);
+    }
+    int code = ntk_profile_put(&text, arg_output);
+    ntk_buf_fini(&text);
+    ntk_summary_fini(&summary);
+    return code;
+}
+
+/* One capture, in any format but the page. */
+static int view_capture(bool is_json)
+{
+    struct ntk_profile profile = { 0 };
+
+    if (arg_cores || arg_types || arg_instances || arg_primary || arg_secondary) {
+        return ntk_opt_usage_error(&program, "--system-trace-* need -d");
+    }
+    if (arg_flows && strcmp(arg_format, "perfetto") != 0 && strcmp(arg_format, "chrome") != 0) {
+        return ntk_opt_usage_error(&program, "--show-perfetto-flows needs perfetto or chrome: the "
+                                             "page draws what an instruction waited for");
+    }
+    if (!arg_session) {
+        return ntk_opt_usage_error(&program, "no capture: use -s FILE or -d FOLDER");
+    }
+    if (strcmp(arg_format, "html") == 0) {
+        return view_html();
+    }
+    const struct ntk_export_format *format = ntk_export_format_find(arg_format);
+    if (!format && !is_json && strcmp(arg_format, "summary-text") != 0) {
+        return ntk_opt_usage_error(&program, "unknown output format '%s': --help lists them",
+                                   arg_format);
+    }
+    if (format && !format->default_path) {
+        return ntk_opt_usage_error(
+            &program, "%s needs traces of several ranks: pass their folder with -d", arg_format);
+    }
+    int code = ntk_profile_open(arg_session, arg_neff, &profile);
+    if (code) {
+        return code;
+    }
+    return ntk_profile_close(&profile, format ? export_profile(&profile, format)
+                                              : view_summary(&profile, is_json));
+}
+
+int ntk_cmd_view(int argc, char **argv)
+{
     int first = ntk_opt_parse(&program, argc, argv);
-    const struct ntk_export_format *format = NULL;
     int code;
 
     if (first < 0) {
@@ -390,10 +469,7 @@ int ntk_cmd_view(int argc, char **argv)
         return code;
     }
     if (arg_terminology) {
-        ntk_output_terminology(&text);
-        code = ntk_profile_put(&text, arg_output);
-        ntk_buf_fini(&text);
-        return code;
+        return view_terminology();
     }
     if (arg_session && !arg_folder) {
         arg_session = ntk_profile_session_path(arg_session); /* for the life of the program */
@@ -411,18 +487,7 @@ int ntk_cmd_view(int argc, char **argv)
     }
     say_unused_source_roots(is_page);
     if (is_page && (arg_session || arg_folder)) {
-        return ntk_profile_page(&(struct ntk_page_options){
-            .session = arg_session,
-            .folder = arg_folder,
-            .neff = arg_neff,
-            .compare = arg_compare,
-            .compare_neff = arg_compare_neff,
-            .ignore_device = arg_ignore_device,
-            .ignore_system = arg_ignore_system,
-            .port = arg_port == UINT64_MAX ? NTK_TIMELINE_PORT : arg_port,
-            .no_open = arg_no_open,
-            .nki_root = arg_nki_root,
-            .framework_root = arg_framework_root });
+        return view_page();
     }
     if (arg_store && (arg_session || arg_folder)) {
         arg_output = store_path(arg_session ? arg_session : arg_folder);
@@ -430,50 +495,5 @@ int ntk_cmd_view(int argc, char **argv)
             return 1;
         }
     }
-    if (arg_folder) {
-        return view_folder(is_json);
-    }
-    if (arg_cores || arg_types || arg_instances || arg_primary || arg_secondary) {
-        return ntk_opt_usage_error(&program, "--system-trace-* need -d");
-    }
-    if (arg_flows && strcmp(arg_format, "perfetto") != 0 && strcmp(arg_format, "chrome") != 0) {
-        return ntk_opt_usage_error(&program, "--show-perfetto-flows needs perfetto or chrome: the "
-                                             "page draws what an instruction waited for");
-    }
-    if (!arg_session) {
-        return ntk_opt_usage_error(&program, "no capture: use -s FILE or -d FOLDER");
-    }
-    if (strcmp(arg_format, "html") == 0) {
-        return view_html();
-    }
-    format = ntk_export_format_find(arg_format);
-    if (!format && !is_json && strcmp(arg_format, "summary-text") != 0) {
-        return ntk_opt_usage_error(&program, "unknown output format '%s': --help lists them",
-                                   arg_format);
-    }
-    if (format && !format->default_path) {
-        return ntk_opt_usage_error(
-            &program, "%s needs traces of several ranks: pass their folder with -d", arg_format);
-    }
-    code = ntk_profile_open(arg_session, arg_neff, &profile);
-    if (code) {
-        return code;
-    }
-    if (format) {
-        return ntk_profile_close(&profile, export_profile(&profile, format));
-    }
-    if (ntk_analysis_summary(profile.trace, &summary) < 0) {
-        text.failed = true;
-    } else if (is_json) {
-        char *name = profile_name(arg_session);
-        ntk_output_summary_json(&summary, name ? name : "", &text);
-        free(name);
-    } else {
-        bool is_file = arg_output && strcmp(arg_output, "-") != 0;
-        ntk_output_summary_text(&summary, !is_file && isatty(STDOUT_FILENO), &text);
-    }
-    code = ntk_profile_put(&text, arg_output);
-    ntk_buf_fini(&text);
-    ntk_summary_fini(&summary);
-    return ntk_profile_close(&profile, code);
+    return arg_folder ? view_folder(is_json) : view_capture(is_json);
 }
