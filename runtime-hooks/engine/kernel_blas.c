@@ -72,10 +72,9 @@ int ntk_kernel_blas_open(struct ntk_err *err)
     return ret;
 }
 
-void ntk_kernel_blas_product(int rows, int columns, int depth, const float *a, int a_step,
-                             const float *b, int b_step, bool adds, float *out, int out_step)
+void ntk_kernel_blas_multiply(const struct ntk_kernel_blas_product *p)
 {
-    atomic_load_explicit(&sgemm, memory_order_acquire)(CblasRowMajor, CblasTrans, CblasNoTrans,
-                                                       rows, columns, depth, 1.0F, a, a_step, b,
-                                                       b_step, adds ? 1.0F : 0.0F, out, out_step);
+    atomic_load_explicit(&sgemm, memory_order_acquire)(
+        CblasRowMajor, CblasTrans, CblasNoTrans, p->rows, p->columns, p->depth, 1.0F, p->a,
+        p->a_step, p->b, p->b_step, p->adds ? 1.0F : 0.0F, p->out, p->out_step);
 }

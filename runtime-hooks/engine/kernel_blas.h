@@ -21,9 +21,21 @@
 int ntk_kernel_blas_open(struct ntk_err *err);
 
 /* out (rows x columns) = a^T x b, added to what out holds when adds is true. a is depth x rows, b
- * is depth x columns; all are row-major, a step is the distance of two rows in elements. After a
- * successful open. */
-void ntk_kernel_blas_product(int rows, int columns, int depth, const float *a, int a_step,
-                             const float *b, int b_step, bool adds, float *out, int out_step);
+ * is depth x columns; all are row-major, a step is the distance of two rows in elements. */
+struct ntk_kernel_blas_product {
+    int rows;
+    int columns;
+    int depth;
+    const float *a;
+    int a_step;
+    const float *b;
+    int b_step;
+    bool adds;
+    float *out;
+    int out_step;
+};
+
+/* After a successful open. */
+void ntk_kernel_blas_multiply(const struct ntk_kernel_blas_product *product);
 
 #endif

@@ -59,8 +59,16 @@ static bool multiply(const struct ntk_tile *stationary, const float *stationary_
     if (!moving_packed) {
         moving_packed = matrix_f32(moving, scratch->moving, &moving_step);
     }
-    ntk_kernel_blas_product(rows, columns, depth, stationary_packed, stationary_step, moving_packed,
-                            moving_step, adds, out, out_step);
+    ntk_kernel_blas_multiply(&(struct ntk_kernel_blas_product){ .rows = rows,
+                                                                .columns = columns,
+                                                                .depth = depth,
+                                                                .a = stationary_packed,
+                                                                .a_step = stationary_step,
+                                                                .b = moving_packed,
+                                                                .b_step = moving_step,
+                                                                .adds = adds,
+                                                                .out = out,
+                                                                .out_step = out_step });
     for (int r = 0; r < rows && !nan && !goes_on; r++) {
         nan = ntk_kernel_has_nan(out + (size_t)r * (size_t)out_step, (size_t)columns);
     }

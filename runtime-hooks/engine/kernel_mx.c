@@ -95,9 +95,17 @@ bool ntk_tile_matmul_mx(const struct ntk_tile *to, const struct ntk_tile *statio
     for (unsigned lane = 0; lane < NTK_MX_PACK; lane++) {
         unpack_lane(stationary, stationary_scales, lane, rows, scratch->stationary, scratch);
         unpack_lane(moving, moving_scales, lane, columns, scratch->moving, scratch);
-        ntk_kernel_blas_product((int)rows, (int)columns, (int)stationary->partitions,
-                                scratch->stationary, (int)rows, scratch->moving, (int)columns,
-                                accumulate || lane > 0, scratch->product, (int)columns);
+        ntk_kernel_blas_multiply(
+            &(struct ntk_kernel_blas_product){ .rows = (int)rows,
+                                               .columns = (int)columns,
+                                               .depth = (int)stationary->partitions,
+                                               .a = scratch->stationary,
+                                               .a_step = (int)rows,
+                                               .b = scratch->moving,
+                                               .b_step = (int)columns,
+                                               .adds = accumulate || lane > 0,
+                                               .out = scratch->product,
+                                               .out_step = (int)columns });
     }
     for (uint32_t r = 0; r < rows; r++) {
         nan |= ntk_tile_write_f32(to, r, scratch->product + (size_t)r * columns);

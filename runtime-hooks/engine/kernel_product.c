@@ -200,14 +200,12 @@ bool ntk_product_pack_half(uint32_t depth, const uint8_t *from, ptrdiff_t pitch,
     return true;
 }
 
-/* A block with only some rows and columns as results. */
-static bool multiply_edge(block_fn *block, uint32_t depth, const float *a, const float *b,
-                          bool adds, float *out, ptrdiff_t step, uint32_t rows, uint32_t columns)
+/* Of a whole block, the rows and columns that are results. */
+static bool put_edge(const float *whole, bool adds, float *out, ptrdiff_t step, uint32_t rows,
+                     uint32_t columns)
 {
-    float whole[ROWS_MAX * COLUMNS_MAX];
     bool nan = false;
 
-    (void)block(depth, a, b, false, whole, COLUMNS_MAX);
     for (uint32_t r = 0; r < rows; r++) {
         float *to = out + (ptrdiff_t)r * step;
 
@@ -241,9 +239,11 @@ bool ntk_product_multiply(uint32_t rows, uint32_t columns, uint32_t depth, const
             if (rows - r >= height * shape->unit && columns - c >= width * shape->lanes) {
                 nan |= block(depth, a, b, adds, to, step);
             } else {
-                nan |= multiply_edge(block, depth, a, b, adds, to, step,
-                                     smaller(rows - r, height * shape->unit),
-                                     smaller(columns - c, width * shape->lanes));
+                float whole[ROWS_MAX * COLUMNS_MAX];
+
+                (void)block(depth, a, b, false, whole, COLUMNS_MAX);
+                nan |= put_edge(whole, adds, to, step, smaller(rows - r, height * shape->unit),
+                                smaller(columns - c, width * shape->lanes));
             }
         }
     }
