@@ -346,9 +346,9 @@ static void end(uint32_t comm, uint64_t now, uint64_t wait_ticks, uint32_t statu
     bool has_ended = leave(entry, now, wait_ticks, status, &ended);
     hooks_core_lock_drop(&hooks.comm_lock[comm - 1]);
     if (has_ended && (ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) != 0) {
-        hooks_record(NTK_EVENT_COLLECTIVE, ended.flags, entry->core, ended.start_ticks,
-                     hooks_span_ticks(ended.start_ticks, now), NTK_WORD(comm - 1, status),
-                     ended.sequence, ended.bytes, wait_ticks);
+        hooks_record(NTK_SLOT_META(NTK_EVENT_COLLECTIVE, ended.flags, entry->core, 0),
+                     ended.start_ticks, hooks_span_ticks(ended.start_ticks, now),
+                     NTK_WORD(comm - 1, status), ended.sequence, ended.bytes, wait_ticks);
     }
 }
 

@@ -439,7 +439,7 @@ void ntk_hooks_model_loaded(struct ntk_hooks_model_ref model, uint64_t start_tic
         }
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        hooks_record(NTK_EVENT_MODEL_LOAD, 0, facts.core, start_ticks,
+        hooks_record(NTK_SLOT_META(NTK_EVENT_MODEL_LOAD, 0, facts.core, 0), start_ticks,
                      hooks_span_ticks(start_ticks, now), NTK_WORD(model_id(model), status),
                      device_bytes, NTK_WORD(facts.name, path_name), facts.core_count);
     }
@@ -475,7 +475,7 @@ static void model_turned(uint16_t kind, struct ntk_hooks_model_ref model, uint64
         so_far = ntk_abi_load(&entry->executions);
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        hooks_record(kind, 0, facts.core, start_ticks,
+        hooks_record(NTK_SLOT_META(kind, 0, facts.core, 0), start_ticks,
                      hooks_span_ticks(start_ticks, ntk_hooks_now()),
                      NTK_WORD(model_id(model), status), so_far, facts.name, facts.core_count);
     }
@@ -521,7 +521,7 @@ void ntk_hooks_model_unloaded(struct ntk_hooks_model_ref model, uint64_t start_t
         ntk_abi_store_release(&entry->state, (uint32_t)NTK_MODEL_UNLOADED);
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        hooks_record(NTK_EVENT_MODEL_UNLOAD, 0, facts.core, start_ticks,
+        hooks_record(NTK_SLOT_META(NTK_EVENT_MODEL_UNLOAD, 0, facts.core, 0), start_ticks,
                      hooks_span_ticks(start_ticks, now), NTK_WORD(model_id(model), status),
                      executions, facts.name, facts.core_count);
     }
@@ -881,8 +881,9 @@ void ntk_hooks_exec_refused(const struct ntk_hooks_exec *exec)
         }
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        hooks_record(NTK_EVENT_EXEC,
-                     NTK_EXEC_FLAGS(ntk_outcome_of_status(exec->status), exec->queue), exec->core,
+        hooks_record(NTK_SLOT_META(NTK_EVENT_EXEC,
+                                   NTK_EXEC_FLAGS(ntk_outcome_of_status(exec->status), exec->queue),
+                                   exec->core, 0),
                      exec->call_start_ticks, hooks_span_ticks(exec->call_start_ticks, now),
                      NTK_WORD(model_id(exec->model), exec->status), exec->execution_id, 0, 0);
     }
@@ -922,7 +923,7 @@ static enum ntk_memory_category category_of(const struct ntk_hooks_memory *memor
 static void record_memory(uint16_t kind, const struct ntk_hooks_memory *memory,
                           enum ntk_memory_category category)
 {
-    hooks_record(kind, 0, memory->core, ntk_hooks_now(), 0,
+    hooks_record(NTK_SLOT_META(kind, 0, memory->core, 0), ntk_hooks_now(), 0,
                  NTK_WORD(model_id(memory->model), memory->name), memory->address, memory->bytes,
                  NTK_WORD(category, ntk_memory_location_of(category)));
 }
@@ -1000,8 +1001,8 @@ void ntk_hooks_transfer(const struct ntk_hooks_transfer *transfer)
     if ((mask & HOOKS_EVENTS) != 0) {
         uint64_t now = ntk_hooks_now();
 
-        hooks_record(NTK_EVENT_TRANSFER, transfer->direction, transfer->core, transfer->start_ticks,
-                     hooks_span_ticks(transfer->start_ticks, now),
+        hooks_record(NTK_SLOT_META(NTK_EVENT_TRANSFER, transfer->direction, transfer->core, 0),
+                     transfer->start_ticks, hooks_span_ticks(transfer->start_ticks, now),
                      NTK_WORD(model_id(transfer->model), transfer->name), transfer->bytes,
                      transfer->address, transfer->offset);
     }
@@ -1018,7 +1019,7 @@ void ntk_hooks_error(const struct ntk_hooks_error *error)
         ntk_abi_add_shared(&hooks.segment.cores[error->core].error_class[error->error_class], 1);
     }
     if ((mask & HOOKS_EVENTS) != 0) {
-        hooks_record(NTK_EVENT_ERROR, 0, error->core, ntk_hooks_now(), 0,
+        hooks_record(NTK_SLOT_META(NTK_EVENT_ERROR, 0, error->core, 0), ntk_hooks_now(), 0,
                      NTK_WORD(model_id(error->model), error->status), error->execution_id,
                      NTK_WORD(error->error_class, error->error_code), error->value);
     }
@@ -1035,8 +1036,8 @@ uint64_t ntk_hooks_profile_start(struct ntk_hooks_model_ref model, uint16_t core
     }
     now = ntk_hooks_now();
     if ((mask & HOOKS_EVENTS) != 0) {
-        hooks_record(NTK_EVENT_PROFILE_START, 0, core, now, 0, NTK_WORD(model_id(model), 0),
-                     session, name, 0);
+        hooks_record(NTK_SLOT_META(NTK_EVENT_PROFILE_START, 0, core, 0), now, 0,
+                     NTK_WORD(model_id(model), 0), session, name, 0);
     }
     return now;
 }
@@ -1046,7 +1047,7 @@ void ntk_hooks_profile_stop(struct ntk_hooks_model_ref model, uint16_t core, uin
                             uint32_t status)
 {
     if ((ntk_abi_load(&hooks_mask) & HOOKS_EVENTS) != 0) {
-        hooks_record(NTK_EVENT_PROFILE_STOP, 0, core, start_ticks,
+        hooks_record(NTK_SLOT_META(NTK_EVENT_PROFILE_STOP, 0, core, 0), start_ticks,
                      hooks_span_ticks(start_ticks, ntk_hooks_now()),
                      NTK_WORD(model_id(model), status), session, name, bytes_written);
     }

@@ -151,14 +151,14 @@ static inline uint64_t hooks_span_ticks(uint64_t start_ticks, uint64_t end_ticks
 /* An execution ended on the core: since when do they fail there. */
 void hooks_note_end(struct ntk_segment_core *block, uint32_t status, uint64_t now);
 
-static inline void hooks_record(uint16_t kind, uint16_t flags, uint16_t core, uint64_t start_ticks,
-                                uint64_t word_0, uint64_t word_1, uint64_t word_2, uint64_t word_3,
-                                uint64_t word_4)
+/* meta is NTK_SLOT_META() of thread 0: the thread is that of the ring. */
+static inline void hooks_record(uint64_t meta, uint64_t start_ticks, uint64_t word_0,
+                                uint64_t word_1, uint64_t word_2, uint64_t word_3, uint64_t word_4)
 {
     struct ntk_ring_writer *writer = hooks_ring();
 
     if (hooks_likely(writer != NULL) && ntk_ring_writer_enter(writer)) {
-        ntk_ring_writer_put(writer, start_ticks, NTK_SLOT_META(kind, flags, core, writer->thread),
+        ntk_ring_writer_put(writer, start_ticks, meta | NTK_SLOT_META(0, 0, 0, writer->thread),
                             word_0, word_1, word_2, word_3, word_4);
         ntk_ring_writer_leave(writer);
     }

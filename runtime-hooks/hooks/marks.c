@@ -18,8 +18,8 @@ void ntk_hooks_mark(uint32_t name, uint64_t start_ticks, uint16_t core, uint64_t
     if (start_ticks == 0) {
         start_ticks = now;
     }
-    hooks_record(NTK_EVENT_MARK, 0, core, start_ticks, hooks_span_ticks(start_ticks, now), name,
-                 value_0, value_1, 0);
+    hooks_record(NTK_SLOT_META(NTK_EVENT_MARK, 0, core, 0), start_ticks,
+                 hooks_span_ticks(start_ticks, now), name, value_0, value_1, 0);
 }
 
 uint64_t ntk_hooks_mark_begin(void)
