@@ -212,9 +212,10 @@ static struct core_landing *landing_find(const struct core_constants *constants,
 
 /* Accounted memory with the content: what landed, when it is aligned and not taken; else a copy. */
 static int content_take(struct core_constants *constants, const struct core_memory_request *request,
-                        struct core_landing *landing, const void *content,
+                        const struct ntk_neff_var *var, struct core_landing *landing,
                         struct core_allocation *out_allocation, struct ntk_err *err)
 {
+    const void *content = landing ? landing->address : (const char *)var->data;
     struct ntk_core *core = constants->core;
     bool is_free = landing && landing->allocation.bytes > 0;
     int ret;
@@ -240,9 +241,8 @@ static int content_take(struct core_constants *constants, const struct core_memo
 
 static int shared_place(struct core_constants *constants, const struct core_memory_request *request,
                         const struct ntk_neff_var *var, const struct ntk_core_model *model,
-                        struct core_landing *landing, const void *content,
-                        struct core_allocation *out_allocation, struct core_weight **out_weight,
-                        struct ntk_err *err)
+                        struct core_landing *landing, struct core_allocation *out_allocation,
+                        struct core_weight **out_weight, struct ntk_err *err)
 {
     struct ntk_core *core = constants->core;
     struct core_weight_user user = { model, request->physical_core };
@@ -255,7 +255,7 @@ static int shared_place(struct core_constants *constants, const struct core_memo
         weight_find(constants, var->member, request->physical_core, request->bytes, request->align);
     is_first = !weight || weight->users.count == 0;
     if (!weight) {
-        ret = content_take(constants, request, landing, content, out_allocation, err);
+        ret = content_take(constants, request, var, landing, out_allocation, err);
         if (ret == 0) {
             weight = weight_make(constants, var, out_allocation);
         }
@@ -295,16 +295,14 @@ int core_constant_place(struct core_constants *constants, const struct ntk_core_
     struct core_memory_request request =
         request_make(model, physical_core, var->name, var->bytes_count, var->alignment);
     struct core_landing *landing;
-    const void *content;
 
     if (var->bytes_count == 0) {
         return 0;
     }
     landing = landing_find(constants, var);
-    content = landing ? landing->address : (const char *)var->data;
     if (constants->is_shared) {
-        return shared_place(constants, &request, var, model, landing, content, out_allocation,
-                            out_weight, err);
+        return shared_place(constants, &request, var, model, landing, out_allocation, out_weight,
+                            err);
     }
-    return content_take(constants, &request, landing, content, out_allocation, err);
+    return content_take(constants, &request, var, landing, out_allocation, err);
 }
