@@ -130,15 +130,17 @@ static int list_model(struct cli *cli, const char *operand, struct ntk_err *err)
 }
 
 /* The requests of start, stop and unload are alike but for their name. */
-static int of_model(struct cli *cli, const char *operand, const char *path, const char *verb,
+static int of_model(struct cli *cli, const char *operand, const char *verb,
                     ProtobufCMessage *request, Nrt__HNn **in_request,
                     const ProtobufCMessageDescriptor *type, const char *done, struct ntk_err *err)
 {
     Nrt__HNn handle = NRT__H_NN__INIT;
+    char path[64];
     char what[64];
     int ret = cli_number(operand, &handle.id, err);
 
     *in_request = &handle;
+    (void)snprintf(path, sizeof path, "/nrt.nmgr_v1/%s", verb);
     (void)snprintf(what, sizeof what, "cannot %s model %u", verb, handle.id);
     ret = ret < 0 ? ret : ntk_rpc_daemon_call(cli->client, path, request, type, what, NULL, err);
     *in_request = NULL;
@@ -149,7 +151,7 @@ static int start(struct cli *cli, const char *operand, struct ntk_err *err)
 {
     Nrt__StartRequest request = NRT__START_REQUEST__INIT;
 
-    return of_model(cli, operand, "/nrt.nmgr_v1/start", "start", &request.base, &request.h_nn,
+    return of_model(cli, operand, "start", &request.base, &request.h_nn,
                     &nrt__start_response__descriptor, "Started model %u\n", err);
 }
 
@@ -157,7 +159,7 @@ static int stop(struct cli *cli, const char *operand, struct ntk_err *err)
 {
     Nrt__StopRequest request = NRT__STOP_REQUEST__INIT;
 
-    return of_model(cli, operand, "/nrt.nmgr_v1/stop", "stop", &request.base, &request.h_nn,
+    return of_model(cli, operand, "stop", &request.base, &request.h_nn,
                     &nrt__stop_response__descriptor, "Stopped model %u\n", err);
 }
 
@@ -165,7 +167,7 @@ static int unload(struct cli *cli, const char *operand, struct ntk_err *err)
 {
     Nrt__UnloadRequest request = NRT__UNLOAD_REQUEST__INIT;
 
-    return of_model(cli, operand, "/nrt.nmgr_v1/unload", "unload", &request.base, &request.h_nn,
+    return of_model(cli, operand, "unload", &request.base, &request.h_nn,
                     &nrt__unload_response__descriptor, "Unloaded model %u\n", err);
 }
 
