@@ -115,20 +115,22 @@ bool nrt_log_is_on(enum nrt_log_component component, enum nrt_log_level level)
     return (int)level <= atomic_load_explicit(&targets[component].level, memory_order_relaxed);
 }
 
-void nrt_log_format(char *line, size_t bytes, const struct timespec *now, int pid, int tid,
-                    enum nrt_log_component component, enum nrt_log_level level,
-                    const char *function, const char *message)
+/* The line without its end: at most bytes - 1 characters, NUL-ended. */
+static void line_format(char *line, size_t bytes, enum nrt_log_component component,
+                        enum nrt_log_level level, const char *function, const char *message)
 {
     static const char *const months[] = { "Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                           "Jul", "Aug", "Sep", "Oct", "Nov", "Dec" };
     static const char *const levels[] = { "QUIET", "ERROR", "WARN", "INFO", "DEBUG", "TRACE" };
+    struct timespec now = { 0 };
     struct tm tm = { 0 };
 
-    (void)localtime_r(&now->tv_sec, &tm);
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)localtime_r(&now.tv_sec, &tm);
     (void)snprintf(line, bytes, "%04d-%s-%02d %02d:%02d:%02d.%06ld  %5d:%-5d  %-5s  %5s:%-40s  %s",
                    tm.tm_year + 1900, months[tm.tm_mon], tm.tm_mday, tm.tm_hour, tm.tm_min,
-                   tm.tm_sec, now->tv_nsec / 1000, pid, tid, levels[level],
-                   component_names[component], function, message);
+                   tm.tm_sec, now.tv_nsec / 1000, (int)getpid(), (int)syscall(SYS_gettid),
+                   levels[level], component_names[component], function, message);
 }
 
 void nrt_log_write(enum nrt_log_component component, enum nrt_log_level level, const char *function,
@@ -139,7 +141,6 @@ void nrt_log_write(enum nrt_log_component component, enum nrt_log_level level, c
     struct target *target = &targets[component];
     char message[NRT_LOG_LINE_BYTES - 256];
     char line[NRT_LOG_LINE_BYTES];
-    struct timespec now = { 0 };
     va_list args;
 
     if (!nrt_log_is_on(component, level)) {
@@ -148,9 +149,7 @@ void nrt_log_write(enum nrt_log_component component, enum nrt_log_level level, c
     va_start(args, format);
     (void)vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    nrt_log_format(line, sizeof line - 1, &now, (int)getpid(), (int)syscall(SYS_gettid), component,
-                   level, function, message);
+    line_format(line, sizeof line - 1, component, level, function, message);
 
     int place = atomic_load(&target->place);
     if (place == PLACE_SYSLOG) {

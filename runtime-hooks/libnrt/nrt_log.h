@@ -45,9 +45,4 @@ void nrt_log_write(enum nrt_log_component component, enum nrt_log_level level, c
 #define nrt_log_info(function, ...) \
     nrt_log_write(NRT_LOG_NRT, NRT_LOG_INFO, (function), __VA_ARGS__)
 
-/* The line without its end, for tests: at most bytes - 1 characters, NUL-ended. */
-void nrt_log_format(char *line, size_t bytes, const struct timespec *now, int pid, int tid,
-                    enum nrt_log_component component, enum nrt_log_level level,
-                    const char *function, const char *message);
-
 #endif
