@@ -114,10 +114,20 @@ int neff_read_constant(struct reader *r, const char *where, const char *folder,
     return 0;
 }
 
+struct kind {
+    const char *name;
+    const char *const *types;
+    size_t type_count;
+};
+
+static const struct kind variable_kind = { "variable", var_type_names, COUNT_OF(var_type_names) };
+static const struct kind queue_set_kind = { "queue set", queue_type_names,
+                                            COUNT_OF(queue_type_names) };
+
 /* What variables and queue sets begin with: a kept name, an object, a type out of a table. */
-static int read_head(struct reader *r, const struct ntk_neff_subgraph *subgraph, const char *kind,
-                     const char *name, const json_t *json, const char *const *types,
-                     size_t type_count, const char **out_name, int *out_type)
+static int read_head(struct reader *r, const struct ntk_neff_subgraph *subgraph,
+                     const struct kind *kind, const char *name, const json_t *json,
+                     const char **out_name, int *out_type)
 {
     const char *type;
     int ret;
@@ -127,15 +137,16 @@ static int read_head(struct reader *r, const struct ntk_neff_subgraph *subgraph,
         return NO_MEMORY(r);
     }
     if (!json_is_object(json)) {
-        return BAD(r, "%s: %s %s is not an object", subgraph->name, kind, name);
+        return BAD(r, "%s: %s %s is not an object", subgraph->name, kind->name, name);
     }
     ret = neff_get_text(r, json, name, "type", "", &type);
     if (ret < 0) {
         return ret;
     }
-    *out_type = neff_lookup(type, types, type_count);
+    *out_type = neff_lookup(type, kind->types, kind->type_count);
     if (*out_type < 0) {
-        return BAD(r, "%s: %s %s has the unknown type \"%s\"", subgraph->name, kind, name, type);
+        return BAD(r, "%s: %s %s has the unknown type \"%s\"", subgraph->name, kind->name, name,
+                   type);
     }
     return 0;
 }
@@ -147,8 +158,7 @@ static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, 
     int type;
     int ret;
 
-    ret = read_head(r, subgraph, "variable", name, json, var_type_names, COUNT_OF(var_type_names),
-                    &var->name, &type);
+    ret = read_head(r, subgraph, &variable_kind, name, json, &var->name, &type);
     if (ret < 0) {
         return ret;
     }
@@ -325,8 +335,7 @@ static int read_queue_set(struct reader *r, const struct ntk_neff_subgraph *subg
     int index;
     int ret;
 
-    ret = read_head(r, subgraph, "queue set", name, json, queue_type_names,
-                    COUNT_OF(queue_type_names), &set->name, &index);
+    ret = read_head(r, subgraph, &queue_set_kind, name, json, &set->name, &index);
     if (ret < 0) {
         return ret;
     }
