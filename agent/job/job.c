@@ -135,23 +135,27 @@ static int ask(struct ntk_store_reader *reader, const char *id, struct ntk_query
                                            : id || arg_csv || arg_json ? NTK_JOB_VIEW_JOBS
                                                                        : NTK_JOB_VIEW_SHORT,
                                    .users = NTK_VEC_INIT(struct ntk_job_row) };
-    struct ntk_store_window window = { 0 };
-    size_t most = arg_newest ? arg_newest : arg_by_user ? SIZE_MAX : NEWEST;
+    struct ntk_store_jobs_filter filter = { .id = id,
+                                            .user = arg_user,
+                                            .most = arg_newest    ? arg_newest
+                                                    : arg_by_user ? SIZE_MAX
+                                                                  : NEWEST };
+    struct ntk_store_window *window = &filter.window;
     size_t more = 0;
-    int ret = ntk_query_window_whole(reader, &window, err);
+    int ret = ntk_query_window_whole(reader, window, err);
 
     /* One that began before the first sample gets the whole. */
-    window.from_ns = 0;
-    window.to_ns++;
-    ret = ret < 0
-              ? ret
-              : ntk_query_span_apply(&arg_span, window.to_ns, &window.from_ns, &window.to_ns, err);
+    window->from_ns = 0;
+    window->to_ns++;
+    ret = ret < 0 ? ret
+                  : ntk_query_span_apply(&arg_span, window->to_ns, &window->from_ns, &window->to_ns,
+                                         err);
     if (ret < 0) {
         return ret;
     }
     ntk_job_table_begin(table, collected.view);
-    ret = ntk_store_reader_jobs(reader, id, arg_user, &window, most, &more,
-                                arg_by_user ? add_to_user : add_job, &collected, err);
+    ret = ntk_store_reader_jobs(reader, &filter, &more, arg_by_user ? add_to_user : add_job,
+                                &collected, err);
     if (ret == -ENOMEM) {
         ret = ntk_err_no_memory(err);
     }

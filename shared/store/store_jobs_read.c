@@ -31,7 +31,7 @@
 
 struct jobs_query {
     struct ntk_store_reader *reader;
-    struct ntk_store_window window;
+    struct ntk_store_jobs_filter filter;
     uint64_t seen_ns; /* of the last period that is stored */
     uint32_t cores[CORES_MAX];
     struct ntk_store_job job;
@@ -64,8 +64,8 @@ static int prepare(struct jobs_query *query, struct ntk_buf *sql, sqlite3_stmt *
     }
     sqlite3_bind_text(*out_statement, 1, query->job.id, -1, SQLITE_STATIC);
     sqlite3_bind_text(*out_statement, 2, query->job.cluster, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(*out_statement, 3, (sqlite3_int64)query->window.from_ns);
-    sqlite3_bind_int64(*out_statement, 4, (sqlite3_int64)query->window.to_ns);
+    sqlite3_bind_int64(*out_statement, 3, (sqlite3_int64)query->filter.window.from_ns);
+    sqlite3_bind_int64(*out_statement, 4, (sqlite3_int64)query->filter.window.to_ns);
     sqlite3_bind_int64(*out_statement, 5, (sqlite3_int64)query->seen_ns);
     return 0;
 }
@@ -353,26 +353,25 @@ static const char list_sql[] =
     " ORDER BY first_ns DESC LIMIT ?6) ORDER BY first_ns, job_id";
 static const char count_sql[] = "SELECT count(*) AS jobs FROM (SELECT 1" FOUND ")";
 
-static void bind_list(sqlite3_stmt *statement, const struct jobs_query *query, const char *id,
-                      const char *user)
+static void bind_list(sqlite3_stmt *statement, const struct jobs_query *query)
 {
-    sqlite3_bind_text(statement, 1, id, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 2, user, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 3, (sqlite3_int64)query->window.from_ns);
-    sqlite3_bind_int64(statement, 4, (sqlite3_int64)query->window.to_ns);
+    sqlite3_bind_text(statement, 1, query->filter.id, -1, SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, query->filter.user, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 3, (sqlite3_int64)query->filter.window.from_ns);
+    sqlite3_bind_int64(statement, 4, (sqlite3_int64)query->filter.window.to_ns);
     sqlite3_bind_int64(statement, 5, (sqlite3_int64)query->seen_ns);
 }
 
-static int count_jobs(struct jobs_query *query, const char *id, const char *user, size_t most,
-                      size_t *out_more, struct ntk_err *err)
+static int count_jobs(struct jobs_query *query, size_t *out_more, struct ntk_err *err)
 {
+    size_t most = query->filter.most;
     sqlite3_stmt *statement = NULL;
     int ret = ntk_store_sql_prepare(query->reader->db, count_sql, &statement, err);
 
     if (ret < 0) {
         return ret;
     }
-    bind_list(statement, query, id, user);
+    bind_list(statement, query);
     if (sqlite3_step(statement) == SQLITE_ROW) {
         uint64_t count = ntk_store_sql_u64(statement, "jobs");
         *out_more = count > most ? count - most : 0;
@@ -416,15 +415,15 @@ static int load_seen(struct jobs_query *query, struct ntk_err *err)
     return ret == -ENODATA ? 0 : ret;
 }
 
-static int tell_jobs(struct jobs_query *query, const char *id, const char *user, size_t most,
-                     ntk_store_job_row row, void *ctx, struct ntk_err *err)
+static int tell_jobs(struct jobs_query *query, ntk_store_job_row row, void *ctx,
+                     struct ntk_err *err)
 {
     sqlite3_stmt *statement = NULL;
     int ret = ntk_store_sql_prepare(query->reader->db, list_sql, &statement, err);
 
     if (ret == 0) {
-        bind_list(statement, query, id, user);
-        sqlite3_bind_int64(statement, 6, ntk_store_sql_integer(most));
+        bind_list(statement, query);
+        sqlite3_bind_int64(statement, 6, ntk_store_sql_integer(query->filter.most));
     }
     while (ret == 0 && ntk_store_sql_next(query->reader->db, statement, &ret, err)) {
         take_job(statement, &query->job);
@@ -435,14 +434,14 @@ static int tell_jobs(struct jobs_query *query, const char *id, const char *user,
     return ret < 0 ? ret : 0;
 }
 
-int ntk_store_reader_jobs(struct ntk_store_reader *reader, const char *id, const char *user,
-                          const struct ntk_store_window *window, size_t most, size_t *out_more,
+int ntk_store_reader_jobs(struct ntk_store_reader *reader,
+                          const struct ntk_store_jobs_filter *filter, size_t *out_more,
                           ntk_store_job_row row, void *ctx, struct ntk_err *err)
 {
     struct jobs_query *query;
 
     *out_more = 0;
-    if (window->to_ns > INT64_MAX || window->from_ns >= window->to_ns) {
+    if (filter->window.to_ns > INT64_MAX || filter->window.from_ns >= filter->window.to_ns) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the window is empty");
     }
     query = calloc(1, sizeof *query);
@@ -450,13 +449,13 @@ int ntk_store_reader_jobs(struct ntk_store_reader *reader, const char *id, const
         return ntk_err_no_memory(err);
     }
     query->reader = reader;
-    query->window = *window;
+    query->filter = *filter;
     ntk_vec_init(&query->pieces, sizeof(struct ntk_store_piece));
     int ret = ntk_store_reader_begin(reader, err);
     if (ret == 0) {
         ret = load_seen(query, err);
-        ret = ret < 0 ? ret : count_jobs(query, id, user, most, out_more, err);
-        ret = ret < 0 ? ret : tell_jobs(query, id, user, most, row, ctx, err);
+        ret = ret < 0 ? ret : count_jobs(query, out_more, err);
+        ret = ret < 0 ? ret : tell_jobs(query, row, ctx, err);
         ntk_store_reader_end(reader);
     }
     ntk_vec_fini(&query->pieces);

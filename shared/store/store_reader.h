@@ -374,10 +374,16 @@ struct ntk_store_job {
     uint64_t power_known_ns;
 };
 typedef int (*ntk_store_job_row)(const struct ntk_store_job *job, void *ctx);
-/* Jobs with this id, and of this user, each NULL: all. By their beginning, the newest `most` of
- * them. How many there are beyond that is *out_more. */
-int ntk_store_reader_jobs(struct ntk_store_reader *reader, const char *id, const char *user,
-                          const struct ntk_store_window *window, size_t most, size_t *out_more,
+/* Jobs with this id, and of this user, each NULL: all. By their beginning, the newest `most`. */
+struct ntk_store_jobs_filter {
+    const char *id;
+    const char *user;
+    struct ntk_store_window window;
+    size_t most;
+};
+/* How many there are beyond the most is *out_more. */
+int ntk_store_reader_jobs(struct ntk_store_reader *reader,
+                          const struct ntk_store_jobs_filter *filter, size_t *out_more,
                           ntk_store_job_row row, void *ctx, struct ntk_err *err);
 
 /* ---- a moment ----

@@ -114,14 +114,13 @@ static int take(const struct ntk_store_job *job, void *ctx)
 static struct answer ask_within(const struct fixture *f, const char *id, const char *user, int from,
                                 int to, size_t most)
 {
-    const struct ntk_store_window window = { AT(from), AT(to), 0 };
+    const struct ntk_store_jobs_filter filter = { id, user, { AT(from), AT(to), 0 }, most };
     struct ntk_store_reader *reader = NULL;
     struct answer answer = { .count = 0 };
     struct ntk_err err = { 0 };
 
     assert_int_equal(ntk_store_reader_open(f->path, &reader, NULL), 0);
-    if (ntk_store_reader_jobs(reader, id, user, &window, most, &answer.more, take, &answer, &err) <
-        0) {
+    if (ntk_store_reader_jobs(reader, &filter, &answer.more, take, &answer, &err) < 0) {
         fail_msg("%s", err.text);
     }
     ntk_store_reader_close(reader);
