@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/opt.h"
 
 #define LOOK_NS (200 * NTK_NS_PER_MS) /* between two looks of --wait */
@@ -101,16 +102,27 @@ static int look(struct ntk_host *hosts, size_t count, bool is_here, struct ntk_e
     return ret == -ENOMEM ? ntk_err_no_memory(err) : ret;
 }
 
+struct looking {
+    struct ntk_host *hosts;
+    size_t count;
+    bool is_here;
+    struct ntk_err *err;
+};
+
+static int look_once(void *ctx)
+{
+    const struct looking *looking = ctx;
+    int ret = look(looking->hosts, looking->count, looking->is_here, looking->err);
+
+    return ret == 0 ? has_trouble() : ret;
+}
+
 static int look_until(struct ntk_host *hosts, size_t count, bool is_here, struct ntk_err *err)
 {
-    uint64_t end_ns = ntk_clock_monotonic_ns() + arg_wait_ns;
-    int ret = look(hosts, count, is_here, err);
+    struct looking looking = { hosts, count, is_here, err };
+    int ret = ntk_cond_rounds(NULL, arg_wait_ns, LOOK_NS, look_once, &looking);
 
-    while (ret == 0 && !has_trouble() && ntk_clock_monotonic_ns() < end_ns) {
-        usleep(LOOK_NS / NTK_NS_PER_US);
-        ret = look(hosts, count, is_here, err);
-    }
-    return ret;
+    return ret < 0 ? ret : 0;
 }
 
 static void answer(const struct ntk_host *hosts, size_t count, struct ntk_hang_answer *out)

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/opt.h"
 
 #define PERIODS 5                    /* of a window on this machine */
@@ -39,33 +39,45 @@ static const struct ntk_opt_program program = {
                 "answers,\nor no rank is visible and some processes cannot be read.",
 };
 
+struct watching {
+    struct ntk_host *hosts;
+    size_t count;
+    uint64_t *added_ns; /* the period of each that came last */
+    bool has_begun;     /* the first period began before the window */
+    struct ntk_err *err;
+};
+
+static int ask_once(void *ctx)
+{
+    struct watching *watching = ctx;
+    struct ntk_host *hosts = watching->hosts;
+
+    for (size_t i = 0; i < watching->count; i++) {
+        ntk_host_fini(&hosts[i]);
+    }
+    int ret = ntk_hosts_ask(hosts, watching->count, NTK_HOSTS_RANKS, &arg_remote, watching->err);
+    for (size_t i = 0; i < watching->count && ret == 0; i++) {
+        const struct ntk_snapshot *snapshot = hosts[i].snapshot;
+
+        if (snapshot && snapshot->realtime_ns != watching->added_ns[i]) {
+            watching->added_ns[i] = snapshot->realtime_ns;
+            ret = watching->has_begun ? ntk_pace_add(&pace, snapshot, hosts[i].name) : 0;
+        }
+    }
+    watching->has_begun = true;
+    return ret;
+}
+
 /* Of agents: each period once, as long as the window lasts. */
 static int watch(struct ntk_host *hosts, size_t count, struct ntk_err *err)
 {
-    uint64_t end_ns = ntk_clock_monotonic_ns() + arg_for_ns;
-    uint64_t *added_ns = calloc(count, sizeof *added_ns);
-    bool is_first = true; /* that period began before the window */
-    int ret = added_ns ? 0 : -ENOMEM;
+    struct watching watching = {
+        .hosts = hosts, .count = count, .added_ns = calloc(count, sizeof(uint64_t)), .err = err
+    };
+    int ret = watching.added_ns ? ntk_cond_rounds(NULL, arg_for_ns, ASK_NS, ask_once, &watching)
+                                : -ENOMEM;
 
-    while (ret == 0 && (is_first || ntk_clock_monotonic_ns() < end_ns)) {
-        if (!is_first) {
-            usleep(ASK_NS / NTK_NS_PER_US);
-        }
-        for (size_t i = 0; i < count; i++) {
-            ntk_host_fini(&hosts[i]);
-        }
-        ret = ntk_hosts_ask(hosts, count, NTK_HOSTS_RANKS, &arg_remote, err);
-        for (size_t i = 0; i < count && ret == 0; i++) {
-            const struct ntk_snapshot *snapshot = hosts[i].snapshot;
-
-            if (snapshot && snapshot->realtime_ns != added_ns[i]) {
-                added_ns[i] = snapshot->realtime_ns;
-                ret = is_first ? 0 : ntk_pace_add(&pace, snapshot, hosts[i].name);
-            }
-        }
-        is_first = false;
-    }
-    free(added_ns);
+    free(watching.added_ns);
     return ret;
 }
 

@@ -2,9 +2,9 @@
 #include "agent/health/health.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/collect/collect.h"
@@ -76,6 +76,12 @@ struct ntk_health_node ntk_health_host_judge(const struct ntk_host *host)
     return node;
 }
 
+static int drain_once(void *collector)
+{
+    (void)ntk_collector_drain(collector);
+    return 0;
+}
+
 /* The agent first: it remembers what was. Segments are asked for their counters only: the records
  * in rings may be of any time. */
 static int look(struct ntk_host *host, struct ntk_err *err)
@@ -85,7 +91,6 @@ static int look(struct ntk_host *host, struct ntk_err *err)
                                                    .no_latency = true };
     struct ntk_collector *collector = NULL;
     struct ntk_snapshot *snapshot = NULL;
-    uint64_t end_ns = ntk_clock_monotonic_ns() + arg_for_ns;
     uint64_t began_ns = ntk_clock_realtime_ns();
 
     if (!arg_sysfs_root && ntk_hosts_agent_ask(host, NTK_HOSTS_REPORT, &arg_remote)) {
@@ -93,14 +98,8 @@ static int look(struct ntk_host *host, struct ntk_err *err)
     }
     int ret = ntk_collector_create(&options, &collector, err);
 
-    while (ret == 0 && ntk_clock_monotonic_ns() < end_ns) {
-        uint64_t left_ns = end_ns - ntk_clock_monotonic_ns();
-
-        usleep((useconds_t)((left_ns < NTK_COLLECT_HEALTH_NS ? left_ns : NTK_COLLECT_HEALTH_NS) /
-                            NTK_NS_PER_US));
-        (void)ntk_collector_drain(collector);
-    }
     if (ret == 0) {
+        (void)ntk_cond_rounds(NULL, arg_for_ns, NTK_COLLECT_HEALTH_NS, drain_once, collector);
         ret = ntk_collector_poll(collector, &snapshot, err);
     }
     if (ret == 0) {

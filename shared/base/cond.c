@@ -43,3 +43,17 @@ void ntk_cond_sleep(const struct ntk_clock *clock, uint64_t until_ns)
     pthread_cond_destroy(&never);
     pthread_mutex_destroy(&lock);
 }
+
+int ntk_cond_rounds(const struct ntk_clock *clock, uint64_t for_ns, uint64_t step_ns,
+                    int (*round)(void *ctx), void *ctx)
+{
+    uint64_t now_ns = ntk_clock_now_ns(clock);
+    uint64_t end_ns = for_ns < UINT64_MAX - now_ns ? now_ns + for_ns : UINT64_MAX;
+    int ret = round(ctx);
+
+    while (ret == 0 && (now_ns = ntk_clock_now_ns(clock)) < end_ns) {
+        ntk_cond_sleep(clock, end_ns - now_ns < step_ns ? end_ns : now_ns + step_ns);
+        ret = round(ctx);
+    }
+    return ret;
+}

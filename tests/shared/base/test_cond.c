@@ -82,6 +82,51 @@ static void a_sleep_ends_at_the_time_of_its_clock(void **state)
     assert_true(ntk_clock_monotonic_ns() >= until_ns);
 }
 
+struct rounds {
+    struct test_clock *clock;
+    int left; /* until it has what it waits for */
+    int count;
+    uint64_t last_ns;
+};
+
+static int round_at(void *ctx)
+{
+    struct rounds *rounds = ctx;
+
+    rounds->count++;
+    rounds->last_ns = test_clock_now_ns(rounds->clock);
+    return rounds->left-- > 0 ? 0 : 7;
+}
+
+/* Method: a clock whose waits have ended at once. */
+static void rounds_follow_at_their_distance_until_one_answers_or_the_time_is_up(void **state)
+{
+    static const struct {
+        uint64_t for_ms, step_ms;
+        int left, answer, count;
+        uint64_t last_ms;
+    } rows[] = {
+        { 1000, 300, 9, 0, 5, 1000 }, /* 0, 300, 600, 900 and the end */
+        { 1000, 300, 2, 7, 3, 600 },  { 1000, 5000, 9, 0, 2, 1000 },
+        { 0, 300, 9, 0, 1, 0 },       { 0, 300, 0, 7, 1, 0 },
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct test_clock clock;
+
+        test_clock_init(&clock);
+        clock.passes_waits = true;
+        uint64_t begin_ns = test_clock_now_ns(&clock);
+        struct rounds rounds = { .clock = &clock, .left = rows[i].left };
+        int answer = ntk_cond_rounds(&clock.clock, rows[i].for_ms * NTK_NS_PER_MS,
+                                     rows[i].step_ms * NTK_NS_PER_MS, round_at, &rounds);
+        assert_int_equal(answer, rows[i].answer);
+        assert_int_equal(rounds.count, rows[i].count);
+        assert_int_equal(rounds.last_ns - begin_ns, rows[i].last_ms * NTK_NS_PER_MS);
+        test_clock_fini(&clock);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -89,6 +134,7 @@ int main(void)
         cmocka_unit_test(who_is_told_goes_on_before_it),
         cmocka_unit_test(what_is_too_far_away_is_for_ever),
         cmocka_unit_test(a_sleep_ends_at_the_time_of_its_clock),
+        cmocka_unit_test(rounds_follow_at_their_distance_until_one_answers_or_the_time_is_up),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
