@@ -77,9 +77,15 @@ static bool reserve(struct ntk_buf *buf, size_t bytes_count)
     return true;
 }
 
+/* Most writes fit: they are short, and many. */
+static inline bool fits(const struct ntk_buf *buf, size_t bytes_count)
+{
+    return !buf->failed && bytes_count < buf->capacity - buf->bytes_count;
+}
+
 void *ntk_buf_extend(struct ntk_buf *buf, size_t bytes_count)
 {
-    if (!reserve(buf, bytes_count)) {
+    if (!fits(buf, bytes_count) && !reserve(buf, bytes_count)) {
         return NULL;
     }
     void *room = buf->bytes + buf->bytes_count;
@@ -90,6 +96,12 @@ void *ntk_buf_extend(struct ntk_buf *buf, size_t bytes_count)
 
 void ntk_buf_add(struct ntk_buf *buf, const void *bytes, size_t bytes_count)
 {
+    if (fits(buf, bytes_count) && bytes_count) {
+        memcpy(buf->bytes + buf->bytes_count, bytes, bytes_count);
+        buf->bytes_count += bytes_count;
+        buf->bytes[buf->bytes_count] = '\0';
+        return;
+    }
     void *room = ntk_buf_extend(buf, bytes_count);
 
     if (room && bytes_count) {
@@ -104,7 +116,12 @@ void ntk_buf_add_text(struct ntk_buf *buf, const char *text)
 
 void ntk_buf_add_char(struct ntk_buf *buf, char c)
 {
-    ntk_buf_add(buf, &c, 1);
+    if (fits(buf, 1)) {
+        buf->bytes[buf->bytes_count++] = c;
+        buf->bytes[buf->bytes_count] = '\0';
+    } else {
+        ntk_buf_add(buf, &c, 1);
+    }
 }
 
 void ntk_buf_add_fill(struct ntk_buf *buf, char c, size_t count)
@@ -118,13 +135,24 @@ void ntk_buf_add_fill(struct ntk_buf *buf, char c, size_t count)
 
 void ntk_buf_add_u64(struct ntk_buf *buf, uint64_t value)
 {
+    static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                                "25262728293031323334353637383940414243444546474849"
+                                "50515253545556575859606162636465666768697071727374"
+                                "75767778798081828384858687888990919293949596979899";
     char digits[20];
     size_t at = sizeof digits;
 
-    do {
-        digits[--at] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
+    while (value >= 100) {
+        at -= 2;
+        memcpy(digits + at, pairs + value % 100 * 2, 2);
+        value /= 100;
+    }
+    if (value >= 10) {
+        at -= 2;
+        memcpy(digits + at, pairs + value * 2, 2);
+    } else {
+        digits[--at] = (char)('0' + value);
+    }
     ntk_buf_add(buf, digits + at, sizeof digits - at);
 }
 

@@ -101,17 +101,37 @@ static size_t escape(const char *text, size_t bytes, char out[13])
     return length ? length : 1;
 }
 
+static bool is_plain(char c)
+{
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
 void ntk_json_add_quoted(struct ntk_buf *buf, const char *text)
 {
-    const char *end = text + strlen(text);
+    const char *plain_end = text;
+
+    while (is_plain(*plain_end)) {
+        plain_end++;
+    }
+    size_t plain = (size_t)(plain_end - text);
+    if (*plain_end == '\0') {
+        char *room = ntk_buf_extend(buf, plain + 2);
+        if (room) {
+            room[0] = '"';
+            memcpy(room + 1, text, plain);
+            room[plain + 1] = '"';
+        }
+        return;
+    }
+    const char *end = plain_end + strlen(plain_end);
     const char *start = text;
 
     ntk_buf_add_char(buf, '"');
+    text = plain_end;
     while (text < end) {
         char escaped[13];
-        unsigned char c = (unsigned char)*text;
 
-        if (c >= 0x20 && c < 0x7f && c != '"' && c != '\\') {
+        if (is_plain(*text)) {
             text++;
             continue;
         }

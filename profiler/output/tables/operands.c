@@ -10,15 +10,35 @@
 #include "shared/formats/neff/vendor_names.h"
 #include "shared/formats/neff/vendor_slot.h"
 
-#define PLACES 4096
-#define NO_TEXT SIZE_MAX
+#define SETS 4096
+#define WAYS 2 /* places of a set, of which the one that was not used last is given away */
+#define NO_TEXT UINT32_MAX
 
+/* What an instruction's texts depend on, as bytes; then the texts. */
 struct place {
-    uint64_t key; /* of the instruction, + 1; 0: nobody's */
+    uint64_t hash; /* of what follows; 0: nothing is here */
+    uint32_t core_index;
+    uint16_t key_bytes;
+    uint8_t engine;
     bool is_known;
     /* Where each begins in the text, NO_TEXT: absent. */
-    size_t operation, operands, compiler_operands, function;
+    uint32_t operation, operands, compiler_operands, function;
     struct ntk_buf text;
+    uint64_t marks[NTK_OPERANDS_MARKS];
+};
+
+struct set {
+    struct place ways[WAYS];
+    uint8_t last; /* the one that was used last */
+};
+
+/* The instruction that is looked for. */
+struct key {
+    size_t core_index;
+    const struct ntk_trace_instruction *instruction;
+    const uint8_t *slot, *pseudo; /* pseudo: of the compiler; NULL: none */
+    size_t left;                  /* bytes from slot on */
+    uint64_t hash;
 };
 
 struct core_names {
@@ -29,7 +49,7 @@ struct core_names {
 struct ntk_operands {
     const struct ntk_trace *trace;
     struct core_names *cores;
-    struct place places[PLACES];
+    struct set sets[SETS];
 };
 
 struct ntk_operands *ntk_operands_create(const struct ntk_trace *trace)
@@ -52,8 +72,8 @@ void ntk_operands_destroy(struct ntk_operands *operands)
     if (!operands) {
         return;
     }
-    for (size_t i = 0; i < PLACES; i++) {
-        ntk_buf_fini(&operands->places[i].text);
+    for (size_t i = 0; i < SETS * WAYS; i++) {
+        ntk_buf_fini(&operands->sets[i / WAYS].ways[i % WAYS].text);
     }
     for (size_t c = 0; c < operands->trace->core_count; c++) {
         ntk_vendor_names_fini(&operands->cores[c].names);
@@ -63,10 +83,10 @@ void ntk_operands_destroy(struct ntk_operands *operands)
 }
 
 /* Ends the text before it. */
-static size_t begin_text(struct place *place)
+static uint32_t begin_text(struct place *place)
 {
     ntk_buf_add_char(&place->text, '\0');
-    return place->text.bytes_count;
+    return (uint32_t)place->text.bytes_count;
 }
 
 /* The line of a listing, without the number of the layer: that has its own column. */
@@ -77,11 +97,13 @@ static void print_open(struct place *place, struct ntk_isa_instr *instr)
     if (!ntk_buf_ok(&place->text)) {
         return;
     }
-    char *text = (char *)ntk_buf_text_get(&place->text);
-    size_t length = strcspn(text, " ");
-    place->operation = 0;
-    place->operands = text[length] ? length + 1 : length;
-    text[length] = '\0';
+    char *text = place->text.bytes + place->key_bytes;
+    char *blank = strchr(text, ' ');
+    place->operation = place->key_bytes;
+    place->operands = (uint32_t)((blank ? blank + 1 : text + strlen(text)) - place->text.bytes);
+    if (blank) {
+        *blank = '\0';
+    }
 }
 
 /* What the compiler wrote where the loaded program has something else; NULL: nothing such. */
@@ -112,75 +134,131 @@ static const struct ntk_vendor_names *names_of(struct ntk_operands *operands, si
     return core->is_made ? &core->names : NULL;
 }
 
-static void print_vendor(struct ntk_operands *operands, struct place *place, size_t core_index,
-                         const struct ntk_trace_instruction *instruction, const uint8_t *slot)
+static void print_vendor(struct ntk_operands *operands, struct place *place, const struct key *key)
 {
-    const struct ntk_trace_core *core = &operands->trace->cores[core_index];
-    const struct ntk_vendor_names *names = names_of(operands, core_index);
-    const uint8_t *pseudo = compiler_slot(core, instruction);
+    const struct ntk_vendor_names *names = names_of(operands, key->core_index);
 
     if (!names) {
         place->is_known = false;
         return;
     }
-    place->operands = 0;
-    ntk_vendor_slot_print(slot, names, &place->text);
+    place->operands = place->key_bytes;
+    ntk_vendor_slot_print(key->slot, names, &place->text);
     place->function = begin_text(place);
-    ntk_vendor_slot_print_function(slot, names, &place->text);
-    if (pseudo) {
+    ntk_vendor_slot_print_function(key->slot, names, &place->text);
+    if (key->pseudo) {
         place->operation = begin_text(place);
-        ntk_buf_add_text(&place->text, ntk_vendor_slot_pseudo_name(pseudo[0]));
+        ntk_buf_add_text(&place->text, ntk_vendor_slot_pseudo_name(key->pseudo[0]));
         place->compiler_operands = begin_text(place);
-        ntk_vendor_slot_print(pseudo, names, &place->text);
+        ntk_vendor_slot_print(key->pseudo, names, &place->text);
     }
 }
 
-static void print(struct ntk_operands *operands, struct place *place, size_t core_index,
-                  const struct ntk_trace_instruction *instruction)
+static size_t open_slots(const struct ntk_isa_instr *instr)
+{
+    size_t slots = 1;
+
+    for (unsigned role = 0; role < NTK_ISA_OPERAND_COUNT; role++) {
+        slots += instr->operand[role].space != NTK_ISA_SPACE_NONE;
+    }
+    return slots;
+}
+
+static void add_key(struct place *place, const struct key *key, size_t slots)
+{
+    ntk_buf_add(&place->text, key->slot, slots * NTK_VENDOR_SLOT_BYTES);
+    if (key->pseudo) {
+        ntk_buf_add(&place->text, key->pseudo, NTK_VENDOR_SLOT_BYTES);
+    }
+    place->key_bytes = (uint16_t)place->text.bytes_count;
+}
+
+static void print(struct ntk_operands *operands, struct place *place, const struct key *key)
 {
     const struct ntk_trace *trace = operands->trace;
-    const struct ntk_trace_core *core = &trace->cores[core_index];
-    const uint8_t *slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
+    const struct ntk_trace_core *core = &trace->cores[key->core_index];
     struct ntk_isa_instr instr;
 
     ntk_buf_reset(&place->text);
+    place->hash = key->hash;
+    place->core_index = (uint32_t)key->core_index;
+    place->engine = key->instruction->engine;
     place->operation = place->operands = NO_TEXT;
     place->compiler_operands = place->function = NO_TEXT;
     place->is_known = true;
-    if (ntk_open_slot_decode(core, instruction, &instr)) {
+    memset(place->marks, 0, sizeof place->marks);
+    if (ntk_open_slot_decode(core, key->instruction, &instr)) {
+        add_key(place, key, open_slots(&instr));
         print_open(place, &instr);
-    } else if (slot && trace->has_chip && ntk_vendor_slot_has_layout(trace->chip.generation)) {
-        print_vendor(operands, place, core_index, instruction, slot);
     } else {
-        place->is_known = false;
+        add_key(place, key, 1);
+        if (trace->has_chip && ntk_vendor_slot_has_layout(trace->chip.generation)) {
+            print_vendor(operands, place, key);
+        } else {
+            place->is_known = false;
+        }
     }
-    place->is_known = place->is_known && ntk_buf_ok(&place->text);
+    if (!ntk_buf_ok(&place->text)) {
+        place->is_known = false;
+        place->hash = 0;
+    }
 }
 
+/* Slots of an open instruction say how many they are: what begins alike is as long. */
+static bool is_same(const struct place *place, const struct key *key)
+{
+    size_t slot_bytes = place->key_bytes - (key->pseudo ? NTK_VENDOR_SLOT_BYTES : 0);
+
+    return place->hash == key->hash && place->core_index == key->core_index &&
+           place->engine == key->instruction->engine && slot_bytes <= key->left &&
+           memcmp(place->text.bytes, key->slot, slot_bytes) == 0 &&
+           (!key->pseudo ||
+            memcmp(place->text.bytes + slot_bytes, key->pseudo, NTK_VENDOR_SLOT_BYTES) == 0);
+}
+
+static uint64_t add_hash(uint64_t hash, const uint8_t *slot)
+{
+    for (size_t i = 0; i < NTK_VENDOR_SLOT_BYTES; i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, slot + i, sizeof word);
+        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+        hash ^= hash >> 29;
+    }
+    return hash;
+}
+
+/* Instructions with the same bytes have the same texts: an unrolled program has each once. */
 bool ntk_operands_get(struct ntk_operands *operands, size_t core_index,
                       const struct ntk_trace_instruction *instruction,
                       struct ntk_operands_text *out_text)
 {
-    uint64_t key = 1 + (((uint64_t)core_index * NTK_NTFF_ENGINE_COUNT + instruction->engine) << 32 |
-                        instruction->slot);
-    /* Engines have their parts, so that programs of different engines do not push each other
-     * out. */
-    size_t at =
-        (instruction->slot + (size_t)instruction->engine * (PLACES / NTK_NTFF_ENGINE_COUNT)) %
-        PLACES;
-    struct place *place = &operands->places[at];
+    const struct ntk_trace_core *core = &operands->trace->cores[core_index];
+    const struct ntk_ntff_buffer *buffer = core->ntff->engine_buffers[instruction->engine];
+    struct key key = { .core_index = core_index, .instruction = instruction };
 
-    if (place->key != key) {
-        place->key = key;
-        print(operands, place, core_index, instruction);
+    key.slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
+    if (!key.slot) {
+        return false;
     }
+    key.left = (size_t)(buffer->code_bytes - (uint64_t)(key.slot - buffer->code));
+    key.pseudo = compiler_slot(core, instruction);
+    key.hash = add_hash(core_index * NTK_NTFF_ENGINE_COUNT + instruction->engine, key.slot);
+    key.hash = (key.pseudo ? add_hash(key.hash, key.pseudo) : key.hash) | 1;
+    struct set *set = &operands->sets[(key.hash >> 32) % SETS];
+    if (!is_same(&set->ways[set->last], &key)) {
+        set->last ^= 1;
+        if (!is_same(&set->ways[set->last], &key)) {
+            print(operands, &set->ways[set->last], &key);
+        }
+    }
+    struct place *place = &set->ways[set->last];
     if (!place->is_known) {
         return false;
     }
     const char *text = ntk_buf_text_get(&place->text);
 #define TEXT(member) (place->member == NO_TEXT ? NULL : text + place->member)
     *out_text = (struct ntk_operands_text){ TEXT(operation), TEXT(operands),
-                                            TEXT(compiler_operands), TEXT(function) };
+                                            TEXT(compiler_operands), TEXT(function), place->marks };
 #undef TEXT
     return true;
 }

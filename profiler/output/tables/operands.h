@@ -3,8 +3,8 @@
  * operands - the operands of an executed instruction: of the open encoding in the words of
  * docs/isa.md, of a vendor's in those of docs/formats/vendor-slots.md.
  *
- * An instruction that runs often is printed once, as long as no other needs its place: memory is
- * bounded, however long program and capture are.
+ * Texts of instructions with the same bytes are printed once, as long as no other needs their place:
+ * memory is bounded, however long program and capture are.
  *
  * Owner:   ntk_operands_create() allocates, _destroy() frees. Threads: one.
  */
@@ -15,12 +15,16 @@
 
 struct ntk_operands;
 
+#define NTK_OPERANDS_MARKS 2
+
 struct ntk_operands_text {
     const char *operation; /* as the program has it: "nc_matmul", "PSEUDO_DMA_DIRECT2D"; of a
                               vendor's NULL where it is the opcode that ran */
     const char *operands;  /* "D=psum(0:128):float32[256] ... signal=s9+1"; "" for none */
     const char *compiler_operands; /* of a vendor's operation, else NULL */
     const char *function;          /* of a vendor's: of an ACTIVATE, else ""; else NULL */
+    /* For the caller to say something about these texts; 0 until it does. */
+    uint64_t *marks;
 };
 
 /* NULL without memory. The trace is borrowed. */

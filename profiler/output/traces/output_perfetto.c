@@ -32,7 +32,6 @@
 /* Layers have their numbers; what the runtime put around a program is of none, so its number is
  * free. */
 #define IID_OF_UNKNOWN_LAYER NTK_LAYER_RUNTIME
-#define TEXTS_OF_NAME 2
 #define IID_OF_TRANSFER(name) (1U + OPCODES + NTK_TRACE_DMA_CLASS_COUNT + (name))
 #define EVENT_NAMES (OPCODES + NTK_TRACE_DMA_CLASS_COUNT + TRANSFER_NAMES)
 
@@ -91,21 +90,26 @@ static const char *const transfer_names[TRANSFER_NAMES] = {
 /* Texts of a slot, which are put when it runs for the first time. */
 struct slot_texts {
     bool is_put;
-    uint64_t operands, compiler_operands, predecessors; /* iids; 0: none */
-    uint64_t variable, source, dest, dma_name;          /* of its transfer */
-    uint64_t line, function, iteration;                 /* of the source */
+    uint32_t name, penguin; /* iids; 0: none */
+    uint32_t operands, compiler_operands, predecessors;
+    uint32_t variable, source, dest, dma_name; /* of its transfer */
+    uint32_t line, function, iteration;        /* of the source */
 };
 
 #define LINES_KEPT 4096U
 
 /* Texts of positions that are put already: unrolled instructions share them. */
 struct place_texts {
-    uint64_t *functions, *iterations; /* iids, by 1 + index in the kernel tree; 0: not put */
+    uint32_t *functions, *iterations; /* iids, by 1 + index in the kernel tree; 0: not put */
     struct {
         const char *file;
         uint32_t line;
-        uint64_t iid;
+        uint32_t iid;
     } lines[LINES_KEPT]; /* the last one of each hash */
+    struct {
+        const char *text;
+        uint32_t iid;
+    } penguins[LINES_KEPT]; /* by place in memory: there each is once */
 };
 
 struct core_writer {
@@ -114,11 +118,11 @@ struct core_writer {
     size_t index;
     const struct ntk_trace_core *core;
     int32_t pid;
-    uint64_t first_name; /* iid of the first instruction's name, the others follow */
     struct ntk_operands *operands;
     struct slot_texts *slots[NTK_NTFF_ENGINE_COUNT];
     struct place_texts *places;
-    struct ntk_buf text;                       /* of the one that is put */
+    struct ntk_buf text;                       /* of the one that is added */
+    struct ntk_buf texts;                      /* added since the last packet of them */
     uint64_t process, rate, pending, throttle; /* tracks */
     uint64_t semaphores[NTK_EXPORT_SEMAPHORES];
     struct ntk_arrows *arrows; /* NULL: none are wanted */
@@ -134,37 +138,8 @@ static int put_process(struct core_writer *c)
     return ntk_perfetto_put_process(c->to, c->pid, name, &c->process);
 }
 
-/* Texts of arguments, after the layers: name and text of each instruction that a compiler named,
- * core by core. */
-static uint64_t first_name_of(const struct ntk_program *program, size_t core)
-{
-    uint64_t first = program->layer_count;
-
-    for (size_t c = 0; c < core; c++) {
-        first += program->names[c] ? TEXTS_OF_NAME * program->names[c]->instruction_count : 0;
-    }
-    return first;
-}
-
-static const char *text_of(const struct ntk_program *program, size_t *core, size_t iid)
-{
-    if (iid == IID_OF_UNKNOWN_LAYER) {
-        return NTK_LAYER_UNKNOWN;
-    }
-    if (iid < program->layer_count) {
-        return program->layers[iid];
-    }
-    while (iid >= first_name_of(program, *core + 1)) {
-        ++*core;
-    }
-    size_t at = iid - first_name_of(program, *core);
-    const struct ntk_neff_debug_instruction *one =
-        &program->names[*core]->instructions[at / TEXTS_OF_NAME];
-    const char *text = at % TEXTS_OF_NAME ? one->penguin_text : one->name;
-    return text ? text : "";
-}
-
-/* The first packet: all names that slices and arguments have. */
+/* The first packet: all names that slices and arguments have, and texts of layers. Names of
+ * instructions follow when they run. */
 static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
 {
     const struct ntk_program *program = export->program;
@@ -173,10 +148,9 @@ static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
     size_t name_count = EVENT_NAMES + ARGUMENT_COUNT;
     Ntk__Perfetto__InternedName *names = calloc(name_count, sizeof *names);
     Ntk__Perfetto__InternedName **name_rows = calloc(name_count, sizeof *name_rows);
-    size_t text_count = (size_t)first_name_of(program, export->trace->core_count);
+    size_t text_count = program->layer_count;
     Ntk__Perfetto__InternedString *texts = calloc(text_count, sizeof *texts);
     Ntk__Perfetto__InternedString **text_rows = calloc(text_count, sizeof *text_rows);
-    size_t core = 0;
     size_t row_count = 0;
     char opcodes[OPCODES][8];
     int ret = -ENOMEM;
@@ -209,7 +183,7 @@ static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
         name_rows[row_count++] = &names[i];
     }
     for (size_t i = 0; i < text_count; i++) {
-        const char *text = text_of(program, &core, i);
+        const char *text = i == IID_OF_UNKNOWN_LAYER ? NTK_LAYER_UNKNOWN : program->layers[i];
         ntk__perfetto__interned_string__init(&texts[i]);
         text_rows[i] = &texts[i];
         texts[i].has_iid = 1;
@@ -238,109 +212,115 @@ out:
     return ret;
 }
 
-/* A text of arguments from now on; *out_iid 0 for none. */
-static int put_text(struct core_writer *c, const char *text, uint64_t *out_iid)
+/* Its iid from now on; 0 for none. */
+static uint32_t add_text(struct core_writer *c, const char *text)
 {
-    Ntk__Perfetto__TracePacket packet = NTK__PERFETTO__TRACE_PACKET__INIT;
-    Ntk__Perfetto__InternedData data = NTK__PERFETTO__INTERNED_DATA__INIT;
-    Ntk__Perfetto__InternedString string = NTK__PERFETTO__INTERNED_STRING__INIT;
-    Ntk__Perfetto__InternedString *rows[] = { &string };
-
-    text = text ? text + strspn(text, " ") : "";
-    if (!text[0]) {
-        *out_iid = 0;
-        return 0;
-    }
-    *out_iid = c->to->next_text++;
-    string.has_iid = 1;
-    string.iid = *out_iid;
-    string.has_str = 1;
-    string.str.data = (uint8_t *)(uintptr_t)text;
-    string.str.len = strlen(text);
-    data.debug_annotation_string_values = rows;
-    data.n_debug_annotation_string_values = 1;
-    packet.interned_data = &data;
-    packet.sequence_flags = NTK_PERFETTO_NEEDS_STATE;
-    return ntk_perfetto_put_packet(c->to, &packet);
+    return text && text[0] ? (uint32_t)ntk_perfetto_add_text(c->to, text, &c->texts) : 0;
 }
 
-static int put_place_line(struct core_writer *c, const struct ntk_neff_position *at,
-                          const char *file, uint32_t number, uint32_t line, uint64_t *out_iid)
+/* The same of c->text. */
+static uint32_t add_made_text(struct core_writer *c)
+{
+    c->texts.failed = c->texts.failed || !ntk_buf_ok(&c->text);
+    return add_text(c, ntk_buf_text_get(&c->text));
+}
+
+static uint32_t add_place_line(struct core_writer *c, const struct ntk_neff_position *at,
+                               const char *file, uint32_t number, uint32_t line)
 {
     size_t hash = ((size_t)line * 31 + number) % LINES_KEPT;
-    int ret = 0;
 
     if (c->places->lines[hash].file != file || c->places->lines[hash].line != line) {
         ntk_buf_reset(&c->text);
         (void)ntk_neff_position_line_add(c->export->program->positions, at, &c->text);
-        ret = ntk_buf_ok(&c->text)
-                  ? put_text(c, ntk_buf_text_get(&c->text), &c->places->lines[hash].iid)
-                  : -ENOMEM;
+        c->places->lines[hash].iid = add_made_text(c);
         c->places->lines[hash].file = file;
         c->places->lines[hash].line = line;
     }
-    *out_iid = c->places->lines[hash].iid;
-    return ret;
+    return c->places->lines[hash].iid;
 }
 
 /* Line, function and iteration: each is formatted once, not for every slot that has it. */
-static int put_place(struct core_writer *c, const struct ntk_trace_instruction *instruction,
-                     struct slot_texts *texts)
+static void add_place(struct core_writer *c, const struct ntk_trace_instruction *instruction,
+                      struct slot_texts *texts)
 {
     const struct ntk_neff_positions *positions = c->export->program->positions;
     const struct ntk_neff_position *at =
         ntk_program_position(c->export->program, c->index, instruction);
     const struct ntk_neff_kernel_instruction *kernel = ntk_neff_position_instruction(positions, at);
     const struct ntk_neff_function *function = ntk_neff_position_function(positions, kernel);
-    int ret = 0;
 
     if (at && at->file) {
-        ret = put_place_line(c, at, ntk_neff_position_file(positions, at), at->file, at->line,
-                             &texts->line);
+        texts->line =
+            add_place_line(c, at, ntk_neff_position_file(positions, at), at->file, at->line);
     } else if (function) {
-        ret = put_place_line(c, at, function->file, kernel->function, kernel->line, &texts->line);
+        texts->line = add_place_line(c, at, function->file, kernel->function, kernel->line);
     }
-    if (function && ret == 0) {
-        uint64_t *iid = &c->places->functions[kernel->function];
-        ret = *iid ? 0 : put_text(c, function->name, iid);
+    if (function) {
+        uint32_t *iid = &c->places->functions[kernel->function];
+        *iid = *iid ? *iid : add_text(c, function->name);
         texts->function = *iid;
     }
-    if (kernel && kernel->iteration && ret == 0) {
-        uint64_t *iid = &c->places->iterations[kernel->iteration];
+    if (kernel && kernel->iteration) {
+        uint32_t *iid = &c->places->iterations[kernel->iteration];
         if (!*iid) {
             ntk_buf_reset(&c->text);
             ntk_neff_position_path_add(positions, at, &c->text);
-            ret = ntk_buf_ok(&c->text) ? put_text(c, ntk_buf_text_get(&c->text), iid) : -ENOMEM;
+            *iid = add_made_text(c);
         }
         texts->iteration = *iid;
     }
-    return ret;
+}
+
+/* Many instructions have the text of one operation of the middle end. */
+static uint32_t add_penguin(struct core_writer *c, const char *text)
+{
+    size_t hash = (size_t)((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 32) % LINES_KEPT;
+
+    if (text && c->places->penguins[hash].text != text) {
+        c->places->penguins[hash].text = text;
+        c->places->penguins[hash].iid = add_text(c, text);
+    }
+    return text ? c->places->penguins[hash].iid : 0;
+}
+
+/* Those of equal instructions are added once. */
+static uint32_t add_operands(struct core_writer *c, const char *text, uint64_t *mark)
+{
+    if (text && !*mark) {
+        *mark = add_text(c, text + strspn(text, " "));
+    }
+    return text ? (uint32_t)*mark : 0;
 }
 
 static int put_slot_texts(struct core_writer *c, const struct ntk_trace_instruction *instruction,
                           const struct ntk_slot_fact *fact, struct slot_texts *texts)
 {
     struct ntk_operands_text text = { 0 };
-    int ret = 0;
 
     texts->is_put = true;
-    (void)ntk_operands_get(c->operands, c->index, instruction, &text);
+    if (fact->named) {
+        texts->name = add_text(c, fact->named->name);
+        texts->penguin = add_penguin(c, fact->named->penguin_text);
+    }
     if (fact->named && fact->named->predecessor_count) {
         ntk_buf_reset(&c->text);
         ntk_predecessors_print(c->export->program->names[c->index], fact->named, &c->text);
-        ret = ntk_buf_ok(&c->text) ? put_text(c, ntk_buf_text_get(&c->text), &texts->predecessors)
-                                   : -ENOMEM;
+        texts->predecessors = add_made_text(c);
     }
     if (fact->moves) {
         const struct ntk_moves *moves = fact->moves;
-        ret = ret ? ret : put_text(c, moves->variable, &texts->variable);
-        ret = ret ? ret : put_text(c, moves->sides[NTK_MOVES_SOURCE], &texts->source);
-        ret = ret ? ret : put_text(c, moves->sides[NTK_MOVES_DEST], &texts->dest);
-        ret = ret ? ret : put_text(c, moves->name, &texts->dma_name);
+        texts->variable = add_text(c, moves->variable);
+        texts->source = add_text(c, moves->sides[NTK_MOVES_SOURCE]);
+        texts->dest = add_text(c, moves->sides[NTK_MOVES_DEST]);
+        texts->dma_name = add_text(c, moves->name);
     }
-    ret = ret ? ret : put_place(c, instruction, texts);
-    ret = ret == 0 ? put_text(c, text.operands, &texts->operands) : ret;
-    return ret == 0 ? put_text(c, text.compiler_operands, &texts->compiler_operands) : ret;
+    add_place(c, instruction, texts);
+    if (ntk_operands_get(c->operands, c->index, instruction, &text)) {
+        texts->operands = add_operands(c, text.operands, &text.marks[0]);
+        texts->compiler_operands = add_operands(c, text.compiler_operands, &text.marks[1]);
+    }
+    return ntk_perfetto_put_texts(c->to, &c->texts);
 }
 
 static uint8_t *add_slot_texts(uint8_t *at, const struct slot_texts *texts)
@@ -349,6 +329,8 @@ static uint8_t *add_slot_texts(uint8_t *at, const struct slot_texts *texts)
         unsigned name;
         uint64_t iid;
     } all[] = {
+        { ARGUMENT_BIR_NAME, texts->name },
+        { ARGUMENT_PENGUIN_TEXT, texts->penguin },
         { ARGUMENT_PREDECESSORS, texts->predecessors },
         { ARGUMENT_OPERANDS, texts->operands },
         { ARGUMENT_COMPILER_OPERANDS, texts->compiler_operands },
@@ -400,6 +382,7 @@ static void slots_fini(struct core_writer *c)
         free(c->places);
     }
     ntk_buf_fini(&c->text);
+    ntk_buf_fini(&c->texts);
 }
 
 /* ---- a core ---- */
@@ -527,15 +510,6 @@ static int put_instructions(struct core_writer *c)
             at = ntk_perfetto_argument(at, ARGUMENT_LAYER, NTK_PERFETTO_STRING,
                                        fact->layer > NTK_LAYER_RUNTIME ? fact->layer
                                                                        : IID_OF_UNKNOWN_LAYER);
-        }
-        if (fact->named) {
-            const struct ntk_neff_debug *names = export->program->names[c->index];
-            uint64_t iid =
-                c->first_name + TEXTS_OF_NAME * (uint64_t)(fact->named - names->instructions);
-            at = ntk_perfetto_argument(at, ARGUMENT_BIR_NAME, NTK_PERFETTO_STRING, iid);
-            if (fact->named->penguin_text) {
-                at = ntk_perfetto_argument(at, ARGUMENT_PENGUIN_TEXT, NTK_PERFETTO_STRING, iid + 1);
-            }
         }
         at = add_slot_texts(at, texts);
         ret = take_track(c, &lanes[from->engine], tid + from->engine, name_engine, from->engine,
@@ -794,7 +768,6 @@ int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *e
                                  .index = i,
                                  .core = &export->trace->cores[i],
                                  .pid = ++to->process_count,
-                                 .first_name = first_name_of(export->program, i),
                                  .arrows = export->has_flows ? &arrows : NULL,
                                  .flows = { NTK_VEC_INIT(uint64_t), NTK_VEC_INIT(uint64_t) } };
         ret = slots_init(&c);

@@ -62,6 +62,11 @@ int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name
 int ntk_perfetto_put_count(struct ntk_perfetto *w, uint64_t track, int64_t time_ns, int64_t value);
 int ntk_perfetto_put_number(struct ntk_perfetto *w, uint64_t track, int64_t time_ns, double value);
 
+/* A text of arguments, appended to those of the next packet of texts; its iid. */
+uint64_t ntk_perfetto_add_text(struct ntk_perfetto *w, const char *text, struct ntk_buf *texts);
+/* The packet, before slices that name them; empties texts. */
+int ntk_perfetto_put_texts(struct ntk_perfetto *w, struct ntk_buf *texts);
+
 /* A capture, as its own sequence. */
 int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *export);
 /* Folders of inspections with their captures, each capture its own sequence. */
