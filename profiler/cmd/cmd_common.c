@@ -156,6 +156,7 @@ int ntk_profile_source_text(const struct ntk_profile *profile, const char *nki_r
 {
     struct ntk_source_text_options options = { .nki_root = nki_root,
                                                .framework_root = framework_root,
+                                               .neff = profile->neff,
                                                .built_s = profile->neff_built_s };
     struct ntk_err err = { 0 };
 

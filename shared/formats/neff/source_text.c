@@ -30,6 +30,7 @@ struct source_file {
 
 struct ntk_source_text {
     int roots[ROOTS]; /* -1: none */
+    const struct ntk_neff *neff;
     int64_t built_s;
     struct ntk_map files; /* path to struct source_file */
     size_t bytes_count;
@@ -67,6 +68,7 @@ int ntk_source_text_create(const struct ntk_source_text_options *options,
         return ntk_err_no_memory(err);
     }
     text->built_s = options->built_s;
+    text->neff = options->neff;
     ntk_vec_init(&text->warnings, sizeof(char *));
     for (int r = 0; r < ROOTS; r++) {
         text->roots[r] = roots[r] ? open(roots[r], O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -157,6 +159,18 @@ static int open_below(int root, const char *path, struct stat *out_status)
     return fd;
 }
 
+static const struct ntk_neff_member *member_of(const struct ntk_source_text *text, const char *path)
+{
+    char name[NTK_NEFF_MEMBER_NAME_MAX];
+    const struct ntk_neff_member *member = NULL;
+
+    if (text->neff && is_source_code(path) &&
+        (size_t)snprintf(name, sizeof name, NTK_SOURCE_TEXT_MEMBER, path) < sizeof name) {
+        member = ntk_neff_member_get(text->neff, name);
+    }
+    return member && member->bytes ? member : NULL;
+}
+
 static int open_source(const struct ntk_source_text *text, const char *path,
                        struct stat *out_status)
 {
@@ -166,7 +180,7 @@ static int open_source(const struct ntk_source_text *text, const char *path,
     for (int r = 0; r < ROOTS && fd < 0; r++) {
         fd = text->roots[r] >= 0 ? open_below(text->roots[r], path, out_status) : -1;
     }
-    if (!has_root && path[0] == '/' && is_source_code(path)) {
+    if (!has_root && !member_of(text, path) && path[0] == '/' && is_source_code(path)) {
         fd = if_regular(open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), out_status);
     }
     return fd;
@@ -190,13 +204,25 @@ static int mark_lines(struct source_file *file)
     return 0;
 }
 
+static int read_bytes(int fd, const struct ntk_neff_member *member, char *to, size_t bytes_count)
+{
+    if (!member) {
+        return ntk_fs_pread(fd, to, bytes_count, 0);
+    }
+    if (bytes_count > 0) { /* bytes of an empty member may be NULL */
+        memcpy(to, member->bytes, bytes_count);
+    }
+    return 0;
+}
+
 static void read_file(struct ntk_source_text *text, const char *path, struct source_file *file)
 {
     struct stat status = { 0 };
     int fd = open_source(text, path, &status);
-    size_t bytes = (size_t)status.st_size;
+    const struct ntk_neff_member *member = fd < 0 ? member_of(text, path) : NULL;
+    size_t bytes = member ? member->bytes_count : (size_t)status.st_size;
 
-    if (fd < 0) {
+    if (fd < 0 && !member) {
         return;
     }
     if (bytes > NTK_SOURCE_TEXT_FILE_BYTES_MAX) {
@@ -209,7 +235,7 @@ static void read_file(struct ntk_source_text *text, const char *path, struct sou
     } else {
         file->bytes = malloc(bytes + 1);
         /* A file that someone cuts meanwhile has no text. */
-        if (file->bytes && ntk_fs_pread(fd, file->bytes, bytes, 0) == 0) {
+        if (file->bytes && read_bytes(fd, member, file->bytes, bytes) == 0) {
             file->bytes_count = bytes;
             text->bytes_count += bytes;
         }
@@ -217,11 +243,13 @@ static void read_file(struct ntk_source_text *text, const char *path, struct sou
             free(file->bytes);
             file->bytes = NULL;
         }
-        if (file->bytes && text->built_s && status.st_mtime > text->built_s) {
+        if (file->bytes && fd >= 0 && text->built_s && status.st_mtime > text->built_s) {
             warn(text, "the source file %s was changed after the NEFF was built", path);
         }
     }
-    close(fd);
+    if (fd >= 0) {
+        close(fd);
+    }
 }
 
 static struct source_file *file_of(struct ntk_source_text *text, const char *path)

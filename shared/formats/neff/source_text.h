@@ -4,8 +4,9 @@
  *
  * A recorded path is searched for below the given folders: of its last k parts, from all of them
  * down to one, the first that is a regular file there. Nothing outside of the folders is opened,
- * and no symbolic link is followed. Without folders it is the path itself, where that is a file of
- * source code (by its ending): a NEFF must not choose what else is shown.
+ * and no symbolic link is followed. Next is the member of the NEFF for this path, which examples
+ * have. Without folders the last is the path itself, where that is a file of source code
+ * (by its ending, as for the member): a NEFF must not choose what else is shown.
  *
  * Text is UTF-8, clean (str.h), tabs become blanks. A file is read once, when a line of it is first
  * asked for; files of more than 64 MiB, and what exceeds 256 MiB together, have no text. Files are
@@ -21,6 +22,7 @@
 
 #include "shared/base/err.h"
 #include "shared/base/vec.h"
+#include "shared/formats/neff/neff.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,9 +32,12 @@ extern "C" {
 #define NTK_SOURCE_TEXT_BYTES_MAX ((size_t)256 << 20)
 #define NTK_SOURCE_TEXT_FILES_MAX 4096
 #define NTK_SOURCE_TEXT_LINE_BYTES 1024 /* what is longer is cut */
+/* With a path: the member with its text. */
+#define NTK_SOURCE_TEXT_MEMBER "debug_info/source/%s"
 
 struct ntk_source_text_options {
     const char *nki_root, *framework_root; /* NULL: none; the first is looked into first */
+    const struct ntk_neff *neff;           /* NULL: none; outlives the text */
     int64_t built_s; /* since 1970, when the NEFF was there; later files are other versions; 0: not
                         known */
 };

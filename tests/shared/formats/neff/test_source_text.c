@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/base/fs.h"
+#include "shared/formats/neff/neff_build.h"
 #include "shared/formats/neff/source_text.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -70,7 +71,9 @@ static int teardown(void **state)
 
 static void open_roots(struct fixture *f, int64_t built_s)
 {
-    struct ntk_source_text_options options = { f->nki, f->framework, built_s };
+    struct ntk_source_text_options options = { .nki_root = f->nki,
+                                               .framework_root = f->framework,
+                                               .built_s = built_s };
 
     assert_int_equal(ntk_source_text_create(&options, &f->text, NULL), 0);
 }
@@ -206,6 +209,37 @@ static void lines_far_into_a_file_are_found(void **state)
     expect(f, "long.py", 1001, NULL);
 }
 
+/* Folders come first, the member of the whole path next; a member without an ending of source code
+ * is not text. */
+static void a_member_of_the_neff_is_the_text_of_its_path(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_neff_build *build = ntk_neff_build_create(NULL);
+    struct ntk_source_text_options options = { .nki_root = f->nki };
+    struct ntk_neff *neff = NULL;
+    uint8_t *bytes;
+    size_t count;
+
+    (void)ntk_neff_kernel_output(ntk_neff_build_kernel(build, "k"), "y", NTK_DTYPE_FLOAT32, 1,
+                                 (uint64_t[]){ 1 });
+    ntk_neff_build_member(build, "debug_info/source/k/attn.py", "member", 6);
+    ntk_neff_build_member(build, "debug_info/source/k/own.c", "first\nsecond\n", 13);
+    ntk_neff_build_member(build, "debug_info/source/k/own.txt", "text", 4);
+    ntk_neff_build_member(build, "debug_info/source/k/empty.c", NULL, 0);
+    assert_int_equal(ntk_neff_build_bytes(build, &bytes, &count, NULL), 0);
+    ntk_neff_build_destroy(build);
+    assert_int_equal(ntk_neff_open_bytes(bytes, count, &neff, NULL), 0);
+    options.neff = neff;
+    assert_int_equal(ntk_source_text_create(&options, &f->text, NULL), 0);
+    expect(f, "k/attn.py", 1, "one");
+    expect(f, "k/own.c", 2, "second");
+    expect(f, "/elsewhere/k/own.c", 2, NULL);
+    expect(f, "k/own.txt", 1, NULL);
+    expect(f, "k/empty.c", 1, NULL);
+    ntk_neff_close(neff);
+    free(bytes);
+}
+
 static void a_folder_that_is_not_there_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -229,6 +263,7 @@ int main(void)
         TEST(without_folders_the_path_itself_is_read_if_it_is_source_code),
         TEST(a_file_above_64_mib_is_not_read),
         TEST(lines_far_into_a_file_are_found),
+        TEST(a_member_of_the_neff_is_the_text_of_its_path),
         TEST(a_folder_that_is_not_there_is_refused),
     };
 
