@@ -156,6 +156,7 @@ void ntk_neff_build_destroy(struct ntk_neff_build *build)
         free_tensors(&node->inputs);
         free_tensors(&node->outputs);
         free(node->kernel.layer);
+        ntk_vec_fini(&node->kernel.places);
         free(node->name);
         free(node->function);
         free(node->library);

@@ -173,6 +173,20 @@ uint32_t ntk_neff_kernel_name(struct ntk_neff_kernel *kernel, enum ntk_isa_engin
  * layer: they get its name. NULL: of none. Profiles add up what layers cost. */
 void ntk_neff_kernel_layer(struct ntk_neff_kernel *kernel, const char *name);
 
+/* Source positions. What is appended from now on comes from this line; with an iteration around
+ * it, also from the loop. All texts are borrowed until the build is destroyed. A kernel without
+ * positions gets no members for them. */
+void ntk_neff_kernel_place(struct ntk_neff_kernel *kernel, const char *file, uint32_t line,
+                           const char *function);
+/* A loop begins; gives 0. Then ntk_neff_kernel_iterate() with the value of the variable begins an
+ * iteration, or with goes_on false ends the loop; it gives goes_on. */
+uint64_t ntk_neff_kernel_loop(struct ntk_neff_kernel *kernel, const char *variable,
+                              const char *file, uint32_t line, const char *function);
+bool ntk_neff_kernel_iterate(struct ntk_neff_kernel *kernel, uint64_t value, bool goes_on);
+/* Loops around a line; positions show no more. */
+#define NTK_NEFF_BUILD_LOOPS_MAX 16
+bool ntk_neff_build_names_file(const struct ntk_neff_build *build, const char *file);
+
 /* Appends an instruction; its token stands for its end (dma_copy and dma_indirect_copy: for the
  * data having arrived). */
 ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa_engine engine,

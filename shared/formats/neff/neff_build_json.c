@@ -18,7 +18,12 @@ static const char *const transfer_ops[] = {
     "copy", "cast", "add", "min", "max", "fma", "transpose"
 };
 
-static void finish_member(struct ntk_neff_build *build, const char *name, struct ntk_buf *buf)
+const char *neff_build_engine_file(int engine)
+{
+    return engine_files[engine];
+}
+
+void neff_build_finish_member(struct ntk_neff_build *build, const char *name, struct ntk_buf *buf)
 {
     size_t count = 0;
     char *bytes;
@@ -204,10 +209,9 @@ static void put_groups(struct ntk_json *json, const struct build_subgraph *subgr
     ntk_json_array_end(json);
 }
 
-static void make_engine(struct ntk_neff_build *build, const struct build_subgraph *subgraph,
-                        int engine)
+static void make_engine(struct ntk_neff_build *build, struct build_subgraph *subgraph, int engine)
 {
-    const struct build_engine *source = &subgraph->engines[engine];
+    struct build_engine *source = &subgraph->engines[engine];
     struct ntk_buf code = { 0 };
     struct ntk_buf buf = { 0 };
     struct ntk_json json;
@@ -215,10 +219,13 @@ static void make_engine(struct ntk_neff_build *build, const struct build_subgrap
     char file[64];
 
     ntk_vec_each(struct build_instr, item, &source->program) {
+        size_t before = code.bytes_count;
+
         put_with_syncs(build, &code, engine, item);
+        item->slot_count = (uint32_t)((code.bytes_count - before) / NTK_ISA_SLOT_BYTES);
     }
     snprintf(name, sizeof name, "sg%02u/%s.bin", subgraph->index, engine_files[engine]);
-    finish_member(build, name, &code);
+    neff_build_finish_member(build, name, &code);
 
     begin_json(&json, &buf);
     snprintf(file, sizeof file, "%s.json", engine_files[engine]);
@@ -240,7 +247,7 @@ static void make_engine(struct ntk_neff_build *build, const struct build_subgrap
     put_groups(&json, subgraph, engine);
     ntk_json_object_end(&json);
     snprintf(name, sizeof name, "sg%02u/%s.json", subgraph->index, engine_files[engine]);
-    finish_member(build, name, &buf);
+    neff_build_finish_member(build, name, &buf);
 }
 
 /* ---- def.json, tensor_map.json ---- */
@@ -338,7 +345,7 @@ static void make_def(struct ntk_neff_build *build, const struct build_subgraph *
     ntk_json_key_u64(&json, "runtime_semaphore_count", NTK_ISA_SEMAPHORES_RESERVED);
     ntk_json_object_end(&json);
     snprintf(text, sizeof text, "sg%02u/def.json", subgraph->index);
-    finish_member(build, text, &buf);
+    neff_build_finish_member(build, text, &buf);
 }
 
 static void put_dims(struct ntk_json *json, const struct build_tensor *tensor)
@@ -380,11 +387,11 @@ static void make_tensor_map(struct ntk_neff_build *build, const struct build_nod
     put_mapped(&json, &node->outputs, "output");
     ntk_json_object_end(&json);
     snprintf(name, sizeof name, "sg%02u/tensor_map.json", subgraph->index);
-    finish_member(build, name, &buf);
+    neff_build_finish_member(build, name, &buf);
 }
 
 static void make_subgraph(struct ntk_neff_build *build, const struct build_node *node,
-                          const struct build_subgraph *subgraph, struct ntk_json *json)
+                          struct build_subgraph *subgraph, struct ntk_json *json)
 {
     char text[64];
 
@@ -420,7 +427,7 @@ static void make_kernel(struct ntk_neff_build *build, const struct graph_node *g
     ntk_json_key_text(&json, "target", build->target);
     ntk_json_object_end(&json);
     snprintf(text, sizeof text, "kelf-%u.json", kelf_index);
-    finish_member(build, text, &buf);
+    neff_build_finish_member(build, text, &buf);
 }
 
 /* ---- neff.json ---- */
@@ -760,7 +767,7 @@ static void make_graph(struct ntk_neff_build *build)
     ntk_json_array_end(&json);
     put_signatures(&json, build, &produced);
     ntk_json_object_end(&json);
-    finish_member(build, "neff.json", &buf);
+    neff_build_finish_member(build, "neff.json", &buf);
     ntk_vec_fini(&produced);
 }
 
@@ -784,7 +791,7 @@ static void make_info(struct ntk_neff_build *build, uint32_t tpb_count)
     }
     ntk_json_array_end(&json);
     ntk_json_object_end(&json);
-    finish_member(build, "info.json", &buf);
+    neff_build_finish_member(build, "info.json", &buf);
 }
 
 /* info.json, then everything by name, neff.json last: the order compilers use. */
@@ -814,6 +821,7 @@ void neff_build_json(struct ntk_neff_build *build, uint32_t tpb_count)
         }
         first += node->stage_count;
     }
+    neff_build_positions(build);
     make_graph(build);
     if (build->err.code != 0) {
         return;

@@ -62,6 +62,7 @@ struct ntk_neff_kernel *ntk_neff_build_kernel(struct ntk_neff_build *build, cons
     node->is_kernel = true;
     node->kernel.build = build;
     node->kernel.node = node;
+    ntk_vec_init(&node->kernel.places, sizeof(struct build_place));
     for (uint32_t s = 0; s < build->options.lnc; s++) {
         struct build_subgraph *subgraph = &node->kernel.subgraphs[s];
 

@@ -66,6 +66,8 @@ struct build_sync {
 
 struct build_instr {
     struct ntk_isa_instr instr;
+    uint32_t place;       /* 1 + index in places of the kernel; 0: none */
+    uint32_t slot_count;  /* once it is encoded, with its waits and signals */
     struct ntk_vec waits; /* struct build_sync, beyond the instruction's own */
     struct ntk_vec signals;
 };
@@ -100,11 +102,24 @@ struct build_subgraph {
     struct build_engine engines[NTK_ISA_ENGINE_COUNT];
 };
 
+/* A line of the source, or an iteration of a loop, in the order of execution. */
+struct build_place {
+    const char *file;
+    const char *function;
+    const char *variable; /* of the loop; NULL: a line */
+    uint64_t value;
+    uint32_t line;
+    uint32_t parent; /* 1 + index of the iteration around it; 0: none */
+};
+
 struct ntk_neff_kernel {
     struct ntk_neff_build *build;
     struct build_node *node;
     uint32_t current;
-    char *layer; /* name of instructions without one; NULL: none */
+    char *layer;           /* name of instructions without one; NULL: none */
+    struct ntk_vec places; /* struct build_place */
+    uint32_t place;        /* 1 + index of what is appended now; 0: none */
+    uint32_t iteration;    /* likewise, of the innermost loop */
     struct build_subgraph subgraphs[SUBGRAPHS_MAX];
 };
 
@@ -175,6 +190,12 @@ void neff_build_finish(struct ntk_neff_kernel *kernel);
 /* Adds a member and owns the bytes, also on failure. */
 void neff_build_member_take(struct ntk_neff_build *build, const char *name, void *bytes,
                             size_t bytes_count);
+/* Adds what was written as a member and empties the buffer. */
+void neff_build_finish_member(struct ntk_neff_build *build, const char *name, struct ntk_buf *buf);
+/* "PE": the part of names of members. */
+const char *neff_build_engine_file(int engine);
+/* Adds the members of source positions, once slots are counted. */
+void neff_build_positions(struct ntk_neff_build *build);
 /* Makes build->graph out of build->nodes. */
 void neff_build_graph(struct ntk_neff_build *build);
 /* Adds all JSON members and engine binaries, and fills build->packed; tpb_count cores are

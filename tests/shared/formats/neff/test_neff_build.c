@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "shared/formats/neff/neff_positions.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -65,6 +66,91 @@ static struct ntk_neff *finish(struct ntk_neff_build *build, uint8_t **out_bytes
         fail_msg("%s", err.text);
     }
     return neff;
+}
+
+static void expect_place(const struct ntk_neff_positions *positions, enum ntk_isa_engine engine,
+                         int64_t slot, const char *wanted)
+{
+    const struct ntk_neff_position *at = ntk_neff_position_get(positions, 0, engine, slot);
+    const struct ntk_neff_kernel_instruction *instruction =
+        ntk_neff_position_instruction(positions, at);
+    const struct ntk_neff_function *function = ntk_neff_position_function(positions, instruction);
+    struct ntk_buf text = { 0 };
+
+    if (at) {
+        assert_true(ntk_neff_position_line_add(positions, at, &text));
+        ntk_buf_add_format(&text, " %s %u ", function->name, function->depth);
+        ntk_neff_position_path_add(positions, at, &text);
+    }
+    assert_string_equal(ntk_buf_text_get(&text), wanted);
+    ntk_buf_fini(&text);
+}
+
+/* Method: a line before a loop, one in it, one in a function that an inner loop calls, one after
+ * it, and an instruction of no line at the start and the end. */
+static void recorded_places_read_back_for_every_slot(void **state)
+{
+    struct ntk_neff_build *build = ntk_neff_build_create(NULL);
+    struct ntk_neff_kernel *kernel = ntk_neff_build_kernel(build, "k");
+    uint32_t y = ntk_neff_kernel_output(kernel, "y", NTK_DTYPE_FLOAT32, 2, shape);
+    uint32_t queue =
+        ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
+    struct ntk_isa_instr copy = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_COPY);
+    struct ntk_neff_open_options options = { .keep_debug = true };
+    uint8_t code[NTK_ISA_INSTR_BYTES_MAX];
+    size_t slots;
+    struct ntk_neff_debug *debug = NULL;
+    struct ntk_neff_positions *positions = NULL;
+    struct ntk_neff *neff = NULL;
+    uint8_t *bytes;
+    size_t count;
+
+    copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(512, 128, 64, NTK_DTYPE_FLOAT32);
+    copy.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(256, 128, 64, NTK_DTYPE_FLOAT32);
+    ntk_neff_kernel_place(kernel, "k/a.c", 3, "f");
+    ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER_NONE);
+    for (uint64_t i = ntk_neff_kernel_loop(kernel, "i", "k/a.c", 4, "f");
+         ntk_neff_kernel_iterate(kernel, i, i < 2); i++) {
+        ntk_neff_kernel_place(kernel, "k/a.c", 5, "f");
+        ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER_NONE);
+        for (uint64_t j = ntk_neff_kernel_loop(kernel, "j", "k/a.c", 6, "f");
+             ntk_neff_kernel_iterate(kernel, j, j < i); j++) {
+            ntk_neff_kernel_place(kernel, "k/b.c", 9, "g");
+            ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_ACT, &copy, NTK_AFTER_NONE);
+        }
+    }
+    ntk_neff_kernel_place(kernel, "k/a.c", 7, "f");
+    ntk_neff_token last = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER_NONE);
+    ntk_neff_kernel_store(kernel, queue, y, 0, 256, 128, 512, 256, NTK_AFTER(last));
+    assert_true(ntk_neff_build_names_file(build, "k/b.c"));
+    assert_false(ntk_neff_build_names_file(build, "k/c.c"));
+    assert_int_equal(ntk_neff_build_bytes(build, &bytes, &count, NULL), 0);
+    ntk_neff_build_destroy(build);
+    assert_int_equal(ntk_neff_open_with(bytes, count, &options, &neff, NULL), 0);
+    assert_int_equal(ntk_neff_debug_create(neff, neff->kelfs[0].subgraphs, &debug, NULL), 0);
+    assert_int_equal(ntk_neff_positions_create(neff, &debug, 1, &positions), 0);
+    assert_non_null(positions);
+    assert_int_equal(positions->warnings.count, 0);
+    assert_int_equal(positions->differing_count, 0);
+    assert_int_equal(positions->line_count, positions->kernel_count);
+    assert_int_equal(ntk_isa_encode(&copy, NTK_ISA_ENGINE_DVE, code, &slots, NULL), 0);
+    expect_place(positions, NTK_ISA_ENGINE_DVE, 0, "");
+    for (size_t slot = 0; slot < slots; slot++) {
+        static const char *const wanted[] = { "k/a.c:3 f 0 ", "k/a.c:5 f 0 i=0", "k/a.c:5 f 0 i=1",
+                                              "k/a.c:7 f 0 " };
+
+        for (size_t i = 0; i < 4; i++) {
+            expect_place(positions, NTK_ISA_ENGINE_DVE, (int64_t)(1 + i * slots + slot), wanted[i]);
+        }
+    }
+    expect_place(positions, NTK_ISA_ENGINE_DVE, (int64_t)(1 + 4 * slots), "");
+    expect_place(positions, NTK_ISA_ENGINE_ACT, 1, "k/b.c:9 g 1 i=1,j=0");
+    expect_place(positions, NTK_ISA_ENGINE_SP, 1, "k/a.c:7 f 0 ");
+    expect_place(positions, NTK_ISA_ENGINE_PE, 0, "");
+    ntk_neff_positions_destroy(positions);
+    ntk_neff_debug_destroy(debug);
+    ntk_neff_close(neff);
+    free(bytes);
 }
 
 static void what_is_built_reads_back(void **state)
@@ -582,6 +668,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_built_reads_back),
         cmocka_unit_test(equal_programs_give_equal_files),
+        cmocka_unit_test(recorded_places_read_back_for_every_slot),
         cmocka_unit_test(layers_name_what_is_appended),
         cmocka_unit_test(logical_cores_of_two_get_an_idle_second_program),
         cmocka_unit_test(every_signal_is_consumed_however_long_the_program),
