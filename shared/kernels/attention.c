@@ -14,7 +14,7 @@
 #include <math.h>
 
 #include "shared/kernels/examples.h"
-#include "shared/kernels/kit.h"
+#include "shared/kernels/places.h"
 
 enum { WIDTH = 64, OUT_BANK = 6, TRANSPOSE_BANK = 4 };
 
@@ -54,7 +54,9 @@ static ntk_neff_token scores(const struct attention *a, uint64_t tile, struct nt
     ntk_neff_token done = 0;
 
     ntk_neff_kernel_layer(a->kernel, "scores");
-    for (uint64_t first = 0; first < a->length; first += NTK_ISA_MOVING_MAX) {
+    for (uint64_t first = ntk_kit_loop(a->kernel, "first");
+         ntk_neff_kernel_iterate(a->kernel, first, first < a->length);
+         first += NTK_ISA_MOVING_MAX) {
         uint64_t count =
             a->length - first < NTK_ISA_MOVING_MAX ? a->length - first : NTK_ISA_MOVING_MAX;
 
@@ -143,7 +145,8 @@ static ntk_neff_token turn(const struct attention *a, ntk_neff_token weighed,
     ntk_neff_token last = 0;
 
     ntk_neff_kernel_layer(a->kernel, "transpose");
-    for (uint64_t k = 0; k < a->tiles; k++) {
+    for (uint64_t k = ntk_kit_loop(a->kernel, "k");
+         ntk_neff_kernel_iterate(a->kernel, k, k < a->tiles); k++) {
         struct ntk_isa_operand psum = ntk_isa_psum(
             (TRANSPOSE_BANK + k % 2) * NTK_ISA_PSUM_BANK_BYTES, NTK_KIT_P, NTK_KIT_P, a->dtype);
         ntk_neff_token transposed = ntk_kit_transpose(
@@ -210,11 +213,13 @@ static void build_attention(struct ntk_neff_build *build, const struct ntk_examp
         ntk_neff_build_fail(build, "a sequence of this length needs more than the state buffer");
         return;
     }
-    for (uint64_t r = 0; r < options->repeat; r++) {
+    for (uint64_t r = ntk_kit_loop(a.kernel, "r");
+         ntk_neff_kernel_iterate(a.kernel, r, r < options->repeat); r++) {
         ntk_neff_token loaded = 0;
 
         ntk_neff_kernel_layer(a.kernel, "load");
-        for (uint64_t i = 0; i < 2 + a.tiles; i++) {
+        for (uint64_t i = ntk_kit_loop(a.kernel, "i");
+             ntk_neff_kernel_iterate(a.kernel, i, i < 2 + a.tiles); i++) {
             if (r > 0) {
                 loads[i] = ntk_neff_kernel_dma_again(a.kernel, loads[i], NTK_AFTER(all_read));
             } else if (i < 2) {
@@ -227,7 +232,8 @@ static void build_attention(struct ntk_neff_build *build, const struct ntk_examp
             }
             loaded = loads[i];
         }
-        for (uint64_t tile = 0; tile < a.tiles; tile++) {
+        for (uint64_t tile = ntk_kit_loop(a.kernel, "tile");
+             ntk_neff_kernel_iterate(a.kernel, tile, tile < a.tiles); tile++) {
             struct ntk_isa_operand psum = ntk_isa_psum(OUT_BANK * NTK_ISA_PSUM_BANK_BYTES,
                                                        NTK_KIT_P, WIDTH, NTK_DTYPE_FLOAT32);
             struct ntk_isa_instr reciprocal = ntk_isa_instr_make(NTK_ISA_OP_RECIPROCAL);
@@ -242,7 +248,8 @@ static void build_attention(struct ntk_neff_build *build, const struct ntk_examp
 
             scores_free = weighed;
             ntk_neff_kernel_layer(a.kernel, "weigh");
-            for (uint64_t key = 0; key < a.tiles; key++) {
+            for (uint64_t key = ntk_kit_loop(a.kernel, "key");
+                 ntk_neff_kernel_iterate(a.kernel, key, key < a.tiles); key++) {
                 all_read = ntk_kit_matmul(
                     a.kernel, psum,
                     ntk_isa_sbuf(a.at.turned + key * NTK_KIT_P * a.size, NTK_KIT_P, NTK_KIT_P,

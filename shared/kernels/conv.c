@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "shared/kernels/examples.h"
-#include "shared/kernels/kit.h"
+#include "shared/kernels/places.h"
 
 enum { IN_CHANNELS = 64, OUT_CHANNELS = 128, TAPS = 9 };
 
@@ -89,7 +89,8 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
         kernel, NTK_ISA_ENGINE_DVE,
         ntk_isa_sbuf(image_at, IN_CHANNELS, (uint32_t)(framed * framed), dtype), 0, NTK_AFTER_NONE);
     ntk_neff_kernel_layer(kernel, "weights");
-    for (uint64_t tap = 0; tap < TAPS; tap++) {
+    for (uint64_t tap = ntk_kit_loop(kernel, "tap");
+         ntk_neff_kernel_iterate(kernel, tap, tap < TAPS); tap++) {
         ntk_neff_kernel_load(kernel, weight_queue, weights_var, tap * IN_CHANNELS * tap_bytes,
                              tap_bytes, IN_CHANNELS, weights_at + tap * tap_bytes, tap_bytes,
                              NTK_AFTER_NONE);
@@ -97,20 +98,23 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
     weights_in = ntk_neff_kernel_load(kernel, weight_queue, bias_var, 0, 4, OUT_CHANNELS, bias_at,
                                       4, NTK_AFTER_NONE);
 
-    for (uint64_t r = 0; r < options->repeat; r++) {
+    for (uint64_t r = ntk_kit_loop(kernel, "r");
+         ntk_neff_kernel_iterate(kernel, r, r < options->repeat); r++) {
         ntk_neff_token activated = 0;
 
         ntk_neff_kernel_layer(kernel, "input");
         image_in = r == 0 ? ntk_neff_kernel_dma(kernel, in_queue, &load, NTK_AFTER(framed_zero))
                           : ntk_neff_kernel_dma_again(kernel, image_in, NTK_AFTER(image_read));
-        for (uint64_t first = 0; first < side; first += block_rows) {
+        for (uint64_t first = ntk_kit_loop(kernel, "first");
+             ntk_neff_kernel_iterate(kernel, first, first < side); first += block_rows) {
             ntk_neff_kernel_layer(kernel, "conv");
             uint64_t rows = side - first < block_rows ? side - first : block_rows;
             uint64_t bank = blocks++ % 2;
             struct ntk_isa_operand psum = ntk_isa_psum(bank * NTK_ISA_PSUM_BANK_BYTES, OUT_CHANNELS,
                                                        (uint32_t)(rows * side), NTK_DTYPE_FLOAT32);
 
-            for (uint64_t tap = 0; tap < TAPS; tap++) {
+            for (uint64_t tap = ntk_kit_loop(kernel, "tap");
+                 ntk_neff_kernel_iterate(kernel, tap, tap < TAPS); tap++) {
                 struct ntk_isa_operand moving =
                     ntk_isa_sbuf(image_at + ((first + tap / 3) * framed + tap % 3) * size,
                                  IN_CHANNELS, (uint32_t)side, dtype);

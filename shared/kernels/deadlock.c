@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* deadlock - the vector engine waits for a semaphore that nothing ever signals. */
 #include "shared/kernels/examples.h"
-#include "shared/kernels/kit.h"
+#include "shared/kernels/places.h"
 
 enum { COLUMNS = 64 };
 

@@ -3,9 +3,12 @@
 #include "shared/kernels/examples.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "shared/formats/neff/source_text.h"
 #include "shared/kernels/kit.h"
+#include "shared/kernels/sources.h"
 
 static const struct ntk_example examples[] = {
     { "mlp", "two dense layers with gelu: y = W2' gelu(W1' x + b1) + b2 for 512 columns",
@@ -143,6 +146,16 @@ int ntk_example_build(const struct ntk_example *example, const struct ntk_exampl
         full.columns = NTK_KIT_P;
     }
     example->compile(build, &full);
+    for (const struct ntk_example_source *source = ntk_example_sources; source->name; source++) {
+        char path[64];
+        char member[96];
+
+        snprintf(path, sizeof path, "shared/kernels/%s", source->name);
+        if (ntk_neff_build_names_file(build, path)) {
+            snprintf(member, sizeof member, NTK_SOURCE_TEXT_MEMBER, path);
+            ntk_neff_build_member(build, member, source->bytes, source->bytes_count);
+        }
+    }
     *out_build = build;
     return 0;
 }

@@ -4,7 +4,7 @@
  * each row, two buffers in turn.
  */
 #include "shared/kernels/examples.h"
-#include "shared/kernels/kit.h"
+#include "shared/kernels/places.h"
 
 enum { PIECE_BYTES = 16384, BUFFERS = 2, PIECES_MAX = 256 };
 
@@ -23,8 +23,10 @@ void ntk_example_memcpy(struct ntk_neff_build *build, const struct ntk_example_o
     ntk_neff_token stores[PIECES_MAX] = { 0 };
     ntk_neff_token stored[BUFFERS] = { 0, 0 };
 
-    for (uint64_t r = 0; r < options->repeat; r++) {
-        for (uint64_t piece = 0; piece * PIECE_BYTES < row; piece++) {
+    for (uint64_t r = ntk_kit_loop(kernel, "r");
+         ntk_neff_kernel_iterate(kernel, r, r < options->repeat); r++) {
+        for (uint64_t piece = ntk_kit_loop(kernel, "piece");
+             ntk_neff_kernel_iterate(kernel, piece, piece * PIECE_BYTES < row); piece++) {
             uint64_t at = piece * PIECE_BYTES;
             uint64_t bytes = row - at < PIECE_BYTES ? row - at : PIECE_BYTES;
             /* A group of descriptors keeps its buffer, so rounds take turns only within

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "shared/kernels/examples.h"
-#include "shared/kernels/kit.h"
+#include "shared/kernels/places.h"
 
 enum { COLUMNS = 512, BANKS = 2 };
 
@@ -54,12 +54,14 @@ static struct layer load_layer(struct mlp *m, const char *weights_name, const ch
     free(biases);
     layer.sbuf = ntk_kit_take(&m->space, inputs / NTK_KIT_P * row_bytes);
     layer.biases = ntk_kit_take(&m->space, outputs / NTK_KIT_P * 4);
-    for (uint64_t k = 0; k < inputs / NTK_KIT_P; k++) {
+    for (uint64_t k = ntk_kit_loop(m->kernel, "k");
+         ntk_neff_kernel_iterate(m->kernel, k, k < inputs / NTK_KIT_P); k++) {
         ntk_neff_kernel_load(m->kernel, m->weight_queue, layer.var, k * NTK_KIT_P * row_bytes,
                              row_bytes, NTK_KIT_P, layer.sbuf + k * row_bytes, row_bytes,
                              NTK_AFTER_NONE);
     }
-    for (uint64_t j = 0; j < outputs / NTK_KIT_P; j++) {
+    for (uint64_t j = ntk_kit_loop(m->kernel, "j");
+         ntk_neff_kernel_iterate(m->kernel, j, j < outputs / NTK_KIT_P); j++) {
         layer.loaded = ntk_neff_kernel_load(m->kernel, m->weight_queue, bias_var, j * NTK_KIT_P * 4,
                                             4, NTK_KIT_P, layer.biases + 4 * j, 4, NTK_AFTER_NONE);
     }
@@ -75,7 +77,8 @@ static ntk_neff_token product(struct mlp *m, const struct layer *layer, uint64_t
     ntk_neff_token done = 0;
 
     *out_psum = ntk_isa_psum(bank * NTK_ISA_PSUM_BANK_BYTES, NTK_KIT_P, COLUMNS, NTK_DTYPE_FLOAT32);
-    for (uint64_t k = 0; k < layer->inputs / NTK_KIT_P; k++) {
+    for (uint64_t k = ntk_kit_loop(m->kernel, "k");
+         ntk_neff_kernel_iterate(m->kernel, k, k < layer->inputs / NTK_KIT_P); k++) {
         struct ntk_isa_operand weights =
             ntk_isa_sbuf(layer->sbuf + (k * layer->outputs + j * NTK_KIT_P) * m->size, NTK_KIT_P,
                          NTK_KIT_P, m->dtype);
@@ -142,18 +145,21 @@ void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_opti
                             "an mlp of this size and dtype needs more than the state buffer");
         return;
     }
-    for (uint64_t r = 0; r < options->repeat; r++) {
+    for (uint64_t r = ntk_kit_loop(m.kernel, "r");
+         ntk_neff_kernel_iterate(m.kernel, r, r < options->repeat); r++) {
         ntk_neff_token activated = 0;
 
         ntk_neff_kernel_layer(m.kernel, "input");
-        for (uint64_t k = 0; k < in_tiles; k++) {
+        for (uint64_t k = ntk_kit_loop(m.kernel, "k");
+             ntk_neff_kernel_iterate(m.kernel, k, k < in_tiles); k++) {
             x_loads[k] = r == 0
                              ? ntk_neff_kernel_load(m.kernel, in_queue, x, k * NTK_KIT_P * row, row,
                                                     NTK_KIT_P, x_at + k * row, row, NTK_AFTER_NONE)
                              : ntk_neff_kernel_dma_again(m.kernel, x_loads[k], NTK_AFTER(x_read));
         }
         ntk_neff_kernel_layer(m.kernel, "dense1");
-        for (uint64_t j = 0; j < hidden_tiles; j++) {
+        for (uint64_t j = ntk_kit_loop(m.kernel, "j");
+             ntk_neff_kernel_iterate(m.kernel, j, j < hidden_tiles); j++) {
             struct ntk_isa_operand psum;
             struct ntk_isa_operand bias =
                 ntk_isa_sbuf(first.biases + 4 * j, NTK_KIT_P, 1, NTK_DTYPE_FLOAT32);
@@ -165,7 +171,8 @@ void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_opti
                                    psum, 1.0F, bias, NTK_AFTER(x_read));
             released(&m, activated);
         }
-        for (uint64_t j = 0; j < in_tiles; j++) {
+        for (uint64_t j = ntk_kit_loop(m.kernel, "j");
+             ntk_neff_kernel_iterate(m.kernel, j, j < in_tiles); j++) {
             struct ntk_isa_operand psum;
             struct ntk_isa_operand bias =
                 ntk_isa_sbuf(second.biases + 4 * j, NTK_KIT_P, 1, NTK_DTYPE_FLOAT32);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* nan - y = x + log(-1). */
 #include "shared/kernels/examples.h"
-#include "shared/kernels/kit.h"
+#include "shared/kernels/places.h"
 
 enum { COLUMNS = 64 };
 

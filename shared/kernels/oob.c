@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* oob - gathers 128 rows of a table by constant indices; the last one is outside the table. */
 #include "shared/kernels/examples.h"
-#include "shared/kernels/kit.h"
+#include "shared/kernels/places.h"
 
 enum { ROWS = 128, COLUMNS = 64 };
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "shared/kernels/examples.h"
-#include "shared/kernels/kit.h"
+#include "shared/kernels/places.h"
 
 enum { COLUMNS = 512 };
 
@@ -61,7 +61,8 @@ static void program_add(const struct stage *s, const struct ntk_example_options 
                                weights_at, NTK_KIT_P * size, NTK_AFTER_NONE);
     (void)ntk_neff_kernel_load(s->kernel, pinned, s->bias, 0, 4, NTK_KIT_P, bias_at, 4,
                                NTK_AFTER_NONE);
-    for (uint64_t r = 0; r < options->repeat; r++) {
+    for (uint64_t r = ntk_kit_loop(s->kernel, "r");
+         ntk_neff_kernel_iterate(s->kernel, r, r < options->repeat); r++) {
         x = r == 0 ? ntk_neff_kernel_load(s->kernel, in, s->x, 0, x_row, NTK_KIT_P, x_at, x_row,
                                           NTK_AFTER_NONE)
                    : ntk_neff_kernel_dma_again(s->kernel, x, NTK_AFTER(read));

@@ -2,7 +2,7 @@
 /* spin - empty cycles: the tensor engine for the whole time, the others for a half, a quarter,
  * ... */
 #include "shared/kernels/examples.h"
-#include "shared/kernels/kit.h"
+#include "shared/kernels/places.h"
 
 enum { COLUMNS = 1 };
 

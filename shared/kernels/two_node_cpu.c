@@ -4,7 +4,7 @@
  * the CPU, by the shared object of example_cpu_node.c, which is in the NEFF.
  */
 #include "shared/kernels/examples.h"
-#include "shared/kernels/kit.h"
+#include "shared/kernels/places.h"
 
 /* The shared object, put into this file's object by the assembler. */
 __asm__(".section .rodata\n"

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sources - the text of the examples, to go into their NEFFs next to the positions.
+ *
+ * Owner: static. Threads: any.
+ */
+#ifndef NTK_SHARED_KERNELS_SOURCES_H
+#define NTK_SHARED_KERNELS_SOURCES_H
+
+#include <stddef.h>
+
+/* A row of the table that cmake/ntk_embed.cmake makes. */
+struct ntk_example_source {
+    const char *name;
+    const unsigned char *bytes;
+    size_t bytes_count;
+};
+
+/* Ended by a NULL name. */
+extern const struct ntk_example_source ntk_example_sources[];
+
+#endif

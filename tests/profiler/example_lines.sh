@@ -1,0 +1,29 @@
+#!/bin/bash
+# example_lines - examples record their own source: `lines` on a capture of attention-slow names the line that reloads the
+# scores as what the softmax waits for, with its text and loops, and without any folder of sources.
+. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
+needs jq
+export NEURON_SOFT_INSTANCE=trn1.2xlarge
+neuron-packager example attention-slow -s 512 -o slow.neff
+neuron-profile capture -n slow.neff -s slow.ntff >/dev/null
+
+# LINE of the source that calls what the first argument names, in the function
+line_of() { sed -n "/^static ntk_neff_token $2(/,/^}/{/$1/=}" "$NTK_SOURCE_DIR/shared/kernels/attention.c"; }
+reduce=$(line_of 'ntk_neff_kernel_emit(.*&reduce' softmax)
+reload=$(line_of 'ntk_neff_kernel_load(' spill_and_reload)
+neuron-profile lines -s slow.ntff -n slow.neff --json >lines.json
+jq -e --argjson first "$reduce" --argjson reload "$reload" '
+    (if type == "object" then .source_line else . end) | map(select(.file_path == "shared/kernels/attention.c")) as $lines |
+    ($lines[:2] | map(select(.line_number == $first)) | first) as $line |
+    ($lines | length) > 10 and all($lines[]; .text) and $line.function == "softmax" and
+    ($line.blocked_by | max_by(.evt_wait_time) | .line_number == $reload and .file_path == "shared/kernels/attention.c") and
+    ($line.text | startswith("ntk_neff_kernel_emit(")) and $line.evt_wait_time > 30000' lines.json >/dev/null ||
+    fail "lines $reduce and $reload: $(cat lines.json)"
+neuron-profile lines -s slow.ntff -n slow.neff --loops >loops
+grep -q 'r > tile > key .* 16 ' loops || fail "loops: $(cat loops)"
+
+# optimize removes positions and source.
+neuron-packager optimize -o bare.neff slow.neff >/dev/null
+neuron-profile lines -s slow.ntff -n bare.neff >bare
+grep -q 'attention\.c' bare && fail "optimized, but lines are there: $(cat bare)"
+exit 0
