@@ -11,6 +11,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/host.h"
 #include "shared/base/map.h"
+#include "shared/formats/common/protobuf_write.h"
 #include "shared/formats/ntrace/vendor_trace.h"
 
 #define VERSION 2U
@@ -458,9 +459,9 @@ int ntk_core_vendor_cpu_save(const uint64_t *times_ns, size_t count, const doubl
         for (uint32_t c = 0; c < cpu_count; c++) {
             size_t begin = ntk_vendor_trace_put_begin(&stream.buf);
 
-            ntk_vendor_trace_put_float(&stream.buf, 1, (float)percent[i * cpu_count + c]);
-            ntk_vendor_trace_put_number(&stream.buf, 2, times_ns[i]);
-            ntk_vendor_trace_put_number(&stream.buf, 3, c);
+            ntk_protobuf_put_float(&stream.buf, 1, (float)percent[i * cpu_count + c]);
+            ntk_protobuf_put_number(&stream.buf, 2, times_ns[i]);
+            ntk_protobuf_put_number(&stream.buf, 3, c);
             ntk_vendor_trace_put_end(&stream.buf, begin);
             stream_step(&stream, FLUSH_BYTES);
         }
@@ -477,8 +478,8 @@ int ntk_core_vendor_memory_save(const uint64_t *times_ns, size_t count, const ui
     for (size_t i = 0; i < count && ret == 0; i++) {
         size_t begin = ntk_vendor_trace_put_begin(&stream.buf);
 
-        ntk_vendor_trace_put_number(&stream.buf, 1, used_bytes[i * stride]);
-        ntk_vendor_trace_put_number(&stream.buf, 2, times_ns[i]);
+        ntk_protobuf_put_number(&stream.buf, 1, used_bytes[i * stride]);
+        ntk_protobuf_put_number(&stream.buf, 2, times_ns[i]);
         ntk_vendor_trace_put_end(&stream.buf, begin);
         stream_step(&stream, FLUSH_BYTES);
     }

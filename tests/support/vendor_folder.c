@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "shared/base/fs.h"
+#include "shared/formats/common/protobuf_write.h"
 #include "tests/support/scratch.h"
 
 #define VERSION_3_OFFSET 100
@@ -141,9 +142,9 @@ void vendor_folder_cpu(struct vendor_folder *folder, uint64_t time_ns, uint64_t 
 {
     size_t begin = ntk_vendor_trace_put_begin(&folder->cpu);
 
-    ntk_vendor_trace_put_float(&folder->cpu, 1, percent);
-    ntk_vendor_trace_put_number(&folder->cpu, 2, time_ns);
-    ntk_vendor_trace_put_number(&folder->cpu, 3, processor);
+    ntk_protobuf_put_float(&folder->cpu, 1, percent);
+    ntk_protobuf_put_number(&folder->cpu, 2, time_ns);
+    ntk_protobuf_put_number(&folder->cpu, 3, processor);
     ntk_vendor_trace_put_end(&folder->cpu, begin);
 }
 
@@ -151,8 +152,8 @@ void vendor_folder_memory(struct vendor_folder *folder, uint64_t time_ns, uint64
 {
     size_t begin = ntk_vendor_trace_put_begin(&folder->memory);
 
-    ntk_vendor_trace_put_number(&folder->memory, 1, bytes);
-    ntk_vendor_trace_put_number(&folder->memory, 2, time_ns);
+    ntk_protobuf_put_number(&folder->memory, 1, bytes);
+    ntk_protobuf_put_number(&folder->memory, 2, time_ns);
     ntk_vendor_trace_put_end(&folder->memory, begin);
 }
 

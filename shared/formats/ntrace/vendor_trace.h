@@ -149,14 +149,9 @@ const char *const *ntk_vendor_trace_type_names(size_t *out_count);
 const char *const *ntk_vendor_trace_usage_names(size_t *out_count);
 
 /* Messages appended to a buffer: one record is ..._begin, fields, ..._end, which puts its length
- * before it. */
+ * before it; fields are those of protobuf_write.h. */
 size_t ntk_vendor_trace_put_begin(struct ntk_buf *buf);
 void ntk_vendor_trace_put_end(struct ntk_buf *buf, size_t begin);
-void ntk_vendor_trace_put_number(struct ntk_buf *buf, unsigned field, uint64_t value);
-void ntk_vendor_trace_put_float(struct ntk_buf *buf, unsigned field, float value);
-void ntk_vendor_trace_put_bytes(struct ntk_buf *buf, unsigned field, const void *bytes,
-                                size_t count);
-void ntk_vendor_trace_put_text(struct ntk_buf *buf, unsigned field, const char *text);
 /* A key and its value, as records of ntrace.pb have them. */
 void ntk_vendor_trace_put_pair(struct ntk_buf *buf, const char *key, const char *value);
 void ntk_vendor_trace_put_pair_number(struct ntk_buf *buf, const char *key, uint64_t value);

@@ -4,29 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "shared/formats/common/protobuf_write.h"
 #include "shared/formats/ntrace/vendor_trace.h"
 
 #define LENGTH_BYTES 4U
-
-enum wire {
-    WIRE_NUMBER = 0,
-    WIRE_BYTES = 2,
-    WIRE_32 = 5,
-};
-
-static void put_varint(struct ntk_buf *buf, uint64_t value)
-{
-    while (value >= 0x80) {
-        ntk_buf_put_u8(buf, (uint8_t)(value | 0x80));
-        value >>= 7;
-    }
-    ntk_buf_put_u8(buf, (uint8_t)value);
-}
-
-static void put_tag(struct ntk_buf *buf, unsigned field, enum wire wire)
-{
-    put_varint(buf, (uint64_t)field << 3 | (uint64_t)wire);
-}
 
 size_t ntk_vendor_trace_put_begin(struct ntk_buf *buf)
 {
@@ -47,41 +28,6 @@ void ntk_vendor_trace_put_end(struct ntk_buf *buf, size_t begin)
     }
 }
 
-/* As all writers of protobuf: a number of 0 is not there. */
-void ntk_vendor_trace_put_number(struct ntk_buf *buf, unsigned field, uint64_t value)
-{
-    if (value) {
-        put_tag(buf, field, WIRE_NUMBER);
-        put_varint(buf, value);
-    }
-}
-
-void ntk_vendor_trace_put_float(struct ntk_buf *buf, unsigned field, float value)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    if (bits) {
-        put_tag(buf, field, WIRE_32);
-        ntk_buf_put_u32(buf, bits);
-    }
-}
-
-void ntk_vendor_trace_put_bytes(struct ntk_buf *buf, unsigned field, const void *bytes,
-                                size_t count)
-{
-    put_tag(buf, field, WIRE_BYTES);
-    put_varint(buf, count);
-    ntk_buf_add(buf, bytes, count);
-}
-
-void ntk_vendor_trace_put_text(struct ntk_buf *buf, unsigned field, const char *text)
-{
-    if (text && text[0]) {
-        ntk_vendor_trace_put_bytes(buf, field, text, strlen(text));
-    }
-}
-
 static size_t varint_bytes(uint64_t value)
 {
     size_t bytes = 1;
@@ -99,10 +45,9 @@ static size_t text_bytes(size_t length)
 
 void ntk_vendor_trace_put_pair(struct ntk_buf *buf, const char *key, const char *value)
 {
-    put_tag(buf, 12, WIRE_BYTES);
-    put_varint(buf, text_bytes(strlen(key)) + text_bytes(strlen(value)));
-    ntk_vendor_trace_put_text(buf, 1, key);
-    ntk_vendor_trace_put_text(buf, 2, value);
+    ntk_protobuf_put_head(buf, 12, text_bytes(strlen(key)) + text_bytes(strlen(value)));
+    ntk_protobuf_put_text(buf, 1, key);
+    ntk_protobuf_put_text(buf, 2, value);
 }
 
 void ntk_vendor_trace_put_pair_number(struct ntk_buf *buf, const char *key, uint64_t value)
@@ -115,13 +60,13 @@ void ntk_vendor_trace_put_pair_number(struct ntk_buf *buf, const char *key, uint
 
 void ntk_vendor_trace_put_record(struct ntk_buf *buf, const struct ntk_vendor_trace_record *record)
 {
-    ntk_vendor_trace_put_number(buf, 2, record->time_ns);
-    ntk_vendor_trace_put_number(buf, 7, record->type);
-    ntk_vendor_trace_put_number(buf, 9, record->thread_id);
-    ntk_vendor_trace_put_number(buf, 10, record->number);
-    ntk_vendor_trace_put_number(buf, 14, record->phase);
-    ntk_vendor_trace_put_number(buf, 15, record->tracking_id);
-    ntk_vendor_trace_put_number(buf, 16, record->sequence);
+    ntk_protobuf_put_number(buf, 2, record->time_ns);
+    ntk_protobuf_put_number(buf, 7, record->type);
+    ntk_protobuf_put_number(buf, 9, record->thread_id);
+    ntk_protobuf_put_number(buf, 10, record->number);
+    ntk_protobuf_put_number(buf, 14, record->phase);
+    ntk_protobuf_put_number(buf, 15, record->tracking_id);
+    ntk_protobuf_put_number(buf, 16, record->sequence);
 }
 
 /* ---- trace_info.pb ---- */
@@ -131,11 +76,10 @@ static void put_file(struct ntk_buf *buf, unsigned field, const char *path, uint
 {
     struct ntk_buf file = { 0 };
 
-    ntk_vendor_trace_put_text(&file, 1, path);
-    ntk_vendor_trace_put_number(&file, 2, kind);
-    ntk_vendor_trace_put_number(&file, 3, count);
-    ntk_vendor_trace_put_bytes(buf, field, file.bytes, file.bytes_count);
-    buf->failed = buf->failed || !ntk_buf_ok(&file);
+    ntk_protobuf_put_text(&file, 1, path);
+    ntk_protobuf_put_number(&file, 2, kind);
+    ntk_protobuf_put_number(&file, 3, count);
+    ntk_protobuf_put_message(buf, field, &file);
     ntk_buf_fini(&file);
 }
 
@@ -144,15 +88,13 @@ static void put_table(struct ntk_buf *buf, const char *name, const struct ntk_ve
     struct ntk_buf table = { 0 };
     struct ntk_buf entry = { 0 };
 
-    ntk_vendor_trace_put_text(&table, 1, name);
+    ntk_protobuf_put_text(&table, 1, name);
     ntk_vec_each(const struct ntk_vendor_trace_name, one, names) {
-        ntk_buf_reset(&entry);
-        ntk_vendor_trace_put_number(&entry, 1, one->id);
-        ntk_vendor_trace_put_text(&entry, 2, one->text);
-        ntk_vendor_trace_put_bytes(&table, 2, entry.bytes, entry.bytes_count);
+        ntk_protobuf_put_number(&entry, 1, one->id);
+        ntk_protobuf_put_text(&entry, 2, one->text);
+        ntk_protobuf_put_message(&table, 2, &entry);
     }
-    ntk_vendor_trace_put_bytes(buf, 10, table.bytes, table.bytes_count);
-    buf->failed = buf->failed || !ntk_buf_ok(&table) || !ntk_buf_ok(&entry);
+    ntk_protobuf_put_message(buf, 10, &table);
     ntk_buf_fini(&entry);
     ntk_buf_fini(&table);
 }
@@ -165,36 +107,32 @@ void ntk_vendor_trace_put_info(struct ntk_buf *buf, const struct ntk_vendor_trac
     };
     struct ntk_buf part = { 0 };
 
-    ntk_vendor_trace_put_number(buf, 1, info->version);
-    ntk_vendor_trace_put_number(buf, 2, info->process_id);
-    ntk_vendor_trace_put_text(buf, 4, info->instance_id);
-    ntk_vendor_trace_put_number(buf, 5, info->session_id);
+    ntk_protobuf_put_number(buf, 1, info->version);
+    ntk_protobuf_put_number(buf, 2, info->process_id);
+    ntk_protobuf_put_text(buf, 4, info->instance_id);
+    ntk_protobuf_put_number(buf, 5, info->session_id);
     put_file(buf, 6, "ntrace.pb", 1, info->record_count);
-    ntk_vendor_trace_put_number(&part, 1, info->processor_count);
-    ntk_vendor_trace_put_text(&part, 2, info->processor_name);
-    ntk_vendor_trace_put_number(&part, 3, info->memory_bytes);
+    ntk_protobuf_put_number(&part, 1, info->processor_count);
+    ntk_protobuf_put_text(&part, 2, info->processor_name);
+    ntk_protobuf_put_number(&part, 3, info->memory_bytes);
     put_file(&part, 6, "cpu_util.pb", 2, 0);
     put_file(&part, 7, "host_mem.pb", 3, 0);
-    ntk_vendor_trace_put_bytes(buf, 7, part.bytes, part.bytes_count);
-    ntk_vendor_trace_put_number(buf, 9, 2);
+    ntk_protobuf_put_message(buf, 7, &part);
+    ntk_protobuf_put_number(buf, 9, 2);
     for (size_t t = 0; t < NTK_VENDOR_TRACE_TABLES; t++) {
         put_table(buf, tables[t], &info->tables[t]);
     }
-    ntk_vendor_trace_put_number(buf, 11, info->begin_ns);
-    ntk_vendor_trace_put_number(buf, 12, info->end_ns);
-    ntk_vendor_trace_put_text(buf, 13, info->ip_address);
-    ntk_vendor_trace_put_number(buf, 14, info->record_count);
-    ntk_vendor_trace_put_text(buf, 15, info->instance_type);
-    ntk_vendor_trace_put_number(buf, 16, info->lnc);
-    ntk_vendor_trace_put_text(buf, 17, info->host_name);
-    if (part.bytes_count) {
-        ntk_buf_reset(&part);
-    }
-    ntk_vendor_trace_put_text(&part, 1, info->ultraserver_id);
-    ntk_vendor_trace_put_number(&part, 2, info->ultraserver_size ? 2 : 0);
-    ntk_vendor_trace_put_number(&part, 3, info->ultraserver_size);
-    ntk_vendor_trace_put_number(&part, 4, info->ultraserver_index);
-    ntk_vendor_trace_put_bytes(buf, 18, part.bytes, part.bytes_count);
-    buf->failed = buf->failed || !ntk_buf_ok(&part);
+    ntk_protobuf_put_number(buf, 11, info->begin_ns);
+    ntk_protobuf_put_number(buf, 12, info->end_ns);
+    ntk_protobuf_put_text(buf, 13, info->ip_address);
+    ntk_protobuf_put_number(buf, 14, info->record_count);
+    ntk_protobuf_put_text(buf, 15, info->instance_type);
+    ntk_protobuf_put_number(buf, 16, info->lnc);
+    ntk_protobuf_put_text(buf, 17, info->host_name);
+    ntk_protobuf_put_text(&part, 1, info->ultraserver_id);
+    ntk_protobuf_put_number(&part, 2, info->ultraserver_size ? 2 : 0);
+    ntk_protobuf_put_number(&part, 3, info->ultraserver_size);
+    ntk_protobuf_put_number(&part, 4, info->ultraserver_index);
+    ntk_protobuf_put_message(buf, 18, &part);
     ntk_buf_fini(&part);
 }

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * protobuf_write - fields of protobuf messages, appended to a buffer. As all writers do, a number of
+ * 0 and an empty text are omitted.
+ *
+ * Errors:  those of buf.h, which the buffer keeps.
+ * Owner:   nothing is owned. Threads: any.
+ */
+#ifndef NTK_SHARED_FORMATS_COMMON_PROTOBUF_WRITE_H
+#define NTK_SHARED_FORMATS_COMMON_PROTOBUF_WRITE_H
+
+#include "shared/base/buf.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+void ntk_protobuf_put_varint(struct ntk_buf *buf, uint64_t value);
+void ntk_protobuf_put_number(struct ntk_buf *buf, unsigned field, uint64_t value);
+void ntk_protobuf_put_float(struct ntk_buf *buf, unsigned field, float value);
+/* What precedes a message of this many bytes, which the caller appends. */
+void ntk_protobuf_put_head(struct ntk_buf *buf, unsigned field, size_t count);
+/* A text, a message or a packed list, also an empty one. */
+void ntk_protobuf_put_bytes(struct ntk_buf *buf, unsigned field, const void *bytes, size_t count);
+void ntk_protobuf_put_text(struct ntk_buf *buf, unsigned field, const char *text);
+/* A message that is then empty for the next one; its failure is that of buf. */
+void ntk_protobuf_put_message(struct ntk_buf *buf, unsigned field, struct ntk_buf *message);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
