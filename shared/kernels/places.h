@@ -7,7 +7,8 @@
  *        ntk_neff_kernel_iterate(kernel, tile, tile < tiles); tile++) {
  *
  * A loop that is left with break or return keeps its iteration: do not. The line is that of the
- * name of the call; clang takes the last line of the call.
+ * name of a function. So its macro takes no arguments: the line of a call that takes several is the
+ * first for some compilers, the last for others.
  *
  * Owner: nothing is owned. Threads: one per kernel.
  */
@@ -16,28 +17,21 @@
 
 #include "shared/kernels/kit.h"
 
-static inline struct ntk_neff_kernel *ntk_kit_at(struct ntk_neff_kernel *kernel, uint32_t line,
-                                                 const char *function)
-{
-    ntk_neff_kernel_place(kernel, NTK_KIT_FILE, line, function);
-    return kernel;
-}
+#define NTK_KIT_PLACE \
+    (&(struct ntk_neff_place){ .file = NTK_KIT_FILE, .function = __func__, .line = __LINE__ })
+#define ntk_kit_loop(kernel, variable) ntk_neff_kernel_loop(kernel, variable, NTK_KIT_PLACE)
 
-#define NTK_KIT_HERE(kernel) ntk_kit_at(kernel, __LINE__, __func__)
-#define ntk_kit_loop(kernel, variable) \
-    ntk_neff_kernel_loop(kernel, variable, NTK_KIT_FILE, __LINE__, __func__)
-
-#define ntk_neff_kernel_emit(kernel, ...) ntk_neff_kernel_emit(NTK_KIT_HERE(kernel), __VA_ARGS__)
-#define ntk_neff_kernel_dma(kernel, ...) ntk_neff_kernel_dma(NTK_KIT_HERE(kernel), __VA_ARGS__)
-#define ntk_neff_kernel_dma_again(kernel, ...) \
-    ntk_neff_kernel_dma_again(NTK_KIT_HERE(kernel), __VA_ARGS__)
-#define ntk_neff_kernel_load(kernel, ...) ntk_neff_kernel_load(NTK_KIT_HERE(kernel), __VA_ARGS__)
-#define ntk_neff_kernel_store(kernel, ...) ntk_neff_kernel_store(NTK_KIT_HERE(kernel), __VA_ARGS__)
-#define ntk_kit_matmul(kernel, ...) ntk_kit_matmul(NTK_KIT_HERE(kernel), __VA_ARGS__)
-#define ntk_kit_transpose(kernel, ...) ntk_kit_transpose(NTK_KIT_HERE(kernel), __VA_ARGS__)
-#define ntk_kit_activation(kernel, ...) ntk_kit_activation(NTK_KIT_HERE(kernel), __VA_ARGS__)
-#define ntk_kit_scalar(kernel, ...) ntk_kit_scalar(NTK_KIT_HERE(kernel), __VA_ARGS__)
-#define ntk_kit_memset(kernel, ...) ntk_kit_memset(NTK_KIT_HERE(kernel), __VA_ARGS__)
-#define ntk_kit_copy(kernel, ...) ntk_kit_copy(NTK_KIT_HERE(kernel), __VA_ARGS__)
+#define NTK_KIT_HERE(function) (ntk_neff_build_place(NTK_KIT_PLACE), function)
+#define ntk_neff_kernel_emit NTK_KIT_HERE(ntk_neff_kernel_emit)
+#define ntk_neff_kernel_dma NTK_KIT_HERE(ntk_neff_kernel_dma)
+#define ntk_neff_kernel_dma_again NTK_KIT_HERE(ntk_neff_kernel_dma_again)
+#define ntk_neff_kernel_load NTK_KIT_HERE(ntk_neff_kernel_load)
+#define ntk_neff_kernel_store NTK_KIT_HERE(ntk_neff_kernel_store)
+#define ntk_kit_matmul NTK_KIT_HERE(ntk_kit_matmul)
+#define ntk_kit_transpose NTK_KIT_HERE(ntk_kit_transpose)
+#define ntk_kit_activation NTK_KIT_HERE(ntk_kit_activation)
+#define ntk_kit_scalar NTK_KIT_HERE(ntk_kit_scalar)
+#define ntk_kit_memset NTK_KIT_HERE(ntk_kit_memset)
+#define ntk_kit_copy NTK_KIT_HERE(ntk_kit_copy)
 
 #endif

@@ -70,6 +70,7 @@ struct ntk_neff_build *ntk_neff_build_create(const struct ntk_neff_build_options
     if (!build) {
         return NULL;
     }
+    ntk_neff_build_place(NULL);
     if (options) {
         build->options = *options;
     }

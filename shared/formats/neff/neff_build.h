@@ -173,15 +173,19 @@ uint32_t ntk_neff_kernel_name(struct ntk_neff_kernel *kernel, enum ntk_isa_engin
  * layer: they get its name. NULL: of none. Profiles add up what layers cost. */
 void ntk_neff_kernel_layer(struct ntk_neff_kernel *kernel, const char *name);
 
-/* Source positions. What is appended from now on comes from this line; with an iteration around
- * it, also from the loop. All texts are borrowed until the build is destroyed. A kernel without
- * positions gets no members for them. */
-void ntk_neff_kernel_place(struct ntk_neff_kernel *kernel, const char *file, uint32_t line,
-                           const char *function);
+/* Source positions. What this thread appends from now on comes from this line of the source, and
+ * from the iterations around it; NULL: not known, as in a new build. All texts are borrowed until
+ * the build is destroyed. A kernel without positions gets no members for them. */
+struct ntk_neff_place {
+    const char *file;
+    const char *function;
+    uint32_t line; /* from 1 */
+};
+void ntk_neff_build_place(const struct ntk_neff_place *place);
 /* A loop begins; gives 0. Then ntk_neff_kernel_iterate() with the value of the variable begins an
  * iteration, or with goes_on false ends the loop; it gives goes_on. */
 uint64_t ntk_neff_kernel_loop(struct ntk_neff_kernel *kernel, const char *variable,
-                              const char *file, uint32_t line, const char *function);
+                              const struct ntk_neff_place *place);
 bool ntk_neff_kernel_iterate(struct ntk_neff_kernel *kernel, uint64_t value, bool goes_on);
 /* Loops around a line; positions show no more. */
 #define NTK_NEFF_BUILD_LOOPS_MAX 16

@@ -198,7 +198,7 @@ ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa
     if (kernel->layer && !instr->name_id) {
         added->instr.name_id = ntk_neff_kernel_name(kernel, engine, kernel->layer);
     }
-    added->place = kernel->place;
+    added->place = neff_build_place_now(kernel);
     added->waits = waits;
     ntk_vec_init(&added->signals, sizeof(struct build_sync));
     token.index = subgraph->engines[engine].program.count - 1;
@@ -371,7 +371,7 @@ void neff_build_finish(struct ntk_neff_kernel *kernel)
     struct ntk_isa_instr notify = ntk_isa_instr_make(NTK_ISA_OP_NOTIFY);
 
     ntk_neff_kernel_layer(kernel, NULL);
-    kernel->place = 0;
+    ntk_neff_build_place(NULL);
     notify.imm[0] = 1;
     for (int step = 0; step < NTK_ISA_ENGINE_COUNT; step++) {
         int e = (step + 1) % NTK_ISA_ENGINE_COUNT; /* PE is last */

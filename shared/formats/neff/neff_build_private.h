@@ -104,12 +104,15 @@ struct build_subgraph {
 
 /* A line of the source, or an iteration of a loop, in the order of execution. */
 struct build_place {
-    const char *file;
-    const char *function;
+    struct ntk_neff_place at;
     const char *variable; /* of the loop; NULL: a line */
     uint64_t value;
-    uint32_t line;
     uint32_t parent; /* 1 + index of the iteration around it; 0: none */
+};
+
+struct build_located { /* an instruction with a place */
+    uint32_t place;
+    uint32_t id; /* "inst.7" */
 };
 
 struct ntk_neff_kernel {
@@ -118,7 +121,7 @@ struct ntk_neff_kernel {
     uint32_t current;
     char *layer;           /* name of instructions without one; NULL: none */
     struct ntk_vec places; /* struct build_place */
-    uint32_t place;        /* 1 + index of what is appended now; 0: none */
+    uint32_t place;        /* 1 + index of the line of what was appended last; 0: none */
     uint32_t iteration;    /* likewise, of the innermost loop */
     struct build_subgraph subgraphs[SUBGRAPHS_MAX];
 };
@@ -194,8 +197,12 @@ void neff_build_member_take(struct ntk_neff_build *build, const char *name, void
 void neff_build_finish_member(struct ntk_neff_build *build, const char *name, struct ntk_buf *buf);
 /* "PE": the part of names of members. */
 const char *neff_build_engine_file(int engine);
+/* The place of what is appended now: 1 + index, 0 for none. */
+uint32_t neff_build_place_now(struct ntk_neff_kernel *kernel);
 /* Adds the members of source positions, once slots are counted. */
 void neff_build_positions(struct ntk_neff_build *build);
+/* Adds the kernel tree of instructions (struct build_located), which it sorts. */
+void neff_build_tree(struct ntk_neff_kernel *kernel, const char *member, struct ntk_vec *located);
 /* Makes build->graph out of build->nodes. */
 void neff_build_graph(struct ntk_neff_build *build);
 /* Adds all JSON members and engine binaries, and fills build->packed; tpb_count cores are

@@ -107,19 +107,21 @@ static void recorded_places_read_back_for_every_slot(void **state)
 
     copy.operand[NTK_ISA_DST] = ntk_isa_sbuf(512, 128, 64, NTK_DTYPE_FLOAT32);
     copy.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(256, 128, 64, NTK_DTYPE_FLOAT32);
-    ntk_neff_kernel_place(kernel, "k/a.c", 3, "f");
+    ntk_neff_build_place(&(struct ntk_neff_place){ "k/a.c", "f", 3 });
     ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER_NONE);
-    for (uint64_t i = ntk_neff_kernel_loop(kernel, "i", "k/a.c", 4, "f");
+    for (uint64_t i =
+             ntk_neff_kernel_loop(kernel, "i", &(struct ntk_neff_place){ "k/a.c", "f", 4 });
          ntk_neff_kernel_iterate(kernel, i, i < 2); i++) {
-        ntk_neff_kernel_place(kernel, "k/a.c", 5, "f");
+        ntk_neff_build_place(&(struct ntk_neff_place){ "k/a.c", "f", 5 });
         ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER_NONE);
-        for (uint64_t j = ntk_neff_kernel_loop(kernel, "j", "k/a.c", 6, "f");
+        for (uint64_t j =
+                 ntk_neff_kernel_loop(kernel, "j", &(struct ntk_neff_place){ "k/a.c", "f", 6 });
              ntk_neff_kernel_iterate(kernel, j, j < i); j++) {
-            ntk_neff_kernel_place(kernel, "k/b.c", 9, "g");
+            ntk_neff_build_place(&(struct ntk_neff_place){ "k/b.c", "g", 9 });
             ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_ACT, &copy, NTK_AFTER_NONE);
         }
     }
-    ntk_neff_kernel_place(kernel, "k/a.c", 7, "f");
+    ntk_neff_build_place(&(struct ntk_neff_place){ "k/a.c", "f", 7 });
     ntk_neff_token last = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER_NONE);
     ntk_neff_kernel_store(kernel, queue, y, 0, 256, 128, 512, 256, NTK_AFTER(last));
     assert_true(ntk_neff_build_names_file(build, "k/b.c"));
