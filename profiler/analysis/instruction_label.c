@@ -21,6 +21,7 @@ struct ntk_labels {
     size_t named_count;     /* instructions with a Penguin id */
     struct ntk_map indices; /* id + 1 to index + 1 */
     struct ntk_vec texts;   /* of struct text */
+    bool has_layers;        /* several */
 };
 
 static bool is_line(const struct ntk_neff_debug_instruction *one)
@@ -63,6 +64,7 @@ struct ntk_labels *ntk_labels_create(const struct ntk_program *program, size_t c
         return NULL;
     }
     ntk_vec_init(&labels->texts, sizeof(struct text));
+    labels->has_layers = program->layer_count > NTK_LAYER_RUNTIME + 2;
     for (size_t i = 0; names && i < names->instruction_count; i++) {
         if (names->instructions[i].has_penguin && add(labels, &names->instructions[i]) < 0) {
             ntk_labels_destroy(labels);
@@ -82,11 +84,16 @@ void ntk_labels_destroy(struct ntk_labels *labels)
     free(labels);
 }
 
+bool ntk_labels_is_layer(const struct ntk_labels *labels, const struct ntk_slot_fact *fact)
+{
+    return labels->has_layers && fact->layer > NTK_LAYER_RUNTIME;
+}
+
 bool ntk_labels_is_kernel(const struct ntk_labels *labels, const struct ntk_slot_fact *fact)
 {
     const struct ntk_neff_debug_instruction *named = fact->named;
 
-    if (!named || !named->has_penguin) {
+    if (!named || !named->has_penguin || ntk_labels_is_layer(labels, fact)) {
         return false;
     }
     uintptr_t number = (uintptr_t)ntk_map_get_number(&labels->indices, named->penguin_id + 1);
@@ -113,6 +120,9 @@ const char *ntk_label_get(const struct ntk_labels *labels, const struct ntk_slot
     bool is_kernel = ntk_labels_is_kernel(labels, fact);
 
     buf[0] = '\0';
+    if (ntk_labels_is_layer(labels, fact)) {
+        return buf;
+    }
     if (named && named->penguin_text && !is_kernel) {
         const char *variable = strchr(named->penguin_text, '$');
         snprintf(buf, buf_bytes, "%s", variable ? variable : named->penguin_text);

@@ -109,7 +109,7 @@ static int add_instruction(struct finder *finder, const struct ntk_trace_instruc
             is_again       ? kind_of(KIND_OF_SLOT, instruction->slot, 0)
             : is_statement ? kind_of(KIND_OF_STATEMENT, fact->named->penguin_id, 0)
             : has_line     ? kind_of_line(fact->named, instruction->opcode)
-            : fact->named && fact->named->has_penguin
+            : fact->named && fact->named->has_penguin && !ntk_labels_is_layer(finder->labels, fact)
                 ? kind_of(KIND_OF_STATEMENT, fact->named->penguin_id, instruction->opcode)
                 : kind_of(KIND_OF_OPERATION, instruction->opcode, finder->layer_kinds[fact->layer]),
         .start_ps = instruction->start_ps,
@@ -175,7 +175,7 @@ static uint32_t region_of(const struct stream *stream, uint32_t body)
                                           : NTK_REGION_NONE;
 }
 
-/* What a token is called: "$50[i_kv]", "attention.py:394", its layer without numbers, or its
+/* What a token is called: its layer without numbers, "$50[i_kv]", "attention.py:394", or its
  * operation. */
 static void label_of(const struct finder *finder, uint32_t index, char *buf, size_t buf_bytes)
 {

@@ -23,7 +23,8 @@ static const char *name_of(const struct ntk_program *program, size_t core,
     if (labels && ntk_labels_is_kernel(labels, fact)) {
         return ntk_label_get(labels, fact, buf, NTK_LABEL_BYTES);
     }
-    if (fact->named && fact->named->penguin_text) {
+    if (fact->named && fact->named->penguin_text &&
+        !(labels && ntk_labels_is_layer(labels, fact))) {
         return fact->named->penguin_text;
     }
     return fact->layer > NTK_LAYER_RUNTIME ? program->layers[fact->layer] : NULL;

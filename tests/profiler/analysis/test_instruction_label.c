@@ -98,6 +98,31 @@ static void texts_that_distinguish_statements_stay(void **state)
     ntk_labels_destroy(n.labels);
 }
 
+/* Method: the text, and a line for each instruction, in a program with one layer, then with two. */
+static void several_layers_come_before_lines(void **state)
+{
+    for (size_t layers = 1; layers <= 2; layers++) {
+        struct ntk_slot_fact fact = { .layer = NTK_LAYER_RUNTIME + 1 };
+        struct named n;
+        char buf[NTK_LABEL_BYTES];
+
+        begin(&n);
+        for (size_t i = 0; i < COUNT; i++) {
+            n.instructions[i].file = "/home/u/attention.py";
+            n.instructions[i].line = 390 + (uint32_t)i;
+        }
+        n.program.layer_count = NTK_LAYER_RUNTIME + 1 + layers;
+        find(&n);
+        fact.named = &n.instructions[0];
+        assert_int_equal(ntk_labels_is_layer(n.labels, &fact), layers == 2);
+        assert_int_equal(ntk_labels_is_kernel(n.labels, &fact), layers == 1);
+        assert_string_equal(ntk_label_get(n.labels, &fact, buf, sizeof buf),
+                            layers == 1 ? "attention.py:390" : "");
+        expect(&n, 0, "attention.py:390"); /* one that is in no layer */
+        ntk_labels_destroy(n.labels);
+    }
+}
+
 static void unnamed_values_have_no_label(void **state)
 {
     struct named n;
@@ -119,6 +144,7 @@ int main(void)
         cmocka_unit_test(instructions_of_a_kernel_are_called_by_their_source_line),
         cmocka_unit_test(without_lines_they_are_called_by_the_name_of_the_back_end),
         cmocka_unit_test(texts_that_distinguish_statements_stay),
+        cmocka_unit_test(several_layers_come_before_lines),
         cmocka_unit_test(unnamed_values_have_no_label),
     };
 
