@@ -213,29 +213,65 @@ static int write_folder(const struct ntk_vec *binaries, struct ntk_err *err)
     return ret;
 }
 
+/* What told the slots of the old binary from each other is wrong for another one: without
+ * "sg00/debug_info_asm_PE.dbg" none of "sg00/PE.bin" has names and source lines. */
+static bool is_slots_of(const char *member, const char *binary)
+{
+    const char *base = ntk_str_base_name(binary);
+    int stem = (int)(strlen(base) - (ntk_str_ends_with(base, ".bin") ? strlen(".bin") : 0));
+    char name[NTK_NEFF_MEMBER_NAME_MAX + 32];
+
+    snprintf(name, sizeof name, "%.*sdebug_info_asm_%.*s.dbg", (int)(base - binary), binary, stem,
+             base);
+    return strcmp(member, name) == 0;
+}
+
+static size_t without_slots_of(struct ntk_neff_pack_member *members, size_t count,
+                               const char *binary)
+{
+    size_t kept = 0;
+
+    for (size_t m = 0; m < count; m++) {
+        if (!is_slots_of(members[m].name, binary)) {
+            members[kept++] = members[m];
+        }
+    }
+    return kept;
+}
+
 /* The members of the archive, those of the listing in place of their namesakes. */
 static int replace_members(const struct ntk_tar *tar, const struct ntk_vec *binaries,
-                           struct ntk_neff_pack_member *members, struct ntk_err *err)
+                           struct ntk_neff_pack_member *members, size_t *out_count,
+                           struct ntk_err *err)
 {
+    size_t count = tar->member_count;
+
     for (size_t m = 0; m < tar->member_count; m++) {
         members[m] = (struct ntk_neff_pack_member){ tar->members[m].name, tar->members[m].bytes,
                                                     tar->members[m].bytes_count };
     }
     for (size_t i = 0; i < binaries->count; i++) {
         const struct binary *binary = ntk_vec_at(binaries, i);
+        const char *bytes = binary->code.bytes ? binary->code.bytes : "";
+        size_t bytes_count = binary->code.bytes_count;
         bool is_there = false;
+        bool is_other = false;
 
-        for (size_t m = 0; m < tar->member_count; m++) {
+        for (size_t m = 0; m < count; m++) {
             if (strcmp(members[m].name, binary->name) == 0) {
-                members[m].bytes = binary->code.bytes ? binary->code.bytes : "";
-                members[m].bytes_count = binary->code.bytes_count;
+                is_other = members[m].bytes_count != bytes_count ||
+                           (bytes_count > 0 && memcmp(members[m].bytes, bytes, bytes_count) != 0);
+                members[m].bytes = bytes;
+                members[m].bytes_count = bytes_count;
                 is_there = true;
             }
         }
         if (!is_there) {
             return BAD("%s has no member %s", into, binary->name);
         }
+        count = is_other ? without_slots_of(members, count, binary->name) : count;
     }
+    *out_count = count;
     return 0;
 }
 
@@ -247,6 +283,7 @@ static int write_neff(const struct ntk_vec *binaries, struct ntk_err *err)
     struct ntk_neff *check = NULL;
     uint8_t *bytes = NULL;
     uint8_t *made = NULL;
+    size_t member_count = 0;
     size_t count = 0;
     int ret = packager_members_read(into, NULL, &header, &bytes, &tar, err);
 
@@ -258,10 +295,9 @@ static int write_neff(const struct ntk_vec *binaries, struct ntk_err *err)
         ret = ntk_err_no_memory(err);
         goto out;
     }
-    ret = replace_members(&tar, binaries, members, err);
+    ret = replace_members(&tar, binaries, members, &member_count, err);
     if (ret == 0) {
-        ret = ntk_neff_pack(&header, members, tar.member_count, tar.is_compressed, &made, &count,
-                            err);
+        ret = ntk_neff_pack(&header, members, member_count, tar.is_compressed, &made, &count, err);
     }
     if (ret == 0) {
         ret = ntk_neff_open_bytes(made, count, &check, err);

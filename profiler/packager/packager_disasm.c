@@ -102,9 +102,12 @@ static void add_group(struct ntk_buf *out, const struct ntk_neff_subgraph *subgr
     }
 }
 
+#define POSITION_BYTES_MAX 2048 /* of a comment: asm reads lines of NTK_ISA_LINE_BYTES_MAX */
+
 struct notes {
-    const struct ntk_neff_subgraph *subgraph;
+    const struct packager_listing *listing;
     const struct ntk_neff_engine *engine;
+    enum ntk_isa_engine which;
 };
 
 static void add_var_name(struct ntk_buf *out, const struct ntk_neff_subgraph *subgraph,
@@ -116,19 +119,6 @@ static void add_var_name(struct ntk_buf *out, const struct ntk_neff_subgraph *su
         (var = ntk_neff_var_by_id(subgraph, operand->var_id))) {
         ntk_buf_add_format(out, " var%u=", operand->var_id);
         ntk_buf_add_clean(out, var->name);
-    }
-}
-
-static void note(const struct ntk_isa_instr *instr, struct ntk_buf *out, void *ctx)
-{
-    const struct notes *notes = ctx;
-
-    if (instr->name_id > 0 && instr->name_id <= notes->engine->name_count) {
-        ntk_buf_add_char(out, ' ');
-        ntk_buf_add_clean(out, notes->engine->names[instr->name_id - 1]);
-    }
-    for (int role = 0; role < NTK_ISA_OPERAND_COUNT; role++) {
-        add_var_name(out, notes->subgraph, &instr->operand[role]);
     }
 }
 
@@ -181,6 +171,28 @@ static void add_position(struct ntk_buf *out, const struct packager_instruction 
     }
     out->failed |= !ntk_buf_ok(&text);
     ntk_buf_fini(&text);
+}
+
+static void note(const struct ntk_isa_instr *instr, size_t slot, struct ntk_buf *out, void *ctx)
+{
+    const struct notes *notes = ctx;
+    struct packager_instruction instruction = { .slot = slot };
+    struct ntk_buf position = { 0 };
+
+    if (instr->name_id > 0 && instr->name_id <= notes->engine->name_count) {
+        ntk_buf_add_char(out, ' ');
+        ntk_buf_add_clean(out, notes->engine->names[instr->name_id - 1]);
+    }
+    for (int role = 0; role < NTK_ISA_OPERAND_COUNT; role++) {
+        add_var_name(out, notes->listing->subgraph, &instr->operand[role]);
+    }
+    packager_listing_locate(notes->listing, notes->which, &instruction);
+    add_position(&position, &instruction);
+    if (position.bytes_count <= POSITION_BYTES_MAX) {
+        ntk_buf_add(out, position.bytes, position.bytes_count);
+    }
+    out->failed |= !ntk_buf_ok(&position);
+    ntk_buf_fini(&position);
 }
 
 struct vendor_lines {
@@ -260,7 +272,7 @@ static int add_engine(struct ntk_buf *out, const struct packager_listing *listin
 {
     const struct ntk_neff_subgraph *subgraph = listing->subgraph;
     const struct ntk_neff_engine *engine = &subgraph->engines[which];
-    struct notes notes = { subgraph, engine };
+    struct notes notes = { listing, engine, which };
     int ret;
 
     if (!engine->binary_name) {
@@ -533,13 +545,13 @@ static int add_neff(struct printer *printer, const struct ntk_neff *neff, struct
     return ret;
 }
 
-static int open_sources(const char *path, struct ntk_err *err)
+static int open_sources(const char *path, const struct ntk_neff *neff, struct ntk_err *err)
 {
     struct stat status;
-    struct ntk_source_text_options wanted = { .nki_root = nki_root };
+    struct ntk_source_text_options wanted = { .nki_root = nki_root, .neff = neff };
 
     wanted.built_s = stat(path, &status) == 0 ? (int64_t)status.st_mtime : 0;
-    return nki_root ? ntk_source_text_create(&wanted, &sources, err) : 0;
+    return ntk_source_text_create(&wanted, &sources, err);
 }
 
 static void close_sources(void)
@@ -573,8 +585,8 @@ int packager_disasm(int argc, char **argv)
                                    "Tensor, Scalar, GpSimd, Vector and Sync",
                                    only_engine);
     }
-    if (open_sources(path, &err) < 0 || ntk_neff_open(path, &neff, &err) < 0) {
-        close_sources();
+    if (ntk_neff_open(path, &neff, &err) < 0 || open_sources(path, neff, &err) < 0) {
+        ntk_neff_close(neff);
         return packager_fail(&err);
     }
     ret = add_neff(&printer, neff, &err);

@@ -19,15 +19,12 @@ int packager_listing_begin(struct packager_listing *listing, const struct ntk_ne
 {
     *listing = (struct packager_listing){ .neff = neff, .kelf = kelf, .subgraph = subgraph };
     out_warning->text[0] = '\0';
-    if (!neff->is_vendor) {
-        return 0;
-    }
     int ret = ntk_neff_debug_create(neff, subgraph, &listing->debug, out_warning);
     if (ret < 0 && ret != -ENOMEM) {
         ret = 0;
     }
     ret = ret < 0 ? ret : ntk_neff_positions_create(neff, &listing->debug, 1, &listing->positions);
-    return ret < 0
+    return ret < 0 || !neff->is_vendor
                ? ret
                : ntk_vendor_names_init(&listing->names, neff, subgraph, ntk_ntff_queue_name_show);
 }
@@ -55,6 +52,14 @@ static void add_bytes(struct ntk_buf *out, const uint8_t *slot)
     }
 }
 
+void packager_listing_locate(const struct packager_listing *listing, enum ntk_isa_engine which,
+                             struct packager_instruction *instruction)
+{
+    instruction->positions = listing->positions;
+    instruction->at =
+        ntk_neff_position_get(listing->positions, 0, which, (int64_t)instruction->slot);
+}
+
 static void names_find(const struct packager_listing *listing, enum ntk_isa_engine which,
                        struct packager_instruction *instruction)
 {
@@ -70,9 +75,7 @@ static void names_find(const struct packager_listing *listing, enum ntk_isa_engi
         instruction->name = found->name;
         instruction->statement = found->penguin_text;
     }
-    instruction->positions = listing->positions;
-    instruction->at =
-        ntk_neff_position_get(listing->positions, 0, which, (int64_t)instruction->slot);
+    packager_listing_locate(listing, which, instruction);
 }
 
 static int each_of_vendor(const struct packager_listing *listing, enum ntk_isa_engine which,
@@ -136,6 +139,7 @@ static int each_of_ours(const struct packager_listing *listing, enum ntk_isa_eng
         if (ret < 0) {
             break;
         }
+        packager_listing_locate(listing, which, &instruction);
         if (instr.name_id > 0 && instr.name_id <= engine->name_count) {
             instruction.name = engine->names[instr.name_id - 1];
         }

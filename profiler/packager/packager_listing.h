@@ -19,8 +19,7 @@ struct packager_listing {
     const struct ntk_neff *neff;
     const struct ntk_neff_kelf *kelf;
     const struct ntk_neff_subgraph *subgraph;
-    /* For a vendor's programs: what its compiler called things. */
-    struct ntk_vendor_names names;
+    struct ntk_vendor_names names;        /* what a vendor's compiler called things */
     struct ntk_neff_debug *debug;         /* NULL: no such members, or they are damaged */
     struct ntk_neff_positions *positions; /* of its instructions, as core 0; NULL: none */
 };
@@ -45,6 +44,9 @@ int packager_listing_begin(struct packager_listing *listing, const struct ntk_ne
                            const struct ntk_neff_subgraph *subgraph, struct ntk_err *out_warning);
 void packager_listing_end(struct packager_listing *listing);
 
+/* Finds the source line of the instruction at its slot. */
+void packager_listing_locate(const struct packager_listing *listing, enum ntk_isa_engine which,
+                             struct packager_instruction *instruction);
 /* In an encoding of hardware. */
 bool packager_engine_is_vendor(const struct ntk_neff_engine *engine);
 /* Each instruction of an engine in order. -EBADMSG with a message for a program of ours that is

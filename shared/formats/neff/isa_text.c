@@ -89,7 +89,7 @@ int ntk_isa_text_print_program(const uint8_t *code, size_t code_bytes, enum ntk_
                                         out);
             ntk_buf_add_format(out, " ; %zu", slot);
             if (note) {
-                note(&instr, out, ctx);
+                note(&instr, slot, out, ctx);
             }
             ntk_buf_add_char(out, '\n');
         }

@@ -32,8 +32,9 @@ void ntk_isa_text_print(const struct ntk_isa_instr *instr, struct ntk_buf *out);
  * checked: ntk_isa_encode() does that. */
 int ntk_isa_text_parse(const char *line, struct ntk_isa_instr *out_instr, struct ntk_err *err);
 
-/* What a program's print adds as a comment behind an instruction; may append nothing. */
-typedef void ntk_isa_text_note(const struct ntk_isa_instr *instr, struct ntk_buf *out, void *ctx);
+/* What a program's print adds as a comment after the instruction at a slot; may append nothing. */
+typedef void ntk_isa_text_note(const struct ntk_isa_instr *instr, size_t slot, struct ntk_buf *out,
+                               void *ctx);
 
 /* Appends a whole binary, an instruction a line with its slot as a comment. -EBADMSG when it is not
  * in our encoding; err->offset is the byte. note may be NULL. */

@@ -498,8 +498,9 @@ static void files_that_are_not_neffs_are_failures(void **state)
     free(nowhere);
 }
 
-/* Method: every example is listed; the listing is assembled into a copy from which the binaries
- * were wiped, which must become the original byte by byte. */
+/* Method: every example, without the source lines of its slots, which asm removes with the slots,
+ * is listed; the listing is assembled into a copy from which the binaries were wiped, which must
+ * become the original byte by byte. */
 static void what_disasm_prints_asm_reads_back(void **state)
 {
     static const char *const names[] = { "mlp",          "conv", "attention", "attention-slow",
@@ -518,10 +519,12 @@ static void what_disasm_prints_asm_reads_back(void **state)
 
     assert_int_equal(ntk_fs_write(wipe, zeros, sizeof zeros - 1, NULL), 0);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        struct test_run result = run(0, "example", names[i], "-o", file, NULL, NULL, NULL);
+        struct test_run result = run(0, "example", names[i], "-o", back, NULL, NULL, NULL);
         uint8_t *bytes[3];
         size_t count[3];
 
+        test_run_fini(&result);
+        result = run(0, "optimize", back, "-o", file, NULL, NULL, NULL);
         test_run_fini(&result);
         result = run(0, "disasm", file, "-o", listing, NULL, NULL, NULL);
         test_run_fini(&result);
@@ -544,6 +547,39 @@ static void what_disasm_prints_asm_reads_back(void **state)
     free(wipe);
     free(wiped);
     free(back);
+}
+
+/* Method: one slot of the scalar engine is another operation, all else stays. */
+static void asm_removes_the_source_lines_of_a_changed_engine(void **state)
+{
+    static const char other[] = ".engine Activation sg00/Activation.bin\n nop\n";
+    char *file = test_scratch_path(*state, "placed.neff");
+    char *listing = test_scratch_path(*state, "placed.txt");
+    char *changed = test_scratch_path(*state, "moved.neff");
+    struct test_run result = run(0, "example", "nan", "-o", file, NULL, NULL, NULL);
+
+    test_run_fini(&result);
+    result = run(0, "disasm", file, "-o", listing, NULL, NULL, NULL);
+    test_run_fini(&result);
+    result = run(0, "asm", "--into", file, "-o", changed, listing, NULL);
+    test_run_fini(&result);
+    result = run(0, "disasm", "-e", "Activation", changed, NULL, NULL, NULL);
+    assert_non_null(strstr(result.out, " @ nan.c:"));
+    test_run_fini(&result);
+    assert_int_equal(ntk_fs_write(listing, other, sizeof other - 1, NULL), 0);
+    result = run(0, "asm", "--into", file, "-o", changed, listing, NULL);
+    test_run_fini(&result);
+    result = run(0, "disasm", "-e", "Activation", changed, NULL, NULL, NULL);
+    assert_null(strstr(result.out, " @ nan.c:"));
+    test_run_fini(&result);
+    result = run(0, "disasm", "-e", "SP", "-j", changed, NULL, NULL);
+    assert_non_null(
+        strstr(result.out, "\"bir_debug_info_source_location\": \"shared/kernels/nan.c:"));
+    assert_non_null(strstr(result.out, "\"text\": \""));
+    test_run_fini(&result);
+    free(file);
+    free(listing);
+    free(changed);
 }
 
 static void a_listing_shows_names_groups_and_slots(void **state)
@@ -643,6 +679,7 @@ int main(void)
         cmocka_unit_test(wrong_words_are_usage_errors),
         cmocka_unit_test(files_that_are_not_neffs_are_failures),
         cmocka_unit_test(what_disasm_prints_asm_reads_back),
+        cmocka_unit_test(asm_removes_the_source_lines_of_a_changed_engine),
         cmocka_unit_test(a_listing_shows_names_groups_and_slots),
         cmocka_unit_test(help_and_version_go_to_stdout),
     };
