@@ -13,6 +13,7 @@
 
 #include "shared/base/fs.h"
 #include "shared/formats/neff/neff_build.h"
+#include "shared/formats/neff/neff_read_private.h"
 #include "shared/formats/neff/source_text.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -240,6 +241,51 @@ static void a_member_of_the_neff_is_the_text_of_its_path(void **state)
     free(bytes);
 }
 
+/* Method: a member whose bytes are binary, of one line without end, or said to be huge. */
+static void a_bad_member_gives_clean_text_or_none(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t bytes_count;
+        uint32_t line;
+        const char *text; /* NULL: none */
+    } cases[] = {
+        { "\xff\x1b[31m\0x\n", 8, 1, "\xef\xbf\xbd\xef\xbf\xbd[31m" }, /* up to the zero */
+        { "cut in the mid", 14, 1, "cut in the mid" },
+        { "cut in the mid", 14, 2, NULL },
+        { "one\n", 4, UINT32_MAX, NULL },
+        { "one\n", 4, 0, NULL },
+        { "lies", NTK_SOURCE_TEXT_FILE_BYTES_MAX + 1, 1, NULL },
+        { "lies", SIZE_MAX, 1, NULL },
+    };
+    static char name[] = "debug_info/source/k.c";
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct neff_private data = { 0 };
+        struct ntk_neff_member member = { .name = name,
+                                          .bytes = (uint8_t *)(uintptr_t)cases[i].bytes,
+                                          .bytes_count = cases[i].bytes_count };
+        struct ntk_neff neff = { .members = &member, .member_count = 1, .private_data = &data };
+        struct ntk_source_text_options options = { .neff = &neff };
+        struct ntk_source_text *text = NULL;
+        const char *line;
+
+        assert_int_equal(ntk_map_put(&data.members, name, &member), 0);
+        assert_int_equal(ntk_source_text_create(&options, &text, NULL), 0);
+        line = ntk_source_text_line(text, "k.c", cases[i].line);
+        if (cases[i].text) {
+            assert_non_null(line);
+            assert_string_equal(line, cases[i].text);
+        } else {
+            assert_null(line);
+        }
+        assert_null(ntk_source_text_line(text, "../source/k.c", 1));
+        ntk_source_text_destroy(text);
+        ntk_map_fini(&data.members);
+    }
+}
+
 static void a_folder_that_is_not_there_is_refused(void **state)
 {
     struct fixture *f = *state;
@@ -264,6 +310,7 @@ int main(void)
         TEST(a_file_above_64_mib_is_not_read),
         TEST(lines_far_into_a_file_are_found),
         TEST(a_member_of_the_neff_is_the_text_of_its_path),
+        TEST(a_bad_member_gives_clean_text_or_none),
         TEST(a_folder_that_is_not_there_is_refused),
     };
 
