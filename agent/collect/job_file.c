@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "shared/base/str.h"
-#include "shared/metrics/snapshot.h"
 
 /* What ids of schedulers are made of; a comma is not among them, as it stands between ids. */
 static bool is_id_char(char c)
@@ -23,19 +22,10 @@ static bool is_blank(char c)
 static void take_value(struct ntk_job_entry *job, const char *key, size_t key_bytes,
                        const char *value, size_t value_bytes)
 {
-    const struct {
-        const char *key;
-        char *to;
-    } rows[] = {
-        { "user", job->user },
-        { "name", job->name },
-        { "partition", job->partition },
-        { "cluster", job->cluster },
-    };
-
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (strlen(rows[i].key) == key_bytes && memcmp(rows[i].key, key, key_bytes) == 0) {
-            ntk_str_copy_clean(rows[i].to, NTK_JOB_TEXT_BYTES, value, value_bytes);
+    for (size_t i = 1; i < NTK_JOB_TEXTS; i++) { /* but the id */
+        const char *word = ntk_job_texts[i].column;
+        if (strlen(word) == key_bytes && memcmp(word, key, key_bytes) == 0) {
+            ntk_str_copy_clean(job->texts[i], NTK_JOB_TEXT_BYTES, value, value_bytes);
         }
     }
 }

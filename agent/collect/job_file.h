@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "shared/base/err.h"
+#include "shared/metrics/snapshot.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,11 +30,13 @@ extern "C" {
 #define NTK_JOB_FILE_CORES_MAX 64
 
 struct ntk_job_entry {
-    char id[NTK_JOB_ID_BYTES];
-    char user[NTK_JOB_TEXT_BYTES];
-    char name[NTK_JOB_TEXT_BYTES];
-    char partition[NTK_JOB_TEXT_BYTES];
-    char cluster[NTK_JOB_TEXT_BYTES];
+    union {
+        struct {
+#define NTK_JOB_TEXT(name, ...) char name[NTK_JOB_TEXT_BYTES];
+#include "shared/metrics/job.def"
+        };
+        char texts[NTK_JOB_TEXTS][NTK_JOB_TEXT_BYTES]; /* all of them */
+    };
 };
 
 struct ntk_job_file {

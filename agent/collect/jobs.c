@@ -38,7 +38,7 @@ struct entry {
 /* A job while the files are put together. */
 struct job {
     const struct ntk_job_entry *entry;
-    const struct ntk_job_entry *texts[4]; /* user, name, partition, cluster: who first says so */
+    const struct ntk_job_entry *texts[NTK_JOB_TEXTS]; /* of each, the first that has it */
     uint64_t since_ns;
     uint64_t cores[NTK_SNAPSHOT_JOB_CORES_MAX / 64];
     uint64_t devices;
@@ -312,12 +312,9 @@ static void add_cores(struct job *job, uint32_t first, uint32_t count)
 
 static void fill_texts(struct job *job, const struct ntk_job_entry *entry)
 {
-    const struct ntk_job_entry **texts = job->texts;
-
-    texts[0] = texts[0]->user[0] ? texts[0] : entry;
-    texts[1] = texts[1]->name[0] ? texts[1] : entry;
-    texts[2] = texts[2]->partition[0] ? texts[2] : entry;
-    texts[3] = texts[3]->cluster[0] ? texts[3] : entry;
+    for (size_t i = 0; i < NTK_JOB_TEXTS; i++) {
+        job->texts[i] = job->texts[i]->texts[i][0] ? job->texts[i] : entry;
+    }
 }
 
 /* Where the hardware is not known yet, the devices alone. */
@@ -388,11 +385,9 @@ static void set_jobs(const struct ntk_jobs_folder *folder, struct ntk_snapshot *
         const struct job *job = &folder->jobs[i];
         struct ntk_job *row = &rows[i];
 
-        row->id = ntk_snapshot_text(snapshot, job->entry->id);
-        row->user = ntk_snapshot_text(snapshot, job->texts[0]->user);
-        row->name = ntk_snapshot_text(snapshot, job->texts[1]->name);
-        row->partition = ntk_snapshot_text(snapshot, job->texts[2]->partition);
-        row->cluster = ntk_snapshot_text(snapshot, job->texts[3]->cluster);
+        for (size_t k = 0; k < NTK_JOB_TEXTS; k++) {
+            row->texts[k] = ntk_snapshot_text(snapshot, job->texts[k]->texts[k]);
+        }
         row->since_realtime_ns = job->since_ns;
         row->cores = list_bits(snapshot, job->cores, sizeof job->cores / sizeof *job->cores,
                                &row->core_count);
@@ -404,40 +399,13 @@ static void set_jobs(const struct ntk_jobs_folder *folder, struct ntk_snapshot *
                                         .count = rows ? folder->job_count : 0 };
 }
 
-static uint32_t *copy_numbers(struct ntk_snapshot *snapshot, const uint32_t *from, size_t count)
-{
-    uint32_t *to = ntk_snapshot_alloc(snapshot, count, sizeof *to);
-
-    if (to) {
-        memcpy(to, from, count * sizeof *to);
-    }
-    return to;
-}
-
 static void copy_jobs(const struct ntk_jobs *from, const char *error, struct ntk_snapshot *snapshot)
 {
-    struct ntk_job *rows = ntk_snapshot_alloc(snapshot, from->count, sizeof *rows);
+    struct ntk_jobs told = *from;
 
-    for (size_t i = 0; rows && i < from->count; i++) {
-        const struct ntk_job *job = &from->rows[i];
-
-        rows[i] = (struct ntk_job){
-            .id = ntk_snapshot_text(snapshot, job->id),
-            .user = ntk_snapshot_text(snapshot, job->user),
-            .name = ntk_snapshot_text(snapshot, job->name),
-            .partition = ntk_snapshot_text(snapshot, job->partition),
-            .cluster = ntk_snapshot_text(snapshot, job->cluster),
-            .since_realtime_ns = job->since_realtime_ns,
-            .cores = copy_numbers(snapshot, job->cores, job->core_count),
-            .core_count = job->core_count,
-            .devices = copy_numbers(snapshot, job->devices, job->device_count),
-            .device_count = job->device_count,
-        };
-    }
-    snapshot->jobs = (struct ntk_jobs){ .is_asked = true,
-                                        .error = ntk_snapshot_text(snapshot, error),
-                                        .rows = rows,
-                                        .count = rows ? from->count : 0 };
+    told.is_asked = true;
+    told.error = error;
+    ntk_snapshot_set_jobs(snapshot, &told);
 }
 
 /* What the look found, kept for when the next one does not come back. */

@@ -732,11 +732,6 @@ static void update_owners(struct ntk_points_page *page, const struct ntk_k8s *k8
     }
 }
 
-static void clean_job_text(char to[NTK_POINTS_JOB_BYTES], const char *from)
-{
-    ntk_str_copy_clean(to, NTK_POINTS_JOB_BYTES, from, strlen(from));
-}
-
 static void update_jobs(struct ntk_points_page *page, const struct ntk_jobs *jobs)
 {
     static_assert(NTK_SNAPSHOT_DEVICES_MAX <= 64, "a bit for each device");
@@ -746,11 +741,10 @@ static void update_jobs(struct ntk_points_page *page, const struct ntk_jobs *job
         struct ntk_points_job *job = &page->jobs[page->job_count++];
 
         *job = (struct ntk_points_job){ .devices = 0 };
-        clean_job_text(job->id, from->id);
-        clean_job_text(job->user, from->user);
-        clean_job_text(job->name, from->name);
-        clean_job_text(job->partition, from->partition);
-        clean_job_text(job->cluster, from->cluster);
+        for (size_t k = 0; k < NTK_JOB_TEXTS; k++) {
+            ntk_str_copy_clean(job->texts[k], sizeof job->texts[k], from->texts[k],
+                               strlen(from->texts[k]));
+        }
         for (size_t k = 0; k < from->core_count; k++) {
             if (from->cores[k] < NTK_POINTS_CORES_MAX) {
                 job->cores[from->cores[k] / 64] |= UINT64_C(1) << from->cores[k] % 64;

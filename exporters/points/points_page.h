@@ -174,13 +174,9 @@ struct ntk_points_trouble { /* of ranks */
 
 /* A batch job; unknown texts are "". */
 struct ntk_points_job {
-    char id[NTK_POINTS_JOB_BYTES];
-    char user[NTK_POINTS_JOB_BYTES];
-    char name[NTK_POINTS_JOB_BYTES];
-    char partition[NTK_POINTS_JOB_BYTES];
-    char cluster[NTK_POINTS_JOB_BYTES];
-    uint64_t cores[NTK_POINTS_CORES_MAX / 64]; /* bits, logical */
-    uint64_t devices;                          /* bits */
+    char texts[NTK_JOB_TEXTS][NTK_POINTS_JOB_BYTES]; /* as in struct ntk_job */
+    uint64_t cores[NTK_POINTS_CORES_MAX / 64];       /* bits, logical */
+    uint64_t devices;                                /* bits */
 };
 
 struct ntk_points_process { /* the exporter itself */

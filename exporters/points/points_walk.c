@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exporters/points/points_view.h"
@@ -727,48 +728,42 @@ static void add_job_text(struct job_text *to, const char *text)
     to->used += bytes;
 }
 
+static int compare_labels(const void *a, const void *b)
+{
+    return strcmp(((const struct ntk_points_label *)a)->name,
+                  ((const struct ntk_points_label *)b)->name);
+}
+
 /* One series, whoever shares it: a join finds one, and no other series becomes more. */
 static void job_sample(const struct walk *e, uint32_t index, bool is_core)
 {
-    struct job_text id = { .used = 0 };
-    struct job_text user = { .used = 0 };
-    struct job_text name = { .used = 0 };
-    struct job_text partition = { .used = 0 };
-    struct job_text cluster = { .used = 0 };
+    struct job_text texts[NTK_JOB_TEXTS] = { 0 };
     uint32_t per_device = e->page->cores_per_device;
     uint32_t device = !is_core ? index : per_device > 0 ? index / per_device : 0;
-    struct ntk_points_label labels[8];
+    struct ntk_points_label labels[NTK_JOB_TEXTS + 3];
     size_t used = 0;
 
     for (size_t i = 0; i < e->page->job_count; i++) {
         const struct ntk_points_job *job = &e->page->jobs[i];
-        if (is_core ? job->cores[index / 64] >> index % 64 & 1 : job->devices >> index & 1) {
-            add_job_text(&id, job->id);
-            add_job_text(&user, job->user);
-            add_job_text(&name, job->name);
-            add_job_text(&partition, job->partition);
-            add_job_text(&cluster, job->cluster);
+        bool has = is_core ? job->cores[index / 64] >> index % 64 & 1 : job->devices >> index & 1;
+        for (size_t k = 0; k < NTK_JOB_TEXTS && has; k++) {
+            add_job_text(&texts[k], job->texts[k]);
         }
     }
-    if (id.used == 0) {
+    if (texts[0].used == 0) { /* ids */
         return;
     }
     struct number device_number = number_text(device);
     struct number core_number = number_text(index);
-    const struct ntk_points_label all[] = {
-        { "job_cluster", cluster.text },
-        { "job_id", id.text },
-        { "job_name", name.text },
-        { "neuron_device_index", !is_core || per_device > 0 ? device_number.text : "" },
-        { "neuroncore", is_core ? core_number.text : "" },
-        { "partition", partition.text },
-        { "user", user.text },
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (all[i].value[0]) {
-            labels[used++] = all[i];
-        }
+    for (size_t k = 0; k < NTK_JOB_TEXTS; k++) {
+        labels[used] = (struct ntk_points_label){ ntk_job_texts[k].label, texts[k].text };
+        used += texts[k].used > 0;
     }
+    labels[used] = (struct ntk_points_label){ "neuron_device_index", device_number.text };
+    used += !is_core || per_device > 0;
+    labels[used] = (struct ntk_points_label){ "neuroncore", core_number.text };
+    used += is_core;
+    qsort(labels, used, sizeof *labels, compare_labels);
     labels[used] = (struct ntk_points_label){ NULL, NULL };
     sample_u64(e, labels, 1);
 }

@@ -149,6 +149,11 @@ const struct ntk_system_row ntk_system_rows[NTK_SYSTEM_FIGURES] = {
 #include "shared/metrics/system.def"
 };
 
+const struct ntk_job_text ntk_job_texts[NTK_JOB_TEXTS] = {
+#define NTK_JOB_TEXT(name, column, key, label) { column, label },
+#include "shared/metrics/job.def"
+};
+
 const char *const ntk_adapter_words[NTK_ADAPTER_COUNT] = {
 #define NTK_ADAPTER(family, word) #word,
 #include "shared/abi/adapter.def"
@@ -351,13 +356,9 @@ struct ntk_runtime_sample ntk_snapshot_no_runtime(void)
     return (struct ntk_runtime_sample){ .tag = "",
                                         .error = "",
                                         .cpu_error = "",
-                                        .command = "",
-                                        .user = "",
-                                        .container = "",
+#define NTK_PROCESS_TEXT(name, key) .name = "",
+#include "shared/metrics/process.def"
                                         .pod = { "", "", "" },
-                                        .runtime_version = "",
-                                        .framework_version = "",
-                                        .instance_type = "",
                                         .lnc = 1 };
 }
 
@@ -482,11 +483,9 @@ void ntk_snapshot_set_jobs(struct ntk_snapshot *snapshot, const struct ntk_jobs 
         struct ntk_job *row = &rows[i];
 
         *row = jobs->rows[i];
-        row->id = ntk_snapshot_text(snapshot, row->id);
-        row->user = ntk_snapshot_text(snapshot, row->user);
-        row->name = ntk_snapshot_text(snapshot, row->name);
-        row->partition = ntk_snapshot_text(snapshot, row->partition);
-        row->cluster = ntk_snapshot_text(snapshot, row->cluster);
+        for (size_t k = 0; k < NTK_JOB_TEXTS; k++) {
+            row->texts[k] = ntk_snapshot_text(snapshot, row->texts[k]);
+        }
         row->cores =
             copy_numbers(snapshot, row->cores, NTK_SNAPSHOT_JOB_CORES_MAX, &row->core_count);
         row->devices =

@@ -475,9 +475,8 @@ struct ntk_rank_trouble {
 
 /* Where a runtime runs; all "" outside of Kubernetes or when unknown. */
 struct ntk_pod {
-    const char *name;
-    const char *namespace_name;
-    const char *container;
+#define NTK_PROCESS_POD(name, key) const char *name;
+#include "shared/metrics/process.def"
 };
 
 /* A core (global logical number, as everything outside counts) or a device that was given to a
@@ -504,13 +503,27 @@ struct ntk_k8s {
 #define NTK_SNAPSHOT_JOBS_MAX 512u
 #define NTK_SNAPSHOT_JOB_CORES_MAX 1024u /* also the highest number of a core, and one more */
 
-/* Unknown texts are "". Cores are global logical numbers, ascending. */
+/* The rows of job.def. */
+enum {
+    NTK_JOB_TEXTS = 0
+#define NTK_JOB_TEXT(...) +1
+#include "shared/metrics/job.def"
+};
+struct ntk_job_text {
+    const char *column;
+    const char *label;
+};
+extern const struct ntk_job_text ntk_job_texts[NTK_JOB_TEXTS];
+
+/* Cores are global logical numbers, ascending. */
 struct ntk_job {
-    const char *id;
-    const char *user;
-    const char *name;
-    const char *partition;
-    const char *cluster;
+    union {
+        struct {
+#define NTK_JOB_TEXT(name, ...) const char *name;
+#include "shared/metrics/job.def"
+        };
+        const char *texts[NTK_JOB_TEXTS]; /* all of them */
+    };
     uint64_t since_realtime_ns;
     uint32_t *cores; /* those of its devices among them */
     size_t core_count;
@@ -581,13 +594,9 @@ struct ntk_runtime_sample {
     const char *tag;         /* NEURON_PROCESS_TAG, else pid as text */
     const char *error;       /* collection error, "" when fine */
     const char *cpu_error;   /* why CPU and RSS are absent */
-    const char *command;
-    const char *user;      /* user name, else the number as text */
-    const char *container; /* container id, "" none */
+#define NTK_PROCESS_TEXT(name, key) const char *name;
+#include "shared/metrics/process.def"
     struct ntk_pod pod;
-    const char *runtime_version;
-    const char *framework_version;
-    const char *instance_type;
     uint32_t lnc;
 
     struct ntk_core_sample *cores; /* owned ones, ascending */

@@ -344,15 +344,9 @@ static void merge_runtime(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     to->tag = ntk_snapshot_text(s, newer->tag);
     to->error = ntk_snapshot_text(s, newer->error);
     to->cpu_error = ntk_snapshot_text(s, to->cpu_error);
-    to->command = ntk_snapshot_text(s, newer->command);
-    to->user = ntk_snapshot_text(s, newer->user);
-    to->container = ntk_snapshot_text(s, newer->container);
-    to->pod.name = ntk_snapshot_text(s, newer->pod.name);
-    to->pod.namespace_name = ntk_snapshot_text(s, newer->pod.namespace_name);
-    to->pod.container = ntk_snapshot_text(s, newer->pod.container);
-    to->runtime_version = ntk_snapshot_text(s, newer->runtime_version);
-    to->framework_version = ntk_snapshot_text(s, newer->framework_version);
-    to->instance_type = ntk_snapshot_text(s, newer->instance_type);
+#define NTK_PROCESS_TEXT(name, key) to->name = ntk_snapshot_text(s, newer->name);
+#define NTK_PROCESS_POD(name, key) to->pod.name = ntk_snapshot_text(s, newer->pod.name);
+#include "shared/metrics/process.def"
     to->cores = merge_cores(s, older ? older->cores : NULL, older ? older->core_count : 0,
                             newer->cores, newer->core_count, w, &to->core_count);
     to->total_latency =

@@ -7,11 +7,10 @@
 /* Before the lists of cores and devices. */
 #define AT(member) .offset = offsetof(struct ntk_job, member)
 const struct report_field report_fields_job[] = {
-    REPORT_ROW("job_id", REPORT_TEXT, AT(id)),
-    REPORT_ROW("user", REPORT_TEXT, AT(user), .sparse = true),
-    REPORT_ROW("job_name", REPORT_TEXT, AT(name), .sparse = true),
-    REPORT_ROW("partition", REPORT_TEXT, AT(partition), .sparse = true),
-    REPORT_ROW("cluster", REPORT_TEXT, AT(cluster), .sparse = true),
+#define NTK_JOB_TEXT(name, column, key, label) \
+    REPORT_ROW(key, REPORT_TEXT, AT(name),     \
+               .sparse = offsetof(struct ntk_job, name) != offsetof(struct ntk_job, id)),
+#include "shared/metrics/job.def"
     REPORT_ROW("since_timestamp_ns", REPORT_U64, AT(since_realtime_ns)),
     REPORT_END,
 };
@@ -83,7 +82,9 @@ void report_read_jobs(struct ntk_snapshot *snapshot, const json_t *ext)
         const json_t *entry = json_array_get(array, i);
         struct ntk_job *job = &rows[count];
 
-        *job = (struct ntk_job){ .id = "", .user = "", .name = "", .partition = "", .cluster = "" };
+        for (size_t k = 0; k < NTK_JOB_TEXTS; k++) {
+            job->texts[k] = "";
+        }
         report_read_fields(snapshot, entry, report_fields_job, job);
         job->cores = read_numbers(snapshot, report_get_array(entry, "neuroncores"),
                                   NTK_SNAPSHOT_JOB_CORES_MAX, &job->core_count);

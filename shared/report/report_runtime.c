@@ -34,15 +34,9 @@ const struct report_field report_fields_runtime_ext[] = {
     REPORT_ROW("no_executions", REPORT_BOOL, AT(no_executions), .sparse = true),
     REPORT_ROW("partial_executions", REPORT_BOOL, AT(partial_executions), .sparse = true),
     REPORT_ROW("lnc", REPORT_U32, AT(lnc)),
-    REPORT_ROW("command", REPORT_TEXT, AT(command), .sparse = true),
-    REPORT_ROW("user", REPORT_TEXT, AT(user), .sparse = true),
-    REPORT_ROW("container_id", REPORT_TEXT, AT(container), .sparse = true),
-    REPORT_ROW("pod_name", REPORT_TEXT, AT(pod.name), .sparse = true),
-    REPORT_ROW("namespace", REPORT_TEXT, AT(pod.namespace_name), .sparse = true),
-    REPORT_ROW("container_name", REPORT_TEXT, AT(pod.container), .sparse = true),
-    REPORT_ROW("runtime_version", REPORT_TEXT, AT(runtime_version), .sparse = true),
-    REPORT_ROW("framework_version", REPORT_TEXT, AT(framework_version), .sparse = true),
-    REPORT_ROW("instance_type", REPORT_TEXT, AT(instance_type), .sparse = true),
+#define NTK_PROCESS_TEXT(name, key) REPORT_ROW(key, REPORT_TEXT, AT(name), .sparse = true),
+#define NTK_PROCESS_POD(name, key) REPORT_ROW(key, REPORT_TEXT, AT(pod.name), .sparse = true),
+#include "shared/metrics/process.def"
     REPORT_END,
 };
 /* With execution_stats. */

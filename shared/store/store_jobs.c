@@ -13,11 +13,13 @@
 
 struct open_job {
     int64_t key;
-    char id[TEXT_BYTES];
-    char cluster[TEXT_BYTES];
-    char user[TEXT_BYTES];
-    char name[TEXT_BYTES];
-    char partition[TEXT_BYTES];
+    union {
+        struct {
+#define NTK_JOB_TEXT(name, ...) char name[TEXT_BYTES];
+#include "shared/metrics/job.def"
+        };
+        char texts[NTK_JOB_TEXTS][TEXT_BYTES]; /* all of them */
+    };
     uint64_t cores[CORES_MAX / 64]; /* bits: those that it has open rows of */
     bool is_seen;                   /* in the current snapshot */
 };
@@ -26,16 +28,25 @@ struct open_job {
     "max(time_ns, coalesce((SELECT max(s.time_ns) FROM machine_sample s" \
     " WHERE s.time_ns < ?2), ?2))"
 
-static const char find_sql[] = "SELECT job_key, job_id, cluster, user, name, partition FROM job"
+static const char find_sql[] = "SELECT * FROM job"
                                " WHERE to_ns IS NULL ORDER BY time_ns DESC LIMIT 1024";
 static const char find_cores_sql[] =
     "SELECT core FROM job_core WHERE job_key = ?1 AND to_ns IS NULL";
 /* Of the same job, when it was there before: its file may be older than that. */
 static const char ended_sql[] =
     "SELECT coalesce(max(to_ns), 0) AS ended_ns FROM job WHERE job_id = ?1 AND cluster = ?2";
-static const char add_sql[] = "INSERT INTO job VALUES (NULL, ?1, NULL, ?3, ?4, ?5, ?6, ?7, ?2)";
-static const char name_sql[] =
-    "UPDATE job SET user = ?2, name = ?3, partition = ?4 WHERE job_key = ?1";
+/* A parameter without a number is the next one. */
+static const char add_sql[] = "INSERT INTO job (time_ns, lnc"
+#define NTK_JOB_TEXT(name, column, ...) ", " column
+#include "shared/metrics/job.def"
+                              ") VALUES (?1, ?2"
+#define NTK_JOB_TEXT(...) ", ?"
+#include "shared/metrics/job.def"
+                              ")";
+static const char name_sql[] = "UPDATE job SET job_key = ?1"
+#define NTK_JOB_TEXT(name, column, ...) ", " column " = ?"
+#include "shared/metrics/job.def"
+                               " WHERE job_key = ?1";
 static const char add_core_sql[] = "INSERT OR REPLACE INTO job_core VALUES (?1, ?2, ?3, NULL)";
 static const char close_core_sql[] =
     "UPDATE job_core SET to_ns = max(time_ns, ?2) WHERE job_key = ?1 AND core = ?3"
@@ -90,11 +101,10 @@ static int load(struct ntk_store_jobs *jobs, sqlite3 *db, struct ntk_err *err)
             break;
         }
         open->key = (int64_t)ntk_store_sql_u64(statement, "job_key");
-        ntk_str_copy(open->id, TEXT_BYTES, ntk_store_sql_text(statement, "job_id"));
-        ntk_str_copy(open->cluster, TEXT_BYTES, ntk_store_sql_text(statement, "cluster"));
-        ntk_str_copy(open->user, TEXT_BYTES, ntk_store_sql_text(statement, "user"));
-        ntk_str_copy(open->name, TEXT_BYTES, ntk_store_sql_text(statement, "name"));
-        ntk_str_copy(open->partition, TEXT_BYTES, ntk_store_sql_text(statement, "partition"));
+        for (size_t i = 0; i < NTK_JOB_TEXTS; i++) {
+            ntk_str_copy(open->texts[i], TEXT_BYTES,
+                         ntk_store_sql_text(statement, ntk_job_texts[i].column));
+        }
         ret = load_cores(db, open, err);
     }
     sqlite3_finalize(statement);
@@ -103,9 +113,9 @@ static int load(struct ntk_store_jobs *jobs, sqlite3 *db, struct ntk_err *err)
 
 /* -- changes ----------------------------------------------------------------------------------- */
 
-/* One statement with numbers, then texts, from ?1 on. */
+/* One statement with numbers, then the texts of the job (NULL: none), from ?1 on. */
 static int run(sqlite3 *db, const char *sql, const uint64_t *numbers, int number_count,
-               const char *const *texts, int text_count, uint64_t *row_count, struct ntk_err *err)
+               const struct open_job *texts, uint64_t *row_count, struct ntk_err *err)
 {
     sqlite3_stmt *statement = NULL;
     int ret = ntk_store_sql_prepare(db, sql, &statement, err);
@@ -116,8 +126,8 @@ static int run(sqlite3 *db, const char *sql, const uint64_t *numbers, int number
     for (int i = 0; i < number_count; i++) {
         sqlite3_bind_int64(statement, 1 + i, ntk_store_sql_integer(numbers[i]));
     }
-    for (int i = 0; i < text_count; i++) {
-        sqlite3_bind_text(statement, 1 + number_count + i, texts[i], -1, SQLITE_STATIC);
+    for (int i = 0; texts && i < NTK_JOB_TEXTS; i++) {
+        sqlite3_bind_text(statement, 1 + number_count + i, texts->texts[i], -1, SQLITE_STATIC);
     }
     return ntk_store_sql_finish(db, statement, row_count, err);
 }
@@ -153,16 +163,12 @@ static int add_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_jo
     if (!open) {
         return ntk_err_no_memory(err);
     }
-    ntk_str_copy(open->id, TEXT_BYTES, job->id);
-    ntk_str_copy(open->cluster, TEXT_BYTES, job->cluster);
-    ntk_str_copy(open->user, TEXT_BYTES, job->user);
-    ntk_str_copy(open->name, TEXT_BYTES, job->name);
-    ntk_str_copy(open->partition, TEXT_BYTES, job->partition);
+    for (size_t i = 0; i < NTK_JOB_TEXTS; i++) {
+        ntk_str_copy(open->texts[i], TEXT_BYTES, job->texts[i]);
+    }
     int ret = find_since(db, open, since_ns, err);
     const uint64_t numbers[] = { *since_ns, lnc };
-    const char *const texts[] = { open->id, open->user, open->name, open->partition,
-                                  open->cluster };
-    ret = ret < 0 ? ret : run(db, add_sql, numbers, 2, texts, 5, row_count, err);
+    ret = ret < 0 ? ret : run(db, add_sql, numbers, 2, open, row_count, err);
     open->key = sqlite3_last_insert_rowid(db);
     *out_open = open;
     return ret;
@@ -172,24 +178,16 @@ static int add_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_jo
 static int name_job(sqlite3 *db, struct open_job *open, const struct ntk_job *job,
                     uint64_t *row_count, struct ntk_err *err)
 {
-    const struct {
-        char *to;
-        const char *from;
-    } rows[] = { { open->user, job->user },
-                 { open->name, job->name },
-                 { open->partition, job->partition } };
+    const uint64_t key = (uint64_t)open->key;
     bool is_new = false;
 
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        if (rows[i].from[0] && strncmp(rows[i].to, rows[i].from, TEXT_BYTES - 1) != 0) {
-            ntk_str_copy(rows[i].to, TEXT_BYTES, rows[i].from);
+    for (size_t i = 0; i < NTK_JOB_TEXTS; i++) {
+        if (job->texts[i][0] && strncmp(open->texts[i], job->texts[i], TEXT_BYTES - 1) != 0) {
+            ntk_str_copy(open->texts[i], TEXT_BYTES, job->texts[i]);
             is_new = true;
         }
     }
-    const char *const texts[] = { open->user, open->name, open->partition };
-    const uint64_t key = (uint64_t)open->key;
-
-    return is_new ? run(db, name_sql, &key, 1, texts, 3, row_count, err) : 0;
+    return is_new ? run(db, name_sql, &key, 1, open, row_count, err) : 0;
 }
 
 /* Those that came begin at began_ns, those that went end with the period. */
@@ -213,11 +211,11 @@ static int write_cores(sqlite3 *db, struct open_job *open, const struct ntk_job 
         uint64_t key = (uint64_t)open->key;
 
         if (is_held && !was_held) {
-            ret = run(db, add_core_sql, (uint64_t[]){ key, core, began_ns }, 3, NULL, 0, row_count,
-                      err);
+            ret =
+                run(db, add_core_sql, (uint64_t[]){ key, core, began_ns }, 3, NULL, row_count, err);
         } else if (was_held && !is_held) {
-            ret = run(db, close_core_sql, (uint64_t[]){ key, now_ns, core }, 3, NULL, 0, row_count,
-                      err);
+            ret =
+                run(db, close_core_sql, (uint64_t[]){ key, now_ns, core }, 3, NULL, row_count, err);
         }
     }
     if (ret == 0) {
@@ -287,8 +285,8 @@ int ntk_store_jobs_write(struct ntk_store_jobs *jobs, sqlite3 *db,
             continue;
         }
         for (size_t k = 0; k < sizeof close_sql / sizeof *close_sql && ret == 0; k++) {
-            ret = run(db, is_first ? close_old_sql[k] : close_sql[k], numbers, 2, NULL, 0,
-                      row_count, err);
+            ret = run(db, is_first ? close_old_sql[k] : close_sql[k], numbers, 2, NULL, row_count,
+                      err);
         }
         ntk_vec_remove(&jobs->open, i);
     }

@@ -41,12 +41,8 @@ static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statemen
     uint64_t ended_ns = ntk_store_sql_u64(statement, "ended_ns");
     runtime->ended = ended_ns > start_ns && ended_ns <= replay->time_ns;
     runtime->tag = ntk_replay_text(replay, statement, "tag");
-    runtime->command = ntk_replay_text(replay, statement, "command");
-    runtime->user = ntk_replay_text(replay, statement, "user");
-    runtime->container = ntk_replay_text(replay, statement, "container");
-    runtime->runtime_version = ntk_replay_text(replay, statement, "runtime_version");
-    runtime->framework_version = ntk_replay_text(replay, statement, "framework_version");
-    runtime->instance_type = ntk_replay_text(replay, statement, "instance_type");
+#define NTK_PROCESS_TEXT(name, key) runtime->name = ntk_replay_text(replay, statement, #name);
+#include "shared/metrics/process.def"
     runtime->lnc = (uint32_t)ntk_store_sql_u64(statement, "lnc");
     runtime->first = ntk_store_sql_u64(statement, "first_seen_ns") > start_ns;
     double period_ns = (double)ntk_store_sql_u64(statement, "vcpu_period_ns");

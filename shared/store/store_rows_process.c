@@ -86,12 +86,8 @@ int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot 
         bind_key(&binder, snapshot->boot_id, key);
         ntk_rows_bind_u64(&binder, runtime ? runtime->pid : key.header_pid);
         ntk_rows_bind_text(&binder, runtime ? runtime->tag : "");
-        ntk_rows_bind_text(&binder, runtime ? runtime->command : "");
-        ntk_rows_bind_text(&binder, runtime ? runtime->user : "");
-        ntk_rows_bind_text(&binder, runtime ? runtime->container : "");
-        ntk_rows_bind_text(&binder, runtime ? runtime->runtime_version : "");
-        ntk_rows_bind_text(&binder, runtime ? runtime->framework_version : "");
-        ntk_rows_bind_text(&binder, runtime ? runtime->instance_type : "");
+#define NTK_PROCESS_TEXT(name, key) ntk_rows_bind_text(&binder, runtime ? runtime->name : "");
+#include "shared/metrics/process.def"
         ntk_rows_bind_u64(&binder, runtime ? runtime->lnc : 1);
         ntk_rows_bind_known(&binder, runtime, runtime && runtime->software);
         ntk_rows_bind_hooks(&binder, runtime);

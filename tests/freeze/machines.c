@@ -138,8 +138,16 @@ static void fill_rest(struct ntk_snapshot *s, bool is_busy)
                                               .missing = 1,
                                               .since_realtime_ns = 1763699900000000000u };
     uint32_t numbers[] = { 0, 1 };
-    struct ntk_job job = { "17",    "ada", "train", "gpu", "c1", 1763699000000000000u,
-                           numbers, 2,     numbers, 1 };
+    struct ntk_job job = { .id = "17",
+                           .user = "ada",
+                           .name = "train",
+                           .partition = "gpu",
+                           .cluster = "c1",
+                           .since_realtime_ns = 1763699000000000000u,
+                           .cores = numbers,
+                           .core_count = 2,
+                           .devices = numbers,
+                           .device_count = 1 };
     const struct ntk_jobs jobs = { .is_asked = true, .error = "", .rows = &job, .count = is_busy };
 
     for (uint32_t i = 0; i < NTK_ADAPTER_COUNTERS; i++) {
