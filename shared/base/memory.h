@@ -18,8 +18,8 @@ extern "C" {
 uint64_t ntk_memory_available(void);
 /* For programs with secrets of users or peers: there will be no core file. */
 void ntk_memory_forbid_cores(void);
-/* For a new array of many MiB that will be filled: asks for large pages, of which each costs one
- * fault. A hint. */
+/* For a new array of many MiB that will be filled: asks for large pages, which cause fewer page
+ * faults. A hint. */
 void ntk_memory_is_large(void *bytes, uint64_t bytes_count);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ struct ntk_operands_text {
     const char *operands;  /* "D=psum(0:128):float32[256] ... signal=s9+1"; "" for none */
     const char *compiler_operands; /* of a vendor's operation, else NULL */
     const char *function;          /* of a vendor's: of an ACTIVATE, else ""; else NULL */
-    /* For the caller to say something about these texts; 0 until it does. */
+    /* For notes of the caller about these texts; 0 at first. */
     uint64_t *marks;
 };
 

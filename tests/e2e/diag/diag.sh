@@ -84,7 +84,7 @@ is_count 1 '.test == "ecc-uncorrected" and .result == "FAIL" and .device == 0'
 neuron-bench machine --remove >/dev/null && neuron-bench machine >/dev/null
 diag 0 -r 2 --memory 4K # finds both cores well
 
-# A test that never ends, ends; another may take so long, too, until it gets a processor.
+# A test that does not end is ended. On a busy machine another test may reach the limit first.
 is_ended() {
     NEURON_SOFT_FAULT=pause:at=2,time=60s diag 1 -r 2 --core 0 --memory 4K --timeout 4s
     is_count 1 '.result == "FAIL" and .test == "answer" and (.reason | startswith("no answer after 4 s"))' && echo yes
