@@ -10,6 +10,7 @@
 #include "shared/base/str.h"
 #include "exporters/names/names.h"
 #include "shared/metrics/catalogue.h"
+#include "shared/metrics/snapshot.h"
 #include "tests/support/unit.h"
 
 static const char *const unit_names[] = {
@@ -216,6 +217,21 @@ static void names_are_unique_and_follow_the_conventions(void **state)
     }
 }
 
+/* Executions and their errors have series by outcome and class instead. */
+static void every_counter_of_a_core_has_a_series(void **state)
+{
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+
+        if (row->names == ntk_outcome_names || row->names == ntk_error_class_names) {
+            continue;
+        }
+        assert_int_not_equal(row->metric, NTK_METRIC_NONE);
+        assert_int_equal(ntk_metrics[row->metric].kind, NTK_METRIC_KIND_COUNTER);
+        assert_int_not_equal(ntk_metrics[row->metric].name[0], '\0');
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -223,6 +239,7 @@ int main(void)
         cmocka_unit_test(names_of_others_are_unique_and_say_what_they_are_made_of),
         cmocka_unit_test(lists_of_names_are_reported_by_their_words),
         cmocka_unit_test(names_are_unique_and_follow_the_conventions),
+        cmocka_unit_test(every_counter_of_a_core_has_a_series),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
