@@ -33,7 +33,7 @@ static int write_tables(const struct ntk_export *export, sqlite3 *db)
 
     for (size_t t = 0; t < table_count && ret == 0; t++) {
         ret = ntk_sqlite_table_create(db, &tables[t]);
-        ret = ret < 0 ? ret : ntk_sqlite_table_fill(db, export, &tables[t]);
+        ret = ret < 0 ? ret : ntk_sqlite_table_fill(db, export, &tables[t], NULL);
     }
     return ret == 0 ? run(db, "COMMIT") : ret;
 }

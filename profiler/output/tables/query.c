@@ -16,7 +16,13 @@ struct query {
     sqlite3_stmt *select;
     const struct ntk_table *tables;
     size_t table_count;
-    bool *is_read; /* table_count of them: the statement names it */
+    struct reading *readings; /* table_count of them */
+};
+
+/* What the statement reads of a table. */
+struct reading {
+    bool is_read; /* it names the table */
+    bool is_column_read[NTK_TABLE_COLUMNS_MAX];
 };
 
 /* ---- what it reads --------------------------------------------------------------------------- */
@@ -26,7 +32,6 @@ static int authorize(void *ctx, int action, const char *first, const char *secon
 {
     struct query *query = ctx;
 
-    (void)second;
     (void)database;
     (void)trigger;
     if (action != SQLITE_READ) {
@@ -35,8 +40,15 @@ static int authorize(void *ctx, int action, const char *first, const char *secon
                    : SQLITE_DENY;
     }
     for (size_t t = 0; t < query->table_count; t++) {
-        if (strcmp(query->tables[t].name, first) == 0) {
-            query->is_read[t] = true;
+        const struct ntk_table *table = &query->tables[t];
+        if (strcmp(table->name, first) != 0) {
+            continue;
+        }
+        query->readings[t].is_read = true;
+        for (size_t c = 0; c < table->column_count; c++) {
+            if (strcmp(table->columns[c].name, second) == 0) {
+                query->readings[t].is_column_read[c] = true;
+            }
         }
     }
     return SQLITE_OK;
@@ -93,24 +105,48 @@ static int prepare(struct query *query, const char *sql, struct ntk_err *err)
     return 0;
 }
 
+/* The table again with the columns alone that are read: the others would be most of the work. */
+static int fill_table(struct query *query, const struct ntk_export *export, size_t index,
+                      struct ntk_progress *progress)
+{
+    const struct ntk_table *whole = &query->tables[index];
+    struct ntk_column *columns = malloc(whole->column_count * sizeof *columns);
+    struct ntk_table table = *whole;
+    char *drop = sqlite3_mprintf("DROP TABLE \"%w\"", whole->name);
+    int ret = columns && drop ? 0 : -ENOMEM;
+
+    table.columns = columns;
+    table.column_count = 0;
+    for (size_t c = 0; c < whole->column_count && ret == 0; c++) {
+        if (query->readings[index].is_column_read[c]) {
+            columns[table.column_count++] = whole->columns[c];
+        }
+    }
+    if (ret == 0 && table.column_count == 0) { /* rows alone are counted */
+        columns[table.column_count++] = whole->columns[0];
+    }
+    ret = ret < 0 ? ret : ntk_sqlite_errno(sqlite3_exec(query->db, drop, NULL, NULL, NULL));
+    ret = ret < 0 ? ret : ntk_sqlite_table_create(query->db, &table);
+    ret = ret < 0 ? ret : ntk_sqlite_table_fill(query->db, export, &table, progress);
+    sqlite3_free(drop);
+    free(columns);
+    return ret;
+}
+
 static int fill(struct query *query, const struct ntk_export *export, struct ntk_err *err)
 {
     struct ntk_progress progress;
-    size_t wanted = 0;
-    size_t done = 0;
     int ret = ntk_sqlite_errno(sqlite3_exec(query->db, "BEGIN", NULL, NULL, NULL));
 
-    for (size_t t = 0; t < query->table_count; t++) {
-        wanted += query->is_read[t];
-    }
-    ntk_progress_begin(&progress, "reading tables");
     for (size_t t = 0; t < query->table_count && ret == 0; t++) {
-        if (query->is_read[t]) {
-            ret = ntk_sqlite_table_fill(query->db, export, &query->tables[t]);
-            ntk_progress_show(&progress, (double)++done / (double)wanted);
+        char what[96];
+        (void)snprintf(what, sizeof what, "reading table %s", query->tables[t].name);
+        if (query->readings[t].is_read) {
+            ntk_progress_begin(&progress, what);
+            ret = fill_table(query, export, t, &progress);
+            ntk_progress_end(&progress);
         }
     }
-    ntk_progress_end(&progress);
     ret = ret < 0 ? ret : ntk_sqlite_errno(sqlite3_exec(query->db, "COMMIT", NULL, NULL, NULL));
     return ret < 0
                ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read the tables: %s%s",
@@ -256,9 +292,13 @@ int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_que
     struct query query = { 0 };
 
     query.tables = ntk_tables_of(export, &query.table_count);
-    query.is_read = calloc(query.table_count, sizeof *query.is_read);
-    /* No name: a private database that ends with its connection. */
-    int ret = query.is_read ? ntk_sqlite_errno(sqlite3_open("", &query.db)) : -ENOMEM;
+    query.readings = calloc(query.table_count, sizeof *query.readings);
+    /* No name: a private database that ends with its connection, of this thread alone. */
+    int ret = query.readings
+                  ? ntk_sqlite_errno(sqlite3_open_v2(
+                        "", &query.db,
+                        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL))
+                  : -ENOMEM;
     for (size_t t = 0; t < query.table_count && ret == 0; t++) {
         ret = ntk_sqlite_table_create(query.db, &query.tables[t]);
     }
@@ -267,12 +307,14 @@ int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_que
     }
     ret = ret < 0 ? ret : prepare(&query, sql, err);
     sqlite3_set_authorizer(query.db, NULL, NULL);
+    sqlite3_finalize(query.select);
+    query.select = NULL;
     ret = ret < 0 ? ret : fill(&query, export, err);
-    sqlite3_set_authorizer(query.db, authorize, &query);
+    ret = ret < 0 ? ret : prepare(&query, sql, err); /* for the tables as they are now */
     ret = ret < 0 ? ret : answer(&query, format, sink, err);
     sqlite3_finalize(query.select);
     sqlite3_close(query.db);
-    free(query.is_read);
+    free(query.readings);
     return ret;
 }
 

@@ -2,7 +2,9 @@
 #include "profiler/output/tables/sqlite_tables.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "profiler/output/export.h"
 #include "shared/base/buf.h"
 
 int ntk_sqlite_errno(int code)
@@ -57,10 +59,30 @@ int ntk_sqlite_table_create(sqlite3 *db, const struct ntk_table *table)
     return ret;
 }
 
+#define ROWS_BETWEEN_LOOKS 4096
+
 struct writer {
     sqlite3_stmt *insert;
     const struct ntk_table *table;
+    struct ntk_progress *progress; /* NULL: none is shown */
+    uint64_t row_count, expected_count;
 };
+
+/* Most tables have a row for each span of one kind; of tables with fewer the share stays low. */
+static uint64_t expect_rows(const struct ntk_export *export, const struct ntk_table *table)
+{
+    uint64_t counts[3] = { 0 };
+
+    for (size_t c = 0; export->trace && c < export->trace->core_count; c++) {
+        counts[0] += export->trace->cores[c].instruction_count;
+        counts[1] += export->trace->cores[c].packet_count;
+        counts[2] += export->trace->cores[c].event_count;
+    }
+    return strcmp(table->name, "Instruction") == 0     ? counts[0]
+           : strncmp(table->name, "Dma", 3) == 0       ? counts[1]
+           : strncmp(table->name, "Semaphore", 9) == 0 ? counts[2]
+                                                       : counts[0] + counts[1] + counts[2];
+}
 
 static int bind(sqlite3_stmt *insert, int at, const struct ntk_column *column, union ntk_cell cell)
 {
@@ -93,17 +115,24 @@ static int put_row(void *ctx, const void *row)
     if (code == SQLITE_OK) {
         code = sqlite3_step(writer->insert);
     }
+    writer->row_count++;
+    if (writer->progress && writer->row_count % ROWS_BETWEEN_LOOKS == 0 &&
+        writer->row_count <= writer->expected_count) {
+        ntk_progress_show(writer->progress,
+                          (double)writer->row_count / (double)writer->expected_count);
+    }
     int ret = ntk_sqlite_errno(code);
     sqlite3_reset(writer->insert);
     return ret;
 }
 
 int ntk_sqlite_table_fill(sqlite3 *db, const struct ntk_export *export,
-                          const struct ntk_table *table)
+                          const struct ntk_table *table, struct ntk_progress *progress)
 {
-    struct writer writer = { .table = table };
+    struct writer writer = { .table = table, .progress = progress };
     struct ntk_buf insert = { 0 };
 
+    writer.expected_count = progress ? expect_rows(export, table) : 0;
     ntk_buf_add_format(&insert, "INSERT INTO \"%s\" VALUES (", table->name);
     for (size_t i = 0; i < table->column_count; i++) {
         ntk_buf_add_text(&insert, i ? ",?" : "?");

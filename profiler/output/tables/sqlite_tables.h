@@ -10,14 +10,15 @@
 #include <sqlite3.h>
 
 #include "profiler/output/tables/table.h"
+#include "shared/base/progress.h"
 
 /* 0 or the -errno that says the same as a code of SQLite. */
 int ntk_sqlite_errno(int code);
 
 /* An empty STRICT table with all columns; those that are always there are NOT NULL. 0 or -errno. */
 int ntk_sqlite_table_create(sqlite3 *db, const struct ntk_table *table);
-/* Puts all rows into it. 0 or -errno. */
+/* Puts all rows into it; progress may be NULL. 0 or -errno. */
 int ntk_sqlite_table_fill(sqlite3 *db, const struct ntk_export *export,
-                          const struct ntk_table *table);
+                          const struct ntk_table *table, struct ntk_progress *progress);
 
 #endif

@@ -34,6 +34,10 @@ done
 ask -s m.ntff m.sqlite 'SELECT opcode, count(*) AS n, sum(duration_ns) AS ns FROM Instruction GROUP BY 1 ORDER BY 3 DESC, 1'
 ask -s m.ntff m.sqlite 'WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 5) SELECT i, NULL AS absent, 0.5 AS half FROM s'
 ask -s m.ntff m.sqlite 'SELECT a.id FROM Instruction a JOIN Instruction b ON a.id = b.id WHERE b.duration_ns > 0 ORDER BY 1'
+# Columns that a statement does not read are not made.
+ask -s m.ntff m.sqlite 'SELECT rowid, DURATION_NS AS d, "pc" FROM Instruction ORDER BY 1 LIMIT 3'
+ask -s m.ntff m.sqlite 'SELECT count(*) AS n, count(operands) AS o FROM Instruction NATURAL JOIN Instruction AS again'
+ask -s m.ntff m.sqlite 'SELECT max(length(i.operands)) AS o, count(p.bytes) AS b FROM Instruction i, (SELECT * FROM DmaPacket LIMIT 2) p'
 ask -d folder folder.sqlite 'SELECT name, count(*) AS n FROM SystemProfileEvents GROUP BY 1 ORDER BY 1'
 [ "$(neuron-profile query -s m.ntff --json 'SELECT count(*) AS n FROM sbufallocation' 2>err | jq '.[0].n')" = 0 ] &&
     grep -q 'SbufAllocation has rows with --enable-memory-tracker only' err || fail "the memory tracker is on, or no message says that it is off"
