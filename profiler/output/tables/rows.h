@@ -52,6 +52,16 @@ struct ntk_instruction_row {
     int64_t psum_to_sbuf_bytes, is_psum_to_sbuf; /* the second 1 or absent */
 };
 
+/* Members of a row that cost much: who does not show them may skip them, by skipped_parts of the
+ * export; they are NULL then. */
+enum ntk_instruction_part {
+    NTK_PART_OPERANDS = 1, /* operands, operation, compiler_operands, activation */
+    NTK_PART_POSITION = 2, /* nki_location to frame_ids */
+    NTK_PART_PREDECESSORS = 4,
+};
+/* What rows need not have for these columns of theirs. */
+unsigned ntk_rows_instruction_unused(const struct ntk_column *columns, size_t count);
+
 struct ntk_packet_row {
     int64_t id, core_index;
     int64_t start_ns, end_ns, duration_ns;

@@ -168,7 +168,10 @@ static int put_instructions(const struct instruction_target *target, size_t core
     struct ntk_buf attributes = { 0 };
     char texts[2][NAME_BYTES];
     char unnamed[8];
-    int ret = names ? ntk_predecessors_create(export, core_index, &predecessors) : 0;
+    bool has_operands = !(export->skipped_parts & NTK_PART_OPERANDS);
+    bool has_positions = names && !(export->skipped_parts & NTK_PART_POSITION);
+    bool has_predecessors = names && !(export->skipped_parts & NTK_PART_PREDECESSORS);
+    int ret = has_predecessors ? ntk_predecessors_create(export, core_index, &predecessors) : 0;
 
     if (ret < 0) {
         return ret;
@@ -188,7 +191,9 @@ static int put_instructions(const struct instruction_target *target, size_t core
         row.title = ntk_ntff_engine_title(from->engine);
         row.label = is_matmul ? "TensorMatrix" : row.title;
         row.opcode = ntk_ntff_opcode_name(from->opcode, unnamed, sizeof unnamed);
-        (void)ntk_operands_get(target->operands, core_index, from, &text);
+        if (has_operands) {
+            (void)ntk_operands_get(target->operands, core_index, from, &text);
+        }
         row.operands = text.operands;
         row.operation = fact->is_runtime ? NULL : text.operation;
         row.compiler_operands = text.compiler_operands;
@@ -201,9 +206,11 @@ static int put_instructions(const struct instruction_target *target, size_t core
         fill_work(export->trace, fact, from->opcode, &row);
         if (names) {
             fill_names(names, fact, texts, &attributes, &row);
+        }
+        if (has_positions) {
             ret = fill_position(&positions, export, core_index, from, &row);
         }
-        if (names && ret == 0) {
+        if (has_predecessors && ret == 0) {
             ret = ntk_predecessors_get(predecessors, fact, &row.predecessors);
         }
         if (ret == 0) {
@@ -217,6 +224,36 @@ static int put_instructions(const struct instruction_target *target, size_t core
     ntk_position_texts_fini(&positions);
     ntk_buf_fini(&attributes);
     return ret;
+}
+
+unsigned ntk_rows_instruction_unused(const struct ntk_column *columns, size_t count)
+{
+#define PART(member, part)                                            \
+    {                                                                 \
+        offsetof(struct ntk_instruction_row, member), NTK_PART_##part \
+    }
+    static const struct {
+        size_t offset;
+        enum ntk_instruction_part part;
+    } parts[] = {
+        PART(operands, OPERANDS),          PART(operation, OPERANDS),
+        PART(compiler_operands, OPERANDS), PART(activation, OPERANDS),
+        PART(nki_location, POSITION),      PART(bir_location, POSITION),
+        PART(kernel_name, POSITION),       PART(kernel_function, POSITION),
+        PART(iteration, POSITION),         PART(iteration_path, POSITION),
+        PART(frame_ids, POSITION),         PART(predecessors, PREDECESSORS),
+    };
+#undef PART
+    unsigned unused = NTK_PART_OPERANDS | NTK_PART_POSITION | NTK_PART_PREDECESSORS;
+
+    for (size_t c = 0; c < count; c++) {
+        for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
+            if (columns[c].presence != NTK_COLUMN_NEVER && columns[c].offset == parts[p].offset) {
+                unused &= ~(unsigned)parts[p].part;
+            }
+        }
+    }
+    return unused;
 }
 
 int ntk_rows_instructions(const struct ntk_export *export, ntk_row_put *put, void *ctx)

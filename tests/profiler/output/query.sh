@@ -37,7 +37,8 @@ ask -s m.ntff m.sqlite 'SELECT a.id FROM Instruction a JOIN Instruction b ON a.i
 # Columns that a statement does not read are not made.
 ask -s m.ntff m.sqlite 'SELECT rowid, DURATION_NS AS d, "pc" FROM Instruction ORDER BY 1 LIMIT 3'
 ask -s m.ntff m.sqlite 'SELECT count(*) AS n, count(operands) AS o FROM Instruction NATURAL JOIN Instruction AS again'
-ask -s m.ntff m.sqlite 'SELECT max(length(i.operands)) AS o, count(p.bytes) AS b FROM Instruction i, (SELECT * FROM DmaPacket LIMIT 2) p'
+ask -s m.ntff m.sqlite 'SELECT count(*) AS n FROM Instruction a JOIN Instruction b USING (pc, engine)'
+ask -s m.ntff m.sqlite 'SELECT max(length(i.operands)) AS o, count(p.transfer_bytes) AS b FROM Instruction i, (SELECT * FROM DmaPacket LIMIT 2) p'
 ask -d folder folder.sqlite 'SELECT name, count(*) AS n FROM SystemProfileEvents GROUP BY 1 ORDER BY 1'
 [ "$(neuron-profile query -s m.ntff --json 'SELECT count(*) AS n FROM sbufallocation' 2>err | jq '.[0].n')" = 0 ] &&
     grep -q 'SbufAllocation has rows with --enable-memory-tracker only' err || fail "the memory tracker is on, or no message says that it is off"
