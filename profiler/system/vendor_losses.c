@@ -48,6 +48,8 @@ static void counts_note(struct vendor_reading *reading)
         { reading->no_start, "stops have no start and were dropped" },
         { reading->other_type,
           "spans end with another type than they start with and were dropped" },
+        { reading->too_many, "ends of spans are not joined with the other end: too many spans ran "
+                             "at the same time (at most 2097151)" },
         { reading->backwards, "spans stop before they start; their duration is 0" },
     };
 

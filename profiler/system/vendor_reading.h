@@ -11,6 +11,8 @@
 
 #include "profiler/system/vendor_session.h"
 
+/* Spans that wait at a time; their table is half full then and has 64 MiB. */
+#define NTK_VENDOR_WAITING_MAX (((size_t)2 << 20) - 1)
 #define NTK_VENDOR_TYPES_MAX 1024U /* ids whose name is looked up once */
 #define NTK_VENDOR_RINGS 65536U
 #define NTK_VENDOR_KEY_SLOTS 64U     /* more than there are keys */
@@ -77,6 +79,7 @@ struct vendor_reading {
     struct ntk_vendor_trace_record record;
     uint64_t damaged, damaged_at; /* records that are not whole; the first */
     uint64_t skipped_fields, no_time, no_phase, no_start, other_type, backwards;
+    uint64_t too_many; /* ends of spans that are not joined with the other one */
     struct ntk_err *err;
 };
 
@@ -93,8 +96,8 @@ uint32_t ntk_vendor_key_32(const struct vendor_reading *reading, enum vendor_key
 
 /* That of the span; a free one where none waits. NULL without memory. */
 struct vendor_slot *ntk_vendor_waiting_find(struct vendor_waiting *waiting, uint64_t tracking_id);
-/* What waits in the slot from now on. */
-void ntk_vendor_waiting_put(struct vendor_waiting *waiting, struct vendor_slot *slot,
+/* What waits in the slot from now on. False: too many wait already. */
+bool ntk_vendor_waiting_put(struct vendor_waiting *waiting, struct vendor_slot *slot,
                             uint64_t tracking_id, uint64_t span);
 void ntk_vendor_waiting_remove(struct vendor_waiting *waiting, struct vendor_slot *slot);
 void ntk_vendor_waiting_fini(struct vendor_waiting *waiting);

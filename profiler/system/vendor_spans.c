@@ -247,7 +247,8 @@ static int end_take(struct vendor_reading *reading, const char *type, uint64_t e
     }
     ret = span_begin(reading, type, extra, is_stop, &index);
     if (ret == 0) {
-        ntk_vendor_waiting_put(&reading->waiting, slot, record->tracking_id, index);
+        reading->too_many +=
+            !ntk_vendor_waiting_put(&reading->waiting, slot, record->tracking_id, index);
         ((struct ntk_system_span *)reading->spans.items)[index].is_instant = is_stop;
     }
     return ret;

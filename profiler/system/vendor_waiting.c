@@ -70,12 +70,16 @@ struct vendor_slot *ntk_vendor_waiting_find(struct vendor_waiting *waiting, uint
     return slot_find(waiting, tracking_id);
 }
 
-void ntk_vendor_waiting_put(struct vendor_waiting *waiting, struct vendor_slot *slot,
+bool ntk_vendor_waiting_put(struct vendor_waiting *waiting, struct vendor_slot *slot,
                             uint64_t tracking_id, uint64_t span)
 {
+    if (!slot->span && waiting->count == NTK_VENDOR_WAITING_MAX) {
+        return false;
+    }
     waiting->count += !slot->span;
     slot->tracking_id = tracking_id;
     slot->span = span + 1;
+    return true;
 }
 
 void ntk_vendor_waiting_fini(struct vendor_waiting *waiting)
