@@ -198,7 +198,7 @@ static int run_capture(char *const *names, int name_count)
     if (code) {
         return code;
     }
-    int ret = ntk_analyses_create(profile.trace, &analyses);
+    int ret = ntk_analyses_create_shown(profile.trace, &analyses);
     if (ret < 0) {
         ntk_long_list_err_set(&err, ret, profile.trace->folder);
         code = ntk_profile_fail(&err);

@@ -22,7 +22,7 @@ void ntk_side_init(struct ntk_side *side)
 static int measure(const struct ntk_trace *trace, struct ntk_measures *out)
 {
     struct ntk_analyses *analyses = NULL;
-    int ret = ntk_analyses_create(trace, &analyses);
+    int ret = ntk_analyses_create_shown(trace, &analyses);
 
     if (ret == 0) {
         ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,

@@ -27,6 +27,8 @@ struct ntk_analyses { /* what analyses of a capture are made from */
 
 /* 0 or -errno, as for ntk_long_list_err_set(). */
 int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out_analyses);
+/* The same with its progress shown on stderr. */
+int ntk_analyses_create_shown(const struct ntk_trace *trace, struct ntk_analyses **out_analyses);
 /* NULL is fine. */
 void ntk_analyses_destroy(struct ntk_analyses *analyses);
 
