@@ -59,31 +59,31 @@ struct ntk_exporter_options {
 
 /* Rows of a program's table that fill a struct ntk_exporter_options; the labels are those of
  * ntk_labels_option. */
-#define NTK_EXPORTER_OPT(options)                                                            \
-    { 0,                                                                                     \
-      "vendor-metrics-only",                                                                 \
-      0,                                                                                     \
-      NTK_OPT_FLAG,                                                                          \
-      &(options).vendor_only,                                                                \
-      "export only the metrics of the vendor's exporter" },                                  \
-        { 0,                                                                                 \
-          "pid-label",                                                                       \
-          0,                                                                                 \
-          NTK_OPT_FLAG,                                                                      \
-          &(options).pid_label,                                                              \
-          "add the label pid to metrics, to separate applications with the same tag" },      \
-        NTK_NAMES_OPT, NTK_LABELS_OPT,                                                       \
-        { 0,                                                                                 \
-          "max-applications",                                                                \
-          "N",                                                                               \
-          NTK_OPT_U64,                                                                       \
-          &(options).application_max,                                                        \
-          "export separate series for at most N applications (default 64); the rest shares " \
-          "runtime_tag other",                                                               \
-          .is_above_zero = true },                                                           \
-    {                                                                                        \
-        0, "zero-fill", 0, NTK_OPT_FLAG, &(options).zero_fill,                               \
-            "export utilization and memory of unused cores as zero"                          \
+#define NTK_EXPORTER_OPT(options)                                                           \
+    { 0,                                                                                    \
+      "vendor-metrics-only",                                                                \
+      0,                                                                                    \
+      NTK_OPT_FLAG,                                                                         \
+      &(options).vendor_only,                                                               \
+      "export only the metrics of the vendor's exporter" },                                 \
+        { 0,                                                                                \
+          "pid-label",                                                                      \
+          0,                                                                                \
+          NTK_OPT_FLAG,                                                                     \
+          &(options).pid_label,                                                             \
+          "add the label pid to metrics, to separate applications with the same tag" },     \
+        NTK_NAMES_OPT, NTK_LABELS_OPT,                                                      \
+        { 0,                                                                                \
+          "max-applications",                                                               \
+          "N",                                                                              \
+          NTK_OPT_U64,                                                                      \
+          &(options).application_max,                                                       \
+          "export separate series for at most N applications (default 64; one user: three " \
+          "quarters of N); the rest shares runtime_tag other",                              \
+          .is_above_zero = true },                                                          \
+    {                                                                                       \
+        0, "zero-fill", 0, NTK_OPT_FLAG, &(options).zero_fill,                              \
+            "export utilization and memory of unused cores as zero"                         \
     }
 
 static inline size_t ntk_exporter_application_max(const struct ntk_exporter_options *options)
@@ -92,6 +92,13 @@ static inline size_t ntk_exporter_application_max(const struct ntk_exporter_opti
         options->application_max ? options->application_max : NTK_EXPORTER_APPLICATIONS;
 
     return wanted < SIZE_MAX ? (size_t)wanted : SIZE_MAX;
+}
+
+/* Whether a user's next application gets its own series. One user gets at most three quarters of
+ * them, the next one three quarters of the rest, so that nobody hides the applications of others. */
+static inline bool ntk_exporter_has_room(size_t application_max, size_t shown, size_t shown_of_user)
+{
+    return shown < application_max && shown_of_user / 3 < application_max - shown;
 }
 
 struct ntk_exporter {

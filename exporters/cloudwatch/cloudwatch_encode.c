@@ -469,6 +469,17 @@ static const char *later_user(struct adder *adder, const struct ntk_runtime_samp
     return is_own ? runtime->user : adder->uid;
 }
 
+static bool has_room(const struct adder *adder, const void *own)
+{
+    const struct ntk_map *tags = &adder->data->tags;
+    size_t of_user = 0;
+
+    ntk_map_each(entry, tags) {
+        of_user += entry->value == own;
+    }
+    return ntk_exporter_has_room(NTK_EXPORTER_APPLICATIONS, tags->count, of_user);
+}
+
 /* Whose series the runtime has. Two users' applications of one tag are never one: the one that
  * comes later has the dimension User. */
 static void owner_take(struct adder *adder, const struct ntk_runtime_sample *runtime)
@@ -488,8 +499,8 @@ static void owner_take(struct adder *adder, const struct ntk_runtime_sample *run
         adder->has_failed = true;
     }
     const char *key = first ? pair : runtime->tag;
-    bool has_series = key && (ntk_map_get(tags, key) || (tags->count < NTK_EXPORTER_APPLICATIONS &&
-                                                         ntk_map_put(tags, key, own) == 0));
+    bool has_series = key && (ntk_map_get(tags, key) ||
+                              (has_room(adder, own) && ntk_map_put(tags, key, own) == 0));
     free(pair);
     if (!has_series) {
         adder->tag = NTK_EXPORTER_OTHER;

@@ -85,7 +85,8 @@ struct ntk_cloudwatch_series {
 struct ntk_cloudwatch_data {
     struct ntk_map series; /* key: metric and dimensions; value: struct ntk_cloudwatch_series * */
     /* Tags with their own series, each with its first user, and further users of these: together
-     * NTK_EXPORTER_APPLICATIONS at most. The rest shares the series of NTK_EXPORTER_OTHER. */
+     * NTK_EXPORTER_APPLICATIONS at most, and of a user ntk_exporter_has_room(). The rest shares the
+     * series of NTK_EXPORTER_OTHER. */
     struct ntk_map tags;
     struct ntk_map users; /* of a tag and a name: whose name it is, as two users may have one */
 };

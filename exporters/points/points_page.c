@@ -78,14 +78,17 @@ static void tag_destroy(struct ntk_points_page *page, struct ntk_points_tag *tag
     }
 }
 
-/* Makes room: the tag that ended longest ago goes, with its totals. */
-static void forget_oldest(struct ntk_points_page *page)
+/* Makes room for a tag of the user: the tag that ended longest ago goes, with its totals. It is one
+ * of the same user where there is one. */
+static void forget_oldest(struct ntk_points_page *page, uint32_t uid)
 {
     struct ntk_points_tag *oldest = NULL;
 
     ntk_map_each(entry, &page->tags) {
         struct ntk_points_tag *tag = entry->value;
-        if (!tag->is_live && (!oldest || tag->last_sequence < oldest->last_sequence)) {
+        if (!tag->is_live && (!oldest || (tag->uid == uid) > (oldest->uid == uid) ||
+                              ((tag->uid == uid) == (oldest->uid == uid) &&
+                               tag->last_sequence < oldest->last_sequence))) {
             oldest = tag;
         }
     }
@@ -98,6 +101,39 @@ static void forget_oldest(struct ntk_points_page *page)
 static bool is_shown(const struct ntk_points_tag *tag)
 {
     return tag && (tag->is_live || tag->is_leaving);
+}
+
+/* NULL without memory. */
+static struct ntk_points_user *shown_user(struct ntk_points_page *page, uint32_t uid)
+{
+    ntk_vec_each(struct ntk_points_user, user, &page->shown_users) {
+        if (user->uid == uid) {
+            return user;
+        }
+    }
+    struct ntk_points_user *user = ntk_vec_add(&page->shown_users);
+    if (user) {
+        *user = (struct ntk_points_user){ .uid = uid };
+    }
+    return user;
+}
+
+static bool has_room(struct ntk_points_page *page, uint32_t uid)
+{
+    const struct ntk_points_user *user = shown_user(page, uid);
+
+    return user &&
+           ntk_exporter_has_room(page->application_max, page->shown_count, user->shown_count);
+}
+
+static void count_one_shown(struct ntk_points_page *page, uint32_t uid)
+{
+    struct ntk_points_user *user = shown_user(page, uid);
+
+    page->shown_count++;
+    if (user) {
+        user->shown_count++;
+    }
 }
 
 /* Two users' applications of one name have their own series: the one that comes later says whose it
@@ -149,8 +185,8 @@ static struct ntk_points_tag *find_tag(struct ntk_points_page *page,
     snprintf(key + labels_bytes, sizeof key - (size_t)labels_bytes, "\n%u", runtime->uid);
     struct ntk_points_tag *tag = ntk_map_get(&page->tags, key);
     /* One that is called as the rest would make its series a second time. */
-    if (page->application_max && (strcmp(name, other) == 0 ||
-                                  (!is_shown(tag) && page->shown_count >= page->application_max))) {
+    if (page->application_max &&
+        (strcmp(name, other) == 0 || (!is_shown(tag) && !has_room(page, runtime->uid)))) {
         (void)ntk_map_put(&page->others, key, other);
         ntk_str_copy(name, sizeof name, other);
         ntk_str_copy(key, sizeof key, other);
@@ -158,13 +194,13 @@ static struct ntk_points_tag *find_tag(struct ntk_points_page *page,
         labels_bytes = 0;
         tag = ntk_map_get(&page->tags, key);
     } else if (!is_shown(tag)) {
-        page->shown_count++;
+        count_one_shown(page, runtime->uid);
     }
     if (tag) {
         return tag;
     }
     if (page->tags.count >= NTK_POINTS_TAGS_MAX) {
-        forget_oldest(page);
+        forget_oldest(page, runtime->uid);
     }
     if (page->tags.count >= NTK_POINTS_TAGS_MAX) {
         return NULL;
@@ -179,6 +215,7 @@ static struct ntk_points_tag *find_tag(struct ntk_points_page *page,
         name_user(page, key, (size_t)labels_bytes, runtime, &owner);
     }
     tag->owner = owner;
+    tag->uid = runtime->uid;
     tag->created_seconds = seconds_of(moment);
     tag->began_ns = began_ns(moment, group_period_ns);
     tag_clear(page, tag);
@@ -869,8 +906,13 @@ static bool forget_told(struct ntk_points_page *page, uint64_t now_ns)
 static void count_shown(struct ntk_points_page *page)
 {
     page->shown_count = 0;
+    ntk_vec_fini(&page->shown_users);
+    ntk_vec_init(&page->shown_users, sizeof(struct ntk_points_user));
     ntk_map_each(entry, &page->tags) {
-        page->shown_count += is_shown(entry->value) && strcmp(entry->key, NTK_EXPORTER_OTHER) != 0;
+        const struct ntk_points_tag *tag = entry->value;
+        if (is_shown(tag) && strcmp(entry->key, NTK_EXPORTER_OTHER) != 0) {
+            count_one_shown(page, tag->uid);
+        }
     }
     ntk_map_fini(&page->others);
 }
@@ -972,6 +1014,7 @@ void ntk_points_page_fini(struct ntk_points_page *page)
     }
     ntk_map_fini(&page->tags);
     ntk_map_fini(&page->others);
+    ntk_vec_fini(&page->shown_users);
     memset(page, 0, sizeof *page);
 }
 

@@ -7,8 +7,9 @@
  * tag stay, where that is requested, until they were scraped a few more times, for a scrape is
  * rarer than a snapshot and would miss the last of them. They are remembered and go on when the tag
  * comes back. Runtimes of one tag (and pod) share its series: sums, and the largest utilization and
- * percentile. When application_max of them are on the page, further ones share the series of
- * "other" until there is room: the oldest processes come first.
+ * percentile. When application_max of them are on the page, or a user's share of it
+ * (ntk_exporter_has_room()), further ones share the series of "other" until there is room: the
+ * oldest processes come first.
  *
  * Owner:   caller's storage, zeroed or ntk_points_page_fini()ed before first use.
  * Threads: one.
@@ -93,9 +94,15 @@ struct ntk_exporter_options;
 
 #define NTK_POINTS_COUNTED 3
 
+struct ntk_points_user {
+    uint32_t uid;
+    size_t shown_count; /* of its applications, with their own series */
+};
+
 struct ntk_points_tag {             /* of a pod, where that is known */
     char key[NTK_POINTS_KEY_BYTES]; /* in the map of tags */
     char tag[NTK_POINTS_LABEL_BYTES];
+    uint32_t uid;
     struct ntk_points_owner owner;
     bool is_live;           /* on the page */
     bool is_leaving;        /* its counters are on the page */
@@ -198,12 +205,13 @@ struct ntk_points_age {
 };
 
 struct ntk_points_page {
-    bool keeps_fine_latencies; /* set before the first update: whole histograms too, 18 KiB each */
-    size_t application_max;    /* set before the first update: this many have their own series, the
+    bool keeps_fine_latencies;  /* set before the first update: whole histograms too, 18 KiB each */
+    size_t application_max;     /* set before the first update: this many have their own series, the
                                 * rest shares those of the tag "other"; 0: all have */
-    size_t shown_count;        /* that have */
-    struct ntk_map others;     /* keys of those that do not, in the last update */
-    bool has_pid_label;        /* set before the first update: applications of a tag stand apart */
+    size_t shown_count;         /* that have */
+    struct ntk_vec shown_users; /* whose they are: struct ntk_points_user */
+    struct ntk_map others;      /* keys of those that do not, in the last update */
+    bool has_pid_label;         /* set before the first update: applications of a tag stand apart */
     const struct ntk_labels *labels; /* of every series; NULL: none */
     unsigned names;                  /* lists of names, bits by enum ntk_name_list; 0: our own */
     bool fills_zeros;                /* free cores get the series of cores too, at zero */

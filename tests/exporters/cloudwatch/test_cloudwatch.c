@@ -483,7 +483,7 @@ static void without_a_step_each_report_goes_by_itself(void **state)
 
 static void applications_beyond_the_bound_share_series(void **state)
 {
-    enum { APPLICATIONS = 2 * NTK_EXPORTER_APPLICATIONS };
+    enum { APPLICATIONS = 2 * NTK_EXPORTER_APPLICATIONS, OF_ONE_USER = 48, OF_THE_NEXT = 12 };
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, APPLICATIONS);
@@ -491,6 +491,7 @@ static void applications_beyond_the_bound_share_series(void **state)
     double others = 0;
 
     for (size_t i = 0; i < APPLICATIONS; i++) {
+        runtimes[i].uid = i < APPLICATIONS / 2 ? 1001 : 1002;
         runtimes[i].has = NTK_RUNTIME_HAS_CPU;
         runtimes[i].tag = ntk_snapshot_format(snapshot, "tag-%zu", i);
         runtimes[i].cpu_user = 0.001;
@@ -510,8 +511,8 @@ static void applications_beyond_the_bound_share_series(void **state)
             others = ((const struct ntk_cloudwatch_value *)series->values.items)->value;
         }
     }
-    assert_int_equal(tags, NTK_EXPORTER_APPLICATIONS + 1);
-    assert_true(others > 6.39 && others < 6.41);
+    assert_int_equal(tags, OF_ONE_USER + OF_THE_NEXT + 1);
+    assert_true(others > 6.79 && others < 6.81);
     ntk_cloudwatch_data_fini(&data);
     ntk_snapshot_destroy(snapshot);
 }

@@ -250,6 +250,31 @@ static void applications_beyond_the_bound_share_series_and_are_counted(void **st
     free(text);
 }
 
+/* Nobody hides the applications of others. */
+static void one_user_leaves_room_for_the_applications_of_others(void **state)
+{
+    static const uint32_t uids[] = { 1001, 1001, 1001, 1001, 1002, 1002, 1003 };
+    static const char *const tags[] = { "a", "b", "c", "d", "e", "f", "g" };
+    struct ntk_snapshot *snapshot = test_idle_snapshot();
+    enum { COUNT = sizeof tags / sizeof *tags };
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, COUNT);
+
+    page.application_max = 4;
+    for (size_t i = 0; i < COUNT; i++) {
+        runtimes[i].has = NTK_RUNTIME_HAS_EXECUTIONS;
+        runtimes[i].tag = tags[i];
+        runtimes[i].uid = uids[i];
+        runtimes[i].outcome[NTK_OUTCOME_COMPLETED].period = 10;
+    }
+    update(snapshot);
+    assert_completed("a", "10");
+    assert_completed("b", "10");
+    assert_completed("c", "10");
+    assert_completed("e", "10");
+    assert_completed(NTK_EXPORTER_OTHER, "30");
+    assert_others("3\n");
+}
+
 #define OTHER_COMPLETED "runtime_tag=\"" NTK_EXPORTER_OTHER "\",status_type=\"completed\""
 
 /* Series appear once, or Prometheus drops one of the two. */
@@ -285,6 +310,7 @@ int main(void)
         CASE(two_pods_with_one_tag_have_their_own_series),
         CASE(applications_with_one_tag_are_separated_by_pid_on_request),
         CASE(applications_beyond_the_bound_share_series_and_are_counted),
+        CASE(one_user_leaves_room_for_the_applications_of_others),
         CASE(an_application_called_as_the_rest_is_of_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
