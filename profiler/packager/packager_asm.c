@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "profiler/packager/packager.h"
 #include "shared/base/buf.h"
@@ -191,12 +192,24 @@ static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binarie
     return binaries->count > 0 ? 0 : BAD("no .engine in it");
 }
 
+/* What told the slots of the old binary from each other is wrong for another one: without
+ * "sg00/debug_info_asm_PE.dbg" none of "sg00/PE.bin" has names and source lines. */
+static void slots_name(const char *binary, char *buf, size_t buf_bytes)
+{
+    const char *base = ntk_str_base_name(binary);
+    int stem = (int)(strlen(base) - (ntk_str_ends_with(base, ".bin") ? strlen(".bin") : 0));
+
+    snprintf(buf, buf_bytes, "%.*sdebug_info_asm_%.*s.dbg", (int)(base - binary), binary, stem,
+             base);
+}
+
 static int write_folder(const struct ntk_vec *binaries, struct ntk_err *err)
 {
     int ret = 0;
 
     for (size_t i = 0; i < binaries->count && ret == 0; i++) {
         const struct binary *binary = ntk_vec_at(binaries, i);
+        char name[NTK_NEFF_MEMBER_NAME_MAX + 32];
         char path[4096];
 
         if (snprintf(path, sizeof path, "%s/%s", output, binary->name) >= (int)sizeof path) {
@@ -208,31 +221,23 @@ static int write_folder(const struct ntk_vec *binaries, struct ntk_err *err)
         if (ret == 0) {
             snprintf(path, sizeof path, "%s/%s", output, binary->name);
             ret = ntk_fs_write(path, binary->code.bytes, binary->code.bytes_count, err);
+            slots_name(binary->name, name, sizeof name);
+            snprintf(path, sizeof path, "%s/%s", output, name);
+            (void)unlink(path);
         }
     }
     return ret;
 }
 
-/* What told the slots of the old binary from each other is wrong for another one: without
- * "sg00/debug_info_asm_PE.dbg" none of "sg00/PE.bin" has names and source lines. */
-static bool is_slots_of(const char *member, const char *binary)
-{
-    const char *base = ntk_str_base_name(binary);
-    int stem = (int)(strlen(base) - (ntk_str_ends_with(base, ".bin") ? strlen(".bin") : 0));
-    char name[NTK_NEFF_MEMBER_NAME_MAX + 32];
-
-    snprintf(name, sizeof name, "%.*sdebug_info_asm_%.*s.dbg", (int)(base - binary), binary, stem,
-             base);
-    return strcmp(member, name) == 0;
-}
-
 static size_t without_slots_of(struct ntk_neff_pack_member *members, size_t count,
                                const char *binary)
 {
+    char name[NTK_NEFF_MEMBER_NAME_MAX + 32];
     size_t kept = 0;
 
+    slots_name(binary, name, sizeof name);
     for (size_t m = 0; m < count; m++) {
-        if (!is_slots_of(members[m].name, binary)) {
+        if (strcmp(members[m].name, name) != 0) {
             members[kept++] = members[m];
         }
     }
