@@ -34,7 +34,7 @@ enum ntk_wait_kind {
 #define NTK_LAYER_NONE 0U    /* the program's, without a name */
 #define NTK_LAYER_RUNTIME 1U /* what the runtime put around the program */
 
-/* One for each slot, of which there are millions: without gaps. */
+/* One for each of millions of slots: without gaps. */
 struct ntk_slot_fact {
     bool has_run;  /* else nothing below is known */
     bool has_sync; /* wait and signal below are known */

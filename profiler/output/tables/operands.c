@@ -11,7 +11,7 @@
 #include "shared/formats/neff/vendor_slot.h"
 
 #define SETS 4096
-#define WAYS 2 /* places of a set, of which the one that was not used last is given away */
+#define WAYS 2 /* places of a set; the one that was not used last is reused */
 #define NO_TEXT UINT32_MAX
 
 /* What an instruction's texts depend on, as bytes; then the texts. */

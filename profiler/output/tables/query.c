@@ -139,8 +139,8 @@ static int fill_table(struct query *query, const struct ntk_export *export, size
     return ret;
 }
 
-/* The authorizer does not hear which columns NATURAL and USING join by, nor of tables of which
- * nothing else is read: all of each table that may be named is. */
+/* The authorizer does not hear which columns NATURAL and USING join by, nor about tables that give
+ * nothing else: every table that may be named is read whole. */
 static void keep_joined(struct query *query, const char *sql)
 {
     bool joins = strcasestr(sql, "natural") || strcasestr(sql, "using");

@@ -250,7 +250,7 @@ static void applications_beyond_the_bound_share_series_and_are_counted(void **st
     free(text);
 }
 
-/* Nobody hides the applications of others. */
+/* No user hides the applications of others. */
 static void one_user_leaves_room_for_the_applications_of_others(void **state)
 {
     static const uint32_t uids[] = { 1001, 1001, 1001, 1001, 1002, 1002, 1003 };
