@@ -141,6 +141,17 @@ def check_long(browser, address):
     equal('what the page complained about', browser.said, [])
 
 
+def check_many(browser, address):
+    """An answer that has only a part of the lines, as of a program with more than 20,000: the page says how many are missing."""
+    browser.call('Page.navigate', url='about:blank')
+    browser.call('Page.navigate', url=address)
+    browser.wait_for("document.querySelector('#tab-lines[aria-selected=false]') !== null")
+    browser.evaluate("(async () => { (await (await import('/place.js')).linesOf(0)).line_count += 20000; })()")
+    click(browser, "document.querySelector('#tab-lines')")
+    browser.wait_for("/^20,000 of 20,[0-9]{3} lines are not shown: neuron-profile lines --json has all[.]$/.test(document.querySelector('.left-out')?.textContent ?? '')")
+    equal('what the page complained about', browser.said, [])
+
+
 def check_short(browser, address):
     """One that has no room for lines says so."""
     browser.call('Page.navigate', url='about:blank')
@@ -163,6 +174,7 @@ def main():
             for address in addresses:
                 check(browser, address, lines, answer['source_loop'], answer['source_iteration'])
             check_bare(browser, bare, lines)
+            check_many(browser, addresses[0])
         check_long(browser, long)
         check_short(browser, short)
     finally:
