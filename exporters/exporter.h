@@ -95,7 +95,7 @@ static inline size_t ntk_exporter_application_max(const struct ntk_exporter_opti
 }
 
 /* Whether a user's next application gets its own series. One user gets at most three quarters of
- * them, the next one three quarters of the rest, so that no user hides the applications of others. */
+ * them, the next one three quarters of the rest, so that no user hides those of others. */
 static inline bool ntk_exporter_has_room(size_t application_max, size_t shown, size_t shown_of_user)
 {
     return shown < application_max && shown_of_user / 3 < application_max - shown;
