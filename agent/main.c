@@ -140,12 +140,12 @@ static const struct ntk_opt first_rows[] = {
       "read the groups and applications to report, and their periods, from this JSON file "
       "(default: all groups of all applications, every 5 s)" },
     { 0, "period", "TIME", NTK_OPT_DURATION, &arg_period_ns,
-      "report every group every TIME, such as 500ms or 2s, whatever the configuration says",
+      "report every group every TIME, such as 500ms or 2s, regardless of the configuration",
       .is_above_zero = true },
     { 0, "once", 0, NTK_OPT_FLAG, &arg_once,
       "write one report over one period (default 1s) and exit" },
-    { 0, "count", "N", NTK_OPT_U64, &arg_count, "exit after N reports, each over a whole period",
-      .is_above_zero = true },
+    { 0, "count", "N", NTK_OPT_U64, &arg_count,
+      "exit after N reports, each covering a whole period", .is_above_zero = true },
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "pretty", 0, NTK_OPT_FLAG, &options.report.pretty,
       "print indented reports on several lines" },
@@ -153,11 +153,11 @@ static const struct ntk_opt first_rows[] = {
       "add timestamp_ns and sequence to each report" },
     { 0, "all-cores", 0, NTK_OPT_FLAG, &options.report.all_cores,
       "list every core of the machine for each application, zero where it has none" },
-    { 0, "max-line", "BYTES", NTK_OPT_BYTES, &arg_max_line,
-      "omit neuron_ext in reports longer than BYTES, for a reader with a limit, often 65536 "
+    { 0, "max-line", "SIZE", NTK_OPT_BYTES, &arg_max_line,
+      "omit neuron_ext from reports longer than SIZE, for readers with a limit, often 65536 "
       "(default 0: no limit)" },
     { 0, "vendor-keys-only", 0, NTK_OPT_FLAG, &options.report.vendor_only,
-      "omit every key that the vendor's reports do not have" },
+      "omit all keys that the vendor's reports do not have" },
     { 0, "omit", "KEYS", NTK_OPT_CALL, CALL(call_omit),
       "omit loaded_models, neuron_ext, usage_breakdown, usage_data or v3d, separated by commas" },
     { 0, "quiet", 0, NTK_OPT_FLAG, &options.quiet, "print no reports on stdout" },
@@ -165,8 +165,8 @@ static const struct ntk_opt first_rows[] = {
       "store one row per second in this SQLite database; create it if missing" },
     { 0, "db-keep", "LIST", NTK_OPT_CALL, CALL(call_db_keep),
       "keep seconds, minutes and hours for these times (default 168h,2160h,26280h)" },
-    { 0, "db-size", "BYTES", NTK_OPT_BYTES, &options.store.keep_bytes,
-      "limit the database to BYTES (default 1G, at least 1M); the oldest rows are deleted",
+    { 0, "db-size", "SIZE", NTK_OPT_BYTES, &options.store.keep_bytes,
+      "limit the database to SIZE (default 1G, at least 1M); the oldest rows are deleted",
       .is_above_zero = true },
     { 0 },
 };
@@ -179,20 +179,21 @@ static const struct ntk_opt last_rows[] = {
     { 0, "archive-cluster", "NAME", NTK_OPT_TEXT, &archive_options.cluster,
       "set the cluster of the machine (default " NTK_ARCHIVE_CLUSTER ")" },
     { 0, "archive-tables", "LIST", NTK_OPT_CALL, CALL(call_archive_tables),
-      "archive only these tables, as neuron-monitor export --tables names them (default: all)" },
+      "archive only these tables, with the names of neuron-monitor export --tables (default: "
+      "all)" },
     { 0, "archive-endpoint", "URL", NTK_OPT_TEXT, &archive_options.target.endpoint,
       "use this S3 service (default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS)" },
     { 0, "Captures", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "capture-folder", "FOLDER", NTK_OPT_TEXT, &capture_options.folder,
-      "keep captures of events, with the time before them, in this folder" },
+      "write captures of events, including the time before them, to this folder" },
     { 0, "capture-on", "LIST", NTK_OPT_CALL, CALL(call_capture_on),
       "capture on hang, slow, stuck, ecc or p99=TIME, separated by commas (default "
       "hang,slow,stuck,ecc)" },
     { 0, "capture-every", "TIME", NTK_OPT_DURATION, &capture_options.every_ns,
       "take at most one capture per reason and user in TIME (default 10m)", .is_above_zero = true },
-    { 0, "capture-size", "BYTES", NTK_OPT_BYTES, &capture_options.keep_bytes,
-      "keep at most this much of all captures (default 1G); the user with the most bytes loses the "
-      "oldest one first",
+    { 0, "capture-size", "SIZE", NTK_OPT_BYTES, &capture_options.keep_bytes,
+      "limit all captures to SIZE (default 1G); the user with the most bytes loses the oldest "
+      "capture first",
       .is_above_zero = true },
     { 0, "capture-remote", 0, NTK_OPT_FLAG, &capture_options.is_remote,
       "let holders of the --http token request captures (neuron-profile trigger --host); other "
@@ -202,7 +203,7 @@ static const struct ntk_opt last_rows[] = {
       "read TLS, users and headers of both ports from this file, in the format of Prometheus "
       "exporters" },
     NTK_EXPORTER_OPT(options.exporter),
-    { 0, "http", "[ADDR:]PORT", NTK_OPT_CALL, CALL(call_http),
+    { 0, "http", "[ADDRESS:]PORT", NTK_OPT_CALL, CALL(call_http),
       "serve a page on /, /metrics and /api/v1, on 127.0.0.1 if no address is given; "
       "clients ask port " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_AGENT) " of a host" },
     { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.exporter.host_names,
@@ -218,8 +219,8 @@ static const struct ntk_opt last_rows[] = {
       "attach "
       "--all does; needs privileges" },
     { 0, "canary", "TIME", NTK_OPT_DURATION, &arg_canary_ns,
-      "check for silent data corruption: every TIME run a program with a known answer on every "
-      "free core, as neuron-monitor diag --canary does",
+      "check for silent data corruption: run a program with a known answer on every free core "
+      "every TIME, like neuron-monitor diag --canary",
       .is_above_zero = true },
     { 0, "command-lines", 0, NTK_OPT_FLAG, &options.command_lines,
       "include command-line arguments in reports, not only program names; arguments may hold "
@@ -227,26 +228,27 @@ static const struct ntk_opt last_rows[] = {
     { 0, "no-imds", 0, NTK_OPT_FLAG, &arg_no_imds,
       "do not ask the instance metadata service of EC2 where the machine runs" },
     { 0, "host-root", "FOLDER", NTK_OPT_TEXT, &options.host_root,
-      "read the host's /proc (and with --k8s-info /var/log/containers) below FOLDER, where a "
+      "read the host's /proc (with --k8s-info also /var/log/containers) below FOLDER, where a "
       "container mounts the host's root" },
     { 0, "Kubernetes", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "k8s-info", 0, NTK_OPT_FLAG, &arg_k8s_info,
-      "ask the kubelet which pod has which core and device: neuron_k8s_info, and labels" },
+      "query the kubelet for the pods that hold cores and devices: adds neuron_k8s_info, and "
+      "labels" },
     { 0, "k8s-socket", "FILE", NTK_OPT_TEXT, &pod_options.socket_path,
       "use this pod-resources socket of the kubelet (default " NTK_PODS_SOCKET ")" },
     { 0, "k8s-period", "TIME", NTK_OPT_DURATION, &pod_options.period_ns,
-      "query it every TIME (default 15s, at least 1s)", .is_above_zero = true },
+      "query the kubelet every TIME (default 15s, at least 1s)", .is_above_zero = true },
     { 0, "k8s-resource", "NAME=KIND", NTK_OPT_CALL, CALL(call_k8s_resource),
       "count a resource of another device plug-in, with one core or device per unit; may be "
       "repeated" },
     { 0, "Batch jobs", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "hpc-job-mapping-dir", "FOLDER", NTK_OPT_TEXT, &options.job_mapping,
-      "read which job holds which device and core from this folder, written by the scheduler's "
-      "prolog and epilog; enables neuron_job_info and neuron-monitor job" },
+      "read the devices and cores of each job from this folder, written by the scheduler's prolog "
+      "and epilog; enables neuron_job_info and neuron-monitor job" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "schema", 0, NTK_OPT_FLAG, &arg_schema, "print the JSON Schema of a report and exit" },
     { 'v', "verbose", "LEVEL", NTK_OPT_CALL, CALL(call_verbose),
-      "set the detail of messages on stderr, 0 (default) to 4" },
+      "set the verbosity of messages on stderr, 0 (default) to 4" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
     NTK_OPT_COMMON_HELP,
@@ -254,16 +256,16 @@ static const struct ntk_opt last_rows[] = {
 };
 
 /* Word, what it runs, and what its help tells. */
-#define SUBCOMMANDS(X)                                                            \
-    X("attach", ntk_attach_main, "observe a running program")                     \
-    X("diag", ntk_diag_main, "check whether the machine is fit to work")          \
-    X("export", ntk_export_main, "write a database as Parquet")                   \
-    X("hang", ntk_hang_main, "show which ranks a collective operation waits for") \
-    X("health", ntk_health_main, "show the health of devices and what to do")     \
-    X("job", ntk_job_main, "report the use of cores by batch jobs")               \
-    X("query", ntk_query_main, "query a database")                                \
-    X("run", ntk_run_main, "run a program with hooks on hardware")                \
-    X("slow", ntk_slow_main, "show which ranks are repeatedly late")
+#define SUBCOMMANDS(X)                                                        \
+    X("attach", ntk_attach_main, "observe a running program")                 \
+    X("diag", ntk_diag_main, "test whether the machine is ready for work")    \
+    X("export", ntk_export_main, "export a database to Parquet files")        \
+    X("hang", ntk_hang_main, "show the ranks that a collective waits for")    \
+    X("health", ntk_health_main, "show the health of devices and what to do") \
+    X("job", ntk_job_main, "report how batch jobs used cores")                \
+    X("query", ntk_query_main, "query a database")                            \
+    X("run", ntk_run_main, "run a program with hooks on hardware")            \
+    X("slow", ntk_slow_main, "show the ranks that are repeatedly late")
 
 static const struct {
     const char *word;
@@ -288,8 +290,8 @@ static struct ntk_opt_program program = {
              "PLACE [OPTION]...\nrun [OPTION]... [--] COMMAND "
              "[ARGUMENT]...\nattach PID... [OPTION]...\nhang|slow|health [OPTION]... "
              "[URL|HOST[:PORT]]...\ndiag [-r LEVEL] [OPTION]...",
-    .summary = "Watches applications on Neuron devices and writes a JSON report per period to "
-               "stdout, a line each; on request also stores them and serves them over HTTP.",
+    .summary = "Observes applications on Neuron devices and writes one JSON report per period to "
+               "stdout, one per line. Optionally stores the reports and serves them over HTTP.",
     .epilogue = "Subcommands have their own help:"
 #define ROW(word, run, help) "\n  neuron-monitor " word " --help: " help
     SUBCOMMANDS(ROW),

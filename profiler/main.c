@@ -71,7 +71,7 @@ static const struct ntk_opt_program program = {
              "inspect [OPTION]... [--] COMMAND [ARGUMENT]...\n"
              "inspect --pid PID [OPTION]...\n"
              "trigger --pid PID | --job NAME [OPTION]...",
-    .summary = "Records what a NEFF does on a NeuronCore, and analyses it.",
+    .summary = "Records the activity of NeuronCores while they execute a NEFF, and analyzes it.",
     .options = options,
     .stop_at_operand = true,
     .epilogue = "capture       execute a NEFF once and write what its core did to a file (NTFF)\n"

@@ -34,14 +34,14 @@ static int (*const call_tables)(const char *, struct ntk_err *) = set_tables;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "db", "FILE", NTK_OPT_TEXT, &arg_db,
-      "read this database, which neuron-monitor --db writes" },
+      "read this database (written by neuron-monitor --db)" },
     { 'o', "output-folder", "PLACE", NTK_OPT_TEXT, &options.target.destination,
       "write to this folder, created if missing, or s3://BUCKET/PREFIX" },
     { 0, "What", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_QUERY_SPAN_OPT(arg_span),
     { 0, "tables", "LIST", NTK_OPT_CALL, CALL(call_tables),
-      "export only these: names, families such as core, or patterns such as '*_hour', separated by "
-      "commas; 'help' lists them" },
+      "export only these: tables, families such as core, or patterns such as '*_hour', separated "
+      "by commas; 'help' lists them" },
     { 0, "cluster", "NAME", NTK_OPT_TEXT, &options.cluster,
       "set the cluster of the machine (default " NTK_ARCHIVE_CLUSTER ")" },
     { 0, "host", "NAME", NTK_OPT_TEXT, &options.host,
@@ -50,11 +50,11 @@ static const struct ntk_opt option_rows[] = {
     { 0, "endpoint", "URL", NTK_OPT_TEXT, &options.target.endpoint,
       "use this S3 service (default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS)" },
     { 0, "region", "REGION", NTK_OPT_TEXT, &options.target.region,
-      "use this region (default: AWS_REGION, or that of the profile or the instance)" },
+      "use this region (default: AWS_REGION, or the region of the profile or instance)" },
     { 0, "profile", "NAME", NTK_OPT_TEXT, &options.target.profile,
       "use this profile of the AWS configuration files" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
-    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print the files written as JSON" },
+    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print the list of written files as JSON" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
     NTK_OPT_COMMON_HELP,

@@ -62,14 +62,14 @@ static const struct ntk_opt option_rows[] = {
     { 0, "duration", "TIME", NTK_OPT_DURATION, &diag.plan.duration_ns,
       "run the burn-in for TIME (default 60s)", .is_above_zero = true },
     { 0, "core", "LIST", NTK_OPT_TEXT, &arg_cores,
-      "test only these logical cores, such as 0-3,8, numbered as in neuron-top" },
+      "test only these logical cores, such as 0-3,8 (numbered as in neuron-top)" },
     { 0, "device", "LIST", NTK_OPT_TEXT, &arg_devices, "test only these devices and their cores" },
-    { 0, "memory", "BYTES", NTK_OPT_BYTES, &diag.plan.memory_bytes,
+    { 0, "memory", "SIZE", NTK_OPT_BYTES, &diag.plan.memory_bytes,
       "use this much device memory per core for patterns and copies (default 4M)",
       .is_above_zero = true },
     { 0, "neff", "FILE", NTK_OPT_TEXT, &diag.plan.neff,
-      "also run this NEFF three times with equal inputs and compare its outputs; for hardware, "
-      "which does not run the built-in programs" },
+      "also run this NEFF three times with the same inputs and compare its outputs; for hardware, "
+      "which cannot run the built-in programs" },
     { 0, "wait", "TIME", NTK_OPT_DURATION, &arg_wait_ns,
       "wait up to TIME for jobs that hold cores, instead of failing at once",
       .is_above_zero = true },
@@ -77,8 +77,8 @@ static const struct ntk_opt option_rows[] = {
       "stop a test after TIME (default 60s)", .is_above_zero = true },
     { 0, "Canary", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "canary", 0, NTK_OPT_FLAG, &arg_canary,
-      "run programs with known answers on every free core until stopped, another one each time; "
-      "release a core when a process needs it" },
+      "run programs with known answers on every free core until stopped; release a core when a "
+      "process needs it" },
     { 0, "interval", "TIME", NTK_OPT_DURATION, &arg_interval_ns,
       "run a program on a core every TIME (default 60s)", .is_above_zero = true },
     { 0, "rounds", "N", NTK_OPT_U64, &arg_rounds, "exit after N rounds", .is_above_zero = true },
@@ -109,9 +109,9 @@ static const struct ntk_opt_program program = {
         "that a job has are left alone: nothing is tested then.",
     .options = option_rows,
     .epilogue =
-        "The exit code is 0 when nothing failed (also with warnings, unless --strict), 1 when\n"
-        "something did, 2 for wrong options, 3 when a job has a core, so that nothing was\n"
-        "tested.",
+        "The exit code is 0 when no test failed (also with warnings, unless --strict), 1\n"
+        "when a test failed, 2 for invalid options, and 3 when a job holds a core, so that\n"
+        "no test ran.",
 };
 
 /* ---- results ---- */

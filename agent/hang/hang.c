@@ -27,8 +27,8 @@ static const struct ntk_opt option_rows[] = {
     { 0, "wait", "TIME", NTK_OPT_DURATION, &arg_wait_ns,
       "repeat the check for up to TIME, until something hangs", .is_above_zero = true },
     { 0, "job", "NAME", NTK_OPT_TEXT, &view.job,
-      "show only communicators of processes with this tag, or that meet at this address" },
-    { 'a', "all", 0, NTK_OPT_FLAG, &view.all, "show communicators that go on as well" },
+      "show only communicators whose processes have this tag or whose ranks meet at this address" },
+    { 'a', "all", 0, NTK_OPT_FLAG, &view.all, "also show communicators that make progress" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
     NTK_HOSTS_OPT(arg_remote),
     NTK_OPT_COMMON_OTHER,
@@ -38,9 +38,9 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor hang",
     .usage = "[OPTION]... [URL|HOST[:PORT]]...",
-    .summary = "Show collective operations that make no progress: which ranks arrived, which did "
-               "not and where those are. Also show single executions that do not finish. Reads "
-               "this machine, or the agents (neuron-monitor --http) named as HOST.",
+    .summary = "Show collective operations that make no progress: which ranks arrived, which are "
+               "missing, and what those ranks do. Also show single executions that do not finish. "
+               "Reads this machine, or the agents (neuron-monitor --http) named as HOST.",
     .options = option_rows,
     .epilogue =
         "The exit code is 0 when nothing hangs, 1 when something does or is broken, 3 when\n"

@@ -21,7 +21,7 @@ static struct ntk_hosts_remote arg_remote = { .timeout_ns = NTK_HOSTS_TIMEOUT_NS
 static const struct ntk_opt option_rows[] = {
     { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns, "observe for TIME (default 5s)",
       .is_above_zero = true },
-    { 'a', "all", 0, NTK_OPT_FLAG, &arg_all, "show communicators without a slow rank as well" },
+    { 'a', "all", 0, NTK_OPT_FLAG, &arg_all, "also show communicators without a slow rank" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
     NTK_HOSTS_OPT(arg_remote),
     NTK_OPT_COMMON_OTHER,
@@ -31,9 +31,9 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor slow",
     .usage = "[OPTION]... [URL|HOST[:PORT]]...",
-    .summary = "Show which rank the others of its communicator wait for again and again, for how "
-               "long, and whether its cores or its host cause the delay. Reads this machine, or "
-               "the agents (neuron-monitor --http) named as HOST.",
+    .summary = "Show the rank that the other ranks of its communicator repeatedly wait for, how "
+               "long they wait, and whether its cores or its host cause the delay. Reads this "
+               "machine, or the agents (neuron-monitor --http) named as HOST.",
     .options = option_rows,
     .epilogue = "The exit code is 0 when no rank is slow, 1 when one is, and 3 when no agent "
                 "answers,\nor no rank is visible and some processes cannot be read.",

@@ -33,7 +33,7 @@ struct ntk_captures_options;
 struct ntk_routes;
 
 struct ntk_routes_options {
-    const char *address;                         /* "[ADDR:]PORT", on loopback without ADDR */
+    const char *address;                         /* "[ADDRESS:]PORT", on loopback without ADDRESS */
     const char *host_names;                      /* accepted in requests in addition to its own, or
                                                   * NULL */
     const char *token_path;                      /* NULL: no token */

@@ -27,20 +27,20 @@ static bool arg_json;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "db", "FILE", NTK_OPT_TEXT, &arg_db,
-      "read this database, which neuron-monitor --db writes" },
+      "read this database (written by neuron-monitor --db)" },
     { 0, "Which jobs", 0, NTK_OPT_HEADING, 0, 0 },
     { 'u', "user", "NAME", NTK_OPT_TEXT, &arg_user, "show only jobs of this user" },
     NTK_QUERY_SPAN_OPT(arg_span),
-    { 0, "newest", "N", NTK_OPT_U64, &arg_newest, "show only the last N that began (default 100)",
-      .is_above_zero = true },
+    { 0, "newest", "N", NTK_OPT_U64, &arg_newest,
+      "show only the last N jobs to start (default 100)", .is_above_zero = true },
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "by-user", 0, NTK_OPT_FLAG, &arg_by_user,
-      "print a row for each user with the sums of the jobs" },
+      "print one row per user with the sums of all jobs" },
     { 0, "device-watts", "WATTS", NTK_OPT_U64, &arg_device_watts,
       "set the maximum power of a device in watts; enables the energy estimate",
       .is_above_zero = true },
-    { 0, "csv", 0, NTK_OPT_FLAG, &arg_csv, "print comma-separated values, all figures" },
-    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON array of objects, all figures" },
+    { 0, "csv", 0, NTK_OPT_FLAG, &arg_csv, "print comma-separated values with all figures" },
+    { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON array of objects with all figures" },
     NTK_OPT_COMMON_OTHER,
     { 0 },
 };
@@ -48,9 +48,9 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor job",
     .usage = "[ID] --db FILE [OPTION]...",
-    .summary = "Show what batch jobs held and how they used it: core-hours, executions, errors, "
-               "memory, MFU, power. Prints one job in full, or one row per job, from the database "
-               "of an agent with --hpc-job-mapping-dir. The agent may be running.",
+    .summary = "Show which cores batch jobs held and how they used them: core-hours, executions, "
+               "errors, memory, MFU, power. Prints one job in full, or one row per job, from the "
+               "database of an agent with --hpc-job-mapping-dir. The agent may be running.",
     .options = option_rows,
 };
 

@@ -79,14 +79,14 @@ static int (*const call_metric)(const char *, struct ntk_err *) = set_metric;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "db", "FILE", NTK_OPT_TEXT, &arg_db,
-      "read this database, which neuron-monitor --db writes" },
+      "read this database (written by neuron-monitor --db)" },
     { 0, "Window", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_QUERY_SPAN_OPT(arg_span),
     { 0, "step", "TIME", NTK_OPT_DURATION, &query.window.step_ns,
-      "print a row for each TIME, not one for the window", .is_above_zero = true },
+      "print one row per TIME instead of one for the window", .is_above_zero = true },
     { 0, "Of what", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "process", "TAG", NTK_OPT_TEXT, &query.filter.process,
-      "show only this tag or process id; if several users have it, add --user" },
+      "show only this tag or process id; add --user if several users have it" },
     { 0, "user", "NAME", NTK_OPT_TEXT, &query.filter.user,
       "show only processes of this user, by name or uid" },
     { 0, "job", "NAME", NTK_OPT_TEXT, &query.filter.job,
@@ -96,7 +96,7 @@ static const struct ntk_opt option_rows[] = {
       "show only this physical core of the machine" },
     { 0, "device", "N", NTK_OPT_CALL, CALL(call_device), "show only this device" },
     { 0, "metric", "NAME", NTK_OPT_CALL, CALL(call_metric),
-      "show this figure (series); 'help' lists them" },
+      "show this metric (series); 'help' lists them" },
     { 0, "kind", "LIST", NTK_OPT_CALL, CALL(call_kinds),
       "show only these events: start, end, load, unload, error, alloc, free, model_start, "
       "model_stop, mark, or all (default: all but alloc, free and mark)" },

@@ -40,10 +40,9 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor run",
     .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...",
-    .summary =
-        "Runs a program with hooks around the vendor's runtime in it and in the processes it "
-        "starts, so that neuron-monitor and neuron-top see its executions. The program takes "
-        "the place of this one.",
+    .summary = "Runs a program with hooks around the vendor's runtime, in the program itself and "
+               "in the processes it starts, so that neuron-monitor and neuron-top see its "
+               "executions. The program replaces this process.",
     .options = option_rows,
     .stop_at_operand = true,
     .epilogue = "The exit code is that of the command; 127 when there is none,\n126 when it cannot "

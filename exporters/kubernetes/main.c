@@ -14,7 +14,7 @@ static uint64_t arg_period_ns;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "period", "TIME", NTK_OPT_DURATION, &arg_period_ns,
-      "accept the option of old command lines; use neuron-monitor --k8s-period",
+      "accept and ignore this option of old command lines (use neuron-monitor --k8s-period)",
       .is_above_zero = true },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_OPT_COMMON,
@@ -24,8 +24,8 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor-k8s-info",
     .usage = "[OPTION]... < ANYTHING",
-    .summary = "Ends the vendor's pipe of three programs. Which pod has which core is asked by\n"
-               "neuron-monitor --k8s-info, and needs nothing of this one.",
+    .summary = "Kept for the vendor's pipe of three programs: it only drains its input. "
+               "neuron-monitor\n--k8s-info queries the pods itself.",
     .options = option_rows,
 };
 

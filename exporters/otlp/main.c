@@ -35,7 +35,8 @@ static const struct ntk_opt option_rows[] = {
     { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_timeout_ns,
       "limit a request to TIME (default 10s)", .is_above_zero = true },
     { 0, "interval", "TIME", NTK_OPT_DURATION, &arg_interval_ns,
-      "push every TIME, and the last report (default: each report)", .is_above_zero = true },
+      "push every TIME, and the last report at exit (default: each report)",
+      .is_above_zero = true },
     { 0, "histograms", "KIND", NTK_OPT_TEXT, &arg_histograms,
       "use explicit (default) or exponential buckets" },
     { 0, "service-name", "NAME", NTK_OPT_TEXT, &arg_service_name,
@@ -43,7 +44,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "resource-attributes", "LIST", NTK_OPT_TEXT, &arg_attributes,
       "add NAME=VALUE,... to the resource, percent-encoded" },
     { 0, "certificate", "FILE", NTK_OPT_TEXT, &arg_certificate,
-      "trust the certificate authorities in this PEM file for the collector" },
+      "trust the certificate authorities in this PEM file when connecting to the collector" },
     { 0, "client-certificate", "FILE", NTK_OPT_TEXT, &arg_client_certificate,
       "present the certificate in this PEM file to the collector" },
     { 0, "client-key", "FILE", NTK_OPT_TEXT, &arg_client_key,
@@ -63,7 +64,7 @@ static const struct ntk_opt_program program = {
         "Pushes what neuron-monitor reports on standard input to an OpenTelemetry collector, "
         "OTLP over HTTP:\nneuron-monitor | neuron-monitor-otlp --endpoint http://host:4318",
     .options = option_rows,
-    .epilogue = "The OTEL_... variables of every OTLP exporter count too; an option goes first.",
+    .epilogue = "The standard OTEL_... variables of OTLP exporters apply; options take precedence.",
 };
 
 static int put_variable(const char *name, const char *value, struct ntk_err *err)

@@ -23,13 +23,13 @@ static struct ntk_exporter_options options = { .labels = &ntk_labels_option,
                                                .names = &ntk_names_option };
 
 static const struct ntk_opt option_rows[] = {
-    { 'p', "port", "N", NTK_OPT_U64, &arg_port,
-      "listen on port N (default " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_METRICS) "; 0: any)" },
-    { 0, "address", "ADDR", NTK_OPT_TEXT, &arg_address,
-      "listen on this address (default: all of the machine's)" },
+    { 'p', "port", "PORT", NTK_OPT_U64, &arg_port,
+      "listen on PORT (default " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_METRICS) "; 0: any)" },
+    { 0, "address", "ADDRESS", NTK_OPT_TEXT, &arg_address,
+      "listen on this address (default: all addresses of the machine)" },
     { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.host_names,
       "accept these comma-separated host names in requests to a loopback address, in addition to "
-      "those of this machine" },
+      "the names of this machine" },
     { 0, "cert-file", "FILE", NTK_OPT_TEXT, &arg_cert_file,
       "serve HTTPS with the certificate (chain) in this PEM file; requires --key-file" },
     { 0, "key-file", "FILE", NTK_OPT_TEXT, &arg_key_file,
@@ -38,8 +38,8 @@ static const struct ntk_opt option_rows[] = {
       "read TLS, users and headers from this file, in the format of Prometheus exporters" },
     NTK_EXPORTER_OPT(options),
     { 0, "enable-k8s-info", 0, NTK_OPT_FLAG, &arg_k8s,
-      "warn when reports name no pods; pod labels are exported whenever they do, as with "
-      "neuron-monitor --k8s-info" },
+      "warn when reports contain no pods; pod labels are exported whenever reports contain pods, "
+      "as with neuron-monitor --k8s-info" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_OPT_COMMON,
     { 0 },

@@ -29,7 +29,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "remote-write-spool", "FOLDER", NTK_OPT_TEXT, &ntk_remote_write_target.spool_folder,
       "keep undelivered data in this folder (default: in memory)" },
     { 0, "remote-write-native-histograms", 0, NTK_OPT_FLAG, &ntk_remote_write_target.has_native,
-      "push latencies as native histograms too, if the receiver accepts them" },
+      "also push latencies as native histograms, if the receiver accepts them" },
     { 0 },
 };
 

@@ -27,19 +27,20 @@ static bool arg_list;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
-      "read this capture, or the one in this folder" },
+      "read this capture, or the capture in this folder" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read names of queues, layers and tensors from this NEFF (default: the matching one next to "
       "the capture; - for none)" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
       "analyze what the host did, from the inspection folders in and below FOLDER" },
-    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON, with all rows" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
     { 'l', "list", NULL, NTK_OPT_FLAG, &arg_list, "list the analyses and exit" },
     { 0, "what-if", "CHANGES", NTK_OPT_CALL, (void *)(uintptr_t)&on_what_if,
-      "with -d and the analysis joined: estimate the time of all ranks with run, host or link this "
-      "many times as fast, or that of one rank, such as link=2,rank3.host=0 (0: takes no time)" },
+      "with -d and the analysis joined: estimate the time of all ranks if run, host or link were "
+      "this many times as fast, optionally for one rank, such as link=2,rank3.host=0 (0: takes no "
+      "time)" },
     NTK_PROFILE_OPT_METRICS_VERSION,
-    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE, not to stdout" },
+    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
     NTK_CUT_OPTIONS,
     NTK_OPT_COMMON,
     { 0 },

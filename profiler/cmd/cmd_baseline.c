@@ -41,7 +41,7 @@ static const struct ntk_opt options[] = {
       "allow an increase of 5%, 2us or 64K (default " DEFAULT_LIMIT "); may be repeated" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON" },
     { 0, "junit", "FILE", NTK_OPT_TEXT, &arg_junit, "write test results for a CI system to FILE" },
-    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE, not to stdout" },
+    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -52,8 +52,8 @@ static const struct ntk_opt_program program_options = {
     .name = "neuron-profile baseline",
     .usage = "save [-n FILE.neff] BASELINE CAPTURE...\n"
              "check [-n FILE.neff] [OPTION]... BASELINE CAPTURE...",
-    .summary = "Save the figures of captures, and check whether later captures are slower than a "
-               "limit allows. CAPTURE is a file, or a folder with captures of repeated executions.",
+    .summary = "Save the figures of captures, and check whether later captures exceed the limits. "
+               "CAPTURE is a file, or a folder with captures of repeated executions.",
     .options = options,
     .epilogue = "Exit code of check: 0 within the limits, 3 beyond one, 1 if it cannot be "
                 "determined.\nFour captures on each side separate a change from chance.",

@@ -72,15 +72,16 @@ static const struct ntk_opt options[] = {
     { 0, "warmup", "N", NTK_OPT_U64, &arg_warmup,
       "execute N times before the counted ones (default 0)" },
     { 't', "capture-type", "TYPE", NTK_OPT_TEXT, &arg_type,
-      "record profile (default), what the core does, or systrace, what the host does, as JSON" },
+      "record profile (default), the activity of the core, or systrace, the activity of the host "
+      "as JSON" },
     { 0, "exec-mode", "MODE", NTK_OPT_TEXT, &arg_mode,
       "call sync (default), async (queue executions, run the recorded one alone) or async-wait "
       "(queue each and wait for it)" },
     { 0, "ignore-exec-errors", NULL, NTK_OPT_FLAG, &arg_ignore_errors,
       "continue after a failed execution" },
-    { 0, "disable-profile", NULL, NTK_OPT_FLAG, &arg_disable_profile, "execute, record nothing" },
+    { 0, "disable-profile", NULL, NTK_OPT_FLAG, &arg_disable_profile, "execute without recording" },
     { 0, "save-output", NULL, NTK_OPT_FLAG, &arg_save_output,
-      "write each output to NAME.out, those of a later execution to NAME.out.NUMBER" },
+      "write each output to NAME.out, and outputs of later executions to NAME.out.NUMBER" },
     { 0, "save-output-npy", NULL, NTK_OPT_FLAG, &arg_save_output_npy,
       "write each output to NAME.npy or NAME.npy.NUMBER" },
     { 0, "save-nth-output", "N", NTK_OPT_U64, &arg_save_nth,
@@ -88,18 +89,18 @@ static const struct ntk_opt options[] = {
       .is_above_zero = true },
     { 0, "write-tensors-per-exec", "WHICH", NTK_OPT_TEXT, &arg_write_tensors,
       "write the inputs again before every execution, because an earlier one may have overwritten "
-      "them: none (default), alias or all, which both write all inputs",
+      "them: none (default), alias or all (both write all inputs)",
       .choices = "none alias all" },
     { 0, "check-output-determinism", NULL, NTK_OPT_FLAG, &arg_check_determinism,
-      "fail when two executions give different outputs" },
+      "fail if two executions give different outputs" },
     { 0, "enable-dge-notifs", NULL, NTK_OPT_FLAG, &arg_dge,
-      "have hardware name the transfers of its descriptor engines; slower" },
+      "make hardware record the transfers of its descriptor engines; slower" },
     { 0, "io-from", "SOURCE", NTK_OPT_TEXT, &arg_io_from,
-      "fill inputs without a FILE with zeros (default), or from neff: members inputs/NAME.npy or "
-      ".bin of the NEFF" },
+      "fill inputs without a FILE with zeros (default), or from neff: the members inputs/NAME.npy "
+      "or .bin of the NEFF" },
     { 0, "single-io", NULL, NTK_OPT_FLAG, &arg_single_io,
-      "use one buffer for all inputs and outputs: saves memory, values are meaningless" },
-    { 0, "single-io-threshold", "BYTES", NTK_OPT_BYTES, &arg_single_io_threshold,
+      "use one buffer for all inputs and outputs: saves memory, but the values are meaningless" },
+    { 0, "single-io-threshold", "SIZE", NTK_OPT_BYTES, &arg_single_io_threshold,
       "with --single-io: give smaller tensors a separate buffer" },
     { 0, "systrace-get-event-types", NULL, NTK_OPT_FLAG, &arg_list_types,
       "list the event types of a systrace and exit" },
@@ -107,15 +108,17 @@ static const struct ntk_opt options[] = {
       "record only this type, hardware or software, or with ^ all but it; may be repeated" },
     { 0, "Several workers, a process each", NULL, NTK_OPT_HEADING, NULL, NULL },
     { 'r', "collectives-workers-per-node", "N", NTK_OPT_U64, &arg_workers,
-      "start N workers here; files are named FILE_rank_ID.ntff", .is_above_zero = true },
+      "start N workers on this host; their files are named FILE_rank_ID.ntff",
+      .is_above_zero = true },
     { 0, "collectives-worker-count", "N", NTK_OPT_U64, &arg_worker_count,
-      "set the workers of all nodes (default: those here)", .is_above_zero = true },
+      "set the number of workers on all nodes (default: those on this host)",
+      .is_above_zero = true },
     { 0, "collectives-worker-start-id", "ID", NTK_OPT_U64, &arg_worker_start,
-      "set the rank of the first worker here (default 0)" },
+      "set the rank of the first worker on this host (default 0)" },
     { 'i', "collectives-profile-id", "ID", NTK_OPT_TEXT, &arg_profile_id,
-      "record this rank, or all (default)" },
+      "record only this rank, or all (default)" },
     { 'm', "multi-input", "FILE", NTK_OPT_TEXT, &arg_multi_input,
-      "read a line of NAME FILE ... for each worker here" },
+      "read one line of NAME FILE ... per worker on this host" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -123,9 +126,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-profile capture",
     .usage = "-n FILE.neff -s FILE.ntff [OPTION]... [NAME FILE]...",
-    .summary =
-        "Executes a NEFF on a NeuronCore and records what the core does. Inputs are zero, or "
-        "read from the FILE given for their NAME (raw bytes, or .npy).",
+    .summary = "Executes a NEFF on a NeuronCore and records the activity of the core. Inputs are "
+               "zero, or read from the FILE given for their NAME (raw bytes, or .npy).",
     .options = options,
     .epilogue = "The library is $NEURON_LIBNRT, else the loader's libnrt.so.1, else the one in\n"
                 "/opt/aws/neuron/lib, else, on a machine without a Neuron driver, the software\n"

@@ -16,10 +16,10 @@ static bool arg_json;
 
 static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "read the NEFF of BEFORE, and of AFTER if it is the same" },
+      "read the NEFF of BEFORE, and of AFTER unless --neff-after is given" },
     { 0, "neff-after", "FILE", NTK_OPT_TEXT, &arg_neff_after, "read the NEFF of AFTER" },
-    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON, with all rows" },
-    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE, not to stdout" },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
+    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
     NTK_CUT_OPTIONS,
     NTK_OPT_COMMON,
     { 0 },
@@ -28,11 +28,11 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program_options = {
     .name = "neuron-profile diff",
     .usage = "[-n FILE.neff [--neff-after FILE.neff]] [OPTION]... BEFORE AFTER",
-    .summary = "Tells what became slower or faster. BEFORE and AFTER are captures, or folders with "
-               "captures of one program's repeated executions.",
+    .summary = "Shows what became slower or faster. BEFORE and AFTER are captures, or folders with "
+               "captures of repeated executions of one program.",
     .options = options,
-    .epilogue = "With repeated executions each change is tested: it is significant when it "
-                "is\nmore than chance.",
+    .epilogue = "With repeated executions each change is tested: significant changes are\nunlikely "
+                "to be chance.",
 };
 
 static int put(const struct ntk_side *before, const struct ntk_side *after)

@@ -41,25 +41,26 @@ static const struct ntk_opt options[] = {
     { 'o', "output-dir", "FOLDER", NTK_OPT_TEXT, &arg_output,
       "write profiles to this folder (default ./output)" },
     { 'p', "pid", "PID", NTK_OPT_U64, &arg_pid,
-      "record a running process from outside, not a command; calls and executions only, nothing "
-      "from inside an execution",
+      "record a running process from outside instead of a command; calls and executions only, "
+      "without details of an execution",
       .is_above_zero = true },
     { 0, "duration", "TIME", NTK_OPT_DURATION, &arg_duration_ns,
       "with --pid: record for TIME (default 10s), or until ctrl-c", .is_above_zero = true },
     { 'n', "num-trace-events", "N", NTK_OPT_U64, &arg_events,
       "keep N events per core in the system trace (default 1000000)", .is_above_zero = true },
     { 0, "capture-system-profiles", NULL, NTK_OPT_FLAG, &arg_system,
-      "record what the host does (default, unless --capture-device-profiles is given)" },
-    { 0, "capture-device-profiles", NULL, NTK_OPT_FLAG, &arg_device, "record what the cores do" },
+      "record the activity of the host (default, unless --capture-device-profiles is given)" },
+    { 0, "capture-device-profiles", NULL, NTK_OPT_FLAG, &arg_device,
+      "record the activity of the cores" },
     { 0, "device-profile-mode", "MODE", NTK_OPT_TEXT, &arg_mode,
       "record the first execution of each NEFF on each core (model, default), or all executions "
       "(session), one file per core" },
     { 0, "format", "FORMAT", NTK_OPT_TEXT, &arg_format,
-      "write files in the layout own (default), or vendor, that of the vendor's runtime; for "
+      "write files in the layout own (default), or vendor (that of the vendor's runtime); for "
       "runtimes of this toolkit",
       .choices = "own vendor" },
-    { 0, "on-fail", NULL, NTK_OPT_FLAG, &arg_on_fail, "record executions that fail too" },
-    { 0, "cpu-util", NULL, NTK_OPT_FLAG, &arg_cpu, "record the load of the processors" },
+    { 0, "on-fail", NULL, NTK_OPT_FLAG, &arg_on_fail, "also record failed executions" },
+    { 0, "cpu-util", NULL, NTK_OPT_FLAG, &arg_cpu, "record the processor load" },
     { 0, "host-memory", NULL, NTK_OPT_FLAG, &arg_memory, "record the memory of the host" },
     NTK_OPT_COMMON,
     { 0 },
@@ -68,9 +69,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-profile inspect",
     .usage = "[OPTION]... [--] COMMAND [ARGUMENT]...\n--pid PID [OPTION]...",
-    .summary =
-        "Runs a program and has the Neuron runtime in it, and in the processes it starts, leave "
-        "profiles: a folder for each process. Prints these folders at the end.",
+    .summary = "Runs a program and makes the Neuron runtime write profiles, in the program and in "
+               "the processes it starts, one folder per process. Prints these folders at the end.",
     .options = options,
     .stop_at_operand = true,
     .epilogue = "neuron-profile view -d FOLDER shows them. The exit code is that of the command.",

@@ -25,18 +25,18 @@ static bool arg_json;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
-      "read this capture, or the one in this folder" },
+      "read this capture, or the capture in this folder" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read the lines from this NEFF (default: the matching one next to the capture)" },
     { 0, "by", "WHAT", NTK_OPT_TEXT, &arg_by, "sort by stall (default), time or bytes",
       .choices = "stall time bytes" },
     { 0, "loops", NULL, NTK_OPT_FLAG, &arg_loops,
-      "show loops, not lines: span, iterations and the slowest one, overlap" },
+      "show loops instead of lines: span, iterations and the slowest one, overlap" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json,
-      "print JSON, with all rows: source_line, with --loops source_loop and source_iteration" },
+      "print JSON with all rows: source_line, with --loops source_loop and source_iteration" },
     NTK_CUT_OPTIONS,
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
-    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE, not to stdout" },
+    { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -44,8 +44,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-profile lines",
     .usage = "[-s] FILE.ntff [-n FILE.neff] [OPTION]...",
-    .summary = "Shows what each line of the source costs: stall, time and bytes, and which line "
-               "it waited for.",
+    .summary = "Shows the cost of each source line: stall, time and bytes, and the line that it "
+               "waited for.",
     .options = options,
     .epilogue = "NEFFs contain lines if the compiler recorded them; loops require\n"
                 "NKI_DEBUG_INFO=True when the kernel is compiled.",

@@ -25,7 +25,7 @@ static bool arg_csv;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
-      "read this capture, or the one in this folder" },
+      "read this capture, or the capture in this folder" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
       "read the inspection folders in and below FOLDER, not a capture" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
@@ -48,8 +48,8 @@ static const struct ntk_opt_program program = {
     .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]... SELECT\n"
              "-d FOLDER [OPTION]... SELECT\n"
              "--tables [-d FOLDER] [NAME]",
-    .summary = "Answers a SELECT of SQLite over the tables of a capture, which are not written\n"
-               "anywhere first. SELECT - is read from stdin.",
+    .summary = "Runs a SELECT of SQLite on the tables of a capture, without writing a "
+               "database\nfirst. SELECT - reads the query from stdin.",
     .options = options,
 };
 

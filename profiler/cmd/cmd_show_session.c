@@ -23,20 +23,21 @@ static bool arg_errors;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
-      "read this capture, or the one in this folder" },
+      "read this capture, or the capture in this folder" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
       "read the inspection folders in and below FOLDER, not a capture" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "check that the capture belongs to this NEFF" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON" },
     { 'i', "show-instructions", NULL, NTK_OPT_FLAG, &arg_instructions,
-      "print each instruction of the execution, not the tables" },
+      "print each instruction of the execution instead of the tables" },
     { 0, "show-trace", NULL, NTK_OPT_FLAG, &arg_trace,
-      "print the records of instructions, semaphores and throttling as in the file, not the "
-      "tables" },
-    { 0, "show-dma", NULL, NTK_OPT_FLAG, &arg_dma, "print the records of DMA, not the tables" },
+      "print the records of instructions, semaphores and throttling as stored in the file, instead "
+      "of the tables" },
+    { 0, "show-dma", NULL, NTK_OPT_FLAG, &arg_dma,
+      "print the records of DMA instead of the tables" },
     { 'e', "show-errors", NULL, NTK_OPT_FLAG, &arg_errors,
-      "print the records of errors, not the tables; with -j, both" },
+      "print the records of errors instead of the tables; with -j, both" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -44,7 +45,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-profile show-session",
     .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]...",
-    .summary = "Lists what a capture holds, of any machine: cores, engines, opcodes, memory.",
+    .summary =
+        "Lists the contents of a capture, from any machine: cores, engines, opcodes, memory.",
     .options = options,
 };
 

@@ -67,25 +67,25 @@ static const struct ntk_opt options[] = {
     { 0, "executions", "N", NTK_OPT_U64, &arg_count,
       "record N executions (default 1, at most 100000)", .is_above_zero = true },
     { 0, "at-execution", "K", NTK_OPT_U64, &arg_at,
-      "begin at execution K, counted in each process from its nrt_init (default: one that is still "
-      "ahead of all)",
+      "begin at execution K, counted in each process from its nrt_init (default: the next one that "
+      "no process has reached yet)",
       .is_above_zero = true },
     { 'o', "output", "FOLDER", NTK_OPT_TEXT, &arg_folder,
       "write files to this folder (default triggered)" },
     { 0, "size", "SIZE", NTK_OPT_BYTES, &arg_bytes,
-      "limit the captures of a process to about SIZE (default 1G); drop and count the rest",
+      "limit the captures of a process to about SIZE (default 1G); the rest is dropped and counted",
       .is_above_zero = true },
     { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_timeout_ns,
-      "stop after TIME (default 60s); what was recorded is kept", .is_above_zero = true },
+      "stop after TIME (default 60s) and keep the recorded part", .is_above_zero = true },
     { 0, "look", NULL, NTK_OPT_FLAG, &arg_look,
-      "record nothing: print the current execution of each process" },
+      "print the current execution of each process, without recording" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
     { 0, "parent", "PID", NTK_OPT_U64, &arg_parent,
-      "stop when this process, which started the command, exits", .is_above_zero = true },
+      "stop when this process exits (the one that started the command)", .is_above_zero = true },
     { 0, "Other machines", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "host", "HOST[:PORT]", NTK_OPT_CALL, (void *)(uintptr_t)&call_host,
       "record on HOST through its agent (neuron-monitor --capture-remote); may be repeated: all "
-      "hosts record the same executions, and the files are fetched" },
+      "hosts record the same executions, and the files are downloaded" },
     { 0, "token-file", "FILE", NTK_OPT_TEXT, &remote.token_file,
       "read the bearer token for the agents from FILE" },
     { 0, "ca-file", "FILE", NTK_OPT_TEXT, &remote.ca_file,
@@ -97,14 +97,14 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-profile trigger",
     .usage = "--pid PID | --job NAME [--host HOST[:PORT]]... [OPTION]...",
-    .summary = "Has running processes record executions, all beginning with the same one, and\n"
-               "keeps what their rings still have of the time before.",
+    .summary = "Makes running processes record executions, starting with the same one in all "
+               "of\nthem, and saves the earlier events that are still in their rings.",
     .options = options,
-    .epilogue = "The request goes through the shared memory of the process, so only its owner\n"
-                "and root can record it, and it must run this project's runtime. Processes of\n"
-                "two users are two jobs, whatever their names: a process that fails affects\n"
-                "only those of the same user. The exit code is 1 when a process could not\n"
-                "record all executions.",
+    .epilogue = "The request uses the shared memory of the process, so only the owner of "
+                "the\nprocess and root can record it, and the process must use the runtime of "
+                "this\nproject. Processes of two users are two jobs, even with equal names: a "
+                "process\nthat fails affects only processes of the same user. The exit code is 1 "
+                "if a\nprocess could not record all executions.",
 };
 
 static volatile sig_atomic_t is_interrupted;

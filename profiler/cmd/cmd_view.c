@@ -52,13 +52,13 @@ static bool arg_tracker;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
-      "read this capture, or the one in this folder" },
+      "read this capture, or the capture in this folder" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
       "read the inspection folders in and below FOLDER, not a capture; with -n all captures of "
       "that NEFF" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "read this NEFF for names and figures that the capture lacks (default: the matching one next "
-      "to the capture; - for none)" },
+      "read names and figures missing from the capture from this NEFF (default: the matching one "
+      "next to the capture; - for none)" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
       "write page (default on a terminal), summary-text (default elsewhere), summary-json, json, "
       "csv, sqlite, parquet, perfetto, chrome or html; with -d also kineto and chakra",
@@ -77,8 +77,8 @@ static const struct ntk_opt options[] = {
     { 0, "compare", "FILE", NTK_OPT_TEXT, &arg_compare,
       "show a later capture next to it on the page, row by row, with the changes" },
     { 0, "compare-neff", "FILE", NTK_OPT_TEXT, &arg_compare_neff,
-      "read this NEFF for --compare (default: the same)" },
-    { 0, "no-open", NULL, NTK_OPT_FLAG, &arg_no_open, "serve the page, start no browser" },
+      "read this NEFF for --compare (default: the same NEFF)" },
+    { 0, "no-open", NULL, NTK_OPT_FLAG, &arg_no_open, "serve the page without starting a browser" },
     { 0, "ignore-device-profile", NULL, NTK_OPT_FLAG, &arg_ignore_device,
       "with -d: omit captures" },
     { 0, "ignore-system-profile", NULL, NTK_OPT_FLAG, &arg_ignore_system,
@@ -88,7 +88,8 @@ static const struct ntk_opt options[] = {
     { 0, "system-trace-filter-neuron-core", "LIST", NTK_OPT_TEXT, &arg_cores,
       "with -d: show only events of these cores, such as 0,2-4" },
     { 0, "system-trace-filter-event-type", "LIST", NTK_OPT_TEXT, &arg_types,
-      "with -d: show only events of these types, or of hardware, software; with ^ all but those" },
+      "with -d: show only events of these types, or of hardware, software; ^ before a name shows "
+      "all others" },
     { 0, "system-trace-filter-instance-id", "LIST", NTK_OPT_TEXT, &arg_instances,
       "with -d: show only events of these machines" },
     { 0, "system-trace-primary-group", "LIST", NTK_OPT_TEXT, &arg_primary,
@@ -99,16 +100,16 @@ static const struct ntk_opt options[] = {
       ")" },
     NTK_CUT_OPTIONS,
     { 0, "show-perfetto-flows", NULL, NTK_OPT_FLAG, &arg_flows,
-      "draw arrows in perfetto and chrome from what ended a wait to what waited; with -d in "
-      "perfetto also from an execution's call to the core" },
+      "draw arrows in perfetto and chrome from the end of a wait's cause to what waited; with -d "
+      "in perfetto also from the call of an execution to the core" },
     NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "terminology", NULL, NTK_OPT_FLAG, &arg_terminology,
-      "print what each metric means and exit" },
+      "print the meaning of each metric and exit" },
     { 0, "display-name", "NAME", NTK_OPT_TEXT, &arg_name,
-      "name the profile in outputs (default: the file's name)" },
+      "set the name of the profile in outputs (default: the file's name)" },
     { 0, "data-path", "FOLDER", NTK_OPT_TEXT, &arg_store,
       "write parquet to FOLDER/profiles/global/NAME@latest" },
-    { 0, "disable-ui", NULL, NTK_OPT_FLAG, &arg_no_page, "serve no page, also on a terminal" },
+    { 0, "disable-ui", NULL, NTK_OPT_FLAG, &arg_no_page, "serve no page, even on a terminal" },
     { 0, "ingest-only", NULL, NTK_OPT_FLAG, &arg_no_page, "do the same as --disable-ui" },
     NTK_OPT_MEMORY_TRACKER(&arg_tracker),
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
@@ -124,9 +125,9 @@ static const struct ntk_opt_program program = {
              "[-d] FOLDER [-n FILE.neff] [OPTION]...",
     .summary = "Show the figures of a capture: times, utilization, traffic, operations.",
     .options = options,
-    .epilogue = "Fields called percent are fractions, 0 to 1, and times are seconds; only\n"
-                "summary-text on a terminal has percent and microseconds instead. A metric\n"
-                "that the files do not yield is omitted.",
+    .epilogue = "Fields named percent are fractions from 0 to 1, and times are in seconds; "
+                "only\nsummary-text on a terminal shows percent and microseconds instead. Metrics "
+                "that\nthe files do not contain are omitted.",
 };
 
 /* For the capture, or what it shall be called. */

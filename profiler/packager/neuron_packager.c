@@ -21,7 +21,7 @@ static const struct ntk_opt_program main_program = {
     .usage = "info FILE\nunpack [-o FOLDER] FILE\ncreate -i FOLDER -o FILE\noptimize -o FILE "
              "FILE\nexample NAME -o FILE\n"
              "disasm [-o FILE] FILE\nasm -o PATH LISTING",
-    .summary = "Shows, takes apart and makes NEFFs, the programs of NeuronCores.",
+    .summary = "Shows, unpacks and creates NEFFs, the programs of NeuronCores.",
     .options = main_options,
     .stop_at_operand = true,
     .epilogue = "Each subcommand has its own --help.",

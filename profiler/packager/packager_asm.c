@@ -35,7 +35,7 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager asm",
     .usage = "-o FOLDER LISTING\n--into NEFF -o NEFF LISTING",
-    .summary = "Makes engine binaries from a listing as neuron-packager disasm prints it.",
+    .summary = "Creates engine binaries from a listing in the format of neuron-packager disasm.",
     .options = options,
 };
 

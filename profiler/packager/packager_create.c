@@ -57,8 +57,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager create",
     .usage = "-i FOLDER -o FILE [OPTION]...",
-    .summary = "Create a NEFF from a folder as unpack writes it. Options override neff.header; "
-               "neff.tgz is ignored. The result is checked, and kept only if it is sound.",
+    .summary = "Create a NEFF from a folder in the layout of unpack. Options override neff.header; "
+               "neff.tgz is ignored. The result is verified and kept only if it is valid.",
     .options = options,
 };
 

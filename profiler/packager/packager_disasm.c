@@ -28,13 +28,13 @@ static bool as_json;
 static const struct ntk_opt options[] = {
     { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "write to FILE (default: stdout)" },
     { 'e', "engine", "NAME", NTK_OPT_TEXT, &only_engine,
-      "print only this engine; Tensor, Scalar, GpSimd, Vector and Sync are names too",
+      "print only this engine; Tensor, Scalar, GpSimd, Vector and Sync are valid names too",
       "PE Activation Pool DVE SP" },
     { 'g', "subgraph", "NAME", NTK_OPT_TEXT, &only_subgraph,
       "print only this subgraph, such as sg00" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print JSON" },
     { 0, "nki-source-root", "FOLDER", NTK_OPT_TEXT, &nki_root,
-      "add the text of source lines from the kernel sources in FOLDER" },
+      "show source lines, read from the kernel sources in FOLDER" },
     NTK_OPT_COMMON,
     { 0 },
 };

@@ -23,19 +23,19 @@ static bool list;
 
 static const struct ntk_opt options[] = {
     { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "write the NEFF to FILE" },
-    { 's', "size", "N", NTK_OPT_U64, &size, "set the size; --list shows what it counts",
+    { 's', "size", "N", NTK_OPT_U64, &size, "set the size; --list shows its unit",
       .is_above_zero = true },
-    { 'r', "repeat", "N", NTK_OPT_U64, &repeat, "do the work N times per execution",
+    { 'r', "repeat", "N", NTK_OPT_U64, &repeat, "repeat the work N times per execution",
       .is_above_zero = true },
     { 0, "dtype", "TYPE", NTK_OPT_TEXT, &dtype,
       "use numbers of TYPE, float32 or bfloat16 (default)" },
     { 0, "target", "NAME", NTK_OPT_TEXT, &target,
       "build for a generation: sunda, cayman, mariana, or * for as many machines as possible; "
-      "--list shows the others (default: what runs on the machine that NEURON_SOFT_INSTANCE "
-      "names)" },
+      "--list shows the others (default: a generation that the machine named by "
+      "NEURON_SOFT_INSTANCE can run)" },
     { 0, "lnc", "N", NTK_OPT_U64, &lnc,
-      "set the physical cores per logical core, 1 or 2 (default: those of the machine that "
-      "NEURON_SOFT_INSTANCE names, else 1)",
+      "set the physical cores per logical core, 1 or 2 (default: as on the machine named by "
+      "NEURON_SOFT_INSTANCE, else 1)",
       .is_above_zero = true },
     { 'l', "list", 0, NTK_OPT_FLAG, &list, "list the examples and exit" },
     NTK_OPT_COMMON,

@@ -20,8 +20,9 @@ static bool with_sizes;
 static const struct ntk_opt options[] = {
     { 'j', "json", 0, NTK_OPT_FLAG, &as_json, "print a JSON object" },
     { 0, "json-output", 0, NTK_OPT_FLAG, &as_json, NULL },
-    { 'w', "weights", 0, NTK_OPT_FLAG, &with_weights, "list the constants too" },
-    { 's', "sizes", 0, NTK_OPT_FLAG, &with_sizes, "add the memory that a load requires, by kind" },
+    { 'w', "weights", 0, NTK_OPT_FLAG, &with_weights, "also list the constants" },
+    { 's', "sizes", 0, NTK_OPT_FLAG, &with_sizes,
+      "also show the memory required for a load, by kind" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -29,7 +30,7 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager info",
     .usage = "[--json] [-w] [-s] FILE",
-    .summary = "Shows what a NEFF is and holds.",
+    .summary = "Shows the properties and contents of a NEFF.",
     .options = options,
 };
 

@@ -27,8 +27,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager optimize",
     .usage = "[--keep-debug] -o FILE FILE",
-    .summary = "Writes a NEFF without files for debuggers and with a payload that needs not be "
-               "inflated. It is the same program with the same UUID, so captures of either fit.",
+    .summary = "Writes a NEFF without files for debuggers and with an uncompressed payload. "
+               "Program and UUID stay the same, so captures of either file match both.",
     .options = options,
 };
 

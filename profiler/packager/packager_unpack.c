@@ -25,9 +25,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager unpack",
     .usage = "[-o FOLDER] FILE",
-    .summary =
-        "Writes the members of a NEFF into a folder, its payload as neff.tgz, and its header "
-        "as neff.header, for create.",
+    .summary = "Writes the members of a NEFF to a folder, its payload as neff.tgz, and its header "
+               "as neff.header, for create.",
     .options = options,
 };
 

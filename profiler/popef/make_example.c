@@ -32,8 +32,9 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "popef_make example",
     .usage = "add|accumulate -o FILE [OPTION]...",
-    .summary = "Writes a model that popef_run runs: add gives input + parameter; accumulate adds "
-               "its input to the parameter, which stays on the device and is saved at the end.",
+    .summary =
+        "Writes an example model for popef_run: add gives input + parameter; accumulate adds its "
+        "input to the parameter, which stays on the device and is saved at the end.",
     .options = options,
 };
 

@@ -18,7 +18,8 @@ static bool is_colored, is_verbose, as_json;
 static const struct ntk_opt options[] = {
     { 0, "all", NULL, NTK_OPT_FLAG, &all, "print everything below (default)" },
     { 'm', "metadata", NULL, NTK_OPT_FLAG, &metadata, "print the metadata" },
-    { 'a', "anchors", NULL, NTK_OPT_FLAG, &anchors, "print anchors: what the programs move" },
+    { 'a', "anchors", NULL, NTK_OPT_FLAG, &anchors,
+      "print anchors, the tensors that the programs move" },
     { 'u', "user-anchors", NULL, NTK_OPT_FLAG, &user_anchors,
       "print anchors without data in a tensor or feed of the files" },
     { 'e', "execs", NULL, NTK_OPT_FLAG, &executables, "print executables" },
@@ -28,7 +29,7 @@ static const struct ntk_opt options[] = {
     { 'c', "color", NULL, NTK_OPT_FLAG, &is_colored, "print in colours" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print everything as one JSON object" },
     { 'v', "verbose", NULL, NTK_OPT_FLAG, &is_verbose,
-      "log what the library does (as POPEF_LOG_LEVEL=DEBUG)" },
+      "log the actions of the library (as POPEF_LOG_LEVEL=DEBUG)" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
     NTK_OPT_COMMON_HELP,
@@ -38,7 +39,7 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "popef_dump",
     .usage = "[OPTION]... FILE...",
-    .summary = "Shows what PopEF files carry, without their data.",
+    .summary = "Shows the contents of PopEF files, without their data.",
     .options = options,
 };
 

@@ -23,7 +23,7 @@ static const struct ntk_opt create_options[] = {
 static const struct ntk_opt_program create_program = {
     .name = "popef_make create",
     .usage = "-o FILE DESCRIPTION",
-    .summary = "Write a file from a description in JSON.",
+    .summary = "Write a file from a JSON description.",
     .options = create_options,
 };
 
@@ -43,7 +43,7 @@ static const struct ntk_opt main_options[] = { NTK_OPT_COMMON, { 0 } };
 static const struct ntk_opt_program main_program = {
     .name = "popef_make",
     .usage = "create -o FILE DESCRIPTION\nappend DESCRIPTION FILE\nexample NAME -o FILE",
-    .summary = "Makes PopEF files out of NEFFs, arrays and metadata.",
+    .summary = "Creates PopEF files from NEFFs, arrays and metadata.",
     .options = main_options,
     .stop_at_operand = true,
     .epilogue = "Each subcommand has its own --help.",

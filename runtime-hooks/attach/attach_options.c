@@ -19,8 +19,8 @@ static const struct ntk_opt options[] = {
     { 0, "max-cost", "PERCENT", NTK_OPT_DOUBLE, &given.cost_percent,
       "stop observing executions if that takes more than this share of their time (default 1; 0: "
       "never observe them)" },
-    { 0, "buffer", "BYTES", NTK_OPT_BYTES, &given.ring_bytes,
-      "buffer the calls of each process in BYTES, a power of two (default 1M)" },
+    { 0, "buffer", "SIZE", NTK_OPT_BYTES, &given.ring_bytes,
+      "buffer the calls of each process in SIZE, a power of two (default 1M)" },
     { 0, NTK_ATTACH_CHILD_OPTION, 0, NTK_OPT_FLAG, &given.ends_with_stdin, NULL },
     NTK_OPT_COMMON,
     { 0 },

@@ -43,26 +43,27 @@ static bool is_remove;
 
 static const struct ntk_opt exec_options[] = {
     { 'c', "cores", "LIST", NTK_OPT_TEXT, &cores_text,
-      "use these global logical NeuronCores, such as 0-3 (default: free ones for one model)" },
+      "use these global logical NeuronCores, such as 0-3 (default: free cores for one model)" },
     { 't', "threads", "N", NTK_OPT_U64, &thread_count,
       "use N threads, spread over the cores (default: one per core)", .is_above_zero = true },
     { 'd', "duration", "TIME", NTK_OPT_DURATION, &duration_ns, "run for TIME (default 10s)",
       .is_above_zero = true },
     { 'n', "count", "N", NTK_OPT_U64, &execution_count,
-      "run N executions of all threads together, not for a time", .is_above_zero = true },
+      "stop after N executions of all threads together, instead of after TIME",
+      .is_above_zero = true },
     { 0, "work", "N", NTK_OPT_U64, &execution_count, "do the same as --count",
       .is_above_zero = true },
     { 'w', "warmup", "N", NTK_OPT_TEXT, &warmup_text,
-      "run N executions of each thread before the measured ones, or none (default)" },
+      "run N executions per thread before the measured ones, or none (default)" },
     { 0, "fixed-nc-count", "N", NTK_OPT_U64, &fixed_count,
-      "use N NeuronCores, free ones, with a model on each (default: those of one model)",
+      "use N free NeuronCores, with a model on each (default: enough for one model)",
       .is_above_zero = true },
     { 'f', "fill", "VALUES", NTK_OPT_TEXT, &fill_text,
-      "fill inputs with zeros (default), ones, or random, the same in every run",
+      "fill inputs with zeros (default), ones, or random (the same values in every run)",
       .choices = "zeros ones random" },
     { 'o', "output-directory", "FOLDER", NTK_OPT_TEXT, &output_folder,
       "write FOLDER/NAME_iMODELS_LIBMODE with info.json and single latencies, and "
-      "FOLDER/profile_NAME/profile.ntff with one more execution" },
+      "FOLDER/profile_NAME/profile.ntff with one additional execution" },
     { 0, "enable-only-latency", NULL, NTK_OPT_FLAG, &is_latency_only,
       "with -o: record no execution" },
     { 'r', "rate", "R", NTK_OPT_DOUBLE, &rate,
@@ -75,13 +76,14 @@ static const struct ntk_opt exec_options[] = {
 static const struct ntk_opt_program exec_program = {
     .name = "neuron-bench exec",
     .usage = "[OPTION]... FILE",
-    .summary = "Loads a NEFF on each core, runs it and prints throughput and latency of the calls.",
+    .summary =
+        "Loads a NEFF on each core, runs it, and prints the throughput and latency of the calls.",
     .options = exec_options,
 };
 
 static const struct ntk_opt machine_options[] = {
     { 0, "remove", NULL, NTK_OPT_FLAG, &is_remove,
-      "remove the machine; refused while a process holds a core" },
+      "remove the machine; fails while a process holds a core" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -104,7 +106,7 @@ static const char *const subcommands[] = { "exec", "machine", NULL };
 static const struct ntk_opt_program main_program = {
     .name = "neuron-bench",
     .usage = "exec [OPTION]... FILE\nmachine [--remove]",
-    .summary = "Runs NEFFs on NeuronCores through libnrt.so.1 as a load generator.",
+    .summary = "Runs NEFFs on NeuronCores through libnrt.so.1, as a load generator.",
     .options = main_options,
     .stop_at_operand = true,
     .epilogue = "The library is $NEURON_LIBNRT, else the loader's libnrt.so.1, else the one in\n"

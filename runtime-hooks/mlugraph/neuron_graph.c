@@ -19,9 +19,7 @@ static const struct ntk_opt main_options[] = { NTK_OPT_COMMON, { 0 } };
 static const struct ntk_opt_program main_program = {
     .name = "neuron-graph",
     .usage = "segments [OPTION]... FILE\nrun [OPTION]... FILE\nparams [OPTION]... FILE",
-    .summary =
-        "Cuts networks that MXNet wrote into parts that an MLU runs as one operator, and runs "
-        "them.",
+    .summary = "Splits MXNet networks into parts that an MLU runs as one operator, and runs them.",
     .options = main_options,
     .stop_at_operand = true,
     .epilogue = "Each subcommand has its own --help.",

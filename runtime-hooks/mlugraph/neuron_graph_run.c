@@ -40,7 +40,7 @@ static const struct ntk_opt options[] = {
       "run operator by operator (imperative), or segments as one operator each (symbolic, default)",
       "imperative symbolic" },
     { 0, "mlu", "WHAT", NTK_OPT_TEXT, &arg_mlu,
-      "use as MLUs those of libcnml (cnml, default) or this program (host)", "cnml host" },
+      "use the MLUs of libcnml (cnml, default) or of this program (host)", "cnml host" },
     { 'o', "output", "FOLDER", NTK_OPT_TEXT, &arg_output,
       "write the outputs as NAME_output.npy to this folder, created if missing" },
     { 'j', "json", 0, NTK_OPT_FLAG, &as_json, "print a JSON array of the outputs" },
@@ -52,9 +52,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-graph run",
     .usage = "[OPTION]... FILE",
-    .summary =
-        "Runs the network of a symbol file and shows its outputs, one line each: name, type, "
-        "shape, smallest, mean and largest number.",
+    .summary = "Runs the network of a symbol file and shows its outputs, one per line: name, type, "
+               "shape, minimum, mean and maximum.",
     .options = options,
 };
 

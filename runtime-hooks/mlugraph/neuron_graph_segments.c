@@ -19,8 +19,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-graph segments",
     .usage = "[OPTION]... FILE",
-    .summary = "Shows which operators of a symbol file are fused into one, a line each. Numbers "
-               "count the operators of the file from 0.",
+    .summary = "Shows which operators of a symbol file are fused, one fused operator per line. "
+               "Numbers count the operators of the file from 0.",
     .options = options,
 };
 

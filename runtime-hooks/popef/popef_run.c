@@ -65,14 +65,14 @@ static const struct ntk_opt options[] = {
     { 'i', "input", "NAME=FILE", NTK_OPT_CALL, &input_call,
       "read the data of an input from a NumPy array or raw bytes" },
     { 'o', "output", "FOLDER", NTK_OPT_TEXT, &folder,
-      "write the outputs to this folder, one array each (default .)" },
+      "write each output to this folder as one array (default .)" },
     { 'e', "executable", "NAME", NTK_OPT_TEXT, &executable_name,
       "run this executable, if the files have several" },
     { 'c', "cores", "LIST", NTK_OPT_TEXT, &cores_text,
-      "use these global logical NeuronCores, such as 0-3 (default: free ones)" },
+      "use these global logical NeuronCores, such as 0-3 (default: free cores)" },
     { 'n', "calls", "N", NTK_OPT_U64, &calls,
-      "make at most N main calls (default: while there is data)", .is_above_zero = true },
-    { 's', "seed", "N", NTK_OPT_CALL, &seed_call, "set the model's seed" },
+      "make at most N main calls (default: while data is available)", .is_above_zero = true },
+    { 's', "seed", "N", NTK_OPT_CALL, &seed_call, "set the seed of the model" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print one JSON object" },
     NTK_OPT_COMMON,
     { 0 },
@@ -82,7 +82,7 @@ static const struct ntk_opt_program program = {
     .name = "popef_run",
     .usage = "[OPTION]... FILE...",
     .summary = "Runs the model of PopEF files on NeuronCores: its load programs, the main programs "
-               "for each item of its feeds, its save programs; outputs become NumPy arrays.",
+               "for each item of its feeds, and its save programs. Writes outputs as NumPy arrays.",
     .options = options,
     .epilogue = "The library is $NEURON_LIBNRT, else the loader's libnrt.so.1, else the one in\n"
                 "/opt/aws/neuron/lib, else, on a machine without a Neuron driver, the software\n"
