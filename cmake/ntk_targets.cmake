@@ -214,11 +214,10 @@ if(EXISTS /usr/bin/python3)
     file(CREATE_LINK /usr/bin/python3 ${NTK_TEST_PATH}/python3 SYMBOLIC)
 endif()
 
-# The settings that every test shares; reads the ARG_* of its caller. The thread sanitizer cannot see what gRPC, built without
-# it, synchronizes with atomics.
+# The settings that every test shares; reads the ARG_* of its caller.
 macro(ntk_test_properties test_name)
     set_property(TEST ${test_name} PROPERTY ENVIRONMENT
-                 "NTK_BIN_DIR=${NTK_BIN_DIR};NTK_LIB_DIR=${NTK_LIB_DIR};NTK_SOURCE_DIR=${CMAKE_SOURCE_DIR};NTK_BUILD_DIR=${CMAKE_BINARY_DIR};NTK_SANITIZE=${NTK_SANITIZE}$<$<BOOL:${NTK_FUZZ}>:fuzz>;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=second_deadlock_stack=1:ignore_noninstrumented_modules=1;OPENBLAS_NUM_THREADS=1;AWS_EC2_METADATA_DISABLED=true")
+                 "NTK_BIN_DIR=${NTK_BIN_DIR};NTK_LIB_DIR=${NTK_LIB_DIR};NTK_SOURCE_DIR=${CMAKE_SOURCE_DIR};NTK_BUILD_DIR=${CMAKE_BINARY_DIR};NTK_SANITIZE=${NTK_SANITIZE}$<$<BOOL:${NTK_FUZZ}>:fuzz>;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=second_deadlock_stack=1:suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan_suppressions.txt;OPENBLAS_NUM_THREADS=1;AWS_EC2_METADATA_DISABLED=true")
     set_property(TEST ${test_name} PROPERTY SKIP_RETURN_CODE 77)
     if(CMAKE_CROSSCOMPILING_EMULATOR)
         set_property(TEST ${test_name} APPEND PROPERTY ENVIRONMENT "NTK_EMULATED=1")

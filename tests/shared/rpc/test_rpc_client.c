@@ -25,8 +25,8 @@ struct fixture {
     struct ntk_rpc_server *server;
     pthread_t thread;
     /* what the server heard; read when its call was answered */
-    uint64_t heard_bytes;
-    unsigned heard_pieces;
+    _Atomic uint64_t heard_bytes;
+    _Atomic unsigned heard_pieces;
     unsigned calls;
 };
 
