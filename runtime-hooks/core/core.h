@@ -99,6 +99,7 @@ struct ntk_core_options {
     struct ntk_core_setting faults; /* docs/faults.md */
     bool is_paced;                  /* an execution lasts as long on the host as on the device */
     uint32_t rounding_seed;         /* of models that round by chance */
+    const char *const *texts;       /* by enum ntk_core_text (core_text.h); NULL: plain ones */
     const char *lnc_name;           /* the setting behind lnc, for sentences; NULL: there is none */
 
     /* Which physical cores per logical core: 0 = the machine's default. */

@@ -107,12 +107,9 @@ static enum ntk_core_outcome outcome_of_run(const struct execution *execution,
 {
     const struct ntk_core_model *model = execution->model;
     uint32_t per_device = model->core->row->facts.cores_per_device;
-    uint32_t device = (nc->first_physical + index) / per_device;
-    uint32_t local = (nc->first_physical + index) % per_device;
-    const char *engine =
-        result->fault_engine < NTK_ENGINE_COUNT ? engine_names[result->fault_engine] : "none";
     enum ntk_core_outcome outcome = NTK_CORE_FAILED;
-    const char *what = ntk_engine_outcome_name(result->outcome);
+    enum ntk_core_text text = NTK_CORE_TEXT_RUN;
+    char sentence[NTK_ERR_TEXT_BYTES];
 
     switch (result->outcome) {
     case NTK_RUN_OK:
@@ -124,18 +121,14 @@ static enum ntk_core_outcome outcome_of_run(const struct execution *execution,
         outcome = NTK_CORE_NUMERICAL_ERROR;
         break;
     case NTK_RUN_OUT_OF_BOUNDS:
-        ntk_err_set(execution->err, -EIO, NTK_ERR_NO_OFFSET,
-                    "[ND %u][NC %u] Out of bounds access on model %s (engine %s, slot %u)", device,
-                    local, model->name, engine, result->fault_slot);
-        return NTK_CORE_OUT_OF_BOUNDS;
+        outcome = NTK_CORE_OUT_OF_BOUNDS;
+        text = NTK_CORE_TEXT_OUT_OF_BOUNDS;
+        break;
     case NTK_RUN_DEADLOCK:
     case NTK_RUN_TIMEOUT:
-        ntk_err_set(
-            execution->err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
-            "[ND %u][NC %u] execution timeout (%llu ms) on model %s: %s (engine %s, slot %u)",
-            device, local, (unsigned long long)(model->timeout_ns / 1000000U), model->name, what,
-            engine, result->fault_slot);
-        return NTK_CORE_TIMED_OUT;
+        outcome = NTK_CORE_TIMED_OUT;
+        text = NTK_CORE_TEXT_TIMEOUT;
+        break;
     case NTK_RUN_BAD_INPUT:
         outcome = NTK_CORE_BAD_INPUT;
         break;
@@ -143,9 +136,20 @@ static enum ntk_core_outcome outcome_of_run(const struct execution *execution,
         outcome = NTK_CORE_NO_MEMORY;
         break;
     }
-    ntk_err_set(execution->err, -EIO, NTK_ERR_NO_OFFSET,
-                "[ND %u][NC %u] execution of model %s (id %u): %s (engine %s, slot %u)", device,
-                local, model->name, model->id, what, engine, result->fault_slot);
+    const struct core_text_facts facts = {
+        .device = (nc->first_physical + index) / per_device,
+        .core = (nc->first_physical + index) % per_device,
+        .model = model->name,
+        .model_id = model->id,
+        .timeout_ns = model->timeout_ns,
+        .engine =
+            result->fault_engine < NTK_ENGINE_COUNT ? engine_names[result->fault_engine] : "none",
+        .slot = result->fault_slot,
+        .what = ntk_engine_outcome_name(result->outcome),
+    };
+    ntk_err_set(
+        execution->err, outcome == NTK_CORE_TIMED_OUT ? -ETIMEDOUT : -EIO, NTK_ERR_NO_OFFSET, "%s",
+        core_text_write(model->core->options.texts, text, &facts, sentence, sizeof sentence));
     return outcome;
 }
 

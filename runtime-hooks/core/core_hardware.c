@@ -38,89 +38,24 @@ static const struct {
 #undef NTK_FAULT
 };
 
-struct place {
-    uint32_t device;
-    uint32_t local; /* physical core in the device */
-};
-
-static void sentence_set(enum ntk_core_fault_kind kind, const struct place *place,
-                         const struct core_hardware_subject *subject, struct ntk_err *err)
+static void sentence_set(const struct ntk_core *core, enum ntk_core_text text,
+                         const struct core_text_facts *facts, int error, struct ntk_err *err)
 {
-    unsigned device = place->device;
-    unsigned local = place->local;
+    char sentence[NTK_ERR_TEXT_BYTES];
 
-    switch (kind) {
-    case NTK_CORE_FAULT_SRAM:
-        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                    "(FATAL-RT-UNDEFINED-STATE) [ND %u][NC %u] Uncorrectable memory error is "
-                    "detected, metadata: 0x16. Execution of model %s cannot be trusted",
-                    device, local, subject->model_name);
-        break;
-    case NTK_CORE_FAULT_HBM:
-        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                    "(FATAL-RT-UNDEFINED-STATE) Uncorrectable HBM memory error is detected. "
-                    "[ND %u][NC %u] cannot be repaired: terminate this instance and start another",
-                    device, local);
-        break;
-    case NTK_CORE_FAULT_HBM_REPAIRABLE:
-        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                    "(FATAL-RT-UNDEFINED-STATE) Uncorrectable HBM memory error is detected. "
-                    "[ND %u][NC %u] can be repaired: reload the driver or reboot the instance",
-                    device, local);
-        break;
-    case NTK_CORE_FAULT_DMA_ABORT:
-        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                    "[MLA %u][NC %u] DMA TX engine 0 is in an abort state", device, local);
-        break;
-    case NTK_CORE_FAULT_HANG:
-        ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
-                    "(FATAL-RT-UNDEFINED-STATE) execution timeout (%llu ms) on Neuron Device %u NC "
-                    "%u, model %s, waiting for execution completion notification",
-                    (unsigned long long)(subject->timeout_ns / 1000000U), device, local,
-                    subject->model_name);
-        break;
-    case NTK_CORE_FAULT_HANG_COLLECTIVE:
-        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                    "(FATAL-RT-UNDEFINED-STATE) missing collectives status on Neuron Device %u NC "
-                    "%u, model %s - suspected hang in collectives operation 0 out of 1",
-                    device, local, subject->model_name);
-        break;
-    case NTK_CORE_FAULT_QUEUE_OVERFLOW:
-        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                    "[ND %u][NC %u] a notification queue overflowed on model %s: notifications of "
-                    "this execution are lost",
-                    device, local, subject->model_name);
-        break;
-    case NTK_CORE_FAULT_DEVICE:
-        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                    "(FATAL-RT-UNDEFINED-STATE) [ND %u][NC %u] failed during an execution of model "
-                    "%s",
-                    device, local, subject->model_name);
-        break;
-    case NTK_CORE_FAULT_NC_BUSY:
-        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                    "[ND %u][NC %u] is locked by another process: model %s did not run", device,
-                    local, subject->model_name);
-        break;
-    case NTK_CORE_FAULT_MEM_CORRECTED:
-    case NTK_CORE_FAULT_SRAM_CORRECTED:
-    case NTK_CORE_FAULT_BIT_FLIP:
-#define NTK_FAULT(...)
-#define NTK_SLOWNESS(symbol, name, setting) case NTK_CORE_FAULT_##symbol:
-#include "runtime-hooks/core/core_fault.def"
-#undef NTK_FAULT
-    case NTK_CORE_FAULT_KINDS:
-        break;
+    (void)core_text_write(core->options.texts, text, facts, sentence, sizeof sentence);
+    if (sentence[0]) {
+        ntk_err_set(err, error, NTK_ERR_NO_OFFSET, "%s", sentence);
     }
 }
 
 /* What the driver would count, and the record of it. The outcome of the execution has a separate
  * class: this record adds none. */
-static void fault_count(struct ntk_core *core, const struct core_nc *nc, const struct place *place,
+static void fault_count(struct ntk_core *core, const struct core_nc *nc, uint32_t device_index,
                         const struct core_hardware_subject *subject,
                         const struct ntk_core_fault *fault)
 {
-    struct ntk_soft_device *device = &core->soft->state->device[place->device];
+    struct ntk_soft_device *device = &core->soft->state->device[device_index];
     struct ntk_hooks_error event = { .execution_id = subject->execution_id,
                                      .value = fault->amount,
                                      .status = core_status(effects[fault->kind].outcome),
@@ -165,14 +100,14 @@ enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc 
 {
     struct ntk_core_fault faults[NTK_CORE_FAULTS_MAX];
     uint32_t per_device = core->row->facts.cores_per_device;
-    struct place place = { nc->first_physical / per_device, nc->first_physical % per_device };
+    struct core_text_facts facts = { .device = nc->first_physical / per_device,
+                                     .core = nc->first_physical % per_device,
+                                     .model = subject->model_name,
+                                     .timeout_ns = subject->timeout_ns };
     enum ntk_core_outcome outcome = NTK_CORE_COMPLETED;
 
     if (nc->is_dead) {
-        ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                    "[ND %u][NC %u] runs nothing after a fatal error: close and initialise the "
-                    "runtime again to run model %s",
-                    place.device, place.local, subject->model_name);
+        sentence_set(core, NTK_CORE_TEXT_DEAD, &facts, -EIO, err);
         return NTK_CORE_DEAD;
     }
     size_t count = ntk_core_faults_strike(core->faults, nc->first_physical / core->lnc, faults);
@@ -185,11 +120,12 @@ enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc 
             slowness_add(&faults[i], slowness);
             continue;
         }
-        fault_count(core, nc, &place, subject, &faults[i]);
+        fault_count(core, nc, facts.device, subject, &faults[i]);
         /* The first that ends the execution names its outcome; the others still count. */
         if (outcome == NTK_CORE_COMPLETED) {
             outcome = effects[faults[i].kind].outcome;
-            sentence_set(faults[i].kind, &place, subject, err);
+            sentence_set(core, (enum ntk_core_text)faults[i].kind, &facts,
+                         outcome == NTK_CORE_TIMED_OUT ? -ETIMEDOUT : -EIO, err);
         }
         nc->is_dead = nc->is_dead || effects[faults[i].kind].is_fatal;
     }

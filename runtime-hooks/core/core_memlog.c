@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -200,31 +199,26 @@ static void memlog_write(struct core_memlog *memlog, uint32_t device, uint32_t s
 /* A new file with this name in the dump folder; what an earlier process of ours left is
  * replaced. */
 static FILE *dump_open(const struct ntk_core *core, char *path, size_t path_bytes,
-                       const char *format, ...) __attribute__((format(printf, 4, 5)));
-static FILE *dump_open(const struct ntk_core *core, char *path, size_t path_bytes,
-                       const char *format, ...)
+                       enum ntk_core_text name, const struct core_text_facts *facts)
 {
-    va_list args;
     int used = snprintf(path, path_bytes, "%s/", core->dump_folder);
 
     if (used < 0 || (size_t)used >= path_bytes) {
         return NULL;
     }
-    va_start(args, format);
-    (void)vsnprintf(path + used, path_bytes - (size_t)used, format, args);
-    va_end(args);
+    (void)core_text_write(core->options.texts, name, facts, path + used, path_bytes - (size_t)used);
     (void)unlink(path);
     return fopen(path, "wxe");
 }
 
-static void table_dump(struct ntk_core *core, const struct core_usage_view *view)
+static void table_dump(struct ntk_core *core, const struct core_usage_view *view,
+                       enum ntk_core_text name)
 {
+    const struct core_text_facts facts = { .device = view->device,
+                                           .stack = view->stack,
+                                           .core = view->core };
     char path[NTK_PATH_BYTES];
-    FILE *file = view->core == CORE_USAGE_ALL
-                     ? dump_open(core, path, sizeof path, "neuron_mem_table_device_%u_hbm_%u.log",
-                                 view->device, view->stack)
-                     : dump_open(core, path, sizeof path, "neuron_mem_table_device_%u_nc_%u.log",
-                                 view->device, view->core);
+    FILE *file = dump_open(core, path, sizeof path, name, &facts);
 
     if (file) {
         core_usage_write(core->usage, view, file);
@@ -239,23 +233,26 @@ static void files_dump(struct ntk_core *core, const struct core_usage_view *view
 {
     struct core_usage_view one = *view;
     char path[NTK_PATH_BYTES];
-    unsigned pid = (unsigned)getpid();
+    const struct core_text_facts facts = {
+        .device = view->device,
+        .stack = view->stack,
+        .pid = (uint32_t)getpid(),
+        .what = core->options.dump_name ? core->options.dump_name : "core",
+    };
 
     out_path[0] = '\0';
-    table_dump(core, view);
+    table_dump(core, view, NTK_CORE_TEXT_TABLE_OF_STACK);
     one.core = local;
-    table_dump(core, &one);
+    table_dump(core, &one, NTK_CORE_TEXT_TABLE_OF_CORE);
     if (!core->memlog) {
         return;
     }
-    FILE *file = dump_open(core, path, sizeof path, "neuron_mem_log_device_%u_hbm_%u_%08x.csv",
-                           view->device, view->stack, pid);
+    FILE *file = dump_open(core, path, sizeof path, NTK_CORE_TEXT_LOG_OF_STACK, &facts);
     if (file) {
         memlog_write(core->memlog, view->device, view->stack, file);
         (void)fclose(file);
     }
-    file = dump_open(core, path, sizeof path, "%s_mem_log_device_%u_%08x.csv",
-                     core->options.dump_name ? core->options.dump_name : "core", view->device, pid);
+    file = dump_open(core, path, sizeof path, NTK_CORE_TEXT_LOG_OF_DEVICE, &facts);
     if (file) {
         memlog_write(core->memlog, view->device, ALL_STACKS, file);
         if (fclose(file) == 0) {
@@ -272,9 +269,13 @@ static void cores_sentence(const struct ntk_core *core, uint32_t stack, char *te
         (size_t)snprintf(text, bytes, "LNC size is %u. Neuron Cores using this HBM:", core->lnc);
 
     for (uint32_t i = 0; i < count && used < bytes; i++) {
+        const struct core_text_facts facts = { .core = stack * count + i };
         const char *before = i == 0 ? "" : i + 1 == count ? " and" : ",";
+        char name[32];
 
-        used += (size_t)snprintf(text + used, bytes - used, "%s NC %u", before, stack * count + i);
+        used += (size_t)snprintf(
+            text + used, bytes - used, "%s %s", before,
+            core_text_write(core->options.texts, NTK_CORE_TEXT_CORE, &facts, name, sizeof name));
     }
 }
 
@@ -311,6 +312,7 @@ static struct core_usage_view stack_view(const struct ntk_core *core, uint32_t d
         .cores_per_stack = core->row->cores_per_stack,
         .stack = stack,
         .core = CORE_USAGE_ALL,
+        .texts = core->options.texts,
         .stack_bytes_used = ntk_abi_load(&core->soft->state->device[device].hbm_bytes_used[stack]),
     };
 }
@@ -339,10 +341,13 @@ void ntk_core_memory_report(struct ntk_core *core)
 {
     ntk_vec_each(struct core_stack *, stack, &core->stacks) {
         struct core_usage_view view = stack_view(core, (*stack)->device, (*stack)->index);
+        const struct core_text_facts facts = { .device = view.device, .stack = view.stack };
+        char place[32];
         char cause[64];
 
-        (void)snprintf(cause, sizeof cause, "Memory of ND %u HBM %u as it is now", view.device,
-                       view.stack);
+        (void)snprintf(
+            cause, sizeof cause, "Memory of %s as it is now",
+            core_text_write(view.texts, NTK_CORE_TEXT_STACK, &facts, place, sizeof place));
         stack_tell(core, &view, cause, "");
     }
 }
@@ -404,10 +409,11 @@ int ntk_core_memory_dump(struct ntk_core *core, void (*tell)(const char *path), 
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "the process keeps no memory log");
     }
     ntk_vec_each(struct core_stack *, stack, &core->stacks) {
+        const struct core_text_facts facts = { .device = (*stack)->device,
+                                               .stack = (*stack)->index,
+                                               .pid = (uint32_t)getpid() };
         char path[NTK_PATH_BYTES];
-        FILE *file =
-            dump_open(core, path, sizeof path, "neuron_mem_alloc_device_%u_hbm_%u_%08x.csv",
-                      (*stack)->device, (*stack)->index, (unsigned)getpid());
+        FILE *file = dump_open(core, path, sizeof path, NTK_CORE_TEXT_LIVE_OF_STACK, &facts);
 
         if (!file) {
             return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path,

@@ -83,16 +83,20 @@ static int shortage(struct ntk_core *core, const struct core_memory_request *req
     char limit[NTK_UNITS_TEXT_BYTES];
     char align[NTK_UNITS_TEXT_BYTES] = "none";
     char usage[32];
+    char place[64];
     char cause[NTK_ERR_TEXT_BYTES];
+    const struct core_text_facts facts = {
+        .device = stack->device, .core = request->physical_core % core->row->facts.cores_per_device
+    };
 
     if (request->align > 0) {
         (void)core_usage_bytes(align, sizeof align, request->align);
     }
-    (void)snprintf(cause, sizeof cause,
-                   "Failed to allocate %s (alignment: %s, usage: %s) on ND %u:NC %u",
-                   core_usage_bytes(wanted, sizeof wanted, request->bytes), align,
-                   usage_name(request->category, usage, sizeof usage), stack->device,
-                   request->physical_core % core->row->facts.cores_per_device);
+    (void)snprintf(
+        cause, sizeof cause, "Failed to allocate %s (alignment: %s, usage: %s) on %s",
+        core_usage_bytes(wanted, sizeof wanted, request->bytes), align,
+        usage_name(request->category, usage, sizeof usage),
+        core_text_write(core->options.texts, NTK_CORE_TEXT_PLACE, &facts, place, sizeof place));
     core_shortage_tell(core, request->physical_core, cause);
     return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "%s; its HBM stack has %s", cause,
                        ntk_units_bytes(limit, sizeof limit, stack->size));

@@ -20,6 +20,7 @@
 #include "runtime-hooks/core/core_heap.h"
 #include "runtime-hooks/core/core_machine.h"
 #include "runtime-hooks/core/core_soft.h"
+#include "runtime-hooks/core/core_text.h"
 #include "runtime-hooks/core/core_usage.h"
 #include "runtime-hooks/hooks/hooks.h"
 #include "shared/base/vec.h"

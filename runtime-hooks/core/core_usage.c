@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime-hooks/core/core_text.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 
@@ -219,7 +220,9 @@ void core_usage_write(struct core_usage *usage, const struct core_usage_view *vi
     uint64_t core[NTK_MEMORY_CATEGORY_COUNT];
     uint64_t own_bytes = 0;
     uint32_t last_core = CORE_USAGE_ALL;
+    char name[48];
     char label[64];
+    struct core_text_facts facts = { .device = view->device, .stack = view->stack };
 
     if (!usage) {
         return;
@@ -234,10 +237,11 @@ void core_usage_write(struct core_usage *usage, const struct core_usage_view *vi
             }
         }
     }
-    (void)snprintf(label, sizeof label, "ND %u Overall", view->device);
+    (void)snprintf(label, sizeof label, "%s Overall",
+                   core_text_write(view->texts, NTK_CORE_TEXT_DEVICE, &facts, name, sizeof name));
     line_write(file, label, device, false);
-    (void)snprintf(label, sizeof label, "ND %u HBM %u", view->device, view->stack);
-    line_write(file, label, stack, false);
+    line_write(file, core_text_write(view->texts, NTK_CORE_TEXT_STACK, &facts, name, sizeof name),
+               stack, false);
     ntk_vec_each(struct row, row, &usage->rows) {
         if (!row_is_seen(row, view)) {
             continue;
@@ -250,7 +254,10 @@ void core_usage_write(struct core_usage *usage, const struct core_usage_view *vi
                     row_add(core, same);
                 }
             }
-            (void)snprintf(label, sizeof label, "\\_NC %u", row->core % view->cores_per_device);
+            facts.core = row->core % view->cores_per_device;
+            (void)snprintf(
+                label, sizeof label, "\\_%s",
+                core_text_write(view->texts, NTK_CORE_TEXT_CORE, &facts, name, sizeof name));
             line_write(file, label, core, false);
         }
         if (row->model != 0) {

@@ -41,6 +41,7 @@ struct core_usage_view {
     uint32_t stack;            /* in the device */
     uint32_t core;             /* in the device, or CORE_USAGE_ALL of the stack */
     uint64_t stack_bytes_used; /* by all processes */
+    const char *const *texts;  /* by enum ntk_core_text; NULL: plain ones */
 };
 void core_usage_write(struct core_usage *usage, const struct core_usage_view *view, FILE *file);
 

@@ -5,9 +5,51 @@
 #include <string.h>
 #include <strings.h>
 
+#include "runtime-hooks/core/core_text.h"
 #include "runtime-hooks/env/env.h"
 
 #define DEFAULT_FEATURES UINT64_C(0x8000000000000FFF)
+
+/* How the runtime of the vendor words places, failures and files (docs/formats/memory-log.md). */
+#define FATAL "(FATAL-RT-UNDEFINED-STATE) "
+#define HERE "[ND $device][NC $core] "
+#define AT " (engine $engine, slot $slot)"
+static const char *const texts[NTK_CORE_TEXTS] = {
+    [NTK_CORE_FAULT_SRAM] = FATAL HERE "Uncorrectable memory error is detected, metadata: 0x16. "
+                                       "Execution of model $model cannot be trusted",
+    [NTK_CORE_FAULT_HBM] = FATAL "Uncorrectable HBM memory error is detected. " HERE
+                                 "cannot be repaired: terminate this instance and start another",
+    [NTK_CORE_FAULT_HBM_REPAIRABLE] =
+        FATAL "Uncorrectable HBM memory error is detected. " HERE
+              "can be repaired: reload the driver or reboot the instance",
+    [NTK_CORE_FAULT_DMA_ABORT] = "[MLA $device][NC $core] DMA TX engine 0 is in an abort state",
+    [NTK_CORE_FAULT_HANG] =
+        FATAL "execution timeout ($ms ms) on Neuron Device $device NC $core, model $model, waiting "
+              "for execution completion notification",
+    [NTK_CORE_FAULT_HANG_COLLECTIVE] =
+        FATAL "missing collectives status on Neuron Device $device NC $core, model $model - "
+              "suspected hang in collectives operation 0 out of 1",
+    [NTK_CORE_FAULT_QUEUE_OVERFLOW] =
+        HERE "a notification queue overflowed on model $model: notifications of this execution are "
+             "lost",
+    [NTK_CORE_FAULT_DEVICE] = FATAL HERE "failed during an execution of model $model",
+    [NTK_CORE_FAULT_NC_BUSY] = HERE "is locked by another process: model $model did not run",
+    [NTK_CORE_TEXT_OUT_OF_BOUNDS] = HERE "Out of bounds access on model $model" AT,
+    [NTK_CORE_TEXT_TIMEOUT] = HERE "execution timeout ($ms ms) on model $model: $what" AT,
+    [NTK_CORE_TEXT_RUN] = HERE "execution of model $model (id $id): $what" AT,
+    [NTK_CORE_TEXT_DEAD] =
+        HERE "runs nothing after a fatal error: close and initialise the runtime "
+             "again to run model $model",
+    [NTK_CORE_TEXT_DEVICE] = "ND $device",
+    [NTK_CORE_TEXT_STACK] = "ND $device HBM $stack",
+    [NTK_CORE_TEXT_CORE] = "NC $core",
+    [NTK_CORE_TEXT_PLACE] = "ND $device:NC $core",
+    [NTK_CORE_TEXT_TABLE_OF_STACK] = "neuron_mem_table_device_$device_hbm_$stack.log",
+    [NTK_CORE_TEXT_TABLE_OF_CORE] = "neuron_mem_table_device_$device_nc_$core.log",
+    [NTK_CORE_TEXT_LOG_OF_STACK] = "neuron_mem_log_device_$device_hbm_$stack_$pid.csv",
+    [NTK_CORE_TEXT_LOG_OF_DEVICE] = "$what_mem_log_device_$device_$pid.csv",
+    [NTK_CORE_TEXT_LIVE_OF_STACK] = "neuron_mem_alloc_device_$device_hbm_$stack_$pid.csv",
+};
 
 static struct ntk_core_setting setting(const char *name)
 {
@@ -33,6 +75,7 @@ int ntk_env_soft_options_get(struct ntk_core_options *options, struct ntk_err *e
     int ret = ntk_env_soft_machine_get(&options->machine, err);
 
     options->faults = setting("NEURON_SOFT_FAULT");
+    options->texts = texts;
     return ret < 0 ? ret : ntk_env_bool("NEURON_SOFT_PACE", &options->is_paced, err);
 }
 
