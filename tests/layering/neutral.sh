@@ -1,6 +1,7 @@
 #!/bin/bash
 # neutral - engine, core and inspect follow every front: they know no interface's names or status
-# numbers, and read no variable of the environment. What they may say otherwise comes in options.
+# numbers, speak no vendor's log, and read no variable of the environment. What they may say otherwise
+# comes in options.
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../..}"
 scratch=$(mktemp -d)
@@ -8,10 +9,11 @@ trap 'rm -rf "$scratch"' EXIT
 
 offences() {
     grep -rnE --include='*.[ch]' --include='*.def' \
-        '[Nn][Rr][Tt]|cnml|popef|NERR|NEURON_|getenv|\benviron\b|\b(100[2-6]|120[0-6])\b' "$@"
+        '[Nn][Rr][Tt]|cnml|popef|NERR|NEURON_|getenv|\benviron\b|\b(100[2-6]|120[0-6])\b|\[(ND|NC|MLA) |(^|[^A-Za-z])(ND|NC|HBM) %|FATAL-RT|neuron_mem_' "$@"
 }
 
-for word in nrt_init NRT_TIMEOUT cnrtInit cnmlInit popef NERR_OK NEURON_RT_NUM_CORES 'secure_getenv("X")' 'extern char **environ;' '= 1003,' '1200'; do
+for word in nrt_init NRT_TIMEOUT cnrtInit cnmlInit popef NERR_OK NEURON_RT_NUM_CORES 'secure_getenv("X")' 'extern char **environ;' '= 1003,' '1200' \
+    '"[ND %u][NC %u]"' '"[MLA %u]"' '"on ND %u"' '"_NC %u"' FATAL-RT neuron_mem_log_x; do
     printf '%s\n' "$word" >"$scratch/planted.c"
     offences "$scratch" >/dev/null || { echo "$word would not be found"; exit 1; }
 done
