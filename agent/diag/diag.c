@@ -108,10 +108,9 @@ static const struct ntk_opt_program program = {
         "programs with known answers on each core, memory, copies, collectives, a burn-in. Cores "
         "that a job has are left alone: nothing is tested then.",
     .options = option_rows,
-    .epilogue =
-        "The exit code is 0 when no test failed (also with warnings, unless --strict), 1\n"
-        "when a test failed, 2 for invalid options, and 3 when a job holds a core, so that\n"
-        "no test ran.",
+    .epilogue = "The exit code is 0 when no test failed (also with warnings, unless --strict), 1\n"
+                "when a test failed, 2 for invalid options, and 3 when a job holds a core, so\n"
+                "that no test ran.",
 };
 
 /* ---- results ---- */

@@ -42,11 +42,10 @@ static const struct ntk_opt_program program = {
                "missing, and what those ranks do. Also show single executions that do not finish. "
                "Reads this machine, or the agents (neuron-monitor --http) named as HOST.",
     .options = option_rows,
-    .epilogue =
-        "The exit code is 0 when nothing hangs, 1 when something does or is broken, 3 when\n"
-        "no agent answered, or nothing is seen and some processes cannot be read.\n"
-        "Of this machine its agent is asked first, which remembers processes that died;\n"
-        "else the shared memory of processes is read.",
+    .epilogue = "The exit code is 0 when nothing hangs, 1 when something hangs or is broken, and\n"
+                "3 when no agent answered, or nothing is visible and some processes cannot be\n"
+                "read. On this machine the command asks the agent first, which remembers\n"
+                "processes that died; otherwise it reads the shared memory of processes.",
 };
 
 /* Those of the view are what counts. */

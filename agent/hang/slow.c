@@ -35,8 +35,8 @@ static const struct ntk_opt_program program = {
                "long they wait, and whether its cores or its host cause the delay. Reads this "
                "machine, or the agents (neuron-monitor --http) named as HOST.",
     .options = option_rows,
-    .epilogue = "The exit code is 0 when no rank is slow, 1 when one is, and 3 when no agent "
-                "answers,\nor no rank is visible and some processes cannot be read.",
+    .epilogue = "The exit code is 0 when no rank is slow, 1 when one is, and 3 when no agent\n"
+                "answers, or no rank is visible and some processes cannot be read.",
 };
 
 struct watching {

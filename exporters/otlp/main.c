@@ -64,7 +64,8 @@ static const struct ntk_opt_program program = {
         "Pushes what neuron-monitor reports on standard input to an OpenTelemetry collector, "
         "OTLP over HTTP:\nneuron-monitor | neuron-monitor-otlp --endpoint http://host:4318",
     .options = option_rows,
-    .epilogue = "The standard OTEL_... variables of OTLP exporters apply; options take precedence.",
+    .epilogue = "The standard OTEL_... variables of OTLP exporters apply; options\n"
+                "take precedence.",
 };
 
 static int put_variable(const char *name, const char *value, struct ntk_err *err)

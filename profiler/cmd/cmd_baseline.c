@@ -55,8 +55,8 @@ static const struct ntk_opt_program program_options = {
     .summary = "Save the figures of captures, and check whether later captures exceed the limits. "
                "CAPTURE is a file, or a folder with captures of repeated executions.",
     .options = options,
-    .epilogue = "Exit code of check: 0 within the limits, 3 beyond one, 1 if it cannot be "
-                "determined.\nFour captures on each side separate a change from chance.",
+    .epilogue = "The exit code of check is 0 within the limits, 3 beyond one, and 1 when it\n"
+                "cannot tell. Four captures on each side separate a change from chance.",
     .subcommands = verbs,
 };
 

@@ -39,7 +39,7 @@ int ntk_opt_exit_code(int parsed)
     if (parsed != -ECANCELED) {
         return 2;
     }
-    if (fflush(stdout) != 0 && errno != EPIPE) {
+    if ((fflush(stdout) != 0 || ferror(stdout)) && errno != EPIPE) {
         fprintf(stderr, "%s: cannot write to stdout: %s\n", program_invocation_short_name,
                 strerror(errno));
         return 1;

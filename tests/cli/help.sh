@@ -28,12 +28,15 @@ check neuron-monitor
 check neuron-monitor query
 check neuron-monitor run
 check neuron-monitor attach
+for command in hang slow health diag job; do
+    check neuron-monitor $command
+done
 check neuron-monitor-prometheus
 check neuron-monitor-cloudwatch
 check neuron-monitor-k8s-info
 check neuron-monitor-otlp
 check neuron-profile
-for command in capture view query analyze lines diff show-session inspect trigger start-session stop-session; do
+for command in capture view query analyze lines diff baseline show-session inspect trigger start-session stop-session; do
     check neuron-profile $command
 done
 check neuron-packager

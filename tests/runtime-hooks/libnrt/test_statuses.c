@@ -187,7 +187,7 @@ struct called {
     size_t dead; /* callers whose core died */
 };
 
-/* The first execution hangs for so long, and all others wait for its core or find no room. */
+/* The first execution hangs until the timeout; all others wait for its core or find no room. */
 static struct called call_all(const char *timeout_seconds)
 {
     static struct caller callers[CALLER_COUNT];
