@@ -34,6 +34,7 @@ static const struct ntk_opt options[] = {
       "show loops instead of lines: span, iterations and the slowest one, overlap" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json,
       "print JSON with all rows: source_line, with --loops source_loop and source_iteration" },
+    NTK_PROFILE_OPT_METRICS_VERSION,
     NTK_CUT_OPTIONS,
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
@@ -60,10 +61,11 @@ static enum ntk_source_order order_of(const char *name)
 
 static int put(const struct ntk_export *export, struct ntk_sink *sink)
 {
-    /* What part it is comes last. */
-    const char *part = export->trace->is_part ? "profile_info" : NULL;
-    const char *const lines[] = { "source_line", part, NULL };
-    const char *const loops[] = { "source_loop", "source_iteration", part, NULL };
+    /* What part it is, and figures of another version than usual, are named last. */
+    bool has_info = export->trace->is_part || export->trace->metrics != NTK_METRICS_2_32;
+    const char *info = has_info ? "profile_info" : NULL;
+    const char *const lines[] = { "source_line", info, NULL };
+    const char *const loops[] = { "source_loop", "source_iteration", info, NULL };
     enum ntk_source_order order = order_of(arg_by);
     const struct ntk_source_lines *ranked;
     int ret = ntk_export_source_lines(export, &ranked);
@@ -87,12 +89,16 @@ static int run(const struct ntk_profile *profile, struct ntk_source_text *text)
     struct ntk_export *export = NULL;
     struct ntk_sink sink = { 0 };
     struct ntk_err err = { 0 };
-    int ret = ntk_export_create_lines(profile->trace, &export);
+    char *name = ntk_profile_name(profile->ntff_path);
+    int ret = name ? ntk_export_create_lines(profile->trace, &export) : -ENOMEM;
 
     if (ret < 0) {
+        free(name);
         ntk_long_list_err_set(&err, ret, profile->trace->folder);
         return ntk_profile_fail(&err);
     }
+    export->profile_name = name;
+    export->path = profile->ntff_path;
     export->source_text = text;
     ret = ntk_sink_open(&sink, arg_output ? arg_output : "-", &err);
     if (ret == 0) {
@@ -112,6 +118,7 @@ static int run(const struct ntk_profile *profile, struct ntk_source_text *text)
         fprintf(stderr, "neuron-profile: %s\n", export->program->names_err.text);
     }
     ntk_export_destroy(export);
+    free(name);
     return ret < 0 ? ntk_profile_fail(&err) : 0;
 }
 

@@ -368,7 +368,7 @@ int ntk_rows_profile(const struct ntk_export *export, ntk_row_put *put, void *ct
     struct ntk_profile_row row = {
         .name = export->profile_name,
         .type = "normal",
-        .profiler_version = summary_text(&export->summary, NTK_SUMMARY_profiler_version),
+        .profiler_version = "neuron-profile " NTK_VERSION, /* lines has no summary */
         .metrics_version = ntk_metrics_version_name(export->trace->metrics),
         .neff_name = export->trace->ntff->neff_name,
         .path = export->path,

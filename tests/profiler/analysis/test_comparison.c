@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profiler/analysis/comparison.h"
+#include "profiler/output/answers/analyses.h"
 #include "profiler/output/answers/output_analysis.h"
 #include "tests/support/hand_trace.h"
 #include "tests/support/unit.h"
@@ -122,6 +123,46 @@ static void the_measures_of_an_execution_are_those_of_its_analyses(void **state)
     ntk_dependencies_fini(&dependencies);
     ntk_program_destroy(program);
     hand_trace_fini(&h);
+}
+
+static void measure_sample(enum ntk_metrics_version version, struct ntk_measures *out)
+{
+    struct ntk_trace_options options = { .metrics = version };
+    struct ntk_analyses *analyses;
+    struct ntk_ntff *ntff;
+    struct ntk_trace *trace;
+    char path[4096];
+
+    (void)snprintf(path, sizeof path, "%s/tests/corpus/ntff/sample_v6.ntff",
+                   getenv("NTK_SOURCE_DIR"));
+    assert_int_equal(ntk_ntff_open(path, &ntff, NULL), 0);
+    assert_int_equal(ntk_trace_create(ntff, NULL, &options, &trace, NULL), 0);
+    assert_int_equal(ntk_analyses_create(trace, &analyses), 0);
+    assert_int_equal(ntk_analysis_measures(analyses->program,
+                                           analyses->has_path ? &analyses->path : NULL,
+                                           &analyses->costs, out),
+                     0);
+    ntk_analyses_destroy(analyses);
+    ntk_trace_destroy(trace);
+    ntk_ntff_close(ntff);
+}
+
+/* Which is why diff and baseline do not have --metrics-version. */
+static void measures_are_the_same_in_each_version_of_metrics(void **state)
+{
+    struct ntk_measures current;
+    struct ntk_measures older;
+
+    (void)state;
+    measure_sample(NTK_METRICS_2_32, &current);
+    measure_sample(NTK_METRICS_2_28, &older);
+    assert_true(current.items.count > NTK_MEASURE_KIND_COUNT);
+    assert_int_equal(older.items.count, current.items.count);
+    ntk_vec_each(const struct ntk_measure, measure, &current.items) {
+        assert_true(value(&older, measure->kind, measure->name) == measure->value);
+    }
+    ntk_measures_fini(&current);
+    ntk_measures_fini(&older);
 }
 
 /* ---- repeated executions that vary ---- */
@@ -340,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_are_distinguished_from_variation),
         cmocka_unit_test(the_measures_of_an_execution_are_those_of_its_analyses),
+        cmocka_unit_test(measures_are_the_same_in_each_version_of_metrics),
         cmocka_unit_test(repeated_executions_of_one_program_are_not_a_change),
         cmocka_unit_test(a_slowed_layer_is_named),
         cmocka_unit_test(a_comparison_backwards_is_its_mirror),

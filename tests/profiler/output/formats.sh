@@ -69,7 +69,14 @@ for version in 2.28 2.32; do
     neuron-profile query -s sample_v6.ntff -n - --metrics-version $version --csv \
         'select sum(psum_write_bytes) from Instruction' | tail -n 1 >queried
     [ "$(cat queried)" = "$(jq '.summary[0].psum_write_bytes' v.json)" ] || fail "query of version $version differs"
+    neuron-profile lines sample_v6.ntff -n - --metrics-version $version --json >lines.json
+    jq -e --slurpfile view v.json --arg v $version '(.source_line | sort) == ($view[0].source_line | sort) and
+        ([.source_line[].flops // 0] | add) == $view[0].summary[0].hardware_flops and
+        .profile_info == (if $v == "2.28" then $view[0].profile_info else null end)' lines.json >/dev/null ||
+        fail "lines of version $version differ from view"
 done
+neuron-profile lines sample_v6.ntff -n - --from 1us --to 2us --json 2>err | jq -e '.profile_info[0] |
+    .profile_name == "sample_v6" and .window_start == 1000 and .window_end == 2000' >/dev/null || fail "lines of a part"
 code=0
 neuron-profile view -s sample_v6.ntff -n - --metrics-version 2.30 --output-format summary-text 2>err || code=$?
 [ $code = 2 ] || fail "an unknown version of metrics: exit code $code"
