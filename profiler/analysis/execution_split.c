@@ -121,7 +121,8 @@ static int parts_add(const struct ntk_system_trace *trace, struct ntk_sorter *pa
             *part = (struct part){ span->nc, span->exec_id, i, step };
         }
         if (run) {
-            *run = (struct run){ span->nc, span->start_ns, span->end_ns, span->exec_id };
+            *run = (struct run){ span->nc, span->start_ns, ntk_system_span_end_ns(span),
+                                 span->exec_id };
         }
     }
     return 0;
@@ -294,7 +295,8 @@ static void execution_make(const struct ntk_system_trace *trace, const struct pa
         of_step[all[i].step] = of_step[all[i].step] ? of_step[all[i].step] : span;
         if (all[i].step == STEP_RUN) {
             core_add(&runs, span->device_core, duration_of(span));
-            last_run_ns = span->end_ns > last_run_ns ? span->end_ns : last_run_ns;
+            uint64_t end_ns = ntk_system_span_end_ns(span);
+            last_run_ns = end_ns > last_run_ns ? end_ns : last_run_ns;
         } else if (all[i].step == STEP_SWITCH) {
             core_add(&switches, span->device_core, duration_of(span));
         }

@@ -24,7 +24,7 @@ struct ntk_split_execution {
     int64_t queue_busy_ns; /* in which the core ran other executions */
     int64_t switch_ns;     /* the longest over its physical cores, as device_ns */
     int64_t device_ns;
-    int64_t notify_ns; /* from the end of the last run to that of kbl_exec_wait */
+    int64_t notify_ns; /* from the end of the last run, by its core, to that of kbl_exec_wait */
     int64_t post_ns;   /* kbl_exec_post */
     int64_t total_ns;  /* from kbl_exec_pre to the end of kbl_exec_post */
     int64_t host_ns;   /* total without device, switch and queue_busy */

@@ -114,23 +114,10 @@ static bool has_window(const struct ntk_span_filter *filter)
     return filter->from_ns > 0 || filter->to_ns < UINT64_MAX;
 }
 
-/* When it ends on the timeline: what ran on a core by its clock, for its stop is noticed later. */
-static uint64_t end_of(const struct ntk_system_span *span)
-{
-    uint64_t end_ns = span->end_ns;
-
-    if (ntk_system_type_is_hardware(span->type) && span->device_end_ns > span->device_start_ns &&
-        __builtin_add_overflow(span->start_ns, span->device_end_ns - span->device_start_ns,
-                               &end_ns)) {
-        end_ns = span->end_ns;
-    }
-    return end_ns;
-}
-
 /* False: outside of the window; else it is inside from now on. */
 static bool clip(const struct ntk_span_filter *filter, struct ntk_system_span *span)
 {
-    uint64_t end_ns = end_of(span);
+    uint64_t end_ns = ntk_system_span_end_ns(span);
     uint64_t before_ns = span->start_ns < filter->from_ns ? filter->from_ns - span->start_ns : 0;
     uint64_t after_ns = end_ns > filter->to_ns ? end_ns - filter->to_ns : 0;
 

@@ -34,6 +34,18 @@ bool ntk_system_type_is_hardware(const char *type)
     return false;
 }
 
+uint64_t ntk_system_span_end_ns(const struct ntk_system_span *span)
+{
+    uint64_t end_ns = span->end_ns;
+
+    if (ntk_system_type_is_hardware(span->type) && span->device_end_ns > span->device_start_ns &&
+        __builtin_add_overflow(span->start_ns, span->device_end_ns - span->device_start_ns,
+                               &end_ns)) {
+        end_ns = span->end_ns;
+    }
+    return end_ns;
+}
+
 bool ntk_system_span_is_mark(const struct ntk_system_span *span)
 {
     return strcmp(span->type, "mark") == 0;

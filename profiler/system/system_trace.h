@@ -111,6 +111,8 @@ struct ntk_system_note {
 
 /* For the device; all others are the host's. */
 bool ntk_system_type_is_hardware(const char *type);
+/* When it ends on the timeline: what ran on a core by its clock, for its stop is noticed later. */
+uint64_t ntk_system_span_end_ns(const struct ntk_system_span *span);
 /* A mark of the program itself. */
 bool ntk_system_span_is_mark(const struct ntk_system_span *span);
 /* An operation of a communicator that is known: the name is that

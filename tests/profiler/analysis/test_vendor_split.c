@@ -122,6 +122,40 @@ static void an_execution_is_split_by_its_moments(void **state)
     ntk_system_trace_close(trace);
 }
 
+/* A software core: it executes 31 ns of its clock, and the host, which computes them, notices the
+ * end 32,769 ns later. The next execution waits meanwhile. */
+static void what_ran_ends_by_the_clock_of_its_core(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_execution_split split;
+    struct ntk_load_split load;
+
+    span(f, "kbl_exec_pre", 1000, 1100, NC " exec_id=1 model_id=77");
+    vendor_folder_span(&f->folder, "nc_exec_running", 5, 1200, 34000,
+                       NC " exec_id=1 device_core_idx=4 nc_timestamp_ns=50",
+                       NC " nc_timestamp_ns=81");
+    span(f, "kbl_exec_wait", 1150, 34009, NC " exec_id=1 model_id=77");
+    span(f, "kbl_exec_post", 34009, 34020, NC " exec_id=1 model_id=77");
+    span(f, "kbl_exec_pre", 1110, 1120, NC " exec_id=2 model_id=77");
+    span(f, "nc_exec_running", 34100, 34200, NC " exec_id=2 device_core_idx=4");
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(ntk_analysis_execution_split(trace, &split), 0);
+    assert_int_equal(split.count, 2);
+    const struct ntk_split_execution *one = &split.items[0];
+    assert_int_equal(one->queue_ns, 100);
+    assert_int_equal(one->device_ns, 31);
+    assert_int_equal(one->notify_ns, 34009 - 1231);
+    assert_int_equal(one->total_ns, one->submit_ns + one->queue_ns + one->device_ns +
+                                        one->notify_ns + one->post_ns);
+    assert_int_equal(split.items[1].queue_busy_ns, 31);
+    ntk_execution_split_fini(&split);
+    assert_int_equal(ntk_analysis_load_split(trace, &load), 0);
+    assert_int_equal(load.device_ns, 31 + 100);
+    ntk_load_split_fini(&load);
+    ntk_system_trace_close(trace);
+}
+
 /* A core that ran and switched for 584 years each. */
 static void durations_that_do_not_fit_stop_at_the_largest(void **state)
 {
@@ -463,6 +497,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
         TEST(an_execution_is_split_by_its_moments),
+        TEST(what_ran_ends_by_the_clock_of_its_core),
         TEST(durations_that_do_not_fit_stop_at_the_largest),
         TEST(a_load_holds_what_is_inside_of_it_on_its_core),
         TEST(an_allocation_that_failed_shows_what_filled_the_memory),
