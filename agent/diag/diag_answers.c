@@ -366,8 +366,9 @@ static struct ntk_isa_operand load(struct program *program, int which, ntk_neff_
                                          (uint64_t[]){ shape.rows, shape.columns });
     struct ntk_isa_operand tile = sbuf_take(program, shape, answer->in);
 
-    *out_token = ntk_neff_kernel_load(program->kernel, program->queue_in, var, 0, row, shape.rows,
-                                      tile.offset, row, NTK_AFTER_NONE);
+    *out_token =
+        ntk_neff_kernel_load(program->kernel, program->queue_in, NTK_ROWS(var, 0, row, shape.rows),
+                             tile.offset, row, NTK_AFTER_NONE);
     return tile;
 }
 
@@ -481,8 +482,8 @@ static void compile(struct program *program)
     ntk_neff_token done = answer->kind == KIND_DMA_COPY
                               ? loaded[0]
                               : compute(program, a, b, y, NTK_AFTER(loaded[0], loaded[1]));
-    (void)ntk_neff_kernel_store(kernel, program->queue_out, var, 0, row, shape.rows, y.offset, row,
-                                NTK_AFTER(done));
+    (void)ntk_neff_kernel_store(kernel, program->queue_out, NTK_ROWS(var, 0, row, shape.rows),
+                                y.offset, row, NTK_AFTER(done));
 }
 
 int ntk_diag_answer_program(size_t index, uint32_t columns, uint32_t lnc, uint32_t local,

@@ -56,9 +56,9 @@ static int neff_make(const char *name, const char *x_name, const char *w_name, c
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
     ntk_neff_token load_x =
-        ntk_neff_kernel_load(kernel, queue, x, 0, row, 1, 0, row, NTK_AFTER_NONE);
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, row, 1), 0, row, NTK_AFTER_NONE);
     ntk_neff_token load_w =
-        ntk_neff_kernel_load(kernel, queue, w, 0, row, 1, row, row, NTK_AFTER_NONE);
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(w, 0, row, 1), row, row, NTK_AFTER_NONE);
     struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
 
     add.op0 = NTK_ISA_ALU_ADD;
@@ -67,7 +67,8 @@ static int neff_make(const char *name, const char *x_name, const char *w_name, c
     add.operand[NTK_ISA_DST] = ntk_isa_sbuf(2 * (uint64_t)row, 1, 2, NTK_DTYPE_FLOAT32);
     ntk_neff_token sum =
         ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER(load_x, load_w));
-    ntk_neff_kernel_store(kernel, queue, y, 0, row, 1, 2 * (uint64_t)row, row, NTK_AFTER(sum));
+    ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, row, 1), 2 * (uint64_t)row, row,
+                          NTK_AFTER(sum));
     int ret = ntk_neff_build_bytes(build, out_bytes, out_count, err);
     ntk_neff_build_destroy(build);
     return ret;

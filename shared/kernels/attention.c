@@ -39,8 +39,16 @@ struct attention {
     uint64_t length;
     uint64_t tiles;
     struct places at;
+    uint64_t row, v_row; /* bytes of a row of q and k, of v */
+    uint32_t q, k, v, out;
+    uint32_t in_queue, out_queue;
     bool is_slow;
     struct spill spill;
+    ntk_neff_token loads[2 + TILES_MAX], groups[TILES_MAX]; /* of the first round */
+    ntk_neff_token stores[2];                               /* for even and odd tiles */
+    ntk_neff_token scores_free;                             /* the exponential has read them */
+    ntk_neff_token out_free;                                /* the last result has left PSUM */
+    ntk_neff_token all_read; /* the tensor engine has read weights and values */
 };
 
 /* Two columns, for even and odd tiles. */
@@ -75,6 +83,7 @@ static ntk_neff_token spill_and_reload(struct attention *a, uint64_t tile, bool 
 {
     uint64_t row = a->length * 4;
     struct spill *spill = &a->spill;
+    struct ntk_neff_rows rows = NTK_ROWS(spill->var, tile * NTK_KIT_P * row, row, NTK_KIT_P);
     ntk_neff_token copied;
 
     ntk_neff_kernel_layer(a->kernel, "spill scores");
@@ -84,14 +93,12 @@ static ntk_neff_token spill_and_reload(struct attention *a, uint64_t tile, bool 
                      ntk_isa_psum(0, NTK_KIT_P, (uint32_t)a->length, NTK_DTYPE_FLOAT32),
                      NTK_AFTER(scored, spill->stored));
     spill->stored =
-        is_first
-            ? ntk_neff_kernel_store(a->kernel, spill->queue, spill->var, tile * NTK_KIT_P * row,
-                                    row, NTK_KIT_P, a->at.spilt, row, NTK_AFTER(copied))
-            : ntk_neff_kernel_dma_again(a->kernel, spill->stores[tile], NTK_AFTER(copied));
+        is_first ? ntk_neff_kernel_store(a->kernel, spill->queue, rows, a->at.spilt, row,
+                                         NTK_AFTER(copied))
+                 : ntk_neff_kernel_dma_again(a->kernel, spill->stores[tile], NTK_AFTER(copied));
     ntk_neff_kernel_layer(a->kernel, "reload scores");
     ntk_neff_token loaded =
-        is_first ? ntk_neff_kernel_load(a->kernel, spill->queue, spill->var, tile * NTK_KIT_P * row,
-                                        row, NTK_KIT_P, a->at.reloaded, row,
+        is_first ? ntk_neff_kernel_load(a->kernel, spill->queue, rows, a->at.reloaded, row,
                                         NTK_AFTER(spill->stored, reloaded_free))
                  : ntk_neff_kernel_dma_again(a->kernel, spill->loads[tile],
                                              NTK_AFTER(spill->stored, reloaded_free));
@@ -163,6 +170,78 @@ static ntk_neff_token turn(const struct attention *a, ntk_neff_token weighed,
     return last;
 }
 
+static ntk_neff_token load(struct attention *a, bool is_first)
+{
+    ntk_neff_token loaded = 0;
+
+    ntk_neff_kernel_layer(a->kernel, "load");
+    for (uint64_t i = ntk_kit_loop(a->kernel, "i");
+         ntk_neff_kernel_iterate(a->kernel, i, i < 2 + a->tiles); i++) {
+        if (!is_first) {
+            loaded = ntk_neff_kernel_dma_again(a->kernel, a->loads[i], NTK_AFTER(a->all_read));
+        } else if (i < 2) {
+            loaded = ntk_neff_kernel_load(a->kernel, a->in_queue,
+                                          NTK_ROWS(i == 0 ? a->q : a->k, 0, a->row, WIDTH),
+                                          i == 0 ? a->at.q : a->at.k, a->row, NTK_AFTER_NONE);
+        } else {
+            loaded = ntk_neff_kernel_load(
+                a->kernel, a->in_queue,
+                NTK_ROWS(a->v, (i - 2) * NTK_KIT_P * a->v_row, a->v_row, NTK_KIT_P),
+                a->at.v + (i - 2) * a->v_row, a->v_row, NTK_AFTER_NONE);
+        }
+        a->loads[i] = loaded;
+    }
+    return loaded;
+}
+
+static ntk_neff_token weigh(struct attention *a, struct ntk_isa_operand psum, ntk_neff_token turned)
+{
+    ntk_neff_token read = 0;
+
+    ntk_neff_kernel_layer(a->kernel, "weigh");
+    for (uint64_t key = ntk_kit_loop(a->kernel, "key");
+         ntk_neff_kernel_iterate(a->kernel, key, key < a->tiles); key++) {
+        read = ntk_kit_matmul(
+            a->kernel, psum,
+            ntk_isa_sbuf(a->at.turned + key * NTK_KIT_P * a->size, NTK_KIT_P, NTK_KIT_P, a->dtype),
+            ntk_isa_sbuf(a->at.v + key * a->v_row, NTK_KIT_P, WIDTH, a->dtype), key > 0, a->columns,
+            key == 0 ? NTK_AFTER(turned, a->out_free) : NTK_AFTER_NONE);
+    }
+    return read;
+}
+
+static void attend(struct attention *a, uint64_t tile, bool is_first, ntk_neff_token loaded)
+{
+    struct ntk_isa_operand psum =
+        ntk_isa_psum(OUT_BANK * NTK_ISA_PSUM_BANK_BYTES, NTK_KIT_P, WIDTH, NTK_DTYPE_FLOAT32);
+    struct ntk_isa_instr reciprocal = ntk_isa_instr_make(NTK_ISA_OP_RECIPROCAL);
+    struct ntk_neff_rows rows =
+        NTK_ROWS(a->out, tile * NTK_KIT_P * WIDTH * 4, WIDTH * 4, NTK_KIT_P);
+    uint64_t result_at = a->at.result + tile % 2 * WIDTH * 4;
+    ntk_neff_token scored = scores(a, tile, NTK_AFTER(loaded, a->scores_free));
+    if (a->is_slow) {
+        scored = spill_and_reload(a, tile, is_first, scored, a->scores_free);
+    }
+    ntk_neff_token weighed = softmax(a, tile, scored, a->all_read);
+    ntk_neff_token turned = turn(a, weighed, a->all_read);
+
+    a->scores_free = weighed;
+    a->all_read = weigh(a, psum, turned);
+    reciprocal.operand[NTK_ISA_DST] = column(a->at.sum, tile);
+    reciprocal.operand[NTK_ISA_SRC0] = column(a->at.sum, tile);
+    ntk_neff_kernel_emit(a->kernel, NTK_ISA_ENGINE_DVE, &reciprocal, NTK_AFTER(weighed));
+    a->out_free =
+        ntk_kit_scalar(a->kernel, NTK_ISA_ALU_MULTIPLY,
+                       ntk_isa_sbuf(result_at, NTK_KIT_P, WIDTH, NTK_DTYPE_FLOAT32), psum,
+                       column(a->at.sum, tile), 0, NTK_AFTER(a->all_read, a->stores[tile % 2]));
+    ntk_neff_kernel_layer(a->kernel, "store");
+    a->groups[tile] =
+        is_first ? ntk_neff_kernel_store(a->kernel, a->out_queue, rows, result_at, WIDTH * 4,
+                                         NTK_AFTER(a->out_free))
+                 : ntk_neff_kernel_dma_again(a->kernel, a->groups[tile], NTK_AFTER(a->out_free));
+    a->stores[tile % 2] = a->groups[tile];
+}
+
 static void build_attention(struct ntk_neff_build *build, const struct ntk_example_options *options,
                             bool is_slow)
 {
@@ -174,30 +253,24 @@ static void build_attention(struct ntk_neff_build *build, const struct ntk_examp
                            .length = options->size,
                            .tiles = options->size / NTK_KIT_P };
     struct ntk_kit_space space = { 0 };
-    uint64_t row = a.length * a.size;
-    uint64_t v_row = WIDTH * a.size;
-    uint32_t q = ntk_neff_kernel_input(a.kernel, "q", a.dtype, 2, (uint64_t[]){ WIDTH, a.length });
-    uint32_t k = ntk_neff_kernel_input(a.kernel, "k", a.dtype, 2, (uint64_t[]){ WIDTH, a.length });
-    uint32_t v = ntk_neff_kernel_input(a.kernel, "v", a.dtype, 2, (uint64_t[]){ a.length, WIDTH });
-    uint32_t out = ntk_neff_kernel_output(a.kernel, "out", NTK_DTYPE_FLOAT32, 2,
-                                          (uint64_t[]){ a.length, WIDTH });
-    uint32_t in_queue =
-        ntk_neff_kernel_queue(a.kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
-    uint32_t out_queue =
-        ntk_neff_kernel_queue(a.kernel, "qPoolIO0", NTK_ISA_ENGINE_POOL, NTK_NEFF_QUEUE_OUT, 16);
-    ntk_neff_token loads[3 + TILES_MAX] = { 0 };
-    ntk_neff_token groups[TILES_MAX] = { 0 };
-    ntk_neff_token stores[2] = { 0, 0 };
-    ntk_neff_token weights_free = 0; /* the tensor engine has read them */
-    ntk_neff_token scores_free = 0;  /* the exponential has read them */
-    ntk_neff_token out_free = 0;     /* the last result has left PSUM */
-    ntk_neff_token all_read = 0;
+    uint64_t *wide = (uint64_t[]){ WIDTH, a.length };
+    uint64_t *tall = (uint64_t[]){ a.length, WIDTH };
 
-    a.at = (struct places){ .q = ntk_kit_take(&space, row),
-                            .k = ntk_kit_take(&space, row),
-                            .v = ntk_kit_take(&space, a.tiles * v_row),
-                            .weights = ntk_kit_take(&space, row),
-                            .turned = ntk_kit_take(&space, row),
+    a.row = a.length * a.size;
+    a.v_row = WIDTH * a.size;
+    a.q = ntk_neff_kernel_input(a.kernel, "q", a.dtype, 2, wide);
+    a.k = ntk_neff_kernel_input(a.kernel, "k", a.dtype, 2, wide);
+    a.v = ntk_neff_kernel_input(a.kernel, "v", a.dtype, 2, tall);
+    a.out = ntk_neff_kernel_output(a.kernel, "out", NTK_DTYPE_FLOAT32, 2, tall);
+    a.in_queue =
+        ntk_neff_kernel_queue(a.kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
+    a.out_queue =
+        ntk_neff_kernel_queue(a.kernel, "qPoolIO0", NTK_ISA_ENGINE_POOL, NTK_NEFF_QUEUE_OUT, 16);
+    a.at = (struct places){ .q = ntk_kit_take(&space, a.row),
+                            .k = ntk_kit_take(&space, a.row),
+                            .v = ntk_kit_take(&space, a.tiles * a.v_row),
+                            .weights = ntk_kit_take(&space, a.row),
+                            .turned = ntk_kit_take(&space, a.row),
                             .maximum = ntk_kit_take(&space, 8),
                             .sum = ntk_kit_take(&space, 8),
                             .result = ntk_kit_take(&space, 2 * WIDTH * 4) };
@@ -208,71 +281,17 @@ static void build_attention(struct ntk_neff_build *build, const struct ntk_examp
         a.spill.queue = ntk_neff_kernel_queue(a.kernel, "qActSpillReload0", NTK_ISA_ENGINE_ACT,
                                               NTK_NEFF_QUEUE_DATA, 16);
     }
-
     if (space.used > NTK_KIT_SBUF_BYTES) {
         ntk_neff_build_fail(build, "a sequence of this length needs more than the state buffer");
         return;
     }
     for (uint64_t r = ntk_kit_loop(a.kernel, "r");
          ntk_neff_kernel_iterate(a.kernel, r, r < options->repeat); r++) {
-        ntk_neff_token loaded = 0;
+        ntk_neff_token loaded = load(&a, r == 0);
 
-        ntk_neff_kernel_layer(a.kernel, "load");
-        for (uint64_t i = ntk_kit_loop(a.kernel, "i");
-             ntk_neff_kernel_iterate(a.kernel, i, i < 2 + a.tiles); i++) {
-            if (r > 0) {
-                loads[i] = ntk_neff_kernel_dma_again(a.kernel, loads[i], NTK_AFTER(all_read));
-            } else if (i < 2) {
-                loads[i] = ntk_neff_kernel_load(a.kernel, in_queue, i == 0 ? q : k, 0, row, WIDTH,
-                                                i == 0 ? a.at.q : a.at.k, row, NTK_AFTER_NONE);
-            } else {
-                loads[i] = ntk_neff_kernel_load(a.kernel, in_queue, v, (i - 2) * NTK_KIT_P * v_row,
-                                                v_row, NTK_KIT_P, a.at.v + (i - 2) * v_row, v_row,
-                                                NTK_AFTER_NONE);
-            }
-            loaded = loads[i];
-        }
         for (uint64_t tile = ntk_kit_loop(a.kernel, "tile");
              ntk_neff_kernel_iterate(a.kernel, tile, tile < a.tiles); tile++) {
-            struct ntk_isa_operand psum = ntk_isa_psum(OUT_BANK * NTK_ISA_PSUM_BANK_BYTES,
-                                                       NTK_KIT_P, WIDTH, NTK_DTYPE_FLOAT32);
-            struct ntk_isa_instr reciprocal = ntk_isa_instr_make(NTK_ISA_OP_RECIPROCAL);
-            uint64_t result_at = a.at.result + tile % 2 * WIDTH * 4;
-            ntk_neff_token scored = scores(&a, tile, NTK_AFTER(loaded, scores_free));
-            if (is_slow) {
-                scored = spill_and_reload(&a, tile, r == 0, scored, scores_free);
-            }
-            ntk_neff_token weighed = softmax(&a, tile, scored, weights_free);
-            ntk_neff_token turned = turn(&a, weighed, all_read);
-            ntk_neff_token scaled;
-
-            scores_free = weighed;
-            ntk_neff_kernel_layer(a.kernel, "weigh");
-            for (uint64_t key = ntk_kit_loop(a.kernel, "key");
-                 ntk_neff_kernel_iterate(a.kernel, key, key < a.tiles); key++) {
-                all_read = ntk_kit_matmul(
-                    a.kernel, psum,
-                    ntk_isa_sbuf(a.at.turned + key * NTK_KIT_P * a.size, NTK_KIT_P, NTK_KIT_P,
-                                 a.dtype),
-                    ntk_isa_sbuf(a.at.v + key * v_row, NTK_KIT_P, WIDTH, a.dtype), key > 0,
-                    a.columns, key == 0 ? NTK_AFTER(turned, out_free) : NTK_AFTER_NONE);
-            }
-            weights_free = all_read;
-            reciprocal.operand[NTK_ISA_DST] = column(a.at.sum, tile);
-            reciprocal.operand[NTK_ISA_SRC0] = column(a.at.sum, tile);
-            ntk_neff_kernel_emit(a.kernel, NTK_ISA_ENGINE_DVE, &reciprocal, NTK_AFTER(weighed));
-            scaled =
-                ntk_kit_scalar(a.kernel, NTK_ISA_ALU_MULTIPLY,
-                               ntk_isa_sbuf(result_at, NTK_KIT_P, WIDTH, NTK_DTYPE_FLOAT32), psum,
-                               column(a.at.sum, tile), 0, NTK_AFTER(all_read, stores[tile % 2]));
-            out_free = scaled;
-            ntk_neff_kernel_layer(a.kernel, "store");
-            groups[tile] =
-                r == 0 ? ntk_neff_kernel_store(a.kernel, out_queue, out,
-                                               tile * NTK_KIT_P * WIDTH * 4, WIDTH * 4, NTK_KIT_P,
-                                               result_at, WIDTH * 4, NTK_AFTER(scaled))
-                       : ntk_neff_kernel_dma_again(a.kernel, groups[tile], NTK_AFTER(scaled));
-            stores[tile % 2] = groups[tile];
+            attend(&a, tile, r == 0, loaded);
         }
     }
 }

@@ -16,12 +16,12 @@ void ntk_example_deadlock(struct ntk_neff_build *build, const struct ntk_example
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
     struct ntk_isa_instr wait = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
     ntk_neff_token loaded =
-        ntk_neff_kernel_load(kernel, queue, x, 0, row, NTK_KIT_P, 0, row, NTK_AFTER_NONE);
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, row, NTK_KIT_P), 0, row, NTK_AFTER_NONE);
     ntk_neff_token never;
 
     (void)options;
     wait.wait_semaphore = ntk_neff_kernel_semaphore(kernel);
     wait.wait_value = 1;
     never = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &wait, NTK_AFTER(loaded));
-    ntk_neff_kernel_store(kernel, queue, y, 0, row, NTK_KIT_P, 0, row, NTK_AFTER(never));
+    ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, row, NTK_KIT_P), 0, row, NTK_AFTER(never));
 }

@@ -35,11 +35,11 @@ void ntk_example_memcpy(struct ntk_neff_build *build, const struct ntk_example_o
 
             loads[piece] =
                 r == 0
-                    ? ntk_neff_kernel_load(kernel, in_queue, in, at, row, NTK_KIT_P,
+                    ? ntk_neff_kernel_load(kernel, in_queue, NTK_ROWS(in, at, row, NTK_KIT_P),
                                            buffer * PIECE_BYTES, bytes, NTK_AFTER(stored[buffer]))
                     : ntk_neff_kernel_dma_again(kernel, loads[piece], NTK_AFTER(stored[buffer]));
             stores[piece] =
-                r == 0 ? ntk_neff_kernel_store(kernel, out_queue, out, at, row, NTK_KIT_P,
+                r == 0 ? ntk_neff_kernel_store(kernel, out_queue, NTK_ROWS(out, at, row, NTK_KIT_P),
                                                buffer * PIECE_BYTES, bytes, NTK_AFTER(loads[piece]))
                        : ntk_neff_kernel_dma_again(kernel, stores[piece], NTK_AFTER(loads[piece]));
             stored[buffer] = stores[piece];

@@ -56,14 +56,15 @@ static struct layer load_layer(struct mlp *m, const char *weights_name, const ch
     layer.biases = ntk_kit_take(&m->space, outputs / NTK_KIT_P * 4);
     for (uint64_t k = ntk_kit_loop(m->kernel, "k");
          ntk_neff_kernel_iterate(m->kernel, k, k < inputs / NTK_KIT_P); k++) {
-        ntk_neff_kernel_load(m->kernel, m->weight_queue, layer.var, k * NTK_KIT_P * row_bytes,
-                             row_bytes, NTK_KIT_P, layer.sbuf + k * row_bytes, row_bytes,
-                             NTK_AFTER_NONE);
+        ntk_neff_kernel_load(m->kernel, m->weight_queue,
+                             NTK_ROWS(layer.var, k * NTK_KIT_P * row_bytes, row_bytes, NTK_KIT_P),
+                             layer.sbuf + k * row_bytes, row_bytes, NTK_AFTER_NONE);
     }
     for (uint64_t j = ntk_kit_loop(m->kernel, "j");
          ntk_neff_kernel_iterate(m->kernel, j, j < outputs / NTK_KIT_P); j++) {
-        layer.loaded = ntk_neff_kernel_load(m->kernel, m->weight_queue, bias_var, j * NTK_KIT_P * 4,
-                                            4, NTK_KIT_P, layer.biases + 4 * j, 4, NTK_AFTER_NONE);
+        layer.loaded = ntk_neff_kernel_load(m->kernel, m->weight_queue,
+                                            NTK_ROWS(bias_var, j * NTK_KIT_P * 4, 4, NTK_KIT_P),
+                                            layer.biases + 4 * j, 4, NTK_AFTER_NONE);
     }
     return layer;
 }
@@ -152,10 +153,11 @@ void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_opti
         ntk_neff_kernel_layer(m.kernel, "input");
         for (uint64_t k = ntk_kit_loop(m.kernel, "k");
              ntk_neff_kernel_iterate(m.kernel, k, k < in_tiles); k++) {
-            x_loads[k] = r == 0
-                             ? ntk_neff_kernel_load(m.kernel, in_queue, x, k * NTK_KIT_P * row, row,
-                                                    NTK_KIT_P, x_at + k * row, row, NTK_AFTER_NONE)
-                             : ntk_neff_kernel_dma_again(m.kernel, x_loads[k], NTK_AFTER(x_read));
+            x_loads[k] =
+                r == 0 ? ntk_neff_kernel_load(m.kernel, in_queue,
+                                              NTK_ROWS(x, k * NTK_KIT_P * row, row, NTK_KIT_P),
+                                              x_at + k * row, row, NTK_AFTER_NONE)
+                       : ntk_neff_kernel_dma_again(m.kernel, x_loads[k], NTK_AFTER(x_read));
         }
         ntk_neff_kernel_layer(m.kernel, "dense1");
         for (uint64_t j = ntk_kit_loop(m.kernel, "j");
@@ -187,9 +189,10 @@ void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_opti
             released(&m, added);
             ntk_neff_kernel_layer(m.kernel, "output");
             y_stores[j] = r == 0
-                              ? ntk_neff_kernel_store(m.kernel, out_queue, y,
-                                                      j * NTK_KIT_P * COLUMNS * 4, COLUMNS * 4,
-                                                      NTK_KIT_P, at, COLUMNS * 4, NTK_AFTER(added))
+                              ? ntk_neff_kernel_store(m.kernel, out_queue,
+                                                      NTK_ROWS(y, j * NTK_KIT_P * COLUMNS * 4,
+                                                               COLUMNS * 4, NTK_KIT_P),
+                                                      at, COLUMNS * 4, NTK_AFTER(added))
                               : ntk_neff_kernel_dma_again(m.kernel, y_stores[j], NTK_AFTER(added));
         }
     }

@@ -17,7 +17,7 @@ void ntk_example_nan(struct ntk_neff_build *build, const struct ntk_example_opti
     struct ntk_isa_operand input = ntk_isa_sbuf(0, NTK_KIT_P, COLUMNS, NTK_DTYPE_FLOAT32);
     struct ntk_isa_operand one = ntk_isa_sbuf(row, NTK_KIT_P, 1, NTK_DTYPE_FLOAT32);
     ntk_neff_token loaded =
-        ntk_neff_kernel_load(kernel, queue, x, 0, row, NTK_KIT_P, 0, row, NTK_AFTER_NONE);
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, row, NTK_KIT_P), 0, row, NTK_AFTER_NONE);
     ntk_neff_token negative =
         ntk_kit_memset(kernel, NTK_ISA_ENGINE_DVE, one, -1.0F, NTK_AFTER_NONE);
     ntk_neff_token log = ntk_kit_activation(kernel, NTK_ISA_ACT_LOG, one, one, 1.0F, ntk_kit_none(),
@@ -26,5 +26,5 @@ void ntk_example_nan(struct ntk_neff_build *build, const struct ntk_example_opti
         ntk_kit_scalar(kernel, NTK_ISA_ALU_ADD, input, input, one, 0, NTK_AFTER(loaded, log));
 
     (void)options;
-    ntk_neff_kernel_store(kernel, queue, y, 0, row, NTK_KIT_P, 0, row, NTK_AFTER(sum));
+    ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, row, NTK_KIT_P), 0, row, NTK_AFTER(sum));
 }

@@ -29,7 +29,8 @@ void ntk_example_oob(struct ntk_neff_build *build, const struct ntk_example_opti
     indices[NTK_KIT_P - 1] = ROWS;
     index = ntk_neff_kernel_constant(kernel, "index", NTK_DTYPE_INT32, 2,
                                      (uint64_t[]){ NTK_KIT_P, 1 }, indices);
-    loaded = ntk_neff_kernel_load(kernel, queue, index, 0, 4, NTK_KIT_P, row, 4, NTK_AFTER_NONE);
+    loaded = ntk_neff_kernel_load(kernel, queue, NTK_ROWS(index, 0, 4, NTK_KIT_P), row, 4,
+                                  NTK_AFTER_NONE);
     gather.queue = (uint16_t)dynamic;
     gather.op_flags = NTK_ISA_OPF_BOUNDS;
     gather.imm[0] = (uint32_t)row;
@@ -38,5 +39,6 @@ void ntk_example_oob(struct ntk_neff_build *build, const struct ntk_example_opti
     gather.operand[NTK_ISA_SRC0] = ntk_isa_var(table, 0, 1, 0, COLUMNS, NTK_DTYPE_FLOAT32);
     gather.operand[NTK_ISA_SRC1] = ntk_isa_sbuf(row, NTK_KIT_P, 1, NTK_DTYPE_INT32);
     moved = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_POOL, &gather, NTK_AFTER(loaded));
-    ntk_neff_kernel_store(kernel, queue, gathered, 0, row, NTK_KIT_P, 0, row, NTK_AFTER(moved));
+    ntk_neff_kernel_store(kernel, queue, NTK_ROWS(gathered, 0, row, NTK_KIT_P), 0, row,
+                          NTK_AFTER(moved));
 }

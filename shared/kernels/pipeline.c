@@ -57,14 +57,15 @@ static void program_add(const struct stage *s, const struct ntk_example_options 
 
     ntk_neff_kernel_layer(s->kernel, "dense");
     ntk_neff_kernel_queue_pin(s->kernel, pinned);
-    (void)ntk_neff_kernel_load(s->kernel, pinned, s->weights, 0, NTK_KIT_P * size, NTK_KIT_P,
-                               weights_at, NTK_KIT_P * size, NTK_AFTER_NONE);
-    (void)ntk_neff_kernel_load(s->kernel, pinned, s->bias, 0, 4, NTK_KIT_P, bias_at, 4,
+    (void)ntk_neff_kernel_load(s->kernel, pinned,
+                               NTK_ROWS(s->weights, 0, NTK_KIT_P * size, NTK_KIT_P), weights_at,
+                               NTK_KIT_P * size, NTK_AFTER_NONE);
+    (void)ntk_neff_kernel_load(s->kernel, pinned, NTK_ROWS(s->bias, 0, 4, NTK_KIT_P), bias_at, 4,
                                NTK_AFTER_NONE);
     for (uint64_t r = ntk_kit_loop(s->kernel, "r");
          ntk_neff_kernel_iterate(s->kernel, r, r < options->repeat); r++) {
-        x = r == 0 ? ntk_neff_kernel_load(s->kernel, in, s->x, 0, x_row, NTK_KIT_P, x_at, x_row,
-                                          NTK_AFTER_NONE)
+        x = r == 0 ? ntk_neff_kernel_load(s->kernel, in, NTK_ROWS(s->x, 0, x_row, NTK_KIT_P), x_at,
+                                          x_row, NTK_AFTER_NONE)
                    : ntk_neff_kernel_dma_again(s->kernel, x, NTK_AFTER(read));
         read = ntk_kit_matmul(s->kernel, sum,
                               ntk_isa_sbuf(weights_at, NTK_KIT_P, NTK_KIT_P, options->dtype),
@@ -73,8 +74,8 @@ static void program_add(const struct stage *s, const struct ntk_example_options 
         done = ntk_kit_activation(
             s->kernel, NTK_ISA_ACT_RELU, ntk_isa_sbuf(y_at, NTK_KIT_P, COLUMNS, s->y_dtype), sum,
             1.0F, ntk_isa_sbuf(bias_at, NTK_KIT_P, 1, NTK_DTYPE_FLOAT32), NTK_AFTER(read, stored));
-        stored = r == 0 ? ntk_neff_kernel_store(s->kernel, out, s->y, 0, y_row, NTK_KIT_P, y_at,
-                                                y_row, NTK_AFTER(done))
+        stored = r == 0 ? ntk_neff_kernel_store(s->kernel, out, NTK_ROWS(s->y, 0, y_row, NTK_KIT_P),
+                                                y_at, y_row, NTK_AFTER(done))
                         : ntk_neff_kernel_dma_again(s->kernel, stored, NTK_AFTER(done));
     }
 }

@@ -17,7 +17,7 @@ void ntk_example_spin(struct ntk_neff_build *build, const struct ntk_example_opt
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
     ntk_neff_token loaded =
-        ntk_neff_kernel_load(kernel, queue, x, 0, 4, NTK_KIT_P, 0, 4, NTK_AFTER_NONE);
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, 4, NTK_KIT_P), 0, 4, NTK_AFTER_NONE);
     ntk_neff_token spun = 0;
 
     for (int i = 0; i < 4; i++) {
@@ -30,5 +30,6 @@ void ntk_example_spin(struct ntk_neff_build *build, const struct ntk_example_opt
         token = ntk_neff_kernel_emit(kernel, engines[i], &nop, NTK_AFTER_NONE);
         spun = i == 0 ? token : spun;
     }
-    ntk_neff_kernel_store(kernel, queue, y, 0, 4, NTK_KIT_P, 0, 4, NTK_AFTER(loaded, spun));
+    ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, 4, NTK_KIT_P), 0, 4,
+                          NTK_AFTER(loaded, spun));
 }

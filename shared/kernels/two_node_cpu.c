@@ -35,7 +35,7 @@ void ntk_example_two_node_cpu(struct ntk_neff_build *build,
     struct ntk_isa_operand tile =
         ntk_isa_sbuf(0, NTK_KIT_P, (uint32_t)options->size, NTK_DTYPE_FLOAT32);
     ntk_neff_token loaded =
-        ntk_neff_kernel_load(kernel, queue, x, 0, row, NTK_KIT_P, 0, row, NTK_AFTER_NONE);
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, row, NTK_KIT_P), 0, row, NTK_AFTER_NONE);
     ntk_neff_token multiplied = ntk_kit_scalar(kernel, NTK_ISA_ALU_MULTIPLY, tile, tile,
                                                ntk_kit_none(), 0.25F, NTK_AFTER(loaded));
     struct ntk_neff_build_tensor in = {
@@ -45,7 +45,8 @@ void ntk_example_two_node_cpu(struct ntk_neff_build *build,
         "probabilities", NTK_DTYPE_FLOAT32, 2, { NTK_KIT_P, options->size }
     };
 
-    ntk_neff_kernel_store(kernel, queue, scaled, 0, row, NTK_KIT_P, 0, row, NTK_AFTER(multiplied));
+    ntk_neff_kernel_store(kernel, queue, NTK_ROWS(scaled, 0, row, NTK_KIT_P), 0, row,
+                          NTK_AFTER(multiplied));
     ntk_neff_build_cpu_node(build, "softmax", "example_row_softmax", "example_cpu_node.so", &in, 1,
                             &out, 1);
     ntk_neff_build_member(

@@ -158,9 +158,10 @@ static void members_make(size_t constant_count, struct ntk_tar *out_tar,
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
     uint32_t x = ntk_neff_kernel_input(kernel, "x", NTK_DTYPE_FLOAT32, 1, shape);
     uint32_t y = ntk_neff_kernel_output(kernel, "y", NTK_DTYPE_FLOAT32, 1, shape);
-    ntk_neff_token in = ntk_neff_kernel_load(kernel, queue, x, 0, 64, 1, 0, 64, NTK_AFTER_NONE);
+    ntk_neff_token in =
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, 64, 1), 0, 64, NTK_AFTER_NONE);
 
-    (void)ntk_neff_kernel_store(kernel, queue, y, 0, 64, 1, 0, 64, NTK_AFTER(in));
+    (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, 64, 1), 0, 64, NTK_AFTER(in));
     for (size_t i = 0; i < constant_count; i++) {
         char name[32];
 

@@ -49,10 +49,11 @@ static uint8_t *model_make(size_t *out_bytes)
     uint32_t b = ntk_neff_kernel_output(kernel, "b", NTK_DTYPE_FLOAT32, 1, tensors[2].dims);
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
-    ntk_neff_token in = ntk_neff_kernel_load(kernel, queue, a, 0, 256, 1, 0, 256, NTK_AFTER_NONE);
+    ntk_neff_token in =
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(a, 0, 256, 1), 0, 256, NTK_AFTER_NONE);
     work.imm[0] = (uint32_t)CORE_CYCLES;
     ntk_neff_token done = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_PE, &work, NTK_AFTER(in));
-    (void)ntk_neff_kernel_store(kernel, queue, b, 0, 256, 1, 0, 256, NTK_AFTER(done));
+    (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(b, 0, 256, 1), 0, 256, NTK_AFTER(done));
     ntk_neff_build_cpu_node(build, "after", "bench_after", "cpu.so", &tensors[2], 1, &tensors[3],
                             1);
     rounds_require(ntk_neff_build_bytes(build, &bytes, out_bytes, &err) == 0, err.text);

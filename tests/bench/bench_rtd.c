@@ -267,9 +267,10 @@ static uint8_t *pipeline_make(size_t *out_bytes)
             ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
         struct ntk_isa_instr work = ntk_isa_instr_make(NTK_ISA_OP_NOP);
         work.imm[0] = STAGE_CYCLES;
-        ntk_neff_token in = ntk_neff_kernel_load(kernel, queue, x, 0, 64, 1, 0, 64, NTK_AFTER_NONE);
+        ntk_neff_token in =
+            ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, 64, 1), 0, 64, NTK_AFTER_NONE);
         ntk_neff_token done = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_PE, &work, NTK_AFTER(in));
-        (void)ntk_neff_kernel_store(kernel, queue, y, 0, 64, 1, 0, 64, NTK_AFTER(done));
+        (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, 64, 1), 0, 64, NTK_AFTER(done));
     }
     rounds_require(ntk_neff_build_bytes(build, &bytes, out_bytes, &err) == 0, err.text);
     ntk_neff_build_destroy(build);

@@ -47,10 +47,10 @@ uint8_t *test_model_adder(const struct test_model_options *options, size_t *out_
     }
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
-    ntk_neff_token load_c =
-        ntk_neff_kernel_load(kernel, queue, c, 0, row, TEST_MODEL_ROWS, 0, row, NTK_AFTER_NONE);
-    ntk_neff_token load_x =
-        ntk_neff_kernel_load(kernel, queue, x, 0, row, TEST_MODEL_ROWS, row, row, NTK_AFTER_NONE);
+    ntk_neff_token load_c = ntk_neff_kernel_load(
+        kernel, queue, NTK_ROWS(c, 0, row, TEST_MODEL_ROWS), 0, row, NTK_AFTER_NONE);
+    ntk_neff_token load_x = ntk_neff_kernel_load(
+        kernel, queue, NTK_ROWS(x, 0, row, TEST_MODEL_ROWS), row, row, NTK_AFTER_NONE);
     struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
     add.op0 = NTK_ISA_ALU_ADD;
     add.operand[NTK_ISA_DST] =
@@ -76,7 +76,7 @@ uint8_t *test_model_adder(const struct test_model_options *options, size_t *out_
         copy.operand[NTK_ISA_DST] = add.operand[NTK_ISA_DST];
         sum = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER_NONE);
     }
-    (void)ntk_neff_kernel_store(kernel, queue, y, 0, row, TEST_MODEL_ROWS, row * 2, row,
+    (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, row, TEST_MODEL_ROWS), row * 2, row,
                                 NTK_AFTER(sum));
     if (options->prints) {
         struct ntk_isa_instr print = ntk_isa_instr_make(NTK_ISA_OP_DEVICE_PRINT);

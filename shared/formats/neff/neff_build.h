@@ -7,11 +7,12 @@
  *   uint32_t x = ntk_neff_kernel_input(k, "x", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 });
  *   uint32_t y = ntk_neff_kernel_output(k, "y", NTK_DTYPE_FLOAT32, 2, (uint64_t[]){ 128, 256 });
  *   uint32_t q = ntk_neff_kernel_queue(k, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 16);
- *   ntk_neff_token in = ntk_neff_kernel_load(k, q, x, 0, 1024, 128, 0, 1024, NTK_AFTER_NONE);
+ *   ntk_neff_token in =
+ *       ntk_neff_kernel_load(k, q, NTK_ROWS(x, 0, 1024, 128), 0, 1024, NTK_AFTER_NONE);
  *   struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
  *   ...
  *   ntk_neff_token sum = ntk_neff_kernel_emit(k, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER(in));
- *   ntk_neff_kernel_store(k, q, y, 0, 1024, 128, 1024, 1024, NTK_AFTER(sum));
+ *   ntk_neff_kernel_store(k, q, NTK_ROWS(y, 0, 1024, 128), 1024, 1024, NTK_AFTER(sum));
  *   ret = ntk_neff_build_write(b, "double.neff", &err);
  *   ntk_neff_build_destroy(b);
  *
@@ -232,16 +233,24 @@ ntk_neff_token ntk_neff_kernel_dma(struct ntk_neff_kernel *kernel, uint32_t queu
 ntk_neff_token ntk_neff_kernel_dma_again(struct ntk_neff_kernel *kernel, ntk_neff_token first,
                                          struct ntk_neff_after after);
 
-/* rows of row_bytes bytes, row_step bytes apart from var_offset of a variable, to SBUF partitions
- * 0, 1, ... at sbuf_offset (load), and back (store). */
-ntk_neff_token ntk_neff_kernel_load(struct ntk_neff_kernel *kernel, uint32_t queue, uint32_t var_id,
-                                    uint64_t var_offset, uint64_t row_step, uint32_t rows,
-                                    uint64_t sbuf_offset, uint64_t row_bytes,
-                                    struct ntk_neff_after after);
+/* Rows of a variable: the first at offset, the next ones row_step bytes apart. */
+struct ntk_neff_rows {
+    uint32_t var_id;
+    uint64_t offset;
+    uint64_t row_step;
+    uint32_t count;
+};
+#define NTK_ROWS(var_id, offset, row_step, count) \
+    ((struct ntk_neff_rows){ var_id, offset, row_step, count })
+
+/* The first row_bytes bytes of each row, to SBUF partitions 0, 1, ... at sbuf_offset (load), and
+ * back (store). */
+ntk_neff_token ntk_neff_kernel_load(struct ntk_neff_kernel *kernel, uint32_t queue,
+                                    struct ntk_neff_rows rows, uint64_t sbuf_offset,
+                                    uint64_t row_bytes, struct ntk_neff_after after);
 ntk_neff_token ntk_neff_kernel_store(struct ntk_neff_kernel *kernel, uint32_t queue,
-                                     uint32_t var_id, uint64_t var_offset, uint64_t row_step,
-                                     uint32_t rows, uint64_t sbuf_offset, uint64_t row_bytes,
-                                     struct ntk_neff_after after);
+                                     struct ntk_neff_rows rows, uint64_t sbuf_offset,
+                                     uint64_t row_bytes, struct ntk_neff_after after);
 
 /* ---- the archive itself, for neuron-packager create ---- */
 

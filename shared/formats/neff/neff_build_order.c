@@ -319,48 +319,47 @@ ntk_neff_token ntk_neff_kernel_dma_again(struct ntk_neff_kernel *kernel, ntk_nef
     return trigger(kernel, token->group, after);
 }
 
-static struct ntk_neff_build_side rows_side(uint32_t var_id, uint64_t offset, uint64_t row_step,
-                                            uint32_t rows, uint64_t row_bytes)
+static struct ntk_neff_build_side rows_side(struct ntk_neff_rows rows, uint64_t row_bytes)
 {
-    return (struct ntk_neff_build_side){ .var_id = var_id,
-                                         .offset = offset,
+    return (struct ntk_neff_build_side){ .var_id = rows.var_id,
+                                         .offset = rows.offset,
                                          .dim_count = 2,
-                                         .steps = { 1, (int64_t)row_step },
-                                         .sizes = { row_bytes, rows } };
+                                         .steps = { 1, (int64_t)rows.row_step },
+                                         .sizes = { row_bytes, rows.count } };
 }
 
-ntk_neff_token ntk_neff_kernel_load(struct ntk_neff_kernel *kernel, uint32_t queue, uint32_t var_id,
-                                    uint64_t var_offset, uint64_t row_step, uint32_t rows,
-                                    uint64_t sbuf_offset, uint64_t row_bytes,
-                                    struct ntk_neff_after after)
+static ntk_neff_token copy_rows(struct ntk_neff_kernel *kernel, uint32_t queue,
+                                struct ntk_neff_rows to, struct ntk_neff_rows source,
+                                uint64_t row_bytes, struct ntk_neff_after after)
 {
-    struct ntk_neff_build_side from = rows_side(var_id, var_offset, row_step, rows, row_bytes);
+    struct ntk_neff_build_side from = rows_side(source, row_bytes);
     struct ntk_neff_build_transfer transfer = {
         .op = NTK_NEFF_TRANSFER_COPY,
-        .to = rows_side(NTK_NEFF_VAR_ID_SBUF, sbuf_offset, NTK_NEFF_SBUF_PARTITION_STEP, rows,
-                        row_bytes),
+        .to = rows_side(to, row_bytes),
         .from = &from,
         .source_count = 1,
     };
 
     return ntk_neff_kernel_dma(kernel, queue, &transfer, after);
+}
+
+static struct ntk_neff_rows sbuf_rows(uint64_t offset, uint32_t count)
+{
+    return NTK_ROWS(NTK_NEFF_VAR_ID_SBUF, offset, NTK_NEFF_SBUF_PARTITION_STEP, count);
+}
+
+ntk_neff_token ntk_neff_kernel_load(struct ntk_neff_kernel *kernel, uint32_t queue,
+                                    struct ntk_neff_rows rows, uint64_t sbuf_offset,
+                                    uint64_t row_bytes, struct ntk_neff_after after)
+{
+    return copy_rows(kernel, queue, sbuf_rows(sbuf_offset, rows.count), rows, row_bytes, after);
 }
 
 ntk_neff_token ntk_neff_kernel_store(struct ntk_neff_kernel *kernel, uint32_t queue,
-                                     uint32_t var_id, uint64_t var_offset, uint64_t row_step,
-                                     uint32_t rows, uint64_t sbuf_offset, uint64_t row_bytes,
-                                     struct ntk_neff_after after)
+                                     struct ntk_neff_rows rows, uint64_t sbuf_offset,
+                                     uint64_t row_bytes, struct ntk_neff_after after)
 {
-    struct ntk_neff_build_side from =
-        rows_side(NTK_NEFF_VAR_ID_SBUF, sbuf_offset, NTK_NEFF_SBUF_PARTITION_STEP, rows, row_bytes);
-    struct ntk_neff_build_transfer transfer = {
-        .op = NTK_NEFF_TRANSFER_COPY,
-        .to = rows_side(var_id, var_offset, row_step, rows, row_bytes),
-        .from = &from,
-        .source_count = 1,
-    };
-
-    return ntk_neff_kernel_dma(kernel, queue, &transfer, after);
+    return copy_rows(kernel, queue, rows, sbuf_rows(sbuf_offset, rows.count), row_bytes, after);
 }
 
 /* ---- the end of a program ---- */

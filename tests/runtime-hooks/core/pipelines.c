@@ -21,7 +21,8 @@ static struct ntk_isa_operand tile(uint64_t at)
 static ntk_neff_token load_rows(struct ntk_neff_kernel *kernel, uint32_t queue, uint32_t var,
                                 uint64_t at)
 {
-    return ntk_neff_kernel_load(kernel, queue, var, 0, ROW, PIPELINE_ROWS, at, ROW, NTK_AFTER_NONE);
+    return ntk_neff_kernel_load(kernel, queue, NTK_ROWS(var, 0, ROW, PIPELINE_ROWS), at, ROW,
+                                NTK_AFTER_NONE);
 }
 
 static ntk_neff_token add(struct ntk_neff_kernel *kernel, uint64_t to, uint64_t other,
@@ -81,7 +82,8 @@ static void stage_fill(struct ntk_neff_kernel *kernel, uint32_t index, uint32_t 
 
         done = add(kernel, ROW, 2 * ROW, NTK_AFTER(done, also));
     }
-    (void)ntk_neff_kernel_store(kernel, queue, y, 0, ROW, PIPELINE_ROWS, ROW, ROW, NTK_AFTER(done));
+    (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, ROW, PIPELINE_ROWS), ROW, ROW,
+                                NTK_AFTER(done));
 }
 
 uint8_t *pipelines_make(const uint32_t *lengths, uint32_t node_count, float addend,

@@ -32,10 +32,10 @@ static void core_node_add(struct ntk_neff_build *build)
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
     struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
-    ntk_neff_token a =
-        ntk_neff_kernel_load(kernel, queue, x, 0, ROW, PIPELINE_ROWS, 0, ROW, NTK_AFTER_NONE);
-    ntk_neff_token b =
-        ntk_neff_kernel_load(kernel, queue, w, 0, ROW, PIPELINE_ROWS, ROW, ROW, NTK_AFTER_NONE);
+    ntk_neff_token a = ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, ROW, PIPELINE_ROWS), 0,
+                                            ROW, NTK_AFTER_NONE);
+    ntk_neff_token b = ntk_neff_kernel_load(kernel, queue, NTK_ROWS(w, 0, ROW, PIPELINE_ROWS), ROW,
+                                            ROW, NTK_AFTER_NONE);
 
     add.op0 = NTK_ISA_ALU_ADD;
     add.operand[NTK_ISA_DST] = ntk_isa_sbuf(0, PIPELINE_ROWS, PIPELINE_COLUMNS, NTK_DTYPE_FLOAT32);
@@ -43,7 +43,8 @@ static void core_node_add(struct ntk_neff_build *build)
     add.operand[NTK_ISA_SRC1] =
         ntk_isa_sbuf(ROW, PIPELINE_ROWS, PIPELINE_COLUMNS, NTK_DTYPE_FLOAT32);
     ntk_neff_token sum = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER(a, b));
-    (void)ntk_neff_kernel_store(kernel, queue, y, 0, ROW, PIPELINE_ROWS, 0, ROW, NTK_AFTER(sum));
+    (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, ROW, PIPELINE_ROWS), 0, ROW,
+                                NTK_AFTER(sum));
 }
 
 static void host_node_add(struct ntk_neff_build *build, const char *function)

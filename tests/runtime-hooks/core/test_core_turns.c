@@ -199,10 +199,11 @@ static uint8_t *left_over_make(size_t *out_bytes)
         uint32_t out =
             ntk_neff_kernel_output(kernel, n == 0 ? "h" : "y", NTK_DTYPE_FLOAT32, 2, rows_shape);
         /* The second node has its input elsewhere. */
-        ntk_neff_token loaded = ntk_neff_kernel_load(kernel, queue, in, 0, ROW, PIPELINE_ROWS,
-                                                     n == 0 ? 0 : ROW, ROW, NTK_AFTER_NONE);
+        ntk_neff_token loaded =
+            ntk_neff_kernel_load(kernel, queue, NTK_ROWS(in, 0, ROW, PIPELINE_ROWS),
+                                 n == 0 ? 0 : ROW, ROW, NTK_AFTER_NONE);
 
-        (void)ntk_neff_kernel_store(kernel, queue, out, 0, ROW, PIPELINE_ROWS, 0, ROW,
+        (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(out, 0, ROW, PIPELINE_ROWS), 0, ROW,
                                     NTK_AFTER(loaded));
     }
     if (ntk_neff_build_bytes(build, &bytes, out_bytes, &err) < 0) {

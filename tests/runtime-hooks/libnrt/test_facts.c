@@ -49,8 +49,9 @@ static uint8_t *model_make(size_t *out_bytes)
         first = i == 0 ? var : first;
     }
     uint32_t y = ntk_neff_kernel_output(kernel, "y", NTK_DTYPE_UINT8, 1, &shape[1]);
-    ntk_neff_token in = ntk_neff_kernel_load(kernel, queue, first, 0, 32, 1, 0, 32, NTK_AFTER_NONE);
-    (void)ntk_neff_kernel_store(kernel, queue, y, 0, 32, 1, 0, 32, NTK_AFTER(in));
+    ntk_neff_token in =
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(first, 0, 32, 1), 0, 32, NTK_AFTER_NONE);
+    (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, 32, 1), 0, 32, NTK_AFTER(in));
     if (ntk_neff_build_bytes(build, &bytes, out_bytes, &err) != 0) {
         fail_msg("%s", err.text);
     }

@@ -39,10 +39,11 @@ static void node_add(struct ntk_neff_build *build, const char *node, const char 
     }
     uint32_t constant =
         ntk_neff_kernel_constant(kernel, "weights", NTK_DTYPE_UINT8, 2, shape, content);
-    ntk_neff_token in = ntk_neff_kernel_load(kernel, queue, constant, 0, ROW_BYTES, CONSTANT_ROWS,
-                                             0, ROW_BYTES, NTK_AFTER_NONE);
-    (void)ntk_neff_kernel_store(kernel, queue, y, 0, ROW_BYTES, CONSTANT_ROWS, 0, ROW_BYTES,
-                                NTK_AFTER(in));
+    ntk_neff_token in =
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(constant, 0, ROW_BYTES, CONSTANT_ROWS), 0,
+                             ROW_BYTES, NTK_AFTER_NONE);
+    (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, ROW_BYTES, CONSTANT_ROWS), 0,
+                                ROW_BYTES, NTK_AFTER(in));
     for (size_t i = 0; i < idle_count; i++) {
         char name[32];
 

@@ -45,15 +45,16 @@ static void rows_scale(struct ntk_neff_kernel *kernel, const char *from, const c
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
     struct ntk_isa_instr scale = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_SCALAR);
 
-    ntk_neff_token in = ntk_neff_kernel_load(kernel, queue, x, first_row * ROW_BYTES, ROW_BYTES, 64,
-                                             0, ROW_BYTES, NTK_AFTER_NONE);
+    ntk_neff_token in =
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, first_row * ROW_BYTES, ROW_BYTES, 64), 0,
+                             ROW_BYTES, NTK_AFTER_NONE);
     scale.op0 = NTK_ISA_ALU_MULTIPLY;
     memcpy(&scale.imm[0], &factor, sizeof factor);
     scale.operand[NTK_ISA_DST] = ntk_isa_sbuf(ROW_BYTES, 64, COLUMNS, NTK_DTYPE_FLOAT32);
     scale.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 64, COLUMNS, NTK_DTYPE_FLOAT32);
     ntk_neff_token done = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &scale, NTK_AFTER(in));
-    (void)ntk_neff_kernel_store(kernel, queue, y, first_row * ROW_BYTES, ROW_BYTES, 64, ROW_BYTES,
-                                ROW_BYTES, NTK_AFTER(done));
+    (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, first_row * ROW_BYTES, ROW_BYTES, 64),
+                                ROW_BYTES, ROW_BYTES, NTK_AFTER(done));
 }
 
 static uint8_t *pair_model(size_t *out_bytes)
@@ -122,17 +123,19 @@ static void half_exchange(struct ntk_neff_kernel *kernel, uint64_t first_row)
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
     struct ntk_isa_instr exchange = ntk_isa_instr_make(NTK_ISA_OP_SENDRECV);
 
-    ntk_neff_token in =
-        ntk_neff_kernel_load(kernel, queue, ntk_neff_kernel_var(kernel, "x"), first_row * ROW_BYTES,
-                             ROW_BYTES, 64, 0, ROW_BYTES, NTK_AFTER_NONE);
+    ntk_neff_token in = ntk_neff_kernel_load(
+        kernel, queue,
+        NTK_ROWS(ntk_neff_kernel_var(kernel, "x"), first_row * ROW_BYTES, ROW_BYTES, 64), 0,
+        ROW_BYTES, NTK_AFTER_NONE);
     exchange.queue = (uint16_t)queue;
     exchange.operand[NTK_ISA_DST] = ntk_isa_sbuf(ROW_BYTES, 64, COLUMNS, NTK_DTYPE_FLOAT32);
     exchange.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 64, COLUMNS, NTK_DTYPE_FLOAT32);
     ntk_neff_token there =
         ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_SP, &exchange, NTK_AFTER(in));
-    (void)ntk_neff_kernel_store(kernel, queue, ntk_neff_kernel_var(kernel, "y"),
-                                first_row * ROW_BYTES, ROW_BYTES, 64, ROW_BYTES, ROW_BYTES,
-                                NTK_AFTER(there));
+    (void)ntk_neff_kernel_store(
+        kernel, queue,
+        NTK_ROWS(ntk_neff_kernel_var(kernel, "y"), first_row * ROW_BYTES, ROW_BYTES, 64), ROW_BYTES,
+        ROW_BYTES, NTK_AFTER(there));
 }
 
 enum meeting { EXCHANGE, EXCHANGE_ALONE, BARRIER_OF_ONE };
@@ -354,7 +357,8 @@ static uint8_t *peek_model(size_t *out_bytes)
     uint32_t y = ntk_neff_kernel_output(kernel, "y", NTK_DTYPE_FLOAT32, 2, shape);
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
-    (void)ntk_neff_kernel_store(kernel, queue, y, 0, ROW_BYTES, 128, 0, ROW_BYTES, NTK_AFTER_NONE);
+    (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, ROW_BYTES, 128), 0, ROW_BYTES,
+                                NTK_AFTER_NONE);
     return test_build_finish(build, out_bytes);
 }
 

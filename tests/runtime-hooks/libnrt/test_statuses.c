@@ -328,7 +328,8 @@ static NRT_STATUS index_out_of_bounds(void)
     uint32_t y = ntk_neff_kernel_output(kernel, "y", NTK_DTYPE_INT32, 1, shape);
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
-    ntk_neff_token load = ntk_neff_kernel_load(kernel, queue, x, 0, 4, 4, 0, 4, NTK_AFTER_NONE);
+    ntk_neff_token load =
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, 4, 4), 0, 4, NTK_AFTER_NONE);
     copy.queue = (uint16_t)queue;
     copy.op_flags = NTK_ISA_OPF_BOUNDS;
     copy.imm[0] = 16; /* bytes of a row */
@@ -337,7 +338,7 @@ static NRT_STATUS index_out_of_bounds(void)
     copy.operand[NTK_ISA_SRC0] = ntk_isa_var(x, 0, 1, 4, 4, NTK_DTYPE_INT32);
     copy.operand[NTK_ISA_SRC1] = ntk_isa_sbuf(0, 4, 1, NTK_DTYPE_INT32);
     ntk_neff_token rows = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_SP, &copy, NTK_AFTER(load));
-    (void)ntk_neff_kernel_store(kernel, queue, y, 0, 16, 4, 4096, 16, NTK_AFTER(rows));
+    (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, 16, 4), 4096, 16, NTK_AFTER(rows));
     if (ntk_neff_build_bytes(build, &neff, &bytes, &err) != 0) {
         fail_msg("%s", err.text);
     }

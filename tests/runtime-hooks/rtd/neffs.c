@@ -85,8 +85,10 @@ static struct ntk_neff_build *wire_make(void)
         ntk_neff_kernel_constant(kernel, "c", NTK_DTYPE_UINT8, 2, shape, (uint8_t[]){ 2, 2 });
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
-    ntk_neff_token load_c = ntk_neff_kernel_load(kernel, queue, c, 0, 2, 1, 0, 2, NTK_AFTER_NONE);
-    ntk_neff_token load_x = ntk_neff_kernel_load(kernel, queue, x, 0, 2, 1, 64, 2, NTK_AFTER_NONE);
+    ntk_neff_token load_c =
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(c, 0, 2, 1), 0, 2, NTK_AFTER_NONE);
+    ntk_neff_token load_x =
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, 2, 1), 64, 2, NTK_AFTER_NONE);
     struct ntk_isa_instr add = ntk_isa_instr_make(NTK_ISA_OP_TENSOR_TENSOR);
 
     add.op0 = NTK_ISA_ALU_ADD;
@@ -95,7 +97,7 @@ static struct ntk_neff_build *wire_make(void)
     add.operand[NTK_ISA_SRC1] = ntk_isa_sbuf(0, 1, 2, NTK_DTYPE_UINT8);
     ntk_neff_token sum =
         ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER(load_x, load_c));
-    (void)ntk_neff_kernel_store(kernel, queue, y, 0, 2, 1, 128, 2, NTK_AFTER(sum));
+    (void)ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, 2, 1), 128, 2, NTK_AFTER(sum));
     return build;
 }
 

@@ -33,7 +33,7 @@ static struct ntk_neff_build *adder(const struct ntk_neff_build_options *options
         constant[i] = (float)i;
     }
     c = ntk_neff_kernel_constant(kernel, "c", NTK_DTYPE_FLOAT32, 2, shape, constant);
-    load_c = ntk_neff_kernel_load(kernel, queue, c, 0, 256, 128, 0, 256, NTK_AFTER_NONE);
+    load_c = ntk_neff_kernel_load(kernel, queue, NTK_ROWS(c, 0, 256, 128), 0, 256, NTK_AFTER_NONE);
     add.op0 = NTK_ISA_ALU_ADD;
     add.operand[NTK_ISA_DST] = ntk_isa_sbuf(512, 128, 64, NTK_DTYPE_FLOAT32);
     add.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(256, 128, 64, NTK_DTYPE_FLOAT32);
@@ -42,13 +42,13 @@ static struct ntk_neff_build *adder(const struct ntk_neff_build_options *options
     for (int i = 0; i < rounds; i++) {
         ntk_neff_token sum;
 
-        load_x = i == 0
-                     ? ntk_neff_kernel_load(kernel, queue, x, 0, 256, 128, 256, 256, NTK_AFTER_NONE)
-                     : ntk_neff_kernel_dma_again(kernel, load_x, NTK_AFTER(stored));
+        load_x = i == 0 ? ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, 256, 128), 256, 256,
+                                               NTK_AFTER_NONE)
+                        : ntk_neff_kernel_dma_again(kernel, load_x, NTK_AFTER(stored));
         sum = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &add, NTK_AFTER(load_x, load_c));
-        stored =
-            i == 0 ? ntk_neff_kernel_store(kernel, queue, y, 0, 256, 128, 512, 256, NTK_AFTER(sum))
-                   : ntk_neff_kernel_dma_again(kernel, stored, NTK_AFTER(sum));
+        stored = i == 0 ? ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, 256, 128), 512, 256,
+                                                NTK_AFTER(sum))
+                        : ntk_neff_kernel_dma_again(kernel, stored, NTK_AFTER(sum));
     }
     return build;
 }
@@ -123,7 +123,7 @@ static void recorded_places_read_back_for_every_slot(void **state)
     }
     ntk_neff_build_place(&(struct ntk_neff_place){ "k/a.c", "f", 7 });
     ntk_neff_token last = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER_NONE);
-    ntk_neff_kernel_store(kernel, queue, y, 0, 256, 128, 512, 256, NTK_AFTER(last));
+    ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, 256, 128), 512, 256, NTK_AFTER(last));
     assert_true(ntk_neff_build_names_file(build, "k/b.c"));
     assert_false(ntk_neff_build_names_file(build, "k/c.c"));
     assert_int_equal(ntk_neff_build_bytes(build, &bytes, &count, NULL), 0);
@@ -252,13 +252,13 @@ static void layers_name_what_is_appended(void **state)
     copy.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(256, 128, 64, NTK_DTYPE_FLOAT32);
     ntk_neff_kernel_layer(kernel, "in");
     ntk_neff_token in =
-        ntk_neff_kernel_load(kernel, queue, x, 0, 256, 128, 256, 256, NTK_AFTER_NONE);
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, 256, 128), 256, 256, NTK_AFTER_NONE);
     ntk_neff_kernel_layer(kernel, "double");
     ntk_neff_token first = ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER(in));
     copy.name_id = ntk_neff_kernel_name(kernel, NTK_ISA_ENGINE_DVE, "own");
     ntk_neff_kernel_emit(kernel, NTK_ISA_ENGINE_DVE, &copy, NTK_AFTER_NONE);
     ntk_neff_kernel_layer(kernel, NULL);
-    ntk_neff_kernel_store(kernel, queue, y, 0, 256, 128, 512, 256, NTK_AFTER(first));
+    ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, 256, 128), 512, 256, NTK_AFTER(first));
     struct ntk_neff *neff = finish(build, &bytes, &count);
     const struct ntk_neff_engine *dve = &neff->kelfs[0].subgraphs[0].engines[NTK_ISA_ENGINE_DVE];
     const struct ntk_neff_engine *sp = &neff->kelfs[0].subgraphs[0].engines[NTK_ISA_ENGINE_SP];
@@ -442,12 +442,13 @@ static void several_core_nodes_have_their_own_programs(void **state)
     uint32_t z = ntk_neff_kernel_output(kernel, "z", NTK_DTYPE_FLOAT32, 2, shape);
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
-    ntk_neff_token in = ntk_neff_kernel_load(kernel, queue, y, 0, 256, 128, 0, 256, NTK_AFTER_NONE);
+    ntk_neff_token in =
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(y, 0, 256, 128), 0, 256, NTK_AFTER_NONE);
     uint8_t *bytes;
     size_t count;
     struct ntk_neff *neff;
 
-    ntk_neff_kernel_store(kernel, queue, z, 0, 256, 128, 0, 256, NTK_AFTER(in));
+    ntk_neff_kernel_store(kernel, queue, NTK_ROWS(z, 0, 256, 128), 0, 256, NTK_AFTER(in));
     ntk_neff_build_head(build, "y"); /* though the second node takes it */
     neff = finish(build, &bytes, &count);
     assert_int_equal(neff->kelf_count, 2);
@@ -472,12 +473,13 @@ static void copier_fill(struct ntk_neff_kernel *kernel, const char *from, const 
     uint32_t y = ntk_neff_kernel_output(kernel, to, NTK_DTYPE_FLOAT32, 2, shape);
     uint32_t queue =
         ntk_neff_kernel_queue(kernel, "qSPIO0", NTK_ISA_ENGINE_SP, NTK_NEFF_QUEUE_IN, 1);
-    ntk_neff_token in = ntk_neff_kernel_load(kernel, queue, x, 0, 256, 128, 0, 256, NTK_AFTER_NONE);
+    ntk_neff_token in =
+        ntk_neff_kernel_load(kernel, queue, NTK_ROWS(x, 0, 256, 128), 0, 256, NTK_AFTER_NONE);
 
     if (also) {
         ntk_neff_kernel_input(kernel, also, NTK_DTYPE_FLOAT32, 2, shape);
     }
-    ntk_neff_kernel_store(kernel, queue, y, 0, 256, 128, 0, 256, NTK_AFTER(in));
+    ntk_neff_kernel_store(kernel, queue, NTK_ROWS(y, 0, 256, 128), 0, 256, NTK_AFTER(in));
 }
 
 static void stages_are_subgraphs_of_one_node(void **state)
