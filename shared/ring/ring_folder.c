@@ -63,7 +63,6 @@ static uint64_t changed_ns(const struct stat *status)
     return (uint64_t)status->st_mtim.tv_sec * NTK_NS_PER_SECOND + (uint64_t)status->st_mtim.tv_nsec;
 }
 
-#define STAYS_BYTE 1
 /* Byte n is the n-th microsecond of CLOCK_MONOTONIC; a reader that has not looked yet is before all
  * of them. */
 #define LOOKS_BASE 4096
@@ -181,7 +180,6 @@ void ntk_ring_folder_mark(struct ring_folder *folder, uint64_t now_ns)
     if (folder->marks) {
         ntk_ring_folder_hold(folder->mark_fd, 0);
         if (folder->stays && ftruncate(folder->mark_fd, 1) == 0) { /* see NTK_READER_MARK_NAME */
-            ntk_ring_folder_hold(folder->mark_fd, STAYS_BYTE);
             (void)futimens(folder->mark_fd, NULL);
         }
     }
@@ -210,7 +208,6 @@ bool ntk_ring_folder_awaits_reader(const struct ring_folder *folder)
 
     return folder->mark_fd >= 0 && !folder->stays && fstat(folder->mark_fd, &status) == 0 &&
            status.st_size > 0 &&
-           !ntk_ring_folder_is_held_by_others(folder->mark_fd, STAYS_BYTE, 1) &&
            ntk_clock_realtime_ns() <
                changed_ns(&status) + NTK_READER_MARK_KEEPS_S * NTK_NS_PER_SECOND;
 }

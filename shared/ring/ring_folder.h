@@ -75,8 +75,8 @@ bool ntk_ring_folder_step(struct ring_folder *folder, uint64_t now_ns, unsigned 
                           void (*fn)(struct ring_folder *folder, const char *name, void *ctx),
                           void *ctx);
 
-/* Whether a reader that keeps what it counts was here and may come back; never for that reader
- * itself. */
+/* Whether a reader that keeps what it counts is here, or was and may come back; never for that
+ * reader itself. Its locks do not tell: one that is killed loses them one by one. */
 bool ntk_ring_folder_awaits_reader(const struct ring_folder *folder);
 bool ntk_ring_folder_has_others(const struct ring_folder *folder);
 /* Whether every other reader of the folder began a whole pass at that time or later. */

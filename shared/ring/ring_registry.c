@@ -127,7 +127,8 @@ static bool may_be_removed(const struct ntk_ring_registry *registry,
     uint64_t age_ns = registry->poll_ns - file->since_ns;
 
     if (file->kind == RING_KNOWN_OLD) {
-        return age_ns >= NTK_READER_MARK_KEEPS_S * NTK_NS_PER_SECOND;
+        return age_ns >= NTK_READER_MARK_KEEPS_S * NTK_NS_PER_SECOND &&
+               !ntk_ring_folder_awaits_reader(folder);
     }
     if (file->kind != RING_KNOWN_LEAVES || file->ended_order > registry->released) {
         return false;
@@ -136,6 +137,7 @@ static bool may_be_removed(const struct ntk_ring_registry *registry,
         file->is_held = false;
         ntk_ring_folder_let_go(file->fd, WANTED_BYTE);
     }
+    /* That reader removes the file once it has stored its contents. */
     if (ntk_ring_folder_awaits_reader(folder) ||
         (age_ns < WANTED_NS && ntk_ring_folder_is_held_by_others(file->fd, WANTED_BYTE, 1))) {
         return false;

@@ -10,6 +10,7 @@
 #include "shared/abi/paths.h"
 #include "shared/ring/ring_registry.h"
 #include "tests/shared/ring/ring_registry_fixture.h"
+#include "tests/support/clock.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -222,6 +223,95 @@ static void what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_
     ntk_ring_registry_close(other);
 }
 
+/* Method: all that is left of the agent with a database is its mark, of which it holds so many
+ * bytes (0: all); it holds no segment. */
+static void check_waits_for_marked(const struct fixture *f, off_t held, uint64_t age_ns)
+{
+    struct test_clock clock;
+    const struct ntk_ring_options options = {
+        .folder = f->folder, .reap = true, .from = NTK_RING_FROM_OLDEST, .clock = &clock.clock
+    };
+    const struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = held };
+    char *path = test_scratch_path(f->folder, NTK_READER_MARK_NAME);
+    struct ntk_ring_registry *other;
+
+    test_clock_init(&clock);
+    write_file(f->folder, NTK_READER_MARK_NAME, 1, 0644);
+    int mark = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(mark >= 0);
+    assert_int_equal(fcntl(mark, F_OFD_SETLK, &lock), 0);
+    assert_int_equal(ntk_ring_registry_open(&options, &other, NULL), 0);
+    (void)poll_once(other);
+    run_short_process(f, 3);
+    assert_int_equal(poll_once(other).ended, 1);
+    test_clock_advance(&clock, age_ns);
+    for (int i = 0; i < 4; i++) {
+        (void)poll_once(other);
+    }
+    assert_int_equal(segment_files(f), 1);
+    close(mark);
+    ntk_ring_registry_close(other);
+    assert_int_equal(segment_files(f), 1);
+    test_clock_fini(&clock);
+    free(path);
+}
+
+static void a_file_waits_for_an_agent_that_has_just_begun(void **state)
+{
+    check_waits_for_marked(*state, 0, 11 * NTK_NS_PER_SECOND);
+}
+
+/* The kernel takes a dying agent's locks one by one, those on segments first. */
+static void a_file_waits_for_an_agent_that_is_being_killed(void **state)
+{
+    check_waits_for_marked(*state, 2, 0);
+}
+
+/* An age counts from the end of the process, which can be long before the agent comes back. */
+static void no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it(void **state)
+{
+    struct fixture *f = *state;
+    struct test_clock clock;
+    struct ntk_ring_options options = { .folder = f->folder,
+                                        .reap = true,
+                                        .remembers = true,
+                                        .from = NTK_RING_FROM_OLDEST,
+                                        .clock = &clock.clock };
+    struct ntk_ring_registry *remembers;
+    struct ntk_ring_registry *others[2]; /* one saw the process end, the other came later */
+
+    test_clock_init(&clock);
+    assert_int_equal(ntk_ring_registry_open(&options, &remembers, NULL), 0);
+    (void)poll_once(remembers);
+    options.remembers = false;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ntk_ring_registry_open(&options, &others[i], NULL), 0);
+        (void)poll_once(others[i]);
+        if (i == 0) {
+            run_short_process(f, 3);
+            (void)poll_once(others[0]);
+        }
+    }
+    assert_int_equal(poll_once(remembers).ended, 1);
+    test_clock_advance(&clock, (NTK_READER_MARK_KEEPS_S + 1) * NTK_NS_PER_SECOND);
+    for (int i = 0; i < 2; i++) {
+        (void)poll_once(others[i]);
+        (void)poll_once(others[i]);
+        assert_int_equal(segment_files(f), 1);
+    }
+    ntk_ring_registry_release(remembers, ntk_ring_registry_ended_count(remembers));
+    for (int i = 0; i < 4; i++) {
+        (void)poll_once(remembers);
+        (void)poll_once(others[0]);
+        (void)poll_once(others[1]);
+    }
+    assert_int_equal(segment_files(f), 0);
+    ntk_ring_registry_close(remembers);
+    ntk_ring_registry_close(others[0]);
+    ntk_ring_registry_close(others[1]);
+    test_clock_fini(&clock);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +323,9 @@ int main(void)
         TEST(the_mark_is_there_while_someone_cleans_up),
         TEST(a_removed_mark_is_made_again_and_one_without_a_holder_means_nothing),
         TEST(what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_second),
+        TEST(a_file_waits_for_an_agent_that_has_just_begun),
+        TEST(a_file_waits_for_an_agent_that_is_being_killed),
+        TEST(no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it),
     };
 
     test_scratch_in_memory();
