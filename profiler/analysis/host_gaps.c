@@ -1,20 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* host_gaps - spans by core; of each its runs in order, then one sweep over what the host did. */
+/* host_gaps - begins and ends of runs and calls, sorted by core and time; of each core one sweep. */
 #include "profiler/analysis/host_gaps.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct gap {
-    uint64_t start_ns, end_ns;
-};
+#include "profiler/analysis/median.h"
+#include "profiler/trace/long_list.h"
+#include "profiler/trace/sorter.h"
+#include "shared/base/fs.h"
+#include "shared/base/vec.h"
 
-/* Something begins (+1) or ends (-1). */
+#define HEAP_BYTES ((size_t)8 << 20) /* what is longer goes to a file */
+#define PASS_EDGES 65536U
+
+/* Something begins (+1) or ends (-1). Of a sorter: the core comes first. */
 struct edge {
+    int64_t nc;
     uint64_t time_ns;
-    enum ntk_gap_cause cause; /* NTK_GAP_APPLICATION: the gap itself */
-    int change;
+    uint32_t cause; /* enum ntk_gap_cause; NTK_GAP_APPLICATION: a run */
+    int32_t change;
+    uint32_t device_core; /* of a run */
 };
 
 const char *ntk_gap_cause_name(enum ntk_gap_cause cause)
@@ -53,45 +60,16 @@ static enum ntk_gap_cause cause_of(const char *type)
     return NTK_GAP_OTHER_CALL;
 }
 
-static int compare_gaps(const void *a, const void *b)
-{
-    const struct gap *x = a;
-    const struct gap *y = b;
-
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
-
+/* At one time what begins is before what ends: runs that touch have no gap between them. */
 static int compare_edges(const void *a, const void *b)
 {
     const struct edge *x = a;
     const struct edge *y = b;
 
-    return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
-}
-
-static int compare_numbers(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-/* The spans of one core, in the order of the trace. */
-struct group {
-    const struct ntk_system_span *const *spans;
-    size_t count;
-};
-
-static int compare_spans(const void *a, const void *b)
-{
-    const struct ntk_system_span *x = *(const struct ntk_system_span *const *)a;
-    const struct ntk_system_span *y = *(const struct ntk_system_span *const *)b;
-
-    if (x->nc != y->nc) {
-        return x->nc < y->nc ? -1 : 1;
+    if (x->time_ns != y->time_ns) {
+        return x->time_ns < y->time_ns ? -1 : 1;
     }
-    return x < y ? -1 : x > y;
+    return x->change > y->change ? -1 : x->change < y->change;
 }
 
 static bool is_run(const struct ntk_system_span *span)
@@ -99,156 +77,164 @@ static bool is_run(const struct ntk_system_span *span)
     return strcmp(span->type, "nc_exec_running") == 0 && !span->is_instant && !span->is_partial;
 }
 
-/* Runs of the core merged where they overlap (the two cores of a pair, queued steps), then what is
- * between. */
-static size_t find_gaps(const struct group *group, struct ntk_gap_core *core, struct gap *runs)
+static int edges_add(struct ntk_sorter *edges, const struct ntk_system_span *span, uint32_t cause)
 {
-    size_t count = 0;
-    size_t merged = 0;
-    uint32_t counted_core =
-        UINT32_MAX; /* the first physical one: each of a pair has a span per run */
+    for (int change = 1; change >= -1; change -= 2) {
+        struct edge *edge = ntk_sorter_add(edges);
 
-    for (size_t i = 0; i < group->count; i++) {
-        const struct ntk_system_span *span = group->spans[i];
+        if (!edge) {
+            return edges->failed;
+        }
+        *edge = (struct edge){ span->nc, change > 0 ? span->start_ns : span->end_ns, cause, change,
+                               span->device_core };
+    }
+    return 0;
+}
+
+static int edges_find(const struct ntk_system_trace *trace, struct ntk_sorted *out_edges)
+{
+    struct ntk_sorter edges;
+    int ret = 0;
+
+    ntk_sorter_init(&edges, sizeof(struct edge), compare_edges, HEAP_BYTES,
+                    ntk_fs_temporary_folder());
+    for (size_t i = 0; i < trace->span_count && ret == 0; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+
         if (is_run(span)) {
-            runs[count++] = (struct gap){ span->start_ns, span->end_ns };
-            if (span->device_core < counted_core) {
-                counted_core = span->device_core;
-                core->run_count = 0;
-            }
-            core->run_count += span->device_core == counted_core;
+            ret = edges_add(&edges, span, NTK_GAP_APPLICATION);
+        } else if (!span->is_instant && !span->is_partial &&
+                   !ntk_system_type_is_hardware(span->type)) {
+            ret = edges_add(&edges, span, cause_of(span->type));
         }
+        ntk_system_trace_passed(trace, i);
     }
-    qsort(runs, count, sizeof *runs, compare_gaps);
-    for (size_t i = 0; i < count; i++) {
-        if (merged && runs[i].start_ns <= runs[merged - 1].end_ns) {
-            if (runs[i].end_ns > runs[merged - 1].end_ns) {
-                runs[merged - 1].end_ns = runs[i].end_ns;
-            }
-        } else {
-            runs[merged++] = runs[i];
-        }
-    }
-    core->span_ns = merged ? runs[merged - 1].end_ns - runs[0].start_ns : 0;
-    for (size_t i = 0; i < merged; i++) {
-        core->run_ns += runs[i].end_ns - runs[i].start_ns;
-    }
-    for (size_t i = 0; i + 1 < merged; i++) {
-        runs[i] = (struct gap){ runs[i].end_ns, runs[i + 1].start_ns };
-    }
-    return merged ? merged - 1 : 0;
+    ret = ret < 0 ? ret : ntk_sorter_finish(&edges, HEAP_BYTES, out_edges, NULL);
+    ntk_sorter_fini(&edges);
+    return ret;
 }
 
-static void measure_gaps(struct ntk_gap_core *core, const struct gap *gaps, size_t count,
-                         uint64_t *lengths)
-{
-    core->gap_count = count;
-    for (size_t i = 0; i < count; i++) {
-        lengths[i] = gaps[i].end_ns - gaps[i].start_ns;
-        core->gap_ns += lengths[i];
-        if (lengths[i] > core->longest_ns) {
-            core->longest_ns = lengths[i];
-            core->longest_at_ns = gaps[i].start_ns;
-        }
-    }
-    qsort(lengths, count, sizeof *lengths, compare_numbers);
-    core->median_ns = count ? lengths[(count - 1) / 2] : 0;
-}
-
-static void find_causes(const struct group *group, struct ntk_gap_core *core,
-                        const struct gap *gaps, size_t count, struct edge *edges)
-{
-    size_t edge_count = 0;
-    int open[NTK_GAP_CAUSE_COUNT] = { 0 };
-
-    for (size_t i = 0; i < count; i++) {
-        edges[edge_count++] = (struct edge){ gaps[i].start_ns, NTK_GAP_APPLICATION, 1 };
-        edges[edge_count++] = (struct edge){ gaps[i].end_ns, NTK_GAP_APPLICATION, -1 };
-    }
-    for (size_t i = 0; i < group->count; i++) {
-        const struct ntk_system_span *span = group->spans[i];
-        if (span->is_instant || span->is_partial || ntk_system_type_is_hardware(span->type)) {
-            continue;
-        }
-        edges[edge_count++] = (struct edge){ span->start_ns, cause_of(span->type), 1 };
-        edges[edge_count++] = (struct edge){ span->end_ns, cause_of(span->type), -1 };
-    }
-    qsort(edges, edge_count, sizeof *edges, compare_edges);
-    for (size_t i = 0; i + 1 < edge_count; i++) {
-        open[edges[i].cause] += edges[i].change;
-        if (open[NTK_GAP_APPLICATION] <= 0) {
-            continue;
-        }
-        enum ntk_gap_cause cause = NTK_GAP_TENSORS;
-        while (cause < NTK_GAP_APPLICATION && open[cause] <= 0) {
-            cause++;
-        }
-        core->cause_ns[cause] += edges[i + 1].time_ns - edges[i].time_ns;
-    }
-}
-
-/* Room for what one core needs at once: all spans may be of one. */
-struct room {
-    const struct ntk_system_span **spans;
-    struct gap *between;
-    uint64_t *lengths;
-    struct edge *edges;
+/* A core while its edges are gone through. */
+struct sweep {
+    struct ntk_gap_core core;
+    struct ntk_median lengths;
+    int64_t open[NTK_GAP_CAUSE_COUNT];
+    uint64_t first_ns, run_start_ns, run_end_ns, now_ns;
+    uint64_t cause_ns[NTK_GAP_CAUSE_COUNT]; /* since the last run: of a gap if another follows */
+    uint32_t counted_core; /* the first physical one: each of a pair has a span per run */
+    bool has_run;
 };
 
-static void add_core(const struct group *group, const struct room *room, struct ntk_host_gaps *gaps)
+static int gap_end(struct sweep *sweep, uint64_t now_ns)
 {
-    struct ntk_gap_core core = { .nc = group->spans[0]->nc };
-    size_t count = find_gaps(group, &core, room->between);
+    struct ntk_gap_core *core = &sweep->core;
+    uint64_t length_ns = now_ns - sweep->run_end_ns;
 
-    if (core.run_count > 0) {
-        measure_gaps(&core, room->between, count, room->lengths);
-        find_causes(group, &core, room->between, count, room->edges);
-        gaps->cores[gaps->core_count++] = core;
+    core->gap_count++;
+    core->gap_ns += length_ns;
+    if (length_ns > core->longest_ns) {
+        core->longest_ns = length_ns;
+        core->longest_at_ns = sweep->run_end_ns;
     }
+    for (size_t i = 0; i < NTK_GAP_CAUSE_COUNT; i++) {
+        core->cause_ns[i] += sweep->cause_ns[i];
+    }
+    return ntk_median_add(&sweep->lengths, length_ns);
 }
 
-static void add_cores(const struct ntk_system_trace *trace, const struct room *room,
-                      struct ntk_host_gaps *gaps)
+static void run_count(struct sweep *sweep, uint32_t device_core)
 {
-    for (size_t i = 0; i < trace->span_count; i++) {
-        room->spans[i] = &trace->spans[i];
+    if (device_core < sweep->counted_core || !sweep->has_run) {
+        sweep->counted_core = device_core;
+        sweep->core.run_count = 0;
     }
-    qsort(room->spans, trace->span_count, sizeof *room->spans, compare_spans);
-    for (size_t first = 0; first < trace->span_count;) {
-        size_t end = first + 1;
+    sweep->core.run_count += device_core == sweep->counted_core;
+}
 
-        while (end < trace->span_count && room->spans[end]->nc == room->spans[first]->nc) {
-            end++;
-        }
-        add_core(&(struct group){ room->spans + first, end - first }, room, gaps);
-        first = end;
+static int run_begin(struct sweep *sweep, const struct edge *edge)
+{
+    int ret = 0;
+
+    if (sweep->open[NTK_GAP_APPLICATION] == 0) {
+        ret = sweep->has_run ? gap_end(sweep, edge->time_ns) : 0;
+        sweep->first_ns = sweep->has_run ? sweep->first_ns : edge->time_ns;
+        sweep->run_start_ns = edge->time_ns;
     }
+    run_count(sweep, edge->device_core);
+    sweep->has_run = true;
+    return ret;
+}
+
+static void run_end(struct sweep *sweep, uint64_t now_ns)
+{
+    sweep->core.run_ns += now_ns - sweep->run_start_ns;
+    sweep->core.span_ns = now_ns - sweep->first_ns;
+    sweep->run_end_ns = now_ns;
+    memset(sweep->cause_ns, 0, sizeof sweep->cause_ns);
+}
+
+static int edge_take(struct sweep *sweep, const struct edge *edge)
+{
+    int ret = 0;
+
+    if (sweep->has_run && sweep->open[NTK_GAP_APPLICATION] == 0) {
+        unsigned cause = NTK_GAP_TENSORS;
+
+        while (cause < NTK_GAP_APPLICATION && sweep->open[cause] <= 0) {
+            cause++;
+        }
+        sweep->cause_ns[cause] += edge->time_ns - sweep->now_ns;
+    }
+    if (edge->cause == NTK_GAP_APPLICATION && edge->change > 0) {
+        ret = run_begin(sweep, edge);
+    }
+    sweep->now_ns = edge->time_ns;
+    sweep->open[edge->cause] += edge->change;
+    if (edge->cause == NTK_GAP_APPLICATION && sweep->open[NTK_GAP_APPLICATION] == 0) {
+        run_end(sweep, edge->time_ns);
+    }
+    return ret;
+}
+
+/* The edges of one core. */
+static int core_add(const struct ntk_sorted *edges, size_t first, size_t end, struct ntk_vec *cores)
+{
+    const struct edge *all = edges->items;
+    struct sweep sweep = { .core = { .nc = (uint32_t)all[first].nc } };
+    int ret = 0;
+
+    ntk_median_init(&sweep.lengths);
+    for (size_t i = first; i < end && ret == 0; i++) {
+        ret = edge_take(&sweep, &all[i]);
+        if (i % PASS_EDGES == 0) {
+            ntk_long_items_give_back(all, edges->count * sizeof *all, edges->is_mapped);
+        }
+    }
+    ret = ret < 0 ? ret : ntk_median_get(&sweep.lengths, &sweep.core.median_ns);
+    ntk_median_fini(&sweep.lengths);
+    return ret < 0 || !sweep.has_run ? ret : ntk_vec_push(cores, &sweep.core);
 }
 
 int ntk_analysis_host_gaps(const struct ntk_system_trace *trace, struct ntk_host_gaps *out_gaps)
 {
-    struct ntk_host_gaps gaps = { 0 };
-    struct room room = {
-        .spans = calloc(trace->span_count + 1, sizeof *room.spans),
-        .between = calloc(trace->span_count + 1, sizeof *room.between),
-        .lengths = calloc(trace->span_count + 1, sizeof *room.lengths),
-        .edges = calloc(4 * trace->span_count + 1, sizeof *room.edges),
-    };
-    int ret = -ENOMEM;
+    struct ntk_vec cores = NTK_VEC_INIT(struct ntk_gap_core);
+    struct ntk_sorted edges = { 0 };
+    int ret = edges_find(trace, &edges);
+    const struct edge *all = edges.items;
 
-    gaps.cores = calloc(trace->span_count + 1, sizeof *gaps.cores);
-    if (room.spans && room.between && room.lengths && room.edges && gaps.cores) {
-        ret = 0;
-        add_cores(trace, &room, &gaps);
-        *out_gaps = gaps;
-    } else {
-        free(gaps.cores);
+    for (size_t first = 0, end = 0; first < edges.count && ret == 0; first = end) {
+        while (end < edges.count && all[end].nc == all[first].nc) {
+            end++;
+        }
+        ret = core_add(&edges, first, end, &cores);
     }
-    free(room.spans);
-    free(room.between);
-    free(room.lengths);
-    free(room.edges);
-    return ret;
+    ntk_sorted_fini(&edges, sizeof *all);
+    if (ret < 0) {
+        ntk_vec_fini(&cores);
+        return ret;
+    }
+    *out_gaps = (struct ntk_host_gaps){ cores.count, cores.items };
+    return 0;
 }
 
 void ntk_host_gaps_fini(struct ntk_host_gaps *gaps)

@@ -8,7 +8,7 @@
  * unloaded, an execution was prepared or finished by the runtime, another call was under way, or
  * none: the application did something else. Only calls for that core count, from any thread.
  *
- * Pure: trace to result; -ENOMEM.
+ * Pure: trace to result; 0 or -errno: long lists go to files.
  *
  * Owner:   the result is the caller's storage; ntk_host_gaps_fini() frees what it points to.
  */

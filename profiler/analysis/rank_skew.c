@@ -6,19 +6,30 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "shared/base/vec.h"
+#include "profiler/analysis/median.h"
+#include "profiler/trace/long_list.h"
+#include "profiler/trace/sorter.h"
+#include "shared/base/fs.h"
 
 static const char *const types[] = { "nc_exec_running", "cc_running", "cc_exec_barrier" };
 
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
-/* Physical cores of a logical one, at most. */
-#define PAIR_CORES 8
+#define PAIR_CORES 8 /* physical cores of a logical one, at most */
+#define CORE_BITS 3
+#define HEAP_BYTES ((size_t)8 << 20) /* what is longer goes to a file */
+#define PASS_BEGINS 65536U
 
+/* Of a sorter: the worker comes first. */
 struct begin {
-    uint32_t worker, device_core;
+    int64_t worker;
     uint64_t start_ns, end_ns;
-    uint64_t exec_id;
+    uint64_t place; /* exec_id << CORE_BITS | core */
+};
+
+struct begins {
+    struct ntk_sorted sorted;
+    size_t count; /* steps: those that stay of them */
 };
 
 static int compare_begins(const void *a, const void *b)
@@ -26,128 +37,169 @@ static int compare_begins(const void *a, const void *b)
     const struct begin *x = a;
     const struct begin *y = b;
 
-    if (x->worker != y->worker) {
-        return x->worker < y->worker ? -1 : 1;
-    }
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static int compare_numbers(const void *a, const void *b)
+static void give_back(const struct begins *begins)
 {
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
+    ntk_long_items_give_back(begins->sorted.items, begins->sorted.count * sizeof(struct begin),
+                             begins->sorted.is_mapped);
+}
 
-    return x < y ? -1 : x > y;
+static int spans_add(const struct ntk_system_trace *trace, const char *type,
+                     struct ntk_sorter *begins)
+{
+    for (size_t i = 0; i < trace->span_count; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+
+        if (strcmp(span->type, type) == 0 && !span->is_instant && !span->is_partial) {
+            uint64_t exec_id = ntk_system_span_is_collective(span) ? 0 : span->exec_id;
+            struct begin *begin = ntk_sorter_add(begins);
+
+            if (!begin) {
+                return begins->failed;
+            }
+            *begin = (struct begin){ span->worker, span->start_ns, span->end_ns,
+                                     exec_id << CORE_BITS | span->device_core % PAIR_CORES };
+        }
+        ntk_system_trace_passed(trace, i);
+    }
+    return 0;
 }
 
 /* One entry per step of a worker. Both physical cores of a logical one run the same execution: the
  * n-th span of one core in it is the same step as the n-th of the other. */
-static int gather(const struct ntk_system_trace *const *traces, size_t count, const char *type,
-                  struct ntk_vec *begins)
+static void steps_join(struct begins *begins)
 {
-    const struct begin *last = NULL;
-    struct begin before;
+    struct begin *all = begins->sorted.items;
+    struct begin before = { 0 };
     size_t seen[PAIR_CORES] = { 0 }; /* spans of the execution, by core */
     size_t first = 0;                /* entry of the execution */
     size_t kept = 0;
 
-    for (size_t t = 0; t < count; t++) {
-        for (size_t i = 0; i < traces[t]->span_count; i++) {
-            const struct ntk_system_span *span = &traces[t]->spans[i];
-            struct begin begin = { span->worker, span->device_core, span->start_ns, span->end_ns,
-                                   ntk_system_span_is_collective(span) ? 0 : span->exec_id };
-            if (strcmp(span->type, type) == 0 && !span->is_instant && !span->is_partial &&
-                ntk_vec_push(begins, &begin) < 0) {
-                return -ENOMEM;
-            }
-        }
-    }
-    ntk_vec_sort(begins, compare_begins);
-    ntk_vec_each(const struct begin, begin, begins) {
-        struct begin one = *begin; /* entries take the place of what is gone through */
-        if (!last || last->worker != one.worker || !one.exec_id || last->exec_id != one.exec_id) {
+    for (size_t i = 0; i < begins->sorted.count; i++) {
+        struct begin one = all[i]; /* entries take the place of what is gone through */
+        uint64_t exec_id = one.place >> CORE_BITS;
+
+        if (i == 0 || before.worker != one.worker || !exec_id ||
+            before.place >> CORE_BITS != exec_id) {
             memset(seen, 0, sizeof seen);
             first = kept;
         }
-        size_t at = first + seen[one.device_core % PAIR_CORES]++;
-        struct begin *step = ntk_vec_at(begins, at);
+        size_t at = first + seen[one.place % PAIR_CORES]++;
         if (at == kept) {
-            *step = one;
+            all[at] = one;
             kept++;
-        } else if (one.end_ns > step->end_ns) {
-            step->end_ns = one.end_ns;
+        } else if (one.end_ns > all[at].end_ns) {
+            all[at].end_ns = one.end_ns;
         }
         before = one;
-        last = &before;
+        if (i % PASS_BEGINS == 0) {
+            give_back(begins);
+        }
     }
     begins->count = kept;
-    return 0;
 }
 
-static int judge(const struct ntk_vec *begins, struct ntk_skew_kind *kind)
+static int gather(const struct ntk_system_trace *const *traces, size_t count, const char *type,
+                  struct begins *begins)
 {
-    const struct begin *all = begins->items;
-    size_t *firsts = calloc(begins->count + 1, sizeof *firsts);
-    uint64_t *skews = NULL;
-    int ret = -ENOMEM;
+    struct ntk_sorter sorter;
+    int ret = 0;
 
-    kind->ranks = calloc(begins->count + 1, sizeof *kind->ranks);
-    if (!firsts || !kind->ranks) {
-        goto out;
+    ntk_sorter_init(&sorter, sizeof(struct begin), compare_begins, HEAP_BYTES,
+                    ntk_fs_temporary_folder());
+    for (size_t t = 0; t < count && ret == 0; t++) {
+        ret = spans_add(traces[t], type, &sorter);
+    }
+    ret = ret < 0 ? ret : ntk_sorter_finish(&sorter, HEAP_BYTES, &begins->sorted, NULL);
+    ntk_sorter_fini(&sorter);
+    steps_join(begins);
+    return ret;
+}
+
+/* The ranks with their sums, and the first step of each. */
+static int ranks_find(const struct begins *begins, struct ntk_skew_kind *kind, size_t **out_firsts)
+{
+    const struct begin *all = begins->sorted.items;
+    size_t rank_count = 0;
+
+    for (size_t i = 0; i < begins->count; i++) {
+        rank_count += i == 0 || all[i].worker != all[i - 1].worker;
+    }
+    *out_firsts = calloc(rank_count + 1, sizeof **out_firsts);
+    kind->ranks = calloc(rank_count + 1, sizeof *kind->ranks);
+    if (!*out_firsts || !kind->ranks) {
+        return -ENOMEM;
     }
     for (size_t i = 0; i < begins->count; i++) {
         if (i == 0 || all[i].worker != all[i - 1].worker) {
-            firsts[kind->rank_count] = i;
-            kind->ranks[kind->rank_count++].worker = all[i].worker;
+            (*out_firsts)[kind->rank_count] = i;
+            kind->ranks[kind->rank_count++].worker = (uint32_t)all[i].worker;
         }
         kind->ranks[kind->rank_count - 1].span_count++;
         kind->ranks[kind->rank_count - 1].total_ns += all[i].end_ns - all[i].start_ns;
+        if (i % PASS_BEGINS == 0) {
+            give_back(begins);
+        }
     }
     kind->step_count = kind->rank_count ? UINT64_MAX : 0;
     for (size_t r = 0; r < kind->rank_count; r++) {
-        if (kind->ranks[r].span_count < kind->step_count) {
-            kind->step_count = kind->ranks[r].span_count;
-        }
-        if (kind->ranks[r].span_count > kind->most_count) {
-            kind->most_count = kind->ranks[r].span_count;
-        }
+        uint64_t span_count = kind->ranks[r].span_count;
+
+        kind->step_count = span_count < kind->step_count ? span_count : kind->step_count;
+        kind->most_count = span_count > kind->most_count ? span_count : kind->most_count;
     }
     for (size_t r = 0; kind->is_from_end && r < kind->rank_count; r++) {
-        firsts[r] += kind->ranks[r].span_count - kind->step_count;
+        (*out_firsts)[r] += kind->ranks[r].span_count - kind->step_count;
     }
-    skews = calloc(kind->step_count + 1, sizeof *skews);
-    if (!skews) {
-        goto out;
-    }
-    for (uint64_t step = 0; step < kind->step_count; step++) {
-        size_t first = 0;
-        size_t last = 0;
-        for (size_t r = 1; r < kind->rank_count; r++) {
-            uint64_t start_ns = all[firsts[r] + step].start_ns;
-            first = start_ns < all[firsts[first] + step].start_ns ? r : first;
-            last = start_ns > all[firsts[last] + step].start_ns ? r : last;
-        }
-        uint64_t first_ns = all[firsts[first] + step].start_ns;
-        uint64_t last_ns = all[firsts[last] + step].start_ns;
-        skews[step] = last_ns - first_ns;
-        kind->skew_ns += skews[step];
-        kind->ranks[last].late_count += skews[step] > 0;
-        if (skews[step] > kind->greatest_ns) {
-            kind->greatest_ns = skews[step];
-            kind->greatest_at_ns = first_ns;
-        }
-        for (size_t r = 0; r < kind->rank_count; r++) {
-            kind->ranks[r].behind_ns += all[firsts[r] + step].start_ns - first_ns;
-            kind->ranks[r].waited_ns += last_ns - all[firsts[r] + step].start_ns;
-        }
-    }
-    qsort(skews, kind->step_count, sizeof *skews, compare_numbers);
-    kind->median_ns = kind->step_count ? skews[(kind->step_count - 1) / 2] : 0;
-    ret = 0;
+    return 0;
+}
 
-out:
+/* Its skew. */
+static uint64_t step_take(const struct begin *all, const size_t *firsts, uint64_t step,
+                          struct ntk_skew_kind *kind)
+{
+    size_t first = 0;
+    size_t last = 0;
+
+    for (size_t r = 1; r < kind->rank_count; r++) {
+        uint64_t start_ns = all[firsts[r] + step].start_ns;
+        first = start_ns < all[firsts[first] + step].start_ns ? r : first;
+        last = start_ns > all[firsts[last] + step].start_ns ? r : last;
+    }
+    uint64_t first_ns = all[firsts[first] + step].start_ns;
+    uint64_t last_ns = all[firsts[last] + step].start_ns;
+    uint64_t skew_ns = last_ns - first_ns;
+    kind->skew_ns += skew_ns;
+    kind->ranks[last].late_count += skew_ns > 0;
+    if (skew_ns > kind->greatest_ns) {
+        kind->greatest_ns = skew_ns;
+        kind->greatest_at_ns = first_ns;
+    }
+    for (size_t r = 0; r < kind->rank_count; r++) {
+        kind->ranks[r].behind_ns += all[firsts[r] + step].start_ns - first_ns;
+        kind->ranks[r].waited_ns += last_ns - all[firsts[r] + step].start_ns;
+    }
+    return skew_ns;
+}
+
+static int judge(const struct begins *begins, struct ntk_skew_kind *kind)
+{
+    struct ntk_median skews;
+    size_t *firsts = NULL;
+    int ret = ranks_find(begins, kind, &firsts);
+
+    ntk_median_init(&skews);
+    for (uint64_t step = 0; step < kind->step_count && ret == 0; step++) {
+        ret = ntk_median_add(&skews, step_take(begins->sorted.items, firsts, step, kind));
+        if (step * kind->rank_count % PASS_BEGINS < kind->rank_count) {
+            give_back(begins);
+        }
+    }
+    ret = ret < 0 ? ret : ntk_median_get(&skews, &kind->median_ns);
+    ntk_median_fini(&skews);
     free(firsts);
-    free(skews);
     return ret;
 }
 
@@ -162,12 +214,12 @@ int ntk_analysis_rank_skew(const struct ntk_system_trace *const *traces, size_t 
         has_lost = has_lost || traces[t]->lost > 0;
     }
     for (size_t t = 0; t < TYPE_COUNT && ret == 0; t++) {
-        struct ntk_vec begins = NTK_VEC_INIT(struct begin);
+        struct begins begins = { 0 };
         struct ntk_skew_kind kind = { .type = types[t], .is_from_end = has_lost };
 
         ret = gather(traces, trace_count, types[t], &begins);
         ret = ret ? ret : judge(&begins, &kind);
-        ntk_vec_fini(&begins);
+        ntk_sorted_fini(&begins.sorted, sizeof(struct begin));
         if (ret == 0 && kind.rank_count > 1) {
             skew.kinds[skew.kind_count++] = kind;
         } else {

@@ -9,7 +9,7 @@
  * (cc_exec_barrier). The last rank to begin is the late one: all others wait for it. Times are host
  * times; ranks of several machines are as far apart as their clocks.
  *
- * Pure: traces to result; -ENOMEM.
+ * Pure: traces to result; 0 or -errno: long lists go to files.
  *
  * Owner:   the result is the caller's storage; ntk_rank_skew_fini() frees what it points to.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it takes to open the folder of an inspection that the vendor's runtime left: time per
- * million records, and memory, which must not follow from how many there are. The folder is written
- * here: four rings of executions with their device spans, allocations and copies.
+ * What it takes to open the folder of an inspection that the vendor's runtime left, and to analyze
+ * it: time per million records, and memory, which must not follow from how many there are. The
+ * folder is written here: four rings of executions with their device spans, allocations and copies.
  * NTK_BENCH_RECORDS: how many records in place of ten million.
  */
 #include <stdio.h>
@@ -29,6 +29,7 @@
 
 struct folder {
     char *path;
+    const char *command, *name; /* what is asked of neuron-profile; name: an analysis, or NULL */
     uint64_t records, bytes;
     double memory_mib;   /* of the last run */
     double wall_seconds; /* ... per million records */
@@ -119,9 +120,9 @@ static struct folder folder_write(const char *below, uint64_t records)
     return folder;
 }
 
-/* neuron-profile view of the folder, as its own process; seconds of processor time, user and
+/* neuron-profile with the folder, as its own process; seconds of processor time, user and
  * system, per million records. */
-static double view(void *ctx)
+static double ask(void *ctx)
 {
     struct folder *folder = ctx;
     const char *bin = getenv("NTK_BIN_DIR");
@@ -137,10 +138,11 @@ static double view(void *ctx)
     if (pid == 0) {
         (void)setenv("TMPDIR", folder->path, 1);
         (void)!freopen("/dev/null", "w", stdout);
-        (void)execl(program, program, "view", "-d", folder->path, (char *)NULL);
+        (void)execl(program, program, folder->command, "-d", folder->path, folder->name,
+                    (char *)NULL);
         _exit(127);
     }
-    rounds_require(wait4(pid, &status, 0, &usage) == pid && status == 0, "neuron-profile view");
+    rounds_require(wait4(pid, &status, 0, &usage) == pid && status == 0, folder->command);
     double millions = (double)folder->records / MILLION;
     folder->wall_seconds = (double)(rounds_now_ns() - start) / 1e9 / millions;
     folder->memory_mib = (double)usage.ru_maxrss / 1024;
@@ -157,9 +159,12 @@ int main(int argc, char **argv)
     rounds_options(argc, argv);
     struct folder folder = folder_write(scratch, asked ? strtoull(asked, NULL, 10) : RECORDS);
     struct rounds_subject subject = { .name = "open, per million records",
-                                      .measure = view,
+                                      .measure = ask,
                                       .ctx = &folder };
+    /* Each needs all spans in an order of its own. */
+    static const char *const analyses[] = { "host-gaps", "ranks", "executions" };
 
+    folder.command = "view";
     rounds_run(&subject, 1, ROUND_COUNT);
     rounds_print_value("records", (double)folder.records / MILLION, "million", 0, 0);
     rounds_print_value("file", (double)folder.bytes / MIB, "MiB", 0, 0);
@@ -167,6 +172,17 @@ int main(int argc, char **argv)
                       "s", SECONDS_TARGET, 0);
     rounds_print_value("time that it took, last round", folder.wall_seconds, "s", 0, 0);
     rounds_print_value("memory", folder.memory_mib, "MiB", MEMORY_TARGET_MIB, 0);
+    folder.command = "analyze";
+    for (size_t i = 0; i < sizeof analyses / sizeof *analyses; i++) {
+        char line[80];
+
+        folder.name = analyses[i];
+        double seconds = ask(&folder);
+        (void)snprintf(line, sizeof line, "analyze %s, per million records", analyses[i]);
+        rounds_print_value(line, seconds, "s", 0, 0);
+        (void)snprintf(line, sizeof line, "analyze %s, memory", analyses[i]);
+        rounds_print_value(line, folder.memory_mib, "MiB", MEMORY_TARGET_MIB, 0);
+    }
     test_scratch_destroy(scratch);
     free(folder.path);
     return rounds_result();
