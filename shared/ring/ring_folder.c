@@ -13,8 +13,6 @@
 
 /* Times of change are those of the kernel's tick: what comes in the same one would not be seen. */
 #define TICK_NS (50 * NTK_NS_PER_MS)
-/* A renewed mark says that its reader lives, or did so a moment ago. */
-#define MARK_RENEW_NS (10 * NTK_NS_PER_SECOND)
 
 /* ---- open and close ---- */
 
@@ -161,7 +159,7 @@ void ntk_ring_folder_mark(struct ring_folder *folder, uint64_t now_ns)
     if (folder->mark_fd >= 0) {
         if (fstat(folder->mark_fd, &status) == 0 && status.st_nlink > 0) {
             if (folder->marks && (folder->stays || status.st_size == 0) &&
-                now_ns - folder->marked_ns >= MARK_RENEW_NS) {
+                now_ns - folder->marked_ns >= RING_FOLDER_RENEW_NS) {
                 folder->marked_ns = now_ns;
                 (void)futimens(folder->mark_fd, NULL);
             }

@@ -22,7 +22,11 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
+
+/* A renewed mark says that its reader lives, or did so a moment ago. */
+#define RING_FOLDER_RENEW_NS (10 * NTK_NS_PER_SECOND)
 
 struct ring_folder {
     char *path;

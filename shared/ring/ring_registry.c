@@ -667,6 +667,18 @@ static void find_doubles(struct ntk_ring_registry *registry)
     }
 }
 
+/* A starting process removes dead files by their age. Writing to a mapping in memory renews nothing:
+ * that of a process that ran for hours would be too old to wait for this reader's next run. */
+static void renew(const struct ntk_ring_registry *registry, struct ntk_ring_segment *segment)
+{
+    if (registry->options.reap && registry->options.remembers &&
+        (segment->renewed_ns == 0 ||
+         registry->poll_ns - segment->renewed_ns >= RING_FOLDER_RENEW_NS)) {
+        segment->renewed_ns = registry->poll_ns;
+        (void)futimens(segment->fd, NULL);
+    }
+}
+
 /* One step of each segment's life: alive, ended, gone, freed. */
 static void step_lives(struct ntk_ring_registry *registry)
 {
@@ -704,6 +716,7 @@ static void step_lives(struct ntk_ring_registry *registry)
         } else {
             ntk_ring_segment_refine_clock(
                 segment, &bracket[segment->process.clock.kind != NTK_CLOCK_MONOTONIC]);
+            renew(registry, segment);
         }
         i++;
     }

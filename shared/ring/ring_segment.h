@@ -44,6 +44,7 @@ struct ntk_ring_segment {
     uint64_t folder_device;
     uint64_t folder_inode;
     uint64_t serial;      /* no two segments of a registry have the same */
+    uint64_t renewed_ns;  /* when the file's time of change was last renewed; 0 never */
     uint64_t ended_ns;    /* when it was seen over */
     uint64_t ended_order; /* see ntk_ring_registry_release() */
     char *path;

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "shared/abi/paths.h"
@@ -312,6 +314,40 @@ static void no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it(void **st
     test_clock_fini(&clock);
 }
 
+/* Method: the agent is killed first, then a process that ran for an hour, then another one starts,
+ * which removes dead files by their age. */
+static void a_process_that_ran_for_long_waits_for_the_next_agent(void **state)
+{
+    struct fixture *f = *state;
+    const struct ntk_ring_options options = {
+        .folder = f->folder, .reap = true, .remembers = true, .from = NTK_RING_FROM_OLDEST
+    };
+    struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
+    struct ntk_ring_registry *agent;
+    struct timespec times[2];
+
+    (void)observed_receive(&child);
+    order(&child, 5);
+    clock_gettime(CLOCK_REALTIME, &times[0]);
+    times[0].tv_sec -= 3600;
+    times[1] = times[0];
+    assert_int_equal(ntk_ring_registry_open(&options, &agent, NULL), 0);
+    (void)poll_once(agent);
+    const char *file = ntk_ring_segment_path(ntk_ring_registry_get(agent, 0));
+    assert_int_equal(utimensat(AT_FDCWD, file, times, 0), 0);
+    ntk_ring_registry_close(agent);
+    assert_int_equal(ntk_ring_registry_open(&options, &agent, NULL), 0);
+    (void)poll_once(agent);
+    ntk_ring_registry_close(agent);
+    assert_int_equal(observed_finish(&child, SIGKILL), 128 + SIGKILL);
+    run_short_process(f, 3);
+    assert_int_equal(segment_files(f), 2);
+    assert_int_equal(ntk_ring_registry_open(&options, &agent, NULL), 0);
+    assert_int_equal(poll_once(agent).ended, 2);
+    assert_int_equal(drain(agent), 8);
+    ntk_ring_registry_close(agent);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -326,6 +362,7 @@ int main(void)
         TEST(a_file_waits_for_an_agent_that_has_just_begun),
         TEST(a_file_waits_for_an_agent_that_is_being_killed),
         TEST(no_age_takes_a_file_from_an_agent_that_has_yet_to_store_it),
+        TEST(a_process_that_ran_for_long_waits_for_the_next_agent),
     };
 
     test_scratch_in_memory();
