@@ -717,6 +717,7 @@ int ntk_rank_list_add(struct ntk_rank_list *list, const struct ntk_system_trace 
         const struct ntk_system_span *span = &trace->spans[i];
         bool runs = is_run(span->type);
 
+        ntk_system_trace_passed(trace, i);
         if (span->start_ns <= TIME_NS_MAX) {
             comm = execution_note(&reading, span->type,
                                   &(struct first){ .nc = span->nc,

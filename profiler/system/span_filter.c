@@ -249,6 +249,7 @@ int ntk_span_filter_apply(const struct ntk_span_filter *filter, struct ntk_syste
         } else if (span.end_ns <= filter->from_ns) {
             note_base(trace, &span);
         }
+        ntk_system_trace_passed(trace, i);
     }
     trace->span_count = kept;
     free(places);

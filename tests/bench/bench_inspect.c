@@ -162,7 +162,7 @@ int main(int argc, char **argv)
                                       .measure = ask,
                                       .ctx = &folder };
     /* Each needs all spans in an order of its own. */
-    static const char *const analyses[] = { "host-gaps", "ranks", "executions" };
+    static const char *const analyses[] = { "host-gaps", "ranks", "joined", "executions" };
 
     folder.command = "view";
     rounds_run(&subject, 1, ROUND_COUNT);

@@ -601,6 +601,7 @@ static void bounds(const struct ntk_export *export, uint64_t *first_ns, uint64_t
         for (size_t i = 0; i < trace->span_count; i++) {
             include(trace->spans[i].start_ns, first_ns, last_ns);
             include(trace->spans[i].end_ns, first_ns, last_ns);
+            ntk_system_trace_passed(trace, i);
         }
         include_samples(trace->cpu, first_ns, last_ns);
         include_samples(trace->memory, first_ns, last_ns);

@@ -102,6 +102,7 @@ int ntk_rank_files_spans(const struct ntk_rank_files *files, const struct ntk_ra
                 .kind = kind_of(span), .trace = trace, .span = span, .group = NTK_RANK_NO_GROUP
             };
 
+            ntk_system_trace_passed(trace, i);
             if (span->worker != known_worker) {
                 known_worker = span->worker;
                 known_lead = lead_of(files, f, known_worker);
@@ -311,6 +312,7 @@ static int folder_scan(struct ntk_rank_files *files, size_t folder, uint64_t *me
         struct ntk_rank *rank = rank_find(files, folder, span);
         struct ntk_ntrace_comm comm;
 
+        ntk_system_trace_passed(trace, i);
         if (!rank) {
             continue;
         }
