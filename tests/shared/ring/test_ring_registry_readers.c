@@ -225,8 +225,8 @@ static void what_ends_between_two_runs_of_a_reader_that_remembers_waits_for_the_
     ntk_ring_registry_close(other);
 }
 
-/* Method: all that is left of the agent with a database is its mark, of which it holds so many
- * bytes (0: all); it holds no segment. */
+/* Method: only the mark of the agent with a database is left. It still locks this many bytes of the
+ * mark (0: all) and no segment. */
 static void check_waits_for_marked(const struct fixture *f, off_t held, uint64_t age_ns)
 {
     struct test_clock clock;
