@@ -69,7 +69,7 @@ finish() {
     local code=$?
     trap - ERR
     [ $code = 0 ] || [ $code = 77 ] || [ -e "$scratch/.failed" ] || blame "$failed_line" "exit code $code of: $failed_at"
-    [ $code != 0 ] || [ ! -e "$scratch/.failed" ] || code=1
+    [ ! -e "$scratch/.failed" ] || { [ $code != 0 ] && [ $code != 77 ]; } || code=1
     exec 2>/dev/null # no notices of what is killed here
     kill -9 "${pids[@]}" 2>/dev/null || true # a process with another environment
     end_processes

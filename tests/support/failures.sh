@@ -13,6 +13,9 @@ complain)
     checks() { [ "$1" = "$2" ] || complain "$1 is not $2"; }
     checks one 1
     (checks two 2) ;;
+skip)
+    complain "wrong before the end"
+    exit 77 ;;
 command)
     inner() { grep -q missing agent.err; }
     at_failure() { echo starting >state.log; }
@@ -45,15 +48,20 @@ example: two is not 2
     line 10: (checks two 2) ;;
 LOGS
 END
+prints skip <<'END'
+example: wrong before the end
+    line 12: complain "wrong before the end"
+LOGS
+END
 prints command <<'END'
 example: exit code 1 of: grep -q missing agent.err
-    line 14: inner ;;
+    line 17: inner ;;
 LOGS
 --- state.log
 starting
 END
 prints fail <<'END'
 example: no answer
-    line 15: fail) false || fail "no answer" ;;
+    line 18: fail) false || fail "no answer" ;;
 LOGS
 END
