@@ -556,7 +556,7 @@ static void node_health(struct walk *e)
 static void device_row(const struct walk *e, const struct ntk_device_row *row,
                        const struct ntk_device_sample *figures, const char *index)
 {
-    const char *value = (const char *)figures + row->offset;
+    const void *value = (const char *)figures + row->offset;
 
     if (row->statistic) {
         sample(e, LABELS({ "neuron_device_index", index }, { "statistic", row->statistic }),
@@ -932,8 +932,8 @@ static void walk_rows(struct walk *e)
     machine_counts(e);
 }
 
-/* Families that are not here are of rows (walk_rows), or not on a page; those without a name are for
- * the names of others alone. */
+/* Families that are not here come from rows (walk_rows), or are not on a page; those without a name
+ * are for the names of others alone. */
 #define PAGE(member) offsetof(struct ntk_points_page, member)
 static const struct {
     void (*walk)(struct walk *e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* host_gaps - begins and ends of runs and calls, sorted by core and time; of each core one sweep. */
+/* host_gaps - begins and ends of runs and calls, sorted by core and time; one sweep per core. */
 #include "profiler/analysis/host_gaps.h"
 
 #include <errno.h>

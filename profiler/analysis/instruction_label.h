@@ -4,8 +4,8 @@
  * one text of the middle end (Penguin) stands for a whole kernel; then by its source line, its name
  * in the back end (BIR), its operation.
  *
- * Layers that tell the instructions of a program apart come first: with several of them, an instruction
- * of a layer is called after it, which its caller does.
+ * Layers that tell the instructions of a program apart come first: with several of them, the caller
+ * names an instruction after its layer.
  *
  * A text stands for a kernel when its instructions are of several source lines, or, without lines,
  * when it has no loop variables and most instructions of the core.

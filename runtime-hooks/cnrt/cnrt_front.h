@@ -68,7 +68,7 @@ void cnrt_front_current_device_set(uint32_t ordinal);
 int cnrt_front_channel(void);
 void cnrt_front_channel_set(int channel);
 
-/* The code for a core's error. The message is printed once on stderr, as the code does not have it. */
+/* The code for a core's error. The message is printed once on stderr, as the code lacks it. */
 int cnrt_front_fail(const char *function, int error, const struct ntk_err *err);
 /* The same without a message. */
 int cnrt_code_from_error(int error);

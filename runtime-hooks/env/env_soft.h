@@ -13,8 +13,8 @@
 
 /* NEURON_SOFT_INSTANCE, NEURON_SOFT_SYSFS. -EINVAL. */
 int ntk_env_soft_machine_get(struct ntk_core_machine_options *out_machine, struct ntk_err *err);
-/* Those, NEURON_SOFT_FAULT and NEURON_SOFT_PACE, and the texts of the vendor's runtime; other options
- * stay as they are. -EINVAL. */
+/* Those, NEURON_SOFT_FAULT and NEURON_SOFT_PACE, and the texts of the vendor's runtime; other
+ * options stay as they are. -EINVAL. */
 int ntk_env_soft_options_get(struct ntk_core_options *options, struct ntk_err *err);
 /* NEURON_SOFT_OPAQUE and NEURON_SOFT_NEFF_FEATURES, and how a refusal names what would allow a
  * file; other options stay as they are. -EINVAL. */

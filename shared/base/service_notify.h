@@ -3,8 +3,8 @@
  * service_notify - tells the service manager what a program is doing: sd_notify without libsystemd.
  *
  * Datagrams of "NAME=value" lines to the socket that $NOTIFY_SOCKET names (systemd's sd_notify(3));
- * a daemon started by hand lacks the variable, and every call does nothing. A program with a watchdog
- * feeds it from its loop, so systemd restarts it when the loop hangs.
+ * a daemon started by hand lacks the variable, and every call does nothing. A program with a
+ * watchdog feeds it from its loop, so systemd restarts it when the loop hangs.
  *
  * Owner:   create / destroy; NULL is a fine object for every call.
  * Threads: one.

@@ -667,8 +667,9 @@ static void find_doubles(struct ntk_ring_registry *registry)
     }
 }
 
-/* A starting process removes dead files by their age. Writing to a mapping in memory renews nothing:
- * that of a process that ran for hours would be too old to wait for this reader's next run. */
+/* A starting process removes dead files by their age. Later writes to a mapping in memory do not
+ * renew it: that of a process that ran for hours would be too old to wait for this reader's next
+ * run. */
 static void renew(const struct ntk_ring_registry *registry, struct ntk_ring_segment *segment)
 {
     if (registry->options.reap && registry->options.remembers &&

@@ -39,8 +39,8 @@ int ntk_store_sql_finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_cou
                          struct ntk_err *err);
 /* The nearest number that SQLite can hold. */
 sqlite3_int64 ntk_store_sql_integer(uint64_t number);
-/* Columns of the present row by name, which the statement has: where it is, and what it holds. Texts
- * are the statement's until it is stepped; a word is NULL where it is not known, a text "". */
+/* Columns of the present row by name, which the statement has: where it is, and what it holds.
+ * Texts are the statement's until it is stepped; a word is NULL where it is not known, a text "". */
 int ntk_store_sql_column(sqlite3_stmt *statement, const char *name);
 uint64_t ntk_store_sql_u64(sqlite3_stmt *statement, const char *column);
 double ntk_store_sql_double(sqlite3_stmt *statement, const char *column);

@@ -3,8 +3,8 @@
  * operands - the operands of an executed instruction: of the open encoding in the words of
  * docs/isa.md, of a vendor's in those of docs/formats/vendor-slots.md.
  *
- * Texts of instructions with the same bytes are printed once, as long as no other needs their place:
- * memory is bounded, however long program and capture are.
+ * Texts of instructions with the same bytes are printed once, as long as no other needs their
+ * place: memory is bounded, however long program and capture are.
  *
  * Owner:   ntk_operands_create() allocates, _destroy() frees. Threads: one.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * protobuf_write - fields of protobuf messages, appended to a buffer. As all writers do, a number of
- * 0 and an empty text are omitted.
+ * protobuf_write - fields of protobuf messages, appended to a buffer. As all writers do, a number
+ * of 0 and an empty text are omitted.
  *
  * Errors:  those of buf.h, which the buffer keeps.
  * Owner:   nothing is owned. Threads: any.

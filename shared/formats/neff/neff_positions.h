@@ -79,11 +79,14 @@ static inline const struct ntk_neff_position *
 ntk_neff_position_get(const struct ntk_neff_positions *positions, size_t core,
                       enum ntk_isa_engine engine, int64_t slot)
 {
-    if (!positions || core >= positions->core_count || slot < 0 ||
-        (uint64_t)slot >= positions->cores[core].slot_counts[engine]) {
+    if (!positions || core >= positions->core_count) {
         return NULL;
     }
-    const struct ntk_neff_position *at = &positions->cores[core].slots[engine][slot];
+    const struct ntk_neff_core_positions *of_core = &positions->cores[core];
+    if (slot < 0 || (uint64_t)slot >= of_core->slot_counts[engine]) {
+        return NULL;
+    }
+    const struct ntk_neff_position *at = &of_core->slots[engine][slot];
     return at->file || at->instruction ? at : NULL;
 }
 

@@ -150,7 +150,7 @@ static void lines_and_loops_have_what_they_cost(void **state)
     json_decref(answer);
 }
 
-/* Method: more rows than the answer may have, in place of those of the trace. The last has no line. */
+/* Method: more rows than an answer may have, in place of the trace's. The last has no line. */
 static void rows_beyond_the_limit_are_counted_and_the_reasons_kept(void **state)
 {
     struct fixture *f = *state;

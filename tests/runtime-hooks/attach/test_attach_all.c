@@ -106,7 +106,7 @@ int main(int argc, char **argv)
 {
     int code = run_alone(run, argc, argv);
 
-    /* The leak sanitizer's thread cannot start here: the pid namespace of new children has ended. */
+    /* The leak sanitizer's thread cannot start here: the pid namespace of children has ended. */
     (void)fflush(NULL);
     _exit(code);
 }
