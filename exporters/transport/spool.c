@@ -401,7 +401,7 @@ static int read_bytes(int fd, const struct ntk_spool_header *header, struct ntk_
 /* The message of an entry behind what buf has; negative when it cannot be read. */
 static int read_message(struct ntk_spool *spool, struct entry *entry, struct ntk_buf *buf)
 {
-    struct ntk_spool_header header;
+    struct ntk_spool_header header = { 0 };
     struct stat stat;
     char name[NAME_BYTES];
     size_t before = buf->bytes_count;

@@ -114,7 +114,7 @@ void ntk_source_waits_give(struct ntk_line_finder *f, const uint32_t *moved)
         struct ntk_source_line *line = &lines[moved[wait->waiting]];
         struct ntk_source_blocker one = { .wait_ns = wait->wait_ns };
 
-        line_count = line == before ? line_count : 0;
+        line_count = before && line == before ? line_count : 0;
         before = line;
         one.kind = wait->blocking == NO_CONDITION ? NTK_SOURCE_BLOCK_NO_CONDITION
                    : wait->blocking == UNKNOWN    ? NTK_SOURCE_BLOCK_UNKNOWN
