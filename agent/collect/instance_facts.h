@@ -51,8 +51,9 @@ bool ntk_instance_facts_ask(struct ntk_http_client *client, const char *endpoint
 void ntk_instance_facts_write(const struct ntk_instance_facts *facts, struct ntk_buf *out);
 int ntk_instance_facts_read(const char *text, struct ntk_instance_facts *facts);
 
-/* The process that asks, when it is a separate one. Zeroed: none. */
 struct ntk_clock;
+
+/* The process that asks, when it is a separate one. Zeroed: none. */
 struct ntk_instance_child {
     const struct ntk_clock *clock; /* of its limit; NULL: the system's */
     pthread_mutex_t lock;

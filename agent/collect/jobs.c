@@ -401,11 +401,11 @@ static void set_jobs(const struct ntk_jobs_folder *folder, struct ntk_snapshot *
 
 static void copy_jobs(const struct ntk_jobs *from, const char *error, struct ntk_snapshot *snapshot)
 {
-    struct ntk_jobs told = *from;
+    struct ntk_jobs jobs = *from;
 
-    told.is_asked = true;
-    told.error = error;
-    ntk_snapshot_set_jobs(snapshot, &told);
+    jobs.is_asked = true;
+    jobs.error = error;
+    ntk_snapshot_set_jobs(snapshot, &jobs);
 }
 
 /* What the look found, kept for when the next one does not come back. */

@@ -77,7 +77,7 @@ int ntk_diag_owner_await(const struct ntk_diag *diag, uint64_t wait_ns, struct n
     uint64_t end_ns = ntk_clock_now_ns(diag->clock) + wait_ns;
     struct ntk_diag_owner owner;
     uint32_t core;
-    bool is_told = false;
+    bool is_announced = false;
 
     while (find_owned(diag, &core, &owner)) {
         char who[128] = "a process of another container";
@@ -94,9 +94,9 @@ int ntk_diag_owner_await(const struct ntk_diag *diag, uint64_t wait_ns, struct n
                                "--core and --device test others",
                                who, diag->plan.is_software ? "core" : "the device of core", core);
         }
-        if (!is_told) {
+        if (!is_announced) {
             ntk_log_warn("diag", "%s has core %u; waiting for it", who, core);
-            is_told = true;
+            is_announced = true;
         }
         ntk_cond_sleep(diag->clock, now_ns + LOOK_NS);
     }

@@ -66,7 +66,7 @@ static int32_t zeros_before(const struct ntk_points_buckets *buckets, size_t i)
     return gap <= GAP_MAX ? gap : -1;
 }
 
-static size_t told(const struct ntk_points_buckets *buckets)
+static size_t native_count(const struct ntk_points_buckets *buckets)
 {
     size_t count = buckets->bucket_count;
 
@@ -85,7 +85,7 @@ void ntk_points_native_make(const struct ntk_histogram_dense *histogram,
     int32_t next = 0;
 
     ntk_points_buckets_make(histogram, &buckets);
-    while (told(&buckets) > NTK_POINTS_NATIVE_MAX) {
+    while (native_count(&buckets) > NTK_POINTS_NATIVE_MAX) {
         ntk_points_buckets_halve(&buckets);
     }
     out->schema = buckets.scale;

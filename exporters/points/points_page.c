@@ -103,37 +103,23 @@ static bool is_shown(const struct ntk_points_tag *tag)
     return tag && (tag->is_live || tag->is_leaving);
 }
 
-/* NULL without memory. */
-static struct ntk_points_user *shown_user(struct ntk_points_page *page, uint32_t uid)
+static size_t shown_of_user(const struct ntk_points_page *page, uint32_t uid)
 {
-    ntk_vec_each(struct ntk_points_user, user, &page->shown_users) {
-        if (user->uid == uid) {
-            return user;
-        }
-    }
-    struct ntk_points_user *user = ntk_vec_add(&page->shown_users);
-    if (user) {
-        *user = (struct ntk_points_user){ .uid = uid };
-    }
-    return user;
+    return (uintptr_t)ntk_map_get_number(&page->shown_users, uid);
 }
 
-static bool has_room(struct ntk_points_page *page, uint32_t uid)
+static bool has_room(const struct ntk_points_page *page, uint32_t uid)
 {
-    const struct ntk_points_user *user = shown_user(page, uid);
-
-    return user &&
-           ntk_exporter_has_room(page->application_max, page->shown_count, user->shown_count);
+    return ntk_exporter_has_room(page->application_max, page->shown_count,
+                                 shown_of_user(page, uid));
 }
 
 static void count_one_shown(struct ntk_points_page *page, uint32_t uid)
 {
-    struct ntk_points_user *user = shown_user(page, uid);
+    uintptr_t of_user = shown_of_user(page, uid) + 1;
 
     page->shown_count++;
-    if (user) {
-        user->shown_count++;
-    }
+    (void)ntk_map_put_number(&page->shown_users, uid, (void *)of_user); // NOLINT
 }
 
 /* Two users' applications of one name have their own series: the one that comes later says whose it
@@ -388,10 +374,10 @@ static void add_memory_row(struct ntk_points_tag *tag, const struct ntk_memory_s
     }
 }
 
-static void tell_groups(struct ntk_points_core *core, const bool told[NTK_GROUP_COUNT])
+static void add_groups(struct ntk_points_core *core, const bool known[NTK_GROUP_COUNT])
 {
     for (int g = 0; g < NTK_GROUP_COUNT; g++) {
-        core->has_group[g] = core->has_group[g] || told[g];
+        core->has_group[g] = core->has_group[g] || known[g];
     }
 }
 
@@ -404,12 +390,12 @@ static void add_total(struct ntk_memory_total *sum, const struct ntk_memory_tota
 static void add_memory(struct ntk_points_tag *tag, const struct ntk_runtime_sample *runtime)
 {
     uint32_t lnc = runtime->lnc ? runtime->lnc : 1;
-    bool told[NTK_GROUP_COUNT];
+    bool known[NTK_GROUP_COUNT];
     struct ntk_memory_total host;
     struct ntk_memory_total device;
 
     for (int g = 0; g < NTK_GROUP_COUNT; g++) {
-        told[g] = ntk_snapshot_tells_group(runtime, (enum ntk_memory_group)g);
+        known[g] = ntk_snapshot_tells_group(runtime, (enum ntk_memory_group)g);
     }
     tag->has_memory = true;
     ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
@@ -421,7 +407,7 @@ static void add_memory(struct ntk_points_tag *tag, const struct ntk_runtime_samp
         struct ntk_points_core *core = tag_core(tag, runtime->cores[i].core / lnc);
         if (core) {
             core->has_memory = true;
-            tell_groups(core, told);
+            add_groups(core, known);
         }
     }
     for (size_t i = 0; i < runtime->memory_count; i++) {
@@ -435,8 +421,8 @@ static void add_memory(struct ntk_points_tag *tag, const struct ntk_runtime_samp
             enum ntk_memory_group group =
                 ntk_memory_group_of((enum ntk_memory_category)row->category);
             core->has_memory = true;
-            tell_groups(core, told);
-            core->group_bytes[group] += told[group] ? row->current_bytes : 0;
+            add_groups(core, known);
+            core->group_bytes[group] += known[group] ? row->current_bytes : 0;
         }
     }
     for (size_t i = 0; i < runtime->memory_by_category_count; i++) {
@@ -885,14 +871,14 @@ static void take_instance(struct ntk_points_page *page, const struct ntk_snapsho
 }
 
 /* Drops last counts that were scraped often enough; whether there were any. */
-static bool forget_told(struct ntk_points_page *page, uint64_t now_ns)
+static bool forget_delivered(struct ntk_points_page *page, uint64_t now_ns)
 {
     bool any = false;
 
     ntk_map_each(entry, &page->tags) {
         struct ntk_points_tag *tag = entry->value;
         if (tag->is_leaving && tag->last_sequence != page->sequence &&
-            (page->told - tag->ended_told >= page->last_looks ||
+            (page->deliveries - tag->ended_deliveries >= page->last_looks ||
              now_ns - tag->ended_ns > NTK_POINTS_LAST_NS)) {
             tag_clear(page, tag);
             tag->is_leaving = false;
@@ -906,8 +892,7 @@ static bool forget_told(struct ntk_points_page *page, uint64_t now_ns)
 static void count_shown(struct ntk_points_page *page)
 {
     page->shown_count = 0;
-    ntk_vec_fini(&page->shown_users);
-    ntk_vec_init(&page->shown_users, sizeof(struct ntk_points_user));
+    ntk_map_fini(&page->shown_users);
     ntk_map_each(entry, &page->tags) {
         const struct ntk_points_tag *tag = entry->value;
         if (is_shown(tag) && strcmp(entry->key, NTK_EXPORTER_OTHER) != 0) {
@@ -963,11 +948,11 @@ int ntk_points_page_update(struct ntk_points_page *page, const struct ntk_snapsh
             tag_clear_gauges(tag); /* its last runtime has ended; the totals stay */
             tag->is_live = false;
             tag->is_leaving = true;
-            tag->ended_told = page->told;
+            tag->ended_deliveries = page->deliveries;
             tag->ended_ns = moment.now_ns;
         }
     }
-    (void)forget_told(page, moment.now_ns);
+    (void)forget_delivered(page, moment.now_ns);
     for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
         page->outcome[i] += snapshot->outcome[i].period;
     }
@@ -1001,10 +986,10 @@ int ntk_points_page_resume(struct ntk_points_page *page, const struct ntk_snapsh
     return ret;
 }
 
-bool ntk_points_page_told(struct ntk_points_page *page)
+bool ntk_points_page_delivered(struct ntk_points_page *page)
 {
-    page->told++;
-    return forget_told(page, page->now_ns);
+    page->deliveries++;
+    return forget_delivered(page, page->now_ns);
 }
 
 void ntk_points_page_fini(struct ntk_points_page *page)
@@ -1014,7 +999,7 @@ void ntk_points_page_fini(struct ntk_points_page *page)
     }
     ntk_map_fini(&page->tags);
     ntk_map_fini(&page->others);
-    ntk_vec_fini(&page->shown_users);
+    ntk_map_fini(&page->shown_users);
     memset(page, 0, sizeof *page);
 }
 

@@ -94,21 +94,16 @@ struct ntk_exporter_options;
 
 #define NTK_POINTS_COUNTED 3
 
-struct ntk_points_user {
-    uint32_t uid;
-    size_t shown_count; /* of its applications, with their own series */
-};
-
 struct ntk_points_tag {             /* of a pod, where that is known */
     char key[NTK_POINTS_KEY_BYTES]; /* in the map of tags */
     char tag[NTK_POINTS_LABEL_BYTES];
     uint32_t uid;
     struct ntk_points_owner owner;
-    bool is_live;           /* on the page */
-    bool is_leaving;        /* its counters are on the page */
-    uint64_t ended_told;    /* page->told when it ended ... */
-    uint64_t ended_ns;      /* ... and when that was, Unix time */
-    uint64_t last_sequence; /* of the update that had it */
+    bool is_live;              /* on the page */
+    bool is_leaving;           /* its counters are on the page */
+    uint64_t ended_deliveries; /* page->deliveries when it ended ... */
+    uint64_t ended_ns;         /* ... and when that was, Unix time */
+    uint64_t last_sequence;    /* of the update that had it */
     bool is_over;           /* ... and all its runtimes had ended by then, which earlier ones had */
     double created_seconds; /* Unix time of its first snapshot */
     uint64_t began_ns;      /* Unix time since when it counts: the begin of that period */
@@ -209,7 +204,7 @@ struct ntk_points_page {
     size_t application_max;     /* set before the first update: this many have their own series, the
                                 * rest shares those of the tag "other"; 0: all have */
     size_t shown_count;         /* that have */
-    struct ntk_vec shown_users; /* whose they are: struct ntk_points_user */
+    struct ntk_map shown_users; /* how many of them a user has, by uid */
     struct ntk_map others;      /* keys of those that do not, in the last update */
     bool has_pid_label;         /* set before the first update: applications of a tag stand apart */
     const struct ntk_labels *labels; /* of every series; NULL: none */
@@ -219,7 +214,7 @@ struct ntk_points_page {
     size_t fine_count;   /* of these */
     uint64_t now_ns;     /* of the last update, Unix time */
     struct ntk_points_age age; /* set by the server of the page */
-    uint64_t told;             /* how often it was scraped or pushed */
+    uint64_t deliveries;       /* how often it was scraped or pushed */
     uint64_t sequence;         /* updates so far */
     double created_seconds;
     uint64_t began_ns;   /* Unix time since when it counts */
@@ -284,7 +279,7 @@ int ntk_points_page_update(struct ntk_points_page *page, const struct ntk_snapsh
  * process has it. */
 int ntk_points_page_resume(struct ntk_points_page *page, const struct ntk_snapshot *totals);
 /* The page was served; true when something left it by that. */
-bool ntk_points_page_told(struct ntk_points_page *page);
+bool ntk_points_page_delivered(struct ntk_points_page *page);
 /* Fills the metrics of this process: page->process from /proc/self, page->outputs. */
 void ntk_points_page_update_process(struct ntk_points_page *page);
 void ntk_points_page_fini(struct ntk_points_page *page);

@@ -661,7 +661,7 @@ static void collective_age(struct walk *e, const struct ntk_points_tag *tag)
 }
 
 /* Two with the same labels cannot be: the first is written. */
-static bool is_told_before(const struct ntk_points_page *page, size_t at)
+static bool is_written_before(const struct ntk_points_page *page, size_t at)
 {
     const struct ntk_points_trouble *one = &page->troubles[at];
 
@@ -686,7 +686,7 @@ static void rank_troubles(struct walk *e)
         struct number rank = number_text(trouble->rank);
         char key[17];
 
-        if (is_told_before(e->page, i)) {
+        if (is_written_before(e->page, i)) {
             continue;
         }
         snprintf(key, sizeof key, "%016llx", (unsigned long long)trouble->key);

@@ -158,7 +158,7 @@ static void answer_metrics(void *state, const struct ntk_http_request *request,
         text_forget(prometheus);
     }
     response->body = has_snapshot ? text_get(prometheus, format, gzip) : NULL;
-    if (response->body && ntk_points_page_told(&prometheus->page)) {
+    if (response->body && ntk_points_page_delivered(&prometheus->page)) {
         text_forget(prometheus); /* the answer holds its own reference */
     }
     pthread_mutex_unlock(&prometheus->lock);

@@ -47,8 +47,9 @@ static const struct ntk_opt start_options[] = {
 static const struct ntk_opt_program start_program = {
     .name = "neuron-profile start-session",
     .usage = "-s FILE.ntff [-a ADDRESS] MODEL-ID",
-    .summary = "Has a runtime daemon of the first generation (neuron-rtd) record what a model "
-               "does on its cores, until stop-session.",
+    .summary =
+        "Start recording what a model does on its cores, in a first-generation runtime daemon "
+        "(neuron-rtd), until stop-session.",
     .options = start_options,
 };
 
@@ -63,7 +64,7 @@ static const struct ntk_opt stop_options[] = {
 static const struct ntk_opt_program stop_program = {
     .name = "neuron-profile stop-session",
     .usage = "-s FILE.ntff [-a ADDRESS]",
-    .summary = "Ends what start-session began, and writes the capture.",
+    .summary = "Stop the recording of start-session and write the capture.",
     .options = stop_options,
 };
 

@@ -192,8 +192,8 @@ static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binarie
     return binaries->count > 0 ? 0 : BAD("no .engine in it");
 }
 
-/* What told the slots of the old binary from each other is wrong for another one: without
- * "sg00/debug_info_asm_PE.dbg" none of "sg00/PE.bin" has names and source lines. */
+/* The file that maps the slots of a binary is wrong for another binary. Without
+ * "sg00/debug_info_asm_PE.dbg", no slot of "sg00/PE.bin" has a name or source line. */
 static void slots_name(const char *binary, char *buf, size_t buf_bytes)
 {
     const char *base = ntk_str_base_name(binary);

@@ -267,11 +267,8 @@ static int reshape_reverse(struct reshape *r, struct ntk_err *err)
         }
     }
     turn_around(r->codes, r->code_count);
-    for (uint32_t i = 0; i < r->from.dim_count / 2; i++) {
-        uint64_t other = r->from.dims[r->from.dim_count - 1 - i];
-
-        r->from.dims[r->from.dim_count - 1 - i] = r->from.dims[i];
-        r->from.dims[i] = other;
+    for (uint32_t i = 0; i < r->from.dim_count; i++) {
+        r->from.dims[i] = r->in->shape.dims[r->from.dim_count - 1 - i];
     }
     return 0;
 }

@@ -28,19 +28,9 @@ void ntk_vendor_trace_put_end(struct ntk_buf *buf, size_t begin)
     }
 }
 
-static size_t varint_bytes(uint64_t value)
-{
-    size_t bytes = 1;
-
-    for (; value >= 0x80; value >>= 7) {
-        bytes++;
-    }
-    return bytes;
-}
-
 static size_t text_bytes(size_t length)
 {
-    return length ? 1 + varint_bytes(length) + length : 0;
+    return length ? 1 + ntk_protobuf_varint_bytes(length) + length : 0;
 }
 
 void ntk_vendor_trace_put_pair(struct ntk_buf *buf, const char *key, const char *value)

@@ -88,7 +88,7 @@ static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void 
         text = encode(false);
         assert_non_null(strstr(text, "runtime_tag"));
         free(text);
-        assert_int_equal(ntk_points_page_told(&page), scrape == 1);
+        assert_int_equal(ntk_points_page_delivered(&page), scrape == 1);
     }
     update(sample_without_runtimes());
     text = encode(false);
