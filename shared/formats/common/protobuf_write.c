@@ -5,16 +5,6 @@
 
 #include "shared/formats/common/protobuf.h"
 
-size_t ntk_protobuf_varint_bytes(uint64_t value)
-{
-    size_t bytes = 1;
-
-    for (; value >= 0x80; value >>= 7) {
-        bytes++;
-    }
-    return bytes;
-}
-
 void ntk_protobuf_put_varint(struct ntk_buf *buf, uint64_t value)
 {
     while (value >= 0x80) {

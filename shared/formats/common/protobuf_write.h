@@ -16,7 +16,16 @@ extern "C" {
 #endif
 
 /* How many bytes _put_varint() appends. */
-size_t ntk_protobuf_varint_bytes(uint64_t value);
+static inline size_t ntk_protobuf_varint_bytes(uint64_t value)
+{
+    size_t bytes = 1;
+
+    for (; value >= 0x80; value >>= 7) {
+        bytes++;
+    }
+    return bytes;
+}
+
 void ntk_protobuf_put_varint(struct ntk_buf *buf, uint64_t value);
 void ntk_protobuf_put_number(struct ntk_buf *buf, unsigned field, uint64_t value);
 void ntk_protobuf_put_float(struct ntk_buf *buf, unsigned field, float value);
