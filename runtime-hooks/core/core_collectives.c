@@ -370,40 +370,39 @@ int core_comm_reduction_check(uint32_t dtype, uint32_t reduction, uint64_t eleme
     return 0;
 }
 
-int ntk_core_comm_all_reduce(struct ntk_core_comm *comm, const void *from, void *to,
-                             uint64_t element_count, uint32_t dtype,
-                             enum ntk_core_reduction reduction, struct ntk_err *err)
+static int reduce(struct ntk_core_comm *comm, enum ntk_collective operation, const void *from,
+                  void *to, uint64_t element_count, uint32_t dtype,
+                  enum ntk_core_reduction reduction, struct ntk_err *err)
 {
+    bool scatters = operation == NTK_COLLECTIVE_REDUCE_SCATTER;
     int ret = core_comm_reduction_check(dtype, reduction, element_count, err);
 
     if (ret < 0) {
         return ret;
     }
+    uint64_t bytes = comm->shared->chunk_bytes;
     struct transfer transfer = { .comm = comm,
                                  .from = from,
                                  .to = to,
                                  .bytes = element_count * ntk_dtype_bytes((enum ntk_dtype)dtype),
-                                 .chunk = comm->shared->chunk_bytes,
+                                 .chunk = scatters ? bytes / comm->count / 64 * 64 : bytes,
                                  .dtype = (enum ntk_dtype)dtype,
                                  .reduction = reduction };
-    return transfer_run(&transfer, NTK_COLLECTIVE_ALL_REDUCE, own_put, sum_take, err);
+    return transfer_run(&transfer, operation, scatters ? parts_put : own_put,
+                        scatters ? own_sum_take : sum_take, err);
+}
+
+int ntk_core_comm_all_reduce(struct ntk_core_comm *comm, const void *from, void *to,
+                             uint64_t element_count, uint32_t dtype,
+                             enum ntk_core_reduction reduction, struct ntk_err *err)
+{
+    return reduce(comm, NTK_COLLECTIVE_ALL_REDUCE, from, to, element_count, dtype, reduction, err);
 }
 
 int ntk_core_comm_reduce_scatter(struct ntk_core_comm *comm, const void *from, void *to,
                                  uint64_t element_count, uint32_t dtype,
                                  enum ntk_core_reduction reduction, struct ntk_err *err)
 {
-    int ret = core_comm_reduction_check(dtype, reduction, element_count, err);
-
-    if (ret < 0) {
-        return ret;
-    }
-    struct transfer transfer = { .comm = comm,
-                                 .from = from,
-                                 .to = to,
-                                 .bytes = element_count * ntk_dtype_bytes((enum ntk_dtype)dtype),
-                                 .chunk = comm->shared->chunk_bytes / comm->count / 64 * 64,
-                                 .dtype = (enum ntk_dtype)dtype,
-                                 .reduction = reduction };
-    return transfer_run(&transfer, NTK_COLLECTIVE_REDUCE_SCATTER, parts_put, own_sum_take, err);
+    return reduce(comm, NTK_COLLECTIVE_REDUCE_SCATTER, from, to, element_count, dtype, reduction,
+                  err);
 }
