@@ -23,8 +23,9 @@ struct cnml_program {
     int input_count, output_count;
     uint8_t *file;
     size_t file_bytes;
-    uint64_t *bytes; /* of each input, then of each output */
-    struct cnml_program_size size;
+    uint64_t *bytes;   /* of each input, then of each output */
+    int64_t constants; /* instructions and constants, shared by all that run it */
+    int64_t tensors;   /* inputs, outputs, what is between them in device memory */
 };
 
 enum ntk_dtype cnml_device_dtype(int dtype)
@@ -364,8 +365,8 @@ static int load(struct compiler *c, struct cnml_program *program, const char *na
     options.file = bytes;
     options.file_bytes = count;
     options.code_bytes = count;
-    program->size.constants = (int64_t)count;
-    program->size.tensors += (int64_t)c->tmp_bytes;
+    program->constants = (int64_t)count;
+    program->tensors += (int64_t)c->tmp_bytes;
     ret = ntk_cnrt_program_create(&options, &program->program);
     program->file = bytes; /* for models */
     program->file_bytes = count;
@@ -442,7 +443,7 @@ static struct cnml_program *make_program(struct cnmlTensor *const *inputs, int i
     for (int i = 0; program->bytes && i < input_count + output_count; i++) {
         program->bytes[i] =
             cnml_tensor_bytes(i < input_count ? inputs[i] : outputs[i - input_count]);
-        program->size.tensors += (int64_t)program->bytes[i];
+        program->tensors += (int64_t)program->bytes[i];
     }
     if (!program->bytes) {
         free_program(program);
@@ -507,9 +508,19 @@ void cnml_program_drop(struct cnml_program *program)
     }
 }
 
-void cnml_program_size_get(const struct cnml_program *program, struct cnml_program_size *out_size)
+int cnml_program_memory(const struct cnml_program *program, int64_t *total, int64_t *share,
+                        int64_t *priv)
 {
-    *out_size = program->size;
+    if (!total || !share || !priv) {
+        return CNML_STATUS_INVALIDARG;
+    }
+    if (!program) {
+        return CNML_STATUS_INVALIDPARAM;
+    }
+    *share = program->constants;
+    *priv = program->tensors;
+    *total = *share + *priv;
+    return CNML_STATUS_SUCCESS;
 }
 
 /* --- forward --------------------------------------------------------------------------------- */

@@ -262,17 +262,6 @@ int cnml_fusion_forward(struct cnmlFusionOp *fusion, void *const *in, int in_cou
 cnmlStatus_t cnmlGetFusionMaxMemUsed(cnmlFusionOp_t op, int64_t *total, int64_t *share,
                                      int64_t *priv)
 {
-    struct cnml_program_size size;
-
-    if (!op || !total || !share || !priv) {
-        return CNML_STATUS_INVALIDARG;
-    }
-    if (!op->program) {
-        return CNML_STATUS_INVALIDPARAM;
-    }
-    cnml_program_size_get(op->program, &size);
-    *share = size.constants;
-    *priv = size.tensors;
-    *total = *share + *priv;
-    return CNML_STATUS_SUCCESS;
+    return (cnmlStatus_t)(op ? cnml_program_memory(op->program, total, share, priv)
+                             : CNML_STATUS_INVALIDARG);
 }

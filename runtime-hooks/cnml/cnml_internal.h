@@ -290,11 +290,9 @@ void cnml_program_drop(struct cnml_program *program);
 /* Its file; borrowed. */
 const void *cnml_program_file(const struct cnml_program *program, size_t *out_bytes);
 
-struct cnml_program_size {
-    int64_t constants; /* instructions and constants, shared by all that run it */
-    int64_t tensors;   /* inputs, outputs, what is between them in device memory */
-};
-void cnml_program_size_get(const struct cnml_program *program, struct cnml_program_size *out_size);
+/* For the callers of the library; program NULL: not compiled. */
+int cnml_program_memory(const struct cnml_program *program, int64_t *total, int64_t *share,
+                        int64_t *priv);
 
 int cnml_status_of(int ret); /* of a cnrtRet_t */
 

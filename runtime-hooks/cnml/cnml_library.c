@@ -128,7 +128,11 @@ static struct cnmlCpuTensor device_form(const struct cnmlTensor *tensor)
     return form;
 }
 
-static int to_device(const struct cnmlCpuTensor *cpu_tensor, const uint8_t *from,
+/* One tensor, from host to device or back. */
+typedef int copy_one(const struct cnmlCpuTensor *cpu_tensor, uint8_t *host,
+                     const struct cnmlTensor *tensor, uint8_t *device, void *staging);
+
+static int to_device(const struct cnmlCpuTensor *cpu_tensor, uint8_t *from,
                      const struct cnmlTensor *tensor, uint8_t *to, void *staging)
 {
     struct cnmlCpuTensor form = device_form(tensor);
@@ -148,8 +152,8 @@ static int to_device(const struct cnmlCpuTensor *cpu_tensor, const uint8_t *from
         (int)cnrtMemcpy(to, staging, cnml_tensor_bytes(tensor), CNRT_MEM_TRANS_DIR_HOST2DEV));
 }
 
-static int to_host(const struct cnmlTensor *tensor, uint8_t *from,
-                   const struct cnmlCpuTensor *cpu_tensor, uint8_t *to, void *staging)
+static int to_host(const struct cnmlCpuTensor *cpu_tensor, uint8_t *to,
+                   const struct cnmlTensor *tensor, uint8_t *from, void *staging)
 {
     struct cnmlCpuTensor form = device_form(tensor);
     struct cnml_quant host;
@@ -168,10 +172,11 @@ static int to_host(const struct cnmlTensor *tensor, uint8_t *from,
     return status;
 }
 
-cnmlStatus_t cnmlMemcpyBatchTensorToDevice(cnmlCpuTensor_t cpu_tensor, void *from,
-                                           cnmlTensor_t tensor, void *to, int batch)
+static cnmlStatus_t copy_batch(copy_one *copy, const struct cnmlCpuTensor *cpu_tensor,
+                               uint8_t *host, const struct cnmlTensor *tensor, uint8_t *device,
+                               int batch)
 {
-    int status = check_copy(cpu_tensor, tensor, from, to, batch);
+    int status = check_copy(cpu_tensor, tensor, host, device, batch);
     void *staging;
 
     if (status != CNML_STATUS_SUCCESS) {
@@ -184,34 +189,23 @@ cnmlStatus_t cnmlMemcpyBatchTensorToDevice(cnmlCpuTensor_t cpu_tensor, void *fro
     for (size_t i = 0; status == CNML_STATUS_SUCCESS && i < (size_t)batch; i++) {
         size_t host_bytes = cnml_elements(cpu_tensor->dims) * cnml_dtype_bytes(cpu_tensor->dtype);
 
-        status = to_device(cpu_tensor, (uint8_t *)from + i * host_bytes, tensor,
-                           (uint8_t *)to + i * cnml_tensor_bytes(tensor), staging);
+        status = copy(cpu_tensor, host + i * host_bytes, tensor,
+                      device + i * cnml_tensor_bytes(tensor), staging);
     }
     free(staging);
     return (cnmlStatus_t)status;
 }
 
+cnmlStatus_t cnmlMemcpyBatchTensorToDevice(cnmlCpuTensor_t cpu_tensor, void *from,
+                                           cnmlTensor_t tensor, void *to, int batch)
+{
+    return copy_batch(to_device, cpu_tensor, from, tensor, to, batch);
+}
+
 cnmlStatus_t cnmlMemcpyBatchTensorToHost(cnmlTensor_t tensor, void *from,
                                          cnmlCpuTensor_t cpu_tensor, void *to, int batch)
 {
-    int status = check_copy(cpu_tensor, tensor, to, from, batch);
-    void *staging;
-
-    if (status != CNML_STATUS_SUCCESS) {
-        return (cnmlStatus_t)status;
-    }
-    staging = malloc(cnml_tensor_bytes(tensor));
-    if (!staging) {
-        return CNML_STATUS_BADALLOC;
-    }
-    for (size_t i = 0; status == CNML_STATUS_SUCCESS && i < (size_t)batch; i++) {
-        size_t host_bytes = cnml_elements(cpu_tensor->dims) * cnml_dtype_bytes(cpu_tensor->dtype);
-
-        status = to_host(tensor, (uint8_t *)from + i * cnml_tensor_bytes(tensor), cpu_tensor,
-                         (uint8_t *)to + i * host_bytes, staging);
-    }
-    free(staging);
-    return (cnmlStatus_t)status;
+    return copy_batch(to_host, cpu_tensor, to, tensor, from, batch);
 }
 
 cnmlStatus_t cnmlMemcpyTensorToDevice(cnmlCpuTensor_t cpu_tensor, void *from, cnmlTensor_t tensor,

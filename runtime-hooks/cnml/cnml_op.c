@@ -334,19 +334,8 @@ cnmlStatus_t cnmlCompileBaseOp(cnmlBaseOp_t op, cnmlCoreVersion_t version, int m
 
 cnmlStatus_t cnmlGetMaxMemUsed(cnmlBaseOp_t op, int64_t *total, int64_t *share, int64_t *priv)
 {
-    struct cnml_program_size size;
-
-    if (!op || !total || !share || !priv) {
-        return CNML_STATUS_INVALIDARG;
-    }
-    if (!op->program) {
-        return CNML_STATUS_INVALIDPARAM;
-    }
-    cnml_program_size_get(op->program, &size);
-    *share = size.constants;
-    *priv = size.tensors;
-    *total = *share + *priv;
-    return CNML_STATUS_SUCCESS;
+    return (cnmlStatus_t)(op ? cnml_program_memory(op->program, total, share, priv)
+                             : CNML_STATUS_INVALIDARG);
 }
 
 static cnmlStatus_t quantise(cnmlBaseOp_t op, bool is_mlp)
