@@ -11,26 +11,37 @@
 #include "runtime-hooks/libnrt/nrt_status_map.h"
 #include "shared/base/str.h"
 
-#define DEFAULT_FOLDER "./output"
-
 static const char *const activity_names[] = { "system_profile", "device_profile", "host_memory",
                                               "cpu_util" };
 #define ACTIVITY_COUNT (sizeof activity_names / sizeof *activity_names)
 /* --- configuration ---------------------------------------------------------------------------- */
 
-NRT_STATUS nrt_inspect_config_init(struct nrt_inspect_config *config)
+NRT_STATUS nrt_folder_set(char **folder, const char *to)
 {
-    char *folder = strdup(DEFAULT_FOLDER);
+    char *copy;
 
-    if (!folder) {
+    if (!to || !*to) {
+        return NRT_INVALID;
+    }
+    copy = strdup(to);
+    if (!copy) {
         return NRT_RESOURCE;
     }
-    free(config->folder);
+    free(*folder);
+    *folder = copy;
+    return NRT_SUCCESS;
+}
+
+NRT_STATUS nrt_inspect_config_init(struct nrt_inspect_config *config)
+{
+    if (nrt_folder_set(&config->folder, NRT_DEFAULT_FOLDER) != NRT_SUCCESS) {
+        return NRT_RESOURCE;
+    }
     *config = (struct nrt_inspect_config){ .options = { .session_id = 1,
                                                         .events_per_core = NRT_TRACE_EVENTS_PER_NC,
                                                         .activities = NTK_INSPECT_ALL_ACTIVITIES,
                                                         .device = NTK_INSPECT_BY_MODEL },
-                                           .folder = folder,
+                                           .folder = config->folder,
                                            .types = nrt_trace_types_all() };
     memset(config->options.core_enabled, true, sizeof config->options.core_enabled);
     return NRT_SUCCESS;
@@ -76,16 +87,7 @@ NRT_STATUS nrt_inspect_config_set_session_id(nrt_inspect_config_t *options, int 
 
 NRT_STATUS nrt_inspect_config_set_output_dir(nrt_inspect_config_t *options, const char *output_dir)
 {
-    if (!options || !output_dir || !*output_dir) {
-        return NRT_INVALID;
-    }
-    char *folder = strdup(output_dir);
-    if (!folder) {
-        return NRT_RESOURCE;
-    }
-    free(options->folder);
-    options->folder = folder;
-    return NRT_SUCCESS;
+    return options ? nrt_folder_set(&options->folder, output_dir) : NRT_INVALID;
 }
 
 NRT_STATUS

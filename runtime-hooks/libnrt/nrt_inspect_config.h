@@ -17,6 +17,10 @@ struct nrt_inspect_config {
     bool enable_inspect;
 };
 
+#define NRT_DEFAULT_FOLDER "./output"
+
+/* Frees the folder it had. NRT_INVALID: no text; NRT_RESOURCE: out of memory, nothing changed. */
+NRT_STATUS nrt_folder_set(char **folder, const char *to);
 /* Frees the folder it had; the defaults then. NRT_RESOURCE: out of memory, nothing changed. */
 NRT_STATUS nrt_inspect_config_init(struct nrt_inspect_config *config);
 /* Whether the environment asks for an inspection at all. */

@@ -10,9 +10,8 @@
 #include "runtime-hooks/inspect/session.h"
 #include "runtime-hooks/libnrt/nrt_env.h"
 #include "runtime-hooks/libnrt/nrt_front.h"
+#include "runtime-hooks/libnrt/nrt_inspect_config.h"
 #include "runtime-hooks/libnrt/nrt_log.h"
-
-#define DEFAULT_FOLDER "./output"
 
 struct nrt_profile_continuous_options {
     char *folder;
@@ -46,7 +45,7 @@ NRT_STATUS nrt_profile_continuous_options_allocate(nrt_profile_continuous_option
         return NRT_INVALID;
     }
     nrt_profile_continuous_options_t *made = calloc(1, sizeof *made);
-    if (!made || !(made->folder = strdup(DEFAULT_FOLDER))) {
+    if (!made || nrt_folder_set(&made->folder, NRT_DEFAULT_FOLDER) != NRT_SUCCESS) {
         free(made);
         return NRT_RESOURCE;
     }
@@ -68,16 +67,7 @@ NRT_STATUS
 nrt_profile_continuous_options_set_output_dir(nrt_profile_continuous_options_t *options,
                                               const char *output_dir)
 {
-    if (!options || !output_dir || !*output_dir) {
-        return NRT_INVALID;
-    }
-    char *folder = strdup(output_dir);
-    if (!folder) {
-        return NRT_RESOURCE;
-    }
-    free(options->folder);
-    options->folder = folder;
-    return NRT_SUCCESS;
+    return options ? nrt_folder_set(&options->folder, output_dir) : NRT_INVALID;
 }
 
 static int continuous_start(struct ntk_core *core, struct ntk_err *err)
@@ -111,7 +101,7 @@ NRT_STATUS nrt_profile_continuous_start(nrt_profile_continuous_options_t *option
 
 NRT_STATUS nrt_profile_continuous_save(uint32_t vnc, nrt_profile_continuous_options_t *options)
 {
-    const char *folder = options ? options->folder : DEFAULT_FOLDER;
+    const char *folder = options ? options->folder : NRT_DEFAULT_FOLDER;
     struct ntk_err err = { 0 };
     NRT_STATUS status = nrt_front_enter();
 
