@@ -16,12 +16,15 @@
 #define NRT_ASYNC_3 1
 #include "nrt/nrt_async.h"
 
-#define REAL_3(name) ((__typeof__(&name))interpose_real_get(CALL_3_##name))
-
-static bool latest_get(uint32_t vnc, uint32_t unit, int queue, uint64_t *out_sequence)
-{
-    return REAL_3(nrta_get_sequence)(vnc, (nrta_xu_t)unit, queue, out_sequence) == NRT_SUCCESS;
-}
+#define OWN(name) observed_3_##name
+#define RUNTIME(name) ((__typeof__(&name))interpose_real_get(CALL_3_##name))
+#define OUTCOME NRT_STATUS
+#define PASS_ON(name, ...)                                     \
+    do {                                                       \
+        if (is_form_2(CALL_3_##name)) {                        \
+            return (NRT_STATUS)observed_2_##name(__VA_ARGS__); \
+        }                                                      \
+    } while (0)
 
 /* The caller keeps its status until completion, and that has ended: it may be gone. What is not a
  * status is none. */
@@ -42,8 +45,6 @@ static NRT_STATUS status_get(const struct pending_request *request)
         return NRT_SUCCESS;
     }
 }
-
-static const struct explicit_form form = { latest_get, status_get };
 
 __typeof__(nrta_execute_schedule) observed_3_nrta_execute_schedule;
 __typeof__(nrta_cc_prepare) observed_3_nrta_cc_prepare;
@@ -80,90 +81,7 @@ static bool is_form_2(enum interpose_call call)
     return interpose_real_is_form_2;
 }
 
-NRT_STATUS observed_3_nrta_execute_schedule(nrt_model_t *model, const nrt_tensor_set_t *input,
-                                            nrt_tensor_set_t *output, int queue, NRT_STATUS *ret,
-                                            nrta_seq_t *req_sequence)
-{
-    if (is_form_2(CALL_3_nrta_execute_schedule)) {
-        return (NRT_STATUS)observed_2_nrta_execute_schedule(
-            (uintptr_t)model, (uintptr_t)input, (uintptr_t)output, (uint64_t)queue, (uintptr_t)ret,
-            (uintptr_t)req_sequence);
-    }
-    INTERPOSE_SCOPE;
-    INTERPOSE_EXECUTION;
-
-    if (!req_sequence || !interpose_execution_begin(&execution, model)) {
-        return REAL_3(nrta_execute_schedule)(model, input, output, queue, ret, req_sequence);
-    }
-    NRT_STATUS status =
-        REAL_3(nrta_execute_schedule)(model, input, output, queue, ret, req_sequence);
-    explicit_execution_scheduled(&execution, &form, NRTA_XU_COMPUTE, queue, ret, status,
-                                 *req_sequence);
-    return status;
-}
-
-NRT_STATUS observed_3_nrta_cc_prepare(nrt_cc_comm_t *comm, nrt_tensor_list_t *input,
-                                      nrt_tensor_list_t *output, nrt_dtype_t dtype,
-                                      nrt_op_type_t op, nrt_cc_op_type_t cc_op,
-                                      nrt_cc_context_t **cc_ctx)
-{
-    if (is_form_2(CALL_3_nrta_cc_prepare)) {
-        return observed_2_nrta_cc_prepare(comm, input, output, dtype, op, cc_op, cc_ctx);
-    }
-    INTERPOSE_SCOPE;
-    NRT_STATUS status = REAL_3(nrta_cc_prepare)(comm, input, output, dtype, op, cc_op, cc_ctx);
-
-    if (status == NRT_SUCCESS && interpose_is_on(&scope)) {
-        interpose_prepared_add(&scope, comm, input, dtype, cc_op, *cc_ctx);
-    }
-    return status;
-}
-
-NRT_STATUS observed_3_nrta_cc_schedule(nrt_cc_context_t **cc_ctx, int queue, NRT_STATUS *ret,
-                                       nrta_seq_t *req_sequence)
-{
-    if (is_form_2(CALL_3_nrta_cc_schedule)) {
-        return (NRT_STATUS)observed_2_nrta_cc_schedule((uintptr_t)cc_ctx, (uint64_t)queue,
-                                                       (uintptr_t)ret, (uintptr_t)req_sequence);
-    }
-    INTERPOSE_SCOPE;
-    const nrt_cc_context_t *context = scope.generation && cc_ctx ? *cc_ctx : NULL;
-    NRT_STATUS status = REAL_3(nrta_cc_schedule)(cc_ctx, queue, ret, req_sequence);
-
-    if (status == NRT_SUCCESS && context && req_sequence && interpose_is_on(&scope)) {
-        explicit_collective_scheduled(&scope, &form, NRTA_XU_COLLECTIVES, queue, ret, context,
-                                      *req_sequence);
-    }
-    return status;
-}
-
-NRT_STATUS observed_3_nrta_is_completed(nrta_seq_t seq, bool *is_completed)
-{
-    if (is_form_2(CALL_3_nrta_is_completed)) {
-        return (NRT_STATUS)observed_2_nrta_is_completed(seq, (uintptr_t)is_completed);
-    }
-    INTERPOSE_SCOPE;
-    NRT_STATUS status = REAL_3(nrta_is_completed)(seq, is_completed);
-
-    if (status == NRT_SUCCESS && is_completed && *is_completed && interpose_is_on(&scope)) {
-        pending_end_through(seq);
-    }
-    return status;
-}
-
-NRT_STATUS observed_3_nrta_get_sequence(uint32_t lnc, nrta_xu_t xu, int queue, nrta_seq_t *seq)
-{
-    if (is_form_2(CALL_3_nrta_get_sequence)) {
-        return (NRT_STATUS)observed_2_nrta_get_sequence(lnc, xu, (uint64_t)queue, (uintptr_t)seq);
-    }
-    INTERPOSE_SCOPE;
-    NRT_STATUS status = REAL_3(nrta_get_sequence)(lnc, xu, queue, seq);
-
-    if (status == NRT_SUCCESS && seq && interpose_is_on(&scope)) {
-        pending_end_through(*seq);
-    }
-    return status;
-}
+#include "runtime-hooks/interpose/explicit_calls.h"
 
 /* ---- tensors ---- */
 
@@ -181,8 +99,8 @@ uint64_t observed_3_nrta_tensor_write(uint64_t tensor, uint64_t buf, uint64_t of
     INTERPOSE_SCOPE;
     uint64_t start_ticks = scope.generation ? ntk_hooks_now() : 0;
     NRT_STATUS status =
-        REAL_3(nrta_tensor_write)(POINTER(tensor), POINTER(buf), offset, size, INTEGER(lnc_idx),
-                                  INTEGER(queue), POINTER(ret), POINTER(req_sequence));
+        RUNTIME(nrta_tensor_write)(POINTER(tensor), POINTER(buf), offset, size, INTEGER(lnc_idx),
+                                   INTEGER(queue), POINTER(ret), POINTER(req_sequence));
 
     if (status == NRT_SUCCESS && req_sequence && interpose_is_on(&scope)) {
         struct ntk_hooks_transfer transfer = explicit_transfer(
@@ -204,8 +122,8 @@ uint64_t observed_3_nrta_tensor_read(uint64_t buf, uint64_t tensor, uint64_t off
     INTERPOSE_SCOPE;
     uint64_t start_ticks = scope.generation ? ntk_hooks_now() : 0;
     NRT_STATUS status =
-        REAL_3(nrta_tensor_read)(POINTER(buf), POINTER(tensor), offset, size, INTEGER(lnc_idx),
-                                 INTEGER(queue), POINTER(ret), POINTER(req_sequence));
+        RUNTIME(nrta_tensor_read)(POINTER(buf), POINTER(tensor), offset, size, INTEGER(lnc_idx),
+                                  INTEGER(queue), POINTER(ret), POINTER(req_sequence));
 
     if (status == NRT_SUCCESS && req_sequence && interpose_is_on(&scope)) {
         struct ntk_hooks_transfer transfer = explicit_transfer(
@@ -227,9 +145,9 @@ uint64_t observed_3_nrta_tensor_copy(uint64_t src, uint64_t src_offset, uint64_t
     }
     INTERPOSE_SCOPE;
     uint64_t start_ticks = scope.generation ? ntk_hooks_now() : 0;
-    NRT_STATUS status = REAL_3(nrta_tensor_copy)(POINTER(src), src_offset, POINTER(dst), dst_offset,
-                                                 size, INTEGER(lnc_idx), INTEGER(queue),
-                                                 POINTER(ret), POINTER(req_sequence));
+    NRT_STATUS status = RUNTIME(nrta_tensor_copy)(
+        POINTER(src), src_offset, POINTER(dst), dst_offset, size, INTEGER(lnc_idx), INTEGER(queue),
+        POINTER(ret), POINTER(req_sequence));
 
     if (status == NRT_SUCCESS && req_sequence && interpose_is_on(&scope)) {
         struct ntk_hooks_transfer transfer =
