@@ -1,11 +1,7 @@
 #!/bin/bash
 # analyze - questions to a capture of an example, as a user asks them: sums that must hold, names that only the NEFF
 # has, and wrong usage.
-. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
-export LC_ALL=C.UTF-8
-export NEURON_RT_LOG_LEVEL=QUIET
-unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
+. "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 # Every key that was printed is in the page of the format.
 keys_are_documented() {
     local key
@@ -15,12 +11,8 @@ keys_are_documented() {
     done
 }
 analyze() { # EXIT-CODE ARGUMENT...
-    local wanted=$1
-    shift
     judge
-    neuron-profile analyze "$@" >printed 2>err
-    local got=$?
-    [ $got = "$wanted" ] || complain "analyze $*: exit code $got, not $wanted"
+    ends "$1" neuron-profile analyze "${@:2}"
 }
 filters=()
 holds() { # FILTER: jq's, true; one jq judges all of what was printed
@@ -212,12 +204,8 @@ analyze 0 -d beside joined
 
 # ---- diff: the same attention with spilt scores, once, then four executions on each side ----
 diff_() { # EXIT-CODE ARGUMENT...
-    local wanted=$1
-    shift
     judge
-    neuron-profile diff "$@" >printed 2>err
-    local got=$?
-    [ $got = "$wanted" ] || complain "diff $*: exit code $got, not $wanted"
+    ends "$1" neuron-profile diff "${@:2}"
 }
 neuron-packager example attention-slow -o slow.neff -s 512 || exit 1
 mkdir slow fast

@@ -1,20 +1,8 @@
 #!/bin/bash
 # baseline - a check in CI as its user meets it: exit codes, what is printed, what a CI system reads.
-. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
-export LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn2.3xlarge
-export NEURON_RT_LOG_LEVEL=QUIET
-unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
-baseline() { # EXIT-CODE ARGUMENT...
-    local wanted=$1
-    shift
-    neuron-profile baseline "$@" >printed 2>err
-    local got=$?
-    [ $got = "$wanted" ] || complain "baseline $*: exit code $got, not $wanted"
-}
-says() { # FILE TEXT
-    grep -qF -- "$2" "$1" || complain "$1 does not say: $2"
-}
+. "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
+export NEURON_SOFT_INSTANCE=trn2.3xlarge
+baseline() { ends "$1" neuron-profile baseline "${@:2}"; } # EXIT-CODE ARGUMENT...
 # Four executions of each, so that a change can be distinguished from chance.
 for kind in attention attention-slow; do
     neuron-packager example $kind -s 512 -o $kind.neff 2>err || complain "example $kind"

@@ -2,25 +2,16 @@
 # neff_beside - a capture finds its NEFF in its folder, by uuid, without -n; what does not fit is
 # reported once and not used; nothing is used with -n -. The captures of hardware too, where they
 # are there.
-. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
-export LC_ALL=C.UTF-8 NEURON_SOFT_INSTANCE=trn2.3xlarge
-export NEURON_RT_LOG_LEVEL=QUIET
-unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
-profile() { # EXIT-CODE ARGUMENT...: what neuron-profile prints is in out, what it complains of in err
-    local wanted=$1
-    shift
-    neuron-profile "$@" >out 2>err
-    local got=$?
-    [ $got = "$wanted" ] || complain "$*: exit code $got, not $wanted"
-}
+. "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
+export NEURON_SOFT_INSTANCE=trn2.3xlarge
+profile() { ends "$1" neuron-profile "${@:2}"; } # EXIT-CODE ARGUMENT...
 summary() { profile 0 view "$@" --output-format summary-json; }
 is_with() { # what was printed is that of the capture with its NEFF, and nothing was to complain of
-    cmp -s out with.json || complain "$*: not what the NEFF adds"
+    cmp -s printed with.json || complain "$*: not what the NEFF adds"
     [ ! -s err ] || complain "$*: complains"
 }
 is_without() { # TEXT: without a NEFF, and the one line on stderr says so; "": no line
-    cmp -s out without.json || complain "$1: not what a capture says without its NEFF"
+    cmp -s printed without.json || complain "$1: not what a capture says without its NEFF"
     if [ -n "$1" ]; then
         [ "$(wc -l <err)" = 1 ] && grep -q -- "$1" err || complain "no line says: $1"
     else
@@ -29,14 +20,14 @@ is_without() { # TEXT: without a NEFF, and the one line on stderr says so; "": n
 }
 
 for kind in attention mlp; do
-    neuron-packager example $kind -o $kind.neff >out 2>err || complain "example $kind"
+    neuron-packager example $kind -o $kind.neff >printed 2>err || complain "example $kind"
 done
 mkdir one
-neuron-profile capture -n attention.neff -s one/run.ntff >out 2>err || complain capture
+neuron-profile capture -n attention.neff -s one/run.ntff >printed 2>err || complain capture
 summary -s one/run.ntff -n - --display-name run
-mv out without.json
+mv printed without.json
 summary -s one/run.ntff -n attention.neff --display-name run
-mv out with.json
+mv printed with.json
 cmp -s with.json without.json && complain 'the NEFF adds nothing to the summary, so this test shows nothing'
 
 # Nothing there: as without, and no message about a missing file.
@@ -54,7 +45,7 @@ is_without '^neuron-profile: one/run.ntff: no NEFF in one matches the capture.s 
 cp attention.neff one/zebra.neff
 summary -s one/run.ntff
 is_with 'the file'
-(cd one && neuron-profile view -s run.ntff --output-format summary-json) >out 2>err
+(cd one && neuron-profile view -s run.ntff --output-format summary-json) >printed 2>err
 is_with 'from its folder'
 summary -s one
 is_with 'the folder'
@@ -73,18 +64,18 @@ is_without '^neuron-profile: shown without its NEFF: one/zebra.neff: the file is
 cp attention.neff one/zebra.neff
 # Answers and the page have the names too.
 profile 0 analyze -s one/run.ntff --json
-mv out found.json
+mv printed found.json
 profile 0 analyze -s one/run.ntff -n attention.neff --json
-cmp -s out found.json || complain 'analyze does not find the NEFF'
-neuron-profile view -s one --output-format html --output-file found.html >out 2>err || complain 'html of a folder'
-neuron-profile view -s one/run.ntff -n attention.neff --output-format html --output-file named.html >out 2>err || complain html
+cmp -s printed found.json || complain 'analyze does not find the NEFF'
+neuron-profile view -s one --output-format html --output-file found.html >printed 2>err || complain 'html of a folder'
+neuron-profile view -s one/run.ntff -n attention.neff --output-format html --output-file named.html >printed 2>err || complain html
 cmp -s found.html named.html || complain 'the page does not find the NEFF'
 # Several captures in a folder: -s needs one of them, -d and an operand take all.
 cp one/run.ntff one/again.ntff
 profile 1 view -s one --output-format summary-json
 grep -q '^neuron-profile: one is a folder with 2 captures: name one of them, such as one/again.ntff; view -d shows all' err || complain 'two captures'
 profile 0 view one --output-format summary-text
-[ "$(grep -c 'ntff ' out)" = 2 ] || complain 'an operand that is a folder'
+[ "$(grep -c 'ntff ' printed)" = 2 ] || complain 'an operand that is a folder'
 mkdir empty
 profile 1 analyze -s empty
 grep -q '^neuron-profile: empty is a folder without captures (\*.ntff)' err || complain 'an empty folder'
@@ -92,7 +83,7 @@ profile 2 view one two
 profile 2 view -s one/run.ntff two
 # diff compares names with names: it takes what was named alone.
 profile 0 diff one/run.ntff one/again.ntff --json
-jq -e '[.path_layers[]?] | length == 0' out >/dev/null || complain 'diff takes a NEFF that was not named'
+jq -e '[.path_layers[]?] | length == 0' printed >/dev/null || complain 'diff takes a NEFF that was not named'
 
 theirs=${NTK_VENDOR_CAPTURES:-}
 if [ -n "$theirs" ] && [ -e "$theirs/v5_transpose_1024.neff" ]; then

@@ -15,7 +15,6 @@
 #define BYTES_MAX 4096
 
 struct world {
-    char *folder;
     char *path;
     bool was_put;
     char taken[8]; /* the messages that run() got */
@@ -151,13 +150,22 @@ static const char *holds_what_was_not_taken(void *ctx, int ret)
                                                                           : "a message is lost";
 }
 
+static void in_a_world(const struct fault_operation *operation, unsigned calls_min)
+{
+    struct world world = { .path = test_scratch_path(test_scratch_folder, "a/b") };
+
+    assert_true(fault_everywhere(operation, &world) > calls_min);
+    free(world.path);
+}
+
 static void a_spool_keeps_its_messages_whatever_fails_while_one_is_put(void **state)
 {
     static const struct fault_operation operation = {
         .kinds = FAULT_ALL, .before = two_messages, .run = put_and_sync, .after = holds_what_was_put
     };
 
-    assert_true(fault_everywhere(&operation, *state) > 20);
+    (void)state;
+    in_a_world(&operation, 20);
 }
 
 static void a_spool_keeps_its_messages_whatever_fails_while_one_is_taken(void **state)
@@ -167,36 +175,16 @@ static void a_spool_keeps_its_messages_whatever_fails_while_one_is_taken(void **
                                                       .run = take_one,
                                                       .after = holds_what_was_not_taken };
 
-    assert_true(fault_everywhere(&operation, *state) > 10);
-}
-
-static int set_up(void **state)
-{
-    static struct world world;
-
-    world.folder = test_scratch_create();
-    world.path = test_scratch_path(world.folder, "a/b");
-    *state = &world;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct world *world = *state;
-
-    free(world->path);
-    test_scratch_destroy(world->folder);
-    return 0;
+    (void)state;
+    in_a_world(&operation, 10);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_spool_keeps_its_messages_whatever_fails_while_one_is_put,
-                                        set_up, tear_down),
-        cmocka_unit_test_setup_teardown(
-            a_spool_keeps_its_messages_whatever_fails_while_one_is_taken, set_up, tear_down),
+        cmocka_unit_test(a_spool_keeps_its_messages_whatever_fails_while_one_is_put),
+        cmocka_unit_test(a_spool_keeps_its_messages_whatever_fails_while_one_is_taken),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
 }

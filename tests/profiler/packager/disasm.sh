@@ -2,19 +2,8 @@
 # disasm - programs in the encoding of hardware are listed as they are named; those of captures at hand come out as the
 # capture has them. The layout of each instruction is the matter of tests/shared/formats/neff/test_vendor_slot_text.c.
 here=$(cd "$(dirname "$0")" && pwd)
-. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
-export LC_ALL=C.UTF-8
-disasm() { # EXIT-CODE ARGUMENT...
-    local wanted=$1
-    shift
-    neuron-packager disasm "$@" >printed 2>err
-    local got=$?
-    [ $got = "$wanted" ] || complain "disasm $*: exit code $got, not $wanted"
-}
-says() { # FILE TEXT
-    grep -qF -- "$2" "$1" || complain "$1 does not say: $2"
-}
+. "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
+disasm() { ends "$1" neuron-packager disasm "${@:2}"; } # EXIT-CODE ARGUMENT...
 
 neuron-packager example memcpy --target cayman -o open.neff 2>err && neuron-packager unpack -o plain open.neff >unpacked 2>err ||
     complain 'no example to begin with'

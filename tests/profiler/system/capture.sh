@@ -1,18 +1,10 @@
 #!/bin/bash
 # capture - the ways to run a NEFF for a capture: several workers, queued executions, one buffer for all tensors, and
 # the system trace instead.
-. "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
-set +e +o pipefail # what fails is asked for where it matters
-export LC_ALL=C.UTF-8
-export NEURON_RT_LOG_LEVEL=QUIET
-unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES NEURON_RT_ROOT_COMM_ID \
-    NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS
+. "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
+unset NEURON_RT_ROOT_COMM_ID NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS
 capture() { # EXIT-CODE ARGUMENT...
-    local wanted=$1
-    shift
-    timeout "$patience" neuron-profile capture -n m.neff "$@" >printed 2>err </dev/null
-    local got=$?
-    [ $got = "$wanted" ] || complain "capture $*: exit code $got, not $wanted"
+    ends "$1" timeout "$patience" neuron-profile capture -n m.neff "${@:2}" </dev/null
 }
 says() { grep -q -- "$1" err || complain "expected '$1'"; }
 time_of() { neuron-profile view -s "$1" | awk '$1 == "total_time" { print $2 }'; }

@@ -20,7 +20,6 @@
 #define WRITE_ROUNDS 60
 
 struct world {
-    char *folder;
     char *path;
     uint64_t sum; /* of what the file has */
     uint64_t seen;
@@ -67,20 +66,22 @@ static void a_capture_is_opened_whole_or_not_at_all_whatever_fails(void **state)
     static const struct fault_operation operation = { .kinds = FAULT_ALL,
                                                       .run = open_and_close,
                                                       .after = has_all };
-    struct world *world = *state;
+    struct world world = { .path = test_scratch_path(test_scratch_folder, "out.ntff") };
 
+    (void)state;
     for (unsigned version = 4; version <= 6; version++) {
         struct ntff_sample sample = { .version = version };
         struct ntk_buf file = { 0 };
         struct ntk_err err = { 0 };
 
         ntff_sample_build(&sample, &file);
-        assert_int_equal(ntk_fs_write(world->path, file.bytes, file.bytes_count, &err), 0);
+        assert_int_equal(ntk_fs_write(world.path, file.bytes, file.bytes_count, &err), 0);
         ntk_buf_fini(&file);
-        assert_int_equal(open_and_close(world, &err), 0);
-        world->sum = world->seen;
-        assert_true(fault_everywhere(&operation, world) > 10);
+        assert_int_equal(open_and_close(&world, &err), 0);
+        world.sum = world.seen;
+        assert_true(fault_everywhere(&operation, &world) > 10);
     }
+    free(world.path);
 }
 
 /* With so many instructions. */
@@ -151,7 +152,7 @@ static const char *holds_either(void *ctx, int ret)
     struct ntk_err err = { 0 };
     uint64_t records = 0;
 
-    if (files_count(world->folder) != 1) {
+    if (files_count(test_scratch_folder) != 1) {
         return "a temporary file is left";
     }
     if (ntk_ntff_open(world->path, &ntff, &err) < 0) {
@@ -182,35 +183,19 @@ static void the_earlier_capture_or_a_whole_new_one_is_there_whatever_fails(void 
                                                       .run = write_over,
                                                       .after = holds_either };
 
-    assert_true(fault_everywhere(&operation, *state) > 20);
-}
+    struct world world = { .path = test_scratch_path(test_scratch_folder, "out.ntff") };
 
-static int set_up(void **state)
-{
-    static struct world world;
-
-    world.folder = test_scratch_create();
-    world.path = test_scratch_path(world.folder, "out.ntff");
-    *state = &world;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct world *world = *state;
-
-    free(world->path);
-    test_scratch_destroy(world->folder);
-    return 0;
+    (void)state;
+    assert_true(fault_everywhere(&operation, &world) > 20);
+    free(world.path);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-        TEST(a_capture_is_opened_whole_or_not_at_all_whatever_fails),
-        TEST(the_earlier_capture_or_a_whole_new_one_is_there_whatever_fails),
+        cmocka_unit_test(a_capture_is_opened_whole_or_not_at_all_whatever_fails),
+        cmocka_unit_test(the_earlier_capture_or_a_whole_new_one_is_there_whatever_fails),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
 }
