@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """pages - each document of docs/ is reachable by links from docs/README.md; README.md links to that; each alert of
 neuron.rules.yml has one section of docs/alerts.md, in the same order, and its runbook_url leads there; all Markdown files have
-lines of at most 100 columns (code, links and addresses excepted) and table cells of at most 200 characters."""
+lines of at most 100 columns (code, links and addresses excepted) and table cells of at most 200 characters; man pages
+have lines of at most 100 columns and sentences of at most 30 words."""
 import os
 import re
 import sys
@@ -72,11 +73,11 @@ def check_alerts():
         check("```sh\n" in section, f"docs/alerts.md: {name} shows no command")
 
 
-def markdown_files():
+def files(ending):
     for folder, inside, names in os.walk(ROOT):
         inside[:] = [name for name in inside if name not in (".git", "build")]
         for name in names:
-            if name.endswith(".md"):
+            if name.endswith(ending):
                 yield os.path.relpath(os.path.join(folder, name), ROOT)
 
 
@@ -100,13 +101,55 @@ def check_width():
     planted = ["x" * 101, "| a |", "| " + "x" * 201 + " |", FENCE, "x" * 101, FENCE, "| " + "\\|x " * 60 + " |", "[x](" + "y" * 101 + ")"]
     found = [number for number, _ in width_faults(planted)]
     check(found == [1, 3, 7], f"planted faults: found on lines {found}, expected 1, 3 and 7")
-    for page in sorted(markdown_files()):
+    for page in sorted(files(".md")):
         for number, text in width_faults(read(os.path.join(ROOT, page)).splitlines()):
+            check(False, f"{page}:{number}: {text}")
+
+
+def man_faults(lines):
+    """Yields (number, text) of the lines and sentences of a man page's template that are too long."""
+    is_code = is_tag = False
+    start, words = 0, []
+    for number, line in enumerate(lines + [".PP"], 1):
+        if len(line) > 100:
+            yield number, f"the line has {len(line)} columns (at most 100)"
+        is_code = is_code or line in (".nf", ".EX")
+        font = re.match(r"\.(BR?|IR?|RB|RI|BI|IB) ", line)
+        if is_code or is_tag or line.startswith("@") or line.startswith(".") and not font:
+            end = True
+        else:
+            start = start if words else number
+            text = re.sub(r"\.\w+ ", "", line, count=1) if font else line
+            alternates = font and len(font.group(1)) > 1
+            parts = re.findall(r'"[^"]*"|\S+', text) if alternates else [text + " "]
+            words += re.split(r"\s+", ("" if alternates else " ").join(part.strip('"') for part in parts).strip())
+            end = bool(re.search(r"[.:;?!][\")]?$", line))
+        if end:
+            for sentence in re.split(r"(?<=[.:;?!]) ", " ".join(words)):
+                count = len(sentence.split())
+                if count > 30:
+                    yield start, f"a sentence has {count} words (at most 30): {sentence[:60]}"
+            words = []
+        is_code = is_code and line not in (".fi", ".EE")
+        is_tag = line in (".TP", ".TQ")
+
+
+def check_man():
+    long = "w " * 31
+    planted = ["x" * 101, "One.", long, ".PP", "w " * 16, ".BR a ,", "w " * 15, ".TP", long, "a: " + "w " * 30,
+               ".nf", long, ".fi", "One two. " + "w " * 29]
+    found = [number for number, _ in man_faults(planted)]
+    check(found == [1, 3, 5], f"planted faults of a man page: found on lines {found}, expected 1, 3 and 5")
+    pages = sorted(files(".1.in"))
+    check(len(pages) >= 16, f"only {len(pages)} man pages found")
+    for page in pages:
+        for number, text in man_faults(read(os.path.join(ROOT, page)).splitlines()):
             check(False, f"{page}:{number}: {text}")
 
 
 check_reach()
 check_width()
+check_man()
 check_alerts()
 print(*failures, sep="\n")
 sys.exit(1 if failures else 0)

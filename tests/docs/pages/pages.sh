@@ -1,3 +1,3 @@
 #!/bin/bash
-# pages - each document is reachable from docs/README.md, and each alert has its section of docs/alerts.md.
+# pages - documents are reachable from docs/README.md, alerts have a section, and lines and sentences have a limit.
 exec python3 "$NTK_SOURCE_DIR/tests/docs/pages/pages.py"
