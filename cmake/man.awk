@@ -1,10 +1,10 @@
 # man.awk - a man page from its template: awk -v program=PATH -f man.awk x.1.in >x.1
 #
-#   @options [SUBCOMMAND]  the options of its table stand here, each with its line of --help
-#   @--name                what else is to be said of this one, in roff, up to the next line with @
-#   @end                   behind the last
+#   @options [SUBCOMMAND]  inserts the options of its table, each with its text of --help
+#   @--name                adds the roff up to the next line with @ to the entry of this option
+#   @end                   closes the list
 #
-# "program SUBCOMMAND --completion man" writes an entry for each option, and "@--name" behind it.
+# "program SUBCOMMAND --completion man" writes an entry for each option, and "@--name" after it.
 function fail(sentence)
 {
     print FILENAME ":" FNR ": " sentence > "/dev/stderr"
@@ -19,7 +19,7 @@ function fail(sentence)
 /^@--/ {
     option = $1
     if (option in more || !command) {
-        fail("there is no place for " option)
+        fail("duplicate option, or outside of @options: " option)
     }
     more[option] = ""
     next
@@ -34,10 +34,10 @@ function fail(sentence)
         }
     }
     if (close(command) != 0) {
-        fail("fails: " command)
+        fail("command failed: " command)
     }
     for (option in more) {
-        fail("the program has no option " substr(option, 2))
+        fail("unknown option of the program: " substr(option, 2))
     }
     command = ""
     next
@@ -46,6 +46,6 @@ command { more[option] = more[option] $0 "\n"; next }
 { print }
 END {
     if (command && !failed) {
-        fail("@end is missing")
+        fail("missing @end")
     }
 }

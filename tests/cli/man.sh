@@ -1,6 +1,6 @@
 #!/bin/bash
-# man - every man page is one that mandoc has nothing to say about, except that pages have no date
-# (they have the version of the programs); and every option of a table has its entry.
+# man - mandoc accepts every man page, and every option of a table has its entry. Pages have no date, because they have
+# the version of the programs.
 set -u
 if ! command -v mandoc >/dev/null; then
     echo "skipped: mandoc is missing"
@@ -15,7 +15,7 @@ heads=$(sed -n 's/^\.TH [A-Z0-9_-]* //p' "${pages[@]}" | sort -u)
 said=$(mandoc -T lint -W warning "${pages[@]}" 2>&1 | grep -v 'WARNING: missing date, using "": TH$')
 [ -z "$said" ] || { echo "$said"; exit 1; }
 # Within an argument of a macro a double quote is \(dq; the plain one would vanish.
-! grep -nE '^\.[BIRS][BIRM]? .*[^ ]"[^ "]' "${pages[@]}" || { echo "a quote that does not appear"; exit 1; }
+! grep -nE '^\.[BIRS][BIRM]? .*[^ ]"[^ "]' "${pages[@]}" || { echo "a quote vanishes"; exit 1; }
 for page in "${pages[@]}"; do
     name=$(basename "$page" .1)
     mandoc -T ascii "$page" | sed 's,.\x08,,g' | grep -cE "^ *$name(, [a-z-]+)* *-" >/dev/null || { echo "$page does not begin with its name"; exit 1; }
@@ -23,6 +23,6 @@ for page in "${pages[@]}"; do
         missing=$(sed -n 's/\\-/-/g; /^\\fB/p' "$page" | awk -v options="$("$name" $command --completion words | head -1)" '
             { entries = entries $0 "\n" }
             END { n = split(options, option, " "); for (i = 1; i <= n; i++) if (!index(entries, option[i])) print option[i] }')
-        [ -z "$missing" ] || { echo "$page does not tell $missing of $command"; exit 1; }
+        [ -z "$missing" ] || { echo "$page lacks $missing of $command"; exit 1; }
     done
 done
