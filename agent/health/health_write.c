@@ -175,8 +175,8 @@ static void write_reason(struct ntk_json *json, const struct ntk_device_sample *
     if (health->count > 0) {
         ntk_json_key_u64(json, "count", health->count);
     }
-    if (health->nrt_status > 0) {
-        ntk_json_key_u64(json, "nrt_status", health->nrt_status);
+    if (health->status > 0) {
+        ntk_json_key_u64(json, "nrt_status", health->status);
     }
     if (health->detail && health->detail[0]) {
         ntk_json_key_text(json, "detail", health->detail);

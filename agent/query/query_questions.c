@@ -317,7 +317,7 @@ static int add_event(const struct ntk_store_event *event, void *ctx)
     ntk_query_table_add_count(table, event->has_core, event->core);
     ntk_query_table_add_text(table, event->model);
     ntk_query_table_add_text(table, event->what && event->what[0] ? event->what : NULL);
-    ntk_query_table_add_count(table, event->has_status, event->nrt_status);
+    ntk_query_table_add_count(table, event->has_status, event->status);
     ntk_query_table_add_count(table, event->has_execution, event->execution);
     ntk_query_table_add_count(table, event->has_bytes, event->bytes);
     ntk_query_table_add_count(table, event->has_duration, event->duration_ns);

@@ -110,7 +110,7 @@ void ntk_aggregate_set_speaker(struct ntk_aggregate *aggregate, const char *key,
                                const struct ntk_ring_process *process);
 /* An execution of the speaker on a core (global physical) ended with this status; its counters
  * follow. */
-void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t nrt_status,
+void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t status,
                            bool is_new);
 /* Whether some core of the machine is known through no segment, so that the tree's counters are
  * wanted. */

@@ -165,7 +165,7 @@ static bool was_held(const struct ntk_aggregate *aggregate, const struct runtime
                                     runtime->cores[core]->is_held);
 }
 
-void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t nrt_status,
+void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t status,
                            bool is_new)
 {
     uint32_t per_device = aggregate->tree.cores_per_device;
@@ -176,7 +176,7 @@ void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint3
     if (was_held(aggregate, aggregate->speaker_runtime, core) ||
         (aggregate->speaker &&
          aggregate->has_core(aggregate->has_core_ctx, aggregate->speaker, core))) {
-        ntk_health_execution(aggregate->health, core / per_device, core % per_device, nrt_status,
+        ntk_health_execution(aggregate->health, core / per_device, core % per_device, status,
                              is_new, aggregate->moment);
     }
 }

@@ -126,7 +126,7 @@ static void take_rank(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     out->since_ns = comm->since_ns;
     out->bytes = comm->bytes;
     out->dtype = comm->dtype;
-    out->nrt_status = comm->status;
+    out->status = comm->status;
     out->tid = comm->tid;
     out->longest_ns = comm->longest_ns;
 }

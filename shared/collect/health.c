@@ -76,14 +76,14 @@ static struct core_state *core_of(struct ntk_health *health, uint32_t device, ui
                : NULL;
 }
 
-static int signal_of_status(uint32_t nrt_status)
+static int signal_of_status(uint32_t status)
 {
     char key[16];
 
-    if (ntk_error_class_of_status(nrt_status) == NTK_ERROR_HARDWARE) {
+    if (ntk_error_class_of_status(status) == NTK_ERROR_HARDWARE) {
         return SIGNAL_P_HARDWARE;
     }
-    snprintf(key, sizeof key, "%u", (unsigned)nrt_status);
+    snprintf(key, sizeof key, "%u", (unsigned)status);
     for (int s = 0; s < SIGNAL_COUNT; s++) {
         if (ntk_health_signals[s].origin == ORIGIN_PROCESS &&
             strcmp(ntk_health_signals[s].key, key) == 0) {
@@ -93,14 +93,14 @@ static int signal_of_status(uint32_t nrt_status)
     return -1;
 }
 
-static void raise_execution(struct core_state *core, int signal, uint32_t nrt_status,
-                            uint64_t count, struct ntk_health_time now)
+static void raise_execution(struct core_state *core, int signal, uint32_t status, uint64_t count,
+                            struct ntk_health_time now)
 {
     struct sign *sign = &core->signs[signal];
 
     ntk_health_raise_sign(sign, now);
     sign->count += count;
-    sign->nrt_status = nrt_status ? nrt_status : sign->nrt_status;
+    sign->status = status ? status : sign->status;
     core->owned_ns = now.monotonic_ns;
 }
 
@@ -137,15 +137,15 @@ void ntk_health_findings(struct ntk_health *health, const struct ntk_finding *fi
 }
 
 void ntk_health_execution(struct ntk_health *health, uint32_t device, uint32_t local_core,
-                          uint32_t nrt_status, bool is_new, struct ntk_health_time now)
+                          uint32_t status, bool is_new, struct ntk_health_time now)
 {
     struct core_state *core = core_of(health, device, local_core);
-    int signal = signal_of_status(nrt_status);
+    int signal = signal_of_status(status);
 
     if (!core || signal < 0) {
         return;
     }
-    raise_execution(core, signal, nrt_status, is_new, now);
+    raise_execution(core, signal, status, is_new, now);
     core->told[signal] += is_new;
     health->devices[device].evidence |= 1u << NTK_HEALTH_BY_PROCESSES;
     ntk_health_judge(health, &health->devices[device], now);
@@ -157,7 +157,7 @@ void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_
     const struct {
         int signal;
         uint64_t count;
-        uint32_t nrt_status;
+        uint32_t status;
     } ends[] = { { SIGNAL_P_HARDWARE, work->hardware_errors, 0 },
                  { SIGNAL_P_TIMEOUT, work->timeouts, 5 } };
     struct core_state *core = core_of(health, device, local_core);
@@ -170,7 +170,7 @@ void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_
         uint64_t told = core->told[ends[i].signal];
 
         if (ends[i].count > told) {
-            raise_execution(core, ends[i].signal, ends[i].nrt_status, ends[i].count - told, now);
+            raise_execution(core, ends[i].signal, ends[i].status, ends[i].count - told, now);
         }
         is_worse = is_worse || ends[i].count > 0;
     }

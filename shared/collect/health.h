@@ -84,7 +84,7 @@ void ntk_health_findings(struct ntk_health *health, const struct ntk_finding *fi
 /* An execution of an observed process ended with this status on a core: what is known before its
  * counters are read. is_new: it was not told before, by another record. */
 void ntk_health_execution(struct ntk_health *health, uint32_t device, uint32_t local_core,
-                          uint32_t nrt_status, bool is_new, struct ntk_health_time now);
+                          uint32_t status, bool is_new, struct ntk_health_time now);
 
 /* What observed processes did on a core since the last time: including the ends that were reported
  * one by one. */

@@ -37,7 +37,7 @@ static void add_reason(struct judged *reasons, enum ntk_health_reason reason,
     if (into->core != NTK_NO_CORE && sample->core != NTK_NO_CORE) {
         into->count += sample->count; /* of another core, or more of the same one */
     }
-    into->nrt_status = into->nrt_status ? into->nrt_status : sample->nrt_status;
+    into->status = into->status ? into->status : sample->status;
 }
 
 /* signs: of the device, or of one of its cores. */
@@ -57,7 +57,7 @@ static void add_sign(struct judged *reasons, enum signal signal, const struct si
     }
     const struct ntk_health_sample sample = { .core = core,
                                               .cores = core == NTK_NO_CORE ? 0 : 1u << core,
-                                              .nrt_status = sign->nrt_status,
+                                              .status = sign->status,
                                               .since_ns = sign->since_ns,
                                               .last_ns = sign->last_ns,
                                               .count =

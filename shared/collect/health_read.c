@@ -34,7 +34,7 @@ static void clear_sign(struct sign *sign)
 {
     sign->is_on = false;
     sign->good_since_ns = 0;
-    sign->nrt_status = 0;
+    sign->status = 0;
 }
 
 static void miss_sign(struct sign *sign, struct ntk_health_time now)

@@ -29,7 +29,7 @@ struct sign {
     uint64_t last_bad_ns;      /* monotonic */
     uint64_t good_since_ns;    /* LEVEL: of readings without a bad or missing one between; 0 none */
     uint64_t count;            /* ECC: the counter; else of executions */
-    uint32_t nrt_status;       /* PROCESS */
+    uint32_t status;           /* PROCESS */
     bool is_known;             /* the leaf could be read, once */
     bool is_missing;           /* ... and cannot be now, */
     bool is_lost;              /* ... for too long; stays until it could be read for long */

@@ -244,27 +244,27 @@ static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_
         out->location = (uint16_t)ntk_memory_location_of((enum ntk_memory_category)out->category);
         break;
     case NTK_EVENT_MODEL_LOAD:
-        out->nrt_status = NTK_WORD_HI(slot->word[1]);
+        out->status = NTK_WORD_HI(slot->word[1]);
         out->bytes = slot->word[2];
         name_id = NTK_WORD_LO(slot->word[3]);
         break;
     case NTK_EVENT_MODEL_UNLOAD:
     case NTK_EVENT_MODEL_START:
     case NTK_EVENT_MODEL_STOP:
-        out->nrt_status = NTK_WORD_HI(slot->word[1]);
+        out->status = NTK_WORD_HI(slot->word[1]);
         out->value = slot->word[2];
         name_id = NTK_WORD_LO(slot->word[3]);
         break;
     case NTK_EVENT_EXEC:
         out->kind = NTK_EVENT_ERROR;
         out->flags = 0;
-        out->nrt_status = NTK_WORD_HI(slot->word[1]);
+        out->status = NTK_WORD_HI(slot->word[1]);
         out->execution_id = slot->word[2];
-        out->error_class = (uint16_t)ntk_error_class_of_status(out->nrt_status);
+        out->error_class = (uint16_t)ntk_error_class_of_status(out->status);
         out->error_code = NTK_ERROR_CODE_STATUS;
         break;
     case NTK_EVENT_ERROR:
-        out->nrt_status = NTK_WORD_HI(slot->word[1]);
+        out->status = NTK_WORD_HI(slot->word[1]);
         out->execution_id = slot->word[2];
         out->error_class = (uint16_t)NTK_WORD_LO(slot->word[3]);
         if (out->error_class >= NTK_ERROR_CLASS_COUNT) {
@@ -275,7 +275,7 @@ static void fill_event(const struct ntk_ring_segment *segment, const struct ntk_
         break;
     case NTK_EVENT_PROFILE_START:
     case NTK_EVENT_PROFILE_STOP:
-        out->nrt_status = NTK_WORD_HI(slot->word[1]);
+        out->status = NTK_WORD_HI(slot->word[1]);
         out->value = slot->word[2];
         name_id = NTK_WORD_LO(slot->word[3]);
         out->bytes = slot->kind == NTK_EVENT_PROFILE_STOP ? slot->word[4] : 0;
@@ -360,7 +360,7 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
         fill_event(segment, slot, source, event);
         if (event->kind == NTK_EVENT_ERROR && !replaces) {
             /* A fault has its own record, without a class, before that of its execution. */
-            ntk_aggregate_failure(source->aggregate, event->core, event->nrt_status,
+            ntk_aggregate_failure(source->aggregate, event->core, event->status,
                                   event->error_class != NTK_ERROR_CLASS_NONE);
         }
     }

@@ -144,14 +144,14 @@ enum ntk_device_has {
 
 /* Why a device is not well, while it is so. */
 struct ntk_health_sample {
-    uint16_t reason;     /* enum ntk_health_reason */
-    uint16_t core;       /* global physical, the first one; NTK_NO_CORE: the whole device */
-    uint32_t cores;      /* bit i: core i of the device, physical, is among those it is of */
-    uint32_t nrt_status; /* of an execution, 0 none */
-    uint64_t since_ns;   /* since 1970 UTC; the collector saw it first */
-    uint64_t last_ns;    /* ... and when it, or more of it, was last seen to come */
-    uint64_t count;      /* how many: errors, executions; 0 cannot be counted */
-    const char *detail;  /* words that the device has for it, "" none */
+    uint16_t reason;    /* enum ntk_health_reason */
+    uint16_t core;      /* global physical, the first one; NTK_NO_CORE: the whole device */
+    uint32_t cores;     /* bit i: core i of the device, physical, is among those it is of */
+    uint32_t status;    /* of an execution, as in shared/abi/result.def; 0 none */
+    uint64_t since_ns;  /* since 1970 UTC; the collector saw it first */
+    uint64_t last_ns;   /* ... and when it, or more of it, was last seen to come */
+    uint64_t count;     /* how many: errors, executions; 0 cannot be counted */
+    const char *detail; /* words that the device has for it, "" none */
 };
 
 struct ntk_device_sample {
@@ -405,7 +405,7 @@ struct ntk_rank_sample {
     uint64_t since_ns;  /* how long ago it was entered or, when none is at hand, left */
     uint64_t bytes;     /* of this rank */
     uint32_t dtype;
-    uint32_t nrt_status; /* of the last that ended */
+    uint32_t status;     /* of the last that ended */
     uint32_t tid;        /* the thread in it, as the process sees it; 0 unknown */
     uint64_t longest_ns; /* of one that ended well */
     /* Of operations that ended. */
@@ -714,7 +714,7 @@ struct ntk_event_sample {
     uint32_t uid;
     uint32_t tid; /* 0 unknown */
     uint32_t model_id;
-    uint32_t nrt_status;
+    uint32_t status;
     uint64_t execution_id; /* ERROR */
     uint64_t address;      /* MEM_* */
     uint64_t bytes;        /* MEM_*, MODEL_LOAD (device bytes), PROFILE_STOP */

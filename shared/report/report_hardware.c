@@ -76,7 +76,7 @@ const struct report_field report_fields_health_reason[] = {
     REPORT_ROW("since_ns", REPORT_U64, AT(since_ns)),
     REPORT_ROW("last_ns", REPORT_U64, AT(last_ns)),
     REPORT_ROW("count", REPORT_U64, AT(count), .sparse = true),
-    REPORT_ROW("nrt_status", REPORT_U32, AT(nrt_status), .sparse = true),
+    REPORT_ROW("nrt_status", REPORT_U32, AT(status), .sparse = true),
     REPORT_ROW("detail", REPORT_TEXT, AT(detail), .sparse = true),
     REPORT_END,
 };

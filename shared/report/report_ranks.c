@@ -23,7 +23,7 @@ const struct report_field report_fields_rank[] = {
     REPORT_ROW("since_ns", REPORT_U64, AT(since_ns)),
     REPORT_ROW("bytes", REPORT_U64, AT(bytes)),
     REPORT_ROW("dtype", REPORT_U32, AT(dtype)),
-    REPORT_ROW("status", REPORT_U32, AT(nrt_status)),
+    REPORT_ROW("status", REPORT_U32, AT(status)),
     REPORT_ROW("tid", REPORT_U32, AT(tid)),
     REPORT_ROW("longest_ns", REPORT_U64, AT(longest_ns)),
 #define NTK_COLLECTIVE(id, symbol, name) \

@@ -117,7 +117,7 @@ static void take_event(sqlite3_stmt *statement, struct ntk_store_event *event)
         .what = (const char *)sqlite3_column_text(statement, WHAT),
         .name = (const char *)sqlite3_column_text(statement, NAME),
         .has_status = is_known(statement, STATUS),
-        .nrt_status = (uint32_t)sqlite3_column_int64(statement, STATUS),
+        .status = (uint32_t)sqlite3_column_int64(statement, STATUS),
         .has_bytes = is_known(statement, BYTES),
         .bytes = (uint64_t)sqlite3_column_int64(statement, BYTES),
         .has_duration = is_known(statement, DURATION),

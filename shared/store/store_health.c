@@ -61,7 +61,7 @@ static void bind_row(sqlite3_stmt *statement, const struct ntk_device_sample *de
                        (sqlite3_int64)(health ? health->since_ns : device->verdict_since_ns));
     bind_known(statement, 8, health && health->count > 0, health ? health->count : 0);
     bind_known(statement, 9, health && health->core != NTK_NO_CORE, health ? health->core : 0);
-    bind_known(statement, 10, health && health->nrt_status > 0, health ? health->nrt_status : 0);
+    bind_known(statement, 10, health && health->status > 0, health ? health->status : 0);
     bind_text(statement, 11, health ? health->detail : "");
 }
 

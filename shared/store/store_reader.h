@@ -259,7 +259,7 @@ struct ntk_store_event {
     const char
         *name; /* START: the command; LOAD, UNLOAD: the file; ALLOC, FREE: the tensor; "" none */
     bool has_status;
-    uint32_t nrt_status;
+    uint32_t status;
     bool has_bytes;
     uint64_t bytes;
     bool has_duration;

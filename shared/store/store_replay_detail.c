@@ -171,7 +171,7 @@ static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
     event->address = ntk_store_sql_u64(statement, "address");
     event->bytes = ntk_store_sql_u64(statement, "bytes");
     event->name = ntk_snapshot_text(snapshot, ntk_store_sql_word(statement, "tensor"));
-    event->nrt_status = (uint32_t)ntk_store_sql_u64(statement, "nrt_status");
+    event->status = (uint32_t)ntk_store_sql_u64(statement, "nrt_status");
     event->execution_id = ntk_store_sql_u64(statement, "execution");
     event->duration_ns = ntk_store_sql_u64(statement, "duration_ns");
     event->error_class = NTK_ERROR_CLASS_NONE;

@@ -144,7 +144,7 @@ static void take_reason(const struct ntk_replay *replay, sqlite3_stmt *statement
         .since_ns = ntk_store_sql_u64(statement, "since_ns"),
         .last_ns = ntk_store_sql_u64(statement, "since_ns"),
         .count = ntk_store_sql_u64(statement, "count"),
-        .nrt_status = (uint32_t)ntk_store_sql_u64(statement, "nrt_status"),
+        .status = (uint32_t)ntk_store_sql_u64(statement, "nrt_status"),
         .detail = ntk_replay_text(replay, statement, "detail"),
     };
     if (ntk_store_sql_known(statement, "core") &&

@@ -49,7 +49,7 @@ int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot 
         ntk_rows_bind_u64(&binder, event->realtime_ns);
         ntk_rows_bind_u64(&binder, (uint64_t)process->id);
         ntk_rows_bind_text(&binder, error_name(event));
-        ntk_rows_bind_u64(&binder, event->nrt_status);
+        ntk_rows_bind_u64(&binder, event->status);
         ntk_rows_bind_core(&binder, event->core);
         ntk_rows_bind_u64(&binder, event->model_id);
         ntk_rows_bind_u64(&binder, event->execution_id);
@@ -65,7 +65,7 @@ int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot 
         ntk_rows_bind_u64(&binder, event->model_id);
         ntk_rows_bind_text(&binder, event->name);
         ntk_rows_bind_core(&binder, event->core);
-        ntk_rows_bind_u64(&binder, event->nrt_status);
+        ntk_rows_bind_u64(&binder, event->status);
         ntk_rows_bind_u64(&binder, event->duration_ns);
         ntk_rows_bind_u64(&binder, event->bytes);
         return ntk_rows_bind_finish(rows, &binder, err);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # neutral - engine, core and inspect follow every front: they know no interface's names or status
 # numbers, speak no vendor's log, and read no variable of the environment. What they may say otherwise
-# comes in options.
+# comes in options. What the snapshot, its collection and the rings hold is of every interface as well.
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../..}"
 scratch=$(mktemp -d)
@@ -19,5 +19,9 @@ for word in nrt_init NRT_TIMEOUT cnrtInit cnmlInit popef NERR_OK NEURON_RT_NUM_C
 done
 if offences runtime-hooks/engine runtime-hooks/core runtime-hooks/inspect; then
     echo "a front maps names and numbers, and reads the environment (runtime-hooks/env)"
+    exit 1
+fi
+if grep -rnE --include='*.[ch]' --include='*.def' '\b_?(nrt|cnrt|cnml|NRT|CNRT|CNML)_' shared/metrics shared/collect shared/ring; then
+    echo "a status or a handle has a neutral name here; fronts and formats know the interface's"
     exit 1
 fi

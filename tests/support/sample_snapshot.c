@@ -280,7 +280,7 @@ static void fill_machine(struct ntk_snapshot *s, uint32_t lnc)
     device[0].health[1] = (struct ntk_health_sample){ .reason = NTK_HEALTH_REASON_HARDWARE_ERROR,
                                                       .core = 1,
                                                       .cores = 2,
-                                                      .nrt_status = 1203,
+                                                      .status = 1203,
                                                       .since_ns = 1763699700000000000u,
                                                       .last_ns = 1763699800000000000u,
                                                       .count = 7,

@@ -69,21 +69,21 @@ static const char *what(const struct ntk_top_model *model, struct ntk_top_table 
                                             (unsigned long long)sample->value)
                        : ntk_top_table_text(table, "%s", name);
         }
-        if (sample->nrt_status == 0) {
+        if (sample->status == 0) {
             return "of the hardware"; /* all that older recordings tell */
         }
         if (sample->error_class < NTK_ERROR_CLASS_COUNT) {
             return ntk_top_table_text(table, "%s: %s", ntk_error_class_names[sample->error_class],
-                                      status_text(table, sample->nrt_status));
+                                      status_text(table, sample->status));
         }
-        return status_text(table, sample->nrt_status);
+        return status_text(table, sample->status);
     case NTK_EVENT_MODEL_LOAD:
     case NTK_EVENT_MODEL_UNLOAD:
     case NTK_EVENT_MODEL_START:
     case NTK_EVENT_MODEL_STOP:
     case NTK_EVENT_PROFILE_START:
     case NTK_EVENT_PROFILE_STOP:
-        return sample->nrt_status != 0 ? status_text(table, sample->nrt_status) : "";
+        return sample->status != 0 ? status_text(table, sample->status) : "";
     case NTK_EVENT_MARK:
         return sample->value > 0
                    ? ntk_top_table_text(table, "%llu", (unsigned long long)sample->value)
@@ -170,9 +170,9 @@ static enum ntk_top_row_kind kind_of(const struct ntk_event_sample *sample)
 {
     bool is_killed = sample->kind == NTK_TOP_EVENT_END && sample->value > 0;
 
-    return sample->nrt_status != 0 || is_killed ? NTK_TOP_ROW_ERROR
-           : sample->kind == NTK_EVENT_ERROR    ? NTK_TOP_ROW_WARNING
-                                                : NTK_TOP_ROW_NORMAL;
+    return sample->status != 0 || is_killed  ? NTK_TOP_ROW_ERROR
+           : sample->kind == NTK_EVENT_ERROR ? NTK_TOP_ROW_WARNING
+                                             : NTK_TOP_ROW_NORMAL;
 }
 
 int ntk_top_model_events_observe(struct ntk_top_model *model)

@@ -40,7 +40,7 @@ static void the_events_of_the_period_say_what_happened(void **state)
     assert_int_equal(start->value, 1); /* the first */
     assert_non_null(stop);
     assert_int_equal(stop->model_id, NTK_MODEL_ID_FIRST);
-    assert_int_equal(stop->nrt_status, 1201);
+    assert_int_equal(stop->status, 1201);
     assert_true(stop->duration_ns > 0);
     assert_int_equal(f->snapshot->runtimes[0].models[0].starts.period, 1);
     assert_int_equal(f->snapshot->runtimes[0].models[0].stops.total, 1);
@@ -76,7 +76,7 @@ static size_t errors_listed(const struct fixture *f, uint64_t first_execution)
         if (event->kind == NTK_EVENT_ERROR) {
             assert_int_equal(event->execution_id, first_execution + count);
             assert_int_equal(event->error_class, NTK_ERROR_NUMERICAL);
-            assert_int_equal(event->nrt_status, 1003);
+            assert_int_equal(event->status, 1003);
             assert_int_equal(event->core, 3);
             assert_int_equal(event->model_id, NTK_MODEL_ID_FIRST);
             count++;

@@ -605,7 +605,7 @@ static void judge_expect(struct judge *judge, const char *expected)
         size_t used = strlen(text);
         snprintf(text + used, sizeof text - used, " %s core %u status %u count %llu",
                  ntk_health_reasons[device->health[i].reason].name, device->health[i].core,
-                 device->health[i].nrt_status, (unsigned long long)device->health[i].count);
+                 device->health[i].status, (unsigned long long)device->health[i].count);
     }
     assert_string_equal(text, expected);
     ntk_snapshot_destroy(snapshot);

@@ -28,7 +28,7 @@ static void fill(struct ntk_rank_sample *rank)
     rank->since_ns = 19;
     rank->bytes = 20;
     rank->dtype = 10;
-    rank->nrt_status = 1200;
+    rank->status = 1200;
     rank->tid = 21;
     rank->longest_ns = 22;
     rank->operations[NTK_COLLECTIVE_BARRIER].period = 23;
@@ -62,7 +62,7 @@ static void assert_filled(const struct ntk_rank_sample *rank)
     assert_int_equal(rank->since_ns, 19);
     assert_int_equal(rank->bytes, 20);
     assert_int_equal(rank->dtype, 10);
-    assert_int_equal(rank->nrt_status, 1200);
+    assert_int_equal(rank->status, 1200);
     assert_int_equal(rank->tid, 21);
     assert_int_equal(rank->longest_ns, 22);
     assert_int_equal(rank->operations[NTK_COLLECTIVE_BARRIER].period, 23);

@@ -129,7 +129,7 @@ static void the_parts_that_the_vendor_has_no_key_for_come_back(void **state)
     assert_int_equal(device->health[1].cores, 2);
     assert_int_equal(ntk_health_core_verdict(device, 0), NTK_HEALTH_HEALTHY);
     assert_int_equal(ntk_health_core_verdict(device, 1), NTK_HEALTH_UNHEALTHY);
-    assert_int_equal(device->health[1].nrt_status, 1203);
+    assert_int_equal(device->health[1].status, 1203);
     assert_int_equal(device->health[1].count, 7);
     assert_int_equal(device->health[1].last_ns, snapshot->devices[0].health[1].last_ns);
     assert_int_equal(ntk_health_action_of(device), NTK_HEALTH_ACTION_REBOOT_INSTANCE);
@@ -241,7 +241,7 @@ static void events_come_back_and_the_log_of_memory_goes_first(void **state)
     }
     events[100].kind = NTK_EVENT_ERROR;
     events[100].core = NTK_NO_CORE;
-    events[100].nrt_status = 1003;
+    events[100].status = 1003;
     events[100].error_class = 1;
     events[100].execution_id = 77;
     events[101].kind = 999; /* of a later version */
@@ -266,7 +266,7 @@ static void events_come_back_and_the_log_of_memory_goes_first(void **state)
     const struct ntk_event_sample *last = &back->events[62];
     assert_int_equal(last->kind, NTK_EVENT_ERROR);
     assert_int_equal(last->core, NTK_NO_CORE);
-    assert_int_equal(last->nrt_status, 1003);
+    assert_int_equal(last->status, 1003);
     assert_int_equal(last->error_class, 1);
     assert_int_equal(last->execution_id, 77);
     ntk_snapshot_destroy(back);

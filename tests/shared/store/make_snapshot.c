@@ -72,7 +72,7 @@ static void fill_events(struct ntk_snapshot *snapshot, uint32_t uid, uint16_t mo
         events[i].bytes = 4096;
         events[i].category = NTK_MEMORY_TENSORS;
         events[i].error_class = NTK_ERROR_MODEL;
-        events[i].nrt_status = 1006;
+        events[i].status = 1006;
         events[i].name = ntk_snapshot_text(snapshot, "weights");
     }
 }

@@ -293,7 +293,7 @@ static void the_health_of_a_device_is_stored_when_it_changes(void **state)
             assert_string_equal(device->health[0].detail, "warp_core");
             assert_int_equal(device->health[1].reason, NTK_HEALTH_REASON_HARDWARE_ERROR);
             assert_int_equal(device->health[1].core, 1);
-            assert_int_equal(device->health[1].nrt_status, 1203);
+            assert_int_equal(device->health[1].status, 1203);
             assert_int_equal(device->health[1].count, 3);
         }
         ntk_snapshot_destroy(snapshot);
