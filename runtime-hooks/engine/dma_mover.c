@@ -101,6 +101,9 @@ static void place_seek(struct place *place, uint64_t index)
 {
     const struct ntk_dma_walk *walk = place->walk;
 
+    if (index == 0) {
+        return; /* where place_init() put it; an empty walk has no other */
+    }
     place->left = walk->count[0] - index % walk->count[0];
     place->offset = (int64_t)(index % walk->count[0]) * walk->step[0];
     index /= walk->count[0];
@@ -273,26 +276,14 @@ void ntk_dma_copy(const struct ntk_dma_walk *to_walk, uint8_t *to,
 void ntk_dma_cast(const struct ntk_dma_walk *to_walk, uint8_t *to,
                   const struct ntk_dma_walk *from_walk, const uint8_t *from)
 {
-    uint64_t left = 0;
-    struct place a;
-    struct place b;
+    uint64_t count = 0;
 
     if (to_walk->dtype == from_walk->dtype) {
         ntk_dma_copy(to_walk, to, from_walk, from);
         return;
     }
-    ntk_dma_walk_elements(to_walk, &left);
-    place_init(&a, to_walk);
-    place_init(&b, from_walk);
-    while (left > 0) {
-        uint64_t n = smaller(a.left, b.left);
-
-        ntk_kernel_cast_by(to_walk->fp8, from_walk->dtype, from + b.offset, from_walk->step[0],
-                           to_walk->dtype, to + a.offset, to_walk->step[0], n);
-        place_advance(&a, n);
-        place_advance(&b, n);
-        left -= n;
-    }
+    ntk_dma_walk_elements(to_walk, &count);
+    ntk_dma_cast_part(to_walk, to, 0, from_walk, from, 0, count);
 }
 
 void ntk_dma_cast_part(const struct ntk_dma_walk *to_walk, uint8_t *to, uint64_t to_first,
