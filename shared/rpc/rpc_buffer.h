@@ -13,6 +13,12 @@
 
 #include "shared/rpc/rpc_message.h"
 
+/* An argument of a channel or a server. */
+#define NTK_RPC_NUMBER(name, number)                                             \
+    {                                                                            \
+        .type = GRPC_ARG_INTEGER, .key = (name), .value = {.integer = (number) } \
+    }
+
 grpc_byte_buffer *ntk_rpc_buffer_pack(const ProtobufCMessage *message);
 /* *out_message is NULL unless it is good. */
 enum ntk_rpc_fault ntk_rpc_buffer_unpack(const ProtobufCMessageDescriptor *type,

@@ -38,14 +38,10 @@ int ntk_rpc_client_create(const char *endpoint, uint32_t timeout_s,
 {
     /* Captures and tensors of any size. */
     grpc_arg args[] = {
-        { .type = GRPC_ARG_INTEGER,
-          .key = GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
-          .value = { .integer = -1 } },
-        { .type = GRPC_ARG_INTEGER,
-          .key = GRPC_ARG_MAX_SEND_MESSAGE_LENGTH,
-          .value = { .integer = -1 } },
+        NTK_RPC_NUMBER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1),
+        NTK_RPC_NUMBER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),
         /* A proxy of the environment is for the network; a daemon is near. */
-        { .type = GRPC_ARG_INTEGER, .key = GRPC_ARG_ENABLE_HTTP_PROXY, .value = { .integer = 0 } },
+        NTK_RPC_NUMBER(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
     };
     grpc_channel_args channel_args = { .num_args = sizeof args / sizeof *args, .args = args };
     struct ntk_rpc_client *client = calloc(1, sizeof *client);

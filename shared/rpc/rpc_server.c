@@ -320,25 +320,13 @@ int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *met
     /* Tensors of any size; clients may ping as often as they like; no two daemons at one port; what
      * is compressed is refused, since its size is not known in advance. */
     grpc_arg args[] = {
-        { .type = GRPC_ARG_INTEGER,
-          .key = GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
-          .value = { .integer = -1 } },
-        { .type = GRPC_ARG_INTEGER,
-          .key = GRPC_ARG_MAX_SEND_MESSAGE_LENGTH,
-          .value = { .integer = -1 } },
-        { .type = GRPC_ARG_INTEGER,
-          .key = GRPC_ARG_HTTP2_MAX_PING_STRIKES,
-          .value = { .integer = 0 } },
-        { .type = GRPC_ARG_INTEGER,
-          .key = GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
-          .value = { .integer = 0 } },
-        { .type = GRPC_ARG_INTEGER,
-          .key = GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS,
-          .value = { .integer = 1 } },
-        { .type = GRPC_ARG_INTEGER, .key = GRPC_ARG_ALLOW_REUSEPORT, .value = { .integer = 0 } },
-        { .type = GRPC_ARG_INTEGER,
-          .key = GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET,
-          .value = { .integer = 1 << GRPC_COMPRESS_NONE } },
+        NTK_RPC_NUMBER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1),
+        NTK_RPC_NUMBER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),
+        NTK_RPC_NUMBER(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0),
+        NTK_RPC_NUMBER(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 0),
+        NTK_RPC_NUMBER(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
+        NTK_RPC_NUMBER(GRPC_ARG_ALLOW_REUSEPORT, 0),
+        NTK_RPC_NUMBER(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1 << GRPC_COMPRESS_NONE),
     };
     grpc_channel_args channel_args = { .num_args = sizeof args / sizeof *args, .args = args };
     int ret = ntk_rpc_listen_check(endpoint, err);

@@ -467,6 +467,9 @@ static int read_archive(struct tar_reader *r, struct ntk_tar *out_tar)
     bool is_compressed;
     int ret;
 
+    r->names_left = NAMES_BYTES_MAX;
+    r->header_left = UINT64_MAX;
+    ntk_vec_init(&r->members, sizeof(struct ntk_tar_member));
     r->archive = archive_read_new();
     r->block = r->read ? malloc(BLOCK_BYTES) : NULL;
     if (!r->archive || (r->read && !r->block)) {
@@ -521,14 +524,9 @@ int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_ta
                       const struct ntk_tar_hooks *hooks, struct ntk_tar *out_tar,
                       struct ntk_err *err)
 {
-    struct tar_reader r = { .limits = limits,
-                            .hooks = hooks,
-                            .bytes = bytes,
-                            .bytes_count = bytes_count,
-                            .names_left = NAMES_BYTES_MAX,
-                            .header_left = UINT64_MAX,
-                            .members = NTK_VEC_INIT(struct ntk_tar_member),
-                            .err = err };
+    struct tar_reader r = {
+        .limits = limits, .hooks = hooks, .bytes = bytes, .bytes_count = bytes_count, .err = err
+    };
 
     return read_archive(&r, out_tar);
 }
@@ -538,14 +536,9 @@ int ntk_tar_read_stream(int64_t (*read)(void *ctx, void *to, size_t bytes_count,
                         void *ctx, uint64_t bytes_count, const struct ntk_tar_limits *limits,
                         struct ntk_tar *out_tar, struct ntk_err *err)
 {
-    struct tar_reader r = { .limits = limits,
-                            .read = read,
-                            .read_ctx = ctx,
-                            .bytes_count = bytes_count,
-                            .names_left = NAMES_BYTES_MAX,
-                            .header_left = UINT64_MAX,
-                            .members = NTK_VEC_INIT(struct ntk_tar_member),
-                            .err = err };
+    struct tar_reader r = {
+        .limits = limits, .read = read, .read_ctx = ctx, .bytes_count = bytes_count, .err = err
+    };
 
     return read_archive(&r, out_tar);
 }
