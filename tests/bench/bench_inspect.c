@@ -10,7 +10,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/bench/rounds.h"
@@ -125,26 +124,13 @@ static struct folder folder_write(const char *below, uint64_t records)
 static double ask(void *ctx)
 {
     struct folder *folder = ctx;
-    const char *bin = getenv("NTK_BIN_DIR");
+    const char *const arguments[] = { "neuron-profile", folder->command, "-d",
+                                      folder->path,     folder->name,    NULL };
     struct rusage usage;
-    char program[1024];
-    int status = 0;
+    uint64_t took_ns = rounds_profile(folder->path, arguments, &usage);
 
-    (void)snprintf(program, sizeof program, "%s/neuron-profile", bin ? bin : ".");
-    uint64_t start = rounds_now_ns();
-    (void)fflush(NULL);
-    pid_t pid = fork();
-    rounds_require(pid >= 0, "fork");
-    if (pid == 0) {
-        (void)setenv("TMPDIR", folder->path, 1);
-        (void)!freopen("/dev/null", "w", stdout);
-        (void)execl(program, program, folder->command, "-d", folder->path, folder->name,
-                    (char *)NULL);
-        _exit(127);
-    }
-    rounds_require(wait4(pid, &status, 0, &usage) == pid && status == 0, folder->command);
     double millions = (double)folder->records / MILLION;
-    folder->wall_seconds = (double)(rounds_now_ns() - start) / 1e9 / millions;
+    folder->wall_seconds = (double)took_ns / 1e9 / millions;
     folder->memory_mib = (double)usage.ru_maxrss / 1024;
     return ((double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
             (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6) /

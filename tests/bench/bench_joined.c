@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "profiler/system/session_find.h"
@@ -59,25 +58,14 @@ static struct job job_write(const char *below, const char *name, uint32_t collec
 static double analyze(void *ctx)
 {
     struct job *job = ctx;
-    const char *bin = getenv("NTK_BIN_DIR");
+    const char *const arguments[] = {
+        "neuron-profile", "analyze", "-d", job->folder, "joined", NULL
+    };
     struct rusage usage;
-    char program[1024];
-    int status = 0;
+    uint64_t took_ns = rounds_profile(job->folder, arguments, &usage);
 
-    (void)snprintf(program, sizeof program, "%s/neuron-profile", bin ? bin : ".");
-    uint64_t start = rounds_now_ns();
-    (void)fflush(NULL);
-    pid_t pid = fork();
-    rounds_require(pid >= 0, "fork");
-    if (pid == 0) {
-        (void)setenv("TMPDIR", job->folder, 1);
-        (void)!freopen("/dev/null", "w", stdout);
-        (void)execl(program, program, "analyze", "-d", job->folder, "joined", (char *)NULL);
-        _exit(127);
-    }
-    rounds_require(wait4(pid, &status, 0, &usage) == pid && status == 0, "neuron-profile analyze");
     job->memory_mib = (double)usage.ru_maxrss / 1024;
-    return (double)(rounds_now_ns() - start) / (double)job->bytes;
+    return (double)took_ns / (double)job->bytes;
 }
 
 static int piece_take(const NtkNtracePb__Trace *piece, void *ctx)

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "profiler/analysis/summary.h"
@@ -164,24 +163,11 @@ struct cost {
 /* neuron-profile view of the capture, as its own process. */
 static struct cost summary_by_program(void)
 {
-    const char *bin = getenv("NTK_BIN_DIR");
+    const char *const arguments[] = { "neuron-profile", "view", "-s", path, NULL };
     struct rusage usage;
-    char program[1024];
-    int status = 0;
+    uint64_t took_ns = rounds_profile(folder, arguments, &usage);
 
-    (void)snprintf(program, sizeof program, "%s/neuron-profile", bin ? bin : ".");
-    uint64_t start = rounds_now_ns();
-    (void)fflush(NULL);
-    pid_t pid = fork();
-    rounds_require(pid >= 0, "fork");
-    if (pid == 0) {
-        (void)setenv("TMPDIR", folder, 1);
-        (void)!freopen("/dev/null", "w", stdout);
-        (void)execl(program, program, "view", "-s", path, (char *)NULL);
-        _exit(127);
-    }
-    rounds_require(wait4(pid, &status, 0, &usage) == pid && status == 0, "neuron-profile view");
-    return (struct cost){ (double)(rounds_now_ns() - start) / 1e9, (double)usage.ru_maxrss / 1024 };
+    return (struct cost){ (double)took_ns / 1e9, (double)usage.ru_maxrss / 1024 };
 }
 
 static void small(void)

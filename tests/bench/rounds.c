@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -252,4 +253,25 @@ int rounds_result(void)
         (void)fprintf(stderr, "%s: missed: %s\n", program_invocation_short_name, missed);
     }
     return missed[0] ? 1 : 0;
+}
+
+uint64_t rounds_profile(const char *folder, const char *const *arguments, struct rusage *out_usage)
+{
+    const char *bin = getenv("NTK_BIN_DIR");
+    char program[1024];
+    int status = 0;
+
+    (void)snprintf(program, sizeof program, "%s/neuron-profile", bin ? bin : ".");
+    uint64_t start = rounds_now_ns();
+    (void)fflush(NULL);
+    pid_t pid = fork();
+    rounds_require(pid >= 0, "fork");
+    if (pid == 0) {
+        (void)setenv("TMPDIR", folder, 1);
+        (void)!freopen("/dev/null", "w", stdout);
+        (void)execv(program, (char *const *)arguments);
+        _exit(127);
+    }
+    rounds_require(wait4(pid, &status, 0, out_usage) == pid && status == 0, arguments[1]);
+    return rounds_now_ns() - start;
 }

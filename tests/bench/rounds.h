@@ -7,6 +7,7 @@
 #define NTK_TESTS_BENCH_ROUNDS_H
 
 #include <stdint.h>
+#include <sys/resource.h>
 
 #define ROUNDS_MAX 31
 #define ROUNDS_SUBJECTS_MAX 16
@@ -60,6 +61,9 @@ extern int rounds_smoke;
 /* --json: one object per line instead of a table. */
 extern int rounds_json;
 void rounds_options(int argc, char **argv);
+/* Runs neuron-profile, its temporary files in folder, and requires that it succeeds. arguments begin
+ * with the name of the program and end with NULL. Returns the nanoseconds it took. */
+uint64_t rounds_profile(const char *folder, const char *const *arguments, struct rusage *out_usage);
 /* Pins the calling thread to the n-th CPU it may use; 0, or -1 when there are not so many. */
 int rounds_pin(int n);
 uint64_t rounds_now_ns(void);

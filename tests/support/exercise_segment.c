@@ -11,6 +11,7 @@
 
 #include "runtime-hooks/hooks/hooks.h"
 #include "shared/ring/ring_segment.h"
+#include "tests/support/scratch.h"
 
 #define REQUIRE(condition)                                                        \
     do {                                                                          \
@@ -205,8 +206,9 @@ static void fill(void)
     }
 }
 
-int exercise_make_segment(const char *folder, uint8_t **out_bytes, size_t *out_count)
+int exercise_make_segment(uint8_t **out_bytes, size_t *out_count)
 {
+    char *folder = test_scratch_create();
     struct ntk_hooks_config config = {
         .instance_type = "trn1.32xlarge", .lnc = 1, .device_count = 16, .cores_per_device = 2
     };
@@ -239,6 +241,7 @@ int exercise_make_segment(const char *folder, uint8_t **out_bytes, size_t *out_c
     munmap(source, (size_t)status.st_size);
     close(fd);
     ntk_hooks_detach();
+    test_scratch_destroy(folder);
     unsetenv("NEURON_HOOKS_MEMORY");
     *out_bytes = target;
     *out_count = (size_t)status.st_size;

@@ -17,6 +17,6 @@ uint64_t exercise_segment(struct ntk_ring_segment *segment);
 /* A copy of a segment with cores, models, memory, names, threads and events, as its writer left it,
  * in an anonymous file: the descriptor, and its bytes mapped for writing. The calling process must
  * not be attached. Aborts when it cannot. */
-int exercise_make_segment(const char *folder, uint8_t **out_bytes, size_t *out_count);
+int exercise_make_segment(uint8_t **out_bytes, size_t *out_count);
 
 #endif

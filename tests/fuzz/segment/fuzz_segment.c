@@ -10,7 +10,6 @@
 
 #include "shared/ring/ring_segment.h"
 #include "tests/support/exercise_segment.h"
-#include "tests/support/scratch.h"
 
 #define PATCHES 64
 #define PATCH_BYTES 12
@@ -33,10 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int copy;
 
     if (fd < 0) {
-        char *folder = test_scratch_create();
-
-        fd = exercise_make_segment(folder, &segment_bytes, &segment_count);
-        test_scratch_destroy(folder);
+        fd = exercise_make_segment(&segment_bytes, &segment_count);
         /* Tables and the histograms of the first cores. */
         reach = ((struct ntk_segment_header *)(void *)segment_bytes)
                     ->section[NTK_SECTION_HISTOGRAMS]

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "runtime-hooks/mlugraph/graph_executor.h"
-#include "tests/support/scratch.h"
+#include "tests/runtime-hooks/mlugraph/mlu_machine.h"
 #include "tests/support/unit.h"
 
 #define INPUTS_MAX 5
@@ -310,20 +310,7 @@ static void operators_on_mlus(void **state)
 
 static int set_up(void **state)
 {
-    test_scratch_in_memory();
-    *state = test_scratch_create();
-    setenv("NEURON_HOOKS_DIR", *state, 1);
-    setenv("NEURON_SOFT_INSTANCE", "mlu270", 1);
-    unsetenv("NEURON_LIBCNML");
-    unsetenv("NEUWARE_HOME");
-    unsetenv("MLU_VISIBLE_DEVICES");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    test_scratch_destroy(*state);
-    return 0;
+    return mlu_machine_set_up(state, "mlu270");
 }
 
 int main(void)
@@ -334,5 +321,5 @@ int main(void)
         cmocka_unit_test(operators_on_mlus),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, mlu_machine_tear_down);
 }

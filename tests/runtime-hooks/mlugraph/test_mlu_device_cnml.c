@@ -6,26 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/runtime-hooks/mlugraph/mlu_machine.h"
 #include "tests/runtime-hooks/mlugraph/random_symbol.h"
-#include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
 static int set_up(void **state)
 {
-    test_scratch_in_memory();
-    *state = test_scratch_create();
-    setenv("NEURON_HOOKS_DIR", *state, 1);
-    setenv("NEURON_SOFT_INSTANCE", "mlu270x4", 1);
-    unsetenv("NEURON_LIBCNML");
-    unsetenv("NEUWARE_HOME");
-    unsetenv("MLU_VISIBLE_DEVICES");
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    test_scratch_destroy(*state);
-    return 0;
+    return mlu_machine_set_up(state, "mlu270x4");
 }
 
 static void assert_near(const struct mlu_array *got, const struct mlu_array *want, uint64_t seed)
@@ -101,5 +88,5 @@ int main(void)
         cmocka_unit_test(segments_on_mlus_give_the_bytes_of_their_operators),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, set_up, mlu_machine_tear_down);
 }

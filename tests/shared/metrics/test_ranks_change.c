@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "tests/shared/metrics/random.h"
 #include "tests/support/unit.h"
 
 #define CASES 400u
@@ -35,27 +36,6 @@ enum put_in {
 static const enum ntk_change_where wheres[PUT_IN_COUNT] = { [ALL_CORES] = NTK_CHANGE_EXECUTION,
                                                             [ALL_LINKS] = NTK_CHANGE_COLLECTIVES,
                                                             [ALL_HOSTS] = NTK_CHANGE_OUTSIDE };
-
-struct random {
-    uint64_t state;
-};
-
-static double uniform(struct random *random)
-{
-    random->state = random->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(random->state >> 11) / 9007199254740992.0;
-}
-
-/* About normal: mean 0, deviation 1. */
-static double normal(struct random *random)
-{
-    double sum = 0;
-
-    for (int i = 0; i < 12; i++) {
-        sum += uniform(random);
-    }
-    return sum - 6;
-}
 
 struct job {
     enum put_in kind;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/shared/metrics/random.h"
 #include "tests/support/unit.h"
 
 #define CASES 500u
@@ -26,27 +27,6 @@ enum fault {
     FAULT_HALF,      /* of every second rank: no single one */
     FAULT_COUNT
 };
-
-struct random {
-    uint64_t state;
-};
-
-static double uniform(struct random *random)
-{
-    random->state = random->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (double)(random->state >> 11) / 9007199254740992.0;
-}
-
-/* About normal: mean 0, deviation 1. */
-static double normal(struct random *random)
-{
-    double sum = 0;
-
-    for (int i = 0; i < 12; i++) {
-        sum += uniform(random);
-    }
-    return sum - 6;
-}
 
 struct job {
     uint32_t ranks;

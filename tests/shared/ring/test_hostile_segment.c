@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "tests/support/exercise_segment.h"
-#include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
 static int fd;
@@ -23,10 +22,7 @@ static size_t bytes_count;
 
 static int setup(void **state)
 {
-    char *folder = test_scratch_create();
-
-    fd = exercise_make_segment(folder, &bytes, &bytes_count);
-    test_scratch_destroy(folder);
+    fd = exercise_make_segment(&bytes, &bytes_count);
     return 0;
 }
 

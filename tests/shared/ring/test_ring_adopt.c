@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "tests/support/exercise_segment.h"
-#include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
 static int fd;
@@ -22,10 +21,7 @@ static size_t bytes_count;
 
 static int setup(void **state)
 {
-    char *folder = test_scratch_create();
-
-    fd = exercise_make_segment(folder, &bytes, &bytes_count);
-    test_scratch_destroy(folder);
+    fd = exercise_make_segment(&bytes, &bytes_count);
     return 0;
 }
 
