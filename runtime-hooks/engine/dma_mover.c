@@ -102,7 +102,7 @@ static void place_seek(struct place *place, uint64_t index)
     const struct ntk_dma_walk *walk = place->walk;
 
     if (index == 0) {
-        return; /* where place_init() put it; an empty walk has no other */
+        return; /* where place_init() put it */
     }
     place->left = walk->count[0] - index % walk->count[0];
     place->offset = (int64_t)(index % walk->count[0]) * walk->step[0];

@@ -191,17 +191,6 @@ static void a_cast_equals_the_naive_mover(void **state)
     }
 }
 
-static void a_cast_of_an_empty_walk_writes_nothing(void **state)
-{
-    struct ntk_dma_walk a = { .dtype = NTK_DTYPE_FLOAT32, .dim_count = 2, .count = { 0, 3 } };
-    struct ntk_dma_walk b = { .dtype = NTK_DTYPE_BFLOAT16, .dim_count = 1, .count = { 0 } };
-    uint8_t to[4] = { 7 };
-    uint8_t from[4] = { 9 };
-
-    ntk_dma_cast(&a, to, &b, from);
-    assert_int_equal(to[0], 7);
-}
-
 static double fold(enum ntk_dma_fold f, double x, double y)
 {
     switch (f) {
@@ -407,7 +396,6 @@ int main(void)
         cmocka_unit_test(a_copy_equals_the_naive_mover),
         cmocka_unit_test(channels_become_rows_and_rows_channels),
         cmocka_unit_test(a_cast_equals_the_naive_mover),
-        cmocka_unit_test(a_cast_of_an_empty_walk_writes_nothing),
         cmocka_unit_test(folding_sources_equals_the_naive_sum),
         cmocka_unit_test(a_transpose_puts_every_element_where_its_indices_say),
         cmocka_unit_test(dense_rows_become_one_run),
