@@ -6,38 +6,20 @@
 #include <string.h>
 
 #include "shared/base/fs.h"
+#include "tests/profiler/vendor_fixture.h"
 #include "tests/support/process.h"
-#include "tests/support/scratch.h"
 #include "tests/support/unit.h"
-#include "tests/support/vendor_folder.h"
-
-struct fixture {
-    char *path;
-    struct vendor_folder folder;
-};
 
 static int setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct fixture *f = fixture_create(2);
 
-    f->path = test_scratch_create();
-    vendor_folder_init(&f->folder, 2);
     vendor_folder_span(&f->folder, "nrt_load", 7, 3000, 5000, "nc_idx=0 worker_gid=0",
                        "nc_idx=0 worker_gid=0 model_id=77");
     vendor_folder_span(&f->folder, "kbl_exec_pre", 7, 6000, 7000,
                        "nc_idx=1 worker_gid=1 model_id=77 exec_id=3", "nc_idx=1 worker_gid=1");
     vendor_folder_write(&f->folder, f->path);
     *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    vendor_folder_fini(&f->folder);
-    test_scratch_destroy(f->path);
-    free(f);
     return 0;
 }
 

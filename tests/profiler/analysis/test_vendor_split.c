@@ -13,32 +13,12 @@
 #include "profiler/analysis/out_of_memory.h"
 #include "profiler/analysis/system_tables.h"
 #include "profiler/output/answers/system_analyses.h"
-#include "tests/support/scratch.h"
+#include "tests/profiler/vendor_fixture.h"
 #include "tests/support/unit.h"
-#include "tests/support/vendor_folder.h"
-
-struct fixture {
-    char *path;
-    struct vendor_folder folder;
-};
 
 static int setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-
-    f->path = test_scratch_create();
-    vendor_folder_init(&f->folder, 3);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    vendor_folder_fini(&f->folder);
-    test_scratch_destroy(f->path);
-    free(f);
+    *state = fixture_create(3);
     return 0;
 }
 

@@ -12,32 +12,12 @@
 #include "profiler/output/answers/output_system.h"
 #include "profiler/system/session_find.h"
 #include "profiler/system/system_trace.h"
-#include "tests/support/scratch.h"
+#include "tests/profiler/vendor_fixture.h"
 #include "tests/support/unit.h"
-#include "tests/support/vendor_folder.h"
-
-struct fixture {
-    char *path;
-    struct vendor_folder folder;
-};
 
 static int setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
-
-    f->path = test_scratch_create();
-    vendor_folder_init(&f->folder, 2);
-    *state = f;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *f = *state;
-
-    vendor_folder_fini(&f->folder);
-    test_scratch_destroy(f->path);
-    free(f);
+    *state = fixture_create(2);
     return 0;
 }
 
