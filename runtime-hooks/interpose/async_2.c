@@ -37,7 +37,7 @@ static NRT_STATUS status_get(const struct pending_request *request)
     return NRT_SUCCESS;
 }
 
-#include "runtime-hooks/interpose/explicit_calls.h"
+#include "runtime-hooks/interpose/explicit_calls.def"
 
 NRT_STATUS observed_2_nrta_tensor_write(nrt_tensor_t *tensor, const void *buf, uint64_t offset,
                                         uint64_t size, int queue, nrta_error_tracker_t *err,

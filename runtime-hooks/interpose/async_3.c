@@ -81,7 +81,7 @@ static bool is_form_2(enum interpose_call call)
     return interpose_real_is_form_2;
 }
 
-#include "runtime-hooks/interpose/explicit_calls.h"
+#include "runtime-hooks/interpose/explicit_calls.def"
 
 /* ---- tensors ---- */
 
