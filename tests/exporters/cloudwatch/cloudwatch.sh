@@ -78,7 +78,7 @@ cw --dry-run --label le=7 <reports >/dev/null 2>label.err || code=$?
 [ $code = 2 ] && grep -q 'choose another name' label.err || fail "a label that is taken: code $code"
 
 # All that can go wrong on the way.
-start_fake bad
+start_fake bad "$(free_ports 1)" # it comes back at the same port
 echo 'AKIDEXAMPLE wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY a+session/token==' >bad/keys
 echo 'take throttle throttle fail take early early take late lost take deny deny expire take late' >bad/plan
 feed "$requests" reports bad.err env AWS_ACCESS_KEY_ID=AKIDEXAMPLE AWS_SESSION_TOKEN=a+session/token== \

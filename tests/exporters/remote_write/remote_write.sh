@@ -3,16 +3,15 @@
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs prometheus neuron-monitor jq curl
 
-start_server() { # the port is free again when the last server has ended
-    prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address="127.0.0.1:${port:-0}" \
+port=$(free_ports 1) # for the server and its successor
+start_server() {
+    prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address="127.0.0.1:$port" \
         --web.enable-remote-write-receiver --enable-feature=native-histograms --log.level=info >server.log 2>&1 &
     server=$!
     pids+=("$server")
     wait_for server_is_up
-    port=$(server_port)
 }
-server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
-server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
+server_is_up() { curl -sf "http://127.0.0.1:$port/-/ready" >/dev/null && echo yes; }
 query() {
     curl -sfG "http://127.0.0.1:$port/api/v1/query" --data-urlencode "query=$1" | jq -r '.data.result[0].value[1] // "none"'
 }
