@@ -63,7 +63,7 @@ static int set_verbose(const char *value, struct ntk_err *err)
     uint64_t level;
 
     if (ntk_str_parse_u64(value, &level) < 0 || level > 4) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "0 to 4 expected");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected 0 to 4");
     }
     ntk_log_set_level(level == 0 ? NTK_LOG_WARN : level == 1 ? NTK_LOG_INFO : NTK_LOG_DEBUG);
     return 0;
@@ -110,7 +110,7 @@ static int set_db_keep(const char *value, struct ntk_err *err)
         value += length + 1;
     }
     return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                       "one to three times, separated by commas, expected, such as 24h,720h");
+                       "expected one to three times, separated by commas, such as 24h,720h");
 }
 
 static int set_capture_on(const char *value, struct ntk_err *err)
@@ -152,7 +152,7 @@ static const struct ntk_opt first_rows[] = {
     { 0, "timestamps", 0, NTK_OPT_FLAG, &options.report.timestamps,
       "add timestamp_ns and sequence to each report" },
     { 0, "all-cores", 0, NTK_OPT_FLAG, &options.report.all_cores,
-      "list every core of the machine for each application, zero where it has none" },
+      "list every core of the machine for each application, with zeros for cores it does not use" },
     { 0, "max-line", "SIZE", NTK_OPT_BYTES, &arg_max_line,
       "omit neuron_ext from reports longer than SIZE, for readers with a limit, often 65536 "
       "(default 0: no limit)" },
@@ -204,20 +204,19 @@ static const struct ntk_opt last_rows[] = {
       "exporters" },
     NTK_EXPORTER_OPT(options.exporter),
     { 0, "http", "[ADDRESS:]PORT", NTK_OPT_CALL, CALL(call_http),
-      "serve a page on /, /metrics and /api/v1, on 127.0.0.1 if no address is given; "
-      "clients ask port " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_AGENT) " of a host" },
+      "serve a page on /, /metrics and /api/v1, on 127.0.0.1 if no address is given; clients "
+      "connect to port " NTK_HTTP_PORT_TEXT(NTK_HTTP_PORT_AGENT) " by default" },
     { 0, "http-host", "NAMES", NTK_OPT_TEXT, &options.exporter.host_names,
-      "comma-separated host names that requests to --http, and to an exporter that listens on "
-      "loopback, may use in addition to those of this machine" },
+      "accept these comma-separated host names in requests to --http, and to exporters on loopback "
+      "addresses, in addition to the names of this machine" },
     { 0, "http-token-file", "FILE", NTK_OPT_TEXT, &options.http_token_file,
       "require the token in this file on --http" },
     { 0, "Sources", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "sysfs-root", "FOLDER", NTK_OPT_TEXT, &options.sysfs_root,
       "read devices below FOLDER (default /sys)" },
     { 0, "attach", 0, NTK_OPT_FLAG, &arg_attach,
-      "watch jobs that run with the vendor's runtime and without our hooks, as neuron-monitor "
-      "attach "
-      "--all does; needs privileges" },
+      "observe jobs that run with the vendor's runtime without hooks, like neuron-monitor attach "
+      "--all; requires privileges" },
     { 0, "canary", "TIME", NTK_OPT_DURATION, &arg_canary_ns,
       "check for silent data corruption: run a program with a known answer on every free core "
       "every TIME, like neuron-monitor diag --canary",
@@ -226,7 +225,7 @@ static const struct ntk_opt last_rows[] = {
       "include command-line arguments in reports, not only program names; arguments may hold "
       "secrets" },
     { 0, "no-imds", 0, NTK_OPT_FLAG, &arg_no_imds,
-      "do not ask the instance metadata service of EC2 where the machine runs" },
+      "do not query the instance metadata service of EC2" },
     { 0, "host-root", "FOLDER", NTK_OPT_TEXT, &options.host_root,
       "read the host's /proc (with --k8s-info also /var/log/containers) below FOLDER, where a "
       "container mounts the host's root" },
@@ -292,7 +291,7 @@ static struct ntk_opt_program program = {
              "[URL|HOST[:PORT]]...\ndiag [-r LEVEL] [OPTION]...",
     .summary = "Observes applications on Neuron devices and writes one JSON report per period to "
                "stdout, one per line. Optionally stores the reports and serves them over HTTP.",
-    .epilogue = "Subcommands have their own help:"
+    .epilogue = "Each subcommand has its own help:"
 #define ROW(word, run, help) "\n  neuron-monitor " word " --help: " help
     SUBCOMMANDS(ROW),
 #undef ROW
@@ -336,8 +335,8 @@ static int check_exporters(struct outputs *outputs, struct ntk_err *err)
 /* The first option that would do nothing, as its feature is not requested; NULL: none. */
 static const char *find_lonely(const struct outputs *outputs)
 {
-    static const char to_listen[] = "needs --http or an exporter that listens";
-    static const char to_export[] = "needs --http or an exporter, such as --prometheus";
+    static const char to_listen[] = "requires --http or a listening exporter";
+    static const char to_export[] = "requires --http or an exporter, such as --prometheus";
     const struct {
         const char *name;
         bool is_given;
@@ -346,7 +345,7 @@ static const char *find_lonely(const struct outputs *outputs)
     } rows[] = {
         { "--http-host", options.exporter.host_names != NULL, outputs->listen, to_listen },
         { "--http-token-file", options.http_token_file != NULL, options.http != NULL,
-          "needs --http" },
+          "requires --http" },
         { "--web.config.file", arg_web_config != NULL, outputs->listen, to_listen },
         { "--vendor-metrics-only", options.exporter.vendor_only, outputs->metrics, to_export },
         { "--pid-label", options.exporter.pid_label, outputs->metrics, to_export },
@@ -355,24 +354,24 @@ static const char *find_lonely(const struct outputs *outputs)
         { "--max-applications", options.exporter.application_max > 0, outputs->metrics, to_export },
         { "--zero-fill", options.exporter.zero_fill, outputs->metrics, to_export },
         { "--capture-on", arg_capture_on, capture_options.folder != NULL,
-          "needs --capture-folder" },
+          "requires --capture-folder" },
         { "--capture-every", capture_options.every_ns > 0, capture_options.folder != NULL,
-          "needs --capture-folder" },
+          "requires --capture-folder" },
         { "--capture-size", capture_options.keep_bytes > 0, capture_options.folder != NULL,
-          "needs --capture-folder" },
+          "requires --capture-folder" },
         { "--capture-remote", capture_options.is_remote,
           capture_options.folder && options.http && options.http_token_file,
-          "needs --capture-folder, --http and --http-token-file" },
+          "requires --capture-folder, --http and --http-token-file" },
         { "--archive", archive_options.target.destination != NULL, options.db_path != NULL,
-          "needs --db" },
+          "requires --db" },
         { "--archive-cluster", archive_options.cluster != NULL,
-          archive_options.target.destination != NULL, "needs --archive" },
+          archive_options.target.destination != NULL, "requires --archive" },
         { "--archive-tables", arg_archive_tables, archive_options.target.destination != NULL,
-          "needs --archive" },
+          "requires --archive" },
         { "--archive-endpoint", archive_options.target.endpoint != NULL,
-          archive_options.target.destination != NULL, "needs --archive" },
-        { "--db-keep", options.store.keep_ns[0] > 0, options.db_path != NULL, "needs --db" },
-        { "--db-size", options.store.keep_bytes > 0, options.db_path != NULL, "needs --db" },
+          archive_options.target.destination != NULL, "requires --archive" },
+        { "--db-keep", options.store.keep_ns[0] > 0, options.db_path != NULL, "requires --db" },
+        { "--db-size", options.store.keep_bytes > 0, options.db_path != NULL, "requires --db" },
     };
     static char sentence[128];
 
@@ -390,7 +389,7 @@ static int read_config(struct ntk_monitor_config *config, struct ntk_err *err)
     uint64_t period_ns = arg_period_ns;
 
     if (period_ns && period_ns < NTK_MONITOR_PERIOD_MIN_NS) {
-        ntk_log_warn("config", "--period is raised to the shortest period, 100ms");
+        ntk_log_warn("config", "--period is too short; using the shortest period, 100ms");
         period_ns = NTK_MONITOR_PERIOD_MIN_NS;
     }
     if (!arg_config) {
@@ -439,17 +438,17 @@ static int check_options(void)
         return ntk_opt_usage_error(&program, "%s", err.text);
     }
     if (options.store.keep_bytes && options.store.keep_bytes < DB_BYTES_MIN) {
-        return ntk_opt_usage_error(&program, "--db-size is below 1M");
+        return ntk_opt_usage_error(&program, "--db-size must be at least 1M");
     }
     const char *lonely = find_lonely(&outputs);
     if (lonely) {
         return ntk_opt_usage_error(&program, "%s", lonely);
     }
     if (arg_period_ns > NTK_MONITOR_PERIOD_MAX_NS) {
-        return ntk_opt_usage_error(&program, "--period is longer than a day");
+        return ntk_opt_usage_error(&program, "--period must be at most one day");
     }
     if (pod_options.period_ns && pod_options.period_ns < NTK_PODS_PERIOD_MIN_NS) {
-        return ntk_opt_usage_error(&program, "--k8s-period is below one second");
+        return ntk_opt_usage_error(&program, "--k8s-period must be at least one second");
     }
     if (outputs.have_secrets || (destination && strncmp(destination, "s3://", 5) == 0)) {
         ntk_memory_forbid_cores();
@@ -549,7 +548,7 @@ int main(int argc, char **argv)
     }
     if (!arg_k8s_info && !config.k8s_info &&
         (pod_options.socket_path || pod_options.period_ns || pod_options.resources)) {
-        code = ntk_opt_usage_error(&program, "--k8s-... needs --k8s-info");
+        code = ntk_opt_usage_error(&program, "--k8s-... requires --k8s-info");
     } else {
         wire_options(&config);
         code = run();

@@ -113,11 +113,11 @@ static void say_stdout(struct ntk_monitor *monitor, int ret)
                                     "cannot write to stdout: %s", strerror(-ret)));
     } else if (is_failing && !monitor->said_stdout) {
         ntk_log_warn(MODULE,
-                     "cannot write to stdout: %s; reports wait there or are dropped, the other "
-                     "outputs go on",
+                     "cannot write to stdout: %s; reports are delayed or dropped there, other "
+                     "outputs continue",
                      strerror(-ret));
     } else if (!is_failing && monitor->said_stdout) {
-        ntk_log_warn(MODULE, "stdout takes reports again; %llu were dropped so far",
+        ntk_log_warn(MODULE, "stdout accepts reports again; %llu were dropped",
                      (unsigned long long)ntk_monitor_stream_dropped_count(monitor->stream));
     }
     monitor->said_stdout = is_failing;
@@ -158,9 +158,9 @@ static void write_stdout(struct ntk_monitor *monitor, bool is_cut)
 
     if (ret == 1 && !monitor->said_dropped) {
         ntk_log_warn(MODULE,
-                     "the reader of stdout is too slow: reports are dropped until it catches up");
+                     "the reader of stdout is too slow: dropping reports until it catches up");
     } else if (ret == 0 && monitor->said_dropped) {
-        ntk_log_warn(MODULE, "the reader of stdout caught up; %llu reports were dropped so far",
+        ntk_log_warn(MODULE, "the reader of stdout caught up; %llu reports were dropped",
                      (unsigned long long)ntk_monitor_stream_dropped_count(monitor->stream));
     }
     monitor->said_dropped = ret == 1;
@@ -191,7 +191,8 @@ static void say_cut_count(const struct ntk_monitor *monitor)
 
     if (count > 1) {
         ntk_log_warn(
-            MODULE, "%llu of %llu reports were longer than --max-line: they are without neuron_ext",
+            MODULE,
+            "%llu of %llu reports were longer than --max-line and were written without neuron_ext",
             (unsigned long long)count, (unsigned long long)monitor->reports);
     }
 }
@@ -212,10 +213,10 @@ static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
         ret = ntk_monitor_stream_flush(monitor->stream);
     }
     if (ntk_monitor_stream_is_torn(monitor->stream)) {
-        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                           ret < 0 ? "stdout took only a part of the last report"
-                                   : "the reader of stdout is too slow: it took a part of the last "
-                                     "report only");
+        return ntk_err_set(
+            err, -EIO, NTK_ERR_NO_OFFSET,
+            ret < 0 ? "stdout accepted only part of the last report"
+                    : "the reader of stdout is too slow: only part of the last report was written");
     }
     if (ret == 0 && !ntk_monitor_stream_is_empty(monitor->stream)) {
         ntk_log_warn(MODULE, "the reader of stdout is too slow: the last reports are lost");
@@ -233,14 +234,14 @@ static void say_length(struct ntk_monitor *monitor, const struct ntk_report_opti
         if (!monitor->said_long) {
             ntk_log_warn(MODULE,
                          "a report is longer than --max-line (%zu of %zu bytes) even without "
-                         "neuron_ext: written anyway; use --omit to cut more",
+                         "neuron_ext; writing it anyway (use --omit to shorten reports)",
                          line_bytes, options->line_bytes_max);
         }
         monitor->said_long = true;
     } else if (is_cut && !monitor->said_cut) {
         ntk_log_warn(MODULE,
-                     "a report is longer than --max-line (%zu bytes): such reports are written "
-                     "without neuron_ext",
+                     "a report is longer than --max-line (%zu bytes): writing such reports without "
+                     "neuron_ext",
                      options->line_bytes_max);
         monitor->said_cut = true;
     }
@@ -252,7 +253,7 @@ static bool write_report(struct ntk_monitor *monitor, const struct ntk_snapshot 
 {
     ntk_buf_reset(line);
     if (ntk_report_write(report, options, line, out_cut) < 0) {
-        ntk_log_warn(MODULE, "out of memory: a report is lost");
+        ntk_log_warn(MODULE, "out of memory: one report is lost");
         return false;
     }
     if (out_cut && monitor->stream) {
@@ -308,12 +309,12 @@ static void watch_store(struct ntk_monitor *monitor)
         monitor->said_set_aside = status.set_aside_count;
     }
     if (status.failing && !monitor->said_store) {
-        ntk_log_warn(
-            "store",
-            "%s; monitoring goes on, periods wait in memory, those before the last %d as one",
-            status.text, NTK_STORE_QUEUE_MAX - 1);
+        ntk_log_warn("store",
+                     "%s; monitoring continues, periods are kept in memory, all but the last %d "
+                     "merged into one",
+                     status.text, NTK_STORE_QUEUE_MAX - 1);
     } else if (!status.failing && monitor->said_store) {
-        ntk_log_warn("store", "writing again; %llu periods were added up, %llu were lost",
+        ntk_log_warn("store", "writing again; %llu periods were merged, %llu were lost",
                      (unsigned long long)status.snapshots_joined,
                      (unsigned long long)status.snapshots_lost);
     }
@@ -408,7 +409,7 @@ static bool take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency ur
     int ret = ntk_collector_poll(monitor->collector, &snapshot, &err);
     if (ret < 0) {
         if (!monitor->said_collect) {
-            ntk_log_warn(MODULE, "cannot collect: %s; trying again at the next period", err.text);
+            ntk_log_warn(MODULE, "cannot collect: %s; retrying in the next period", err.text);
         }
         monitor->said_collect = true;
         return false;
@@ -427,7 +428,7 @@ static bool take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency ur
     ret = ntk_monitor_schedule_put(monitor->schedule, snapshot, ntk_clock_monotonic_ns(), urgency);
     ntk_snapshot_destroy(snapshot);
     if (ret < 0) {
-        ntk_log_warn(MODULE, "out of memory: a report is lost");
+        ntk_log_warn(MODULE, "out of memory: one report is lost");
     } else if (ret == 1) {
         publish(monitor, ntk_monitor_schedule_report_get(monitor->schedule));
     }
@@ -491,15 +492,14 @@ static void reload(struct ntk_monitor *monitor)
     int ret = config ? monitor->options->reload(config, &err) : ntk_err_no_memory(&err);
 
     if (ret < 0 || !config) {
-        ntk_log_warn(MODULE, "%s; the old configuration stays", err.text);
+        ntk_log_warn(MODULE, "%s; keeping the previous configuration", err.text);
         free(config);
         return;
     }
     (void)take_period(monitor, NTK_MONITOR_NOW, false);
     if (config->k8s_info !=
         (monitor->config ? monitor->config : monitor->options->config)->k8s_info) {
-        ntk_log_warn(MODULE,
-                     "k8s_info was changed: it takes effect when neuron-monitor is started again");
+        ntk_log_warn(MODULE, "k8s_info was changed: restart neuron-monitor to apply it");
     }
     ntk_monitor_schedule_configure(monitor->schedule, config, ntk_clock_monotonic_ns());
     if (monitor->config) {
@@ -507,7 +507,7 @@ static void reload(struct ntk_monitor *monitor)
         free(monitor->config);
     }
     monitor->config = config;
-    ntk_log_info(MODULE, "the configuration was read again");
+    ntk_log_info(MODULE, "configuration reloaded");
     go_on(monitor);
 }
 
@@ -532,9 +532,11 @@ static void open_local(struct ntk_monitor *monitor)
         bool is_expected = ret == -EADDRINUSE || ret == -EACCES || ret == -ENOENT;
 
         ntk_log_write(is_expected ? NTK_LOG_INFO : NTK_LOG_WARN, MODULE,
-                      "%s; local health, hang and slow read shared memory until it can", err.text);
+                      "%s; health, hang and slow on this machine read shared memory until the "
+                      "agent can answer",
+                      err.text);
     } else if (ret >= 0 && monitor->said_local) {
-        ntk_log_info(MODULE, "local health, hang and slow are answered on %s", path);
+        ntk_log_info(MODULE, "health, hang and slow on this machine are answered on %s", path);
     }
     monitor->said_local = ret < 0;
     monitor->local_next_ns = ret < 0 ? ntk_clock_monotonic_ns() + NTK_MONITOR_LOCAL_NS : UINT64_MAX;
@@ -572,7 +574,7 @@ static void on_signal(uint32_t signal_number, void *ctx)
         if (monitor->options->reload) {
             reload(monitor);
         } else {
-            ntk_log_info(MODULE, "no configuration file to read again");
+            ntk_log_info(MODULE, "no configuration file to reload");
         }
         ntk_service_ready(monitor->service, "collecting");
         return;
@@ -709,7 +711,7 @@ static void resume_outputs(struct ntk_monitor *monitor)
     if (ret == 0) {
         ntk_outputs_resume(&monitor->outputs, totals);
     } else if (ret != -ENODATA) {
-        ntk_log_warn("store", "%s; counters of metrics begin anew", err.text);
+        ntk_log_warn("store", "%s; counters of metrics restart from zero", err.text);
     }
     ntk_snapshot_destroy(totals);
 }
@@ -719,13 +721,13 @@ static int open_watches(struct ntk_monitor *monitor, struct ntk_err *err)
     monitor->report_timer = ntk_loop_watch_timer(monitor->loop, on_report, monitor);
     monitor->drain_timer = ntk_loop_watch_timer(monitor->loop, on_drain, monitor);
     if (!monitor->report_timer || !monitor->drain_timer) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make a timer: %s",
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create a timer: %s",
                            strerror(errno));
     }
     if (ntk_service_feed_period_ns(monitor->service)) {
         struct ntk_loop_watch *timer = ntk_loop_watch_timer(monitor->loop, on_service, monitor);
         if (!timer) {
-            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make a timer: %s",
+            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create a timer: %s",
                                strerror(errno));
         }
         ntk_loop_timer_set(timer, 1, ntk_service_feed_period_ns(monitor->service));

@@ -83,7 +83,7 @@ struct ntk_exporter_options {
           .is_above_zero = true },                                                          \
     {                                                                                       \
         0, "zero-fill", 0, NTK_OPT_FLAG, &(options).zero_fill,                              \
-            "export utilization and memory of unused cores as zero"                         \
+            "export the utilization and memory of unused cores as zero"                     \
     }
 
 static inline size_t ntk_exporter_application_max(const struct ntk_exporter_options *options)

@@ -74,16 +74,16 @@ static const struct ntk_opt_program program = {
     .summary = "Records the activity of NeuronCores while they execute a NEFF, and analyzes it.",
     .options = options,
     .stop_at_operand = true,
-    .epilogue = "capture       execute a NEFF once and write what its core did to a file (NTFF)\n"
+    .epilogue = "capture       execute a NEFF once and record its core in a file (NTFF)\n"
                 "view          show a capture or a folder: summary, page, JSON, tables, Perfetto\n"
-                "query         answer a SELECT over the tables of view\n"
+                "query         run a SELECT on the tables of view\n"
                 "analyze       find the cause: advice, waits, critical path, memory, start-up\n"
-                "lines         show what lines and loops of the source cost\n"
+                "lines         show the cost of lines and loops of the source\n"
                 "diff          show what became slower or faster between captures\n"
-                "baseline      save measures of captures, and check others against them\n"
-                "show-session  list what a capture or a folder holds\n"
-                "inspect       run a program and record what its runtime does\n"
-                "trigger       record executions of processes that run already\n"
+                "baseline      save measures of captures, and check later captures against them\n"
+                "show-session  list the contents of a capture or a folder\n"
+                "inspect       run a program and record the activity of its runtime\n"
+                "trigger       record executions of processes that are already running\n"
                 "\n"
                 "neuron-profile COMMAND --help explains a command. neuron-explorer is another\n"
                 "name of this program.",

@@ -52,12 +52,12 @@ static int (*const call_at)(const char *, struct ntk_err *) = set_at;
 static int set_view(const char *value, struct ntk_err *err)
 {
     arg_has_view = true;
-    return ntk_top_views_find(value, &arg_view) ? 0
-                                                : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                                              "one of"
+    return ntk_top_views_find(value, &arg_view)
+               ? 0
+               : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected one of"
 #define NTK_TOP_VIEW(id, name, key, keys, title, help) " " #name
 #include "top/base/views.def"
-                                                              " expected");
+                 );
 }
 
 static int add_host(const char *value, struct ntk_err *err)
@@ -72,7 +72,7 @@ static int (*const call_view)(const char *, struct ntk_err *) = set_view;
 static const struct ntk_opt options[] = {
     { 'd', "delay", "TIME", NTK_OPT_DURATION, &arg_delay_ns,
       "refresh every TIME, 100ms to 1h (default 1s)" },
-    { 'b', "batch", NULL, NTK_OPT_FLAG, &arg_batch, "print frames as text, no terminal needed" },
+    { 'b', "batch", NULL, NTK_OPT_FLAG, &arg_batch, "print frames as text, without a terminal" },
     { 'n', "count", "N", NTK_OPT_U64, &arg_count, "exit after N frames of --batch",
       .is_above_zero = true },
     { 0, "once", NULL, NTK_OPT_FLAG, &arg_once, "print one frame as text: --batch -n 1" },
@@ -81,7 +81,7 @@ static const struct ntk_opt options[] = {
       "print rows of machine (default), devices, cores, applications or models",
       "machine devices cores applications models" },
     { 'x', "expand", NULL, NTK_OPT_FLAG, &arg_expand, "start with the whole tree expanded" },
-    { 0, "view", "NAME", NTK_OPT_CALL, (void *)(uintptr_t)&call_view, "start with that view:"
+    { 0, "view", "NAME", NTK_OPT_CALL, (void *)(uintptr_t)&call_view, "start with this view:"
 #define NTK_TOP_VIEW(id, name, key, keys, title, help) " " #name
 #include "top/base/views.def"
       ,
@@ -91,25 +91,26 @@ static const struct ntk_opt options[] = {
     },
     { 0, "ascii", NULL, NTK_OPT_FLAG, &arg_ascii, "draw with ASCII characters only" },
     { 0, "no-mouse", NULL, NTK_OPT_FLAG, &arg_no_mouse,
-      "leave the mouse to the terminal, for selecting text" },
+      "leave the mouse to the terminal, to select text" },
     { 0, "config", "FILE", NTK_OPT_TEXT, &arg_config,
       "read and store the settings of F2 in FILE (default: below $XDG_CONFIG_HOME or ~/.config)" },
     { 0, "stdin", NULL, NTK_OPT_FLAG, &arg_stdin,
-      "show what neuron-monitor reports on stdin: ssh HOST neuron-monitor | neuron-top --stdin" },
+      "show reports of neuron-monitor from stdin: ssh HOST neuron-monitor | neuron-top --stdin" },
     { 0, "connect", "URL", NTK_OPT_CALL, (void *)(uintptr_t)&call_connect,
       "show the machine whose neuron-monitor serves this URL, or HOST[:PORT] (default "
       "port " NTK_HTTP_PORT_TEXT(
-          NTK_HTTP_PORT_AGENT) "); given again: a list of such machines, the worst first" },
+          NTK_HTTP_PORT_AGENT) "); may be repeated: lists these machines, the worst first" },
     { 0, "hosts", "FILE", NTK_OPT_TEXT, &arg_hosts,
-      "show the machines in FILE too: one per line; # begins a comment" },
+      "also show the machines in FILE: one per line; # starts a comment" },
     { 0, "token-file", "FILE", NTK_OPT_TEXT, &arg_remote.token_file,
       "read the bearer token for --connect and --hosts from FILE" },
     { 0, "ca-file", "FILE", NTK_OPT_TEXT, &arg_remote.ca_file,
       "trust the certificate authorities in this PEM file (default: those of the system)" },
     { 0, "from", "FILE", NTK_OPT_TEXT, &arg_from,
-      "show what neuron-monitor --db stored in FILE; navigate with [ ] { } < > and space" },
+      "show the history that neuron-monitor --db stored in FILE; navigate with [ ] { } < > and "
+      "space" },
     { 0, "at", "TIME", NTK_OPT_CALL, (void *)(uintptr_t)&call_at,
-      "start at TIME in FILE, such as 2026-11-21T07:30:00Z (default: its beginning)" },
+      "start at TIME in FILE, such as 2026-11-21T07:30:00Z (default: its start)" },
     { 0, "sysfs-root", "FOLDER", NTK_OPT_TEXT, &arg_sysfs_root,
       "read devices below FOLDER (default /sys)" },
     NTK_OPT_COMMON,
@@ -119,10 +120,12 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-top",
     .usage = "[OPTION]...",
-    .summary = "Shows what the NeuronCores of this machine do: utilization, memory, applications.",
+    .summary =
+        "Shows the activity of the NeuronCores of this machine: utilization, memory, applications.",
     .options = options,
-    .epilogue = "Keys are shown in the bottom bar; ? lists all of them. Text frames are as\n"
-                "wide as $COLUMNS, else as the terminal, else 120. NO_COLOR=1 turns colours off.",
+    .epilogue = "Keys are shown in the bottom bar; ? lists all of them. Text frames use the\n"
+                "width of $COLUMNS, else of the terminal, else 120 columns. NO_COLOR=1 turns\n"
+                "colors off.",
 };
 
 /* The first snapshot has nothing to compare with: it is shown when the second is there. */
@@ -206,7 +209,7 @@ static int check_arguments(void)
     }
     arg_batch = arg_batch || arg_json || arg_csv;
     if (arg_count > 0 && !arg_batch && !arg_once) {
-        return ntk_opt_usage_error(&program, "--count needs --batch");
+        return ntk_opt_usage_error(&program, "--count requires --batch");
     }
     if (arg_stdin + (host_list.count > 0) + (arg_from != NULL) + (arg_sysfs_root != NULL) > 1) {
         return ntk_opt_usage_error(
@@ -214,7 +217,7 @@ static int check_arguments(void)
             "--stdin, --connect (with --hosts), --from and --sysfs-root exclude each other");
     }
     if (arg_at_ns && !arg_from) {
-        return ntk_opt_usage_error(&program, "--at needs --from");
+        return ntk_opt_usage_error(&program, "--at requires --from");
     }
     if (host_list.count > 1 && arg_csv) {
         return ntk_opt_usage_error(&program,
@@ -222,7 +225,7 @@ static int check_arguments(void)
     }
     if (host_list.count == 0 && (arg_remote.token_file || arg_remote.ca_file)) {
         return ntk_opt_usage_error(&program,
-                                   "--token-file and --ca-file need --connect or --hosts");
+                                   "--token-file and --ca-file require --connect or --hosts");
     }
     if (arg_once) {
         arg_batch = true;

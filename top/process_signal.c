@@ -38,7 +38,7 @@ int ntk_top_signal_send(uint32_t pid, uint64_t start_time, int number, struct nt
 
     if (start_time == 0) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                           "process %u was not signalled: when it started is not known", pid);
+                           "cannot signal process %u: its start time is unknown", pid);
     }
     /* The descriptor stays with the process it was opened for; whether it is the right one is
      * looked up behind that. */
@@ -46,7 +46,7 @@ int ntk_top_signal_send(uint32_t pid, uint64_t start_time, int number, struct nt
     ret = fd < 0 ? -errno : 0;
 
     if (ret == -ESRCH || (ret == 0 && start_time_of(pid) != start_time)) {
-        ret = ntk_err_set(err, -ESRCH, NTK_ERR_NO_OFFSET, "process %u has ended", pid);
+        ret = ntk_err_set(err, -ESRCH, NTK_ERR_NO_OFFSET, "process %u has exited", pid);
     } else if (ret < 0 || syscall(SYS_pidfd_send_signal, fd, number, NULL, 0) < 0) {
         ret = ret < 0 ? ret : -errno;
         ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot signal process %u: %s", pid,

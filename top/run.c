@@ -85,7 +85,7 @@ static const char *person_note(const struct ntk_top_run *run, char *text, size_t
         if (localtime_r(&seconds, &date)) {
             (void)strftime(clock, sizeof clock, "%H:%M:%S", &date);
         }
-        (void)snprintf(text, bytes, "%s, %llu s ago; [ ] { } walk, space: now", clock,
+        (void)snprintf(text, bytes, "%s, %llu s ago; navigate with [ ] { }, space: now", clock,
                        (unsigned long long)(ago_ns / NTK_NS_PER_SECOND));
     } else if (run->is_frozen) {
         (void)snprintf(text, bytes, "frozen");

@@ -105,7 +105,7 @@ static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
 
     (void)snprintf(folder, sizeof folder, "%s/neuron-top-XXXXXX", ntk_fs_temporary_folder());
     if (!mkdtemp(folder)) {
-        SAY(run, "cannot make a folder for the profile in %s: %s", ntk_fs_temporary_folder(),
+        SAY(run, "cannot create a folder for the profile in %s: %s", ntk_fs_temporary_folder(),
             strerror(errno));
         return true;
     }
@@ -117,7 +117,7 @@ static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
     char *const page[] = { program, "view", "-d", folder, "--output-format", "page", NULL };
 
     ntk_screen_suspend(run->screen);
-    printf("Ten seconds of %s (%u); ctrl-c ends it earlier.\n", tag, pid);
+    printf("Recording ten seconds of %s (%u); press ctrl-c to stop earlier.\n", tag, pid);
     (void)fflush(stdout);
     code = program_run(run, inspect, &ends);
     code = code == 0 && !ends ? program_run(run, text, &ends) : code;
@@ -126,14 +126,15 @@ static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
     } else if (rmdir(folder) == 0) { /* with nothing in it */
         SAY(run, "no profile of %s", tag);
     } else {
-        SAY(run, "no profile of %s; what was recorded is in %s", tag, folder);
+        SAY(run, "no profile of %s; the recorded files are in %s", tag, folder);
     }
     if (ends && access(folder, F_OK) == 0) {
-        printf("neuron-top: what was recorded of %s is in %s\n", tag, folder);
+        printf("neuron-top: the recorded files of %s are in %s\n", tag, folder);
     }
     if (!ends &&
         ask(run,
-            code == 0 ? "\nenter: back to neuron-top; p and enter: the page in a browser "
+            code == 0 ? "\n"
+                        "enter: back to neuron-top; p and enter: open the page in a browser "
                       : "\nenter: back to neuron-top ",
             &ends) == 'p' &&
         code == 0) {

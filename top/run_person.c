@@ -34,17 +34,17 @@ const struct ntk_runtime_sample *ntk_top_run_choose(struct ntk_top_run *run, con
     const struct ntk_snapshot *snapshot = run->model->snapshot;
 
     if (!run->source->ops->is_here) {
-        SAY(run, "only applications of this machine can be %s", what);
+        SAY(run, "only applications on this machine can be %s", what);
     } else if (run->is_in_past) {
-        SAY(run, "the past cannot be %s: space leads back to now", what);
+        SAY(run, "past applications cannot be %s: press space to return to now", what);
     } else if (!runtime && !(snapshot && snapshot->runtime_count == 1)) {
-        SAY(run, "which application? choose its row (p) or tab (a, d, 1-9) first");
+        SAY(run, "no application selected: choose its row (p) or tab (a, d, 1-9) first");
     } else {
         runtime = runtime ? runtime : &snapshot->runtimes[0];
         if (!runtime->ended) {
             return runtime;
         }
-        SAY(run, "%s has ended", runtime->tag);
+        SAY(run, "%s has exited", runtime->tag);
     }
     return NULL;
 }

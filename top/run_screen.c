@@ -286,11 +286,12 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
         run->key_fd = open("/dev/tty", O_RDONLY | O_CLOEXEC);
     }
     if (!isatty(run->key_fd) || !isatty(STDOUT_FILENO)) {
-        return ntk_err_set(err, -ENOTTY, NTK_ERR_NO_OFFSET,
-                           "%s is not a terminal; --once or --batch print the screen as text",
-                           !isatty(STDOUT_FILENO) ? "stdout"
-                           : run->is_stdin_taken  ? "/dev/tty"
-                                                  : "stdin");
+        return ntk_err_set(
+            err, -ENOTTY, NTK_ERR_NO_OFFSET,
+            "%s is not a terminal: use --once or --batch to print the screen as text",
+            !isatty(STDOUT_FILENO) ? "stdout"
+            : run->is_stdin_taken  ? "/dev/tty"
+                                   : "stdin");
     }
     ret = ntk_screen_curses_create(&look, run->key_fd, &run->screen, err);
     if (ret < 0) {

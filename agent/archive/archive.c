@@ -74,7 +74,7 @@ int ntk_archive_tables_parse(const char *list, bool wanted[NTK_STORE_DATASET_COU
     free(copy);
     return ret < 0 || words ? ret
                             : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                          "names of tables, separated by commas, expected");
+                                          "expected table names, separated by commas");
 }
 
 /* ---- bytes ---- */

@@ -155,11 +155,9 @@ static void count_lost(struct ntk_archive_watch *watch, enum ntk_store_dataset_i
         uint64_t steps = (whole_ns - counted_ns + info->step_ns - 1) / info->step_ns;
         watch->lost_ns[id] = counted_ns + steps * info->step_ns;
         atomic_fetch_add(&watch->lost_steps, steps);
-        ntk_log_warn(MODULE,
-                     "the database forgot rows of up to %" PRIu64 " %s of %s before they were "
-                     "archived",
-                     steps, info->step_ns > 3600 * NTK_NS_PER_SECOND ? "days" : "hours",
-                     info->name);
+        ntk_log_warn(
+            MODULE, "rows of up to %" PRIu64 " %s of %s were deleted before they were archived",
+            steps, info->step_ns > 3600 * NTK_NS_PER_SECOND ? "days" : "hours", info->name);
     }
 }
 
@@ -272,11 +270,10 @@ static void say(struct ntk_archive_watch *watch, int ret, const struct ntk_err *
         atomic_fetch_add(&watch->failures, 1);
     }
     if (ret < 0 && !watch->is_failing) {
-        ntk_log_warn(MODULE, "%s; what is to be archived waits in the database and is tried again",
-                     err->text);
+        ntk_log_warn(MODULE, "%s; unarchived rows stay in the database; retrying", err->text);
         watch->parts_before = parts;
     } else if (ret == 0 && watch->is_failing) {
-        ntk_log_warn(MODULE, "archiving goes on; %" PRIu64 " parts that waited are written",
+        ntk_log_warn(MODULE, "archiving resumed; %" PRIu64 " delayed parts were written",
                      parts - watch->parts_before);
     }
     watch->is_failing = ret < 0;
@@ -361,7 +358,7 @@ int ntk_archive_watch_create(const char *db_path, const struct ntk_archive_optio
         ret = opened;
     }
     if (ret == 0 && (ret = -pthread_create(&watch->thread, NULL, run, watch)) < 0) {
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot make a thread: %s", strerror(-ret));
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot create a thread: %s", strerror(-ret));
     }
     if (ret < 0) {
         ntk_archive_watch_destroy(watch);

@@ -86,7 +86,7 @@ static bool wants_tables(int argc, char **argv)
 static void print_tables(void)
 {
     for (size_t i = 0; i < NTK_STORE_DATASET_COUNT; i++) {
-        printf("%-18s by the %s  %s\n", ntk_store_datasets[i].name,
+        printf("%-18s per %s  %s\n", ntk_store_datasets[i].name,
                ntk_store_datasets[i].step_ns > 3600 * NTK_NS_PER_SECOND ? "day " : "hour",
                ntk_store_datasets[i].meaning);
     }

@@ -66,7 +66,8 @@ static long ask(const struct asker *asker, const char *method, const char *path,
             ntk_str_copy_clean(text, TEXT_BYTES, body, strcspn(body, "\r\n"));
         } else {
             ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                        "the instance metadata service answers %ld to %s", answer.status, path);
+                        "the instance metadata service returned HTTP %ld for %s", answer.status,
+                        path);
         }
     }
     ntk_http_answer_fini(&answer);
@@ -100,7 +101,7 @@ static bool ask_subnet(const struct asker *asker, const char *header,
     }
     if (!is_mac(mac)) {
         ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                    "the instance metadata service gives an invalid MAC address");
+                    "the instance metadata service returned an invalid MAC address");
         return false;
     }
     snprintf(path, sizeof path, "network/interfaces/macs/%s/subnet-id", mac);

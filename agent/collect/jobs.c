@@ -87,7 +87,7 @@ static void tell(struct ntk_jobs_folder *folder, const char *trouble)
     if (trouble[0] && strcmp(trouble, folder->said) != 0) {
         ntk_log_warn(MODULE, "%s", trouble);
     } else if (!trouble[0] && folder->said[0]) {
-        ntk_log_warn(MODULE, "%s: every file can be taken again", folder->path);
+        ntk_log_warn(MODULE, "%s: all files are valid again", folder->path);
     }
     ntk_str_copy(folder->said, sizeof folder->said, trouble);
 }
@@ -486,7 +486,7 @@ int ntk_jobs_create(const char *path, const struct ntk_clock *clock,
     folder->clock = clock ? clock : ntk_clock_system_get();
     folder->wait_ns = NTK_JOBS_WAIT_NS;
     (void)snprintf(folder->hangs, sizeof folder->hangs,
-                   "%.160s: the file system does not answer; the jobs of before are kept", path);
+                   "%.160s: the file system does not respond; keeping the previous jobs", path);
     ntk_vec_init(&folder->entries, sizeof(struct entry *));
     folder->aside = ntk_aside_create(look, release, folder);
     *out_folder = folder;

@@ -34,8 +34,8 @@ int ntk_pod_resource_add(struct ntk_pod_resource *table, const char *text, struc
         count++;
     }
     if (count >= NTK_POD_RESOURCES_MAX) {
-        return ntk_err_set(err, -E2BIG, NTK_ERR_NO_OFFSET, "at most %d resources are known by name",
-                           NTK_POD_RESOURCES_MAX);
+        return ntk_err_set(err, -E2BIG, NTK_ERR_NO_OFFSET,
+                           "at most %d resource names are supported", NTK_POD_RESOURCES_MAX);
     }
     for (size_t kind = 0; bytes > 0 && bytes < NTK_POD_RESOURCE_BYTES && kind < 2; kind++) {
         if (strcmp(equals + 1, kinds[kind]) == 0) {
@@ -45,7 +45,7 @@ int ntk_pod_resource_add(struct ntk_pod_resource *table, const char *text, struc
             return 0;
         }
     }
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "NAME=core or NAME=device expected");
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected NAME=core or NAME=device");
 }
 
 static bool parse_index(const char *id, uint32_t bound, uint32_t *out)
@@ -146,8 +146,7 @@ static void drop_doubles(struct ntk_vec *rows)
 static int unframe(const uint8_t *bytes, size_t bytes_count, struct ntk_err *err)
 {
     if (bytes_count < FRAME_HEAD_BYTES) {
-        return ntk_err_set(err, -EBADMSG, bytes_count,
-                           "the answer ends inside the head of its frame");
+        return ntk_err_set(err, -EBADMSG, bytes_count, "the response ends inside a frame header");
     }
     if (bytes[0] != 0) {
         return ntk_err_set(err, -EBADMSG, 0,
@@ -156,11 +155,11 @@ static int unframe(const uint8_t *bytes, size_t bytes_count, struct ntk_err *err
     size_t length =
         (size_t)bytes[1] << 24 | (size_t)bytes[2] << 16 | (size_t)bytes[3] << 8 | (size_t)bytes[4];
     if (length > NTK_POD_LIST_BYTES_MAX) {
-        return ntk_err_set(err, -EBADMSG, 1, "the answer is longer than %zu bytes",
+        return ntk_err_set(err, -EBADMSG, 1, "the response is longer than %zu bytes",
                            NTK_POD_LIST_BYTES_MAX);
     }
     if (length != bytes_count - FRAME_HEAD_BYTES) {
-        return ntk_err_set(err, -EBADMSG, 1, "the frame promises %zu bytes, %zu came", length,
+        return ntk_err_set(err, -EBADMSG, 1, "expected a frame of %zu bytes, received %zu", length,
                            bytes_count - FRAME_HEAD_BYTES);
     }
     return 0;
@@ -180,7 +179,7 @@ int ntk_pod_list_read(struct ntk_pod_list *list, const struct ntk_pod_resource *
                                                           bytes + FRAME_HEAD_BYTES);
     if (!message) {
         return ntk_err_set(err, -EBADMSG, FRAME_HEAD_BYTES,
-                           "the answer is not a list of pods that can be read");
+                           "cannot decode the list of pods in the response");
     }
     fresh.message = message;
     for (size_t i = 0; i < message->n_pod_resources && ret == 0; i++) {

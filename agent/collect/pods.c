@@ -122,7 +122,8 @@ static int check_status(const struct ntk_http_answer *answer, struct ntk_err *er
     char message[160];
 
     if (answer->status != HTTP_OK) {
-        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "it answers HTTP %ld", answer->status);
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "the kubelet returned HTTP %ld",
+                           answer->status);
     }
     if (!ntk_http_answer_header_get(answer, "grpc-status", status, sizeof status)) {
         return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "no grpc-status in the response");
@@ -133,8 +134,8 @@ static int check_status(const struct ntk_http_answer *answer, struct ntk_err *er
     if (!ntk_http_answer_header_get(answer, "grpc-message", message, sizeof message)) {
         message[0] = '\0';
     }
-    return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "it answers grpc-status %s%s%s%s", status,
-                       strcmp(status, GRPC_UNIMPLEMENTED) == 0 ? " (unimplemented)" : "",
+    return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "the kubelet returned grpc-status %s%s%s%s",
+                       status, strcmp(status, GRPC_UNIMPLEMENTED) == 0 ? " (unimplemented)" : "",
                        message[0] ? ": " : "", message);
 }
 
@@ -205,9 +206,9 @@ static bool wait_for_next(struct ntk_pods *pods)
 static void tell(const char *before, const char *now)
 {
     if (now[0] && strcmp(before, now) != 0) {
-        ntk_log_warn(MODULE, "%s; trying again each period", now);
+        ntk_log_warn(MODULE, "%s; retrying every period", now);
     } else if (before[0] && !now[0]) {
-        ntk_log_warn(MODULE, "the kubelet answers");
+        ntk_log_warn(MODULE, "the kubelet responds");
     }
 }
 

@@ -104,9 +104,9 @@ static const struct ntk_opt_program program = {
     .name = "neuron-monitor diag",
     .usage = "[-r LEVEL] [OPTION]...\n--canary [--interval TIME] [OPTION]...",
     .summary =
-        "Tells whether the machine is fit to work: driver, devices and room without any load, "
-        "programs with known answers on each core, memory, copies, collectives, a burn-in. Cores "
-        "that a job has are left alone: nothing is tested then.",
+        "Tests whether the machine is ready for work. Checks the driver, the devices and free "
+        "space without load; then runs programs with known answers on each core, and tests memory, "
+        "copies and collectives, with a burn-in on request. If a job holds a core, no test runs.",
     .options = option_rows,
     .epilogue = "The exit code is 0 when no test failed (also with warnings, unless --strict), 1\n"
                 "when a test failed, 2 for invalid options, and 3 when a job holds a core, so\n"
@@ -160,7 +160,7 @@ void ntk_diag_add(struct ntk_diag *all, const struct ntk_diag_result *result)
         threshold_hold(all, &judged);
     }
     if (ntk_vec_push(&all->results, &judged) < 0) {
-        ntk_log_error("diag", "out of memory: a result is lost");
+        ntk_log_error("diag", "out of memory: one result is lost");
         exit(EXIT_FAILURE);
     }
 }
@@ -198,8 +198,8 @@ static void runtime_look(void)
     } else if (diag.machine.is_software && asked && there && asked != there) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result,
-                     "the software machine is a %s, not the %s of NEURON_SOFT_INSTANCE: "
-                     "'neuron-bench machine' changes an idle one",
+                     "the software machine is a %s, not the %s of NEURON_SOFT_INSTANCE: run "
+                     "'neuron-bench machine' while no process uses it",
                      diag.machine.type, instance);
     } else {
         ntk_diag_say(&result, "%s, %u %s, %.200s%s",
@@ -320,7 +320,7 @@ static void ranks_run(void)
     struct ntk_diag_result result =
         ntk_diag_result_make(NTK_DIAG_ALL_GATHER_TEST, NTK_DIAG_SKIP, -1, -1);
 
-    ntk_diag_say(&result, "needs two cores");
+    ntk_diag_say(&result, "requires two cores");
     ntk_diag_add(&diag, &result);
     result.test = NTK_DIAG_ALL_REDUCE_TEST;
     ntk_diag_add(&diag, &result);
@@ -440,19 +440,19 @@ static int diagnose(struct ntk_device_source *source)
 static int options_check(void)
 {
     if (arg_level > NTK_DIAG_LEVEL_MAX) {
-        return ntk_opt_usage_error(&program, "--level is 1, 2, 3 or 4");
+        return ntk_opt_usage_error(&program, "--level must be between 1 and 4");
     }
     if (diag.plan.duration_ns && arg_level < 4) {
-        return ntk_opt_usage_error(&program, "--duration is of the burn-in: it needs -r 4");
+        return ntk_opt_usage_error(&program, "--duration requires -r 4 (burn-in)");
     }
     if (diag.plan.neff && arg_level < 2 && !arg_canary) {
-        return ntk_opt_usage_error(&program, "--neff needs -r 2 or more, or --canary");
+        return ntk_opt_usage_error(&program, "--neff requires -r 2 or more, or --canary");
     }
     if ((arg_interval_ns || arg_rounds) && !arg_canary) {
-        return ntk_opt_usage_error(&program, "--interval and --rounds need --canary");
+        return ntk_opt_usage_error(&program, "--interval and --rounds require --canary");
     }
     if (diag.plan.memory_bytes < MEMORY_BYTES_MIN || diag.plan.memory_bytes > MEMORY_BYTES_MAX) {
-        return ntk_opt_usage_error(&program, "--memory is from 4K to 16G");
+        return ntk_opt_usage_error(&program, "--memory must be between 4K and 16G");
     }
     return 0;
 }

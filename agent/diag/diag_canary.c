@@ -133,7 +133,7 @@ int ntk_diag_canary(struct ntk_diag *diag, const struct ntk_diag_canary_options 
         diag->is_wanted = ntk_diag_owner_is_wanted;
     }
     if (!diag->plan.is_software && !diag->plan.neff) {
-        ntk_log_error("diag", "the programs with known answers run only on software cores: pass a "
+        ntk_log_error("diag", "only software cores can run the programs with known answers: pass a "
                               "compiled NEFF with --neff");
         return EXIT_FAILURE;
     }
@@ -147,8 +147,8 @@ int ntk_diag_canary(struct ntk_diag *diag, const struct ntk_diag_canary_options 
         }
     }
     if (!options->json && ret == 0) {
-        (void)printf("%" PRIu64 " answers were right, %" PRIu64 " wrong; %" PRIu64
-                     " times a job had the core, %" PRIu64 " times one came\n",
+        (void)printf("%" PRIu64 " correct answers, %" PRIu64 " wrong; %" PRIu64
+                     " cores skipped because a job held them, %" PRIu64 " released for a job\n",
                      counts.passed, counts.failed, counts.owned, diag->given_back);
     }
     return counts.failed > 0 || ret < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -28,7 +28,7 @@ void ntk_diag_findings_keep(const struct ntk_diag *run, bool all)
         if ((is_corrupt || (is_well && has_answer)) &&
             ntk_findings_change(NULL, core / run->plan.cores_per_device, physical, is_corrupt,
                                 &err) < 0) {
-            ntk_log_warn("diag", "%s: others do not learn of it", err.text);
+            ntk_log_warn("diag", "%s: other programs cannot see this finding", err.text);
         }
     }
 }
@@ -50,10 +50,10 @@ static struct ntk_diag_result finding_judge(const struct ntk_diag *diag, uint32_
             ntk_timestamp_format(findings[i].since_ns, since, sizeof since);
             result.verdict = NTK_DIAG_FAIL;
             result.figure += (double)findings[i].count;
-            ntk_diag_say(&result,
-                         "wrong answers without an error since %s; gone when -r 2 finds all "
-                         "answers right",
-                         since);
+            ntk_diag_say(
+                &result,
+                "silently wrong answers since %s; cleared when all answers of -r 2 are correct",
+                since);
         }
     }
     return result;

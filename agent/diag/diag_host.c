@@ -35,7 +35,7 @@ static void driver_look(struct ntk_diag *diag, struct ntk_device_source *source)
         ntk_diag_say(&result, "software machine %s", tree->machine_type);
     } else {
         ntk_diag_say(&result, "driver %s",
-                     tree->driver_version[0] ? tree->driver_version : "of unknown version");
+                     tree->driver_version[0] ? tree->driver_version : "unknown version");
     }
     ntk_diag_add(diag, &result);
 }
@@ -68,7 +68,7 @@ static void devices_look(struct ntk_diag *diag, struct ntk_device_source *source
     }
     if (tree->device_count == 0) {
         result.verdict = NTK_DIAG_FAIL;
-        ntk_diag_say(&result, "there is none");
+        ntk_diag_say(&result, "no devices");
     } else if (machine && tree->device_count != machine->device_count) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result, "a %s has %u", machine->instance_type, machine->device_count);
@@ -76,7 +76,7 @@ static void devices_look(struct ntk_diag *diag, struct ntk_device_source *source
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result, "%s", bad);
     } else if (!machine) {
-        ntk_diag_say(&result, "how many there should be is not known of this machine");
+        ntk_diag_say(&result, "the expected number of devices is unknown for this machine");
     }
     ntk_diag_add(diag, &result);
 }
@@ -93,7 +93,7 @@ static void folder_look(struct ntk_diag *diag)
     } else if (stat(folder, &status) != 0) {
         result.verdict = errno == ENOENT ? NTK_DIAG_PASS : NTK_DIAG_FAIL;
         ntk_diag_say(&result, "%.200s: %s", folder,
-                     errno == ENOENT ? "not there yet; the first process makes it"
+                     errno == ENOENT ? "not created yet; the first process creates it"
                                      : strerror(errno));
     } else if (!S_ISDIR(status.st_mode)) {
         result.verdict = NTK_DIAG_FAIL;
@@ -103,7 +103,7 @@ static void folder_look(struct ntk_diag *diag)
         ntk_diag_say(&result, "%.200s: %s", folder, strerror(errno));
     } else if ((status.st_mode & S_IWOTH) && !(status.st_mode & S_ISVTX)) {
         result.verdict = NTK_DIAG_WARN;
-        ntk_diag_say(&result, "%.200s: everybody may remove the files of others", folder);
+        ntk_diag_say(&result, "%.200s: any user may remove files of other users", folder);
     } else {
         ntk_diag_say(&result, "%.200s", folder);
     }
@@ -126,7 +126,7 @@ static void clock_look(struct ntk_diag *diag)
         result.has_figure = true;
         result.figure = (double)timex.maxerror / 1e6;
         ntk_diag_say(&result, "%s",
-                     timex.status & STA_UNSYNC ? "nothing synchronizes the clock" : "");
+                     timex.status & STA_UNSYNC ? "the clock is not synchronized" : "");
     }
     ntk_diag_add(diag, &result);
 }
@@ -181,7 +181,7 @@ static void ecc_look(struct ntk_diag *diag, const struct ntk_device_reading *rea
         if (sum > 0) {
             uint64_t memory = bad[0]->value + bad[1]->value;
 
-            ntk_diag_say(&result, "memory %llu, of it repairable %llu, on-chip memory %llu",
+            ntk_diag_say(&result, "memory: %llu, of these repairable: %llu, on-chip memory: %llu",
                          (unsigned long long)memory, (unsigned long long)bad[1]->value,
                          (unsigned long long)bad[2]->value);
         }
@@ -310,7 +310,7 @@ static void counters_compare(struct ntk_diag *diag, const struct ntk_device_read
         ntk_diag_say(&result, "%s", growth.names);
     } else {
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, "the driver has no counters of errors");
+        ntk_diag_say(&result, "the driver has no error counters");
     }
     ntk_diag_add(diag, &result);
 }
@@ -385,7 +385,7 @@ void ntk_diag_links(struct ntk_diag *diag, struct ntk_device_source *source)
         ntk_str_copy(result.part, sizeof result.part, places[i].bdf);
         if (strcmp(speed, speed_max) != 0 || strcmp(width, width_max) != 0) {
             result.verdict = NTK_DIAG_WARN;
-            ntk_diag_say(&result, "%s x%s, could be %s x%s", speed, width, speed_max, width_max);
+            ntk_diag_say(&result, "%s x%s, maximum %s x%s", speed, width, speed_max, width_max);
         } else {
             ntk_diag_say(&result, "%s x%s", speed, width);
         }
@@ -394,7 +394,7 @@ void ntk_diag_links(struct ntk_diag *diag, struct ntk_device_source *source)
     }
     if (told == 0) {
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, diag->plan.is_software ? "a software machine has none"
+        ntk_diag_say(&result, diag->plan.is_software ? "not available on a software machine"
                                                      : "the kernel reports no links");
         ntk_diag_add(diag, &result);
     }

@@ -80,7 +80,7 @@ int ntk_diag_owner_await(const struct ntk_diag *diag, uint64_t wait_ns, struct n
     bool is_announced = false;
 
     while (find_owned(diag, &core, &owner)) {
-        char who[128] = "a process of another container";
+        char who[128] = "a process in another container";
         uint64_t now_ns = ntk_clock_now_ns(diag->clock);
 
         if (owner.pid != NTK_SOFT_HOLDER_ELSEWHERE) {
@@ -90,12 +90,12 @@ int ntk_diag_owner_await(const struct ntk_diag *diag, uint64_t wait_ns, struct n
         }
         if (now_ns >= end_ns) {
             return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                               "%s has %s %u: nothing is tested there; --wait waits for it, "
-                               "--core and --device test others",
+                               "%s holds %s %u: no test ran; use --wait to wait for it, or --core "
+                               "and --device to test others",
                                who, diag->plan.is_software ? "core" : "the device of core", core);
         }
         if (!is_announced) {
-            ntk_log_warn("diag", "%s has core %u; waiting for it", who, core);
+            ntk_log_warn("diag", "%s holds core %u; waiting for it", who, core);
             is_announced = true;
         }
         ntk_cond_sleep(diag->clock, now_ns + LOOK_NS);

@@ -71,12 +71,13 @@ static void lost_tell(struct ntk_diag *diag, const struct worker *worker, int st
 
     result.verdict = NTK_DIAG_FAIL;
     if (worker->was_late) {
-        ntk_diag_say(&result, "no answer after %.0f s: the process was ended",
+        ntk_diag_say(&result, "no answer within %.0f s: the process was killed",
                      (double)diag->plan.timeout_ns / 1e9);
     } else if (WIFSIGNALED(status)) {
-        ntk_diag_say(&result, "the runtime ended its process: %s", strsignal(WTERMSIG(status)));
+        ntk_diag_say(&result, "the test process was killed by a signal: %s",
+                     strsignal(WTERMSIG(status)));
     } else {
-        ntk_diag_say(&result, "the runtime ended its process with code %d", WEXITSTATUS(status));
+        ntk_diag_say(&result, "the test process exited with code %d", WEXITSTATUS(status));
     }
     ntk_diag_add(diag, &result);
 }

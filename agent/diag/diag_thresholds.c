@@ -68,7 +68,7 @@ static int row_parse(char *words[COLUMNS], size_t line, struct ntk_diag_threshol
 
     if (!is_machine(words[0])) {
         return refuse(err, line, words[0],
-                      "invalid machine: expected a name, or a prefix and \"*\"");
+                      "is not a valid machine: expected a name, or a prefix and \"*\"");
     }
     if (test < 0) {
         return refuse(err, line, words[1], "is not a test (neuron-monitor diag --list shows them)");
@@ -87,8 +87,9 @@ static int row_parse(char *words[COLUMNS], size_t line, struct ntk_diag_threshol
     row->fails = words[2][0] == 'f';
     row->below = words[3][0] == 'b';
     if (value_parse(words[4], ntk_diag_tests[test].unit, &row->value) < 0) {
-        return refuse(err, line, words[4],
-                      "is not a value of this test: a number, of bytes with K, M, G");
+        return refuse(
+            err, line, words[4],
+            "is not a valid value for this test: expected a number; for bytes with K, M or G");
     }
     return 0;
 }
@@ -108,14 +109,14 @@ static int line_parse(char *text, size_t line, struct ntk_diag_threshold *row, b
     for (char *word = strtok_r(text, " \t\r", &rest); word; word = strtok_r(NULL, " \t\r", &rest)) {
         if (count == COLUMNS) {
             return refuse(err, line, word,
-                          "unexpected word: expected machine test warn|fail below|above value");
+                          "is unexpected: expected machine test warn|fail below|above value");
         }
         words[count++] = word;
     }
     *out_is_row = count > 0;
     if (count > 0 && count < COLUMNS) {
         return refuse(err, line, words[count - 1],
-                      "is followed by too little: machine test warn|fail below|above value");
+                      "ends the line too early: expected machine test warn|fail below|above value");
     }
     return count > 0 ? row_parse(words, line, row, err) : 0;
 }
@@ -142,7 +143,7 @@ int ntk_diag_thresholds_parse(struct ntk_diag_thresholds *thresholds, const char
     char *copy;
 
     if (bytes > NTK_DIAG_THRESHOLDS_BYTES_MAX || memchr(text, '\0', bytes)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "not a text of at most %u bytes",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "longer than %u bytes, or not text",
                            NTK_DIAG_THRESHOLDS_BYTES_MAX);
     }
     copy = strndup(text, bytes);
@@ -161,7 +162,7 @@ int ntk_diag_thresholds_parse(struct ntk_diag_thresholds *thresholds, const char
         if (ret == 0 && is_row) {
             replace(&thresholds->rows, &first, &row);
             if (thresholds->rows.count == NTK_DIAG_THRESHOLDS_MAX) {
-                ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "there are more than %u lines",
+                ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %u lines",
                                   NTK_DIAG_THRESHOLDS_MAX);
             } else if (ntk_vec_push(&thresholds->rows, &row) < 0) {
                 ret = ntk_err_no_memory(err);

@@ -137,7 +137,7 @@ bool ntk_diag_worker_differ(struct ntk_diag_result *result, const uint8_t *got,
     result->verdict = NTK_DIAG_FAIL;
     result->is_corruption = true;
     base += first;
-    ntk_diag_say(result, "%llu %s of %zu bytes differ, the first in byte %llu: 0x%02x, not 0x%02x",
+    ntk_diag_say(result, "%llu wrong %s in %zu bytes, first at byte %llu: 0x%02x instead of 0x%02x",
                  (unsigned long long)bits, bits == 1 ? "bit" : "bits", bytes,
                  (unsigned long long)base, got[first], expected[first]);
     return true;
@@ -244,7 +244,7 @@ static void answer_compare(struct ntk_diag_worker *worker, const struct loaded *
 
         /* The runtime said that all is well: no other process will notice. */
         (void)snprintf(found, sizeof found, "%.200s", result->reason);
-        ntk_diag_say(result, "wrong answer without an error: %.200s", found);
+        ntk_diag_say(result, "silently wrong answer: %.200s", found);
     }
 }
 
@@ -266,7 +266,7 @@ void ntk_diag_answer_test(struct ntk_diag_worker *worker, size_t index, uint32_t
     if (ntk_diag_answer_program(index, worker->plan->tensor_columns, worker->plan->lnc, local,
                                 &neff, &count, &err) < 0) {
         result.verdict = NTK_DIAG_FAIL;
-        ntk_diag_say(&result, "cannot make the program: %.200s", err.text);
+        ntk_diag_say(&result, "cannot build the program: %.200s", err.text);
         ntk_diag_worker_tell(worker, &result);
         return;
     }
@@ -302,8 +302,8 @@ static void answers_test(struct ntk_diag_worker *worker, uint32_t round)
         struct ntk_diag_result result = ntk_diag_worker_begin(worker, NTK_DIAG_ANSWER_TEST, "");
 
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, "programs with known answers are of the open instruction set, which "
-                              "hardware does not run; --neff takes a compiled one");
+        ntk_diag_say(&result, "hardware cannot run the programs with known answers: pass a "
+                              "compiled NEFF with --neff");
         ntk_diag_worker_tell(worker, &result);
     }
 }
@@ -397,7 +397,7 @@ void ntk_diag_neff_test(struct ntk_diag_worker *worker)
         result.verdict = NTK_DIAG_FAIL;
         result.is_corruption = true;
         ntk_diag_say(&result,
-                     "equal inputs gave different outputs: digests %016llx, %016llx, %016llx",
+                     "the same inputs gave different outputs: digests %016llx, %016llx, %016llx",
                      (unsigned long long)digests[0], (unsigned long long)digests[1],
                      (unsigned long long)digests[2]);
     } else {
@@ -432,9 +432,9 @@ static void burn(struct ntk_diag_worker *worker)
     if (bad_count > 0) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result, "%llu tests failed in %u rounds%s", (unsigned long long)bad_count,
-                     rounds, bad_count >= BAD_MAX || worker->is_dead ? "; given up" : "");
+                     rounds, bad_count >= BAD_MAX || worker->is_dead ? "; stopped" : "");
     } else {
-        ntk_diag_say(&result, "%u %s, nothing wrong", rounds, rounds == 1 ? "round" : "rounds");
+        ntk_diag_say(&result, "%u %s without errors", rounds, rounds == 1 ? "round" : "rounds");
     }
     ntk_diag_worker_tell(worker, &result);
 }

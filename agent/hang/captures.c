@@ -80,7 +80,7 @@ static int reason_parse(char *word, struct ntk_captures_options *options, struct
         (value &&
          (ntk_str_parse_duration_ns(value, &options->p99_ns) < 0 || options->p99_ns == 0))) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           reason == NTK_CAPTURES_P99 ? "p99 needs a time, such as p99=50ms"
+                           reason == NTK_CAPTURES_P99 ? "p99 requires a time, such as p99=50ms"
                                                       : "'%s' takes no value",
                            word);
     }
@@ -96,7 +96,7 @@ int ntk_captures_parse(const char *list, struct ntk_captures_options *options, s
 
     if (ret == 0 && !list[0]) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "reasons are missing; there are hang, slow, stuck, ecc and p99=TIME");
+                          "no reasons: expected hang, slow, stuck, ecc or p99=TIME");
     }
     for (char *word = copy ? strtok_r(copy, ",", &save) : NULL; word && ret == 0;
          word = strtok_r(NULL, ",", &save)) {
@@ -267,18 +267,16 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
         (void)ntk_fs_remove_tree(run->folder, &ignored);
         ntk_captures_room_end(captures->options->folder, run->folder,
                               ntk_captures_keep_bytes(captures->options));
-        ntk_log_warn(MODULE, "nothing is kept of what happened (%s): %s",
-                     ntk_captures_reason_names[reason], err.text);
+        ntk_log_warn(MODULE, "no capture for %s: %s", ntk_captures_reason_names[reason], err.text);
         return;
     }
-    ntk_log_warn(MODULE, "%s: %s %s is captured to %s", ntk_captures_reason_names[reason],
-                 job[0] ? "the job at" : "process", job[0] ? job : pid_text, run->folder);
+    ntk_log_warn(MODULE, "%s: capturing %s %s to %s", ntk_captures_reason_names[reason],
+                 job[0] ? "job" : "process", job[0] ? job : pid_text, run->folder);
     if (budget->left_out[reason] > 0) {
-        ntk_log_warn(MODULE,
-                     "%s: since the capture before, %llu times more it was not captured for user "
-                     "%" PRIu32,
-                     ntk_captures_reason_names[reason],
-                     (unsigned long long)budget->left_out[reason], uid);
+        ntk_log_warn(
+            MODULE,
+            "%s: %llu more events since the previous capture were not captured for user %" PRIu32,
+            ntk_captures_reason_names[reason], (unsigned long long)budget->left_out[reason], uid);
     }
     budget->left_out[reason] = 0;
 }
@@ -311,7 +309,7 @@ static void run_look(struct ntk_captures *captures, struct run *run)
     }
     run->pid = 0;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-        ntk_log_warn(MODULE, "not all of it could be had: %s/trigger.log", run->folder);
+        ntk_log_warn(MODULE, "capture incomplete: see %s/trigger.log", run->folder);
         fail_note(captures, run);
     }
     ntk_captures_room_end(captures->options->folder, run->folder,

@@ -114,20 +114,20 @@ static void read_wish(struct wish *wish, const struct ntk_http_request *request)
     } else if (job && (!job[0] || !ntk_str_copy(wish->job, sizeof wish->job, job))) {
         wish->said = "job: invalid name";
     } else if (!take_number(request, "pid", 1, UINT32_MAX, 0, &number)) {
-        wish->said = "pid: not a process number";
+        wish->said = "pid: invalid process number";
     } else if (!take_number(request, "user", 0, UINT32_MAX, UINT64_MAX, &user)) {
-        wish->said = "user: not a uid";
+        wish->said = "user: invalid user id";
     } else if (!take_number(request, "at", 1, UINT64_MAX, 0, &at) || (at == 0 && !wish->is_look)) {
-        wish->said = "at is the first execution, from 1 on";
+        wish->said = "at: expected the number of the first execution, 1 or greater";
     } else if (!take_number(request, "executions", 1, 100000, 1, &executions)) {
-        wish->said = "executions is from 1 to 100000";
+        wish->said = "executions: expected 1 to 100000";
     } else if (!take_number(request, "timeout_ms", 1, NTK_CAPTURES_HTTP_TIMEOUT_NS / NTK_NS_PER_MS,
                             60000, &timeout_ms)) {
-        wish->said = "timeout_ms is up to ten minutes";
+        wish->said = "timeout_ms: expected at most 600000 (ten minutes)";
     } else if (!take_number(request, "size", 1, UINT64_MAX, keep_bytes, &size)) {
-        wish->said = "size is in bytes";
+        wish->said = "size: expected a number of bytes";
     } else if (before && !ntk_str_copy(wish->instead_of, sizeof wish->instead_of, before)) {
-        wish->said = "instead_of: not the name of a capture";
+        wish->said = "instead_of: invalid capture name";
     } else {
         wish->status = 0;
         (void)snprintf(wish->pid, sizeof wish->pid, "%llu", (unsigned long long)number);
@@ -298,7 +298,7 @@ static void finish(void *upload, struct ntk_http_response *response)
     }
     struct run *run = find_place(captures);
     if (!run) {
-        answer_error(response, 429, "as many captures run as may at once");
+        answer_error(response, 429, "too many captures are running; retry later");
         return;
     }
     forget(run);
@@ -324,9 +324,8 @@ static void finish(void *upload, struct ntk_http_response *response)
         return;
     }
     if (!wish->is_look) {
-        ntk_log_info(MODULE, "%s %s is captured to %s on request",
-                     wish->job[0] ? "the job" : "process", wish->job[0] ? wish->job : wish->pid,
-                     run->folder);
+        ntk_log_info(MODULE, "capturing %s %s to %s on request", wish->job[0] ? "job" : "process",
+                     wish->job[0] ? wish->job : wish->pid, run->folder);
     }
     ntk_json_init(&json, &buf, false);
     ntk_json_object_begin(&json);
@@ -452,7 +451,7 @@ static void answer_file(struct run *run, const struct ntk_http_request *request,
     close(fd);
     if (got < 0) {
         ntk_buf_fini(&buf);
-        answer_error(response, 500, "the file cannot be read");
+        answer_error(response, 500, "cannot read the file");
         return;
     }
     buf.bytes_count = (size_t)got;
@@ -469,11 +468,11 @@ static void answer_get(const struct ntk_http_request *request, struct ntk_http_r
     struct run *run = find(captures, id, rest ? (size_t)(rest - id) : strlen(id));
 
     if (!run || (rest && strcmp(rest, "/file") != 0)) {
-        answer_error(response, 404, "no such capture");
+        answer_error(response, 404, "unknown capture");
     } else if (!rest) {
         answer_state(captures, run, response);
     } else if (!is_done(captures, run)) {
-        answer_error(response, 409, "not finished yet");
+        answer_error(response, 409, "the capture is still running");
     } else {
         answer_file(run, request, response);
     }

@@ -41,7 +41,7 @@ int ntk_hang_ask(const struct ntk_hang_question *question, int argc, char **argv
     bool is_here = first == argc;
     size_t count = is_here ? 1 : (size_t)(argc - first);
     if (is_here && (question->remote->token_file || question->remote->ca_file)) {
-        return ntk_opt_usage_error(program, "--token-file and --ca-file need a machine to ask");
+        return ntk_opt_usage_error(program, "--token-file and --ca-file require a HOST");
     }
     struct ntk_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
     if (!hosts) {

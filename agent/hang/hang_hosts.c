@@ -54,21 +54,20 @@ void ntk_hang_write_source(const struct ntk_host *hosts, struct ntk_buf *out)
         return;
     }
     ntk_buf_add_text(out, hosts[0].is_segments ? "source: shared memory of the processes ("
-                                               : "source: the agent of this machine");
+                                               : "source: the agent on this machine");
     if (hosts[0].is_segments) {
-        ntk_buf_add_clean(out, hosts[0].no_agent[0] ? hosts[0].no_agent : "the agent is not asked");
+        ntk_buf_add_clean(out,
+                          hosts[0].no_agent[0] ? hosts[0].no_agent : "the agent was not queried");
         ntk_buf_add_char(out, ')');
     }
     ntk_buf_add_char(out, '\n');
     if (hosts[0].unreadable_processes > 0) {
-        ntk_buf_add_format(out, "%u process%s cannot be read: permission denied; run as root\n",
+        ntk_buf_add_format(out, "permission denied for %u process%s: run as root\n",
                            hosts[0].unreadable_processes,
                            hosts[0].unreadable_processes > 1 ? "es" : "");
     }
     if (hosts[0].unreadable_users > 0) {
-        ntk_buf_add_format(out,
-                           "processes of %u other user%s cannot be read or counted: permission "
-                           "denied; run as root\n",
+        ntk_buf_add_format(out, "permission denied for processes of %u other user%s: run as root\n",
                            hosts[0].unreadable_users, hosts[0].unreadable_users > 1 ? "s" : "");
     }
 }
@@ -97,7 +96,7 @@ size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count, const ch
     for (size_t i = 0; i < count; i++) {
         answers += hosts[i].snapshot != NULL;
         if (!hosts[i].snapshot) {
-            ntk_log_error(module, "%s: %s; its ranks are not seen",
+            ntk_log_error(module, "%s: %s; its ranks are missing here",
                           hosts[i].name[0] ? hosts[i].name : "this machine", hosts[i].err.text);
         }
     }

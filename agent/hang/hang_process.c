@@ -41,8 +41,8 @@ static const char *state_word(const char *stat)
         { 'D', "waits for a device or a disk" },
         { 'T', "is stopped" },
         { 't', "is stopped by a debugger" },
-        { 'Z', "has ended" },
-        { 'X', "has ended" },
+        { 'Z', "has exited" },
+        { 'X', "has exited" },
     };
     const char *end = strrchr(stat, ')');
 
@@ -97,7 +97,7 @@ void ntk_hang_process(uint32_t pid, uint32_t tid, char *out, size_t out_bytes)
         return;
     }
     snprintf(out, out_bytes, "%s", state_word(stat));
-    if (out[0] && strcmp(out, "runs") != 0 && strncmp(out, "has ended", 9) != 0) {
+    if (out[0] && strcmp(out, "runs") != 0 && strncmp(out, "has exited", 10) != 0) {
         frames_add(pid, tid, out, out_bytes);
     }
     ntk_str_clean(out, strlen(out));

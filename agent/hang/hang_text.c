@@ -45,7 +45,7 @@ static const char *span(char *text, size_t bytes, uint64_t ns)
 
 const char *ntk_hang_place(const char *rendezvous)
 {
-    return rendezvous && rendezvous[0] ? rendezvous : "the default meeting place";
+    return rendezvous && rendezvous[0] ? rendezvous : "the default rendezvous";
 }
 
 static void write_what(const struct ntk_comm_verdict *verdict, struct ntk_buf *out)
@@ -53,13 +53,13 @@ static void write_what(const struct ntk_comm_verdict *verdict, struct ntk_buf *o
     const struct ntk_rank_sample *sample = verdict->first->sample;
 
     if (sample->model_id != 0) {
-        ntk_buf_add_format(out, "execution %llu of model %u, which %u ranks run together",
+        ntk_buf_add_format(out, "execution %llu of model %u on %u ranks",
                            (unsigned long long)verdict->sequence, sample->model_id,
                            verdict->rank_count);
     } else if (verdict->sequence == 0) {
-        ntk_buf_add_format(out, "no operation yet of %u ranks", verdict->rank_count);
+        ntk_buf_add_format(out, "no operation yet on %u ranks", verdict->rank_count);
     } else {
-        ntk_buf_add_format(out, "%s %llu of %u ranks", ntk_collective_names[verdict->operation],
+        ntk_buf_add_format(out, "%s %llu on %u ranks", ntk_collective_names[verdict->operation],
                            (unsigned long long)verdict->sequence, verdict->rank_count);
     }
     ntk_buf_add_format(out, ", communicator %016llx at ", (unsigned long long)sample->key);
@@ -78,7 +78,7 @@ static void write_head(const struct ntk_comm_verdict *verdict, bool colours, str
         const char *colour;
     } heads[NTK_COMM_VERDICT_COUNT] = {
         [NTK_COMM_IDLE] = { "idle", "" },
-        [NTK_COMM_GOES_ON] = { "goes on", "\033[32m" },
+        [NTK_COMM_GOES_ON] = { "progressing", "\033[32m" },
         [NTK_COMM_HANGS] = { "HANGS", "\033[1;31m" },
         [NTK_COMM_BROKE] = { "BROKE", "\033[1;33m" },
     };
@@ -90,12 +90,12 @@ static void write_head(const struct ntk_comm_verdict *verdict, bool colours, str
                        colours && heads[verdict->kind].colour[0] ? "\033[0m" : "");
     write_what(verdict, out);
     if (verdict->age_ns > 0) {
-        ntk_buf_add_format(out, "\n  the first rank came %s ago",
+        ntk_buf_add_format(out, "\n  the first rank arrived %s ago",
                            span(age, sizeof age, verdict->age_ns));
         if (verdict->kind == NTK_COMM_HANGS) {
             ntk_buf_add_format(
-                out, ", more than %s%s", span(threshold, sizeof threshold, verdict->threshold_ns),
-                verdict->is_learned ? ", which the longest so far makes the limit" : "");
+                out, ", longer than %s%s", span(threshold, sizeof threshold, verdict->threshold_ns),
+                verdict->is_learned ? ", the limit derived from the longest operation so far" : "");
         }
     }
     ntk_buf_add_char(out, '\n');
@@ -136,7 +136,7 @@ static void write_last(const struct ntk_rank_sample *sample, struct ntk_buf *out
     char age[32];
 
     if (sample->sequence == 0) {
-        ntk_buf_add_text(out, "has been in no operation");
+        ntk_buf_add_text(out, "has joined no operation");
     } else {
         ntk_buf_add_format(out, "left %s %llu %s ago", ntk_collective_names[sample->operation],
                            (unsigned long long)sample->sequence,
@@ -152,34 +152,35 @@ static void write_missing(const struct ntk_rank_verdict *verdict, bool is_broken
 
     ntk_buf_add_format(out, "    rank %u: ", verdict->rank);
     if (!row) {
-        ntk_buf_add_format(out, "no process reports it: it %s, or its machine was not asked\n",
-                           is_broken ? "has ended" : "never came");
+        ntk_buf_add_format(out,
+                           "not reported by any process: it %s, or its machine was not asked\n",
+                           is_broken ? "has exited" : "never arrived");
         return;
     }
     write_process(row, out);
     ntk_buf_add_text(out, ": ");
     switch (verdict->where) {
     case NTK_RANK_BEHIND:
-        ntk_buf_add_format(out, "is still in %s %llu, since %s",
+        ntk_buf_add_format(out, "is still in %s %llu, for %s",
                            ntk_collective_names[row->sample->operation],
                            (unsigned long long)row->sample->sequence,
                            span(age, sizeof age, row->sample->since_ns));
         write_kernel(row, row->sample->tid, out);
         break;
     case NTK_RANK_RESTARTED:
-        ntk_buf_add_text(out, "began anew when others had come: it ");
+        ntk_buf_add_text(out, "restarted after other ranks had arrived: it ");
         write_last(row->sample, out);
         break;
     case NTK_RANK_GONE:
         ntk_buf_add_text(out, "left the communicator after ");
         ntk_buf_add_format(out, "%llu operations", (unsigned long long)row->sample->sequence);
         if (row->is_lost) {
-            ntk_buf_add_format(out, "; its process ended %s ago",
+            ntk_buf_add_format(out, "; its process exited %s ago",
                                span(age, sizeof age, row->lost_for_ns));
         }
         break;
     case NTK_RANK_LOST:
-        ntk_buf_add_text(out, "ended without leaving");
+        ntk_buf_add_text(out, "exited without leaving");
         if (row->lost_for_ns > 0) {
             ntk_buf_add_format(out, ", noticed %s ago", span(age, sizeof age, row->lost_for_ns));
         }
@@ -193,7 +194,7 @@ static void write_missing(const struct ntk_rank_verdict *verdict, bool is_broken
         break;
     default:
         write_last(row->sample, out);
-        ntk_buf_add_text(out, " and has not come since");
+        ntk_buf_add_text(out, " and has not arrived since");
         write_kernel(row, 0, out);
         break;
     }
@@ -229,27 +230,25 @@ static void write_ranks(const struct ntk_comm_verdict *verdict, struct ntk_buf *
     uint32_t shown = 0;
 
     if (verdict->kind == NTK_COMM_GOES_ON && verdict->age_ns == 0) {
-        ntk_buf_add_text(out, "  no rank is in an operation just now\n");
+        ntk_buf_add_text(out, "  no rank is in an operation at the moment\n");
         return;
     }
     if (verdict->missing == 0) {
         ntk_buf_add_text(out, verdict->kind == NTK_COMM_HANGS
-                                  ? "  all ranks arrived, so the operation itself does not finish: "
-                                    "check the health of devices and links\n"
-                                  : "  all ranks have come\n");
+                                  ? "  all ranks arrived, so the operation itself is stuck: check "
+                                    "the health of devices and links\n"
+                                  : "  all ranks arrived\n");
         return;
     }
     if (verdict->missing < verdict->rank_count && verdict->kind != NTK_COMM_BROKE) {
-        ntk_buf_add_format(out, "  %u of %u have come: rank%s ",
+        ntk_buf_add_format(out, "  %u of %u ranks arrived: rank%s ",
                            verdict->rank_count - verdict->missing, verdict->rank_count,
                            verdict->rank_count - verdict->missing > 1 ? "s" : "");
         write_ranges(verdict, out);
         ntk_buf_add_char(out, '\n');
     }
     ntk_buf_add_format(out, "  %u %s\n", verdict->missing,
-                       verdict->kind == NTK_COMM_BROKE ? "not there any more:"
-                       : verdict->missing == 1         ? "has not:"
-                                                       : "have not:");
+                       verdict->kind == NTK_COMM_BROKE ? "left or exited:" : "missing:");
     for (uint32_t from = 0;
          shown < RANKS_SHOWN && ntk_comm_verdict_missing(verdict, from, &missing);
          from = missing.rank + 1) {
@@ -339,7 +338,7 @@ void ntk_hang_write_stuck(const struct ntk_stuck_row *row, struct ntk_buf *out)
     if (row->host[0]) {
         ntk_buf_add_format(out, " on %s", row->host);
     }
-    ntk_buf_add_format(out, " has had an execution for %s",
+    ntk_buf_add_format(out, " has been in one execution for %s",
                        span(age, sizeof age, row->core->running_ns));
 }
 
@@ -350,9 +349,9 @@ static void write_stuck(const struct ntk_stuck_row *row, bool colours, struct nt
 
     ntk_buf_add_format(out, "%sSTUCK%s: ", colours ? "\033[1;31m" : "", colours ? "\033[0m" : "");
     ntk_hang_write_stuck(row, out);
-    ntk_buf_add_format(out, ", more than %s%s\n",
-                       span(threshold, sizeof threshold, row->threshold_ns),
-                       row->is_learned ? ", which the longest so far makes the limit" : "");
+    ntk_buf_add_format(
+        out, ", longer than %s%s\n", span(threshold, sizeof threshold, row->threshold_ns),
+        row->is_learned ? ", the limit derived from the longest execution so far" : "");
     if (!row->host[0]) {
         ntk_hang_process(row->runtime->pid, 0, text, sizeof text);
     }
@@ -375,7 +374,7 @@ static void write_clocks(const struct ntk_hang_view *view, struct ntk_buf *out)
         if (host->name[0] && host->snapshot && host->clock.error_ns == NTK_RANKS_CLOCK_UNKNOWN) {
             ntk_buf_add_format(out, "clock of %s: unknown, its response has no date\n", host->name);
         } else if (host->name[0] && host->snapshot) {
-            ntk_buf_add_format(out, "clock of %s: %s %s, give or take %s\n", host->name,
+            ntk_buf_add_format(out, "clock of %s: %s %s, within %s\n", host->name,
                                span(ahead, sizeof ahead, size_ns),
                                host->clock.ahead_ns < 0 ? "behind" : "ahead",
                                span(error, sizeof error, host->clock.error_ns));
@@ -407,15 +406,15 @@ void ntk_hang_write_text(const struct ntk_hang_view *view, bool colours, struct 
     }
     if (told == 0) {
         if (others > 0) {
-            ntk_buf_add_format(out, "nothing hangs: %zu communicator%s go%s on\n", others,
+            ntk_buf_add_format(out, "no operation hangs: %zu communicator%s progress%s\n", others,
                                others > 1 ? "s" : "", others > 1 ? "" : "es");
         } else if (view->job && view->ranks->verdicts.count > 0) {
-            ntk_buf_add_text(out, "no rank is of the job ");
+            ntk_buf_add_text(out, "no rank belongs to the job ");
             ntk_buf_add_clean(out, view->job);
-            ntk_buf_add_text(out, ": --job is a tag, or where a communicator meets\n");
+            ntk_buf_add_text(out, ": --job expects a tag, or the address where ranks meet\n");
         } else {
             ntk_buf_add_text(out, ntk_hang_has_unreadable(view->hosts)
-                                      ? "no process that can be read is a rank of a communicator"
+                                      ? "no readable process is a rank of a communicator"
                                       : "no process is a rank of a communicator");
             ntk_buf_add_format(out,
                                view->stuck->running > 0 ? ", and no execution is stuck\n" : "\n");

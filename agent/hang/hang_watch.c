@@ -86,13 +86,13 @@ static void say(const struct ntk_comm_verdict *verdict)
     struct ntk_buf text = { 0 };
     char age[32];
 
-    ntk_buf_add_format(&text, "%s %llu of %u ranks at ", ntk_collective_names[verdict->operation],
+    ntk_buf_add_format(&text, "%s %llu on %u ranks at ", ntk_collective_names[verdict->operation],
                        (unsigned long long)verdict->sequence, verdict->rank_count);
     ntk_buf_add_clean(&text, ntk_hang_place(verdict->first->sample->rendezvous));
     if (verdict->kind == NTK_COMM_BROKE) {
         ntk_buf_add_text(&text, " broke");
     } else {
-        ntk_buf_add_format(&text, " hangs since %s",
+        ntk_buf_add_format(&text, " has been hanging for %s",
                            ntk_units_duration(age, sizeof age, verdict->age_ns));
     }
     if (verdict->missing > 0) {
@@ -100,7 +100,7 @@ static void say(const struct ntk_comm_verdict *verdict)
         ntk_hang_write_missing(verdict, &text);
     } else {
         ntk_buf_add_text(&text, verdict->kind == NTK_COMM_BROKE ? ": cause unknown"
-                                                                : " with all ranks in it");
+                                                                : " after all ranks arrived");
     }
     ntk_log_warn(MODULE, "%s", ntk_buf_text_get(&text));
     ntk_buf_fini(&text);
@@ -170,8 +170,8 @@ static void say_slower(const struct ntk_change_verdict *verdict,
     char after[32];
 
     ntk_log_warn(MODULE,
-                 "the ranks at %s became slower %s ago, all %u that are seen of %u alike: %s from "
-                 "one operation to the next instead of %s; what takes longer: %s",
+                 "the ranks at %s became slower %s ago, all %u visible ones of %u equally: %s "
+                 "between operations instead of %s; cause: %s",
                  place, ntk_units_duration(age, sizeof age, age_ns), verdict->seen,
                  verdict->rank_count, ntk_units_duration(after, sizeof after, verdict->after_ns),
                  ntk_units_duration(before, sizeof before, verdict->before_ns),
@@ -196,7 +196,8 @@ static void watch_change(struct ntk_hang_watch *watch, const struct ntk_snapshot
         const char *place = ntk_hang_rendezvous(snapshot, entry->number);
 
         if (!ntk_map_get_number(&now, entry->number) && place[0]) {
-            ntk_log_warn(MODULE, "the ranks at %s are no longer slower, or that pace is now usual",
+            ntk_log_warn(MODULE,
+                         "the ranks at %s are back to normal, or the new pace has become normal",
                          place);
         }
     }
@@ -322,7 +323,7 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
             }
             (void)ntk_map_put_number(&watch->said, key, (void *)now);
         } else {
-            ntk_log_warn(MODULE, "the %u ranks at %s go on", verdict->rank_count,
+            ntk_log_warn(MODULE, "the %u ranks at %s make progress again", verdict->rank_count,
                          ntk_hang_place(verdict->first->sample->rendezvous));
             ntk_map_remove_number(&watch->said, key);
         }

@@ -7,21 +7,21 @@
 #include "shared/base/units.h"
 
 static const char *const whys[NTK_PACE_WHERE_COUNT] = {
-    [NTK_PACE_UNKNOWN] = "unknown: its cores or its host",
-    [NTK_PACE_CORE] = "its cores are busy longer than those of the others",
-    [NTK_PACE_MEMORY] = "its cores are busy longer than those of the others; transfers are slow, "
-                        "not engines: check its device memory (HBM)",
-    [NTK_PACE_HOST] = "its cores are not busy longer than those of the others: look at its host, "
-                      "and at what it reads",
-    [NTK_PACE_LINK] = "it comes in time and is longer in the operation than the others: look at "
-                      "its links",
+    [NTK_PACE_UNKNOWN] = "unknown: either its cores or its host",
+    [NTK_PACE_CORE] = "its cores are busy longer than those of other ranks",
+    [NTK_PACE_MEMORY] = "its cores are busy longer than those of other ranks; transfers are slow, "
+                        "engines are not: check its device memory (HBM)",
+    [NTK_PACE_HOST] = "its cores are not busy longer than those of other ranks: check its host and "
+                      "its input data",
+    [NTK_PACE_LINK] =
+        "it arrives in time but stays longer in the operation than other ranks: check its links",
 };
 
 static const char *why_of(const struct ntk_pace_verdict *verdict)
 {
     if (verdict->where == NTK_PACE_CORE && !verdict->has_transfers) {
-        return "its cores are busy longer than those of the others: the cores or their device "
-               "memory (the runtime reports no transfers)";
+        return "its cores are busy longer than those of other ranks: check the cores and their "
+               "device memory (the runtime reports no transfers)";
     }
     return whys[verdict->where];
 }
@@ -33,12 +33,12 @@ static void write_verdict(const struct ntk_pace_verdict *verdict, struct ntk_buf
 
     if (!verdict->slow) {
         ntk_buf_add_format(out,
-                           "communicator %016llx of %u ranks: ", (unsigned long long)verdict->key,
+                           "communicator %016llx, %u ranks: ", (unsigned long long)verdict->key,
                            verdict->rank_count);
         if (verdict->seen < 2) {
-            ntk_buf_add_text(out, "too few operations of too few ranks were seen\n");
+            ntk_buf_add_text(out, "not enough operations or ranks observed\n");
         } else {
-            ntk_buf_add_format(out, "of %u that were seen none is slow (%.1f%% of an interval)\n",
+            ntk_buf_add_format(out, "%u ranks observed, none is slow (%.1f%% of an interval)\n",
                                verdict->seen, 100 * verdict->share);
         }
         return;
@@ -48,14 +48,14 @@ static void write_verdict(const struct ntk_pace_verdict *verdict, struct ntk_buf
     if (verdict->slow->host[0]) {
         ntk_buf_add_format(out, " on %s", verdict->slow->host);
     }
-    ntk_buf_add_format(
-        out,
-        ", communicator %016llx\n  the others wait %s of each %s for it (%.0f%%); %u ranks were "
-        "seen\n  %s\n",
-        (unsigned long long)verdict->key,
-        ntk_units_duration(behind, sizeof behind, verdict->behind_ns),
-        ntk_units_duration(interval, sizeof interval, verdict->interval_ns), 100 * verdict->share,
-        verdict->seen, why_of(verdict));
+    ntk_buf_add_format(out,
+                       ", communicator %016llx\n"
+                       "  the others wait %s of every %s for it (%.0f%%); %u ranks observed\n"
+                       "  %s\n",
+                       (unsigned long long)verdict->key,
+                       ntk_units_duration(behind, sizeof behind, verdict->behind_ns),
+                       ntk_units_duration(interval, sizeof interval, verdict->interval_ns),
+                       100 * verdict->share, verdict->seen, why_of(verdict));
 }
 
 void ntk_slow_write_text(const struct ntk_pace *pace, const struct ntk_host *hosts, bool all,
@@ -74,7 +74,7 @@ void ntk_slow_write_text(const struct ntk_pace *pace, const struct ntk_host *hos
     if (told == 0) {
         ntk_buf_add_text(
             out, pace->verdicts.count == 0 && ntk_hang_has_unreadable(hosts)
-                     ? "no process that can be read is a rank of a communicator\n"
+                     ? "no readable process is a rank of a communicator\n"
                  : pace->verdicts.count == 0 ? "no process is a rank of a communicator\n"
                  : compared == 0 ? "cannot compare ranks: too few operations or too few ranks\n"
                                  : "no rank is slow\n");

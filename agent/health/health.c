@@ -163,16 +163,16 @@ int ntk_health_main(int argc, char **argv)
     bool is_here = first == argc;
     size_t count = is_here ? 1 : (size_t)(argc - first);
     if (is_here && (arg_remote.token_file || arg_remote.ca_file)) {
-        return ntk_opt_usage_error(&program, "--token-file and --ca-file need a machine to ask");
+        return ntk_opt_usage_error(&program, "--token-file and --ca-file require a HOST");
     }
     if (!is_here && arg_sysfs_root) {
-        return ntk_opt_usage_error(&program, "--sysfs-root is of this machine");
+        return ntk_opt_usage_error(&program, "--sysfs-root applies to this machine only");
     }
     if (arg_json && arg_npd) {
         return ntk_opt_usage_error(&program, "--json and --npd exclude each other");
     }
     if (arg_reasons != NTK_HEALTH_ALL_REASONS && !arg_npd) {
-        return ntk_opt_usage_error(&program, "--reason needs --npd");
+        return ntk_opt_usage_error(&program, "--reason requires --npd");
     }
     struct ntk_host *hosts = ntk_hang_hosts_create(is_here ? NULL : argv + first, count, &err);
     if (!hosts) {

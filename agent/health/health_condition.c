@@ -92,7 +92,7 @@ int ntk_health_write_condition(const struct ntk_host *hosts, size_t count, uint3
     }
     (void)snprintf(text, sizeof text, "health is unknown: %s",
                    !unknown->snapshot                ? unknown->err.text
-                   : unknown->snapshot->device_count ? "a device reports nothing"
+                   : unknown->snapshot->device_count ? "a device reports no state"
                                                      : "no Neuron devices");
     add_line(out, text);
     return NTK_HEALTH_CONDITION_UNKNOWN;

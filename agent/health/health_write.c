@@ -100,7 +100,7 @@ static void write_machine(const struct ntk_host *host, struct ntk_buf *out)
         ntk_buf_add_text(out, ": ");
         ntk_buf_add_clean(out, host->err.text);
     } else if (!node.is_known) {
-        ntk_buf_add_text(out, ": it shows no Neuron device");
+        ntk_buf_add_text(out, ": it reports no Neuron devices");
     } else if (node.action != NTK_HEALTH_ACTION_NONE) {
         ntk_buf_add_format(out, ": %s", ntk_health_actions[node.action].sentence);
     }

@@ -165,7 +165,8 @@ static int ask(const struct question_route *route, struct ntk_api_parameters *pa
     }
     if (ret >= 0 && table->left_out > 0) {
         ret = ntk_err_set(err, -E2BIG, NTK_ERR_NO_OFFSET,
-                          "the answer has more than %d rows: ask for less time", NTK_API_ROWS_MAX);
+                          "the response has more than %d rows: request a shorter window",
+                          NTK_API_ROWS_MAX);
     }
     return ret;
 }

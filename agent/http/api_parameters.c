@@ -40,7 +40,7 @@ static int take_duration(const char *value, uint64_t min_ns, uint64_t *out_ns, s
     return ntk_str_parse_duration_ns(value, out_ns) == 0 && *out_ns >= min_ns &&
                    *out_ns <= STEP_NS_MAX
                ? 0
-               : bad(err, "a time from 1s to a year expected, such as 30s or 5m");
+               : bad(err, "expected a time from 1s to a year, such as 30s or 5m");
 }
 
 static int take_last(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
@@ -56,7 +56,7 @@ static int take_step(const char *value, struct ntk_api_parameters *p, struct ntk
 static int take_name(const char *value, const char **out_name, struct ntk_err *err)
 {
     *out_name = value;
-    return value[0] && strlen(value) <= NAME_BYTES_MAX ? 0 : bad(err, "a name expected");
+    return value[0] && strlen(value) <= NAME_BYTES_MAX ? 0 : bad(err, "expected a name");
 }
 
 static int take_process(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
@@ -84,7 +84,7 @@ static int take_index(const char *value, uint32_t *out_index, struct ntk_err *er
     uint64_t index;
 
     if (ntk_str_parse_u64(value, &index) < 0 || index > INDEX_MAX) {
-        return bad(err, "a number from 0 to 65535 expected");
+        return bad(err, "expected a number from 0 to 65535");
     }
     *out_index = (uint32_t)index;
     return 0;
@@ -107,7 +107,7 @@ static int take_metric(const char *value, struct ntk_api_parameters *p, struct n
     p->query.metric = ntk_store_metric_find(value);
     return p->query.metric < NTK_STORE_METRIC_COUNT
                ? 0
-               : bad(err, "no such series; /api/v1/machine lists them");
+               : bad(err, "unknown series; /api/v1/machine lists them");
 }
 
 static int take_percentiles(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
@@ -120,7 +120,7 @@ static int take_latency(const char *value, struct ntk_api_parameters *p, struct 
     p->query.device_latency = strcmp(value, "device") == 0;
     return p->query.device_latency || strcmp(value, "total") == 0
                ? 0
-               : bad(err, "'total' or 'device' expected");
+               : bad(err, "expected 'total' or 'device'");
 }
 
 static int take_kind(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
@@ -134,7 +134,7 @@ static int take_newest(const char *value, struct ntk_api_parameters *p, struct n
 
     return ntk_str_parse_u64(value, newest) == 0 && *newest > 0 && *newest <= NTK_API_ROWS_MAX
                ? 0
-               : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a number from 1 to %d expected",
+               : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected a number from 1 to %d",
                              NTK_API_ROWS_MAX);
 }
 
@@ -180,7 +180,8 @@ static int take(const char *name, const char *value, void *ctx)
             continue;
         }
         if (walk->parameters->seen & 1u << i) {
-            return ntk_err_set(walk->err, -EINVAL, NTK_ERR_NO_OFFSET, "'%s' is given twice", shown);
+            return ntk_err_set(walk->err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate parameter '%s'",
+                               shown);
         }
         walk->parameters->seen |= 1u << i;
         int ret = value ? rows[i].take(value, walk->parameters, walk->err)

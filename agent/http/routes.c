@@ -251,7 +251,7 @@ int ntk_routes_create(const struct ntk_routes_options *options, struct ntk_route
         ntk_routes_destroy(routes);
         return ret;
     }
-    ntk_log_info("http", "serving at port %u", ntk_http_server_port_get(routes->server));
+    ntk_log_info("http", "listening on port %u", ntk_http_server_port_get(routes->server));
     *out_routes = routes;
     return 0;
 }

@@ -28,7 +28,7 @@ static bool arg_json;
 static const struct ntk_opt option_rows[] = {
     { 0, "db", "FILE", NTK_OPT_TEXT, &arg_db,
       "read this database (written by neuron-monitor --db)" },
-    { 0, "Which jobs", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "Job selection", 0, NTK_OPT_HEADING, 0, 0 },
     { 'u', "user", "NAME", NTK_OPT_TEXT, &arg_user, "show only jobs of this user" },
     NTK_QUERY_SPAN_OPT(arg_span),
     { 0, "newest", "N", NTK_OPT_U64, &arg_newest,
@@ -120,7 +120,8 @@ static int no_job(const char *id, struct ntk_err *err)
     if (id) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no job %s%s%s%s", id,
                            arg_user ? " of " : "", arg_user ? arg_user : "",
-                           arg_span.from || arg_span.to || arg_span.last_ns ? " in that time" : "");
+                           arg_span.from || arg_span.to || arg_span.last_ns ? " in that window"
+                                                                            : "");
     }
     return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
                        "no job%s%s: run the agent with --hpc-job-mapping-dir to record jobs",

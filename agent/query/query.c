@@ -29,7 +29,7 @@ static int set_index(const char *value, uint32_t *out_index, struct ntk_err *err
     uint64_t index;
 
     if (ntk_str_parse_u64(value, &index) < 0 || index > UINT16_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a number from 0 expected");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected a number, 0 or greater");
     }
     *out_index = (uint32_t)index;
     return 0;
@@ -65,7 +65,8 @@ static int set_metric(const char *value, struct ntk_err *err)
 {
     query.metric = ntk_store_metric_find(value);
     if (query.metric == NTK_STORE_METRIC_COUNT) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "not known; --metric help lists them");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "unknown metric; --metric help lists them");
     }
     return 0;
 }
@@ -84,7 +85,7 @@ static const struct ntk_opt option_rows[] = {
     NTK_QUERY_SPAN_OPT(arg_span),
     { 0, "step", "TIME", NTK_OPT_DURATION, &query.window.step_ns,
       "print one row per TIME instead of one for the window", .is_above_zero = true },
-    { 0, "Of what", 0, NTK_OPT_HEADING, 0, 0 },
+    { 0, "Selection", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "process", "TAG", NTK_OPT_TEXT, &query.filter.process,
       "show only this tag or process id; add --user if several users have it" },
     { 0, "user", "NAME", NTK_OPT_TEXT, &query.filter.user,
@@ -105,7 +106,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "percentiles", "LIST", NTK_OPT_CALL, CALL(call_percentiles),
       "print these percentiles of latency (default 50,90,99,100)" },
     { 0, "device-latency", 0, NTK_OPT_FLAG, &query.device_latency,
-      "show latency on the core, not that of the call; for software cores host time" },
+      "show the latency on the core instead of the call; for software cores this is host time" },
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "csv", 0, NTK_OPT_FLAG, &arg_csv, "print comma-separated values" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON array of objects" },
@@ -120,18 +121,14 @@ static const struct ntk_opt_program program = {
         "Answer questions from a database of neuron-monitor: latency, executions, errors, events, "
         "memory, cores, processes, ranks, verdicts, health, series. The agent may be running.",
     .options = option_rows,
-    .epilogue = "Questions:\n"
-                "  latency      latency percentiles of each model\n"
-                "  executions   executions and how they ended\n"
-                "  errors       errors by class\n"
-                "  events       what happened: starts, ends, loads, errors, the log of memory\n"
-                "  memory       the most memory of each process\n"
-                "  cores        how busy each core and its engines were\n"
-                "  processes    who was there\n"
-                "  ranks        what each rank of a job did, and how long it waited\n"
-                "  verdicts     which ranks hung, broke or were slow, from when to when, and why\n"
-                "  health       the health of each device, and why\n"
-                "  series       any one figure, see --metric",
+    .epilogue =
+        "Questions:\n  latency      latency percentiles of each model\n  executions   executions "
+        "and their results\n  errors       errors by class\n  events       starts, exits, loads, "
+        "errors, the memory log\n  memory       the highest memory use of each process\n  cores    "
+        "    how busy each core and its engines were\n  processes    the processes that ran\n  "
+        "ranks        what each rank of a job did, and how long it waited\n  verdicts     which "
+        "ranks hung, broke or were slow, when, and why\n  health       the health of each device, "
+        "and why\n  series       one metric over time, see --metric",
 };
 
 /* "--metric help" is asked before anything else is needed. */
@@ -211,7 +208,7 @@ static int check_options(const struct ntk_query_question *question)
         return ntk_opt_usage_error(&program, "--csv and --json exclude each other");
     }
     if (question->options & NTK_QUERY_OF_METRIC && query.metric == NTK_STORE_METRIC_COUNT) {
-        return ntk_opt_usage_error(&program, "no figure: use --metric NAME");
+        return ntk_opt_usage_error(&program, "no metric: use --metric NAME");
     }
     struct ntk_err err = { 0 };
     given |= (query.filter.process || query.filter.user ? NTK_QUERY_OF_PROCESS : 0) |
@@ -226,7 +223,7 @@ static int check_options(const struct ntk_query_question *question)
         return ntk_opt_usage_error(&program, "%s", err.text);
     }
     if (query.filter.newest_events > NTK_QUERY_EVENTS_MAX) {
-        return ntk_opt_usage_error(&program, "--newest is at most %d", NTK_QUERY_EVENTS_MAX);
+        return ntk_opt_usage_error(&program, "--newest must be at most %d", NTK_QUERY_EVENTS_MAX);
     }
     return 0;
 }

@@ -30,16 +30,16 @@ int ntk_query_options_check(const struct ntk_query_question *question,
     }
     uint32_t unused = given & ~meant;
     if (unused) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s means nothing to %s '%s'",
-                           names[__builtin_ctz(unused)], metric ? "the figure" : "the question",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s does not apply to %s '%s'",
+                           names[__builtin_ctz(unused)], metric ? "metric" : "question",
                            metric ? metric->name : question->name);
     }
     if (meant & NTK_QUERY_MODEL_OR_CORE && given & NTK_QUERY_OF_MODEL &&
         given & NTK_QUERY_OF_CORE) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s and %s exclude each other: models are not stored core by core",
-                           names[__builtin_ctz(NTK_QUERY_OF_MODEL)],
-                           names[__builtin_ctz(NTK_QUERY_OF_CORE)]);
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "%s and %s exclude each other: the database does not store models per core",
+            names[__builtin_ctz(NTK_QUERY_OF_MODEL)], names[__builtin_ctz(NTK_QUERY_OF_CORE)]);
     }
     return 0;
 }
@@ -52,18 +52,18 @@ int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, stru
         size_t length = strcspn(value, ",");
         double percent;
         if (length >= sizeof number || query->percentile_count == NTK_QUERY_PERCENTILES_MAX) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "at most %d numbers expected",
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected at most %d numbers",
                                NTK_QUERY_PERCENTILES_MAX);
         }
         memcpy(number, value, length);
         number[length] = '\0';
         if (ntk_str_parse_double(number, &percent) < 0 || !(percent >= 0 && percent <= 100)) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "numbers from 0 to 100, separated by commas, expected");
+                               "expected numbers from 0 to 100, separated by commas");
         }
         if (query->percentile_count > 0 &&
             percent <= query->percentiles[query->percentile_count - 1]) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "ascending numbers expected");
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected ascending numbers");
         }
         query->percentiles[query->percentile_count++] = percent;
         value += length + (value[length] == ',');
@@ -95,8 +95,8 @@ int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct n
     }
     return *out_kinds ? 0
                       : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                    "start, end, load, unload, error, alloc, free, model_start, "
-                                    "model_stop, mark, separated by commas, or all, expected");
+                                    "expected start, end, load, unload, error, alloc, free, "
+                                    "model_start, model_stop, mark, separated by commas, or all");
 }
 
 int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,

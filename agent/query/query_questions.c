@@ -306,7 +306,7 @@ static int add_event(const struct ntk_store_event *event, void *ctx)
 
     if (ntk_query_table_row_count(table) == NTK_QUERY_EVENTS_MAX) {
         return ntk_err_set(answer->err, -E2BIG, NTK_ERR_NO_OFFSET,
-                           "more than %d events: ask for less time, fewer kinds or --newest",
+                           "more than %d events: use a shorter window, fewer kinds or --newest",
                            NTK_QUERY_EVENTS_MAX);
     }
     snprintf(address, sizeof address, "0x%llx", (unsigned long long)event->address);
@@ -641,20 +641,20 @@ static int answer_health(const struct ntk_query *query, struct ntk_query_table *
 const struct ntk_query_question ntk_query_questions[] = {
     { "latency", "latency percentiles of each model", NULL,
       OF_EXECUTIONS | NTK_QUERY_OF_PERCENTILES | NTK_QUERY_OF_LATENCY, answer_latency },
-    { "executions", "executions and how they ended", NULL, OF_EXECUTIONS, answer_executions },
+    { "executions", "executions and their results", NULL, OF_EXECUTIONS, answer_executions },
     { "errors", "errors by class", NULL, OF_EXECUTIONS, answer_errors },
-    { "events", "what happened: starts, ends, loads, errors, the log of memory", NULL,
+    { "events", "starts, exits, loads, errors, the memory log", NULL,
       OF_EACH | NTK_QUERY_OF_KIND | NTK_QUERY_OF_NEWEST, answer_events },
-    { "memory", "the most memory of each process", NULL, OF_EACH, answer_memory },
+    { "memory", "the highest memory use of each process", NULL, OF_EACH, answer_memory },
     { "cores", "how busy each core and its engines were", NULL,
       NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_CORE | NTK_QUERY_OF_STEP, answer_cores },
-    { "processes", "who was there", NULL, OF_EACH, answer_processes },
+    { "processes", "the processes that ran", NULL, OF_EACH, answer_processes },
     { "ranks", "what each rank of a job did, and how long it waited", "rank_history",
       NTK_QUERY_OF_JOB | NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_STEP, answer_ranks },
-    { "verdicts", "which ranks hung, broke or were slow, from when to when, and why", NULL,
+    { "verdicts", "which ranks hung, broke or were slow, when, and why", NULL,
       NTK_QUERY_OF_JOB | NTK_QUERY_OF_PROCESS, answer_verdicts },
     { "health", "the health of each device, and why", NULL, NTK_QUERY_OF_DEVICE, answer_health },
-    { "series", "any one figure, see --metric", NULL, NTK_QUERY_OF_METRIC | NTK_QUERY_OF_STEP,
+    { "series", "one metric over time, see --metric", NULL, NTK_QUERY_OF_METRIC | NTK_QUERY_OF_STEP,
       answer_series },
     { NULL, NULL, NULL, 0, NULL },
 };

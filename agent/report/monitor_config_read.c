@@ -108,7 +108,7 @@ static int check_keys(const struct reader *r, json_t *object, const char *const 
             snprintf(allowed + used, sizeof allowed - used, "%s%s", used ? ", " : "", *name);
         }
         return ntk_err_set(r->err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "line %u: %s%sunknown key '%.64s'; known are %s",
+                           "line %u: %s%sunknown key '%.64s'; known keys are %s",
                            ntk_json_line_of(r->text, r->text_bytes, where, key), where,
                            *where ? ": " : "", key, allowed);
     }
@@ -127,7 +127,7 @@ static int read_period(const struct reader *r, const json_t *object, const char 
     }
     step(path, sizeof path, where, "period");
     if (!json_is_string(value)) {
-        return refuse(r, path, "a string such as \"5s\" expected");
+        return refuse(r, path, "expected a string such as \"5s\"");
     }
     const char *text = json_string_value(value);
     uint64_t ns;
@@ -138,7 +138,8 @@ static int read_period(const struct reader *r, const json_t *object, const char 
         return refuse(r, path, "'%.64s' is longer than a day", text);
     }
     if (ns < NTK_MONITOR_PERIOD_MIN_NS) {
-        ntk_log_warn(MODULE, "%s: '%.64s' is raised to the shortest period, 100ms", path, text);
+        ntk_log_warn(MODULE, "%s: '%.64s' is too short; using the shortest period, 100ms", path,
+                     text);
         ns = NTK_MONITOR_PERIOD_MIN_NS;
     }
     *period_ns = ns;
@@ -188,7 +189,7 @@ static int refuse_type(const struct reader *r, const char *where, const char *ty
         size_t used = strlen(allowed);
         snprintf(allowed + used, sizeof allowed - used, "%s%s", used ? ", " : "", scope->names[i]);
     }
-    return refuse(r, where, "unknown metric type '%.64s'; known are %s", type, allowed);
+    return refuse(r, where, "unknown metric type '%.64s'; known types are %s", type, allowed);
 }
 
 /* One entry { "type", "period" }: sets periods[] of its group. */
@@ -200,7 +201,7 @@ static int read_metric(const struct reader *r, json_t *entry, const char *where,
     int ret;
 
     if (!json_is_object(entry)) {
-        return refuse(r, where, "an object expected");
+        return refuse(r, where, "expected an object");
     }
     ret = check_keys(r, entry, known, where);
     if (ret < 0) {
@@ -209,7 +210,7 @@ static int read_metric(const struct reader *r, json_t *entry, const char *where,
     json_t *type = member(entry, "type");
     step(path, sizeof path, where, "type");
     if (!json_is_string(type)) {
-        return refuse(r, path, type ? "a string expected" : "missing");
+        return refuse(r, path, type ? "expected a string" : "missing");
     }
     int group = name_index(scope->names, scope->count, json_string_value(type));
     if (group < 0) {
@@ -234,7 +235,7 @@ static int read_metrics(const struct reader *r, json_t *array, const char *where
     size_t i;
 
     if (!json_is_array(array)) {
-        return refuse(r, where, "an array expected");
+        return refuse(r, where, "expected an array");
     }
     json_array_foreach(array, i, entry)
     {
@@ -254,7 +255,7 @@ static int read_address(const struct reader *r, struct ntk_monitor_filter *filte
     const char *text = json_string_value(address);
 
     if (!text || text[0] == '\0' || strlen(text) != json_string_length(address)) {
-        return refuse(r, where, "the endpoint of a daemon expected, such as unix:/run/neuron.sock");
+        return refuse(r, where, "expected the endpoint of a daemon, such as unix:/run/neuron.sock");
     }
     filter->kind = NTK_MONITOR_FILTER_ADDRESS;
     filter->address = strdup(text);
@@ -271,7 +272,7 @@ static int read_filter(const struct reader *r, struct ntk_monitor_filter *filter
 
     if (address) {
         step(path, sizeof path, where, "address");
-        return value ? refuse(r, path, "either a tag_filter or an address")
+        return value ? refuse(r, path, "expected either a tag_filter or an address")
                      : read_address(r, filter, address, path);
     }
     filter->kind = value ? NTK_MONITOR_FILTER_TAG : NTK_MONITOR_FILTER_ALL;
@@ -280,7 +281,7 @@ static int read_filter(const struct reader *r, struct ntk_monitor_filter *filter
     }
     step(path, sizeof path, where, "tag_filter");
     if (!json_is_string(value)) {
-        return refuse(r, path, "a string expected");
+        return refuse(r, path, "expected a string");
     }
     if (ntk_monitor_filter_compile(json_string_value(value), &filter->tag_regex, &why) < 0) {
         return refuse(r, path, "%s", why.text);
@@ -298,7 +299,7 @@ static int read_runtime(const struct reader *r, json_t *entry, size_t index, uin
     snprintf(where, sizeof where, "neuron_runtimes[%zu]", index);
     snprintf(metrics_where, sizeof metrics_where, "neuron_runtimes[%zu].metrics", index);
     if (!json_is_object(entry)) {
-        return refuse(r, where, "an object expected");
+        return refuse(r, where, "expected an object");
     }
     if (config->filter_count == NTK_MONITOR_FILTERS_MAX) {
         return refuse(r, where, "more than %d entries", NTK_MONITOR_FILTERS_MAX);
@@ -334,7 +335,7 @@ static int read_root(const struct reader *r, json_t *root)
     size_t i;
 
     if (!json_is_object(root)) {
-        return refuse(r, "", "a JSON object expected");
+        return refuse(r, "", "expected a JSON object");
     }
     int ret = check_keys(r, root, known, "");
     if (ret == 0) {
@@ -345,7 +346,7 @@ static int read_root(const struct reader *r, json_t *root)
     }
     json_t *runtimes = member(root, "neuron_runtimes");
     if (runtimes && !json_is_array(runtimes)) {
-        return refuse(r, "neuron_runtimes", "an array expected");
+        return refuse(r, "neuron_runtimes", "expected an array");
     }
     json_array_foreach(runtimes, i, entry)
     {
@@ -364,7 +365,7 @@ static int read_root(const struct reader *r, json_t *root)
     }
     json_t *k8s_info = member(root, "k8s_info");
     if (k8s_info && !json_is_boolean(k8s_info)) {
-        return refuse(r, "k8s_info", "true or false expected");
+        return refuse(r, "k8s_info", "expected true or false");
     }
     r->config->k8s_info = json_is_true(k8s_info);
     /* A file that asks for nothing still gets its reports, with the two groups that always

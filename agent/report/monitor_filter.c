@@ -61,7 +61,7 @@ static int check(const char *pattern, struct ntk_err *err)
         } else if (strchr("*+?{", *at)) {
             if (before && strchr("*+?{", before)) {
                 return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                   "a repetition of a repetition is not supported");
+                                   "repeating a repetition is not supported");
             }
             uint64_t factor = before == ')' ? 2 : 1;
             uint64_t bound = *at == '{' ? largest_bound(&at) : 1;
@@ -92,6 +92,6 @@ int ntk_monitor_filter_compile(const char *pattern, regex_t *out_regex, struct n
         return 0;
     }
     regerror(code, out_regex, text, sizeof text);
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.64s' is not a regular expression: %s",
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "invalid regular expression '%.64s': %s",
                        pattern, text);
 }

@@ -26,8 +26,8 @@ static const char *arg_libnrt;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "audit", 0, NTK_OPT_FLAG, &arg_audit,
-      "use the loader's audit interface too, for programs that open libnrt.so.1 by its whole "
-      "path or with dlmopen" },
+      "also use the loader's audit interface, for programs that open libnrt.so.1 by its full path "
+      "or with dlmopen" },
     { 0, "tag", "TEXT", NTK_OPT_TEXT, &arg_tag,
       "name the application in reports (NEURON_PROCESS_TAG)" },
     { 0, "libnrt", "FILE", NTK_OPT_TEXT, &arg_libnrt, "wrap this runtime (NEURON_HOOKS_LIBNRT)" },
@@ -45,8 +45,8 @@ static const struct ntk_opt_program program = {
                "executions. The program replaces this process.",
     .options = option_rows,
     .stop_at_operand = true,
-    .epilogue = "The exit code is that of the command; 127 when there is none,\n126 when it cannot "
-                "be run.",
+    .epilogue = "The exit code is that of the command, 127 when it is not found,\n"
+                "or 126 when it cannot be run.",
 };
 
 /* The two ways in: the library, and the variable that has the loader take it. The second leads
@@ -157,7 +157,7 @@ static bool runtime_find(const struct ntk_run_program *command, const char *hook
         return ntk_str_copy(out_runtime->path, PATH_MAX, named);
     }
     if (arg_libnrt) {
-        ntk_log_warn(NULL, "%s is not a " NTK_NRT_SONAME ": %s runs unseen", arg_libnrt,
+        ntk_log_warn(NULL, "%s is not a " NTK_NRT_SONAME ": %s runs without hooks", arg_libnrt,
                      command->path);
         return false;
     }
@@ -174,9 +174,8 @@ static bool runtime_find(const struct ntk_run_program *command, const char *hook
     } else if (!is_found) {
         out_runtime->path[0] = '\0';
         ntk_log_warn(NULL,
-                     NTK_NRT_SONAME
-                     " not found for %s: it and the processes that it starts are seen "
-                     "if they find one (or use --libnrt)",
+                     NTK_NRT_SONAME " not found for %s: it and its child processes get hooks only "
+                                    "if they find one (or use --libnrt)",
                      command->path);
     }
     return true;
@@ -213,31 +212,31 @@ static void hooks_put(const struct ntk_run_program *command)
     const char *obstacle = ntk_run_program_obstacle(command);
 
     if (obstacle) {
-        ntk_log_warn(NULL, "%s %s: it runs unseen", command->path, obstacle);
+        ntk_log_warn(NULL, "%s %s: it runs without hooks", command->path, obstacle);
         return;
     }
     for (size_t i = 0; i < way_count; i++) {
         if (!hooks_find(&ways[i], hooks[i])) {
-            ntk_log_warn(NULL, "%s is not installed: %s runs unseen", ways[i].library,
+            ntk_log_warn(NULL, "%s is not installed: %s runs without hooks", ways[i].library,
                          command->path);
             return;
         }
         if (strpbrk(hooks[i], PRELOAD->separators)) {
             ntk_log_warn(NULL,
-                         "the loader takes no path with blanks or colons, such as %s: %s runs "
-                         "unseen",
+                         "the loader accepts no path with blanks or colons, such as %s: %s runs "
+                         "without hooks",
                          hooks[i], command->path);
             return;
         }
     }
     if (command->loader[0] == '\0' && !ntk_run_program_is_loader(command)) {
-        ntk_log_warn(NULL, "%s is linked statically: only processes that it starts are seen",
+        ntk_log_warn(NULL, "%s is linked statically: only processes that it starts get hooks",
                      command->path);
     } else if (!runtime_find(command, hooks[0], &runtime)) {
         return;
     }
     if (!environment_set(command, hooks, way_count, &runtime)) {
-        ntk_log_warn(NULL, "out of memory: %s runs unseen", command->path);
+        ntk_log_warn(NULL, "out of memory: %s runs without hooks", command->path);
     }
 }
 

@@ -145,15 +145,14 @@ bool ntk_run_program_is_loader(const struct ntk_run_program *program)
 const char *ntk_run_program_obstacle(const struct ntk_run_program *program)
 {
     if (is_privileged(program->path)) {
-        return "runs with the rights of others (setuid, setgid or capabilities), where the loader "
-               "takes "
-               "no library of ours";
+        return "runs with other privileges (setuid, setgid or capabilities), so the loader ignores "
+               "the hooks";
     }
     if (!program->is_elf) {
-        return "cannot be looked into";
+        return "cannot be examined";
     }
     if (!program->is_ours) {
-        return "is a program of another machine";
+        return "is a program for another machine";
     }
     if (ntk_str_starts_with(ntk_str_base_name(program->loader), "ld-musl")) {
         return "is a musl program; the vendor has no runtime for musl";

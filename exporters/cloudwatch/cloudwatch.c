@@ -61,7 +61,7 @@ static int ask(void *ctx, const struct ntk_http_question *question, struct ntk_h
     struct ntk_cloudwatch *c = ctx;
 
     if (atomic_load(&c->is_stopping)) {
-        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "the program ends");
+        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "cancelled: the program is exiting");
     }
     struct ntk_http_question with_authority = *question;
     with_authority.ca_file = question->ca_file ? question->ca_file : c->ca_file;
@@ -216,7 +216,8 @@ static void send_request(void *ctx, const void *bytes, size_t bytes_count,
 
     if (bytes_count < sizeof begin - 1 || memcmp(bytes, begin, sizeof begin - 1) != 0) {
         answer->result = NTK_OUTBOX_REFUSED;
-        (void)snprintf(answer->text, sizeof answer->text, "the spool holds something else");
+        (void)snprintf(answer->text, sizeof answer->text,
+                       "the spool contains data of another exporter");
         return;
     }
     zip(c, bytes, bytes_count, &zipped);
@@ -325,8 +326,7 @@ static int check_url(char *url, struct ntk_err *err)
         (host[host_bytes] && ntk_aws_path_check(host + host_bytes) < 0)) {
         return ntk_err_set(
             err, -EINVAL, NTK_ERR_NO_OFFSET,
-            "'%.200s' is not the address of an endpoint: http:// or https://, a host and "
-            "perhaps a plain path",
+            "invalid endpoint '%.200s': expected http:// or https://, a host and optionally a path",
             url);
     }
     if (host[host_bytes] == '/' && host[host_bytes + 1] == '\0') {
@@ -355,10 +355,10 @@ static int configure(struct ntk_cloudwatch *c, const struct ntk_cloudwatch_optio
         c->gzip_bytes_min = UINT64_MAX;
     } else if (minimum && *minimum && ntk_str_parse_u64(minimum, &c->gzip_bytes_min) < 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES is not a number");
+                           "AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES: not a number");
     }
     if (options->region && !ntk_aws_region_is_good(options->region)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.100s' is not a region",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "invalid region '%.100s'",
                            options->region);
     }
     ret = ret < 0           ? ret

@@ -25,13 +25,13 @@ int ntk_cloudwatch_namespace_check(const char *name, struct ntk_err *err)
     for (const char *at = name; *at; at++) {
         if (*at < ' ' || *at > '~') {
             return ntk_err_set(err, -EINVAL, (uint64_t)(at - name),
-                               "a namespace has printable ASCII characters only");
+                               "invalid namespace: only printable ASCII characters are allowed");
         }
     }
     if (is_blank || *name == ':' || strlen(name) > NAMESPACE_BYTES_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "a namespace has 1 to %u characters, not only blanks, and does not "
-                           "begin with ':'",
+                           "invalid namespace: expected 1 to %u characters, not only blanks, not "
+                           "beginning with ':'",
                            NAMESPACE_BYTES_MAX);
     }
     return 0;

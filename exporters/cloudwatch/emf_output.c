@@ -221,7 +221,8 @@ static void send_lines(void *ctx, const void *bytes, size_t bytes_count,
 
     if (bytes_count < sizeof begin - 1 || memcmp(bytes, begin, sizeof begin - 1) != 0) {
         answer->result = NTK_OUTBOX_REFUSED;
-        (void)snprintf(answer->text, sizeof answer->text, "the spool holds something else");
+        (void)snprintf(answer->text, sizeof answer->text,
+                       "the spool contains data of another exporter");
         return;
     }
     answer->result = NTK_OUTBOX_RETRY;
@@ -305,15 +306,17 @@ static int take_target(struct ntk_emf_output *output, const char *target, struct
     if (is_tcp || !strncmp(target, "udp://", 6)) {
         output->kind = is_tcp ? TCP : UDP;
         return take_address(output, target + 6) < 0
-                   ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                 "'%.200s' is not an address: tcp://HOST:PORT or udp://HOST:PORT",
-                                 target)
+                   ? ntk_err_set(
+                         err, -EINVAL, NTK_ERR_NO_OFFSET,
+                         "invalid address '%.200s': expected tcp://HOST:PORT or udp://HOST:PORT",
+                         target)
                    : 0;
     }
     if (strstr(target, "://") || !*target) {
         return ntk_err_set(
             err, -EINVAL, NTK_ERR_NO_OFFSET,
-            "'%.200s' is not an output: -, a path, tcp://HOST:PORT or udp://HOST:PORT", target);
+            "invalid output '%.200s': expected -, a path, tcp://HOST:PORT or udp://HOST:PORT",
+            target);
     }
     output->kind = FILE_NAME;
     output->path = strdup(target);

@@ -71,7 +71,7 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor-cloudwatch",
     .usage = "[OPTION]... < REPORTS",
-    .summary = "Sends what neuron-monitor reports on standard input to Amazon CloudWatch:\n"
+    .summary = "Sends the reports of neuron-monitor from standard input to Amazon CloudWatch:\n"
                "neuron-monitor | neuron-monitor-cloudwatch --namespace NAME --region REGION",
     .options = option_rows,
 };
@@ -252,7 +252,7 @@ static int check(void)
         return ntk_opt_usage_error(&program, "%s", err.text);
     }
     if ((arg_emf_output || arg_log_group) && !arg_emf) {
-        return ntk_opt_usage_error(&program, "--emf-output and --log-group need --emf");
+        return ntk_opt_usage_error(&program, "--emf-output and --log-group require --emf");
     }
     if (arg_emf && arg_dry_run) {
         return ntk_opt_usage_error(&program, "--emf and --dry-run exclude each other");

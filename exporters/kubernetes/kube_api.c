@@ -36,8 +36,7 @@ static int find_server(char *(*find)(const char *), char **out_server, struct nt
 
     if (!host || !*host) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "KUBERNETES_SERVICE_HOST is not set (not in a pod?): name the API "
-                           "server with --k8s-api");
+                           "KUBERNETES_SERVICE_HOST is not set (outside a pod?): use --k8s-api");
     }
     bool is_v6 = strchr(host, ':') && host[0] != '[';
     return asprintf(out_server, "https://%s%s%s:%s", is_v6 ? "[" : "", host, is_v6 ? "]" : "",
@@ -119,7 +118,7 @@ static int judge(const struct ntk_http_answer *answer, const char *what, json_t 
                            : answer->status == 409                          ? -EEXIST
                            : answer->status == 401 || answer->status == 403 ? -EACCES
                                                                             : -EREMOTEIO,
-                           NTK_ERR_NO_OFFSET, "the API server answers %s with %ld: %s", what,
+                           NTK_ERR_NO_OFFSET, "%s: the API server returned HTTP %ld: %s", what,
                            answer->status, said[0] ? said : "no reason given");
     }
     if (!out) {

@@ -97,9 +97,9 @@ static int is_asked(struct ntk_err *err)
     }
     if (!arg_condition && !arg_effect &&
         (arg_node || arg_api.url || arg_api.token_file || arg_api.ca_file)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "--k8s-node and --k8s-api need --k8s-node-condition or "
-                           "--k8s-device-taints");
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "--k8s-node and --k8s-api require --k8s-node-condition or --k8s-device-taints");
     }
     return arg_condition || arg_effect;
 }
@@ -135,7 +135,7 @@ static void tell_event(struct kubernetes *state, const struct ntk_node_condition
     ntk_node_condition_write_event(wanted, state->node, ntk_clock_realtime_ns(), &body);
     if (ask(state, "POST", "/api/v1/namespaces/default/events", JSON_TYPE, &body, NULL, &retry_ns,
             &err) < 0) {
-        ntk_log_info(MODULE, "an event is lost: %s", err.text);
+        ntk_log_info(MODULE, "one event is lost: %s", err.text);
     }
     ntk_buf_fini(&body);
 }
@@ -243,7 +243,7 @@ static int do_step(struct kubernetes *state, const struct ntk_taint_rule *rule,
     ntk_buf_fini(&body);
     if (ret >= 0) {
         ntk_log_info(MODULE, "device %s of pool %s: %s %s=%s:%s", rule->device, rule->pool,
-                     rule->step == NTK_TAINT_DELETE ? "no longer" : "tainted", options->key,
+                     rule->step == NTK_TAINT_DELETE ? "untainted" : "tainted", options->key,
                      rule->value, rule->effect);
     }
     return ret;
@@ -326,7 +326,7 @@ static void note(struct kubernetes *state, struct ntk_kube_pace *pace, int ret, 
 
     ntk_kube_pace_end(pace, ret, retry_ns, ntk_clock_monotonic_ns());
     if (ret >= 0 && was_failing) {
-        ntk_log_info(MODULE, "the API server takes it again");
+        ntk_log_info(MODULE, "the API server accepts requests again");
     }
     if (ret < 0 && ret != -ECANCELED) {
         if (!was_failing) {
@@ -446,13 +446,13 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
         ret = node
                   ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "invalid node name '%.253s'", node)
                   : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                "the node is not known: --k8s-node or NODE_NAME names it");
+                                "unknown node name: use --k8s-node or set NODE_NAME");
     } else {
         (void)ntk_str_copy(state->node, sizeof state->node, node);
         ret = ntk_kube_api_create(&arg_api, getenv, &state->api, err);
     }
     if (ret >= 0 && (ret = -pthread_create(&state->thread, NULL, run, state)) < 0) {
-        ret = ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "no thread for Kubernetes: %s",
+        ret = ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot start the Kubernetes thread: %s",
                           strerror(-ret));
     }
     if (ret < 0) {

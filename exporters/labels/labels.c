@@ -77,21 +77,21 @@ int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *
     struct ntk_labels_row row = { 0 };
 
     if (!equals || name_bytes >= sizeof row.name) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "NAME=VALUE expected");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected NAME=VALUE");
     }
     memcpy(row.name, text, name_bytes);
     ntk_str_copy_clean(row.value, sizeof row.value, equals + 1, strlen(equals + 1));
     if (!is_name(row.name)) {
         return ntk_err_set(
             err, -EINVAL, NTK_ERR_NO_OFFSET,
-            "a name of letters, digits and _ expected, not beginning with a digit or __");
+            "expected a name of letters, digits and _, not beginning with a digit or __");
     }
     if (!row.value[0]) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "label %s has no value", row.name);
     }
     if (is_taken(row.name)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "metrics already have a label %s: choose another name", row.name);
+                           "label %s already exists in metrics: choose another name", row.name);
     }
     for (size_t i = 0; i < labels->count; i++) {
         if (!strcmp(labels->rows[i].name, row.name)) {

@@ -91,10 +91,10 @@ int ntk_names_parse(const char *text, unsigned *out_lists, struct ntk_err *err)
                                           NTK_NAME_LIST_COUNT, &lists);
 
     if (bad) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "own, classic, observer and mlu, separated by commas, are what "
-                           "there is, not '%.*s'",
-                           (int)(strcspn(bad, ",") < 40 ? strcspn(bad, ",") : 40), bad);
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "expected own, classic, observer or mlu, separated by commas, not '%.*s'",
+            (int)(strcspn(bad, ",") < 40 ? strcspn(bad, ",") : 40), bad);
     }
     *out_lists = lists;
     return 0;

@@ -60,9 +60,9 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor-otlp",
     .usage = "[OPTION]... < REPORTS",
-    .summary =
-        "Pushes what neuron-monitor reports on standard input to an OpenTelemetry collector, "
-        "OTLP over HTTP:\nneuron-monitor | neuron-monitor-otlp --endpoint http://host:4318",
+    .summary = "Pushes the reports of neuron-monitor from standard input to an OpenTelemetry "
+               "collector, OTLP over HTTP:\n"
+               "neuron-monitor | neuron-monitor-otlp --endpoint http://host:4318",
     .options = option_rows,
     .epilogue = "The standard OTEL_... variables of OTLP exporters apply; options\n"
                 "take precedence.",
@@ -120,10 +120,9 @@ static int check(void)
     } else if (arg_histograms && !strcmp(arg_histograms, "explicit")) {
         arg_histograms = "explicit_bucket_histogram";
     } else if (arg_histograms) {
-        return ntk_opt_usage_error(&program,
-                                   "bad value '%s' of --histograms: explicit or "
-                                   "exponential expected",
-                                   arg_histograms);
+        return ntk_opt_usage_error(
+            &program, "invalid value '%s' for --histograms: expected explicit or exponential",
+            arg_histograms);
     }
     return 0;
 }

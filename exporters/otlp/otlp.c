@@ -37,7 +37,7 @@ static const struct ntk_opt option_rows[] = {
 static int is_asked(struct ntk_err *err)
 {
     if (ntk_otlp_target.spool_folder && !ntk_otlp_target.url) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--otlp-spool needs --otlp");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--otlp-spool requires --otlp");
     }
     return ntk_otlp_target.url != NULL;
 }
@@ -161,7 +161,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     }
     int ret = ntk_otlp_config_read(&state->config, ntk_otlp_target.url, getenv, err);
     if (ret >= 0 && state->config.is_disabled) {
-        ntk_log_info("otlp", "disabled by the environment; nothing is pushed");
+        ntk_log_info("otlp", "disabled by the environment; no metrics are pushed");
     } else if (ret >= 0) {
         ret = open_state(state, options, err);
     }

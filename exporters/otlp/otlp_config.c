@@ -132,7 +132,7 @@ static int read_list(struct ntk_otlp_config *config, const char *variable, const
         }
         char *equals = strchr(item, '=');
         if (!equals || equals == item) {
-            ret = refuse(variable, "NAME=VALUE, separated by commas, expected", err);
+            ret = refuse(variable, "expected NAME=VALUE, separated by commas", err);
             break;
         }
         *equals = '\0';
@@ -162,12 +162,12 @@ static int add_header(struct ntk_otlp_config *config, const char *variable, char
     }
     for (const char *c = value; *c; c++) {
         if (((unsigned char)*c < 0x20 && *c != '\t') || *c == 0x7f) {
-            return refuse(variable, "a value has a control character", err);
+            return refuse(variable, "a value contains a control character", err);
         }
     }
     for (size_t i = 0; i < sizeof own_headers / sizeof *own_headers; i++) {
         if (!strcasecmp(name, own_headers[i])) {
-            return refuse(variable, "a header is one that the exporter sets", err);
+            return refuse(variable, "the exporter itself sets one of these headers", err);
         }
     }
     if (config->headers.count == NTK_OTLP_HEADERS_MAX) {
@@ -210,7 +210,7 @@ static int set_url(struct ntk_otlp_config *config, const char *variable, const c
                    struct ntk_err *err)
 {
     return is_url(value) ? replace(&config->url, value, err)
-                         : refuse(variable, "a URL with http:// or https:// expected", err);
+                         : refuse(variable, "expected a URL with http:// or https://", err);
 }
 
 /* The path of metrics behind that of the base, but before a query. */
@@ -256,7 +256,7 @@ static int set_ms(const char *variable, const char *value, uint64_t max_ms, uint
 
     if (ntk_str_parse_u64(value, &ms) < 0 || ms == 0 || ms > max_ms) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s: milliseconds from 1 to %llu expected", variable,
+                           "%s: expected milliseconds from 1 to %llu", variable,
                            (unsigned long long)max_ms);
     }
     *out_ns = ms * NTK_NS_PER_MS;
@@ -281,7 +281,7 @@ static int set_compression(struct ntk_otlp_config *config, const char *variable,
     config->has_gzip = !strcasecmp(value, "gzip");
     return config->has_gzip || !strcasecmp(value, "none")
                ? 0
-               : refuse(variable, "gzip or none expected", err);
+               : refuse(variable, "expected gzip or none", err);
 }
 
 static int set_protocol(struct ntk_otlp_config *config, const char *variable, const char *value,
@@ -290,17 +290,18 @@ static int set_protocol(struct ntk_otlp_config *config, const char *variable, co
     (void)config;
     return !strcasecmp(value, "http/protobuf")
                ? 0
-               : refuse(variable, "only http/protobuf is spoken here", err);
+               : refuse(variable, "unsupported protocol: expected http/protobuf", err);
 }
 
 static int set_temporality(struct ntk_otlp_config *config, const char *variable, const char *value,
                            struct ntk_err *err)
 {
     (void)config;
-    return !strcasecmp(value, "cumulative")
-               ? 0
-               : refuse(variable, "only cumulative is sent: a collector can make deltas of it",
-                        err);
+    return !strcasecmp(value, "cumulative") ? 0
+                                            : refuse(variable,
+                                                     "unsupported temporality: expected cumulative "
+                                                     "(a collector can convert it to delta)",
+                                                     err);
 }
 
 static int set_histograms(struct ntk_otlp_config *config, const char *variable, const char *value,
@@ -310,7 +311,7 @@ static int set_histograms(struct ntk_otlp_config *config, const char *variable, 
     return config->has_exponential || !strcasecmp(value, "explicit_bucket_histogram")
                ? 0
                : refuse(variable,
-                        "explicit_bucket_histogram or base2_exponential_bucket_histogram expected",
+                        "expected explicit_bucket_histogram or base2_exponential_bucket_histogram",
                         err);
 }
 
@@ -372,7 +373,7 @@ static int read_disabled(struct ntk_otlp_config *config, char *(*get)(const char
                           (exporter && !strcasecmp(exporter, "none"));
     return config->is_disabled || !exporter || !strcasecmp(exporter, "otlp")
                ? 0
-               : refuse("OTEL_METRICS_EXPORTER", "otlp or none expected", err);
+               : refuse("OTEL_METRICS_EXPORTER", "expected otlp or none", err);
 }
 
 static int apply(const struct setting *setting, struct ntk_otlp_config *config,

@@ -676,7 +676,7 @@ bool ntk_otlp_read_partial(const void *bytes, size_t bytes_count, uint64_t *out_
         *out_refused_points =
             partial->rejected_data_points > 0 ? (uint64_t)partial->rejected_data_points : 0;
         copy_message(text, text_bytes,
-                     partial->error_message[0] ? partial->error_message : "without a reason");
+                     partial->error_message[0] ? partial->error_message : "no reason given");
     }
     if (response) {
         ntk__otlp__response__free_unpacked(response, NULL);

@@ -48,8 +48,9 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor-prometheus",
     .usage = "[OPTION]... < REPORTS",
-    .summary = "Serves what neuron-monitor reports on standard input to Prometheus, on any path:\n"
-               "neuron-monitor | neuron-monitor-prometheus --port 9000",
+    .summary =
+        "Serves the reports of neuron-monitor from standard input to Prometheus, on any path:\n"
+        "neuron-monitor | neuron-monitor-prometheus --port 9000",
     .options = option_rows,
 };
 
@@ -66,9 +67,8 @@ static void watch_pods(const struct ntk_snapshot *snapshot)
 {
     server.has_pods = server.has_pods || snapshot->k8s.period_ns != NTK_GROUP_ABSENT;
     if (!server.has_pods && ++server.reports_without_pods == REPORTS_WITHOUT_PODS_MAX) {
-        ntk_log_warn(NULL,
-                     "the reports name no pods, so metrics have no labels of pods: start it as "
-                     "neuron-monitor --k8s-info, which asks the kubelet itself");
+        ntk_log_warn(NULL, "the reports contain no pods, so metrics have no pod labels: start "
+                           "neuron-monitor with --k8s-info");
     }
 }
 
@@ -83,10 +83,10 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
 static int check(void)
 {
     if (arg_port > UINT16_MAX) {
-        return ntk_opt_usage_error(&program, "--port is above 65535");
+        return ntk_opt_usage_error(&program, "--port must be at most 65535");
     }
     if (!arg_cert_file != !arg_key_file) {
-        return ntk_opt_usage_error(&program, "--cert-file and --key-file go together");
+        return ntk_opt_usage_error(&program, "--cert-file and --key-file require each other");
     }
     if (arg_web_config && arg_cert_file) {
         return ntk_opt_usage_error(&program,

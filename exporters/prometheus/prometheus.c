@@ -268,7 +268,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
             ret = ntk_http_server_create(&http, &prometheus->server, err);
         }
         if (ret >= 0) {
-            ntk_log_info("prometheus", "serving metrics at port %u",
+            ntk_log_info("prometheus", "serving metrics on port %u",
                          ntk_http_server_port_get(prometheus->server));
         }
     }
@@ -305,7 +305,7 @@ static int put(void *state, const struct ntk_snapshot *snapshot, struct ntk_err 
     prometheus->has_snapshot = true;
     pthread_mutex_unlock(&prometheus->lock);
     return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
-                                 "no room for all runtimes; some are missing on the page")
+                                 "out of memory: the page does not show all runtimes")
                    : 0;
 }
 

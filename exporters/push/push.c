@@ -129,7 +129,7 @@ static int put_request(struct ntk_push *push, struct ntk_buf *request, uint64_t 
     int ret = ntk_http_gzip(request->bytes, request->bytes_count, &packed);
     if (ret < 0) {
         ntk_buf_fini(&packed);
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "a request cannot be compressed");
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot compress a request");
     }
     return ntk_outbox_put(push->outbox, &packed, item_count, err);
 }
@@ -180,7 +180,7 @@ int ntk_push_put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err 
     int ret = is_due ? put_page(push, err) : 0;
     return ret < 0       ? ret
            : updated < 0 ? ntk_err_set(err, updated, NTK_ERR_NO_OFFSET,
-                                       "no room for all runtimes; some are missing")
+                                       "out of memory: some runtimes are missing")
                          : 0;
 }
 

@@ -39,7 +39,7 @@ static int is_asked(struct ntk_err *err)
 
     if (!target->url && (target->token_file || target->spool_folder || target->has_native)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "--remote-write-... needs --remote-write");
+                           "--remote-write-... requires --remote-write");
     }
     return target->url != NULL;
 }
@@ -101,7 +101,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
 
     if (strncmp(target->url, "http://", 7) != 0 && strncmp(target->url, "https://", 8) != 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "remote write needs a URL with http:// or https://");
+                           "remote write requires a URL with http:// or https://");
     }
     state = calloc(1, sizeof *state);
     if (!state) {

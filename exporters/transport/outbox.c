@@ -222,14 +222,14 @@ static struct message *take_next(struct ntk_outbox *outbox)
     int got = ntk_spool_first(outbox->spool, &buf, &spooled, &damaged);
     if (damaged) {
         outbox->counts.lost_items += before - ntk_spool_item_count(outbox->spool);
-        ntk_log_warn(outbox->options.name, "%llu damaged files of the spool are removed",
+        ntk_log_warn(outbox->options.name, "removed %llu damaged spool files",
                      (unsigned long long)damaged);
     }
     struct message *message = got > 0 ? calloc(1, sizeof *message) : NULL;
     if (!message) {
         ntk_buf_fini(&buf);
         if (got != 0 && !outbox->said_unread) {
-            ntk_log_warn(outbox->options.name, "cannot read the spool: %s; trying again",
+            ntk_log_warn(outbox->options.name, "cannot read the spool: %s; retrying",
                          strerror(got < 0 ? -got : ENOMEM));
         }
         outbox->said_unread = got != 0;
@@ -249,19 +249,20 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
 
     if (answer->result == NTK_OUTBOX_REFUSED) {
         if (!outbox->said_refused) {
-            ntk_log_warn(name, "refused, and dropped: %s", answer->text);
+            ntk_log_warn(name, "rejected and dropped: %s", answer->text);
         }
         outbox->said_refused = true;
     } else if (answer->result == NTK_OUTBOX_RETRY && !outbox->said_failing) {
-        ntk_log_warn(name, "%s; trying again", answer->text);
+        ntk_log_warn(name, "%s; retrying", answer->text);
         outbox->said_failing = true;
     } else if (answer->result == NTK_OUTBOX_SENT && outbox->said_failing) {
-        ntk_log_warn(name, "retrying; %llu lost", (unsigned long long)outbox->counts.lost_items);
+        ntk_log_warn(name, "sending again; %llu items lost",
+                     (unsigned long long)outbox->counts.lost_items);
         outbox->said_failing = false;
     }
     if (answer->result == NTK_OUTBOX_SENT) {
         if (answer->text[0] && !outbox->said_refused) {
-            ntk_log_warn(name, "%llu items of a message are refused, the rest is taken: %s",
+            ntk_log_warn(name, "%llu items of a message were rejected, the rest was accepted: %s",
                          (unsigned long long)answer->refused_items, answer->text);
         }
         outbox->said_refused = answer->text[0] != '\0';
@@ -455,7 +456,7 @@ int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item
         pthread_mutex_lock(&outbox->lock);
         outbox->counts.lost_items += item_count;
         pthread_mutex_unlock(&outbox->lock);
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s: %s, %llu items are lost",
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s: %s, %llu items lost",
                            outbox->options.name,
                            ret == -ENOMEM ? "out of memory" : "a message is too long",
                            (unsigned long long)item_count);
@@ -510,7 +511,7 @@ static int stop(struct ntk_outbox *outbox, struct ntk_err *err)
     uint64_t lost = memory_items(outbox);
     if (lost) {
         lose_queue(outbox);
-        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s%s%llu items are lost", cause.text,
+        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s%s%llu items lost", cause.text,
                           cause.text[0] ? "; " : "", (unsigned long long)lost);
     }
     if (outbox->spool && ntk_spool_has_changes(outbox->spool)) {
@@ -551,9 +552,9 @@ int ntk_outbox_drain(struct ntk_outbox *outbox, bool in_haste, struct ntk_err *e
     if (stop(outbox, &cause) >= 0) {
         return 1;
     }
-    return ntk_err_set(
-        err, in_haste ? -EINTR : -ETIMEDOUT, NTK_ERR_NO_OFFSET, "%s: %s; %s", outbox->options.name,
-        in_haste ? "stopped before everything was sent" : "not reached in time", cause.text);
+    return ntk_err_set(err, in_haste ? -EINTR : -ETIMEDOUT, NTK_ERR_NO_OFFSET, "%s: %s; %s",
+                       outbox->options.name,
+                       in_haste ? "stopped before everything was sent" : "timed out", cause.text);
 }
 
 struct ntk_outbox_counts ntk_outbox_counts_get(struct ntk_outbox *outbox)

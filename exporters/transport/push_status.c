@@ -39,6 +39,6 @@ void ntk_push_status_judge(enum ntk_push_protocol protocol, const struct ntk_htt
     out_answer->retry_after_ns = answer->retry_after_ns;
     ntk_str_copy_clean(shown, sizeof shown, said, strcspn(said, "\r\n"));
     (void)snprintf(out_answer->text, sizeof out_answer->text, "status %ld%s%s%s", answer->status,
-                   answer->status / 100 == 3 ? ", a redirect, which is not followed" : "",
+                   answer->status / 100 == 3 ? ", a redirect (redirects are not followed)" : "",
                    shown[0] ? ": " : "", shown);
 }

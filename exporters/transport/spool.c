@@ -198,8 +198,9 @@ int ntk_spool_open(const char *folder, uint64_t bytes_max, size_t message_bytes_
         ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot use the folder %s: %s", folder,
                           strerror(errno));
     } else if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) < 0) {
-        ret = ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                          "another program has the folder %s; each needs its own", folder);
+        ret = ntk_err_set(
+            err, -EBUSY, NTK_ERR_NO_OFFSET,
+            "folder %s is in use by another program; each program needs its own folder", folder);
     } else {
         sync_parent(spool);
         ret = read_folder(spool, folder, err);
@@ -321,7 +322,8 @@ int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count
     *out_lost_items = 0;
     if (file_bytes > spool->bytes_max || bytes_count > spool->message_bytes_max) {
         return ntk_err_set(err, -EMSGSIZE, NTK_ERR_NO_OFFSET,
-                           "a message of %zu bytes is larger than the spool may be", bytes_count);
+                           "a message of %zu bytes is larger than the limit of the spool",
+                           bytes_count);
     }
     while (spool->bytes + file_bytes > spool->bytes_max) {
         *out_lost_items += first_get(spool)->item_count;
@@ -500,7 +502,7 @@ int ntk_spool_sync_end(const struct ntk_spool *spool, struct ntk_vec *numbers, s
         ret = -errno;
     }
     return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
-                                 "the spool may not be on the disk yet: %s", strerror(-ret))
+                                 "the spool may not have reached the disk yet: %s", strerror(-ret))
                    : 0;
 }
 

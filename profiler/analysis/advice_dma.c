@@ -156,17 +156,16 @@ void ntk_advice_dma(struct ntk_advice_list *list)
                 "%.1f %% of the packets of %s (%llu of %llu) are smaller than %u bytes%s",
                 100 * (double)small / (double)data, name, (unsigned long long)small,
                 (unsigned long long)data, NTK_DMA_SMALL_BYTES,
-                ntk_advice_lines(list, &queues[i].small, "begun at", 1, " packets", line));
+                ntk_advice_lines(list, &queues[i].small, "started at", 1, " packets", line));
         }
         if (row->has_rate && share >= NTK_ADVICE_ACTIVE_RATIO) {
             ntk_advice_judge(
                 list, NTK_ADVICE_DMA_EFFICIENCY, row->efficiency, share,
-                "%s moved %.1f %% of what its DMA engines could have moved while they worked for "
-                "it (%.3f "
-                "us, all together): %s more%s",
+                "%s moved %.1f %% of what its DMA engines can move in the time they worked for it "
+                "(%.3f us in total): %s more%s",
                 name, 100 * row->efficiency, (double)row->busy_ps / 1e6,
                 ntk_units_bytes(bytes, sizeof bytes, (uint64_t)row->wasted_bytes),
-                ntk_advice_lines(list, &queues[i].busy, "begun at", 1e6, " us", line));
+                ntk_advice_lines(list, &queues[i].busy, "started at", 1e6, " us", line));
         }
     }
     const struct ntk_hbm_traffic *hbm = list->input->hbm;
@@ -176,10 +175,10 @@ void ntk_advice_dma(struct ntk_advice_list *list)
 
         ntk_advice_judge(
             list, NTK_ADVICE_SPILL, ratio, (double)dma->spill_active_ps / list->total_ps,
-            "%.1f %% of the bytes of device memory (%s) are spilt values, in %.3f us%s",
+            "%.1f %% of the device memory traffic (%s) is spilled values, in %.3f us%s",
             100 * ratio, ntk_units_bytes(bytes, sizeof bytes, dma->spill_bytes),
             (double)dma->spill_active_ps / 1e6,
-            ntk_advice_lines(list, &spill, "begun at", 1, " bytes", line));
+            ntk_advice_lines(list, &spill, "started at", 1, " bytes", line));
     }
     for (size_t i = 0; i < dma->row_count; i++) {
         ntk_line_costs_fini(&queues[i].small);

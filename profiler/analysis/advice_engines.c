@@ -34,8 +34,8 @@ void ntk_advice_idle(struct ntk_advice_list *list)
             ntk_advice_judge(
                 list, NTK_ADVICE_WAIT,
                 busy >= NTK_ADVICE_ACTIVE_RATIO || engine->busy_ps == most_ps ? share : 0, share,
-                "%s of core %u works %.1f %% of the execution and waits %.1f %% (%.3f us) for "
-                "%s%s",
+                "%s of core %u works for %.1f %% of the execution and waits for %.1f %% (%.3f us): "
+                "it waits for %s%s",
                 ntk_ntff_engine_title(engine->engine), trace->cores[engine->core].ntff->core,
                 100 * busy, 100 * share, (double)for_ps[e] / 1e6,
                 e == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(e),
@@ -55,7 +55,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
             double share = (double)least_ps / list->total_ps;
 
             ntk_advice_judge(list, NTK_ADVICE_IDLE_CORE, share, share,
-                             "core %u has nothing to do for %.1f %% of the execution (%.3f us)",
+                             "core %u is idle for %.1f %% of the execution (%.3f us)",
                              trace->cores[c].ntff->core, 100 * share, (double)least_ps / 1e6);
         }
     }
@@ -108,18 +108,18 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
 
         ntk_advice_judge(
             list, NTK_ADVICE_TRANSPOSES, ratio, share * ratio,
-            "%.1f %% of the operations of the tensor engine move data only (transposes)%s",
+            "%.1f %% of the operations of the tensor engine only move data (transposes)%s",
             100 * ratio, ntk_advice_lines(list, &moved, "at", 1e9, " billion", line));
     }
     if (useful && trace->has_chip && share >= NTK_ADVICE_ACTIVE_RATIO) {
         double peak = trace->chip.core_flops_per_second * active_ps / 1e12;
         double rate = (double)useful / peak;
 
-        ntk_advice_judge(
-            list, NTK_ADVICE_TENSOR_RATE, rate, share,
-            "while it works (%.1f %% of the execution), the tensor engine does %.1f %% of the "
-            "operations that it could do%s",
-            100 * share, 100 * rate, ntk_advice_lines(list, &busy, "at", 1e6, " us", line));
+        ntk_advice_judge(list, NTK_ADVICE_TENSOR_RATE, rate, share,
+                         "while it works (%.1f %% of the execution), the tensor engine does %.1f "
+                         "%% of the operations it is capable of%s",
+                         100 * share, 100 * rate,
+                         ntk_advice_lines(list, &busy, "at", 1e6, " us", line));
     }
     ntk_line_costs_fini(&moved);
     ntk_line_costs_fini(&busy);

@@ -26,13 +26,12 @@ static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs 
         double share = (double)dma_ps / list->total_ps;
 
         ntk_path_resource_name(most, name, sizeof name);
-        ntk_advice_judge(
-            list, NTK_ADVICE_PATH_DMA, share, share,
-            "%.1f %% of the execution waits for DMA: %.3f us in %llu transfers of the critical "
-            "path, the largest part (%.3f us) is %s%s",
-            100 * share, (double)dma_ps / 1e6, (unsigned long long)count,
-            (double)most->path_ps / 1e6, name,
-            ntk_advice_lines(list, lines, "at", 1e6, " us", line));
+        ntk_advice_judge(list, NTK_ADVICE_PATH_DMA, share, share,
+                         "%.1f %% of the execution is waiting for DMA: %.3f us in %llu transfers "
+                         "of the critical path, most of it (%.3f us) for %s%s",
+                         100 * share, (double)dma_ps / 1e6, (unsigned long long)count,
+                         (double)most->path_ps / 1e6, name,
+                         ntk_advice_lines(list, lines, "at", 1e6, " us", line));
     }
 }
 
@@ -115,8 +114,8 @@ void ntk_advice_path(struct ntk_advice_list *list)
         double share = (double)engines[e].path_ps / list->total_ps;
 
         ntk_advice_judge(list, NTK_ADVICE_PATH_ENGINE, share, share,
-                         "%.1f %% of the execution is the %s engine: %.3f us in %llu instructions "
-                         "of the critical path%s",
+                         "%.1f %% of the execution is work of the %s engine: %.3f us in %llu "
+                         "instructions of the critical path%s",
                          100 * share, ntk_ntff_engine_title(e), (double)engines[e].path_ps / 1e6,
                          (unsigned long long)engines[e].count,
                          ntk_advice_lines(list, &engines[e].lines, "at", 1e6, " us", line));
@@ -135,8 +134,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
     ntk_line_costs_fini(&latency.lines);
     ntk_line_costs_fini(&dma.lines);
     double share = (double)runtime.path_ps / list->total_ps;
-    ntk_advice_judge(
-        list, NTK_ADVICE_RUNTIME, share, share,
-        "%.1f %% of the execution is what the runtime adds before and after the program: %.3f us",
-        100 * share, (double)runtime.path_ps / 1e6);
+    ntk_advice_judge(list, NTK_ADVICE_RUNTIME, share, share,
+                     "%.1f %% of the execution is the start and end that the runtime adds: %.3f us",
+                     100 * share, (double)runtime.path_ps / 1e6);
 }

@@ -25,7 +25,7 @@ __attribute__((format(printf, 5, 6))) void ntk_advice_judge(struct ntk_advice_li
                                                             enum ntk_advice_rule rule, double value,
                                                             double share, const char *format, ...);
 /* ", most at attn.py:394 for attn.py:12 (12.345 us)": the most expensive lines, where cost has
- * per_unit of each unit; "" where no lines are known. what is "at" or "begun at". Returns buf, of
+ * per_unit of each unit; "" where no lines are known. what is "at" or "started at". Returns buf, of
  * NTK_ADVICE_LINES_BYTES. */
 const char *ntk_advice_lines(const struct ntk_advice_list *list, const struct ntk_line_costs *costs,
                              const char *what, double per_unit, const char *unit, char *buf);

@@ -42,7 +42,7 @@ static int bad_kind(const char *text, struct ntk_err *err)
 
         (void)snprintf(keys + used, sizeof keys - used, "%s%s", k ? ", " : "", ntk_measure_key(k));
     }
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "limit '%s' is of none of %s", text, keys);
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "limit '%s' names none of %s", text, keys);
 }
 
 static bool parse_change(const char *text, struct ntk_baseline_limit *limit)
@@ -137,10 +137,10 @@ static int check_limits_apply(const struct ntk_comparison *comparison,
         if (!applies) {
             const char *name = limits[l].name;
 
-            return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                               "neither the baseline nor the captures have %s%s%s, which has a "
-                               "limit",
-                               ntk_measure_key(limits[l].kind), name ? "/" : "", name ? name : "");
+            return ntk_err_set(
+                err, -ENOENT, NTK_ERR_NO_OFFSET,
+                "%s%s%s has a limit, but neither the baseline nor the captures contain it",
+                ntk_measure_key(limits[l].kind), name ? "/" : "", name ? name : "");
         }
     }
     return 0;

@@ -127,17 +127,17 @@ void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_
         if (share->name) {
             snprintf(buf, buf_bytes, "DMA queue %s", queue);
         } else {
-            snprintf(buf, buf_bytes, "DMA begun by %s", ntk_ntff_engine_title(share->engine));
+            snprintf(buf, buf_bytes, "DMA started by %s", ntk_ntff_engine_title(share->engine));
         }
         break;
     case NTK_PATH_LATENCY:
-        snprintf(buf, buf_bytes, "latency of semaphores and issue");
+        snprintf(buf, buf_bytes, "semaphore and issue latency");
         break;
     case NTK_PATH_WAIT:
         if (share->name) {
             snprintf(buf, buf_bytes, "wait for DMA queue %s", queue);
         } else {
-            snprintf(buf, buf_bytes, "wait for something not known");
+            snprintf(buf, buf_bytes, "wait for an unknown cause");
         }
         break;
     case NTK_PATH_START:

@@ -784,14 +784,14 @@ static int join_ranks(struct ntk_rank_list *list, struct ntk_rank_ops *const *ra
         walk(&join);
     }
     if (join.ret == 0 && !joined->is_numbered && !join.is_of_kinds) {
-        joined->unknown =
-            "ranks have collectives of different kinds at the same place, so they are "
-            "not of one communicator, or one of them began later";
+        joined->unknown = "ranks have collectives of different kinds at the same position: they "
+                          "are not in one communicator, or one of them started later";
     } else if (join.ret == 0 && !joined->is_numbered && !join.is_of_times) {
-        joined->unknown = "a rank left a collective before another came to it, so they are not of "
-                          "one communicator, or one of them began later";
+        joined->unknown = "a rank left a collective before another arrived: they are not in one "
+                          "communicator, or one of them started later";
     } else if (join.ret == 0 && joined->joint_count < 2) {
-        joined->unknown = "no two collectives are in the traces of all ranks of a communicator";
+        joined->unknown =
+            "the traces of the ranks of a communicator have fewer than two collectives in common";
     }
     if (joined->unknown) {
         joined->joint_count = joined->is_numbered ? joined->joint_count : expected;

@@ -65,12 +65,12 @@ int ntk_joined_changes_add(struct ntk_joined_options *options, const char *text,
 
         if (change_parse(at, length, &change) < 0) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "takes run, host or link, with rank3. before it that of one rank, "
-                               "and how many times as fast it is, such as link=2 or rank3.host=0 "
-                               "(takes no time; else 0.001 to 1000000)");
+                               "expected run, host or link, optionally after a rank as in rank3., "
+                               "and the factor by which it becomes faster, such as link=2 or "
+                               "rank3.host=0 (0: takes no time; else 0.001 to 1000000)");
         }
         if (options->change_count == NTK_JOINED_CHANGES_MAX) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "takes up to %u changes",
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected at most %u changes",
                                NTK_JOINED_CHANGES_MAX);
         }
         options->changes[options->change_count++] = change;
@@ -99,8 +99,7 @@ int ntk_joined_changes_check(const struct ntk_joined_options *options,
 
         if (change->is_of_rank && !has_rank(joined, change->worker)) {
             return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                               "--what-if changes rank %u, which is not there: %zu ranks from %u "
-                               "to %u are",
+                               "--what-if: unknown rank %u: the trace has %zu ranks from %u to %u",
                                change->worker, joined->rank_count, joined->ranks[0].number,
                                joined->ranks[joined->rank_count - 1].number);
         }

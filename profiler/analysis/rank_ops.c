@@ -516,12 +516,12 @@ static void capture_place(const struct reading *reading, const NtkNtracePb__Info
     } else if (!info) {
         capture->left_out = "no trace_info.pb next to it, so its rank is unknown";
     } else if (strstr(ntk_str_base_name(capture->path), "_session_")) {
-        capture->left_out = "it records everything the core ran in a session, not one execution";
+        capture->left_out = "it records the whole session of the core, not one execution";
     } else if (ntk_ntff_open(capture->path, &ntff, NULL) < 0) {
-        capture->left_out = "it cannot be read";
+        capture->left_out = "unreadable";
     } else {
         capture->worker = info->first_core + nc;
-        capture->left_out = "its execution is not in the trace next to it";
+        capture->left_out = "its execution is missing from the trace next to it";
         ntk_vec_each(const struct first, first, &reading->firsts) {
             if (first->nc == nc && first->model_id == ntff->model_id && first->core_start_ns > 0) {
                 capture->start_ns = first->core_start_ns;

@@ -35,7 +35,7 @@ static int fill(struct ntk_session *session, struct ntk_session_tensor *tensor, 
     }
     if (bytes_count != tensor->info->size) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s has %zu bytes, the input %s takes %zu", from, bytes_count, name,
+                           "%s has %zu bytes, but input %s requires %zu", from, bytes_count, name,
                            tensor->info->size);
     }
     NRT_STATUS status = session->nrt.nrt_tensor_write(tensor->tensor, bytes, 0, bytes_count);
@@ -87,7 +87,7 @@ static int fill_from_member(struct ntk_session *session, struct ntk_session_tens
         }
     }
     return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                       "the NEFF holds nothing for the input %s (no member inputs/%s.npy or .bin)",
+                       "the NEFF has no value for the input %s (no member inputs/%s.npy or .bin)",
                        tensor->info->name, tensor->info->name);
 }
 

@@ -249,7 +249,7 @@ int ntk_session_record_stop(struct ntk_session *session, struct ntk_err *err)
     if (status != NRT_SUCCESS) {
         ret = status == NRT_RESOURCE && access(path, F_OK) == 0
                   ? ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET,
-                                "some records were dropped for lack of room (%s)",
+                                "some records were dropped for lack of space (%s)",
                                 ntk_nrt_status_name(&session->nrt, status))
                   : ntk_nrt_fail(&session->nrt, err, status, "nrt_profile_stop");
         ntk_err_prefix(err, "%s", path);

@@ -32,7 +32,7 @@ static const struct ntk_opt options[] = {
       "read names of queues, layers and tensors from this NEFF (default: the matching one next to "
       "the capture; - for none)" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "analyze what the host did, from the inspection folders in and below FOLDER" },
+      "analyze the activity of the host, from the inspection folders in and below FOLDER" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
     { 'l', "list", NULL, NTK_OPT_FLAG, &arg_list, "list the analyses and exit" },
     { 0, "what-if", "CHANGES", NTK_OPT_CALL, (void *)(uintptr_t)&on_what_if,
@@ -51,12 +51,11 @@ static const struct ntk_opt_program program_options = {
     .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
              "-d FOLDER [OPTION]... [NAME]...\n"
              "--list",
-    .summary =
-        "Answers questions about a capture, or about what the host did. NAMEs choose among the "
-        "analyses; without any, all.",
+    .summary = "Answers questions about a capture, or about the activity of the host. Runs the "
+               "analyses named NAME, by default all.",
     .options = options,
-    .epilogue = "Shares are of the execution. Figures that the files do not contain are\n"
-                "absent, never guessed.",
+    .epilogue = "Shares refer to the execution. Figures that the files do not contain are\n"
+                "omitted, never estimated.",
 };
 
 static int add_changes(const char *value, struct ntk_err *err)
@@ -122,7 +121,7 @@ static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sin
     if (ret == -ENODATA && json) {
         ntk_json_null(json);
     } else if (ret == -ENODATA) {
-        ntk_buf_add_format(out, "Not known: %s\n", info->absent);
+        ntk_buf_add_format(out, "Unavailable: %s\n", info->absent);
     }
     return ret == -ENODATA ? 0 : ret;
 }
@@ -309,7 +308,9 @@ static int run_folder(char *const *names, int name_count)
 static void print_list(void)
 {
     for (int is_system = 0; is_system < 2; is_system++) {
-        printf(is_system ? "\nOf a folder (-d):\n" : "Of a capture (-s):\n");
+        printf(is_system ? "\n"
+                           "For a folder (-d):\n"
+                         : "For a capture (-s):\n");
         for (size_t i = 0; i < info_count(is_system); i++) {
             printf("  %-14s %s\n", info_get(is_system, i)->name, info_get(is_system, i)->help);
         }
@@ -331,7 +332,8 @@ int ntk_cmd_analyze(int argc, char **argv)
         return ntk_opt_usage_error(&program_options, "-d excludes -s and -n");
     }
     if (arg_changes.change_count > 0 && !arg_folder) {
-        return ntk_opt_usage_error(&program_options, "--what-if takes ranks of a folder: -d");
+        return ntk_opt_usage_error(&program_options,
+                                   "--what-if requires the folder of several ranks: use -d");
     }
     bool has_joined = first == argc;
     for (int i = first; i < argc; i++) {
@@ -342,13 +344,13 @@ int ntk_cmd_analyze(int argc, char **argv)
     }
     for (int i = first; i < argc; i++) {
         if (!has_name(arg_folder != NULL, argv[i])) {
-            return ntk_opt_usage_error(&program_options,
-                                       has_name(!arg_folder, argv[i])
-                                           ? "analysis '%s' is of the other kind; --list shows "
-                                             "which require -s and which -d"
-                                           : "unknown analysis '%s': --list shows them, and a "
-                                             "capture belongs to -s",
-                                       argv[i]);
+            return ntk_opt_usage_error(
+                &program_options,
+                has_name(!arg_folder, argv[i])
+                    ? "analysis '%s' is for the other kind of input; --list shows which ones "
+                      "require -s or -d"
+                    : "unknown analysis '%s': --list shows the analyses; pass a capture with -s",
+                argv[i]);
         }
     }
     if (!arg_session && !arg_folder) {

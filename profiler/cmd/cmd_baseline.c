@@ -132,8 +132,8 @@ static int check_machines(const char *path, const struct ntk_baseline *baseline,
         return 0;
     }
     return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                       "%s is of %s and the captures of %s: times of one machine are compared with "
-                       "times of the same",
+                       "%s was recorded on %s and the captures on %s: only captures of one machine "
+                       "type can be compared",
                        path, baseline->instance_type, side->instance_type);
 }
 
@@ -185,8 +185,7 @@ static int run(int argc, char **argv)
     }
     bool saves = first < argc && strcmp(argv[first], "save") == 0;
     if (first == argc || (!saves && strcmp(argv[first], "check") != 0)) {
-        return ntk_opt_usage_error(&program_options,
-                                   "no command for the baseline: use save or check");
+        return ntk_opt_usage_error(&program_options, "no baseline command: use save or check");
     }
     if (argc - first < 3) {
         return ntk_opt_usage_error(&program_options,
@@ -194,7 +193,7 @@ static int run(int argc, char **argv)
     }
     if (saves && (arg_json || arg_junit || arg_output || arg_limits.count > 0)) {
         return ntk_opt_usage_error(&program_options,
-                                   "--limit, --json, --junit and --output-file are for check");
+                                   "--limit, --json, --junit and --output-file require check");
     }
     code = side_open(&side, argv + first + 2, argc - first - 2);
     if (code == 0) {

@@ -67,7 +67,7 @@ static const struct ntk_opt options[] = {
       "write this file (default profile.ntff, with systrace profile.json)" },
     { 0, "num-exec", "N", NTK_OPT_U64, &arg_executions, "execute N times (default 1)" },
     { 0, "profile-nth-exec", "N", NTK_OPT_U64, &arg_nth,
-      "record every Nth execution (default 1): the first goes to FILE.ntff, a later one to "
+      "record every Nth execution (default 1): the first to FILE.ntff, later ones to "
       "FILE_exec_NUMBER.ntff; executes at least N times; 0 records none" },
     { 0, "warmup", "N", NTK_OPT_U64, &arg_warmup,
       "execute N times before the counted ones (default 0)" },
@@ -75,8 +75,8 @@ static const struct ntk_opt options[] = {
       "record profile (default), the activity of the core, or systrace, the activity of the host "
       "as JSON" },
     { 0, "exec-mode", "MODE", NTK_OPT_TEXT, &arg_mode,
-      "call sync (default), async (queue executions, run the recorded one alone) or async-wait "
-      "(queue each and wait for it)" },
+      "execute in mode sync (default), async (queue executions, but run the recorded "
+      "one alone) or async-wait (queue each and wait for it)" },
     { 0, "ignore-exec-errors", NULL, NTK_OPT_FLAG, &arg_ignore_errors,
       "continue after a failed execution" },
     { 0, "disable-profile", NULL, NTK_OPT_FLAG, &arg_disable_profile, "execute without recording" },
@@ -105,8 +105,9 @@ static const struct ntk_opt options[] = {
     { 0, "systrace-get-event-types", NULL, NTK_OPT_FLAG, &arg_list_types,
       "list the event types of a systrace and exit" },
     { 0, "systrace-event-filter", "TYPE", NTK_OPT_CALL, (void *)&type_adder,
-      "record only this type, hardware or software, or with ^ all but it; may be repeated" },
-    { 0, "Several workers, a process each", NULL, NTK_OPT_HEADING, NULL, NULL },
+      "record only this type, or hardware or software; ^ before a name records all others; may be "
+      "repeated" },
+    { 0, "Several workers, one process each", NULL, NTK_OPT_HEADING, NULL, NULL },
     { 'r', "collectives-workers-per-node", "N", NTK_OPT_U64, &arg_workers,
       "start N workers on this host; their files are named FILE_rank_ID.ntff",
       .is_above_zero = true },
@@ -227,7 +228,7 @@ static int execute(struct ntk_session *session, bool is_waited, struct ntk_err *
         ret = drained != 0 ? drained : ret;
     }
     if (ret > 0 || (ret < 0 && arg_ignore_errors)) {
-        fprintf(stderr, "neuron-profile: %s; going on\n", ntk_err_format(err, text, sizeof text));
+        fprintf(stderr, "neuron-profile: %s; continuing\n", ntk_err_format(err, text, sizeof text));
         *err = (struct ntk_err){ 0 };
         ret = 0;
     }
@@ -333,8 +334,8 @@ static int check_outputs(struct ntk_session *session, uint64_t index, uint32_t *
 
     if (ret == 0 && index > 0 && crc != *first_crc) {
         return ntk_err_set(err, -EILSEQ, NTK_ERR_NO_OFFSET,
-                           "execution %" PRIu64
-                           " gave other outputs than the first (CRC32 %08x, %08x)",
+                           "the outputs of execution %" PRIu64
+                           " differ from those of the first (CRC32 %08x, %08x)",
                            index + 1, crc, *first_crc);
     }
     *first_crc = index == 0 ? crc : *first_crc;
@@ -539,19 +540,20 @@ static int check_workers(void)
     uint64_t id = 0;
 
     if (arg_workers == 0 && (arg_worker_count || arg_worker_start || arg_multi_input)) {
-        return ntk_opt_usage_error(&program, "workers need --collectives-workers-per-node");
+        return ntk_opt_usage_error(&program,
+                                   "options for workers require --collectives-workers-per-node");
     }
     arg_worker_count = arg_worker_count ? arg_worker_count : arg_worker_start + arg_workers;
     if (arg_workers > WORKERS_MAX || arg_worker_count > WORKERS_MAX ||
         arg_worker_start > arg_worker_count || arg_workers > arg_worker_count - arg_worker_start) {
-        return ntk_opt_usage_error(&program, "ranks %llu to %llu are not among %llu workers",
+        return ntk_opt_usage_error(&program, "ranks %llu to %llu exceed the %llu workers",
                                    (unsigned long long)arg_worker_start,
                                    (unsigned long long)(arg_worker_start + arg_workers - 1),
                                    (unsigned long long)arg_worker_count);
     }
     if (strcmp(arg_profile_id, "all") != 0 && ntk_str_parse_u64(arg_profile_id, &id) < 0) {
         return ntk_opt_usage_error(
-            &program, "--collectives-profile-id takes all or a rank, not '%s'", arg_profile_id);
+            &program, "--collectives-profile-id: expected all or a rank, not '%s'", arg_profile_id);
     }
     return 0;
 }
@@ -583,9 +585,8 @@ int ntk_cmd_capture(int argc, char **argv)
         return ntk_opt_usage_error(&program, "input '%s' has no file", argv[argc - 1]);
     }
     if (!arg_neff && access(NEFF_DEFAULT, F_OK) != 0) {
-        return ntk_opt_usage_error(&program,
-                                   "the NEFF is missing: -n FILE (its default, " NEFF_DEFAULT
-                                   ", is not in this folder)");
+        return ntk_opt_usage_error(&program, "no NEFF: use -n FILE (its default, " NEFF_DEFAULT
+                                             ", is missing in this folder)");
     }
     arg_neff = arg_neff ? arg_neff : NEFF_DEFAULT;
     int code = make_plan(&plan);

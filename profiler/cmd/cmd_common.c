@@ -72,7 +72,7 @@ static void say_if_neff(const char *path, struct ntk_err *err)
     if (fd >= 0 && fstat(fd, &status) == 0 && ntk_fs_pread(fd, bytes, sizeof bytes, 0) == 0 &&
         ntk_neff_read_header(bytes, (size_t)status.st_size, &header, NULL) == 0) {
         ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                    "%s is a NEFF, not a capture (NTFF): a NEFF belongs to -n", path);
+                    "%s is a NEFF, not a capture (NTFF): pass it with -n", path);
     }
     if (fd >= 0) {
         close(fd);
@@ -138,10 +138,10 @@ static int find_neff(struct ntk_profile *profile, struct ntk_err *err)
         ret = ntk_neff_open(path, &profile->neff, err);
         profile->neff_built_s = built_s(path);
         if (ret < 0 && ret != -ENOMEM) {
-            fprintf(stderr, "neuron-profile: shown without its NEFF: %s\n", err->text);
+            fprintf(stderr, "neuron-profile: no NEFF used: %s\n", err->text);
             ret = 0;
         } else if (ret == 0 && isatty(STDERR_FILENO)) {
-            fprintf(stderr, "neuron-profile: with its NEFF %s (-n - for none)\n", path);
+            fprintf(stderr, "neuron-profile: using the NEFF %s (-n - for none)\n", path);
         }
     } else if (ret == -ENOENT) {
         fprintf(stderr, "neuron-profile: %s: %s\n", profile->ntff_path, err->text);
@@ -295,8 +295,8 @@ static int open_part(const char *ntff_path, const char *neff_path,
     /* For a file that is cut, the missing part has been reported. */
     if (profile.ntff->has_window && !profile.trace->has_total && !profile.is_incomplete) {
         fprintf(stderr,
-                "neuron-profile: %s: no engine recorded anything: no execution happened, or a "
-                "software core cannot execute this program (its estimated time is omitted)\n",
+                "neuron-profile: %s: no engine recorded anything: no execution ran, or a software "
+                "core cannot execute this program (its estimated time is omitted)\n",
                 ntff_path);
     }
     *out_profile = profile;

@@ -33,10 +33,10 @@ static int moment_set(struct moment *moment, const char *text, struct ntk_err *e
         ntk_str_parse_duration_ns(text, &moment->ns) < 0 ||
         (!strpbrk(text, "hmsun") && moment->ns >= SECONDS_SINCE_1970_MIN * NTK_NS_PER_SECOND);
     if (moment->is_absolute && ntk_timestamp_parse(text, &moment->ns, NULL) < 0) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "expected a duration after the start, such as 300ns, 20us, 1.5ms or 2s "
-                           "(a number alone is seconds), or with -d a moment, such as "
-                           "2026-11-21T07:30:00Z");
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "expected a duration after the start, such as 300ns, 20us, 1.5ms or 2s (a plain number "
+            "is seconds), or with -d a point in time, such as 2026-11-21T07:30:00Z");
     }
     if (from.text && to.text && from.is_absolute == to.is_absolute && from.ns >= to.ns) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--to must be after --from");
@@ -60,7 +60,7 @@ static int set_core(const char *value, struct ntk_err *err)
     core_count = NTK_SPAN_FILTER_CORES_MAX;
     if (ntk_str_parse_list(value, NTK_CUT_CORE_MAX, cores, &core_count) < 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "expected numbers of cores, such as 0,2-4 (at most %d, each at most %u)",
+                           "expected core numbers, such as 0,2-4 (at most %d, each at most %u)",
                            NTK_SPAN_FILTER_CORES_MAX, NTK_CUT_CORE_MAX);
     }
     return 0;
@@ -106,8 +106,8 @@ int ntk_cut_of_capture(struct ntk_trace_part *out_part, struct ntk_err *err)
 
     if (since_1970) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%s' is a moment: in a capture --from and --to are durations after "
-                           "the start of the execution, such as 1.5ms",
+                           "'%s' is a point in time: for a capture, --from and --to are durations "
+                           "after the start of the execution, such as 1.5ms",
                            since_1970);
     }
     *out_part = (struct ntk_trace_part){ .from_ps = ps_of(from.ns),
@@ -228,8 +228,8 @@ int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filte
         char length[NTK_UNITS_TEXT_BYTES];
         return ntk_err_set(
             err, -ERANGE, NTK_ERR_NO_OFFSET,
-            "nothing was recorded between --from and --to: both count from the first event, and "
-            "the last one ends %s after it",
+            "no events between --from and --to: both count from the first event, and the last one "
+            "ends %s after it",
             ntk_units_duration(length, sizeof length, extent->last_ns - extent->first_ns));
     }
     return 0;

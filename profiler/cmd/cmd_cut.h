@@ -22,7 +22,7 @@ extern int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err);
       "TIME",                                                                                \
       NTK_OPT_CALL,                                                                          \
       (void *)(uintptr_t)&ntk_cut_on_from,                                                   \
-      "begin here: 1.5ms after the start, a plain number is seconds; with -d also "          \
+      "begin at TIME: 1.5ms after the start, a plain number is seconds; with -d also "       \
       "2026-11-21T07:30:00Z" },                                                              \
         { 0, "to", "TIME", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_to, "end at TIME" }, \
     {                                                                                        \

@@ -17,7 +17,8 @@ static bool arg_json;
 static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read the NEFF of BEFORE, and of AFTER unless --neff-after is given" },
-    { 0, "neff-after", "FILE", NTK_OPT_TEXT, &arg_neff_after, "read the NEFF of AFTER" },
+    { 0, "neff-after", "FILE", NTK_OPT_TEXT, &arg_neff_after,
+      "read the NEFF of AFTER (default: the NEFF of BEFORE)" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
     NTK_CUT_OPTIONS,
@@ -31,8 +32,8 @@ static const struct ntk_opt_program program_options = {
     .summary = "Shows what became slower or faster. BEFORE and AFTER are captures, or folders with "
                "captures of repeated executions of one program.",
     .options = options,
-    .epilogue = "With repeated executions each change is tested: significant changes are\nunlikely "
-                "to be chance.",
+    .epilogue = "With repeated executions each change is tested: significant changes are\n"
+                "unlikely to be chance.",
 };
 
 static int put(const struct ntk_side *before, const struct ntk_side *after)
@@ -72,9 +73,10 @@ int ntk_cmd_diff(int argc, char **argv)
     }
     if (argc - first != 2) {
         return ntk_opt_usage_error(&program_options,
-                                   argc - first == 0   ? "BEFORE and AFTER are missing"
-                                   : argc - first == 1 ? "no AFTER"
-                                                       : "two captures or folders, not more");
+                                   argc - first == 0 ? "no captures: pass BEFORE and AFTER"
+                                   : argc - first == 1
+                                       ? "no AFTER"
+                                       : "too many operands: pass two captures or folders");
     }
     ntk_side_init(&before);
     ntk_side_init(&after);
@@ -83,7 +85,7 @@ int ntk_cmd_diff(int argc, char **argv)
         code = ntk_side_add(&after, argv[first + 1], arg_neff_after ? arg_neff_after : arg_neff);
         if (code && arg_neff && !arg_neff_after) {
             fprintf(stderr,
-                    "neuron-profile: if AFTER is of another NEFF, name that with --neff-after\n");
+                    "neuron-profile: if AFTER has another NEFF, pass it with --neff-after\n");
         }
     }
     code = code ? code : put(&before, &after);

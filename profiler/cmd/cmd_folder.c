@@ -55,7 +55,7 @@ static int capture_load(struct loaded *loaded, const char *path, const char *nef
         return 0;
     }
     if (ntk_cut_has_times() && !capture.start_ns) {
-        fprintf(stderr, "neuron-profile: %s omitted: its place in the trace is unknown\n", path);
+        fprintf(stderr, "neuron-profile: %s omitted: its position in the trace is unknown\n", path);
         return 0;
     }
     /* A table of captures has nothing that a NEFF would add. */

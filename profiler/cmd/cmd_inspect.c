@@ -61,7 +61,7 @@ static const struct ntk_opt options[] = {
       .choices = "own vendor" },
     { 0, "on-fail", NULL, NTK_OPT_FLAG, &arg_on_fail, "also record failed executions" },
     { 0, "cpu-util", NULL, NTK_OPT_FLAG, &arg_cpu, "record the processor load" },
-    { 0, "host-memory", NULL, NTK_OPT_FLAG, &arg_memory, "record the memory of the host" },
+    { 0, "host-memory", NULL, NTK_OPT_FLAG, &arg_memory, "record the host memory" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -151,9 +151,10 @@ static int output_prepare(bool *out_is_new, struct ntk_err *err)
     if (ret == 0 && access(arg_output, W_OK | X_OK) != 0) {
         ret = -errno;
     }
-    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
-                                 "cannot write profiles to folder %s: %s; choose another with -o",
-                                 arg_output, strerror(-ret))
+    return ret < 0 ? ntk_err_set(
+                         err, ret, NTK_ERR_NO_OFFSET,
+                         "cannot write profiles to folder %s: %s; choose another folder with -o",
+                         arg_output, strerror(-ret))
                    : 0;
 }
 
@@ -179,8 +180,8 @@ static void folders_print(const struct timespec *since)
     }
     if (printed == 0) {
         fprintf(stderr,
-                "neuron-profile: the command left no profile in %s: it did not initialise the "
-                "Neuron runtime, or ended without nrt_close\n",
+                "neuron-profile: the command wrote no profile to %s: it did not initialize the "
+                "Neuron runtime, or exited without nrt_close\n",
                 arg_output);
     }
 }
@@ -235,9 +236,9 @@ static int process_record(void)
     fprintf(stderr, "neuron-profile: recorded %s, %llu executions%s\n",
             ntk_units_duration(time_text, sizeof time_text, result.recorded_ns),
             (unsigned long long)result.executions,
-            result.has_ended ? "; then the process ended" : "");
+            result.has_ended ? "; then the process exited" : "");
     if (result.lost > 0) {
-        fprintf(stderr, "neuron-profile: %llu events are missing: there were too many\n",
+        fprintf(stderr, "neuron-profile: %llu events were lost: there were too many\n",
                 (unsigned long long)result.lost);
     }
     printf("%s\n", result.folder);
@@ -257,21 +258,20 @@ int ntk_cmd_inspect(int argc, char **argv)
         return ntk_opt_usage_error(&program, "--duration requires --pid");
     }
     if (arg_pid > 0 && first < argc) {
-        return ntk_opt_usage_error(&program, "--pid or a command, not both");
+        return ntk_opt_usage_error(&program, "--pid and a command exclude each other");
     }
     if (arg_format && strcmp(arg_format, "own") != 0 && strcmp(arg_format, "vendor") != 0) {
         return ntk_opt_usage_error(&program, "unknown format '%s': use own or vendor", arg_format);
     }
     if (arg_pid > 0 && arg_format && strcmp(arg_format, "vendor") == 0) {
-        return ntk_opt_usage_error(&program, "--pid records in our own format only");
+        return ntk_opt_usage_error(&program, "--pid supports only the format own");
     }
     if (arg_pid > 0 && (arg_device || arg_on_fail || arg_cpu || arg_memory)) {
-        return ntk_opt_usage_error(
-            &program, "--pid records what the process calls: the rest only a runtime can record "
-                      "that was started for it, with a command");
+        return ntk_opt_usage_error(&program, "--pid records only calls of the process; to record "
+                                             "more, start the process as a command of inspect");
     }
     if (arg_pid > INT32_MAX) {
-        return ntk_opt_usage_error(&program, "--pid: no process has that number");
+        return ntk_opt_usage_error(&program, "--pid: no process with this number");
     }
     if (arg_pid > 0) {
         return process_record();

@@ -215,7 +215,7 @@ static void add_placed(struct shown *shown, const char *path, const struct ntk_s
         return;
     }
     if (ntk_cut_has_times() && !start_ns) {
-        fprintf(stderr, "neuron-profile: %s omitted: its place in the trace is unknown\n", path);
+        fprintf(stderr, "neuron-profile: %s omitted: its position in the trace is unknown\n", path);
         return;
     }
     const struct ntk_profile *profile = add_capture(shown, path, shown->options->neff, &part);
@@ -444,8 +444,8 @@ static int open_ranks(struct shown *shown, const struct ntk_vec *paths)
     ret = ret ? ret : ranks_judge(shown, &unknown, &err);
     if (ret == 0 && !shown->has_ranks) {
         ret = ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
-                          "%s has too much to show all of it, and its ranks cannot be joined: %s; "
-                          "view the folder of a process",
+                          "%s is too large to show in full, and its ranks cannot be joined: %s; "
+                          "pass the folder of one process",
                           shown->options->folder,
                           unknown ? unknown : "requires at least two ranks with collectives");
     }
@@ -457,8 +457,8 @@ static int open_ranks(struct shown *shown, const struct ntk_vec *paths)
         shown->zero_ns = !shown->zero_ns || begin_ns < shown->zero_ns ? begin_ns : shown->zero_ns;
     }
     fprintf(stderr,
-            "neuron-profile: %s has %zu processes or traces of more than %llu MiB: only a row of "
-            "each rank is shown; view the folder of a process for what its threads did\n",
+            "neuron-profile: %s has %zu processes or traces of more than %llu MiB: showing only "
+            "one row per rank; pass the folder of one process to see its threads\n",
             shown->options->folder, paths->count, (unsigned long long)(TRACES_BYTES_MAX >> 20));
     return 0;
 }
@@ -546,7 +546,8 @@ static int open_folder(struct shown *shown)
     ntk_session_paths_fini(&paths);
     ntk_neff_close(neff);
     if (shown->sources.count + shown->hosts.count == 0 && shown->code == 0) {
-        ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET, "%s has nothing to show", options->folder);
+        ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET, "%s has no contents to show",
+                    options->folder);
         return ntk_profile_fail(&err);
     }
     return shown->sources.count + shown->hosts.count == 0;
@@ -627,14 +628,14 @@ static int write_html(const struct ntk_timeline *timeline, const struct shown *s
         uint64_t ns =
             ((UINT64_C(1) << extent.level) + NTK_TRACE_PS_PER_NS - 1) / NTK_TRACE_PS_PER_NS;
         fprintf(stderr,
-                "neuron-profile: %s shows no detail below %s where slices are many; --html-size "
-                "lets it grow, the page that view serves has everything\n",
+                "neuron-profile: %s shows no detail below %s where slices are dense; use a larger "
+                "--html-size, or --output-format page\n",
                 options->output, ntk_units_duration(text, sizeof text, ns));
     }
     if (ret == 0 && extent.lacks_positions) {
         fprintf(stderr,
-                "neuron-profile: %s does not say which source line a slice comes from; "
-                "--html-size lets it grow, the page that view serves has everything\n",
+                "neuron-profile: %s does not show the source lines of slices; use a larger "
+                "--html-size, or --output-format page\n",
                 options->output);
     }
     return ret < 0 ? ntk_profile_fail(&err) : 0;

@@ -27,7 +27,7 @@ static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
       "read this capture, or the capture in this folder" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "read the inspection folders in and below FOLDER, not a capture" },
+      "read the inspection folders in and below FOLDER instead of a capture" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read this NEFF (default: the matching one next to the capture; - for none)" },
     { 0, "tables", NULL, NTK_OPT_FLAG, &arg_tables,
@@ -48,8 +48,8 @@ static const struct ntk_opt_program program = {
     .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]... SELECT\n"
              "-d FOLDER [OPTION]... SELECT\n"
              "--tables [-d FOLDER] [NAME]",
-    .summary = "Runs a SELECT of SQLite on the tables of a capture, without writing a "
-               "database\nfirst. SELECT - reads the query from stdin.",
+    .summary = "Runs a SELECT of SQLite on the tables of a capture, without writing a database\n"
+               "first. SELECT - reads the query from stdin.",
     .options = options,
 };
 
@@ -93,7 +93,7 @@ static int query_capture(const char *path, const char *sql)
         export->has_memory_tracker = arg_tracker;
         export->source_text = text;
         if (!arg_tracker && strcasestr(sql, "SbufAllocation")) {
-            fputs("neuron-profile: SbufAllocation has rows with --enable-memory-tracker only\n",
+            fputs("neuron-profile: SbufAllocation is empty without --enable-memory-tracker\n",
                   stderr);
         }
         code = answer(export, sql, &err) < 0 ? ntk_profile_fail(&err) : 0;
@@ -145,15 +145,15 @@ int ntk_cmd_query(int argc, char **argv)
     }
     if (argc - first > 1) {
         return ntk_opt_usage_error(&program,
-                                   "unexpected operand '%s': the query is one operand, "
-                                   "in quotes, and a capture belongs to -s",
+                                   "unexpected operand '%s': pass the query as one operand in "
+                                   "quotes, and a capture with -s",
                                    argv[first + 1]);
     }
     if (arg_json && arg_csv) {
         return ntk_opt_usage_error(&program, "--json and --csv exclude each other");
     }
     if (arg_tables) {
-        return arg_csv ? ntk_opt_usage_error(&program, "--tables is text or --json")
+        return arg_csv ? ntk_opt_usage_error(&program, "--tables prints text, or JSON with --json")
                        : list(first < argc ? argv[first] : NULL);
     }
     if (first == argc) {

@@ -141,8 +141,8 @@ int ntk_profile_ranks(const struct ntk_folder_options *options, const char *neff
         code = code ? code : put;
     } else if (code == 0) {
         ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET,
-                    "%s has no capture of %s (%zu are of other NEFFs)", options->folder, neff_path,
-                    others);
+                    "%s has no capture of %s (%zu captures of other NEFFs)", options->folder,
+                    neff_path, others);
         code = ntk_profile_fail(&err);
     }
     for (size_t i = 0; i < count; i++) {

@@ -25,7 +25,7 @@ static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
       "read this capture, or the capture in this folder" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "read the inspection folders in and below FOLDER, not a capture" },
+      "read the inspection folders in and below FOLDER instead of a capture" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "check that the capture belongs to this NEFF" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON" },
@@ -97,9 +97,9 @@ int ntk_cmd_show_session(int argc, char **argv)
         return ntk_opt_usage_error(&program, "no capture: use -s FILE or -d FOLDER");
     }
     if (is_list && arg_json) {
-        return ntk_opt_usage_error(&program,
-                                   "-j lists no single records but those of --show-errors: use "
-                                   "view --output-format json");
+        return ntk_opt_usage_error(
+            &program,
+            "-j lists no records except with --show-errors: use view --output-format json");
     }
     char *path = ntk_profile_session_path(arg_session);
     const char *neff = arg_neff ? arg_neff : NTK_PROFILE_NO_NEFF; /* it adds nothing here */

@@ -58,14 +58,14 @@ static int capture_add(struct ntk_side *side, const char *path, const char *neff
     if (side->instance_type[0] && profile.ntff->instance_type[0] &&
         strcmp(side->instance_type, profile.ntff->instance_type) != 0) {
         ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
-                    "%s: of %s, and the captures before it of %s: executions on one machine are "
-                    "put together",
+                    "%s was recorded on %s, and the earlier captures on %s: only executions on one "
+                    "machine type can be combined",
                     path, profile.ntff->instance_type, side->instance_type);
         code = ntk_profile_fail(&err);
     } else if (is_of_another(side, profile.ntff)) {
         ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
-                    "%s: of another program than the captures before it: executions of one "
-                    "program are compared with executions of one program",
+                    "%s is a capture of another program than the earlier captures: only executions "
+                    "of one program can be compared",
                     path);
         code = ntk_profile_fail(&err);
     } else if ((ret = measure(profile.trace, &measures)) < 0 ||
@@ -96,7 +96,7 @@ int ntk_side_add(struct ntk_side *side, const char *path, const char *neff)
         return capture_add(side, path, neff);
     }
     if (ntk_session_files(path, ".ntff", &files) < 0 || files.count == 0) {
-        ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET, "%s: no captures (*.ntff) there", path);
+        ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET, "%s: no captures (*.ntff) found", path);
         code = ntk_profile_fail(&err);
     }
     ntk_vec_each(char *, file, &files) {

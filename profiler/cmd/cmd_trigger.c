@@ -97,14 +97,14 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-profile trigger",
     .usage = "--pid PID | --job NAME [--host HOST[:PORT]]... [OPTION]...",
-    .summary = "Makes running processes record executions, starting with the same one in all "
-               "of\nthem, and saves the earlier events that are still in their rings.",
+    .summary = "Makes running processes record executions, starting with the same one in all of\n"
+               "them, and saves the earlier events that are still in their rings.",
     .options = options,
-    .epilogue = "The request uses the shared memory of the process, so only the owner of "
-                "the\nprocess and root can record it, and the process must use the runtime of "
-                "this\nproject. Processes of two users are two jobs, even with equal names: a "
-                "process\nthat fails affects only processes of the same user. The exit code is 1 "
-                "if a\nprocess could not record all executions.",
+    .epilogue = "The request uses the shared memory of the process, so only the owner of the\n"
+                "process and root can record it, and the process must use the runtime of this\n"
+                "project. Processes of two users are two jobs, even with equal names: a process\n"
+                "that fails affects only processes of the same user. The exit code is 1 if a\n"
+                "process could not record all executions.",
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -254,15 +254,15 @@ static int err_not_seen(const struct ntk_ring_poll *poll, struct ntk_err *err)
     char unreadable[96] = "";
 
     if (poll->unreadable > 0) {
-        (void)snprintf(unreadable, sizeof unreadable, "; %u process%s cannot be read: %s",
+        (void)snprintf(unreadable, sizeof unreadable, "; %u process%s unreadable: %s",
                        poll->unreadable, poll->unreadable > 1 ? "es" : "", strerror(EACCES));
     }
     return arg_job ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                 "no process of the job %s found: --job is a tag, or the place "
-                                 "where ranks meet%s",
+                                 "no process of the job %s found: --job expects a tag, or the "
+                                 "address where ranks meet%s",
                                  arg_job, unreadable)
                    : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                 "process %llu not found: it has not initialised its runtime, or "
+                                 "process %llu not found: it has not initialized its runtime, or "
                                  "its hooks are off%s",
                                  (unsigned long long)arg_pid, unreadable);
 }
@@ -324,7 +324,7 @@ static int all_look(struct asking *asking, uint64_t *out_most, struct ntk_err *e
     }
     if (!ntk_trigger_wait(asking->targets, asking->count, LOOK_TIMEOUT_NS, NULL, NULL)) {
         return ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
-                           "a process does not answer; is it stopped?");
+                           "a process does not respond; check whether it is stopped");
     }
     for (size_t i = 0; i < asking->count; i++) {
         const struct ntk_trigger_target *target = &asking->targets[i];
@@ -398,7 +398,7 @@ static void all_record(struct asking *asking)
                                ntk_trigger_hands_over(target) ? "" : asking->folder);
     }
     if (asking->is_shown) {
-        ntk_progress_begin(&asking->progress, "waiting for executions (of the time limit)");
+        ntk_progress_begin(&asking->progress, "waiting for executions (percent of the time limit)");
     }
     bool is_done =
         ntk_trigger_wait(asking->targets, asking->count, arg_timeout_ns, goes_on, asking);
@@ -450,8 +450,8 @@ static void files_take(const struct asking *asking)
         }
         if (target->status == -EINVAL) {
             (void)ntk_err_set(&target->err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                              "process %u (%s): its runtime is too old to hand files to another "
-                              "user or container; run this as its user",
+                              "process %u (%s): its runtime is too old to pass files to another "
+                              "user or container; run this command as the user of the process",
                               target->pid, target->command);
         } else if (target->file_count > 0) {
             struct ntk_err err = { 0 };
@@ -512,7 +512,7 @@ static void put_text(const struct ntk_trigger_target *target, const char *before
     if (target->rank >= 0) {
         (void)snprintf(rank, sizeof rank, ", rank %lld", (long long)target->rank);
     }
-    printf("process %u (%s)%s: executions %llu to %llu in %u file%s, the time before in %s\n",
+    printf("process %u (%s)%s: executions %llu to %llu in %u file%s, earlier events in %s\n",
            target->pid, target->command, rank, (unsigned long long)target->recorded_first,
            (unsigned long long)target->recorded_last, target->file_count,
            target->file_count == 1 ? "" : "s", before ? before : "none");
@@ -557,7 +557,7 @@ static int tell_one(const struct asking *asking, struct ntk_trigger_target *targ
     if (!target->is_answered) {
         target->status =
             ntk_err_set(&target->err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
-                        "process %u (%s) did not answer", target->pid, target->command);
+                        "process %u (%s) did not respond", target->pid, target->command);
     }
     if (target->status != -ESRCH) {
         before = before_save(target, asking->folder, &err);
@@ -567,7 +567,7 @@ static int tell_one(const struct asking *asking, struct ntk_trigger_target *targ
         if (target->status == 0) {
             target->status =
                 ntk_err_set(&target->err, -ENODATA, NTK_ERR_NO_OFFSET,
-                            "process %u (%s): no execution from %llu on within the time",
+                            "process %u (%s): no execution from %llu on before the timeout",
                             target->pid, target->command, (unsigned long long)asking->first);
         }
         (void)ntk_profile_fail(&target->err);
@@ -575,15 +575,15 @@ static int tell_one(const struct asking *asking, struct ntk_trigger_target *targ
     if (target->file_count > 0 && !arg_json) {
         put_text(target, before);
     } else if (before && !arg_json) {
-        printf("process %u (%s): no execution, the time before in %s\n", target->pid,
+        printf("process %u (%s): no execution, earlier events in %s\n", target->pid,
                target->command, before);
     }
     uint64_t had = target->recorded_last - target->recorded_first + 1;
     if (target->file_count > 0 && had < arg_count) {
         code = 1;
         fprintf(stderr,
-                "neuron-profile: process %u (%s): only %llu of %llu executions within the time; "
-                "--timeout gives more\n",
+                "neuron-profile: process %u (%s): only %llu of %llu executions before the timeout; "
+                "use a longer --timeout\n",
                 target->pid, target->command, (unsigned long long)had,
                 (unsigned long long)arg_count);
     }
@@ -709,7 +709,7 @@ static int folder_make(struct askings *askings, struct ntk_err *err)
     return strlen(folder) < NTK_TRIGGER_FOLDER_BYTES
                ? 0
                : ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
-                             "%s is too long a name for the processes", folder);
+                             "%s: the path is too long for the processes", folder);
 }
 
 /* What is asked of the processes of one user. */
@@ -813,7 +813,7 @@ int ntk_cmd_trigger(int argc, char **argv)
         return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
     }
     if (arg_count > NTK_TRIGGER_EXECUTIONS_MAX) {
-        return ntk_opt_usage_error(&program, "--executions: at most %u at a time",
+        return ntk_opt_usage_error(&program, "--executions must be at most %u",
                                    NTK_TRIGGER_EXECUTIONS_MAX);
     }
     if ((arg_pid > 0) == (arg_job != NULL)) {
@@ -821,7 +821,7 @@ int ntk_cmd_trigger(int argc, char **argv)
                                    arg_job ? ", not both" : "");
     }
     if (arg_hosts.count == 0 && (remote.token_file || remote.ca_file)) {
-        return ntk_opt_usage_error(&program, "--token-file and --ca-file are for --host");
+        return ntk_opt_usage_error(&program, "--token-file and --ca-file require --host");
     }
     (void)signal(SIGINT, interrupt);
     (void)signal(SIGTERM, interrupt);

@@ -83,10 +83,11 @@ static int ask(struct host *host, const struct ntk_hosts_remote *remote, const c
     const char *said = text_of(root, "error");
 
     ret = ntk_err_set(
-        &host->err, -EREMOTEIO, NTK_ERR_NO_OFFSET, "the agent answers with %ld: %s", answer->status,
-        said[0]                                          ? said
-        : answer->status == 404 || answer->status == 405 ? "it takes no captures for others "
-                                                           "(neuron-monitor --capture-remote)"
+        &host->err, -EREMOTEIO, NTK_ERR_NO_OFFSET, "the agent returned HTTP %ld: %s",
+        answer->status,
+        said[0] ? said
+        : answer->status == 404 || answer->status == 405
+            ? "the agent accepts no remote captures (start it with neuron-monitor --capture-remote)"
         : answer->status == 401 || answer->status == 403
             ? "authentication failed: check --token-file"
             : "no reason given");
@@ -201,7 +202,7 @@ static void wait_for_all(struct host *hosts, const struct ntk_trigger_hosts_opti
                 waiting++;
                 if (spent_ns > timeout_ns) {
                     (void)ntk_err_set(&host->err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
-                                      "the agent has not done it within the time");
+                                      "the agent did not finish before the timeout");
                 }
             }
         }
@@ -275,7 +276,7 @@ static uint64_t look(struct host *hosts, const struct ntk_trigger_hosts_options 
             begin(&hosts[i], options, 0);
         }
     }
-    wait_for_all(hosts, options, LOOK_NS, "asking where the processes are");
+    wait_for_all(hosts, options, LOOK_NS, "asking the agents for the processes");
     for (size_t i = 0; i < options->count; i++) {
         take_failure(&hosts[i]);
         if (hosts[i].err.code == 0) {
@@ -331,7 +332,7 @@ static uint64_t record(struct host *hosts, const struct ntk_trigger_hosts_option
             }
         }
         wait_for_all(hosts, options, options->timeout_ns + GRACE_NS,
-                     "waiting for executions (of the time limit)");
+                     "waiting for executions (percent of the time limit)");
         for (size_t i = 0; i < options->count; i++) {
             is_somebody_late = is_somebody_late || (hosts[i].err.code == 0 && is_late(&hosts[i]));
         }
@@ -372,7 +373,7 @@ static int fetch_file(struct host *host, const struct ntk_trigger_hosts_options 
     if (!is_safe(name) ||
         (size_t)snprintf(path, sizeof path, "%s/%s", host->folder, name) >= sizeof path) {
         return ntk_err_set(&host->err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "the agent has a file with an invalid name");
+                           "the agent sent a file with an invalid name");
     }
     *strrchr(path, '/') = '\0';
     ret = ntk_fs_make_folders(path, 0755, &host->err);
@@ -394,7 +395,7 @@ static int fetch_file(struct host *host, const struct ntk_trigger_hosts_options 
         size_t got = answer.body.bytes_count;
         if (ret >= 0 && got != (bytes - at < PIECE_BYTES ? bytes - at : PIECE_BYTES)) {
             ret = ntk_err_set(&host->err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                              "%s has not as many bytes as the agent said", name);
+                              "%s does not have the size that the agent announced", name);
         } else if (ret >= 0 && (ret = ntk_fs_pwrite(fd, answer.body.bytes, got, at)) < 0) {
             ntk_err_set(&host->err, ret, NTK_ERR_NO_OFFSET, "%s: %s", path, strerror(-ret));
         }
@@ -417,7 +418,7 @@ static void fetch(struct host *host, const struct ntk_trigger_hosts_options *opt
     int base = snprintf(host->folder, sizeof host->folder, "%s/", options->folder);
     if (base < 0 || (size_t)base + strlen(host->name) >= sizeof host->folder) {
         host->folder[0] = '\0';
-        (void)ntk_err_set(&host->err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET, "%s is too long a name",
+        (void)ntk_err_set(&host->err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET, "%s: the path is too long",
                           options->folder);
         return;
     }
@@ -434,7 +435,7 @@ static void fetch(struct host *host, const struct ntk_trigger_hosts_options *opt
         if (i >= NTK_TRIGGER_HOSTS_FILES_MAX || bytes > options->keep_bytes * 64 ||
             all_bytes > options->keep_bytes * 64) {
             (void)ntk_err_set(&host->err, -EFBIG, NTK_ERR_NO_OFFSET,
-                              "the agent has more files, or larger ones, than were asked for");
+                              "the agent sent more files, or larger ones, than requested");
             return;
         }
         if (fetch_file(host, options, text_of(file, "name"), bytes) < 0) {
@@ -498,7 +499,8 @@ static void put_processes(struct host *host, const struct ntk_trigger_hosts_opti
             *code = 1;
             fprintf(stderr, "neuron-profile: %s: process %llu (%s): %s\n", host->name,
                     (unsigned long long)number_of(process, "pid"), command,
-                    error[0] ? error : "not all executions within the time; --timeout gives more");
+                    error[0] ? error
+                             : "not all executions before the timeout; use a longer --timeout");
         }
     }
 }
@@ -561,7 +563,7 @@ int ntk_trigger_hosts(const struct ntk_trigger_hosts_options *options)
         return ntk_profile_fail(&err);
     }
     if (options->count > NTK_TRIGGER_HOSTS_MAX) {
-        ret = ntk_err_set(&err, -E2BIG, NTK_ERR_NO_OFFSET, "at most %u hosts at a time",
+        ret = ntk_err_set(&err, -E2BIG, NTK_ERR_NO_OFFSET, "at most %u hosts are supported",
                           NTK_TRIGGER_HOSTS_MAX);
     }
     for (size_t i = 0; i < options->count && ret == 0; i++) {

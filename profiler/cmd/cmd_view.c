@@ -54,8 +54,8 @@ static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
       "read this capture, or the capture in this folder" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "read the inspection folders in and below FOLDER, not a capture; with -n all captures of "
-      "that NEFF" },
+      "read the inspection folders in and below FOLDER instead of a capture; with -n all captures "
+      "of that NEFF" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read names and figures missing from the capture from this NEFF (default: the matching one "
       "next to the capture; - for none)" },
@@ -84,7 +84,7 @@ static const struct ntk_opt options[] = {
     { 0, "ignore-system-profile", NULL, NTK_OPT_FLAG, &arg_ignore_system,
       "with -d: omit the events of the host" },
     { 0, "private", NULL, NTK_OPT_FLAG, &arg_private,
-      "with -d: also show the address and the name of the host, where the files have them" },
+      "with -d: also show the address and name of the host, if the files contain them" },
     { 0, "system-trace-filter-neuron-core", "LIST", NTK_OPT_TEXT, &arg_cores,
       "with -d: show only events of these cores, such as 0,2-4" },
     { 0, "system-trace-filter-event-type", "LIST", NTK_OPT_TEXT, &arg_types,
@@ -125,9 +125,9 @@ static const struct ntk_opt_program program = {
              "[-d] FOLDER [-n FILE.neff] [OPTION]...",
     .summary = "Show the figures of a capture: times, utilization, traffic, operations.",
     .options = options,
-    .epilogue = "Fields named percent are fractions from 0 to 1, and times are in seconds; "
-                "only\nsummary-text on a terminal shows percent and microseconds instead. Metrics "
-                "that\nthe files do not contain are omitted.",
+    .epilogue = "Fields named percent are fractions from 0 to 1, and times are in seconds; only\n"
+                "summary-text on a terminal shows percent and microseconds instead. Metrics that\n"
+                "the files do not contain are omitted.",
 };
 
 /* For the capture, or what it shall be called. */
@@ -172,14 +172,14 @@ static int check_store(void)
 {
     if (strcmp(arg_format, "db") == 0) {
         return ntk_opt_usage_error(
-            &program, "no database server is supported: sqlite and parquet have the same tables");
+            &program,
+            "database servers are not supported: sqlite and parquet have the same tables");
     }
     if (arg_name && (!arg_name[0] || strchr(arg_name, '/'))) {
-        return ntk_opt_usage_error(&program, "--display-name: '%s' is not a name", arg_name);
+        return ntk_opt_usage_error(&program, "--display-name: invalid name '%s'", arg_name);
     }
     if (arg_store && (arg_output || strcmp(arg_format, "parquet") != 0)) {
-        return ntk_opt_usage_error(&program,
-                                   "--data-path is where parquet goes, without --output-file");
+        return ntk_opt_usage_error(&program, "--data-path requires parquet without --output-file");
     }
     return 0;
 }
@@ -262,20 +262,20 @@ static void say_unused_source_roots(bool is_page)
 static int check_page_options(bool is_page)
 {
     if (arg_port != UINT64_MAX && arg_port > UINT16_MAX) {
-        return ntk_opt_usage_error(&program, "--port is above 65535");
+        return ntk_opt_usage_error(&program, "--port must be at most 65535");
     }
     if (!is_page && (arg_port != UINT64_MAX || arg_no_open || arg_compare)) {
-        return ntk_opt_usage_error(&program, "--port, --no-open and --compare are for the page "
-                                             "that is served: --output-format page");
+        return ntk_opt_usage_error(&program,
+                                   "--port, --no-open and --compare require --output-format page");
     }
     if (is_page && arg_output) {
-        return ntk_opt_usage_error(&program, "--output-file: the page is served, not written");
+        return ntk_opt_usage_error(&program, "--output-file: page is served, not written");
     }
     if (arg_compare && !arg_session) {
-        return ntk_opt_usage_error(&program, "--compare needs -s");
+        return ntk_opt_usage_error(&program, "--compare requires -s");
     }
     if (arg_compare_neff && !arg_compare) {
-        return ntk_opt_usage_error(&program, "--compare-neff needs --compare");
+        return ntk_opt_usage_error(&program, "--compare-neff requires --compare");
     }
     if (is_page && arg_folder && arg_session) {
         return ntk_opt_usage_error(&program, "-d and -s exclude each other");
@@ -336,7 +336,7 @@ static int view_folder(bool is_json)
     bool is_of_neff = arg_neff && strcmp(arg_neff, NTK_PROFILE_NO_NEFF) != 0;
     if (is_of_neff && (arg_cores || arg_types || arg_instances)) {
         return ntk_opt_usage_error(&program,
-                                   "-d with -n shows captures, which have no such events");
+                                   "-d with -n shows captures, which do not contain these events");
     }
     if (is_of_neff && !is_summary && !is_html) {
         return ntk_opt_usage_error(&program,
@@ -428,11 +428,12 @@ static int view_capture(bool is_json)
     struct ntk_profile profile = { 0 };
 
     if (arg_cores || arg_types || arg_instances || arg_primary || arg_secondary) {
-        return ntk_opt_usage_error(&program, "--system-trace-* need -d");
+        return ntk_opt_usage_error(&program, "--system-trace-* require -d");
     }
     if (arg_flows && strcmp(arg_format, "perfetto") != 0 && strcmp(arg_format, "chrome") != 0) {
-        return ntk_opt_usage_error(&program, "--show-perfetto-flows needs perfetto or chrome: the "
-                                             "page draws what an instruction waited for");
+        return ntk_opt_usage_error(&program,
+                                   "--show-perfetto-flows requires perfetto or chrome: the page "
+                                   "always draws what an instruction waited for");
     }
     if (!arg_session) {
         return ntk_opt_usage_error(&program, "no capture: use -s FILE or -d FOLDER");
@@ -447,7 +448,7 @@ static int view_capture(bool is_json)
     }
     if (format && !format->default_path) {
         return ntk_opt_usage_error(
-            &program, "%s needs traces of several ranks: pass their folder with -d", arg_format);
+            &program, "%s requires traces of several ranks: pass their folder with -d", arg_format);
     }
     int code = ntk_profile_open(arg_session, arg_neff, &profile);
     if (code) {

@@ -78,8 +78,8 @@ static int why_none(const struct search *search, const char *folder, size_t file
     }
     if (!search->ntff->neff_uuid_known_bytes && !search->ntff->program_uuid_count) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "the capture does not name its NEFF, so none of the %zu in %s is used: "
-                           "pass it with -n, or -n - for none",
+                           "the capture does not name its NEFF, so none of the %zu NEFFs in %s is "
+                           "used: pass one with -n, or -n - for none",
                            file_count, folder);
     }
     ntk_ntff_uuid_text(search->ntff, wants);

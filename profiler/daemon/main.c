@@ -36,7 +36,7 @@ static const char *arg_address;
     }
 
 static const struct ntk_opt start_options[] = {
-    OPTION_SESSION("write this capture"),
+    OPTION_SESSION("write the capture to FILE"),
     { 'a', "address", "ADDRESS", NTK_OPT_TEXT, &arg_address,
       "connect to the daemon at HOST:PORT, unix:PATH or a path (default: $NEURON_RTD_ADDRESS, "
       "else " NTK_RPC_ENDPOINT_DEFAULT ")" },
@@ -56,7 +56,7 @@ static const struct ntk_opt_program start_program = {
 static const struct ntk_opt stop_options[] = {
     OPTION_SESSION("write the capture that start-session named"),
     { 'a', "address", "ADDRESS", NTK_OPT_TEXT, &arg_address,
-      "ask this daemon for the capture (default: the one of start-session)" },
+      "request the capture from this daemon (default: the daemon of start-session)" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -123,7 +123,8 @@ static int note_read(const struct session *session, char **out_address, struct n
     bytes[strcspn((const char *)bytes, "\n")] = '\0';
     if (bytes[0] == '\0') {
         free(bytes);
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s holds no address", session->note);
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s contains no address",
+                           session->note);
     }
     *out_address = (char *)bytes;
     return 0;
@@ -161,7 +162,7 @@ static int stop_call(struct ntk_rpc_client *client, const struct session *sessio
     request.path = (char *)session->path;
     return ntk_rpc_daemon_call(client, "/openneuron.rtd.v1.profile/stop", &request.base,
                                &openneuron__rtd__v1__stop_response__descriptor,
-                               "cannot end the capture", out_reply, err);
+                               "cannot stop the capture", out_reply, err);
 }
 
 static int start(struct ntk_rpc_client *client, const struct session *session, const char *endpoint,
@@ -263,11 +264,12 @@ static int start_session(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first + 1 != argc) {
-        return ntk_opt_usage_error(&start_program,
-                                   first < argc ? "one model is recorded at a time" : "no model");
+        return ntk_opt_usage_error(&start_program, first < argc
+                                                       ? "only one model can be recorded at a time"
+                                                       : "no model number");
     }
     if (ntk_str_parse_u64(argv[first], &model) < 0 || model == 0 || model > UINT32_MAX) {
-        return ntk_opt_usage_error(&start_program, "'%s': not a model number", argv[first]);
+        return ntk_opt_usage_error(&start_program, "'%s': invalid model number", argv[first]);
     }
     int code = 1;
     if (!talk_begin(&talk, &start_program, false, &code)) {

@@ -56,13 +56,13 @@ const char *packager_parse_file(const struct ntk_opt_program *program, int argc,
         return NULL;
     }
     if (argc - first != 1) {
-        *out_code = ntk_opt_usage_error(program, argc == first ? "no file" : "one file at a time");
+        *out_code =
+            ntk_opt_usage_error(program, argc == first ? "no file" : "only one file is allowed");
         return NULL;
     }
     if (is_capture(argv[first])) {
         fprintf(stderr,
-                "neuron-packager: %s is a capture (NTFF), not a NEFF: neuron-profile view -s shows "
-                "it\n",
+                "neuron-packager: %s is a capture (NTFF), not a NEFF: use neuron-profile view -s\n",
                 argv[first]);
         *out_code = 1;
         return NULL;

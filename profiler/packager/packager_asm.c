@@ -77,10 +77,10 @@ static int begin_binary(char *words, struct ntk_vec *binaries, struct ntk_err *e
     struct binary *binary;
 
     if (!engine || !member || strtok_r(NULL, " \t\r", &rest)) {
-        return BAD(".engine needs the name of an engine and that of a member");
+        return BAD(".engine requires the name of an engine and the name of a member");
     }
     if (!ntk_tar_name_is_inside(member) || strlen(member) >= NTK_NEFF_MEMBER_NAME_MAX) {
-        return BAD("\"%s\" cannot be the name of a member", member);
+        return BAD("invalid member name \"%s\"", member);
     }
     for (size_t i = 0; i < binaries->count; i++) {
         if (strcmp(((struct binary *)ntk_vec_at(binaries, i))->name, member) == 0) {
@@ -98,7 +98,7 @@ static int begin_binary(char *words, struct ntk_vec *binaries, struct ntk_err *e
             return 0;
         }
     }
-    return BAD("no engine \"%s\": PE, Activation, Pool, DVE or SP", engine);
+    return BAD("unknown engine \"%s\": expected PE, Activation, Pool, DVE or SP", engine);
 }
 
 static int directive(char *line, struct ntk_vec *binaries, struct ntk_err *err)
@@ -111,7 +111,7 @@ static int directive(char *line, struct ntk_vec *binaries, struct ntk_err *err)
         return begin_binary(line + strlen(".engine "), binaries, err);
     }
     if (!ntk_str_starts_with(line, ".zero ")) {
-        return BAD("\"%s\" is neither .engine nor .zero", line);
+        return BAD("unknown directive \"%s\": expected .engine or .zero", line);
     }
     if (!last) {
         return BAD(".zero before the first .engine");
@@ -119,7 +119,7 @@ static int directive(char *line, struct ntk_vec *binaries, struct ntk_err *err)
     line[strcspn(line, "\r")] = '\0';
     if (ntk_str_parse_u64(line + strlen(".zero "), &bytes) < 0 || bytes > ZERO_BYTES_MAX ||
         bytes % NTK_ISA_SLOT_BYTES != 0) {
-        return BAD(".zero needs a multiple of %d bytes", NTK_ISA_SLOT_BYTES);
+        return BAD(".zero requires a multiple of %d bytes", NTK_ISA_SLOT_BYTES);
     }
     ntk_buf_add_fill(&last->code, '\0', (size_t)bytes);
     return 0;
@@ -189,7 +189,7 @@ static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binarie
             return ntk_err_no_memory(err);
         }
     }
-    return binaries->count > 0 ? 0 : BAD("no .engine in it");
+    return binaries->count > 0 ? 0 : BAD("missing .engine");
 }
 
 /* The file that maps the slots of a binary is wrong for another binary. Without
@@ -334,7 +334,7 @@ int packager_asm(int argc, char **argv)
     }
     if (argc - first != 1) {
         return ntk_opt_usage_error(&program,
-                                   argc == first ? "no listing" : "one listing at a time");
+                                   argc == first ? "no listing" : "only one listing is allowed");
     }
     if (!output) {
         return ntk_opt_usage_error(&program, "no output: use --output FILE");

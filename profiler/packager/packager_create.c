@@ -121,7 +121,8 @@ static int add_folder(const char *folder, const char *prefix, int depth, struct 
     int ret = 0;
 
     if (depth > DEPTH_MAX) {
-        return ntk_err_set(err, -ELOOP, NTK_ERR_NO_OFFSET, "%s: folders nest too deep", folder);
+        return ntk_err_set(err, -ELOOP, NTK_ERR_NO_OFFSET, "%s: folders are nested too deeply",
+                           folder);
     }
     dir = opendir(folder);
     if (!dir) {
@@ -192,7 +193,7 @@ static int header_begin(struct ntk_neff_header *header, struct ntk_err *err)
     }
     int ret = ntk_fs_read(path, NTK_NEFF_HEADER_BYTES, &bytes, &count, err);
     if (ret == 0 && count != NTK_NEFF_HEADER_BYTES) {
-        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: not the header of a NEFF", path);
+        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: invalid NEFF header", path);
     }
     if (ret == 0) {
         *header = ntk_neff_header_of(bytes);
@@ -227,13 +228,13 @@ int packager_create(int argc, char **argv)
         return packager_fail(&err);
     }
     if (version && !parse_version(&header)) {
-        return ntk_opt_usage_error(&program, "\"%s\" is not a version", version);
+        return ntk_opt_usage_error(&program, "invalid version \"%s\"", version);
     }
     if (!is_within(pkg_version, 2)) {
         return ntk_opt_usage_error(&program, "package version must be 1 or 2");
     }
     if (features && ntk_str_parse_u64(features, &header.feature_bits) < 0) {
-        return ntk_opt_usage_error(&program, "\"%s\" is not a number of feature bits", features);
+        return ntk_opt_usage_error(&program, "invalid feature bits \"%s\"", features);
     }
     if (!is_within(lnc, 2) || !is_within(tpb_count, 64)) {
         return ntk_opt_usage_error(&program, !is_within(lnc, 2) ? "LNC must be 1 or 2"
@@ -272,7 +273,7 @@ int packager_create(int argc, char **argv)
     }
     ret = ntk_neff_open_bytes(bytes, count, &check, &err);
     if (ret < 0) {
-        ntk_err_prefix(&err, "%s makes no NEFF", input);
+        ntk_err_prefix(&err, "cannot create a NEFF from %s", input);
         goto out;
     }
     ret = ntk_fs_write(output, bytes, count, &err);

@@ -42,8 +42,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager disasm",
     .usage = "[OPTION]... FILE",
-    .summary = "Prints the programs of a NEFF's engines, for people and, where they are in the "
-               "open encoding, for neuron-packager asm.",
+    .summary = "Prints the programs of a NEFF's engines as text; neuron-packager asm reads it back "
+               "if the program is in the open encoding.",
     .options = options,
 };
 
@@ -246,7 +246,7 @@ static void add_sums(struct ntk_buf *out, const struct packager_sums *sums)
     if (sums->matmuls == 0 && bytes == 0) {
         return;
     }
-    ntk_buf_add_text(out, "; each slot once: ");
+    ntk_buf_add_text(out, "; with each slot counted once: ");
     if (sums->matmuls) {
         ntk_buf_add_format(out, "%" PRIu64 " operations, %" PRIu64 " of them in transposes",
                            sums->flops, sums->transpose_flops);
@@ -261,7 +261,7 @@ static void add_sums(struct ntk_buf *out, const struct packager_sums *sums)
     add_traffic(out, ", state buffer", work->sbuf_read_bytes, work->sbuf_write_bytes);
     add_traffic(out, ", accumulation buffer", work->psum_read_bytes, work->psum_write_bytes);
     if (sums->unknown) {
-        ntk_buf_add_format(out, "; %" PRIu64 " of %" PRIu64 " slots are not known and not counted",
+        ntk_buf_add_format(out, "; %" PRIu64 " of %" PRIu64 " slots are unknown and not counted",
                            sums->unknown, sums->slots);
     }
     ntk_buf_add_char(out, '\n');
@@ -280,8 +280,8 @@ static int add_engine(struct ntk_buf *out, const struct packager_listing *listin
     }
     if (!is_word(subgraph->folder) || !is_word(engine->binary_name)) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "a listing cannot hold the name of member \"%s/%s\"", subgraph->folder,
-                           engine->binary_name);
+                           "member \"%s/%s\" has a name that a listing cannot contain",
+                           subgraph->folder, engine->binary_name);
     }
     ntk_buf_add_format(out, "\n.engine %s %s%s%s\n", packager_engine_name(which), subgraph->folder,
                        subgraph->folder[0] ? "/" : "", engine->binary_name);
@@ -463,8 +463,7 @@ static int add_subgraph(struct printer *printer, const struct ntk_neff *neff,
         return ntk_err_no_memory(err);
     }
     if (warning.text[0]) {
-        fprintf(stderr, "neuron-packager: %s: the names of its instructions are omitted\n",
-                warning.text);
+        fprintf(stderr, "neuron-packager: %s: the instruction names are omitted\n", warning.text);
         printer->is_incomplete = true;
     }
     for (size_t i = 0; listing.positions && i < listing.positions->warnings.count; i++) {
@@ -529,9 +528,11 @@ static int add_neff(struct printer *printer, const struct ntk_neff *neff, struct
     if (!as_json) {
         ntk_buf_add_text(printer->out, "; ");
         ntk_buf_add_clean(printer->out, neff->header.name);
-        ntk_buf_add_text(printer->out, neff->is_vendor ? ", in the encoding of hardware: to be "
-                                                         "read, not for neuron-packager asm\n"
-                                                       : "\n");
+        ntk_buf_add_text(
+            printer->out,
+            neff->is_vendor
+                ? ", in the encoding of hardware: for reading only, not for neuron-packager asm\n"
+                : "\n");
         return add_subgraphs(printer, neff, err);
     }
     ntk_json_init(&printer->json, printer->out, true);
@@ -581,8 +582,8 @@ int packager_disasm(int argc, char **argv)
     }
     if (only_engine && packager_engine_find(only_engine) == NTK_ISA_ENGINE_COUNT) {
         return ntk_opt_usage_error(&program,
-                                   "no engine '%s': they are PE, Activation, Pool, DVE and SP, or "
-                                   "Tensor, Scalar, GpSimd, Vector and Sync",
+                                   "unknown engine '%s': expected PE, Activation, Pool, DVE or "
+                                   "SP, or Tensor, Scalar, GpSimd, Vector or Sync",
                                    only_engine);
     }
     if (ntk_neff_open(path, &neff, &err) < 0 || open_sources(path, neff, &err) < 0) {

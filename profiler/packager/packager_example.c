@@ -85,16 +85,17 @@ static const char *misfit_get(const struct ntk_example *example,
     uint64_t cores = built->size ? built->size : example->size_default;
 
     if (example->nodes > 0 && cores > 1 && !is_first) {
-        return "one NeuronCore for each node";
+        return "one NeuronCore per node";
     }
     if (built->lnc != machine->lnc_default) {
-        return machine->lnc_default > 1 ? "logical cores of 2; use --lnc 2" : "logical cores of 1";
+        return machine->lnc_default > 1 ? "logical cores with 2 physical cores; use --lnc 2"
+                                        : "logical cores with 1 physical core";
     }
     if (example->nodes > 0 &&
         cores + example->nodes - 1 > machine->device_count * machine->cores_per_device) {
         return "too few NeuronCores";
     }
-    return built->columns > machine->tensor_columns ? "a tensor engine of 64 columns" : NULL;
+    return built->columns > machine->tensor_columns ? "a tensor engine with 64 columns" : NULL;
 }
 
 /* A line for each reason. */
@@ -139,12 +140,13 @@ int packager_example(int argc, char **argv)
         return 0;
     }
     if (argc - first != 1) {
-        return ntk_opt_usage_error(&program,
-                                   argc == first ? "no example name" : "one example at a time");
+        return ntk_opt_usage_error(&program, argc == first ? "no example name"
+                                                           : "only one example is allowed");
     }
     example = ntk_example_find(argv[first]);
     if (!example) {
-        return ntk_opt_usage_error(&program, "no example \"%s\"; --list shows them", argv[first]);
+        return ntk_opt_usage_error(&program, "unknown example \"%s\"; --list shows the examples",
+                                   argv[first]);
     }
     if (!output) {
         return ntk_opt_usage_error(&program, "no output: use --output FILE");

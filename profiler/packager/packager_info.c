@@ -45,7 +45,7 @@ static const char *encoding_text(const struct ntk_neff *neff)
     bool any = false;
 
     if (neff->is_vendor) {
-        return "vendor (a software core cannot run it)";
+        return "vendor (software cores cannot run it)";
     }
     for (uint32_t k = 0; k < neff->kelf_count; k++) {
         for (uint32_t s = 0; s < neff->kelfs[k].subgraph_count; s++) {
@@ -276,7 +276,8 @@ static void json_debug_members(const struct ntk_neff *neff, struct ntk_json *jso
 static const char *const hash_texts[] = {
     [NTK_NEFF_HASH_MATCHES] = "yes",
     [NTK_NEFF_HASH_DIFFERS] = "no",
-    [NTK_NEFF_HASH_OTHER_KIND] = "not checked (hash of another kind, as vendor compilers store it)",
+    [NTK_NEFF_HASH_OTHER_KIND] =
+        "not checked (another kind of hash, as stored by vendor compilers)",
 };
 
 static void print_text(const struct facts *facts)

@@ -112,9 +112,7 @@ int packager_unpack(int argc, char **argv)
         if (length > 5 && strcmp(name + length - 5, ".neff") == 0) {
             length -= 5;
         } else {
-            return ntk_opt_usage_error(&program,
-                                       "%s does not end in .neff; name a folder with "
-                                       "--output",
+            return ntk_opt_usage_error(&program, "%s does not end in .neff: use --output FOLDER",
                                        name);
         }
         snprintf(default_folder, sizeof default_folder, "%.*s", (int)length, name);

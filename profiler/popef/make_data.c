@@ -96,7 +96,7 @@ static int values_read(struct make_description *d, const json_t *values, struct 
         case POPEF_F8152:
         case POPEF_F16:
             ntk_buf_fini(&buf);
-            return BAD("%s: values of %s are given as a file", data->name,
+            return BAD("%s: values of %s must be in a file", data->name,
                        popef_data_type_name(data->info.data_type));
         default:
             whole = json_is_true(item) ? 1 : whole;
@@ -140,10 +140,10 @@ static int type_override(const char *name, const char *type_name, struct make_da
     enum popef_data_type type = POPEF_BOOL;
 
     if (popef_data_type_find(type_name, &type) < 0) {
-        return BAD("%s: no data type %s", name, type_name);
+        return BAD("%s: unknown data type %s", name, type_name);
     }
     if (popef_data_type_size(type) != popef_data_type_size(data->info.data_type)) {
-        return BAD("%s: %s is not the size of the array's elements", name, type_name);
+        return BAD("%s: %s does not match the size of the array's elements", name, type_name);
     }
     data->info.data_type = type;
     return 0;
@@ -174,7 +174,8 @@ static int feed_count(struct make_data *data, bool is_npy, struct ntk_err *err)
 {
     if (is_npy) {
         if (data->info.rank == 0) {
-            return BAD("%s: the first dimension of a feed counts its tensors", data->name);
+            return BAD("%s: the first dimension of a feed must be the number of its tensors",
+                       data->name);
         }
         data->num_tensors = (uint64_t)data->info.shape[0];
         data->info.rank--;
@@ -201,7 +202,7 @@ static int keys_check(const json_t *item, enum make_data_kind kind, struct ntk_e
     json_t *value;
 
     if (!json_is_object(item) || !json_is_string(json_object_get(item, "name"))) {
-        return BAD("a tensor, feed or opaque blob without a \"name\"");
+        return BAD("a tensor, feed or opaque blob has no \"name\"");
     }
     json_object_foreach((json_t *)item, key, value)
     {
@@ -261,7 +262,7 @@ int make_data_read(struct make_description *d, const json_t *item, enum make_dat
     bool is_npy = file && ntk_str_ends_with(file, ".npy");
 
     if ((file != NULL) == (values != NULL)) {
-        return BAD("%s: either \"file\" or \"values\"", data.name);
+        return BAD("%s: expected either \"file\" or \"values\"", data.name);
     }
     if (file) {
         ret = file_open(d, file, &data, &opened, &data.bytes_count, err);

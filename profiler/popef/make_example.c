@@ -127,7 +127,7 @@ int make_example(int argc, char **argv)
     const char *name = first < argc ? argv[first] : "";
     bool is_add = strcmp(name, "add") == 0;
     if (argc - first != 1 || (!is_add && strcmp(name, "accumulate") != 0)) {
-        return ntk_opt_usage_error(&program, "one example is needed, add or accumulate");
+        return ntk_opt_usage_error(&program, "expected one example: add or accumulate");
     }
     if (!output) {
         return ntk_opt_usage_error(&program, "no output: use --output FILE");

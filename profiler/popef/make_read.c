@@ -50,7 +50,7 @@ static int text_get(const json_t *object, const char *what, const char *key, con
     const json_t *value = json_object_get(object, key);
 
     if (value && !json_is_string(value)) {
-        return BAD("%s: \"%s\" is not a text", what, key);
+        return BAD("%s: \"%s\" is not a string", what, key);
     }
     *out = value ? json_string_value(value) : *out;
     return 0;
@@ -74,7 +74,7 @@ static int number_get(const json_t *object, const char *what, const char *key, i
     const json_t *value = json_object_get(object, key);
 
     if (value && !json_is_integer(value)) {
-        return BAD("%s: \"%s\" is not a whole number", what, key);
+        return BAD("%s: \"%s\" is not an integer", what, key);
     }
     *out = value ? json_integer_value(value) : *out;
     return 0;
@@ -85,7 +85,7 @@ static int index_of(const char *what, const char *text, uint32_t *out, struct nt
     uint64_t value = 0;
 
     if (ntk_str_parse_u64(text, &value) < 0 || value > UINT32_MAX) {
-        return BAD("%s: \"%s\" is not the number of a program", what, text);
+        return BAD("%s: \"%s\" is not a program number", what, text);
     }
     *out = (uint32_t)value;
     return 0;
@@ -108,7 +108,7 @@ static int programs_get(const json_t *object, const char *what, const char *key,
         uint32_t index = (uint32_t)json_integer_value(item);
 
         if (!json_is_integer(item) || json_integer_value(item) != index) {
-            return BAD("%s: \"%s\" has something that is not the number of a program", what, key);
+            return BAD("%s: \"%s\" contains an invalid program number", what, key);
         }
         if (ntk_vec_push(out, &index) < 0) {
             return ntk_err_no_memory(err);
@@ -181,10 +181,11 @@ static int program_read(struct make_description *d, const char *key, const json_
     }
     bool is_neff = strcmp(program.kind, "neff") == 0;
     if (!is_neff && strcmp(program.kind, "copy_in") != 0 && strcmp(program.kind, "copy_out") != 0) {
-        return BAD("%s: \"kind\" is copy_in, copy_out or neff", what);
+        return BAD("%s: \"kind\" must be copy_in, copy_out or neff", what);
     }
     if (is_neff != (program.file != NULL)) {
-        return BAD("%s: %s", what, is_neff ? "\"file\" is missing" : "only a neff has a \"file\"");
+        return BAD("%s: %s", what,
+                   is_neff ? "missing \"file\"" : "\"file\" is valid only for kind neff");
     }
     return ntk_vec_push(&d->programs, &program) < 0 ? ntk_err_no_memory(err) : 0;
 }
@@ -209,7 +210,7 @@ static int executable_read(struct make_description *d, const json_t *item, struc
     }
     json_t *programs = json_object_get(item, "programs");
     if (ret == 0 && (file != NULL) == (programs != NULL)) {
-        ret = BAD("executable: either \"file\" or \"programs\"");
+        ret = BAD("executable: expected either \"file\" or \"programs\"");
     }
     if (ret == 0 && file) {
         char *path = NULL;
@@ -248,7 +249,7 @@ static int options_read(const json_t *metadata, const char *key, struct ntk_vec 
         struct popef_option option = { name, json_string_value(value) };
 
         if (!option.value) {
-            return BAD("metadata: %s: \"%s\" is not a text", key, name);
+            return BAD("metadata: %s: \"%s\" is not a string", key, name);
         }
         if (ntk_vec_push(out, &option) < 0) {
             return ntk_err_no_memory(err);
@@ -276,7 +277,7 @@ static int programs_map_read(struct make_description *d, const json_t *metadata,
             return ret;
         }
         if (!program.name) {
-            return BAD("programsMap: the name of program %s is not a text", key);
+            return BAD("programsMap: the name of program %s is not a string", key);
         }
         if (ntk_vec_push(&d->programs_map, &program) < 0) {
             return ntk_err_no_memory(err);
@@ -303,7 +304,7 @@ static int anchor_read(struct make_description *d, const json_t *item, struct nt
         ret = text_get(item, "anchor", "name", &anchor.name, err);
     }
     if (ret == 0 && !anchor.name) {
-        ret = BAD("anchor: \"name\" is missing");
+        ret = BAD("anchor: missing \"name\"");
     }
     if (ret == 0) {
         ret = text_get(item, anchor.name, "handle", &anchor.handle, err);
@@ -313,7 +314,7 @@ static int anchor_read(struct make_description *d, const json_t *item, struct nt
     }
     for (anchor.type = 0; ret == 0 && strcmp(types[anchor.type], type) != 0; anchor.type++) {
         if (anchor.type == POPEF_TENSOR_OUTPUT) {
-            ret = BAD("anchor %s: \"type\" is unknown, input or output", anchor.name);
+            ret = BAD("anchor %s: \"type\" must be unknown, input or output", anchor.name);
             break;
         }
     }
@@ -485,7 +486,7 @@ static int description_read(struct make_description *d, struct ntk_err *err)
         ret = text_get(d->root, "description", "producer", &producer, err);
     }
     if (ret == 0 && !(d->profile = make_profile_find(producer))) {
-        ret = BAD("no producer \"%s\": %s", producer, make_profile_names());
+        ret = BAD("unknown producer \"%s\": expected %s", producer, make_profile_names());
     }
     const json_t *executable = json_object_get(d->root, "executable");
     if (ret == 0 && executable) {

@@ -26,7 +26,7 @@ static const struct ntk_opt options[] = {
     { 't', "tensors", NULL, NTK_OPT_FLAG, &tensors, "print tensors" },
     { 'f', "feeds", NULL, NTK_OPT_FLAG, &feeds, "print feeds" },
     { 'o', "opaques", NULL, NTK_OPT_FLAG, &opaques, "print opaque blobs" },
-    { 'c', "color", NULL, NTK_OPT_FLAG, &is_colored, "print in colours" },
+    { 'c', "color", NULL, NTK_OPT_FLAG, &is_colored, "print in color" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print everything as one JSON object" },
     { 'v', "verbose", NULL, NTK_OPT_FLAG, &is_verbose,
       "log the actions of the library (as POPEF_LOG_LEVEL=DEBUG)" },
@@ -58,10 +58,10 @@ static void link_check(const struct popef_reader *reader, const struct popef_blo
         return;
     }
     if (blob->type == POPEF_BLOB_METADATA) {
-        ntk_log_warn("dump", "%s: metadata names an absent executable \"%s\"",
+        ntk_log_warn("dump", "%s: metadata refers to the missing executable \"%s\"",
                      popef_reader_file_name(reader, blob->file), executable);
     } else {
-        ntk_log_warn("dump", "%s: opaque blob \"%s\" names an absent executable \"%s\"",
+        ntk_log_warn("dump", "%s: opaque blob \"%s\" refers to the missing executable \"%s\"",
                      popef_reader_file_name(reader, blob->file), blob->name, executable);
     }
 }
@@ -80,7 +80,7 @@ static void warn_of_links(const struct popef_reader *reader)
         link_check(reader, &opaque->blob, opaque->executable, &told);
     }
     if (told > LINKS_TOLD_MAX) {
-        ntk_log_warn("dump", "%zu more name absent executables", told - LINKS_TOLD_MAX);
+        ntk_log_warn("dump", "%zu more refer to missing executables", told - LINKS_TOLD_MAX);
     }
 }
 

@@ -97,7 +97,7 @@ static int command_create(int argc, char **argv)
     }
     if (argc - first != 1 || !output) {
         return ntk_opt_usage_error(&create_program, argc - first != 1
-                                                        ? "one description is needed"
+                                                        ? "expected one description"
                                                         : "no output: use --output FILE");
     }
     return make(argv[first], output, POPEF_WRITER_CREATE);
@@ -111,7 +111,7 @@ static int command_append(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (argc - first != 2) {
-        return ntk_opt_usage_error(&append_program, "a description and a file are needed");
+        return ntk_opt_usage_error(&append_program, "expected a description and a file");
     }
     return make(argv[first], argv[first + 1], POPEF_WRITER_APPEND);
 }

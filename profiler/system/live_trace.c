@@ -65,14 +65,14 @@ static char *folder_make(const char *below, uint32_t pid, struct ntk_err *err)
             return folder;
         }
         if (errno != EEXIST) {
-            ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make %s: %s", folder,
+            ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create %s: %s", folder,
                         strerror(errno));
             ret = -1;
         }
         free(folder);
     }
     if (ret == 0) {
-        ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET, "%s has too many recordings of this second",
+        ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET, "%s has too many recordings from this second",
                     below);
     }
     return NULL;
@@ -203,7 +203,7 @@ int ntk_live_trace_record(const struct ntk_live_trace_options *options,
         records->segment = segment_find(registry, options, &records->process);
         if (!records->segment) {
             ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                              "process %u has no Neuron runtime to watch", options->pid);
+                              "process %u has no Neuron runtime to observe", options->pid);
         } else if (records->process.mode < 2) {
             ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
                               "process %u keeps no events: it was started with "

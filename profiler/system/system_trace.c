@@ -180,17 +180,17 @@ static void missing_tell(struct ntk_system_trace *trace, const enum file_state s
 
     if (state == STATE_MISSING && counted > 0) {
         ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
-                    "%s/ntrace.pb is missing: trace_info.pb counts %llu records", folder,
+                    "%s/ntrace.pb is missing, but trace_info.pb counts %llu records", folder,
                     (unsigned long long)counted);
     } else if (state != STATE_DAMAGED && counted > trace->record_count) {
         ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
                     "%s/ntrace.pb has %llu of the %llu records that trace_info.pb counts", folder,
                     (unsigned long long)trace->record_count, (unsigned long long)counted);
     } else if (state == STATE_EMPTY && !trace->vendor) {
-        ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
-                    "%s/ntrace.pb is empty: the process recorded no events, or ended before it "
-                    "wrote them",
-                    folder);
+        ntk_err_set(
+            &err, -ENODATA, NTK_ERR_NO_OFFSET,
+            "%s/ntrace.pb is empty: the process recorded no events, or exited before it wrote them",
+            folder);
     } else if (state == STATE_EMPTY) {
         ntk_vendor_session_note(trace, "Missing", "ntrace.pb is empty: no events were recorded");
     }

@@ -55,7 +55,7 @@ static int section_find(struct ntk_trigger_target *target, int fd, uint64_t *out
     if (ret < 0 || fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
         header.magic != NTK_SEGMENT_MAGIC) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "the segment of process %u cannot be read", target->pid);
+                           "cannot read the segment of process %u", target->pid);
     }
     if (header.section_count <= NTK_SECTION_TRIGGER) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
@@ -96,7 +96,7 @@ static int word_take(struct ntk_trigger_target *target, struct ntk_err *err)
         }
     }
     return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                       "process %u (%s) is asked by process %u already", target->pid,
+                       "process %u (%s) is already handling a request of process %u", target->pid,
                        target->command, other);
 }
 
@@ -118,13 +118,12 @@ int ntk_trigger_take(struct ntk_trigger_target *target, const char *segment_path
     uint64_t offset = 0;
 
     if (fd < 0) {
-        return errno == EACCES
-                   ? ntk_err_set(
-                         err, -EACCES, NTK_ERR_NO_OFFSET,
-                         "process %u (%s) is another user's: only its owner and root can ask it",
-                         target->pid, target->command)
-                   : ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", segment_path,
-                                 strerror(errno));
+        return errno == EACCES ? ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET,
+                                             "process %u (%s) belongs to another user: only its "
+                                             "owner and root can record it",
+                                             target->pid, target->command)
+                               : ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s",
+                                             segment_path, strerror(errno));
     }
     int ret = section_find(target, fd, &offset, err);
     if (ret == 0) {
@@ -309,9 +308,10 @@ static bool look(struct ntk_trigger_target *target)
     } else if (is_gone(target->pid) ||
                __atomic_load_n(&target->trigger->listening, __ATOMIC_ACQUIRE) == 0) {
         target->is_answered = true;
-        target->status = ntk_err_set(&target->err, -ESRCH, NTK_ERR_NO_OFFSET,
-                                     "process %u (%s) ended, or closed its runtime, in the middle",
-                                     target->pid, target->command);
+        target->status =
+            ntk_err_set(&target->err, -ESRCH, NTK_ERR_NO_OFFSET,
+                        "process %u (%s) exited or closed its runtime during the request",
+                        target->pid, target->command);
     }
     return target->is_answered;
 }

@@ -183,7 +183,7 @@ static int syncs_keep(struct ntk_system_trace *trace, const struct ntk_sorted *m
     }
     if (count < meetings->count) {
         ntk_vendor_session_note(
-            trace, "Clock", "%zu of %zu points where clocks meet are not used to place captures",
+            trace, "Clock", "%zu of %zu points at which clocks meet are not used to place captures",
             meetings->count - count, meetings->count);
     }
     return 0;
@@ -209,12 +209,11 @@ static void residuals_note(struct ntk_system_trace *trace, const struct ntk_sort
             if (physical != NTK_SYSTEM_NO_CORE) {
                 (void)snprintf(text, sizeof text, " (physical core %u)", physical);
             }
-            ntk_vendor_session_note(trace, "Clock",
-                                    "core %u%s: its clock and the host's meet at %zu points, up to "
-                                    "%.1f us off one line: events of both that are closer have "
-                                    "no order",
-                                    (uint32_t)((uint64_t)all[first].core >> 32), text, end - first,
-                                    off / 1000);
+            ntk_vendor_session_note(
+                trace, "Clock",
+                "core %u%s: its clock and the host's clock meet at %zu points, up to %.1f us off "
+                "one line: the order of closer events is unknown",
+                (uint32_t)((uint64_t)all[first].core >> 32), text, end - first, off / 1000);
             noted++;
         }
     }

@@ -44,13 +44,12 @@ static void counts_note(struct vendor_reading *reading)
     } counts[] = {
         { reading->skipped_fields, "fields of an unexpected kind were skipped" },
         { reading->no_time, "records have no time and were dropped" },
-        { reading->no_phase, "records are neither start, stop nor instant and were dropped" },
-        { reading->no_start, "stops have no start and were dropped" },
-        { reading->other_type,
-          "spans end with another type than they start with and were dropped" },
+        { reading->no_phase, "records other than start, stop and instant were dropped" },
+        { reading->no_start, "stops without a start were dropped" },
+        { reading->other_type, "spans whose start and stop differ in type were dropped" },
         { reading->too_many, "ends of spans are not joined with the other end: too many spans ran "
                              "at the same time (at most 2097151)" },
-        { reading->backwards, "spans stop before they start; their duration is 0" },
+        { reading->backwards, "spans stop before they start; their duration is set to 0" },
     };
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
@@ -61,8 +60,8 @@ static void counts_note(struct vendor_reading *reading)
     }
     if (reading->damaged > 0) {
         ntk_vendor_session_note(reading->trace, "Damage",
-                                "%" PRIu64 " records are not whole and were dropped, the first "
-                                "at offset %" PRIu64,
+                                "%" PRIu64
+                                " incomplete records were dropped, the first at offset %" PRIu64,
                                 reading->damaged, reading->damaged_at);
     }
 }

@@ -40,7 +40,7 @@ const struct ntk_timeline_track *ntk_timeline_track_with(const struct ntk_timeli
                                                          struct ntk_err *err)
 {
     if (track >= timeline->tracks.count) {
-        ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no track %" PRIu64, track);
+        ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "unknown track %" PRIu64, track);
         return NULL;
     }
     const struct ntk_timeline_track *found = ntk_timeline_track_get(timeline, track);

@@ -98,7 +98,7 @@ static void put_part(const struct ntk_timeline *timeline, struct ntk_json *json)
     }
     ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
         if (!text.bytes_count && track->host && track->host->is_part) {
-            ntk_buf_add_text(&text, "only a part of the trace");
+            ntk_buf_add_text(&text, "only part of the trace");
         }
     }
     if (text.bytes_count) {
@@ -321,7 +321,7 @@ static void put_span(const struct ntk_timeline_track *track, const struct ntk_ti
     const struct ntk_system_span *from = &track->host->spans[slice->ref];
 
     if (from->is_partial) {
-        put_text_row(json, "Cut off", "one end was not recorded");
+        put_text_row(json, "Truncated", "one end was not recorded");
     }
     if (from->device_end_ns > from->device_start_ns) {
         put_row(json, "On the device", "ps",
@@ -373,11 +373,11 @@ static void put_region(const struct ntk_timeline *timeline, const struct ntk_tim
     end_rows(json);
     begin_rows(json, "Region");
     put_text_row(json, "Kind", ntk_region_kind_name(region->kind));
-    put_row(json, "Time, from 0", "number", (double)index);
+    put_row(json, "Repetition, from 0", "number", (double)index);
     put_row(json, "Times", "number", (double)region->count);
     put_row(json, "Median", "ps", (double)region->median_ps);
     put_row(json, "Longest", "ps", (double)region->worst_ps);
-    put_row(json, "All together", "ps", (double)region->total_ps);
+    put_row(json, "Total", "ps", (double)region->total_ps);
 }
 
 int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track_index,
@@ -405,7 +405,7 @@ int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track_i
     begin_rows(&json, "Timing");
     put_row(&json, "Start", "ps", (double)slice->start_ps);
     put_row(&json, "End", "ps", (double)slice->end_ps);
-    put_row(&json, ntk_timeline_is_value(track) ? "Held for" : "Duration", "ps",
+    put_row(&json, ntk_timeline_is_value(track) ? "Valid for" : "Duration", "ps",
             (double)(slice->end_ps - slice->start_ps));
     switch (track->kind) {
     case NTK_TIMELINE_ENGINE:

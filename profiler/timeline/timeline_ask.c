@@ -49,7 +49,7 @@ static int get_u64(const struct ntk_timeline_query *query, const char *name, uin
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "missing %s", name);
     }
     if (ntk_str_parse_u64(text, out_value) < 0 || *out_value > max) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is not a number from 0 to %llu",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s: expected a number from 0 to %llu",
                            name, (unsigned long long)max);
     }
     return 0;
@@ -72,7 +72,7 @@ static int get_list(const struct ntk_timeline_query *query, const char *name, ui
     if (ntk_str_parse_list(text, UINT32_MAX, values, out_count) < 0) {
         free(values);
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s is not a list of at most %d numbers like 0,3-7", name, LIST_MAX);
+                           "%s: expected at most %d numbers, such as 0,3-7", name, LIST_MAX);
     }
     *out_values = values;
     return 0;
@@ -106,7 +106,7 @@ static int get_range(const struct ntk_timeline_ask *ask, const struct ntk_timeli
         ret = get_u64(query, "to", UINT64_MAX, &to, err);
     }
     if (ret == 0 && from > to) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "from is after to");
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'from' is after 'to'");
     }
     *out_range = (struct range){ clipped(ask, from), clipped(ask, to) };
     return ret;
@@ -516,7 +516,8 @@ static int answer_compare(const struct ntk_timeline_ask *ask,
 
     (void)query;
     if (!ask->compares) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no two captures are compared");
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                           "no comparison: start neuron-profile view with --compare");
     }
     for (size_t s = 0; s < 2 && ret == 0; s++) {
         ret = analyses_of(ask, s, &analyses, err);

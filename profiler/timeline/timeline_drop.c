@@ -73,7 +73,8 @@ static int add_file(const char *name, const char *value, void *ctx)
     errno = 0;
     uint64_t size = value && *value >= '0' && *value <= '9' ? strtoull(value, &end, 10) : 0;
     if (!end || *end != ',' || errno || !is_name(end + 1)) {
-        return ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET, "file is not SIZE,NAME");
+        return ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "invalid file: expected SIZE,NAME");
     }
     const char *base = end + 1;
     bool is_capture = ntk_str_ends_with(base, ".ntff");
@@ -87,12 +88,11 @@ static int add_file(const char *name, const char *value, void *ctx)
     }
     for (size_t i = 0; i < upload->file_count; i++) {
         if (strcmp(upload->files[i].name, base) == 0) {
-            return ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET, "two files are called %s",
-                               base);
+            return ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate file %s", base);
         }
         if (is_capture && upload->files[i].is_capture) {
             return ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "%s and %s are two captures: drop them one after the other",
+                               "%s and %s are two captures: drop one at a time",
                                upload->files[i].name, base);
         }
     }
@@ -134,7 +134,7 @@ static int check(struct upload *upload, const struct ntk_http_request *request,
     }
     if (sum != bytes_count) {
         ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET,
-                    "%llu bytes of files were announced, %llu come", (unsigned long long)sum,
+                    "expected %llu bytes of files, received %llu", (unsigned long long)sum,
                     (unsigned long long)bytes_count);
         return 400;
     }
@@ -170,20 +170,20 @@ static int check_room(struct upload *upload, uint64_t bytes_count)
     bool stops = drop->stops;
     pthread_mutex_unlock(&drop->lock);
     if (free_count == 0 || stops) {
-        ntk_err_set(&upload->err, -EMFILE, NTK_ERR_NO_OFFSET,
-                    "%d captures that were dropped are shown already: start neuron-profile view "
-                    "with the next one",
-                    NTK_TIMELINE_DROPS_MAX);
+        ntk_err_set(
+            &upload->err, -EMFILE, NTK_ERR_NO_OFFSET,
+            "already showing %d dropped captures: start neuron-profile view for the next one",
+            NTK_TIMELINE_DROPS_MAX);
         return 503;
     }
     if (statvfs(folder, &disk) == 0) {
         uint64_t bytes_free = (uint64_t)disk.f_bavail * disk.f_frsize;
         if (bytes_count > UINT64_MAX - NTK_TIMELINE_DROP_ROOM ||
             bytes_free < bytes_count + NTK_TIMELINE_DROP_ROOM) {
-            ntk_err_set(&upload->err, -ENOSPC, NTK_ERR_NO_OFFSET,
-                        "%s has no room for %llu MB: neuron-profile view shows files where they "
-                        "lie",
-                        folder, (unsigned long long)(bytes_count / 1000000));
+            ntk_err_set(
+                &upload->err, -ENOSPC, NTK_ERR_NO_OFFSET,
+                "no space in %s for %llu MB: use neuron-profile view to show files without a copy",
+                folder, (unsigned long long)(bytes_count / 1000000));
             return 507;
         }
     }
@@ -237,7 +237,7 @@ static void *begin(const struct ntk_http_request *request, uint64_t bytes_count,
         ntk_err_no_memory(&upload->err);
         status = 500;
     } else if (!status && !mkdtemp(upload->folder)) {
-        ntk_err_set(&upload->err, -errno, NTK_ERR_NO_OFFSET, "cannot make a folder in %s: %s",
+        ntk_err_set(&upload->err, -errno, NTK_ERR_NO_OFFSET, "cannot create a folder in %s: %s",
                     ntk_fs_temporary_folder(), strerror(errno));
         free(upload->folder);
         upload->folder = NULL;
@@ -281,7 +281,7 @@ static int write_all(int fd, const char *bytes, size_t count)
 static void fail(struct upload *upload, int error)
 {
     upload->status = 507;
-    ntk_err_set(&upload->err, error, NTK_ERR_NO_OFFSET, "cannot keep %s in %s: %s",
+    ntk_err_set(&upload->err, error, NTK_ERR_NO_OFFSET, "cannot store %s in %s: %s",
                 upload->files[upload->current].name, ntk_fs_temporary_folder(), strerror(-error));
 }
 
@@ -447,7 +447,7 @@ static void show(struct upload *upload, struct ntk_http_response *response, int 
     int pipes[2];
 
     if (!said || pipe2(pipes, O_CLOEXEC) < 0) {
-        answer_text(response, 500, "no memory or descriptor is left");
+        answer_text(response, 500, "out of memory or descriptors");
         free(said);
         return;
     }
@@ -460,7 +460,7 @@ static void show(struct upload *upload, struct ntk_http_response *response, int 
     if (port) {
         answer_shown(response, port, said);
     } else {
-        const char *last = "neuron-profile view does not start";
+        const char *last = "cannot start neuron-profile view";
         each_line(said, keep_last, &last);
         answer_text(response, place >= 0 ? 422 : 503, last);
         if (place >= 0) {
@@ -477,7 +477,7 @@ static void finish(void *state, struct ntk_http_response *response)
     take(upload, "", 0); /* files without bytes at the end */
     if (upload->status == 0 && upload->current < upload->file_count) {
         upload->status = 400;
-        ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is cut off",
+        ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is truncated",
                     upload->files[upload->current].name);
     }
     if (upload->status) {

@@ -275,7 +275,7 @@ static int build_samples(struct place *place)
         }
     }
     if (ret == 0 && cpu && cpu->n_timestamp_ns && cpu->n_cpus) {
-        ret = begin_counter(place, "Load of the processors", "%", cpu->n_timestamp_ns, &counter);
+        ret = begin_counter(place, "Processor load", "%", cpu->n_timestamp_ns, &counter);
         for (size_t i = 0; i < cpu->n_timestamp_ns && ret == 0; i++) {
             double sum = 0.0;
             for (size_t c = 0; c < cpu->n_cpus; c++) {

@@ -194,7 +194,7 @@ int ntk_timeline_put_iterations(const struct ntk_timeline *timeline, size_t sour
                                 struct ntk_buf *out, struct ntk_err *err)
 {
     if (loop >= lines->loop_count) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no loop %llu",
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "unknown loop %llu",
                            (unsigned long long)loop);
     }
     struct ntk_vec found = NTK_VEC_INIT(const struct ntk_source_iteration *);
@@ -248,7 +248,7 @@ int ntk_timeline_put_source_file(const struct ntk_source_lines *lines, struct nt
                                  uint64_t file, struct ntk_buf *out, struct ntk_err *err)
 {
     if (file >= files_of(lines)) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no file %llu",
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "unknown file %llu",
                            (unsigned long long)file);
     }
     struct ntk_json json;

@@ -22,10 +22,10 @@ int ntk_long_list_err_set(struct ntk_err *err, int code, const char *folder)
     if (code == -ENOMEM) {
         return ntk_err_no_memory(err);
     }
-    return ntk_err_set(err, code, NTK_ERR_NO_OFFSET,
-                       "cannot keep records in a temporary file in %s: %s (TMPDIR names another "
-                       "folder)",
-                       folder, strerror(-code));
+    return ntk_err_set(
+        err, code, NTK_ERR_NO_OFFSET,
+        "cannot keep records in a temporary file in %s: %s (set TMPDIR to another folder)", folder,
+        strerror(-code));
 }
 
 void ntk_long_list_init(struct ntk_long_list *list, const struct ntk_trace *trace,

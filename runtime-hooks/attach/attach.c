@@ -99,7 +99,7 @@ static void child_ended(struct manager *manager, uint64_t number, struct seen *s
     seen->child = 0;
     manager->children--;
     if (WIFSIGNALED(status)) {
-        ntk_log_warn(MODULE, "the writer for process %d was ended by signal %d", pid,
+        ntk_log_warn(MODULE, "the writer for process %d was killed by signal %d", pid,
                      WTERMSIG(status));
     }
     if (code == NTK_ATTACH_OVER && manager->arguments.all) {
@@ -219,7 +219,7 @@ static void start_given(struct manager *manager)
         struct ntk_attach_process process = { .pid = (pid_t)strtoul(manager->arguments.pids[i],
                                                                     NULL, 10) };
         int ret = ntk_attach_process_read(&process);
-        const char *why = ret == -EACCES               ? "its mappings may not be looked at"
+        const char *why = ret == -EACCES               ? "permission denied for its mappings"
                           : ret < 0                    ? "no such process"
                           : process.has_own_segment    ? "the process already has hooks"
                           : process.library_count == 0 ? "the process has no libnrt.so.1 mapped"
@@ -272,8 +272,7 @@ static int try_out(uint64_t out_cost_ns[NTK_ATTACH_FIRST_COUNT], struct ntk_err 
     }
     if (got != (ssize_t)sizeof trial || trial.code < 0) {
         return ntk_err_set(err, trial.code, NTK_ERR_NO_OFFSET, "%s",
-                           got == (ssize_t)sizeof trial ? trial.err.text
-                                                        : "the trial of a probe did not end well");
+                           got == (ssize_t)sizeof trial ? trial.err.text : "the test probe failed");
     }
     memcpy(out_cost_ns, trial.cost_ns, sizeof trial.cost_ns);
     return 0;
@@ -358,8 +357,8 @@ int ntk_attach_main(int argc, char **argv)
         return ntk_log_failure(MODULE, &err);
     }
     ntk_log_info(MODULE,
-                 "looking at one execution costs %llu ns here where the library begins it with "
-                 "a push, else %llu",
+                 "observing one execution costs %llu ns on this machine if the library function "
+                 "starts with a push, else %llu",
                  (unsigned long long)manager.options.cost_ns[NTK_ATTACH_FIRST_PUSH],
                  (unsigned long long)manager.options.cost_ns[NTK_ATTACH_FIRST_OTHER]);
     manager.options.cost_max = manager.arguments.cost_percent / 100;

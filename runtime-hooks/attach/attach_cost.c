@@ -124,7 +124,8 @@ int ntk_attach_cost_measure(uint64_t out_cost_ns[NTK_ATTACH_FIRST_COUNT], struct
         uint64_t without_ns = time_call(probes, place.address);
 
         if (dl_iterate_phdr(find_place, &place) == 0) {
-            ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "cannot find a function of ours");
+            ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                              "cannot find a function of this program");
             break;
         }
         ret = ntk_attach_probes_add_trial(probes, fd, place.offset, err);

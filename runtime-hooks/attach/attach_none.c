@@ -16,7 +16,7 @@ int ntk_attach_main(int argc, char **argv)
         return ret - 1;
     }
     ntk_err_set(&err, -1, NTK_ERR_NO_OFFSET,
-                "this program was built without libbpf or a compiler for it and cannot attach; "
-                "neuron-monitor run starts a job with the hooks in it");
+                "this program was built without libbpf or a BPF compiler and cannot attach; use "
+                "neuron-monitor run to start a job with hooks");
     return ntk_log_failure("attach", &err);
 }

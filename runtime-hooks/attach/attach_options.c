@@ -30,8 +30,8 @@ static const struct ntk_opt_program program = {
     .name = "neuron-monitor attach",
     .usage = "PID... [OPTION]...\n--all [OPTION]...",
     .summary =
-        "Watches jobs that run already, through the vendor's libnrt and with nothing put into "
-        "them, for every monitor of this machine; until they end, or ctrl-c.",
+        "Observes jobs that are already running, through the vendor's libnrt and without adding "
+        "code to them, for every monitor of this machine. Stops when the jobs exit, or on ctrl-c.",
     .options = options,
 };
 
@@ -46,8 +46,9 @@ int ntk_attach_options_parse(int argc, char **argv, struct ntk_attach_arguments 
     given.pids = argv + first;
     given.pid_count = argc - first;
     if (given.all == (given.pid_count > 0)) {
-        return ntk_opt_usage_error(&program, given.all ? "--all and a process exclude each other"
-                                                       : "which process? A number, or --all") +
+        return ntk_opt_usage_error(&program, given.all
+                                                 ? "--all and a process exclude each other"
+                                                 : "no process: pass a process number, or --all") +
                1;
     }
     for (int i = 0; i < given.pid_count; i++) {
@@ -56,13 +57,13 @@ int ntk_attach_options_parse(int argc, char **argv, struct ntk_attach_arguments 
         }
     }
     if (given.cost_percent < 0 || given.cost_percent > 100) {
-        return ntk_opt_usage_error(&program, "--max-cost is a share, 0 to 100") + 1;
+        return ntk_opt_usage_error(&program, "--max-cost must be between 0 and 100") + 1;
     }
     if (given.ring_bytes != 0 &&
         ((given.ring_bytes & (given.ring_bytes - 1)) != 0 || given.ring_bytes > 1u << 30 ||
          given.ring_bytes < (uint64_t)sysconf(_SC_PAGESIZE))) {
         return ntk_opt_usage_error(&program,
-                                   "--buffer is a power of two, at least a page and at most 1G") +
+                                   "--buffer must be a power of two, from one page to 1G") +
                1;
     }
     *out_arguments = given;

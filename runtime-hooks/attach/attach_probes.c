@@ -25,7 +25,7 @@ extern const char ntk_attach_object_begin[];
 extern const char ntk_attach_object_end[];
 
 #define NO_PRIVILEGE \
-    "attaching needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE: the kernel refuses"
+    "attaching requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE: the kernel rejected"
 
 /* Which export is checked by which program; NULL: not there. */
 static const struct {
@@ -149,10 +149,10 @@ int ntk_attach_probes_open(uint32_t ring_bytes, ntk_attach_event_fn fn, void *ct
 out:
     ntk_attach_probes_close(probes);
     if (ret == -EPERM || ret == -EACCES) {
-        return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET, NO_PRIVILEGE " a program of ours");
+        return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET, NO_PRIVILEGE " a BPF program");
     }
     return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
-                       "the kernel does not take the program that looks at calls: %s%s%s",
+                       "the kernel rejected the BPF program that observes calls: %s%s%s",
                        strerror(-ret), last_words[0] ? "; " : "", last_words);
 }
 
@@ -197,7 +197,7 @@ static int add_probe(struct ntk_attach_probes *probes, const char *program_name,
         return 0;
     }
     if (probes->link_count == LINKS_MAX) {
-        return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "too many places to look at");
+        return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "too many functions to observe");
     }
     /* The file that is open here: a path may mean another one in the process. */
     (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
@@ -209,7 +209,7 @@ static int add_probe(struct ntk_attach_probes *probes, const char *program_name,
         if (ret == -EPERM || ret == -EACCES) {
             return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET, NO_PRIVILEGE " a probe");
         }
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "the kernel sets no probe: %s",
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "the kernel rejected a probe: %s",
                            strerror(-ret));
     }
     probes->links[probes->link_count].link = link;

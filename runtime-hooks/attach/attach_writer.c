@@ -196,8 +196,8 @@ static void look(struct writer *writer)
                               writer->counts.uncounted);
         if (counts.events_lost != 0 && writer->counts.events_lost == 0) {
             ntk_log_warn(MODULE,
-                         "the writer for process %d does not keep up: counts stay exact, records "
-                         "of single calls are lost",
+                         "the writer for process %d does not keep up: counts are exact, but "
+                         "records of single calls are lost",
                          (int)writer->process->pid);
         }
         ntk_attach_models_end_lost(&writer->models, is_call_running, writer);
@@ -262,8 +262,8 @@ static void stop_executions(struct writer *writer, const char *why)
     ntk_attach_models_end_lost(&writer->models, NULL, NULL);
     tidy(writer);
     ntk_hooks_behalf_flag(NTK_PROCESS_NO_EXECUTIONS);
-    ntk_log_warn(MODULE, "executions of process %d are not looked at: %s",
-                 (int)writer->process->pid, why);
+    ntk_log_warn(MODULE, "not observing executions of process %d: %s", (int)writer->process->pid,
+                 why);
 }
 
 static void judge_cost(struct writer *writer, uint64_t now_ns)
@@ -278,7 +278,7 @@ static void judge_cost(struct writer *writer, uint64_t now_ns)
     }
     if ((double)count * (double)writer->cost_ns > writer->options->cost_max * (double)exec_ns) {
         (void)snprintf(why, sizeof why,
-                       "they last %.1f us and looking at one costs %.1f us, more than %g %%",
+                       "they last %.1f us and observing one costs %.1f us, more than %g %%",
                        (double)exec_ns / (double)count / 1e3, (double)writer->cost_ns / 1e3,
                        writer->options->cost_max * 100);
         stop_executions(writer, why);
@@ -370,7 +370,7 @@ static int attach_hooks(const struct writer *writer, struct ntk_err *err)
 
     if (ret == 0 && !ntk_hooks_counters_on()) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "NEURON_HOOKS=0 leaves no segment to write; unset it");
+                           "NEURON_HOOKS=0 disables segments; unset it");
     }
     if (ret < 0) {
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s", note[0] ? note : strerror(-ret));
@@ -409,7 +409,7 @@ static const char *look_again(struct writer *writer)
             return NULL;
         }
     }
-    return "it does not use the library any more";
+    return "it no longer uses the library";
 }
 
 /* Nothing of the program before is there, and where another thread than the first one executed it
@@ -431,16 +431,17 @@ static const char *work(struct writer *writer, int process_fd, int signals)
     for (;;) {
         (void)poll(ready, sizeof ready / sizeof *ready, LOOK_MS);
         if (ready[1].revents != 0) {
-            return "told to";
+            return "on request";
         }
         look(writer);
         if (ready[0].revents != 0) {
-            return "it ended";
+            return "it exited";
         }
         uint64_t now_ns = writer->looked_ns;
         judge_cost(writer, now_ns);
         if (writer->is_async_seen) {
-            stop_executions(writer, "they end after their calls (nrta_execute_schedule)");
+            stop_executions(writer,
+                            "executions finish after their calls return (nrta_execute_schedule)");
         }
         if (now_ns - writer->tidied_ns >= CHECK_NS) {
             if (executes_another(writer)) {
@@ -493,7 +494,7 @@ enum ntk_attach_end ntk_attach_writer_run(struct ntk_attach_process *process,
 
     ntk_attach_models_init(&writer.models);
     if (process_fd < 0 || ntk_attach_process_start_time(process->pid) != process->start_time) {
-        (void)ntk_err_set(&err, -ESRCH, NTK_ERR_NO_OFFSET, "it ended");
+        (void)ntk_err_set(&err, -ESRCH, NTK_ERR_NO_OFFSET, "it exited");
         end = fail(process, &err);
         goto out;
     }
@@ -521,20 +522,20 @@ enum ntk_attach_end ntk_attach_writer_run(struct ntk_attach_process *process,
         goto out;
     }
     (void)snprintf(rest, sizeof rest, "%.400s%s", process->libraries[0].path,
-                   process->is_async       ? "; its executions end after their calls, they are not "
-                                             "looked at"
+                   process->is_async
+                       ? "; its executions finish after their calls return and are not observed"
                    : writer.has_executions ? ""
-                                           : "; executions are not looked at");
+                                           : "; executions are not observed");
     say(process, "attached to", rest);
     writer.looked_ns = writer.judged_ns = writer.looked_again_ns = ntk_clock_monotonic_ns();
     const char *why = work(&writer, process_fd, signals);
     ntk_attach_probes_drop(writer.probes);
     look(&writer);
-    (void)snprintf(rest, sizeof rest, "%s; saw %llu calls that execute%s", why,
+    (void)snprintf(rest, sizeof rest, "%s; observed %llu calls that execute%s", why,
                    (unsigned long long)writer.counts.exec_count,
                    writer.has_executions || writer.counts.exec_count == 0
                        ? ""
-                       : ", then did not look any more");
+                       : ", then stopped observing them");
     say(process, "detached from", rest);
 
 out:

@@ -121,7 +121,7 @@ static int tensors_make(struct worker *worker, int core, struct ntk_err *err)
         }
     }
     if (status != NRT_SUCCESS) {
-        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot make the tensors of %s: %s",
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot create the tensors of %s: %s",
                            worker->bench->path, ntk_nrt_status_name(nrt, status));
     }
     return 0;
@@ -411,7 +411,7 @@ static int measure(const struct bench_exec *bench, struct worker *workers, struc
         result->has_device = bench_device_stop(nrt, &result->device, &device_err) == 0;
     }
     if (device_err.text[0]) {
-        ntk_log_warn("exec", "no times of the device: %s", device_err.text);
+        ntk_log_warn("exec", "no device times: %s", device_err.text);
     }
     return ret;
 }

@@ -132,7 +132,8 @@ static int cores_choose(const char *path, uint32_t *out_first, uint32_t *out_cou
         return ntk_opt_usage_error(&exec_program, "--cores excludes --fixed-nc-count");
     }
     if (fixed_count > BENCH_CORES_MAX) {
-        return ntk_opt_usage_error(&exec_program, "--fixed-nc-count is above %d", BENCH_CORES_MAX);
+        return ntk_opt_usage_error(&exec_program, "--fixed-nc-count must be at most %d",
+                                   BENCH_CORES_MAX);
     }
     if (!cores_text) {
         *out_count = fixed_count > 0 ? (uint32_t)fixed_count : bench_exec_cores_of(path);
@@ -144,12 +145,12 @@ static int cores_choose(const char *path, uint32_t *out_first, uint32_t *out_cou
     }
     int ret = ntk_str_parse_list(cores_text, CORE_LAST, cores, &count);
     if (ret == -ERANGE) {
-        return ntk_opt_usage_error(&exec_program, "--cores: '%s': no core is above %d", cores_text,
-                                   CORE_LAST);
+        return ntk_opt_usage_error(&exec_program, "--cores: '%s': cores must be at most %d",
+                                   cores_text, CORE_LAST);
     }
     if (ret < 0 || count == 0) {
-        return ntk_opt_usage_error(&exec_program,
-                                   "--cores: '%s' is not a list of cores such as 0-3", cores_text);
+        return ntk_opt_usage_error(
+            &exec_program, "--cores: invalid list '%s': expected cores such as 0-3", cores_text);
     }
     for (size_t i = 1; i < count; i++) {
         if (cores[i] != cores[i - 1] + 1) {
@@ -239,8 +240,9 @@ static void print_text(const struct ntk_nrt *nrt, const struct bench_exec *bench
         (void)printf(", the last %s", ntk_nrt_status_name(nrt, result->last_error));
     }
     if (result->is_estimated) {
-        (void)puts("\nlatency     none: a software core does not compute a vendor's program "
-                   "(NEURON_SOFT_OPAQUE), so its times mean nothing");
+        (void)puts("\n"
+                   "latency     none: a software core does not compute a vendor program "
+                   "(NEURON_SOFT_OPAQUE), so its times have no meaning");
         return;
     }
     (void)printf("\nlatency    ");
@@ -260,7 +262,7 @@ static int values_choose(struct bench_exec *bench)
     size_t fill = 0;
 
     if (strcmp(warmup_text, "none") != 0 && ntk_str_parse_u64(warmup_text, &bench->warmup) < 0) {
-        return ntk_opt_usage_error(&exec_program, "--warmup: '%s' is not a number or none",
+        return ntk_opt_usage_error(&exec_program, "--warmup: '%s': expected a number or none",
                                    warmup_text);
     }
     while (fill < sizeof fills / sizeof *fills && strcmp(fills[fill], fill_text) != 0) {
@@ -309,11 +311,11 @@ static int command_exec(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (argc - first != 1) {
-        return ntk_opt_usage_error(&exec_program, "exactly one FILE is needed");
+        return ntk_opt_usage_error(&exec_program, "expected exactly one FILE");
     }
     if (thread_count > THREADS_MAX || rate < 0.0) {
-        return ntk_opt_usage_error(&exec_program, "at most %d threads, and no negative rate",
-                                   THREADS_MAX);
+        return ntk_opt_usage_error(
+            &exec_program, "--threads must be at most %d, and --rate not negative", THREADS_MAX);
     }
     int code = cores_choose(argv[first], &bench.first_core, &bench.core_count);
     code = code ? code : values_choose(&bench);
@@ -381,7 +383,7 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first == argc) {
-        return ntk_opt_usage_error(&main_program, "a command is needed: exec or machine");
+        return ntk_opt_usage_error(&main_program, "no command: use exec or machine");
     }
     if (strcmp(argv[first], "exec") == 0) {
         return command_exec(argc - first, argv + first);

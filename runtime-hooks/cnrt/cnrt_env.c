@@ -66,7 +66,7 @@ static int machine_choose(struct ntk_core_machine_options *wanted,
     }
     if (wanted->instance.value) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s=%s has no card of this interface; " DEFAULT_MACHINE ", for one, has",
+                           "%s=%s has no card for this interface; use for example " DEFAULT_MACHINE,
                            wanted->instance.name, wanted->instance.value);
     }
     wanted->instance.value = DEFAULT_MACHINE;
@@ -88,7 +88,7 @@ int cnrt_env_options_get(struct ntk_core_options *options, struct ntk_err *err)
     ret = visible_parse(visible, &first, &count, err);
     if (ret == 0 && (count > machine.device_count || first > machine.device_count - count)) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          VISIBLE "=%s: the %s has %u devices, the first is 0", visible,
+                          VISIBLE "=%s: the %s has %u devices, numbered from 0", visible,
                           machine.instance, machine.device_count);
     }
     if (ret == 0) {

@@ -94,10 +94,10 @@ static const struct {
 const char *cnrt_code_text(int code, int generation)
 {
     if (generation == 1 && code == CNRT_ERR_QUEUE) {
-        return "CNRT_RET_ERR_STREAM: no such stream";
+        return "CNRT_RET_ERR_STREAM: unknown stream";
     }
     if (generation == 1 && code == CNRT_ERR_NOTIFIER) {
-        return "CNRT_RET_ERR_EVENT: no such event, or it is placed nowhere";
+        return "CNRT_RET_ERR_EVENT: unknown event, or not placed in a queue";
     }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (texts[i].code == code) {

@@ -92,14 +92,15 @@ static int file_prepare(struct ntk_core_channel *channel, struct ntk_err *err)
     int ret = byte_lock(channel->fd, channel->own, F_WRLCK, false);
 
     if (ret < 0) {
-        return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "%s: that end is taken", channel->path);
+        return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "%s: that end is already in use",
+                           channel->path);
     }
     /* No living process has it mapped: what is in it is a dead connection's. */
     if (is_first && ftruncate(channel->fd, 0) < 0) {
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot empty %s", channel->path);
     }
     if (is_first && posix_fallocate(channel->fd, 0, (off_t)bytes) != 0) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "no room for %s", channel->path);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "no space for %s", channel->path);
     }
     if (fstat(channel->fd, &status) < 0 || status.st_size != (off_t)bytes) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s has a wrong size", channel->path);
@@ -119,7 +120,8 @@ static int file_prepare(struct ntk_core_channel *channel, struct ntk_err *err)
     }
     if (atomic_exchange(&channel->shared->was_open[channel->own], 1) != 0) {
         return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                           "%s: the other end has not closed the connection before", channel->path);
+                           "%s: the other end has not closed its previous connection",
+                           channel->path);
     }
     return 0;
 }
@@ -160,8 +162,7 @@ static int file_open(struct ntk_core_channel *channel, struct ntk_err *err)
         close(channel->fd); /* removed between the two */
         channel->fd = -1;
     }
-    return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s disappears again and again",
-                       channel->path);
+    return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s disappears repeatedly", channel->path);
 }
 
 int ntk_core_channel_open(struct ntk_core *core, uint32_t from, uint32_t to, bool is_sender,

@@ -364,8 +364,8 @@ int core_comm_reduction_check(uint32_t dtype, uint32_t reduction, uint64_t eleme
     if (dtype < NTK_DTYPE_UINT64 || dtype > NTK_DTYPE_FLOAT8E5 || reduction > NTK_CORE_MIN ||
         element_count > UINT64_MAX / 8 / NTK_CORE_RANKS_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "element type %u, reduction %u: not for collective operations", dtype,
-                           reduction);
+                           "element type %u, reduction %u: unsupported in collective operations",
+                           dtype, reduction);
     }
     return 0;
 }

@@ -73,7 +73,7 @@ void core_comm_look_for_dead(const struct ntk_core_comm *comm)
 
 int core_comm_broken_error(const struct ntk_core_comm *comm, uint32_t broken, struct ntk_err *err)
 {
-    static const char *const reasons[] = { "", "died", "left", "did not come in time" };
+    static const char *const reasons[] = { "", "died", "left", "timed out" };
     uint32_t reason = broken >> 16 < sizeof reasons / sizeof *reasons ? broken >> 16 : 0;
 
     return ntk_err_set(err, reason == CORE_COMM_LATE ? -ETIMEDOUT : -ECOMM, NTK_ERR_NO_OFFSET,
@@ -172,14 +172,16 @@ static int file_open_locked(const char *path, bool create, bool wait, struct ntk
         }
         if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
             close(fd);
-            return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET, "%s is not ours", path);
+            return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET, "%s is not a file of this user",
+                               path);
         }
         if (status.st_nlink > 0) {
             return fd;
         }
         close(fd);
     }
-    return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "%s comes and goes", path);
+    return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "%s appears and disappears repeatedly",
+                       path);
 }
 
 /* Maps the file; NULL when it is not what its name says. */
@@ -261,7 +263,7 @@ static int comm_connect(struct ntk_core_comm *comm, struct ntk_err *err)
         close(fd);
     }
     return ret == -EAGAIN
-               ? ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "%s cannot be replaced", comm->path)
+               ? ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "cannot replace %s", comm->path)
                : ret;
 }
 
@@ -411,8 +413,9 @@ int core_comm_options_check(const struct ntk_core_comm_options *options, uint32_
 
     if (options->rank_count == 0 || options->rank_count > NTK_CORE_RANKS_MAX ||
         options->rank >= options->rank_count) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "rank %u of %u (at most %u) cannot be",
-                           options->rank, options->rank_count, NTK_CORE_RANKS_MAX);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "invalid rank %u of %u ranks (at most %u)", options->rank,
+                           options->rank_count, NTK_CORE_RANKS_MAX);
     }
     *out_rank = options->rank;
     if (!options->group) {
@@ -421,13 +424,14 @@ int core_comm_options_check(const struct ntk_core_comm_options *options, uint32_
     for (uint32_t i = 0; i < options->group_count && i < options->rank_count; i++) {
         for (uint32_t k = 0; k < i; k++) {
             if (options->group[k] == options->group[i]) {
-                return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "rank %u is twice in its group",
-                                   options->group[i]);
+                return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                                   "rank %u appears twice in its group", options->group[i]);
             }
         }
         if (options->group[i] >= options->rank_count) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "rank %u is not of a world of %u",
-                               options->group[i], options->rank_count);
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "rank %u does not exist in a world of %u ranks", options->group[i],
+                               options->rank_count);
         }
         found = options->group[i] == options->rank ? i : found;
     }

@@ -52,7 +52,7 @@ static int instance_check(const struct ntk_core_setting *instance, struct ntk_er
     }
     ntk_core_machine_names(names, sizeof names);
     return refused(instance,
-                   ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is not a machine; there are %s",
+                   ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown machine %s: expected %s",
                                instance->value, names),
                    err);
 }
@@ -196,7 +196,7 @@ static void holders_format(const struct ntk_core *core, uint32_t from, uint32_t 
     for (uint32_t l = from; l < to && named <= HOLDERS_MAX; l = next) {
         int pid = logical_core_holder(core, l);
         struct ntk_process process;
-        char text[NTK_PROCESS_TEXT_BYTES] = "a process of another container";
+        char text[NTK_PROCESS_TEXT_BYTES] = "a process in another container";
         char last[16] = "";
 
         next = l + 1;
@@ -247,7 +247,7 @@ static int cores_choose(struct ntk_core *core, struct ntk_err *err)
     if (options->exact && (options->core_count == 0 || options->first_core >= total ||
                            options->core_count > total - options->first_core)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NeuronCores %u-%u asked for, a %s has %u", options->first_core,
+                           "NeuronCores %u-%u requested, but a %s has %u", options->first_core,
                            options->first_core + options->core_count - 1, core->row->facts.instance,
                            total);
     }
@@ -517,7 +517,8 @@ int ntk_core_open(const struct ntk_core_options *options, struct ntk_core **out_
     }
     core->lnc = options->lnc > 0 ? options->lnc : core->row->facts.default_lnc;
     if (core->lnc > core->row->facts.largest_lnc) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a %s has no logical cores of %u",
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                          "a %s has no logical cores with %u physical cores",
                           core->row->facts.instance, core->lnc);
         goto out;
     }

@@ -81,7 +81,7 @@ static int when_set(struct rule *rule, enum when when, const char *text, struct 
 {
     if (rule->when != WHEN_UNKNOWN) {
         return refuse(err, text,
-                      "comes too late: a fault has one of at, every, from and probability");
+                      "comes too late: a fault has only one of at, every, from and probability");
     }
     rule->when = when;
     return 0;
@@ -91,7 +91,7 @@ static int number_set(struct rule *rule, enum when when, const char *text, const
                       struct ntk_err *err)
 {
     if (ntk_str_parse_u64(value, &rule->n) < 0 || rule->n == 0) {
-        return refuse(err, text, "is not a number of executions from 1 upward");
+        return refuse(err, text, "is not a number of executions, 1 or greater");
     }
     return when_set(rule, when, text, err);
 }
@@ -135,7 +135,7 @@ static int factor_set(struct rule *rule, const char *text, const char *value, st
 {
     if (rule->fault.factor > 0 || ntk_str_parse_double(value, &rule->fault.factor) < 0 ||
         !(rule->fault.factor >= 1 && rule->fault.factor <= NTK_CORE_FAULT_FACTOR_MAX)) {
-        return refuse(err, text, "is not a factor from 1 to 1000, or a second one");
+        return refuse(err, text, "is not a factor from 1 to 1000, or is a duplicate");
     }
     return 0;
 }
@@ -144,7 +144,7 @@ static int time_set(struct rule *rule, const char *text, const char *value, stru
 {
     if (rule->fault.time_ns > 0 || ntk_str_parse_duration_ns(value, &rule->fault.time_ns) < 0 ||
         rule->fault.time_ns == 0 || rule->fault.time_ns > NTK_CORE_FAULT_TIME_MAX_NS) {
-        return refuse(err, text, "is not a time such as 5ms, at most 60s, or a second one");
+        return refuse(err, text, "is not a time such as 5ms, at most 60s, or is a duplicate");
     }
     return 0;
 }
@@ -182,7 +182,7 @@ static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
     }
     if (strcmp(text, "seed") == 0) {
         if (rule->has_seed || ntk_str_parse_u64(value, &rule->seed) < 0) {
-            return refuse(err, copy, "is not a seed, or a second one");
+            return refuse(err, copy, "is not a seed, or is a duplicate");
         }
         rule->has_seed = true;
         return 0;
@@ -190,19 +190,19 @@ static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
     if (strcmp(text, "amount") == 0) {
         if (rule->has_amount || ntk_str_parse_u64(value, &rule->fault.amount) < 0 ||
             rule->fault.amount == 0 || rule->fault.amount > NTK_CORE_FAULT_AMOUNT_MAX) {
-            return refuse(err, copy, "is not an amount from 1 to 1000000, or a second one");
+            return refuse(err, copy, "is not an amount from 1 to 1000000, or is a duplicate");
         }
         rule->has_amount = true;
         return 0;
     }
-    return refuse(err, copy,
-                  "is unknown; there are at, every, from, probability, seed, core, "
-                  "amount, factor, time");
+    return refuse(
+        err, copy,
+        "is unknown: expected at, every, from, probability, seed, core, amount, factor or time");
 }
 
 static int kind_parse(struct rule *rule, const char *text, struct ntk_err *err)
 {
-    char names[NTK_ERR_TEXT_BYTES] = "is not a fault; there are";
+    char names[NTK_ERR_TEXT_BYTES] = "is not a fault: expected";
 
     for (size_t k = 0; k < NTK_CORE_FAULT_KINDS; k++) {
         if (strcmp(text, kinds[k].name) == 0) {
@@ -254,12 +254,13 @@ static int rule_parse(struct rule *rule, char *text, struct ntk_err *err)
     }
     if ((rule->fault.factor > 0) != (kinds[rule->fault.kind].measure == MEASURE_FACTOR)) {
         return refuse(err, copy,
-                      rule->fault.factor > 0 ? "has a factor but is not slow by one"
-                                             : "has no factor: use factor=F");
+                      rule->fault.factor > 0
+                          ? "has a factor, which this kind of fault does not take"
+                          : "has no factor: use factor=F");
     }
     if ((rule->fault.time_ns > 0) != (kinds[rule->fault.kind].measure == MEASURE_TIME)) {
         return refuse(err, copy,
-                      rule->fault.time_ns > 0 ? "has a time but does not wait"
+                      rule->fault.time_ns > 0 ? "has a time, which this kind of fault does not take"
                                               : "has no duration: use time=T");
     }
     if (rule->has_amount && !has_counter(rule->fault.kind)) {
@@ -293,10 +294,10 @@ int ntk_core_faults_parse(const char *text, struct ntk_core_faults **out_faults,
             *next++ = '\0';
         }
         if (faults->count == NTK_CORE_FAULTS_MAX) {
-            ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "there are more than %u faults",
+            ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "more than %u faults",
                               NTK_CORE_FAULTS_MAX);
         } else if (strlen(at) >= FAULT_BYTES_MAX) {
-            ret = refuse(err, at, "... is longer than a fault can be");
+            ret = refuse(err, at, "... is longer than any fault");
         } else {
             ret = rule_parse(&faults->rules[faults->count], at, err);
             faults->count++;

@@ -40,9 +40,8 @@ int ntk_core_kernel_create(struct ntk_core *core, const struct ntk_core_kernel_o
                            struct ntk_core_kernel **out_kernel, struct ntk_err *err)
 {
     if (options->nc >= core->core_count) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "core %u does not exist, the process has %u", options->nc,
-                           core->core_count);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown core %u: the process has %u",
+                           options->nc, core->core_count);
     }
     struct ntk_core_kernel *kernel = calloc(1, sizeof *kernel);
     if (!kernel) {
@@ -313,20 +312,20 @@ static int run_check(const struct ntk_core_kernel *kernel, const struct ntk_core
     uint32_t core_count = kernel->core->core_count;
 
     if (!(run->share > 0) || run->share > 1) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s uses no part of its cores",
-                           kernel->name);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "%s: the share of its cores must be above 0, at most 1", kernel->name);
     }
     for (uint32_t i = 0; i < run->first_nc_count; i++) {
         if (run->width == 0 || run->width > core_count ||
             run->first_ncs[i] > core_count - run->width) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "%u cores from %u on asked for, the process has %u", run->width,
+                               "%u cores from %u on requested, but the process has %u", run->width,
                                run->first_ncs[i], core_count);
         }
     }
     return run->first_nc_count > 0 ? 0
                                    : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                                 "%s may run on no core", kernel->name);
+                                                 "%s has no cores to run on", kernel->name);
 }
 
 int ntk_core_kernel_run(struct ntk_core_kernel *kernel, const struct ntk_core_kernel_run *run,

@@ -155,8 +155,8 @@ static int device_take(struct ntk_core *core, const struct core_memory_request *
                                   allocation);
 
     if (ret == -EINVAL) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "core %u is not of this process",
-                           request->physical_core);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "core %u does not belong to this process", request->physical_core);
     }
     return ret < 0 ? shortage(core, request, stack_find(core, request->physical_core), err) : 0;
 }

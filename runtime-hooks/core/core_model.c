@@ -64,11 +64,11 @@ static void lnc_check(const struct ntk_core *core, const struct ntk_neff_header 
         return;
     }
     if (name && lnc <= core->row->facts.largest_lnc) {
-        (void)snprintf(way_out, sizeof way_out, " (%s=%u changes that)", name, lnc);
+        (void)snprintf(way_out, sizeof way_out, " (change it with %s=%u)", name, lnc);
     }
     refusal_add(refusal, -EINVAL,
-                "the NEFF is for logical cores of %u, this process has cores of %u%s", lnc,
-                core->lnc, way_out);
+                "the NEFF requires logical cores with %u physical cores, this process has %u%s",
+                lnc, core->lnc, way_out);
 }
 
 static void target_check(const struct ntk_core *core, const struct ntk_neff *neff,
@@ -83,8 +83,8 @@ static void target_check(const struct ntk_core *core, const struct ntk_neff *nef
         const char *target = neff->kelfs[i].target;
 
         if (*target && strcmp(target, "*") != 0 && strcmp(target, ours) != 0) {
-            refusal_add(refusal, -EINVAL, "the NEFF is compiled for %s, a %s needs %s", target,
-                        core->row->facts.instance, *ours ? ours : "*");
+            refusal_add(refusal, -EINVAL, "the NEFF is compiled for %s, but a %s requires %s",
+                        target, core->row->facts.instance, *ours ? ours : "*");
             return;
         }
     }
@@ -264,7 +264,7 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
         }
     }
     if (longest > 1) {
-        (void)snprintf(why, sizeof why, " (node %.200s has %u subgraphs, each needs one)",
+        (void)snprintf(why, sizeof why, " (node %.200s has %u subgraphs, each requires one)",
                        longest_name, longest);
     }
     /* One that runs on the host alone is next to a core all the same. */
@@ -273,25 +273,25 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
         takes_turns = options->nodes_may_take_turns && longest <= options->core_limit;
         if (!takes_turns) {
             return ntk_err_set(err, -ECHRNG, NTK_ERR_NO_OFFSET,
-                               "the NEFF needs %u NeuronCores%s, it may have %u", needed, why,
-                               options->core_limit);
+                               "the NEFF requires %u NeuronCores%s, but may use only %u", needed,
+                               why, options->core_limit);
         }
         needed = longest;
     }
     if (nc != NTK_CORE_ANY && nc >= core->core_count) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "core %u does not exist, the process has %u", nc, core->core_count);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown core %u: the process has %u",
+                           nc, core->core_count);
     }
     if (options->core_count > 1 && options->core_count % needed != 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "the NEFF needs %u NeuronCores%s: %u is not a multiple of that", needed,
-                           why, options->core_count);
+                           "the NEFF requires %u NeuronCores%s: %u is not a multiple of that",
+                           needed, why, options->core_count);
     }
     uint32_t wanted = options->core_count > needed ? options->core_count : needed;
     uint32_t available = core->core_count - (nc == NTK_CORE_ANY ? 0 : nc);
     if (wanted > available) {
         return ntk_err_set(err, -ECHRNG, NTK_ERR_NO_OFFSET,
-                           "the NEFF needs %u NeuronCores%s, the process has %u", wanted, why,
+                           "the NEFF requires %u NeuronCores%s, the process has %u", wanted, why,
                            available);
     }
     *out_placement = (struct placement){ .nc = nc == NTK_CORE_ANY ? nc_choose(core, wanted) : nc,

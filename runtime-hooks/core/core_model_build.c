@@ -57,7 +57,7 @@ static int ios_make(struct ntk_core_model *model, const struct ntk_neff *neff, s
         for (uint32_t k = 0; k < from->dim_count; k++) {
             if (from->dims[k] > UINT32_MAX) {
                 return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                                   "a dimension of tensor %s does not fit into 32 bits", io->name);
+                                   "a dimension of tensor %s exceeds 32 bits", io->name);
             }
             io->shape[k] = (uint32_t)from->dims[k];
         }
@@ -216,8 +216,8 @@ static int slot_grow(struct core_slot *slot, const struct core_subgraph *subgrap
     }
     if (slot->io != CORE_SLOT_NONE || slot->param) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "variable %s of %s has %llu bytes, the network's tensor %llu", var->name,
-                           subgraph->name, (unsigned long long)var->bytes_count,
+                           "variable %s of %s has %llu bytes, but the tensor of the network %llu",
+                           var->name, subgraph->name, (unsigned long long)var->bytes_count,
                            (unsigned long long)slot->bytes);
     }
     slot->bytes = var->bytes_count;
@@ -356,7 +356,7 @@ static int subgraph_make(struct ntk_core_model *model, const struct step_source 
     }
     for (uint32_t i = 0; i < from->var_count && ret == 0; i++) {
         if (from->vars[i].var_id >= info.variable_count) {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "variable ids of %s are not dense",
+            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "variable ids of %s have gaps",
                                from->name);
         }
         ret = variable_make(model, source, physical, subgraph, &from->vars[i], err);
@@ -383,7 +383,7 @@ static int step_begin(struct ntk_core_model *model, const struct step_source *so
     for (uint32_t i = 0; i < from->input_count; i++) {
         if (!ntk_neff_tensor_get(neff, from->inputs[i])) {
             return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "node %s takes a tensor that no node gives", from->name);
+                               "node %s uses a tensor that no node produces", from->name);
         }
         step->inputs[i] = model->node_slots[from->inputs[i].node] + from->inputs[i].output;
     }
@@ -498,7 +498,7 @@ static int cpu_step_make(struct ntk_core_model *model, const struct step_source 
     }
     void *symbol = dlsym(handle, from->func_name);
     if (!symbol) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s of the NEFF has no function %s",
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s in the NEFF has no function %s",
                            from->library, from->func_name);
     }
     memcpy(&step->function, &symbol, sizeof step->function);
@@ -537,7 +537,7 @@ static int core_step_make(struct ntk_core_model *model, const struct step_source
         }
         if (ret == 0 && info.needs_partner && count < 2) {
             ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                              "%s of node %s needs the other core of a pair, and is alone",
+                              "%s of node %s requires the other core of a pair, which is missing",
                               subgraph->name, from->name);
         }
         step->is_empty = step->is_empty && info.is_empty;
@@ -555,7 +555,7 @@ static int core_steps_make(struct ntk_core_model *model, struct step_source *sou
 
     if (subgraph_count != length * lnc) {
         return ntk_err_set(err, subgraph_count > lnc ? -ECHRNG : -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "node %s has %u subgraphs, a logical core runs %u", from->name,
+                           "node %s has %u subgraphs, but a logical core runs %u", from->name,
                            subgraph_count, lnc);
     }
     int ret = length > 1 ? core_pipeline_plan(model, source->neff, source->node, nc,
@@ -747,7 +747,7 @@ int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff, 
         return ret;
     }
     if (model->step_count == 0) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the NEFF has no node that runs");
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the NEFF has no node to run");
     }
     model_count(model, neff->node_count);
     context_plan(model);

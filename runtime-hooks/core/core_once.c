@@ -55,7 +55,7 @@ int ntk_core_once_claim(void **out_mark, struct ntk_err *err)
     if (marks_count() > stuck + (mark ? 1 : 0)) {
         ntk_core_once_release(mark);
         return ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET,
-                           "this process already has a software machine, perhaps through another "
+                           "this process already has a software machine, possibly through another "
                            "library; close it first");
     }
     *out_mark = mark;

@@ -135,7 +135,7 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
 
     if (model->is_hosted) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "model %s runs on no NeuronCore: there is nothing to capture",
+                           "model %s runs on no NeuronCore: a capture is not possible",
                            model->name);
     }
     capture = calloc(1, sizeof *capture);
@@ -154,8 +154,9 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
     pthread_mutex_lock(&core->lock);
     ntk_vec_each(struct core_capture *, other, &core->captures) {
         if ((*other)->model == model || strcmp((*other)->path, path) == 0) {
-            ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a capture of %s goes to %s already",
-                              model->name, (*other)->path);
+            ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                              "a capture of %s is already being written to %s", model->name,
+                              (*other)->path);
         }
     }
     if (ret == 0) {
@@ -208,7 +209,8 @@ int ntk_core_profile_stop(struct ntk_core *core, const char *path, struct ntk_er
     }
     pthread_mutex_unlock(&core->lock);
     if (!capture) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no capture goes to %s", path);
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no capture is being written to %s",
+                           path);
     }
     pthread_mutex_lock(&capture->lock);
     while (capture->state == CAPTURE_RECORDING) {

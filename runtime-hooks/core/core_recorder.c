@@ -127,7 +127,8 @@ bool core_recorder_step_begin(struct ntk_core_recording *recorder,
     if (first == SIZE_MAX && program_add(recorder, model, step_index, &first, &err) < 0) {
         if (!recorder->has_warned && model->core->options.warn) {
             recorder->has_warned = true;
-            (void)snprintf(sentence, sizeof sentence, "an execution is not recorded: %s", err.text);
+            (void)snprintf(sentence, sizeof sentence, "an execution was not recorded: %s",
+                           err.text);
             model->core->options.warn(sentence);
         }
         return false;
@@ -187,7 +188,7 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
                             const struct ntk_core_recorder_options *options, struct ntk_err *err)
 {
     if (nc >= core->core_count) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "no core %u", nc);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown core %u", nc);
     }
     struct ntk_core_recording *recorder = calloc(1, sizeof *recorder);
     if (!recorder || !(recorder->folder = strdup(options->folder))) {
@@ -227,11 +228,11 @@ int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_re
     }
     buffers_release(core, recorder);
     ntk_core_recording_destroy(recorder);
-    return is_free
-               ? ntk_err_set(err, -EAGAIN, NTK_ERR_NO_OFFSET,
-                             "execution %llu has begun already on core %u",
-                             (unsigned long long)last, nc)
-               : ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET, "core %u is recorded already", nc);
+    return is_free ? ntk_err_set(err, -EAGAIN, NTK_ERR_NO_OFFSET,
+                                 "execution %llu has already started on core %u",
+                                 (unsigned long long)last, nc)
+                   : ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET,
+                                 "core %u is already being recorded", nc);
 }
 
 int ntk_core_recorder_stop(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
@@ -249,7 +250,7 @@ int ntk_core_recorder_stop(struct ntk_core *core, uint32_t nc, enum ntk_core_rec
         pthread_mutex_unlock(&on->execution_lock);
     }
     if (!recorder) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "core %u is not recorded", nc);
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "core %u is not being recorded", nc);
     }
     buffers_release(core, recorder);
     if (out_recording) {
@@ -284,17 +285,17 @@ int ntk_core_recorder_save(struct ntk_core *core, uint32_t nc, enum ntk_core_rec
     int ret = 0;
 
     if (nc >= core->core_count) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "no core %u", nc);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown core %u", nc);
     }
     struct core_nc *on = &core->ncs[nc];
     pthread_mutex_lock(&on->execution_lock);
     struct ntk_core_recording *recorder = on->recorders[slot];
     if (!recorder) {
-        ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "core %u is not recorded", nc);
+        ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "core %u is not being recorded", nc);
     } else if ((recorder->keeps == NTK_CORE_KEEPS_FAILED && !recorder->is_held) ||
                (uuid && memcmp(recorder->uuid, uuid, sizeof recorder->uuid) != 0)) {
-        ret =
-            ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no such execution is kept for %s", path);
+        ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no matching execution was kept for %s",
+                          path);
     } else {
         ret = ntk_core_recording_save(recorder, path, err);
         recorder->is_held = false;

@@ -269,8 +269,8 @@ static int space_reserve(const struct ntk_core_soft *soft, int fd, uint64_t offs
         ret = posix_fallocate(fd, (off_t)offset, (off_t)bytes);
     } while (ret == EINTR);
     return ret != 0 ? ntk_err_set(err, -ret, NTK_ERR_NO_OFFSET,
-                                  "no space in %s for " NTK_SOFT_STATE_NAME ": %s", soft->folder,
-                                  strerror(ret))
+                                  "not enough space in %s for " NTK_SOFT_STATE_NAME ": %s",
+                                  soft->folder, strerror(ret))
                     : 0;
 }
 
@@ -301,7 +301,7 @@ static int process_claim(struct ntk_core_soft *soft, int state_fd, struct ntk_er
     }
     if (chosen == NTK_SOFT_PROCESSES) {
         return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                           "%u processes use the software machine of %s already",
+                           "too many processes (%u) use the software machine in %s",
                            NTK_SOFT_PROCESSES, soft->folder);
     }
     int ret =
@@ -354,7 +354,7 @@ static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_o
     (void)unlink(new_path); /* of one that was killed here */
     int fd = open(new_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || ftruncate(fd, sizeof(struct ntk_soft_state)) < 0) {
-        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make %s: %s", new_path,
+        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create %s: %s", new_path,
                           strerror(errno));
     }
     if (ret == 0) {
@@ -363,7 +363,7 @@ static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_o
     if (ret == 0) {
         state_build(soft->state, options, generation);
         if (rename(new_path, path) < 0) {
-            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make %s: %s", path,
+            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create %s: %s", path,
                               strerror(errno));
         }
     }
@@ -410,11 +410,11 @@ static int state_open(struct ntk_core_soft *soft, const struct ntk_core_soft_opt
     if (is_used_by_others(soft->lock_fd)) {
         return is_there
                    ? ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET,
-                                 "the software machine of %s is a %s in use; it cannot become a %s",
+                                 "the software machine in %s is a %s in use and cannot become a %s",
                                  soft->folder, header.instance_type, instance)
                    : ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                                 "processes of another version use the software machine of %s; "
-                                 "end them first, or set " NTK_HOOKS_DIR_VARIABLE
+                                 "processes of another version use the software machine in %s; "
+                                 "stop them first, or set " NTK_HOOKS_DIR_VARIABLE
                                  " to another folder",
                                  soft->folder);
     }
@@ -431,7 +431,7 @@ static int setup_wait(const struct ntk_core_soft *soft, struct ntk_err *err)
         uint64_t now_ns = ntk_clock_now_ns(soft->clock);
         if (now_ns >= end_ns) {
             return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                               "process %d has been setting up the software machine of %s for %u s",
+                               "process %d has been setting up the software machine in %s for %u s",
                                lock_holder(soft->lock_fd, NTK_SOFT_LOCK_SETUP, 1), soft->folder,
                                (unsigned)(NTK_CORE_SOFT_WAIT_NS / NTK_NS_PER_SECOND));
         }
@@ -462,8 +462,8 @@ static int setup_lock(struct ntk_core_soft *soft, struct ntk_err *err)
         close(soft->lock_fd);
         soft->lock_fd = -1;
     }
-    return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "soft.lock in %s comes and goes",
-                       soft->folder);
+    return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                       "soft.lock in %s appears and disappears repeatedly", soft->folder);
 }
 
 /* The folder, made when missing. One where anyone may make things must be the user's own. */
@@ -484,7 +484,7 @@ static int folder_prepare(struct ntk_core_soft *soft, struct ntk_err *err)
     if (ret == 0 && !named && !ntk_paths_is_own_folder(soft->folder, geteuid())) {
         ret = ntk_err_set(
             err, -EPERM, NTK_ERR_NO_OFFSET,
-            "%s belongs to someone else or others may write to it; set " NTK_HOOKS_DIR_VARIABLE,
+            "%s belongs to another user or is writable by others; set " NTK_HOOKS_DIR_VARIABLE,
             soft->folder);
     }
     return ret;
@@ -592,7 +592,7 @@ int ntk_core_soft_remove(struct ntk_core_soft *soft, struct ntk_err *err)
 
     if (ret == 0 && is_used_by_others(soft->lock_fd)) {
         ret = ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                          "a process uses the software machine of %s; it stays", soft->folder);
+                          "a process uses the software machine in %s; not removed", soft->folder);
     }
     for (size_t i = 0; ret == 0 && i < sizeof names / sizeof *names; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", soft->folder, names[i]);

@@ -172,11 +172,11 @@ int ntk_core_tensor_create(struct ntk_core *core, enum ntk_core_placement placem
     struct ntk_core_tensor *tensor = NULL;
 
     if (bytes == 0) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a tensor has at least one byte");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a tensor must have at least one byte");
     }
     if (nc == NTK_CORE_ANY ? placement == NTK_CORE_DEVICE : nc >= core->core_count) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "core %d does not exist, the process has %u", (int)nc, core->core_count);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown core %d: the process has %u",
+                           (int)nc, core->core_count);
     }
     struct ntk_core_trace_span span = { 0 };
     if (ntk_core_trace_is_on()) {
@@ -209,7 +209,7 @@ static int bounds_check(const char *what, uint64_t offset, uint64_t bytes, uint6
 {
     if (offset > size || bytes > size - offset) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s of %llu bytes at %llu leaves the tensor of %llu bytes", what,
+                           "%s of %llu bytes at %llu exceeds the tensor of %llu bytes", what,
                            (unsigned long long)bytes, (unsigned long long)offset,
                            (unsigned long long)size);
     }
@@ -425,8 +425,8 @@ static int copy(struct ntk_core_tensor *from, uint64_t from_offset, struct ntk_c
     bool to_device = view_is_device(&target);
     if (is_near && from_device && to_device && source.nc != target.nc) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "the tensors lie on the cores %u and %u, a copy stays on one", source.nc,
-                          target.nc);
+                          "the tensors are on cores %u and %u, but copies cannot cross cores",
+                          source.nc, target.nc);
     } else {
         enum ntk_transfer direction =
             from_device ? (to_device ? NTK_TRANSFER_DEVICE_TO_DEVICE : NTK_TRANSFER_DEVICE_TO_HOST)

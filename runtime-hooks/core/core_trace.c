@@ -168,7 +168,7 @@ int ntk_core_trace_start(enum ntk_core_trace_sink sink,
     if (options->core_count == 0 || options->events_per_core == 0 ||
         options->events_per_core > NTK_CORE_TRACE_EVENTS_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "a system trace has 1 to %llu events per core, not %llu",
+                           "events per core of a system trace: expected 1 to %llu, got %llu",
                            (unsigned long long)NTK_CORE_TRACE_EVENTS_MAX,
                            (unsigned long long)options->events_per_core);
     }
@@ -178,7 +178,7 @@ int ntk_core_trace_start(enum ntk_core_trace_sink sink,
         ret = ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET, "the system trace is already on");
     } else if (sink_init(&sinks[sink], options) < 0) {
         ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                          "no memory for a system trace of %llu events per core",
+                          "out of memory for a system trace of %llu events per core",
                           (unsigned long long)options->events_per_core);
     } else {
         sinks[sink].serial = ++serial;

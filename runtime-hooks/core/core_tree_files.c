@@ -511,8 +511,8 @@ int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err)
         (void)snprintf(path, sizeof path, "class/neuron_device/neuron%u", d);
         (void)snprintf(target, sizeof target, "../../" DEVICES_PATH "/neuron%u", d);
         if (symlinkat(target, tree->root_fd, path) < 0 && errno != EEXIST) {
-            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make %s/%s: %s", tree->root,
-                               path, strerror(errno));
+            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create %s/%s: %s",
+                               tree->root, path, strerror(errno));
         }
     }
     /* A thread that has looked meanwhile looks again. */

@@ -128,7 +128,7 @@ static int check_operators(const struct ntk_isa_instr *instr, struct ntk_err *er
     }
     if ((has_op1 && is_bits(instr->op1) != bits) ||
         (has_reduce && is_bits(instr->reduce_op) != bits)) {
-        return BAD("operators on bits and on numbers in one instruction");
+        return BAD("operators for bits and for numbers in one instruction");
     }
     for (int r = 0; bits && r < NTK_ISA_OPERAND_COUNT; r++) {
         if (instr->operand[r].space != NTK_ISA_SPACE_NONE &&
@@ -329,8 +329,8 @@ static int array_prepare(const struct ntk_engine_builder *b, const struct ntk_is
         return 0;
     }
     if (columns > b->spec->pe_columns) {
-        return BAD("%llu columns for a tensor engine of %u: made for NeuronCores of another "
-                   "generation",
+        return BAD("%llu columns for a tensor engine with %u: compiled for another generation of "
+                   "NeuronCores",
                    (unsigned long long)columns, b->spec->pe_columns);
     }
     b->program->has_matmul = true;

@@ -27,7 +27,8 @@ int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_cor
     int ret;
 
     if (!spec) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "no core generation %u", generation);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown core generation %u",
+                           generation);
     }
     ret = ntk_kernel_blas_open(err);
     if (ret < 0) {
@@ -60,7 +61,7 @@ int ntk_engine_core_create(unsigned generation, struct ntk_engine_core **out_cor
         mprotect(core->psum, psum_bytes, PROT_READ | PROT_WRITE) != 0) {
         ntk_engine_core_destroy(core);
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                           "no memory for the state buffer of a core");
+                           "out of memory for the state buffer of a core");
     }
     *out_core = core;
     return 0;

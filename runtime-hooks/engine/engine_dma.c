@@ -75,7 +75,8 @@ static int remote_prepare(struct ntk_engine_builder *b, const struct ntk_neff_dm
         return 0;
     }
     if (b->spec->generation < 3) {
-        return BAD("DMA group %u signals another core, which %s cannot", group->id, b->spec->name);
+        return BAD("DMA group %u signals another core, which %s does not support", group->id,
+                   b->spec->name);
     }
     dma->first_remote = (uint32_t)numbers->count;
     dma->remote_count = group->remote_semaphore_count;
@@ -104,7 +105,7 @@ static int group_prepare(struct ntk_engine_builder *b, uint32_t group_index, str
     }
     b->group_dma[group_index] = (uint32_t)b->program->dmas.count;
     if (b->spec->generation == 1 && !group_is_plain(group)) {
-        return BAD("DMA group %u does more than copy, which NC-v1 cannot", group->id);
+        return BAD("DMA group %u does more than copy, which NC-v1 does not support", group->id);
     }
     dma->queue_set = group->queue_set;
     dma->group_id = group->id;
@@ -143,7 +144,7 @@ static int pinned_check(const struct ntk_engine_builder *b, const struct ntk_nef
 
     if (group->semaphore != NTK_NEFF_NONE || group->event != NTK_NEFF_NONE ||
         group->remote_semaphore_count > 0) {
-        return BAD("it signals, and no program runs yet");
+        return BAD("it signals, but no program runs yet");
     }
     for (uint32_t t = 0; t < group->transfer_count; t++) {
         const struct ntk_neff_transfer *transfer = &group->transfers[t];
@@ -223,7 +224,7 @@ static int trigger_prepare(struct ntk_engine_builder *b, const struct ntk_isa_in
     if (out->count == 0) {
         return instr->imm[0] == 0
                    ? BAD("queue set %u has no DMA group %u%s%s", instr->queue, instr->group_id,
-                         b->function[0] ? " of function " : "", b->function)
+                         b->function[0] ? " for function " : "", b->function)
                    : BAD("instance %u of queue set %u has no DMA group %u", instr->imm[0],
                          instr->queue, instr->group_id);
     }
@@ -244,7 +245,7 @@ static int index_prepare(struct ntk_engine_builder *b, const char *what,
     out->index_max = imm[1];
     if (table) {
         if (imm[0] != 0) {
-            return BAD("%s: a step from row to row in a table, whose entries are the rows", what);
+            return BAD("%s: a row step for a table, although its entries are the rows", what);
         }
         out->first_entry = table->first_entry;
         out->entry_count = table->entry_count;
@@ -429,7 +430,7 @@ static int dge_check(const struct ntk_engine_builder *b, const struct ntk_isa_in
         return 0;
     }
     if (set->type != NTK_NEFF_QUEUE_DYNAMIC) {
-        return BAD("queue set \"%s\" is not dynamic: its descriptors are there before the run",
+        return BAD("queue set \"%s\" is not dynamic: its descriptors exist before the run",
                    set->name);
     }
     if (dge == NTK_ISA_DGE_HARDWARE && b->spec->generation < DGE_HARDWARE_GENERATION) {
@@ -478,7 +479,7 @@ static int copy_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr
     }
     if (b->spec->generation == 1 && instr->op != NTK_ISA_OP_DMA_COPY &&
         instr->op != NTK_ISA_OP_DMA_INDIRECT_COPY) {
-        return BAD("%s does more than copy, which NC-v1 cannot",
+        return BAD("%s does more than copy, which NC-v1 does not support",
                    ntk_isa_op_info_get((unsigned)instr->op)->name);
     }
     if (instr->op == NTK_ISA_OP_DMA_INDIRECT_COPY) {
@@ -545,8 +546,7 @@ int ntk_engine_dma_prepare(struct ntk_engine_builder *b, const struct ntk_isa_in
         return BAD("queue set %u of %u", instr->queue, b->program->info.queue_count);
     }
     if (b->subgraph->queue_sets[instr->queue].pinned) {
-        return BAD("queue set %s is pinned: the start of the model moves its groups, and nothing "
-                   "does so again",
+        return BAD("queue set %s is pinned: only the start of the model moves its groups",
                    b->subgraph->queue_sets[instr->queue].name);
     }
     if (instr->op == NTK_ISA_OP_SENDRECV) {

@@ -38,7 +38,7 @@ static int pointer_follow(const struct ntk_engine_builder *b, uint32_t *var_id, 
     variable = &b->program->variables[*var_id];
     if (variable->is_pointer) {
         if (variable->refers_to == NTK_NEFF_NONE) {
-            return BAD("pointer %u refers to nothing with memory", *var_id);
+            return BAD("pointer %u refers to an object without memory", *var_id);
         }
         *var_id = variable->refers_to;
     }
@@ -80,7 +80,7 @@ static int side_bound(const struct ntk_dma_walk *walk, uint64_t offset, uint64_t
     if (!ntk_dma_walk_extent(walk, &low, &high) || offset > bytes ||
         low < -(int64_t)(offset < INT64_MAX ? offset : INT64_MAX) ||
         high > (int64_t)(bytes - offset < INT64_MAX ? bytes - offset : INT64_MAX)) {
-        return BAD("leaves its variable of %llu bytes", (unsigned long long)bytes);
+        return BAD("exceeds its variable of %llu bytes", (unsigned long long)bytes);
     }
     return 0;
 }
@@ -150,7 +150,7 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
     int ret;
 
     if (pattern->var >= b->subgraph->var_count) {
-        return BAD("%s: no such variable", what);
+        return BAD("%s: unknown variable", what);
     }
     var = &b->subgraph->vars[pattern->var];
     width = ntk_dtype_bytes(walk.dtype);
@@ -170,7 +170,7 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
         }
     }
     if (!ntk_dma_walk_elements(&walk, &elements)) {
-        return BAD("%s: more elements than any memory has", what);
+        return BAD("%s: more elements than any memory holds", what);
     }
 
     memset(out, 0, sizeof *out);
@@ -181,14 +181,14 @@ static int side_from_pattern(struct ntk_engine_builder *b, const char *what,
         if (pattern->offset >= (uint64_t)b->spec->partition_count * NTK_NEFF_SBUF_PARTITION_STEP ||
             (!sbuf_split(b, pattern, &walk, false, out) &&
              !sbuf_split(b, pattern, &walk, true, out))) {
-            return BAD("%s: leaves the state buffer or one of its partitions", what);
+            return BAD("%s: exceeds the state buffer or one of its partitions", what);
         }
     } else if (var->type == NTK_NEFF_VAR_POINTER) {
         const struct ntk_engine_variable *pointer = &b->program->variables[var->var_id];
         uint32_t target = var->var_id;
 
         if (!may_point) {
-            return BAD("%s: pointer %u cannot be written", what, var->var_id);
+            return BAD("%s: pointer %u is not writable", what, var->var_id);
         }
         out->region = NTK_ENGINE_REGION_POINTER;
         if ((ret = pointer_follow(b, &target, err)) < 0 ||
@@ -235,7 +235,7 @@ static int side_in_variable(struct ntk_engine_builder *b, const struct ntk_isa_o
         const struct ntk_engine_variable *variable = &b->program->variables[operand->var_id];
 
         if (!table) {
-            return BAD("table %u is reached by an index only", operand->var_id);
+            return BAD("table %u can only be accessed with an index", operand->var_id);
         }
         ret = table_use(b, operand->var_id, err);
         if (ret == 0) {
@@ -336,7 +336,7 @@ int engine_dma_memory_bound(const struct ntk_engine_builder *b, const struct ntk
     uint64_t limit = engine_dma_memory_bytes(b, to);
 
     if (engine_dma_side_bytes(to) > limit) {
-        return BAD("moves %llu bytes into memory of %llu",
+        return BAD("moves %llu bytes to memory of %llu",
                    (unsigned long long)engine_dma_side_bytes(to), (unsigned long long)limit);
     }
     return 0;
@@ -399,7 +399,7 @@ static int transpose_prepare(const struct ntk_neff_transfer *from,
             from->transpose_order[d] ? strchr(letters, from->transpose_order[d]) : NULL;
 
         if (!at) {
-            return BAD("transpose_op \"%.8s\" is not an order of W, Z, Y, X",
+            return BAD("invalid transpose_op \"%.8s\": expected an order of W, Z, Y, X",
                        from->transpose_order);
         }
         transfer->order[d] = (uint8_t)(at - letters);
@@ -411,7 +411,8 @@ static int transpose_prepare(const struct ntk_neff_transfer *from,
         }
     }
     if (seen != 15 || from->transpose_order[4] != 0) {
-        return BAD("transpose_op \"%.8s\" is not an order of W, Z, Y, X", from->transpose_order);
+        return BAD("invalid transpose_op \"%.8s\": expected an order of W, Z, Y, X",
+                   from->transpose_order);
     }
     if (elements % product != 0) {
         return BAD("a tile of transpose_shape has %llu elements, the transfer %llu",
@@ -468,7 +469,7 @@ int engine_dma_transfer_prepare(struct ntk_engine_builder *b, const struct ntk_n
         break;
     }
     if (transfer->move != NTK_ENGINE_MOVE_COMPUTE && from->source_count != 1) {
-        return BAD("%u sources of an operation that takes one", from->source_count);
+        return BAD("%u sources for an operation with one source", from->source_count);
     }
     if (transfer->move == NTK_ENGINE_MOVE_COMPUTE) {
         /* A list of sources is folded into the destination; a single source is folded with what

@@ -319,13 +319,13 @@ static int fp8_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
     }
     if (fp8->emax_e5m2 != 15 || (fp8->emax_e4m3 != 7 && fp8->emax_e4m3 != 8)) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "fp8_conversion_config: greatest exponents %d of e4m3 and %d of e5m2, "
-                           "known are 7 or 8 and 15",
+                           "fp8_conversion_config: unsupported greatest exponents %d of e4m3 and "
+                           "%d of e5m2: expected 7 or 8 and 15",
                            fp8->emax_e4m3, fp8->emax_e5m2);
     }
     if (fp8->sis || fp8->sns) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "fp8_conversion_config: %s is set and not known",
+                           "fp8_conversion_config: unsupported setting %s",
                            fp8->sis ? "fp8_sis" : "fp8_sns");
     }
     b->fp8 = (uint8_t)((fp8->ocp_saturation ? 0 : NTK_KERNEL_FP8_OVERFLOWS) |
@@ -342,7 +342,8 @@ static int program_create(unsigned generation, const struct ntk_neff_subgraph *s
     int ret;
 
     if (!b.spec) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "no core generation %u", generation);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown core generation %u",
+                           generation);
     }
     b.program = calloc(1, sizeof *b.program);
     if (!b.program) {

@@ -13,7 +13,9 @@
 int ntk_engine_flow_since(const struct ntk_engine_builder *b, unsigned generation, const char *what,
                           struct ntk_err *err)
 {
-    return b->spec->generation >= generation ? 0 : BAD("%s, which %s has not", what, b->spec->name);
+    return b->spec->generation >= generation
+               ? 0
+               : BAD("%s, which %s does not have", what, b->spec->name);
 }
 
 /* --- instructions ----------------------------------------------------------------------------- */
@@ -141,7 +143,7 @@ static int branch_close(const struct ntk_engine_builder *b, struct ntk_engine_in
         return BAD("jumps to slot %u, where no instruction starts", instr->first);
     }
     if (index < begin || index > end) {
-        return BAD("jumps to slot %u, out of its function", instr->first);
+        return BAD("jumps to slot %u, outside its function", instr->first);
     }
     instr->first = index;
     return 0;
@@ -161,7 +163,7 @@ static int call_close(const struct ntk_engine_builder *b, struct ntk_engine_inst
             continue;
         }
         if (function->depth + 1 > NTK_ENGINE_CALLS_MAX) {
-            return BAD("more than %d calls inside one another", NTK_ENGINE_CALLS_MAX);
+            return BAD("more than %d nested calls", NTK_ENGINE_CALLS_MAX);
         }
         *depth = function->depth + 1 > *depth ? function->depth + 1 : *depth;
         instr->first = (uint32_t)f;
@@ -242,7 +244,7 @@ static int names_close(const struct ntk_engine_builder *b, struct ntk_err *err)
             is_there = strcmp(function->name, name) == 0;
         }
         if (!is_there) {
-            return BAD("DMA group %u starts function \"%s\", which the binary has not",
+            return BAD("DMA group %u starts function \"%s\", which is missing from the binary",
                        engine->groups[g].id, name);
         }
     }

@@ -276,7 +276,7 @@ static bool bindings_fit(const struct ntk_engine_program *program,
         }
         if (options->bindings[v].size < variable->bytes_count) {
             ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                        "variable %u has %llu bytes, the program needs %llu", v,
+                        "variable %u has %llu bytes, but the program requires %llu", v,
                         (unsigned long long)options->bindings[v].size,
                         (unsigned long long)variable->bytes_count);
             return false;
@@ -336,7 +336,7 @@ static int run_begin(struct run *run, struct ntk_err *err)
     }
     if (program->info.needs_partner && run->group->count < 2) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "a program for one core of two on a core that is alone");
+                           "a program for one core of a pair on a single core");
     }
     if (!bindings_fit(program, run->options, err)) {
         run->result->outcome = NTK_RUN_BAD_INPUT;

@@ -38,7 +38,7 @@ static const char *const texts[NTK_CORE_TEXTS] = {
     [NTK_CORE_TEXT_TIMEOUT] = HERE "execution timeout ($ms ms) on model $model: $what" AT,
     [NTK_CORE_TEXT_RUN] = HERE "execution of model $model (id $id): $what" AT,
     [NTK_CORE_TEXT_DEAD] =
-        HERE "runs nothing after a fatal error: close and initialise the runtime "
+        HERE "runs nothing after a fatal error: close and initialize the runtime "
              "again to run model $model",
     [NTK_CORE_TEXT_DEVICE] = "ND $device",
     [NTK_CORE_TEXT_STACK] = "ND $device HBM $stack",
@@ -63,7 +63,7 @@ int ntk_env_soft_machine_get(struct ntk_core_machine_options *out_machine, struc
 
     if (layout && !is_new && strcmp(layout, "old") != 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NEURON_SOFT_SYSFS=%s is neither old nor new", layout);
+                           "NEURON_SOFT_SYSFS=%s: expected old or new", layout);
     }
     *out_machine = (struct ntk_core_machine_options){ .instance = setting("NEURON_SOFT_INSTANCE"),
                                                       .new_tree = is_new };

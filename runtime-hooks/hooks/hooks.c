@@ -44,7 +44,7 @@ static uint32_t mode_wanted(char *note, size_t note_bytes)
         return 1;
     }
     (void)snprintf(note, note_bytes,
-                   "NEURON_HOOKS=%.40s is none of 1, counters, 0; recording counters and events",
+                   "NEURON_HOOKS=%.40s: expected 1, counters or 0; recording counters and events",
                    text);
     return 2;
 }
@@ -69,12 +69,12 @@ int ntk_hooks_attach(const struct ntk_hooks_config *config, char *out_note, size
         return 0;
     }
     if (!hooks_threads_prepare()) {
-        (void)snprintf(out_note, note_bytes, "no thread key is left for the hooks");
+        (void)snprintf(out_note, note_bytes, "no thread key available for the hooks");
         return -EAGAIN;
     }
     if (!fork_prepared) {
         if (pthread_atfork(NULL, NULL, in_child) != 0) {
-            (void)snprintf(out_note, note_bytes, "cannot watch for fork");
+            (void)snprintf(out_note, note_bytes, "cannot register a fork handler");
             return -ENOMEM;
         }
         fork_prepared = 1;

@@ -124,7 +124,7 @@ static uint64_t rings_bytes_wanted(char *note, size_t note_bytes)
     }
     if (end == NULL || end[shift != 0] != '\0' || errno != 0) {
         note_set(note, note_bytes, 0,
-                 "NEURON_HOOKS_MEMORY=%.40s is not a size (bytes, or K, M, G); using 32M", text);
+                 "NEURON_HOOKS_MEMORY=%.40s: expected a size (bytes, or K, M, G); using 32M", text);
         return NTK_RINGS_BYTES_DEFAULT;
     }
     if (value > RINGS_BYTES_MAX >> shift) {
@@ -247,7 +247,8 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
     int fd;
 
     if (ntk_paths_writer_hooks_dir(path, path_bytes) < 0) {
-        return note_set(note, note_bytes, -ENAMETOOLONG, "the hooks folder's name is too long");
+        return note_set(note, note_bytes, -ENAMETOOLONG,
+                        "the path of the hooks folder is too long");
     }
     if (is_own && strcmp(path, NTK_HOOKS_SHARED_DIR) == 0) {
         is_own = 0;
@@ -255,7 +256,7 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
     if (mkdir(path, 0700) != 0 && errno != EEXIST) {
         int code = -errno;
 
-        return note_set(note, note_bytes, code, "cannot make %.300s: %s", path, strerror(-code));
+        return note_set(note, note_bytes, code, "cannot create %.300s: %s", path, strerror(-code));
     }
     /* Links are followed in a name that the user gave, nowhere else. */
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
@@ -269,7 +270,7 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
         if (ntk_paths_checked(length, path, path_bytes) < 0) {
             close(fd);
             return note_set(note, note_bytes, -ENAMETOOLONG,
-                            "the hooks folder has no usable absolute name");
+                            "the hooks folder has no usable absolute path");
         }
     }
     if (fd < 0) {
@@ -281,7 +282,7 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
                    (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)) {
         close(fd);
         return note_set(note, note_bytes, -EPERM,
-                        "%.300s belongs to someone else or others may write to it", path);
+                        "%.300s belongs to another user or is writable by others", path);
     }
     return fd;
 }
@@ -306,7 +307,7 @@ static int open_folder(char *path, size_t path_bytes, char *note, size_t note_by
                    (unsigned int)geteuid());
     if (fd >= 0 && ntk_paths_hooks_dir_variable() == NULL &&
         strncmp(path, usual, strlen(usual)) == 0 && path[strlen(usual)] == '.') {
-        note_set(note, note_bytes, 0, "%s belongs to someone else; using %.300s", usual, path);
+        note_set(note, note_bytes, 0, "%s belongs to another user; using %.300s", usual, path);
     }
     return fd;
 }
@@ -351,8 +352,8 @@ static int create_file(int folder, const char *folder_path, unsigned int pid,
         if (fd < 0) {
             code = -errno;
             if (code == -EEXIST && behalf != NULL && has_writer(folder, name)) {
-                return note_set(note, note_bytes, -EBUSY, "%.300s/%s has a writer", folder_path,
-                                name);
+                return note_set(note, note_bytes, -EBUSY, "%.300s/%s already has a writer",
+                                folder_path, name);
             }
             if (code == -EEXIST) {
                 continue;
@@ -380,7 +381,7 @@ static int create_file(int folder, const char *folder_path, unsigned int pid,
         }
         return fd;
     }
-    return note_set(note, note_bytes, code, "cannot make a segment in %.300s: %s", folder_path,
+    return note_set(note, note_bytes, code, "cannot create a segment in %.300s: %s", folder_path,
                     strerror(-code));
 }
 
@@ -596,12 +597,12 @@ int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, c
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
         if (limit.rlim_cur < layout.segment_bytes) {
             return note_set(note, note_bytes, -EFBIG,
-                            "the limit of file sizes (%llu bytes) leaves no room for a segment",
+                            "the file size limit (%llu bytes) is too small for a segment",
                             (unsigned long long)limit.rlim_cur);
         }
         if (rings_bytes > limit.rlim_cur - layout.segment_bytes) {
             rings_bytes = (limit.rlim_cur - layout.segment_bytes) / PAGE_BYTES * PAGE_BYTES;
-            note_set(note, note_bytes, 0, "the limit of file sizes leaves %llu bytes for events",
+            note_set(note, note_bytes, 0, "the file size limit leaves %llu bytes for events",
                      (unsigned long long)rings_bytes);
         }
     }
@@ -635,7 +636,7 @@ int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, c
     hooks.segment.slots_bytes = rings_bytes;
     ret = hooks_segment_reserve(0, layout.base_bytes);
     if (ret < 0) {
-        note_set(note, note_bytes, 0, "no space for %llu bytes of counters in %.300s: %s",
+        note_set(note, note_bytes, 0, "not enough space for %llu bytes of counters in %.300s: %s",
                  (unsigned long long)layout.base_bytes, folder_path, strerror(-ret));
         unmap_earlier();
         goto out;

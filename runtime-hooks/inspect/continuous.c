@@ -45,8 +45,8 @@ static int start(struct ntk_core *core, const struct ntk_core_recorder_bounds *b
 
     if (is_on || ntk_inspect_records_device()) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           is_on ? "continuous profiling is on already"
-                                 : "an inspection records the device");
+                           is_on ? "continuous profiling is already on"
+                                 : "an inspection is recording the device");
     }
     for (uint32_t nc = 0; nc < ntk_core_count(core) && ret == 0; nc++) {
         ret = ntk_core_recorder_start(core, nc, NTK_CORE_RECORDER_CONTINUOUS, &recorder, err);
@@ -99,7 +99,7 @@ static int save(struct ntk_core *core, uint32_t nc, const char *folder, struct n
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "continuous profiling is off");
     }
     if (ntk_inspect_instance_folder(folder, instance, sizeof instance) < 0) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is too long a path", folder);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s: the path is too long", folder);
     }
     int ret = ntk_fs_make_folders(instance, 0755, err);
     if (ret < 0) {

@@ -147,7 +147,7 @@ static int folder_make(const char *below, struct ntk_err *err)
     struct tm utc;
 
     if (ntk_inspect_instance_folder(below, instance, sizeof instance) < 0) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s is too long a path", below);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s: the path is too long", below);
     }
     gmtime_r(&now, &utc);
     (void)strftime(time_text, sizeof time_text, "%Y%m%dT%H%M%SZ", &utc);
@@ -251,7 +251,7 @@ static int begin(struct ntk_core *core, const struct ntk_inspect_options *option
                  struct ntk_err *err)
 {
     if (inspection.is_on) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "an inspection is on already");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "an inspection is already on");
     }
     inspection.options = *options;
     inspection.is_lazy = options->on_fail && !options->records;

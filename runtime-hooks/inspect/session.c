@@ -36,7 +36,7 @@ static int stop(struct ntk_core *core, uint32_t nc, uint64_t *out_id, struct ntk
 
     if (!session) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                           "%zu sessions wait to be written or dropped", sessions.count);
+                           "%zu sessions must be written or dropped first", sessions.count);
     }
     session->nc = nc;
     int ret = ntk_core_recorder_stop(core, nc, NTK_CORE_RECORDER_SESSION, &session->recording, err);
@@ -58,7 +58,7 @@ int ntk_session_stop(struct ntk_core *core, uint32_t nc, uint64_t *out_id, struc
 
 int ntk_session_save(uint64_t id, const char *path, struct ntk_err *err)
 {
-    int ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "there is no session %" PRIu64, id);
+    int ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "unknown session %" PRIu64, id);
 
     pthread_mutex_lock(&lock);
     ntk_vec_each(struct session, session, &sessions) {

@@ -78,7 +78,7 @@ static void *library_open(const char *path)
         const char *reason = dlerror();
 
         say("cannot open the wrapped runtime: ", reason ? reason : path,
-            "; every call fails (NEURON_HOOKS_LIBNRT names it)");
+            "; every call fails (set NEURON_HOOKS_LIBNRT)");
     }
     return library;
 }
@@ -162,7 +162,8 @@ static void library_find(struct library *library)
         memcpy(path, decided_path, sizeof path);
     } else if (!interpose_real_find(path, &is_certain)) {
         say("no libnrt.so.1 to wrap; every call fails (NEURON_HOOKS_LIBNRT ",
-            named ? "is " : "names it", named ? named : "", named ? ", which is none)" : ")");
+            named ? "is " : "is not set", named ? named : "",
+            named ? ", which is not a libnrt.so.1)" : ")");
         return;
     }
     if (named && strcmp(named, path) != 0) {

@@ -117,7 +117,7 @@ static NRT_STATUS pairs_make(struct nrt_cc_context *context, const nrt_cc_comm_t
 
         if (!tensor_hold(input->tensors[i], context->nc, &pair->from) ||
             !tensor_hold(output->tensors[i], context->nc, &pair->to)) {
-            return refuse("no tensor, or one of another core");
+            return refuse("no tensor, or a tensor of another core");
         }
         int ret = ntk_core_collective_check(&context->options, &context->collective,
                                             pair->from->core, pair->to->core, &rank, &err);
@@ -125,7 +125,7 @@ static NRT_STATUS pairs_make(struct nrt_cc_context *context, const nrt_cc_comm_t
             return nrt_front_fail("nrta_cc_prepare", ret, &err);
         }
         if (rank != comm->rank) {
-            return refuse("the rank has another place in its group");
+            return refuse("the rank has another position in its group");
         }
     }
     return NRT_SUCCESS;
@@ -174,11 +174,11 @@ static NRT_STATUS context_make(const nrt_cc_comm_t *comm, const nrt_tensor_list_
 {
     if (!comm || !out_context || !list_is_good(input) || !list_is_good(output) ||
         input->num_tensors != output->num_tensors) {
-        return refuse("no communicator, no place for the context, or no two lists of equal length");
+        return refuse("missing communicator or context pointer, or lists of different lengths");
     }
     if (comm->rank_n == 0 || comm->rank_n > NTK_CORE_RANKS_MAX || comm->rank >= comm->rank_n ||
         (!comm->replica_group && comm->rank_n != comm->ctx_device_count)) {
-        return refuse("a group that cannot be");
+        return refuse("invalid group");
     }
     struct nrt_cc_context *context = ntk_core_handle_create(&contexts);
     if (!context) {
@@ -206,7 +206,7 @@ NRT_STATUS nrt_cc_prepare(const nrt_cc_comm_t *comm, const nrt_tensor_list_t *in
     }
     status = collective_get(dtype, op, cc_op, &collective);
     status = status == NRT_SUCCESS ? context_make(comm, input, output, &collective, cc_ctx)
-                                   : refuse("no such operation, or no such reduction over ranks");
+                                   : refuse("unknown operation, or unknown reduction over ranks");
     nrt_front_leave();
     return status;
 }

@@ -21,7 +21,7 @@ NRT_STATUS nrt_collectives_options_get(const char *function, uint32_t vnc,
     struct ntk_err err = { 0 };
 
     if (vnc >= ntk_core_count(core)) {
-        nrt_log_error(function, "core %u does not exist (NRT_INVALID)", vnc);
+        nrt_log_error(function, "unknown core %u (NRT_INVALID)", vnc);
         return NRT_INVALID;
     }
     int ret = nrt_env_load_options_get(ntk_core_machine_get(core), &load, &err);

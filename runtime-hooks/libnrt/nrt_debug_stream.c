@@ -37,7 +37,7 @@ NRT_STATUS nrt_debug_client_connect(int logical_nc_idx, int *stream_fd)
             ret = ntk_core_debug_connect((uint32_t)logical_nc_idx, event_count, stream_fd);
             if (ret == -EBUSY) {
                 ret = ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                  "core %d has a debug client already", logical_nc_idx);
+                                  "core %d already has a debug client", logical_nc_idx);
             } else if (ret < 0) {
                 ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "no debug stream: %s", strerror(-ret));
             }

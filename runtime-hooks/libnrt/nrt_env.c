@@ -40,10 +40,10 @@ static int lnc_get(const struct ntk_core_machine *machine, uint32_t *out_lnc, st
             return ret;
         }
         if (value < 1 || value > machine->largest_lnc) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "%s=%llu: %s has logical cores of 1%s physical cores", names[i],
-                               (unsigned long long)value, machine->instance,
-                               machine->largest_lnc > 1 ? " or 2" : "");
+            return ntk_err_set(
+                err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%llu: %s has logical cores with 1%s", names[i],
+                (unsigned long long)value, machine->instance,
+                machine->largest_lnc > 1 ? " or 2 physical cores" : " physical core");
         }
         *out_lnc = (uint32_t)value;
         return 0;
@@ -60,7 +60,7 @@ static int visible_cores_get(const char *text, struct ntk_core_options *options,
 
     if (ntk_str_parse_list(text, CORES_MAX - 1, cores, &count) < 0 || count == 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NEURON_RT_VISIBLE_CORES=%s is not a list of cores such as 0-3", text);
+                           "NEURON_RT_VISIBLE_CORES=%s: expected cores such as 0-3", text);
     }
     for (size_t i = 1; i < count; i++) {
         if (cores[i] != cores[i - 1] + 1) {
@@ -90,9 +90,10 @@ static int scratchpad_get(struct ntk_core_options *options, struct ntk_err *err)
         return ret;
     }
     if (page_mb == 0 || page_mb % DEFAULT_PAGE_MB != 0 || page_mb >= PAGE_MB_LIMIT) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NEURON_SCRATCHPAD_PAGE_SIZE=%llu is not a multiple of 512 below 4096",
-                           (unsigned long long)page_mb);
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "NEURON_SCRATCHPAD_PAGE_SIZE=%llu: expected a multiple of 512 below 4096",
+            (unsigned long long)page_mb);
     }
     options->scratchpad_page_bytes = page_mb << 20;
     return 0;
@@ -161,7 +162,7 @@ int nrt_env_options_get(const struct ntk_core_machine *machine,
     ret = ntk_env_u64("NEURON_RT_STOCHASTIC_ROUNDING_SEED", &seed, err);
     if (ret == 0 && seed > UINT32_MAX) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "NEURON_RT_STOCHASTIC_ROUNDING_SEED=%llu is above %u",
+                          "NEURON_RT_STOCHASTIC_ROUNDING_SEED=%llu: expected at most %u",
                           (unsigned long long)seed, UINT32_MAX);
     }
     if (ret < 0) {
@@ -231,9 +232,10 @@ int nrt_env_debug_events_get(uint32_t *out_count, struct ntk_err *err)
         return ret;
     }
     if (count == 0 || count > NTK_CORE_DEBUG_EVENTS_MAX || (count & (count - 1)) != 0) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NEURON_RT_DEBUG_STREAM_BUFFER_SIZE=%llu is not a power of two up to %u",
-                           (unsigned long long)count, NTK_CORE_DEBUG_EVENTS_MAX);
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "NEURON_RT_DEBUG_STREAM_BUFFER_SIZE=%llu: expected a power of two, at most %u",
+            (unsigned long long)count, NTK_CORE_DEBUG_EVENTS_MAX);
     }
     *out_count = (uint32_t)count;
     return 0;
@@ -260,7 +262,7 @@ int nrt_env_profile_bounds_get(struct ntk_core_recorder_bounds *out_bounds, stru
             return ret;
         }
         if (mb == 0 || mb > PROFILE_MB_MAX) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%llu is not 1 to %u",
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%llu: expected 1 to %u",
                                bounds[i].name, (unsigned long long)mb, PROFILE_MB_MAX);
         }
         *bounds[i].bytes = mb << 20;
@@ -279,7 +281,7 @@ int nrt_env_async_get(struct nrt_env_async *out_async, struct ntk_err *err)
     }
     if (implicit_depth > IMPLICIT_DEPTH_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=%llu is more than %u",
+                           "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS=%llu: expected at most %u",
                            (unsigned long long)implicit_depth, IMPLICIT_DEPTH_MAX);
     }
     ret = ntk_env_u64("NEURON_RT_XU_COMPUTE_MAX_QUEUED_REQUESTS", &compute_depth, err);
@@ -288,7 +290,7 @@ int nrt_env_async_get(struct nrt_env_async *out_async, struct ntk_err *err)
     }
     if (compute_depth == 0 || compute_depth > COMPUTE_DEPTH_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NEURON_RT_XU_COMPUTE_MAX_QUEUED_REQUESTS=%llu is not 1 to %u",
+                           "NEURON_RT_XU_COMPUTE_MAX_QUEUED_REQUESTS=%llu: expected 1 to %u",
                            (unsigned long long)compute_depth, COMPUTE_DEPTH_MAX);
     }
     out_async->implicit_depth = (uint32_t)implicit_depth;

@@ -75,12 +75,11 @@ static void tell(const char *assignment, void *ctx)
     case NRT_ENV_HONOURED:
         break;
     case NRT_ENV_IGNORED:
-        nrt_log_info("nrt_init", "%s changes nothing on software NeuronCores", name);
+        nrt_log_info("nrt_init", "%s has no effect on software NeuronCores", name);
         break;
     case NRT_ENV_UNKNOWN:
         if (is_of_a_family(name)) {
-            nrt_log_write(NRT_LOG_NRT, NRT_LOG_WARN, "nrt_init",
-                          "%s is not a variable of this runtime", name);
+            nrt_log_write(NRT_LOG_NRT, NRT_LOG_WARN, "nrt_init", "unknown variable %s", name);
         }
         break;
     }

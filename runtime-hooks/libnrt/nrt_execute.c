@@ -140,7 +140,7 @@ static NRT_STATUS run(struct nrt_model *model, struct nrt_set *input, struct nrt
 
     /* Its creator has it too. */
     if (ntk_core_handle_references(model) > CALLS_MAX + 1) {
-        nrt_log_error("nrt_execute", "model %s: %d calls are under way (NRT_QUEUE_FULL)",
+        nrt_log_error("nrt_execute", "model %s: %d calls in progress (NRT_QUEUE_FULL)",
                       ntk_core_model_name(model->core), CALLS_MAX);
         ntk_core_execute_refused(model->core, -EAGAIN);
         return NRT_QUEUE_FULL;

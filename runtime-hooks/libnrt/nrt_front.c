@@ -222,14 +222,13 @@ static NRT_STATUS front_open(nrt_framework_type_t framework, const char *fw_vers
     }
     state = STATE_OPEN;
     if (nrt_identity_is_software && ntk_driver_is_loaded("/sys")) {
-        nrt_log_error("nrt_init",
-                      "this machine has a Neuron driver, but this process runs on software "
-                      "NeuronCores: its libnrt.so.1 is not the vendor's");
+        nrt_log_error("nrt_init", "this machine has a Neuron driver, but this process uses "
+                                  "software NeuronCores: its libnrt.so.1 is not the vendor's");
     }
     nrt_inspect_opened(core);
     nrt_trigger_start(core);
-    nrt_log_info("nrt_init", "%u NeuronCores of a software %s, first %u", ntk_core_count(core),
-                 machine.instance, ntk_core_global(core, 0));
+    nrt_log_info("nrt_init", "using %u NeuronCores of a software %s, first %u",
+                 ntk_core_count(core), machine.instance, ntk_core_global(core, 0));
     return NRT_SUCCESS;
 }
 
@@ -246,7 +245,7 @@ NRT_STATUS nrt_init(nrt_framework_type_t framework, const char *fw_version, cons
 
     if ((int)framework <= NRT_FRAMEWORK_TYPE_INVALID ||
         (int)framework > NRT_FRAMEWORK_TYPE_PRECHECK) {
-        nrt_log_error("nrt_init", "framework type %d does not exist (NRT_INVALID)", (int)framework);
+        nrt_log_error("nrt_init", "unknown framework type %d (NRT_INVALID)", (int)framework);
         return NRT_INVALID;
     }
     pthread_once(&fork_handler, fork_handler_install);

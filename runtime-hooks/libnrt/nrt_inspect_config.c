@@ -231,7 +231,7 @@ bool nrt_inspect_config_is_wanted(void)
 
 static int environment_bad(const char *name, struct ntk_err *err)
 {
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s means nothing here", name,
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s=%s: invalid value", name,
                        ntk_env_text(name));
 }
 

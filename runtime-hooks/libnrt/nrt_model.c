@@ -84,7 +84,7 @@ NRT_STATUS nrt_front_load(const void *neff_bytes, size_t size, int32_t vnc, int3
     }
     if (!neff_bytes || size == 0 || !model || vnc < -1 || vnc_count < -1 || vnc_count == 0) {
         nrt_log_error("nrt_load",
-                      "no NEFF, no place for the model, core %d or count %d (NRT_INVALID)",
+                      "no NEFF or no model pointer, or invalid core %d or count %d (NRT_INVALID)",
                       (int)vnc, (int)vnc_count);
         status = NRT_INVALID;
     } else {

@@ -151,7 +151,7 @@ NRT_STATUS nrt_profile_session_stop(int32_t vnc, uint64_t *session_id)
         return status;
     }
     int ret = session_id ? ntk_session_stop(nrt_front_core_get(), (uint32_t)vnc, session_id, &err)
-                         : ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET, "no place for the id");
+                         : ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET, "no pointer for the id");
     return done("nrt_profile_session_stop", ret, &err);
 }
 

@@ -508,8 +508,8 @@ NRT_STATUS nrt_register_async_exec_callback(NRT_ASYNC_EXEC_STATUS_CALLBACK new_c
     }
     if (!new_callback || !is_implicit) {
         nrt_log_error("nrt_register_async_exec_callback", "%s (NRT_INVALID)",
-                      new_callback ? "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS is not above 0: "
-                                     "nrt_execute returns when the execution has finished"
+                      new_callback ? "NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS must be above 0: "
+                                     "nrt_execute is synchronous"
                                    : "no callback");
         status = NRT_INVALID;
     } else {
@@ -536,7 +536,7 @@ NRT_STATUS nrt_async_drain_queued_execs(int32_t vnc)
 
         if (ntk_core_queue_sync(queue->items) < 0) {
             nrt_log_error("nrt_async_drain_queued_execs",
-                          "called from a callback, which the queue waits for (NRT_FAILURE)");
+                          "called from a callback that the queue waits for (NRT_FAILURE)");
             status = NRT_FAILURE;
         }
     }
@@ -662,7 +662,7 @@ static NRT_STATUS tracker_copy(struct nrt_tracker *tracker, const uint64_t **lis
     *list = &copy->sequence;
     *count = tracker->errors.count;
     if (tracker->lost > 0) {
-        nrt_log_error("nrta_error_tracker_get_list", "%llu errors more than the tracker holds",
+        nrt_log_error("nrta_error_tracker_get_list", "%llu more errors than the tracker can hold",
                       (unsigned long long)tracker->lost);
         tracker->lost = 0;
     }

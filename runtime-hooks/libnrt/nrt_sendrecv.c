@@ -250,8 +250,7 @@ static NRT_STATUS comm_open(const char *function, const char *peer_ip, int peer_
         status = NRT_INVALID;
     } else if (!address_is_ours(peer_ip)) {
         nrt_log_error(function,
-                      "%s is not this machine, which is all that software cores reach "
-                      "(NRT_FAILURE)",
+                      "%s is another machine: software cores reach only this machine (NRT_FAILURE)",
                       peer_ip);
         status = NRT_FAILURE;
     } else {
@@ -412,7 +411,7 @@ NRT_STATUS nrt_async_sendrecv_test_request(nrt_async_sendrecv_request_t *request
         }
         if (ret < 0) {
             nrt_log_error("nrt_async_sendrecv_test_request", "%s",
-                          ret == -EMSGSIZE ? "the message is longer than the receiver's length"
+                          ret == -EMSGSIZE ? "the message is longer than the buffer of the receiver"
                                            : "the other side has exited");
             status = NRT_FAILURE;
         }

@@ -257,7 +257,7 @@ NRT_STATUS nrt_sys_trace_fetch_events(char **buffer, size_t *written_size,
     if (!buffer || !written_size || core_count == 0 ||
         (options->nc != UINT64_MAX && options->nc >= core_count)) {
         nrt_log_error("nrt_sys_trace_fetch_events",
-                      "no system trace is on, no such core or nowhere to write (NRT_INVALID)");
+                      "no system trace is on, unknown core, or no output (NRT_INVALID)");
         status = NRT_INVALID;
     } else {
         ntk_json_init(&json, &buf, false);

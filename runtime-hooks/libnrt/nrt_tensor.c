@@ -355,7 +355,7 @@ NRT_STATUS nrt_tensor_check_output_completion(const nrt_tensor_t *output_tensor,
                                    timeout < 0 ? warn_after_us : timeout);
     if (ret == -ETIMEDOUT && timeout < 0) {
         nrt_log_write(NRT_LOG_NRT, NRT_LOG_WARN, "nrt_tensor_check_output_completion",
-                      "waited 30 s for completion %llu of an output tensor; waiting on",
+                      "waited 30 s for completion %llu of an output tensor; still waiting",
                       (unsigned long long)expected_completion_count);
         ret = ntk_core_tensor_wait(taken->core, expected_completion_count, -1);
     }

@@ -224,7 +224,7 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
     }
     ntk_core_executions_watch(listener.core, first, count);
     if (ntk_core_execution_last(listener.core) >= first) {
-        ret = ntk_err_set(&err, -EAGAIN, NTK_ERR_NO_OFFSET, "execution %llu has begun already",
+        ret = ntk_err_set(&err, -EAGAIN, NTK_ERR_NO_OFFSET, "execution %llu has already started",
                           (unsigned long long)first);
     }
     while (started < cores && ret == 0) {
@@ -260,7 +260,7 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
     }
     if (ret == 0 && trigger->file_count == 0) {
         ret = ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
-                          "no execution from %llu on within the time; the last one was %llu",
+                          "no execution from %llu on before the timeout; the last one was %llu",
                           (unsigned long long)first, (unsigned long long)trigger->execution);
     }
     answer_set(trigger, ret, err.text);

@@ -81,7 +81,7 @@ static int infer_node(struct graph_executor *graph, uint32_t index,
         }
         if (!producer->op && !types[entry->node]) {
             ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                              "\"%s\" needs the variable \"%s\", which has no value", node->name,
+                              "\"%s\" requires the variable \"%s\", which has no value", node->name,
                               producer->name);
         }
         in[i] = &graph_executor_entry(graph, entry->node, entry->output)->type;
@@ -122,10 +122,11 @@ static int infer_shapes_and_types(struct graph_executor *graph, const struct mlu
             bytes += mlu_shape_count(&type->shape) * mlu_dtype_bytes(type->dtype);
         }
         if (bytes > available) {
-            return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                               "\"%s\": values up to there take %llu bytes, this machine has %llu",
-                               symbol->nodes[index].name, (unsigned long long)bytes,
-                               (unsigned long long)available);
+            return ntk_err_set(
+                err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                "\"%s\": the values up to this node take %llu bytes, but this machine has %llu",
+                symbol->nodes[index].name, (unsigned long long)bytes,
+                (unsigned long long)available);
         }
     }
     return 0;

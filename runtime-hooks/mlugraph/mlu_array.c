@@ -263,8 +263,8 @@ int mlu_array_from_npy(struct mlu_array *array, const void *bytes, size_t bytes_
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET, "elements of type \"%s\"", npy.descr);
     }
     if (npy.dim_count > MLU_DIMS_MAX) {
-        return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "%u dimensions; at most %d are read",
-                           npy.dim_count, MLU_DIMS_MAX);
+        return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET,
+                           "%u dimensions (at most %d are supported)", npy.dim_count, MLU_DIMS_MAX);
     }
     shape.dim_count = npy.dim_count;
     memcpy(shape.dims, npy.dims, npy.dim_count * sizeof shape.dims[0]);

@@ -156,11 +156,10 @@ static int stream_open(int32_t device, void **out_stream, struct ntk_err *err)
     cnrtRet_t found = cnml.cnrtGetDeviceHandle(&stream->device, device);
     if (found == CNRT_RET_ERR_NODEV) {
         free(stream);
-        return ntk_err_set(
-            err, -ENODEV, NTK_ERR_NO_OFFSET,
-            "mlu%d is beyond the MLUs of the machine: --ctx and --group choose others, "
-            "NEURON_SOFT_INSTANCE=mlu270x4 has four, --mlu host needs none",
-            device);
+        return ntk_err_set(err, -ENODEV, NTK_ERR_NO_OFFSET,
+                           "mlu%d exceeds the MLUs of the machine: choose others with --ctx and "
+                           "--group, set NEURON_SOFT_INSTANCE=mlu270x4 for four, or use --mlu host",
+                           device);
     }
     ret = cnrt_answer(found, "cnrtGetDeviceHandle", err);
     ret = ret < 0 ? ret : make_current(stream, err);
@@ -424,8 +423,7 @@ static int create_deconv(struct op *op, struct ntk_err *err)
     if (p->num_group > 1 || p->dilate[0] > 1 || p->dilate[1] > 1 || p->adj[0] > p->pad[0] ||
         p->adj[1] > p->pad[1]) {
         return UNSUPPORTED(
-            "\"%s\": CNML has no Deconvolution with groups, dilation or more adj than "
-            "pad",
+            "\"%s\": CNML supports no Deconvolution with groups, dilation or more adj than pad",
             op->node->name);
     }
     struct tensor *filter =
@@ -452,7 +450,8 @@ static int create_deconv(struct op *op, struct ntk_err *err)
 static int create_mlp(struct op *op, struct ntk_err *err)
 {
     if (!op->param->flatten && op->in[0]->type.shape.dim_count > 2) {
-        return UNSUPPORTED("\"%s\": CNML has no FullyConnected without flatten", op->node->name);
+        return UNSUPPORTED("\"%s\": CNML supports no FullyConnected without flatten",
+                           op->node->name);
     }
     struct internal_op *i = add_one(op, cnml.cnmlComputeMlpOpForward_V3);
     return cnml_answer(
@@ -485,7 +484,7 @@ static int create_pool(struct op *op, struct ntk_err *err)
 
     if (p->pool == MLU_POOL_SUM ||
         (p->pool == MLU_POOL_AVG && !p->is_global && p->counts_padding && overhangs(op))) {
-        return UNSUPPORTED("\"%s\": CNML has no such Pooling", op->node->name);
+        return UNSUPPORTED("\"%s\": CNML does not support this Pooling", op->node->name);
     }
     status = cnml.cnmlCreatePoolOpParam(
         &param, p->is_global ? (int)dims[2] : (int)p->kernel[0],
@@ -532,7 +531,7 @@ static int create_batch_norm(struct op *op, struct ntk_err *err)
     int ret;
 
     if (!mlu_axis_of(op->param->axis, op->in[0]->type.shape.dim_count, &axis) || axis != 1) {
-        return UNSUPPORTED("\"%s\": CNML has a BatchNorm of channels only", op->node->name);
+        return UNSUPPORTED("\"%s\": CNML supports BatchNorm over channels only", op->node->name);
     }
     ret = tensor_create(op->stream, MLU_TENSOR_DATA, &op->in[0]->type, &between, err);
     if (ret < 0 || !between) {
@@ -591,8 +590,9 @@ static int create_softmax(struct op *op, struct ntk_err *err)
 
     if (op->param->temperature != 1 || (op->param->is_flat_softmax && shape->dim_count != 2) ||
         (!op->param->is_flat_softmax && !mlu_axis_of(op->param->axis, shape->dim_count, &axis))) {
-        return UNSUPPORTED("\"%s\": CNML has a softmax of one dimension without temperature only",
-                           op->node->name);
+        return UNSUPPORTED(
+            "\"%s\": CNML supports softmax over one dimension without temperature only",
+            op->node->name);
     }
     struct internal_op *i = add_one(op, cnml.cnmlComputeSoftmaxOpForward_V3);
     return cnml_answer(cnml.cnmlCreateSoftmaxOp(&i->handle, dims[place_of(shape, axis)],
@@ -625,9 +625,9 @@ static int create_binary(struct op *op, struct ntk_err *err)
     /* CNML stretches the second only. */
     if (!is_plain && (!stretched[binary].create ||
                       !mlu_shape_equal(&op->in[0]->type.shape, &op->out[0]->type.shape))) {
-        return UNSUPPORTED("\"%s\": CNML stretches the second value of a sum, difference or "
-                           "product only",
-                           op->node->name);
+        return UNSUPPORTED(
+            "\"%s\": CNML broadcasts the second value of a sum, difference or product only",
+            op->node->name);
     }
     struct internal_op *i = add_internal(op, FORM_TWO, op->in, 2, op->out, 1);
     i->forward.two = (is_plain ? plain : stretched)[binary].forward;
@@ -697,7 +697,7 @@ static int create_lists(struct op *op, struct ntk_err *err)
     cnmlStatus_t status = CNML_STATUS_BADALLOC;
 
     if (op->param->squeezes || !mlu_axis_of(op->param->axis, shape->dim_count, &axis)) {
-        return UNSUPPORTED("\"%s\": CNML has no split with squeeze_axis", op->node->name);
+        return UNSUPPORTED("\"%s\": CNML supports no split with squeeze_axis", op->node->name);
     }
     int mode = modes[place_of(shape, axis)];
     cnmlTensor_t *in = handles_of(op->in, (uint32_t)in_count);
@@ -780,7 +780,7 @@ static bool is_told_by_shapes(const struct op *op)
 static int create_transpose(struct op *op, struct ntk_err *err)
 {
     if (!is_told_by_shapes(op)) {
-        return UNSUPPORTED("\"%s\": CNML does not see from shapes which dimensions change places",
+        return UNSUPPORTED("\"%s\": CNML cannot derive the swapped dimensions from the shapes",
                            op->node->name);
     }
     struct internal_op *i = add_one(op, cnml.cnmlComputeTransposeOpForward_V3);
@@ -802,7 +802,7 @@ static int create_cast(struct op *op, struct ntk_err *err)
     } else if (from == MLU_DTYPE_UINT8 && to == MLU_DTYPE_FLOAT32) {
         type = CNML_CAST_UINT8_TO_FLOAT32;
     } else {
-        return UNSUPPORTED("\"%s\": CNML has no cast from %s to %s", op->node->name,
+        return UNSUPPORTED("\"%s\": CNML supports no cast from %s to %s", op->node->name,
                            mlu_dtype_name(from), mlu_dtype_name(to));
     }
     struct internal_op *i = add_one(op, cnml.cnmlComputeCastOpForward_V3);
@@ -820,9 +820,9 @@ static int create_pad(struct op *op, struct ntk_err *err)
     if (op->param->pad_mode != MLU_PAD_CONSTANT || op->in[0]->type.shape.dim_count != 4 ||
         width[0] + width[1] + width[2] + width[3] != 0 || width[4] != width[5] ||
         width[6] != width[7]) {
-        return UNSUPPORTED("\"%s\": CNML has a Pad of equal constant borders around height and "
-                           "width only",
-                           op->node->name);
+        return UNSUPPORTED(
+            "\"%s\": CNML supports Pad with equal constant borders around height and width only",
+            op->node->name);
     }
     status = cnml.cnmlCreateAddPadOpParam(&param, (int)(2 * width[4]), (int)(2 * width[6]),
                                           (float)op->param->scalar);
@@ -879,7 +879,7 @@ static int check_tensors(const struct op *op, struct ntk_err *err)
         }
         if (op->in[i] && op->in[i]->kind == MLU_TENSOR_DATA &&
             mlu_op_role(op->node->op, i) != MLU_ROLE_DATA) {
-            return UNSUPPORTED("\"%s\": input %u is a weight, which CNML takes as a constant only",
+            return UNSUPPORTED("\"%s\": input %u is a weight, which must be a constant in CNML",
                                op->node->name, i);
         }
     }

@@ -122,7 +122,7 @@ static int tensor_upload(void *handle, const struct mlu_array *from, struct ntk_
     struct tensor *tensor = handle;
 
     if (!tensor->array.data || !fits(tensor, from)) {
-        return BAD("a copy to a tensor without buffer, or of another shape");
+        return BAD("a copy to a tensor without a buffer, or with another shape");
     }
     memcpy(tensor->array.data, from->data, from->count * mlu_dtype_bytes(from->dtype));
     return 0;
@@ -133,7 +133,7 @@ static int tensor_download(void *handle, struct mlu_array *to, struct ntk_err *e
     const struct tensor *tensor = handle;
 
     if (!tensor->array.data || !fits(tensor, to)) {
-        return BAD("a copy from a tensor without buffer, or of another shape");
+        return BAD("a copy from a tensor without a buffer, or with another shape");
     }
     memcpy(to->data, tensor->array.data, to->count * mlu_dtype_bytes(to->dtype));
     return 0;
@@ -280,7 +280,7 @@ static int fusion_add(void *handle, void *op_handle, struct ntk_err *err)
     struct op *op = op_handle;
 
     if (fusion->is_compiled || op->is_fused || op->is_compiled) {
-        return BAD("\"%s\": it cannot be fused any more", op->node->name);
+        return BAD("\"%s\": too late to fuse", op->node->name);
     }
     op->is_fused = true;
     return ntk_vec_push(&fusion->ops, &op) < 0 ? ntk_err_no_memory(err) : 0;
@@ -329,7 +329,7 @@ static int fusion_compile(void *handle, struct ntk_err *err)
             if (tensor && tensor->kind == MLU_TENSOR_DATA && tensor->mark == 0 &&
                 !is_in(fusion->in, fusion->in_count, tensor) &&
                 !is_in(fusion->out, fusion->out_count, tensor)) {
-                ret = BAD("\"%s\": input %u comes from nowhere", op->node->name, i);
+                ret = BAD("\"%s\": input %u has no producer", op->node->name, i);
             }
         }
         for (uint32_t i = 0; ret == 0 && i < op->node->output_count; i++) {

@@ -43,7 +43,7 @@ static int infer_convolution(const struct mlu_node *node, const struct mlu_op_pa
     bool transposed = node->op->kind == MLU_OP_DECONVOLUTION;
 
     if (in[0]->shape.dim_count != 4) {
-        return bad_shape(node, 0, in[0], "it has four dimensions", err);
+        return bad_shape(node, 0, in[0], "expected four dimensions", err);
     }
     uint64_t channels = in[0]->shape.dims[1];
     if (channels == 0 || channels % p->num_group != 0 || p->num_filter % p->num_group != 0) {
@@ -53,11 +53,11 @@ static int infer_convolution(const struct mlu_node *node, const struct mlu_op_pa
                                 p->kernel[1])
                    : !has_shape(in[1], 4, p->num_filter, channels / p->num_group, p->kernel[0],
                                 p->kernel[1])) {
-        return bad_shape(node, 1, in[1], "the weight does not fit the data and the attributes",
+        return bad_shape(node, 1, in[1], "the weight does not match the data and the attributes",
                          err);
     }
     if (p->has_bias && !has_shape(in[2], 1, p->num_filter, 0, 0, 0)) {
-        return bad_shape(node, 2, in[2], "a bias has one number per filter", err);
+        return bad_shape(node, 2, in[2], "expected one bias value per filter", err);
     }
     out->shape = (struct mlu_shape){ 4, { in[0]->shape.dims[0], p->num_filter } };
     for (int i = 0; i < 2; i++) {
@@ -68,7 +68,7 @@ static int infer_convolution(const struct mlu_node *node, const struct mlu_op_pa
             uint64_t full = size == 0 ? 0 : p->stride[i] * (size - 1) + window + p->adj[i];
 
             if (full <= 2 * p->pad[i]) {
-                return bad_shape(node, 0, in[0], "padding takes all of the output", err);
+                return bad_shape(node, 0, in[0], "the output is empty: too much padding", err);
             }
             out->shape.dims[2 + i] = full - 2 * p->pad[i];
         } else {
@@ -89,7 +89,7 @@ static int infer_fully_connected(const struct mlu_node *node, const struct mlu_o
     uint64_t width;
 
     if (data->dim_count == 0) {
-        return bad_shape(node, 0, in[0], "it has at least one dimension", err);
+        return bad_shape(node, 0, in[0], "expected at least one dimension", err);
     }
     if (p->flatten) {
         struct mlu_shape rest = { data->dim_count - 1, { 0 } };
@@ -103,10 +103,10 @@ static int infer_fully_connected(const struct mlu_node *node, const struct mlu_o
         out->shape.dims[data->dim_count - 1] = p->num_hidden;
     }
     if (!has_shape(in[1], 2, p->num_hidden, width, 0, 0)) {
-        return bad_shape(node, 1, in[1], "the weight does not fit the data and num_hidden", err);
+        return bad_shape(node, 1, in[1], "the weight does not match the data and num_hidden", err);
     }
     if (p->has_bias && !has_shape(in[2], 1, p->num_hidden, 0, 0, 0)) {
-        return bad_shape(node, 2, in[2], "a bias has num_hidden numbers", err);
+        return bad_shape(node, 2, in[2], "expected num_hidden bias values", err);
     }
     return 0;
 }
@@ -116,7 +116,7 @@ static int infer_pooling(const struct mlu_node *node, const struct mlu_op_param 
                          struct ntk_err *err)
 {
     if (in[0]->shape.dim_count != 4) {
-        return bad_shape(node, 0, in[0], "it has four dimensions", err);
+        return bad_shape(node, 0, in[0], "expected four dimensions", err);
     }
     out->shape = in[0]->shape;
     for (int i = 0; i < 2; i++) {
@@ -124,7 +124,7 @@ static int infer_pooling(const struct mlu_node *node, const struct mlu_op_param 
 
         if (p->is_global) {
             if (in[0]->shape.dims[2 + i] == 0) {
-                return bad_shape(node, 0, in[0], "there is nothing to pool", err);
+                return bad_shape(node, 0, in[0], "no input to pool", err);
             }
             out->shape.dims[2 + i] = 1;
             continue;
@@ -133,7 +133,7 @@ static int infer_pooling(const struct mlu_node *node, const struct mlu_op_param 
             return bad_shape(node, 0, in[0], "the window is larger", err);
         }
         if (p->pad[i] >= p->kernel[i]) {
-            return BAD("\"%s\": padding is not less than the window", node->name);
+            return BAD("\"%s\": the padding must be smaller than the window", node->name);
         }
         uint64_t steps = size - p->kernel[i];
         out->shape.dims[2 + i] = (p->is_full ? steps + p->stride[i] - 1 : steps) / p->stride[i] + 1;
@@ -148,11 +148,11 @@ static int infer_batch_norm(const struct mlu_node *node, const struct mlu_op_par
     uint32_t axis;
 
     if (!mlu_axis_of(p->axis, in[0]->shape.dim_count, &axis)) {
-        return bad_shape(node, 0, in[0], "no such axis", err);
+        return bad_shape(node, 0, in[0], "unknown axis", err);
     }
     for (uint32_t i = 1; i < 5; i++) {
         if (!has_shape(in[i], 1, in[0]->shape.dims[axis], 0, 0, 0)) {
-            return bad_shape(node, i, in[i], "it has one number per channel", err);
+            return bad_shape(node, i, in[i], "expected one value per channel", err);
         }
     }
     out->shape = in[0]->shape;
@@ -169,14 +169,14 @@ static int infer_binary(const struct mlu_node *node, const struct mlu_op_param *
     if (!p->broadcasts) {
         return mlu_shape_equal(a, b)
                    ? 0
-                   : bad_shape(node, 1, in[1], "differs from that of input 0", err);
+                   : bad_shape(node, 1, in[1], "expected the shape of input 0", err);
     }
     if (a->dim_count != b->dim_count) {
-        return bad_shape(node, 1, in[1], "it has not as many dimensions as input 0", err);
+        return bad_shape(node, 1, in[1], "expected as many dimensions as input 0", err);
     }
     for (uint32_t i = 0; i < a->dim_count; i++) {
         if (a->dims[i] != b->dims[i] && a->dims[i] != 1 && b->dims[i] != 1) {
-            return bad_shape(node, 1, in[1], "it cannot be stretched to that of input 0", err);
+            return bad_shape(node, 1, in[1], "cannot be broadcast to the shape of input 0", err);
         }
         out->shape.dims[i] = a->dims[i] == 1 ? b->dims[i] : a->dims[i];
     }
@@ -189,7 +189,7 @@ static int infer_concat(const struct mlu_node *node, const struct mlu_op_param *
     uint32_t axis;
 
     if (!mlu_axis_of(p->axis, in[0]->shape.dim_count, &axis)) {
-        return bad_shape(node, 0, in[0], "no such axis", err);
+        return bad_shape(node, 0, in[0], "unknown axis", err);
     }
     out->shape = in[0]->shape;
     for (uint32_t i = 1; i < node->input_count; i++) {
@@ -214,7 +214,7 @@ static int infer_split(const struct mlu_node *node, const struct mlu_op_param *p
     uint32_t axis;
 
     if (!mlu_axis_of(p->axis, shape.dim_count, &axis)) {
-        return bad_shape(node, 0, in[0], "no such axis", err);
+        return bad_shape(node, 0, in[0], "unknown axis", err);
     }
     if (shape.dims[axis] == 0 || shape.dims[axis] % node->output_count != 0) {
         return bad_shape(node, 0, in[0], "num_outputs does not divide it", err);
@@ -276,7 +276,7 @@ static int reshape_reverse(struct reshape *r, struct ntk_err *err)
 static int reshape_put(struct reshape *r, int64_t dim, struct ntk_err *err)
 {
     if (r->count == MLU_DIMS_MAX || (dim == -1 && r->left >= 0)) {
-        return BAD("\"%s\": attribute shape has %s", r->node->name,
+        return BAD("\"%s\": attribute shape contains %s", r->node->name,
                    r->count == MLU_DIMS_MAX ? "too many dimensions" : "two -1");
     }
     if (dim == -1) {
@@ -298,7 +298,7 @@ static int reshape_divide(struct reshape *r, int64_t first, int64_t second, stru
         }
     }
     if (pair[0] < 0 || pair[1] < 0 || (uint64_t)pair[0] * (uint64_t)pair[1] != whole) {
-        return bad_shape(r->node, 0, r->in, "the two of a -4 do not make it", err);
+        return bad_shape(r->node, 0, r->in, "the two factors of a -4 do not match", err);
     }
     int ret = reshape_put(r, pair[0], err);
     return ret < 0 ? ret : reshape_put(r, pair[1], err);
@@ -337,7 +337,7 @@ static int reshape_code(struct reshape *r, uint32_t *index, struct ntk_err *err)
         *index += 2;
         return reshape_divide(r, r->codes[*index - 1], r->codes[*index], err);
     }
-    return BAD("\"%s\": attribute shape does not fit %u dimensions", r->node->name,
+    return BAD("\"%s\": attribute shape does not match %u dimensions", r->node->name,
                r->from.dim_count);
 }
 
@@ -349,18 +349,19 @@ static int reshape_settle(struct reshape *r, struct ntk_err *err)
 
     for (uint32_t i = 0; i < r->count; i++) {
         if ((int64_t)i != r->left && __builtin_mul_overflow(known, (uint64_t)r->dims[i], &known)) {
-            return bad_shape(r->node, 0, r->in, "it has not so many elements", err);
+            return bad_shape(r->node, 0, r->in, "not enough elements", err);
         }
     }
     if (r->left >= 0) {
         if (known == 0 || all % known != 0) {
-            return bad_shape(r->node, 0, r->in, "the shape asked for does not divide it", err);
+            return bad_shape(r->node, 0, r->in, "the requested shape does not divide it", err);
         }
         r->dims[r->left] = (int64_t)(all / known);
         known = all;
     }
-    return known == all ? 0
-                        : bad_shape(r->node, 0, r->in, "it has another number of elements", err);
+    return known == all
+               ? 0
+               : bad_shape(r->node, 0, r->in, "it has a different number of elements", err);
 }
 
 static int infer_reshape(const struct mlu_node *node, const struct mlu_op_param *p,
@@ -401,14 +402,14 @@ static int infer_transpose(const struct mlu_node *node, const struct mlu_op_para
     uint32_t seen = 0;
 
     if (p->shape_count != 0 && p->shape_count != count) {
-        return bad_shape(node, 0, in[0], "axes are not as many", err);
+        return bad_shape(node, 0, in[0], "wrong number of axes", err);
     }
     out->shape.dim_count = count;
     for (uint32_t i = 0; i < count; i++) {
         int64_t axis = p->shape_count == 0 ? (int64_t)(count - 1 - i) : p->shape[i];
 
         if (axis < 0 || axis >= (int64_t)count || seen >> axis & 1) {
-            return BAD("\"%s\": axes do not name each dimension once", node->name);
+            return BAD("\"%s\": axes must contain each dimension once", node->name);
         }
         seen |= 1U << axis;
         out->shape.dims[i] = in[0]->shape.dims[axis];
@@ -420,7 +421,7 @@ static int infer_pad(const struct mlu_node *node, const struct mlu_op_param *p,
                      const struct mlu_type *const *in, struct mlu_type *out, struct ntk_err *err)
 {
     if (p->shape_count != 2 * in[0]->shape.dim_count) {
-        return bad_shape(node, 0, in[0], "pad_width has two numbers per dimension", err);
+        return bad_shape(node, 0, in[0], "pad_width must have two numbers per dimension", err);
     }
     out->shape = in[0]->shape;
     for (uint32_t i = 0; i < out->shape.dim_count; i++) {
@@ -431,7 +432,7 @@ static int infer_pad(const struct mlu_node *node, const struct mlu_op_param *p,
             (out->shape.dims[i] == 0 ||
              (p->pad_mode == MLU_PAD_REFLECT &&
               (before >= out->shape.dims[i] || after >= out->shape.dims[i])))) {
-            return bad_shape(node, 0, in[0], "there is not enough to pad with", err);
+            return bad_shape(node, 0, in[0], "not enough elements to pad with", err);
         }
         out->shape.dims[i] += before + after;
     }
@@ -492,7 +493,7 @@ int mlu_infer(const struct mlu_node *node, const struct mlu_op_param *param,
         break;
     case MLU_OP_FLATTEN:
         if (in[0]->shape.dim_count == 0) {
-            return bad_shape(node, 0, in[0], "it has at least one dimension", err);
+            return bad_shape(node, 0, in[0], "expected at least one dimension", err);
         }
         struct mlu_shape rest = { in[0]->shape.dim_count - 1, { 0 } };
         memcpy(rest.dims, in[0]->shape.dims + 1, rest.dim_count * sizeof rest.dims[0]);
@@ -507,7 +508,7 @@ int mlu_infer(const struct mlu_node *node, const struct mlu_op_param *param,
     case MLU_OP_SOFTMAX:
         if (param->is_flat_softmax ? in[0]->shape.dim_count == 0
                                    : !mlu_axis_of(param->axis, in[0]->shape.dim_count, &axis)) {
-            return bad_shape(node, 0, in[0], "no such axis", err);
+            return bad_shape(node, 0, in[0], "unknown axis", err);
         }
         out->shape = in[0]->shape;
         break;

@@ -73,7 +73,7 @@ int mlu_ndarray_to_host(struct mlu_ndarray *array, struct ntk_err *err)
             return ret;
         }
     }
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a value is read before it is made");
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a value is read before it is computed");
 }
 
 int mlu_ndarray_reserve_on_device(struct mlu_ndarray *array, const struct mlu_stream *stream,

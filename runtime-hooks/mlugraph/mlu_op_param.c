@@ -78,8 +78,9 @@ static int read_pair(const struct mlu_node *node, const char *key, int64_t least
         return 0;
     }
     if (count != 2) {
-        return UNSUPPORTED("\"%s\": attribute %s is \"%s\"; windows have two dimensions here",
-                           node->name, key, text);
+        return UNSUPPORTED(
+            "\"%s\": attribute %s is \"%s\"; only two-dimensional windows are supported",
+            node->name, key, text);
     }
     for (uint32_t i = 0; i < 2; i++) {
         if (values[i] < least) {
@@ -186,8 +187,8 @@ static int read_bias(const struct mlu_node *node, bool no_bias, struct mlu_op_pa
 
     p->has_bias = !no_bias;
     if (ret == 0 && p->has_bias != (node->input_count == 3)) {
-        return BAD("\"%s\": no_bias is %s, inputs are %u", node->name, no_bias ? "True" : "False",
-                   node->input_count);
+        return BAD("\"%s\": no_bias is %s, but there are %u inputs", node->name,
+                   no_bias ? "True" : "False", node->input_count);
     }
     return ret;
 }
@@ -207,7 +208,7 @@ static int read_convolution(const struct mlu_node *node, struct mlu_op_param *p,
     const char *target = mlu_node_attr_get(node, "target_shape");
     if (ret == 0 && target && strcmp(target, "()") != 0 && strcmp(target, "(0,0)") != 0 &&
         strcmp(target, "(0, 0)") != 0) {
-        return UNSUPPORTED("\"%s\": attribute target_shape; pad and adj say it as well",
+        return UNSUPPORTED("\"%s\": attribute target_shape is unsupported: use pad and adj",
                            node->name);
     }
     return ret;

@@ -110,7 +110,7 @@ static int parse_entry(const uint8_t *bytes, const struct mlu_params_header *hea
 
     memcpy(&entry, bytes + sizeof *header + index * sizeof entry, sizeof entry);
     if (entry.dtype >= MLU_DTYPE_COUNT || entry.dim_count > MLU_DIMS_MAX) {
-        return BAD("entry %u has elements of type %u and %u dimensions", index, entry.dtype,
+        return BAD("unsupported entry %u: element type %u, %u dimensions", index, entry.dtype,
                    entry.dim_count);
     }
     if (entry.name_bytes == 0 || entry.name_bytes > MLU_PARAMS_NAME_BYTES_MAX ||
@@ -124,15 +124,14 @@ static int parse_entry(const uint8_t *bytes, const struct mlu_params_header *hea
     }
     if (entry.data_offset % MLU_PARAMS_ALIGN != 0 ||
         !is_inside(entry.data_offset, entry.data_bytes, names_from, header->file_bytes)) {
-        return BAD("%s: its data lie outside the file or not at a multiple of %d", name,
-                   MLU_PARAMS_ALIGN);
+        return BAD("%s: its data is outside the file or not aligned to %d", name, MLU_PARAMS_ALIGN);
     }
     shape.dim_count = entry.dim_count;
     memcpy(shape.dims, entry.dims, sizeof shape.dims);
     uint64_t count = mlu_shape_count(&shape);
     if (count > MLU_PARAMS_BYTES_MAX ||
         count * mlu_dtype_bytes((enum mlu_dtype)entry.dtype) != entry.data_bytes) {
-        return BAD("%s: %llu bytes are not what its shape takes", name,
+        return BAD("%s: %llu bytes do not match its shape", name,
                    (unsigned long long)entry.data_bytes);
     }
     ret = mlu_array_init(&array, (enum mlu_dtype)entry.dtype, &shape, err);
@@ -154,7 +153,8 @@ static int parse_raw(const uint8_t *bytes, size_t bytes_count, struct mlu_params
     }
     memcpy(&header, bytes, sizeof header);
     if (header.version != MLU_PARAMS_VERSION) {
-        return BAD("raw parameters of version %u; %d is read", header.version, MLU_PARAMS_VERSION);
+        return BAD("unsupported raw parameters version %u (supported: %d)", header.version,
+                   MLU_PARAMS_VERSION);
     }
     if (header.file_bytes != bytes_count) {
         return BAD("the file has %zu of its %llu bytes", bytes_count,
@@ -162,7 +162,7 @@ static int parse_raw(const uint8_t *bytes, size_t bytes_count, struct mlu_params
     }
     if (header.count > MLU_PARAMS_COUNT_MAX ||
         header.count > (bytes_count - sizeof header) / sizeof(struct mlu_params_entry)) {
-        return BAD("%u entries do not fit the file", header.count);
+        return BAD("%u entries exceed the file", header.count);
     }
     for (uint32_t i = 0; i < header.count; i++) {
         struct mlu_params_entry entry;
@@ -171,7 +171,7 @@ static int parse_raw(const uint8_t *bytes, size_t bytes_count, struct mlu_params
         /* Entries might share bytes of the file: in memory they take no more than it. */
         if (__builtin_add_overflow(array_bytes, entry.data_bytes, &array_bytes) ||
             array_bytes > bytes_count) {
-            return BAD("the data of entry %u overlap others", i);
+            return BAD("the data of entry %u overlaps another entry", i);
         }
         int ret = parse_entry(bytes, &header, i, params, err);
         if (ret < 0) {
@@ -246,8 +246,9 @@ int mlu_params_write(const struct mlu_params *params, const char *path, struct n
 
     ntk_map_each(entry, &params->arrays) {
         if (strlen(entry->key) > MLU_PARAMS_NAME_BYTES_MAX) {
-            return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "a name of %zu bytes",
-                               strlen(entry->key));
+            return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET,
+                               "name too long: %zu bytes (at most %d)", strlen(entry->key),
+                               MLU_PARAMS_NAME_BYTES_MAX);
         }
         data_at += strlen(entry->key);
     }

@@ -147,7 +147,7 @@ static int read_attrs(struct reader *r, uint32_t index, struct mlu_node *node, c
     json_object_foreach(object, name, value)
     {
         if (json_is_object(value) || json_is_array(value) || json_is_null(value)) {
-            return BAD("node %u \"%s\": attribute %s is not a text", index, node->name, name);
+            return BAD("node %u \"%s\": attribute %s is not a string", index, node->name, name);
         }
         struct mlu_attr *attr = &node->attrs[node->attr_count++];
         attr->key = strdup(name);
@@ -240,8 +240,8 @@ static int read_inputs(struct reader *r, uint32_t index, struct mlu_node *node, 
     }
     size_t count = json_array_size(inputs);
     if (count > MLU_SYMBOL_ENTRIES_MAX - r->entry_count) {
-        return TOO_MANY("node %u \"%s\": the inputs of the file are more than %d", index,
-                        node->name, MLU_SYMBOL_ENTRIES_MAX);
+        return TOO_MANY("node %u \"%s\": the file has more than %d inputs", index, node->name,
+                        MLU_SYMBOL_ENTRIES_MAX);
     }
     if (count == 0) {
         return 0;
@@ -258,7 +258,7 @@ static int read_inputs(struct reader *r, uint32_t index, struct mlu_node *node, 
             return BAD("node %u \"%s\": input %zu is not [node, output]", index, node->name, i);
         }
         if (entry->node >= json_array_size(nodes)) {
-            return BAD("node %u \"%s\": input %zu is of a node that is not there; the file has %zu",
+            return BAD("node %u \"%s\": input %zu refers to a missing node; the file has %zu",
                        index, node->name, i, json_array_size(nodes));
         }
         if (entry->node >= index) {
@@ -271,8 +271,8 @@ static int read_inputs(struct reader *r, uint32_t index, struct mlu_node *node, 
         }
         struct mlu_node *producer = &r->symbol->nodes[entry->node];
         if (!has_output(producer, entry->output)) {
-            return BAD("node %u \"%s\": input %zu is an output of node %u \"%s\" that is not "
-                       "there; it has %u",
+            return BAD("node %u \"%s\": input %zu refers to a missing output of node %u \"%s\", "
+                       "which has %u",
                        index, node->name, i, entry->node, producer->name, producer->output_count);
         }
     }
@@ -325,7 +325,7 @@ static int count_outputs(struct reader *r, uint32_t index, struct mlu_node *node
         return BAD("node %u \"%s\": a %s without num_outputs", index, node->name, node->op->name);
     }
     if (ntk_str_parse_u64(text, &count) < 0 || count == 0 || count > MLU_SYMBOL_OUTPUTS_MAX) {
-        return BAD("node %u \"%s\": num_outputs is %s, not 1 to %d", index, node->name, text,
+        return BAD("node %u \"%s\": num_outputs is %s: expected 1 to %d", index, node->name, text,
                    MLU_SYMBOL_OUTPUTS_MAX);
     }
     node->output_count = (uint32_t)count;
@@ -340,7 +340,7 @@ static int check_input_count(struct reader *r, uint32_t index, const struct mlu_
     uint64_t told;
 
     if (node->input_count < op->input_count_min || node->input_count > most) {
-        return BAD("node %u \"%s\": a %s with %u inputs; it takes %s%u", index, node->name,
+        return BAD("node %u \"%s\": a %s with %u inputs: expected %s%u", index, node->name,
                    op->name, node->input_count,
                    most == op->input_count_min               ? ""
                    : node->input_count < op->input_count_min ? "at least "
@@ -349,8 +349,8 @@ static int check_input_count(struct reader *r, uint32_t index, const struct mlu_
     }
     if (most == UINT32_MAX && text &&
         (ntk_str_parse_u64(text, &told) < 0 || told != node->input_count)) {
-        return BAD("node %u \"%s\": num_args is %s, inputs are %u", index, node->name, text,
-                   node->input_count);
+        return BAD("node %u \"%s\": num_args is %s, but there are %u inputs", index, node->name,
+                   text, node->input_count);
     }
     return 0;
 }
@@ -476,11 +476,11 @@ static int read_nodes(struct reader *r, const json_t *root)
     json_t *json;
 
     if (!json_is_array(nodes)) {
-        return BAD("no array \"nodes\": not the JSON of an MXNet symbol");
+        return BAD("no array \"nodes\": expected the JSON of an MXNet symbol");
     }
     size_t count = json_array_size(nodes);
     if (count > MLU_SYMBOL_NODES_MAX) {
-        return TOO_MANY("%zu nodes; at most %d are read", count, MLU_SYMBOL_NODES_MAX);
+        return TOO_MANY("%zu nodes (at most %d are supported)", count, MLU_SYMBOL_NODES_MAX);
     }
     if (count == 0) {
         return BAD("no nodes");
@@ -518,7 +518,7 @@ static int read_arg_nodes(struct reader *r, const json_t *root)
         json_int_t index = json_is_integer(number) ? json_integer_value(number) : -1;
 
         if (index < 0 || index >= (json_int_t)r->symbol->node_count) {
-            return BAD("arg_nodes %zu is of a node that is not there; the file has %u", i,
+            return BAD("arg_nodes %zu refers to a missing node; the file has %u", i,
                        r->symbol->node_count);
         }
         if (r->symbol->nodes[index].op) {
@@ -537,11 +537,11 @@ static int read_heads(struct reader *r, const json_t *root)
     json_t *json;
 
     if (!json_is_array(heads)) {
-        return BAD("no array \"heads\": not the JSON of an MXNet symbol");
+        return BAD("no array \"heads\": expected the JSON of an MXNet symbol");
     }
     size_t count = json_array_size(heads);
     if (count > MLU_SYMBOL_ENTRIES_MAX) {
-        return TOO_MANY("%zu heads; at most %d are read", count, MLU_SYMBOL_ENTRIES_MAX);
+        return TOO_MANY("%zu heads (at most %d are supported)", count, MLU_SYMBOL_ENTRIES_MAX);
     }
     symbol->heads = calloc(count + 1, sizeof *symbol->heads);
     if (!symbol->heads) {
@@ -555,11 +555,10 @@ static int read_heads(struct reader *r, const json_t *root)
             return BAD("head %zu is not [node, output]", i);
         }
         if (head->node >= symbol->node_count) {
-            return BAD("head %zu is of a node that is not there; the file has %u", i,
-                       symbol->node_count);
+            return BAD("head %zu refers to a missing node; the file has %u", i, symbol->node_count);
         }
         if (!has_output(&symbol->nodes[head->node], head->output)) {
-            return BAD("head %zu is an output of node %u \"%s\" that is not there; it has %u", i,
+            return BAD("head %zu refers to a missing output of node %u \"%s\", which has %u", i,
                        head->node, symbol->nodes[head->node].name,
                        symbol->nodes[head->node].output_count);
         }

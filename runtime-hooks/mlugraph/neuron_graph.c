@@ -67,7 +67,8 @@ const char *neuron_graph_parse_file(const struct ntk_opt_program *program, int a
         return NULL;
     }
     if (argc - first != 1) {
-        *out_code = ntk_opt_usage_error(program, argc == first ? "no file" : "one file at a time");
+        *out_code =
+            ntk_opt_usage_error(program, argc == first ? "no file" : "only one file is allowed");
         return NULL;
     }
     return argv[first];

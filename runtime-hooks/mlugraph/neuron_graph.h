@@ -28,7 +28,7 @@ extern int (*const neuron_graph_take_group)(const char *value, struct ntk_err *e
       "DEVICE",                                                                      \
       NTK_OPT_CALL,                                                                  \
       (void *)&neuron_graph_take_ctx,                                                \
-      "place nodes that name no device on DEVICE (default mlu0)",                    \
+      "place nodes without a device on DEVICE (default mlu0)",                       \
       "cpu mlu0" },                                                                  \
     {                                                                                \
         'g', "group", "NAME=DEVICE", NTK_OPT_CALL, (void *)&neuron_graph_take_group, \

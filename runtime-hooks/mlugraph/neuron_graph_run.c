@@ -82,10 +82,9 @@ static int read_inputs(const struct mlu_symbol *symbol, struct mlu_params *input
         if (!name) {
             return ntk_err_no_memory(err);
         }
-        ret = is_variable(symbol, name)
-                  ? mlu_array_read_npy(&array, path, err)
-                  : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                "--input %s: the network has no such variable", name);
+        ret = is_variable(symbol, name) ? mlu_array_read_npy(&array, path, err)
+                                        : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                                                      "--input %s: unknown variable", name);
         if (ret == 0) {
             ret = mlu_params_add(inputs, name, &array, err);
             if (ret < 0) {
@@ -298,12 +297,13 @@ int neuron_graph_run(int argc, char **argv)
     const char *path = neuron_graph_parse_file(&program, argc, argv, &code);
 
     if (path && strcmp(arg_mode, "imperative") != 0 && strcmp(arg_mode, "symbolic") != 0) {
-        code =
-            ntk_opt_usage_error(&program, "'%s' of --mode: one of imperative symbolic", arg_mode);
+        code = ntk_opt_usage_error(
+            &program, "invalid value '%s' for --mode: expected imperative or symbolic", arg_mode);
         path = NULL;
     }
     if (path && strcmp(arg_mlu, "cnml") != 0 && strcmp(arg_mlu, "host") != 0) {
-        code = ntk_opt_usage_error(&program, "'%s' of --mlu: one of cnml host", arg_mlu);
+        code = ntk_opt_usage_error(&program, "invalid value '%s' for --mlu: expected cnml or host",
+                                   arg_mlu);
         path = NULL;
     }
     if (path) {

@@ -76,8 +76,8 @@ static int not_found(bool has_driver, struct ntk_err *err)
 {
     return ntk_err_set(err, -ELIBACC, NTK_ERR_NO_OFFSET,
                        has_driver ? NTK_NRT_SONAME
-                           " not found: this machine has a Neuron driver, which needs the vendor's "
-                           "runtime (install it, or set NEURON_LIBNRT)"
+                           " not found: this machine has a Neuron driver, which requires the "
+                           "vendor's runtime (install it, or set NEURON_LIBNRT)"
                                   : NTK_NRT_SONAME " not found (set NEURON_LIBNRT)");
 }
 
@@ -105,7 +105,7 @@ static void *library_open(bool has_driver, struct ntk_nrt *nrt, struct ntk_err *
 
     if (named && ntk_fs_may_block(named)) {
         (void)ntk_err_set(err, -ELIBACC, NTK_ERR_NO_OFFSET,
-                          "cannot open %s: not a regular file (NEURON_LIBNRT names it)", named);
+                          "cannot open %s: not a regular file (set by NEURON_LIBNRT)", named);
         return NULL;
     }
     if (named && named[0]) {
@@ -124,7 +124,8 @@ static void *library_open(bool has_driver, struct ntk_nrt *nrt, struct ntk_err *
         const char *reason = dlerror();
 
         ntk_err_set(err, -ELIBACC, NTK_ERR_NO_OFFSET,
-                    "cannot open " NTK_NRT_SONAME ": %s (NEURON_LIBNRT names the library)",
+                    "cannot open " NTK_NRT_SONAME
+                    ": %s (set NEURON_LIBNRT to the path of the library)",
                     reason ? reason : "unknown error");
         return NULL;
     }

@@ -54,7 +54,7 @@ static int seed_set(const char *value, struct ntk_err *err)
 {
     has_seed = true;
     return ntk_str_parse_u64(value, &seed) < 0
-               ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "not a whole number")
+               ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "not an integer")
                : 0;
 }
 
@@ -112,13 +112,13 @@ static int metadata_check(const struct popef_metadata *metadata, struct ntk_err 
 {
     if (metadata->num_processes > 1) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "executable \"%s\" is one of %" PRId64
-                           " processes; a model of one can be run",
+                           "executable \"%s\" is part of a model of %" PRId64
+                           " processes; only models of one process are supported",
                            metadata->executable, metadata->num_processes);
     }
     if (metadata->replication_factor < 1 || metadata->replication_factor > RUN_REPLICAS_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "executable \"%s\" has %" PRId64 " replicas; 1 to %d can be run",
+                           "executable \"%s\" has %" PRId64 " replicas (supported: 1 to %d)",
                            metadata->executable, metadata->replication_factor, RUN_REPLICAS_MAX);
     }
     if (metadata->device_iterations < 1) {
@@ -144,8 +144,8 @@ static int cores_choose(uint32_t count)
         return 0;
     }
     if (ntk_str_parse_list(cores_text, CORE_LAST, cores, &given_cores) < 0 || given_cores == 0) {
-        return ntk_opt_usage_error(&program, "--cores: '%s' is not a list of cores such as 0-3",
-                                   cores_text);
+        return ntk_opt_usage_error(
+            &program, "--cores: invalid list '%s': expected cores such as 0-3", cores_text);
     }
     for (size_t i = 1; i < given_cores; i++) {
         if (cores[i] != cores[i - 1] + 1) {
@@ -154,7 +154,8 @@ static int cores_choose(uint32_t count)
         }
     }
     if (given_cores < count) {
-        return ntk_opt_usage_error(&program, "--cores: '%s' are %zu, the model takes %u",
+        return ntk_opt_usage_error(&program,
+                                   "--cores: '%s' has %zu cores, but the model requires %u",
                                    cores_text, given_cores, count);
     }
     (void)snprintf(text, sizeof text, "%u-%u", cores[0], cores[given_cores - 1]);

@@ -90,8 +90,8 @@ static int parts_of(const struct run_device *device, const nrt_tensor_info_t *in
     }
     if (one == 0 || info->size != one || all / one > PARTS_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s: the program's tensor %s has %zu bytes, the anchor %" PRIu64
-                           " on a replica",
+                           "%s: the program's tensor %s has %zu bytes, but the anchor %" PRIu64
+                           " per replica",
                            found->anchor->name, info->name, info->size, all);
     }
     *out_count = (uint32_t)(all / one);
@@ -113,8 +113,8 @@ static int buffer_get(struct run_device *device, struct run_replica *replica,
         *out = buffer;
         if (buffer->part_bytes != info->size) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "two programs have tensors %s of %zu and of %zu bytes", info->name,
-                               buffer->part_bytes, info->size);
+                               "two programs have tensors %s of different sizes: %zu and %zu bytes",
+                               info->name, buffer->part_bytes, info->size);
         }
         return 0;
     }

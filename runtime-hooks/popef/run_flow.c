@@ -40,7 +40,7 @@ static int flow_check(const struct flow *flow, struct ntk_err *err)
         for (size_t i = 0; i < lists[l]->count; i++) {
             if (!run_programs_find(flow->programs, lists[l]->indices[i])) {
                 return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                   "program %u of the flow is not in the executable",
+                                   "program %u of the flow is missing from the executable",
                                    lists[l]->indices[i]);
             }
         }
@@ -69,7 +69,7 @@ static int given_check(const struct flow *flow, const struct run_options *option
         }
         if (!is_there) {
             return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                               "no program of the flow takes an input \"%s\"",
+                               "no program of the flow uses an input \"%s\"",
                                options->given[i].name);
         }
     }
@@ -192,8 +192,8 @@ static int inputs_check(const struct flow *flow, struct ntk_err *err)
             }
             if (!is_fed) {
                 return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                                   "nothing feeds the input %s of program %u: no input anchor that "
-                                   "load or main moves has that handle",
+                                   "input %s of program %u has no source: no input anchor that "
+                                   "load or main moves has this handle",
                                    info->name, model->program->index);
             }
         }
@@ -215,7 +215,8 @@ static int iterations_find(const struct flow *flow, uint64_t *out, struct ntk_er
         }
         if (first && items != *out) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "\"%s\" has data for %" PRIu64 " iterations, \"%s\" for %" PRIu64,
+                               "\"%s\" has data for %" PRIu64
+                               " iterations, but \"%s\" for %" PRIu64,
                                first->anchor->name, *out, source->anchor->name, items);
         }
         first = source;

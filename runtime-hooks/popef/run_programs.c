@@ -36,8 +36,9 @@ static int archive_read(const struct popef_reader *reader, const struct popef_bl
 
     if (blob->data_size > limit) {
         return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET,
-                           "%" PRIu64 " bytes of data in %" PRIu64 " stored bytes, more than the "
-                           "%" PRIu64 " allowed (4 times the stored size + 64 MiB)",
+                           "the stored data expands to %" PRIu64 " bytes from %" PRIu64
+                           ", more than the limit of %" PRIu64
+                           " (4 times the stored size + 64 MiB)",
                            blob->data_size, blob->available_read_size, limit);
     }
     if (popef_reader_open_stream(reader, blob, &stream, &popef_err) < 0) {
@@ -65,7 +66,7 @@ static int neff_add(struct run_programs *programs, struct run_program *program, 
 
     if (!member) {
         return BAD(LIST_NAME ": the file of program %u, %s, is not in the archive", program->index,
-                   file ? file : "which it does not name");
+                   file ? file : "without a name");
     }
     program->neff = member->bytes;
     program->neff_bytes = member->bytes_count;
@@ -90,15 +91,14 @@ static int program_add(struct run_programs *programs, const char *key, const jso
     int ret = 0;
 
     if (ntk_str_parse_u64(key, &index) < 0 || index > UINT32_MAX) {
-        return BAD(LIST_NAME ": \"%s\" is not the number of a program", key);
+        return BAD(LIST_NAME ": invalid program number \"%s\"", key);
     }
     program.index = (uint32_t)index;
     while (program.kind <= RUN_NEFF && (!kind || strcmp(kind, kinds[program.kind]) != 0)) {
         program.kind++;
     }
     if (program.kind > RUN_NEFF) {
-        return BAD(LIST_NAME ": program %s is of no kind that is known: %s", key,
-                   kind ? kind : "none");
+        return BAD(LIST_NAME ": program %s has an unknown kind: %s", key, kind ? kind : "none");
     }
     if (program.kind == RUN_NEFF) {
         ret = neff_add(programs, &program, json_string_value(json_object_get(item, "file")), err);
@@ -124,7 +124,7 @@ static int list_read(struct run_programs *programs, const struct ntk_tar_member 
         return BAD(LIST_NAME ": line %d: %s", error.line, error.text);
     }
     if (json_integer_value(json_object_get(root, "version")) != LIST_VERSION) {
-        ret = BAD(LIST_NAME " is not of version %d", LIST_VERSION);
+        ret = BAD(LIST_NAME " is not version %d", LIST_VERSION);
     } else if (!json_is_object(list)) {
         ret = BAD(LIST_NAME " has no object \"programs\"");
     }
@@ -148,8 +148,8 @@ int run_programs_read(const struct popef_reader *reader, const struct popef_blob
         list = member_get(&programs.archive, LIST_NAME);
     }
     if (!list && ret != -ENOMEM && ret != -EFBIG) {
-        ret = BAD("no programs for NeuronCores in it (a tar with " LIST_NAME
-                  "): it can be listed, not run");
+        ret = BAD("no programs for NeuronCores in it (expected a tar with " LIST_NAME
+                  "): it can be listed, but not run");
     }
     if (ret == 0 && list) {
         for (size_t i = 0; i < programs.archive.member_count; i++) {

@@ -90,11 +90,10 @@ int run_source_open(struct run_source *source, const struct popef_reader *reader
     } else if (is_seed) {
         source->is_constant = true;
     } else {
-        ret =
-            ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                        "nothing feeds the input \"%s\" (%s): no tensor or feed has its name, and "
-                        "no --input %s=FILE is given",
-                        anchor->name, anchor->handle, anchor->name);
+        ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                          "the input \"%s\" (%s) has no source: no tensor or feed has its name; "
+                          "use --input %s=FILE",
+                          anchor->name, anchor->handle, anchor->name);
     }
     if (ret == 0 && source->total_bytes == 0 && source->item_bytes > 0 && !is_seed) {
         ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
@@ -104,7 +103,7 @@ int run_source_open(struct run_source *source, const struct popef_reader *reader
         source->item = calloc(1, source->item_bytes + 1);
         ret = source->item ? 0
                            : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                                         "no memory for %" PRIu64 " bytes of the input \"%s\"",
+                                         "out of memory for %" PRIu64 " bytes of the input \"%s\"",
                                          source->item_bytes, anchor->name);
     }
     if (ret == 0 && source->item && is_seed && !source->stream && source->file < 0) {

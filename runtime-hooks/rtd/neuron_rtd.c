@@ -54,14 +54,14 @@ static bool arg_console;
 
 static const struct ntk_opt option_rows[] = {
     { 't', "device", "BDF", NTK_OPT_CALL, (void *)&add_device_call,
-      "serve the device with this PCI address; may be repeated (default: all of the machine)" },
+      "serve the device with this PCI address; may be repeated (default: all devices)" },
     { 'g', "address", "ADDRESS", NTK_OPT_TEXT, &arg_endpoint,
       "listen on HOST:PORT, unix:PATH or a path (default " NTK_RPC_ENDPOINT_DEFAULT ")" },
     { 'c', "config", "FILE", NTK_OPT_TEXT, &arg_config,
-      "read this JSON configuration (default " RTD_CONFIG_PATH ", if present)" },
+      "read this JSON configuration (default " RTD_CONFIG_PATH ", if it exists)" },
     { 'i', "instance", "NAME", NTK_OPT_TEXT, &arg_instance,
       "run as one of several daemons, with address and devices from " RTD_INSTANCE_FOLDER
-      "/NAME.json; with a slash, NAME is a path (.json is optional)" },
+      "/NAME.json; NAME with a slash is a path (.json is optional)" },
     { 0, "timeout", "SECONDS", NTK_OPT_U64, &arg_timeout_s,
       "limit an inference to SECONDS on the device, unless the client of a model sets a limit "
       "(default 2)",
@@ -87,9 +87,8 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-rtd",
     .usage = "[-t BDF]... [-g ADDRESS] [-c FILE] [-i NAME] [OPTION]...",
-    .summary =
-        "Serves clients of the Neuron Runtime 1.x (gRPC) on software NeuronCores: "
-        "those of the machine that NEURON_SOFT_INSTANCE names, by default an " MACHINE_DEFAULT ".",
+    .summary = "Serves clients of the Neuron Runtime 1.x (gRPC) on software NeuronCores, those of "
+               "the machine named by NEURON_SOFT_INSTANCE, by default an " MACHINE_DEFAULT ".",
     .options = option_rows,
 };
 
@@ -134,14 +133,14 @@ static void tell_without_effect(const struct rtd_config_value *value, const char
                                 const char *why)
 {
     if (value->is_given) {
-        ntk_log_info(MODULE, "%s is without effect: %s", key, why);
+        ntk_log_info(MODULE, "%s has no effect: %s", key, why);
     }
 }
 
 static void tell_unknown(const char *keys, const char *of)
 {
     if (keys[0]) {
-        ntk_log_warn(MODULE, "unknown keys of the %s are left alone: %s", of, keys);
+        ntk_log_warn(MODULE, "ignoring unknown keys of the %s: %s", of, keys);
     }
 }
 
@@ -161,9 +160,9 @@ static int files_read(struct settings *settings, struct ntk_err *err)
     tell_unknown(settings->config.unknown, "configuration");
     tell_unknown(settings->instance.unknown, "instance file");
     tell_without_effect(&settings->config.hugepages, "num_hugepages_per_device",
-                        "memory of software devices has no pages to reserve");
+                        "software devices have no huge pages to reserve");
     tell_without_effect(&settings->config.model_cache_count, "model_cache_count",
-                        "a NEFF is read in memory and never unpacked to files");
+                        "NEFFs are read in memory and never unpacked to files");
     return 0;
 }
 
@@ -281,8 +280,8 @@ static int driver_check(struct ntk_err *err)
     return !ntk_driver_is_loaded("/sys") || getenv("NEURON_SOFT_INSTANCE")
                ? 0
                : ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
-                             "this machine has a Neuron driver, and this daemon serves software "
-                             "NeuronCores: set NEURON_SOFT_INSTANCE to start it all the same");
+                             "this machine has a Neuron driver, but this daemon serves software "
+                             "NeuronCores: set NEURON_SOFT_INSTANCE to start it anyway");
 }
 
 int main(int argc, char **argv)
@@ -296,13 +295,14 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(parsed);
     }
     if (arg_log_level < RTD_LOG_LEVEL_MIN || arg_log_level > RTD_LOG_LEVEL_MAX) {
-        return ntk_opt_usage_error(&program, "--log-level is %d to %d", RTD_LOG_LEVEL_MIN,
-                                   RTD_LOG_LEVEL_MAX);
+        return ntk_opt_usage_error(&program, "--log-level must be between %d and %d",
+                                   RTD_LOG_LEVEL_MIN, RTD_LOG_LEVEL_MAX);
     }
     if (arg_ninfer > RTD_NINFER_MAX || arg_timeout_s > UINT32_MAX ||
         arg_neff_mib > RTD_NEFF_MIB_MAX) {
-        return ntk_opt_usage_error(&program, "--ninfer is at most %d, --timeout %u, --neff-max %u",
-                                   RTD_NINFER_MAX, UINT32_MAX, RTD_NEFF_MIB_MAX);
+        return ntk_opt_usage_error(
+            &program, "--ninfer must be at most %d, --timeout at most %u, --neff-max at most %u",
+            RTD_NINFER_MAX, UINT32_MAX, RTD_NEFF_MIB_MAX);
     }
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN);
     rtd_log_open(RTD_LOG_SOCKET, (int)arg_log_level, arg_console);

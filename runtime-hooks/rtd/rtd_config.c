@@ -62,7 +62,7 @@ static json_t *parse(const struct text *text, struct ntk_err *err)
         return NULL;
     }
     if (!json_is_object(root)) {
-        (void)refuse(text, "", "an object expected", err);
+        (void)refuse(text, "", "expected an object", err);
         json_decref(root);
         return NULL;
     }
@@ -88,15 +88,14 @@ static int value_take(struct rtd_config *config, const struct text *text, const 
     (void)snprintf(where, sizeof where, "%s%s%s", key->object, *key->object ? "." : "", key->name);
     if (key->is_switch) {
         if (!json_is_boolean(value)) {
-            return refuse(text, where, "true or false expected", err);
+            return refuse(text, where, "expected true or false", err);
         }
         *to = (struct rtd_config_value){ true, json_is_true(value) };
         return 0;
     }
     json_int_t number = json_integer_value(value);
     if (!json_is_integer(value) || number < (json_int_t)key->min || number > (json_int_t)key->max) {
-        (void)snprintf(what, sizeof what, "a whole number of %u to %u expected", key->min,
-                       key->max);
+        (void)snprintf(what, sizeof what, "expected an integer from %u to %u", key->min, key->max);
         return refuse(text, where, what, err);
     }
     *to = (struct rtd_config_value){ true, (uint32_t)number };
@@ -159,7 +158,7 @@ int rtd_config_parse(struct rtd_config *config, const char *bytes, size_t bytes_
         json_t *members = json_object_get(root, objects[i]);
 
         if (members && !json_is_object(members)) {
-            ret = refuse(&text, objects[i], "an object expected", err);
+            ret = refuse(&text, objects[i], "expected an object", err);
         } else if (members) {
             ret = members_take(config, &text, objects[i], members, err);
         }
@@ -173,11 +172,11 @@ static int text_take(char *to, const struct text *text, const char *where, const
 {
     if (!json_is_string(value) || json_string_length(value) == 0 ||
         json_string_length(value) != strlen(json_string_value(value))) {
-        return refuse(text, where, "a text expected", err);
+        return refuse(text, where, "expected a string", err);
     }
     return ntk_str_copy(to, RTD_CONFIG_TEXT_BYTES, json_string_value(value))
                ? 0
-               : refuse(text, where, "the text is too long", err);
+               : refuse(text, where, "the string is too long", err);
 }
 
 static int devices_take(struct rtd_instance *instance, const struct text *text, json_t *list,
@@ -187,7 +186,7 @@ static int devices_take(struct rtd_instance *instance, const struct text *text, 
     size_t i;
 
     if (!json_is_array(list) || json_array_size(list) > RTD_DEVICES_MAX) {
-        return refuse(text, "devices", "a list of the numbers of devices expected", err);
+        return refuse(text, "devices", "expected a list of device numbers", err);
     }
     json_array_foreach(list, i, value)
     {
@@ -197,7 +196,7 @@ static int devices_take(struct rtd_instance *instance, const struct text *text, 
             char where[32];
 
             (void)snprintf(where, sizeof where, "devices[%zu]", i);
-            return refuse(text, where, "the number of a device expected", err);
+            return refuse(text, where, "expected a device number", err);
         }
         instance->devices[instance->device_count++] = (uint32_t)number;
     }

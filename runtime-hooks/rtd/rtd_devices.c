@@ -100,20 +100,19 @@ static int gap(const struct ntk_core_machine *machine, uint32_t a, uint32_t b, s
     ntk_core_machine_bdf(a, first);
     ntk_core_machine_bdf(b, second);
     if (a == b) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "device %u (%s) is named twice", a,
-                           first);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate device %u (%s)", a, first);
     }
     if (b == a + 1) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "devices %u (%s) and %u (%s) are not neighbours on a %s", a, first, b,
+                           "devices %u (%s) and %u (%s) are not adjacent on a %s", a, first, b,
                            second, machine->instance);
     }
     (void)snprintf(missing, sizeof missing, b - a == 2 ? "device %u is" : "devices %u to %u are",
                    a + 1, b - 1);
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                       "devices of one daemon are a run of neighbours: between %u (%s) and %u (%s) "
-                       "%s missing",
-                       a, first, b, second, missing);
+    return ntk_err_set(
+        err, -EINVAL, NTK_ERR_NO_OFFSET,
+        "the devices of one daemon must be adjacent: between %u (%s) and %u (%s) %s missing", a,
+        first, b, second, missing);
 }
 
 int rtd_devices_settle(struct rtd_devices *devices, const struct ntk_core_machine *machine,

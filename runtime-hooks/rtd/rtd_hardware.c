@@ -65,11 +65,11 @@ void rtd_get_hw_counters(struct rtd_manager *manager, struct ntk_rpc_call *call,
     } else if (asked->device_case == NRT__GET_HW_COUNTERS_REQUEST__DEVICE_DEVICE_ID) {
         device = asked->device_id;
     } else {
-        rtd_refuse(call, NRT__NERR__NERR_INVALID, "neither bdf nor device_id: which device?");
+        rtd_refuse(call, NRT__NERR__NERR_INVALID, "no device: set bdf or device_id");
         return;
     }
     if (device >= manager->device_count) {
-        rtd_refuse(call, NRT__NERR__NERR_INVALID, "no such device: get_all_hw_counters has %u",
+        rtd_refuse(call, NRT__NERR__NERR_INVALID, "unknown device: get_all_hw_counters has %u",
                    manager->device_count);
         return;
     }

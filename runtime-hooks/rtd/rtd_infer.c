@@ -62,7 +62,7 @@ static void collect(struct rtd_manager *manager, struct ntk_rpc_call *call,
         return;
     }
     if (!inference->is_done && !waits) {
-        rtd_refuse(call, NRT__NERR__NERR_INFER_PENDING, "inference %" PRIu64 " is under way",
+        rtd_refuse(call, NRT__NERR__NERR_INFER_PENDING, "inference %" PRIu64 " is in progress",
                    asked->cookie);
         return;
     }

@@ -191,7 +191,7 @@ static void answer_waits(struct rtd_manager *manager, struct rtd_inference *infe
             rtd_inference_deliver(manager, inference, call, (const void *)asked);
             is_collected = true;
         } else if (call) {
-            rtd_refuse(call, NRT__NERR__NERR_INVALID_HANDLE, "the result was collected");
+            rtd_refuse(call, NRT__NERR__NERR_INVALID_HANDLE, "the result was already collected");
         }
         if (asked) {
             protobuf_c_message_free_unpacked(asked, NULL);

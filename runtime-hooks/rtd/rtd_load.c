@@ -162,12 +162,11 @@ static bool upload_check(struct load *load)
         return true;
     case RTD_UPLOAD_TOO_LARGE:
         load_refuse(load, NRT__NERR__NERR_RESOURCE,
-                    "NEFF of more than %" PRIu64 " MiB: the daemon takes no larger one", mib);
+                    "the NEFF is larger than the limit of %" PRIu64 " MiB", mib);
         break;
     case RTD_UPLOAD_TOO_MUCH:
         load_refuse(load, NRT__NERR__NERR_RESOURCE,
-                    "NEFFs of all clients that are on their way take more than %" PRIu64
-                    " MiB: try again",
+                    "uploads of all clients exceed %" PRIu64 " MiB: try again later",
                     mib * RTD_UPLOADS_OF_LARGEST);
         break;
     case RTD_UPLOAD_NO_MEMORY:
@@ -214,8 +213,8 @@ static void load_check(struct load *load)
         return;
     }
     if (load->ninfer == 0 || load->ninfer > RTD_NINFER_MAX) {
-        load_refuse(load, NRT__NERR__NERR_INVALID, "ninfer %u: 1 to %u may be under way",
-                    load->ninfer, RTD_NINFER_MAX);
+        load_refuse(load, NRT__NERR__NERR_INVALID, "ninfer %u: expected 1 to %u", load->ninfer,
+                    RTD_NINFER_MAX);
         return;
     }
     if (ntk_neff_read_header(load->upload.neff.bytes, load->upload.neff.bytes_count, &header,
@@ -511,7 +510,7 @@ void rtd_load_ended(struct ntk_rpc_call *call)
     pthread_mutex_lock(&manager->lock);
     load->is_submitted = true;
     if (ntk_core_queue_submit(manager->loads, &load->item, NULL) < 0) {
-        load_refuse(load, NRT__NERR__NERR_RESOURCE, "too many loads are under way");
+        load_refuse(load, NRT__NERR__NERR_RESOURCE, "too many loads in progress");
         load_answer(load);
         load_free(load);
     }

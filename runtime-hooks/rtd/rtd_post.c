@@ -61,7 +61,7 @@ static bool input_take(struct rtd_model *model, struct rtd_context *context,
 
     if (i == SIZE_MAX || is_given[i]) {
         return rtd_fault_set(fault, NRT__NERR__NERR_INFER_BAD_INPUT, "%s ifmap %.200s",
-                             i == SIZE_MAX ? "unknown" : "twice given", given->name);
+                             i == SIZE_MAX ? "unknown" : "duplicate", given->name);
     }
     const struct ntk_core_io *io = &model->ios[i];
     const void *from = given->buf.data;
@@ -186,7 +186,7 @@ static bool model_check(const struct rtd_model *model, const Nrt__HNn *handle,
         (model->uncollected_count >= UNCOLLECTED_MAX ||
          model->uncollected_bytes >= UNCOLLECTED_BYTES_MAX)) {
         return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE,
-                             "%u results of model %u wait for infer_wait: collect them",
+                             "%u results of model %u were not collected: call infer_wait",
                              model->uncollected_count, model->id);
     }
     return true;
@@ -244,8 +244,8 @@ struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
     struct rtd_context *context = context_take(model);
     if (!context) {
         (void)rtd_fault_set(fault, NRT__NERR__NERR_QUEUE_FULL,
-                            "%u inferences of model %u are under way: wait for one", model->ninfer,
-                            model->id);
+                            "%u inferences of model %u are in progress: wait for one",
+                            model->ninfer, model->id);
         refuse_count(model, fault->code);
         return NULL;
     }

@@ -154,7 +154,7 @@ void rtd_shm_map(struct rtd_manager *manager, struct ntk_rpc_call *call,
         return;
     }
     if (asked->data_case != NRT__SHM_MAP_REQUEST__DATA_PATH || !asked->path[0]) {
-        rtd_refuse(call, NRT__NERR__NERR_INVALID, "no path of shared memory");
+        rtd_refuse(call, NRT__NERR__NERR_INVALID, "no shared memory path");
         return;
     }
     if (!rtd_session_is_known(manager, asked->session_id)) {
@@ -164,7 +164,7 @@ void rtd_shm_map(struct rtd_manager *manager, struct ntk_rpc_call *call,
     }
     if (manager->shm_count >= manager->shm_count_max) {
         rtd_refuse(call, NRT__NERR__NERR_RESOURCE,
-                   "%u pieces of shared memory are mapped: unmap one first", manager->shm_count);
+                   "%u shared memory regions are mapped: unmap one first", manager->shm_count);
         return;
     }
     struct rtd_shm *shm = shm_open_path(asked->path);

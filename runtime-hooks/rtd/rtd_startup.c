@@ -127,7 +127,7 @@ struct ntk_core *rtd_startup(struct ntk_core_options *options,
     bool is_hopeless = why->code < 0;
 
     if (!is_hopeless && devices->count == 0) {
-        (void)ntk_err_set(why, -ENODEV, NTK_ERR_NO_OFFSET, "no devices are given to this daemon");
+        (void)ntk_err_set(why, -ENODEV, NTK_ERR_NO_OFFSET, "this daemon has no devices");
         is_hopeless = true;
     }
     options->exact = true;

@@ -87,12 +87,13 @@ void rtd_profile_start(struct rtd_manager *manager, struct ntk_rpc_call *call,
         return;
     }
     if (!asked->path[0] || strlen(asked->path) > NAME_BYTES_MAX) {
-        rtd_refuse(call, NRT__NERR__NERR_INVALID, "path of %zu bytes: 1 to %d name a capture",
+        rtd_refuse(call, NRT__NERR__NERR_INVALID, "path of %zu bytes: expected 1 to %d",
                    strlen(asked->path), NAME_BYTES_MAX);
         return;
     }
     if (*capture_find(manager, asked->path, 0)) {
-        rtd_refuse(call, NRT__NERR__NERR_INVALID, "a capture goes to %.500s already", asked->path);
+        rtd_refuse(call, NRT__NERR__NERR_INVALID, "a capture is already being written to %.500s",
+                   asked->path);
         return;
     }
     const struct rtd_capture *other = *capture_find(manager, NULL, model->id);
@@ -140,7 +141,7 @@ static uint8_t *file_read(const char *path, size_t *out_bytes, struct ntk_err *e
         (void)ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "no capture was written: %s",
                           strerror(errno));
     } else if (status.st_size > NTFF_BYTES_MAX) {
-        (void)ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "the capture has %jd bytes, at most %jd",
+        (void)ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "the capture has %jd bytes (at most %jd)",
                           (intmax_t)status.st_size, (intmax_t)NTFF_BYTES_MAX);
     } else if (!(bytes = malloc((size_t)status.st_size + 1))) {
         (void)ntk_err_no_memory(err);
@@ -213,7 +214,8 @@ void rtd_profile_stop(struct rtd_manager *manager, struct ntk_rpc_call *call,
     struct rtd_capture *capture = *at;
 
     if (!capture) {
-        rtd_refuse(call, NRT__NERR__NERR_INVALID_HANDLE, "no capture goes to %.500s", asked->path);
+        rtd_refuse(call, NRT__NERR__NERR_INVALID_HANDLE, "no capture is being written to %.500s",
+                   asked->path);
         return;
     }
     capture->wait = rtd_wait_begin(call);

@@ -48,7 +48,7 @@ static void file_send(struct ntk_rpc_call *call, const request *asked,
     response reply = GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__INIT;
 
     if (!file) {
-        error_send(call, asked, NTK_RPC_NOT_FOUND, "nothing that is served has that name");
+        error_send(call, asked, NTK_RPC_NOT_FOUND, "no service or method has this name");
         return;
     }
     const struct ntk_rpc_file **needed = calloc(ntk_rpc_files_count(files), sizeof *needed);
@@ -80,7 +80,7 @@ static void extensions_send(struct ntk_rpc_call *call, const request *asked,
     response reply = GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__INIT;
 
     if (!ntk_rpc_files_has_message(files, asked->all_extension_numbers_of_type)) {
-        error_send(call, asked, NTK_RPC_NOT_FOUND, "no type has that name");
+        error_send(call, asked, NTK_RPC_NOT_FOUND, "unknown type");
         return;
     }
     numbers.base_type_name = asked->all_extension_numbers_of_type;
@@ -164,7 +164,7 @@ bool rtd_reflection_message(struct ntk_rpc_call *call, const ProtobufCMessage *m
         services_send(call, asked);
         break;
     default:
-        error_send(call, asked, NTK_RPC_INVALID_ARGUMENT, "the request asks nothing");
+        error_send(call, asked, NTK_RPC_INVALID_ARGUMENT, "the request is empty");
         break;
     }
     return false; /* the next one is read when the answer is on its way */

@@ -144,7 +144,7 @@ static int set_temporary(struct ntk_aws_keys *out_keys, const char *access_key,
     }
     if (expiration && ntk_aws_time_parse(expiration, &expires) < 0) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "the response has keys with an invalid expiry");
+                           "the keys in the response have an invalid expiry");
     }
     int ret = ntk_aws_keys_set(&keys, access_key, secret_key, session_token, err);
     if (ret < 0) {
@@ -167,7 +167,7 @@ static json_t *object_of(const char *bytes, size_t bytes_count, struct ntk_err *
 
     if (!json_is_object(root)) {
         json_decref(root);
-        (void)ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the answer is not a JSON object");
+        (void)ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the response is not a JSON object");
         return NULL;
     }
     return root;
@@ -207,7 +207,7 @@ int ntk_aws_keys_from_process(const char *bytes, size_t bytes_count, struct ntk_
         json_integer_value(json_object_get(root, "Version")) == 1
             ? set_temporary(out_keys, member(root, "AccessKeyId"), member(root, "SecretAccessKey"),
                             member(root, "SessionToken"), member(root, "Expiration"), err)
-            : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the answer is not of version 1");
+            : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "unsupported version: expected 1");
     json_decref(root);
     return ret;
 }

@@ -142,7 +142,7 @@ static int keep(struct reader *reader, enum ntk_aws_key key, struct span value)
     }
     for (size_t i = 0; i < value.bytes; i++) {
         if (value.text[i] < ' ' || value.text[i] > '~') {
-            return refuse(reader, value.text + i, "has a value with characters beyond ASCII");
+            return refuse(reader, value.text + i, "has a value with non-ASCII characters");
         }
     }
     if (*to) {
@@ -165,7 +165,7 @@ static int read_pair(struct reader *reader, struct span line)
         return refuse(reader, line.text, "is neither a section nor 'key = value'");
     }
     if (!reader->has_section) {
-        return refuse(reader, line.text, "is before any section");
+        return refuse(reader, line.text, "appears before any section");
     }
     reader->has_key = true;
     if (!reader->is_ours) {

@@ -90,11 +90,10 @@ int ntk_aws_token_read(const char *path, char *token, struct ntk_err *err)
     token[strcspn(token, "\r\n")] = '\0';
     for (const char *at = token; *at; at++) {
         if (*at <= ' ' || *at > '~') {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%.200s: is not a token", path);
+            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%.200s: invalid token", path);
         }
     }
-    return token[0] ? 0
-                    : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%.200s: has no token", path);
+    return token[0] ? 0 : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%.200s: no token", path);
 }
 
 /* -- region and endpoints ---------------------------------------------------------------------- */
@@ -112,7 +111,7 @@ int ntk_aws_region_take(char *region, char **out_region, struct ntk_err *err)
         char shown[64];
         ntk_str_copy_clean(shown, sizeof shown, region, strlen(region));
         free(region);
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%s' is not a region", shown);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "invalid region '%s'", shown);
     }
     *out_region = region;
     return 0;
@@ -192,7 +191,7 @@ int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys 
     }
     if (!secret_key) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not");
+                           "AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not");
     }
     session_token = session_token ? session_token : ntk_aws_variable(c, "AWS_SECURITY_TOKEN");
     int ret = ntk_aws_keys_set(keys, access_key, secret_key, session_token, err);

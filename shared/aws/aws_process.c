@@ -66,7 +66,7 @@ int ntk_aws_process_split(const char *command, char ***out_words, struct ntk_err
     if (!at || *at || !count) {
         free(words);
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "credential_process %s",
-                           !at     ? "has a quote that does not end"
+                           !at     ? "has an unterminated quote"
                            : count ? "has too many words"
                                    : "has no command");
     }
@@ -162,12 +162,12 @@ int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_canc
         if (ret < 0) {
             end(pid);
             ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%.200s: %s", words[0],
-                        ret == -ETIMEDOUT   ? "does not end"
-                        : ret == -EMSGSIZE  ? "writes too much"
-                        : ret == -ECANCELED ? "the program ends"
-                                            : "cannot be read");
+                        ret == -ETIMEDOUT   ? "timed out"
+                        : ret == -EMSGSIZE  ? "prints too much output"
+                        : ret == -ECANCELED ? "cancelled: the program is exiting"
+                                            : "cannot read its output");
         } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-            ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%.200s: ended with %s %d", words[0],
+            ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%.200s: failed with %s %d", words[0],
                               WIFEXITED(status) ? "exit code" : "signal",
                               WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
         }

@@ -173,7 +173,7 @@ static int source_keys(struct ntk_aws_credentials *c, const struct sections *sec
     int ret = 0;
 
     if (profile && source) {
-        return complain(err, sections, "has source_profile and credential_source");
+        return complain(err, sections, "has both source_profile and credential_source");
     }
     if (profile) {
         ret = keys_of(c, profile, depth + 1, keys, &is_found, err);
@@ -189,8 +189,8 @@ static int source_keys(struct ntk_aws_credentials *c, const struct sections *sec
         }
     }
     return complain(err, sections,
-                    "has an invalid credential_source: Environment, EcsContainer or "
-                    "Ec2InstanceMetadata expected");
+                    "has an invalid credential_source: expected Environment, EcsContainer or "
+                    "Ec2InstanceMetadata");
 }
 
 static int role_keys(struct ntk_aws_credentials *c, const struct sections *sections, unsigned depth,
@@ -210,7 +210,7 @@ static int role_keys(struct ntk_aws_credentials *c, const struct sections *secti
     }
     if (role.duration_seconds &&
         role.duration_seconds[strspn(role.duration_seconds, "0123456789")]) {
-        return complain(err, sections, "has a duration_seconds that is not a number");
+        return complain(err, sections, "has an invalid duration_seconds: expected a number");
     }
     if (value_of(sections, NTK_AWS_MFA_SERIAL)) {
         return complain(
@@ -250,8 +250,8 @@ static int keys_of_sections(struct ntk_aws_credentials *c, const struct sections
     ret = ret ? ret : process_keys(c, sections, keys, err);
     if (!ret && unsupported) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "profile '%.100s' signs a person in (%s), which is not supported; a "
-                           "credential_process line can give such keys",
+                           "profile '%.100s' requires an interactive sign-in (%s), which is not "
+                           "supported; use a credential_process line to get keys",
                            sections->name, unsupported);
     }
     return ret;
@@ -264,7 +264,7 @@ static int keys_of(struct ntk_aws_credentials *c, const char *name, unsigned dep
     int ret = 0;
 
     if (depth > DEPTH_MAX) {
-        return complain(err, &sections, "is at the end of too long a chain of source_profile");
+        return complain(err, &sections, "exceeds the limit of chained source_profile entries");
     }
     for (int file = 0; file < 2 && ret >= 0; file++) {
         ret = read_profile(c, (enum ntk_aws_file)file, name, &sections.file[file], err);
@@ -286,7 +286,7 @@ int ntk_aws_from_files(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys,
 
     int ret = keys_of(c, name, 0, keys, &is_found, err);
     if (ret == 0 && is_asked && !is_found) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no profile '%.100s'", name);
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "unknown profile '%.100s'", name);
     }
     return ret;
 }

@@ -61,7 +61,7 @@ static int container_token(const struct ntk_aws_credentials *c, char *header, st
     }
     if (said && (said[strcspn(said, "\r\n")] || strlen(said) >= NTK_AWS_VALUE_BYTES_MAX)) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "AWS_CONTAINER_AUTHORIZATION_TOKEN is not a token");
+                           "AWS_CONTAINER_AUTHORIZATION_TOKEN: invalid token");
     }
     if (said) {
         (void)snprintf(header, HEADER_BYTES, "Authorization: %s", said);
@@ -148,7 +148,7 @@ static int ask_imds(struct ntk_aws_credentials *c, const char *path, struct ntk_
     const char *token = ntk_buf_text_get(&c->answer.body);
     int bytes = snprintf(header, sizeof header, "X-aws-ec2-metadata-token: %s", token);
     if (bytes >= (int)sizeof header || token[strcspn(token, "\r\n")]) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: is not a token", url);
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: invalid token", url);
     }
     headers[0] = header;
     question.method = NULL;

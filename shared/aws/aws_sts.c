@@ -45,8 +45,8 @@ static int find_service(const struct ntk_aws_credentials *c, char **out_region, 
         ret = *out_url ? 0 : ntk_err_no_memory(err);
     }
     if (ret >= 0 && *out_url && !strstr(*out_url, "://")) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.200s' is not an address of STS",
-                          *out_url);
+        ret =
+            ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "invalid STS endpoint '%.200s'", *out_url);
     }
     if (ret < 0) {
         free(region);
@@ -180,7 +180,7 @@ int ntk_aws_from_web_identity(struct ntk_aws_credentials *c, struct ntk_aws_keys
     }
     if (!role.arn) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "AWS_WEB_IDENTITY_TOKEN_FILE is set, AWS_ROLE_ARN is not");
+                           "AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not");
     }
     return ntk_aws_from_identity(c, &role, keys, err);
 }

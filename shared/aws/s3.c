@@ -56,7 +56,7 @@ static int ask(void *ctx, const struct ntk_http_question *question, struct ntk_h
     struct ntk_s3 *s3 = ctx;
 
     if (atomic_load(&s3->is_stopping)) {
-        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "the program ends");
+        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "cancelled: the program is exiting");
     }
     struct ntk_http_question with_authority = *question;
     with_authority.ca_file = question->ca_file ? question->ca_file : s3->ca_file;
@@ -313,13 +313,12 @@ static int take_place(struct ntk_s3 *s3, const char *place, struct ntk_err *err)
     if (length < 3 || length > 63 || strspn(bucket, letters) < length || bucket[0] == '.' ||
         bucket[0] == '-') {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%.200s' names no bucket: s3://BUCKET "
-                           "or s3://BUCKET/PREFIX expected",
+                           "invalid bucket in '%.200s': expected s3://BUCKET or s3://BUCKET/PREFIX",
                            place);
     }
     if (!is_plain_path(prefix)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%.200s': the parts of a prefix are not empty, '.' or '..'", place);
+                           "'%.200s': parts of a prefix must not be empty, '.' or '..'", place);
     }
     prefix_length -= prefix_length && prefix[prefix_length - 1] == '/';
     s3->bucket = strndup(bucket, length);
@@ -342,11 +341,10 @@ static int check_endpoint(char *url, struct ntk_err *err)
     const char *path = scheme ? strchr(url + scheme, '/') : NULL;
     if (!scheme || bytes == scheme || strpbrk(url + scheme, "@?# \t\r\n") ||
         (path && ntk_aws_path_check(path) < 0)) {
-        return ntk_err_set(
-            err, -EINVAL, NTK_ERR_NO_OFFSET,
-            "'%.200s' is not the address of an endpoint: http:// or https://, a host "
-            "and perhaps a plain path",
-            url);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "invalid endpoint '%.200s': expected http:// or https://, a host and "
+                           "optionally a plain path",
+                           url);
     }
     return 0;
 }
@@ -362,7 +360,7 @@ static int configure(struct ntk_s3 *s3, const struct ntk_s3_options *options, st
     s3->ca_file = getenv("AWS_CA_BUNDLE");
     s3->ca_file = s3->ca_file && *s3->ca_file ? s3->ca_file : NULL;
     if (options->region && !ntk_aws_region_is_good(options->region)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.100s' is not a region",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "invalid region '%.100s'",
                            options->region);
     }
     int ret = take_place(s3, options->place, err);
@@ -375,7 +373,7 @@ static int configure(struct ntk_s3 *s3, const struct ntk_s3_options *options, st
               : ntk_aws_endpoint_find(s3->credentials, "S3", &s3->endpoint, err);
     if (ret == 0 && !s3->endpoint && ntk_str_is_true(getenv("AWS_USE_DUALSTACK_ENDPOINT"))) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "the dual-stack endpoint of S3 must be named: --endpoint, or "
+                           "the dual-stack endpoint of S3 must be set explicitly: --endpoint, or "
                            "AWS_ENDPOINT_URL_S3");
     }
     return ret < 0 || !s3->endpoint ? ret : check_endpoint(s3->endpoint, err);

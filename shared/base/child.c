@@ -113,7 +113,7 @@ int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, st
     pid_t pid;
 
     if (pipe2(ends, O_CLOEXEC) < 0) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make a pipe: %s",
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create a pipe: %s",
                            strerror(errno));
     }
     sigemptyset(&none);
@@ -131,7 +131,7 @@ int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, st
     close(ends[0]);
     if (code != 0) {
         close(ends[1]);
-        return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot start %s once more: %s", argv[0],
+        return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot start %s again: %s", argv[0],
                            strerror(code));
     }
     *out_child = (struct ntk_child_tied){ pid, ends[1] };

@@ -54,8 +54,8 @@ static int read_open_file(int fd, const char *path, uint64_t file_bytes, size_t 
                           uint8_t **out_bytes, size_t *out_count, struct ntk_err *err)
 {
     if (file_bytes > limit_bytes) {
-        return ntk_err_set(err, -EFBIG, NO_OFFSET, "cannot read %s: %llu bytes, the limit is %zu",
-                           path, (unsigned long long)file_bytes, limit_bytes);
+        return ntk_err_set(err, -EFBIG, NO_OFFSET, "cannot read %s: %llu bytes (at most %zu)", path,
+                           (unsigned long long)file_bytes, limit_bytes);
     }
     size_t size = (size_t)file_bytes;
     uint8_t *bytes = malloc(size + 1);
@@ -488,7 +488,7 @@ int ntk_fs_open_unnamed(const char *folder, struct ntk_err *err)
     if (fd < 0) {
         int code = -errno;
         free(name);
-        return ntk_err_set(err, code, NO_OFFSET, "cannot make a temporary file in %s: %s", folder,
+        return ntk_err_set(err, code, NO_OFFSET, "cannot create a temporary file in %s: %s", folder,
                            strerror(-code));
     }
     unlink(name);

@@ -156,14 +156,14 @@ static int print_completion(const struct ntk_opt_program *program, const char *s
 
     shell = shell ? shell : ""; /* its row has an arg_name */
     if (blank && strcmp(shell, "words") != 0 && strcmp(shell, "man") != 0) {
-        ntk_opt_usage_error(program, "the completion script is that of '%.*s --completion %s'",
+        ntk_opt_usage_error(program, "use '%.*s --completion %s' for the completion script",
                             (int)(blank - program->name), program->name, shell);
         return -EINVAL;
     }
     if (ntk_opt_print_completion(program, shell)) {
         return -ECANCELED;
     }
-    ntk_opt_usage_error(program, "no completion for the shell '%s': bash, zsh or fish", shell);
+    ntk_opt_usage_error(program, "unknown shell '%s': expected bash, zsh or fish", shell);
     return -EINVAL;
 }
 
@@ -172,7 +172,8 @@ static int take(int parsed, const struct ntk_opt_program *program, const char *n
                 const char *value, const char *expected)
 {
     if (parsed < 0) {
-        ntk_opt_usage_error(program, "bad value '%s' of %s: %s expected", value, name, expected);
+        ntk_opt_usage_error(program, "invalid value '%s' for %s: expected %s", value, name,
+                            expected);
         return -EINVAL;
     }
     return 0;
@@ -206,11 +207,9 @@ static int take_value(const struct ntk_opt_program *program, const struct ntk_op
         *(const char **)option->value = value;
         return 0;
     case NTK_OPT_U64:
-        return take(ntk_str_parse_u64(value, option->value), program, name, value,
-                    "a whole number");
+        return take(ntk_str_parse_u64(value, option->value), program, name, value, "an integer");
     case NTK_OPT_I64:
-        return take(ntk_str_parse_i64(value, option->value), program, name, value,
-                    "a whole number");
+        return take(ntk_str_parse_i64(value, option->value), program, name, value, "an integer");
     case NTK_OPT_DOUBLE:
         return take(ntk_str_parse_double(value, option->value), program, name, value, "a number");
     case NTK_OPT_BYTES:
@@ -224,7 +223,7 @@ static int take_value(const struct ntk_opt_program *program, const struct ntk_op
         int (*call)(const char *, struct ntk_err *) =
             *(int (**)(const char *, struct ntk_err *))option->value;
         if (call(value, &err) < 0) {
-            ntk_opt_usage_error(program, "bad value '%s' of %s: %s", value ? value : "", name,
+            ntk_opt_usage_error(program, "invalid value '%s' for %s: %s", value ? value : "", name,
                                 err.text);
             return -EINVAL;
         }
@@ -300,7 +299,8 @@ static int parse_long(const struct ntk_opt_program *program, int argc, char **ar
         value = "";
     } else if (option->arg_name && !value) {
         if (*at + 1 >= argc) {
-            ntk_opt_usage_error(program, "option '%s' needs a value (%s)", name, option->arg_name);
+            ntk_opt_usage_error(program, "option '%s' requires a value (%s)", name,
+                                option->arg_name);
             return -EINVAL;
         }
         value = argv[++*at];
@@ -330,7 +330,7 @@ static int parse_short(const struct ntk_opt_program *program, int argc, char **a
         const char *value = c[1] == '=' ? c + 2 : c + 1;
         if (c[1] == '\0') {
             if (*at + 1 >= argc) {
-                ntk_opt_usage_error(program, "option '%s' needs a value (%s)", name,
+                ntk_opt_usage_error(program, "option '%s' requires a value (%s)", name,
                                     option->arg_name);
                 return -EINVAL;
             }

@@ -29,7 +29,7 @@ static int parse_address(const char *text, struct ntk_service *service, struct n
     if ((text[0] != '/' && text[0] != '@') || length < 2 ||
         length >= sizeof service->address.sun_path) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "NOTIFY_SOCKET '%.120s' is neither a path nor @name", text);
+                           "invalid NOTIFY_SOCKET '%.120s': expected a path or @name", text);
     }
     service->address.sun_family = AF_UNIX;
     memcpy(service->address.sun_path, text, length);
@@ -52,7 +52,7 @@ static int parse_watchdog(struct ntk_service *service, struct ntk_err *err)
     }
     if (ntk_str_parse_u64(usec_text, &usec) < 0 || usec < 2 || usec > UINT64_MAX / NTK_NS_PER_US) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "WATCHDOG_USEC '%.40s' is not a time in microseconds", usec_text);
+                           "invalid WATCHDOG_USEC '%.40s': expected microseconds", usec_text);
     }
     if (pid_text && (ntk_str_parse_u64(pid_text, &pid) < 0 || pid != (uint64_t)getpid())) {
         return 0; /* meant for another process of the service */

@@ -17,7 +17,8 @@
 static int bad(const char *text, struct ntk_err *err)
 {
     return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                       "'%s' is not a time: 2026-11-21T07:30:00Z, or seconds since 1970", text);
+                       "invalid time '%s': expected 2026-11-21T07:30:00Z, or seconds since 1970",
+                       text);
 }
 
 /* Digits of a fraction behind the point as ns; the rest of the text. */

@@ -151,7 +151,7 @@ int ntk_collector_create(const struct ntk_collector_options *options,
     ntk_aggregate_start_period(collector->aggregate, now_ns(collector));
     ret = (int)(ntk_collector_drain(collector) < 0 ? -EIO : 0);
     if (ret < 0) {
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot look for observed processes");
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot search for observed processes");
         goto out;
     }
     ret = sample_source(collector, SOURCE_PROC, now_ns(collector), err);

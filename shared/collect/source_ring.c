@@ -78,14 +78,12 @@ static void note_refusals(struct source_ring *source, const struct ntk_ring_refu
         const char *what;
     } rows[] = {
         { refusals->models > 0 || refusals->memory_rows > 0,
-          "more models or kinds of memory than its segment lists: some of them are shown "
-          "together" },
-        { refusals->names > 0,
-          "more names than its segment can hold: some objects appear without one" },
+          "more models or memory categories than its segment can list: some are merged" },
+        { refusals->names > 0, "more names than its segment can hold: some objects have no name" },
         { refusals->threads > 0,
-          "more threads than its segment lists: some events are shown without theirs" },
-        { refusals->histograms > 0, "more latencies than its segment had space for: those of some "
-                                    "cores or models are missing" },
+          "more threads than its segment can list: some events have no thread" },
+        { refusals->histograms > 0,
+          "more latencies than its segment can hold: some cores or models have none" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows && !source->note[0]; i++) {

@@ -44,7 +44,7 @@ int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url
 
     if (scheme && strncmp(name, "http://", 7) != 0 && strncmp(name, "https://", 8) != 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%.200s' is not a URL with http:// or https://",
+                           "invalid URL '%.200s': expected http:// or https://",
                            ntk_url_redact(shown, sizeof shown, name));
     }
     while (length > 0 && name[length - 1] == '/') {
@@ -53,9 +53,10 @@ int ntk_hosts_url_make(const char *name, const char *path, char *url, size_t url
     const char *slash = strchr(host, '/');
     bool has_path = slash && slash < name + length;
     if (!scheme && (has_path || !name[0])) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'%.200s' is neither a URL with http:// or https:// nor HOST[:PORT]",
-                           ntk_url_redact(shown, sizeof shown, name));
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "invalid host '%.200s': expected a URL with http:// or https://, or HOST[:PORT]",
+            ntk_url_redact(shown, sizeof shown, name));
     }
     /* A URL has the port of its scheme. */
     bool has_port = scheme || strchr(name[0] == '[' ? strchrnul(name, ']') : name, ':');
@@ -82,10 +83,10 @@ int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snaps
                           struct ntk_err *err)
 {
     if (answer->status != 200) {
-        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the answer has status %ld%s",
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the agent returned HTTP %ld%s",
                            answer->status,
                            answer->status == 401   ? ": authentication required: use --token-file"
-                           : answer->status == 403 ? ": it answers only root and its own user"
+                           : answer->status == 403 ? ": it responds only to root and its own user"
                            : answer->status == 503 ? ": no current report"
                                                    : "");
     }
@@ -265,8 +266,8 @@ bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hos
     }
     int code = ret < 0 ? ret : host->err.code;
     (void)snprintf(host->no_agent, sizeof host->no_agent, "%.200s: %.280s", unix_path,
-                   code == -ECONNREFUSED ? "no agent answers"
-                   : code == -ETIMEDOUT  ? "the agent does not answer in time"
+                   code == -ECONNREFUSED ? "no agent responds"
+                   : code == -ETIMEDOUT  ? "the agent timed out"
                    : ret < 0             ? err.text
                                          : host->err.text);
     remote->unix_path = NULL;

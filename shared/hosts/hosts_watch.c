@@ -212,7 +212,7 @@ int ntk_hosts_watch_open(const struct ntk_hosts_watch_options *options,
     struct ntk_hosts_watch *watch;
 
     if (options->count == 0 || options->count > NTK_HOSTS_WATCH_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%zu hosts: 1 to %u can be watched",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%zu hosts: expected 1 to %u",
                            options->count, NTK_HOSTS_WATCH_MAX);
     }
     watch = calloc(1, sizeof *watch + options->count * sizeof *watch->hosts);

@@ -19,7 +19,7 @@ int ntk_http_address_parse(const char *text, const char *default_host,
     if (text[0] == '[') {
         const char *close = strchr(text, ']');
         if (!close || close[1] != ':') {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'[ADDRESS]:PORT' expected");
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected '[ADDRESS]:PORT'");
         }
         host = text + 1;
         host_bytes = (size_t)(close - host);
@@ -32,7 +32,7 @@ int ntk_http_address_parse(const char *text, const char *default_host,
             port_text = colon + 1;
             if (memchr(host, ':', host_bytes)) {
                 return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                   "an IPv6 address needs brackets: '[ADDRESS]:PORT'");
+                                   "invalid IPv6 address: expected '[ADDRESS]:PORT'");
             }
         }
     }
@@ -42,7 +42,7 @@ int ntk_http_address_parse(const char *text, const char *default_host,
     if (port_text[0] < '0' || port_text[0] > '9' || ntk_str_parse_u64(port_text, &port) < 0 ||
         port > UINT16_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "'[ADDRESS:]PORT' with a port up to 65535 expected");
+                           "expected '[ADDRESS:]PORT' with a port up to 65535");
     }
     memcpy(address.host, host, host_bytes);
     address.port = (uint16_t)port;

@@ -90,5 +90,5 @@ void ntk_http_files_answer(const struct ntk_http_request *request,
         }
     }
     response->status = 404;
-    response->text = "nothing here\n";
+    response->text = "not found\n";
 }

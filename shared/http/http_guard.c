@@ -63,13 +63,13 @@ static int read_token(struct ntk_http_guard *guard, struct ntk_err *err)
         length--;
     }
     if (!is_token(text, length)) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "%s: a token is %d to %d printable characters without blanks",
-                          guard->options.token_path, NTK_HTTP_TOKEN_BYTES_MIN,
-                          NTK_HTTP_TOKEN_BYTES_MAX);
+        ret = ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "%s: invalid token: expected %d to %d printable characters without blanks",
+            guard->options.token_path, NTK_HTTP_TOKEN_BYTES_MIN, NTK_HTTP_TOKEN_BYTES_MAX);
     } else if (strlen(guard->token) != length || memcmp(guard->token, text, length) != 0) {
         if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) {
-            ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "no random numbers");
+            ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot read random numbers");
         } else {
             ntk_str_hex(guard->session, random, sizeof random);
             memcpy(guard->token, text, length);
@@ -120,7 +120,7 @@ static bool check_token(struct ntk_http_guard *guard, const struct ntk_http_requ
     }
     if (read_token(guard, NULL) < 0) {
         answer->status = STATUS_BROKEN;
-        answer->text = "the token's file cannot be used\n";
+        answer->text = "the token file cannot be used\n";
         return false;
     }
     if (strcmp(path, "/") == 0 &&
@@ -139,8 +139,8 @@ static bool check_token(struct ntk_http_guard *guard, const struct ntk_http_requ
     }
     answer->status = STATUS_UNAUTHORIZED;
     answer->authenticate = "Bearer realm=\"neuron-monitor\"";
-    answer->text = "a token is needed: open /?token=TOKEN once, or send it as "
-                   "'Authorization: Bearer TOKEN'\n";
+    answer->text = "a token is required: open /?token=TOKEN once, or send it as 'Authorization: "
+                   "Bearer TOKEN'\n";
     return false;
 }
 
@@ -219,8 +219,7 @@ bool ntk_http_guard_check(struct ntk_http_guard *guard, const struct ntk_http_re
 
     if (host && !ntk_http_guard_knows(guard, host)) {
         answer->status = STATUS_MISDIRECTED;
-        answer->text = "this server is not known by the name that was asked for; --http-host NAME "
-                       "lets it in\n";
+        answer->text = "unknown host name: use --http-host NAME to allow it\n";
         return false;
     }
     return !guard->options.token_path || check_token(guard, request, port, secure, answer);
@@ -232,8 +231,8 @@ static void say_mode(const char *path)
     struct stat info;
 
     if (stat(path, &info) == 0 && info.st_mode & (S_IRWXG | S_IRWXO)) {
-        ntk_log_warn("http", "%s: others than its owner can read or change the token (mode %04o)",
-                     path, (unsigned)info.st_mode & 07777);
+        ntk_log_warn("http", "%s: token file is accessible to other users (mode %04o)", path,
+                     (unsigned)info.st_mode & 07777);
     }
 }
 

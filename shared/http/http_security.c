@@ -98,8 +98,8 @@ static int resolve(const struct ntk_http_security *security, const char *name, c
     int length = slash && name[0] != '/' ? (int)(slash - security->config_path) + 1 : 0;
 
     if (snprintf(path, PATH_BYTES, "%.*s%s", length, security->config_path, name) >= PATH_BYTES) {
-        return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET, "'%.80s...' is too long a path",
-                           name);
+        return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
+                           "'%.80s...': the path is too long", name);
     }
     return 0;
 }
@@ -201,12 +201,12 @@ static void read_config_again(struct ntk_http_security *security)
     if (!security->is_broken && security->config.has_tls != security->has_tls) {
         security->is_broken = true;
         ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
-                    "%s: TLS can be turned on and off at the start only", security->config_path);
+                    "%s: enabling or disabling TLS requires a restart", security->config_path);
     }
     if (security->is_broken) {
-        ntk_log_warn(MODULE, "%s; requests are answered with 500", err.text);
+        ntk_log_warn(MODULE, "%s; responding to requests with status 500", err.text);
     } else {
-        ntk_log_info(MODULE, "%s is read again", security->config_path);
+        ntk_log_info(MODULE, "%s was reloaded", security->config_path);
     }
 }
 
@@ -222,7 +222,7 @@ static void look_again(struct ntk_http_security *security)
         (has_new_pair && security->is_broken)) {
         read_config_again(security);
     } else if (has_new_pair && load_tls(security, &err) < 0) {
-        ntk_log_warn(MODULE, "%s; the certificate before it stays", err.text);
+        ntk_log_warn(MODULE, "%s; keeping the previous certificate", err.text);
     }
 }
 
@@ -293,7 +293,7 @@ int ntk_http_security_open_config(const char *path, struct ntk_http_security **o
     }
     int ret = 0;
     if (strlen(path) >= PATH_BYTES) {
-        ret = ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET, "too long a path");
+        ret = ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET, "the path is too long");
     } else {
         ntk_str_copy(security->config_path, PATH_BYTES, path);
         ret = load_config(security, err);
@@ -312,7 +312,7 @@ int ntk_http_security_open_pair(const char *cert_path, const char *key_path,
     }
     int ret = 0;
     if (strlen(cert_path) >= PATH_BYTES || strlen(key_path) >= PATH_BYTES) {
-        ret = ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET, "too long a path");
+        ret = ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET, "the path is too long");
     } else {
         ntk_str_copy(security->cert_path, PATH_BYTES, cert_path);
         ntk_str_copy(security->key_path, PATH_BYTES, key_path);

@@ -41,7 +41,7 @@ static int copy_text(struct reader *reader, const char *key, yaml_node_t *value,
     const char *text = scalar(value);
 
     if (!text || strlen(text) != value->data.scalar.length) {
-        return fail(reader, value, key, "is not text");
+        return fail(reader, value, key, "is not a string");
     }
     free(*out);
     *out = strdup(text);
@@ -108,7 +108,7 @@ static int read_bool(struct reader *reader, const char *key, yaml_node_t *value)
     const char *text = scalar(value);
 
     if (!text || (strcmp(text, "true") && strcmp(text, "false"))) {
-        return fail(reader, value, key, "is neither true nor false");
+        return fail(reader, value, key, "must be true or false");
     }
     return 0; /* HTTP/1.1 is spoken with everyone, in either case */
 }
@@ -123,7 +123,7 @@ static int read_interval(struct reader *reader, const char *key, yaml_node_t *va
     const char *text = scalar(value);
 
     if (!text || ntk_str_parse_duration_ns(text, &reader->config->rate_interval_ns) < 0) {
-        return fail(reader, value, key, "is not a duration such as 1s or 100ms");
+        return fail(reader, value, key, "must be a duration such as 1s or 100ms");
     }
     return 0;
 }
@@ -134,7 +134,7 @@ static int read_burst(struct reader *reader, const char *key, yaml_node_t *value
 
     if (!text || ntk_str_parse_u64(text, &reader->config->rate_burst) < 0 ||
         reader->config->rate_burst == 0 || reader->config->rate_burst > UINT32_MAX) {
-        return fail(reader, value, key, "is not a number of requests");
+        return fail(reader, value, key, "must be a number of requests");
     }
     return 0;
 }
@@ -163,14 +163,14 @@ static int each_pair(struct reader *reader, const char *section, yaml_node_t *no
         return 0;
     }
     if (node->type != YAML_MAPPING_NODE) {
-        return fail(reader, node, section, "is not a list of 'key: value'");
+        return fail(reader, node, section, "must be a list of 'key: value'");
     }
     for (yaml_node_pair_t *pair = node->data.mapping.pairs.start;
          pair < node->data.mapping.pairs.top; pair++) {
         yaml_node_t *name = yaml_document_get_node(reader->document, pair->key);
         yaml_node_t *value = yaml_document_get_node(reader->document, pair->value);
         if (!scalar(name)) {
-            return fail(reader, name, section, "has a key that is not text");
+            return fail(reader, name, section, "has a key that is not a string");
         }
         int ret = read(reader, name, value, ctx);
         if (ret < 0) {
@@ -219,12 +219,12 @@ static int read_tls(struct reader *reader, const char *section, yaml_node_t *val
     reader->config->has_tls = true;
     if (!config->cert_file == !config->cert || !config->key_file == !config->key) {
         return fail(reader, value, section,
-                    "needs one of cert_file, cert and one of key_file, key");
+                    "requires one of cert_file, cert and one of key_file, key");
     }
     if (config->client_auth != NTK_HTTP_CLIENT_AUTH_NONE &&
         !config->client_ca_file == !config->client_ca) {
         return fail(reader, value, section,
-                    "needs one of client_ca_file, client_ca to verify clients");
+                    "requires one of client_ca_file, client_ca to verify clients");
     }
     if (config->tls_minor_min > config->tls_minor_max) {
         return fail(reader, value, section, "has a min_version above max_version");
@@ -256,7 +256,7 @@ static int read_header(struct reader *reader, yaml_node_t *name, yaml_node_t *va
         header->name = strdup(names[i]);
         return header->name ? 0 : -ENOMEM;
     }
-    return fail(reader, name, text, "is not a header that may be set here");
+    return fail(reader, name, text, "is not an allowed header");
 }
 
 static int read_headers(struct reader *reader, const char *key, yaml_node_t *value)
@@ -286,7 +286,8 @@ static int read_user(struct reader *reader, yaml_node_t *name, yaml_node_t *valu
         return fail(reader, value, scalar(name), "has no bcrypt hash ($2y$...)");
     }
     if (strchr(scalar(name), ':') || config->user_count == NTK_HTTP_SECURITY_USERS_MAX) {
-        return fail(reader, name, scalar(name), "cannot be a user");
+        return fail(reader, name, scalar(name),
+                    "is not a valid user name, or exceeds the number of users");
     }
     struct ntk_http_security_user *users =
         realloc(config->users, (config->user_count + 1) * sizeof *users);
@@ -315,7 +316,7 @@ static int read_rate(struct reader *reader, const char *section, yaml_node_t *va
     int ret = each_pair(reader, section, value, read_row, (void *)(uintptr_t)keys);
 
     if (ret >= 0 && reader->config->rate_interval_ns && !reader->config->rate_burst) {
-        return fail(reader, value, section, "needs a burst of at least 1");
+        return fail(reader, value, section, "requires a burst of at least 1");
     }
     return ret;
 }

@@ -282,14 +282,14 @@ static const struct {
     int status;
     const char *text;
 } refusals[] = {
-    { MHD_HTTP_BAD_REQUEST, "HTTP/1.1 needs one Host\n" },
-    { MHD_HTTP_UNAUTHORIZED, "name and password are needed\n" },
-    { MHD_HTTP_FORBIDDEN, "a certificate is needed\n" },
+    { MHD_HTTP_BAD_REQUEST, "HTTP/1.1 requires exactly one Host header\n" },
+    { MHD_HTTP_UNAUTHORIZED, "name and password required\n" },
+    { MHD_HTTP_FORBIDDEN, "certificate required\n" },
     { MHD_HTTP_TOO_MANY_REQUESTS, "too many requests\n" },
-    { MHD_HTTP_INTERNAL_SERVER_ERROR, "the server's configuration cannot be used\n" },
-    { MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are answered here\n" },
-    { MHD_HTTP_NOT_FOUND, "nothing here\n" },
-    { MHD_HTTP_SERVICE_UNAVAILABLE, "too many questions wait\n" },
+    { MHD_HTTP_INTERNAL_SERVER_ERROR, "the server's configuration is invalid\n" },
+    { MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are supported here\n" },
+    { MHD_HTTP_NOT_FOUND, "not found\n" },
+    { MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests are waiting\n" },
 };
 
 static void refuse(struct ntk_http_response *answer, int status)
@@ -605,7 +605,7 @@ static bool is_cut_off(struct MHD_Connection *connection, const char *path, bool
         return false;
     }
     const char *text = is_too_long ? "the address is too long or has too many parameters\n"
-                                   : "the head of the request is too large\n";
+                                   : "the request header is too large\n";
     int length =
         snprintf(answer, sizeof answer,
                  "HTTP/1.1 %s\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n"
@@ -690,7 +690,7 @@ static struct job *begin_upload(struct ntk_http_server *server,
                                         .text = "this host name is not accepted for uploads\n" };
     } else if (!length_of(request, &bytes_count)) {
         job->answer = (struct ntk_http_response){ .status = MHD_HTTP_LENGTH_REQUIRED,
-                                                  .text = "an upload needs its length\n" };
+                                                  .text = "uploads require Content-Length\n" };
     } else {
         job->upload_state = upload->begin(request, bytes_count, &job->answer, upload->ctx);
     }
@@ -893,7 +893,7 @@ int ntk_http_server_create(const struct ntk_http_options *options,
         stop_workers(server);
         unix_remove(server);
         free(server);
-        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the HTTP server does not start");
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot start the HTTP server");
     }
     *out_server = server;
     return 0;

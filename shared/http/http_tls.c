@@ -34,7 +34,7 @@ static int check_pair(const struct ntk_http_tls *tls, struct ntk_err *err)
     }
     gnutls_free(signature.data);
     return ret < 0 ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                 "the certificate and the key do not belong together")
+                                 "the certificate and the key do not match")
                    : 0;
 }
 
@@ -52,7 +52,7 @@ int ntk_http_tls_create(const char *cert_pem, size_t cert_bytes, const char *key
     unsigned count = NTK_HTTP_TLS_CHAIN_MAX;
     int ret = gnutls_pcert_list_import_x509_raw(tls->chain, &count, &cert, GNUTLS_X509_FMT_PEM, 0);
     if (ret < 0) {
-        ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the certificate cannot be read: %s",
+        ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "cannot read the certificate: %s",
                     gnutls_strerror(ret));
         ntk_http_tls_destroy(tls);
         return -EINVAL;
@@ -60,7 +60,7 @@ int ntk_http_tls_create(const char *cert_pem, size_t cert_bytes, const char *key
     tls->chain_count = count;
     ret = gnutls_privkey_import_x509_raw(tls->key, &key, GNUTLS_X509_FMT_PEM, NULL, 0);
     if (ret < 0) {
-        ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the key cannot be read: %s",
+        ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "cannot read the key: %s",
                     gnutls_strerror(ret));
         ntk_http_tls_destroy(tls);
         return -EINVAL;

@@ -248,8 +248,8 @@ static int add_token(struct curl_slist **headers, const char *path, struct ntk_e
     token[got > 0 ? strcspn(token, "\r\n") : 0] = '\0';
     int ret = got > 0 && token[0] ? add_header(headers, header)
                                   : ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                                                "the token cannot be read from %.200s: %s", path,
-                                                got < 0 ? strerror((int)-got) : "it has none");
+                                                "cannot read the token from %.200s: %s", path,
+                                                got < 0 ? strerror((int)-got) : "it contains none");
     explicit_bzero(header, sizeof header);
     return ret;
 }
@@ -300,12 +300,12 @@ static int fail(const struct http_transfer *transfer, CURLcode code, struct ntk_
     }
     if (transfer->is_too_long) {
         return ntk_err_set(err, -EMSGSIZE, NTK_ERR_NO_OFFSET,
-                           "%s: the answer is longer than %zu bytes", url,
+                           "%s: the response is longer than %zu bytes", url,
                            transfer->body_bytes_max);
     }
     if (transfer->is_too_late) {
-        return ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET, "%s: no answer within %llu seconds",
-                           url,
+        return ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
+                           "%s: no response within %llu seconds", url,
                            (unsigned long long)(transfer->question->head_ns / NTK_NS_PER_SECOND));
     }
     if (transfer->is_stopped || error == -ECANCELED) {

@@ -282,7 +282,7 @@ static void build_attention(struct ntk_neff_build *build, const struct ntk_examp
                                               NTK_NEFF_QUEUE_DATA, 16);
     }
     if (space.used > NTK_KIT_SBUF_BYTES) {
-        ntk_neff_build_fail(build, "a sequence of this length needs more than the state buffer");
+        ntk_neff_build_fail(build, "a sequence of this length exceeds the state buffer");
         return;
     }
     for (uint64_t r = ntk_kit_loop(a.kernel, "r");

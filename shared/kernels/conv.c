@@ -146,15 +146,14 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
     c.bias_at = ntk_kit_take(&space, 4);
     c.result_at = ntk_kit_take(&space, row_bytes);
     if (space.used > NTK_KIT_SBUF_BYTES) {
-        ntk_neff_build_fail(build,
-                            "an image of this size and dtype needs more than the state buffer");
+        ntk_neff_build_fail(build, "an image of this size and dtype exceeds the state buffer");
         return;
     }
     /* The tensor engine tells it from the others: its DMA does no more than copy, and the image
      * gets its frame on the way. */
     if (c.columns < OUT_CHANNELS) {
         ntk_neff_build_fail(build,
-                            "conv has transfers that inf1 cannot do: mlp and attention run there");
+                            "conv has transfers that inf1 does not support: use mlp or attention");
         return;
     }
     ntk_neff_kernel_layer(c.kernel, "input");

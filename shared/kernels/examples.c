@@ -20,27 +20,27 @@ static const struct ntk_example examples[] = {
     { "attention", "one head of scaled dot-product attention, 64 wide", "length of the sequence",
       256, 128, 2048, 128, true, true, .compile = ntk_example_attention },
     { "attention-slow",
-      "the same, but the scores go to device memory and back before their softmax",
+      "as attention, but the scores go to device memory and back before their softmax",
       "length of the sequence", 256, 128, 2048, 128, true, true,
       .compile = ntk_example_attention_slow },
-    { "memcpy", "moves a tensor of 128 rows through the state buffer", "float32 columns", 1024, 1,
+    { "memcpy", "copies a tensor of 128 rows through the state buffer", "float32 columns", 1024, 1,
       1 << 20, 1, true, false, .compile = ntk_example_memcpy },
-    { "nan", "adds the logarithm of -1: every execution is a numerical error", NULL, 0, 0, 0, 0,
-      false, false, .compile = ntk_example_nan },
-    { "oob", "gathers a row beyond the end of its table: every execution is out of bounds", NULL, 0,
-      0, 0, 0, false, false, .compile = ntk_example_oob },
-    { "deadlock", "waits for a semaphore that is never signalled: every execution times out", NULL,
+    { "nan", "computes the logarithm of -1: every execution ends with a numerical error", NULL, 0,
+      0, 0, 0, false, false, .compile = ntk_example_nan },
+    { "oob", "reads a row after the end of its table: every execution is out of bounds", NULL, 0, 0,
+      0, 0, false, false, .compile = ntk_example_oob },
+    { "deadlock", "waits for a semaphore that is never signaled: every execution times out", NULL,
       0, 0, 0, 0, false, false, .compile = ntk_example_deadlock },
-    { "two-node-cpu", "scales on a NeuronCore, then softmax of each row on the CPU",
+    { "two-node-cpu", "scales on a NeuronCore, then computes the softmax of each row on the CPU",
       "columns of the 128 rows", 64, 1, 8192, 1, false, false,
       .compile = ntk_example_two_node_cpu },
     { "pipeline", "dense layers with relu, each a subgraph on its own NeuronCore (inf1)",
       "NeuronCores", 4, 1, 64, 1, true, true, .nodes = 1, .compile = ntk_example_pipeline },
     { "two-node-core",
-      "a pipeline as above, then a node of one more layer on one NeuronCore (inf1)",
+      "a pipeline as above, followed by a node of one more layer on one NeuronCore (inf1)",
       "NeuronCores of the first node", 4, 1, 63, 1, true, true, .nodes = 2,
       .compile = ntk_example_two_node_core },
-    { "spin", "keeps the engines busy for a long time and computes nothing",
+    { "spin", "keeps the engines busy for a long time without computing anything",
       "million cycles of the base clock; 7000 are 5 s on trn1", 7000, 1, 10000000, 1, false, false,
       .compile = ntk_example_spin },
 };
@@ -85,13 +85,13 @@ static int check_options(const struct ntk_example *example,
         (options->size < example->size_min || options->size > example->size_max ||
          options->size % example->size_step != 0)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "size of %s must be from %llu to %llu%s", example->name,
+                           "size of %s must be between %llu and %llu%s", example->name,
                            (unsigned long long)example->size_min,
                            (unsigned long long)example->size_max,
                            example->size_step > 1 ? " and a multiple of 128" : "");
     }
     if (options->repeat > 1 && !example->repeats) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example %s cannot repeat",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example %s does not support repeat",
                            example->name);
     }
     if (options->repeat > NTK_EXAMPLE_REPEAT_MAX) {
@@ -99,7 +99,7 @@ static int check_options(const struct ntk_example *example,
                            NTK_EXAMPLE_REPEAT_MAX);
     }
     if (options->dtype != NTK_DTYPE_NONE && !example->has_dtype) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example %s has one dtype only",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example %s supports only one dtype",
                            example->name);
     }
     if (options->dtype != NTK_DTYPE_NONE && options->dtype != NTK_DTYPE_FLOAT32 &&

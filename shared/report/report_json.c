@@ -42,8 +42,8 @@ int ntk_report_omit_parse(const char *list, unsigned int *out_omit, struct ntk_e
 
     if (bad) {
         return ntk_err_set(err, -EINVAL, (uint64_t)(bad - list),
-                           "loaded_models, neuron_ext, usage_breakdown, usage_data or v3d "
-                           "expected, separated by commas");
+                           "expected loaded_models, neuron_ext, usage_breakdown, usage_data or "
+                           "v3d, separated by commas");
     }
     for (size_t i = 0; i < NAMES; i++) {
         omit |= bits & 1u << i ? omit_names[i].omit : 0u;
@@ -258,13 +258,13 @@ int ntk_report_read(const char *line, size_t line_bytes, struct ntk_snapshot **o
     json_t *root = json_loadb(line, line_bytes, 0, &at);
     if (!root) {
         return ntk_err_set(err, -EBADMSG, at.position < 0 ? 0 : (uint64_t)at.position,
-                           "no JSON: %s", at.text);
+                           "invalid JSON: %s", at.text);
     }
     if (!json_is_object(root) ||
         (!report_has(root, "neuron_runtime_data") && !report_has(root, "system_data"))) {
         json_decref(root);
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "JSON, but no report of neuron-monitor");
+                           "JSON, but not a report of neuron-monitor");
     }
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     if (snapshot) {

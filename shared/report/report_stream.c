@@ -107,14 +107,13 @@ ssize_t ntk_report_stream_fill(struct ntk_report_stream *stream, int fd, struct 
 
     if (got < 0) {
         int code = errno;
-        return code == EAGAIN || code == EINTR
-                   ? -code
-                   : ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "the stream of reports: %s",
-                                 strerror(code));
+        return code == EAGAIN || code == EINTR ? -code
+                                               : ntk_err_set(err, -code, NTK_ERR_NO_OFFSET,
+                                                             "report stream: %s", strerror(code));
     }
     if (got > 0 && ntk_report_stream_add(stream, bytes, (size_t)got) < 0) {
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                           "the stream of reports: out of memory after line %llu",
+                           "report stream: out of memory after line %llu",
                            (unsigned long long)stream->counts.line_count);
     }
     return got;
@@ -310,10 +309,10 @@ static int say_skipped(const struct text *text, int ret, const char *cause, stru
         last_line += text->bytes[i] == '\n';
     }
     return last_line > text->first_line
-               ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "lines %llu to %llu are skipped: %s",
+               ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "skipped lines %llu to %llu: %s",
                              (unsigned long long)text->first_line, (unsigned long long)last_line,
                              cause)
-               : ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "line %llu is skipped: %s",
+               : ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "skipped line %llu: %s",
                              (unsigned long long)text->first_line, cause);
 }
 

@@ -219,7 +219,7 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
         if (process->uid != 0 && !is_same_namespace(liveness, segment)) {
             return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
                                "%s of user %" PRIu32
-                               " speaks for a process that cannot be judged from here",
+                               " describes a process that cannot be verified from here",
                                segment->path, process->uid);
         }
     }
@@ -236,7 +236,7 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
     }
     if (!is_of(&status, process->uid)) {
         return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
-                           "%s of user %" PRIu32 " speaks for process %s of user %" PRIu32,
+                           "%s of user %" PRIu32 " describes process %s of user %" PRIu32,
                            segment->path, process->uid, pid, status.uid[0]);
     }
     if (holder > 0) {

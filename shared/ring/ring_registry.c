@@ -702,7 +702,7 @@ static void step_lives(struct ntk_ring_registry *registry)
         } else if (ntk_ring_segment_is_damaged(segment)) {
             struct ntk_err err = { 0 };
 
-            (void)ntk_err_set(&err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s was cut short", segment->path);
+            (void)ntk_err_set(&err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is truncated", segment->path);
             set_ignored(out, err.text);
             segment->state = NTK_SEGMENT_GONE;
         } else if (segment->state == NTK_SEGMENT_ENDED) {

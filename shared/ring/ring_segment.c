@@ -76,16 +76,17 @@ static int check_sections(struct ntk_ring_segment *segment, const struct ntk_seg
 
         if (section->offset % known[i].alignment != 0 || section->offset < sizeof *header ||
             section->offset > header->segment_bytes) {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "section %s lies at %llu",
-                               known[i].name, (unsigned long long)section->offset);
+            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                               "section %s has an invalid offset %llu", known[i].name,
+                               (unsigned long long)section->offset);
         }
         if (section->entry_bytes < known[i].entry_bytes || section->entry_bytes > ENTRY_BYTES_MAX ||
             section->entry_bytes % known[i].alignment != 0 || section->count < known[i].count_min ||
             section->count > known[i].count_max ||
             (i == NTK_SECTION_SLOTS && section->entry_bytes != NTK_SLOT_BYTES)) {
             return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "section %s has %u entries of %u bytes", known[i].name,
-                               section->count, section->entry_bytes);
+                               "section %s has an invalid size: %u entries of %u bytes",
+                               known[i].name, section->count, section->entry_bytes);
         }
         if ((uint64_t)section->entry_bytes * section->count >
             header->segment_bytes - section->offset) {
@@ -111,10 +112,10 @@ static int check_header(const struct ntk_segment_header *header, uint64_t file_b
     }
     if (header->header_bytes < sizeof *header || header->slot_bytes != NTK_SLOT_BYTES ||
         header->section_count < SECTIONS_MIN || header->section_count > NTK_SECTION_LIMIT) {
-        return ntk_err_set(err, -EBADMSG, 12, "has a header of unknown shape");
+        return ntk_err_set(err, -EBADMSG, 12, "has an unknown header layout");
     }
     if (header->segment_bytes > file_bytes) {
-        return ntk_err_set(err, -EBADMSG, 24, "declares %llu bytes but has %llu",
+        return ntk_err_set(err, -EBADMSG, 24, "declares %llu bytes, but has %llu",
                            (unsigned long long)header->segment_bytes,
                            (unsigned long long)file_bytes);
     }
@@ -143,17 +144,18 @@ static int take_process(struct ntk_ring_segment *segment, uint32_t owner, struct
     segment_copy_words(&block, segment->section[NTK_SECTION_PROCESS].at, sizeof block);
     if (block.uid != owner) {
         return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
-                           "declares user %u as its writer but belongs to user %u", block.uid,
+                           "declares user %u as its writer, but belongs to user %u", block.uid,
                            owner);
     }
     if (block.pid == 0 || block.pid > INT32_MAX) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "names no process");
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "has an invalid process id");
     }
     if (block.clock.kind != NTK_CLOCK_MONOTONIC && block.clock.kind != counter_kind()) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "uses a clock this machine has not");
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
+                           "uses a clock that this machine does not have");
     }
     if (block.clock.ticks_per_second < 1000 || block.clock.ticks_per_second > 100000000000u) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "has a clock of %llu Hz",
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "has an invalid clock of %llu Hz",
                            (unsigned long long)block.clock.ticks_per_second);
     }
     out->pid = block.pid;
@@ -220,13 +222,14 @@ int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s is not a regular file", path);
     }
     if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-        return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET, "others may write to %s", path);
+        return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET, "%s is writable by other users", path);
     }
     if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header || header.magic == 0) {
         return -EAGAIN;
     }
     if ((uint64_t)status.st_size > NTK_SEGMENT_BYTES_MAX) {
-        return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "%s is larger than any segment", path);
+        return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "%s is larger than any valid segment",
+                           path);
     }
     ret = check_header(&header, (uint64_t)status.st_size, err);
     if (ret < 0) {
@@ -290,7 +293,7 @@ int ntk_ring_segment_adopt(void *mapping, size_t bytes, struct ntk_ring_segment 
     }
     /* The unmapping at the end goes by the header, so the two must agree. */
     if (header.segment_bytes != bytes) {
-        return ntk_err_set(err, -EBADMSG, 24, "has %zu bytes but declares %llu", bytes,
+        return ntk_err_set(err, -EBADMSG, 24, "has %zu bytes, but declares %llu", bytes,
                            (unsigned long long)header.segment_bytes);
     }
     segment = calloc(1, sizeof *segment);

@@ -170,7 +170,7 @@ static int failure_of(const struct call *call, struct ntk_err *err)
 
     switch (call->status) {
     case GRPC_STATUS_UNAVAILABLE:
-        ret = ntk_err_set(err, -ECONNREFUSED, NTK_ERR_NO_OFFSET, "no daemon answers at %s: %.200s",
+        ret = ntk_err_set(err, -ECONNREFUSED, NTK_ERR_NO_OFFSET, "no daemon responds at %s: %.200s",
                           endpoint, reason_of(details));
         break;
     case GRPC_STATUS_UNIMPLEMENTED:
@@ -179,7 +179,7 @@ static int failure_of(const struct call *call, struct ntk_err *err)
         break;
     case GRPC_STATUS_DEADLINE_EXCEEDED:
         ret = ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
-                          "the daemon at %s did not answer within %u s", endpoint,
+                          "the daemon at %s did not respond within %u s", endpoint,
                           call->client->timeout_s);
         break;
     default:

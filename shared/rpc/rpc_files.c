@@ -116,7 +116,7 @@ static int file_add(struct ntk_rpc_files *files, size_t index, struct ntk_err *e
 
     if (ntk_rpc_unpack(&ntk__rpc_files__file__descriptor, bytes->data, bytes->len, &message) !=
         NTK_RPC_MESSAGE_GOOD) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "file %zu is not a descriptor", index);
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "file %zu: invalid descriptor", index);
     }
     Ntk__RpcFiles__File *file = (Ntk__RpcFiles__File *)message;
     files->parsed[index] = file;
@@ -130,7 +130,7 @@ static int file_add(struct ntk_rpc_files *files, size_t index, struct ntk_err *e
 
         if (!import || import == &files->files[index]) {
             return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "%.200s imports %.200s, which does not come before it", file->name,
+                               "%.200s imports %.200s, which must come before it", file->name,
                                file->dependency[i]);
         }
         files->imports[index][i] = import;
@@ -156,7 +156,7 @@ int ntk_rpc_files_create(const uint8_t *set, size_t set_bytes, struct ntk_rpc_fi
     ntk_vec_init(&files->symbols, sizeof(struct symbol));
     if (ntk_rpc_unpack(&ntk__rpc_files__set__descriptor, set, set_bytes, &message) !=
         NTK_RPC_MESSAGE_GOOD) {
-        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "no set of descriptors");
+        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "invalid descriptor set");
         goto out;
     }
     files->set = (Ntk__RpcFiles__Set *)message;

@@ -44,12 +44,13 @@ int ntk_rpc_listen_check(const char *endpoint, struct ntk_err *err)
     memcpy(address.sun_path, path, strlen(path));
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "no socket: %s", strerror(errno));
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create a socket: %s",
+                           strerror(errno));
     }
     bool answers = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 || errno == EAGAIN;
     close(fd);
     return answers ? ntk_err_set(err, -EADDRINUSE, NTK_ERR_NO_OFFSET,
-                                 "%s is in use: another daemon answers there", endpoint)
+                                 "%s is in use: another daemon responds there", endpoint)
                    : 0;
 }
 
@@ -124,5 +125,5 @@ int ntk_rpc_listen_why(const char *endpoint, struct ntk_err *err)
     const char *why = path ? why_not_path(path) : why_not_port(endpoint);
 
     return ntk_err_set(err, -EADDRNOTAVAIL, NTK_ERR_NO_OFFSET, "cannot listen on %s: %s", endpoint,
-                       why ? why : "in use, or no such address");
+                       why ? why : "address in use or not available");
 }

@@ -236,7 +236,7 @@ static bool deliver(struct ntk_rpc_call *call)
     if (fault == NTK_RPC_MESSAGE_BROKEN) {
         ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "invalid request message");
     } else if (fault == NTK_RPC_MESSAGE_NUL && call->method->refused) {
-        call->method->refused(call, "a text of the request has a NUL in it");
+        call->method->refused(call, "a string in the request contains a NUL");
     } else {
         wants_more = call->method->message && call->method->message(call, message);
     }

@@ -178,7 +178,7 @@ static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *e
     }
     if (ret < 0) {
         return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
-                           "%s is damaged (%s) and cannot be set aside: %s", store->path, why,
+                           "%s is damaged (%s) and cannot be renamed: %s", store->path, why,
                            strerror(-ret));
     }
     /* The log holds what the file may lack; the index next to it is made again by whoever opens
@@ -191,7 +191,7 @@ static int set_aside(struct ntk_store *store, const char *why, struct ntk_err *e
     pthread_mutex_lock(&store->mutex);
     store->status.set_aside_count++;
     snprintf(store->status.set_aside, sizeof store->status.set_aside,
-             "%s is damaged (%s): set aside as %s, a new one is begun", store->path, why, name);
+             "%s is damaged (%s): renamed to %s, creating a new one", store->path, why, name);
     pthread_mutex_unlock(&store->mutex);
     return 0;
 }
@@ -400,7 +400,7 @@ static int start_thread(struct ntk_store *store, struct ntk_err *err)
     pthread_cond_init(&store->changed, NULL);
     int code = pthread_create(&store->thread, NULL, writer_main, store);
     if (code != 0) {
-        return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot start the writer's thread: %s",
+        return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot start the writer thread: %s",
                            strerror(code));
     }
     store->thread_runs = true;

@@ -23,7 +23,7 @@ int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier t
         ret = ntk_store_sql_number(reader->db, sql, &last_ns, err);
     }
     if (ret == -ENODATA) {
-        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "nothing is stored");
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "the database is empty");
     }
     *out_first_ns = (uint64_t)first_ns;
     *out_last_ns = (uint64_t)last_ns;
@@ -43,8 +43,7 @@ static int check_one(struct ntk_store_reader *reader, const struct ntk_store_fil
     ntk_store_window_bind(statement, filter);
     int step = sqlite3_step(statement);
     if (step == SQLITE_DONE) {
-        ret =
-            ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no %s '%s' was ever stored", what, name);
+        ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "unknown %s '%s'", what, name);
     } else if (step != SQLITE_ROW) {
         ret = ntk_store_sql_error(reader->db, "database", err);
     }
@@ -74,7 +73,7 @@ static int check_users(struct ntk_store_reader *reader, const struct ntk_store_f
         ret = ntk_store_sql_error(reader->db, "database", err);
     } else if (ntk_store_sql_u64(statement, "users") > 1) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "process '%s' is of several users (%s): choose one with user",
+                          "process '%s' belongs to several users (%s): select one by user",
                           filter->process, ntk_store_sql_word(statement, "names"));
     }
     sqlite3_finalize(statement);

@@ -138,8 +138,7 @@ static int find_row_before(struct ntk_replay *replay, uint64_t time_ns, struct n
 
     return ret > 0   ? 0
            : ret < 0 ? ret
-                     : ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                                   "nothing is stored before this time");
+                     : ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no data before this time");
 }
 
 static int find_moment(struct ntk_replay *replay, uint64_t time_ns, struct ntk_err *err)
@@ -162,7 +161,7 @@ static int find_moment(struct ntk_replay *replay, uint64_t time_ns, struct ntk_e
             break; /* a gap, not rows that went */
         }
     }
-    return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "nothing was stored at this time");
+    return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no data at this time");
 }
 
 static int load_all(struct ntk_replay *replay, struct ntk_err *err)
@@ -250,7 +249,7 @@ static int find_neighbour(struct ntk_store_reader *reader, uint64_t time_ns, boo
              forwards ? "ASC" : "DESC");
     int ret = ntk_store_sql_number(reader->db, sql, &found_ns, err);
     if (ret == -ENODATA) {
-        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "nothing is stored %s this time",
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no data %s this time",
                            forwards ? "after" : "before");
     }
     *out_time_ns = (uint64_t)found_ns;

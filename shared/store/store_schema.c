@@ -130,7 +130,7 @@ static int compare(sqlite3 *db, sqlite3_stmt *theirs, sqlite3_stmt *ours, struct
                     is_missing ? text_of(ours, our_step, 1) : text_of(theirs, their_step, 1);
                 return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
                                    is_missing ? "not a database of neuron-monitor: missing '%.64s'"
-                                              : "not as neuron-monitor made it: '%.64s' is strange",
+                                              : "not created by neuron-monitor: unexpected '%.64s'",
                                    name);
             }
         }

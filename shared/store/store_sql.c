@@ -53,8 +53,8 @@ int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err)
 
     if (code == -ECANCELED) {
         return ntk_err_set(err, code, NTK_ERR_NO_OFFSET,
-                           "%s: given up: the program ends, or it takes more time or memory than a "
-                           "sound file would",
+                           "%s: aborted: the program is exiting, or the query requires more time "
+                           "or memory than a valid file would",
                            what);
     }
     /* SQLite's own sentence does not say why. */
@@ -153,7 +153,7 @@ static int check_layout(sqlite3 *db, bool is_ours, bool *out_is_empty, struct nt
     }
     if (ret == -EBADMSG && !is_ours && application != NTK_STORE_APPLICATION_ID) {
         return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                           "a damaged database, and not one of neuron-monitor");
+                           "a damaged database of another program");
     }
     if (ret < 0 || objects == 0) {
         *out_is_empty = ret == 0;
@@ -163,17 +163,16 @@ static int check_layout(sqlite3 *db, bool is_ours, bool *out_is_empty, struct nt
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "its header is damaged");
     }
     if (application != NTK_STORE_APPLICATION_ID) {
-        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                           "a database of something else, not of neuron-monitor");
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "a database of another program");
     }
     if (version > NTK_STORE_SCHEMA_VERSION && version <= VERSION_MAX) {
-        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                           "schema version %lld of a newer neuron-monitor (supported: at most %d)",
-                           (long long)version, NTK_STORE_SCHEMA_VERSION);
+        return ntk_err_set(
+            err, -EPROTO, NTK_ERR_NO_OFFSET,
+            "schema version %lld belongs to a newer neuron-monitor (supported: at most %d)",
+            (long long)version, NTK_STORE_SCHEMA_VERSION);
     }
     if (version < 1 || version > VERSION_MAX) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "schema version %lld, which no neuron-monitor writes",
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "unknown schema version %lld",
                            (long long)version);
     }
     return ntk_store_schema_check(db, err);

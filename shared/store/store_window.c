@@ -40,7 +40,7 @@ int ntk_store_window_align(struct ntk_store_window *window, struct ntk_err *err)
     uint64_t count = (window->to_ns - window->from_ns) / window->step_ns;
     if (count > NTK_STORE_POINTS_MAX) {
         return ntk_err_set(err, -E2BIG, NTK_ERR_NO_OFFSET,
-                           "%" PRIu64 " steps in the window, at most %d are possible", count,
+                           "%" PRIu64 " steps in the window (at most %d)", count,
                            NTK_STORE_POINTS_MAX);
     }
     return 0;

@@ -62,31 +62,32 @@ static void wrong_usage_is_one_line_and_2(void **state)
 {
     expect(*state, "--wat", NULL, 2, "neuron-monitor: unknown option '--wat'\n" TRY);
     expect(*state, "--config-file", NULL, 2,
-           "neuron-monitor: option '--config-file' needs a value (FILE)\n" TRY);
+           "neuron-monitor: option '--config-file' requires a value (FILE)\n" TRY);
     expect(*state, "hello", NULL, 2, "neuron-monitor: 'hello' is not an option\n" TRY);
     expect(*state, "--period", "soon", 2,
-           "neuron-monitor: bad value 'soon' of --period: a time such as 500ms, 2s or 1m30s "
-           "expected\n" TRY);
-    expect(*state, "--period", "25h", 2, "neuron-monitor: --period is longer than a day\n" TRY);
+           "neuron-monitor: invalid value 'soon' for --period: expected a time such as 500ms, 2s "
+           "or 1m30s\n" TRY);
+    expect(*state, "--period", "25h", 2, "neuron-monitor: --period must be at most one day\n" TRY);
     expect(*state, "--http-host", "a.example", 2,
-           "neuron-monitor: --http-host needs --http or an exporter that listens\n" TRY);
+           "neuron-monitor: --http-host requires --http or a listening exporter\n" TRY);
     /* What would do nothing is not skipped. */
-    expect(*state, "--db-keep", "1h", 2, "neuron-monitor: --db-keep needs --db\n" TRY);
-    expect(*state, "--db-size", "1G", 2, "neuron-monitor: --db-size needs --db\n" TRY);
-    expect(*state, "--db-size", "1000", 2, "neuron-monitor: --db-size is below 1M\n" TRY);
-    expect(*state, "--zero-fill", NULL, 2,
-           "neuron-monitor: --zero-fill needs --http or an exporter, such as --prometheus\n" TRY);
+    expect(*state, "--db-keep", "1h", 2, "neuron-monitor: --db-keep requires --db\n" TRY);
+    expect(*state, "--db-size", "1G", 2, "neuron-monitor: --db-size requires --db\n" TRY);
+    expect(*state, "--db-size", "1000", 2, "neuron-monitor: --db-size must be at least 1M\n" TRY);
+    expect(
+        *state, "--zero-fill", NULL, 2,
+        "neuron-monitor: --zero-fill requires --http or an exporter, such as --prometheus\n" TRY);
     expect(*state, "--label", "node=a7", 2,
-           "neuron-monitor: --label needs --http or an exporter, such as --prometheus\n" TRY);
+           "neuron-monitor: --label requires --http or an exporter, such as --prometheus\n" TRY);
     expect(*state, "--web.config.file", "x.yml", 2,
-           "neuron-monitor: --web.config.file needs --http or an exporter that listens\n" TRY);
+           "neuron-monitor: --web.config.file requires --http or a listening exporter\n" TRY);
     expect(*state, "--prometheus", "localhost", 2,
-           "neuron-monitor: bad value 'localhost' of --prometheus: '[ADDRESS:]PORT' with a port up "
-           "to 65535 expected\n" TRY);
+           "neuron-monitor: invalid value 'localhost' for --prometheus: expected '[ADDRESS:]PORT' "
+           "with a port up to 65535\n" TRY);
     expect(*state, "--once", "--count=2", 2,
            "neuron-monitor: --once and --count exclude each other\n" TRY);
     expect(*state, "--verbose", "9", 2,
-           "neuron-monitor: bad value '9' of --verbose: 0 to 4 expected\n" TRY);
+           "neuron-monitor: invalid value '9' for --verbose: expected 0 to 4\n" TRY);
 }
 
 static void a_configuration_that_cannot_be_used_is_one_line_and_1(void **state)
@@ -100,11 +101,10 @@ static void a_configuration_that_cannot_be_used_is_one_line_and_1(void **state)
     expect(f, "-c", path, 1, expected);
 
     assert_int_equal(ntk_fs_write(path, "{\"system_metrics\":[{\"type\":\"gpu\"}]}", 35, NULL), 0);
-    snprintf(
-        expected, sizeof expected,
-        "neuron-monitor: %s: line 1: system_metrics[0].type: unknown metric type 'gpu'; known are "
-        "memory_info, neuron_hw_counters, self_stats, vcpu_usage\n",
-        path);
+    snprintf(expected, sizeof expected,
+             "neuron-monitor: %s: line 1: system_metrics[0].type: unknown metric type 'gpu'; known "
+             "types are memory_info, neuron_hw_counters, self_stats, vcpu_usage\n",
+             path);
     expect(f, "-c", path, 1, expected);
 
     if (geteuid() != 0) { /* root reads everything */
@@ -210,19 +210,19 @@ static void lines_beyond_the_limit_are_reported_and_counted(void **state)
         RUN(f, "--count", "3", "--period", "100ms", "--no-imds", "--max-line", bound);
     assert_int_equal(cut.exit_code, 0);
     assert_int_equal(strncmp(cut.err, any, strlen(any)), 0);
-    assert_non_null(strstr(cut.err, "such reports are written without neuron_ext\n"));
+    assert_non_null(strstr(cut.err, "writing such reports without neuron_ext\n"));
     assert_null(strstr(strchr(cut.err, '\n'), any)); /* once */
-    assert_non_null(strstr(
-        cut.err, "3 of 3 reports were longer than --max-line: they are without neuron_ext\n"));
+    assert_non_null(
+        strstr(cut.err,
+               "3 of 3 reports were longer than --max-line and were written without neuron_ext\n"));
     assert_null(strstr(cut.out, "neuron_ext"));
 
     struct test_run longer =
         RUN(f, "--once", "--period", "100ms", "--no-imds", "--max-line", "300");
     assert_int_equal(longer.exit_code, 0);
     assert_int_equal(strncmp(longer.err, any, strlen(any)), 0);
-    assert_non_null(
-        strstr(longer.err,
-               " of 300 bytes) even without neuron_ext: written anyway; use --omit to cut more\n"));
+    assert_non_null(strstr(longer.err, " of 300 bytes) even without neuron_ext; writing it anyway "
+                                       "(use --omit to shorten reports)\n"));
     json_t *root = json_loads(longer.out, 0, NULL);
     assert_non_null(root);
     json_decref(root);
@@ -334,7 +334,7 @@ static void a_second_signal_ends_it_at_once_and_losses_are_reported(void **state
 
     assert_true(holds(&(struct holding){ log, "second stop signal: exiting without waiting" }));
     assert_true(holds(&(struct holding){ log, "stopped before everything was sent; " }));
-    assert_true(holds(&(struct holding){ log, " items are lost" }));
+    assert_true(holds(&(struct holding){ log, " items lost" }));
     close(fd);
     free(out);
     free(log);
@@ -459,17 +459,18 @@ static void a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing
     put_config(config, "{\n\"perod\":\"1s\"}");
     assert_int_equal(kill(pid, SIGHUP), 0);
     char sentence[1024];
-    snprintf(sentence, sizeof sentence,
-             "%s: line 2: unknown key 'perod'; known are period, neuron_runtimes, system_metrics, "
-             "k8s_info; the old configuration stays\n",
-             config);
+    snprintf(
+        sentence, sizeof sentence,
+        "%s: line 2: unknown key 'perod'; known keys are period, neuron_runtimes, system_metrics, "
+        "k8s_info; keeping the previous configuration\n",
+        config);
     assert_true(test_wait_until(holds, &(struct holding){ log, sentence }));
 
     put_config(config, "{\"period\":\"100ms\",\"k8s_info\":true,"
                        "\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
     assert_int_equal(kill(pid, SIGHUP), 0);
     assert_true(test_wait_until(holds, &(struct holding){ out, "vcpu_usage" }));
-    assert_true(holds(&(struct holding){ log, "k8s_info was changed: it takes effect when" }));
+    assert_true(holds(&(struct holding){ log, "k8s_info was changed: restart" }));
     assert_int_equal(test_stop_program(pid, SIGTERM), 0);
     assert_numbered(out);
     free(log);

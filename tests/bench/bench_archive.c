@@ -133,7 +133,7 @@ static double write_rows(void *ctx)
     rounds_require(ntk_archive_write(archive, reader, NTK_STORE_DATASET_core_sample, START_NS,
                                      &counts, &err) == 0,
                    err.text);
-    rounds_require(counts.rows == ROWS, "rows are missing in the part");
+    rounds_require(counts.rows == ROWS, "rows are missing from the part");
     bytes_written = counts.bytes;
     return (double)(rounds_cpu_ns() - begin) / ROWS;
 }

@@ -38,7 +38,7 @@ measure_cpu() {
     cpu_share $(($(cpu_ticks "$1") - from)) "$2"
 }
 # port_of LOG: where an agent shows its metrics.
-port_of() { sed -n 's/.*serving metrics at port //p' "$1" | head -1; }
+port_of() { sed -n 's/.*serving metrics on port //p' "$1" | head -1; }
 # shows COUNT LOG PATTERN: yes when the page of an agent has that many lines.
 shows() { [ "$(curl -s "http://127.0.0.1:$(port_of "$2")/metrics" | grep -c "$3")" -ge "$1" ] && echo yes; }
 

@@ -58,16 +58,16 @@ row 2 "stray" neuron-monitor stray
 row 2 "stray" neuron-top stray
 row 2 "--count" neuron-bench exec good.neff --count many
 row 2 "--cores" neuron-bench exec good.neff --cores 3-x
-row 2 "no core is above 4095" neuron-bench exec good.neff --cores 9999
-row 2 "'0' of -n: more than 0" neuron-bench exec good.neff -n 0
-row 2 "'0' of --count: more than 0" neuron-monitor --count 0
-row 2 "'0s' of --last: more than 0" neuron-monitor query latency --db gone.db --last 0s
-row 2 "'foo' of --view: one of main engines " neuron-top --view foo
-row 2 "--compare .*page that is served" neuron-profile view -s good.ntff --compare good.ntff --output-format html
-row 2 "--http-host needs --http or" neuron-monitor --once --http-host a --otlp=http://127.0.0.1:9
+row 2 "cores must be at most 4095" neuron-bench exec good.neff --cores 9999
+row 2 "invalid value '0' for -n: expected more than 0" neuron-bench exec good.neff -n 0
+row 2 "invalid value '0' for --count: expected more than 0" neuron-monitor --count 0
+row 2 "invalid value '0s' for --last: expected more than 0" neuron-monitor query latency --db gone.db --last 0s
+row 2 "invalid value 'foo' for --view: expected one of main engines " neuron-top --view foo
+row 2 "--compare require --output-format page" neuron-profile view -s good.ntff --compare good.ntff --output-format html
+row 2 "--http-host requires --http or" neuron-monitor --once --http-host a --otlp=http://127.0.0.1:9
 row 2 "--period" neuron-monitor --period soon
 row 2 "--delay" neuron-top --delay 1ms
-row 2 "needs a value" neuron-monitor --db
+row 2 "requires a value" neuron-monitor --db
 row 2 "--prometheus" neuron-monitor --prometheus 127.0.0.1:99999999
 
 # ---- files: what reads them, and what is wrong with them ----
@@ -78,7 +78,7 @@ row 1 "is empty" neuron-monitor --once -c nothing
 for reads_neff in "neuron-packager info" "neuron-packager unpack -o u" "neuron-profile capture -s o.ntff -n"; do
     row 1 "gone.neff.*No such file" $reads_neff gone.neff
     row 1 "$scratch.*not a regular file" $reads_neff "$scratch"
-    row 1 "cut.neff: .*cut off" $reads_neff cut.neff
+    row 1 "cut.neff: .*truncated" $reads_neff cut.neff
     row 1 "head.neff: not a NEFF" $reads_neff head.neff
     row 1 "foreign: " $reads_neff foreign
     row 1 "nothing: the file is empty" $reads_neff nothing
@@ -99,9 +99,9 @@ for reads_ntff in "neuron-profile show-session -s" "neuron-profile view --output
     row 1 "head.ntff: " $reads_ntff head.ntff
     row 1 "foreign: not an NTFF capture: .*at byte 0" $reads_ntff foreign
     row 1 "good.neff is a NEFF, not a capture" $reads_ntff good.neff
-    row 1 "nothing: file is empty" $reads_ntff nothing
+    row 1 "nothing: the file is empty" $reads_ntff nothing
     row 1 "waits.*not a regular file" $reads_ntff waits
-    row 1 "i: file is empty" $reads_ntff i
+    row 1 "i: the file is empty" $reads_ntff i
 done
 neuron-profile inspect -o traces -- neuron-bench exec good.neff -n 1 >out 2>&1 </dev/null || complain "inspect"
 for file in $(find traces -name '*.pb'); do rm "$file" && mkfifo "$file"; done
@@ -127,7 +127,7 @@ full() { # KiB PATTERN COMMAND...
     shift 2
     row 1 "$pattern" bash -c "small $kib $*"
 }
-full 16 "short.ntff: .*dropped for lack of room" neuron-profile capture -n good.neff -s short.ntff
+full 16 "short.ntff: .*dropped for lack of space" neuron-profile capture -n good.neff -s short.ntff
 full 1 "short.ntff" neuron-profile capture -n good.neff -s short.ntff
 full 16 "new.neff" neuron-packager example mlp -o new.neff
 [ ! -e new.neff ] || complain "a NEFF cut short looks whole"
@@ -137,9 +137,9 @@ full 1 "new.db" neuron-monitor --once --period 100ms --db new.db
 neuron-monitor --quiet --prometheus 127.0.0.1:0 --verbose 1 2>log &
 server=$!
 pids+=($server)
-has_port() { port=$(sed -n 's/.*serving metrics at port //p' log) && [ -n "$port" ] && echo yes; }
+has_port() { port=$(sed -n 's/.*serving metrics on port //p' log) && [ -n "$port" ] && echo yes; }
 wait_for has_port
-port=$(sed -n 's/.*serving metrics at port //p' log)
+port=$(sed -n 's/.*serving metrics on port //p' log)
 row 1 "port $port: the port is in use" neuron-monitor --once --prometheus "127.0.0.1:$port"
 row 1 "port $port: the port is in use" neuron-monitor --once --http "127.0.0.1:$port"
 kill -TERM $server
@@ -167,7 +167,7 @@ export NEURON_HOOKS_DIR=$hooks
 chmod 700 denied # it can be removed
 
 # ---- screens that are none ----
-row 1 "is not a terminal; --once or --batch" neuron-top
+row 1 "is not a terminal: use --once or --batch" neuron-top
 row 1 "cannot|no " env NEURON_LIBNRT=/nowhere/libnrt.so.1 neuron-bench exec good.neff --count 1
 
 echo "$rows rows, all as expected"

@@ -21,6 +21,6 @@ check neuron-monitor-prometheus --port 0 --address 127.0.0.1
 check neuron-monitor-otlp --endpoint http://127.0.0.1:1 --headers "authorization=Bearer x"
 check neuron-monitor-cloudwatch --dry-run --region us-east-1
 check neuron-monitor --no-imds --quiet --verbose 1 --http 127.0.0.1:0 --http-token-file token
-serves() { grep -q 'serving at port' neuron-monitor.err && echo yes; }
+serves() { grep -q 'listening on port' neuron-monitor.err && echo yes; }
 wait_for serves
-check neuron-top --batch --connect "http://127.0.0.1:$(sed -n 's/.*serving at port //p' neuron-monitor.err)" --token-file token
+check neuron-top --batch --connect "http://127.0.0.1:$(sed -n 's/.*listening on port //p' neuron-monitor.err)" --token-file token

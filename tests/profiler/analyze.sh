@@ -101,11 +101,11 @@ holds 'any(.idle.engines[].waits[]; .reason == "dma") and all(.idle.engines[].wa
 analyze 0 -s a.ntff -n - critical-path
 grep -q '^No layers' printed || complain "expected a message that there are no layers"
 analyze 0 -s a.ntff -n - tensors
-grep -q '^Not known: the tensors of a program need its NEFF' printed || complain "expected a message that there are no tensors"
+grep -q '^Unavailable: tensors require the NEFF' printed || complain "expected a message that there are no tensors"
 analyze 0 -s a.ntff -n a.neff on-chip
 grep -Eq '^ +0  sbuf +0x[0-9a-f]+ .* DMA_[A-Z]+ +[qkv]$' printed || complain "no input in the state buffer"
 analyze 0 -s a.ntff -n - on-chip
-grep -q '^Not known: ' printed || complain "expected a message that nothing is known"
+grep -q '^Unavailable: ' printed || complain "expected a message that nothing is known"
 analyze 0 -s a.ntff -n - --json tensors memory
 holds '.tensors == null and .memory.chip == null and (.memory.device | length) == 1'
 analyze 0 -s a.ntff -n a.neff --output-file all.txt
@@ -130,9 +130,9 @@ holds '.ranks[0] | .type == "nc_exec_running" and .step_count == 4 and (.workers
 analyze 0 -d out host-gaps
 [ "$(grep -c '^== ' printed)" = 1 ] || complain "one analysis was asked for"
 analyze 0 -d "$(dirname out/*/*/ntrace.pb | head -1)" ranks
-grep -q '^Not known: requires at least two workers' printed || complain "ranks of one process"
+grep -q '^Unavailable: requires at least two workers' printed || complain "ranks of one process"
 analyze 2 -d out idle
-grep -q "analysis 'idle' is of the other kind" err || complain "an analysis of the other kind"
+grep -q "analysis 'idle' is for the other kind" err || complain "an analysis of the other kind"
 analyze 2 -d out -s a.ntff
 analyze 1 -d "$NEURON_HOOKS_DIR"
 
@@ -169,7 +169,7 @@ holds '.joined | ([.workers[].path_ns[]] | add) == .total_ns'
 holds '.joined.workers[2] | .parts_ns.host >= 4 * 30e6 and .path_ns.host >= 30e6 and .last_count >= 1'
 holds '.joined | .estimate_ns <= .unchanged_ns - 30e6'
 analyze 1 -d late --what-if rank1.run=2,rank9.host=0 joined
-[ "$(wc -l <err)" = 1 ] && grep -q 'changes rank 9, which is not there: 4 ranks from 0 to 3 are' err && [ ! -s printed ] || complain "a rank that is not there is changed"
+[ "$(wc -l <err)" = 1 ] && grep -q 'unknown rank 9: the trace has 4 ranks from 0 to 3' err && [ ! -s printed ] || complain "a rank that is not there is changed"
 analyze 0 -d late joined
 grep -q '^4 workers joined at 10 collectives; critical path ' printed || complain "text of joined ranks"
 cut=$(find late -name ntrace.pb | head -1)
@@ -200,7 +200,7 @@ for named in joined ''; do # read piece by piece, and as a whole
     holds 'all(.joined.workers[]; .parts_ns.run > 0)'
 done
 analyze 0 -d beside joined
-[ "$(grep -c '^Capture .*: worker [01], its core began ' printed)" = 2 ] && grep -q '^Capture .*copy.ntff is omitted: ' printed || complain "captures of ranks"
+[ "$(grep -c '^Capture .*: worker [01], its core started ' printed)" = 2 ] && grep -q '^Capture .*copy.ntff is omitted: ' printed || complain "captures of ranks"
 
 # ---- diff: the same attention with spilt scores, once, then four executions on each side ----
 diff_() { # EXIT-CODE ARGUMENT...
@@ -229,7 +229,7 @@ keys_are_documented
 holds 'all(.. | objects | select(has("p")); .p == 1 and .is_significant == false)'
 holds '.verdict == "same" and .changed_count == 0 and .most == null'
 diff_ 0 a.ntff a.ntff
-grep -q '^Too few to separate a change from chance' printed || complain "expected a message that one execution is too few"
+grep -q '^Not enough executions to tell a change from chance' printed || complain "expected a message that one execution is too few"
 cp a.ntff slow/5.ntff
 diff_ 1 slow fast
 grep -q 'of another program' err || complain "takes two programs for one"

@@ -56,11 +56,11 @@ summary -s one/run.ntff -n - --display-name run
 is_without ''
 # Another one than was found, by name: refused as ever.
 profile 1 view -s one/run.ntff -n mlp.neff --output-format summary-json
-grep -q 'do not belong together' err || complain 'a NEFF that was named is not checked'
+grep -q 'do not match' err || complain 'a NEFF that was named is not checked'
 # One that fits by its header and cannot be read: said, and shown without.
 head -c 2000 attention.neff >one/zebra.neff
 summary -s one/run.ntff
-is_without '^neuron-profile: shown without its NEFF: one/zebra.neff: the file is cut off'
+is_without '^neuron-profile: no NEFF used: one/zebra.neff: the file is truncated'
 cp attention.neff one/zebra.neff
 # Answers and the page have the names too.
 profile 0 analyze -s one/run.ntff --json

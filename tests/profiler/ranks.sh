@@ -37,7 +37,7 @@ grep -q '^70 workers joined at 40 collectives; critical path ' out || complain "
 grep -q '^host-2, 6 workers: its clock is 2000.0 us ahead of that of host-0, ' out || complain "clock of a host"
 
 meta many
-grep -q 'many has 70 processes or traces of more than 512 MiB: only a row of each rank is shown' err || complain "what is not shown"
+grep -q 'many has 70 processes or traces of more than 512 MiB: showing only one row per rank' err || complain "what is not shown"
 holds '[.tracks[].name] == ["Critical path"] + [range(70) | "Rank \(.)"]'
 holds '[.whats[].name] | index("rank 66") != null and index("compute, critical path") != null'
 jq -e '.value.collective_count == 40 and (.value.workers | length) == 70' joined >/dev/null || complain "ranks in the tab"

@@ -130,22 +130,23 @@ static void bad_files_are_one_sentence_and_exit_code_1(void **state)
     expect(RUN(f, "view", "-s", "/nonexistent.ntff"), 1, "/nonexistent.ntff");
     expect(RUN(f, "show-session", "-s", f->folder), 1, "is a folder");
     expect(RUN(f, "view", "-s", f->neff), 1,
-           ".neff is a NEFF, not a capture (NTFF): a NEFF belongs to -n\n");
+           ".neff is a NEFF, not a capture (NTFF): pass it with -n\n");
     expect(RUN(f, "view", "-s", f->sample, "-n", f->sample), 1,
            ".ntff is a capture (NTFF), not a NEFF\n");
-    expect(RUN(f, "view", "-s", f->sample, "-n", f->neff), 1, "do not belong together");
-    expect(RUN(f, "show-session", "-s", f->sample, "-n", f->neff), 1, "do not belong together");
+    expect(RUN(f, "view", "-s", f->sample, "-n", f->neff), 1, "do not match");
+    expect(RUN(f, "show-session", "-s", f->sample, "-n", f->neff), 1, "do not match");
     expect(RUN(f, "view", "-s", f->sample, "--output-file", "/nonexistent/x"), 1, "/nonexistent/x");
     expect(RUN(f, "capture", "-n", "/nonexistent.neff", "-s", f->ntff), 1, "/nonexistent.neff");
     expect(RUN(f, "capture", "-n", f->sample, "-s", f->ntff), 1,
            "sample.ntff is a capture (NTFF), not a NEFF\n");
     expect(RUN(f, "capture", "-s", f->ntff), 2,
-           "the NEFF is missing: -n FILE (its default, file.neff, is not in this folder)");
+           "no NEFF: use -n FILE (its default, file.neff, is missing in this folder)");
     expect(RUN(f, "inspect", "-o", blocked, "true"), 1,
-           ": Not a directory; choose another with -o");
+           ": Not a directory; choose another folder with -o");
     expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "nosuch", f->neff), 1,
            "no input named nosuch");
-    expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "x", f->sample), 1, "the input x takes");
+    expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "x", f->sample), 1,
+           "but input x requires");
     expect(RUN(f, "capture", "-n", f->neff, "-s", "/nonexistent/x.ntff"), 1, "/nonexistent/x.ntff");
     expect(run_with(f, (const char *const[]){ "capture", "-n", f->neff, "-s", f->ntff, NULL },
                     "NEURON_LIBNRT=/nonexistent.so"),
@@ -305,7 +306,7 @@ static void single_instructions_and_records_are_listed(void **state)
     assert_non_null(strstr(run.out, "  S2M_EOP         Q0-E64  512 bytes, crc 0x5555\n"));
     assert_null(strstr(run.out, "CHANGE"));
     test_run_fini(&run);
-    expect(RUN(f, "show-session", "-s", f->sample, "-i", "-j"), 2, "lists no single records");
+    expect(RUN(f, "show-session", "-s", f->sample, "-i", "-j"), 2, "lists no records");
 }
 
 static void output_goes_to_the_file_that_is_named(void **state)
@@ -541,7 +542,7 @@ static void inputs_can_be_written_again_before_each_execution(void **state)
 
     expect(RUN(f, "capture", "-n", f->neff, "--disable-profile", "--single-io", "--num-exec", "3",
                "--check-output-determinism"),
-           1, "other outputs than the first");
+           1, "differ from those of the first");
     expect(RUN(f, "capture", "-n", f->neff, "--disable-profile", "--single-io", "--num-exec", "3",
                "--check-output-determinism", "--write-tensors-per-exec", "alias"),
            0, "");
@@ -558,7 +559,8 @@ static void errors_are_listed_as_json(void **state)
     assert_non_null(strstr(run.out, "\"Errors\": ["));
     assert_non_null(strstr(run.out, "\"NeffNodes\": ["));
     test_run_fini(&run);
-    expect(RUN(f, "show-session", "-s", f->sample, "--show-dma", "-j"), 2, "-j lists no single");
+    expect(RUN(f, "show-session", "-s", f->sample, "--show-dma", "-j"), 2,
+           "-j lists no records except");
 }
 
 /* Method: as a reader of the two would compare them, without the blanks. */
@@ -592,12 +594,12 @@ static void folders_of_sources_must_be_there(void **state)
 
     expect(RUN(f, "lines", "-s", f->sample, "-n", "-"), 0, "");
     expect(RUN(f, "lines", "-s", f->sample, "-n", "-", "--nki-source-root", "/nowhere"), 1,
-           "cannot open folder of sources /nowhere: No such file or directory");
+           "cannot open the source folder /nowhere: No such file or directory");
     expect(RUN(f, "view", "-s", f->sample, "-n", "-", "--output-format", "json", "--output-file",
                "-", "--framework-source-root", "/nowhere"),
-           1, "cannot open folder of sources /nowhere");
+           1, "cannot open the source folder /nowhere");
     expect(RUN(f, "query", "-s", f->sample, "-n", "-", "--nki-source-root", "/nowhere", "SELECT 1"),
-           1, "cannot open folder of sources /nowhere");
+           1, "cannot open the source folder /nowhere");
     expect(RUN(f, "view", "-s", f->sample, "-n", "-", "--output-format", "summary-text",
                "--nki-source-root", "."),
            0, "--nki-source-root ignored: summary-text shows no source lines; use page or html,");
@@ -640,13 +642,13 @@ static void a_part_of_a_capture_is_shown_and_named(void **state)
     expect(RUN(f, "query", "-s", f->sample, "--to", "25us", "SELECT message FROM Warning"), 0,
            ": only 0ns to 25.0us of 100us, NC 4");
     expect(RUN(f, "view", "-s", f->sample, "--from", "1s"), 1,
-           "no part of the execution is after 1.00s: it takes 100us");
+           "the execution has ended by 1.00s: it takes 100us");
     expect(RUN(f, "diff", f->sample, f->sample, "--core", "5"), 1,
            "unknown core: the capture has 4");
     expect(RUN(f, "view", "-s", f->sample, "--from", "2us", "--to", "1us"), 2,
            "--to must be after --from");
     expect(RUN(f, "view", "-s", f->sample, "--to", "2026-11-21T07:30:00Z"), 1,
-           "in a capture --from and --to are durations after the start of the execution");
+           "for a capture, --from and --to are durations after the start of the execution");
 }
 
 static void inputs_come_from_files_and_outputs_go_to_files(void **state)

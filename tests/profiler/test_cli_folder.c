@@ -80,13 +80,13 @@ static void an_invalid_value_is_answered_with_the_valid_ones(void **state)
     struct fixture *f = *state;
 
     expect(RUN("view", "-d", f->path, "--from", "x"), 2,
-           "bad value 'x' of --from: expected a duration after the start, such as 300ns, 20us, "
-           "1.5ms or 2s (a number alone is seconds), or with -d a moment, such as "
+           "invalid value 'x' for --from: expected a duration after the start, such as 300ns, "
+           "20us, 1.5ms or 2s (a plain number is seconds), or with -d a point in time, such as "
            "2026-11-21T07:30:00Z\n");
     expect(RUN("view", "-d", f->path, "--from", "2us", "--to", "2us"), 2,
            "--to must be after --from");
     expect(RUN("view", "-d", f->path, "--core", "0;1"), 2,
-           "expected numbers of cores, such as 0,2-4 (at most 128, each at most 65535)");
+           "expected core numbers, such as 0,2-4 (at most 128, each at most 65535)");
 }
 
 int main(void)

@@ -18,11 +18,11 @@ is_screen() { screen | greps 'vCPU Utilization' && echo yes; }
 
 # Ten seconds of the only application, read back by the program that shows them.
 key P
-sees "what happens" "Ten seconds of served ($job); ctrl-c ends it earlier"
+sees "what happens" "Recording ten seconds of served ($job); press ctrl-c to stop earlier"
 sees "how far it is" "recording process $job \[#*\.*\] *[0-9]* %"
 sees "the executions" '^ *[0-9]*  nrt_execute  *neuron_rt  *[1-9]'
 sees "the device" '^ *[0-9]*  nc_exec_running  *neuron_hw  *[1-9]'
-sees "the question" 'enter: back to neuron-top; p and enter: the page'
+sees "the question" 'enter: back to neuron-top; p and enter: open the page'
 told=$(screen | sed -n 's/^neuron-profile: recorded .*, \([0-9]*\) executions.*/\1/p')
 shown=$(screen | awk '$2 == "nrt_execute" { print $4 }')
 [ -n "$told" ] && [ "$told" -gt 0 ] && [ "$told" = "$shown" ] || fail "$told executions were recorded, $shown are shown"
@@ -38,7 +38,7 @@ rm -r "$folder"
 key P
 sees "how far it is" "recording process $job \["
 key C-c
-sees "the question" 'enter: back to neuron-top; p and enter: the page'
+sees "the question" 'enter: back to neuron-top; p and enter: open the page'
 key p Enter
 sees "the page" 'View profile at http'
 has_address() { [ -s address ] && echo yes; }
@@ -53,7 +53,7 @@ key P
 sees "how far it is" "recording process $job \["
 kill -TERM "$(pgrep -P "$(tmx display-message -p -t top '#{pane_pid}')" -x neuron-top)"
 sees "the end" 'status=0'
-sees "where it is" "neuron-top: what was recorded of served is in $scratch/neuron-top-"
+sees "where it is" "neuron-top: the recorded files of served are in $scratch/neuron-top-"
 is_ended() { pgrep -f "inspect --pid $job( |$)" >/dev/null || echo yes; }
 wait_for is_ended
 kill -0 "$job" || fail "the job was hit"

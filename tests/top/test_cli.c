@@ -75,7 +75,7 @@ static void without_devices_it_says_why_and_goes_on(void **state)
 
     assert_int_equal(r.exit_code, 0);
     assert_non_null(
-        strstr(r.out, "\nno Neuron device; neuron-bench machine makes one of software\n"));
+        strstr(r.out, "\nno Neuron device; create a software device with neuron-bench machine\n"));
     assert_non_null(strstr(r.out, "no Neuron application is running"));
     test_run_fini(&r);
     free(missing);
@@ -105,7 +105,7 @@ static void wrong_usage_is_one_sentence_and_status_2(void **state)
                  { "unix:/run/neuron.sock", NULL, "unexpected argument" },
                  { "--delay", "never", "delay" },
                  { "--delay", "1ms", "between 100ms and 1h" },
-                 { "--count", "3", "needs --batch" },
+                 { "--count", "3", "requires --batch" },
                  { "--once", "--sysfs-root", "sysfs-root" } };
     struct fixture *f = *state;
 
@@ -146,8 +146,8 @@ static void without_a_terminal_it_names_the_way_out(void **state)
 
     assert_int_equal(r.exit_code, 1);
     assert_string_equal(r.out, "");
-    assert_string_equal(r.err, "neuron-top: stdout is not a terminal; --once or --batch print the "
-                               "screen as text\n");
+    assert_string_equal(r.err, "neuron-top: stdout is not a terminal: use --once or --batch to "
+                               "print the screen as text\n");
     test_run_fini(&r);
 }
 

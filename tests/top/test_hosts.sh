@@ -72,15 +72,15 @@ wait_for in_text
 code=0
 echo 'ftp://x' >bad.txt
 neuron-top --hosts bad.txt --once 2>err || code=$?
-[ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && greps "bad.txt, line 1: 'ftp://x' is not a URL" err || fail "a bad list: $code"
+[ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && greps "bad.txt, line 1: invalid URL 'ftp://x'" err || fail "a bad list: $code"
 code=0
 : >none.txt
 neuron-top --hosts none.txt --once 2>err || code=$?
-[ $code = 1 ] && greps 'none.txt names no host' err || fail "an empty list: $code"
+[ $code = 1 ] && greps 'none.txt contains no hosts' err || fail "an empty list: $code"
 code=0
 mkfifo silent # no process writes to it
 neuron-top --hosts silent --once 2>err || code=$?
-[ $code = 1 ] && greps 'silent names no host' err || fail "a FIFO: $code"
+[ $code = 1 ] && greps 'silent contains no hosts' err || fail "a FIFO: $code"
 
 # A terminal: a host opens and closes; one that dies keeps what it said last, with its age.
 tmx new-session -d -s keep cat
@@ -91,7 +91,7 @@ kill -9 "${agents[3]}"
 wait_for shows "${names[3]} *unreachable .*[1-9][.0-9]*s "
 tmx send-keys -t top / "${names[3]}" Enter Enter
 wait_for shows "running on ${names[3]}"
-wait_for shows 'no answer, this is [1-9][0-9]*s old: '
+wait_for shows 'no response, data is [1-9][0-9]*s old: '
 wait_for shows faraway
 tmx send-keys -t top p
 wait_for shows '>Processes<'

@@ -64,7 +64,7 @@ static void a_later_process_with_the_pid_gets_none(void **state)
 
     assert_int_equal(ntk_top_signal_send((uint32_t)pid, start_time_of(pid) - 1, SIGTERM, &err),
                      -ESRCH);
-    assert_non_null(strstr(err.text, "has ended"));
+    assert_non_null(strstr(err.text, "has exited"));
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(ending_signal(pid), SIGKILL);
 }
@@ -77,7 +77,7 @@ static void without_a_start_time_nothing_is_sent(void **state)
     siginfo_t info;
 
     assert_int_equal(ntk_top_signal_send((uint32_t)pid, 0, SIGTERM, &err), -ENODATA);
-    assert_non_null(strstr(err.text, "when it started is not known"));
+    assert_non_null(strstr(err.text, "its start time is unknown"));
     assert_int_equal(kill(pid, SIGKILL), 0);
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
     assert_int_equal(start_time_of(pid), 0);

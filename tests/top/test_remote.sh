@@ -50,7 +50,7 @@ neuron-top --stdin --once --view events <killed >frame
 grep -q ' end  *faraway .* killed or crashed' frame || fail "an application that was killed is missing: $(cat frame)"
 jq -c 'del(.neuron_ext.events)' loud >silent
 neuron-top --stdin --once --view events <silent >frame
-grep -q 'these reports list no events' frame || fail "expected the reason for missing events: $(cat frame)"
+grep -q 'these reports contain no events' frame || fail "expected the reason for missing events: $(cat frame)"
 
 # HTTP.
 port_of() { sed -n 's/.*http.*port //p' "$1" | head -1; }
@@ -73,10 +73,10 @@ COLUMNS=250 neuron-top --connect "http://127.0.0.1:$(port_of cut.log)" --once --
 kill "$cut" && wait "$cut" || true
 code=0
 neuron-top --connect "http://127.0.0.1:$port/nothing" --once >/dev/null 2>err || code=$?
-[ $code = 1 ] && grep -q 'status 404' err || fail "a wrong path: code $code"
+[ $code = 1 ] && grep -q 'returned HTTP 404' err || fail "a wrong path: code $code"
 code=0
 neuron-top --connect ftp://nonsense --once >/dev/null 2>err || code=$?
-[ $code = 2 ] && grep -q 'is not a URL' err || fail "no URL: code $code"
+[ $code = 2 ] && grep -q 'invalid URL' err || fail "no URL: code $code"
 neuron-top --connect "127.0.0.1:$port" --once | greps faraway || fail "--connect HOST:PORT shows nothing"
 code=0
 neuron-top --connect "http://127.0.0.1:$port" --stdin >/dev/null 2>err || code=$?
@@ -99,7 +99,7 @@ wait_for shows ' load .* briefly .* mlp '
 tmx send-keys -t top l
 wait_for shows 'Total: .*TF'
 kill "$agent" && wait "$agent" || true
-wait_for shows 'no connection, this is [1-9][0-9]*s old: '
+wait_for shows 'no connection, data is [1-9][0-9]*s old: '
 neuron-monitor --period 200ms --quiet --http "127.0.0.1:$port" &
 pids+=($!)
 is_back() { [ "$(shows 'no connection')" = yes ] || echo yes; }

@@ -5,7 +5,7 @@
 needs neuron-top neuron-monitor neuron-bench neuron-packager jq
 export COLUMNS=250 LC_ALL=C.UTF-8 TZ=UTC NEURON_SOFT_INSTANCE=trn2.3xlarge
 
-views=$(neuron-top --help | tr -s ' \n' ' ' | sed 's/.*start with that view: \(.*\) --ascii.*/\1/')
+views=$(neuron-top --help | tr -s ' \n' ' ' | sed 's/.*start with this view: \(.*\) --ascii.*/\1/')
 [ "$(wc -w <<<"$views")" -ge 9 ] || fail "expected a list of views, found: $views"
 neuron-packager example mlp -s 128 --lnc 2 -o mlp.neff >/dev/null
 NEURON_PROCESS_TAG=everywhere neuron-bench exec mlp.neff --cores 1 --rate 20 --duration 10m >/dev/null &
@@ -17,7 +17,7 @@ works() {
     jq -e '.neuron_runtime_data[0].report | .execution_stats.execution_summary.completed > 0 and (.neuron_ext.models | length) == 1' report >/dev/null && echo yes
 }
 wait_for works
-port_of() { sed -n 's/.*serving at port //p' agent.log; }
+port_of() { sed -n 's/.*listening on port //p' agent.log; }
 serves() { [ -n "$(port_of)" ] && echo yes; }
 wait_for serves
 port=$(port_of)
@@ -62,9 +62,9 @@ shows() { screen | greps -e "$1" && echo yes; }
 key() { tmx send-keys -t top "$@"; }
 for source in live pipe http past; do
     case $source in
-    live) command=neuron-top then=' ago; \[ \] { } walk' ;;
-    pipe) command='neuron-monitor --period 500ms | neuron-top --stdin' then=' ago; \[ \] { } walk' ;;
-    http) command="neuron-top --connect http://127.0.0.1:$port" then=' ago; \[ \] { } walk' ;;
+    live) command=neuron-top then=' ago; navigate with \[ \] { }' ;;
+    pipe) command='neuron-monitor --period 500ms | neuron-top --stdin' then=' ago; navigate with \[ \] { }' ;;
+    http) command="neuron-top --connect http://127.0.0.1:$port" then=' ago; navigate with \[ \] { }' ;;
     past) command="neuron-top --from history.db --at $(($(date +%s) - 4))" then='recorded at .*, paused' ;;
     esac
     tmx new-session -d -s top -x 200 -y 50 \
@@ -77,7 +77,7 @@ for source in live pipe http past; do
     wait_for shows 'TAG  *everywhere'
     key Escape m Enter
     wait_for shows 'Model mlp'
-    wait_for shows 'How long the last ones took'
+    wait_for shows 'Latency of recent executions'
     goes_back() { shows "$then" || key '['; } # once there is something to go back to
     wait_for goes_back
     key Escape o

@@ -43,7 +43,7 @@ for _ in 1 2; do
     wait_for has_moved
 done
 key '['
-sees "a moment ago" '[0-9][0-9]:[0-9][0-9]:[0-9][0-9], [0-9]* s ago; \[ \] { } walk, space: now'
+sees "a moment ago" '[0-9][0-9]:[0-9][0-9]:[0-9][0-9], [0-9]* s ago; navigate with \[ \] { }, space: now'
 age() { screen | sed -n 's/.*, \([0-9]*\) s ago.*/\1/p'; }
 age=$(age)
 is_older() { [ "$(age)" -ge $((age + $1)) ] && echo yes; }
@@ -59,9 +59,9 @@ wait_for is_now
 
 # what cannot be signalled or profiled from outside says so
 key k
-sees "not of this machine" 'only applications of this machine can be signalled'
+sees "not of this machine" 'only applications on this machine can be signalled'
 key P
-sees "the same of a profile" 'only applications of this machine can be recorded'
+sees "the same of a profile" 'only applications on this machine can be recorded'
 
 # the mouse
 start trn1 170 34 TERM=xterm-256color
@@ -107,7 +107,7 @@ start trn1 80 24 TERM=xterm-256color
 sees "a frame before the settings" 'vCPU Utilization'
 key F2
 sees "the page of settings" 'refresh *< 1s > '
-sees "where they are kept" 'kept in .*neuron-top.conf'
+sees "where they are kept" 'saved in .*neuron-top.conf'
 key Right
 sees "a longer time" 'every 2s *$'
 key Down Down Down Right
@@ -211,7 +211,7 @@ sees "its status" 'status=0'
 sees "what it was taken for" 'unknown terminal type "no-such-terminal"; using xterm-256color'
 
 start small 80 24 TERM=dumb
-sees "a terminal that cannot" 'terminal type "dumb" is unknown or lacks what this program needs'
+sees "a terminal that cannot" 'terminal type "dumb" is unknown or lacks required capabilities'
 sees "its status" 'status=1'
 
 # nothing is sent while nothing changes

@@ -59,7 +59,7 @@ key e
 sees "engines again" 'e>Engines<'
 key F4
 key -l 'nd1[45]q'
-sees "a filter that nothing matches" 'nothing matches the filter'
+sees "a filter that nothing matches" 'no matching rows'
 key BSpace
 sees "the filter without its last letter" 'filter nd1\[45\].* 4 of 32'
 key Enter s

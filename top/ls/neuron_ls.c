@@ -42,11 +42,11 @@ static uint64_t arg_count;
 static const char *arg_sysfs_root;
 
 static const struct ntk_opt options[] = {
-    { 'w', "wide", NULL, NTK_OPT_FLAG, &arg_wide, "cut commands at 80 characters, not 40" },
+    { 'w', "wide", NULL, NTK_OPT_FLAG, &arg_wide, "cut commands at 80 characters instead of 40" },
     { 'a', "show-all-procs", NULL, NTK_OPT_FLAG, &arg_all_processes,
-      "list also processes without a Neuron runtime, such as neuron-monitor and this one" },
+      "also list processes without a Neuron runtime, such as neuron-monitor and neuron-ls" },
     { 0, "all", NULL, NTK_OPT_FLAG, &arg_all_devices,
-      "also list devices that have no node in /dev (a container may not use those)" },
+      "also list devices without a node in /dev (a container may not use those)" },
     { 't', "topology", NULL, NTK_OPT_FLAG, &arg_topology,
       "print devices without processes, then a drawing of their links" },
     { 'j', "json-output", NULL, NTK_OPT_FLAG, &arg_array, "print a JSON array of the devices" },
@@ -56,7 +56,7 @@ static const struct ntk_opt options[] = {
       "json text" },
     { 0, "json", NULL, NTK_OPT_FLAG, &arg_object, "print the same as --output-format json" },
     { 0, "why", "LIST", NTK_OPT_TEXT, &arg_why,
-      "print which processes hold these logical cores, such as 0-3, and exit" },
+      "print the processes that hold these logical cores, such as 0-3, and exit" },
     { 0, "watch", NULL, NTK_OPT_FLAG, &arg_watch, "repeat the output until interrupted" },
     { 'd', "delay", "TIME", NTK_OPT_DURATION, &arg_delay_ns,
       "repeat the output of --watch every TIME, 100ms to 1h (default 1s)" },
@@ -71,8 +71,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-ls",
     .usage = "[OPTION]...",
-    .summary = "Lists the Neuron devices of this machine, where they are plugged in, how they are "
-               "linked, and the processes that use them.",
+    .summary = "Lists the Neuron devices of this machine with their addresses, their links, and "
+               "the processes that use them.",
     .options = options,
 };
 
@@ -118,7 +118,7 @@ static void say_why(int status, const struct ntk_err *err)
     }
     ntk_log_error("", "%s%s", err->text,
                   status == -ENOENT && !arg_sysfs_root
-                      ? " and no software machine; 'neuron-bench machine' makes one"
+                      ? " and no software machine; create one with 'neuron-bench machine'"
                       : "");
 }
 
@@ -237,8 +237,8 @@ static int why(bool as_json)
 static int check_arguments(enum output *out_output)
 {
     if (arg_format && strcmp(arg_format, "json") != 0 && strcmp(arg_format, "text") != 0) {
-        return ntk_opt_usage_error(&program, "bad value '%s' of --output-format: json or text",
-                                   arg_format);
+        return ntk_opt_usage_error(
+            &program, "invalid value '%s' for --output-format: expected json or text", arg_format);
     }
     if (arg_format) {
         arg_object = arg_object || strcmp(arg_format, "json") == 0;
@@ -254,7 +254,7 @@ static int check_arguments(enum output *out_output)
                                    "--why excludes --watch, --json-output and --topology");
     }
     if (arg_count > 0 && !arg_watch) {
-        return ntk_opt_usage_error(&program, "--count needs --watch");
+        return ntk_opt_usage_error(&program, "--count requires --watch");
     }
     *out_output = arg_array ? OUTPUT_ARRAY : arg_object ? OUTPUT_OBJECT : OUTPUT_TEXT;
     return 0;

@@ -80,12 +80,12 @@ static int say_no_tree(const struct ntk_ls_read_options *options, struct ntk_err
     if (!options->sysfs_root && ntk_device_soft_root(options->hooks_dir, path, sizeof path) == 0 &&
         access(path, R_OK | X_OK) < 0 && errno == EACCES) {
         return ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET,
-                           "no device tree below %s, and no permission to look at %s", sys, path);
+                           "no device tree below %s, and permission denied for %s", sys, path);
     }
     if (ntk_paths_checked(snprintf(path, sizeof path, "%s/devices/virtual/neuron_device", sys),
                           path, sizeof path) >= 0 &&
         access(path, R_OK | X_OK) < 0 && errno == EACCES) {
-        return ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET, "no permission to look at %s", path);
+        return ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET, "permission denied for %s", path);
     }
     return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no device tree below %s", sys);
 }

@@ -92,11 +92,11 @@ void ntk_ls_topology_write(const struct ntk_ls_machine *machine, struct ntk_buf 
         }
         break;
     default:
-        ntk_buf_add_text(out,
-                         are_links_readable(machine)
-                             ? "    No drawing is known for the links of these devices\n"
-                             : "    The links cannot be read; drivers before 2.28 show them to "
-                               "root only\n");
+        ntk_buf_add_text(
+            out,
+            are_links_readable(machine)
+                ? "    No topology drawing is available for the links of these devices\n"
+                : "    The links cannot be read; drivers before 2.28 show them only to root\n");
         return;
     }
     ntk_buf_add_text(out, "\n  Legend:\n\n          *––► = Wrap-around link\n");

@@ -89,7 +89,7 @@ static const char *stale_format(const struct holder *holder, const struct ntk_pr
         return "stopped";
     }
     if (process && !process->is_runtime) {
-        return "no runtime loaded: a device inherited from a process that may have ended";
+        return "no runtime loaded: the device was inherited from a process that may have exited";
     }
     if (process && process->idle_ns >= IDLE_STALE_NS) {
         (void)snprintf(buf, buf_bytes, "no execution for %lluh %llum", minutes / 60, minutes % 60);
@@ -103,7 +103,7 @@ static void holder_describe(const struct holder *holder, struct ntk_process *fac
 {
     *facts = (struct ntk_process){ .pid = holder->pid };
     if (holder->pid == NTK_SOFT_HOLDER_ELSEWHERE) {
-        (void)snprintf(text, text_bytes, "a process of another container");
+        (void)snprintf(text, text_bytes, "a process in another container");
     } else if (ntk_process_read(NULL, holder->pid, facts) < 0) {
         (void)snprintf(text, text_bytes, "process %u", holder->pid);
     } else {
@@ -134,10 +134,9 @@ static void text_put(const struct core *core, uint32_t last, struct ntk_buf *out
     if (core->holder_count == 0) {
         ntk_buf_add_format(out, "%-12s ", cores);
         if (core->is_hidden) {
-            ntk_buf_add_format(out,
-                               "not known: another user may have /dev/neuron%u open, which only "
-                               "root can see\n",
-                               core->device);
+            ntk_buf_add_format(
+                out, "unknown: another user may have /dev/neuron%u open, which only root can see\n",
+                core->device);
         } else if (core->killed_pid) {
             ntk_buf_add_format(out, "free (process %u held it and was killed)\n", core->killed_pid);
         } else {
@@ -230,7 +229,7 @@ static int cores_look(const struct ntk_ls_read_options *options,
 
     if (ntk_str_parse_list(list, CORES_MAX - 1, numbers, &count) < 0 || count == 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "--why: '%s' is not a list of cores such as 0-3,8", list);
+                           "--why: invalid list '%s': expected cores such as 0-3,8", list);
     }
     for (size_t i = 0; i < count; i++) {
         const struct ntk_ls_device *device = device_find(machine, numbers[i]);

@@ -418,9 +418,9 @@ static void notice_hooks(struct ntk_top_model *model)
         return;
     }
     int length = snprintf(model->notice, sizeof model->notice, "%s: %s%s%s", first->tag,
-                          first->no_executions ? "executions are too many to be looked at" : "",
+                          first->no_executions ? "too many executions to observe" : "",
                           first->no_executions && first->cores_guessed ? ", " : "",
-                          first->cores_guessed ? "which cores are its own is a guess" : "");
+                          first->cores_guessed ? "its cores are a guess" : "");
     if (count > 1 && length > 0 && (size_t)length < sizeof model->notice) {
         (void)snprintf(model->notice + length, sizeof model->notice - (size_t)length,
                        " (and %zu more)", count - 1);

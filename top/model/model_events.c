@@ -179,8 +179,8 @@ int ntk_top_model_events_observe(struct ntk_top_model *model)
 {
     ntk_str_copy(model->events_note, sizeof model->events_note,
                  model->is_report && !model->snapshot->lists_events
-                     ? "these reports list no events: they come from an older neuron-monitor, or "
-                       "without neuron_ext"
+                     ? "these reports contain no events: they come from an older neuron-monitor, "
+                       "or lack neuron_ext"
                      : "");
     return ntk_top_event_log_add(&model->events, model->snapshot);
 }

@@ -192,7 +192,7 @@ static const char *clock_text(char text[CLOCK_BYTES], const struct ntk_top_host 
     char span[NTK_UNITS_TEXT_BYTES];
 
     if (host->state.clock.error_ns == NTK_RANKS_CLOCK_UNKNOWN) {
-        (void)snprintf(text, CLOCK_BYTES, "not known");
+        (void)snprintf(text, CLOCK_BYTES, "unknown");
     } else if (far_ns <= host->state.clock.error_ns) {
         (void)snprintf(text, CLOCK_BYTES, "within %s",
                        ntk_units_duration(span, sizeof span, host->state.clock.error_ns));
@@ -247,7 +247,7 @@ static struct ntk_top_cell why_cell(struct ntk_top_table *table, const struct nt
         return ntk_top_cell_text(
             ntk_top_table_text(table, "%s", host->state.snapshot->hardware.error));
     }
-    return hang ? ntk_top_cell_text(ntk_top_table_text(table, "%s %llu with all ranks in it",
+    return hang ? ntk_top_cell_text(ntk_top_table_text(table, "%s %llu: all ranks arrived",
                                                        ntk_collective_names[hang->operation],
                                                        (unsigned long long)hang->sequence))
                 : (struct ntk_top_cell){ 0 };

@@ -343,7 +343,7 @@ int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, 
                 }
             }
             name_at(settings, id, setting);
-            (void)snprintf(what, sizeof what, "%s cannot be", setting);
+            (void)snprintf(what, sizeof what, "invalid value for %s", setting);
             ret = complain(ret, name, number, what, value, err);
             break;
         }
@@ -504,7 +504,7 @@ int ntk_top_settings_save(struct ntk_top_settings *settings, struct ntk_err *err
     }
     if (!settings->path[0]) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "settings are not kept: neither XDG_CONFIG_HOME nor HOME is a path");
+                           "settings are not saved: neither XDG_CONFIG_HOME nor HOME is a path");
     }
     ret = read_file(settings->path, &bytes, &count, err);
     if (ret < 0) {

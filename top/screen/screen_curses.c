@@ -417,7 +417,7 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
 
         free_screen(screen);
         return ntk_err_set(err, -ENOTTY, NTK_ERR_NO_OFFSET,
-                           "the terminal type \"%s\" is unknown or lacks what this program needs",
+                           "the terminal type \"%s\" is unknown or lacks required capabilities",
                            name ? name : "");
     }
     screen->base.ops = &curses_ops;

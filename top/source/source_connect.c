@@ -97,7 +97,7 @@ static int ask_once(struct connect_source *source, struct ntk_http_answer *answe
 
     int ret = ntk_http_client_ask(source->client, &question, answer, err);
     if (ret >= 0 && answer->status != 200) {
-        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the answer has status %ld",
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "the agent returned HTTP %ld",
                            answer->status);
     }
     return ret < 0 ? ret : ntk_err_set(err, -EPIPE, NTK_ERR_NO_OFFSET, "the connection was closed");
@@ -147,7 +147,7 @@ static const char *connect_note(const struct ntk_top_source *base)
         uint64_t age_s =
             (ntk_clock_now_ns(source->remote.clock) - source->heard_ns) / NTK_NS_PER_SECOND;
 
-        (void)snprintf(source->note, sizeof source->note, "no connection, this is %llus old: %s",
+        (void)snprintf(source->note, sizeof source->note, "no connection, data is %llus old: %s",
                        (unsigned long long)age_s, source->trouble);
     } else {
         (void)snprintf(source->note, sizeof source->note, "%s%s%s",
@@ -201,7 +201,7 @@ static int start(struct connect_source *source, struct ntk_err *err)
         return ntk_err_no_memory(err);
     }
     if (pipe2(fds, O_CLOEXEC) < 0) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make a pipe: %s",
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create a pipe: %s",
                            strerror(errno));
     }
     source->pipe_fd = fds[1];

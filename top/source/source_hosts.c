@@ -97,10 +97,11 @@ static const char *hosts_note(const struct ntk_top_source *base)
         unsigned long long age_s = host->state.age_ns / NTK_NS_PER_SECOND;
 
         if (host->state.trouble[0] && host->state.snapshot) {
-            (void)snprintf(source->note, sizeof source->note, "no answer, this is %llus old: %s",
+            (void)snprintf(source->note, sizeof source->note, "no response, data is %llus old: %s",
                            age_s, host->state.trouble);
         } else if (host->state.trouble[0]) {
-            (void)snprintf(source->note, sizeof source->note, "no answer: %s", host->state.trouble);
+            (void)snprintf(source->note, sizeof source->note, "no response: %s",
+                           host->state.trouble);
         }
     }
     return source->note;

@@ -40,7 +40,7 @@ static void look_for_others(struct live_source *source)
             ntk_str_parse_u64(entry->d_name + strlen(NTK_HOOKS_USER_PREFIX), &uid) == 0 &&
             uid != geteuid()) {
             (void)snprintf(source->others, sizeof source->others,
-                           "applications of user %llu are not shown: no permission, root has it",
+                           "permission denied for applications of user %llu: run as root",
                            (unsigned long long)uid);
             break;
         }

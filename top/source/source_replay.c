@@ -278,7 +278,7 @@ static int find_start(struct replay_source *source, uint64_t at_ns, struct ntk_e
 
     if (ntk_store_reader_next(source->reader, at_ns > 0 ? at_ns - 1 : 0, &time_ns, NULL) < 0 &&
         ntk_store_reader_before(source->reader, at_ns, &time_ns, NULL) < 0) {
-        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "nothing is recorded");
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "the recording is empty");
     }
     go_to(source, time_ns);
     return 0;
@@ -298,7 +298,7 @@ int ntk_top_source_replay_open(const char *path, uint64_t at_ns, struct ntk_top_
     if (ret >= 0) {
         source->base.fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
         if (source->base.fd < 0) {
-            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot make a timer: %s",
+            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create a timer: %s",
                               strerror(errno));
         }
     }

@@ -205,7 +205,7 @@ void ntk_top_view_title(const struct ntk_top_model *model, struct ntk_screen *sc
                        model->host_name[0]     ? model->host_name
                        : model->instance_id[0] ? model->instance_id
                                                : "i-local",
-                       ntk_top_view_is_missing(model) ? "not reached"
+                       ntk_top_view_is_missing(model) ? "unreachable"
                        : model->instance_type[0]      ? model->instance_type
                                                       : "no instance type");
     }
@@ -286,10 +286,10 @@ static void draw_missing(const struct ntk_top_model *model, struct ntk_screen *s
     const struct ntk_hosts_state *state = &model->host->state;
 
     ntk_screen_format(screen, 2, 0, screen->columns, NTK_STYLE_WARNING,
-                      "%s is not reached: no answer since it was first asked, %llus ago",
+                      "%s is unreachable: no response since the first request, %llus ago",
                       model->host_name, (unsigned long long)(state->silent_ns / NTK_NS_PER_SECOND));
     ntk_screen_put(screen, 3, 0, screen->columns, NTK_STYLE_NORMAL,
-                   state->trouble[0] ? state->trouble : "its answer may be on its way");
+                   state->trouble[0] ? state->trouble : "waiting for the response");
     ntk_screen_put(screen, 5, 0, screen->columns, NTK_STYLE_DIM,
                    "retrying until it answers; escape: all hosts");
 }

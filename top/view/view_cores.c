@@ -184,7 +184,7 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
     draw_heading(model, screen, layout->cores_row, first, last);
     if (device_count == 0 || cores == 0) {
         ntk_screen_put(screen, layout->cores_row + 1, 0, screen->columns, NTK_STYLE_DIM,
-                       "no Neuron device; neuron-bench machine makes one of software");
+                       "no Neuron device; create a software device with neuron-bench machine");
         return;
     }
 

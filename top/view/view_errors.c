@@ -13,15 +13,17 @@
 static const struct ntk_top_column items[] = {
     [NTK_TOP_ERRORS_WHERE] = { "WHERE", "device, or tag of the application", NTK_TOP_AS_TEXT, 8, 12,
                                NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_ASCENDING },
-    [NTK_TOP_ERRORS_WHAT] = { "WHAT", "what is counted", NTK_TOP_AS_TEXT, 21, 12, 0 },
-    [NTK_TOP_ERRORS_NEW] = { "NEW", "counted since the last refresh", NTK_TOP_AS_COUNT, 6, 0, 0 },
-    [NTK_TOP_ERRORS_SEEN] = { "SEEN", "counted since neuron-top looks", NTK_TOP_AS_COUNT, 6, 0, 0 },
-    [NTK_TOP_ERRORS_TOTAL] = { "TOTAL", "since the driver was loaded, or the application began",
+    [NTK_TOP_ERRORS_WHAT] = { "WHAT", "type of error", NTK_TOP_AS_TEXT, 21, 12, 0 },
+    [NTK_TOP_ERRORS_NEW] = { "NEW", "errors since the last refresh", NTK_TOP_AS_COUNT, 6, 0, 0 },
+    [NTK_TOP_ERRORS_SEEN] = { "SEEN", "errors since neuron-top started", NTK_TOP_AS_COUNT, 6, 0,
+                              0 },
+    [NTK_TOP_ERRORS_TOTAL] = { "TOTAL", "errors since driver load or application start",
                                NTK_TOP_AS_COUNT, 6, 0, 0 },
-    [NTK_TOP_ERRORS_LAST] = { "LAST", "when it last grew, local time", NTK_TOP_AS_TIME, 12, 0, 0 },
-    [NTK_TOP_ERRORS_CAUSES] = { "CAUSES", "what the application's failed executions died of",
+    [NTK_TOP_ERRORS_LAST] = { "LAST", "when the last error occurred, local time", NTK_TOP_AS_TIME,
+                              12, 0, 0 },
+    [NTK_TOP_ERRORS_CAUSES] = { "CAUSES", "errors of the application's failed executions",
                                 NTK_TOP_AS_TEXT, 16, 24, 0 },
-    [NTK_TOP_ERRORS_AGO] = { "AGO", "how long ago that is", NTK_TOP_AS_DURATION, 7, 0,
+    [NTK_TOP_ERRORS_AGO] = { "AGO", "time since the last error", NTK_TOP_AS_DURATION, 7, 0,
                              NTK_TOP_COLUMN_ASCENDING },
 };
 
@@ -78,7 +80,7 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
 
 const struct ntk_top_view ntk_top_view_errors = {
     .columns = &columns,
-    .empty = "no errors, or no source counts them",
+    .empty = "no errors, or no source that counts them",
     .observe = ntk_top_model_errors_observe,
     .project = ntk_top_model_errors,
     .head_rows = head_rows,

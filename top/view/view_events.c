@@ -13,18 +13,19 @@ static const struct ntk_top_column items[] = {
                               "alloc, free, load, unload, start, stop, error, profile, mark, end",
                               NTK_TOP_AS_TEXT, 8, 0, 0 },
     [NTK_TOP_EVENTS_APP] = { "APP", "tag of the application", NTK_TOP_AS_TEXT, 12, 8, 0 },
-    [NTK_TOP_EVENTS_CORE] = { "CORE", "device and core in it", NTK_TOP_AS_TEXT, 8, 0,
+    [NTK_TOP_EVENTS_CORE] = { "CORE", "device, and core in it", NTK_TOP_AS_TEXT, 8, 0,
                               NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_ASCENDING },
     [NTK_TOP_EVENTS_WHAT] = { "WHAT", "memory use; kind and status of an error; killed or crashed",
                               NTK_TOP_AS_TEXT, 16, 40, NTK_TOP_COLUMN_FIRST },
-    [NTK_TOP_EVENTS_BYTES] = { "BYTES", "allocated, freed, loaded, written", NTK_TOP_AS_BYTES, 8, 0,
-                               0 },
+    [NTK_TOP_EVENTS_BYTES] = { "BYTES", "bytes allocated, freed, loaded or written",
+                               NTK_TOP_AS_BYTES, 8, 0, 0 },
     [NTK_TOP_EVENTS_DURATION] = { "TOOK", "how long it took", NTK_TOP_AS_DURATION, 7, 0, 0 },
-    [NTK_TOP_EVENTS_NAME] = { "NAME", "of the tensor, file or mark", NTK_TOP_AS_TEXT, 12, 24, 0 },
-    [NTK_TOP_EVENTS_MODEL] = { "MODEL", "the model it belongs to", NTK_TOP_AS_TEXT, 12, 12, 0 },
-    [NTK_TOP_EVENTS_ADDRESS] = { "ADDRESS", "of the memory", NTK_TOP_AS_TEXT, 18, 0,
+    [NTK_TOP_EVENTS_NAME] = { "NAME", "name of the tensor, file or mark", NTK_TOP_AS_TEXT, 12, 24,
+                              0 },
+    [NTK_TOP_EVENTS_MODEL] = { "MODEL", "model of the event", NTK_TOP_AS_TEXT, 12, 12, 0 },
+    [NTK_TOP_EVENTS_ADDRESS] = { "ADDRESS", "address of the memory", NTK_TOP_AS_TEXT, 18, 0,
                                  NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_HIDDEN },
-    [NTK_TOP_EVENTS_EXECUTION] = { "EXECUTION", "that failed", NTK_TOP_AS_ID, 9, 0,
+    [NTK_TOP_EVENTS_EXECUTION] = { "EXECUTION", "id of the failed execution", NTK_TOP_AS_ID, 9, 0,
                                    NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_EVENTS_PID] = { "PID", "process id", NTK_TOP_AS_ID, 7, 0, NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_EVENTS_THREAD] = { "THREAD", "thread id", NTK_TOP_AS_ID, 7, 0, NTK_TOP_COLUMN_HIDDEN },
@@ -55,12 +56,11 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
                                 "%llu events", (unsigned long long)log->count);
     if (log->count > NTK_TOP_EVENTS_MAX) {
         column += ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_DIM,
-                                    ", the last %d are kept", NTK_TOP_EVENTS_MAX);
+                                    ", showing the last %d", NTK_TOP_EVENTS_MAX);
     }
     if (log->unlisted > 0) {
-        column +=
-            ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_WARNING,
-                              ", %llu more are not listed", (unsigned long long)log->unlisted);
+        column += ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_WARNING,
+                                    ", %llu more omitted", (unsigned long long)log->unlisted);
     }
     if (log->lost > 0) {
         ntk_screen_format(screen, row, column, screen->columns, NTK_STYLE_WARNING,
@@ -71,7 +71,7 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
 
 const struct ntk_top_view ntk_top_view_events = {
     .columns = &columns,
-    .empty = "nothing was recorded",
+    .empty = "no events recorded",
     .observe = ntk_top_model_events_observe,
     .project = ntk_top_model_events,
     .head_rows = head_rows,

@@ -18,7 +18,7 @@
     [NTK_TOP_HBM_CATEGORY_COLUMN(NTK_MEMORY_##symbol)] = { title, help, NTK_TOP_AS_BYTES, 9, 0, 0 }
 #define STACK(index)                                                                              \
     [NTK_TOP_HBM_STACK + (index)] = {                                                             \
-        "HBM " #index, "used of that memory stack", NTK_TOP_AS_BYTES, 8, 0, NTK_TOP_COLUMN_HIDDEN \
+        "HBM " #index, "used memory of that stack", NTK_TOP_AS_BYTES, 8, 0, NTK_TOP_COLUMN_HIDDEN \
     }
 
 static const struct ntk_top_column items[] = {
@@ -26,11 +26,11 @@ static const struct ntk_top_column items[] = {
                              NTK_TOP_COLUMN_BY_VALUE },
     [NTK_TOP_HBM_SHARE] = { "%USED", "share of the capacity of the device", NTK_TOP_AS_BAR, 6, 20,
                             NTK_TOP_COLUMN_FIRST },
-    [NTK_TOP_HBM_USED] = { "USED", "by all applications, or by that of the tab", NTK_TOP_AS_BYTES,
-                           8, 0, 0 },
-    [NTK_TOP_HBM_CAPACITY] = { "CAPACITY", "of all its memory stacks", NTK_TOP_AS_BYTES, 8, 0, 0 },
+    [NTK_TOP_HBM_USED] = { "USED", "used by all applications, or by the selected one",
+                           NTK_TOP_AS_BYTES, 8, 0, 0 },
+    [NTK_TOP_HBM_CAPACITY] = { "CAPACITY", "sum of its memory stacks", NTK_TOP_AS_BYTES, 8, 0, 0 },
     [NTK_TOP_HBM_FREE] = { "FREE", "unused capacity", NTK_TOP_AS_BYTES, 8, 0, 0 },
-    [NTK_TOP_HBM_PEAK] = { "PEAK", "the most used since this program looks", NTK_TOP_AS_BYTES, 8, 0,
+    [NTK_TOP_HBM_PEAK] = { "PEAK", "highest use since neuron-top started", NTK_TOP_AS_BYTES, 8, 0,
                            0 },
     STACK(0),
     STACK(1),
@@ -41,7 +41,7 @@ static const struct ntk_top_column items[] = {
     CATEGORY(MODEL_CODE, "CODE", "instructions of models"),
     CATEGORY(UCODE, "UCODE", "micro-code of the engines"),
     CATEGORY(SHARED_SCRATCHPAD, "SHARED SP", "scratchpad that models share"),
-    CATEGORY(SCRATCHPAD, "SCRATCH", "scratchpad of single models"),
+    CATEGORY(SCRATCHPAD, "SCRATCH", "scratchpads of single models"),
     CATEGORY(RUNTIME, "RUNTIME", "the runtime itself"),
     CATEGORY(DMA_RINGS_IO, "RINGS IO", "DMA rings of inputs and outputs"),
     CATEGORY(DMA_RINGS_SPILL, "RINGS SP", "DMA rings of spills"),
@@ -50,8 +50,9 @@ static const struct ntk_top_column items[] = {
     CATEGORY(COLLECTIVES, "COLLECT", "buffers of collectives"),
     CATEGORY(NOTIFICATIONS, "NOTIFY", "notifications and profiler buffers"),
     CATEGORY(DRIVER, "DRIVER", "the driver itself"),
-    CATEGORY(UNCATEGORIZED, "UNCATEG", "of no category"),
-    [NTK_TOP_HBM_OTHER] = { "UNTOLD", "used for an unknown purpose", NTK_TOP_AS_BYTES, 8, 0, 0 },
+    CATEGORY(UNCATEGORIZED, "UNCATEG", "memory without a category"),
+    [NTK_TOP_HBM_OTHER] = { "UNTOLD", "memory used for an unknown purpose", NTK_TOP_AS_BYTES, 8, 0,
+                            0 },
 };
 
 static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,
@@ -137,7 +138,7 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
     }
     if (total == 0) {
         ntk_screen_put(screen, row + 1, 0, screen->columns, NTK_STYLE_DIM,
-                       sum.used.present ? "nothing is used" : "usage unknown");
+                       sum.used.present ? "no memory in use" : "usage unknown");
     }
 }
 

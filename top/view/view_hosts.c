@@ -4,25 +4,25 @@
 #include "top/view/views.h"
 
 static const struct ntk_top_column items[] = {
-    [NTK_TOP_HOSTS_NAME] = { "HOST", "as it was asked for", NTK_TOP_AS_TEXT, 15, 25, 0 },
+    [NTK_TOP_HOSTS_NAME] = { "HOST", "name as given", NTK_TOP_AS_TEXT, 15, 25, 0 },
     [NTK_TOP_HOSTS_STATE] = { "STATE", "the worst first, then the busiest", NTK_TOP_AS_TEXT, 11, 0,
                               NTK_TOP_COLUMN_BY_VALUE },
-    [NTK_TOP_HOSTS_BUSY] = { "BUSY", "mean share of the time that its cores worked", NTK_TOP_AS_BAR,
-                             6, 16, NTK_TOP_COLUMN_FIRST },
+    [NTK_TOP_HOSTS_BUSY] = { "BUSY", "mean busy share of its cores", NTK_TOP_AS_BAR, 6, 16,
+                             NTK_TOP_COLUMN_FIRST },
     [NTK_TOP_HOSTS_HBM] = { "HBM", "device memory in use", NTK_TOP_AS_BYTES, 8, 0, 0 },
-    [NTK_TOP_HOSTS_HBM_SHARE] = { "HBM%", "the same as share of what is there", NTK_TOP_AS_PERCENT,
-                                  6, 0, NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_HOSTS_HBM_SHARE] = { "HBM%", "device memory in use as a share of the total",
+                                  NTK_TOP_AS_PERCENT, 6, 0, NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_HOSTS_RATE] = { "EXEC/S", "executions per second", NTK_TOP_AS_RATE, 7, 0, 0 },
-    [NTK_TOP_HOSTS_ERROR_RATE] = { "ERR/S", "executions that failed, per second", NTK_TOP_AS_RATE,
-                                   6, 0, 0 },
+    [NTK_TOP_HOSTS_ERROR_RATE] = { "ERR/S", "failed executions per second", NTK_TOP_AS_RATE, 6, 0,
+                                   0 },
     [NTK_TOP_HOSTS_HEALTH] = { "HEALTH", "verdict about its devices", NTK_TOP_AS_TEXT, 9, 0, 0 },
-    [NTK_TOP_HOSTS_AGE] = { "AGE", "since its last report came", NTK_TOP_AS_DURATION, 7, 0, 0 },
-    [NTK_TOP_HOSTS_CLOCK] = { "CLOCK", "difference of its clock from ours, if known",
-                              NTK_TOP_AS_TEXT, 13, 4, NTK_TOP_COLUMN_BY_VALUE },
-    [NTK_TOP_HOSTS_PAST] = { "PAST", "busy in the last rounds", NTK_TOP_AS_TEXT, NTK_TOP_HOST_PAST,
-                             0, 0 },
-    [NTK_TOP_HOSTS_WHY] = { "WHY", "what is wrong", NTK_TOP_AS_TEXT, 12, 60, 0 },
-    [NTK_TOP_HOSTS_TYPE] = { "TYPE", "its instance type", NTK_TOP_AS_TEXT, 14, 0,
+    [NTK_TOP_HOSTS_AGE] = { "AGE", "time since its last report", NTK_TOP_AS_DURATION, 7, 0, 0 },
+    [NTK_TOP_HOSTS_CLOCK] = { "CLOCK", "clock offset from this machine, if known", NTK_TOP_AS_TEXT,
+                              13, 4, NTK_TOP_COLUMN_BY_VALUE },
+    [NTK_TOP_HOSTS_PAST] = { "PAST", "utilization in the last refreshes", NTK_TOP_AS_TEXT,
+                             NTK_TOP_HOST_PAST, 0, 0 },
+    [NTK_TOP_HOSTS_WHY] = { "WHY", "description of the problem", NTK_TOP_AS_TEXT, 12, 60, 0 },
+    [NTK_TOP_HOSTS_TYPE] = { "TYPE", "instance type", NTK_TOP_AS_TEXT, 14, 0,
                              NTK_TOP_COLUMN_HIDDEN },
 };
 
@@ -31,7 +31,7 @@ static const struct ntk_top_columns columns = { items, sizeof items / sizeof *it
 
 const struct ntk_top_view ntk_top_view_hosts = {
     .columns = &columns,
-    .empty = "one machine is shown: --connect more of them, or --hosts FILE",
+    .empty = "only one machine is shown: use --connect several times, or --hosts FILE",
     .observe = ntk_top_model_hosts_observe,
     .project = ntk_top_model_hosts,
     .act = ntk_top_model_hosts_act,

@@ -272,7 +272,7 @@ static void draw_failure(struct pen *pen, const struct ntk_snapshot *snapshot, b
     }
     ntk_screen_format(pen->screen, row, pen->column + 1, pen->width - 1,
                       count.period > 0 ? NTK_STYLE_ERROR : NTK_STYLE_NORMAL,
-                      "%s %s: %.1f/s, %s in all", kind, name, ntk_snapshot_rate(snapshot, count),
+                      "%s %s: %.1f/s, %s in total", kind, name, ntk_snapshot_rate(snapshot, count),
                       total);
     (*shown)++;
 }
@@ -308,7 +308,7 @@ static void draw_executions(struct pen *pen, struct ntk_top_model *model,
     }
     if (shown == 0) {
         say(pen, NTK_STYLE_DIM,
-            has_total ? "no execution failed since it began" : "no execution failed just now");
+            has_total ? "no failed execution since it started" : "no recent failed execution");
     }
 }
 
@@ -528,7 +528,7 @@ static void draw_memory(struct pen *pen, struct ntk_top_model *model,
             memset(peak[g].peak, 0, sizeof peak[g].peak);
         }
         if (is_sum || now[g].is_used || peak[g].is_used) {
-            draw_usage(pen, is_sum ? "in all" : ntk_top_model_group_name((enum ntk_top_group)g),
+            draw_usage(pen, is_sum ? "in total" : ntk_top_model_group_name((enum ntk_top_group)g),
                        &now[g], &peak[g]);
         }
     }
@@ -558,7 +558,7 @@ static void draw_events(struct pen *pen, struct ntk_top_model *model,
 
     draw_list(pen, &model->tables[NTK_TOP_VIEW_EVENTS], of->tab, items,
               sizeof items / sizeof *items, EVENTS_SHOWN,
-              model->events_note[0] ? model->events_note : "nothing was recorded");
+              model->events_note[0] ? model->events_note : "no events recorded");
 }
 
 enum flow {
@@ -583,7 +583,7 @@ static const struct {
     { "Executions", OF_APPLICATION, FLOW_RIGHT, draw_executions },
     { "Executions", OF_MODEL, FLOW_RIGHT, draw_model_executions },
     { "Executions in the last minute", OF_APPLICATION, FLOW_RIGHT, draw_minute },
-    { "How long the last ones took", OF_MODEL, FLOW_RIGHT, draw_histogram },
+    { "Latency of recent executions", OF_MODEL, FLOW_RIGHT, draw_histogram },
     { "Memory", OF_APPLICATION | OF_MODEL, FLOW_RIGHT, draw_memory },
     { "Models", OF_APPLICATION, FLOW_ACROSS, draw_models },
     { "Last events", OF_APPLICATION, FLOW_ACROSS, draw_events },
@@ -636,8 +636,7 @@ void ntk_top_view_page(struct ntk_top_model *model, struct ntk_screen *screen, i
         heading(&pen, text);
         pen.rows = rows > 1 ? rows : 1;
         say(&pen, NTK_STYLE_WARNING,
-            page->is_of_model && of.runtime ? "no longer loaded; esc: back"
-                                            : "it has ended; esc leads back");
+            page->is_of_model && of.runtime ? "no longer loaded; esc: back" : "exited; esc: back");
         return;
     }
     ntk_top_model_project_list(model, NTK_TOP_VIEW_PROCESSES);

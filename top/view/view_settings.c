@@ -49,14 +49,14 @@ void ntk_top_view_settings(const struct ntk_top_settings *settings, struct ntk_s
     }
     if (row + 1 < last) {
         ntk_screen_put(screen, row++, NAME_COLUMN, screen->columns, NTK_STYLE_DIM,
-                       "columns and order of each list are kept too");
+                       "columns and sort order of each list are saved too");
     }
     if (row < last) {
-        ntk_screen_format(screen, row, NAME_COLUMN, screen->columns, NTK_STYLE_DIM, "kept in %s",
-                          settings->path[0] ? settings->path : "nothing: HOME is not set");
+        ntk_screen_format(screen, row, NAME_COLUMN, screen->columns, NTK_STYLE_DIM, "saved in %s",
+                          settings->path[0] ? settings->path : "no file: HOME is not set");
     }
     ntk_screen_fill(screen, last, 0, screen->columns, NTK_STYLE_TITLE, ' ');
     ntk_screen_put(screen, last, 1, screen->columns - 1, NTK_STYLE_TITLE,
-                   "up, down: choose   left, right: change   escape: keep and leave");
+                   "up, down: choose   left, right: change   escape: save and close");
     ntk_screen_spot_add(screen, last, 0, screen->columns, NTK_TOP_ACTION_BACK, 0);
 }

@@ -221,7 +221,7 @@ static void draw_input(const struct ntk_top_table *table, struct ntk_screen *scr
     }
     if (pattern->text[0] && !pattern->is_regex) {
         column += ntk_screen_put(screen, row, column, screen->columns, NTK_STYLE_DIM,
-                                 " (no regular expression: as text)");
+                                 " (invalid regular expression: searching for the text)");
     }
     if (is_search && pattern->text[0] && table->search_fails) {
         ntk_screen_put(screen, row, column + 1, screen->columns, NTK_STYLE_WARNING, "no match");
@@ -298,7 +298,7 @@ void ntk_top_view_table(struct ntk_top_table *table, struct ntk_screen *screen, 
     }
     if (table->order.count == 0) {
         ntk_screen_put(screen, top + 1, 1, screen->columns - 1, NTK_STYLE_DIM,
-                       table->rows.count > 0 ? "nothing matches the filter" : empty);
+                       table->rows.count > 0 ? "no matching rows" : empty);
     }
     if (has_input && rows > 2) {
         draw_input(table, screen, top + rows - 1);

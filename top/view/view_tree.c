@@ -113,11 +113,11 @@ static void add_spots(struct ntk_screen *screen, int row, const struct ntk_top_n
 const char *ntk_top_view_nobody(const struct ntk_top_model *model)
 {
     if (model->is_partial) {
-        return "no Neuron application that can be read";
+        return "no readable Neuron application";
     }
     return !model->snapshot || ntk_top_model_is_nobody_there(model)
                ? "no Neuron application is running"
-               : "no Neuron application with the hooks is running; others are not seen";
+               : "no Neuron application with hooks is running; others are not visible";
 }
 
 void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *screen,
@@ -139,7 +139,7 @@ void ntk_top_view_tree(const struct ntk_top_model *model, struct ntk_screen *scr
         ntk_screen_put(screen, row, 1, screen->columns - 1, NTK_STYLE_DIM,
                        model->tabs.count == 1             ? ntk_top_view_nobody(model)
                        : model->memory.host_total.present ? "no Neuron memory in use"
-                                                          : "memory is not known");
+                                                          : "memory unknown");
         return;
     }
     for (int i = 0; i < layout->tree_rows && model->tree_first + (size_t)i < count; i++) {

@@ -124,7 +124,7 @@ async function refresh() {
     }
     const isCut = await drawEvents();
     note([core === null ? '' : `Core ${core} and its device only. Press its cell again for the whole machine.`,
-      isCut ? `More happened than is looked at: the last ${EVENTS_ASKED} events of the time.` : ''].join(' ').trim());
+      isCut ? `Too many events: showing the last ${EVENTS_ASKED} events of the time.` : ''].join(' ').trim());
     document.documentElement.dataset.history = asked[0];
   } catch (error) {
     note(error.message);

@@ -30,9 +30,9 @@ export async function follow(url, onReport, onState) {
       if (!response.ok) throw new Error(`${response.status} ${(await response.text()).trim()}`);
       onState('live', 'live');
       await read(response, onReport);
-      onState('lost', 'the agent ended; trying again');
+      onState('lost', 'the agent ended; retrying');
     } catch (error) {
-      onState('lost', `${error.message}; trying again`);
+      onState('lost', `${error.message}; retrying`);
     }
     await new Promise((resolve) => { setTimeout(resolve, RETRY_MS); });
   }

@@ -41,7 +41,7 @@ const PROCESSES = [
   { name: 'host mem', value: (r) => format.bytes(r.hostBytes), raw: (r) => r.hostBytes ?? '' },
   { name: 'RSS', value: (r) => format.bytes(r.rssBytes), raw: (r) => r.rssBytes ?? '' },
   { name: 'vCPU', value: (r) => format.percent(r.vcpu), raw: (r) => r.vcpu ?? '' },
-  { name: 'hooks', text: true, help: 'where the hooks are, and what they cannot report', value: (r) => r.hooks || '-' },
+  { name: 'hooks', text: true, help: 'type of hooks, and what they cannot report', value: (r) => r.hooks || '-' },
 ];
 
 const MODELS = [

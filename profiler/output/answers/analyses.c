@@ -11,11 +11,12 @@
 #define TEXT_PIECES 72
 #define JSON_PIECES 1000
 #define NO_LENGTH "the capture does not contain the time of the execution"
-#define NO_ONCHIP "not all that ran is understood, or the length of the execution is not known"
-#define NO_ROOFLINE "machine, work, bytes of device memory or length of the execution are not known"
-#define NO_TENSORS                                                                               \
-    "the tensors of a program need its NEFF (-n); where data of a vendor's moves that names no " \
-    "tensor they are not told"
+#define NO_ONCHIP "some instructions were not decoded, or the length of the execution is unknown"
+#define NO_ROOFLINE \
+    "the machine, the work, the device memory traffic or the length of the execution is unknown"
+#define NO_TENSORS                                                                 \
+    "tensors require the NEFF (-n), and a name of the tensor in each transfer of " \
+    "a vendor program"
 
 /* Either of text and json is NULL. 0, -ENOMEM, or -ENODATA: the files do not say. */
 typedef int answer(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json);
@@ -252,27 +253,28 @@ static const struct {
 } analyses[] = {
     { { "advice", "Advice", "findings to check first, each with its figure", NO_LENGTH },
       answer_advice },
-    { { "activity", "Activity", "when each engine and queue works, as bars over time", NO_LENGTH },
+    { { "activity", "Activity", "activity of each engine and queue, as bars over time", NO_LENGTH },
       answer_activity },
     { { "idle", "Engines", "how busy each engine is, and what it waits for", NO_LENGTH },
       answer_idle },
-    { { "critical-path", "Critical path", "what decides how long the execution takes", NO_LENGTH },
+    { { "critical-path", "Critical path", "what determines the length of the execution",
+        NO_LENGTH },
       answer_path,
       brief_path },
-    { { "top", "Costs", "what costs most: layers, operations, instructions", NULL }, answer_top },
-    { { "regions", "Regions", "what repeats, how long it takes, and which times took longer",
+    { { "top", "Costs", "most expensive layers, operations and instructions", NULL }, answer_top },
+    { { "regions", "Regions", "what repeats, how long it takes, and which repetitions took longer",
         NULL },
       answer_regions },
     { { "tensors", "Tensors", "reads and writes of tensors in device memory", NO_TENSORS },
       answer_tensors },
     { { "dma", "DMA", "how well queues use their engines: packet sizes, rates, waste", NULL },
       answer_dma },
-    { { "memory", "Memory", "what fills device memory, state buffer and PSUM, and when", NULL },
+    { { "memory", "Memory", "contents of device memory, state buffer and PSUM over time", NULL },
       answer_memory },
-    { { "on-chip", "On the chip", "what lies where in the state buffer and in PSUM, and how long",
+    { { "on-chip", "On the chip", "location and lifetime of data in the state buffer and in PSUM",
         NO_ONCHIP },
       answer_onchip },
-    { { "roofline", "Roofline", "how near to the peaks of the chip, in all and by layer",
+    { { "roofline", "Roofline", "distance to the peaks of the chip, in total and by layer",
         NO_ROOFLINE },
       answer_roofline },
 };

@@ -66,7 +66,8 @@ void ntk_baseline_write(const struct ntk_baseline *baseline, struct ntk_buf *out
 static int bad(struct ntk_err *err, const char *path, const char *what)
 {
     return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                       "%s: %s: neuron-profile baseline save makes a baseline anew", path, what);
+                       "%s: %s: create the baseline again with neuron-profile baseline save", path,
+                       what);
 }
 
 static int read_measure(const json_t *row, enum ntk_measure_kind kind,
@@ -77,10 +78,10 @@ static int read_measure(const json_t *row, enum ntk_measure_kind kind,
     double value = json_number_value(number);
 
     if (!name || !json_is_number(number) || !(value >= 0) || value > VALUE_MAX) {
-        return bad(err, path, "a measure without a name or without a sound value");
+        return bad(err, path, "a measure without a name or with an invalid value");
     }
     if (ntk_measures_find(measures, kind, name)) {
-        return bad(err, path, "an execution has a measure twice");
+        return bad(err, path, "an execution has a duplicate measure");
     }
     const char *shown = json_string_value(json_object_get(row, "shown"));
     int ret = ntk_measures_add(measures, kind, name, value);
@@ -153,7 +154,7 @@ static int read_whole(const json_t *json, struct ntk_baseline *baseline, const c
     }
     if (version != NTK_BASELINE_VERSION) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "%s: version %lld of baselines, this program reads %d: save it anew",
+                           "%s: unsupported baseline version %lld (supported: %d): save it again",
                            path, (long long)version, NTK_BASELINE_VERSION);
     }
     baseline->saved_unix_ns = saved > 0 ? (uint64_t)saved : 0;

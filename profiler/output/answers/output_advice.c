@@ -5,7 +5,7 @@
 void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out)
 {
     if (advice->count == 0) {
-        ntk_buf_add_text(out, "Nothing is beyond its threshold\n");
+        ntk_buf_add_text(out, "No findings: no figure is beyond its threshold\n");
     }
     for (size_t i = 0; i < advice->count; i++) {
         const struct ntk_advice_item *item = &advice->items[i];

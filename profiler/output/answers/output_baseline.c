@@ -97,9 +97,10 @@ void ntk_output_baseline_text(const struct ntk_output_baseline *check, struct nt
                        comparison->before_count, comparison->before_count == 1 ? "" : "s",
                        check->path, comparison->after_count);
     ntk_buf_add_text(
-        out, comparison->can_tell
-                 ? "; beyond is what grew significantly (neuron-profile diff)\n\n"
-                 : "; too few to separate a change from chance (4 needed on each side)\n\n");
+        out,
+        comparison->can_tell
+            ? "; beyond: over the limit, and grew significantly (neuron-profile diff)\n\n"
+            : "; not enough executions to tell a change from chance (4 needed on each side)\n\n");
     ntk_text_table_init(&table, 6, 1u << 0 | 1u << 5, heads);
     for (size_t i = 0; i < result->count; i++) {
         finding_cells(&table, &result->findings[i], comparison->can_tell);
@@ -196,7 +197,7 @@ static void failure_add(const struct ntk_baseline_finding *finding, struct ntk_b
     amount_add(&text, row->kind, row->before);
     ntk_buf_add_text(&text, " (");
     change_add(&text, row);
-    ntk_buf_add_text(&text, "), the limit is ");
+    ntk_buf_add_text(&text, "), limit ");
     limit_add(&text, finding->limit);
     ntk_buf_add_text(out, "    <failure type=\"beyond\" message=");
     quoted_add(out, ntk_buf_ok(&text) ? ntk_buf_text_get(&text) : "");

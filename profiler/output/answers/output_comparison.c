@@ -133,15 +133,15 @@ static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf
     }
     switch (comparison->verdict) {
     case NTK_COMPARISON_SAME:
-        ntk_buf_add_text(out, "No difference: every number is the same");
+        ntk_buf_add_text(out, "No differences: all numbers are equal");
         break;
     case NTK_COMPARISON_CHANCE:
-        ntk_buf_add_text(out, "Nothing significant: what differs may be chance");
+        ntk_buf_add_text(out, "No significant differences: those that remain may be chance");
         break;
     case NTK_COMPARISON_PARTS:
-        ntk_buf_add_format(out, "%s; %zu other number%s did%s",
+        ntk_buf_add_format(out, "%s; %zu other number%s changed%s",
                            total ? "The length of the execution did not change"
-                                 : "How long the executions took is not known",
+                                 : "The length of the executions is unknown",
                            count, count == 1 ? "" : "s", significantly);
         break;
     default:
@@ -167,12 +167,15 @@ void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct 
                        comparison->after_count);
     if (comparison->can_tell) {
         ntk_buf_add_format(out,
-                           ".\nP: Mann-Whitney test, two-sided; significant: at most %.0f %% of "
-                           "those called so are chance\n(Benjamini-Hochberg)\n",
+                           ".\n"
+                           "P: Mann-Whitney test, two-sided; significant: at most %.0f %% of these "
+                           "changes are expected to be chance\n"
+                           "(Benjamini-Hochberg)\n",
                            100 * NTK_COMPARISON_FALSE_RATE);
     } else {
-        ntk_buf_add_text(out,
-                         ".\nToo few to separate a change from chance (4 needed on each side)\n");
+        ntk_buf_add_text(
+            out, ".\n"
+                 "Not enough executions to tell a change from chance (4 needed on each side)\n");
     }
     verdict_text(comparison, out);
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {

@@ -13,8 +13,8 @@ typedef void name_of(const struct ntk_program *program, const struct ntk_cost_ro
 
 const char *ntk_output_no_layers(const struct ntk_trace *trace)
 {
-    return trace->neff ? "No layers: the NEFF names none\n"
-                       : "No layers: their names are in the NEFF (-n)\n";
+    return trace->neff ? "No layers: the NEFF contains no names of layers\n"
+                       : "No layers: pass the NEFF that contains their names with -n\n";
 }
 
 static void layer_name(const struct ntk_program *program, const struct ntk_cost_row *row, char *buf,

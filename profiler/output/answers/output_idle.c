@@ -16,7 +16,7 @@ static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_by
     const char *what = row->is_event ? "event" : "semaphore";
     const char *opcode = row->has_opcode
                              ? ntk_ntff_opcode_name(row->opcode, opcode_bytes, sizeof opcode_bytes)
-                             : "(instruction not known)";
+                             : "(instruction unknown)";
 
     switch (row->reason) {
     case NTK_IDLE_ENGINE:
@@ -32,7 +32,7 @@ static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_by
         }
         break;
     case NTK_IDLE_ISSUE:
-        snprintf(buf, buf_bytes, "issue of instructions that need not wait");
+        snprintf(buf, buf_bytes, "issue of instructions that do not wait");
         break;
     case NTK_IDLE_RUNTIME:
         snprintf(buf, buf_bytes, "start and end by the runtime");
@@ -41,7 +41,7 @@ static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_by
         snprintf(buf, buf_bytes, "nothing left to do");
         break;
     default:
-        snprintf(buf, buf_bytes, "not known");
+        snprintf(buf, buf_bytes, "unknown");
         break;
     }
 }

@@ -42,7 +42,7 @@ static struct overlap overlap_of(const struct ntk_joined *joined)
 static void notes_text(const struct ntk_joined *joined, struct ntk_buf *text)
 {
     if (joined->absent_count > 0) {
-        ntk_buf_add_format(text, "%llu %s have no trace here, the first is %u\n",
+        ntk_buf_add_format(text, "%llu %s have no trace in this folder, the first is %u\n",
                            (unsigned long long)joined->absent_count,
                            joined->has_world ? "ranks of the world" : "workers",
                            joined->absent_first);
@@ -60,14 +60,15 @@ static void notes_text(const struct ntk_joined *joined, struct ntk_buf *text)
         }
     }
     if (joined->partial_count > 0 && joined->is_numbered) {
-        ntk_buf_add_format(text,
-                           "%llu collectives are not in the traces of all their ranks: the time in "
-                           "them and around those that are missing is unknown\n",
-                           (unsigned long long)joined->partial_count);
+        ntk_buf_add_format(
+            text,
+            "%llu collectives are missing from the traces of some of their ranks: the "
+            "time in them and around the missing ones is unknown\n",
+            (unsigned long long)joined->partial_count);
     }
     if (joined->doubted_count > 0 && joined->is_numbered) {
         ntk_buf_add_format(text,
-                           "%llu collectives cannot have been one, by their times or kinds: the "
+                           "%llu collectives differ too much in time or kind to be matched: the "
                            "time in them is unknown\n",
                            (unsigned long long)joined->doubted_count);
     }
@@ -136,10 +137,11 @@ static void causes_text(const struct ntk_joined *joined, struct ntk_buf *text)
     if (waited_ns == 0) {
         return;
     }
-    ntk_buf_add_format(text, "Of %.1f us waited in all, the last to come", us(waited_ns));
+    ntk_buf_add_format(text, "Of %.1f us waited in total, the last rank to arrive", us(waited_ns));
     for (unsigned c = 0; c < NTK_JOINED_CAUSE_COUNT; c++) {
-        static const char *const did[] = { "executed in", "was on the host in",
-                                           "was in another collective in", "unknown activity in" };
+        static const char *const did[] = { "executed for", "was on the host for",
+                                           "was in another collective for",
+                                           "was in an unknown state for" };
 
         if (cause_ns[c] > 0) {
             ntk_buf_add_format(text, "%s %s %.1f%%", is_first ? "" : ",", did[c],
@@ -163,13 +165,14 @@ static void hosts_text(const struct ntk_joined *joined, struct ntk_buf *text)
         ntk_buf_add_format(text, "%s, %zu workers: ", host->name, host->rank_count);
         if (host->has_offset) {
             ntk_buf_add_format(text,
-                               "its clock is %.1f us ahead of that of %s, by the ends of "
-                               "collectives (half are within %.1f us); subtracted\n",
+                               "its clock is %.1f us ahead of that of %s, according to the ends of "
+                               "collectives (half are within %.1f us); corrected\n",
                                (double)host->offset_ns / 1e3, joined->hosts[first].name,
                                us(host->apart_ns));
         } else {
-            ntk_buf_add_text(text, "unknown how far its clock is ahead: no collective with others "
-                                   "is in the traces\n");
+            ntk_buf_add_text(
+                text, "its clock offset is unknown: the traces contain no collective with ranks of "
+                      "other hosts\n");
         }
     }
 }
@@ -234,11 +237,10 @@ static void captures_text(const struct ntk_joined *joined, const struct ntk_rank
         const struct ntk_joined_rank *rank = rank_of(joined, capture);
 
         if (rank) {
-            ntk_buf_add_format(text,
-                               "Capture %s: worker %u, its core began %.1f us after the first "
-                               "collective\n",
-                               capture->path, rank->number,
-                               (double)after_ns(joined, capture, rank) / 1e3);
+            ntk_buf_add_format(
+                text,
+                "Capture %s: worker %u, its core started %.1f us after the first collective\n",
+                capture->path, rank->number, (double)after_ns(joined, capture, rank) / 1e3);
         } else {
             ntk_buf_add_format(text, "Capture %s is omitted: %s\n", capture->path,
                                left_out(capture, rank));
@@ -270,19 +272,19 @@ static void joined_text(const struct ntk_joined *joined, const struct ntk_rank_l
     }
     ntk_buf_add_format(text,
                        "; critical path %.1f us: run %.1f, host %.1f, link %.1f\n"
-                       "Exposed communication is wait + link; of inside, only a capture tells what "
-                       "engines did\n",
+                       "Exposed communication is wait + link; only captures can split the column "
+                       "inside by engine\n",
                        us(joined->total_ns), us(path_ns[NTK_JOINED_RUN]),
                        us(path_ns[NTK_JOINED_HOST]), us(path_ns[NTK_JOINED_LINK]));
     if ((double)path_ns[NTK_JOINED_LINK] >= LINK_SHARE_TOLD * us(joined->total_ns) * 1000) {
         ntk_buf_add_text(text, "Link is the same for all ranks of a collective: traces do not "
-                               "contain the wait of each rank, so they cannot show which links are "
-                               "slow; neuron-monitor slow can, while the job runs\n");
+                               "contain the wait of each rank, so they cannot show slow links; use "
+                               "neuron-monitor slow while the job runs\n");
     }
     struct overlap overlap = overlap_of(joined);
     if (overlap.all_ns > 0) {
         ntk_buf_add_format(
-            text, "Of %.1f us of all ranks in collectives, a core executed in %.1f%%\n",
+            text, "Of %.1f us that all ranks spent in collectives, a core executed for %.1f%%\n",
             us(overlap.all_ns), 100.0 * (double)overlap.run_ns / (double)overlap.all_ns);
     }
     if (path_ns[NTK_JOINED_UNKNOWN] > 0) {
@@ -295,7 +297,9 @@ static void joined_text(const struct ntk_joined *joined, const struct ntk_rank_l
     ntk_buf_add_char(text, '\n');
     pieces_text(joined, text);
     if (has_changes) {
-        ntk_buf_add_format(text, "\nEstimate with these changes: %.1f us in place of %.1f us\n",
+        ntk_buf_add_format(text,
+                           "\n"
+                           "Estimate with these changes: %.1f us instead of %.1f us\n",
                            us(joined->estimate_ns), us(joined->model_ns));
     }
     captures_text(joined, list, text);

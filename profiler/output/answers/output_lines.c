@@ -18,7 +18,7 @@ static const char *const order_names[] = {
     [NTK_SOURCE_BY_COST] = "stall and time",
     [NTK_SOURCE_BY_STALL] = "stall",
     [NTK_SOURCE_BY_TIME] = "time",
-    [NTK_SOURCE_BY_BYTES] = "bytes of device memory",
+    [NTK_SOURCE_BY_BYTES] = "device memory traffic",
 };
 
 /* Any value above 0 shows. */
@@ -66,7 +66,7 @@ static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order
     ntk_buf_add_format(out, "%lld of %lld instructions have a source line", (long long)rows[0],
                        (long long)all);
     for (unsigned r = 1; r < NTK_SOURCE_REASON_COUNT; r++) {
-        static const char *const of[] = { "", "of the runtime", "of the compiler",
+        static const char *const of[] = { "", "from the runtime", "from the compiler",
                                           "without debug information" };
         if (rows[r]) {
             ntk_buf_add_format(out, "; %lld %s", (long long)rows[r], of[r]);
@@ -75,14 +75,14 @@ static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order
     ntk_buf_add_char(out, '\n');
     if (!lines->has_lines) {
         ntk_buf_add_text(out, lines->program->trace->neff
-                                  ? "No source lines: the compiler of the NEFF recorded none\n"
-                                  : "No source lines: they are in the NEFF (-n)\n");
+                                  ? "No source lines: the compiler did not record any in the NEFF\n"
+                                  : "No source lines: pass the NEFF that contains them with -n\n");
         return;
     }
     ntk_buf_add_format(out,
-                       "In order of %s%s. Stall and time add up over engines, which work at the "
+                       "Sorted by %s%s. Stall and time are sums over engines, which work at the "
                        "same time; %s is wall-clock time\n",
-                       order_names[order], is_of_loops ? ", with that of inner loops" : "",
+                       order_names[order], is_of_loops ? ", including inner loops" : "",
                        is_of_loops ? "span" : "active");
 }
 
@@ -287,9 +287,8 @@ int ntk_output_loops_text(const struct ntk_export *export, enum ntk_source_order
     if (count) {
         ntk_text_table_put(&table, out);
     } else {
-        ntk_buf_add_text(out,
-                         "No loops: the NEFF has no kernel tree of what ran (NKI_DEBUG_INFO=True "
-                         "when a kernel is compiled)\n");
+        ntk_buf_add_text(out, "No loops: the NEFF has no kernel tree of what ran (set "
+                              "NKI_DEBUG_INFO=True when the kernel is compiled)\n");
     }
     ntk_text_table_fini(&table);
     ntk_output_more(out, count);

@@ -45,7 +45,8 @@ static void chip_text(const struct ntk_program *program, const struct ntk_chip_m
                                          "AT US", "MEAN",  "LAYER",    "AT PEAK" };
     struct ntk_text_table table;
 
-    ntk_buf_add_text(out, "\nValues that are still needed, bytes of a partition\n");
+    ntk_buf_add_text(out, "\n"
+                          "Live values, bytes per partition\n");
     ntk_text_table_init(&table, 9, 1u << 1 | 1u << 7, heads);
     for (size_t s = 0; s < chip->space_count; s++) {
         const struct ntk_chip_memory_space *space = &chip->spaces[s];
@@ -74,10 +75,11 @@ void ntk_output_memory_text(const struct ntk_program *program, const struct ntk_
         chip_text(program, chip, out);
     } else {
         ntk_buf_add_text(
-            out,
-            program->trace->neff && program->trace->neff->is_vendor
-                ? "\nState buffer and PSUM are not known: not everything that ran is understood\n"
-                : "\nState buffer and PSUM are not known: that needs the NEFF (-n)\n");
+            out, program->trace->neff && program->trace->neff->is_vendor
+                     ? "\n"
+                       "State buffer and PSUM are unknown: some instructions were not decoded\n"
+                     : "\n"
+                       "State buffer and PSUM are unknown: pass the NEFF with -n\n");
     }
 }
 

@@ -51,10 +51,10 @@ static const struct ntk_path_table *part_get(const struct ntk_critical_path *pat
 void ntk_output_path_text(const struct ntk_program *program, const struct ntk_critical_path *path,
                           struct ntk_buf *out)
 {
-    ntk_buf_add_format(
-        out, "The chain of %zu steps that the execution (%.3f us) consists of, on core %u\n",
-        path->step_count, (double)path->total_ps / 1e6,
-        program->trace->cores[path->core].ntff->core);
+    ntk_buf_add_format(out,
+                       "The chain of %zu steps that makes up the execution (%.3f us), on core %u\n",
+                       path->step_count, (double)path->total_ps / 1e6,
+                       program->trace->cores[path->core].ntff->core);
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
         const struct ntk_path_table *of = part_get(path, p);
         const char *const heads[] = { parts[p].head, "STEPS", "ON PATH US", "SHARE" };

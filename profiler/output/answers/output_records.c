@@ -56,7 +56,7 @@ static void put_slot(struct ntk_buf *out, const struct ntk_ntff_record *record, 
 {
     ntk_buf_add_format(out, "%-14s  %-7s  ", phase, ntk_ntff_engine_title(record->engine));
     if (record->slot == NTK_NTFF_SLOT_OUTSIDE) {
-        ntk_buf_add_text(out, "outside of the program\n");
+        ntk_buf_add_text(out, "outside the program\n");
     } else {
         ntk_buf_add_format(out, "pc %u\n", record->slot);
     }

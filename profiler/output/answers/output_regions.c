@@ -70,18 +70,18 @@ void ntk_output_regions_text(const struct ntk_program *program, const struct ntk
                              struct ntk_buf *out)
 {
     if (regions->region_count == 0) {
-        ntk_buf_add_text(out, "Nothing repeats: no loop, iteration, layer or collective\n");
+        ntk_buf_add_text(out, "No repetitions: no loop, iteration, layer or collective\n");
     } else {
         table_text(program->trace, regions, out);
         outliers_text(regions, out);
     }
     if (regions->left_out) {
-        ntk_buf_add_format(out, "%" PRIu64 " repeats are omitted: too many different ones\n",
+        ntk_buf_add_format(out, "%" PRIu64 " repetitions are omitted: too many different ones\n",
                            regions->left_out);
     }
     if (program->trace->has_collectives) {
-        ntk_buf_add_text(out, "The records of collectives cores cannot be read: collectives are "
-                              "those that names tell\n");
+        ntk_buf_add_text(out, "The records of collectives cores cannot be read: only collectives "
+                              "with known names are listed\n");
     }
 }
 

@@ -31,11 +31,10 @@ void ntk_output_roofline_text(const struct ntk_program *program,
                                          "FLOPS / BYTE", "BOUND",      "LEAST US", "OF ROOFLINE" };
     struct ntk_text_table table;
 
-    ntk_buf_add_format(out,
-                       "Peak %.2f TFLOPS and %.0f GB/s: below %.1f flops per byte memory is the "
-                       "bound\n",
-                       roofline->peak_flops_per_second / 1e12,
-                       roofline->peak_bytes_per_second / 1e9, roofline->ridge);
+    ntk_buf_add_format(
+        out, "Peak %.2f TFLOPS and %.0f GB/s: below %.1f flops per byte, memory is the limit\n",
+        roofline->peak_flops_per_second / 1e12, roofline->peak_bytes_per_second / 1e9,
+        roofline->ridge);
     ntk_text_table_init(&table, 8, 1u << 0 | 1u << 5, heads);
     row_cells(&table, "(all)", &roofline->total);
     for (size_t i = 0; program->has_layers && i < roofline->row_count && i < NTK_OUTPUT_ROWS_MAX;

@@ -79,7 +79,7 @@ static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
                            trace->end_ns > trace->begin_ns ? trace->end_ns - trace->begin_ns : 0));
     ntk_buf_add_format(out,
                        "Events    %zu spans and instants, %" PRIu64
-                       " without begin or end, %" PRIu64 " events overwritten\n",
+                       " without start or end, %" PRIu64 " events overwritten\n",
                        trace->span_count, trace->partial_count, trace->lost);
     ntk_vec_each(const struct ntk_system_note, note, &trace->notes) {
         ntk_buf_add_text(out, "Note      ");
@@ -112,7 +112,7 @@ static void threads_put(const struct ntk_system_tables *tables, struct ntk_buf *
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
     if (tables->thread_rows_omitted > 0) {
-        ntk_buf_add_format(out, "(%zu more rows of threads are omitted: too many)\n",
+        ntk_buf_add_format(out, "(%zu more rows of threads omitted)\n",
                            tables->thread_rows_omitted);
     }
 }

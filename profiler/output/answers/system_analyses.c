@@ -114,8 +114,8 @@ static int answer_gaps(const struct ntk_system_asked *asked, struct ntk_buf *tex
     if (json) {
         ntk_json_array_begin(json);
     } else {
-        ntk_buf_add_text(text, "Time between executions in which a core does nothing, and what the "
-                               "host does meanwhile\n");
+        ntk_buf_add_text(text, "Time between executions in which a core is idle, and the activity "
+                               "of the host in that time\n");
     }
     ntk_text_table_init(&table, 13, 0, heads);
     for (size_t t = 0; t < trace_count && ret == 0; t++) {
@@ -158,9 +158,9 @@ static void memory_text(const struct ntk_system_trace *trace, const struct ntk_m
     struct ntk_text_table table;
 
     if (!is_known(use)) {
-        ntk_buf_add_format(text,
-                           "Process %s: not known: the trace has no allocations of device memory\n",
-                           ntk_output_system_process(trace, process, sizeof process));
+        ntk_buf_add_format(
+            text, "Process %s: unknown, the trace contains no allocations of device memory\n",
+            ntk_output_system_process(trace, process, sizeof process));
         return;
     }
     ntk_buf_add_format(
@@ -171,7 +171,9 @@ static void memory_text(const struct ntk_system_trace *trace, const struct ntk_m
         ntk_units_bytes(end, sizeof end, use->end_bytes), (unsigned long long)use->allocation_count,
         (unsigned long long)use->free_count);
     if (use->unmatched_count) {
-        ntk_buf_add_format(text, "\n%llu frees are of memory from before the trace (%s)",
+        ntk_buf_add_format(text,
+                           "\n"
+                           "%llu frees belong to memory allocated before the trace (%s)",
                            (unsigned long long)use->unmatched_count,
                            ntk_units_bytes(peak, sizeof peak, use->unmatched_bytes));
     }
@@ -322,7 +324,7 @@ static int answer_executions(const struct ntk_system_asked *asked, struct ntk_bu
                          json);
     }
     ntk_buf_add_text(text, "Where the time of each execution went; BUSY is the part of QUEUE in "
-                           "which the core ran others\n");
+                           "which the core ran other executions\n");
     ntk_text_table_init(&table, 14, 1u << 3 | 1u << 4, heads);
     for (size_t t = 0; t < asked->trace_count && ret == 0; t++) {
         struct ntk_execution_split split;
@@ -377,7 +379,7 @@ static void startup_text(const struct ntk_system_trace *trace, const struct ntk_
     ntk_buf_add_format(text,
                        "Process %s: ", ntk_output_system_process(trace, process, sizeof process));
     if (split->has_begin) {
-        ntk_buf_add_format(text, "%s from its begin to the first event, ",
+        ntk_buf_add_format(text, "%s from its start to the first event, ",
                            ntk_units_duration(before, sizeof before, split->first_event_ns));
     }
     if (split->has_run) {
@@ -440,8 +442,8 @@ static int answer_startup(const struct ntk_system_asked *asked, struct ntk_buf *
     if (json) {
         ntk_json_array_end(json);
     } else if (ret == 0) {
-        ntk_buf_add_text(text, "The rest of a load is work of the host that the trace does not "
-                               "split\n");
+        ntk_buf_add_text(text,
+                         "The rest of a load is host work that the trace does not break down\n");
     }
     return ret;
 }
@@ -492,19 +494,19 @@ static void oom_head_text(const struct ntk_system_trace *trace,
     oom_place_text(trace, memory, is_placed, text);
     if (memory->code != NTK_SYSTEM_OUT_OF_MEMORY) {
         ntk_buf_add_format(text,
-                           "No allocation failed with code %u (out of memory): this is the last "
-                           "that failed with another\n",
+                           "No allocation failed with code %u (out of memory): showing the last "
+                           "one that failed with another code\n",
                            NTK_SYSTEM_OUT_OF_MEMORY);
     }
     if (is_placed) {
-        ntk_buf_add_format(text, "It held %s",
+        ntk_buf_add_format(text, "The memory was filled to %s",
                            ntk_units_bytes(total, sizeof total, memory->total_bytes));
         if (memory->capacity_bytes) {
             ntk_buf_add_format(text, " of %s",
                                ntk_units_bytes(capacity, sizeof capacity, memory->capacity_bytes));
         }
         ntk_buf_add_text(text, memory->is_fragmented
-                                   ? ": the rest is in pieces, or another process holds it\n"
+                                   ? ": the rest is fragmented, or another process holds it\n"
                                    : "\n");
     }
     ntk_buf_add_format(text,
@@ -541,7 +543,7 @@ static void oom_text(const struct ntk_system_trace *trace, const struct ntk_out_
         cell_at(&table, trace, memory->largest[i].time_ns);
     }
     if (memory->largest_count > 0) {
-        ntk_buf_add_text(text, "The largest that were not freed:\n");
+        ntk_buf_add_text(text, "The largest allocations that were not freed:\n");
         ntk_text_table_put(&table, text);
     }
     ntk_text_table_fini(&table);
@@ -565,12 +567,11 @@ static int answer_out_of_memory(const struct ntk_system_asked *asked, struct ntk
         if (ret == 0 && memory.is_there) {
             oom_text(trace, &memory, text);
         } else if (ret == 0) {
-            ntk_buf_add_format(text, "Process %s: %s\n",
-                               ntk_output_system_process(trace, process, sizeof process),
-                               trace->memories.count > 0
-                                   ? "no allocation of device memory failed"
-                                   : "not known: the trace does not record whether allocations "
-                                     "of device memory failed");
+            ntk_buf_add_format(
+                text, "Process %s: %s\n", ntk_output_system_process(trace, process, sizeof process),
+                trace->memories.count > 0 ? "no allocation of device memory failed"
+                                          : "unknown: the trace does not record whether "
+                                            "allocations of device memory failed");
         }
     }
     return ret;
@@ -590,8 +591,8 @@ static void kind_text(const struct ntk_skew_kind *kind, struct ntk_buf *text)
                        (unsigned long long)kind->most_count, kind->is_from_end ? "last" : "first");
     }
     ntk_buf_add_format(text,
-                       "%s: %llu steps%s of %zu workers; last begin - first begin: median %.1f us, "
-                       "greatest %.1f us\n",
+                       "%s: %llu steps%s of %zu workers; last start - first start: median %.1f us, "
+                       "maximum %.1f us\n",
                        kind->type, (unsigned long long)kind->step_count, which, kind->rank_count,
                        (double)kind->median_ns / 1e3, (double)kind->greatest_ns / 1e3);
     ntk_text_table_init(&table, 6, 0, heads);
@@ -671,19 +672,19 @@ static const struct {
     struct ntk_analysis_info info;
     answer *run;
 } analyses[] = {
-    { { "host-gaps", "Host gaps", "what the host does while a core has nothing to do", NULL },
+    { { "host-gaps", "Host gaps", "activity of the host while a core is idle", NULL },
       answer_gaps },
-    { { "memory", "Device memory", "device memory over time, its peak, and what for", NULL },
+    { { "memory", "Device memory", "device memory over time, its peak, and its use", NULL },
       answer_memory },
     { { "executions", "Executions", "submit, queue, device and host time of each execution", NULL },
       answer_executions },
-    { { "startup", "Start-up", "time until the first work of a device, and that of loads", NULL },
+    { { "startup", "Start-up", "time until a device starts working, and time of loads", NULL },
       answer_startup },
-    { { "out-of-memory", "Out of memory",
-        "which allocation failed, and what the memory was full of", NULL },
+    { { "out-of-memory", "Out of memory", "which allocation failed, and what filled the memory",
+        NULL },
       answer_out_of_memory },
     { { "ranks", "Ranks",
-        "how far apart ranks begin executions and collectives, and which rank is late",
+        "how far apart ranks start executions and collectives, and which rank is late",
         "requires at least two workers that execute" },
       answer_ranks },
     { { "joined", "Ranks joined",

@@ -116,7 +116,7 @@ static int look_at(const char *path, const struct ntk_folder_files *files, struc
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
             !files->is_ours(entry->d_name, files->ctx)) {
             ret = ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET,
-                              "cannot write %s: there is a folder with other files in it (%s)",
+                              "cannot write %s: the folder exists and contains other files (%s)",
                               path, entry->d_name);
         }
     }
@@ -184,7 +184,7 @@ int ntk_folder_write(const char *path, const struct ntk_folder_files *files, str
 
     if (strcmp(path, "-") == 0) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s is a folder of files: it cannot go to stdout", files->name);
+                           "%s is a folder of files and cannot be written to stdout", files->name);
     }
     place = strdup(path);
     if (!place) {

@@ -12,11 +12,11 @@
 static const struct {
     const char *metric, *group, *meaning;
 } others[] = {
-    { "ultraserver_id", "system", "server of several machines that this one is part of" },
-    { "ultraserver_instance_index", "system", "place of the machine in that server" },
-    { "ultraserver_size", "system", "machines of that server" },
-    { "ultraserver_type", "system", "kind of that server" },
-    { "s3_bucket_path", "server_upload", "where the capture was uploaded to" },
+    { "ultraserver_id", "system", "UltraServer that contains this machine" },
+    { "ultraserver_instance_index", "system", "position of the machine in the UltraServer" },
+    { "ultraserver_size", "system", "number of machines in the UltraServer" },
+    { "ultraserver_type", "system", "type of the UltraServer" },
+    { "s3_bucket_path", "server_upload", "location to which the capture was uploaded" },
 };
 
 static const char *const extra_groups[] = { "server_upload" };
@@ -59,16 +59,17 @@ static void each_throttle_metric(put_metric *put, void *ctx)
     for (unsigned nc = 0; nc < CORES; nc++) {
         const char *group = ntk_summary_group_name(NTK_SUMMARY_GROUP_THROTTLING_NC0 + nc);
         snprintf(metric, sizeof metric, "throttle_active_nc%u_time_ns", nc);
-        put(ctx, metric, group, "time in which the core was held back, ns");
+        put(ctx, metric, group, "time in which the core was throttled, ns");
         snprintf(metric, sizeof metric, "throttle_avg_util_limit_nc%u_percent", nc);
-        put(ctx, metric, group, "mean of what was allowed, over the run");
+        put(ctx, metric, group, "mean of the allowed utilization over the run");
         for (unsigned t = 0; t < NTK_THROTTLE_TYPES; t++) {
             const char *type = ntk_throttle_type_name(t);
             snprintf(metric, sizeof metric, "throttle_%s_active_time_nc%u_percent", type, nc);
-            snprintf(meaning, sizeof meaning, "share of the run under the rule of %s", type);
+            snprintf(meaning, sizeof meaning, "share of the run limited by %s", type);
             put(ctx, metric, group, meaning);
             snprintf(metric, sizeof metric, "throttle_%s_avg_util_limit_nc%u_percent", type, nc);
-            snprintf(meaning, sizeof meaning, "mean of what %s allowed meanwhile", type);
+            snprintf(meaning, sizeof meaning, "mean utilization that %s allowed in that time",
+                     type);
             put(ctx, metric, group, meaning);
         }
     }

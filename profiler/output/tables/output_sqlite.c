@@ -51,7 +51,8 @@ int ntk_export_to_sqlite(const struct ntk_export *export, const char *path, stru
     if (!replace.temporary_path) { /* a device, a pipe */
         ntk_fs_replace_abort(&replace);
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "a database is a file: it cannot go to %s", is_stdout ? "stdout" : path);
+                           "a database is a file and cannot be written to %s",
+                           is_stdout ? "stdout" : path);
     }
     ret =
         ntk_sqlite_errno(sqlite3_open_v2(replace.temporary_path, &db, SQLITE_OPEN_READWRITE, NULL));

@@ -59,8 +59,7 @@ static int authorize(void *ctx, int action, const char *first, const char *secon
 static int sql_error(const struct query *query, struct ntk_err *err)
 {
     return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                       "%s; 'neuron-profile query --tables' lists "
-                       "what there is",
+                       "%s; 'neuron-profile query --tables' lists the tables",
                        sqlite3_errmsg(query->db));
 }
 
@@ -88,7 +87,7 @@ static int prepare(struct query *query, const char *sql, struct ntk_err *err)
     /* VACUUM INTO asks the authorizer nothing before it runs. */
     if (code == SQLITE_AUTH || (query->select && !sqlite3_stmt_readonly(query->select))) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "a query only reads the tables of the capture: use one SELECT");
+                           "queries can only read the tables of the capture: use one SELECT");
     }
     if (code != SQLITE_OK) {
         return sql_error(query, err);
@@ -170,9 +169,9 @@ static int fill(struct query *query, const struct ntk_export *export, struct ntk
     }
     ret = ret < 0 ? ret : ntk_sqlite_errno(sqlite3_exec(query->db, "COMMIT", NULL, NULL, NULL));
     return ret < 0
-               ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read the tables: %s%s",
-                             strerror(-ret),
-                             ret == -ENOSPC ? "; SQLITE_TMPDIR names a folder with more room" : "")
+               ? ntk_err_set(
+                     err, ret, NTK_ERR_NO_OFFSET, "cannot read the tables: %s%s", strerror(-ret),
+                     ret == -ENOSPC ? "; set SQLITE_TMPDIR to a folder with more free space" : "")
                : 0;
 }
 
@@ -297,8 +296,8 @@ static int answer(struct query *query, enum ntk_query_format format, struct ntk_
 
     if (format == NTK_QUERY_TEXT && columns > NTK_TEXT_TABLE_COLUMNS_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "the result has %d columns, a table on the screen at most %d: select "
-                           "fewer, or use --json or --csv",
+                           "the result has %d columns, but a table on the screen has at most %d: "
+                           "select fewer, or use --json or --csv",
                            columns, NTK_TEXT_TABLE_COLUMNS_MAX);
     }
     code = format == NTK_QUERY_JSON  ? put_json(query->select, sink)
@@ -324,7 +323,7 @@ int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_que
         ret = ntk_sqlite_table_create(query.db, &query.tables[t]);
     }
     if (ret < 0) {
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot make a database: %s", strerror(-ret));
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot create a database: %s", strerror(-ret));
     }
     ret = ret < 0 ? ret : prepare(&query, sql, err);
     sqlite3_set_authorizer(query.db, NULL, NULL);
@@ -421,9 +420,9 @@ int ntk_query_list(bool is_of_folders, const char *name, bool is_json, struct nt
         }
     }
     if (name) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "unknown table '%s': --tables lists those of %s", name,
-                           is_of_folders ? "folders" : "a capture, and with -d those of folders");
+        return ntk_err_set(
+            err, -ENOENT, NTK_ERR_NO_OFFSET, "unknown table '%s': --tables lists the tables of %s",
+            name, is_of_folders ? "folders" : "a capture, and with -d the tables of folders");
     }
     is_json ? list_json(tables, count, out) : list_text(tables, count, false, out);
     return 0;

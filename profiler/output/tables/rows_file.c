@@ -441,13 +441,14 @@ static int warn_metrics(const struct ntk_export *export, ntk_row_put *put, void 
     char text[200];
 
     snprintf(text, sizeof text,
-             "Figures follow the rules of version %s; use --metrics-version to choose another.",
+             "Metrics follow the rules of version %s; use --metrics-version to choose another.",
              ntk_metrics_version_name(export->trace->metrics));
     int ret = warn(CATEGORY_METRICS, text, put, ctx);
     if (ret == 0 && summary->uncounted) {
         snprintf(text, sizeof text,
-                 "%" PRIu64 " instructions with unknown operands are not counted in bytes of the "
-                 "state buffer and the accumulation buffer.",
+                 "%" PRIu64
+                 " instructions with unknown operands are missing from the byte counts of "
+                 "the state buffer and the accumulation buffer.",
                  summary->uncounted);
         ret = warn(CATEGORY_METRICS, text, put, ctx);
     }
@@ -476,8 +477,7 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
     }
     if (ret == 0 && !trace->neff) {
         ret = warn(CATEGORY_MISSING,
-                   "No NEFF was given: layers, tensors and names of semaphores are missing.", put,
-                   ctx);
+                   "No NEFF was given: layers, tensors and semaphore names are missing.", put, ctx);
     }
     if (ret == 0 && trace->neff && !has_member(trace->neff, "metrics.json")) {
         ret = warn(CATEGORY_MISSING, "Current NEFF is missing compiler metrics.", put, ctx);
@@ -485,12 +485,12 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
     if (ret == 0 && trace->neff && !has_member(trace->neff, "hlo_stats.json")) {
         ret = warn(CATEGORY_MISSING,
                    "Missing HLO stats in the NEFF, `model_flops` and `mfu_hlo_estimated_percent` "
-                   "are 0; mfu_inst_estimated_percent goes by the instructions instead.",
+                   "are 0; mfu_inst_estimated_percent uses the instructions instead.",
                    put, ctx);
     }
     if (ret == 0 && export->program->names_err.text[0]) {
         struct ntk_buf text = { 0 };
-        ntk_buf_add_format(&text, "Names of instructions are omitted: %s.",
+        ntk_buf_add_format(&text, "Instruction names are omitted: %s.",
                            export->program->names_err.text);
         ret = warn(CATEGORY_DAMAGED, ntk_buf_text_get(&text), put, ctx);
         ntk_buf_fini(&text);
@@ -514,14 +514,15 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
     if (ret == 0 && unknown_count) {
         char text[200];
         snprintf(text, sizeof text,
-                 "The packets of %" PRIu64 " transfers do not fit to what they move: they are "
-                 "without transfer and tensor, and missing in the number of pending transfers.",
+                 "The packets of %" PRIu64
+                 " transfers do not match the data they move: these packets have no transfer and "
+                 "no tensor, and are missing from the number of pending transfers.",
                  unknown_count);
         ret = warn(CATEGORY_MISSING, text, put, ctx);
     }
     ret = ret ? ret : ntk_rows_sbuf_warnings(export, CATEGORY_MISSING, put, ctx);
     if (ret == 0 && trace->has_collectives) {
-        ret = warn(CATEGORY_MISSING, "What the collectives cores recorded cannot be read yet.", put,
+        ret = warn(CATEGORY_MISSING, "The records of the collectives cores are not decoded.", put,
                    ctx);
     }
     for (size_t i = 0; i < trace->ntff->warning_count && ret == 0; i++) {

@@ -82,8 +82,8 @@ int ntk_rows_sbuf_warnings(const struct ntk_export *export, const char *category
         ret = ntk_sbuf_allocations_are_known(export->program, c, &is_known);
         if (ret == 0 && !is_known) {
             snprintf(text, sizeof text,
-                     "SbufAllocation has no rows of %s: it is not known which bytes all of its "
-                     "instructions touch.",
+                     "SbufAllocation has no rows for %s: for some of its instructions, the "
+                     "accessed bytes are unknown.",
                      export->trace->cores[c].ntff->name);
             ret = put(ctx, &(struct ntk_warning_row){ .message = text, .category = category });
         }

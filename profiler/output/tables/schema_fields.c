@@ -13,17 +13,17 @@ struct schema_field_row {
 
 const struct ntk_column ntk_schema_fields[NTK_SCHEMA_FIELDS_COLUMNS] = {
     ALWAYS(schema_field_row, table, "table_name", TEXT, "", "table"),
-    ALWAYS(schema_field_row, table_meaning, "table_description", TEXT, "", "what a row is"),
+    ALWAYS(schema_field_row, table_meaning, "table_description", TEXT, "", "meaning of a row"),
     ALWAYS(schema_field_row, field, "field_name", TEXT, "", "column"),
-    ALWAYS(schema_field_row, meaning, "field_description", TEXT, "", "what it is"),
+    ALWAYS(schema_field_row, meaning, "field_description", TEXT, "", "meaning of the column"),
     NEVER("field_example", TEXT, "", "example"),
     ALWAYS(schema_field_row, type, "field_type", TEXT, "", "integer, number, boolean, string"),
-    ALWAYS(schema_field_row, is_required, "field_required", BOOL, "", "no row lacks it"),
-    NEVER("field_format", TEXT, "", "form of a text"),
+    ALWAYS(schema_field_row, is_required, "field_required", BOOL, "", "present in all rows"),
+    NEVER("field_format", TEXT, "", "format of the text"),
     MAYBE(schema_field_row, unit, "field_unit", TEXT, "", "unit; % is a fraction, 0 to 1"),
-    MAYBE(schema_field_row, minimum, "field_minimum", F64, "", "least value"),
-    MAYBE(schema_field_row, maximum, "field_maximum", F64, "", "greatest value"),
-    NEVER("field_enum_values", TEXT, "", "all values"),
+    MAYBE(schema_field_row, minimum, "field_minimum", F64, "", "smallest value"),
+    MAYBE(schema_field_row, maximum, "field_maximum", F64, "", "largest value"),
+    NEVER("field_enum_values", TEXT, "", "possible values"),
 };
 
 static int put_field(const struct ntk_table *table, const struct ntk_column *column,

@@ -11,28 +11,32 @@
 
 #define LEVEL_IDS                                                                              \
     ALWAYS(ntk_level_row, id, "id", I64, "",                                                   \
-           "id of this level, with the subgraph in bits 48 to 63"),                            \
+           "id on this level, with the subgraph in bits 48 to 63"),                            \
         ALWAYS(ntk_level_row, raw_bir_id, "raw_bir_id", I64, "", "of the first row; 0: none"), \
         ALWAYS(ntk_level_row, raw_penguin_id, "raw_penguin_id", I64, "", "the same"),          \
         ALWAYS(ntk_level_row, raw_hlo_id, "raw_hlo_id", I64, "", "the same"),                  \
         ALWAYS(ntk_level_row, raw_framework_id, "raw_framework_id", I64, "", "the same")
-#define LEVEL_SUMS                                                                                 \
-    ALWAYS(ntk_level_row, start_ns, "start_ts", I64, "ns", "begin of the first row"),              \
-        ALWAYS(ntk_level_row, end_ns, "end_ts", I64, "ns", "end of the last row"),                 \
-        ALWAYS(ntk_level_row, intervals, "time_intervals", TEXT, "",                               \
-               "[[1, 10], [20, 50]]: when rows ran, in ns; the last of 1024 has all that follow"), \
-        ALWAYS(ntk_level_row, elements, "element_count_per_interval", TEXT, "",                    \
-               "multiply-adds of MATMUL in each of them"),                                         \
-        ALWAYS(ntk_level_row, transposed, "transpose_element_count_per_interval", TEXT, "",        \
-               "those that move data only"),                                                       \
-        ALWAYS(ntk_level_row, hbm_bytes, "hbm_transfer_size_per_interval", TEXT, "B",              \
-               "read and written by DMA in each"),                                                 \
-        ALWAYS(ntk_level_row, hbm_read_bytes, "hbm_read_bytes", I64, "B", "read by DMA"),          \
-        ALWAYS(ntk_level_row, hbm_write_bytes, "hbm_write_bytes", I64, "B", "written by DMA"),     \
-        ALWAYS(ntk_level_row, sbuf_read_bytes, "sbuf_read_bytes", I64, "B",                        \
-               "read from the state buffer"),                                                      \
-        ALWAYS(ntk_level_row, sbuf_write_bytes, "sbuf_write_bytes", I64, "B", "written to it"),    \
-        ALWAYS(ntk_level_row, weight_bytes, "load_weight_bytes", I64, "B", "read by LDWEIGHTS")
+#define LEVEL_SUMS                                                                              \
+    ALWAYS(ntk_level_row, start_ns, "start_ts", I64, "ns", "start of the first row"),           \
+        ALWAYS(ntk_level_row, end_ns, "end_ts", I64, "ns", "end of the last row"),              \
+        ALWAYS(ntk_level_row, intervals, "time_intervals", TEXT, "",                            \
+               "[[1, 10], [20, 50]]: when rows ran, in ns; the last of 1024 contains all that " \
+               "follow"),                                                                       \
+        ALWAYS(ntk_level_row, elements, "element_count_per_interval", TEXT, "",                 \
+               "multiply-adds of MATMUL in each interval"),                                     \
+        ALWAYS(ntk_level_row, transposed, "transpose_element_count_per_interval", TEXT, "",     \
+               "multiply-adds that only move data"),                                            \
+        ALWAYS(ntk_level_row, hbm_bytes, "hbm_transfer_size_per_interval", TEXT, "B",           \
+               "bytes read and written by DMA in each interval"),                               \
+        ALWAYS(ntk_level_row, hbm_read_bytes, "hbm_read_bytes", I64, "B", "bytes read by DMA"), \
+        ALWAYS(ntk_level_row, hbm_write_bytes, "hbm_write_bytes", I64, "B",                     \
+               "bytes written by DMA"),                                                         \
+        ALWAYS(ntk_level_row, sbuf_read_bytes, "sbuf_read_bytes", I64, "B",                     \
+               "bytes read from the state buffer"),                                             \
+        ALWAYS(ntk_level_row, sbuf_write_bytes, "sbuf_write_bytes", I64, "B",                   \
+               "bytes written to the state buffer"),                                            \
+        ALWAYS(ntk_level_row, weight_bytes, "load_weight_bytes", I64, "B",                      \
+               "bytes read by LDWEIGHTS")
 #define LEVEL_FLOW NEVER("modular_flow_invocation_idx", I64, "", "call of a shared function")
 
 static const struct ntk_column bir_instruction[] = {
@@ -78,35 +82,37 @@ static const struct ntk_column framework_instruction[] = {
            "rows of " engine)
 #define NODE_TIME(e, engine)                                                \
     ALWAYS(ntk_node_row, engine_times[e], "total_time_" engine, TEXT, "ns", \
-           "[begin of the first row of " engine ", end of the last]; [] without rows")
+           "[start of the first row of " engine ", end of the last]; [] without rows")
 
 static const struct ntk_column framework_node[] = {
     ALWAYS(ntk_node_row, name, "node_name", TEXT, "", "part of the names of the framework"),
     ALWAYS(ntk_node_row, children, "children_names", TEXT, "", "[a, b]: the parts below it"),
-    ALWAYS(ntk_node_row, parent_name, "parent_name", TEXT, "", "part above it; empty: none"),
+    ALWAYS(ntk_node_row, parent_name, "parent_name", TEXT, "", "part above it; empty for the top"),
     ALWAYS(ntk_node_row, ids, "children_ids", TEXT, "",
            "[1, 2]: FrameworkInstruction.id of all operations in it and below"),
-    ALWAYS(ntk_node_row, start_ns, "start_ts", I64, "ns", "begin of the first row"),
+    ALWAYS(ntk_node_row, start_ns, "start_ts", I64, "ns", "start of the first row"),
     ALWAYS(ntk_node_row, end_ns, "end_ts", I64, "ns", "end of the last row"),
     ALWAYS(ntk_node_row, intervals, "time_intervals", TEXT, "",
-           "[[1, 10], [20, 50]]: when rows ran, in ns; the last of 1024 has all that follow"),
+           "[[1, 10], [20, 50]]: when rows ran, in ns; the last of 1024 contains all that follow"),
     MAYBE(ntk_node_row, elements, "element_count_per_interval", TEXT, "",
-          "multiply-adds of MATMUL in each of them"),
+          "multiply-adds of MATMUL in each interval"),
     MAYBE(ntk_node_row, transposed, "transpose_element_count_per_interval", TEXT, "",
-          "those that move data only"),
+          "multiply-adds that only move data"),
     MAYBE(ntk_node_row, hbm_bytes, "hbm_transfer_size_per_interval", TEXT, "B",
-          "read and written by DMA in each"),
+          "bytes read and written by DMA in each interval"),
     MAYBE(ntk_node_row, hfu, "hfu", F64, "%",
-          "flops over what a tensor engine could do while any of its rows ran"),
-    MAYBE(ntk_node_row, mfu, "mfu", F64, "%", "the same without those that move data only"),
-    MAYBE(ntk_node_row, hfu_list, "hfu_per_interval", TEXT, "", "[0.5, 0.25]: of each interval"),
-    MAYBE(ntk_node_row, mfu_list, "mfu_per_interval", TEXT, "", "the same of mfu"),
+          "flops divided by the peak of a tensor engine while any of its rows ran"),
+    MAYBE(ntk_node_row, mfu, "mfu", F64, "%", "the same without operations that only move data"),
+    MAYBE(ntk_node_row, hfu_list, "hfu_per_interval", TEXT, "", "[0.5, 0.25]: for each interval"),
+    MAYBE(ntk_node_row, mfu_list, "mfu_per_interval", TEXT, "", "the same for mfu"),
     MAYBE(ntk_node_row, mbu_list, "mbu_per_interval", TEXT, "",
-          "the same of bytes of device memory over what one memory stack could move"),
-    MAYBE(ntk_node_row, hbm_read_bytes, "hbm_read_bytes", I64, "B", "read by DMA"),
-    MAYBE(ntk_node_row, hbm_write_bytes, "hbm_write_bytes", I64, "B", "written by DMA"),
-    MAYBE(ntk_node_row, sbuf_read_bytes, "sbuf_read_bytes", I64, "B", "read from the state buffer"),
-    MAYBE(ntk_node_row, sbuf_write_bytes, "sbuf_write_bytes", I64, "B", "written to it"),
+          "device memory traffic of each interval, divided by the maximum of one stack"),
+    MAYBE(ntk_node_row, hbm_read_bytes, "hbm_read_bytes", I64, "B", "bytes read by DMA"),
+    MAYBE(ntk_node_row, hbm_write_bytes, "hbm_write_bytes", I64, "B", "bytes written by DMA"),
+    MAYBE(ntk_node_row, sbuf_read_bytes, "sbuf_read_bytes", I64, "B",
+          "bytes read from the state buffer"),
+    MAYBE(ntk_node_row, sbuf_write_bytes, "sbuf_write_bytes", I64, "B",
+          "bytes written to the state buffer"),
     NODE_COUNT(NTK_NTFF_ENGINE_TENSOR, "tensor"),
     NODE_COUNT(NTK_NTFF_ENGINE_SCALAR, "scalar"),
     NODE_COUNT(NTK_NTFF_ENGINE_SYNC, "sync"),
@@ -117,11 +123,11 @@ static const struct ntk_column framework_node[] = {
     NODE_TIME(NTK_NTFF_ENGINE_SYNC, "sync"),
     NODE_TIME(NTK_NTFF_ENGINE_GPSIMD, "gpsimd"),
     NODE_TIME(NTK_NTFF_ENGINE_VECTOR, "vector"),
-    MAYBE(ntk_node_row, weight_bytes, "load_weight_bytes", I64, "B", "read by LDWEIGHTS"),
+    MAYBE(ntk_node_row, weight_bytes, "load_weight_bytes", I64, "B", "bytes read by LDWEIGHTS"),
     MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_SCALAR], "total_channels_scalar", I64, "",
-          "partitions of its instructions on the scalar engine, added up"),
+          "sum of the partitions of its instructions on the scalar engine"),
     MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_VECTOR], "total_channels_vector", I64, "",
-          "the same of the vector engine"),
+          "the same for the vector engine"),
     /* Not in the schema. */
     ALWAYS(ntk_node_row, core_index, "pcore_idx", I64, "", "core of the capture, from 0"),
 };
@@ -133,16 +139,16 @@ static const struct ntk_column flow[] = {
     ALWAYS(ntk_flow_row, out_table, "out_table", TEXT, "", "table of the second"),
     ALWAYS(ntk_flow_row, type, "dependency_type", TEXT, "",
            "FLOW_DEPENDENCE, ANTI_DEPENDENCE, OUTPUT_DEPENDENCE, ORDERED, UNKNOWN; DGE_TRIGGER: it "
-           "began the transfer"),
+           "started the transfer"),
     ALWAYS(ntk_flow_row, gap_ns, "gap_time", I64, "ns",
-           "from the end of the first to the start of the second; below 0 they overlap"),
+           "time from the end of the first to the start of the second; negative if they overlap"),
 };
 
 /* ---- the kernel tree, calls of the framework ---- */
 
-#define KERNEL_PLACE                                                                             \
-    MAYBE(ntk_kernel_row, core_index, "pcore_idx", I64, "", "core of the capture, from 0"),      \
-        MAYBE(ntk_kernel_row, file, "file_path", TEXT, "", "file on the machine that compiled"), \
+#define KERNEL_PLACE                                                                               \
+    MAYBE(ntk_kernel_row, core_index, "pcore_idx", I64, "", "core of the capture, from 0"),        \
+        MAYBE(ntk_kernel_row, file, "file_path", TEXT, "", "file on the machine of the compiler"), \
         MAYBE(ntk_kernel_row, line, "line_number", I64, "", "line, from 1")
 
 static const struct ntk_column kernel_instructions[] = {
@@ -159,8 +165,7 @@ static const struct ntk_column kernel_instructions[] = {
 static const struct ntk_column kernel_iteration_variables[] = {
     ALWAYS(ntk_kernel_row, id, "iteration_variable_id", I64, "", "from 1"),
     MAYBE(ntk_kernel_row, name, "variable_name", TEXT, "", "variable of the loop"),
-    MAYBE(ntk_kernel_row, value, "variable_value", I64, "",
-          "its value; none where it is not an integer"),
+    MAYBE(ntk_kernel_row, value, "variable_value", I64, "", "its value; missing if not an integer"),
     MAYBE(ntk_kernel_row, parent_id, "parent_iteration_variable_id", I64, "", "iteration around"),
     KERNEL_PLACE,
 };
@@ -197,16 +202,21 @@ static const struct ntk_column stack_frame_name[] = {
 #define SUMS(row, sums, prefix)                                                                    \
     SUM(row, sums, instruction_count, prefix "instruction_count", "", "rows"),                     \
         SUM(row, sums, duration_ns, prefix "duration_ns", "ns", "sum over rows of all engines"),   \
-        SUM(row, sums, wait_ns, prefix "evt_wait_time_ns", "ns", "the same of waits before them"), \
-        SUM(row, sums, active_ns, prefix "active_time_ns", "ns", "union of its rows: wall time"),  \
-        SUM(row, sums, hbm_read_bytes, prefix "hbm_read_bytes", "B", "read by DMA"),               \
-        SUM(row, sums, hbm_write_bytes, prefix "hbm_write_bytes", "B", "written by DMA"),          \
-        SUM(row, sums, sbuf_read_bytes, prefix "sbuf_read_bytes", "B", "from the state buffer"),   \
-        SUM(row, sums, sbuf_write_bytes, prefix "sbuf_write_bytes", "B", "to the state buffer"),   \
-        SUM(row, sums, psum_read_bytes, prefix "psum_read_bytes", "B", "from PSUM"),               \
-        SUM(row, sums, psum_write_bytes, prefix "psum_write_bytes", "B", "to PSUM"),               \
-        SUM(row, sums, flops, prefix "flops", "flop", "of MATMUL"),                                \
-        SUM(row, sums, transfer_bytes, prefix "transfer_bytes", "B", "of transfers it began"),     \
+        SUM(row, sums, wait_ns, prefix "evt_wait_time_ns", "ns",                                   \
+            "sum of the waits before the rows"),                                                   \
+        SUM(row, sums, active_ns, prefix "active_time_ns", "ns",                                   \
+            "union of its rows: wall-clock time"),                                                 \
+        SUM(row, sums, hbm_read_bytes, prefix "hbm_read_bytes", "B", "bytes read by DMA"),         \
+        SUM(row, sums, hbm_write_bytes, prefix "hbm_write_bytes", "B", "bytes written by DMA"),    \
+        SUM(row, sums, sbuf_read_bytes, prefix "sbuf_read_bytes", "B",                             \
+            "bytes read from the state buffer"),                                                   \
+        SUM(row, sums, sbuf_write_bytes, prefix "sbuf_write_bytes", "B",                           \
+            "bytes written to the state buffer"),                                                  \
+        SUM(row, sums, psum_read_bytes, prefix "psum_read_bytes", "B", "bytes read from PSUM"),    \
+        SUM(row, sums, psum_write_bytes, prefix "psum_write_bytes", "B", "bytes written to PSUM"), \
+        SUM(row, sums, flops, prefix "flops", "flop", "operations of MATMUL"),                     \
+        SUM(row, sums, transfer_bytes, prefix "transfer_bytes", "B",                               \
+            "bytes of the transfers it started"),                                                  \
         SUM(row, sums, engine_counts[NTK_NTFF_ENGINE_TENSOR], prefix "tensor_instruction_count",   \
             "", "rows of tensor"),                                                                 \
         SUM(row, sums, engine_counts[NTK_NTFF_ENGINE_VECTOR], prefix "vector_instruction_count",   \
@@ -219,14 +229,14 @@ static const struct ntk_column stack_frame_name[] = {
             "rows of sync")
 
 static const struct ntk_column source_line[] = {
-    MAYBE(ntk_source_line_row, file, "file_path", TEXT, "", "file; none: see reason"),
+    MAYBE(ntk_source_line_row, file, "file_path", TEXT, "", "file; missing: see reason"),
     MAYBE(ntk_source_line_row, line, "line_number", I64, "", "line, from 1"),
     MAYBE(ntk_source_line_row, function, "function", TEXT, "", "function of a kernel"),
     MAYBE(ntk_source_line_row, reason, "reason", TEXT, "",
-          "of rows without a line: runtime, compiler, no_debug_info"),
+          "why the rows have no line: runtime, compiler, no_debug_info"),
     SUMS(ntk_source_line_row, sums, ""),
     MAYBE(ntk_source_line_row, blocked_by, "blocked_by", TEXT, "",
-          "JSON: lines that ended its waits, three at most, and reasons of waits without a line"),
+          "JSON: lines that ended its waits, at most three, and reasons of waits without a line"),
     MAYBE(ntk_source_line_row, text, "text", TEXT, "", "text of the line"),
 };
 
@@ -234,7 +244,7 @@ static const struct ntk_column source_loop[] = {
     ALWAYS(ntk_source_loop_row, id, "id", I64, "", "from 1"),
     MAYBE(ntk_source_loop_row, parent_id, "parent_id", I64, "", "loop around"),
     MAYBE(ntk_source_loop_row, file, "file_path", TEXT, "", "file"),
-    ALWAYS(ntk_source_loop_row, line, "line_number", I64, "", "line of its head"),
+    ALWAYS(ntk_source_loop_row, line, "line_number", I64, "", "first line of the loop"),
     MAYBE(ntk_source_loop_row, function, "function", TEXT, "", "function"),
     MAYBE(ntk_source_loop_row, variable, "variable_name", TEXT, "", "variable"),
     ALWAYS(ntk_source_loop_row, iteration_count, "iteration_count", I64, "",
@@ -243,17 +253,19 @@ static const struct ntk_column source_loop[] = {
     SUMS(ntk_source_loop_row, totals, "total_"),
     MAYBE(ntk_source_loop_row, span_ns, "span_ns", I64, "ns", "first start to last end"),
     MAYBE(ntk_source_loop_row, overlap, "overlap", F64, "",
-          "spans of the iterations over that; above 1 they run at the same time"),
+          "sum of the spans of iterations divided by span_ns; above 1 they run at the same "
+          "time"),
     MAYBE(ntk_source_loop_row, mean_span_ns, "mean_span_ns", F64, "ns", "of an iteration"),
     MAYBE(ntk_source_loop_row, max_span_ns, "max_span_ns", I64, "ns", "of the slowest iteration"),
     MAYBE(ntk_source_loop_row, max_span_values, "max_span_value", TEXT, "",
-          "values of the variables in that, from outside"),
+          "values of the variables in the slowest iteration, outermost first"),
     MAYBE(ntk_source_loop_row, text, "text", TEXT, "", "text of the line"),
 };
 
 static const struct ntk_column source_iteration[] = {
     ALWAYS(ntk_source_iteration_row, loop_id, "loop_id", I64, "", "SourceLoop"),
-    ALWAYS(ntk_source_iteration_row, values, "values", TEXT, "", "of the variables, from outside"),
+    ALWAYS(ntk_source_iteration_row, values, "values", TEXT, "",
+           "values of the variables, outermost first"),
     ALWAYS(ntk_source_iteration_row, start_ns, "start_ts", I64, "ns", "start of its first row"),
     ALWAYS(ntk_source_iteration_row, end_ns, "end_ts", I64, "ns", "end of its last row"),
     ALWAYS(ntk_source_iteration_row, span_ns, "span_ns", I64, "ns", "between them"),

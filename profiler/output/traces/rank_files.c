@@ -213,14 +213,14 @@ static int ranks_make(struct ntk_rank_list *list, struct ntk_rank_files *files, 
         if (ops->is_twice) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                                "%s: several processes were worker %u at the same time, so the rank "
-                               "is ambiguous: pass the folder of each",
+                               "is ambiguous: pass the folder of one process",
                                files->export->path, ops->worker);
         }
     }
     if (list->ranks.count == 0) {
         return ntk_err_set(
             err, -ENODATA, NTK_ERR_NO_OFFSET,
-            "%s: the traces contain no execution and no collective, so no rank to write",
+            "%s: the traces contain no execution and no collective, so there is no rank to write",
             files->export->path);
     }
     if (!ntk_vec_add_many(&files->ranks, list->ranks.count)) {

@@ -54,7 +54,7 @@ static int list_parse(const char *list, unsigned char *out_fields, size_t *out_c
         int field = field_of(word, length);
         if (field < 0 || *out_count == NTK_SYSTEM_FIELDS_MAX) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "events cannot be grouped by '%.*s': use instance_id, process_id, "
+                               "cannot group events by '%.*s': use instance_id, process_id, "
                                "worker_gid, lnc_idx, nc_idx, pcore_idx, thread_id",
                                (int)length, word);
         }

@@ -28,7 +28,7 @@ function whatIsWrong(files) {
   if (!state.source.drop) return 'This file shows one capture: neuron-profile view shows others';
   if (other) return `${other.name} is neither a capture (*.ntff) nor a NEFF (*.neff)`;
   if (!captures.length) return 'A capture (*.ntff) is missing: drop it together with its NEFF';
-  if (captures.length > 1) return `${captures[0].name} and ${captures[1].name} are two captures: drop them one after the other`;
+  if (captures.length > 1) return `${captures[0].name} and ${captures[1].name} are two captures: drop one at a time`;
   return '';
 }
 

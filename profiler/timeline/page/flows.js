@@ -31,7 +31,7 @@ function waitRows({ wait, previous, is_wait_known: isKnown }) {
   const rows = [];
   if (wait) {
     rows.push(line('For', condition(wait)));
-    if (wait.by) rows.push(line(wait.by_transfer ? 'Transfer begun by' : 'Changed by', linkTo(wait.by)));
+    if (wait.by) rows.push(line(wait.by_transfer ? 'Transfer started by' : 'Changed by', linkTo(wait.by)));
     else rows.push(line('Changed by', wait.by_transfer ? `DMA${wait.queue ? `, ${wait.queue}` : ''}` : 'not known'));
     if (wait.by_transfer && wait.by && wait.queue) rows.push(line('Queue', wait.queue));
     if (wait.change) rows.push(line('The change', linkTo(wait.change)));

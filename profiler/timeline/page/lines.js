@@ -43,7 +43,7 @@ function leftOut(found, texts) {
   if (found.lines.length < found.line_count) notes.push(`${whole(found.line_count - found.lines.length)} of ${whole(found.line_count)} lines are not shown: neuron-profile lines --json has all`);
   for (const [file, text] of texts) {
     const name = place.baseName(found.files[file].path);
-    if (text?.is_cut) notes.push(`the text of ${name} is cut off after line ${whole(text.lines.length)}`);
+    if (text?.is_cut) notes.push(`the text of ${name} is truncated after line ${whole(text.lines.length)}`);
     if (text?.is_missing) notes.push(`the text of ${name} did not fit into this file`);
   }
   return notes.length ? make('p', { class: 'soft left-out' }, `${notes.join('; ').replace(/^t/, 'T')}.`) : null;
@@ -59,7 +59,7 @@ function rowsOf(waits, found, texts) {
     if (lines) {
       const byNumber = new Map(here.map((line) => [line.line, line]));
       const rows = lines.map((text, i) => ({ number: `${i + 1}`, text, line: byNumber.get(i + 1) ?? null }));
-      const missing = isCut ? '(the text is cut off before this line)' : '(the file has no such line: it is another version)';
+      const missing = isCut ? '(the text is truncated before this line)' : '(the file has no such line: it is another version)';
       here.filter(({ line }) => line > lines.length).forEach((line) => rows.push({ number: `${line.line}`, text: missing, line }));
       return rows;
     }
@@ -195,7 +195,7 @@ function loops(found) {
   const byId_ = new Map(found.loops.map((loop) => [loop.id, loop]));
   const open = new Set([...found.loops].sort((a, b) => b.wait - a.wait).slice(0, LOOPS_OPEN).map(({ id }) => id));
   const box = make('div', { class: 'loops' }, make('h3', {}, 'Loops: ▲ span, ▼ stall of each iteration'));
-  if (!found.loops.length) box.append(make('p', { class: 'soft' }, 'No loops: the NEFF has no kernel tree of what ran (NKI_DEBUG_INFO=True when a kernel is compiled).'));
+  if (!found.loops.length) box.append(make('p', { class: 'soft' }, 'No loops: the NEFF has no kernel tree of what ran (set NKI_DEBUG_INFO=True when the kernel is compiled).'));
   box.append(...found.loops.map((loop) => loopBox(loop, byId_, open.has(loop.id))));
   if (found.loops.length >= 1000) box.append(make('p', { class: 'soft' }, `The first ${whole(found.loops.length)} loops of the kernel: neuron-profile lines --loops --json has all.`));
   return box;
@@ -216,7 +216,7 @@ function render(box) {
   const found = answer(box, 'lines', `lines ${source()}`, () => place.linesOf(source()));
   if (!found) return;
   if (!found.has_lines) {
-    box.append(make('p', { class: 'soft' }, state.meta.sources[source()].has_neff ? 'No source lines: the compiler of the NEFF recorded none.' : 'No source lines: they are in the NEFF (-n).'));
+    box.append(make('p', { class: 'soft' }, state.meta.sources[source()].has_neff ? 'No source lines: the compiler did not record any in the NEFF.' : 'No source lines: pass the NEFF that contains them with -n.'));
     return;
   }
   const first = found.lines.find(({ file }) => file !== undefined);

@@ -12,8 +12,8 @@ int cli_number(const char *operand, uint32_t *out_number, struct ntk_err *err)
     uint64_t value;
 
     if (ntk_str_parse_u64(operand, &value) < 0 || value == 0 || value > UINT32_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.60s' is not a number from 1 to %u",
-                           operand, UINT32_MAX);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "'%.60s': expected a number from 1 to %u", operand, UINT32_MAX);
     }
     *out_number = (uint32_t)value;
     return 0;
@@ -182,15 +182,16 @@ static int reset(struct cli *cli, const char *operand, struct ntk_err *err)
 }
 
 const struct cli_command cli_commands[] = {
-    { "list-ncg", NULL, false, "list groups of NeuronCores and their places", list_ncg },
+    { "list-ncg", NULL, false, "list groups of NeuronCores and their locations", list_ncg },
     { "list-model", NULL, false, "list the loaded models of all clients", list_model },
     { "create-ncg", "NC-COUNT", true,
-      "create a group of NC-COUNT cores (default: the longest free run)", create_ncg },
+      "create a group of NC-COUNT cores (default: longest free range)", create_ncg },
     { "destroy-ncg", "NCG-ID", false, "destroy an empty group", destroy_ncg },
     { "load", "FILE.neff", false, "load a NEFF into a group", cli_load },
-    { "start", "MODEL-ID", false, "make a loaded model the running one of its group", start },
+    { "start", "MODEL-ID", false, "start a loaded model as the running one of its group", start },
     { "stop", "MODEL-ID", false, "stop a model after its posted inferences", stop },
-    { "unload", "MODEL-ID", false, "unload a stopped model, or one with a private group", unload },
+    { "unload", "MODEL-ID", false, "unload a stopped model, or a model with a private group",
+      unload },
     { "reset", NULL, false, "unload all models and destroy all groups, of all clients", reset },
     { 0 },
 };

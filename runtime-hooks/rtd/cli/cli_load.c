@@ -127,7 +127,7 @@ static int cores_wanted(const struct load *load, uint32_t *out_count, struct ntk
 
     if (ntk_fs_pread(load->fd, start, sizeof start, 0) < 0) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "%s: not a NEFF: the file ends in the header", load->path);
+                           "%s: not a NEFF: the file ends inside the header", load->path);
     }
     header = ntk_neff_header_of(start);
     *out_count = 0;
@@ -156,7 +156,7 @@ static int group_make(struct load *load, struct cli *cli, struct ntk_err *err)
     protobuf_c_message_free_unpacked(reply, NULL);
     return load->group ? 0
                        : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                                     "the daemon created a group without a number");
+                                     "the daemon returned a group without a number");
 }
 
 /* A group that no other process knows is removed with the model that was not loaded. */

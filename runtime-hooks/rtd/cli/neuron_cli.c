@@ -83,22 +83,22 @@ static int usage_check(const struct cli_command *command, int operands, char **a
                                    argv[command->operand ? 1 : 0]);
     }
     if (command->operand && !command->is_optional && operands == 0) {
-        return ntk_opt_usage_error(&program, "%s needs %s", command->name, command->operand);
+        return ntk_opt_usage_error(&program, "%s requires %s", command->name, command->operand);
     }
     if (operands == 1 && !is_load && cli_number(argv[0], &number, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s %s: %s", command->name, command->operand,
                                    err.text);
     }
     if (!is_load && (arg_ncg_id != INT64_MIN || arg_direct || arg_timeout_s || arg_ninfer)) {
-        return ntk_opt_usage_error(&program,
-                                   "--ncg-id, --enable-direct-file-load, --timeout and --ninfer "
-                                   "are of load");
+        return ntk_opt_usage_error(
+            &program,
+            "--ncg-id, --enable-direct-file-load, --timeout and --ninfer apply to load only");
     }
     if (arg_ncg_id != INT64_MIN && (arg_ncg_id < -1 || arg_ncg_id > UINT32_MAX)) {
-        return ntk_opt_usage_error(&program, "--ncg-id is -1 to %u", UINT32_MAX);
+        return ntk_opt_usage_error(&program, "--ncg-id must be between -1 and %u", UINT32_MAX);
     }
     if (arg_timeout_s > UINT32_MAX || arg_ninfer > UINT32_MAX || arg_wait_s > INT32_MAX) {
-        return ntk_opt_usage_error(&program, "--timeout, --ninfer and --wait are at most %d",
+        return ntk_opt_usage_error(&program, "--timeout, --ninfer and --wait must be at most %d",
                                    INT32_MAX);
     }
     return 0;
@@ -126,7 +126,7 @@ static int run(const struct cli_command *command, const char *operand, struct nt
     ret = ret < 0 ? ret : command->run(&cli, operand, err);
     if (ret == 0 &&
         (fwrite(out.bytes, 1, out.bytes_count, stdout) != out.bytes_count || fflush(stdout) != 0)) {
-        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write the answer");
+        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write the output");
     }
     ntk_rpc_client_destroy(cli.client);
     ntk_buf_fini(&out);

@@ -53,7 +53,7 @@ static int archive_failed(struct archive *archive, struct ntk_err *err)
     if (archive_errno(archive) == ENOMEM) {
         return ntk_err_no_memory(err);
     }
-    return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "archive is damaged: %s",
+    return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the archive is damaged: %s",
                        text ? text : "unknown reason");
 }
 
@@ -202,7 +202,7 @@ static int read_data(struct tar_reader *r, struct ntk_tar_member *member, uint64
     }
     member->bytes = malloc((size_t)size + 1);
     if (!member->bytes) {
-        return ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET, "no memory for %s of %llu bytes",
+        return ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET, "out of memory for %s of %llu bytes",
                            member->name, (unsigned long long)size);
     }
     memcpy(member->bytes, start, landing.start_bytes);
@@ -241,11 +241,12 @@ static int read_member(struct tar_reader *r, struct archive_entry *entry)
     }
     r->names_left -= strlen(name);
     if (!ntk_tar_name_is_inside(name)) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "member \"%s\" lies outside the archive", name);
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "member \"%s\" is outside the archive",
+                           name);
     }
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry)) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "member \"%s\" is not a file", name);
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "member \"%s\" is not a regular file",
+                           name);
     }
     if (r->members.count >= limits->member_count) {
         return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET, "more than %zu members",
@@ -255,7 +256,7 @@ static int read_member(struct tar_reader *r, struct archive_entry *entry)
         return ntk_err_set(
             err, -EFBIG, NTK_ERR_NO_OFFSET, "member \"%s\" claims %lld bytes, more than the %s",
             name, (long long)size,
-            r->is_limited ? "members of one file may have together" : "archive can hold");
+            r->is_limited ? "members of one file may have in total" : "archive can contain");
     }
     r->left -= (uint64_t)size;
 
@@ -376,7 +377,7 @@ static la_ssize_t inflate_block(struct archive *archive, void *ctx, const void *
             r->is_gzip_ended = !another_stream(r);
         } else if (ret != Z_OK) {
             archive_set_error(archive, ret == Z_MEM_ERROR ? ENOMEM : EINVAL, "gzip: %s",
-                              ret == Z_BUF_ERROR ? "the stream is cut off"
+                              ret == Z_BUF_ERROR ? "the stream is truncated"
                               : gzip->msg        ? gzip->msg
                                                  : "damaged stream");
             return -1;
@@ -570,8 +571,8 @@ static int write_member(struct archive *archive, struct archive_entry *entry,
     size_t done = 0;
 
     if (!ntk_tar_name_is_inside(member->name)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "member \"%s\" lies outside the archive", member->name);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "member \"%s\" is outside the archive",
+                           member->name);
     }
     archive_entry_clear(entry);
     archive_entry_set_pathname(entry, member->name);

@@ -23,7 +23,7 @@ static int archive_failed(struct archive *archive, struct ntk_err *err)
     if (archive_errno(archive) == ENOMEM) {
         return ntk_err_no_memory(err);
     }
-    return BAD("archive is damaged: %s", text ? text : "unknown reason");
+    return BAD("the archive is damaged: %s", text ? text : "unknown reason");
 }
 
 void ntk_zip_fini(struct ntk_zip *zip)
@@ -46,7 +46,7 @@ static int read_bytes(struct archive *archive, struct archive_entry *entry, uint
     uint64_t capacity = 0;
 
     if (is_told && told > *left) {
-        return TOO_MUCH("member %s: %llu bytes are more than the limit leaves", member->name,
+        return TOO_MUCH("member %s: %llu bytes exceed the limit", member->name,
                         (unsigned long long)told);
     }
     for (;;) {
@@ -72,8 +72,8 @@ static int read_bytes(struct archive *archive, struct archive_entry *entry, uint
         }
         member->bytes_count += (size_t)got;
         if (member->bytes_count > *left || (is_told && member->bytes_count > told)) {
-            return TOO_MUCH("member %s: it inflates to more than %s", member->name,
-                            is_told ? "it says" : "the limit leaves");
+            return TOO_MUCH("member %s expands beyond %s", member->name,
+                            is_told ? "its declared size" : "the size limit");
         }
     }
     if (is_told && member->bytes_count != told) {
@@ -95,13 +95,13 @@ static int read_member(struct archive *archive, struct archive_entry *entry,
         return 0;
     }
     if (!name || !ntk_tar_name_is_inside(name)) {
-        return BAD("a member has the name \"%s\"", name ? name : "");
+        return BAD("invalid member name \"%s\"", name ? name : "");
     }
     if (strlen(name) > limits->name_bytes) {
-        return TOO_MUCH("a member's name has %zu bytes", strlen(name));
+        return TOO_MUCH("the name of a member is too long (%zu bytes)", strlen(name));
     }
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_is_encrypted(entry)) {
-        return BAD("member %s is encrypted or no regular file", name);
+        return BAD("member %s is encrypted or not a regular file", name);
     }
     if (members->count == limits->member_count) {
         return TOO_MUCH("more than %zu members", limits->member_count);

@@ -25,25 +25,25 @@ static int head_read(const void *bytes, struct mlumodel_head *out_head, struct n
     head.entry_bytes = ntk_cursor_u32(&cursor);
     head.table_offset = ntk_cursor_u64(&cursor);
     if (head.magic != MLUMODEL_MAGIC) {
-        return ntk_err_set(err, -EBADMSG, 0, "not an offline model: it begins otherwise");
+        return ntk_err_set(err, -EBADMSG, 0, "not an offline model");
     }
     if (head.version != MLUMODEL_VERSION) {
-        return ntk_err_set(err, -ENOTSUP, 8, "an offline model of version %u; version %u is known",
+        return ntk_err_set(err, -ENOTSUP, 8, "unsupported offline model version %u (supported: %u)",
                            head.version, MLUMODEL_VERSION);
     }
     if (head.head_bytes != sizeof head || head.entry_bytes != sizeof(struct mlumodel_entry)) {
-        return ntk_err_set(err, -EBADMSG, 12,
-                           "head of %u and entries of %u bytes are not those of "
-                           "version %u",
-                           head.head_bytes, head.entry_bytes, MLUMODEL_VERSION);
+        return ntk_err_set(
+            err, -EBADMSG, 12,
+            "the header of %u bytes and the entries of %u bytes do not match version %u",
+            head.head_bytes, head.entry_bytes, MLUMODEL_VERSION);
     }
     if (head.file_bytes < sizeof head || head.file_bytes > NTK_MLUMODEL_BYTES_MAX) {
-        return ntk_err_set(err, -EBADMSG, 16, "an offline model cannot have %llu bytes",
+        return ntk_err_set(err, -EBADMSG, 16, "invalid offline model size: %llu bytes",
                            (unsigned long long)head.file_bytes);
     }
     if (head.function_count == 0 || head.function_count > NTK_MLUMODEL_FUNCTIONS_MAX) {
-        return ntk_err_set(err, -EBADMSG, 24, "%u functions; there are 1 to %u",
-                           head.function_count, NTK_MLUMODEL_FUNCTIONS_MAX);
+        return ntk_err_set(err, -EBADMSG, 24, "%u functions: expected 1 to %u", head.function_count,
+                           NTK_MLUMODEL_FUNCTIONS_MAX);
     }
     *out_head = head;
     return 0;
@@ -73,18 +73,19 @@ static int entry_read(struct ntk_cursor *cursor, const struct mlumodel_head *hea
 
     (void)ntk_cursor_take(cursor, sizeof((struct mlumodel_entry){ 0 }).reserved);
     if (!ntk_cursor_ok(cursor)) {
-        return ntk_err_set(err, -EBADMSG, at, "the file ends inside its table of functions");
+        return ntk_err_set(err, -EBADMSG, at, "the file ends inside its function table");
     }
     if (symbol[0] == '\0' || !memchr(symbol, '\0', NTK_MLUMODEL_SYMBOL_BYTES)) {
-        return ntk_err_set(err, -EBADMSG, at, "a function has no symbol, or one without an end");
+        return ntk_err_set(err, -EBADMSG, at,
+                           "a function has no symbol, or its symbol is not terminated");
     }
     if (offset < sizeof *head || offset % MLUMODEL_ALIGN != 0 || offset > head->file_bytes ||
         count == 0 || count > head->file_bytes - offset) {
-        return ntk_err_set(err, -EBADMSG, at + 64, "the program of %s lies outside the file",
+        return ntk_err_set(err, -EBADMSG, at + 64, "the program of %s is outside the file",
                            (const char *)symbol);
     }
     if (parallelism == 0) {
-        return ntk_err_set(err, -EBADMSG, at + 80, "%s is compiled for no core",
+        return ntk_err_set(err, -EBADMSG, at + 80, "%s is compiled for 0 cores",
                            (const char *)symbol);
     }
     memcpy(function->symbol, symbol, NTK_MLUMODEL_SYMBOL_BYTES);
@@ -117,7 +118,7 @@ static int symbols_check(const struct ntk_mlumodel *model, struct ntk_err *err)
     qsort(sorted, model->function_count, sizeof(struct ntk_mlumodel_function *), by_symbol);
     for (uint32_t i = 1; ret == 0 && i < model->function_count; i++) {
         if (strcmp(sorted[i - 1]->symbol, sorted[i]->symbol) == 0) {
-            ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "two functions are called %s",
+            ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "duplicate function %s",
                               sorted[i]->symbol);
         }
     }
@@ -134,18 +135,18 @@ int ntk_mlumodel_read(const void *bytes, size_t bytes_count, struct ntk_mlumodel
     int ret = 0;
 
     if (bytes_count < sizeof head) {
-        return ntk_err_set(err, -EBADMSG, bytes_count, "the file ends inside its head");
+        return ntk_err_set(err, -EBADMSG, bytes_count, "the file ends inside its header");
     }
     ret = head_read(bytes, &head, err);
     if (ret < 0) {
         return ret;
     }
     if (head.file_bytes > bytes_count) {
-        return ntk_err_set(err, -EBADMSG, bytes_count, "the file ends before its %llu bytes",
+        return ntk_err_set(err, -EBADMSG, bytes_count, "the file is shorter than its %llu bytes",
                            (unsigned long long)head.file_bytes);
     }
     if (head.table_offset > head.file_bytes) {
-        return ntk_err_set(err, -EBADMSG, 32, "the table of functions lies outside the file");
+        return ntk_err_set(err, -EBADMSG, 32, "the function table is outside the file");
     }
     model.bytes = head.file_bytes;
     /* At least one, says head_read(). */

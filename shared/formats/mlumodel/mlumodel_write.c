@@ -18,7 +18,7 @@ static int functions_check(const struct ntk_mlumodel_function *functions, uint32
 
     if (count == 0 || count > NTK_MLUMODEL_FUNCTIONS_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "an offline model has 1 to %u functions, not %u",
+                           "an offline model must have 1 to %u functions, got %u",
                            NTK_MLUMODEL_FUNCTIONS_MAX, count);
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -31,19 +31,19 @@ static int functions_check(const struct ntk_mlumodel_function *functions, uint32
         }
         for (uint32_t k = 0; k < i; k++) {
             if (strcmp(functions[i].symbol, functions[k].symbol) == 0) {
-                return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "two functions are called %s",
+                return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate function %s",
                                    functions[i].symbol);
             }
         }
         if (functions[i].program_bytes == 0 || functions[i].parallelism == 0 ||
             functions[i].program_bytes > NTK_MLUMODEL_BYTES_MAX) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s has no program that fits",
-                               functions[i].symbol);
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "%s: invalid program size or parallelism", functions[i].symbol);
         }
         bytes = round_up(bytes) + functions[i].program_bytes;
         if (bytes > NTK_MLUMODEL_BYTES_MAX) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "an offline model has at most %llu bytes",
+                               "an offline model must have at most %llu bytes",
                                (unsigned long long)NTK_MLUMODEL_BYTES_MAX);
         }
     }

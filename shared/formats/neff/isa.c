@@ -339,16 +339,17 @@ int ntk_isa_decode(const uint8_t *bytes, size_t bytes_count, enum ntk_isa_engine
         return BAD("the program ends inside a slot");
     }
     if (bytes[1] != HEAD_MARK) {
-        return BAD("not the head of an instruction: bytes 0x%02x 0x%02x", bytes[0], bytes[1]);
+        return BAD("not the start of an instruction: bytes 0x%02x 0x%02x", bytes[0], bytes[1]);
     }
     number = bytes[0] == OPCODE_DMA_COPY ? NTK_ISA_OP_DMA_COPY : get16(bytes + 16);
     info = ntk_isa_op_info_get(number);
     if (!info || info->opcode != bytes[0]) {
-        return BAD("opcode 0x%02x with operation %u is unknown", bytes[0], number);
+        return BAD("unknown opcode 0x%02x with operation %u", bytes[0], number);
     }
     slots = (size_t)bytes[2] + 1;
     if (slots > NTK_ISA_SLOTS_MAX || slots * NTK_ISA_SLOT_BYTES > bytes_count) {
-        return BAD("%s: %zu slots, %zu bytes are left", info->name, slots, bytes_count);
+        return BAD("%s: invalid number of slots %zu with %zu bytes left", info->name, slots,
+                   bytes_count);
     }
 
     instr.op = (enum ntk_isa_op)number;
@@ -396,7 +397,7 @@ int ntk_isa_decode(const uint8_t *bytes, size_t bytes_count, enum ntk_isa_engine
         return ret;
     }
     if (slots_again != slots || memcmp(again, bytes, slots * NTK_ISA_SLOT_BYTES) != 0) {
-        return BAD("%s: reserved bytes are not zero", info->name);
+        return BAD("%s: reserved bytes must be zero", info->name);
     }
     *out_instr = instr;
     *out_slots = slots;

@@ -36,39 +36,40 @@ static int check_operand(const struct ntk_isa_op_info *info, const struct ntk_is
     int64_t limit;
 
     if ((unsigned)operand->space >= NTK_ISA_SPACE_COUNT) {
-        return BAD("%s: %s is in no known space (%d)", info->name, what, (int)operand->space);
+        return BAD("%s: %s has an unknown space (%d)", info->name, what, (int)operand->space);
     }
     if (ntk_dtype_bytes((unsigned)operand->dtype) == 0) {
-        return BAD("%s: %s has no known dtype (%d)", info->name, what, (int)operand->dtype);
+        return BAD("%s: %s has an unknown dtype (%d)", info->name, what, (int)operand->dtype);
     }
     if (operand->dim_count < 1 || operand->dim_count > NTK_ISA_DIMS_MAX) {
-        return BAD("%s: %s has %u dimensions", info->name, what, operand->dim_count);
+        return BAD("%s: %s has %u dimensions, which is not supported", info->name, what,
+                   operand->dim_count);
     }
     for (int i = 0; i < NTK_ISA_DIMS_MAX; i++) {
         if (i >= operand->dim_count && (operand->dim[i].step != 0 || operand->dim[i].count != 0)) {
-            return BAD("%s: %s fills dimension %d, but has no such dimension", info->name, what, i);
+            return BAD("%s: %s uses dimension %d, which it does not have", info->name, what, i);
         }
         if (i < operand->dim_count &&
             (operand->dim[i].count < 1 || operand->dim[i].count > COUNT_MAX)) {
-            return BAD("%s: %s counts %u elements in dimension %d", info->name, what,
-                       operand->dim[i].count, i);
+            return BAD("%s: %s has %u elements in dimension %d, which is not supported", info->name,
+                       what, operand->dim[i].count, i);
         }
     }
     if (!elements_fit(operand)) {
         return BAD("%s: %s has too many elements", info->name, what);
     }
     if (operand->offset > OFFSET_MAX) {
-        return BAD("%s: %s lies beyond every memory", info->name, what);
+        return BAD("%s: %s has an offset outside any memory", info->name, what);
     }
 
     ntk_isa_operand_extent(operand, &low, &high);
     if (operand->space == NTK_ISA_SPACE_VAR) {
         if (operand->var_id == NTK_ISA_NO_VAR) {
-            return BAD("%s: %s names no variable", info->name, what);
+            return BAD("%s: %s does not name a variable", info->name, what);
         }
         if (operand->partition_start != 0 || operand->partition_count != 0 ||
             operand->partition_step != 0) {
-            return BAD("%s: %s is a variable with partitions", info->name, what);
+            return BAD("%s: %s is a variable, but has partitions", info->name, what);
         }
         if (low < 0) {
             return BAD("%s: %s starts before its variable", info->name, what);
@@ -80,25 +81,25 @@ static int check_operand(const struct ntk_isa_op_info *info, const struct ntk_is
         if (operand->var_id != NTK_ISA_NO_VAR || operand->partition_start != 0 ||
             operand->partition_count != 0 || operand->partition_step != 0 || operand->offset != 0 ||
             operand->dtype != NTK_DTYPE_INT32) {
-            return BAD("%s: %s is a pattern and has a place", info->name, what);
+            return BAD("%s: %s is a pattern, but has an address", info->name, what);
         }
         return 0;
     }
     if (operand->var_id != NTK_ISA_NO_VAR) {
-        return BAD("%s: %s names a variable and lies on the core", info->name, what);
+        return BAD("%s: %s is on the core, but names a variable", info->name, what);
     }
     if (operand->partition_count < 1 || operand->partition_count > NTK_ISA_PARTITIONS ||
         operand->partition_step > NTK_ISA_PARTITIONS ||
         operand->partition_start + (operand->partition_count - 1) * operand->partition_step >=
             NTK_ISA_PARTITIONS) {
-        return BAD("%s: %s takes partitions %u + %u * %u", info->name, what,
+        return BAD("%s: %s has invalid partitions %u + %u * %u", info->name, what,
                    operand->partition_start, operand->partition_count, operand->partition_step);
     }
     limit = operand->space == NTK_ISA_SPACE_SBUF ? NTK_ISA_SBUF_PARTITION_BYTES_MAX
                                                  : NTK_ISA_PSUM_PARTITION_BYTES;
     if (low < 0 || high > limit) {
-        return BAD("%s: %s reaches bytes %lld to %lld of a partition of %lld", info->name, what,
-                   (long long)low, (long long)high, (long long)limit);
+        return BAD("%s: %s covers bytes %lld to %lld of a partition of %lld bytes", info->name,
+                   what, (long long)low, (long long)high, (long long)limit);
     }
     return 0;
 }
@@ -109,10 +110,11 @@ static int check_sync(const struct ntk_isa_op_info *info, const char *what, uint
         return value == 0 ? 0 : BAD("%s: a %s value without a semaphore", info->name, what);
     }
     if (number >= (is_event ? NTK_ISA_EVENTS : NTK_ISA_SEMAPHORES)) {
-        return BAD("%s: %s of %s %u", info->name, what, is_event ? "event" : "semaphore", number);
+        return BAD("%s: %s of invalid %s %u", info->name, what, is_event ? "event" : "semaphore",
+                   number);
     }
     if (is_event && value > 1) {
-        return BAD("%s: %s of an event with value %u", info->name, what, value);
+        return BAD("%s: %s of an event with the invalid value %u", info->name, what, value);
     }
     return 0;
 }
@@ -181,11 +183,11 @@ static int check_fields(const struct ntk_isa_op_info *info, const struct ntk_isa
         (instr->queue != 0 && !ntk_isa_is_dma(instr->op)) ||
         ((instr->done_semaphore != NTK_ISA_NO_SEMAPHORE || instr->done_value != 0) && !completes) ||
         (instr->op_flags & ~use.op_flags & 0xffU) != 0) {
-        return BAD("%s: a field is set that it does not use", info->name);
+        return BAD("%s: an unused field is set", info->name);
     }
     for (int i = 0; i < 4; i++) {
         if (instr->imm[i] != 0 && !(use.imm >> i & 1)) {
-            return BAD("%s: immediate %d is set and not used", info->name, i);
+            return BAD("%s: immediate %d is set, but not used", info->name, i);
         }
     }
     if ((unsigned)instr->op0 >= NTK_ISA_ALU_COUNT || (unsigned)instr->op1 >= NTK_ISA_ALU_COUNT ||
@@ -199,7 +201,7 @@ static int check_fields(const struct ntk_isa_op_info *info, const struct ntk_isa
         return BAD("%s: unknown activation function %d", info->name, (int)instr->act);
     }
     if (instr->axis_count > NTK_ISA_DIMS_MAX) {
-        return BAD("%s: reduces %u dimensions", info->name, instr->axis_count);
+        return BAD("%s: cannot reduce %u dimensions", info->name, instr->axis_count);
     }
     return 0;
 }
@@ -211,14 +213,14 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
     int ret;
 
     if (!info) {
-        return BAD("operation %d is unknown", (int)instr->op);
+        return BAD("unknown operation %d", (int)instr->op);
     }
     if ((unsigned)engine >= NTK_ISA_ENGINE_COUNT || !(info->engines >> engine & 1)) {
         return BAD("%s: not an operation of this engine", info->name);
     }
     if (!info->implemented) {
-        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "%s: the software core does not execute it", info->name);
+        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET, "%s: software cores do not support it",
+                           info->name);
     }
     if (instr->flags & ~(NTK_ISA_FLAG_WAIT_EQUAL | NTK_ISA_FLAG_WAIT_CONSUME |
                          NTK_ISA_FLAG_WAIT_EVENT | NTK_ISA_FLAG_SIGNAL_EVENT)) {
@@ -229,7 +231,7 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
              (NTK_ISA_FLAG_WAIT_EQUAL | NTK_ISA_FLAG_WAIT_CONSUME | NTK_ISA_FLAG_WAIT_EVENT)) ||
         (instr->signal_semaphore == NTK_ISA_NO_SEMAPHORE &&
          instr->flags & NTK_ISA_FLAG_SIGNAL_EVENT)) {
-        return BAD("%s: flags of a wait or signal that is not there", info->name);
+        return BAD("%s: wait or signal flags without a wait or signal", info->name);
     }
     ret = check_sync(info, "wait", instr->wait_semaphore, instr->wait_value,
                      (instr->flags & NTK_ISA_FLAG_WAIT_EVENT) != 0, err);
@@ -254,7 +256,7 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
             return BAD("%s: missing %s", info->name, role_names[role]);
         }
         if (present && !((info->required | info->optional) >> role & 1)) {
-            return BAD("%s: takes no %s", info->name, role_names[role]);
+            return BAD("%s: %s not allowed", info->name, role_names[role]);
         }
         if (present) {
             ret = check_operand(info, operand, role, err);
@@ -267,7 +269,7 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
                 return BAD("%s: the %s is in the wrong space", info->name, role_names[role]);
             }
             if (operand->space == NTK_ISA_SPACE_VAR && !ntk_isa_is_dma(instr->op)) {
-                return BAD("%s: the %s is a variable; only DMA reaches those", info->name,
+                return BAD("%s: the %s is a variable, which only DMA can access", info->name,
                            role_names[role]);
             }
         }

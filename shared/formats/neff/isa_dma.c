@@ -56,11 +56,11 @@ static int check_index(const struct ntk_isa_op_info *info, const struct ntk_isa_
         return 0;
     }
     if (of->space != NTK_ISA_SPACE_VAR) {
-        return BAD("%s: the %s has an index and is not a variable", info->name, what);
+        return BAD("%s: the %s has an index, but is not a variable", info->name, what);
     }
     if (index->space != NTK_ISA_SPACE_SBUF ||
         (index->dtype != NTK_DTYPE_INT32 && index->dtype != NTK_DTYPE_UINT32)) {
-        return BAD("%s: the index of the %s is not 32-bit integers in SBUF", info->name, what);
+        return BAD("%s: the index of the %s must be 32-bit integers in SBUF", info->name, what);
     }
     return 0;
 }
@@ -78,7 +78,7 @@ static int check_indirect(const struct ntk_isa_op_info *info, const struct ntk_i
 
     if (!ntk_isa_is_there(operand_of(instr, NTK_ISA_SRC1)) &&
         !ntk_isa_is_there(operand_of(instr, NTK_ISA_SRC2))) {
-        return BAD("%s: no index", info->name);
+        return BAD("%s: missing index", info->name);
     }
     if (ntk_isa_dge_get(instr) == NTK_ISA_DGE_NONE) {
         return BAD("%s: descriptors written before the run cannot use indices", info->name);
@@ -88,7 +88,7 @@ static int check_indirect(const struct ntk_isa_op_info *info, const struct ntk_i
         return ret;
     }
     if (!(by.of_source && by.of_destination) && (instr->imm[2] != 0 || instr->imm[3] != 0)) {
-        return BAD("%s: immediates of a second index that is not there", info->name);
+        return BAD("%s: immediates for a second index, which is missing", info->name);
     }
     if (by.of_source) {
         indices = ntk_isa_operand_elements(by.of_source);
@@ -97,7 +97,7 @@ static int check_indirect(const struct ntk_isa_op_info *info, const struct ntk_i
         uint64_t second = ntk_isa_operand_elements(by.of_destination);
 
         if (by.of_source && second != indices) {
-            return BAD("%s: %llu indices of the source, %llu of the destination", info->name,
+            return BAD("%s: %llu source indices, but %llu destination indices", info->name,
                        (unsigned long long)indices, (unsigned long long)second);
         }
         indices = second;
@@ -107,7 +107,7 @@ static int check_indirect(const struct ntk_isa_op_info *info, const struct ntk_i
     to = by.of_destination ? to : to / indices + (to % indices != 0);
     if (from != to || (!by.of_source && ntk_isa_operand_elements(src) % indices != 0) ||
         (!by.of_destination && ntk_isa_operand_elements(dst) % indices != 0)) {
-        return BAD("%s: %llu rows of %llu elements to rows of %llu", info->name,
+        return BAD("%s: %llu rows of %llu elements do not match rows of %llu", info->name,
                    (unsigned long long)indices, (unsigned long long)from, (unsigned long long)to);
     }
     return 0;
@@ -121,21 +121,22 @@ static int check_transpose(const struct ntk_isa_op_info *info, const struct ntk_
     unsigned seen = 0;
 
     if (rank > 4) {
-        return BAD("%s: %u dimensions, at most 4", info->name, rank);
+        return BAD("%s: %u dimensions (at most 4)", info->name, rank);
     }
     for (unsigned i = 0; i < 4; i++) {
         unsigned from = instr->imm[0] >> (8 * i) & 0xff;
 
         if (i < rank ? from >= rank : from != 0) {
-            return BAD("%s: order 0x%08x of %u dimensions", info->name, instr->imm[0], rank);
+            return BAD("%s: invalid order 0x%08x of %u dimensions", info->name, instr->imm[0],
+                       rank);
         }
         seen |= i < rank ? 1U << from : 0;
     }
     if (seen != (1U << rank) - 1) {
-        return BAD("%s: order 0x%08x names a dimension twice", info->name, instr->imm[0]);
+        return BAD("%s: order 0x%08x contains a dimension twice", info->name, instr->imm[0]);
     }
     if (operand_of(instr, NTK_ISA_DST)->dtype != src->dtype) {
-        return BAD("%s: from %s to %s", info->name, ntk_dtype_name(src->dtype),
+        return BAD("%s: cannot convert %s to %s", info->name, ntk_dtype_name(src->dtype),
                    ntk_dtype_name(operand_of(instr, NTK_ISA_DST)->dtype));
     }
     return 0;
@@ -163,7 +164,7 @@ static int check_compute(const struct ntk_isa_op_info *info, const struct ntk_is
                 return BAD("%s: scale %d is not finite", info->name, s);
             }
         } else if (scale != 0) {
-            return BAD("%s: scale %d is set and not used", info->name, s);
+            return BAD("%s: scale %d is set, but not used", info->name, s);
         }
     }
     return 0;
@@ -182,7 +183,7 @@ int ntk_isa_check_dma(const struct ntk_isa_op_info *info, const struct ntk_isa_i
         return check_compute(info, instr, err);
     }
     if (ntk_isa_operand_elements(dst) != ntk_isa_operand_elements(src)) {
-        return BAD("%s: %llu elements to %llu", info->name,
+        return BAD("%s: cannot move %llu elements to %llu", info->name,
                    (unsigned long long)ntk_isa_operand_elements(src),
                    (unsigned long long)ntk_isa_operand_elements(dst));
     }

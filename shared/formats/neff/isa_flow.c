@@ -19,14 +19,14 @@ static int check_event_semaphore(const struct ntk_isa_op_info *info,
     case NTK_ISA_SYNC_EVENT_CLEAR:
     case NTK_ISA_SYNC_EVENT_SET:
         if (instr->imm[1] >= NTK_ISA_EVENTS || instr->imm[2] != 0) {
-            return BAD("%s: event %u, value %u", info->name, instr->imm[1], instr->imm[2]);
+            return BAD("%s: invalid event %u, value %u", info->name, instr->imm[1], instr->imm[2]);
         }
         return 0;
     case NTK_ISA_SYNC_SEMAPHORE_ADD:
     case NTK_ISA_SYNC_SEMAPHORE_SUB:
     case NTK_ISA_SYNC_SEMAPHORE_WRITE:
         if (instr->imm[1] >= NTK_ISA_SEMAPHORES) {
-            return BAD("%s: semaphore %u", info->name, instr->imm[1]);
+            return BAD("%s: invalid semaphore %u", info->name, instr->imm[1]);
         }
         return 0;
     default:
@@ -51,7 +51,7 @@ static int check_scalar(const struct ntk_isa_op_info *info, const struct ntk_isa
     case NTK_DTYPE_UINT32:
         return 0;
     default:
-        return BAD("%s: a register holds no %s", info->name,
+        return BAD("%s: a register cannot hold %s", info->name,
                    ntk_dtype_name((unsigned)operand->dtype));
     }
 }
@@ -74,7 +74,7 @@ static int check_second(const struct ntk_isa_op_info *info, const struct ntk_isa
                         struct ntk_err *err)
 {
     if (instr->reg_b != 0 && instr->imm[0] != 0) {
-        return BAD("%s: a register and a number as the second value", info->name);
+        return BAD("%s: both a register and a number as the second value", info->name);
     }
     return 0;
 }
@@ -91,11 +91,12 @@ static int check_alu(const struct ntk_isa_op_info *info, const struct ntk_isa_in
         return BAD("%s: missing register", info->name);
     }
     if (!on_registers(instr->op0)) {
-        return BAD("%s: %s is not an operator for registers", info->name,
+        return BAD("%s: operator %s is not supported for registers", info->name,
                    ntk_isa_alu_name((unsigned)instr->op0));
     }
     if (takes_one(instr->op0) && (instr->reg_b != 0 || instr->imm[0] != 0)) {
-        return BAD("%s: %s takes one value", info->name, ntk_isa_alu_name((unsigned)instr->op0));
+        return BAD("%s: %s requires exactly one value", info->name,
+                   ntk_isa_alu_name((unsigned)instr->op0));
     }
     return check_second(info, instr, err);
 }
@@ -125,13 +126,13 @@ static int check_sendrecv(const struct ntk_isa_op_info *info, const struct ntk_i
     const struct ntk_isa_operand *src0 = &instr->operand[NTK_ISA_SRC0];
 
     if (instr->imm[0] >= NTK_ISA_PIPES) {
-        return BAD("%s: pipe %u of %d", info->name, instr->imm[0], NTK_ISA_PIPES);
+        return BAD("%s: invalid pipe %u of %d", info->name, instr->imm[0], NTK_ISA_PIPES);
     }
     if (dst->space != NTK_ISA_SPACE_SBUF || src0->space != NTK_ISA_SPACE_SBUF) {
-        return BAD("%s: exchanges tiles of SBUF only", info->name);
+        return BAD("%s: only SBUF tiles can be exchanged", info->name);
     }
     if (!ntk_isa_same_shape(dst, src0) || dst->dtype != src0->dtype) {
-        return BAD("%s: what is sent and what is received differ in shape or dtype", info->name);
+        return BAD("%s: the sent and received tiles differ in shape or dtype", info->name);
     }
     return 0;
 }
@@ -141,7 +142,7 @@ int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_
 {
     if (instr->reg_to > NTK_ISA_REGISTERS || instr->reg_a > NTK_ISA_REGISTERS ||
         instr->reg_b > NTK_ISA_REGISTERS) {
-        return BAD("%s: a register beyond r%d", info->name, NTK_ISA_REGISTERS - 1);
+        return BAD("%s: registers must be at most r%d", info->name, NTK_ISA_REGISTERS - 1);
     }
     switch (instr->op) {
     case NTK_ISA_OP_EVENT_SEMAPHORE:
@@ -149,7 +150,8 @@ int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_
     case NTK_ISA_OP_EVENT_SEMAPHORE_RANGE_CLEAR:
         if (instr->imm[1] < 1 || instr->imm[1] > NTK_ISA_SEMAPHORES ||
             instr->imm[0] > NTK_ISA_SEMAPHORES - instr->imm[1]) {
-            return BAD("%s: %u semaphores from %u on", info->name, instr->imm[1], instr->imm[0]);
+            return BAD("%s: invalid range of %u semaphores from %u", info->name, instr->imm[1],
+                       instr->imm[0]);
         }
         return 0;
     case NTK_ISA_OP_REGISTER_LOAD:
@@ -167,7 +169,7 @@ int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_
             return BAD("%s: missing register", info->name);
         }
         return instr->reg_a != 0 && instr->imm[0] != 0
-                   ? BAD("%s: a register and a number as its value", info->name)
+                   ? BAD("%s: both a register and a number as the value", info->name)
                    : 0;
     case NTK_ISA_OP_REGISTER_ALU:
         return check_alu(info, instr, err);
@@ -176,9 +178,9 @@ int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_
     case NTK_ISA_OP_FUNCTION:
         return instr->name_id == 0 ? BAD("%s: a function without a name", info->name) : 0;
     case NTK_ISA_OP_CORE_BARRIER:
-        return instr->imm[0] >= NTK_ISA_BARRIERS
-                   ? BAD("%s: barrier %u of %d", info->name, instr->imm[0], NTK_ISA_BARRIERS)
-                   : 0;
+        return instr->imm[0] >= NTK_ISA_BARRIERS ? BAD("%s: invalid barrier %u of %d", info->name,
+                                                       instr->imm[0], NTK_ISA_BARRIERS)
+                                                 : 0;
     case NTK_ISA_OP_SENDRECV:
         return check_sendrecv(info, instr, err);
     default:

@@ -41,11 +41,11 @@ static int check_columns(const struct ntk_isa_op_info *info, uint64_t stationary
                          const struct ntk_isa_operand *dst, struct ntk_err *err)
 {
     if (stationary > NTK_ISA_STATIONARY_MAX || stationary != dst->partition_count) {
-        return BAD("%s: %llu columns of source 0 for %u partitions of the destination", info->name,
-                   (unsigned long long)stationary, dst->partition_count);
+        return BAD("%s: %llu columns of source 0 do not match %u partitions of the destination",
+                   info->name, (unsigned long long)stationary, dst->partition_count);
     }
     if (moving > NTK_ISA_MOVING_MAX || moving != row(dst)) {
-        return BAD("%s: %llu columns moved into %llu", info->name, (unsigned long long)moving,
+        return BAD("%s: cannot move %llu columns to %llu", info->name, (unsigned long long)moving,
                    (unsigned long long)row(dst));
     }
     return 0;
@@ -59,7 +59,7 @@ static int check_matmul(const struct ntk_isa_op_info *info, const struct ntk_isa
     const struct ntk_isa_operand *src1 = &instr->operand[NTK_ISA_SRC1];
 
     if (ntk_isa_is_there(src0) && src0->partition_count != src1->partition_count) {
-        return BAD("%s: the stationary tile has %u rows, the moving tile %u", info->name,
+        return BAD("%s: the stationary tile has %u rows, but the moving tile has %u", info->name,
                    src0->partition_count, src1->partition_count);
     }
     return check_columns(info, ntk_isa_is_there(src0) ? row(src0) : dst->partition_count, row(src1),
@@ -75,12 +75,12 @@ static int check_transpose(const struct ntk_isa_op_info *info, const struct ntk_
         instr->op == NTK_ISA_OP_DVE_TRANSPOSE ? DVE_SQUARE : (unsigned)NTK_ISA_STATIONARY_MAX;
 
     if (row(src0) > limit || row(src0) != dst->partition_count) {
-        return BAD("%s: %llu columns of source 0 for %u partitions of the destination", info->name,
-                   (unsigned long long)row(src0), dst->partition_count);
+        return BAD("%s: %llu columns of source 0 do not match %u partitions of the destination",
+                   info->name, (unsigned long long)row(src0), dst->partition_count);
     }
     if (src0->partition_count > limit || row(dst) != src0->partition_count) {
-        return BAD("%s: %u partitions do not become %llu columns", info->name,
-                   src0->partition_count, (unsigned long long)row(dst));
+        return BAD("%s: %u partitions do not match %llu columns", info->name, src0->partition_count,
+                   (unsigned long long)row(dst));
     }
     return 0;
 }
@@ -113,16 +113,16 @@ static int check_blocks(const struct ntk_isa_op_info *info, const char *what,
     unsigned width = mx_width(tile);
 
     if (width == 0) {
-        return BAD("%s: %s holds %s, not float8e4, float8e5 or uint16 of four e2m1", info->name,
-                   what, ntk_dtype_name(tile->dtype));
+        return BAD("%s: %s has dtype %s: expected float8e4, float8e5 or uint16 with four e2m1",
+                   info->name, what, ntk_dtype_name(tile->dtype));
     }
     if (row(tile) % width != 0 || tile->partition_count % MX_ROWS != 0) {
-        return BAD("%s: %s of %u x %llu elements has no whole blocks of 8 x 4", info->name, what,
-                   tile->partition_count, (unsigned long long)row(tile));
+        return BAD("%s: %s with %u x %llu elements is not a multiple of 8 x 4 blocks", info->name,
+                   what, tile->partition_count, (unsigned long long)row(tile));
     }
     if (scales->dtype != NTK_DTYPE_UINT8 || row(scales) != mx_columns(tile) ||
         scales->partition_count != tile->partition_count / MX_ROWS) {
-        return BAD("%s: %s has not one scale of uint8 for each of its blocks", info->name, what);
+        return BAD("%s: %s requires one uint8 scale per block", info->name, what);
     }
     return 0;
 }
@@ -139,7 +139,7 @@ static int check_mx(const struct ntk_isa_op_info *info, const struct ntk_isa_ins
         ret = check_blocks(info, "source 1", src1, &instr->operand[NTK_ISA_SRC3], err);
     }
     if (ret == 0 && src0->partition_count != src1->partition_count) {
-        ret = BAD("%s: the stationary tile has %u rows, the moving tile %u", info->name,
+        ret = BAD("%s: the stationary tile has %u rows, but the moving tile has %u", info->name,
                   src0->partition_count, src1->partition_count);
     }
     return ret < 0 ? ret : check_columns(info, mx_columns(src0), mx_columns(src1), dst, err);
@@ -156,7 +156,7 @@ static int check_quantize(const struct ntk_isa_op_info *info, const struct ntk_i
         return ret;
     }
     if (src->dtype != NTK_DTYPE_BFLOAT16 && src->dtype != NTK_DTYPE_FLOAT16) {
-        return BAD("%s: source 0 holds %s, not float16 or bfloat16", info->name,
+        return BAD("%s: source 0 has dtype %s: expected float16 or bfloat16", info->name,
                    ntk_dtype_name(src->dtype));
     }
     if (src->partition_count != dst->partition_count || row(src) != mx_columns(dst) * MX_PACK) {

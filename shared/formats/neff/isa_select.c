@@ -48,7 +48,7 @@ static int check_column(const struct ntk_isa_op_info *info, const struct ntk_isa
              ->operand[ntk_isa_is_there(&instr->operand[NTK_ISA_DST]) ? NTK_ISA_DST : NTK_ISA_SRC0];
 
     if (ntk_isa_is_there(&instr->operand[role]) && !ntk_isa_is_column(&instr->operand[role], of)) {
-        return BAD("%s: %s is not one value per partition", info->name, what);
+        return BAD("%s: %s must be one value per partition", info->name, what);
     }
     return 0;
 }
@@ -59,7 +59,7 @@ static int check_fold(const struct ntk_isa_op_info *info, const struct ntk_isa_i
 {
     if (!ntk_isa_is_there(&instr->operand[NTK_ISA_DST2])) {
         return instr->reduce_op != NTK_ISA_ALU_NONE || instr->reduce_cmd != NTK_ISA_REDUCE_IDLE
-                   ? BAD("%s: reduces into no second destination", info->name)
+                   ? BAD("%s: reduction without a second destination", info->name)
                    : 0;
     }
     if (!ntk_isa_alu_reduces(instr->reduce_op) || !is_arithmetic(instr->reduce_op)) {
@@ -67,7 +67,7 @@ static int check_fold(const struct ntk_isa_op_info *info, const struct ntk_isa_i
     }
     if (instr->reduce_cmd != NTK_ISA_REDUCE_REDUCE &&
         instr->reduce_cmd != NTK_ISA_REDUCE_RESET_REDUCE) {
-        return BAD("%s: reduce command %d", info->name, (int)instr->reduce_cmd);
+        return BAD("%s: invalid reduce command %d", info->name, (int)instr->reduce_cmd);
     }
     return check_column(info, instr, NTK_ISA_DST2, "the second destination", err);
 }
@@ -78,7 +78,7 @@ static int check_scan(const struct ntk_isa_op_info *info, const struct ntk_isa_i
     int ret = 0;
 
     if (!is_arithmetic(instr->op0) || !is_arithmetic(instr->op1)) {
-        return BAD("%s: needs two arithmetic operators", info->name);
+        return BAD("%s: requires two arithmetic operators", info->name);
     }
     if (instr->op == NTK_ISA_OP_TENSOR_TENSOR_SCAN) {
         if (!ntk_isa_same_shape(&instr->operand[NTK_ISA_SRC1], &instr->operand[NTK_ISA_DST])) {
@@ -97,14 +97,16 @@ static int check_partition_reduce(const struct ntk_isa_op_info *info,
     const struct ntk_isa_operand *src = &instr->operand[NTK_ISA_SRC0];
 
     if (dst->partition_count != 1 || row(dst) != row(src)) {
-        return BAD("%s: the destination is not one partition of the source's shape", info->name);
+        return BAD("%s: the destination must be one partition with the shape of the source",
+                   info->name);
     }
     if (!ntk_isa_alu_reduces(instr->op0)) {
         return BAD("%s: cannot reduce with %s", info->name, ntk_isa_alu_name(instr->op0));
     }
     if (ntk_isa_alu_kind_get(instr->op0) == NTK_ISA_ALU_KIND_BITVEC &&
         (ntk_dtype_is_float(dst->dtype) || ntk_dtype_is_float(src->dtype))) {
-        return BAD("%s: operator %s on floats", info->name, ntk_isa_alu_name(instr->op0));
+        return BAD("%s: operator %s does not support floats", info->name,
+                   ntk_isa_alu_name(instr->op0));
     }
     return 0;
 }
@@ -126,7 +128,7 @@ static int check_selection(const struct ntk_isa_op_info *info, const struct ntk_
     }
     if (instr->op == NTK_ISA_OP_RANGE_SELECT) {
         if (!is_comparison(instr->op0) || !is_comparison(instr->op1)) {
-            return BAD("%s: needs two comparisons", info->name);
+            return BAD("%s: requires two comparisons", info->name);
         }
         ret = check_column(info, instr, NTK_ISA_SRC1, "source 1", err);
     } else if (!ntk_isa_same_shape(src1, dst)) {
@@ -143,7 +145,7 @@ static int check_mask(const struct ntk_isa_op_info *info, const struct ntk_isa_o
 {
     return mask->partition_count == 1 && row(mask) == QUADRANT && mask->dtype == NTK_DTYPE_UINT8
                ? 0
-               : BAD("%s: %s is not 32 elements of uint8 in one partition", info->name, what);
+               : BAD("%s: %s must be 32 elements of uint8 in one partition", info->name, what);
 }
 
 /* A row is cut into blocks, one for each index. */
@@ -160,13 +162,13 @@ static int check_dynamic(const struct ntk_isa_op_info *info, const struct ntk_is
                    info->name);
     }
     if (!is_index(index) || index->partition_count != 1) {
-        return BAD("%s: source 1 holds no indices of 16 or 32 bits in one partition", info->name);
+        return BAD("%s: source 1 must be 16-bit or 32-bit indices in one partition", info->name);
     }
     if (instr->imm[0] > NTK_ISA_SBUF_PARTITION_BYTES_MAX) {
-        return BAD("%s: an index moves by %u elements", info->name, instr->imm[0]);
+        return BAD("%s: invalid index stride of %u elements", info->name, instr->imm[0]);
     }
     if (blocks % row(index) != 0) {
-        return BAD("%s: %llu elements are not cut into %llu equal blocks", info->name,
+        return BAD("%s: cannot divide %llu elements into %llu equal blocks", info->name,
                    (unsigned long long)blocks, (unsigned long long)row(index));
     }
     return 0;
@@ -183,23 +185,23 @@ static int check_topk(const struct ntk_isa_op_info *info, const struct ntk_isa_i
     uint32_t n = instr->imm[1];
 
     if (src->dtype != NTK_DTYPE_BFLOAT16 || dst->dtype != NTK_DTYPE_BFLOAT16) {
-        return BAD("%s: source 0 or the destination is not bfloat16", info->name);
+        return BAD("%s: source 0 and the destination must be bfloat16", info->name);
     }
     if (src->partition_count % GROUP != 0 || dst->partition_count != src->partition_count) {
-        return BAD("%s: %u partitions into %u are not groups of 16", info->name,
-                   src->partition_count, dst->partition_count);
+        return BAD("%s: %u source and %u destination partitions must be equal multiples of 16",
+                   info->name, src->partition_count, dst->partition_count);
     }
     if (!is_index(places) || !ntk_isa_same_shape(places, dst)) {
-        return BAD("%s: the second destination holds no indices in the destination's shape",
+        return BAD("%s: the second destination must be indices in the shape of the destination",
                    info->name);
     }
     if (n < 1 || n > TOPK_MAX || n > GROUP * row(src)) {
-        return BAD("%s: a list of %u elements in 16 rows of %llu", info->name, n,
+        return BAD("%s: a list of %u elements does not fit in 16 rows of %llu", info->name, n,
                    (unsigned long long)row(src));
     }
     if (row(src) > TOPK_MAX / GROUP || k < 1 || k > n || k > GROUP * row(dst)) {
-        return BAD("%s: the %u greatest of %u in 16 rows of %llu", info->name, k, n,
-                   (unsigned long long)row(dst));
+        return BAD("%s: cannot write the %u greatest of %u elements to 16 rows of %llu", info->name,
+                   k, n, (unsigned long long)row(dst));
     }
     return 0;
 }
@@ -217,13 +219,13 @@ static int check_gather(const struct ntk_isa_op_info *info, const struct ntk_isa
     }
     if (instr->op == NTK_ISA_OP_NC_STREAM_SHUFFLE) {
         if (!ntk_isa_same_shape(src, dst) || dst->partition_count % QUADRANT != 0) {
-            return BAD("%s: source 0 and the destination are not quadrants of one shape",
+            return BAD("%s: source 0 and the destination must be quadrants of the same shape",
                        info->name);
         }
         return ntk_isa_is_there(index) ? check_mask(info, index, "source 1", err) : 0;
     }
     if (!is_index(index) || index->partition_count != dst->partition_count) {
-        return BAD("%s: source 1 holds no indices of 16 or 32 bits", info->name);
+        return BAD("%s: source 1 must be 16-bit or 32-bit indices", info->name);
     }
     if (instr->op == NTK_ISA_OP_NC_N_GATHER) {
         return row(index) == row(dst)
@@ -231,12 +233,12 @@ static int check_gather(const struct ntk_isa_op_info *info, const struct ntk_isa
                    : BAD("%s: source 1 and the destination differ in shape", info->name);
     }
     if (dst->partition_count % GROUP != 0) {
-        return BAD("%s: %u partitions are not groups of 16", info->name, dst->partition_count);
+        return BAD("%s: %u partitions are not a multiple of 16", info->name, dst->partition_count);
     }
     if (instr->imm[0] < 1 || instr->imm[1] < 1 ||
         (uint64_t)instr->imm[0] * instr->imm[1] != row(dst) ||
         (instr->imm[1] + (uint64_t)GROUP - 1) / GROUP > row(index)) {
-        return BAD("%s: %u indices of %u elements do not fit", info->name, instr->imm[1],
+        return BAD("%s: %u indices of %u elements each do not match", info->name, instr->imm[1],
                    instr->imm[0]);
     }
     return 0;
@@ -278,7 +280,7 @@ static int check_statistics(const struct ntk_isa_op_info *info, const struct ntk
         fits = fits && row(dst) == 2 * row(src) && !ntk_dtype_is_float(dst->dtype);
         break;
     }
-    return fits ? 0 : BAD("%s: shapes or dtypes do not fit", info->name);
+    return fits ? 0 : BAD("%s: shapes or dtypes do not match", info->name);
 }
 
 static int check_random(const struct ntk_isa_op_info *info, const struct ntk_isa_instr *instr,
@@ -297,22 +299,22 @@ static int check_random(const struct ntk_isa_op_info *info, const struct ntk_isa
         return check_column(info, instr, NTK_ISA_SRC1, "source 1", err);
     case NTK_ISA_OP_RNG:
         return ntk_dtype_is_float(dst->dtype) || ntk_dtype_bytes(dst->dtype) > 4
-                   ? BAD("%s: the destination has no integers of up to 32 bits", info->name)
+                   ? BAD("%s: the destination must be integers of up to 32 bits", info->name)
                    : 0;
     case NTK_ISA_OP_RAND2:
         if (!ntk_dtype_is_float(dst->dtype)) {
-            return BAD("%s: the destination has no floats", info->name);
+            return BAD("%s: the destination must be floats", info->name);
         }
         ret = check_column(info, instr, NTK_ISA_SRC0, "source 0", err);
         return ret < 0 ? ret : check_column(info, instr, NTK_ISA_SRC1, "source 1", err);
     case NTK_ISA_OP_SET_RNG_SEED:
         return is_word(src) && row(src) == 1
                    ? 0
-                   : BAD("%s: source 0 is not one 32-bit integer per partition", info->name);
+                   : BAD("%s: source 0 must be one 32-bit integer per partition", info->name);
     default: /* the state */
         return state->dtype == NTK_DTYPE_UINT32 && row(state) == STATE_WORDS
                    ? 0
-                   : BAD("%s: a state is 6 elements of uint32 per partition", info->name);
+                   : BAD("%s: a state must be 6 elements of uint32 per partition", info->name);
     }
 }
 
@@ -346,7 +348,7 @@ int ntk_isa_check_select(const struct ntk_isa_op_info *info, const struct ntk_is
     case NTK_ISA_OP_MATCH_VALUE_LOAD:
         return row(&instr->operand[NTK_ISA_SRC0]) == TOP
                    ? 0
-                   : BAD("%s: source 0 is not 8 values per partition", info->name);
+                   : BAD("%s: source 0 must be 8 values per partition", info->name);
     case NTK_ISA_OP_TENSOR_PARTITION_REDUCE:
         return check_partition_reduce(info, instr, err);
     case NTK_ISA_OP_LOCAL_GATHER:

@@ -15,11 +15,11 @@ static int check_activate2(const struct ntk_isa_op_info *info, const struct ntk_
     const struct ntk_isa_operand *operand = instr->operand;
 
     if (is_bitvec(instr->op0) || is_bitvec(instr->op1) || is_bitvec(instr->reduce_op)) {
-        return BAD("%s: an operator on bits", info->name);
+        return BAD("%s: bit operators are not supported", info->name);
     }
     if (!ntk_isa_is_there(&operand[NTK_ISA_DST2]) &&
         (instr->reduce_op != NTK_ISA_ALU_NONE || instr->reduce_cmd != NTK_ISA_REDUCE_IDLE)) {
-        return BAD("%s: reduces into no second destination", info->name);
+        return BAD("%s: reduction without a second destination", info->name);
     }
     if ((ntk_isa_is_there(&operand[NTK_ISA_SRC1]) && instr->op0 == NTK_ISA_ALU_NONE) ||
         (ntk_isa_is_there(&operand[NTK_ISA_SRC2]) && instr->op1 == NTK_ISA_ALU_NONE)) {
@@ -38,20 +38,20 @@ static int check_columns(const struct ntk_isa_op_info *info, const struct ntk_is
     const struct ntk_isa_operand *dst2 = &instr->operand[NTK_ISA_DST2];
 
     if (ntk_isa_is_there(src1) && !ntk_isa_is_column(src1, dst)) {
-        return BAD("%s: source 1 is not one value per partition", info->name);
+        return BAD("%s: source 1 must be one value per partition", info->name);
     }
     if (ntk_isa_is_there(src2) && !ntk_isa_is_column(src2, dst)) {
-        return BAD("%s: source 2 is not one value per partition", info->name);
+        return BAD("%s: source 2 must be one value per partition", info->name);
     }
     if (!ntk_isa_is_there(dst2)) {
         return 0;
     }
     if (!ntk_isa_is_column(dst2, dst)) {
-        return BAD("%s: the second destination is not one value per partition", info->name);
+        return BAD("%s: the second destination must be one value per partition", info->name);
     }
     if (instr->reduce_cmd != NTK_ISA_REDUCE_REDUCE &&
         instr->reduce_cmd != NTK_ISA_REDUCE_RESET_REDUCE) {
-        return BAD("%s: reduce command %d", info->name, (int)instr->reduce_cmd);
+        return BAD("%s: invalid reduce command %d", info->name, (int)instr->reduce_cmd);
     }
     if (!ntk_isa_alu_reduces(instr->reduce_op)) {
         return BAD("%s: cannot reduce with %s", info->name, ntk_isa_alu_name(instr->reduce_op));
@@ -67,7 +67,7 @@ static int check_reduce(const struct ntk_isa_op_info *info, const struct ntk_isa
     uint64_t rest = 1;
 
     if (instr->axis_count < 1 || instr->axis_count > src0->dim_count) {
-        return BAD("%s: %u dimensions of %u are reduced", info->name, instr->axis_count,
+        return BAD("%s: cannot reduce %u of %u dimensions", info->name, instr->axis_count,
                    src0->dim_count);
     }
     for (int i = instr->axis_count; i < src0->dim_count; i++) {
@@ -75,7 +75,8 @@ static int check_reduce(const struct ntk_isa_op_info *info, const struct ntk_isa
     }
     if (dst->partition_count != src0->partition_count ||
         ntk_isa_operand_partition_elements(dst) != rest) {
-        return BAD("%s: the destination has not the shape that is left", info->name);
+        return BAD("%s: the destination must have the shape of the remaining dimensions",
+                   info->name);
     }
     if (!ntk_isa_alu_reduces(instr->op0)) {
         return BAD("%s: cannot reduce with %s", info->name, ntk_isa_alu_name(instr->op0));
@@ -92,8 +93,8 @@ static int check_max8(const struct ntk_isa_op_info *info, const struct ntk_isa_i
     uint64_t out = ntk_isa_operand_partition_elements(dst);
 
     if (dst->partition_count != src0->partition_count || out != 8 || in < 8 || in > 16384) {
-        return BAD("%s: 8 of %llu elements into %llu", info->name, (unsigned long long)in,
-                   (unsigned long long)out);
+        return BAD("%s: cannot write 8 of %llu elements to %llu", info->name,
+                   (unsigned long long)in, (unsigned long long)out);
     }
     return 0;
 }
@@ -124,10 +125,10 @@ int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_is
             return BAD("%s: source 1 and the destination differ in shape", info->name);
         }
         if (instr->op0 == NTK_ISA_ALU_NONE) {
-            return BAD("%s: no operator", info->name);
+            return BAD("%s: missing operator", info->name);
         }
         if (instr->op0 == NTK_ISA_ALU_POWER && engine != NTK_ISA_ENGINE_POOL) {
-            return BAD("%s: only POOL raises one tile to the power of another", info->name);
+            return BAD("%s: only POOL can raise one tile to the power of another", info->name);
         }
         break;
     case NTK_ISA_OP_SCALAR_TENSOR_TENSOR:
@@ -135,10 +136,10 @@ int ntk_isa_check_shapes(const struct ntk_isa_op_info *info, const struct ntk_is
             return BAD("%s: source 1 and the destination differ in shape", info->name);
         }
         if (ntk_isa_is_there(src2) && !ntk_isa_is_column(src2, dst)) {
-            return BAD("%s: source 2 is not one value per partition", info->name);
+            return BAD("%s: source 2 must be one value per partition", info->name);
         }
         if (instr->op0 == NTK_ISA_ALU_NONE || instr->op1 == NTK_ISA_ALU_NONE) {
-            return BAD("%s: needs two operators", info->name);
+            return BAD("%s: requires two operators", info->name);
         }
         break;
     case NTK_ISA_OP_ACTIVATE2:

@@ -42,7 +42,7 @@ static bool need(struct ntk_json_scan *scan, char c, const char *what)
     if (take(scan, c)) {
         return true;
     }
-    return ntk_json_scan_fail(scan, scan->position == scan->count ? "the JSON is cut off" : what);
+    return ntk_json_scan_fail(scan, scan->position == scan->count ? "the JSON is truncated" : what);
 }
 
 bool ntk_json_scan_is(struct ntk_json_scan *scan, char begin)
@@ -92,7 +92,7 @@ static bool hex4(struct ntk_json_scan *scan, uint32_t *out)
                          : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32U) - 'a' + 10
                                                               : 16;
         if (digit == 16) {
-            return ntk_json_scan_fail(scan, "invalid escape in a text");
+            return ntk_json_scan_fail(scan, "invalid escape in a string");
         }
         *out = *out << 4 | digit;
     }
@@ -114,7 +114,7 @@ static bool escape(struct ntk_json_scan *scan, struct ntk_buf *out)
         return true;
     }
     if (c != 'u') {
-        return ntk_json_scan_fail(scan, "invalid escape in a text");
+        return ntk_json_scan_fail(scan, "invalid escape in a string");
     }
     if (!hex4(scan, &code)) {
         return false;
@@ -139,7 +139,7 @@ static bool text(struct ntk_json_scan *scan, struct ntk_buf *out)
 {
     struct ntk_buf unused = { 0 };
 
-    if (!need(scan, '"', "expected a text")) {
+    if (!need(scan, '"', "expected a string")) {
         return false;
     }
     while (scan->position < scan->count) {
@@ -163,7 +163,7 @@ static bool text(struct ntk_json_scan *scan, struct ntk_buf *out)
         }
         if (c != '\\') {
             scan->position--;
-            return ntk_json_scan_fail(scan, "control character in a text");
+            return ntk_json_scan_fail(scan, "control character in a string");
         }
         bool is_sound = escape(scan, out ? out : &unused);
         ntk_buf_fini(&unused);
@@ -172,7 +172,7 @@ static bool text(struct ntk_json_scan *scan, struct ntk_buf *out)
             return false;
         }
     }
-    return ntk_json_scan_fail(scan, "the JSON is cut off");
+    return ntk_json_scan_fail(scan, "the JSON is truncated");
 }
 
 bool ntk_json_scan_text(struct ntk_json_scan *scan, struct ntk_buf *out_text)
@@ -218,7 +218,7 @@ static bool word(struct ntk_json_scan *scan, const char **out, size_t *out_count
     *out_count = scan->position - begin;
     return *out_count
                ? true
-               : ntk_json_scan_fail(scan, scan->position == scan->count ? "the JSON is cut off"
+               : ntk_json_scan_fail(scan, scan->position == scan->count ? "the JSON is truncated"
                                                                         : "expected a value");
 }
 

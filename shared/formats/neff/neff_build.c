@@ -92,7 +92,7 @@ struct ntk_neff_build *ntk_neff_build_create(const struct ntk_neff_build_options
         build->options.lnc = 1;
     }
     if (build->options.lnc > SUBGRAPHS_MAX) {
-        neff_build_fail(build, -EINVAL, "LNC %u is not possible", build->options.lnc);
+        neff_build_fail(build, -EINVAL, "unsupported LNC %u", build->options.lnc);
         build->options.lnc = 1;
     }
     return build;
@@ -349,7 +349,7 @@ int ntk_neff_build_bytes(struct ntk_neff_build *build, uint8_t **out_bytes, size
         }
     }
     if (!neff_build_failed(build) && build->nodes.count == 0) {
-        neff_build_fail(build, -EINVAL, "a NEFF needs a node");
+        neff_build_fail(build, -EINVAL, "a NEFF must have at least one node");
     }
     neff_build_graph(build);
     ntk_vec_each(struct graph_node, node, &build->graph) {

@@ -498,7 +498,8 @@ static bool connect(struct ntk_neff_build *build, struct ntk_vec *produced, uint
 
             p->taken = true;
             if (!same_tensor(p->tensor, tensor)) {
-                neff_build_fail(build, -EINVAL, "tensor %s has two shapes or dtypes", tensor->name);
+                neff_build_fail(build, -EINVAL, "tensor %s has two different shapes or dtypes",
+                                tensor->name);
                 return false;
             }
         }
@@ -506,7 +507,7 @@ static bool connect(struct ntk_neff_build *build, struct ntk_vec *produced, uint
             struct produced *p;
 
             if (find_produced(produced, tensor->name)) {
-                neff_build_fail(build, -EEXIST, "tensor %s is made twice", tensor->name);
+                neff_build_fail(build, -EEXIST, "tensor %s has two producers", tensor->name);
                 return false;
             }
             p = ntk_vec_add(produced);

@@ -98,9 +98,9 @@ static void wait_for_transfer(struct ntk_neff_kernel *kernel, int engine, struct
         bind_transfer(kernel, token, engine);
     }
     if (token->bound_to != engine) {
-        neff_build_fail(kernel->build, -EINVAL,
-                        "a transfer that is started again must be waited for by the engine that "
-                        "waited for it first");
+        neff_build_fail(
+            kernel->build, -EINVAL,
+            "a repeated transfer must be waited for by the engine that waited for it first");
         return;
     }
     /* Every earlier transfer that signals the same semaphore is consumed along with this one. */
@@ -178,7 +178,7 @@ ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa
     for (int i = 0; i < NTK_ISA_OPERAND_COUNT; i++) {
         if (instr->operand[i].space == NTK_ISA_SPACE_VAR &&
             instr->operand[i].var_id >= subgraph->vars.count) {
-            neff_build_fail(build, -EINVAL, "%s: no variable %u",
+            neff_build_fail(build, -EINVAL, "%s: unknown variable %u",
                             ntk_isa_op_info_get((unsigned)instr->op)->name,
                             instr->operand[i].var_id);
             return 0;
@@ -204,7 +204,7 @@ ntk_neff_token ntk_neff_kernel_emit(struct ntk_neff_kernel *kernel, enum ntk_isa
     token.index = subgraph->engines[engine].program.count - 1;
     if (ntk_isa_ends_later(instr->op)) {
         if (instr->queue >= subgraph->queues.count) {
-            neff_build_fail(build, -EINVAL, "no queue set %u", instr->queue);
+            neff_build_fail(build, -EINVAL, "unknown queue set %u", instr->queue);
             return 0;
         }
         /* One with its own semaphore is the caller's business. */
@@ -268,7 +268,8 @@ ntk_neff_token ntk_neff_kernel_dma(struct ntk_neff_kernel *kernel, uint32_t queu
         sound = side_is_sound(subgraph, &transfer->from[i]);
     }
     if (!sound) {
-        neff_build_fail(build, -EINVAL, "a transfer without a queue set, a variable or dimensions");
+        neff_build_fail(build, -EINVAL,
+                        "a transfer requires a queue set, a variable and dimensions");
         return 0;
     }
     group = neff_build_add(build, &subgraph->groups);
@@ -312,8 +313,7 @@ ntk_neff_token ntk_neff_kernel_dma_again(struct ntk_neff_kernel *kernel, ntk_nef
                                                          : NULL;
     if (!token || token->group == NO_GROUP) {
         neff_build_fail(kernel->build, -EINVAL,
-                        "only a transfer of ntk_neff_kernel_dma can be "
-                        "started again");
+                        "only transfers of ntk_neff_kernel_dma can be started again");
         return 0;
     }
     return trigger(kernel, token->group, after);

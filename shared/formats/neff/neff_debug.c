@@ -62,7 +62,7 @@ int neff_debug_first_id(struct debug_reader *r, const struct ntk_protobuf_field 
         return -ENOENT;
     }
     if (!ntk_protobuf_next_packed(list, &position, out_id) || *out_id >= NEFF_DEBUG_ID_END) {
-        return neff_debug_damaged(r, list->bytes, "invalid id: not a number below 2^48");
+        return neff_debug_damaged(r, list->bytes, "invalid id: expected a number below 2^48");
     }
     return 0;
 }
@@ -87,7 +87,7 @@ static int read_pair(struct debug_reader *r, const struct ntk_protobuf_field *pa
         }
     }
     if (position != pair->bytes_count || !sides[0].bytes || (sides[1].number && !sides[1].bytes)) {
-        return neff_debug_damaged(r, pair->bytes, "a pair of an entry is not a key with its value");
+        return neff_debug_damaged(r, pair->bytes, "an entry has an invalid key-value pair");
     }
     return take(r, (struct debug_pair){ &sides[0], &sides[1] }, ctx);
 }
@@ -111,7 +111,8 @@ int neff_debug_fields(struct debug_reader *r, const struct ntk_protobuf_field *e
             continue;
         }
         if ((is_list[field.number] && !field.bytes) || (field.number == FIELD_ID && field.bytes)) {
-            return neff_debug_damaged(r, entry->bytes, "a field of an entry is of another type");
+            return neff_debug_damaged(r, entry->bytes,
+                                      "a field of an entry has an unexpected type");
         }
         if (field.number == FIELD_PAIR && field.bytes && pair) {
             ret = read_pair(r, &field, pair, ctx);
@@ -122,11 +123,10 @@ int neff_debug_fields(struct debug_reader *r, const struct ntk_protobuf_field *e
         return ret;
     }
     if (position != entry->bytes_count) {
-        return neff_debug_damaged(r, entry->bytes + position,
-                                  "an entry does not end with a whole field");
+        return neff_debug_damaged(r, entry->bytes + position, "an entry ends inside a field");
     }
     if (fields[FIELD_ID].value >= NEFF_DEBUG_ID_END) {
-        return neff_debug_damaged(r, entry->bytes, "invalid id: not a number below 2^48");
+        return neff_debug_damaged(r, entry->bytes, "invalid id: expected a number below 2^48");
     }
     return 0;
 }
@@ -161,14 +161,14 @@ static int add_predecessors(struct debug_reader *r, const struct ntk_protobuf_fi
 
         if (!ntk_protobuf_next_packed(ids, &id_at, &one.bir_id) ||
             one.bir_id >= NEFF_DEBUG_ID_END) {
-            return neff_debug_damaged(r, ids->bytes, "invalid id: not a number below 2^48");
+            return neff_debug_damaged(r, ids->bytes, "invalid id: expected a number below 2^48");
         }
         if (kinds->bytes_count && !ntk_protobuf_next_packed(kinds, &kind_at, &one.kind)) {
             return neff_debug_damaged(r, kinds->bytes,
-                                      "predecessors and their kinds differ in number");
+                                      "the numbers of predecessors and of their kinds differ");
         }
         if (r->predecessors.count == NTK_NEFF_DEBUG_PREDECESSORS_MAX) {
-            return neff_debug_damaged(r, ids->bytes, "there are more than 67108864 predecessors");
+            return neff_debug_damaged(r, ids->bytes, "more than 67108864 predecessors");
         }
         if (ntk_vec_push(&r->predecessors, &one) < 0) {
             return ntk_err_no_memory(r->err);
@@ -177,7 +177,7 @@ static int add_predecessors(struct debug_reader *r, const struct ntk_protobuf_fi
     return kind_at == kinds->bytes_count
                ? 0
                : neff_debug_damaged(r, kinds->bytes,
-                                    "predecessors and their kinds differ in number");
+                                    "the numbers of predecessors and of their kinds differ");
 }
 
 /* By id; what tells its kind first. */
@@ -350,7 +350,7 @@ static int read_penguin_entry(struct debug_reader *r, const struct ntk_protobuf_
     while (position < ids->bytes_count) {
         uint64_t id;
         if (!ntk_protobuf_next_packed(ids, &position, &id) || id >= NEFF_DEBUG_ID_END) {
-            return neff_debug_damaged(r, ids->bytes, "invalid id: not a number below 2^48");
+            return neff_debug_damaged(r, ids->bytes, "invalid id: expected a number below 2^48");
         }
         if (ntk_vec_push(&r->hlo_ids, &id) < 0) {
             return ntk_err_no_memory(r->err);
@@ -383,7 +383,7 @@ static int add_to_table(struct debug_reader *r, const struct ntk_protobuf_field 
     size_t at;
 
     if (!field->bytes) {
-        return neff_debug_damaged(r, r->member->bytes, "invalid table name: not a text");
+        return neff_debug_damaged(r, r->member->bytes, "invalid table name: expected text");
     }
     int ret = neff_debug_add_text(r, field, &at);
     return ret == 0 && ntk_vec_push(table, &at) < 0 ? ntk_err_no_memory(r->err) : ret;
@@ -404,7 +404,7 @@ int neff_debug_member(struct debug_reader *r, const struct ntk_neff_member *memb
     ntk_vec_clear(&r->kernels);
     if (!member->bytes) {
         return ntk_err_set(r->err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "%s does not fit into the memory that is free", member->name);
+                           "%s does not fit in the free memory", member->name);
     }
     while (ret == 0 && ntk_protobuf_next(member->bytes, member->bytes_count, &position, &field)) {
         if (field.number == FIELD_FILE || field.number == FIELD_KERNEL) {
@@ -414,8 +414,7 @@ int neff_debug_member(struct debug_reader *r, const struct ntk_neff_member *memb
         } else if (!field.bytes) {
             ret = neff_debug_damaged(r, member->bytes + position, "an entry is not a message");
         } else if (r->entry_count++ == NTK_NEFF_DEBUG_ENTRIES_MAX) {
-            ret = neff_debug_damaged(r, member->bytes + position,
-                                     "there are more than 16777216 entries");
+            ret = neff_debug_damaged(r, member->bytes + position, "more than 16777216 entries");
         } else {
             ret = read_entry(r, &field);
         }
@@ -425,7 +424,7 @@ int neff_debug_member(struct debug_reader *r, const struct ntk_neff_member *memb
         }
     }
     if (ret == 0 && position != member->bytes_count) {
-        ret = neff_debug_damaged(r, member->bytes + position, "it does not end with a whole field");
+        ret = neff_debug_damaged(r, member->bytes + position, "it ends inside a field");
     }
     finish_places(r, first);
     return ret;

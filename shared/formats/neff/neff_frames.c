@@ -58,7 +58,7 @@ static int add_numbers(struct frame_reader *r, const struct ntk_protobuf_field *
     }
     return position == field->bytes_count
                ? 0
-               : damaged(r, field->bytes + position, "a frame does not end with a whole field");
+               : damaged(r, field->bytes + position, "a frame ends inside a field");
 }
 
 static int add(struct frame_reader *r, const struct ntk_protobuf_field *field,
@@ -75,8 +75,8 @@ static int add(struct frame_reader *r, const struct ntk_protobuf_field *field,
     if (!field->bytes || list->count == NTK_NEFF_FRAMES_MAX ||
         r->memory_left < TEXT_COST + 3 * TEXT_BYTES_MAX) {
         return damaged(r, r->member->bytes,
-                       !field->bytes                        ? "a list of frames holds a number"
-                       : list->count == NTK_NEFF_FRAMES_MAX ? "there are more than 4194304 frames"
+                       !field->bytes                        ? "a list of frames contains a number"
+                       : list->count == NTK_NEFF_FRAMES_MAX ? "more than 4194304 frames"
                                                             : "exceeds " NTK_NEFF_MEMORY_TEXT);
     }
     r->memory_left -= TEXT_COST;
@@ -124,11 +124,11 @@ int ntk_neff_frames_read(const struct ntk_neff *neff, uint64_t memory_bytes,
             ret = add(&r, &inner, out_frames);
         }
         if (ret == 0 && at != field.bytes_count) {
-            ret = damaged(&r, field.bytes + at, "the list of frames is cut off");
+            ret = damaged(&r, field.bytes + at, "the list of frames is truncated");
         }
     }
     if (ret == 0 && position != r.member->bytes_count) {
-        ret = damaged(&r, r.member->bytes + position, "it does not end with a whole field");
+        ret = damaged(&r, r.member->bytes + position, "it ends inside a field");
     }
     if (ret < 0) {
         ntk_neff_frames_fini(out_frames);

@@ -106,7 +106,7 @@ int ntk_neff_npy_read_start(const void *bytes, size_t start_bytes, uint64_t byte
     version = ntk_cursor_u8(&cursor);
     ntk_cursor_u8(&cursor);
     if (version < 1 || version > 3) {
-        return BAD("NumPy array file of version %u", version);
+        return BAD("unsupported NumPy file version %u", version);
     }
     header_bytes = version == 1 ? ntk_cursor_u16(&cursor) : ntk_cursor_u32(&cursor);
     header = ntk_cursor_take(&cursor, header_bytes);
@@ -114,7 +114,7 @@ int ntk_neff_npy_read_start(const void *bytes, size_t start_bytes, uint64_t byte
         return BAD("the file ends inside the header");
     }
     if (header_bytes >= sizeof text) {
-        return BAD("a header of %zu bytes", header_bytes);
+        return BAD("the header of %zu bytes is too long", header_bytes);
     }
     memcpy(text, header, header_bytes);
     text[header_bytes] = '\0';
@@ -144,7 +144,7 @@ int ntk_neff_npy_read_start(const void *bytes, size_t start_bytes, uint64_t byte
         }
     }
     if (total > bytes_count - cursor.position) {
-        return BAD("the array has %llu of its bytes",
+        return BAD("the array ends after %llu of its bytes",
                    (unsigned long long)(bytes_count - cursor.position));
     }
     npy.data_bytes = (size_t)total;

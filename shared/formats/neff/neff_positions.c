@@ -113,7 +113,7 @@ static int index_stems(struct joiner *j)
     if (!twice) {
         return 0;
     }
-    snprintf(text, sizeof text, "%zu kernel instructions are named in two files; the first is used",
+    snprintf(text, sizeof text, "%zu kernel instructions appear in two files; using the first",
              twice);
     return warn(j->positions, text);
 }
@@ -301,14 +301,14 @@ static int join(struct joiner *j, struct ntk_neff_debug *const *debugs)
         }
     }
     if (ret == 0 && bad_count) {
-        snprintf(text, sizeof text, "%zu instructions name a file or line that does not exist",
+        snprintf(text, sizeof text, "%zu instructions refer to a file or line that does not exist",
                  bad_count);
         ret = warn(positions, text);
     }
     if (ret == 0 && positions->differing_count) {
         snprintf(text, sizeof text,
-                 "the kernel tree and the back end name different lines of %zu slots; sums use the "
-                 "back end's",
+                 "the kernel tree and the back end disagree on the lines of %zu slots; sums use "
+                 "those of the back end",
                  positions->differing_count);
         ret = warn(positions, text);
     }

@@ -53,22 +53,23 @@ int ntk_neff_read_header(const void *bytes, size_t bytes_count, struct ntk_neff_
     }
     if (bytes_count <= NTK_NEFF_HEADER_BYTES) {
         return ntk_err_set(err, -EBADMSG, bytes_count,
-                           "not a NEFF: %zu bytes are not more than its header", bytes_count);
+                           "not a NEFF: %zu bytes are too few for its header", bytes_count);
     }
     struct ntk_neff_header header = ntk_neff_header_of(bytes);
     if (header.header_size < NTK_NEFF_HEADER_BYTES || header.header_size >= bytes_count) {
-        return ntk_err_set(err, -EBADMSG, 8, "not a NEFF: a header of %llu bytes in a file of %zu",
+        return ntk_err_set(err, -EBADMSG, 8,
+                           "not a NEFF: a header of %llu bytes in a file of %zu bytes",
                            (unsigned long long)header.header_size, bytes_count);
     }
     if (header.data_size == 0 || header.data_size > bytes_count - header.header_size) {
-        return ntk_err_set(err, -EBADMSG, 16, "%s: %llu bytes of payload announced, %llu are there",
-                           header.data_size == 0 ? "not a NEFF" : "the file is cut off",
+        return ntk_err_set(err, -EBADMSG, 16, "%s: expected %llu bytes of payload, found %llu",
+                           header.data_size == 0 ? "not a NEFF" : "the file is truncated",
                            (unsigned long long)header.data_size,
                            (unsigned long long)(bytes_count - header.header_size));
     }
     if (header.pkg_version != 1 && header.pkg_version != 2) {
         return ntk_err_set(err, -ENOTSUP, 0,
-                           "NEFF package version %llu is not supported (1 and 2 are)",
+                           "unsupported NEFF package version %llu (supported: 1 and 2)",
                            (unsigned long long)header.pkg_version);
     }
     *out_header = header;
@@ -85,7 +86,7 @@ int ntk_neff_check_versions(const struct ntk_neff_header *header, uint64_t suppo
 {
     if (header->pkg_version != 1 && header->pkg_version != 2) {
         return ntk_err_set(err, -ENOTSUP, 0,
-                           "NEFF package version %llu is not supported (1 and 2 are)",
+                           "unsupported NEFF package version %llu (supported: 1 and 2)",
                            (unsigned long long)header->pkg_version);
     }
     bool has_unknown = header->feature_bits & ~supported_features;

@@ -30,7 +30,7 @@ static int dtype_of(struct reader *r, const json_t *json, const char *what, cons
         return 0;
     }
     *out = json_is_string(value) ? ntk_dtype_find(json_string_value(value)) : NTK_DTYPE_NONE;
-    return *out != NTK_DTYPE_NONE ? 0 : BAD(r, "%s: %s is not a known dtype", what, key);
+    return *out != NTK_DTYPE_NONE ? 0 : BAD(r, "%s: unknown dtype in %s", what, key);
 }
 
 /* First and one past the last byte a pattern touches; false when it is out of all proportion. */
@@ -94,7 +94,7 @@ static int check_pattern(const struct group_reader *g, const struct ntk_neff_pat
     int64_t high;
 
     if (!pattern_extent(pattern, &low, &high)) {
-        return bad_transfer(g, "steps or sizes out of all proportion");
+        return bad_transfer(g, "excessive steps or sizes");
     }
     if (var->type == NTK_NEFF_VAR_STATE_BUFFER) {
         limit = NTK_NEFF_SBUF_PARTITION_STEP * NTK_ISA_PARTITIONS;
@@ -102,7 +102,7 @@ static int check_pattern(const struct group_reader *g, const struct ntk_neff_pat
         return bad_transfer(g, "a table cannot be moved");
     }
     if (low < 0 || (uint64_t)high > limit) {
-        return BAD(g->r, "%s: group %u leaves variable %s: bytes %lld to %lld of %llu", g->where,
+        return BAD(g->r, "%s: group %u exceeds variable %s: bytes %lld to %lld of %llu", g->where,
                    g->group, var->name, (long long)low, (long long)high, (unsigned long long)limit);
     }
     return 0;
@@ -132,8 +132,8 @@ static int read_pattern(const struct group_reader *g, const json_t *json, const 
     }
     var = name ? ntk_map_get(g->vars, name) : NULL;
     if (!var) {
-        return BAD(g->r, "%s: group %u moves %s a variable that is not declared: %s", g->where,
-                   g->group, side, name ? name : "no name");
+        return BAD(g->r, "%s: group %u moves %s an undeclared variable: %s", g->where, g->group,
+                   side, name ? name : "no name");
     }
     pattern->var = (uint32_t)(var - g->subgraph->vars);
     snprintf(key, sizeof key, "%s_off", side);
@@ -159,7 +159,7 @@ static int read_pattern(const struct group_reader *g, const json_t *json, const 
         return ret;
     }
     if (size_count != pattern->dim_count || size_count == 0) {
-        return bad_transfer(g, "steps and sizes differ in number");
+        return bad_transfer(g, "the numbers of steps and sizes differ");
     }
     for (uint32_t i = 0; i < size_count; i++) {
         int64_t step;
@@ -168,7 +168,7 @@ static int read_pattern(const struct group_reader *g, const json_t *json, const 
         if (!neff_number_of(json_array_get(steps, i), &step) ||
             !neff_number_of(json_array_get(sizes, i), &size) || size < 1 ||
             (uint64_t)size > VALUE_MAX || step > (int64_t)VALUE_MAX || step < -(int64_t)VALUE_MAX) {
-            return bad_transfer(g, "a step or size is not a sound number");
+            return bad_transfer(g, "invalid step or size");
         }
         pattern->steps[i] = step;
         pattern->sizes[i] = (uint64_t)size;
@@ -192,7 +192,7 @@ static int read_scale(const struct group_reader *g, const json_t *json, const js
         return bad_transfer(g, "scale_dtype of an fma must be float32");
     }
     if (scale && !json_is_number(scale)) {
-        return bad_transfer(g, "scale is not a number");
+        return bad_transfer(g, "scale must be a number");
     }
     if (scale) {
         *out = (float)json_number_value(scale);
@@ -216,10 +216,10 @@ static int read_sources(const struct group_reader *g, const json_t *json,
         return bad_transfer(g, "from_arr is empty");
     }
     if (list && !computes(transfer->op)) {
-        return bad_transfer(g, "from_arr for something that computes nothing");
+        return bad_transfer(g, "from_arr is only allowed for computations");
     }
     if (list && json_object_get(json, "from")) {
-        return bad_transfer(g, "expected from_arr or from");
+        return bad_transfer(g, "expected from_arr or from, not both");
     }
     transfer->source_count = list ? count : 1;
     transfer->from = neff_keep(g->r, transfer->source_count, sizeof *transfer->from);
@@ -306,7 +306,7 @@ static int read_transpose(const struct group_reader *g, const json_t *json,
         return ret;
     }
     if (shape && count != 4) {
-        return bad_transfer(g, "transpose_shape has not four numbers");
+        return bad_transfer(g, "transpose_shape must have four numbers");
     }
     ret = neff_get_u32(g->r, json, g->where, "transpose_element_size", 8,
                        (uint32_t)ntk_dtype_bytes(transfer->from[0].dtype),
@@ -328,14 +328,14 @@ static int read_transpose(const struct group_reader *g, const json_t *json,
         }
         if (number < 1 || number > (1 << 24) ||
             __builtin_mul_overflow(bytes, (uint64_t)number, &bytes) || bytes > VALUE_MAX) {
-            return bad_transfer(g, "transpose_shape is not sound");
+            return bad_transfer(g, "invalid transpose_shape");
         }
         transfer->transpose_shape[i] = (uint32_t)number;
     }
     /* Each of the four letters once. */
     if (strlen(order) != 4 || !strchr(order, 'W') || !strchr(order, 'X') || !strchr(order, 'Y') ||
         !strchr(order, 'Z')) {
-        return bad_transfer(g, "transpose_op is not an order of W, X, Y, Z");
+        return bad_transfer(g, "transpose_op must be an order of W, X, Y, Z");
     }
     memcpy(transfer->transpose_order, order, 5);
     return bytes > 0 ? 0 : bad_transfer(g, "transpose_element_size is 0");
@@ -366,7 +366,7 @@ static int check_transfer_sizes(const struct group_reader *g,
         } else if (from_bytes % from_size != 0 || to_bytes % to_size != 0 ||
                    from->sizes[0] % from_size != 0 || transfer->to.sizes[0] % to_size != 0 ||
                    from_bytes / from_size != to_bytes / to_size) {
-            return bad_transfer(g, "the sides differ in elements");
+            return bad_transfer(g, "source and destination have different numbers of elements");
         }
     }
     if (transfer->op == NTK_NEFF_TRANSFER_TRANSPOSE) {
@@ -377,8 +377,7 @@ static int check_transfer_sizes(const struct group_reader *g,
         }
         /* The shape is one tile; what is moved may be several of them, one after the other. */
         if (to_bytes % bytes != 0) {
-            return bad_transfer(g,
-                                "what is moved is not a whole number of tiles of transpose_shape");
+            return bad_transfer(g, "the data is not a whole number of tiles of transpose_shape");
         }
     }
     return 0;
@@ -452,7 +451,7 @@ static int find_queue_set(const struct group_reader *g, const json_t *json,
             return 0;
         }
     }
-    return BAD(g->r, "%s: group %u is for a queue that is not declared: %s", g->where, g->group,
+    return BAD(g->r, "%s: group %u uses an undeclared queue: %s", g->where, g->group,
                group->instance ? group->instance
                : queue         ? queue
                                : "no name");
@@ -478,7 +477,7 @@ static int read_remote_semaphores(const struct group_reader *g, const json_t *js
 
         if (!neff_number_of(json_array_get(list, i), &number) || number < 0 ||
             number >= NTK_ISA_SEMAPHORES) {
-            return bad_transfer(g, "a remote semaphore that does not exist");
+            return bad_transfer(g, "unknown remote semaphore");
         }
         group->remote_semaphores[i] = (uint16_t)number;
     }
@@ -494,7 +493,7 @@ static int read_transfers(const struct group_reader *g, struct ntk_json_list *li
     size_t bytes;
 
     if (count > ARRAY_MAX) {
-        return BAD(g->r, "%s: desc has %zu elements, more than %d", g->where, count, ARRAY_MAX);
+        return BAD(g->r, "%s: desc has %zu elements (at most %d)", g->where, count, ARRAY_MAX);
     }
     group->transfers = neff_keep(g->r, count, sizeof *group->transfers);
     if (!group->transfers) {
@@ -522,7 +521,7 @@ static int read_group(struct group_reader *g, const json_t *json, struct ntk_jso
     int ret;
 
     if (!json_object_get(json, "id")) {
-        return BAD(g->r, "%s: a descriptor group without an id", g->where);
+        return BAD(g->r, "%s: a descriptor group has no id", g->where);
     }
     ret = neff_get_u32(g->r, json, g->where, "id", UINT32_MAX - 1, 0, &group->id);
     if (ret < 0) {
@@ -541,7 +540,7 @@ static int read_group(struct group_reader *g, const json_t *json, struct ntk_jso
         return ret;
     }
     if (!transfers->text) {
-        return BAD(g->r, "%s: desc is not a list", g->where);
+        return BAD(g->r, "%s: desc must be a list", g->where);
     }
     group->section_start = neff_is_true(json_object_get(json, "section_start_desc"));
     return read_transfers(g, transfers, group);

@@ -148,7 +148,7 @@ static int read_entry(const struct graph_reader *g, const json_t *json, uint32_t
     if (!neff_number_of(json_array_get(json, 0), &node) ||
         !neff_number_of(json_array_get(json, 1), &output) || node < 0 || node >= before ||
         output < 0 || output >= g->output_counts[node]) {
-        return BAD(g->r, "%s: an entry names no output of an earlier node", graph_file);
+        return BAD(g->r, "%s: an entry must refer to an output of an earlier node", graph_file);
     }
     entry->node = (uint32_t)node;
     entry->output = g->unique[node][output];
@@ -165,7 +165,7 @@ static int read_kelf_of_node(struct reader *r, const json_t *attrs, struct ntk_n
         return ret;
     }
     if (!file_name) {
-        return BAD(r, "%s: node %s names no kelf", graph_file, node->name);
+        return BAD(r, "%s: node %s has no kelf", graph_file, node->name);
     }
     for (uint32_t i = 0; i < neff->kelf_count; i++) {
         if (strcmp(neff->kelfs[i].file_name, file_name) == 0) {
@@ -314,7 +314,7 @@ static int read_inputs(struct reader *r, const struct ntk_map *vars, struct ntk_
             (node->kind == NTK_NEFF_NODE_PARAM && !node->value &&
              var_bytes(vars, node->name) > 0)) {
             if (ntk_map_get(names, node->outputs[0].name)) {
-                return BAD(r, "%s: two inputs are called %s", graph_file, node->name);
+                return BAD(r, "%s: duplicate input %s", graph_file, node->name);
             }
             if (ntk_map_put(names, node->outputs[0].name, node) < 0) {
                 return NO_MEMORY(r);

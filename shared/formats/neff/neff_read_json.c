@@ -119,7 +119,7 @@ int neff_get_u64(struct reader *r, const json_t *object, const char *what, const
         return 0;
     }
     if (!neff_number_of(value, &number) || number < 0 || (uint64_t)number > max) {
-        return BAD(r, "%s: %s is not a number from 0 to %llu", what, key, (unsigned long long)max);
+        return BAD(r, "%s: %s must be a number from 0 to %llu", what, key, (unsigned long long)max);
     }
     *out = (uint64_t)number;
     return 0;
@@ -148,7 +148,7 @@ int neff_get_text(struct reader *r, const json_t *object, const char *what, cons
         return 0;
     }
     if (!json_is_string(value)) {
-        return BAD(r, "%s: %s is not a text", what, key);
+        return BAD(r, "%s: %s must be a string", what, key);
     }
     *out = neff_keep_text(r, json_string_value(value));
     return *out ? 0 : NO_MEMORY(r);
@@ -166,10 +166,10 @@ int neff_get_array(struct reader *r, const json_t *object, const char *what, con
         return 0;
     }
     if (!json_is_array(value)) {
-        return BAD(r, "%s: %s is not a list", what, key);
+        return BAD(r, "%s: %s must be a list", what, key);
     }
     if (json_array_size(value) > max) {
-        return BAD(r, "%s: %s has %zu elements, more than %zu", what, key, json_array_size(value),
+        return BAD(r, "%s: %s has %zu elements (at most %zu)", what, key, json_array_size(value),
                    max);
     }
     *out = value;
@@ -196,7 +196,7 @@ int neff_get_texts(struct reader *r, const json_t *object, const char *what, con
         const json_t *value = json_array_get(list, i);
 
         if (!json_is_string(value)) {
-            return BAD(r, "%s: %s holds something that is not a text", what, key);
+            return BAD(r, "%s: %s must contain only strings", what, key);
         }
         (*out)[i] = neff_keep_text(r, json_string_value(value));
         if (!(*out)[i]) {
@@ -218,7 +218,7 @@ static int is_json_affordable(struct reader *r, const char *where, const char *t
     }
     if (!neff_memory_has(r, *out_cost)) {
         (void)ntk_err_set(r->err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                          "%s of %zu bytes takes more memory than is free", where, bytes);
+                          "%s of %zu bytes requires more memory than is free", where, bytes);
         return -ENOMEM;
     }
     r->data->work -= bytes;
@@ -327,7 +327,7 @@ static int member_of(struct reader *r, const char *name, const struct ntk_neff_m
         return BAD(r, "the archive has no %s", name);
     }
     if (!(*out)->bytes) {
-        return BAD(r, "%s: %zu bytes that no other member names", name, (*out)->bytes_count);
+        return BAD(r, "%s: %zu bytes that no other member refers to", name, (*out)->bytes_count);
     }
     return 0;
 }

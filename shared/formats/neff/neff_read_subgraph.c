@@ -36,7 +36,7 @@ static int is_alt_fabric(struct reader *r, const json_t *json, const char *what,
     }
     *out_alt = strcmp(fabric, "alt") == 0;
     if (!*out_alt && strcmp(fabric, "main") != 0) {
-        return BAD(r, "%s: fabric_path is neither main nor alt: \"%s\"", what, fabric);
+        return BAD(r, "%s: invalid fabric_path \"%s\": expected main or alt", what, fabric);
     }
     return 0;
 }
@@ -59,7 +59,7 @@ static int check_own_fields(struct reader *r, const struct ntk_neff_subgraph *su
         const json_t *value = json_object_get(json, own[i].key);
 
         if (value && !json_is_null(value) && var->type != own[i].type) {
-            return BAD(r, "%s: variable %s has %s, which is for type \"%s\", not \"%s\"",
+            return BAD(r, "%s: variable %s has %s, which belongs to type \"%s\", not \"%s\"",
                        subgraph->name, var->name, own[i].key, var_type_names[own[i].type],
                        var_type_names[var->type]);
         }
@@ -76,7 +76,7 @@ int neff_read_constant(struct reader *r, const char *where, const char *folder,
     int ret;
 
     if (!var->file_name) {
-        return BAD(r, "%s: constant %s names no file", where, var->name);
+        return BAD(r, "%s: constant %s has no file", where, var->name);
     }
     path = neff_join(r, folder, var->file_name);
     if (!path) {
@@ -105,7 +105,7 @@ int neff_read_constant(struct reader *r, const char *where, const char *folder,
     }
     var->bytes_count = var->bytes_count > 0 ? var->bytes_count : var->data_bytes;
     if (var->data_bytes != var->bytes_count) {
-        return BAD(r, "%s: constant %s has %llu bytes, its file %llu", where, var->name,
+        return BAD(r, "%s: constant %s has %llu bytes, but its file has %llu", where, var->name,
                    (unsigned long long)var->bytes_count, (unsigned long long)var->data_bytes);
     }
     if (r->leave_constants) {
@@ -184,8 +184,8 @@ static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, 
         return ret;
     }
     if ((var->alignment & (var->alignment - 1)) != 0) {
-        return BAD(r, "%s: variable %s has the alignment %llu, which is not a power of two",
-                   subgraph->name, name, (unsigned long long)var->alignment);
+        return BAD(r, "%s: variable %s: alignment %llu is not a power of two", subgraph->name, name,
+                   (unsigned long long)var->alignment);
     }
     if (!json_object_get(json, "size") && var->type != NTK_NEFF_VAR_STATE_BUFFER &&
         var->type != NTK_NEFF_VAR_DGE_TABLE) {
@@ -201,8 +201,8 @@ static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, 
 
             if (!neff_number_of(json_array_get(list, i), &number) || number < 0 ||
                 number >= UINT32_MAX) {
-                return BAD(r, "%s: the list of %s holds something that is not a var_id",
-                           subgraph->name, name);
+                return BAD(r, "%s: the list of %s contains an invalid var_id", subgraph->name,
+                           name);
             }
             var->list[i] = (uint32_t)number;
         }
@@ -264,7 +264,7 @@ static int read_vars(struct reader *r, struct ntk_neff_subgraph *subgraph, const
             goto out;
         }
         if (ntk_map_get_number(&ids, var->var_id)) {
-            ret = BAD(r, "%s: two variables with var_id %u", subgraph->name, var->var_id);
+            ret = BAD(r, "%s: duplicate var_id %u", subgraph->name, var->var_id);
             goto out;
         }
         if (ntk_map_put_number(&ids, var->var_id, var) < 0) {
@@ -278,12 +278,13 @@ static int read_vars(struct reader *r, struct ntk_neff_subgraph *subgraph, const
 
         if (var->type == NTK_NEFF_VAR_POINTER &&
             !ntk_map_get_number(&ids, var->referenced_var_id)) {
-            ret = BAD(r, "%s: pointer %s refers to no variable", subgraph->name, var->name);
+            ret = BAD(r, "%s: pointer %s refers to an unknown variable", subgraph->name, var->name);
             goto out;
         }
         for (uint32_t k = 0; k < var->list_count; k++) {
             if (!ntk_map_get_number(&ids, var->list[k])) {
-                ret = BAD(r, "%s: table %s refers to no variable", subgraph->name, var->name);
+                ret =
+                    BAD(r, "%s: table %s refers to an unknown variable", subgraph->name, var->name);
                 goto out;
             }
         }
@@ -312,7 +313,7 @@ static int read_semaphores(struct reader *r, const struct ntk_neff_subgraph *sub
 
         if (!neff_number_of(json_array_get(list, i), &number) || number < 0 ||
             number >= NTK_ISA_SEMAPHORES) {
-            return BAD(r, "%s: queue set %s names a semaphore that does not exist", subgraph->name,
+            return BAD(r, "%s: queue set %s refers to an unknown semaphore", subgraph->name,
                        set->name);
         }
         set->semaphores[i] = (uint16_t)number;
@@ -348,7 +349,7 @@ static int read_queue_set(struct reader *r, const struct ntk_neff_subgraph *subg
     if (text) {
         index = neff_lookup(text, engine_keys, NTK_ISA_ENGINE_COUNT);
         if (index < 0) {
-            return BAD(r, "%s: queue set %s belongs to no engine: \"%s\"", subgraph->name, name,
+            return BAD(r, "%s: queue set %s has an unknown engine: \"%s\"", subgraph->name, name,
                        text);
         }
         set->owner = (uint32_t)index;
@@ -403,8 +404,7 @@ static int read_queue_sets(struct reader *r, struct ntk_neff_subgraph *subgraph,
         ret = read_queue_set(r, subgraph, name, value, set);
         for (uint32_t i = 0; ret == 0 && i < set->instance_count; i++) {
             if (ntk_map_get(&instances, set->instances[i])) {
-                ret = BAD(r, "%s: two queue instances are called %s", subgraph->name,
-                          set->instances[i]);
+                ret = BAD(r, "%s: duplicate queue instance %s", subgraph->name, set->instances[i]);
             } else if (ntk_map_put(&instances, set->instances[i], set) < 0) {
                 ret = NO_MEMORY(r);
             }
@@ -451,7 +451,7 @@ static int read_nsx(struct reader *r, const json_t *json, const char *where,
     }
     if (engine->nsx_version > NTK_ISA_VERSION) {
         return ntk_err_set(r->err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "%s: instruction encoding %u is not supported, %d is", where,
+                           "%s: unsupported instruction encoding %u (supported: %d)", where,
                            engine->nsx_version, NTK_ISA_VERSION);
     }
     return neff_get_texts(r, nsx, where, "names", &engine->names, &engine->name_count);
@@ -486,7 +486,7 @@ static int read_engine_json(struct reader *r, const struct ntk_neff_subgraph *su
         goto out;
     }
     if (!list.text && json_object_get(json, "dma")) {
-        ret = BAD(r, "%s: dma is not a list", where);
+        ret = BAD(r, "%s: dma must be a list", where);
         goto out;
     }
     count = list.text ? ntk_json_list_count(&list) : 0;
@@ -494,7 +494,7 @@ static int read_engine_json(struct reader *r, const struct ntk_neff_subgraph *su
     if (!engine->groups) {
         ret = count <= ARRAY_MAX
                   ? NO_MEMORY(r)
-                  : BAD(r, "%s: dma has %zu elements, more than %d", where, count, ARRAY_MAX);
+                  : BAD(r, "%s: dma has %zu elements (at most %d)", where, count, ARRAY_MAX);
         goto out;
     }
     while (list.text && ntk_json_list_next(&list, &text, &bytes)) {
@@ -545,7 +545,7 @@ static int read_engine(struct reader *r, struct ntk_neff_subgraph *subgraph, con
         return BAD(r, "the archive has no %s", path);
     }
     if (!member->bytes && !r->leave_code) {
-        return BAD(r, "%s: %zu bytes that no other member names", path, member->bytes_count);
+        return BAD(r, "%s: %zu bytes that no other member refers to", path, member->bytes_count);
     }
     if (member->bytes_count % NTK_ISA_SLOT_BYTES != 0) {
         return BAD(r, "%s: %zu bytes are not a whole number of instructions", path,

@@ -14,7 +14,7 @@ static int read_table(struct reader *r, const char *where, const char *folder, c
     const char *path;
 
     if (!json_is_string(value)) {
-        return BAD(r, "%s: %s of dve_tables names no file", where, key);
+        return BAD(r, "%s: %s of dve_tables has no file", where, key);
     }
     path = neff_join(r, folder, json_string_value(value));
     table->key = neff_keep_text(r, key);
@@ -55,7 +55,7 @@ int neff_read_tables(struct reader *r, const json_t *json, const char *where, co
         table_count += json_object_size(json_array_get(list, i));
     }
     if (ret == 0 && table_count > TABLES_MAX) {
-        ret = BAD(r, "%s: %zu tables, at most %d can be", where, table_count, TABLES_MAX);
+        ret = BAD(r, "%s: %zu tables (at most %d)", where, table_count, TABLES_MAX);
     }
     if (ret < 0) {
         return ret;
@@ -72,7 +72,7 @@ int neff_read_tables(struct reader *r, const json_t *json, const char *where, co
         json_object_foreach(object, key, value)
         {
             if (is_known(engine, key)) {
-                return BAD(r, "%s: two tables are called %s", where, key);
+                return BAD(r, "%s: duplicate table %s", where, key);
             }
             ret = read_table(r, where, folder, key, value, &engine->tables[engine->table_count]);
             if (ret < 0) {

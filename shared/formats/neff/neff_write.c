@@ -56,7 +56,7 @@ int ntk_neff_pack(const struct ntk_neff_header *header, const struct ntk_neff_pa
 
     if (header->pkg_version != 1 && header->pkg_version != 2) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "cannot write package version %llu (1 and 2 can be)",
+                           "unsupported NEFF package version %llu (supported: 1 and 2)",
                            (unsigned long long)header->pkg_version);
     }
     ret = ntk_tar_write((const struct ntk_tar_source *)members, member_count, compress,

@@ -394,19 +394,18 @@ static void tell_missing(struct reader *r)
              (unsigned long long)r->unknown_engines);
     }
     if (r->programs.stated > r->programs.present) {
-        warn(ntff, "the file ends inside the programs: %llu of %llu bytes of those are there",
+        warn(ntff, "the file ends inside the programs: %llu of %llu bytes are present",
              (unsigned long long)r->programs.present, (unsigned long long)r->programs.stated);
     }
     for (size_t kind = 0; kind < SECTION_KINDS; kind++) {
         const struct missing *missing = &r->sections[kind];
 
         if (missing->stated > missing->present) {
-            warn(ntff, "the file ends inside the %s records: %llu of %llu of those are there",
+            warn(ntff, "the file ends inside the %s records: %llu of %llu are present",
                  section_kind_names[kind], (unsigned long long)missing->present,
                  (unsigned long long)missing->stated);
         } else if (missing->has_torn_record) {
-            warn(ntff, "a section of %s records does not end with a whole record",
-                 section_kind_names[kind]);
+            warn(ntff, "a section of %s records ends inside a record", section_kind_names[kind]);
         }
     }
     if (r->unlisted_sections) {
@@ -513,7 +512,7 @@ static int reader_fill(struct reader *r, const uint8_t *bytes, size_t bytes_coun
     struct ntk_cursor cursor;
 
     if (bytes_count == 0) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "file is empty");
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the file is empty");
     }
     if (bytes[0] < NTK_NTFF_VERSION_MIN || bytes[0] > NTK_NTFF_VERSION_MAX) {
         /* A capture of another version has a header of a possible length; anything else has not. */
@@ -528,7 +527,7 @@ static int reader_fill(struct reader *r, const uint8_t *bytes, size_t bytes_coun
                            NTK_NTFF_VERSION_MIN, NTK_NTFF_VERSION_MAX);
     }
     if (bytes_count < NTK_NTFF_HEADER_OFFSET) {
-        return ntk_err_set(err, -EBADMSG, bytes_count, "file ends inside the header");
+        return ntk_err_set(err, -EBADMSG, bytes_count, "the file ends inside the header");
     }
     ntk_cursor_init(&cursor, bytes, bytes_count);
     uint64_t first = ntk_cursor_u64(&cursor);
@@ -541,12 +540,12 @@ static int reader_fill(struct reader *r, const uint8_t *bytes, size_t bytes_coun
     if (header_bytes > bytes_left) {
         header_bytes = ntk_protobuf_complete_bytes(header, bytes_left);
         if (header_bytes == 0) {
-            return ntk_err_set(err, -EBADMSG, bytes_count,
-                               "file ends inside the header message (%llu of %llu bytes are there)",
-                               (unsigned long long)bytes_left,
-                               (unsigned long long)ntff->header_bytes);
+            return ntk_err_set(
+                err, -EBADMSG, bytes_count,
+                "the file ends inside the header message (%llu of %llu bytes are present)",
+                (unsigned long long)bytes_left, (unsigned long long)ntff->header_bytes);
         }
-        warn(ntff, "file ends inside the header message (%llu of %llu bytes are there)",
+        warn(ntff, "the file ends inside the header message (%llu of %llu bytes are present)",
              (unsigned long long)bytes_left, (unsigned long long)ntff->header_bytes);
         r->payload = bytes + bytes_count;
     } else {
@@ -554,14 +553,14 @@ static int reader_fill(struct reader *r, const uint8_t *bytes, size_t bytes_coun
         r->payload_bytes = bytes_left - header_bytes;
     }
     if (header_bytes > NTK_NTFF_HEADER_BYTES_MAX) {
-        return ntk_err_set(err, -EBADMSG, 1, "header message of %llu bytes is too long",
+        return ntk_err_set(err, -EBADMSG, 1, "the header message of %llu bytes is too long",
                            (unsigned long long)header_bytes);
     }
     ntk_protobuf_budget_init(&r->budget,
                              UNPACK_BYTES_MIN + UNPACK_BYTES_FACTOR * (size_t)header_bytes);
     r->message = ntk_ntff_pb__header__unpack(&r->budget.allocator, header_bytes, header);
     if (!r->message) {
-        return ntk_err_set(err, -EBADMSG, NTK_NTFF_HEADER_OFFSET, "header message is damaged");
+        return ntk_err_set(err, -EBADMSG, NTK_NTFF_HEADER_OFFSET, "the header message is damaged");
     }
     if (read_message(r) < 0) {
         return ntk_err_no_memory(err);
@@ -618,8 +617,8 @@ static int map_file(struct reader *r, const char *path, const uint8_t **out_byte
             r->mapped_bytes = (size_t)st.st_size;
             r->guard = ntk_map_guard_add(mapped, r->mapped_bytes);
             if (r->guard < 0) {
-                ret = ntk_err_set(err, r->guard, NTK_ERR_NO_OFFSET,
-                                  "%s: too many captures are open", path);
+                ret = ntk_err_set(err, r->guard, NTK_ERR_NO_OFFSET, "%s: too many open captures",
+                                  path);
             }
             *out_bytes = mapped;
             *out_count = r->mapped_bytes;
@@ -706,8 +705,7 @@ int ntk_ntff_check_whole(const struct ntk_ntff *ntff, struct ntk_err *err)
         return 0;
     }
     return ntk_err_set(err, -ESTALE, intact_bytes,
-                       "the file became shorter than its %zu bytes while it was read",
-                       r->mapped_bytes);
+                       "the file shrank below its %zu bytes while it was read", r->mapped_bytes);
 }
 
 void ntk_ntff_uuid_text(const struct ntk_ntff *ntff, char text[NTK_NTFF_UUID_TEXT_BYTES])
@@ -737,16 +735,15 @@ int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF
     }
     if (!ntff->neff_uuid_known_bytes && !ntff->program_uuid_count) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                           "the capture does not name its NEFF; the output is correct only if it "
-                           "belongs to the given one");
+                           "the capture does not name its NEFF; the output is correct only if the "
+                           "given NEFF belongs to it");
     }
     ntk_ntff_uuid_text(ntff, wants);
     ntk_str_hex(has, uuid, NTK_NTFF_UUID_BYTES);
-    return ntk_err_set(
-        err, -ENOEXEC, NTK_ERR_NO_OFFSET,
-        "capture and NEFF do not belong together: the capture is of the NEFF with the uuid "
-        "%s, this one has %s",
-        wants, has);
+    return ntk_err_set(err, -ENOEXEC, NTK_ERR_NO_OFFSET,
+                       "capture and NEFF do not match: the capture belongs to the NEFF with the "
+                       "uuid %s, but this one has %s",
+                       wants, has);
 }
 
 /* ---- records ---- */

@@ -20,7 +20,7 @@
 static int check_capture(const struct ntk_ntff_capture *capture, struct ntk_err *err)
 {
     if (capture->subgraph_count == 0 || capture->subgraph_count > NTK_NTFF_SUBGRAPHS_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a capture has 1 to %d subgraphs",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a capture must have 1 to %d subgraphs",
                            NTK_NTFF_SUBGRAPHS_MAX);
     }
     for (size_t g = 0; g < capture->subgraph_count; g++) {
@@ -30,7 +30,7 @@ static int check_capture(const struct ntk_ntff_capture *capture, struct ntk_err 
                 from->engines[e].code_bytes / NTK_NTFF_SLOT_BYTES > NTK_NTFF_SLOT_MASK ||
                 from->engines[e].address % NTK_NTFF_SLOT_BYTES) {
                 return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                   "the %s engine's program cannot be written: %zu bytes at 0x%llx",
+                                   "cannot write the program of the %s engine: %zu bytes at 0x%llx",
                                    ntk_ntff_engine_name((unsigned)e), from->engines[e].code_bytes,
                                    (unsigned long long)from->engines[e].address);
             }
@@ -39,7 +39,7 @@ static int check_capture(const struct ntk_ntff_capture *capture, struct ntk_err 
             if (from->queues[q].dma_engine >= NTK_NTFF_DMA_ENGINES ||
                 from->queues[q].queue >= NTK_NTFF_DMA_QUEUES) {
                 return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                   "DMA engine %u, queue %u does not exist",
+                                   "unknown queue: DMA engine %u, queue %u",
                                    from->queues[q].dma_engine, from->queues[q].queue);
             }
         }
@@ -104,8 +104,8 @@ int ntk_ntff_writer_add_program(struct ntk_ntff_writer *writer,
         return ret;
     }
     if (capture->subgraph_count > NTK_NTFF_SUBGRAPHS_MAX - first) {
-        return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "a capture has at most %d subgraphs",
-                           NTK_NTFF_SUBGRAPHS_MAX);
+        return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET,
+                           "a capture must have at most %d subgraphs", NTK_NTFF_SUBGRAPHS_MAX);
     }
     for (size_t g = 0; g < capture->subgraph_count; g++) {
         struct writer_subgraph *to = &writer->subgraphs[writer->subgraph_count++];
@@ -114,7 +114,7 @@ int ntk_ntff_writer_add_program(struct ntk_ntff_writer *writer,
         ret = copy_subgraph(writer, to, &capture->subgraphs[g]);
         if (ret < 0) {
             /* What was copied stays, without records, until the writer goes. */
-            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s: cannot keep the program: %s",
+            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s: cannot store the program: %s",
                                writer->folder, strerror(-ret));
         }
     }

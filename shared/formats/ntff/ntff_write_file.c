@@ -313,7 +313,7 @@ out:
 int ntk_ntff_writer_commit(struct ntk_ntff_writer *writer, struct ntk_err *err)
 {
     if (!writer->replace.file) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "the capture cannot be written");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "cannot write the capture");
     }
     return put_file(writer, &writer->replace, &writer->dropped, err);
 }

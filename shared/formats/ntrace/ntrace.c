@@ -187,9 +187,9 @@ static void *message_unpack(const uint8_t *bytes, size_t count, const char *name
                         ? protobuf_c_message_unpack(descriptor, &budget.allocator, complete, bytes)
                         : NULL;
     if (!message) {
-        *out_ret = ntk_err_set(err, -EBADMSG, 0, "%s is not a trace of an inspection", name);
+        *out_ret = ntk_err_set(err, -EBADMSG, 0, "%s is not an inspection trace", name);
     } else if (complete < count) {
-        ntk_err_set(err, -EBADMSG, complete, "%s is cut off: %zu of its %zu bytes can be read",
+        ntk_err_set(err, -EBADMSG, complete, "%s is truncated: %zu of its %zu bytes are readable",
                     name, complete, count);
         *out_ret = 1;
     } else {
@@ -219,8 +219,8 @@ static int version_check(const char *path, uint32_t version, struct ntk_err *err
         return 0;
     }
     return version == 0
-               ? ntk_err_set(err, -EBADMSG, 0, "%s is not a trace of an inspection", path)
-               : ntk_err_set(err, -ENOTSUP, 0, "%s has version %u; this program reads version %u",
+               ? ntk_err_set(err, -EBADMSG, 0, "%s is not an inspection trace", path)
+               : ntk_err_set(err, -ENOTSUP, 0, "%s has an unsupported version %u (supported: %u)",
                              path, version, NTK_NTRACE_VERSION);
 }
 
@@ -241,7 +241,7 @@ static int core_check(const char *path, const NtkNtracePb__Trace *trace,
     }
     return is_sound ? 0
                     : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                                  "%s: the columns of core %u do not fit", path, core->nc_idx);
+                                  "%s: the columns of core %u do not match", path, core->nc_idx);
 }
 
 /* Takes the message, whose reading came to cut. */
@@ -370,7 +370,7 @@ static int core_take(struct each *each, const struct ntk_protobuf_field *field)
         ntk_ntrace_pb__core__unpack(&budget.allocator, field->bytes_count, field->bytes);
     if (!core) {
         return ntk_err_set(each->err, -EBADMSG, each->before + each->at,
-                           "%s is not a trace of an inspection", each->path);
+                           "%s is not an inspection trace", each->path);
     }
     trace.version = each->version;
     trace.event_types = each->types.items;
@@ -427,7 +427,7 @@ static int each_run(struct each *each)
     if (ret == 0 && each->at < each->count) {
         uint64_t whole = each->before + each->at;
 
-        ntk_err_set(each->err, -EBADMSG, whole, "%s is cut off: %llu bytes of it can be read",
+        ntk_err_set(each->err, -EBADMSG, whole, "%s is truncated: %llu bytes are readable",
                     each->path, (unsigned long long)whole);
         return 1;
     }
@@ -517,7 +517,7 @@ static int host_check(NtkNtracePb__HostSamples *samples, int cut, const char *na
     }
     int ret = version_check(name, samples->version, err);
     if (ret == 0 && !host_is_sound(samples)) {
-        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: the columns do not fit", name);
+        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: the columns do not match", name);
     }
     if (ret < 0) {
         ntk_ntrace_pb__host_samples__free_unpacked(samples, NULL);

@@ -253,14 +253,14 @@ int ntk_vendor_trace_info_read_bytes(const uint8_t *bytes, size_t count, const c
     }
     if (at == 0 && count > 0) {
         ntk_vendor_trace_info_free(info);
-        return ntk_err_set(err, -EBADMSG, 0, "%s is not a trace of an inspection", name);
+        return ntk_err_set(err, -EBADMSG, 0, "%s is not an inspection trace", name);
     }
     for (size_t t = 0; t < NTK_VENDOR_TRACE_TABLES; t++) {
         ntk_vec_sort(&info->tables[t], compare_names);
     }
     if (at < count) {
-        ntk_err_set(err, -EBADMSG, at, "%s is cut off: %zu of its %zu bytes can be read", name, at,
-                    count);
+        ntk_err_set(err, -EBADMSG, at, "%s is truncated: %zu of its %zu bytes are readable", name,
+                    at, count);
         ret = 1;
     }
     *out_info = info;

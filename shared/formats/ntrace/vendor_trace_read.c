@@ -70,7 +70,7 @@ static int cut(const struct window *window, const char *why, struct ntk_err *err
 {
     uint64_t offset = window->before + window->at;
 
-    ntk_err_set(err, -EBADMSG, offset, "%s %s: %llu bytes of it can be read", window->name, why,
+    ntk_err_set(err, -EBADMSG, offset, "%s %s: %llu bytes are readable", window->name, why,
                 (unsigned long long)offset);
     return 1;
 }
@@ -82,7 +82,7 @@ static int window_each(struct window *window, ntk_vendor_trace_take *take, void 
         int ret = window_have(window, LENGTH_BYTES);
 
         if (ret == 0) {
-            return window->at == window->count ? 0 : cut(window, "is cut off", err);
+            return window->at == window->count ? 0 : cut(window, "is truncated", err);
         }
         size_t length = ret > 0 ? length_of(window->bytes + window->at) : 0;
         if (ret > 0 && length > NTK_VENDOR_TRACE_RECORD_BYTES_MAX) {
@@ -90,7 +90,7 @@ static int window_each(struct window *window, ntk_vendor_trace_take *take, void 
         }
         ret = ret > 0 ? window_have(window, LENGTH_BYTES + length) : ret;
         if (ret == 0) {
-            return cut(window, "is cut off", err);
+            return cut(window, "is truncated", err);
         }
         if (ret < 0) {
             return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", window->name,

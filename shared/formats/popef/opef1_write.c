@@ -166,7 +166,7 @@ static int check_text(const char *what, const char *text, struct popef_error *er
 {
     return !text || strlen(text) <= POPEF_TEXT_BYTES_MAX
                ? 0
-               : refuse(err, what, "a text of more than 64 KiB");
+               : refuse(err, what, "a string of more than 64 KiB");
 }
 
 static int check_tensor_info(const char *what, const struct popef_tensor_info *info,
@@ -176,7 +176,7 @@ static int check_tensor_info(const char *what, const struct popef_tensor_info *i
         return refuse(err, what, "more than 16 dimensions");
     }
     if (popef_tensor_info_size_in_bytes(info) < 0) {
-        return refuse(err, what, "a shape that is negative or too large, or no data type");
+        return refuse(err, what, "a negative or too large shape, or no data type");
     }
     return 0;
 }
@@ -229,10 +229,10 @@ static int check_metadata(const struct popef_metadata *metadata, struct popef_er
             ret = refuse(err, "anchor", "a list of more than 65536 programs");
         }
         if (ret == 0 && (unsigned)anchor->type > POPEF_TENSOR_OUTPUT) {
-            ret = refuse(err, "anchor", "no type of tensor");
+            ret = refuse(err, "anchor", "invalid tensor type");
         }
         if (ret == 0 && anchor->repeats < 0) {
-            ret = refuse(err, "anchor", "negative repeats");
+            ret = refuse(err, "anchor", "a negative number of repeats");
         }
     }
     const struct popef_program_name **map = ret == 0 ? map_sorted(metadata) : NULL;

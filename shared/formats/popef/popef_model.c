@@ -22,7 +22,7 @@ static int absent(const struct popef_reader *reader, const char *what, const cha
         return 0;
     }
     return ntk_popef_fail(err, POPEF_ERROR_ABSENT_EXECUTABLE, blob->offset,
-                          "%s: %s names an absent executable \"%s\"",
+                          "%s: %s refers to the missing executable \"%s\"",
                           popef_reader_file_name(reader, blob->file), what, name);
 }
 
@@ -66,11 +66,11 @@ static int executable_choose(const struct popef_reader *reader, const char *name
     *out = name ? popef_reader_find_executable(reader, name) : popef_reader_executable(reader, 0);
     if (!*out && name) {
         return ntk_popef_fail(err, POPEF_ERROR_MODEL, POPEF_NO_OFFSET, "no executable \"%s\"%s",
-                              name, executables_list(reader, "; there is ", there, sizeof there));
+                              name, executables_list(reader, "; available: ", there, sizeof there));
     }
     if (!*out || (!name && count > 1)) {
         return ntk_popef_fail(err, POPEF_ERROR_MODEL, POPEF_NO_OFFSET,
-                              "%zu executables, one must be named%s", count,
+                              "%zu executables: select one%s", count,
                               executables_list(reader, ": ", there, sizeof there));
     }
     return 0;
@@ -86,7 +86,7 @@ static int metadata_choose(const struct popef_reader *reader, const char *execut
         if (strcmp(metadata->executable, executable) == 0) {
             if (*out) {
                 return ntk_popef_fail(err, POPEF_ERROR_MODEL, POPEF_NO_OFFSET,
-                                      "executable \"%s\" has several metadata", executable);
+                                      "executable \"%s\" has several metadata blobs", executable);
             }
             *out = metadata;
         }

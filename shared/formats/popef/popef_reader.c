@@ -227,7 +227,7 @@ static int parse(struct popef_reader *reader, struct ntk_popef_file *file, struc
             next_look = part->arena.bytes + MEMORY_BYTES_STEP;
             if (ntk_memory_available() < MEMORY_BYTES_LEFT) {
                 ret = ntk_popef_fail(err, POPEF_ERROR_MEMORY, offset,
-                                     "%s: its descriptions do not fit into memory", file->name);
+                                     "%s: its descriptions do not fit in memory", file->name);
             }
         }
     }
@@ -352,7 +352,7 @@ int popef_reader_open_stream(const struct popef_reader *reader, const struct pop
 {
     if (blob->file >= reader->parts.count) {
         return ntk_popef_fail(err, POPEF_ERROR_ARGUMENT, POPEF_NO_OFFSET,
-                              "the blob is of another reader");
+                              "the blob belongs to another reader");
     }
     struct part *part = *(struct part **)ntk_vec_at(&reader->parts, blob->file);
     return ntk_popef_stream_open(part->file, blob, out_stream, err);

@@ -170,10 +170,10 @@ int64_t popef_stream_read(struct popef_stream *stream, void *to, size_t bytes_co
 int popef_stream_seek(struct popef_stream *stream, uint64_t position, struct popef_error *err)
 {
     if (stream->is_compressed || position > stream->full_bytes) {
-        return ntk_popef_fail(err, POPEF_ERROR_ARGUMENT, POPEF_NO_OFFSET, "%s: %s",
-                              stream->file->name,
-                              stream->is_compressed ? "compressed data is read from its beginning"
-                                                    : "a position beyond the data");
+        return ntk_popef_fail(
+            err, POPEF_ERROR_ARGUMENT, POPEF_NO_OFFSET, "%s: %s", stream->file->name,
+            stream->is_compressed ? "compressed data can only be read from its start"
+                                  : "position after the end of the data");
     }
     stream->position = position;
     return 0;

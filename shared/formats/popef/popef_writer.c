@@ -363,7 +363,7 @@ int popef_writer_create_feed_data(struct popef_writer *writer,
     if (each >= 0 && (__builtin_mul_overflow((uint64_t)each, data->num_tensors, &expected) ||
                       expected > INT64_MAX)) {
         return ntk_popef_fail(err, POPEF_ERROR_ARGUMENT, POPEF_NO_OFFSET,
-                              "%s: more tensors than a file can hold", info.name);
+                              "%s: more tensors than a file can contain", info.name);
     }
     int ret = begin(writer, POPEF_BLOB_FEED, &info, false, out_blob, err);
     if (ret == 0) {

@@ -67,7 +67,7 @@ else
     : >place
 fi
 start b.db place
-refused() { greps 'waits in the database' <agent.err && echo yes; }
+refused() { greps 'stay in the database' <agent.err && echo yes; }
 wait_for refused
 [ "$cause" = exists ] || greps "$cause" <agent.err || fail "of a full disk"
 find place -name '.*.tmp-*' | greps . && fail "left over: $(find place -name '.*')"
@@ -76,7 +76,7 @@ more() { [ "$(wc -l <lines)" -gt $((lines + 1)) ] && echo yes; }
 wait_for more
 if [ "$cause" = exists ]; then rm place; else rm place/filler && mount -o remount,size=64m place; fi
 wait_for noted b.db
-goes_on() { greps 'archiving goes on' <agent.err && echo yes; }
+goes_on() { greps 'archiving resumed' <agent.err && echo yes; }
 wait_for goes_on
 stop
 [ "$(rows place)" = "$wanted" ] || fail "after a place that was full: $(rows place)"
@@ -114,7 +114,7 @@ start f.db s3://late --archive-tables machine_sample
 wait_for goes_on
 stop
 [ "$(grep -c 'NoSuchBucket' agent.err)" = 1 ] || fail "of a bucket that is not there"
-[ "$(grep -c 'the database forgot' agent.err)" = 1 ] || fail "the losses are not reported exactly once"
+[ "$(grep -c 'were deleted before they were archived' agent.err)" = 1 ] || fail "the losses are not reported exactly once"
 
 # ---- wrong use ----
 for wrong in "--archive x" "--db e.db --archive-cluster x" "--db e.db --archive s3://UPPER" "--db e.db --archive x --archive-tables none"; do

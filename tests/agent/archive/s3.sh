@@ -42,11 +42,11 @@ refused 'SlowDown' 'throttle throttle throttle throttle throttle throttle' s3://
 refused 'AccessDenied' 'denied denied' s3://denied
 refused 'NoSuchBucket' 'nobucket' s3://nobucket
 [ "$(grep -c nobucket/ s3/log)" = 1 ] || fail "a bucket that is not there is asked again"
-refused 'names no bucket' '' s3://x
+refused 'invalid bucket in' '' s3://x
 refused "'.' or '..'" '' s3://bucket/a/../b
 AWS_SECRET_ACCESS_KEY=other refused 'SignatureDoesNotMatch' '' s3://keys
 rm s3/wrong
-AWS_ENDPOINT_URL_S3=ftp://x refused 'is not the address of an endpoint' '' s3://keys
+AWS_ENDPOINT_URL_S3=ftp://x refused 'invalid endpoint' '' s3://keys
 [ -z "$(ls s3/objects | grep -E 'down|denied|keys' || true)" ] || fail "objects of failures: $(ls s3/objects)"
 
 # ---- a step that the database has begun to forget: what is there stays ----

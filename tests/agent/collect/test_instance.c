@@ -333,7 +333,7 @@ static void what_every_machine_has_and_is_missing_is_an_error(void **state)
     create(f, s.endpoint, true);
     assert_true(test_wait_until(has_error, f));
     assert_string_equal(look(f)->error,
-                        "the instance metadata service answers 404 to meta-data/ami-id");
+                        "the instance metadata service returned HTTP 404 for meta-data/ami-id");
     assert_string_equal(look(f)->id, "i-0f00000000000c0de"); /* the rest is unchanged */
     ntk_instance_source_destroy(f->source);
     f->source = NULL;

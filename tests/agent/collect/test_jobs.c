@@ -184,7 +184,7 @@ static void a_folder_that_hangs_blocks_no_reader_and_loses_no_job(void **state)
     ntk_jobs_set_wait(f->folder, 1);
     for (int i = 0; i < 2; i++) {
         assert_jobs(f, "42 : 0 1 / 0 @10\n");
-        assert_non_null(strstr(f->snapshot->jobs.error, "the file system does not answer"));
+        assert_non_null(strstr(f->snapshot->jobs.error, "the file system does not respond"));
         assert_int_equal(said_count, 1);
         ntk_jobs_set_wait(f->folder, UINT64_MAX); /* it is waited for no more */
     }
@@ -192,7 +192,7 @@ static void a_folder_that_hangs_blocks_no_reader_and_loses_no_job(void **state)
     pthread_mutex_unlock(&hanging);
     assert_true(test_wait_until(has_no_error, f));
     assert_int_equal(f->snapshot->jobs.count, 0);
-    assert_non_null(strstr(said, "every file can be taken again"));
+    assert_non_null(strstr(said, "all files are valid again"));
 }
 
 static void jobs_come_and_go_with_their_files(void **state)

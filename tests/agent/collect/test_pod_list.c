@@ -106,7 +106,7 @@ static void another_plug_in_is_known_once_it_is_named(void **state)
     ntk_buf_fini(&framed);
 
     assert_int_equal(ntk_pod_resource_add(table, "example.com/nc=gpu", &err), -EINVAL);
-    assert_string_equal(err.text, "NAME=core or NAME=device expected");
+    assert_string_equal(err.text, "expected NAME=core or NAME=device");
     assert_int_equal(ntk_pod_resource_add(table, "=core", &err), -EINVAL);
     assert_int_equal(ntk_pod_resource_add(table, "core", &err), -EINVAL);
     for (int i = 1; i < NTK_POD_RESOURCES_MAX; i++) {
@@ -122,13 +122,13 @@ static void frames_that_lie_are_refused_and_the_old_list_stays(void **state)
         size_t count;
         const char *sentence;
     } rows[] = {
-        { "\0\0\0", 3, "the answer ends inside the head of its frame" },
+        { "\0\0\0", 3, "the response ends inside a frame header" },
         { "\1\0\0\0\0", 5, "the response is compressed, although compression was not requested" },
-        { "\0\xff\xff\xff\xff", 5, "the answer is longer than 4194304 bytes" },
-        { "\0\0\0\0\2x", 6, "the frame promises 2 bytes, 1 came" },
-        { "\0\0\0\0\0more", 9, "the frame promises 0 bytes, 4 came" },
-        { "\0\0\0\0\2\x0a\x7f", 7, "the answer is not a list of pods that can be read" },
-        { "\0\0\0\0\4\xff\xff\xff\xff", 9, "the answer is not a list of pods that can be read" },
+        { "\0\xff\xff\xff\xff", 5, "the response is longer than 4194304 bytes" },
+        { "\0\0\0\0\2x", 6, "expected a frame of 2 bytes, received 1" },
+        { "\0\0\0\0\0more", 9, "expected a frame of 0 bytes, received 4" },
+        { "\0\0\0\0\2\x0a\x7f", 7, "cannot decode the list of pods in the response" },
+        { "\0\0\0\0\4\xff\xff\xff\xff", 9, "cannot decode the list of pods in the response" },
     };
     struct ntk_buf message = { 0 };
     struct ntk_buf framed = { 0 };

@@ -326,8 +326,8 @@ static void every_wrong_answer_is_a_sentence_without_pods(void **state)
     } rows[] = {
         { FAKE_KUBELET_REFUSES, "", 0, "grpc-status 12 (unimplemented): not here" },
         { FAKE_KUBELET_FORGETS, garbage, 9, "no grpc-status" },
-        { FAKE_KUBELET_ANSWERS, garbage, 9, "not a list of pods that can be read" },
-        { FAKE_KUBELET_ANSWERS, "", 0, "ends inside the head of its frame" },
+        { FAKE_KUBELET_ANSWERS, garbage, 9, "cannot decode the list of pods in the response" },
+        { FAKE_KUBELET_ANSWERS, "", 0, "ends inside a frame header" },
         { FAKE_KUBELET_CUTS, garbage, 9, "no pods from the kubelet" },
         { FAKE_KUBELET_BABBLES, "", 0, "no pods from the kubelet" },
         { FAKE_KUBELET_SILENT, "", 0, "no pods from the kubelet" },

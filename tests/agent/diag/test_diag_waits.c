@@ -136,7 +136,7 @@ static void a_worker_without_a_word_for_the_limit_is_ended(void **state)
     assert_int_equal(first->verdict, NTK_DIAG_PASS);
     const struct ntk_diag_result *last = ntk_vec_at(&f->diag.results, 1);
     assert_int_equal(last->verdict, NTK_DIAG_FAIL);
-    assert_string_equal(last->reason, "no answer after 3600 s: the process was ended");
+    assert_string_equal(last->reason, "no answer within 3600 s: the process was killed");
 }
 
 static unsigned int looks;
@@ -167,7 +167,7 @@ static void a_core_that_a_process_has_is_waited_for_as_long_as_asked(void **stat
     looks_owned = 1000;
     assert_int_equal(ntk_diag_owner_await(&f->diag, NTK_NS_PER_SECOND, &err), -EBUSY);
     assert_int_equal(test_clock_now_ns(&f->clock) - begun_ns, NTK_NS_PER_SECOND);
-    assert_non_null(strstr(err.text, "process 7 (train) has core 5: nothing is tested there"));
+    assert_non_null(strstr(err.text, "process 7 (train) holds core 5: no test ran"));
 
     looks = 0;
     begun_ns = test_clock_now_ns(&f->clock);

@@ -400,15 +400,14 @@ static void events_are_listed_in_order(void **state)
            "events", "--db", f->path, "--csv", "--newest", "1");
     EXPECT("[]\n", "events", "--db", f->path, "--json", "--core", "5", "--kind", "error");
     EXPECT_ERROR(2,
-                 "neuron-monitor query: bad value 'errors' of --kind: start, end, load, unload, "
-                 "error, alloc, free, model_start, model_stop, mark, separated by commas, or "
-                 "all, expected\n" TRY,
+                 "neuron-monitor query: invalid value 'errors' for --kind: expected start, end, "
+                 "load, unload, error, alloc, free, model_start, model_stop, mark, separated by "
+                 "commas, or all\n" TRY,
                  "events", "--db", f->path, "--kind", "errors");
     EXPECT_ERROR(2,
-                 "neuron-monitor query: bad value 'start,end,load,unload,error,alloc,free,x' of "
-                 "--kind: start, end, load, unload, "
-                 "error, alloc, free, model_start, model_stop, mark, separated by commas, or "
-                 "all, expected\n" TRY,
+                 "neuron-monitor query: invalid value 'start,end,load,unload,error,alloc,free,x' "
+                 "for --kind: expected start, end, load, unload, error, alloc, free, model_start, "
+                 "model_stop, mark, separated by commas, or all\n" TRY,
                  "events", "--db", f->path, "--kind", "start,end,load,unload,error,alloc,free,x");
 }
 
@@ -426,15 +425,14 @@ static void wrong_questions_get_one_sentence(void **state)
                  f->path);
     EXPECT_ERROR(2, "neuron-monitor query: --csv and --json exclude each other\n" TRY, "latency",
                  "--csv", "--json", "--db", f->path);
-    EXPECT_ERROR(
-        2,
-        "neuron-monitor query: 'noon' is not a time: 2026-11-21T07:30:00Z, or seconds since "
-        "1970\n" TRY,
-        "latency", "--from", "noon", "--db", f->path);
-    EXPECT_ERROR(2, "neuron-monitor query: no figure: use --metric NAME\n" TRY, "series", "--db",
+    EXPECT_ERROR(2,
+                 "neuron-monitor query: invalid time 'noon': expected 2026-11-21T07:30:00Z, or "
+                 "seconds since "
+                 "1970\n" TRY,
+                 "latency", "--from", "noon", "--db", f->path);
+    EXPECT_ERROR(2, "neuron-monitor query: no metric: use --metric NAME\n" TRY, "series", "--db",
                  f->path);
-    snprintf(text, sizeof text, "neuron-monitor query: %s: no model 'gpt' was ever stored\n",
-             f->path);
+    snprintf(text, sizeof text, "neuron-monitor query: %s: unknown model 'gpt'\n", f->path);
     EXPECT_ERROR(1, text, "latency", "--model", "gpt", "--db", f->path);
     snprintf(text, sizeof text, "neuron-monitor query: %s: the window ends before it begins\n",
              f->path);
@@ -457,24 +455,25 @@ static void an_option_that_means_nothing_to_the_question_is_refused(void **state
         const char *value;
         const char *sentence; /* NULL: it is heeded */
     } rows[] = {
-        { "memory", "--device", "0", "--device means nothing to the question 'memory'" },
-        { "health", "--model", "mlp", "--model means nothing to the question 'health'" },
+        { "memory", "--device", "0", "--device does not apply to question 'memory'" },
+        { "health", "--model", "mlp", "--model does not apply to question 'health'" },
         { "processes", "--core", "4", NULL },
-        { "executions", "--kind", "error", "--kind means nothing to the question 'executions'" },
+        { "executions", "--kind", "error", "--kind does not apply to question 'executions'" },
         { "executions", "--percentiles", "50",
-          "--percentiles means nothing to the question 'executions'" },
-        { "errors", "--newest", "3", "--newest means nothing to the question 'errors'" },
-        { "processes", "--step", "1m", "--step means nothing to the question 'processes'" },
-        { "latency", "--metric", "vcpu", "--metric means nothing to the question 'latency'" },
-        { "series --metric vcpu", "--core", "4", "--core means nothing to the figure 'vcpu'" },
+          "--percentiles does not apply to question 'executions'" },
+        { "errors", "--newest", "3", "--newest does not apply to question 'errors'" },
+        { "processes", "--step", "1m", "--step does not apply to question 'processes'" },
+        { "latency", "--metric", "vcpu", "--metric does not apply to question 'latency'" },
+        { "series --metric vcpu", "--core", "4", "--core does not apply to metric 'vcpu'" },
         { "series --metric executions", "--model", "mlp",
-          "--model means nothing to the figure 'executions'" },
+          "--model does not apply to metric 'executions'" },
         { "series --metric executions", "--core", "4", NULL },
         { "series --metric model_executions", "--model", "mlp", NULL },
         { "latency --model mlp", "--core", "4",
-          "--model and --core exclude each other: models are not stored core by core" },
+          "--model and --core exclude each other: the database does not store models per core" },
         { "events --model mlp", "--core", "4", NULL },
-        { "cores", "--core", "-1", "bad value '-1' of --core: a number from 0 expected" },
+        { "cores", "--core", "-1",
+          "invalid value '-1' for --core: expected a number, 0 or greater" },
     };
     const struct fixture *f = *state;
 

@@ -212,26 +212,26 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
         const char *sentence;
     } rows[] = {
         { "", "the file is empty" },
-        { "[]", "line 1: a JSON object expected" },
+        { "[]", "line 1: expected a JSON object" },
         { "{\n\"period\": \"5s\",\n}", "line 3, column 1: string or '}' expected near '}'" },
-        { "{\"period\":5}", "line 1: period: a string such as \"5s\" expected" },
+        { "{\"period\":5}", "line 1: period: expected a string such as \"5s\"" },
         { "{\"period\":\"soon\"}",
           "line 1: period: 'soon' is not a time such as 500ms, 5s or 1m30s" },
         { "{\"period\":\"-1s\"}",
           "line 1: period: '-1s' is not a time such as 500ms, 5s or 1m30s" },
         { "{\"period\":\"25h\"}", "line 1: period: '25h' is longer than a day" },
-        { "{\"neuron_runtimes\":{}}", "line 1: neuron_runtimes: an array expected" },
-        { "{\"neuron_runtimes\":[1]}", "line 1: neuron_runtimes[0]: an object expected" },
+        { "{\"neuron_runtimes\":{}}", "line 1: neuron_runtimes: expected an array" },
+        { "{\"neuron_runtimes\":[1]}", "line 1: neuron_runtimes[0]: expected an object" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":1}]}",
-          "line 1: neuron_runtimes[0].tag_filter: a string expected" },
+          "line 1: neuron_runtimes[0].tag_filter: expected a string" },
         { "{\"neuron_runtimes\":[{\"metrics\":{}}]}",
-          "line 1: neuron_runtimes[0].metrics: an array expected" },
+          "line 1: neuron_runtimes[0].metrics: expected an array" },
         { "{\"neuron_runtimes\":[{},{\"metrics\":[\"x\"]}]}",
-          "line 1: neuron_runtimes[1].metrics[0]: an object expected" },
+          "line 1: neuron_runtimes[1].metrics[0]: expected an object" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{}]}]}",
           "line 1: neuron_runtimes[0].metrics[0].type: missing" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":3}]}]}",
-          "line 1: neuron_runtimes[0].metrics[0].type: a string expected" },
+          "line 1: neuron_runtimes[0].metrics[0].type: expected a string" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"vcpu_usage\"}]}]}",
           "line 1: neuron_runtimes[0].metrics[0].type: 'vcpu_usage' belongs in system_metrics, "
           "not here" },
@@ -239,44 +239,45 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
           "line 1: neuron_runtimes[0].metrics[0].type: unknown metric type 'inference_stats': "
           "renamed to execution_stats" },
         { "{\"neuron_runtimes\":[{\"metrics\":[{\"type\":\"memory_used\",\"period\":[]}]}]}",
-          "line 1: neuron_runtimes[0].metrics[0].period: a string such as \"5s\" expected" },
+          "line 1: neuron_runtimes[0].metrics[0].period: expected a string such as \"5s\"" },
         { "{\"system_metrics\":[{\"type\":\"gpu_usage\"}]}",
-          "line 1: system_metrics[0].type: unknown metric type 'gpu_usage'; known are memory_info, "
-          "neuron_hw_counters, self_stats, vcpu_usage" },
+          "line 1: system_metrics[0].type: unknown metric type 'gpu_usage'; known types are "
+          "memory_info, neuron_hw_counters, self_stats, vcpu_usage" },
         { "{\"system_metrics\":[{\"type\":\"memory_used\"}]}",
           "line 1: system_metrics[0].type: 'memory_used' belongs in "
           "neuron_runtimes[].metrics, not here" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"(\"}]}",
-          "line 1: neuron_runtimes[0].tag_filter: '(' is not a regular expression: Unmatched ( or "
+          "line 1: neuron_runtimes[0].tag_filter: invalid regular expression '(': Unmatched ( or "
           "\\(" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"(a)\\\\1\"}]}",
           "line 1: neuron_runtimes[0].tag_filter: '\\1' (a back reference) is not supported" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"((a{99}){99}){99}\"}]}",
           "line 1: neuron_runtimes[0].tag_filter: the repetitions multiply to more than 1000" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"a++++++++++++++++++++++++++++\"}]}",
-          "line 1: neuron_runtimes[0].tag_filter: a repetition of a repetition is not supported" },
+          "line 1: neuron_runtimes[0].tag_filter: repeating a repetition is not supported" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"((((((((((a+)+)+)+)+)+)+)+)+)+)+\"}]}",
           "line 1: neuron_runtimes[0].tag_filter: the repetitions multiply to more than 1000" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"a\",\n\"address\":\"unix:/b\"}]}",
-          "line 2: neuron_runtimes[0].address: either a tag_filter or an address" },
+          "line 2: neuron_runtimes[0].address: expected either a tag_filter or an address" },
         { "{\"neuron_runtimes\":[{\"address\":\"\"}]}",
-          "line 1: neuron_runtimes[0].address: the endpoint of a daemon expected, such as "
+          "line 1: neuron_runtimes[0].address: expected the endpoint of a daemon, such as "
           "unix:/run/neuron.sock" },
         { "{\"neuron_runtimes\":[{\"address\":7}]}",
-          "line 1: neuron_runtimes[0].address: the endpoint of a daemon expected, such as "
+          "line 1: neuron_runtimes[0].address: expected the endpoint of a daemon, such as "
           "unix:/run/neuron.sock" },
-        { "{\"k8s_info\":{\"period\":\"15s\"}}", "line 1: k8s_info: true or false expected" },
-        { "{\"hello\":1}", "line 1: unknown key 'hello'; known are period, neuron_runtimes, "
+        { "{\"k8s_info\":{\"period\":\"15s\"}}", "line 1: k8s_info: expected true or false" },
+        { "{\"hello\":1}", "line 1: unknown key 'hello'; known keys are period, neuron_runtimes, "
                            "system_metrics, k8s_info" },
         { "{\"period\":\"1s\",\n\"neuron_runtimes\":[\n{},\n{\"metrics\":[],\n\"tag.filter[\":"
           "\"x\"}]}",
-          "line 5: neuron_runtimes[1]: unknown key 'tag.filter['; known are tag_filter, address, "
+          "line 5: neuron_runtimes[1]: unknown key 'tag.filter['; known keys are tag_filter, "
+          "address, "
           "period, metrics" },
         { "{\"system_metrics\":[\n{\"type\":\"vcpu_usage\"},\n{\"type\":\"memory_info\",\n"
           "\"every\":\"2s\"}]}",
-          "line 4: system_metrics[1]: unknown key 'every'; known are type, period" },
+          "line 4: system_metrics[1]: unknown key 'every'; known keys are type, period" },
         { "{\"system_metrics\":[\n{\"type\":\n\"gpu\"}]}",
-          "line 2: system_metrics[0].type: unknown metric type 'gpu'; known are memory_info, "
+          "line 2: system_metrics[0].type: unknown metric type 'gpu'; known types are memory_info, "
           "neuron_hw_counters, self_stats, vcpu_usage" },
         { "{\"period\":\"1s\",\n\"period\":\"2s\"}",
           "line 2, column 8: duplicate object key near '\"period\"'" },

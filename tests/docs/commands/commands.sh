@@ -17,8 +17,8 @@ loaded() { neuron-top --json --once | jq -r 'if any(.models[]; .executions > 0) 
 wait_for loaded
 neuron-monitor --quiet --db "$state/monitor.db" --http 127.0.0.1:0 --prometheus 127.0.0.1:0 --verbose 1 2>agent.log &
 pids+=($!)
-page_port() { sed -n 's/.*http: serving at port //p' agent.log; }
-metrics_port() { sed -n 's/.*serving metrics at port //p' agent.log; }
+page_port() { sed -n 's/.*http: listening on port //p' agent.log; }
+metrics_port() { sed -n 's/.*serving metrics on port //p' agent.log; }
 is_up() { [ -n "$(page_port)" ] && [ -n "$(metrics_port)" ] && curl -sf "http://127.0.0.1:$(page_port)/-/ready" >/dev/null && echo yes; }
 wait_for is_up
 has_history() { neuron-monitor query latency --db "$state/monitor.db" --csv | greps conv && echo yes; }

@@ -12,7 +12,7 @@ neuron-monitor diag --canary --interval 1ms --rounds 3 --json >good.jsonl || fai
 code=0
 NEURON_SOFT_FAULT=bit-flip:at=1,core=1 neuron-monitor diag --canary --interval 1ms --rounds 1 >bad.txt || code=$?
 [ $code = 1 ] || fail "a bit flips, and the canary ends with $code: $(cat bad.txt)"
-grep -q ' FAIL core 1 answer dma-copy: wrong answer without an error: 1 bit of ' bad.txt || fail "$(cat bad.txt)"
+grep -q ' FAIL core 1 answer dma-copy: silently wrong answer: 1 wrong bit in ' bad.txt || fail "$(cat bad.txt)"
 [ "$(grep -c FAIL bad.txt)" = 1 ] || fail "$(cat bad.txt)"
 
 # Everybody's verdict about the device is so until a diagnosis finds the core well.

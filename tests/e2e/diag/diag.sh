@@ -16,7 +16,7 @@ is_count() { [ "$(count "$2")" = "$1" ] || fail "$(count "$2") are $2, not $1: $
 # Without devices there is nothing to choose from, which is not a mistake in the list.
 code=0
 NEURON_HOOKS_DIR=$PWD/empty neuron-monitor diag -r 1 --core 0 --sysfs-root "$PWD" >out.json 2>err.log || code=$?
-[ $code = 1 ] && [ "$(wc -l <err.log)" = 1 ] && grep -q 'this machine has no cores: no driver shows devices' err.log || fail "exit code $code"
+[ $code = 1 ] && [ "$(wc -l <err.log)" = 1 ] && grep -q 'this machine has no cores: the driver shows no devices' err.log || fail "exit code $code"
 
 # A machine that is well, which diag builds when it is the first: each engine and type, patterns, copies, collectives, a burn-in.
 diag 0 -r 1
@@ -67,7 +67,7 @@ diag 0 -r 1 --core 0
 diag 0 -r 2 --memory 4K
 diag 0 -r 1
 NEURON_SOFT_FAULT=bit-flip:at=9,core=1 diag 1 -r 2 --memory 64K
-is_count 1 '.result == "FAIL" and .core == 1 and .part == "vector-add-float32" and (.reason | startswith("wrong answer without an error: 1 bit "))'
+is_count 1 '.result == "FAIL" and .core == 1 and .part == "vector-add-float32" and (.reason | startswith("silently wrong answer: 1 wrong bit "))'
 # In the burn-in too, whose first round is always whole.
 NEURON_SOFT_FAULT=bit-flip:at=31,core=0 diag 1 -r 4 --duration 300ms --memory 64K --core 0
 is_count 1 '.test == "burn-in" and .result == "FAIL"'
@@ -87,7 +87,7 @@ diag 0 -r 2 --memory 4K # finds both cores well
 # A test that does not end is ended. On a busy machine another test may reach the limit first.
 is_ended() {
     NEURON_SOFT_FAULT=pause:at=2,time=60s diag 1 -r 2 --core 0 --memory 4K --timeout 4s
-    is_count 1 '.result == "FAIL" and .test == "answer" and (.reason | startswith("no answer after 4 s"))' && echo yes
+    is_count 1 '.result == "FAIL" and .test == "answer" and (.reason | startswith("no answer within 4 s"))' && echo yes
 }
 wait_for is_ended
 
@@ -103,7 +103,7 @@ echo 'inf2.* pattern fail below 1M' >fail
 diag 0 -r 2 --core 0 --memory 64K --thresholds fail
 printf '# fine\n* pattern fail below much\n' >bad
 diag 1 -r 1 --thresholds bad
-[ "$(wc -l <err.log)" = 1 ] && grep -q 'bad: line 2: "much" is not a value' err.log || fail "see err.log"
+[ "$(wc -l <err.log)" = 1 ] && grep -q 'bad: line 2: "much" is not a valid value' err.log || fail "see err.log"
 [ ! -s out.json ] || fail "expected a message alone, found a report too"
 neuron-monitor diag --print-thresholds >shipped
 diag 0 -r 1 --thresholds shipped
@@ -119,7 +119,7 @@ is_at_work() {
         jq -e --argjson pid "$job" 'any(.neuron_runtime_data[]; .pid == $pid and .report.execution_stats.execution_summary.completed > 0)' >/dev/null && echo yes
 }
 wait_for is_at_work
-is_owned() { { neuron-monitor diag -r 2 --memory 4K 2>&1 >/dev/null || true; } | greps "process $job (neuron-bench) has core 0" && echo yes; }
+is_owned() { { neuron-monitor diag -r 2 --memory 4K 2>&1 >/dev/null || true; } | greps "process $job (neuron-bench) holds core 0" && echo yes; }
 wait_for is_owned
 diag 3 -r 2
 [ ! -s out.json ] || fail "a core of a job was tested"
@@ -128,7 +128,7 @@ is_count 0 '.core == 0'
 kill -0 "$job" || fail "the job is gone"
 neuron-monitor diag --json -r 2 --core 0 --memory 64K --wait 900s >waited.json 2>waited.log &
 waiter=$!
-is_waiting() { grep -q "process $job (neuron-bench) has core 0; waiting" waited.log && echo yes; }
+is_waiting() { grep -q "process $job (neuron-bench) holds core 0; waiting" waited.log && echo yes; }
 wait_for is_waiting
 kill -9 "$job"
 wait $waiter || fail "see waited.log"
@@ -147,7 +147,7 @@ if [ -z "${NTK_SANITIZE:-}" ]; then
     diag 0 -r 2 --memory 64K --sysfs-root "$PWD/hardware" --neff memcpy.neff
     is_count 2 '.test == "answer" and .result == "PASS" and (.reason | test("^digest [0-9a-f]{16}$"))'
     NEURON_SOFT_FAULT=bit-flip:at=2,core=1 diag 1 -r 2 --memory 64K --sysfs-root "$PWD/hardware" --neff memcpy.neff
-    is_count 1 '.result == "FAIL" and .core == 1 and (.reason | startswith("equal inputs gave different outputs"))'
+    is_count 1 '.result == "FAIL" and .core == 1 and (.reason | startswith("the same inputs gave different outputs"))'
 fi
 NEURON_LIBNRT=$PWD/none diag 1 -r 1
 is_count 1 '.test == "runtime" and .result == "FAIL"'

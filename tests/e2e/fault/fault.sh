@@ -11,7 +11,7 @@ in_errors() {
     jq -s "[.[].neuron_runtime_data[].report.execution_stats.error_summary.$1] | add // 0" out.jsonl
 }
 in_tree() { cat "$NEURON_HOOKS_DIR/soft/sys/devices/virtual/neuron_device/neuron0/stats/hardware/$1"; }
-port() { sed -n 's/.*serving metrics at port //p' out.log; }
+port() { sed -n 's/.*serving metrics on port //p' out.log; }
 metric() { curl -sf "http://127.0.0.1:$(port)/metrics" | sed -n "s/^$1{.*$2.*} //p" | head -1; }
 is_up() { [ -s out.jsonl ] && [ -n "$(port)" ] && echo yes; }
 
@@ -75,7 +75,7 @@ wait_for is $((before + 12)) in_tree mem_ecc_corrected
 neuron-monitor --db many.db --prometheus 127.0.0.1:0 --verbose 1 >again.jsonl 2>again.log &
 pids+=($!)
 again=$!
-port() { sed -n 's/.*serving metrics at port //p' again.log; }
+port() { sed -n 's/.*serving metrics on port //p' again.log; }
 wait_for is $((before + 12)) metric neurondevice_ecc_events_total mem_ecc_corrected
 [ "$(metric hardware_ecc_events_total mem_ecc_corrected)" = 0 ] || fail "the vendor's series counts what was before"
 wait_for is $((rows + before + 12 - known)) in_rows

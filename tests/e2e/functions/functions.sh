@@ -74,4 +74,4 @@ jq '.dma[2].function_start = "nowhere"' parts/sg00/SP.json >SP.json
 mv SP.json parts/sg00/SP.json
 build bad $'    call to=lower'
 run_neff bad.neff in input 2>err && fail "a group without a function was loaded"
-grep -q 'has no DMA group 0 of function spoil' err || fail "see err"
+grep -q 'has no DMA group 0 for function spoil' err || fail "see err"

@@ -44,14 +44,14 @@ wait_for says "hangs barrier 41 1 127.0.0.1:46820 arrived arrived elsewhere arri
     fail "its last operation: $(cat hang.json)"
 wait_for says yes '.ranks[2].thread | if test("sleeps") then "yes" else . end' --after 100ms
 neuron-monitor hang --after 1h >text || fail "exit code with nothing that hangs"
-greps "nothing hangs: 1 communicator goes on" text || fail "text: $(cat text)"
+greps "no operation hangs: 1 communicator progresses" text || fail "text: $(cat text)"
 code=0
 neuron-monitor hang --after 100ms >text || code=$?
 [ $code = 1 ] || fail "exit code $code with one that hangs"
-greps -F "3 of 4 have come: ranks 0-1,3" text || fail "text: $(cat text)"
-greps -E "rank 2: process ${ranks[2]} .*left all_gather 40 .* ago and has not come since" text || fail "text: $(cat text)"
-greps '^no rank is of the job other: ' <<<"$(neuron-monitor hang --after 100ms --job other)" || fail "another job"
-greps '^nothing hangs: 1 communicator goes on' <<<"$(neuron-monitor hang --after 1h --job 127.0.0.1:46820)" || fail "a job that goes on"
+greps -F "3 of 4 ranks arrived: ranks 0-1,3" text || fail "text: $(cat text)"
+greps -E "rank 2: process ${ranks[2]} .*left all_gather 40 .* ago and has not arrived since" text || fail "text: $(cat text)"
+greps '^no rank belongs to the job other: ' <<<"$(neuron-monitor hang --after 100ms --job other)" || fail "another job"
+greps '^no operation hangs: 1 communicator progresses' <<<"$(neuron-monitor hang --after 1h --job 127.0.0.1:46820)" || fail "a job that goes on"
 code=0
 neuron-monitor hang --after 100ms >/dev/full 2>errors || code=$?
 [ $code = 1 ] && greps "cannot write to stdout: No space left on device" errors || fail "a full disk: $code $(cat errors)"
@@ -62,7 +62,7 @@ stop
 
 # The agent sees it by itself and says so once; asked over HTTP it knows the rank that was killed,
 # which no other process does.
-port() { sed -n 's/.*serving at port //p' out.log; }
+port() { sed -n 's/.*listening on port //p' out.log; }
 has_port() { [ -n "$(port)" ] && echo yes; }
 watch() {
     rm -f out.log # of a watcher before
@@ -94,8 +94,8 @@ stops_between() {
 wait_for stops_between
 wait_for says "arrived elsewhere arrived" "$wheres" --after 300ms "$agent"
 [ "$(jq -r '.communicators[0].ranks[1].host' hang.json)" = "$agent" ] || fail "host: $(cat hang.json)"
-wait_for eval 'grep -q "hangs since .*: rank 1 is elsewhere" out.log && echo yes'
-[ "$(grep -c 'hangs since .*: rank 1 is elsewhere' out.log)" = 1 ] || fail "expected one message"
+wait_for eval 'grep -q "has been hanging for .*: rank 1 is elsewhere" out.log && echo yes'
+[ "$(grep -c 'has been hanging for .*: rank 1 is elsewhere' out.log)" = 1 ] || fail "expected one message"
 metric() { curl -sf "http://$agent/metrics" | sed -n "s/^neuron_collective_$1{.*runtime_tag=\"${ranks[0]}\".*} //p" | head -1; }
 wait_for eval '[ "$(metric in_operation_seconds | cut -d. -f1)" -ge 1 ] && echo yes'
 barriers=$(curl -sf "http://$agent/metrics" | sed -n "s/^neuron_collective_operations_total{.*operation=\"barrier\".*runtime_tag=\"${ranks[0]}\".*} //p")
@@ -108,18 +108,18 @@ wait_for says lost '.ranks[1].where' "$agent"
 [ "$(hang '.ranks[1].where')" = lost ] && [ "$(jq -r '.hosts[0] | "\(.host) \(.source)"' hang.json)" = " agent" ] ||
     fail "the agent of this machine is not asked: $(cat hang.json)"
 neuron-monitor hang >text && fail "a lost rank: expected exit code 1, found 0"
-greps '^source: the agent of this machine$' text || fail "text: $(cat text)"
+greps '^source: the agent on this machine$' text || fail "text: $(cat text)"
 if [ "$(id -u)" = 0 ]; then
     chmod 755 "$scratch" "$memory" "$NEURON_HOOKS_DIR"
     setpriv --reuid 65534 --regid 65534 --clear-groups neuron-monitor hang >text || true
-    greps '^source: shared memory of the processes (.* 403: it answers only root and its own user)$' text || fail "another user: $(cat text)"
+    greps '^source: shared memory of the processes (.* 403: it responds only to root and its own user)$' text || fail "another user: $(cat text)"
 fi
 wait_for eval 'grep -q "broke: rank 1 is lost" out.log && echo yes'
 # The others are notified, and end: they are not ranks that never came, and the time of the trouble
 # does not move.
 wait_for says "gone lost gone" "$wheres" "$agent"
 neuron-monitor hang "$agent" >text || true
-greps 'rank 0: process .*left the communicator after .*; its process ended' text || fail "one that left after another was lost: $(cat text)"
+greps 'rank 0: process .*left the communicator after .*; its process exited' text || fail "one that left after another was lost: $(cat text)"
 stop
 
 # A job that ends in order, one rank after the other, is not a trouble, and nothing of it stays;
@@ -218,12 +218,12 @@ wait_for is_stuck "$agent"
 neuron-monitor hang --after 1s --job other >text || fail "another job's execution counts: $(cat text)"
 code=0
 neuron-monitor hang --after 1s >text || code=$?
-[ $code = 1 ] && greps "STUCK: core [0-9]* of process $lone (neuron-bench) has had an execution for .*, more than 1.00s" text ||
+[ $code = 1 ] && greps "STUCK: core [0-9]* of process $lone (neuron-bench) has been in one execution for .*, longer than 1.00s" text ||
     fail "an execution that is stuck: $code $(cat text)"
 neuron-monitor hang --after 1h >text || fail "an execution within the limit: $(cat text)"
 is_learned() { neuron-monitor hang --json >hang.json || [ $? = 1 ]; [ "$(jq '.stuck[0] | .threshold_is_learned and .threshold_ns >= 5000000000' hang.json)" = true ] && echo yes; }
 wait_for is_learned
-wait_for eval 'grep -q "core [0-9]* of process $lone (neuron-bench) has had an execution for" out.log && echo yes'
+wait_for eval 'grep -q "core [0-9]* of process $lone (neuron-bench) has been in one execution for" out.log && echo yes'
 kill -9 "$lone"
 wait "$lone" 2>/dev/null || true
 wait_for eval 'grep -q "the execution on core [0-9]* of process $lone is no longer stuck" out.log && echo yes'
@@ -235,7 +235,7 @@ neuron-monitor --verbose 1 --http 127.0.0.1:0 >a.jsonl 2>a.log &
 pids+=($!)
 NEURON_HOOKS_DIR=$second neuron-monitor --verbose 1 --http 127.0.0.1:0 >b.jsonl 2>b.log &
 pids+=($!)
-port_of() { sed -n 's/.*serving at port //p' "$1"; }
+port_of() { sed -n 's/.*listening on port //p' "$1"; }
 wait_for eval '[ -n "$(port_of a.log)" ] && [ -n "$(port_of b.log)" ] && echo yes'
 a=127.0.0.1:$(port_of a.log) b=http://127.0.0.1:$(port_of b.log)
 # Software ranks meet in a hooks folder, so each machine has both ranks of a separate job with the
@@ -249,8 +249,8 @@ wait_for says "arrived arrived" "$wheres" --after 300ms "$a" "$b"
 wait_for says "arrived unseen" "$wheres" --after 300ms "$a"
 # A machine that does not answer is reported, and its ranks are unseen.
 neuron-monitor hang --after 300ms "$a" 127.0.0.1:1 >text 2>errors || true
-greps "127.0.0.1:1: .*; its ranks are not seen" errors || fail "errors: $(cat errors)"
-greps "rank 1: no process reports it" text || fail "text: $(cat text)"
+greps "127.0.0.1:1: .*; its ranks are missing here" errors || fail "errors: $(cat errors)"
+greps "rank 1: not reported by any process" text || fail "text: $(cat text)"
 code=0
 neuron-monitor hang 127.0.0.1:1 >text 2>/dev/null || code=$?
 [ ! -s text ] || fail "it knows something of a machine that nobody answered for: $(cat text)"

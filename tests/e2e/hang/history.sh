@@ -54,7 +54,7 @@ wait_for verdict ".verdict == \"slow\" and .pid == $slow and .to != null"
 
 wait_for verdict '.verdict == "slower" and .to == null and .rank == null and .of == 3 and .cause == "outside"
     and .job == "127.0.0.1:46823" and .behind_ns > 10000000 and .interval_ns > .behind_ns'
-wait_for eval 'grep -q "the ranks at 127.0.0.1:46823 became slower .* ago, all 3 that are seen of 3 alike: .* what takes longer: outside" out.log && echo yes'
+wait_for eval 'grep -q "the ranks at 127.0.0.1:46823 became slower .* ago, all 3 visible ones of 3 equally: .* cause: outside" out.log && echo yes'
 wait_for eval 'grep -q "\"kind\":\"slower\"" out.jsonl && echo yes'
 kill -9 "${together[@]}"
 wait "${together[@]}" 2>/dev/null || true
@@ -96,7 +96,7 @@ neuron-monitor query verdicts --db jobs.db --to 2020-01-01T00:00:00Z --from 2019
 [ "$(jq length text)" = 0 ] || fail "of another time: $(cat text)"
 code=0
 neuron-monitor query ranks --db jobs.db --job other >/dev/null 2>errors || code=$?
-[ $code = 1 ] && greps "no job 'other' was ever stored" errors || fail "another job: $code $(cat errors)"
+[ $code = 1 ] && greps "unknown job 'other'" errors || fail "another job: $code $(cat errors)"
 code=0
 neuron-monitor query memory --db jobs.db --job other >/dev/null 2>errors || code=$?
-[ $code = 2 ] && greps -e "--job means nothing to the question 'memory'" errors || fail "a job of memory: $code $(cat errors)"
+[ $code = 2 ] && greps -e "--job does not apply to question 'memory'" errors || fail "a job of memory: $code $(cat errors)"

@@ -12,9 +12,9 @@ neuron-bench machine >/dev/null
 neuron-monitor --period 1h --db t.db --http 0 --verbose 1 >reports.jsonl 2>agent.log &
 agent=$!
 pids+=("$agent")
-is_up() { [ "$(wc -l <reports.jsonl)" = 1 ] && grep -q 'serving at port' agent.log && echo yes; }
+is_up() { [ "$(wc -l <reports.jsonl)" = 1 ] && grep -q 'listening on port' agent.log && echo yes; }
 wait_for is_up
-port=$(sed -n 's/.*http: serving at port //p' agent.log)
+port=$(sed -n 's/.*http: listening on port //p' agent.log)
 health() { jq -c '[.neuron_ext.devices[] | .health | [.verdict, .action]] | unique'; }
 [ "$(health <reports.jsonl)" = '[["healthy","none"]]' ] || fail "$(cat reports.jsonl)"
 

@@ -15,7 +15,7 @@ health() {
 }
 
 health 3 --for 10ms
-greps '^this machine is unknown: it shows no Neuron device$' <text || fail "$(cat text)"
+greps '^this machine is unknown: it reports no Neuron devices$' <text || fail "$(cat text)"
 health 2 --no-such
 health 2 --token-file x
 health 2 --sysfs-root x localhost:1
@@ -42,9 +42,9 @@ neuron-monitor health --for 10ms >/dev/full 2>errors || code=$?
 echo 0123456789abcdef0123 >token
 neuron-monitor --period 1h --http 0 --http-token-file token --no-imds --quiet --verbose 1 2>agent.log &
 pids+=($!)
-is_up() { grep -q 'serving at port' agent.log && echo yes; }
+is_up() { grep -q 'listening on port' agent.log && echo yes; }
 wait_for is_up
-agent=127.0.0.1:$(sed -n 's/.*http: serving at port //p' agent.log)
+agent=127.0.0.1:$(sed -n 's/.*http: listening on port //p' agent.log)
 is_well() { health 0 --token-file token "$agent" && echo yes; }
 wait_for is_well
 
@@ -65,7 +65,7 @@ from_agent() {
 wait_for from_agent
 jq -e '.hosts[0] | .source == "agent" and .action == "reload_driver" and ([.devices[] | select(.verdict != "healthy") | .device] == [2, 3])' <text >/dev/null ||
     fail "$(cat text)"
-shows_source() { health 1 && greps '^source: the agent of this machine$' <text && echo yes; }
+shows_source() { health 1 && greps '^source: the agent on this machine$' <text && echo yes; }
 wait_for shows_source
 top_asks() { neuron-top --once >text && greps '^ND[23] unhealthy since [0-9:]* .* and 1 more device$' <text && echo yes; }
 wait_for top_asks

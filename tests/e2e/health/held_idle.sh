@@ -8,9 +8,9 @@ neuron-packager example memcpy -o memcpy.neff
 neuron-bench machine >/dev/null
 neuron-monitor --period 100ms --prometheus 127.0.0.1:0 --no-imds --verbose 1 2>agent.log >reports.jsonl &
 pids+=($!)
-is_up() { grep -q 'serving metrics at port' agent.log && echo yes; }
+is_up() { grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for is_up
-port=$(sed -n 's/.*serving metrics at port //p' agent.log)
+port=$(sed -n 's/.*serving metrics on port //p' agent.log)
 # The series of the metric, all of them.
 series() { curl -sf "http://127.0.0.1:$port/metrics" | grep '^neuroncore_held_idle_seconds{' || true; }
 value() { series | sed -n 's/.*neuroncore="1".*runtime_tag="held".* //p'; }

@@ -34,9 +34,9 @@ honest() { # USER TAG ARGUMENT...
 ) &
 agent=$!
 pids+=("$agent")
-is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
+is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for is_up
-port=$(sed -n 's/.*serving metrics at port //p' agent.log)
+port=$(sed -n 's/.*serving metrics on port //p' agent.log)
 honest 1001 long -n $((seconds * 200)) --rate 200 >long.out 2>&1 &
 long=$!
 pids+=("$long")

@@ -92,9 +92,9 @@ neuron-bench exec memcpy.neff --cores 0-1 --count 100000 --rate 50 >/dev/null 2>
 pids+=($!)
 neuron-monitor --period 200ms --prometheus 127.0.0.1:0 --verbose 1 --db t.db --hpc-job-mapping-dir jobs >reports.jsonl 2>agent.log &
 pids+=($!)
-agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
+agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for agent_is_up
-port=$(sed -n 's/.*serving metrics at port //p' agent.log)
+port=$(sed -n 's/.*serving metrics on port //p' agent.log)
 page() { curl -sf "http://127.0.0.1:$port/metrics"; }
 works() { page | greps '^neuroncore_utilization_ratio.*neuroncore="1"' && echo yes; }
 wait_for works
@@ -130,7 +130,7 @@ exec 7>pipe
 cat line.json >&7
 agent_port=$port
 behind_the_pipe() {
-    port=$(sed -n 's/.* at port //p' pipe.out)
+    port=$(sed -n 's/.* port //p' pipe.out)
     two_jobs
 }
 wait_for behind_the_pipe

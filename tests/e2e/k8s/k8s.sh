@@ -16,9 +16,9 @@ neuron-monitor --period 250ms --prometheus 127.0.0.1:0 --verbose 1 --zero-fill -
     --k8s-socket "$scratch/kubelet.sock" >reports.jsonl 2>agent.log &
 agent=$!
 pids+=("$agent")
-agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
+agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for agent_is_up
-port=$(sed -n 's/.*serving metrics at port //p' agent.log)
+port=$(sed -n 's/.*serving metrics on port //p' agent.log)
 for core in 0 1; do
     NEURON_PROCESS_TAG=same neuron-bench exec memcpy.neff --cores "$core" --duration 600s --rate 50 >/dev/null 2>&1 &
     pids+=($!)
@@ -56,7 +56,7 @@ cat one.jsonl >&9
 neuron-monitor-prometheus --address 127.0.0.1 --port 0 <pipe >pipe.out 2>pipe.err &
 pids+=($!)
 pipe_has_pods() {
-    curl -sf "http://127.0.0.1:$(sed -n 's/.* at port //p' pipe.out)/metrics" |
+    curl -sf "http://127.0.0.1:$(sed -n 's/.* port //p' pipe.out)/metrics" |
         grep '^execution_status_total' | greps 'namespace="ns-1",pod_name="pod-1"' && echo yes
 }
 wait_for pipe_has_pods

@@ -6,14 +6,14 @@
 needs_browser
 needs python3 jq
 
-agent_is_up() { grep -q 'http: serving at port' agent.log && [ -s reports.jsonl ] && echo yes; }
+agent_is_up() { grep -q 'http: listening on port' agent.log && [ -s reports.jsonl ] && echo yes; }
 neuron-packager example memcpy -o memcpy.neff
 neuron-packager example nan -o nan.neff
 neuron-monitor --period 500ms --http 0 --db t.db --verbose 1 >reports.jsonl 2>agent.log &
 agent=$!
 pids+=("$agent")
 wait_for agent_is_up
-port=$(sed -n 's/.*http: serving at port //p' agent.log)
+port=$(sed -n 's/.*http: listening on port //p' agent.log)
 NEURON_PROCESS_TAG='<b>page&test' neuron-bench exec memcpy.neff --cores 0 --duration 900s --rate 200 >/dev/null 2>&1 &
 pids+=($!)
 NEURON_PROCESS_TAG=broken neuron-bench exec nan.neff --cores 1 --duration 900s --rate 10 >/dev/null 2>&1 &

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib.sh"
 needs jq curl
 
-is_up() { [ -s "$1.jsonl" ] && grep -q 'serving metrics at port' "$1.log" && echo yes; }
+is_up() { [ -s "$1.jsonl" ] && grep -q 'serving metrics on port' "$1.log" && echo yes; }
 has_ended() {
     grep -q '"ended":true.*' "$1.jsonl" && [ "$(in_reports "$1")" = "$2" ] &&
         [ "$(in_metrics "$1")" = "$2" ] && [ "$(in_cores "$1")" = "$2" ] && echo yes
@@ -14,7 +14,7 @@ in_cores() {
     jq -s '[.[].neuron_runtime_data[].report.neuron_ext.neuroncores // {} | .[].execution_summary[0]] | add // 0' "$1.jsonl"
 }
 in_metrics() {
-    curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics at port //p' "$1.log")/metrics" |
+    curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics on port //p' "$1.log")/metrics" |
         sed -n 's/^neuron_executions_total{.*status_type="completed".* //p'
 }
 

@@ -10,7 +10,7 @@ at_failure() {
         jq -c '.data.activeTargets[] | [.health, .lastError, .lastScrapeDuration]' >targets.log
     curl -s "http://127.0.0.1:$port/metrics" | grep '^neuron_hardware_info' >hardware.log
 }
-agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
+agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics on port' agent.log && echo yes; }
 server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
 server=server # whose log is read for the port
 server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' "$server.log" | head -1; }
@@ -44,7 +44,7 @@ neuron-monitor --period 250ms --prometheus 127.0.0.1:0 --verbose 1 >reports.json
 agent=$!
 pids+=("$agent")
 wait_for agent_is_up
-port=$(sed -n 's/.*serving metrics at port //p' agent.log)
+port=$(sed -n 's/.*serving metrics on port //p' agent.log)
 cat >server.yml <<END
 global: { scrape_interval: 1s, scrape_timeout: 1s }
 scrape_configs: [ { job_name: neuron, static_configs: [ { targets: [ "127.0.0.1:$port" ] } ] } ]

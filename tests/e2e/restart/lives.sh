@@ -74,7 +74,7 @@ EOF
 }
 by_reports() { completed_in_reports "${reports[@]}"; }
 by_page() {
-    curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics at port //p' agent.log)/metrics" |
+    curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics on port //p' agent.log)/metrics" |
         sed -n 's/^neuron_executions_total{.*status_type="completed".* //p'
 }
 says() { [ "$("$1")" = "$2" ] && echo yes; }

@@ -13,7 +13,7 @@ more_than() { [ "$(stored "$1")" -gt "$2" ] && echo yes; }
 has_written() { [ -s "$1" ] && echo yes; }
 # The counters of the last agent's page are those of all three.
 page_says() {
-    [ "$(curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics at port //p' agent.log)/metrics" |
+    [ "$(curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics on port //p' agent.log)/metrics" |
         sed -n 's/^neuron_executions_total{.*status_type="completed".* //p')" = "$1" ] && echo yes
 }
 has_ended() { [ "$(sqlite3 -readonly "$1" 'SELECT count(*) FROM process WHERE ended_ns IS NOT NULL')" = 1 ] && echo yes; }

@@ -84,9 +84,9 @@ wait_for node_is idle
 neuron-packager example memcpy -o memcpy.neff
 neuron-monitor --period 200ms --prometheus 127.0.0.1:0 --verbose 1 --db t.db --hpc-job-mapping-dir jobs >reports.jsonl 2>agent.log &
 pids+=($!)
-agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics at port' agent.log && echo yes; }
+agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for agent_is_up
-port=$(sed -n 's/.*serving metrics at port //p' agent.log)
+port=$(sed -n 's/.*serving metrics on port //p' agent.log)
 page() { curl -sf "http://127.0.0.1:$port/metrics"; }
 # held: each device that a job holds, with its job and user, as the page says.
 held() {

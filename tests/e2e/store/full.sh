@@ -26,31 +26,31 @@ neuron-packager example memcpy -o memcpy.neff
 run room
 fill room
 neuron-bench exec memcpy.neff --count 50 >bench.txt
-wait_for says room.log 'monitoring goes on, periods wait in memory, those before the last 63 as one'
+wait_for says room.log 'monitoring continues, periods are kept in memory, all but the last 63 merged into one'
 before=$(wc -l <room.jsonl)
 wait_for lines room.jsonl $((before + 10))
-port=$(sed -n 's/.*serving metrics at port //p' room.log)
+port=$(sed -n 's/.*serving metrics on port //p' room.log)
 curl -sf "http://127.0.0.1:$port/metrics" | greps 'system_memory_total_bytes' || fail "no metrics while the disk is full"
 stored=$(samples room.db)
 prlimit --pid "$agent" --fsize=unlimited: || fail "the limit stays"
-wait_for says room.log 'writing again; [0-9]* periods were added up, 0 were lost'
+wait_for says room.log 'writing again; [0-9]* periods were merged, 0 were lost'
 wait_for more_samples room.db "$stored"
 [ "$(sqlite3 -readonly room.db 'SELECT sum(completed) FROM process_overview')" = 50 ] || fail "counts were lost"
 kill -TERM "$agent"
 wait "$agent" || fail "the agent failed"
-[ "$(grep -c 'monitoring goes on' room.log)" = 1 ] || fail "expected one message"
+[ "$(grep -c 'monitoring continues' room.log)" = 1 ] || fail "expected one message"
 [ "$(sqlite3 -readonly room.db 'PRAGMA integrity_check')" = ok ] || fail "the database is damaged"
 
 # It stays full: what was stored stays, what could not be is reported, also next to another
 # output's failure.
 run stays --otlp=http://127.0.0.1:1
 fill stays
-wait_for says stays.log 'monitoring goes on'
+wait_for says stays.log 'monitoring continues'
 kill -TERM "$agent"
 code=0
 wait "$agent" || code=$?
 [ $code = 1 ] || fail "an agent that lost periods exits with $code"
-for loss in 'otlp: not reached in time' 'the last [0-9.]* s were not stored: '; do
+for loss in 'otlp: timed out' 'the last [0-9.]* s were not stored: '; do
     says stays.log "$loss" >stays.said || fail "not reported: $loss"
 done
 [ "$(sqlite3 stays.db 'PRAGMA integrity_check')" = ok ] || fail "the database is damaged"

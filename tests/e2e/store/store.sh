@@ -66,7 +66,7 @@ dd if=/dev/zero of=damaged.db bs=4096 seek=$((page - 1)) count=1 conv=notrunc st
 before=$(sha256sum <damaged.db)
 neuron-monitor --quiet --db damaged.db --period 1s --count 2 2>damaged.txt || fail "the agent stops: $(cat damaged.txt)"
 one_line damaged.txt
-grep -q 'damaged.db is damaged (.*): set aside as damaged.db.damaged-' damaged.txt || fail "$(cat damaged.txt)"
+grep -q 'damaged.db is damaged (.*): renamed to damaged.db.damaged-' damaged.txt || fail "$(cat damaged.txt)"
 [ "$(sha256sum <damaged.db.damaged-*Z)" = "$before" ] || fail "the damaged file was changed"
 [ "$(sqlite3 damaged.db 'SELECT count(*) > 0 FROM machine_sample')" = 1 ] || fail "nothing was stored"
 
@@ -84,5 +84,5 @@ for command in "neuron-monitor --quiet --count 1" "neuron-monitor query latency"
     $command --db a.db 2>newer.txt || code=$?
     [ $code = 1 ] || fail "$command exits with $code for a newer file"
     one_line newer.txt
-    grep -q 'a.db: schema version 99 of a newer neuron-monitor' newer.txt || fail "$(cat newer.txt)"
+    grep -q 'a.db: schema version 99 belongs to a newer neuron-monitor' newer.txt || fail "$(cat newer.txt)"
 done

@@ -91,7 +91,7 @@ wait_for is_held
 code=0
 neuron-profile trigger --job same -o busy --json >busy.json 2>err || code=$?
 [ $code = 1 ] && jq -e --argjson pid "$own" '.processes | length == 1 and (.[0] | .pid == $pid and .uid == 0 and .file_count == 1 and .error == "")' \
-    busy.json >/dev/null && greps '^neuron-profile: processes of user 1002: .*is asked by process' err || fail "busy: $code $(cat busy.json err)"
+    busy.json >/dev/null && greps '^neuron-profile: processes of user 1002: .*is already handling a request of process' err || fail "busy: $code $(cat busy.json err)"
 neuron-profile trigger --job same --user 0 -o chosen >text 2>&1 || fail "one user's: $(cat text)"
 kill -9 "$holder"
 wait "$holder" 2>/dev/null || true
@@ -107,13 +107,13 @@ wait_for has_own
 unreadable() { # COMMAND: its output is in text
     local code=0
     setpriv --reuid 65534 --regid 65534 --clear-groups neuron-monitor "$@" >text 2>err || code=$?
-    [ $code = 3 ] && greps '^no process that can be read is a rank of a communicator' text &&
-        greps '^[1-9][0-9]* process\(es\)\? cannot be read: permission denied' text || fail "$*: $code $(cat text err)"
+    [ $code = 3 ] && greps '^no readable process is a rank of a communicator' text &&
+        greps '^permission denied for [1-9][0-9]* process\(es\)\?: run as root' text || fail "$*: $code $(cat text err)"
 }
 setpriv --reuid 65534 --regid 65534 --clear-groups neuron-profile trigger --job same -o "$scratch/all" >text 2>&1 && fail "not seen: $(cat text)"
-greps 'no process of the job same found: .*; [1-9][0-9]* process\(es\)\? cannot be read: Permission denied' text || fail "not seen: $(cat text)"
+greps 'no process of the job same found: .*; [1-9][0-9]* process\(es\)\? unreadable: Permission denied' text || fail "not seen: $(cat text)"
 unreadable hang
 unreadable slow --for 200ms
 code=0
 setpriv --reuid 65534 --regid 65534 --clear-groups env -u NEURON_HOOKS_DIR neuron-monitor hang >text || code=$?
-[ $code = 3 ] && greps '^processes of 2 other users cannot be read or counted' text || fail "other users' folders: $code $(cat text)"
+[ $code = 3 ] && greps '^permission denied for processes of 2 other users' text || fail "other users' folders: $code $(cat text)"

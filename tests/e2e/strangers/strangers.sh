@@ -19,9 +19,9 @@ if [ "$(id -u)" = 0 ]; then chown 65534 "$stranger"; else chmod 000 "$stranger";
 neuron-monitor --period 200ms --db t.db --prometheus 127.0.0.1:0 --verbose 1 >reports.jsonl 2>agent.log &
 agent=$!
 pids+=("$agent")
-reports_of_mine() { [ "$(jq -r '.neuron_runtime_data[].neuron_runtime_tag' reports.jsonl 2>/dev/null | grep -c '^mine$')" -ge 10 ] && grep -q 'serving metrics at port' agent.log && echo yes; }
+reports_of_mine() { [ "$(jq -r '.neuron_runtime_data[].neuron_runtime_tag' reports.jsonl 2>/dev/null | grep -c '^mine$')" -ge 10 ] && grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for reports_of_mine
-port=$(sed -n 's/.*serving metrics at port //p' agent.log)
+port=$(sed -n 's/.*serving metrics on port //p' agent.log)
 curl -sf "http://127.0.0.1:$port/metrics" >metrics
 grep -q 'runtime_tag="mine"' metrics || fail "the page has not the application"
 

@@ -58,21 +58,21 @@ def check_server(address, folder):
             ('nothing', [], 400, 'no capture (*.ntff)'),
             ('another kind', [('a.ntff', ntff), ('a.txt', b'x')], 400, 'a.txt is neither a capture (*.ntff) nor a NEFF (*.neff)'),
             ('two captures', [('a.ntff', ntff), ('b.ntff', ntff)], 400, 'a.ntff and b.ntff are two captures'),
-            ('one name', [('a.ntff', ntff), ('a.neff', neff), ('a.neff', neff)], 400, 'two files are called a.neff'),
+            ('one name', [('a.ntff', ntff), ('a.neff', neff), ('a.neff', neff)], 400, 'duplicate file a.neff'),
             ('many files', [('a.ntff', ntff)] + [(f'{i}.neff', b'') for i in range(16)], 400, 'more than 16 files'),
-            ('a path', [('../a.ntff', ntff)], 400, 'file is not SIZE,NAME'),
-            ('a hidden file', [('.ntff', ntff)], 400, 'file is not SIZE,NAME'),
-            ('a line break', [('a\n.ntff', ntff)], 400, 'file is not SIZE,NAME'),
+            ('a path', [('../a.ntff', ntff)], 400, 'invalid file: expected SIZE,NAME'),
+            ('a hidden file', [('.ntff', ntff)], 400, 'invalid file: expected SIZE,NAME'),
+            ('a line break', [('a\n.ntff', ntff)], 400, 'invalid file: expected SIZE,NAME'),
             ('a NEFF as a capture', [('a.ntff', neff)], 422, 'a.ntff is a NEFF, not a capture (NTFF)'),
             ('no file', [('a.ntff', b'')], 422, 'a.ntff'),
             ('anything', [('a.ntff', b'anything' * 1000)], 422, 'a.ntff')):
         expect(what, put(address, files), status, text)
     name = 'file=10,a.ntff'
-    expect('fewer bytes', put(address, [], query=name, body=b'123'), 400, '10 bytes of files were announced, 3 come')
-    expect('more bytes', put(address, [], query=name, body=b'12345678901'), 400, '10 bytes of files were announced, 11 come')
-    expect('more bytes than there are', put(address, [], query='file=18446744073709551615,a.ntff&file=1,b.neff', body=b'1'), 400, 'announced')
-    expect('no number', put(address, [], query='file=-1,a.ntff', body=b'1'), 400, 'file is not SIZE,NAME')
-    expect('without a length', put(address, [], query=name, body=iter([b'12345', b'67890'])), 411, 'needs its length')
+    expect('fewer bytes', put(address, [], query=name, body=b'123'), 400, '10 bytes of files, received 3')
+    expect('more bytes', put(address, [], query=name, body=b'12345678901'), 400, '10 bytes of files, received 11')
+    expect('more bytes than there are', put(address, [], query='file=18446744073709551615,a.ntff&file=1,b.neff', body=b'1'), 400, 'bytes of files, received 1')
+    expect('no number', put(address, [], query='file=-1,a.ntff', body=b'1'), 400, 'invalid file: expected SIZE,NAME')
+    expect('without a length', put(address, [], query=name, body=iter([b'12345', b'67890'])), 411, 'require Content-Length')
     expect('a foreign name', put(address, [('a.ntff', ntff)], headers={'Host': 'evil.example'}), 403, 'host name is not accepted')
     disk = os.statvfs(folder)
     much = disk.f_bavail * disk.f_frsize + 1
@@ -90,7 +90,7 @@ def check_server(address, folder):
     for _ in range(6):
         status, text = put(address, [('run.ntff', ntff)])
         assert status == 200, text
-    expect('one too many', put(address, [('run.ntff', ntff)]), 503, '8 captures that were dropped are shown already')
+    expect('one too many', put(address, [('run.ntff', ntff)]), 503, 'already showing 8 dropped captures')
     for port in (answer['port'], json.loads(text)['port']):
         assert meta(port)['title'] == 'run.ntff'
 

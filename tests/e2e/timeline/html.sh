@@ -20,7 +20,7 @@ neuron-profile view -s long.ntff -n long.neff --output-format html --output-file
 [ "$(stat -c %s mail/long.html)" -lt 16777216 ] || fail "too large for a mail: $(ls -l mail/long.html)"
 neuron-profile view -s long.ntff -n long.neff --output-format html --html-size 1M --output-file mail/short.html 2>err
 [ "$(stat -c %s mail/short.html)" -lt 1048576 ] || fail "larger than the limit: $(ls -l mail/short.html)"
-grep -q '^neuron-profile: mail/short.html shows no detail below [0-9.]*us where slices are many; --html-size lets it grow' err ||
+grep -q '^neuron-profile: mail/short.html shows no detail below [0-9.]*us where slices are dense; use a larger --html-size' err ||
     fail "omissions are not reported"
 code=0
 neuron-profile view -s attention.ntff --output-format html --output-file nowhere/a.html 2>err || code=$?

@@ -137,7 +137,7 @@ def check_long(browser, address):
     browser.wait_for("document.querySelector('.code .line.link') !== null")
     click(browser, "document.querySelector('.code .line.link')")
     browser.wait_for("/hits?$/.test(document.querySelector('#found').textContent)")
-    browser.wait_for("/^The text of kernel.py is cut off after line [0-9,]+[.]$/.test(document.querySelector('.left-out')?.textContent ?? '')")
+    browser.wait_for("/^The text of kernel.py is truncated after line [0-9,]+[.]$/.test(document.querySelector('.left-out')?.textContent ?? '')")
     equal('what the page complained about', browser.said, [])
 
 

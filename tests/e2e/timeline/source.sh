@@ -46,7 +46,7 @@ neuron-profile view -s long.ntff -n long.neff --nki-source-root big --output-for
 [ ! -s err ] || fail "expected no omissions"
 [ "$(grep -c 'id="data-positions"' long.html)" = 1 ] && ! grep -q 'id="data-details"' long.html || fail "not a long one with positions"
 neuron-profile view -s long.ntff -n long.neff --output-format html --html-size 350K --output-file short.html 2>err
-grep -q '^neuron-profile: short.html does not say which source line a slice comes from; --html-size lets it grow' err ||
+grep -q '^neuron-profile: short.html does not show the source lines of slices; use a larger --html-size' err ||
     fail "omissions are not reported"
 
 theirs=${NTK_VENDOR_CAPTURES:+$NTK_VENDOR_CAPTURES/v6_attn_tkg}

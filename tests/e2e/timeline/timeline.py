@@ -526,14 +526,14 @@ def check_absent(page, address):
     browser = page.browser
     page.open(address)
     browser.wait_for("document.querySelector('#tab-roofline.absent') !== null && document.querySelector('#tab-on-chip.absent') !== null")
-    assert 'are not known' in browser.evaluate("document.querySelector('#tab-roofline').title"), 'no reason'
+    assert 'unknown' in browser.evaluate("document.querySelector('#tab-roofline').title"), 'no reason'
     equal('tabs that have nothing', browser.evaluate("[...document.querySelectorAll('[role=tab].absent')].map((e) => e.textContent)"), ['Roofline', 'On the chip'])
     browser.evaluate("document.querySelector('#tab-layers').click()")
     browser.wait_for("document.querySelectorAll('.pane-layers tbody tr').length > 2")
     equal('costs by', browser.evaluate("document.querySelector('.pane-layers [aria-checked=true]').textContent"), 'Operations')
     page.picture('absent')
     browser.evaluate("document.querySelector('#tab-lines').click()")
-    browser.wait_for("document.querySelector('.pane-lines')?.textContent === 'No source lines: they are in the NEFF (-n).'")
+    browser.wait_for("document.querySelector('.pane-lines')?.textContent === 'No source lines: pass the NEFF that contains them with -n.'")
 
 
 def main():

@@ -12,10 +12,10 @@ neuron-monitor --capture-on hang,fire --capture-folder kept >text 2>err || code=
 [ $code = 2 ] && grep -q "unknown reason 'fire'" err || fail "an unknown reason: $code"
 code=0
 neuron-monitor --capture-on p99 --capture-folder kept >text 2>err || code=$?
-[ $code = 2 ] && grep -q 'p99 needs a time' err || fail "p99 without a time: $code"
+[ $code = 2 ] && grep -q 'p99 requires a time' err || fail "p99 without a time: $code"
 code=0
 neuron-monitor --capture-every 5m >text 2>err || code=$?
-[ $code = 2 ] && grep -q 'needs --capture-folder' err || fail "without a folder: $code"
+[ $code = 2 ] && grep -q 'requires --capture-folder' err || fail "without a folder: $code"
 
 # A folder that another process has, and old captures, which give way.
 mkdir -p kept/20200101T000000Z-slow kept/20200102T000000Z-slow kept/mine
@@ -45,7 +45,7 @@ PATH=/usr/bin:/bin lonely/neuron-monitor --quiet --period 1s --capture-folder no
 lonely=$!
 pids+=("$lonely")
 says() { grep -q "$2" "$1" && echo yes; }
-wait_for says lonely.txt 'nothing is kept of what happened (p99): cannot run neuron-profile: No such file'
+wait_for says lonely.txt 'no capture for p99: cannot run neuron-profile: No such file'
 kill "$lonely"
 wait "$lonely" || fail "the lonely agent failed: $(cat lonely.txt)"
 [ -z "$(ls none)" ] || fail "an empty folder: $(ls none)"
@@ -60,7 +60,7 @@ wait_for has_before
 kill -9 "$lone" "$busy"
 kill "$agent"
 wait "$agent" || fail "the agent failed"
-greps "stuck: process $lone is captured to kept/" agent.log || fail "expected a message of the agent"
+greps "stuck: capturing process $lone to kept/" agent.log || fail "expected a message of the agent"
 
 # An agent of root with the powers that the unit leaves it, and two users: each has a capture, which root owns.
 [ "$(id -u)" = 0 ] || exit 0
@@ -77,7 +77,7 @@ done
 pids+=("$!")
 has_both() { [ -n "$(find theirs -path '*-uid_65533/*.ntff')" ] && [ -n "$(find theirs -path '*-uid_65534/*.ntff')" ] && echo yes; }
 wait_for has_both
-are_done() { [ "$(grep -c 'is captured to theirs/' users.txt)" -ge 2 ] && echo yes; }
+are_done() { [ "$(grep -c 'capturing .* to theirs/' users.txt)" -ge 2 ] && echo yes; }
 wait_for are_done
 [ -z "$(find theirs ! -user 0)" ] || fail "not root's: $(find theirs ! -user 0)"
 kill -9 "${pids[-1]}"

@@ -51,7 +51,7 @@ is_taken_at_once() {
     ahead=$(cat ahead)
     neuron-profile trigger --job $job --look --json >look.json 2>err && at=$(($(jq '[.processes[].execution] | max' look.json) + ahead)) &&
         neuron-profile trigger --job $job --at-execution $at -o at >text 2>err && echo yes && return
-    grep -qE 'is in the past: the processes are at|has begun already|does not answer' err || echo "never: at $at"
+    grep -qE 'is in the past: the processes are at|has already started|does not respond' err || echo "never: at $at"
     echo $((2 * ahead)) >ahead
 }
 wait_for is_taken_at_once
@@ -64,7 +64,7 @@ refused() {
     [ $code = 1 ] && grep -qF -- "$1" err || fail "$*: $code $(cat text err)"
 }
 refused 'is in the past: the processes are at' --pid "${ranks[1]}" --at-execution 1
-is_refused() { refused 'no execution from 100000000 on within the time' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms && echo yes; }
+is_refused() { refused 'no execution from 100000000 on before the timeout' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms && echo yes; }
 wait_for is_refused # once the process answers in that time
 refused 'no process of the job nobody found' --job nobody
 refused 'process 1 not found' --pid 1
@@ -72,7 +72,7 @@ refused 'process 1 not found' --pid 1
 # later one.
 mkdir late
 answer=$("$NTK_BIN_DIR/../tests/tests_e2e_ask_late" "$(ls "$NEURON_HOOKS_DIR/${ranks[1]}"-*)" "${ranks[1]}" 1 "$PWD/late")
-[ "$answer" = "1 -11 0 process ${ranks[1]} (): execution 1 has begun already" ] && [ -z "$(ls late)" ] || fail "late: $answer $(ls late)"
+[ "$answer" = "1 -11 0 process ${ranks[1]} (): execution 1 has already started" ] && [ -z "$(ls late)" ] || fail "late: $answer $(ls late)"
 code=0
 neuron-profile trigger >text 2>err || code=$?
 [ $code = 2 ] || fail "without anybody: $code"
@@ -121,7 +121,7 @@ is_short() { # once there is an execution in that time
     code=0
     rm -rf short
     neuron-profile trigger --pid "${ranks[1]}" --executions 90000 --timeout 2s -o short --json >short.json 2>err || code=$?
-    [ $code = 1 ] && grep -q 'only [0-9]* of 90000 executions within the time' err && echo yes
+    [ $code = 1 ] && grep -q 'only [0-9]* of 90000 executions before the timeout' err && echo yes
 }
 wait_for is_short
 jq -e '.processes[0] | .file_count == 1 and .last_execution > 0' short.json >/dev/null || fail "a short time: $(cat short.json)"
@@ -134,7 +134,7 @@ pids+=("$two")
 asks() { [ "$(grep -c "rw-s.*$NEURON_HOOKS_DIR" "/proc/$1/maps")" = "$2" ] && echo yes; } # asks PID PROCESSES
 records_to() { grep -qaF "/$1" "$NEURON_HOOKS_DIR/$2"-* && echo yes; } # records_to FOLDER PID: its segment has where to
 wait_for records_to two "${ranks[2]}"
-refused "is asked by process $two already" --pid "${ranks[2]}"
+refused "is already handling a request of process $two" --pid "${ranks[2]}"
 # An asking program that was killed keeps no other from asking; the recording of before ends with
 # it.
 kill -9 "$two"
@@ -163,7 +163,7 @@ wait "${ranks[3]}" 2>/dev/null || true
 kill -INT "$dies"
 code=0
 wait "$dies" || code=$?
-[ $code = 1 ] && greps "process ${ranks[3]} .* ended, or closed its runtime, in the middle" dies.err || fail "one that dies: $code $(cat dies.txt dies.err)"
+[ $code = 1 ] && greps "process ${ranks[3]} .* exited or closed its runtime during the request" dies.err || fail "one that dies: $code $(cat dies.txt dies.err)"
 
 # The job went on all the time, and closes as ever.
 kill "${ranks[@]:0:3}" 2>/dev/null || true

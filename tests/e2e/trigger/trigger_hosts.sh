@@ -21,7 +21,7 @@ for k in 0 1 2; do
     agents[k]=$!
     pids+=("$!")
 done
-port_of() { sed -n 's/.*http: serving at port //p' "agent$1.log"; }
+port_of() { sed -n 's/.*http: listening on port //p' "agent$1.log"; }
 are_up() { [ -n "$(port_of 0)" ] && [ -n "$(port_of 1)" ] && [ -n "$(port_of 2)" ] && echo yes; }
 wait_for are_up
 for k in 0 1 2; do hosts+=(--host "127.0.0.1:$(port_of $k)"); done
@@ -61,7 +61,7 @@ refused() {
 refused 1 'authentication failed: check --token-file' --job train --host "127.0.0.1:$(port_of 0)" --token-file wrong
 refused 1 'no process of the job nobody found' --job nobody --host "127.0.0.1:$(port_of 0)" --token-file token
 refused 1 'is in the past: the processes are at' --job train --host "127.0.0.1:$(port_of 0)" --token-file token --at-execution 1
-refused 2 'are for --host' --job train --token-file token
+refused 2 'require --host' --job train --token-file token
 [ ! -e refused ] || [ -z "$(find refused -type f)" ] || fail "files of what was refused: $(find refused)"
 api=http://127.0.0.1:$(port_of 0)/api/v1/captures
 asks() { curl -s -o said -w '%{http_code}' -H 'Authorization: Bearer a-token-of-these-machines' "$@"; }
@@ -90,7 +90,7 @@ trigger "${hosts[@]}" --host "127.0.0.1:$(port_of 3)" -o some --json >some.json 
 [ $code = 1 ] || fail "without two of them: $code"
 jq -e '[.hosts[] | (.error == "" and .file_count > 1)] == [true, true, false, false] and (.hosts[3].error | contains("--capture-remote")) and .hosts[2].processes == []' some.json >/dev/null ||
     fail "some: $(cat some.json)"
-grep -q "127.0.0.1:$(port_of 3): the agent answers with" err || fail "the refusing side"
+grep -q "127.0.0.1:$(port_of 3): the agent returned HTTP" err || fail "the refusing side"
 
 # A peer that lies: names that lead elsewhere, sizes without end, an id that is a path, invalid
 # JSON.

@@ -98,7 +98,7 @@ rm bad/taken && echo 'take refuse take' >bad/plan
 feed $((requests - 2)) reports refused.err cw --profile prod
 clean bad
 [ "$(taken bad $((requests - 1)))" = yes ] || fail "$(cat bad/log)"
-grep -q 'refused, and dropped: status 400, InvalidParameterValueException' refused.err || fail "see refused.err"
+grep -q 'rejected and dropped: status 400, InvalidParameterValueException' refused.err || fail "see refused.err"
 # The clock of the service is an hour ahead, or behind.
 for skew in 3600 -3600; do
     rm bad/taken bad/log && echo $skew >bad/skew
@@ -165,7 +165,7 @@ kill "$fake" && wait "$fake" 2>/dev/null || true
 export AWS_ACCESS_KEY_ID=AKTEMP AWS_SECRET_ACCESS_KEY=temp AWS_SESSION_TOKEN=tok
 cw --spool spool <reports 2>outage.err || fail "code $?"
 [ "$(ls spool/*.msg | wc -l)" = "$requests" ] || fail "$(ls spool)"
-[ "$(grep -c 'trying again' outage.err)" = 1 ] || fail "see outage.err"
+[ "$(grep -c 'retrying' outage.err)" = 1 ] || fail "see outage.err"
 rm -f bad/taken bad/port
 start_fake bad "$port"
 feed "$requests" base.jsonl after.err cw --spool spool
@@ -177,13 +177,13 @@ head -n "$requests" bad/taken >first && /usr/bin/python3 "$here/same.py" expecte
 neuron-monitor-cloudwatch --emf --emf-output tcp://127.0.0.1:1 --spool mixed <base.jsonl 2>mixed.err &
 last=$!
 pids+=("$last")
-unreachable() { grep -q 'trying again' mixed.err && echo yes; }
+unreachable() { grep -q 'retrying' mixed.err && echo yes; }
 wait_for unreachable
 kill "$last" # it does not wait for the peer then
 wait "$last" || true # all is safe in the folder, in time or not
 ls mixed/*.msg >/dev/null || fail "no lines in the spool"
 cw --spool mixed <base.jsonl 2>mixed.err || fail "code $?"
-grep -q 'refused, and dropped: the spool holds something else' mixed.err || fail "see mixed.err"
+grep -q 'rejected and dropped: the spool contains data of another exporter' mixed.err || fail "see mixed.err"
 clean bad
 
 # Lines for an agent: standard output, a file that is moved away, datagrams, connections that end.
@@ -237,13 +237,13 @@ wrong() { # CODE SENTENCE OPTION...
         fail "${*:3}: code $code"
 }
 wrong 2 "unknown metric 'Nope'" --metrics SystemVcpuUsage,Nope
-wrong 2 "a namespace has" --namespace ''
+wrong 2 "invalid namespace" --namespace ''
 wrong 2 "printable ASCII" --namespace "$(printf 'a\tb')"
-wrong 2 "need --emf" --emf-output -
+wrong 2 "require --emf" --emf-output -
 wrong 2 "exclude each other" --emf --dry-run
-wrong 1 "'EU WEST' is not a region" --region 'EU WEST'
-wrong 1 "is not the address of an endpoint" --endpoint-url 'http://user@host/'
-wrong 1 "is not an address: tcp" --emf --emf-output tcp://host
+wrong 1 "invalid region 'EU WEST'" --region 'EU WEST'
+wrong 1 "invalid endpoint" --endpoint-url 'http://user@host/'
+wrong 1 "invalid address" --emf --emf-output tcp://host
 wrong 1 "No such file or directory" --emf --emf-output none/such
 wrong 1 "No such device or address" --emf --emf-output emf.in
 mkdir -p .aws && printf '[default]\nregion = eu-west-1\nnonsense\n' >.aws/config

@@ -56,7 +56,7 @@ wait_for later
 # Device 2 breaks.
 NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --cores 4 --count 2 >/dev/null 2>&1 || true
 wait_for sees '.condition.status == "True" and .condition.reason == "NeuronHasError_HBM_UNCORRECTABLE_ERROR" and
-    .condition.message == "device 2: hbm_uncorrectable: terminate the instance and start another" and .condition.transition >= .condition.heartbeat - 60000'
+    .condition.message == "device 2: hbm_uncorrectable: terminate the instance and start another one" and .condition.transition >= .condition.heartbeat - 60000'
 rule="[\"neuron-monitor-$node-neuron-device-2\",\"$node\",\"neuron-device-2\",\"neuron-monitor/unhealthy\",\"hbm_uncorrectable\",\"NoSchedule\"]"
 wait_for sees ".taints == ([$others, $rule] | sort)"
 wait_for sees '.events == [["Warning", "NeuronHasError_HBM_UNCORRECTABLE_ERROR", "ip-10-0-0-1.ec2.internal"]]'
@@ -73,9 +73,9 @@ seen | jq -c .events >events
 
 # Moods of the server: each is logged once, the agent goes on, and what came meanwhile is sent
 # afterwards.
-looks() { curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics at port //p' agent.log | tail -1)/metrics"; }
+looks() { curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics on port //p' agent.log | tail -1)/metrics"; }
 said=0
-for words in 'error=with 500: etcdserver: ' 'busy=429: too many requests' 'garbage=response of the API server is not a JSON object' \
+for words in 'error=HTTP 500: etcdserver: ' 'busy=429: too many requests' 'garbage=response of the API server is not a JSON object' \
     'huge=longer than' 'silent=imed out'; do
     mood "${words%%=*}"
     is_said() { tail -n "+$((said + 1))" agent.log | grep -qF "${words#*=}" && echo yes; }
@@ -83,7 +83,7 @@ for words in 'error=with 500: etcdserver: ' 'busy=429: too many requests' 'garba
     looks | greps '^neurondevice_' || fail "no metrics while the server is ${words%%=*}"
     mood ok
     said=$(wc -l <agent.log)
-    takes() { tail -n "+$((said + 1))" agent.log | grep -q 'takes it again' && echo yes; }
+    takes() { tail -n "+$((said + 1))" agent.log | grep -q 'accepts requests again' && echo yes; }
     seen >well.json
     wait_for later
     wait_for takes
@@ -111,7 +111,7 @@ refused() { # STATUS SENTENCE ARGUMENT...
     [ "$status" = "$1" ] && grep -qF -- "$2" said || fail "${*:3}: $status, $(cat said)"
 }
 refused 2 "unknown effect 'Never'" --k8s-device-taints Never
-refused 2 'need --k8s-node-condition' --k8s-node x
-refused 1 'the node is not known' --k8s-node-condition
+refused 2 'require --k8s-node-condition' --k8s-node x
+refused 1 'unknown node name' --k8s-node-condition
 refused 1 "invalid node name '../x'" --k8s-node-condition --k8s-node ../x
 refused 1 'KUBERNETES_SERVICE_HOST is not set' --k8s-node-condition --k8s-node x

@@ -38,10 +38,10 @@ static void the_worst_device_is_the_condition(void **state)
     make(&condition, 3, (const uint32_t[]){ 0, 2, 2 }, NTK_HEALTH_REASON_LINK_EFA);
     assert_string_equal(condition.status, "True");
     assert_string_equal(condition.reason, "NeuronHasError_LINK_EFA");
-    assert_string_equal(condition.message,
-                        "device 1: link_efa: reboot the instance; replace it when the fault comes "
-                        "back; device 2: link_efa: reboot the instance; replace it when the fault "
-                        "comes back");
+    assert_string_equal(
+        condition.message,
+        "device 1: link_efa: reboot the instance; replace it if the fault comes back; device 2: "
+        "link_efa: reboot the instance; replace it if the fault comes back");
     make(&condition, 1, (const uint32_t[]){ 2 }, NTK_HEALTH_REASON_DMA_ABORT);
     assert_string_equal(condition.reason, "NeuronHasError_DMA_ERROR");
     make(&condition, 2, (const uint32_t[]){ 0, 1 }, NTK_HEALTH_REASON_HEARTBEAT_STILL);

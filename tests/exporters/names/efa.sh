@@ -38,8 +38,8 @@ head -c 1000000 /dev/zero >tree/class/infiniband/broken/ports/1/hw_counters/send
 neuron-monitor --no-imds --verbose 1 --sysfs-root tree --prometheus 127.0.0.1:0 --names own,observer --period 300ms >reports 2>agent.log &
 agent=$!
 pids+=("$agent")
-is_listening() { grep -q ' at port [1-9]' "$1" && echo yes; }
-port_of() { sed -n 's/.* at port //p' "$1"; }
+is_listening() { grep -q ' port [1-9]' "$1" && echo yes; }
+port_of() { sed -n 's/.* port //p' "$1"; }
 page() { curl -sf --max-time "$patience" "http://127.0.0.1:$(port_of "$1")/metrics" >"$2"; }
 wait_for is_listening agent.log
 # has PAGE NAME LABELS VALUE: as text, or as the number that a double makes of it.

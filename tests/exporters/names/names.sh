@@ -4,8 +4,8 @@
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs curl jq
 
-is_listening() { grep -q ' at port [1-9]' "$1" && echo yes; }
-port_of() { sed -n 's/.* at port //p' "$1"; }
+is_listening() { grep -q ' port [1-9]' "$1" && echo yes; }
+port_of() { sed -n 's/.* port //p' "$1"; }
 page() { curl -sf --max-time "$patience" "http://127.0.0.1:$(port_of "$1")/metrics"; }
 # agent NAMES: an agent with a page, as agent and its log.
 agent() {

@@ -18,9 +18,9 @@ start() {
     exec 7>"$name.in"
     cat reports >&7
     wait_for listening "$name"
-    port=$(sed -n 's/.* at port //p' "$name.out")
+    port=$(sed -n 's/.* port //p' "$name.out")
 }
-listening() { grep -q ' at port [0-9]' "$1.out" && echo yes; }
+listening() { grep -q ' port [0-9]' "$1.out" && echo yes; }
 # get URL CURL-OPTION...: the body; the status is the last line.
 get() { curl -s -w '\n%{http_code}\n' --max-time "$patience" "$@" || true; }
 ready() { [ "$(curl -s -o /dev/null -w '%{http_code}' "$@")" = 200 ] && echo yes; }
@@ -44,7 +44,7 @@ fi
 echo 'no report' >&7
 exec 7>&-
 wait "$last" || fail "the end of the input is not a failure"
-grep -q 'line 2 is skipped' plain.err || fail "the bad line is not reported"
+grep -q 'skipped line 2' plain.err || fail "the bad line is not reported"
 
 # A program that hangs: after three periods without a report its values are not served as new ones.
 start stale
@@ -64,9 +64,9 @@ wait "$last" || fail "the end of the input is not a failure"
 # The agent's own page is collected for the request, however long the period of the reports is.
 neuron-monitor --period 1h --no-imds --quiet --prometheus 127.0.0.1:0 --verbose 1 2>long.err &
 pids+=($!)
-listens() { sed -n 's/.*serving metrics at port //p' long.err | grep -q . && echo yes; }
+listens() { sed -n 's/.*serving metrics on port //p' long.err | grep -q . && echo yes; }
 wait_for listens
-port=$(sed -n 's/.*serving metrics at port //p' long.err)
+port=$(sed -n 's/.*serving metrics on port //p' long.err)
 wait_for ready "http://127.0.0.1:$port/-/ready"
 ages() { curl -s "http://127.0.0.1:$port/metrics" | sed -n 's/^neuron_monitor_report_age_seconds{.*} //p'; }
 is_older() { [ "$(ages | tr -d .e-)" -gt 0 ] && echo yes; } # a page that was served before ...
@@ -90,7 +90,7 @@ wait_for ready "http://127.0.0.1:$port/-/ready"
 for count in 2 3 5; do
     for _ in $(seq $count); do cat reports; done |
         neuron-monitor-prometheus --port 0 --enable-k8s-info 2>pods.err | neuron-monitor-k8s-info --period 15
-    [ "$(grep -c 'start it as neuron-monitor --k8s-info' pods.err || true)" = $((count > 2)) ] || fail "$count: unexpected output"
+    [ "$(grep -c 'start neuron-monitor with --k8s-info' pods.err || true)" = $((count > 2)) ] || fail "$count: unexpected output"
 done
 told='{"period":15,"neuroncores_k8s_info":{},"neurondevices_k8s_info":{},"error":""}'
 for _ in 1 2 3 4; do sed "s/}$/,\"neuron_k8s_info\":$told}/" reports; done |
@@ -118,7 +118,7 @@ curl -sf --cacert first.pem "https://127.0.0.1:$port/metrics" | greps system_vcp
 ! curl -sf --cacert second.pem "https://127.0.0.1:$port/metrics" >/dev/null || fail "the wrong authority is believed"
 echo broken >server.pem
 curl -sf --cacert first.pem "https://127.0.0.1:$port/" >/dev/null || fail "a broken certificate replaces a good one"
-grep -q 'server.pem: the certificate cannot be read' https.err || fail "the broken file is not reported"
+grep -q 'server.pem: cannot read the certificate' https.err || fail "the broken file is not reported"
 cp two.key server.key && cp two.pem server.pem
 curl -sf --cacert second.pem "https://127.0.0.1:$port/" >/dev/null || fail "the new certificate is not used"
 kill "$last" && wait "$last" || fail "a signal is not a failure"
@@ -170,11 +170,11 @@ refused() { # CODE TEXT OPTION...
     [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$*: code $code"
     [ "$wanted" = 2 ] || [ "$(wc -l <refused.err)" = 1 ] || fail "$*: more than a line"
 }
-refused 1 'do not belong together' --cert-file one.pem --key-file two.key
+refused 1 'do not match' --cert-file one.pem --key-file two.key
 refused 1 'nothing.pem' --cert-file nothing.pem --key-file two.key
 refused 1 "web.yml: line [0-9]*: 'nonsense' is not a known key" --web.config.file web.yml
-refused 2 'go together' --cert-file one.pem
-refused 2 'above 65535' --port 65536
+refused 2 'require each other' --cert-file one.pem
+refused 2 'at most 65535' --port 65536
 refused 2 'is not an option' operand
 code=0
 neuron-monitor-prometheus --port 0 </dev/null >/dev/null 2>empty.err || code=$?

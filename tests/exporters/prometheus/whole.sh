@@ -4,8 +4,8 @@
 needs neuron-monitor neuron-monitor-prometheus curl
 
 at_failure() { diff own piped >difference.log; }
-is_listening() { grep -q ' at port [1-9]' "$1" && echo yes; }
-port_of() { sed -n 's/.* at port //p' "$1"; }
+is_listening() { grep -q ' port [1-9]' "$1" && echo yes; }
+port_of() { sed -n 's/.* port //p' "$1"; }
 # The series of a page without those of the serving process; shares of CPUs as exactly as reports
 # have them.
 series() {

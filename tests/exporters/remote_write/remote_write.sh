@@ -49,14 +49,14 @@ items='neuron_monitor_output_items_total{output="remote write",result'
 
 # An outage: the agent says it once and goes on; what it could not push waits in files.
 kill "$server" && wait "$server" 2>/dev/null || true
-said() { grep -q 'trying again' first.log && echo yes; }
+said() { grep -q 'retrying' first.log && echo yes; }
 wait_for said
 neuron-bench exec memcpy.neff --cores 0 --count 300 --rate 1000 >/dev/null
 seen() { [ "$(completed_in_reports first.jsonl)" = 800 ] && echo yes; }
 wait_for seen
 kill "$agent" && wait "$agent" || fail "the agent fails with a spool"
 ls spool/*.msg >/dev/null || fail "nothing waits in the spool"
-[ "$(grep -c 'trying again' first.log)" = 1 ] || fail "the outage is not reported exactly once"
+[ "$(grep -c 'retrying' first.log)" = 1 ] || fail "the outage is not reported exactly once"
 
 start_server
 neuron-monitor --period 200ms --quiet $push 2>second.log &
@@ -71,5 +71,5 @@ kill "$agent" && wait "$agent" || fail "the agent fails"
 kill "$server" && wait "$server" 2>/dev/null || true
 code=0
 neuron-monitor --count 2 --period 100ms --quiet --remote-write "http://me:s3cret@127.0.0.1:$port/" 2>lost.log || code=$?
-[ $code = 1 ] && grep -q 'items are lost' lost.log || fail "code $code"
+[ $code = 1 ] && grep -q 'items lost' lost.log || fail "code $code"
 ! grep -q s3cret lost.log || fail "the password is in the output"

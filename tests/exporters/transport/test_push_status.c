@@ -47,7 +47,7 @@ static void the_message_of_the_peer_is_reported(void **state)
     assert_string_equal(answer.text, "status 503");
     const struct ntk_http_answer elsewhere = { .status = 308 };
     ntk_push_status_judge(NTK_PUSH_REMOTE_WRITE, &elsewhere, "", &answer);
-    assert_string_equal(answer.text, "status 308, a redirect, which is not followed");
+    assert_string_equal(answer.text, "status 308, a redirect (redirects are not followed)");
     memset(longer, 'x', sizeof longer - 1);
     longer[sizeof longer - 1] = '\0';
     ntk_push_status_judge(NTK_PUSH_REMOTE_WRITE, &away, longer, &answer);

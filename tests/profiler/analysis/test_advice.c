@@ -109,10 +109,11 @@ static void dma_on_the_path_and_the_engine_that_waits_for_it(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, after, 700, 1000);
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 700);
     ask(&h, NULL, NULL, &a);
-    expect(&a, NTK_ADVICE_PATH_DMA, 0.65, "65.0 % of the execution waits for DMA: 0.650 us in 1");
+    expect(&a, NTK_ADVICE_PATH_DMA, 0.65,
+           "65.0 % of the execution is waiting for DMA: 0.650 us in 1");
     expect(&a, NTK_ADVICE_PATH_DMA, 0.65, "qSyncIO0");
     expect(&a, NTK_ADVICE_WAIT, 0.5,
-           "Tensor of core 0 works 50.0 % of the execution and waits 50.0 %");
+           "Tensor of core 0 works for 50.0 % of the execution and waits for 50.0 %");
     assert_null(find(&a, NTK_ADVICE_PATH_ENGINE));
     assert_int_equal(a.advice.items[0].rule, NTK_ADVICE_PATH_DMA);
     done(&h, &a);
@@ -150,10 +151,11 @@ static void sentences_name_the_line_that_waits_and_the_one_it_waits_for(void **s
     ntk_line_costs_add(&row.readers, &reader, NULL, 4096);
     ask_with(&h, hand_positions("/k/a.py", 1, 4, 10), &tensors, NULL, &a);
     expect(&a, NTK_ADVICE_PATH_DMA, 0.65, ", most at a.py:11 for a.py:10 (0.650 us)");
-    expect(&a, NTK_ADVICE_WAIT, 0.5, "(0.500 us) for DMA, most at a.py:11 for a.py:10 (0.500 us)");
-    expect(&a, NTK_ADVICE_SMALL_PACKETS, 1, ", most begun at a.py:10 (2 packets)");
+    expect(&a, NTK_ADVICE_WAIT, 0.5,
+           "(0.500 us): it waits for DMA, most at a.py:11 for a.py:10 (0.500 us)");
+    expect(&a, NTK_ADVICE_SMALL_PACKETS, 1, ", most started at a.py:10 (2 packets)");
     expect(&a, NTK_ADVICE_DMA_EFFICIENCY, find(&a, NTK_ADVICE_DMA_EFFICIENCY)->value,
-           ", most begun at a.py:10 (0.640 us)");
+           ", most started at a.py:10 (0.640 us)");
     expect(&a, NTK_ADVICE_RELOAD, 2,
            ", most at a.py:10 (4096 bytes); a.py:11 waits for it (0.500 us)");
     ntk_line_costs_fini(&row.readers);
@@ -172,7 +174,7 @@ static void one_engine_and_its_latency(void **state)
         hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, slot, 100 * i, 100 * i + 70);
     }
     ask(&h, NULL, NULL, &a);
-    expect(&a, NTK_ADVICE_PATH_ENGINE, 0.7, "70.0 % of the execution is the GpSimd engine");
+    expect(&a, NTK_ADVICE_PATH_ENGINE, 0.7, "70.0 % of the execution is work of the GpSimd engine");
     expect(&a, NTK_ADVICE_PATH_LATENCY, 0.27, "27.0 % of the execution is latency between 9 steps");
     done(&h, &a);
 }
@@ -231,7 +233,7 @@ static void packets_spills_and_reloads(void **state)
     ask(&h, &tensors, &hbm, &a);
     expect(&a, NTK_ADVICE_SMALL_PACKETS, 0.5, "50.0 % of the packets of qSyncIO0 (1 of 2)");
     expect(&a, NTK_ADVICE_DMA_EFFICIENCY, 0.25, "qScalarSpillReload0 moved 25.0 %");
-    expect(&a, NTK_ADVICE_SPILL, 2300.0 / 4000, "57.5 % of the bytes of device memory (2.2KB)");
+    expect(&a, NTK_ADVICE_SPILL, 2300.0 / 4000, "57.5 % of the device memory traffic (2.2KB)");
     assert_true(fabs(find(&a, NTK_ADVICE_SPILL)->share - 0.4) < 1e-9); /* each moment once */
     expect(&a, NTK_ADVICE_RELOAD, 2.5, "input x is read 2.50 times");
     /* A quarter of the bytes, in the 680 ns of DMA. */
@@ -277,9 +279,9 @@ static void cores_that_idle_runtimes_that_take_long_and_throttling(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, own, 700, 1000);
     hand_trace_run(&h, 1, NTK_ISA_ENGINE_PE, other, 0, 100);
     ask(&h, NULL, NULL, &a);
-    expect(&a, NTK_ADVICE_RUNTIME, 0.7, "70.0 % of the execution is what the runtime");
-    expect(&a, NTK_ADVICE_IDLE_CORE, 0.9, "core 1 has nothing to do for 90.0 %");
-    expect(&a, NTK_ADVICE_THROTTLING, 0.4, "core 0 was held back for 40.0 %");
+    expect(&a, NTK_ADVICE_RUNTIME, 0.7, "70.0 % of the execution is the start and end");
+    expect(&a, NTK_ADVICE_IDLE_CORE, 0.9, "core 1 is idle for 90.0 %");
+    expect(&a, NTK_ADVICE_THROTTLING, 0.4, "core 0 was throttled for 40.0 %");
     assert_null(
         find(&a, NTK_ADVICE_PATH_ENGINE)); /* what the runtime does is not an engine's work */
     done(&h, &a);

@@ -171,8 +171,8 @@ static void a_limit_of_nothing_is_an_error(void **state)
 
     compare(one, one, 1, sides, &comparison);
     assert_int_equal(ntk_baseline_check(&comparison, limits, 2, &result, &err), -ENOENT);
-    assert_string_equal(err.text, "neither the baseline nor the captures have engines/Tenser, "
-                                  "which has a limit");
+    assert_string_equal(err.text, "engines/Tenser has a limit, but neither the baseline nor the "
+                                  "captures contain it");
     /* Of several limits of one measure the last one holds. */
     free(limits[1].name);
     limits[1] = limit_of("total=7%");
@@ -242,11 +242,11 @@ static void an_invalid_baseline_is_refused(void **state)
         { HEAD "[7]}", -EBADMSG, "not an object" },
         { HEAD "[{\"total\":7}]}", -EBADMSG, "not a list" },
         { HEAD "[{\"total\":[{\"ps\":1}]}]}", -EBADMSG, "without a name" },
-        { HEAD "[{\"total\":[{\"name\":\"x\",\"bytes\":1}]}]}", -EBADMSG, "sound value" },
-        { HEAD "[{\"total\":[{\"name\":\"x\",\"ps\":-1}]}]}", -EBADMSG, "sound value" },
-        { HEAD "[{\"total\":[{\"name\":\"x\",\"ps\":1e300}]}]}", -EBADMSG, "sound value" },
+        { HEAD "[{\"total\":[{\"name\":\"x\",\"bytes\":1}]}]}", -EBADMSG, "an invalid value" },
+        { HEAD "[{\"total\":[{\"name\":\"x\",\"ps\":-1}]}]}", -EBADMSG, "an invalid value" },
+        { HEAD "[{\"total\":[{\"name\":\"x\",\"ps\":1e300}]}]}", -EBADMSG, "an invalid value" },
         { HEAD "[{\"total\":[{\"name\":\"x\",\"ps\":1},{\"name\":\"x\",\"ps\":2}]}]}", -EBADMSG,
-          "twice" },
+          "duplicate measure" },
         { HEAD "[{}],\"version\":1}", -EBADMSG, "duplicate" },
     };
 
@@ -287,8 +287,8 @@ static void names_are_quoted_for_xml(void **state)
         "<testsuite name=\"b&amp;.json\" tests=\"1\" failures=\"1\" errors=\"0\" skipped=\"0\">\n"
         "  <testcase classname=\"neuron-profile.path_layers\" "
         "name=\"&lt;a b=&quot;c&quot;&gt;&amp;\xef\xbf\xbd\xef\xbf\xbd\" time=\"3e-06\">\n"
-        "    <failure type=\"beyond\" message=\"3.000 us instead of 1.000 us (+200.0%), the limit "
-        "is +5%\"/>\n"
+        "    <failure type=\"beyond\" message=\"3.000 us instead of 1.000 us (+200.0%), limit "
+        "+5%\"/>\n"
         "  </testcase>\n"
         "</testsuite>\n");
     ntk_buf_fini(&out);

@@ -57,7 +57,7 @@ cp "$file" before
 profile 0 '' start-session -s first.ntff -a "$socket" "$model"
 profile 1 "cannot record model $model: NERR_INVALID (2): a capture of model $model to $scratch/first.ntff is already running" \
     start-session -s second.ntff -a "$socket" "$model"
-profile 1 "cannot record model $model: NERR_INVALID (2): a capture goes to $scratch/first.ntff already" \
+profile 1 "cannot record model $model: NERR_INVALID (2): a capture is already being written to $scratch/first.ntff" \
     start-session -s ./first.ntff -a "$socket" "$model"
 [ -e first.ntff.session ] && [ ! -e second.ntff.session ] || fail "notes: $(ls ./*.session)"
 infer 1
@@ -67,19 +67,19 @@ profile 0 '' show-session -s first.ntff
 # What is not there.
 profile 1 'cannot record model 7: NERR_INVALID_HANDLE (3): Failed to find model: 7' start-session -s x.ntff -a "$socket" 7
 [ ! -e x.ntff.session ] || fail "a note is left"
-profile 1 "cannot end the capture: NERR_INVALID_HANDLE (3): no capture goes to $scratch/x.ntff" stop-session -s x.ntff -a "$socket"
-profile 1 'no daemon answers at unix:/nowhere: No such file or directory' start-session -s x.ntff -a /nowhere "$model"
+profile 1 "cannot stop the capture: NERR_INVALID_HANDLE (3): no capture is being written to $scratch/x.ntff" stop-session -s x.ntff -a "$socket"
+profile 1 'no daemon responds at unix:/nowhere: No such file or directory' start-session -s x.ntff -a /nowhere "$model"
 profile 1 'no/folder/x.ntff: No such file or directory' start-session -s no/folder/x.ntff -a "$socket" "$model"
 profile 1 'names no file' start-session -s captures/ -a "$socket" "$model"
 : >x.ntff.session
-profile 1 'x.ntff.session holds no address' stop-session -s x.ntff
+profile 1 'x.ntff.session contains no address' stop-session -s x.ntff
 head -c 5000 /dev/zero | tr '\0' x >x.ntff.session
 profile 1 'x.ntff.session' stop-session -s x.ntff
 printf '\033[2J' >x.ntff.session
-profile 1 'no daemon answers at unix:?[2J' stop-session -s x.ntff
+profile 1 'no daemon responds at unix:?[2J' stop-session -s x.ntff
 profile 2 'no model' start-session -s x.ntff
-profile 2 "'one': not a model number" start-session -s x.ntff one
-profile 2 'one model is recorded at a time' start-session -s x.ntff 1 2
+profile 2 "'one': invalid model number" start-session -s x.ntff one
+profile 2 'only one model can be recorded at a time' start-session -s x.ntff 1 2
 profile 2 'no capture: use -s FILE' start-session 1
 profile 2 'no capture: use -s FILE' stop-session
 
@@ -98,5 +98,5 @@ profile 0 '' stop-session -s z.ntff
 profile 0 '' start-session -s z.ntff -a "$socket" "$model"
 kill "$rtd"
 wait "$rtd" || fail "SIGTERM: exit code $?"
-profile 1 "no daemon answers at unix:$socket" stop-session -s z.ntff
+profile 1 "no daemon responds at unix:$socket" stop-session -s z.ntff
 [ -e z.ntff.session ] || fail "the note is gone"

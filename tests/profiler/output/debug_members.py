@@ -301,7 +301,7 @@ def arrays(path):
     assert data["stack_frame_file_name"] == [{"id": "1", "name": "/m.py"}]
     assert data["stack_frame_function_name"] == [{"id": "1", "name": "<module>"}, {"id": "2", "name": "run"}]
     assert len(data["source_iteration"]) > 3 and any("blocked_by" in line for line in data["source_line"])
-    assert any("different lines of 2 slots" in w["message"] for w in data["warnings"]), data["warnings"]
+    assert any("disagree on the lines of 2 slots" in w["message"] for w in data["warnings"]), data["warnings"]
 
 
 def lines(path, ranked, by):

@@ -177,7 +177,7 @@ diff -r sample.csv.d m.csv.d >/dev/null || fail "the folder was not replaced as 
 touch m.csv.d/notes.txt
 code=0
 neuron-profile view -s m.ntff --output-format csv --output-file m.csv.d 2>err || code=$?
-[ $code = 1 ] && grep -q 'cannot write m.csv.d: there is a folder with other files in it (notes.txt)' err ||
+[ $code = 1 ] && grep -q 'cannot write m.csv.d: the folder exists and contains other files (notes.txt)' err ||
     fail "a folder with other files: code $code"
 rm m.csv.d/notes.txt
 diff -r sample.csv.d m.csv.d >/dev/null || fail "a refused export changed the folder"
@@ -205,8 +205,8 @@ for format in json csv sqlite parquet perfetto chrome; do
 done
 [ ! -w /dev/full ] || refused "json on a full device" 'cannot write /dev/full: No space left on device' \
     --output-format json --output-file /dev/full
-refused "a folder to stdout" 'it cannot go to stdout' --output-format csv --output-file -
-refused "a database to stdout" 'it cannot go to stdout' --output-format sqlite --output-file -
+refused "a folder to stdout" 'cannot be written to stdout' --output-format csv --output-file -
+refused "a database to stdout" 'cannot be written to stdout' --output-format sqlite --output-file -
 code=0
 neuron-profile view -s sample_v6.ntff -n - --output-format xml 2>err || code=$?
 [ $code = 2 ] || fail "an unknown format: exit code $code"

@@ -30,7 +30,7 @@ seq 1 150 | sed 's/.*/\tload(&)/' >src/k/a.py
 touch -d 2000-01-01 src/k/a.py
 for by in stall time bytes; do
     neuron-profile lines -s m.ntff -n m.neff --by $by --json --nki-source-root src >lines.json 2>err || fail "lines --by $by"
-    grep -q 'is another version: it has no line' err || fail "expected a message that a.py is too short"
+    grep -q 'does not match the NEFF: it has no line' err || fail "expected a message that a.py is too short"
     python3 "$here/debug_members.py" lines names.json lines.json $by >&2 || fail "lines --by $by are not those of the profile"
 done
 neuron-profile lines -s m.ntff -n m.neff --loops --json >loops.json 2>err || fail "lines --loops"
@@ -40,7 +40,7 @@ grep -qE '^a\.py:2  +#+ .* load\(2\)$' lines.txt || fail "no line with its bar a
 neuron-profile lines m.ntff --loops >loops.txt 2>err || fail "lines --loops"
 grep -qE '^a\.py:7  +h > t  ' loops.txt || fail "no inner loop: $(cat loops.txt)"
 neuron-profile lines m.ntff -n - >lines.txt 2>err || fail "lines -n -"
-grep -q 'No source lines: they are in the NEFF' lines.txt || fail "expected a message that names the place of lines"
+grep -q 'No source lines: pass the NEFF' lines.txt || fail "expected a message that names the place of lines"
 
 # Without a NEFF, and with a damaged one, the rest is there.
 for case in "-s m.ntff -n -" "-s damaged.ntff -n damaged.neff"; do
@@ -48,5 +48,5 @@ for case in "-s m.ntff -n -" "-s damaged.ntff -n damaged.neff"; do
     neuron-profile view $case --output-format json --output-file none.json 2>err || fail "$case: unexpected output"
     python3 "$here/debug_members.py" none none.json >&2 || fail "$case has names"
 done
-grep -q 'Names of instructions are omitted: sg00/debug_info_backend_PE.dbg: it does not end with a whole field' none.json ||
+grep -q 'Instruction names are omitted: sg00/debug_info_backend_PE.dbg: it ends inside a field' none.json ||
     fail "expected a message that names are damaged"

@@ -38,7 +38,7 @@ diff -r before world.kineto >&2 || fail "another time other bytes"
 RANKS=3 QUEUED= NEURON_RT_ROOT_COMM_ID=127.0.0.1:46823 NEURON_SOFT_FAULT=slow-link:from=1,factor=600,core=1 neuron-profile inspect -o slow -- \
     bash -c "$world" "$rank" "$PWD/m.neff" >/dev/null 2>err || fail "inspect slow"
 neuron-profile analyze -d slow joined >text || fail "no analysis of slow links"
-greps "cannot show which links are slow; neuron-monitor slow can" text || fail "slow links: $(cat text)"
+greps "cannot show slow links; use neuron-monitor slow" text || fail "slow links: $(cat text)"
 
 # ---- three ranks whose operations are queued: a sum and a gathering, next to executions ----
 RANKS=3 QUEUED=queued NEURON_RT_ROOT_COMM_ID=127.0.0.1:46822 neuron-profile inspect -o queued -- bash -c "$world" "$rank" "$PWD/m.neff" \
@@ -90,10 +90,10 @@ for format in kineto chakra; do
     view 1 -d one --ignore-system-profile --output-format $format --output-file nothing
     greps 'the traces contain no execution and no collective' err || fail "no rank"
     view 1 -d one --output-format $format --output-file -
-    greps 'cannot go to stdout' err || fail "to stdout"
+    greps 'cannot be written to stdout' err || fail "to stdout"
     view 1 -d one --output-format $format --output-file full
-    greps 'there is a folder with other files in it (other)' err || fail "a folder of others"
+    greps 'the folder exists and contains other files (other)' err || fail "a folder of others"
     view 2 -s "$NTK_SOURCE_DIR/tests/corpus/ntff/sample_v6.ntff" --output-format $format
-    greps "$format needs traces of several ranks" err || fail "of a capture"
+    greps "$format requires traces of several ranks" err || fail "of a capture"
 done
 [ ! -e nothing ] && [ -z "$(find . -name '*.tmp-*')" ] || fail "something is left: $(find . -name '*.tmp-*')"

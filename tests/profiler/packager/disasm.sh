@@ -18,7 +18,7 @@ neuron-packager create -i plain -o made.neff >unpacked 2>err || complain 'create
 disasm 0 made.neff
 python3 "$here/disasm.py" text printed || complain 'the listing'
 says printed 'not for neuron-packager asm'
-says printed '; each slot once: 32768 operations, 32768 of them in transposes (weighted by type: 131072, 131072); bytes read and written: device memory 526336 and 0, state buffer 4096 and 526336, accumulation buffer 0 and 2048; 4 of 13 slots are not known and not counted'
+says printed '; with each slot counted once: 32768 operations, 32768 of them in transposes (weighted by type: 131072, 131072); bytes read and written: device memory 526336 and 0, state buffer 4096 and 526336, accumulation buffer 0 and 2048; 4 of 13 slots are unknown and not counted'
 cp printed listing.txt
 disasm 0 --json made.neff
 python3 "$here/disasm.py" json printed || complain 'the JSON'
@@ -49,14 +49,14 @@ says printed ' @ a.py:404 h=0,t=4: load(404)'
 disasm 0 --json made.neff --nki-source-root src
 jq -e '[.subgraphs[].engines[].instructions[:6][].text // empty] == ["load(402)", "load(404)", "load(404)"]' printed >/dev/null || complain 'texts of lines'
 disasm 1 made.neff --nki-source-root nowhere
-says err 'cannot open folder of sources nowhere'
+says err 'cannot open the source folder nowhere'
 disasm 0 made.neff --engine SP --subgraph sg00
 [ "$(grep -c '^\.engine' printed)" = 1 ] || complain 'more than one engine'
 disasm 1 made.neff --subgraph sg07
 says err 'no subgraph sg07'
 disasm 2 made.neff --engine sp
 neuron-packager asm listing.txt -o back >printed 2>err && complain 'asm took a listing of hardware'
-says err 'no operation "SET_ORDERING_MODE"'
+says err 'unknown operation "SET_ORDERING_MODE"'
 # A generation with unknown slots is shown as bytes, and nothing is lost.
 sed -i 's/"target": *"cayman"/"target":"later"/' plain/kelf-*.json
 neuron-packager create -i plain -o other.neff >unpacked 2>err || complain 'create for a later one'
@@ -67,7 +67,7 @@ jq -e '[.subgraphs[].engines[] | select(.encoding == "hardware") | .instructions
 printf 'broken' >plain/sg00/debug_info_asm_SP.dbg
 neuron-packager create -i plain -o damaged.neff >unpacked 2>err || complain 'create with damaged names'
 disasm 1 damaged.neff
-says err 'the names of its instructions are omitted'
+says err 'the instruction names are omitted'
 says printed '    OP_0x95 bytes=00000000000000000000010203040500'
 
 for capture in ${NTK_VENDOR_CAPTURES:+"$NTK_VENDOR_CAPTURES"/*.ntff}; do

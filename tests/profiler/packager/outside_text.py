@@ -76,7 +76,7 @@ json.dump(definition, open("members/sg00/def.json", "w", encoding="utf-8"))
 assert run("neuron-packager", "create", "-i", "members", "-o", "line.neff")[0] == 0
 code, out, err = run("neuron-packager", "disasm", "line.neff")
 check("disasm of an evil member", out + err)
-if code != 1 or err.count("\n") != 1 or "a listing cannot hold the name" not in err:
+if code != 1 or err.count("\n") != 1 or "has a name that a listing cannot contain" not in err:
     print(f"FAILED: disasm of an evil member: {code} {err!r}")
     failures += 1
 sys.exit(1 if failures else 0)

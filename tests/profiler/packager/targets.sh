@@ -10,8 +10,8 @@ for example in $examples; do
     neuron-packager example "$example" --target '*' --lnc 2 -o "$example.2" 2>"$example.2.not" ||
         greps -e '--lnc 1 and an inf1 machine$' <"$example.2.not" || fail "$example --lnc 2: $(cat "$example.2.not")"
 done
-grep -q '^neuron-packager: conv.1 does not run on inf1.xlarge, .*mlu270x4 (a tensor engine of 64 columns)$' conv.1.not || fail "$(cat conv.1.not)"
-grep -q '^neuron-packager: mlp.1 does not run on trn2.3xlarge, .*, trn3.3xlarge, .*trn3pds98.48xlarge (logical cores of 2; use --lnc 2)$' mlp.1.not ||
+grep -q '^neuron-packager: conv.1 does not run on inf1.xlarge, .*mlu270x4 (a tensor engine with 64 columns)$' conv.1.not || fail "$(cat conv.1.not)"
+grep -q '^neuron-packager: mlp.1 does not run on trn2.3xlarge, .*, trn3.3xlarge, .*trn3pds98.48xlarge (logical cores with 2 physical cores; use --lnc 2)$' mlp.1.not ||
     fail "$(cat mlp.1.not)"
 [ "$(wc -l <mlp.1.not)" = 1 ] || fail "$(cat mlp.1.not)"
 

@@ -69,7 +69,7 @@ code 1 popef_dump "$corpus/executable" "$corpus/executable"
 says 'duplicate executable "42"'
 [ "$(grep -c '^PopEF file: ' out)" = 1 ] || complain "a duplicate is listed"
 code 0 popef_dump "$corpus/opaque"
-says 'opaque blob "popart" names an absent executable "42"'
+says 'opaque blob "popart" refers to the missing executable "42"'
 code 0 popef_dump "$corpus/opaque" "$corpus/executable"
 [ ! -s err ] || complain "a good link is reported"
 

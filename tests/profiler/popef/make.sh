@@ -114,13 +114,13 @@ cmp before.popef f.popef || complain "a refused append changed the file"
 # ---- what is wrong ----
 refused 'line 1' '{'
 refused 'unknown key "tensor"' '{"tensor": []}'
-refused 'no producer "caffe"' '{"producer": "caffe"}'
-refused 'executable: either "file" or "programs"' '{"executable": {"name": "a"}}'
+refused 'unknown producer "caffe"' '{"producer": "caffe"}'
+refused 'executable: expected either "file" or "programs"' '{"executable": {"name": "a"}}'
 refused 'executable without a name' '{"executable": {"file": "raw.bin"}}'
-refused 'program 5: "file" is missing' '{"executable": {"name": "a", "programs": {"5": {}}}}'
-refused '"five" is not the number' '{"executable": {"name": "a", "programs": {"five": {"kind": "copy_in"}}}}'
+refused 'program 5: missing "file"' '{"executable": {"name": "a", "programs": {"5": {}}}}'
+refused '"five" is not a program number' '{"executable": {"name": "a", "programs": {"five": {"kind": "copy_in"}}}}'
 refused 'nowhere.neff' '{"executable": {"name": "a", "programs": {"5": {"file": "nowhere.neff"}}}}'
-refused 'w: either "file" or "values"' '{"tensors": [{"name": "w"}]}'
+refused 'w: expected either "file" or "values"' '{"tensors": [{"name": "w"}]}'
 refused 'stored by columns' '{"tensors": [{"name": "w", "file": "columns.npy"}]}'
 refused 'elements of type "<U4"' '{"tensors": [{"name": "w", "file": "text.npy"}]}'
 printf 'no array at all' >fake.npy
@@ -132,7 +132,7 @@ refused 'w: shape or type differs from its anchor' '{"tensors": [{"name": "w", "
   "metadata": {"anchors": [{"name": "w", "type": "input", "dataType": "F32", "shape": [3, 2]}]}}'
 refused 'duplicate tensor "w"' '{"tensors": [{"name": "w", "file": "w.npy"}, {"name": "w", "file": "w.npy"}]}'
 refused 'missing or unknown "dataType": F33' '{"tensors": [{"name": "w", "file": "raw.bin", "dataType": "F33", "shape": [1]}]}'
-refused '"type" is unknown, input or output' '{"metadata": {"anchors": [{"name": "w", "type": "both"}]}}'
+refused '"type" must be unknown, input or output' '{"metadata": {"anchors": [{"name": "w", "type": "both"}]}}'
 refused 'two names for one program' '{"metadata": {"programsMap": {"1": "a", "01": "b"}}}'
 code 1 popef_make create -o x nowhere.json
 code 2 popef_make create d.json

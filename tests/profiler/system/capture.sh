@@ -65,7 +65,7 @@ timeout "$patience" neuron-profile view -d many -n m.neff >text 2>err
 says 'cut.ntff: '
 timeout "$patience" neuron-profile view -d many/below -n other.neff >text 2>err
 [ $? = 1 ] || complain "no capture of a NEFF"
-says 'many/below has no capture of other.neff (1 are of other NEFFs)'
+says 'many/below has no capture of other.neff (1 captures of other NEFFs)'
 # Two nodes of one worker each: a world of two, met from two commands.
 export NEURON_RT_ROOT_COMM_ID=127.0.0.1:46820
 timeout "$patience" env NEURON_RT_VISIBLE_CORES=0 neuron-profile capture -n m.neff -s n.ntff -r 1 --collectives-worker-count 2 \
@@ -83,11 +83,11 @@ printf '%s a.raw\n' $input >lines
 capture 1 -s f.ntff -r 2 -m lines
 says 'rank 1: lines has no line 2'
 capture 2 -m lines
-says 'need --collectives-workers-per-node'
+says 'require --collectives-workers-per-node'
 capture 2 -r 2 --collectives-worker-count 1
-says 'ranks 0 to 1 are not among 1 workers'
+says 'ranks 0 to 1 exceed the 1 workers'
 capture 2 -r 2 -i none
-says "takes all or a rank, not 'none'"
+says "expected all or a rank, not 'none'"
 
 # ---- queued executions ----
 for mode in async async-wait; do
@@ -105,7 +105,7 @@ cmp -s out.out a.raw || complain "small tensors share a buffer"
 
 # ---- inputs that the NEFF holds ----
 capture 1 -s nothing.ntff --io-from=neff
-says "holds nothing for the input in (no member inputs/in.npy or .bin)"
+says "has no value for the input in (no member inputs/in.npy or .bin)"
 capture 0 -s given.ntff --io-from=neff "$input" a.raw
 capture 2 --io-from=disk
 says "unknown source of inputs 'disk': use zeros or neff"
@@ -118,7 +118,7 @@ cmp -s out.out a.raw || complain "a file that is given goes first"
 head -c 100 a.raw >m/inputs/in.bin
 neuron-packager create -i m -o held.neff >/dev/null 2>err || complain "a NEFF with a short input"
 capture 1 -n held.neff --io-from=neff
-says "inputs/in.bin has 100 bytes, the input in takes 32768"
+says "inputs/in.bin has 100 bytes, but input in requires 32768"
 
 # ---- warm-up: the record is the one after it ----
 capture 0 -s warm.ntff --warmup 3 --num-exec 2 --profile-nth-exec 2
@@ -137,10 +137,10 @@ limited() { # BYTES
         timeout "$patience" neuron-profile capture -n large.neff -s half.ntff >printed 2>err </dev/null
     )
     local got=$?
-    [ $got = 1 ] || complain "no room for all of it: exit code $got"
+    [ $got = 1 ] || complain "no space for all of it: exit code $got"
 }
 limited $((whole * 3 / 4))
-says 'half.ntff: some records were dropped for lack of room'
+says 'half.ntff: some records were dropped for lack of space'
 [ "$(stat -c %s half.ntff)" -lt "$whole" ] || complain "the limit had no effect"
 neuron-profile view -s half.ntff >text 2>err || complain "a part of a capture is not readable"
 grep -q '^total_time ' text || complain "a part of a capture has no time"

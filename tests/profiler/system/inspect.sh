@@ -104,10 +104,10 @@ cp -r "$folder" cut
 head -c 700 "$folder/ntrace.pb" >cut/ntrace.pb
 neuron-profile view -d cut >text 2>err
 [ $? = 1 ] || complain "a cut trace: not exit code 1"
-[ "$(grep -c 'ntrace.pb is cut off' err)" = 1 ] && grep -q '^Session' text || complain "a cut trace"
+[ "$(grep -c 'ntrace.pb is truncated' err)" = 1 ] && grep -q '^Session' text || complain "a cut trace"
 printf 'this is not a trace' >cut/ntrace.pb
 neuron-profile view -d cut >text 2>err
-[ $? = 1 ] && grep -q 'ntrace.pb is not a trace of an inspection' err || complain "a foreign trace"
+[ $? = 1 ] && grep -q 'ntrace.pb is not an inspection trace' err || complain "a foreign trace"
 
 # ---- defaults: the system trace alone, every process its folder; sessions ----
 neuron-profile inspect -o two -- bash -c 'neuron-bench exec m.neff --count 2 --cores 0 & neuron-bench exec m.neff --count 3 --cores 1; wait' \
@@ -151,7 +151,7 @@ kill $job
 neuron-profile view -d live >text 2>err || complain "--pid: view: exit code $?"
 [ "$(awk '/^neuron-profile: recorded/ { print $4 }' err)" != 0 ] || complain "--pid: no executions"
 grep -Eq '^ *[0-9]+  nc_exec_running +neuron_hw +[1-9]' text || complain "--pid: nothing on the core"
-grep -q ' 0 without begin or end, 0 events overwritten' text || complain "--pid: events are missing"
+grep -q ' 0 without start or end, 0 events overwritten' text || complain "--pid: events are missing"
 # Its executions have no phases: what P of neuron-top shows fits a terminal.
 grep -Eq '^EXEC +MODEL +NC +THREAD +START' text && ! grep -q CHECK text || complain "--pid: columns that nothing has"
 awk '/^EXEC/ { on = 1 } on && length > 80 { exit 1 }' text || complain "--pid: executions are wider than a terminal"
@@ -160,7 +160,7 @@ neuron-profile analyze -d live host-gaps >text 2>err || complain "--pid: host-ga
 grep -Eq "^ *$job +0 +[1-9]" text || complain "--pid: no gaps between executions"
 # Such a recording does not say what memory is for.
 neuron-profile analyze -d live memory >text 2>err || complain "--pid: memory: exit code $?"
-grep -q "^Process $job: not known: " text && ! grep -q '0B' text || complain "--pid: unrecorded memory is shown as none"
+grep -q "^Process $job: unknown, " text && ! grep -q '0B' text || complain "--pid: unrecorded memory is shown as none"
 neuron-profile analyze -d live memory --json >text 2>err || complain "--pid: memory in JSON: exit code $?"
 grep -q peak_bytes text && complain "--pid: unrecorded memory is none in JSON"
 
@@ -176,23 +176,23 @@ code() { # WANTED PATTERN ARGUMENT...
 code 2 "no command" inspect -o out
 code 2 "unknown device profile mode 'none'" inspect --device-profile-mode none true
 code 2 "unknown format 'xml': use own or vendor" inspect --format xml true
-code 2 "in our own format only" inspect --pid 1 --format vendor
-code 2 "not both" inspect --pid 1 true
+code 2 "supports only the format own" inspect --pid 1 --format vendor
+code 2 "exclude each other" inspect --pid 1 true
 code 2 "requires --pid" inspect --duration 1s true
-code 2 "only a runtime can record" inspect --pid 1 --capture-device-profiles
+code 2 "records only calls of the process" inspect --pid 1 --capture-device-profiles
 code 1 "process 1 has no Neuron runtime" inspect --pid 1
 code 127 "cannot run no-such-program" inspect -o none no-such-program
-code 7 "left no profile in none" inspect -o none -- sh -c 'exit 7'
-code 143 "left no profile in none" inspect -o none -- sh -c 'kill -TERM $$'
+code 7 "wrote no profile to none" inspect -o none -- sh -c 'exit 7'
+code 143 "wrote no profile to none" inspect -o none -- sh -c 'kill -TERM $$'
 code 1 "contains no inspection" view -d "$NEURON_HOOKS_DIR"
 code 1 "nowhere" view -d nowhere
 code 2 "exclude each other" view -d out -s x.ntff
 code 2 "unknown output format 'xml': " view -d out --output-format xml
-code 2 "events cannot be grouped by 'colour': use" view -d out --output-format perfetto --system-trace-primary-group colour
-code 2 "need -d" view -s x.ntff --system-trace-secondary-group process_id
-code 2 "needs perfetto or chrome" view -s x.ntff --show-perfetto-flows
+code 2 "cannot group events by 'colour': use" view -d out --output-format perfetto --system-trace-primary-group colour
+code 2 "require -d" view -s x.ntff --system-trace-secondary-group process_id
+code 2 "requires perfetto or chrome" view -s x.ntff --show-perfetto-flows
 code 2 "unknown output format 'json' with -d and -n: " view -d out -n m.neff --output-format json
-code 2 "'x' is not a list of cores" view -d out --system-trace-filter-neuron-core x
-code 2 "need -d" view -s x.ntff --system-trace-filter-event-type hardware
-code 2 "have no such events" view -d out -n m.neff --system-trace-filter-event-type hardware
+code 2 "invalid list of cores 'x'" view -d out --system-trace-filter-neuron-core x
+code 2 "require -d" view -s x.ntff --system-trace-filter-event-type hardware
+code 2 "do not contain these events" view -d out -n m.neff --system-trace-filter-event-type hardware
 code 1 "nothing.neff" view -d out -n nothing.neff

@@ -311,7 +311,7 @@ static void a_cut_trace_is_shown_with_a_warning(void **state)
     assert_int_equal(truncate(made->path, 40), 0);
     assert_int_equal(ntk_system_trace_open(made->folder, &trace, NULL), 0);
     assert_int_equal(trace->warnings.count, 1);
-    assert_non_null(strstr(*(char **)ntk_vec_at(&trace->warnings, 0), "ntrace.pb is cut off"));
+    assert_non_null(strstr(*(char **)ntk_vec_at(&trace->warnings, 0), "ntrace.pb is truncated"));
     assert_int_equal(trace->span_count, 0);
     ntk_system_trace_close(trace);
 }

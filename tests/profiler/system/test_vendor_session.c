@@ -308,8 +308,9 @@ static void sync_points_show_the_difference_of_the_clocks(void **state)
         assert_int_equal(sync->device_ns, points[i][0]);
         assert_int_equal(sync->host_ns, points[i][1]);
     }
-    assert_true(has_note(trace, "core 1 (physical core 6): its clock and the host's meet at 3 "
-                                "points, up to 2.0 us off one line"));
+    assert_true(has_note(trace,
+                         "core 1 (physical core 6): its clock and the host's clock meet at 3 "
+                         "points, up to 2.0 us off one line"));
     ntk_system_trace_close(trace);
 }
 
@@ -370,8 +371,8 @@ static void halves_and_doubles_are_counted(void **state)
     const struct ntk_system_span *load = span_of(trace, "nrt_load");
     assert_true(load->is_partial);
     assert_int_equal(load->end_ns, 100000); /* until the trace ends */
-    assert_true(has_note(trace, "1 stops have no start"));
-    assert_true(has_note(trace, "1 spans end with another type"));
+    assert_true(has_note(trace, "1 stops without a start"));
+    assert_true(has_note(trace, "1 spans whose start and stop differ in type"));
     assert_true(has_note(trace, "1 spans stop before they start"));
     assert_true(has_note(trace, "1 records have no time"));
     const struct ntk_system_span *read = span_of(trace, "nrt_tensor_read");
@@ -419,7 +420,7 @@ static void a_cut_file_is_read_up_to_there(void **state)
         assert_true(trace->span_count <= 2);
         assert_true(bytes < whole || trace->span_count >= 1);
         if (bytes > whole && bytes < whole + 20) {
-            assert_true(has_warning(trace, "ntrace.pb is cut off: "));
+            assert_true(has_warning(trace, "ntrace.pb is truncated: "));
         }
         ntk_system_trace_close(trace);
     }
@@ -453,7 +454,7 @@ static void a_record_that_is_not_whole_is_omitted(void **state)
     struct ntk_system_trace *trace = reopen(f);
 
     assert_int_equal(trace->span_count, 2);
-    assert_true(has_note(trace, "1 records are not whole"));
+    assert_true(has_note(trace, "1 incomplete records"));
     assert_true(has_note(trace, "1 fields of an unexpected kind"));
     assert_true(has_warning(trace, "has a record of more than 1 MiB"));
     assert_string_equal(span_of(trace, "type0")->type, "type0");
@@ -523,15 +524,16 @@ static void events_that_are_not_there_are_reported(void **state)
 
     assert_int_equal(unlink(info), 0);
     trace = reopen(f);
-    assert_true(has_warning(trace, "/ntrace.pb is empty: the process recorded no events, or ended "
-                                   "before it wrote them"));
+    assert_true(has_warning(
+        trace,
+        "/ntrace.pb is empty: the process recorded no events, or exited before it wrote them"));
     ntk_system_trace_close(trace);
 
     f->folder.info.record_count = 7;
     vendor_folder_write_info(&f->folder, f->path);
     assert_int_equal(unlink(records), 0);
     trace = reopen(f);
-    assert_true(has_warning(trace, "/ntrace.pb is missing: trace_info.pb counts 7 records"));
+    assert_true(has_warning(trace, "/ntrace.pb is missing, but trace_info.pb counts 7 records"));
     ntk_system_trace_close(trace);
 
     vendor_folder_write(&f->folder, f->path);
@@ -615,7 +617,7 @@ static void a_cut_trace_info_still_names_what_it_can(void **state)
     assert_int_equal(truncate(path, 40), 0);
     struct ntk_system_trace *trace = reopen(f);
 
-    assert_true(has_warning(trace, "trace_info.pb is cut off"));
+    assert_true(has_warning(trace, "trace_info.pb is truncated"));
     assert_int_equal(trace->info->process_id, 41);
     assert_int_equal(trace->span_count, 1);
     ntk_system_trace_close(trace);

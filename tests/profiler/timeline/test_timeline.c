@@ -47,7 +47,7 @@ static const struct ntk_timeline_track *track_by_name(const struct ntk_timeline 
             return track;
         }
     }
-    fail_msg("no track %s", name);
+    fail_msg("unknown track %s", name);
     return NULL;
 }
 
@@ -495,7 +495,7 @@ static void a_slice_is_reported_in_full(void **state)
     assert_int_equal(ntk_timeline_put_slice(timeline, QUEUE, 10, &out, &err), -ENOENT);
     assert_string_equal(err.text, "track 2 has no slice 10");
     assert_int_equal(ntk_timeline_put_slice(timeline, 7, 0, &out, &err), -ENOENT);
-    assert_string_equal(err.text, "no track 7");
+    assert_string_equal(err.text, "unknown track 7");
     ntk_buf_fini(&out);
     ntk_timeline_destroy(timeline);
     trace_sample_destroy(sample);

@@ -160,7 +160,7 @@ static void samples_hold_until_the_next_one_and_never_go_back(void **state)
     struct ntk_system_trace trace;
     struct ntk_timeline *timeline = make(&trace);
     const struct ntk_timeline_track *process = named(timeline, "Memory of the process");
-    const struct ntk_timeline_track *load = named(timeline, "Load of the processors");
+    const struct ntk_timeline_track *load = named(timeline, "Processor load");
 
     assert_int_equal(process->slice_count, 3);
     assert_int_equal(ntk_timeline_slice_value(process, &process->slices[1]), 3072);

@@ -70,7 +70,7 @@ static void every_file_of_the_page_is_served_under_its_policy(void **state)
         (void)snprintf(path, sizeof path, "/%s", file->name);
         expect(f, path, "200 OK", "Content-Security-Policy: default-src 'none'; script-src 'self'");
     }
-    expect(f, "/nothing.js", "404 Not Found", "nothing here");
+    expect(f, "/nothing.js", "404 Not Found", "not found");
 }
 
 static void answers_are_what_was_asked(void **state)
@@ -90,7 +90,7 @@ static void answers_are_what_was_asked(void **state)
     expect(f, "/api/v1/analysis?source=0&name=critical-path&brief=1", "200 OK", "\"layers\":[]}}");
     expect(f, "/api/v1/analysis?source=0&name=idle&brief=1", "200 OK", "\"total_ns\":100000");
     expect(f, "/api/v1/analysis?source=0&name=tensors", "200 OK",
-           "{\"value\":null,\"absent\":\"the tensors of a program need its NEFF");
+           "{\"value\":null,\"absent\":\"tensors require the NEFF");
     expect(f, "/api/v1/host?name=ranks", "200 OK", "\"absent\":\"requires at least two workers");
     expect(f, "/api/v1/flows?track=0&slice=5", "200 OK", "\"previous\":{\"track\":0,\"slice\":4");
     expect(f, "/api/v1/path?source=0&from=0&to=1000000", "200 OK", "\"steps\":[{\"kind\":");
@@ -102,28 +102,26 @@ static void bad_questions_get_a_sentence(void **state)
 {
     static const char *const rows[][3] = {
         { "/api/v1/tiles?tile=0&tracks=0", "400", "missing level" },
-        { "/api/v1/tiles?level=x&tile=0&tracks=0", "400", "level is not a number from 0 to 63" },
+        { "/api/v1/tiles?level=x&tile=0&tracks=0", "400", "level: expected a number from 0 to 63" },
         { "/api/v1/tiles?level=60&tile=0&tracks=0", "400", "level 60: the coarsest is" },
         { "/api/v1/tiles?level=0&tile=999999999&tracks=0", "400", "tile 999999999 of level 0" },
-        { "/api/v1/tiles?level=0&tile=0&tracks=5-1", "400",
-          "tracks is not a list of at most 4096" },
-        { "/api/v1/tiles?level=0&tile=0&tracks=0-99999", "400",
-          "tracks is not a list of at most 4096" },
+        { "/api/v1/tiles?level=0&tile=0&tracks=5-1", "400", "tracks: expected at most 4096" },
+        { "/api/v1/tiles?level=0&tile=0&tracks=0-99999", "400", "tracks: expected at most 4096" },
         { "/api/v1/slice?track=0&slice=100", "404", "track 0 has no slice 100" },
-        { "/api/v1/slice?track=7&slice=0", "404", "no track 7" },
-        { "/api/v1/stats?from=9&to=1", "400", "from is after to" },
-        { "/api/v1/stats?from=0&to=-1", "400", "to is not a number" },
+        { "/api/v1/slice?track=7&slice=0", "404", "unknown track 7" },
+        { "/api/v1/stats?from=9&to=1", "400", "'from' is after 'to'" },
+        { "/api/v1/stats?from=0&to=-1", "400", "to: expected a number from 0" },
         { "/api/v1/hits?from=0&back=0", "400", "missing whats" },
-        { "/api/v1/hits?pc=x&from=0&back=0", "400", "pc is not a number" },
+        { "/api/v1/hits?pc=x&from=0&back=0", "400", "pc: expected a number" },
         { "/api/v1/analysis?source=0&name=magic", "400", "unknown analysis" },
         { "/api/v1/analysis?source=0&name=idle&brief=2", "400",
-          "brief is not a number from 0 to 1" },
-        { "/api/v1/flows?track=9&slice=0", "404", "no track 9" },
-        { "/api/v1/path?source=0&from=2&to=1", "400", "from is after to" },
+          "brief: expected a number from 0 to 1" },
+        { "/api/v1/flows?track=9&slice=0", "404", "unknown track 9" },
+        { "/api/v1/path?source=0&from=2&to=1", "400", "'from' is after 'to'" },
         { "/api/v1/host?name=magic", "400", "unknown analysis" },
         { "/api/v1/host", "400", "unknown analysis" },
-        { "/api/v1/compare", "404", "no two captures are compared" },
-        { "/api/v1/summary?source=1", "400", "source is not a number from 0 to 0" },
+        { "/api/v1/compare", "404", "no comparison: start neuron-profile view with --compare" },
+        { "/api/v1/summary?source=1", "400", "source: expected a number from 0 to 0" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

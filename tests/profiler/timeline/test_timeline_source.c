@@ -193,7 +193,7 @@ static void a_loop_has_its_iterations_in_order_of_time(void **state)
     assert_int_equal(number(second, "end"), 500000);
     json_decref(answer);
     assert_int_equal(ntk_timeline_put_iterations(f->timeline, 0, f->lines, 2, &out, &err), -ENOENT);
-    assert_string_equal(err.text, "no loop 2");
+    assert_string_equal(err.text, "unknown loop 2");
 }
 
 static void a_slice_has_its_line_function_and_iteration(void **state)

@@ -124,7 +124,7 @@ static void no_room_is_an_error_with_a_sentence(void **state)
     ntk_long_list_fini(&list);
     assert_int_equal(ntk_long_list_err_set(&err, failed, "/disk"), -EFBIG);
     assert_string_equal(err.text, "cannot keep records in a temporary file in /disk: File too "
-                                  "large (TMPDIR names another folder)");
+                                  "large (set TMPDIR to another folder)");
 
     trace.folder = "/nonexistent";
     ntk_long_list_init(&list, &trace, sizeof(uint64_t), 1);

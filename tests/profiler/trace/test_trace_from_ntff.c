@@ -228,7 +228,7 @@ static void the_neff_of_another_capture_is_refused(void **state)
     struct ntk_err err = { 0 };
 
     assert_int_equal(ntk_trace_create_from_ntff(o.ntff, &neff, NULL, NULL, &trace, &err), -ENOEXEC);
-    assert_non_null(strstr(err.text, "do not belong together"));
+    assert_non_null(strstr(err.text, "do not match"));
     assert_null(trace);
     close_sample(&o);
 }

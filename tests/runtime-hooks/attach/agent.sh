@@ -53,7 +53,7 @@ wait_for tensors
 
 on_page() {
     local port
-    port=$(sed -n 's/.*serving metrics at port //p' agent.err)
+    port=$(sed -n 's/.*serving metrics on port //p' agent.err)
     [ "$(curl -fsS "http://127.0.0.1:$port/metrics" |
         awk '/^execution_status_total/ && /status_type="completed"/ && /late/ { n += $NF } END { print n + 0 }')" = 40 ] && echo yes
 }
@@ -69,7 +69,7 @@ wait_for stored
 tell "exec 5 0 1000"
 kill -9 "$agent" # the job must not care, and nothing may stay next to it
 # shellcheck disable=SC2329
-detached() { grep -c "^detached from $pid .*saw 4[0-9] calls that execute" agent.err | sed 's/^1$/yes/'; }
+detached() { grep -c "^detached from $pid .*observed 4[0-9] calls that execute" agent.err | sed 's/^1$/yes/'; }
 wait_for detached
 tell "exec 5 0 1000"
 
@@ -83,6 +83,6 @@ if [ "$(id -u)" = 0 ]; then
         >nobody.reports 2>nobody.err || fail "the agent ended"
     [ "$(wc -l <nobody.reports)" = 2 ] || fail "no two reports without the privilege"
     [ "$(grep -c attach nobody.err)" = 1 ] || fail "not one sentence"
-    grep -q 'attaching needs root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE' nobody.err ||
+    grep -q 'attaching requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE' nobody.err ||
         fail "without the privilege"
 fi

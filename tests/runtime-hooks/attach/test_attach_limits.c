@@ -40,7 +40,7 @@ static void events_without_room_are_counted_all_the_same(void **state)
     assert_int_equal(seen.in_flight, 0);
     ntk_ring_segment_refusals(segment_get(f), &refusals);
     assert_true(refusals.events_without_ring > 2000);
-    attach_expect_reported(f, "counts stay exact");
+    attach_expect_reported(f, "counts are exact");
     job_tell(f, "exec 5 0 1000"); /* and goes on as ever */
     expect_completed(f, 2025);
 }
@@ -101,7 +101,7 @@ static void executions_that_are_too_short_are_given_up(void **state)
     attach_expect_reported(f, "more than 1 %");
     assert_int_equal(attach_end(f, SIGINT), 0);
     assert_non_null(
-        strstr(attach_read_file(f->out), "calls that execute, then did not look any more"));
+        strstr(attach_read_file(f->out), "calls that execute, then stopped observing them"));
 }
 
 /* Calls of a thread that was inside one when they were given up, from further down its stack. */

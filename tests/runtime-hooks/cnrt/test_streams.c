@@ -27,7 +27,7 @@ static void a_stream_reports_whether_it_is_busy(void **state)
     assert_int_equal(cnrtDestroyStream(stream), CNRT_RET_SUCCESS);
     assert_int_equal(cnrtSyncStream(stream), CNRT_RET_ERR_STREAM);
     assert_string_equal(cnrtGetErrorStr(CNRT_RET_ERR_STREAM),
-                        "CNRT_RET_ERR_STREAM: no such stream");
+                        "CNRT_RET_ERR_STREAM: unknown stream");
 
     assert_int_equal(cnrtCreateStreamEx(&waiting, 17, CNRT_STREAM_SYNC), CNRT_RET_ERR_INVALID);
     assert_int_equal(cnrtCreateStreamEx(&waiting, 0, (cnrtStreamAttr_t)2), CNRT_RET_ERR_INVALID);

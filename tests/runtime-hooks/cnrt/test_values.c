@@ -204,7 +204,7 @@ static void codes_have_texts(void **state)
     unsigned int version = 0;
 
     assert_string_equal(cnrtGetErrorStr(CNRT_RET_SUCCESS), "CNRT_RET_SUCCESS: success");
-    assert_string_equal(cnrtGetErrorStr(CNRT_RET_ERR_QUEUE), "CNRT_RET_ERR_QUEUE: no such queue");
+    assert_string_equal(cnrtGetErrorStr(CNRT_RET_ERR_QUEUE), "CNRT_RET_ERR_QUEUE: unknown queue");
     assert_string_equal(cnrtGetErrorStr((cnrtRet_t)5), "no code of CNRT");
     assert_int_equal(cnrtGetVersion(&version), CNRT_RET_SUCCESS);
     assert_int_equal(version, 40300);

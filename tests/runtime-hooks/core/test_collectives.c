@@ -396,7 +396,7 @@ static void a_late_rank_ends_the_others_and_a_new_world_begins(void **state)
     assert_int_equal(members[0].result, -ETIMEDOUT);
     assert_int_equal(members[1].result, -ETIMEDOUT);
     assert_string_equal(members[0].err.text,
-                        "rank 0 of 3: rank 2 did not come in time during a collective operation");
+                        "rank 0 of 3: rank 2 timed out during a collective operation");
     assert_int_equal(files_left(f), 0);
     world_make(members);
     members_run(f, members, RANKS, run_barriers);

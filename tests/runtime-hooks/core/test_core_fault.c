@@ -174,7 +174,7 @@ static void a_wrong_text_is_refused_with_a_sentence_that_names_the_place(void **
         const char *text;
         const char *says;
     } wrong[] = {
-        { "", "is not a fault; there are mem-ecc-corrected, sram-ecc-corrected, hbm-ue" },
+        { "", "is not a fault: expected mem-ecc-corrected, sram-ecc-corrected, hbm-ue" },
         { "meteor:at=1", "\"meteor\" is not a fault" },
         { "hbm-ue", "\"hbm-ue\" has no time" },
         { "hbm-ue:", "is not a setting" },
@@ -190,7 +190,7 @@ static void a_wrong_text_is_refused_with_a_sentence_that_names_the_place(void **
         { "hbm-ue:probability=1.5", "is not a probability" },
         { "hbm-ue:probability=nan", "is not a probability" },
         { "hbm-ue:at=1,seed=4", "has a seed but no probability" },
-        { "hbm-ue:probability=0.5,seed=4,seed=5", "is not a seed, or a second one" },
+        { "hbm-ue:probability=0.5,seed=4,seed=5", "is not a seed, or is a duplicate" },
         { "hbm-ue:at=1,core=128", "is neither all, each nor" },
         { "hbm-ue:at=1,core=x", "is neither all, each nor" },
         { "hbm-ue:at=1,core=1,core=2", "second choice" },
@@ -205,10 +205,10 @@ static void a_wrong_text_is_refused_with_a_sentence_that_names_the_place(void **
         { "slow-hbm:from=1,factor=0.5", "is not a factor from 1 to 1000" },
         { "slow-hbm:from=1,factor=nan", "is not a factor from 1 to 1000" },
         { "slow-link:from=1,factor=1001", "is not a factor from 1 to 1000" },
-        { "slow-link:from=1,factor=2,factor=2", "or a second one" },
+        { "slow-link:from=1,factor=2,factor=2", "or is a duplicate" },
         { "slow-core:from=1,time=5ms", "has no factor: use factor=F" },
-        { "slow-core:from=1,factor=2,time=5ms", "has a time but does not wait" },
-        { "hbm-ue:at=1,factor=2", "has a factor but is not slow by one" },
+        { "slow-core:from=1,factor=2,time=5ms", "has a time, which this kind" },
+        { "hbm-ue:at=1,factor=2", "has a factor, which this kind" },
         { "pause:at=1", "has no duration: use time=T" },
         { "pause:at=1,time=0", "is not a time such as 5ms" },
         { "pause:at=1,time=61s", "is not a time such as 5ms" },

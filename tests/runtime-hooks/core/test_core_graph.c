@@ -160,14 +160,14 @@ static void parameters_that_cannot_be_are_refused(void **state)
         { "neff.json", "param_w.npy", "nowhere.npy",
           "neff.json: the archive has no nowhere.npy for constant w" },
         { "neff.json", "[[128,64],[128,64]", "[[128,64],[128,32]",
-          "neff.json: constant w has 16384 bytes, its file 32768" },
+          "neff.json: constant w has 16384 bytes, but its file has 32768" },
         { "neff.json", "\"heads\":[[2,0,0]]", "\"heads\":[[2,0,0],[1,0,0]]",
           "output w of the network is a parameter" },
         { "neff.json", "\"output_names\":[\"w\"]", "\"output_names\":[\"w\",\"v\"]",
           "neff.json: parameter w has 2 values" },
         { "sg00/def.json", "\"w\":{\"type\":\"input\",\"var_id\":2,\"size\":32768",
           "\"w\":{\"type\":\"input\",\"var_id\":2,\"size\":65536",
-          "variable w of sg00 has 65536 bytes, the network's tensor 32768" },
+          "variable w of sg00 has 65536 bytes, but the tensor of the network 32768" },
     };
     struct core_fixture *f = *state;
     size_t bytes = 0;
@@ -201,7 +201,7 @@ static void a_neff_without_nodes_that_run_is_refused(void **state)
         &changed_bytes);
 
     assert_int_equal(load(f, changed, changed_bytes, &model), -EBADMSG);
-    assert_string_equal(f->err.text, "the NEFF has no node that runs");
+    assert_string_equal(f->err.text, "the NEFF has no node to run");
     free(changed);
     free(neff);
 }
@@ -266,7 +266,7 @@ static void a_capture_of_the_host_alone_says_why_there_is_none(void **state)
 
     assert_int_equal(ntk_core_profile_start(adder.model, path, &f->err), -EINVAL);
     assert_string_equal(f->err.text,
-                        "model adder runs on no NeuronCore: there is nothing to capture");
+                        "model adder runs on no NeuronCore: a capture is not possible");
     assert_int_equal(access(path, F_OK), -1);
     free(path);
     core_adder_fini(&adder);

@@ -131,9 +131,11 @@ static void a_refused_file_gets_every_reason_at_once(void **state)
     static const char features[] =
         "NEFF version: 2.0, features: 0xc00 are not supported. Currently "
         "supporting: 0x0";
-    static const char lnc[] = "the NEFF is for logical cores of 2, this process has cores of 1";
-    static const char target[] = "the NEFF is compiled for mariana, a trn1.2xlarge needs sunda";
-    static const char place[] = "core 99 does not exist, the process has 2";
+    static const char lnc[] =
+        "the NEFF requires logical cores with 2 physical cores, this process has 1";
+    static const char target[] =
+        "the NEFF is compiled for mariana, but a trn1.2xlarge requires sunda";
+    static const char place[] = "unknown core 99: the process has 2";
     static const struct {
         struct test_model_options model;
         uint32_t nc;
@@ -173,7 +175,8 @@ static void a_refused_file_gets_every_reason_at_once(void **state)
 /* With and without what a front has to say about them. */
 static void a_refusal_names_the_settings_that_would_allow_a_file(void **state)
 {
-    static const char lnc[] = "the NEFF is for logical cores of 2, this process has cores of 1";
+    static const char lnc[] =
+        "the NEFF requires logical cores with 2 physical cores, this process has 1";
     const struct test_model_options model = { .lnc = 2 };
     const struct ntk_core_options named = { .lnc = 1,
                                             .lnc_name = "CORE_SIZE",
@@ -190,7 +193,7 @@ static void a_refusal_names_the_settings_that_would_allow_a_file(void **state)
     core_fixture_close(f);
     core_fixture_open(f, &named);
     assert_int_equal(load(f, &model, 0, &loaded), -EINVAL);
-    (void)snprintf(sentence, sizeof sentence, "%s (CORE_SIZE=2 changes that)", lnc);
+    (void)snprintf(sentence, sizeof sentence, "%s (change it with CORE_SIZE=2)", lnc);
     assert_string_equal(f->err.text, sentence);
 
     const struct test_model_options host = { .lnc = 1, .cpu_after = 1 };

@@ -378,7 +378,7 @@ static void a_tensor_of_the_network_has_one_size(void **state)
     }
     assert_int_equal(load(f, neff, bytes, NULL, &model), -EBADMSG);
     assert_string_equal(f->err.text,
-                        "variable x of sg01 has 65536 bytes, the network's tensor 32768");
+                        "variable x of sg01 has 65536 bytes, but the tensor of the network 32768");
     free(neff);
 }
 
@@ -391,9 +391,8 @@ static void a_pipeline_longer_than_the_machine_is_refused(void **state)
     uint8_t *neff = pipeline_make(5, 1, &bytes);
 
     assert_int_equal(load(f, neff, bytes, NULL, &model), -ECHRNG);
-    assert_string_equal(f->err.text,
-                        "the NEFF needs 5 NeuronCores (node pipe has 5 subgraphs, each "
-                        "needs one), the process has 4");
+    assert_string_equal(f->err.text, "the NEFF requires 5 NeuronCores (node pipe has 5 subgraphs, "
+                                     "each requires one), the process has 4");
     free(neff);
     neff = pipeline_make(3, 1, &bytes);
     assert_int_equal(load(f, neff, bytes, &from_two, &model), -ECHRNG);
@@ -413,7 +412,7 @@ static void later_chips_have_no_pipelines(void **state)
     core_fixture_close(f);
     machine_open(f, "trn1.32xlarge");
     assert_int_equal(load(f, neff, bytes, NULL, &model), -ECHRNG);
-    assert_string_equal(f->err.text, "node pipe has 2 subgraphs, a logical core runs 1");
+    assert_string_equal(f->err.text, "node pipe has 2 subgraphs, but a logical core runs 1");
     free(neff);
 }
 

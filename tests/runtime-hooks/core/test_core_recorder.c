@@ -50,7 +50,7 @@ static void a_recorder_that_comes_too_late_says_so(void **state)
     (void)core_adder_run(f, &adder, 1);
     assert_int_equal(start(f, 1, 1), -EAGAIN);
     assert_int_equal(start(f, 2, 3), -EAGAIN);
-    assert_string_equal(f->err.text, "execution 2 has begun already on core 0");
+    assert_string_equal(f->err.text, "execution 2 has already started on core 0");
     assert_int_equal(start(f, 3, 1), 0); /* the slot is free */
     assert_int_equal(start(f, 3, 1), -EALREADY);
     assert_int_equal(ntk_core_recorder_stop(f->core, 0, NTK_CORE_RECORDER_TRIGGER, NULL, &f->err),

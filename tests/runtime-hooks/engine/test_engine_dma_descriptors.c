@@ -38,8 +38,8 @@ static void instructions_follow_pointers_and_descriptors_read_them(void **state)
     t->from[0].var = X;
     t->to.var = POINTER;
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
-    assert_string_equal(f->err.text, "SP slot 0: DMA group 0, transfer 0: to: pointer 6 cannot be "
-                                     "written");
+    assert_string_equal(f->err.text,
+                        "SP slot 0: DMA group 0, transfer 0: to: pointer 6 is not writable");
     engine_fixture_clear(f);
     copy.operand[NTK_ISA_SRC0].offset = VAR_BYTES - 49; /* leaves what it points to */
     engine_fixture_emit(f, NTK_ISA_ENGINE_ACT, &copy);
@@ -49,8 +49,8 @@ static void instructions_follow_pointers_and_descriptors_read_them(void **state)
     engine_fixture_emit(f, NTK_ISA_ENGINE_ACT, &copy);
     f->vars[POINTER].referenced_var_id = POINTER; /* a cycle */
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
-    assert_string_equal(f->err.text,
-                        "Activation slot 0: source 0: pointer 6 refers to nothing with memory");
+    assert_string_equal(
+        f->err.text, "Activation slot 0: source 0: pointer 6 refers to an object without memory");
 }
 
 static void a_table_is_reached_by_an_index_and_holds_variables_only(void **state)
@@ -63,7 +63,8 @@ static void a_table_is_reached_by_an_index_and_holds_variables_only(void **state
     copy.operand[NTK_ISA_SRC0] = ntk_isa_var(TABLE, 0, 1, 0, 50, NTK_DTYPE_UINT8);
     engine_fixture_emit(f, NTK_ISA_ENGINE_SP, &copy);
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
-    assert_string_equal(f->err.text, "SP slot 0: source 0: table 5 is reached by an index only");
+    assert_string_equal(f->err.text,
+                        "SP slot 0: source 0: table 5 can only be accessed with an index");
 
     engine_fixture_clear(f);
     copy.op = NTK_ISA_OP_DMA_INDIRECT_COPY;

@@ -257,7 +257,7 @@ static void rows_that_repeat_do_not_ask_for_absurd_work(void **state)
     engine_fixture_emit(f, NTK_ISA_ENGINE_SP, &copy);
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
     assert_string_equal(f->err.text,
-                        "SP slot 0: dma_compute does more than copy, which NC-v1 cannot");
+                        "SP slot 0: dma_compute does more than copy, which NC-v1 does not support");
 }
 
 int main(void)

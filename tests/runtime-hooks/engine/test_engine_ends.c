@@ -125,7 +125,7 @@ static void memory_that_does_not_fit_the_program_is_bad_input(void **state)
     assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_OK);
     f->bindings[in].size = 4095;
     assert_int_equal(engine_fixture_run(f, NULL, 0), NTK_RUN_BAD_INPUT);
-    assert_string_equal(f->err.text, "variable 1 has 4095 bytes, the program needs 4096");
+    assert_string_equal(f->err.text, "variable 1 has 4095 bytes, but the program requires 4096");
     f->bindings[in].size = 4096;
     free(f->bindings[in].bytes);
     f->bindings[in].bytes = NULL;

@@ -77,7 +77,7 @@ static void calls_go_as_deep_as_the_core_remembers(void **state)
             assert_int_equal(f->result.instruction_count[NTK_ENGINE_SP], 17);
         } else {
             assert_int_equal(engine_fixture_make(f), -EBADMSG);
-            assert_string_equal(f->err.text, "SP slot 0: more than 16 calls inside one another");
+            assert_string_equal(f->err.text, "SP slot 0: more than 16 nested calls");
         }
     }
 }
@@ -134,8 +134,9 @@ static void groups_belong_to_the_function_that_starts_with_them(void **state)
     group_of(f, 0, "nowhere", 0, 0);
     engine_fixture_assemble(f, NTK_ISA_ENGINE_SP, "nop\nfunction name=3\nnop\n");
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
-    assert_string_equal(f->err.text,
-                        "SP: DMA group 0 starts function \"nowhere\", which the binary has not");
+    assert_string_equal(
+        f->err.text,
+        "SP: DMA group 0 starts function \"nowhere\", which is missing from the binary");
 }
 
 /* Every byte of a program of loops and calls is spoilt; it is refused, or ends within its limit. */

@@ -169,7 +169,7 @@ static void descriptors_reach_the_state_buffer_by_partition_and_offset(void **st
     t->to.offset++; /* one byte too far */
     t->from->sizes[0] = 6400;
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
-    assert_string_equal(f->err.text, "SP slot 0: DMA group 1, transfer 0: to: leaves the state "
+    assert_string_equal(f->err.text, "SP slot 0: DMA group 1, transfer 0: to: exceeds the state "
                                      "buffer or one of its partitions");
 }
 
@@ -271,8 +271,9 @@ static void the_first_generation_copies_bytes_and_nothing_else(void **state)
             }
         } else {
             assert_int_equal(engine_fixture_make(f), -EBADMSG);
-            assert_string_equal(f->err.text,
-                                "SP slot 0: DMA group 0 does more than copy, which NC-v1 cannot");
+            assert_string_equal(
+                f->err.text,
+                "SP slot 0: DMA group 0 does more than copy, which NC-v1 does not support");
         }
     }
 }

@@ -275,7 +275,7 @@ static void a_pointer_to_nothing_is_refused(void **state)
     engine_fixture_emit(f, NTK_ISA_ENGINE_SP, &copy);
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
     assert_string_equal(f->err.text,
-                        "SP slot 0: source 0: pointer 3 refers to nothing with memory");
+                        "SP slot 0: source 0: pointer 3 refers to an object without memory");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -46,7 +46,7 @@ static void dve_transpose_turns_squares_of_32(void **state)
         bad.operand[NTK_ISA_SRC0] = tile(A, 33, 20, NTK_DTYPE_FLOAT32);
         bad.operand[NTK_ISA_DST] = tile(D, 20, 33, NTK_DTYPE_FLOAT32);
         instr_refused(s, NTK_ISA_ENGINE_DVE, &bad,
-                      "dve_transpose: 33 partitions do not become 33 columns");
+                      "dve_transpose: 33 partitions do not match 33 columns");
     }
 }
 
@@ -131,15 +131,19 @@ static void topk_puts_nan_first_and_keeps_to_its_list(void **state)
     assert_int_equal(words(s, E, 1)[0], 15);
     bad = instr;
     bad.imm[1] = 17;
-    instr_refused(s, NTK_ISA_ENGINE_POOL, &bad, "topk: a list of 17 elements in 16 rows of 1");
+    instr_refused(s, NTK_ISA_ENGINE_POOL, &bad,
+                  "topk: a list of 17 elements does not fit in 16 rows of 1");
     bad = instr;
     bad.imm[0] = 17;
-    instr_refused(s, NTK_ISA_ENGINE_POOL, &bad, "topk: the 17 greatest of 16 in 16 rows of 1");
+    instr_refused(s, NTK_ISA_ENGINE_POOL, &bad,
+                  "topk: cannot write the 17 greatest of 16 elements to 16 rows of 1");
     bad.imm[0] = 0;
-    instr_refused(s, NTK_ISA_ENGINE_POOL, &bad, "topk: the 0 greatest of 16 in 16 rows of 1");
+    instr_refused(s, NTK_ISA_ENGINE_POOL, &bad,
+                  "topk: cannot write the 0 greatest of 16 elements to 16 rows of 1");
     bad = instr;
     bad.operand[NTK_ISA_SRC0].partition_count = 15;
-    instr_refused(s, NTK_ISA_ENGINE_POOL, &bad, "topk: 15 partitions into 16 are not groups of 16");
+    instr_refused(s, NTK_ISA_ENGINE_POOL, &bad,
+                  "topk: 15 source and 16 destination partitions must be equal multiples of 16");
 }
 
 /* 6 blocks of 5 elements, an index moves by 3 elements. */
@@ -195,15 +199,15 @@ static void dynamic_copies_follow_indices(void **state)
         bad.operand[NTK_ISA_DST] = tile(D, 4, 10, NTK_DTYPE_FLOAT32);
         bad.operand[NTK_ISA_SRC1] = tile(B, 1, 3, NTK_DTYPE_INT32);
         instr_refused(s, NTK_ISA_ENGINE_DVE, &bad,
-                      "tensor_copy_dynamic_src: 10 elements are not cut into 3 equal blocks");
+                      "tensor_copy_dynamic_src: cannot divide 10 elements into 3 equal blocks");
         bad.operand[NTK_ISA_SRC1] = tile(B, 4, 2, NTK_DTYPE_INT32);
         instr_refused(
             s, NTK_ISA_ENGINE_DVE, &bad,
-            "tensor_copy_dynamic_src: source 1 holds no indices of 16 or 32 bits in one partition");
+            "tensor_copy_dynamic_src: source 1 must be 16-bit or 32-bit indices in one partition");
         bad.operand[NTK_ISA_SRC1] = tile(B, 1, 2, NTK_DTYPE_INT32);
         bad.imm[0] = 300000;
         instr_refused(s, NTK_ISA_ENGINE_DVE, &bad,
-                      "tensor_copy_dynamic_src: an index moves by 300000 elements");
+                      "tensor_copy_dynamic_src: invalid index stride of 300000 elements");
     }
 }
 

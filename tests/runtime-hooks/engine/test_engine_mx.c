@@ -196,16 +196,16 @@ static void mx_tiles_without_whole_blocks_are_refused(void **state)
 
     bad.operand[NTK_ISA_SRC0].partition_count = 12;
     instr_refused(s, NTK_ISA_ENGINE_PE, &bad,
-                  "nc_matmul_mx: source 0 of 12 x 32 elements has no whole blocks of 8 x 4");
+                  "nc_matmul_mx: source 0 with 12 x 32 elements is not a multiple of 8 x 4 blocks");
     bad = instr;
     bad.operand[NTK_ISA_SRC3].dim[0].count = 9;
     instr_refused(s, NTK_ISA_ENGINE_PE, &bad,
-                  "nc_matmul_mx: source 1 has not one scale of uint8 for each of its blocks");
+                  "nc_matmul_mx: source 1 requires one uint8 scale per block");
     bad = instr;
     bad.operand[NTK_ISA_SRC0].dtype = NTK_DTYPE_FLOAT8E3;
-    instr_refused(
-        s, NTK_ISA_ENGINE_PE, &bad,
-        "nc_matmul_mx: source 0 holds float8e3, not float8e4, float8e5 or uint16 of four e2m1");
+    instr_refused(s, NTK_ISA_ENGINE_PE, &bad,
+                  "nc_matmul_mx: source 0 has dtype float8e3: expected float8e4, float8e5 or "
+                  "uint16 with four e2m1");
     bad = instr;
     bad.operand[NTK_ISA_SRC2].space = NTK_ISA_SPACE_PSUM;
     instr_refused(s, NTK_ISA_ENGINE_PE, &bad, "nc_matmul_mx: source 2 is not in SBUF");
@@ -214,8 +214,9 @@ static void mx_tiles_without_whole_blocks_are_refused(void **state)
     instr_refused(s, NTK_ISA_ENGINE_PE, &bad, "nc_matmul_mx: missing source 3");
     bad = instr;
     bad.operand[NTK_ISA_SRC1].offset = NTK_ISA_SBUF_PARTITION_BYTES_MAX - 8;
-    instr_refused(s, NTK_ISA_ENGINE_PE, &bad,
-                  "nc_matmul_mx: source 1 reaches bytes 262136 to 262168 of a partition of 262144");
+    instr_refused(
+        s, NTK_ISA_ENGINE_PE, &bad,
+        "nc_matmul_mx: source 1 covers bytes 262136 to 262168 of a partition of 262144 bytes");
 }
 
 int main(void)

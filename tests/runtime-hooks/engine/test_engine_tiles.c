@@ -67,13 +67,14 @@ static void activate2_takes_two_steps_a_function_and_a_reduction(void **state)
         bad.operand[NTK_ISA_SRC0] = tile(A, 4, 4, NTK_DTYPE_INT32);
         bad.operand[NTK_ISA_DST] = tile(D, 4, 4, NTK_DTYPE_INT32);
         bad.op0 = NTK_ISA_ALU_BITWISE_AND;
-        instr_refused(s, NTK_ISA_ENGINE_ACT, &bad, "activate2: an operator on bits");
+        instr_refused(s, NTK_ISA_ENGINE_ACT, &bad, "activate2: bit operators are not supported");
         bad.op0 = NTK_ISA_ALU_NONE;
         bad.operand[NTK_ISA_SRC1] = tile(B, 4, 1, NTK_DTYPE_FLOAT32);
         instr_refused(s, NTK_ISA_ENGINE_ACT, &bad, "activate2: a column without an operator");
         bad.op0 = NTK_ISA_ALU_ADD;
         bad.reduce_op = NTK_ISA_ALU_ADD;
-        instr_refused(s, NTK_ISA_ENGINE_ACT, &bad, "activate2: reduces into no second destination");
+        instr_refused(s, NTK_ISA_ENGINE_ACT, &bad,
+                      "activate2: reduction without a second destination");
     }
 }
 
@@ -138,12 +139,12 @@ static void fp8_rules_that_are_unknown_are_refused(void **state)
         (struct ntk_neff_fp8_config){ .present = true, .emax_e4m3 = 8, .emax_e5m2 = 16 };
     assert_int_equal(engine_fixture_make(&s->f), -ENOTSUP);
     assert_string_equal(s->f.err.text,
-                        "fp8_conversion_config: greatest exponents 8 of e4m3 and 16 of "
-                        "e5m2, known are 7 or 8 and 15");
+                        "fp8_conversion_config: unsupported greatest exponents 8 of e4m3 and 16 "
+                        "of e5m2: expected 7 or 8 and 15");
     s->f.subgraph.fp8.emax_e5m2 = 15;
     s->f.subgraph.fp8.sns = true;
     assert_int_equal(engine_fixture_make(&s->f), -ENOTSUP);
-    assert_string_equal(s->f.err.text, "fp8_conversion_config: fp8_sns is set and not known");
+    assert_string_equal(s->f.err.text, "fp8_conversion_config: unsupported setting fp8_sns");
 }
 
 static void powers_of_tiles_are_for_pool_only(void **state)
@@ -158,7 +159,7 @@ static void powers_of_tiles_are_for_pool_only(void **state)
     instr.op0 = NTK_ISA_ALU_POWER;
     assert_int_equal(ntk_isa_check(&instr, NTK_ISA_ENGINE_POOL, &err), 0);
     instr_refused(s, NTK_ISA_ENGINE_DVE, &instr,
-                  "tensor_tensor: only POOL raises one tile to the power of another");
+                  "tensor_tensor: only POOL can raise one tile to the power of another");
 }
 
 /* Method: the only instruction of its engine, so the engine's busy time is its duration. */

@@ -98,17 +98,17 @@ static void a_value_that_cannot_be_is_refused_by_name(void **state)
 
     setenv("NEURON_SOFT_SYSFS", "newest", 1);
     assert_int_equal(ntk_env_soft_options_get(&options, &err), -EINVAL);
-    assert_string_equal(err.text, "NEURON_SOFT_SYSFS=newest is neither old nor new");
+    assert_string_equal(err.text, "NEURON_SOFT_SYSFS=newest: expected old or new");
     unsetenv("NEURON_SOFT_SYSFS");
     setenv("NEURON_SOFT_PACE", "fast", 1);
     assert_int_equal(ntk_env_soft_options_get(&options, &err), -EINVAL);
-    assert_string_equal(err.text, "NEURON_SOFT_PACE=fast is neither 0 nor 1");
+    assert_string_equal(err.text, "NEURON_SOFT_PACE=fast: expected 0 or 1");
     setenv("NEURON_SOFT_NEFF_FEATURES", "many", 1);
     assert_int_equal(ntk_env_soft_load_options_get(&load, &err), -EINVAL);
-    assert_string_equal(err.text, "NEURON_SOFT_NEFF_FEATURES=many is not a number");
+    assert_string_equal(err.text, "NEURON_SOFT_NEFF_FEATURES=many: expected a number");
     setenv("NEURON_SOFT_OPAQUE", "maybe", 1);
     assert_int_equal(ntk_env_soft_load_options_get(&load, &err), -EINVAL);
-    assert_string_equal(err.text, "NEURON_SOFT_OPAQUE=maybe is neither 0 nor 1");
+    assert_string_equal(err.text, "NEURON_SOFT_OPAQUE=maybe: expected 0 or 1");
 }
 
 int main(void)

@@ -24,7 +24,7 @@ static int child_has_no_folder(struct observed *child, void *ctx)
     (void)child;
     setenv("NEURON_HOOKS_DIR", ctx, 1);
     CHECK(ntk_hooks_attach(&config, note, sizeof note) < 0);
-    CHECK(strncmp(note, "cannot make /proc/none", 22) == 0);
+    CHECK(strncmp(note, "cannot create /proc/none", 24) == 0);
     CHECK(ntk_hooks_segment_path() == NULL);
     ntk_hooks_core_claim(0, 0, 1);
     observed_execute(observed_load(10001, 0), 0, 0, 1);
@@ -89,7 +89,7 @@ static int child_has_a_taken_folder(struct observed *child, void *ctx)
                    (unsigned)geteuid());
     CHECK(mkdir(usual, 0755) == 0 && chown(usual, 65534, 65534) == 0);
     CHECK(ntk_hooks_attach(&config, note, sizeof note) == 0);
-    (void)snprintf(expected, sizeof expected, "%s belongs to someone else; using %s.", usual,
+    (void)snprintf(expected, sizeof expected, "%s belongs to another user; using %s.", usual,
                    usual);
     CHECK(strncmp(note, expected, strlen(expected)) == 0);
     CHECK(strncmp(ntk_hooks_segment_path(), note + strlen(expected) - strlen(usual) - 1,

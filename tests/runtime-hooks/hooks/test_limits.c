@@ -89,7 +89,7 @@ static int child_has_little_file_size(struct observed *child, void *ctx)
     (void)ctx;
     CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
     CHECK(ntk_hooks_attach(&config, note, sizeof note) == -EFBIG);
-    CHECK(strstr(note, "leaves no room") != NULL);
+    CHECK(strstr(note, "is too small for a segment") != NULL);
     observed_execute(observed_load(10001, 0), 0, 0, 1);
     return 0;
 }

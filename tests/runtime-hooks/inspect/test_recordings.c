@@ -117,7 +117,7 @@ static void a_recorded_device_is_not_profiled_too(void **state)
     options.folder = f->folder;
     assert_int_equal(ntk_inspect_begin(f->core, &options, &f->err), 0);
     assert_int_equal(ntk_continuous_start(f->core, &bounds, &f->err), -EINVAL);
-    assert_string_equal(f->err.text, "an inspection records the device");
+    assert_string_equal(f->err.text, "an inspection is recording the device");
     assert_int_equal(ntk_inspect_stop(f->core), 0);
     assert_int_equal(ntk_continuous_start(f->core, &bounds, &f->err), 0);
 }

@@ -67,7 +67,7 @@ if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --cou
 [ "$(cat named.err)" = "libneuron-hooks: $scratch/mlp.neff is not a libnrt.so.1 (NEURON_HOOKS_LIBNRT); the hooks wrap \
 $NTK_LIB_DIR/vendor/libnrt.so.1" ] || fail "named wrongly"
 if "${preloaded[@]}" NEURON_HOOKS_LIBNRT=/nowhere LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "named wrongly, no failure"; fi
-[ "$(grep -c 'every call fails (NEURON_HOOKS_LIBNRT is /nowhere, which is none)$' none.err)" = 1 ] || fail "see none.err"
+[ "$(grep -c 'every call fails (NEURON_HOOKS_LIBNRT is /nowhere, which is not a libnrt.so.1)$' none.err)" = 1 ] || fail "see none.err"
 
 # One that lacks its own library cannot be opened.
 mkdir broken

@@ -144,7 +144,7 @@ static void no_program_shows_how_long_an_opaque_one_took(void **state)
         { "neuron-profile", "view", "-s", capture, "--output-format", "summary-text", NULL },
     };
     static const char *const said[] = {
-        "latency     none: a software core does not compute a vendor's program", "",
+        "latency     none: a software core does not compute a vendor program", "",
         "its estimated time is omitted"
     };
     size_t bytes;

@@ -1,5 +1,5 @@
 #!/bin/bash
-# marks CC CXX INCLUDE PYTHON-FOLDER - what programs report about themselves in C, C++ and Python
+# marks CC CXX INCLUDE PYTHON-FOLDER - records that programs report about themselves in C, C++ and Python
 # arrives, with our runtime and around the vendor's (a stand-in); without hooks it costs nothing.
 cc=$1 cxx=$2 include=$3 python=$4
 . "$(dirname "$0")/../../e2e/lib.sh"

@@ -92,14 +92,14 @@ refused 1 "cycle.json: node 0 \"a\": depends on itself" "$graph" segments cycle.
 refused 1 "unknown.json: node 0 \"w\": unknown operator \"Warp\"" "$graph" run unknown.json
 refused 1 "escape.json: node 0" "$graph" run escape.json
 grep -q $'\033' err && complain "an escape sequence reached the terminal"
-refused 1 "far.json: node 4 \"c\": input 0 is an output of node 3" "$graph" segments far.json
+refused 1 "far.json: node 4 \"c\": input 0 refers to a missing output of node 3" "$graph" segments far.json
 refused 1 "cut.json: line 1" "$graph" segments cut.json
 refused 1 "deep.json: line 1" "$graph" segments deep.json
 refused 1 "empty.json: the file is empty" "$graph" segments empty.json
 refused 1 "gone.json: No such file" "$graph" segments gone.json
 refused 1 "not a regular file" "$graph" segments .
 refused 2 "no file" "$graph" segments
-refused 2 "one file at a time" "$graph" segments net.json net.json
+refused 2 "only one file is allowed" "$graph" segments net.json net.json
 refused 2 "a device such as" "$graph" segments --ctx moon net.json
 refused 2 "NAME=DEVICE" "$graph" segments --group moon net.json
 refused 2 "unknown subcommand" "$graph" dance

@@ -131,24 +131,24 @@ static void fields_that_lie_are_refused(void **state)
         uint64_t value;
         const char *sentence;
     } rows[] = {
-        { 8, 4, 2, "raw parameters of version 2" },
+        { 8, 4, 2, "unsupported raw parameters version 2" },
         { 12, 4, 5, "" },
-        { 12, 4, UINT32_MAX, "entries do not fit" },
+        { 12, 4, UINT32_MAX, "entries exceed the file" },
         { 16, 8, 64, "of its 64 bytes" },
         { 16, 8, UINT64_MAX, "of its 18446744073709551615 bytes" },
-        { entry, 4, MLU_DTYPE_COUNT, "elements of type 8" },
+        { entry, 4, MLU_DTYPE_COUNT, "element type 8" },
         { entry + 4, 4, 9, "9 dimensions" },
-        { entry + 8, 8, 3, "not what its shape takes" },
-        { entry + 8, 8, UINT64_MAX, "not what its shape takes" },
-        { entry + 16, 8, UINT64_C(1) << 62, "not what its shape takes" },
+        { entry + 8, 8, 3, "do not match its shape" },
+        { entry + 8, 8, UINT64_MAX, "do not match its shape" },
+        { entry + 16, 8, UINT64_C(1) << 62, "do not match its shape" },
         { entry + 72, 8, 0, "name of entry 0 lies outside" },
         { entry + 72, 8, UINT64_MAX, "name of entry 0 lies outside" },
         { entry + 80, 8, 0, "name of entry 0 lies outside" },
         { entry + 80, 8, 2000, "name of entry 0 lies outside" },
-        { entry + 88, 8, 1, "lie outside the file or not at" },
-        { entry + 88, 8, UINT64_MAX - 63, "lie outside the file" },
+        { entry + 88, 8, 1, "is outside the file or not aligned" },
+        { entry + 88, 8, UINT64_MAX - 63, "is outside the file" },
         { entry + 96, 8, UINT64_MAX, "overlap" },
-        { entry + 96, 8, 25, "not what its shape takes" },
+        { entry + 96, 8, 25, "do not match its shape" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

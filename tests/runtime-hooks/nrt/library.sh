@@ -72,7 +72,7 @@ refused 'libnrt.so.1 not found: this machine has a Neuron driver' neuron-bench e
 refused 'libnrt.so.1 not found: this machine has a Neuron driver' env LD_LIBRARY_PATH="${soft%/*}" neuron-bench exec memcpy.neff --count 1
 refused 'libnrt.so.1 not found: this machine has a Neuron driver' neuron-profile capture -n memcpy.neff -s memcpy.ntff
 [ ! -x "$NTK_BIN_DIR/neuron-rtd" ] ||
-    refused 'this machine has a Neuron driver, and this daemon serves software NeuronCores' env -u NEURON_SOFT_INSTANCE "$NTK_BIN_DIR/neuron-rtd"
+    refused 'this machine has a Neuron driver, but this daemon serves software NeuronCores' env -u NEURON_SOFT_INSTANCE "$NTK_BIN_DIR/neuron-rtd"
 installed=$soft refused 'libnrt.so.1 not found: this machine has a Neuron driver' neuron-bench exec memcpy.neff --count 1
 for named in '' "$soft"; do
     ! on_hardware env NEURON_LIBNRT="$named" neuron-monitor diag -r 2 --json >out 2>err || fail "diag passes without the vendor's runtime"
@@ -81,7 +81,7 @@ for named in '' "$soft"; do
 done
 # What the user names is used, and the runtime says what it is.
 uses "$soft" true on_hardware env NEURON_LIBNRT="$soft" neuron-bench exec memcpy.neff --count 1 --json
-greps 'this machine has a Neuron driver, but this process runs on software NeuronCores' <err || fail "see err"
+greps 'this machine has a Neuron driver, but this process uses software NeuronCores' <err || fail "see err"
 # The vendor's is used, though the software runtime comes first in the loader's path; so it is by jobs with hooks.
 for path in "" "${soft%/*}"; do
     installed=$vendor uses /opt/aws/neuron/lib/libnrt.so.1 false on_hardware env LD_LIBRARY_PATH="$path" neuron-bench exec memcpy.neff --count 1 --json

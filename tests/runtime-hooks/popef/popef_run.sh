@@ -125,31 +125,31 @@ refused() { # file, sentence
     grep -qF -- "$2" err || complain "$1: unexpected output"
     [ -z "$(ls -A refused 2>/dev/null)" ] || complain "$1: leaves $(ls -A refused)"
 }
-refused nobody 'nothing feeds the input "x" (h2d_user_input)'
-refused unlisted 'nothing feeds the input h2d_input_parameter of program 5'
-refused no_anchor 'nothing feeds the input h2d_input_parameter of program 5'
-refused flow 'program 0 of the flow is not in the executable'
-refused size "x: the program's tensor h2d_user_input has 8 bytes, the anchor 12"
-refused uneven '"x" has data for 3 iterations, "w" for 2'
+refused nobody 'the input "x" (h2d_user_input) has no source'
+refused unlisted 'input h2d_input_parameter of program 5 has no source'
+refused no_anchor 'input h2d_input_parameter of program 5 has no source'
+refused flow 'program 0 of the flow is missing from the executable'
+refused size "x: the program's tensor h2d_user_input has 8 bytes, but the anchor 12"
+refused uneven '"x" has data for 3 iterations, but "w" for 2'
 refused output 'output "q": no program has a tensor nowhere'
-refused processes 'is one of 4 processes'
+refused processes 'is part of a model of 4 processes'
 refused many '1099511627776 replicas'
 refused never '0 device iterations'
 refused empty 'the data for the input "x" is empty'
-refused two '2 executables, one must be named: "'
+refused two '2 executables: select one: "'
 for file in opaque_data no_list climbing; do refused $file 'executable "m": no programs for NeuronCores in it'; done
 refused no_file 'the file of program 5, b.neff, is not in the archive'
-refused kind 'program 5 is of no kind that is known: spell'
-refused number '"five" is not the number of a program'
-refused version 'programs.json is not of version 1'
+refused kind 'program 5 has an unknown kind: spell'
+refused number 'invalid program number "five"'
+refused version 'programs.json is not version 1'
 refused json 'programs.json: line 1'
 refused inflates 'more than the'
-refused nested 'more than the members of one file may have together'
+refused nested 'more than the members of one file may have in total'
 refused no_neff 'cannot load program 5 on core 0'
 head -c 3000 plain.popef >cut.popef
 refused cut 'truncated blob at offset 0'
 code 1 popef_run plain.popef -i z=in.raw -o refused
-grep -qF 'no program of the flow takes an input "z"' err || complain "a wrong name"
+grep -qF 'no program of the flow uses an input "z"' err || complain "a wrong name"
 printf 12345 >odd
 code 1 popef_run plain.popef -i x=odd -o refused
 grep -qF 'odd has 5 bytes, not a multiple of the tensor size 8 for x' err || complain "a wrong size"

@@ -9,7 +9,7 @@ neuron-monitor --period 500ms --db monitor.db --http 127.0.0.1:0 --verbose 1 >re
 monitor=$!
 pids+=("$monitor")
 wait_for has_reports reports.jsonl
-port=$(sed -n 's/.*http: serving at port //p' agent.log)
+port=$(sed -n 's/.*http: listening on port //p' agent.log)
 NEURON_SOFT_FAULT=nq-overflow:every=7 start
 tag=unix:$socket
 # seen FILTER: in the reports so far, with $tag.

@@ -27,7 +27,7 @@ wait "$monitor" || true
 code=0
 neuron-rtd -g "$socket" 2>second.log || code=$?
 [ $code = 1 ] || fail "a second daemon ended with $code"
-grep -q 'is in use: another daemon answers there' second.log || fail "a second daemon"
+grep -q 'is in use: another daemon responds there' second.log || fail "a second daemon"
 "$python" "$(dirname "$0")/rtd.py" "unix:$socket" generated model groups >client.log || fail "see client.log"
 
 # Ended by its service manager it is gone, with its segment; a killed one leaves a socket that the next one replaces.

@@ -69,18 +69,18 @@ static void settings_that_are_invalid_are_refused_with_their_place(void **state)
         const char *text, *sentence;
     } cases[] = {
         { "", "the file is empty" },
-        { "[]", "line 1: an object expected" },
-        { "{\"init_config\": 3}", "line 1: init_config: an object expected" },
+        { "[]", "line 1: expected an object" },
+        { "{\"init_config\": 3}", "line 1: init_config: expected an object" },
         { "{\n\"model_config\":\n{\"timeout\": 0}}",
-          "line 3: model_config.timeout: a whole number of 1 to 4294967295 expected" },
+          "line 3: model_config.timeout: expected an integer from 1 to 4294967295" },
         { "{\"model_config\": {\"ninfer\": 1025}}",
-          "line 1: model_config.ninfer: a whole number of 1 to 1024 expected" },
+          "line 1: model_config.ninfer: expected an integer from 1 to 1024" },
         { "{\"model_config\": {\"ninfer\": 2.5}}",
-          "line 1: model_config.ninfer: a whole number of 1 to 1024 expected" },
+          "line 1: model_config.ninfer: expected an integer from 1 to 1024" },
         { "{\"model_config\": {\"ninfer\": 99999999999999999999}}", NULL },
         { "{\"model_cache_count\": -1}",
-          "line 1: model_cache_count: a whole number of 0 to 4294967295 expected" },
-        { "{\"io_dma_data_host\": 1}", "line 1: io_dma_data_host: true or false expected" },
+          "line 1: model_cache_count: expected an integer from 0 to 4294967295" },
+        { "{\"io_dma_data_host\": 1}", "line 1: io_dma_data_host: expected true or false" },
         { "{\"io_dma_data_host\": true, \"io_dma_data_host\": false}", NULL },
         { "{\"model_config\": {\"timeout\": 1}", NULL },
     };
@@ -123,13 +123,13 @@ static void an_instance_that_is_wrong_is_refused(void **state)
     static const struct {
         const char *text, *sentence;
     } cases[] = {
-        { "{\"name\": 3}", "line 1: name: a text expected" },
-        { "{\"server_port\": \"\"}", "line 1: server_port: a text expected" },
+        { "{\"name\": 3}", "line 1: name: expected a string" },
+        { "{\"server_port\": \"\"}", "line 1: server_port: expected a string" },
         { "{\"server_port\": \"a\\u0000b\"}", NULL },
-        { "{\"devices\": 0}", "line 1: devices: a list of the numbers of devices expected" },
-        { "{\"devices\": [0,\n-1]}", "line 2: devices[1]: the number of a device expected" },
-        { "{\"devices\": [64]}", "line 1: devices[0]: the number of a device expected" },
-        { "{\"devices\": [\"0\"]}", "line 1: devices[0]: the number of a device expected" },
+        { "{\"devices\": 0}", "line 1: devices: expected a list of device numbers" },
+        { "{\"devices\": [0,\n-1]}", "line 2: devices[1]: expected a device number" },
+        { "{\"devices\": [64]}", "line 1: devices[0]: expected a device number" },
+        { "{\"devices\": [\"0\"]}", "line 1: devices[0]: expected a device number" },
     };
     struct rtd_instance instance;
 
@@ -155,7 +155,7 @@ static void long_lists_and_texts_stay_within_bounds(void **state)
     memset(text + used, 'x', 1000);
     (void)snprintf(text + used + 1000, sizeof text - used - 1000, "\"}");
     assert_int_equal(rtd_instance_parse(&instance, text, strlen(text), &err), -EINVAL);
-    assert_string_equal(err.text, "line 1: server_port: the text is too long");
+    assert_string_equal(err.text, "line 1: server_port: the string is too long");
     used = (size_t)snprintf(text, sizeof text, "{\"devices\": [0");
     for (int i = 0; i < 64; i++) {
         used += (size_t)snprintf(text + used, sizeof text - used, ", 0");

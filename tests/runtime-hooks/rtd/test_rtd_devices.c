@@ -53,18 +53,18 @@ static void a_gap_is_named(void **state)
         { "inf1.6xlarge",
           { 2, 0 },
           2,
-          "devices of one daemon are a run of neighbours: between 0 (0000:10:1c.0) and 2 "
+          "the devices of one daemon must be adjacent: between 0 (0000:10:1c.0) and 2 "
           "(0000:10:1e.0) device 1 is missing" },
         { "inf1.6xlarge",
           { 0, 3 },
           2,
-          "devices of one daemon are a run of neighbours: between 0 (0000:10:1c.0) and 3 "
+          "the devices of one daemon must be adjacent: between 0 (0000:10:1c.0) and 3 "
           "(0000:10:1f.0) devices 1 to 2 are missing" },
-        { "inf1.6xlarge", { 1, 1 }, 2, "device 1 (0000:10:1d.0) is named twice" },
+        { "inf1.6xlarge", { 1, 1 }, 2, "duplicate device 1 (0000:10:1d.0)" },
         { "trn1.32xlarge",
           { 3, 4 },
           2,
-          "devices 3 (0000:10:1f.0) and 4 (0000:20:1c.0) are not neighbours on a trn1.32xlarge" },
+          "devices 3 (0000:10:1f.0) and 4 (0000:20:1c.0) are not adjacent on a trn1.32xlarge" },
         { "inf1.24xlarge", { 3, 4, 5 }, 3, NULL },
         { "trn3.48xlarge", { 3, 4 }, 2, NULL },
         { "inf1.xlarge", { 0 }, 1, NULL },

@@ -423,7 +423,7 @@ def deaf(client):
 def bound(client):
     """A NEFF has an end, also one that does not say how long it is. The daemon of this test takes 8 MiB."""
     group = client.group(1)
-    text = b'NEFF of more than 8 MiB: the daemon takes no larger one'
+    text = b'the NEFF is larger than the limit of 8 MiB'
     for what, messages in (
             ('announced', [pb((1, pb((1, group)))), pb((3, (8 << 20) + 1))]),
             ('not announced', [pb((1, pb((1, group))))] + [pb((4, pb((1, bytes(1 << 20)))))] * 64),

@@ -96,12 +96,12 @@ static void bad_lines_are_refused_with_their_number(void **state)
     } rows[] = {
         { "[a]\n[b\n", "line 2 is a section without ']'", 4 },
         { "[a] x\n", "line 1 has unexpected text after a section", 4 },
-        { "region = x\n[a]\n", "line 1 is before any section", 0 },
-        { "  region = x\n", "line 1 is before any section", 2 },
+        { "region = x\n[a]\n", "line 1 appears before any section", 0 },
+        { "  region = x\n", "line 1 appears before any section", 2 },
         { "[a]\n\nnonsense\n", "line 3 is neither a section nor 'key = value'", 5 },
         { "[a]\n= x\n", "line 2 is neither a section nor 'key = value'", 4 },
         { "[b]\nregion = \x01\n[a]\nregion = \xc3\xa4\n",
-          "line 4 has a value with characters beyond ASCII", 28 },
+          "line 4 has a value with non-ASCII characters", 28 },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

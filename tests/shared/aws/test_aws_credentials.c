@@ -164,7 +164,7 @@ static void keys_of_the_environment_come_first(void **state)
 
     assert_found(&world, NULL, "A");
     assert_int_equal(world.asked, 0);
-    assert_found(&half, NULL, "AWS_ACCESS_KEY_ID is set, AWS_SECRET_ACCESS_KEY is not");
+    assert_found(&half, NULL, "AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is not");
     assert_found(&bad, NULL, "environment: invalid access key id");
 }
 
@@ -191,7 +191,7 @@ static void profiles_of_files(void **state)
     assert_found(&world, "default", "D"); /* a profile that is asked for beats the environment */
     assert_found(&world, NULL, "A");
     assert_found(&world, "c", "C");
-    assert_found(&world, "none", "no profile 'none'");
+    assert_found(&world, "none", "unknown profile 'none'");
     assert_found(&world, "role",
                  "profile 'role' has role_arn without source_profile, credential_source or "
                  "web_identity_token_file");
@@ -237,7 +237,7 @@ static void a_container_has_them(void **state)
     assert_found(&world, NULL, "C");
     assert_found(&pod, NULL, "P");
     world.variables[1] = "AWS_CONTAINER_AUTHORIZATION_TOKEN=a\r\nHost: b";
-    assert_found(&world, NULL, "AWS_CONTAINER_AUTHORIZATION_TOKEN is not a token");
+    assert_found(&world, NULL, "AWS_CONTAINER_AUTHORIZATION_TOKEN: invalid token");
     world.variables[1] = "AWS_CONTAINER_AUTHORIZATION_TOKEN=other";
     assert_found(&world, NULL, "http://169.254.170.2/v2/x: status 401");
 }
@@ -267,8 +267,8 @@ static void hostile_answers_are_refused(void **state)
         const char *body;
         const char *said;
     } rows[] = {
-        { "", "http://localhost/k: the answer is not a JSON object" },
-        { "[]", "http://localhost/k: the answer is not a JSON object" },
+        { "", "http://localhost/k: the response is not a JSON object" },
+        { "[]", "http://localhost/k: the response is not a JSON object" },
         { "{\"AccessKeyId\":\"A\"}", "http://localhost/k: the response has no keys" },
         { "{\"AccessKeyId\":1,\"SecretAccessKey\":\"s\"}",
           "http://localhost/k: the response has no keys" },
@@ -278,9 +278,9 @@ static void hostile_answers_are_refused(void **state)
         { "{\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\",\"Token\":\"a\\nb\"}",
           "http://localhost/k: invalid session token" },
         { KEYS("A", "tomorrow"),
-          "http://localhost/k: the response has keys with an invalid expiry" },
+          "http://localhost/k: the keys in the response have an invalid expiry" },
         { KEYS("A", "2023-13-01T00:00:00Z"),
-          "http://localhost/k: the response has keys with an invalid expiry" },
+          "http://localhost/k: the keys in the response have an invalid expiry" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -432,15 +432,15 @@ static void roles_that_cannot_be_taken_say_why(void **state)
     } rows[] = {
         { "lost", "profile 'lost' has a source_profile that does not exist" },
         { "of-empty", "profile 'of-empty' has a source_profile without keys" },
-        { "circle", "profile 'elcric' is at the end of too long a chain of source_profile" },
-        { "odd", "profile 'odd' has an invalid credential_source: Environment, EcsContainer or "
-                 "Ec2InstanceMetadata expected" },
-        { "both", "profile 'both' has source_profile and credential_source" },
+        { "circle", "profile 'elcric' exceeds the limit of chained source_profile entries" },
+        { "odd", "profile 'odd' has an invalid credential_source: expected Environment, "
+                 "EcsContainer or Ec2InstanceMetadata" },
+        { "both", "profile 'both' has both source_profile and credential_source" },
         { "mfa", "profile 'mfa' requires a code from an MFA device (mfa_serial), which a service "
                  "cannot enter" },
-        { "long", "profile 'long' has a duration_seconds that is not a number" },
-        { "person", "profile 'person' signs a person in (sso_session), which is not supported; a "
-                    "credential_process line can give such keys" },
+        { "long", "profile 'long' has an invalid duration_seconds: expected a number" },
+        { "person", "profile 'person' requires an interactive sign-in (sso_session), which is not "
+                    "supported; use a credential_process line to get keys" },
     };
     struct roles *f = *state;
 
@@ -468,7 +468,7 @@ static void a_chain_of_profiles_has_nine_and_no_more(void **state)
     assert_string_equal(f->world.signers, "P,R t,R t,R t,R t,R t,R t,R t,");
     f->world.asked = 0;
     assert_found(&f->world, "p0",
-                 "profile 'p9' is at the end of too long a chain of source_profile");
+                 "profile 'p9' exceeds the limit of chained source_profile entries");
     assert_int_equal(f->world.asked, 0);
 }
 
@@ -479,11 +479,11 @@ static void a_command_gives_keys(void **state)
         const char *said;
     } rows[] = {
         { NULL, "profile 'run': the command fails" },
-        { "hello", "profile 'run': the answer is not a JSON object" },
+        { "hello", "profile 'run': the response is not a JSON object" },
         { "{\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\"}",
-          "profile 'run': the answer is not of version 1" },
+          "profile 'run': unsupported version: expected 1" },
         { "{\"Version\":2,\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\"}",
-          "profile 'run': the answer is not of version 1" },
+          "profile 'run': unsupported version: expected 1" },
         { "{\"Version\":1,\"AccessKeyId\":\"A\"}", "profile 'run': the response has no keys" },
         { "{\"Version\":1,\"AccessKeyId\":\"A\",\"SecretAccessKey\":\"s\"}", "A" },
     };
@@ -525,7 +525,7 @@ static void an_instance_has_them(void **state)
     world.services[0].body = "a\r\nb"; /* a token that would be two headers */
     assert_found(&world, NULL,
                  "no AWS credentials in the environment, in files, or from the container or "
-                 "instance (" IMDS "api/token: is not a token)");
+                 "instance (" IMDS "api/token: invalid token)");
     world.variables[0] = "AWS_EC2_METADATA_DISABLED=true";
     world.asked = 0;
     assert_found(&world, NULL, none);

@@ -85,9 +85,10 @@ static void commands_end_as_they_end(void **state)
     } rows[] = {
         { "sh -c 'printf \"a b\"; printf c'", 0, "a bc" },
         { "sh -c 'cat; kill -0 $$ && trap : TERM && kill -TERM $$ && echo yes'", 0, "yes\n" },
-        { "sh -c 'echo x; exit 3'", -EIO, "sh: ended with exit code 3" },
-        { "sh -c 'kill -9 $$'", -EIO, "sh: ended with signal 9" },
-        { "sh -c 'while :; do echo 12345678901234567890; done'", -EMSGSIZE, "sh: writes too much" },
+        { "sh -c 'echo x; exit 3'", -EIO, "sh: failed with exit code 3" },
+        { "sh -c 'kill -9 $$'", -EIO, "sh: failed with signal 9" },
+        { "sh -c 'while :; do echo 12345678901234567890; done'", -EMSGSIZE,
+          "sh: prints too much output" },
         { "/nothing/there", -ENOENT, "cannot run /nothing/there: No such file or directory" },
     };
 
@@ -108,7 +109,7 @@ static void commands_that_do_not_end_are_ended(void **state)
     struct ntk_err err = { 0 };
 
     assert_int_equal(run("sh -c 'sleep 600 & sleep 600'", 1, false, &out, &err), -ETIMEDOUT);
-    assert_string_equal(err.text, "sh: does not end");
+    assert_string_equal(err.text, "sh: timed out");
     assert_int_equal(run("sh -c 'sleep 600 & sleep 600'", UINT64_C(60000000000), true, &out, &err),
                      -ECANCELED);
     ntk_buf_fini(&out);
@@ -126,7 +127,7 @@ static void commands_that_close_the_pipe_and_go_on_are_ended(void **state)
         ntk_aws_process_run(command, UINT64_C(60000000000), is_cancelled_later, &looks, &out, &err),
         -ECANCELED);
     assert_int_equal(run(command, UINT64_C(300000000), false, &out, &err), -ETIMEDOUT);
-    assert_string_equal(err.text, "sh: does not end");
+    assert_string_equal(err.text, "sh: timed out");
     ntk_buf_fini(&out);
 }
 

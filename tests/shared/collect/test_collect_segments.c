@@ -169,9 +169,9 @@ static void a_segment_that_is_full_is_named_in_the_note(void **state)
         size_t offset;
         const char *what;
     } rows[] = {
-        { offsetof(struct ntk_segment_header, models_refused), "models or kinds of memory than" },
+        { offsetof(struct ntk_segment_header, models_refused), "models or memory categories than" },
         { offsetof(struct ntk_segment_header, memory_rows_refused),
-          "models or kinds of memory than" },
+          "models or memory categories than" },
         { offsetof(struct ntk_segment_header, names_refused), "names than" },
         { offsetof(struct ntk_segment_header, threads_refused), "threads than" },
         { offsetof(struct ntk_segment_header, histograms_refused), "latencies than" },

@@ -196,10 +196,10 @@ static void test_token_file(void **state)
                                                 .token_file = path };
 
     assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), -EIO);
-    assert_non_null(strstr(f->err.text, "the token cannot be read from /"));
+    assert_non_null(strstr(f->err.text, "cannot read the token from /"));
     assert_int_equal(ntk_fs_write(path, "\n", 1, &f->err), 0);
     assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), -EIO);
-    assert_non_null(strstr(f->err.text, "it has none"));
+    assert_non_null(strstr(f->err.text, "it contains none"));
     assert_int_equal(ntk_fs_write(path, "one\nmore\n", 9, &f->err), 0);
     peer_play(&f->peer, (struct script){ answer, 0, 0, 0 });
     assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);

@@ -189,7 +189,7 @@ static void a_token_that_can_be_guessed_is_refused_in_one_sentence(void **state)
     char expected[600];
 
     snprintf(expected, sizeof expected,
-             "%s: a token is 16 to 256 printable characters without blanks", f->path);
+             "%s: invalid token: expected 16 to 256 printable characters without blanks", f->path);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         rewrite(f, bad[i]);
         assert_true(ntk_http_guard_create(&options, &f->guard, &err) < 0);

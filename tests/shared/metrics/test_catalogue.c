@@ -191,8 +191,8 @@ static void lists_of_names_are_reported_by_their_words(void **state)
     assert_true(ntk_names_parse("", &lists, &err) < 0);
     assert_true(ntk_names_parse("own,", &lists, &err) < 0);
     assert_true(ntk_names_parse("dcgm", &lists, &err) < 0);
-    assert_string_equal(err.text, "own, classic, observer and mlu, separated by commas, are what "
-                                  "there is, not 'dcgm'");
+    assert_string_equal(err.text,
+                        "expected own, classic, observer or mlu, separated by commas, not 'dcgm'");
 }
 
 static void names_are_unique_and_follow_the_conventions(void **state)

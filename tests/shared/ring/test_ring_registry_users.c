@@ -66,8 +66,8 @@ static void no_process_can_claim_to_be_attached_to_another_users_process(void **
         uint64_t namespace; /* 0: as it is */
         const char *reason;
     } claims[] = {
-        { 0, "of user 65534 speaks for process" },
-        { 1, "of user 65534 speaks for a process that cannot be judged from here" },
+        { 0, "of user 65534 describes process" },
+        { 1, "of user 65534 describes a process that cannot be verified from here" },
     };
     struct fixture *f = *state;
     struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
@@ -114,7 +114,7 @@ static void no_process_can_report_for_another_users_process(void **state)
         path = test_scratch_path(f->folder, "4242-1");
         poll = poll_once(registry);
         assert_int_equal(poll.segments, 1); /* the child's own */
-        assert_non_null(strstr(poll.ignored_reason, "of user 65534 speaks for process"));
+        assert_non_null(strstr(poll.ignored_reason, "of user 65534 describes process"));
         /* Nor does it say that it ended. */
         poke(path, offsetof(struct ntk_segment_process, ended), 1);
         ntk_ring_registry_close(registry);
@@ -122,7 +122,7 @@ static void no_process_can_report_for_another_users_process(void **state)
         poll = poll_once(registry);
         assert_int_equal(poll.segments, 1);
         assert_int_equal(poll.ended, 0);
-        assert_non_null(strstr(poll.ignored_reason, "of user 65534 speaks for process"));
+        assert_non_null(strstr(poll.ignored_reason, "of user 65534 describes process"));
         free(path);
     }
     ntk_ring_registry_close(registry);

@@ -222,7 +222,7 @@ static void what_is_wrong_has_a_sentence(void **state)
                    f->endpoint);
     assert_string_equal(err.text, expected);
     assert_int_equal(ask(hurried, "/t/forgotten", 1, &answer, &err), -ETIMEDOUT);
-    (void)snprintf(expected, sizeof expected, "the daemon at %s did not answer within 1 s",
+    (void)snprintf(expected, sizeof expected, "the daemon at %s did not respond within 1 s",
                    f->endpoint);
     assert_string_equal(err.text, expected);
     assert_int_equal(ask(client, "/t/mistaken", 1, &answer, &err), -EPROTO);
@@ -249,7 +249,7 @@ static void a_missing_peer_is_reported_with_its_address(void **state)
     ntk_rpc_client_destroy(client);
     client = client_of(f, 30);
     assert_int_equal(ask(client, "/t/doubled", 1, &answer, &err), -ECONNREFUSED);
-    (void)snprintf(expected, sizeof expected, "no daemon answers at %s: No such file or directory",
+    (void)snprintf(expected, sizeof expected, "no daemon responds at %s: No such file or directory",
                    f->endpoint);
     assert_string_equal(err.text, expected);
     ntk_rpc_client_destroy(client);

@@ -31,7 +31,7 @@ static void paths_are_looked_at_before(void **state)
     assert_int_equal(ntk_rpc_listen_check(endpoint, &err), 0); /* no listener */
     assert_int_equal(listen(fd, 1), 0);
     assert_int_equal(ntk_rpc_listen_check(endpoint, &err), -EADDRINUSE);
-    assert_non_null(strstr(err.text, "another daemon answers there"));
+    assert_non_null(strstr(err.text, "another daemon responds there"));
     close(fd);
     assert_int_equal(ntk_rpc_listen_check("unix:", &err), -EINVAL);
     assert_non_null(strstr(err.text, "missing path"));
@@ -75,7 +75,7 @@ static void each_reason_has_its_sentence(void **state)
         { "[192.0.2.1]:5555", "Cannot assign requested address" },
         { "other:scheme:what:ever:", "" },
         { ":", "" },
-        { "no colon", "in use, or no such address" },
+        { "no colon", "address in use or not available" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct ntk_err err = { 0 };

@@ -138,7 +138,7 @@ static const char *holds(struct world *world, unsigned earlier, int ret)
     unsigned aside = set_aside_count(world);
 
     if (read_count(world->path, &found, NULL) < 0 && aside == 0 && (earlier > 0 || ret >= 0)) {
-        return "it cannot be read";
+        return "unreadable";
     }
     unsigned all = found + aside;
 

@@ -102,7 +102,7 @@ static void an_unknown_version_is_damage(void **state)
         assert_int_equal(run_agent(f->path), 0);
         snprintf(sql, sizeof sql, "PRAGMA user_version = %s", versions[i]);
         execute(f->path, sql);
-        expect_refused(f->path, -EBADMSG, "no neuron-monitor writes");
+        expect_refused(f->path, -EBADMSG, "unknown schema version");
         assert_int_equal(run_agent(f->path), 1);
     }
 }

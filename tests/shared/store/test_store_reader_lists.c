@@ -97,11 +97,11 @@ static void wrong_questions_are_answered_with_a_sentence(void **state)
     put_at(f, 1);
     start_reading(f);
     assert_int_equal(ntk_store_reader_check(f->reader, &process, &err), -ENOENT);
-    assert_string_equal(err.text, "no process 'x'y' was ever stored");
+    assert_string_equal(err.text, "unknown process 'x'y'");
     assert_int_equal(ntk_store_reader_check(f->reader, &model, &err), -ENOENT);
-    assert_string_equal(err.text, "no model 'none' was ever stored");
+    assert_string_equal(err.text, "unknown model 'none'");
     assert_int_equal(ntk_store_reader_check(f->reader, &core, &err), -ENOENT);
-    assert_string_equal(err.text, "no core '77' was ever stored");
+    assert_string_equal(err.text, "unknown core '77'");
     assert_int_equal(ntk_store_reader_check(f->reader, &good, &err), 0);
     assert_int_equal(ntk_store_reader_series(f->reader, NTK_STORE_UTILIZATION, &all, &empty,
                                              &points, &count, &err),
@@ -275,7 +275,7 @@ static void processes_of_two_users_are_never_summed(void **state)
 
     assert_int_equal(ntk_store_reader_check(f->reader, &filter, &err), -EINVAL);
     assert_string_equal(err.text,
-                        "process 'trainer' is of several users (1, 2): choose one with user");
+                        "process 'trainer' belongs to several users (1, 2): select one by user");
     filter.user = "2";
     assert_int_equal(ntk_store_reader_check(f->reader, &filter, &err), 0);
     assert_int_equal(

@@ -163,12 +163,12 @@ if unprivileged true 2>/dev/null; then
     chmod 0 "$NEURON_HOOKS_DIR/soft"
     code 1 unprivileged neuron-ls
     chmod 700 "$NEURON_HOOKS_DIR/soft"
-    [ -e /sys/devices/virtual/neuron_device ] || grep -q "no permission to look at $NEURON_HOOKS_DIR/soft/sys" err || fail "see err"
+    [ -e /sys/devices/virtual/neuron_device ] || grep -q "permission denied for $NEURON_HOOKS_DIR/soft/sys" err || fail "see err"
     mkdir -p closed/devices/virtual/neuron_device
     chmod 0 closed/devices
     code 1 unprivileged neuron-ls --sysfs-root closed
     chmod 700 closed/devices
-    grep -q 'no permission to look at closed/devices/virtual/neuron_device' err || fail "see err"
+    grep -q 'permission denied for closed/devices/virtual/neuron_device' err || fail "see err"
 else
     echo "root cannot give up its rights here: what may not be looked at was not tried"
 fi
@@ -179,7 +179,7 @@ NEURON_SOFT_INSTANCE=inf2.24xlarge neuron-packager example memcpy -o fault.neff
 NEURON_SOFT_INSTANCE=inf2.24xlarge NEURON_SOFT_FAULT=sram-ue:at=1 neuron-bench exec fault.neff --cores 2 --count 1 >/dev/null 2>&1 &&
     fail "an invalid fault"
 neuron-ls >out
-[ "$(grep '^Device ' out)" = 'Device 1 is unhealthy (sram_uncorrectable): on-chip memory has errors that cannot be corrected; terminate the instance and start another' ] ||
+[ "$(grep '^Device ' out)" = 'Device 1 is unhealthy (sram_uncorrectable): on-chip memory has errors that cannot be corrected; terminate the instance and start another one' ] ||
     fail "see out"
 [ "$(neuron-ls --json | jq -c '[.neuron_devices[0, 1].health]')" = '[{"verdict":"healthy","action":"none","reasons":[]},{"verdict":"unhealthy","action":"replace_instance","reasons":["sram_uncorrectable"]}]' ] ||
     fail "$(neuron-ls --json)"

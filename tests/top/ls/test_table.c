@@ -135,10 +135,10 @@ static void a_device_that_is_not_healthy_has_a_line(void **state)
     machine->devices[1].health.health = faults;
     machine->devices[1].health.health_count = 2;
     ntk_ls_health_write(machine, &text);
-    assert_string_equal(ntk_buf_text_get(&text),
-                        "Device 1 is unhealthy (hbm_repairable): device memory has errors that are "
-                        "repaired when the driver is loaded again; reboot the instance; replace it "
-                        "when the fault comes back\n");
+    assert_string_equal(
+        ntk_buf_text_get(&text),
+        "Device 1 is unhealthy (hbm_repairable): device memory has errors that a reload of the "
+        "driver repairs; reboot the instance; replace it if the fault comes back\n");
     ntk_buf_fini(&text);
 }
 
@@ -218,7 +218,7 @@ static void links_that_cannot_be_read_are_reported(void **state)
     ntk_ls_topology_write(machine, &text);
     assert_string_equal(ntk_buf_text_get(&text),
                         "\n\nNeuron Device Topology\n    The links cannot be read; drivers before "
-                        "2.28 show them to root only\n");
+                        "2.28 show them only to root\n");
     ntk_buf_fini(&text);
 }
 

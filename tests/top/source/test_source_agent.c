@@ -127,7 +127,7 @@ static void a_lost_agent_is_asked_again_after_a_second(void **state)
     for (unsigned int i = 1; i <= 3; i++) {
         assert_int_equal(test_clock_await(&f->clock), NTK_NS_PER_SECOND);
         assert_int_equal(atomic_load(&f->asked), i);
-        assert_non_null(strstr(ntk_top_source_note(f->source), ": the answer has status 503"));
+        assert_non_null(strstr(ntk_top_source_note(f->source), ": the agent returned HTTP 503"));
         test_clock_advance(&f->clock, NTK_NS_PER_SECOND - 1);
         assert_int_equal(test_clock_await(&f->clock), 1);
         atomic_store(&f->answer, i == 3 ? HEAD REPORT "}\n" : BUSY);
@@ -144,7 +144,7 @@ static void the_note_tells_the_age_of_what_came_last(void **state)
     atomic_store(&f->answer, HEAD REPORT "}\n");
     open_source(f);
     assert_int_equal(test_clock_await(&f->clock), NTK_NS_PER_SECOND);
-    assert_non_null(strstr(ntk_top_source_note(f->source), "no connection, this is 0s old: "));
+    assert_non_null(strstr(ntk_top_source_note(f->source), "no connection, data is 0s old: "));
     atomic_store(&f->answer, BUSY);
     test_clock_advance(&f->clock, NTK_NS_PER_SECOND);
     for (int i = 0; i < 6; i++) {
@@ -152,7 +152,7 @@ static void the_note_tells_the_age_of_what_came_last(void **state)
         test_clock_advance(&f->clock, 10 * NTK_NS_PER_SECOND);
     }
     assert_int_equal(test_clock_await(&f->clock), NTK_NS_PER_SECOND);
-    assert_non_null(strstr(ntk_top_source_note(f->source), "no connection, this is 61s old: "));
+    assert_non_null(strstr(ntk_top_source_note(f->source), "no connection, data is 61s old: "));
 }
 
 /* ---- verdicts of the agent of this machine ---- */

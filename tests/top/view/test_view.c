@@ -358,8 +358,8 @@ static void a_host_that_was_never_reached_is_so_in_every_view(void **state)
         ntk_top_view_draw(model, screen, true);
         ntk_screen_text_write(screen, &buf);
         text = strdup(ntk_buf_text_get(&buf));
-        assert_non_null(strstr(text, "running on node7:9000 (not reached)"));
-        assert_non_null(strstr(text, "no answer since it was first asked, 12s ago"));
+        assert_non_null(strstr(text, "running on node7:9000 (unreachable)"));
+        assert_non_null(strstr(text, "no response since the first request, 12s ago"));
         assert_non_null(strstr(text, "connection refused"));
         assert_null(strstr(text, "0.0B"));
         assert_null(strstr(text, "no Neuron"));

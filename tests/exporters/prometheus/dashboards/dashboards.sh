@@ -29,7 +29,7 @@ diff <(actions '(action="|What to do: )[a-z_]+' neuron.rules.yml) \
     <(sed -n '/actions:begin/,/actions:end/p' "$NTK_SOURCE_DIR/docs/health.md" | grep -oE '^\| `[a-z]+_[a-z]+' | grep -oE '[a-z]+_[a-z]+' | sort -u) ||
     fail "the rules have other actions than docs/health.md"
 
-agent_is_up() { grep -q 'serving metrics at port' agent.log && echo yes; }
+agent_is_up() { grep -q 'serving metrics on port' agent.log && echo yes; }
 server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
 server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
 # Whether a query has at least one value that is a number.
@@ -45,7 +45,7 @@ cat >server.yml <<END
 global: { scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 500ms }
 rule_files: [ neuron.rules.yml ]
 scrape_configs:
-  - { job_name: neuron, static_configs: [ { targets: [ "127.0.0.1:$(sed -n 's/.*serving metrics at port //p' agent.log)" ] } ] }
+  - { job_name: neuron, static_configs: [ { targets: [ "127.0.0.1:$(sed -n 's/.*serving metrics on port //p' agent.log)" ] } ] }
 END
 neuron-packager example conv -s 4 -o conv.neff
 # A device that is not healthy has the panels of those.

@@ -119,7 +119,7 @@ static void a_field_that_does_not_exist_is_refused(void **state)
                                         "nc_idx,nc_idx,nc_idx,nc_idx,nc_idx,nc_idx,nc_idx,nc_idx,"
                                         "nc_idx",
                                         NULL, &err) < 0);
-    assert_non_null(strstr(err.text, "cannot be grouped by 'nc_idx'"));
+    assert_non_null(strstr(err.text, "cannot group events by 'nc_idx'"));
 }
 
 int main(void)

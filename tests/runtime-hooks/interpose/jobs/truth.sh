@@ -57,7 +57,7 @@ run_all() {
     agent=$!
     pids+=($agent)
     wait_for has_reports reports
-    port=$(sed -n 's/.*serving metrics at port //p' log)
+    port=$(sed -n 's/.*serving metrics on port //p' log)
     NEURON_RT_VISIBLE_CORES=0 job adder sync:20 repeat:4 bad:3 nrta:5 threads:6 tensors:3
     NEURON_RT_VISIBLE_CORES=1 job nan sync:6 nrta:2
     NEURON_RT_VISIBLE_CORES=2 job oob sync:4

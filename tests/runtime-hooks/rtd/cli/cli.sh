@@ -14,7 +14,7 @@ cli() {
     [ -z "$2" ] || grep -qxF -- "$2" out err -h || fail "${*:3}: unexpected output"
 }
 
-cli 1 "neuron-cli: no daemon answers at unix:$scratch/socket: No such file or directory" list-ncg
+cli 1 "neuron-cli: no daemon responds at unix:$scratch/socket: No such file or directory" list-ncg
 neuron-rtd -x -g "$scratch/socket" 2>rtd.log &
 rtd=$!
 pids+=("$rtd")
@@ -87,7 +87,7 @@ cli 1 'neuron-cli: . is no file' load .
 : >empty
 cli 1 'neuron-cli: empty is empty' load empty
 head -c 1000 one.neff >short
-cli 1 'neuron-cli: short: not a NEFF: the file ends in the header' load short --ncg-id 0
+cli 1 'neuron-cli: short: not a NEFF: the file ends inside the header' load short --ncg-id 0
 head -c 3000 one.neff >cut
 cli 1 '' load cut --ncg-id 0
 grep -q '^neuron-cli: cannot load cut: NERR_INVALID (2): .' err || fail "see err"
@@ -96,20 +96,20 @@ cli 0 "Found 0 NCG's" list-ncg
 
 cli 2 '' frobnicate
 cli 2 ''
-cli 2 'neuron-cli: start needs MODEL-ID' start
-cli 2 "neuron-cli: start MODEL-ID: '-' is not a number from 1 to 4294967295" start -- -
-cli 2 "neuron-cli: start MODEL-ID: '0' is not a number from 1 to 4294967295" start 0
+cli 2 'neuron-cli: start requires MODEL-ID' start
+cli 2 "neuron-cli: start MODEL-ID: '-': expected a number from 1 to 4294967295" start -- -
+cli 2 "neuron-cli: start MODEL-ID: '0': expected a number from 1 to 4294967295" start 0
 cli 2 "neuron-cli: unexpected operand '2'" start 1 2
 cli 2 "neuron-cli: unexpected operand '2'" list-ncg 2
-cli 2 'neuron-cli: --ncg-id, --enable-direct-file-load, --timeout and --ninfer are of load' list-ncg --ncg-id 1
-cli 2 'neuron-cli: --ncg-id is -1 to 4294967295' load one.neff --ncg-id -2
+cli 2 'neuron-cli: --ncg-id, --enable-direct-file-load, --timeout and --ninfer apply to load only' list-ncg --ncg-id 1
+cli 2 'neuron-cli: --ncg-id must be between -1 and 4294967295' load one.neff --ncg-id -2
 
 # A daemon that hangs, one that is not there, one without cores.
 kill -STOP "$rtd"
-cli 1 "neuron-cli: the daemon at unix:$scratch/socket did not answer within 1 s" list-ncg --wait 1
+cli 1 "neuron-cli: the daemon at unix:$scratch/socket did not respond within 1 s" list-ncg --wait 1
 kill -CONT "$rtd"
 cli 0 "Found 0 NCG's" list-ncg
-cli 1 'neuron-cli: no daemon answers at 127.0.0.1:1: Connection refused' -a 127.0.0.1:1 reset
+cli 1 'neuron-cli: no daemon responds at 127.0.0.1:1: Connection refused' -a 127.0.0.1:1 reset
 if [ -e /dev/full ]; then
     code=0
     neuron-cli list-ncg >/dev/full 2>err || code=$?

@@ -92,26 +92,28 @@ static void a_file_that_lies_is_refused(void **state)
         int ret;
         const char *sentence;
     } lies[] = {
-        { 0, 1, 0, -EBADMSG, "not an offline model: it begins otherwise" },
-        { 8, 4, 2, -ENOTSUP, "an offline model of version 2; version 1 is known" },
-        { 12, 4, 65, -EBADMSG, "head of 65 and entries of 128 bytes are not those of version 1" },
-        { 16, 8, UINT64_MAX, -EBADMSG, "an offline model cannot have 18446744073709551615 bytes" },
-        { 16, 8, 10, -EBADMSG, "an offline model cannot have 10 bytes" },
-        { 24, 4, 0, -EBADMSG, "0 functions; there are 1 to 4096" },
-        { 24, 4, UINT32_MAX, -EBADMSG, "4294967295 functions; there are 1 to 4096" },
+        { 0, 1, 0, -EBADMSG, "not an offline model" },
+        { 8, 4, 2, -ENOTSUP, "unsupported offline model version 2 (supported: 1)" },
+        { 12, 4, 65, -EBADMSG,
+          "the header of 65 bytes and the entries of 128 bytes do not match version 1" },
+        { 16, 8, UINT64_MAX, -EBADMSG, "invalid offline model size: 18446744073709551615 bytes" },
+        { 16, 8, 10, -EBADMSG, "invalid offline model size: 10 bytes" },
+        { 24, 4, 0, -EBADMSG, "0 functions: expected 1 to 4096" },
+        { 24, 4, UINT32_MAX, -EBADMSG, "4294967295 functions: expected 1 to 4096" },
         { 24, 4, 4, -EBADMSG, NULL },
         { 24, 4, 4096, -EBADMSG, NULL },
-        { 28, 4, 0, -EBADMSG, "head of 64 and entries of 0 bytes are not those of version 1" },
-        { 32, 8, UINT64_MAX, -EBADMSG, "the table of functions lies outside the file" },
+        { 28, 4, 0, -EBADMSG,
+          "the header of 64 bytes and the entries of 0 bytes do not match version 1" },
+        { 32, 8, UINT64_MAX, -EBADMSG, "the function table is outside the file" },
         { 32, 8, 300, -EBADMSG, NULL },
-        { 64, 1, 0, -EBADMSG, "a function has no symbol, or one without an end" },
-        { 128, 8, UINT64_MAX, -EBADMSG, "the program of subnet0 lies outside the file" },
+        { 64, 1, 0, -EBADMSG, "a function has no symbol, or its symbol is not terminated" },
+        { 128, 8, UINT64_MAX, -EBADMSG, "the program of subnet0 is outside the file" },
         { 128, 8, 64, 0, NULL }, /* over the table: no harm */
-        { 128, 8, 0, -EBADMSG, "the program of subnet0 lies outside the file" },
-        { 128, 8, 449, -EBADMSG, "the program of subnet0 lies outside the file" },
-        { 136, 8, 0, -EBADMSG, "the program of subnet0 lies outside the file" },
-        { 136, 8, UINT64_MAX, -EBADMSG, "the program of subnet0 lies outside the file" },
-        { 144, 4, 0, -EBADMSG, "subnet0 is compiled for no core" },
+        { 128, 8, 0, -EBADMSG, "the program of subnet0 is outside the file" },
+        { 128, 8, 449, -EBADMSG, "the program of subnet0 is outside the file" },
+        { 136, 8, 0, -EBADMSG, "the program of subnet0 is outside the file" },
+        { 136, 8, UINT64_MAX, -EBADMSG, "the program of subnet0 is outside the file" },
+        { 144, 4, 0, -EBADMSG, "subnet0 is compiled for 0 cores" },
     };
 
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
@@ -140,10 +142,10 @@ static void two_functions_of_one_name_are_refused(void **state)
     uint8_t *file = made(&bytes);
 
     assert_int_equal(ntk_mlumodel_write(twice, 3, &buf, &err), -EINVAL);
-    assert_string_equal(err.text, "two functions are called subnet0");
+    assert_string_equal(err.text, "duplicate function subnet0");
     memcpy(file + 64 + 2 * 128, "subnet0", 8);
     assert_int_equal(ntk_mlumodel_read(file, bytes, &model, &err), -EBADMSG);
-    assert_string_equal(err.text, "two functions are called subnet0");
+    assert_string_equal(err.text, "duplicate function subnet0");
     free(file);
 }
 

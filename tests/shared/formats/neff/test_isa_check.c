@@ -44,26 +44,27 @@ static void selections_and_their_kin_are_checked_too(void **state)
         assert_string_equal(err.text, sentence);                                          \
     } while (0)
     REFUSED(NTK_ISA_OP_TENSOR_TENSOR_SCAN, DVE, instr.op0 = NTK_ISA_ALU_BITWISE_AND,
-            "tensor_tensor_scan: needs two arithmetic operators");
+            "tensor_tensor_scan: requires two arithmetic operators");
     REFUSED(NTK_ISA_OP_TENSOR_PARTITION_REDUCE, POOL, instr.op0 = NTK_ISA_ALU_POWER,
             "tensor_partition_reduce: cannot reduce with power");
     REFUSED(NTK_ISA_OP_AFFINE_SELECT, POOL, instr.op0 = NTK_ISA_ALU_ADD,
             "affine_select: add is not a comparison");
     REFUSED(NTK_ISA_OP_LOCAL_GATHER, POOL, instr.imm[1] = 200,
-            "local_gather: 200 indices of 2 elements do not fit");
+            "local_gather: 200 indices of 2 elements each do not match");
     REFUSED(NTK_ISA_OP_NC_N_GATHER, POOL, instr.operand[NTK_ISA_SRC1].dtype = NTK_DTYPE_FLOAT32,
-            "nc_n_gather: source 1 holds no indices of 16 or 32 bits");
+            "nc_n_gather: source 1 must be 16-bit or 32-bit indices");
     REFUSED(NTK_ISA_OP_NC_STREAM_SHUFFLE, DVE, instr.operand[NTK_ISA_SRC1].dim[0].count = 31,
-            "nc_stream_shuffle: source 1 is not 32 elements of uint8 in one partition");
+            "nc_stream_shuffle: source 1 must be 32 elements of uint8 in one partition");
     REFUSED(NTK_ISA_OP_BN_STATS, DVE, instr.operand[NTK_ISA_DST].dim[0].count = 5,
-            "bn_stats: shapes or dtypes do not fit");
+            "bn_stats: shapes or dtypes do not match");
     REFUSED(NTK_ISA_OP_RNG, DVE, instr.operand[NTK_ISA_DST].dtype = NTK_DTYPE_FLOAT32,
-            "rng: the destination has no integers of up to 32 bits");
+            "rng: the destination must be integers of up to 32 bits");
     REFUSED(NTK_ISA_OP_RAND_GET_STATE, POOL, instr.operand[NTK_ISA_DST].dim[0].count = 7,
-            "rand_get_state: a state is 6 elements of uint32 per partition");
+            "rand_get_state: a state must be 6 elements of uint32 per partition");
     REFUSED(NTK_ISA_OP_SELECT_REDUCE, DVE,
             instr.operand[NTK_ISA_DST2] = (struct ntk_isa_operand){ .var_id = NTK_ISA_NO_VAR };
-            instr.reduce_op = NTK_ISA_ALU_ADD, "select_reduce: reduces into no second destination");
+            instr.reduce_op = NTK_ISA_ALU_ADD,
+            "select_reduce: reduction without a second destination");
 #undef REFUSED
 }
 
@@ -75,33 +76,36 @@ static void steering_is_checked(void **state)
     } cases[] = {
         { "register_move imm0=1", "register_move: missing register" },
         { "register_move rd=r1 ra=r2 imm0=1",
-          "register_move: a register and a number as its value" },
+          "register_move: both a register and a number as the value" },
         { "register_alu rd=r1 op0=add imm0=1", "register_alu: missing register" },
         { "register_alu rd=r1 ra=r1 imm0=1",
-          "register_alu: none is not an operator for registers" },
+          "register_alu: operator none is not supported for registers" },
         { "register_alu rd=r1 ra=r1 op0=power imm0=1",
-          "register_alu: power is not an operator for registers" },
+          "register_alu: operator power is not supported for registers" },
         { "register_alu rd=r1 ra=r1 rb=r2 op0=add imm0=1",
-          "register_alu: a register and a number as the second value" },
-        { "register_alu rd=r1 ra=r1 op0=invert imm0=1", "register_alu: invert takes one value" },
+          "register_alu: both a register and a number as the second value" },
+        { "register_alu rd=r1 ra=r1 op0=invert imm0=1",
+          "register_alu: invert requires exactly one value" },
         { "compare_branch ra=r1 to=1", "compare_branch: values without a comparison" },
         { "compare_branch ra=r1 op0=add to=1", "compare_branch: add is not a comparison" },
         { "compare_branch op0=less imm0=4 to=1", "compare_branch: missing register" },
         { "register_load rd=r1 A=sbuf(0:1):int32[2]",
           "register_load: 2 elements for one register" },
-        { "register_load rd=r1 A=sbuf(0:1):int64[1]", "register_load: a register holds no int64" },
+        { "register_load rd=r1 A=sbuf(0:1):int64[1]",
+          "register_load: a register cannot hold int64" },
         { "register_load rd=r1 A=var3:int32[1]",
-          "register_load: the source 0 is a variable; only DMA reaches those" },
+          "register_load: the source 0 is a variable, which only DMA can access" },
         { "register_store D=sbuf(0:1):int32[1]", "register_store: missing register" },
         { "function", "function: a function without a name" },
-        { "core_barrier imm0=16", "core_barrier: barrier 16 of 16" },
-        { "sendrecv D=sbuf(0:1):int32[1] A=sbuf(0:1):int32[1] imm0=16", "sendrecv: pipe 16 of 16" },
+        { "core_barrier imm0=16", "core_barrier: invalid barrier 16 of 16" },
+        { "sendrecv D=sbuf(0:1):int32[1] A=sbuf(0:1):int32[1] imm0=16",
+          "sendrecv: invalid pipe 16 of 16" },
         { "sendrecv D=sbuf(0:1):int32[1] A=sbuf(0:1):int32[2]",
-          "sendrecv: what is sent and what is received differ in shape or dtype" },
+          "sendrecv: the sent and received tiles differ in shape or dtype" },
         { "sendrecv D=sbuf(0:1):int32[1] A=var1:int32[1]",
-          "sendrecv: exchanges tiles of SBUF only" },
-        { "nop rd=r1", "nop: a field is set that it does not use" },
-        { "dma_trigger to=3", "dma_trigger: a field is set that it does not use" },
+          "sendrecv: only SBUF tiles can be exchanged" },
+        { "nop rd=r1", "nop: an unused field is set" },
+        { "dma_trigger to=3", "dma_trigger: an unused field is set" },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

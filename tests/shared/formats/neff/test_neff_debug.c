@@ -133,7 +133,7 @@ static int setup(void **state)
     struct fixture *f = calloc(1, sizeof *f);
 
     *state = f;
-    ntff_sample_bytes(&f->assembly, 1, "what it is", 10);
+    ntff_sample_bytes(&f->assembly, 1, "meaning of the column", 10);
     put_instruction(&f->backend, 700, "I-17-0-wait-0", 17);
     put_instruction(&f->backend, 600, "I-72-0\x1b[2J", 72);
     put_instruction(&f->transfers, 600, "another of the same id", 17);
@@ -245,7 +245,7 @@ static void a_cut_member_is_refused(void **state)
     struct fixture *f = *state;
 
     f->backend.bytes_count -= 3;
-    refused(f, "sg00/debug_info_backend_Activation.dbg: it does not end with a whole field");
+    refused(f, "sg00/debug_info_backend_Activation.dbg: it ends inside a field");
 }
 
 static void an_entry_that_is_cut_is_refused(void **state)
@@ -253,7 +253,7 @@ static void an_entry_that_is_cut_is_refused(void **state)
     struct fixture *f = *state;
 
     ntff_sample_bytes(&f->backend, 3, "\x08", 1);
-    refused(f, "an entry does not end with a whole field");
+    refused(f, "an entry ends inside a field");
 }
 
 static void kinds_that_do_not_fit_their_predecessors_are_refused(void **state)
@@ -264,7 +264,7 @@ static void kinds_that_do_not_fit_their_predecessors_are_refused(void **state)
     put_list(&entry, 4, 1, (uint64_t[]){ 1 });
     put_list(&entry, 9, 2, (uint64_t[]){ 1, 2 });
     put_entry(&f->backend, &entry);
-    refused(f, "predecessors and their kinds differ in number");
+    refused(f, "the numbers of predecessors and of their kinds differ");
 }
 
 static void an_id_that_is_too_large_is_refused(void **state)
@@ -274,7 +274,7 @@ static void an_id_that_is_too_large_is_refused(void **state)
 
     ntff_sample_varint(&entry, 1, UINT64_C(1) << 48);
     put_entry(&f->backend, &entry);
-    refused(f, "invalid id: not a number below 2^48");
+    refused(f, "invalid id: expected a number below 2^48");
 }
 
 static void a_number_in_the_place_of_a_text_is_refused(void **state)
@@ -284,7 +284,7 @@ static void a_number_in_the_place_of_a_text_is_refused(void **state)
 
     ntff_sample_varint(&entry, 2, 7);
     put_entry(&f->backend, &entry);
-    refused(f, "a field of an entry is of another type");
+    refused(f, "a field of an entry has an unexpected type");
 }
 
 int main(void)

@@ -243,9 +243,9 @@ static void slots_have_lines_functions_and_iterations(void **state)
     assert_int_equal(f->positions->kernel_count, 6);
     assert_int_equal(f->positions->differing_count, 1);
     assert_int_equal(f->positions->tree_cores[0], 0);
-    expect_warnings(f, 2, "5 instructions name a file or line that does not exist");
-    assert_non_null(
-        strstr(*(char **)ntk_vec_at(&f->positions->warnings, 1), "different lines of 1 slots"));
+    expect_warnings(f, 2, "5 instructions refer to a file or line that does not exist");
+    assert_non_null(strstr(*(char **)ntk_vec_at(&f->positions->warnings, 1),
+                           "disagree on the lines of 1 slots"));
 }
 
 static void loops_of_the_source_are_distinguished_by_what_is_around_them(void **state)
@@ -309,19 +309,20 @@ static void damaged_trees_are_reported_with_member_and_offset(void **state)
     static const struct {
         const char *text, *warning;
     } cases[] = {
-        { NULL, "kernel_debug_info.json names the missing member a.klir.debuginfo.json" },
-        { "", "a.klir.debuginfo.json: the JSON is cut off (at byte 0)" },
+        { NULL, "kernel_debug_info.json refers to the missing member a.klir.debuginfo.json" },
+        { "", "a.klir.debuginfo.json: the JSON is truncated (at byte 0)" },
         { "{}", "a.klir.debuginfo.json: expected an array (at byte 0)" },
-        { "[{\"info\": [{\"func\": {\"name\": \"f\", \"children\": [", "cut off (at byte 47)" },
-        { "[{\"info\": [{\"func\": {\"name\": 5}}]}]", "expected a text (at byte 29)" },
+        { "[{\"info\": [{\"func\": {\"name\": \"f\", \"children\": [",
+          "the JSON is truncated (at byte 47)" },
+        { "[{\"info\": [{\"func\": {\"name\": 5}}]}]", "expected a string (at byte 29)" },
         { "[{\"info\": [{\"inst\": {\"line\": -1}}]}]",
           "not an integer or out of range (at byte 29)" },
         { "[{\"info\": [{\"inst\": {\"line\": 4294967296}}]}]", "out of range" },
         { "[{\"info\": [] }] x", "text after the JSON" },
-        { "[{\"info\": [],}]", "expected a text" },
-        { "[{\"info\": [{\"inst\": {\"name\": \"a\\q\"}}]}]", "invalid escape in a text" },
+        { "[{\"info\": [],}]", "expected a string" },
+        { "[{\"info\": [{\"inst\": {\"name\": \"a\\q\"}}]}]", "invalid escape in a string" },
         { "[{\"other\": [1, [2, }]", "expected a value" },
-        { "[{\"info\": [{\"inst\": {\"name\": \"a\n\"}}]}]", "control character in a text" },
+        { "[{\"info\": [{\"inst\": {\"name\": \"a\n\"}}]}]", "control character in a string" },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -404,7 +405,7 @@ static void the_first_of_two_files_is_used(void **state)
     join(f);
     expect(f, 0, " | /k/attn.py:10 __main__.attn inst.1 | ");
     expect(f, 1, " | /b:2  inst.9 | ");
-    expect_warnings(f, 1, "1 kernel instructions are named in two files; the first is used");
+    expect_warnings(f, 1, "1 kernel instructions appear in two files; using the first");
 }
 
 /* The entry that has the names of the core counts; of equals that of its number. */
@@ -512,7 +513,7 @@ static void damaged_operations_take_only_themselves_away(void **state)
     join(f);
     expect(f, 0, "/k/attn.py:7 |  | ");
     assert_int_equal(f->debug->hlo_count, 0);
-    expect_warnings(f, 1, "debug_info/debug_info_hlo.dbg_sg000000: it does not end with a whole");
+    expect_warnings(f, 1, "debug_info/debug_info_hlo.dbg_sg000000: it ends inside a");
 }
 
 static void frames_count_from_1(void **state)

@@ -244,10 +244,10 @@ static void a_warning_is_printed_once_per_kind(void **state)
     assert_int_equal(ntff->subgraph_count, 2);
     assert_int_equal(ntff->warning_count, 2);
     assert_string_equal(ntff->warnings[0],
-                        "the file ends inside the instruction records: 4 of 20 of those are there");
+                        "the file ends inside the instruction records: 4 of 20 are present");
     assert_string_equal(
         ntff->warnings[1],
-        "the file ends inside the semaphore and event records: 4 of 20 of those are there");
+        "the file ends inside the semaphore and event records: 4 of 20 are present");
     ntk_ntff_close(ntff);
     ntk_buf_fini(&header);
     ntk_buf_fini(&file);
@@ -269,8 +269,8 @@ static void a_cut_file_gives_a_sentence_and_what_is_intact(void **state)
             int ret = ntk_ntff_open_bytes(cut, length, &ntff, &err);
             if (length < 128) {
                 assert_int_equal(ret, -EBADMSG);
-                assert_string_equal(err.text,
-                                    length ? "file ends inside the header" : "file is empty");
+                assert_string_equal(err.text, length ? "the file ends inside the header"
+                                                     : "the file is empty");
             } else if (ret < 0) {
                 assert_int_equal(ret, -EBADMSG);
                 assert_true(length < sample.payload_offset);
@@ -383,7 +383,7 @@ static void a_header_that_is_not_a_message_is_damaged(void **state)
     ntff_sample_head(&file, 6, 64, 0);
     ntk_buf_add_fill(&file, (char)0xff, 64);
     assert_int_equal(ntk_ntff_open_bytes(file.bytes, file.bytes_count, &ntff, &err), -EBADMSG);
-    assert_string_equal(err.text, "header message is damaged");
+    assert_string_equal(err.text, "the header message is damaged");
     ntk_buf_fini(&file);
 }
 
@@ -419,7 +419,7 @@ static void open_names_the_file_in_its_sentence(void **state)
     err = (struct ntk_err){ 0 };
     assert_int_equal(ntk_fs_write(path, "", 0, &err), 0);
     assert_int_equal(ntk_ntff_open(path, &ntff, &err), -EBADMSG);
-    assert_non_null(strstr(err.text, "file is empty"));
+    assert_non_null(strstr(err.text, "the file is empty"));
     assert_null(ntff);
     free(path);
     test_scratch_destroy(folder);

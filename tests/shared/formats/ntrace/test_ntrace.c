@@ -138,12 +138,12 @@ static void every_cut_gives_the_pieces_before_it(void **state)
         int ret = ntk_ntrace_read_bytes(f->bytes, count, "cut", &trace, &err);
 
         if (ret < 0) {
-            assert_non_null(strstr(err.text, "cut is not a trace"));
+            assert_non_null(strstr(err.text, "cut is not an inspection trace"));
             assert_true(count < 2);
             continue;
         }
         if (ret == 1) {
-            assert_non_null(strstr(err.text, "is cut off"));
+            assert_non_null(strstr(err.text, "is truncated"));
             assert_true(err.offset < count);
         }
         assert_true(trace->n_cores >= before);
@@ -211,7 +211,7 @@ static void columns_and_numbers_that_lie_are_refused(void **state)
         int ret = read_packed(&head, text);
         assert_int_equal(ret, spoilt == 0 ? 0 : -EBADMSG);
         if (spoilt > 0) {
-            assert_string_equal(text, "lie: the columns of core 0 do not fit");
+            assert_string_equal(text, "lie: the columns of core 0 do not match");
         }
     }
 }
@@ -224,7 +224,7 @@ static void other_versions_are_named(void **state)
     head_init(&head);
     head.version = 7;
     assert_int_equal(read_packed(&head, text), -ENOTSUP);
-    assert_string_equal(text, "lie has version 7; this program reads version 1");
+    assert_string_equal(text, "lie has an unsupported version 7 (supported: 1)");
 }
 
 static void foreign_bytes_are_no_trace(void **state)
@@ -240,7 +240,7 @@ static void foreign_bytes_are_no_trace(void **state)
         assert_int_equal(
             ntk_ntrace_read_bytes(foreign[i], strlen(foreign[i]), "foreign", &trace, &err),
             -EBADMSG);
-        assert_string_equal(err.text, "foreign is not a trace of an inspection");
+        assert_string_equal(err.text, "foreign is not an inspection trace");
         assert_int_equal(err.offset, 0);
     }
 }

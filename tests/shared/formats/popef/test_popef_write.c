@@ -476,17 +476,17 @@ static void a_model_is_an_executable_with_one_metadata(void **state)
     model_is(bytes, executable + metadata, NULL, 0, "");
     model_is(bytes, executable + metadata, "42", 0, "");
     model_is(bytes, executable + metadata, "43", POPEF_ERROR_MODEL,
-             "no executable \"43\"; there is \"42\"");
+             "no executable \"43\"; available: \"42\"");
     model_is(bytes, executable, NULL, POPEF_ERROR_MODEL, "executable \"42\" has no metadata");
     model_is(bytes + executable, metadata, NULL, POPEF_ERROR_ABSENT_EXECUTABLE,
-             "m: metadata names an absent executable \"42\"");
+             "m: metadata refers to the missing executable \"42\"");
     (void)vector_bytes(4, bytes + executable + metadata);
     model_is(bytes, executable + 2 * metadata, NULL, POPEF_ERROR_MODEL,
-             "executable \"42\" has several metadata");
+             "executable \"42\" has several metadata blobs");
     size_t opaque = vector_bytes(3, bytes);
     model_is(bytes, opaque, NULL, POPEF_ERROR_ABSENT_EXECUTABLE,
-             "m: opaque blob names an absent executable \"42\"");
-    model_is(bytes, 0, NULL, POPEF_ERROR_MODEL, "0 executables, one must be named");
+             "m: opaque blob refers to the missing executable \"42\"");
+    model_is(bytes, 0, NULL, POPEF_ERROR_MODEL, "0 executables: select one");
 }
 
 /* Method: the anchor "a" of the metadata vector, F32 [2], and data with that name. */
