@@ -225,7 +225,8 @@ def outlives_waits(client, model):
     stream = client.open('infer_wait')
     client.send(stream, framed(pb((1, cookie))), end=True)
     heard(client)
-    client.reset(stream)
+    if not client.reset(stream):
+        return False
     waiting = client.open('infer_wait')
     client.send(waiting, framed(pb((1, cookie))), end=True)
     is_running = client.call('infer_poll', pb((1, cookie)))[0] == 1000

@@ -251,9 +251,13 @@ class Wire:
         self.flush()
 
     def reset(self, stream, code=8):
+        """Whether there was something to reset: the reply may have ended the stream already."""
+        reply = self.replies.pop(stream, None)
+        if reply and reply.is_over:
+            return False
         self.h2.reset_stream(stream, code)
-        self.replies.pop(stream, None)
         self.flush()
+        return True
 
     def wait(self, stream):
         """The reply when its stream has ended; None when the connection is."""
