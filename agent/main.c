@@ -154,7 +154,7 @@ static const struct ntk_opt first_rows[] = {
     { 0, "all-cores", 0, NTK_OPT_FLAG, &options.report.all_cores,
       "list every core of the machine for each application, with zeros for cores it does not use" },
     { 0, "max-line", "SIZE", NTK_OPT_BYTES, &arg_max_line,
-      "omit neuron_ext from reports longer than SIZE, for readers with a limit, often 65536 "
+      "omit neuron_ext from reports longer than SIZE, for readers with a line limit, often 65536 "
       "(default 0: no limit)" },
     { 0, "vendor-keys-only", 0, NTK_OPT_FLAG, &options.report.vendor_only,
       "omit all keys that the vendor's reports do not have" },
@@ -164,7 +164,7 @@ static const struct ntk_opt first_rows[] = {
     { 0, "db", "FILE", NTK_OPT_TEXT, &options.db_path,
       "store one row per second in this SQLite database; create it if missing" },
     { 0, "db-keep", "LIST", NTK_OPT_CALL, CALL(call_db_keep),
-      "keep seconds, minutes and hours for these times (default 168h,2160h,26280h)" },
+      "keep the rows of seconds, minutes and hours for these times (default 168h,2160h,26280h)" },
     { 0, "db-size", "SIZE", NTK_OPT_BYTES, &options.store.keep_bytes,
       "limit the database to SIZE (default 1G, at least 1M); the oldest rows are deleted",
       .is_above_zero = true },
@@ -179,8 +179,7 @@ static const struct ntk_opt last_rows[] = {
     { 0, "archive-cluster", "NAME", NTK_OPT_TEXT, &archive_options.cluster,
       "set the cluster of the machine (default " NTK_ARCHIVE_CLUSTER ")" },
     { 0, "archive-tables", "LIST", NTK_OPT_CALL, CALL(call_archive_tables),
-      "archive only these tables, with the names of neuron-monitor export --tables (default: "
-      "all)" },
+      "archive only these tables, named as in neuron-monitor export --tables (default: all)" },
     { 0, "archive-endpoint", "URL", NTK_OPT_TEXT, &archive_options.target.endpoint,
       "use this S3 service (default: AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, or AWS)" },
     { 0, "Captures", 0, NTK_OPT_HEADING, 0, 0 },
@@ -192,16 +191,16 @@ static const struct ntk_opt last_rows[] = {
     { 0, "capture-every", "TIME", NTK_OPT_DURATION, &capture_options.every_ns,
       "take at most one capture per reason and user in TIME (default 10m)", .is_above_zero = true },
     { 0, "capture-size", "SIZE", NTK_OPT_BYTES, &capture_options.keep_bytes,
-      "limit all captures to SIZE (default 1G); the user with the most bytes loses the oldest "
-      "capture first",
+      "limit the total size of captures to SIZE (default 1G); the oldest capture of the user with "
+      "the most bytes is deleted first",
       .is_above_zero = true },
     { 0, "capture-remote", 0, NTK_OPT_FLAG, &capture_options.is_remote,
       "let holders of the --http token request captures (neuron-profile trigger --host); other "
       "captures follow --capture-on" },
     { 0, "Serving", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
-      "read TLS, users and headers of both ports from this file, in the format of Prometheus "
-      "exporters" },
+      "read the TLS, user and header settings of both ports from this file, in the format of "
+      "Prometheus exporters" },
     NTK_EXPORTER_OPT(options.exporter),
     { 0, "http", "[ADDRESS:]PORT", NTK_OPT_CALL, CALL(call_http),
       "serve a page on /, /metrics and /api/v1, on 127.0.0.1 if no address is given; clients "
@@ -210,13 +209,13 @@ static const struct ntk_opt last_rows[] = {
       "accept these comma-separated host names in requests to --http, and to exporters on loopback "
       "addresses, in addition to the names of this machine" },
     { 0, "http-token-file", "FILE", NTK_OPT_TEXT, &options.http_token_file,
-      "require the token in this file on --http" },
+      "require the token in this file for requests to --http" },
     { 0, "Sources", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "sysfs-root", "FOLDER", NTK_OPT_TEXT, &options.sysfs_root,
       "read devices below FOLDER (default /sys)" },
     { 0, "attach", 0, NTK_OPT_FLAG, &arg_attach,
-      "observe jobs that run with the vendor's runtime without hooks, like neuron-monitor attach "
-      "--all; requires privileges" },
+      "observe jobs that use the vendor's runtime without hooks, like neuron-monitor attach --all; "
+      "requires privileges" },
     { 0, "canary", "TIME", NTK_OPT_DURATION, &arg_canary_ns,
       "check for silent data corruption: run a program with a known answer on every free core "
       "every TIME, like neuron-monitor diag --canary",
@@ -225,21 +224,21 @@ static const struct ntk_opt last_rows[] = {
       "include command-line arguments in reports, not only program names; arguments may hold "
       "secrets" },
     { 0, "no-imds", 0, NTK_OPT_FLAG, &arg_no_imds,
-      "do not query the instance metadata service of EC2" },
+      "do not query the EC2 instance metadata service" },
     { 0, "host-root", "FOLDER", NTK_OPT_TEXT, &options.host_root,
-      "read the host's /proc (with --k8s-info also /var/log/containers) below FOLDER, where a "
-      "container mounts the host's root" },
+      "read the host's /proc (with --k8s-info also /var/log/containers) below FOLDER, the mount "
+      "point of the host's root in a container" },
     { 0, "Kubernetes", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "k8s-info", 0, NTK_OPT_FLAG, &arg_k8s_info,
-      "query the kubelet for the pods that hold cores and devices: adds neuron_k8s_info, and "
+      "query the kubelet for the pods that hold cores and devices; adds neuron_k8s_info and pod "
       "labels" },
     { 0, "k8s-socket", "FILE", NTK_OPT_TEXT, &pod_options.socket_path,
       "use this pod-resources socket of the kubelet (default " NTK_PODS_SOCKET ")" },
     { 0, "k8s-period", "TIME", NTK_OPT_DURATION, &pod_options.period_ns,
       "query the kubelet every TIME (default 15s, at least 1s)", .is_above_zero = true },
     { 0, "k8s-resource", "NAME=KIND", NTK_OPT_CALL, CALL(call_k8s_resource),
-      "count a resource of another device plug-in, with one core or device per unit; may be "
-      "repeated" },
+      "also count this resource of a different device plug-in, with one core or device per unit; "
+      "may be repeated" },
     { 0, "Batch jobs", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "hpc-job-mapping-dir", "FOLDER", NTK_OPT_TEXT, &options.job_mapping,
       "read the devices and cores of each job from this folder, written by the scheduler's prolog "
@@ -432,7 +431,7 @@ static int check_options(void)
     const char *destination = archive_options.target.destination;
 
     if (arg_once && arg_count) {
-        return ntk_opt_usage_error(&program, "--once and --count exclude each other");
+        return ntk_opt_usage_error(&program, "--once and --count are mutually exclusive");
     }
     if (check_exporters(&outputs, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);

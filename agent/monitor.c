@@ -113,8 +113,8 @@ static void say_stdout(struct ntk_monitor *monitor, int ret)
                                     "cannot write to stdout: %s", strerror(-ret)));
     } else if (is_failing && !monitor->said_stdout) {
         ntk_log_warn(MODULE,
-                     "cannot write to stdout: %s; reports are delayed or dropped there, other "
-                     "outputs continue",
+                     "cannot write to stdout: %s; reports on stdout are delayed or dropped, but "
+                     "other outputs continue",
                      strerror(-ret));
     } else if (!is_failing && monitor->said_stdout) {
         ntk_log_warn(MODULE, "stdout accepts reports again; %llu were dropped",
@@ -219,7 +219,7 @@ static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
                     : "the reader of stdout is too slow: only part of the last report was written");
     }
     if (ret == 0 && !ntk_monitor_stream_is_empty(monitor->stream)) {
-        ntk_log_warn(MODULE, "the reader of stdout is too slow: the last reports are lost");
+        ntk_log_warn(MODULE, "the reader of stdout is too slow: the last reports were lost");
     }
     return 0;
 }
@@ -240,8 +240,8 @@ static void say_length(struct ntk_monitor *monitor, const struct ntk_report_opti
         monitor->said_long = true;
     } else if (is_cut && !monitor->said_cut) {
         ntk_log_warn(MODULE,
-                     "a report is longer than --max-line (%zu bytes): writing such reports without "
-                     "neuron_ext",
+                     "a report is longer than --max-line (%zu bytes): reports over the limit are "
+                     "written without neuron_ext",
                      options->line_bytes_max);
         monitor->said_cut = true;
     }
@@ -310,8 +310,8 @@ static void watch_store(struct ntk_monitor *monitor)
     }
     if (status.failing && !monitor->said_store) {
         ntk_log_warn("store",
-                     "%s; monitoring continues, periods are kept in memory, all but the last %d "
-                     "merged into one",
+                     "%s; monitoring continues; periods are kept in memory, and all but the last "
+                     "%d are merged into one",
                      status.text, NTK_STORE_QUEUE_MAX - 1);
     } else if (!status.failing && monitor->said_store) {
         ntk_log_warn("store", "writing again; %llu periods were merged, %llu were lost",
@@ -499,7 +499,7 @@ static void reload(struct ntk_monitor *monitor)
     (void)take_period(monitor, NTK_MONITOR_NOW, false);
     if (config->k8s_info !=
         (monitor->config ? monitor->config : monitor->options->config)->k8s_info) {
-        ntk_log_warn(MODULE, "k8s_info was changed: restart neuron-monitor to apply it");
+        ntk_log_warn(MODULE, "k8s_info has changed: restart neuron-monitor to apply the change");
     }
     ntk_monitor_schedule_configure(monitor->schedule, config, ntk_clock_monotonic_ns());
     if (monitor->config) {
@@ -536,7 +536,7 @@ static void open_local(struct ntk_monitor *monitor)
                       "agent can answer",
                       err.text);
     } else if (ret >= 0 && monitor->said_local) {
-        ntk_log_info(MODULE, "health, hang and slow on this machine are answered on %s", path);
+        ntk_log_info(MODULE, "the agent answers health, hang and slow on this machine at %s", path);
     }
     monitor->said_local = ret < 0;
     monitor->local_next_ns = ret < 0 ? ntk_clock_monotonic_ns() + NTK_MONITOR_LOCAL_NS : UINT64_MAX;
@@ -711,7 +711,7 @@ static void resume_outputs(struct ntk_monitor *monitor)
     if (ret == 0) {
         ntk_outputs_resume(&monitor->outputs, totals);
     } else if (ret != -ENODATA) {
-        ntk_log_warn("store", "%s; counters of metrics restart from zero", err.text);
+        ntk_log_warn("store", "%s; metric counters restart from zero", err.text);
     }
     ntk_snapshot_destroy(totals);
 }

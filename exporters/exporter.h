@@ -79,7 +79,7 @@ struct ntk_exporter_options {
           NTK_OPT_U64,                                                                      \
           &(options).application_max,                                                       \
           "export separate series for at most N applications (default 64; one user: three " \
-          "quarters of N); the rest shares runtime_tag other",                              \
+          "quarters of N); the rest share runtime_tag other",                               \
           .is_above_zero = true },                                                          \
     {                                                                                       \
         0, "zero-fill", 0, NTK_OPT_FLAG, &(options).zero_fill,                              \

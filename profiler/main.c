@@ -46,7 +46,7 @@ static bool arg_schema;
 
 static const struct ntk_opt options[] = {
     { 0, "show-profile-schema", NULL, NTK_OPT_FLAG, &arg_schema,
-      "print the tables of view's formats as YAML and exit" },
+      "print the table schema of view's formats as YAML and exit" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -78,15 +78,14 @@ static const struct ntk_opt_program program = {
                 "view          show a capture or a folder: summary, page, JSON, tables, Perfetto\n"
                 "query         run a SELECT on the tables of view\n"
                 "analyze       find the cause: advice, waits, critical path, memory, start-up\n"
-                "lines         show the cost of lines and loops of the source\n"
+                "lines         show the cost of source lines and loops\n"
                 "diff          show what became slower or faster between captures\n"
                 "baseline      save measures of captures, and check later captures against them\n"
                 "show-session  list the contents of a capture or a folder\n"
                 "inspect       run a program and record the activity of its runtime\n"
-                "trigger       record executions of processes that are already running\n"
-                "\n"
+                "trigger       record executions of processes that are already running\n\n"
                 "neuron-profile COMMAND --help explains a command. neuron-explorer is another\n"
-                "name of this program.",
+                "name for this program.",
     .subcommands = command_names,
 };
 

@@ -93,13 +93,14 @@ static const struct ntk_opt options[] = {
     { 0, "no-mouse", NULL, NTK_OPT_FLAG, &arg_no_mouse,
       "leave the mouse to the terminal, to select text" },
     { 0, "config", "FILE", NTK_OPT_TEXT, &arg_config,
-      "read and store the settings of F2 in FILE (default: below $XDG_CONFIG_HOME or ~/.config)" },
+      "read the F2 settings from FILE and store them there (default: below $XDG_CONFIG_HOME or "
+      "~/.config)" },
     { 0, "stdin", NULL, NTK_OPT_FLAG, &arg_stdin,
-      "show reports of neuron-monitor from stdin: ssh HOST neuron-monitor | neuron-top --stdin" },
+      "show neuron-monitor reports from stdin: ssh HOST neuron-monitor | neuron-top --stdin" },
     { 0, "connect", "URL", NTK_OPT_CALL, (void *)(uintptr_t)&call_connect,
       "show the machine whose neuron-monitor serves this URL, or HOST[:PORT] (default "
       "port " NTK_HTTP_PORT_TEXT(
-          NTK_HTTP_PORT_AGENT) "); may be repeated: lists these machines, the worst first" },
+          NTK_HTTP_PORT_AGENT) "); may be repeated to list several machines, worst first" },
     { 0, "hosts", "FILE", NTK_OPT_TEXT, &arg_hosts,
       "also show the machines in FILE: one per line; # starts a comment" },
     { 0, "token-file", "FILE", NTK_OPT_TEXT, &arg_remote.token_file,
@@ -199,7 +200,7 @@ static int check_arguments(void)
         return ntk_opt_usage_error(&program, "--delay must be between 100ms and 1h");
     }
     if (arg_json && arg_csv) {
-        return ntk_opt_usage_error(&program, "--json and --csv exclude each other");
+        return ntk_opt_usage_error(&program, "--json and --csv are mutually exclusive");
     }
     if (arg_csv && ntk_top_samples_table_find(arg_csv) < 0) {
         return ntk_opt_usage_error(
@@ -214,7 +215,7 @@ static int check_arguments(void)
     if (arg_stdin + (host_list.count > 0) + (arg_from != NULL) + (arg_sysfs_root != NULL) > 1) {
         return ntk_opt_usage_error(
             &program,
-            "--stdin, --connect (with --hosts), --from and --sysfs-root exclude each other");
+            "--stdin, --connect (with --hosts), --from and --sysfs-root are mutually exclusive");
     }
     if (arg_at_ns && !arg_from) {
         return ntk_opt_usage_error(&program, "--at requires --from");

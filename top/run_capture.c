@@ -117,7 +117,7 @@ static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
     char *const page[] = { program, "view", "-d", folder, "--output-format", "page", NULL };
 
     ntk_screen_suspend(run->screen);
-    printf("Recording ten seconds of %s (%u); press ctrl-c to stop earlier.\n", tag, pid);
+    printf("Recording ten seconds of %s (%u); press ctrl-c to stop early.\n", tag, pid);
     (void)fflush(stdout);
     code = program_run(run, inspect, &ends);
     code = code == 0 && !ends ? program_run(run, text, &ends) : code;

@@ -40,8 +40,8 @@ static const struct ntk_opt option_rows[] = {
     { 0, "What", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_QUERY_SPAN_OPT(arg_span),
     { 0, "tables", "LIST", NTK_OPT_CALL, CALL(call_tables),
-      "export only these: tables, families such as core, or patterns such as '*_hour', separated "
-      "by commas; 'help' lists them" },
+      "export only these tables, families such as core, or patterns such as '*_hour', separated by "
+      "commas; 'help' lists them" },
     { 0, "cluster", "NAME", NTK_OPT_TEXT, &options.cluster,
       "set the cluster of the machine (default " NTK_ARCHIVE_CLUSTER ")" },
     { 0, "host", "NAME", NTK_OPT_TEXT, &options.host,
@@ -52,7 +52,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "region", "REGION", NTK_OPT_TEXT, &options.target.region,
       "use this region (default: AWS_REGION, or the region of the profile or instance)" },
     { 0, "profile", "NAME", NTK_OPT_TEXT, &options.target.profile,
-      "use this profile of the AWS configuration files" },
+      "use this profile from the AWS configuration files" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print the list of written files as JSON" },
     NTK_OPT_COMMON_COMPLETION,
@@ -65,8 +65,8 @@ static const struct ntk_opt_program program = {
     .name = "neuron-monitor export",
     .usage = "--db FILE --output-folder PLACE [OPTION]...",
     .summary =
-        "Write a database of neuron-monitor as Parquet files, one per table, host and hour or day, "
-        "to a folder or an S3 bucket. The agent may be running. Exporting again changes nothing.",
+        "Write a neuron-monitor database as Parquet files, one per table, host and hour or day, to "
+        "a folder or an S3 bucket. The agent may be running. Exporting again changes nothing.",
     .options = option_rows,
 };
 

@@ -97,10 +97,10 @@ static bool ask(struct ntk_instance_source *source, struct ntk_instance_facts *f
                 struct ntk_err *err)
 {
     if (source->program) {
-        int told =
+        int reported =
             ntk_instance_child_ask(&source->child, source->program, source->endpoint, facts, err);
-        if (told >= 0) {
-            return told > 0;
+        if (reported >= 0) {
+            return reported > 0;
         }
         /* No process may be started here, or not this one: then the thread asks from now on. */
         free(source->program);

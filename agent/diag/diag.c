@@ -68,7 +68,7 @@ static const struct ntk_opt option_rows[] = {
       "use this much device memory per core for patterns and copies (default 4M)",
       .is_above_zero = true },
     { 0, "neff", "FILE", NTK_OPT_TEXT, &diag.plan.neff,
-      "also run this NEFF three times with the same inputs and compare its outputs; for hardware, "
+      "also run this NEFF three times with the same inputs and compare the outputs; for hardware, "
       "which cannot run the built-in programs" },
     { 0, "wait", "TIME", NTK_OPT_DURATION, &arg_wait_ns,
       "wait up to TIME for jobs that hold cores, instead of failing at once",
@@ -87,9 +87,9 @@ static const struct ntk_opt option_rows[] = {
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON object with all results" },
     { 0, "strict", 0, NTK_OPT_FLAG, &arg_strict, "treat a warning as a failure: exit code 1" },
     { 0, "thresholds", "FILE", NTK_OPT_TEXT, &arg_thresholds,
-      "check figures against the thresholds in this file too" },
+      "also check figures against the thresholds in this file" },
     { 0, "print-thresholds", 0, NTK_OPT_FLAG, &arg_print_thresholds,
-      "print the built-in thresholds in the format of that file and exit" },
+      "print the built-in thresholds in the format of the --thresholds file and exit" },
     { 0, "list", 0, NTK_OPT_FLAG, &arg_list, "print the tests and their levels, and exit" },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "sysfs-root", "FOLDER", NTK_OPT_TEXT, &diag.plan.sysfs_root,
@@ -160,7 +160,7 @@ void ntk_diag_add(struct ntk_diag *all, const struct ntk_diag_result *result)
         threshold_hold(all, &judged);
     }
     if (ntk_vec_push(&all->results, &judged) < 0) {
-        ntk_log_error("diag", "out of memory: one result is lost");
+        ntk_log_error("diag", "out of memory: one result was lost");
         exit(EXIT_FAILURE);
     }
 }
@@ -198,7 +198,7 @@ static void runtime_look(void)
     } else if (diag.machine.is_software && asked && there && asked != there) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result,
-                     "the software machine is a %s, not the %s of NEURON_SOFT_INSTANCE: run "
+                     "the software machine is a %s, but NEURON_SOFT_INSTANCE is %s: run "
                      "'neuron-bench machine' while no process uses it",
                      diag.machine.type, instance);
     } else {
@@ -255,7 +255,7 @@ static bool list_take(const char *text, const char *what, uint32_t count, bool *
 
     if (ntk_str_parse_list(text, count - 1, numbers, &found) < 0 || found == 0) {
         (void)ntk_opt_usage_error(&program,
-                                  count == 1 ? "--%s: invalid list of %ss \"%s\": the only one is 0"
+                                  count == 1 ? "--%s: invalid list of %ss \"%s\": only 0 exists"
                                              : "--%s: invalid list of %ss \"%s\": expected numbers "
                                                "such as 0-3,8, at most %u",
                                   what, what, text, count - 1);

@@ -103,7 +103,7 @@ static void folder_look(struct ntk_diag *diag)
         ntk_diag_say(&result, "%.200s: %s", folder, strerror(errno));
     } else if ((status.st_mode & S_IWOTH) && !(status.st_mode & S_ISVTX)) {
         result.verdict = NTK_DIAG_WARN;
-        ntk_diag_say(&result, "%.200s: any user may remove files of other users", folder);
+        ntk_diag_say(&result, "%.200s: any user can remove other users' files", folder);
     } else {
         ntk_diag_say(&result, "%.200s", folder);
     }
@@ -121,7 +121,8 @@ static void clock_look(struct ntk_diag *diag)
         ntk_diag_say(&result, "the clock is not set: the year is before 2024");
     } else if (state < 0) {
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, "the kernel does not report it: %s", strerror(errno));
+        ntk_diag_say(&result, "the kernel does not report the state of the clock: %s",
+                     strerror(errno));
     } else {
         result.has_figure = true;
         result.figure = (double)timex.maxerror / 1e6;
@@ -181,7 +182,7 @@ static void ecc_look(struct ntk_diag *diag, const struct ntk_device_reading *rea
         if (sum > 0) {
             uint64_t memory = bad[0]->value + bad[1]->value;
 
-            ntk_diag_say(&result, "memory: %llu, of these repairable: %llu, on-chip memory: %llu",
+            ntk_diag_say(&result, "memory: %llu (%llu of them repairable), on-chip memory: %llu",
                          (unsigned long long)memory, (unsigned long long)bad[1]->value,
                          (unsigned long long)bad[2]->value);
         }
@@ -367,7 +368,7 @@ void ntk_diag_links(struct ntk_diag *diag, struct ntk_device_source *source)
     const char *root = ntk_device_source_tree(source)->root;
     size_t count = ntk_device_source_pci(source, places, NTK_DEVICES_MAX);
     struct ntk_diag_result result = machine_result(NTK_DIAG_HOST_LINK_TEST);
-    size_t told = 0;
+    size_t reported = 0;
 
     for (size_t i = 0; i < count; i++) {
         char speed[48];
@@ -390,9 +391,9 @@ void ntk_diag_links(struct ntk_diag *diag, struct ntk_device_source *source)
             ntk_diag_say(&result, "%s x%s", speed, width);
         }
         ntk_diag_add(diag, &result);
-        told++;
+        reported++;
     }
-    if (told == 0) {
+    if (reported == 0) {
         result.verdict = NTK_DIAG_SKIP;
         ntk_diag_say(&result, diag->plan.is_software ? "not available on a software machine"
                                                      : "the kernel reports no links");

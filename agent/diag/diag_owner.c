@@ -91,7 +91,7 @@ int ntk_diag_owner_await(const struct ntk_diag *diag, uint64_t wait_ns, struct n
         if (now_ns >= end_ns) {
             return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
                                "%s holds %s %u: no test ran; use --wait to wait for it, or --core "
-                               "and --device to test others",
+                               "or --device to test others",
                                who, diag->plan.is_software ? "core" : "the device of core", core);
         }
         if (!is_announced) {

@@ -74,7 +74,7 @@ static int row_parse(char *words[COLUMNS], size_t line, struct ntk_diag_threshol
         return refuse(err, line, words[1], "is not a test (neuron-monitor diag --list shows them)");
     }
     if (ntk_diag_tests[test].unit == NTK_DIAG_NONE) {
-        return refuse(err, line, words[1], "is a test without a figure");
+        return refuse(err, line, words[1], "is a test that has no figure");
     }
     if (strcmp(words[2], "warn") != 0 && strcmp(words[2], "fail") != 0) {
         return refuse(err, line, words[2], "is neither warn nor fail");
@@ -87,9 +87,9 @@ static int row_parse(char *words[COLUMNS], size_t line, struct ntk_diag_threshol
     row->fails = words[2][0] == 'f';
     row->below = words[3][0] == 'b';
     if (value_parse(words[4], ntk_diag_tests[test].unit, &row->value) < 0) {
-        return refuse(
-            err, line, words[4],
-            "is not a valid value for this test: expected a number; for bytes with K, M or G");
+        return refuse(err, line, words[4],
+                      "is not a valid value for this test: expected a number (for bytes, "
+                      "optionally with K, M or G)");
     }
     return 0;
 }

@@ -37,7 +37,7 @@ struct budget {
     uint32_t uid;
     uint64_t used_ns;                             /* 0: this one is free */
     uint64_t taken_ns[NTK_CAPTURES_REASON_COUNT]; /* 0: never */
-    uint64_t left_out[NTK_CAPTURES_REASON_COUNT]; /* since */
+    uint64_t omitted[NTK_CAPTURES_REASON_COUNT];  /* since */
 };
 
 struct run {
@@ -246,7 +246,7 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
     struct run *run = find_place(captures, uid);
     if (!run ||
         (budget->taken_ns[reason] > 0 && now_ns - budget->taken_ns[reason] < captures->every_ns)) {
-        budget->left_out[reason]++;
+        budget->omitted[reason]++;
         return;
     }
     (void)snprintf(pid_text, sizeof pid_text, "%u", pid);
@@ -272,13 +272,13 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
     }
     ntk_log_warn(MODULE, "%s: capturing %s %s to %s", ntk_captures_reason_names[reason],
                  job[0] ? "job" : "process", job[0] ? job : pid_text, run->folder);
-    if (budget->left_out[reason] > 0) {
+    if (budget->omitted[reason] > 0) {
         ntk_log_warn(
             MODULE,
             "%s: %llu more events since the previous capture were not captured for user %" PRIu32,
-            ntk_captures_reason_names[reason], (unsigned long long)budget->left_out[reason], uid);
+            ntk_captures_reason_names[reason], (unsigned long long)budget->omitted[reason], uid);
     }
-    budget->left_out[reason] = 0;
+    budget->omitted[reason] = 0;
 }
 
 /* ---- each period ----------------------------------------------------------------------------- */

@@ -21,14 +21,14 @@ static struct ntk_hang_view view = { .ranks = &ranks, .stuck = &stuck };
 
 static const struct ntk_opt option_rows[] = {
     { 0, "after", "TIME", NTK_OPT_DURATION, &arg_after_ns,
-      "report an operation as hanging after TIME (default: 8 times the longest that finished, at "
-      "least 5s; 60s if none finished)",
+      "report an operation as hanging after TIME (default: 8 times the duration of the longest "
+      "finished operation, at least 5s; 60s if none finished)",
       .is_above_zero = true },
     { 0, "wait", "TIME", NTK_OPT_DURATION, &arg_wait_ns,
       "repeat the check for up to TIME, until something hangs", .is_above_zero = true },
     { 0, "job", "NAME", NTK_OPT_TEXT, &view.job,
       "show only communicators whose processes have this tag or whose ranks meet at this address" },
-    { 'a', "all", 0, NTK_OPT_FLAG, &view.all, "also show communicators that make progress" },
+    { 'a', "all", 0, NTK_OPT_FLAG, &view.all, "also show communicators that are making progress" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
     NTK_HOSTS_OPT(arg_remote),
     NTK_OPT_COMMON_OTHER,
@@ -38,13 +38,14 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor hang",
     .usage = "[OPTION]... [URL|HOST[:PORT]]...",
-    .summary = "Show collective operations that make no progress: which ranks arrived, which are "
-               "missing, and what those ranks do. Also show single executions that do not finish. "
-               "Reads this machine, or the agents (neuron-monitor --http) named as HOST.",
+    .summary =
+        "Show collective operations that are not making progress: which ranks arrived, which are "
+        "missing, and what the missing ranks are doing. Also show single executions that do not "
+        "finish. Reads this machine, or the agents (neuron-monitor --http) named as HOST.",
     .options = option_rows,
     .epilogue = "The exit code is 0 when nothing hangs, 1 when something hangs or is broken, and\n"
                 "3 when no agent answered, or nothing is visible and some processes cannot be\n"
-                "read. On this machine the command asks the agent first, which remembers\n"
+                "read. On this machine the command first asks the agent, which remembers\n"
                 "processes that died; otherwise it reads the shared memory of processes.",
 };
 
@@ -53,12 +54,12 @@ static bool has_trouble(void)
 {
     ntk_vec_each(struct ntk_comm_verdict, verdict, &view.ranks->verdicts) {
         if ((verdict->kind == NTK_COMM_HANGS || verdict->kind == NTK_COMM_BROKE) &&
-            ntk_hang_is_told(&view, verdict)) {
+            ntk_hang_is_reported(&view, verdict)) {
             return true;
         }
     }
     ntk_vec_each(struct ntk_stuck_row, row, &view.stuck->rows) {
-        if (ntk_hang_stuck_is_told(&view, row)) {
+        if (ntk_hang_stuck_is_reported(&view, row)) {
             return true;
         }
     }

@@ -78,8 +78,8 @@ struct ntk_hang_view {
     bool all;        /* also operations that go on */
 };
 /* Whether the view reports it. */
-bool ntk_hang_is_told(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict);
-bool ntk_hang_stuck_is_told(const struct ntk_hang_view *view, const struct ntk_stuck_row *row);
+bool ntk_hang_is_reported(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict);
+bool ntk_hang_stuck_is_reported(const struct ntk_hang_view *view, const struct ntk_stuck_row *row);
 /* Where the ranks of a communicator meet, for people. */
 const char *ntk_hang_place(const char *rendezvous);
 /* "rank 3 is lost; ranks 0, 5 and 9 more are missing": the ranks that have not come, the killed

@@ -115,14 +115,14 @@ void ntk_hang_write_json(const struct ntk_hang_view *view, struct ntk_buf *out)
     ntk_json_object_begin(&json);
     ntk_json_key_array_begin(&json, "communicators");
     ntk_vec_each(struct ntk_comm_verdict, verdict, &view->ranks->verdicts) {
-        if (ntk_hang_is_told(view, verdict)) {
+        if (ntk_hang_is_reported(view, verdict)) {
             write_verdict(&json, verdict, &unseen_left);
         }
     }
     ntk_json_array_end(&json);
     ntk_json_key_array_begin(&json, "stuck");
     ntk_vec_each(struct ntk_stuck_row, row, &view->stuck->rows) {
-        if (ntk_hang_stuck_is_told(view, row)) {
+        if (ntk_hang_stuck_is_reported(view, row)) {
             write_stuck(&json, row);
         }
     }

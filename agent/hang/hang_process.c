@@ -38,7 +38,7 @@ static const char *state_word(const char *stat)
     } states[] = {
         { 'R', "runs" },
         { 'S', "sleeps" },
-        { 'D', "waits for a device or a disk" },
+        { 'D', "is waiting for a device or a disk" },
         { 'T', "is stopped" },
         { 't', "is stopped by a debugger" },
         { 'Z', "has exited" },

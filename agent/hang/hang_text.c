@@ -25,7 +25,7 @@ static bool is_of_job(const struct ntk_hang_view *view, const struct ntk_comm_ve
     return false;
 }
 
-bool ntk_hang_is_told(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict)
+bool ntk_hang_is_reported(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict)
 {
     bool is_wanted =
         view->all || verdict->kind == NTK_COMM_HANGS || verdict->kind == NTK_COMM_BROKE;
@@ -33,7 +33,7 @@ bool ntk_hang_is_told(const struct ntk_hang_view *view, const struct ntk_comm_ve
     return is_wanted && is_of_job(view, verdict);
 }
 
-bool ntk_hang_stuck_is_told(const struct ntk_hang_view *view, const struct ntk_stuck_row *row)
+bool ntk_hang_stuck_is_reported(const struct ntk_hang_view *view, const struct ntk_stuck_row *row)
 {
     return !view->job || strcmp(row->runtime->tag, view->job) == 0;
 }
@@ -136,7 +136,7 @@ static void write_last(const struct ntk_rank_sample *sample, struct ntk_buf *out
     char age[32];
 
     if (sample->sequence == 0) {
-        ntk_buf_add_text(out, "has joined no operation");
+        ntk_buf_add_text(out, "has not joined any operation");
     } else {
         ntk_buf_add_format(out, "left %s %llu %s ago", ntk_collective_names[sample->operation],
                            (unsigned long long)sample->sequence,
@@ -153,7 +153,7 @@ static void write_missing(const struct ntk_rank_verdict *verdict, bool is_broken
     ntk_buf_add_format(out, "    rank %u: ", verdict->rank);
     if (!row) {
         ntk_buf_add_format(out,
-                           "not reported by any process: it %s, or its machine was not asked\n",
+                           "not reported by any process: it %s, or its machine was not queried\n",
                            is_broken ? "has exited" : "never arrived");
         return;
     }
@@ -372,7 +372,8 @@ static void write_clocks(const struct ntk_hang_view *view, struct ntk_buf *out)
             size_ns = 0 - size_ns;
         }
         if (host->name[0] && host->snapshot && host->clock.error_ns == NTK_RANKS_CLOCK_UNKNOWN) {
-            ntk_buf_add_format(out, "clock of %s: unknown, its response has no date\n", host->name);
+            ntk_buf_add_format(out, "clock of %s: unknown (its response has no date)\n",
+                               host->name);
         } else if (host->name[0] && host->snapshot) {
             ntk_buf_add_format(out, "clock of %s: %s %s, within %s\n", host->name,
                                span(ahead, sizeof ahead, size_ns),
@@ -384,30 +385,30 @@ static void write_clocks(const struct ntk_hang_view *view, struct ntk_buf *out)
 
 void ntk_hang_write_text(const struct ntk_hang_view *view, bool colours, struct ntk_buf *out)
 {
-    size_t told = 0;
+    size_t reported = 0;
     size_t others = 0;
 
     ntk_vec_each(struct ntk_comm_verdict, verdict, &view->ranks->verdicts) {
-        if (!ntk_hang_is_told(view, verdict)) {
+        if (!ntk_hang_is_reported(view, verdict)) {
             others += is_of_job(view, verdict);
             continue;
         }
-        told++;
+        reported++;
         write_head(verdict, colours, out);
         if (verdict->kind != NTK_COMM_IDLE && (verdict->kind != NTK_COMM_GOES_ON || view->all)) {
             write_ranks(verdict, out);
         }
     }
     ntk_vec_each(struct ntk_stuck_row, row, &view->stuck->rows) {
-        if (ntk_hang_stuck_is_told(view, row)) {
-            told++;
+        if (ntk_hang_stuck_is_reported(view, row)) {
+            reported++;
             write_stuck(row, colours, out);
         }
     }
-    if (told == 0) {
+    if (reported == 0) {
         if (others > 0) {
-            ntk_buf_add_format(out, "no operation hangs: %zu communicator%s progress%s\n", others,
-                               others > 1 ? "s" : "", others > 1 ? "" : "es");
+            ntk_buf_add_format(out, "no operation hangs: %zu communicator%s making progress\n",
+                               others, others > 1 ? "s are" : " is");
         } else if (view->job && view->ranks->verdicts.count > 0) {
             ntk_buf_add_text(out, "no rank belongs to the job ");
             ntk_buf_add_clean(out, view->job);

@@ -126,13 +126,13 @@ static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *sn
         return;
     }
     if (verdict->slow) {
-        ntk_log_warn(
-            MODULE,
-            "rank %u of %u (process %u) is slow: the others wait for it %s of every %s; cause: %s",
-            verdict->slow->rank, verdict->rank_count, verdict->slow->pid,
-            ntk_units_duration(behind, sizeof behind, verdict->behind_ns),
-            ntk_units_duration(interval, sizeof interval, verdict->interval_ns),
-            ntk_pace_where_names[verdict->where]);
+        ntk_log_warn(MODULE,
+                     "rank %u of %u (process %u) is slow: the other ranks wait for it for %s of "
+                     "every %s; cause: %s",
+                     verdict->slow->rank, verdict->rank_count, verdict->slow->pid,
+                     ntk_units_duration(behind, sizeof behind, verdict->behind_ns),
+                     ntk_units_duration(interval, sizeof interval, verdict->interval_ns),
+                     ntk_pace_where_names[verdict->where]);
         (void)ntk_map_put_number(&watch->said_slow, verdict->key, (void *)now);
         capture(watch, snapshot, NTK_CAPTURES_SLOW, verdict->key, verdict->slow->pid);
     } else {
@@ -170,7 +170,7 @@ static void say_slower(const struct ntk_change_verdict *verdict,
     char after[32];
 
     ntk_log_warn(MODULE,
-                 "the ranks at %s became slower %s ago, all %u visible ones of %u equally: %s "
+                 "the ranks at %s became slower %s ago, equally for all %u visible ranks of %u: %s "
                  "between operations instead of %s; cause: %s",
                  place, ntk_units_duration(age, sizeof age, age_ns), verdict->seen,
                  verdict->rank_count, ntk_units_duration(after, sizeof after, verdict->after_ns),
@@ -323,8 +323,8 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
             }
             (void)ntk_map_put_number(&watch->said, key, (void *)now);
         } else {
-            ntk_log_warn(MODULE, "the %u ranks at %s make progress again", verdict->rank_count,
-                         ntk_hang_place(verdict->first->sample->rendezvous));
+            ntk_log_warn(MODULE, "the %u ranks at %s are making progress again",
+                         verdict->rank_count, ntk_hang_place(verdict->first->sample->rendezvous));
             ntk_map_remove_number(&watch->said, key);
         }
     }

@@ -31,9 +31,9 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor slow",
     .usage = "[OPTION]... [URL|HOST[:PORT]]...",
-    .summary = "Show the rank that the other ranks of its communicator repeatedly wait for, how "
-               "long they wait, and whether its cores or its host cause the delay. Reads this "
-               "machine, or the agents (neuron-monitor --http) named as HOST.",
+    .summary = "Show which rank the other ranks of its communicator repeatedly wait for, how long "
+               "they wait, and whether its cores or its host cause the delay. Reads this machine, "
+               "or the agents (neuron-monitor --http) named as HOST.",
     .options = option_rows,
     .epilogue = "The exit code is 0 when no rank is slow, 1 when one is, and 3 when no agent\n"
                 "answers, or no rank is visible and some processes cannot be read.",

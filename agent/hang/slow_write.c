@@ -9,12 +9,12 @@
 static const char *const whys[NTK_PACE_WHERE_COUNT] = {
     [NTK_PACE_UNKNOWN] = "unknown: either its cores or its host",
     [NTK_PACE_CORE] = "its cores are busy longer than those of other ranks",
-    [NTK_PACE_MEMORY] = "its cores are busy longer than those of other ranks; transfers are slow, "
-                        "engines are not: check its device memory (HBM)",
+    [NTK_PACE_MEMORY] = "its cores are busy longer than those of other ranks; its transfers are "
+                        "slow, but its engines are not: check its device memory (HBM)",
     [NTK_PACE_HOST] = "its cores are not busy longer than those of other ranks: check its host and "
                       "its input data",
     [NTK_PACE_LINK] =
-        "it arrives in time but stays longer in the operation than other ranks: check its links",
+        "it arrives on time but stays in the operation longer than other ranks: check its links",
 };
 
 static const char *why_of(const struct ntk_pace_verdict *verdict)
@@ -48,30 +48,31 @@ static void write_verdict(const struct ntk_pace_verdict *verdict, struct ntk_buf
     if (verdict->slow->host[0]) {
         ntk_buf_add_format(out, " on %s", verdict->slow->host);
     }
-    ntk_buf_add_format(out,
-                       ", communicator %016llx\n"
-                       "  the others wait %s of every %s for it (%.0f%%); %u ranks observed\n"
-                       "  %s\n",
-                       (unsigned long long)verdict->key,
-                       ntk_units_duration(behind, sizeof behind, verdict->behind_ns),
-                       ntk_units_duration(interval, sizeof interval, verdict->interval_ns),
-                       100 * verdict->share, verdict->seen, why_of(verdict));
+    ntk_buf_add_format(
+        out,
+        ", communicator %016llx\n"
+        "  the other ranks wait for it for %s of every %s (%.0f%%); %u ranks observed\n"
+        "  %s\n",
+        (unsigned long long)verdict->key,
+        ntk_units_duration(behind, sizeof behind, verdict->behind_ns),
+        ntk_units_duration(interval, sizeof interval, verdict->interval_ns), 100 * verdict->share,
+        verdict->seen, why_of(verdict));
 }
 
 void ntk_slow_write_text(const struct ntk_pace *pace, const struct ntk_host *hosts, bool all,
                          struct ntk_buf *out)
 {
-    size_t told = 0;
+    size_t reported = 0;
     size_t compared = 0;
 
     ntk_vec_each(struct ntk_pace_verdict, verdict, &pace->verdicts) {
         compared += verdict->seen >= 2;
         if (verdict->slow || all) {
             write_verdict(verdict, out);
-            told++;
+            reported++;
         }
     }
-    if (told == 0) {
+    if (reported == 0) {
         ntk_buf_add_text(
             out, pace->verdicts.count == 0 && ntk_hang_has_unreadable(hosts)
                      ? "no readable process is a rank of a communicator\n"

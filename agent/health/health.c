@@ -29,13 +29,13 @@ static int (*const call_reasons)(const char *, struct ntk_err *) = set_reasons;
 static const struct ntk_opt option_rows[] = {
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
     { 0, "npd", 0, NTK_OPT_FLAG, &arg_npd,
-      "act as a plug-in of node-problem-detector: print one line, exit with 0 (healthy), 1 (a "
+      "act as a node-problem-detector plug-in: print one line, exit with 0 (healthy), 1 (a "
       "problem) or 2 (unknown)" },
     { 0, "reason", "LIST", NTK_OPT_CALL, CALL(call_reasons),
       "with --npd: report only these reasons as problems, such as hbm_uncorrectable,dma_abort" },
     { 0, "This machine", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns,
-      "without an agent, observe for TIME (default 1s): growing fault counters are a sign of "
+      "if no agent runs, observe for TIME (default 1s): growing fault counters are a sign of "
       "trouble",
       .is_above_zero = true },
     { 0, "sysfs-root", "FOLDER", NTK_OPT_TEXT, &arg_sysfs_root,
@@ -169,7 +169,7 @@ int ntk_health_main(int argc, char **argv)
         return ntk_opt_usage_error(&program, "--sysfs-root applies to this machine only");
     }
     if (arg_json && arg_npd) {
-        return ntk_opt_usage_error(&program, "--json and --npd exclude each other");
+        return ntk_opt_usage_error(&program, "--json and --npd are mutually exclusive");
     }
     if (arg_reasons != NTK_HEALTH_ALL_REASONS && !arg_npd) {
         return ntk_opt_usage_error(&program, "--reason requires --npd");

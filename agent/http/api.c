@@ -163,7 +163,7 @@ static int ask(const struct question_route *route, struct ntk_api_parameters *pa
     if (ret >= 0 && table->failed) {
         ret = ntk_err_no_memory(err);
     }
-    if (ret >= 0 && table->left_out > 0) {
+    if (ret >= 0 && table->omitted > 0) {
         ret = ntk_err_set(err, -E2BIG, NTK_ERR_NO_OFFSET,
                           "the response has more than %d rows: request a shorter window",
                           NTK_API_ROWS_MAX);

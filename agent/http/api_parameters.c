@@ -162,7 +162,7 @@ static const struct {
     { "last", take_last },
 };
 static_assert(NTK_QUERY_OF_PROCESS == 1u << 0 && NTK_QUERY_OF_JOB == 1u << 10,
-              "the rows of a question's options stand by their bits");
+              "the rows of a question's options are indexed by their bits");
 
 struct walk {
     struct ntk_api_parameters *parameters;
@@ -224,7 +224,7 @@ int ntk_api_parameters_read(const struct ntk_http_request *request,
     };
     int ret = ntk_http_request_query_each(request, take, &walk);
     if (ret == 0 && parameters->has_from && parameters->last_ns) {
-        ret = bad(err, "'from' and 'last' exclude each other");
+        ret = bad(err, "'from' and 'last' are mutually exclusive");
     }
     return ret;
 }

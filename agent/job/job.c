@@ -32,10 +32,10 @@ static const struct ntk_opt option_rows[] = {
     { 'u', "user", "NAME", NTK_OPT_TEXT, &arg_user, "show only jobs of this user" },
     NTK_QUERY_SPAN_OPT(arg_span),
     { 0, "newest", "N", NTK_OPT_U64, &arg_newest,
-      "show only the last N jobs to start (default 100)", .is_above_zero = true },
+      "show only the N most recently started jobs (default 100)", .is_above_zero = true },
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "by-user", 0, NTK_OPT_FLAG, &arg_by_user,
-      "print one row per user with the sums of all jobs" },
+      "print one row per user with the totals of all jobs" },
     { 0, "device-watts", "WATTS", NTK_OPT_U64, &arg_device_watts,
       "set the maximum power of a device in watts; enables the energy estimate",
       .is_above_zero = true },
@@ -178,7 +178,7 @@ static int check_options(void)
         return ntk_opt_usage_error(&program, "no database: use --db FILE");
     }
     if (arg_csv && arg_json) {
-        return ntk_opt_usage_error(&program, "--csv and --json exclude each other");
+        return ntk_opt_usage_error(&program, "--csv and --json are mutually exclusive");
     }
     if (ntk_query_span_check(&arg_span, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s", err.text);

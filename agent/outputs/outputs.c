@@ -71,7 +71,7 @@ void ntk_outputs_resume(struct ntk_outputs *outputs, const struct ntk_snapshot *
         struct ntk_output *output = &outputs->rows[i];
         struct ntk_err err = { 0 };
         if (output->exporter->resume && output->exporter->resume(output->state, totals, &err) < 0) {
-            ntk_log_warn(output->exporter->name, "counters start again from zero: %s", err.text);
+            ntk_log_warn(output->exporter->name, "counters restart from zero: %s", err.text);
         }
     }
 }

@@ -84,7 +84,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "Window", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_QUERY_SPAN_OPT(arg_span),
     { 0, "step", "TIME", NTK_OPT_DURATION, &query.window.step_ns,
-      "print one row per TIME instead of one for the window", .is_above_zero = true },
+      "print one row per TIME instead of one for the whole window", .is_above_zero = true },
     { 0, "Selection", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "process", "TAG", NTK_OPT_TEXT, &query.filter.process,
       "show only this tag or process id; add --user if several users have it" },
@@ -104,9 +104,10 @@ static const struct ntk_opt option_rows[] = {
     { 0, "newest", "N", NTK_OPT_U64, &query.filter.newest_events,
       "show only the last N events of the window", .is_above_zero = true },
     { 0, "percentiles", "LIST", NTK_OPT_CALL, CALL(call_percentiles),
-      "print these percentiles of latency (default 50,90,99,100)" },
+      "print these latency percentiles (default 50,90,99,100)" },
     { 0, "device-latency", 0, NTK_OPT_FLAG, &query.device_latency,
-      "show the latency on the core instead of the call; for software cores this is host time" },
+      "show the latency on the core instead of that of the call; for software cores this is host "
+      "time" },
     { 0, "Output", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "csv", 0, NTK_OPT_FLAG, &arg_csv, "print comma-separated values" },
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON array of objects" },
@@ -118,7 +119,7 @@ static const struct ntk_opt_program program = {
     .name = "neuron-monitor query",
     .usage = "QUESTION --db FILE [OPTION]...",
     .summary =
-        "Answer questions from a database of neuron-monitor: latency, executions, errors, events, "
+        "Answer questions from a neuron-monitor database: latency, executions, errors, events, "
         "memory, cores, processes, ranks, verdicts, health, series. The agent may be running.",
     .options = option_rows,
     .epilogue =
@@ -205,7 +206,7 @@ static int check_options(const struct ntk_query_question *question)
         return ntk_opt_usage_error(&program, "no database: use --db FILE");
     }
     if (arg_csv && arg_json) {
-        return ntk_opt_usage_error(&program, "--csv and --json exclude each other");
+        return ntk_opt_usage_error(&program, "--csv and --json are mutually exclusive");
     }
     if (question->options & NTK_QUERY_OF_METRIC && query.metric == NTK_STORE_METRIC_COUNT) {
         return ntk_opt_usage_error(&program, "no metric: use --metric NAME");
@@ -242,7 +243,7 @@ int ntk_query_main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program, "no question: expected for example 'latency'");
+        return ntk_opt_usage_error(&program, "no question: expected, for example, 'latency'");
     }
     const struct ntk_query_question *question = ntk_query_question_find(argv[first]);
     if (!question) {

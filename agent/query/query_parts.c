@@ -38,7 +38,7 @@ int ntk_query_options_check(const struct ntk_query_question *question,
         given & NTK_QUERY_OF_CORE) {
         return ntk_err_set(
             err, -EINVAL, NTK_ERR_NO_OFFSET,
-            "%s and %s exclude each other: the database does not store models per core",
+            "%s and %s are mutually exclusive: the database does not store models per core",
             names[__builtin_ctz(NTK_QUERY_OF_MODEL)], names[__builtin_ctz(NTK_QUERY_OF_CORE)]);
     }
     return 0;
@@ -63,7 +63,8 @@ int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, stru
         }
         if (query->percentile_count > 0 &&
             percent <= query->percentiles[query->percentile_count - 1]) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected ascending numbers");
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "expected numbers in ascending order");
         }
         query->percentiles[query->percentile_count++] = percent;
         value += length + (value[length] == ',');

@@ -11,7 +11,8 @@ int ntk_query_span_check(const struct ntk_query_span *span, struct ntk_err *err)
     int ret = 0;
 
     if (span->from && span->last_ns) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--from and --last exclude each other");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "--from and --last are mutually exclusive");
     }
     if (span->from) {
         ret = ntk_timestamp_parse(span->from, &time_ns, err);

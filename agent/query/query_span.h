@@ -24,18 +24,18 @@ struct ntk_query_span {
 };
 
 /* Rows of the options. */
-#define NTK_QUERY_SPAN_OPT(span)                                                              \
-    { 0,                                                                                      \
-      "from",                                                                                 \
-      "TIME",                                                                                 \
-      NTK_OPT_TEXT,                                                                           \
-      &(span).from,                                                                           \
-      "begin at TIME: 2026-11-21T07:30:00Z, local time without the Z, or seconds since 1970 " \
-      "(default: the first row)" },                                                           \
-        { 0, "to", "TIME", NTK_OPT_TEXT, &(span).to, "end at TIME (default: the last row)" }, \
-    {                                                                                         \
-        0, "last", "TIME", NTK_OPT_DURATION, &(span).last_ns,                                 \
-            "begin TIME before the end, such as 5m or 24h", .is_above_zero = true             \
+#define NTK_QUERY_SPAN_OPT(span)                                                                \
+    { 0,                                                                                        \
+      "from",                                                                                   \
+      "TIME",                                                                                   \
+      NTK_OPT_TEXT,                                                                             \
+      &(span).from,                                                                             \
+      "begin at TIME: 2026-11-21T07:30:00Z, local time without the Z, or seconds since 1970 "   \
+      "(default: the first row)" },                                                             \
+        { 0, "to", "TIME", NTK_OPT_TEXT, &(span).to, "end at TIME (default: the last row)" },   \
+    {                                                                                           \
+        0, "last", "TIME", NTK_OPT_DURATION, &(span).last_ns,                                   \
+            "begin TIME before the end of the window, such as 5m or 24h", .is_above_zero = true \
     }
 
 /* That they are times, and fit together; -EINVAL: wrong usage. */

@@ -54,7 +54,7 @@ static bool is_full(struct ntk_query_table *table)
 {
     bool full = table->row_max && table->cells.count >= table->row_max * table->column_count;
 
-    table->left_out += full;
+    table->omitted += full;
     return full;
 }
 

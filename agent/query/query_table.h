@@ -58,7 +58,7 @@ struct ntk_query_table {
     struct ntk_vec cells; /* row by row */
     struct ntk_vec texts; /* char *, owned */
     size_t row_max;       /* cells of more rows are counted and not kept; 0: no bound */
-    size_t left_out;      /* cells */
+    size_t omitted;       /* cells */
     bool failed;          /* out of memory, sticky */
 };
 

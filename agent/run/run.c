@@ -174,8 +174,8 @@ static bool runtime_find(const struct ntk_run_program *command, const char *hook
     } else if (!is_found) {
         out_runtime->path[0] = '\0';
         ntk_log_warn(NULL,
-                     NTK_NRT_SONAME " not found for %s: it and its child processes get hooks only "
-                                    "if they find one (or use --libnrt)",
+                     NTK_NRT_SONAME " not found for %s: the program and its child processes get "
+                                    "hooks only if they find this library (or use --libnrt)",
                      command->path);
     }
     return true;
@@ -223,14 +223,14 @@ static void hooks_put(const struct ntk_run_program *command)
         }
         if (strpbrk(hooks[i], PRELOAD->separators)) {
             ntk_log_warn(NULL,
-                         "the loader accepts no path with blanks or colons, such as %s: %s runs "
-                         "without hooks",
+                         "the loader does not accept paths with blanks or colons, such as %s: %s "
+                         "runs without hooks",
                          hooks[i], command->path);
             return;
         }
     }
     if (command->loader[0] == '\0' && !ntk_run_program_is_loader(command)) {
-        ntk_log_warn(NULL, "%s is linked statically: only processes that it starts get hooks",
+        ntk_log_warn(NULL, "%s is statically linked: only processes that it starts get hooks",
                      command->path);
     } else if (!runtime_find(command, hooks[0], &runtime)) {
         return;

@@ -145,17 +145,17 @@ bool ntk_run_program_is_loader(const struct ntk_run_program *program)
 const char *ntk_run_program_obstacle(const struct ntk_run_program *program)
 {
     if (is_privileged(program->path)) {
-        return "runs with other privileges (setuid, setgid or capabilities), so the loader ignores "
-               "the hooks";
+        return "runs with elevated privileges (setuid, setgid or capabilities), so the loader "
+               "ignores the hooks";
     }
     if (!program->is_elf) {
         return "cannot be examined";
     }
     if (!program->is_ours) {
-        return "is a program for another machine";
+        return "is a program for a different architecture";
     }
     if (ntk_str_starts_with(ntk_str_base_name(program->loader), "ld-musl")) {
-        return "is a musl program; the vendor has no runtime for musl";
+        return "is a musl program, but the vendor has no runtime for musl";
     }
     return NULL;
 }

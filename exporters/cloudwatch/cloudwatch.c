@@ -217,7 +217,7 @@ static void send_request(void *ctx, const void *bytes, size_t bytes_count,
     if (bytes_count < sizeof begin - 1 || memcmp(bytes, begin, sizeof begin - 1) != 0) {
         answer->result = NTK_OUTBOX_REFUSED;
         (void)snprintf(answer->text, sizeof answer->text,
-                       "the spool contains data of another exporter");
+                       "the spool contains data from a different exporter");
         return;
     }
     zip(c, bytes, bytes_count, &zipped);

@@ -10,7 +10,7 @@
 
 #define LINE_METRICS_MAX 100u
 static_assert((unsigned)NTK_CLOUDWATCH_METRIC_COUNT <= LINE_METRICS_MAX,
-              "all metrics of a set of dimensions fit into a line");
+              "all metrics with the same dimensions fit into one line");
 
 /* Series with the same dimensions: each metric at most once. */
 struct group {

@@ -222,7 +222,7 @@ static void send_lines(void *ctx, const void *bytes, size_t bytes_count,
     if (bytes_count < sizeof begin - 1 || memcmp(bytes, begin, sizeof begin - 1) != 0) {
         answer->result = NTK_OUTBOX_REFUSED;
         (void)snprintf(answer->text, sizeof answer->text,
-                       "the spool contains data of another exporter");
+                       "the spool contains data from a different exporter");
         return;
     }
     answer->result = NTK_OUTBOX_RETRY;

@@ -40,7 +40,8 @@ static const struct ntk_opt option_rows[] = {
       "use this region (default: AWS_REGION, AWS_DEFAULT_REGION, or the region of the profile, the "
       "reports or the instance)" },
     { 0, "profile", "NAME", NTK_OPT_TEXT, &arg_profile,
-      "use this profile of the credentials and config files, and ignore keys in the environment" },
+      "use this profile from the credentials and config files, and ignore keys in the "
+      "environment" },
     { 0, "endpoint-url", "URL", NTK_OPT_TEXT, &arg_endpoint,
       "use this endpoint (default: AWS_ENDPOINT_URL_CLOUDWATCH, AWS_ENDPOINT_URL, or the region's "
       "endpoint)" },
@@ -71,7 +72,7 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor-cloudwatch",
     .usage = "[OPTION]... < REPORTS",
-    .summary = "Sends the reports of neuron-monitor from standard input to Amazon CloudWatch:\n"
+    .summary = "Sends neuron-monitor reports from standard input to Amazon CloudWatch:\n"
                "neuron-monitor | neuron-monitor-cloudwatch --namespace NAME --region REGION",
     .options = option_rows,
 };
@@ -255,7 +256,7 @@ static int check(void)
         return ntk_opt_usage_error(&program, "--emf-output and --log-group require --emf");
     }
     if (arg_emf && arg_dry_run) {
-        return ntk_opt_usage_error(&program, "--emf and --dry-run exclude each other");
+        return ntk_opt_usage_error(&program, "--emf and --dry-run are mutually exclusive");
     }
     return 0;
 }

@@ -47,7 +47,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "k8s-heartbeat", "TIME", NTK_OPT_DURATION, &arg_heartbeat_ns,
       "repeat an unchanged report every TIME (default 5m)", .is_above_zero = true },
     { 0, "k8s-api", "URL", NTK_OPT_TEXT, &arg_api.url,
-      "use this API server (default: the one of the pod's cluster)" },
+      "use this API server (default: that of the pod's cluster)" },
     { 0, "k8s-api-token-file", "FILE", NTK_OPT_TEXT, &arg_api.token_file,
       "read the bearer token from this file (default without --k8s-api: the pod's service "
       "account)" },
@@ -135,7 +135,7 @@ static void tell_event(struct kubernetes *state, const struct ntk_node_condition
     ntk_node_condition_write_event(wanted, state->node, ntk_clock_realtime_ns(), &body);
     if (ask(state, "POST", "/api/v1/namespaces/default/events", JSON_TYPE, &body, NULL, &retry_ns,
             &err) < 0) {
-        ntk_log_info(MODULE, "one event is lost: %s", err.text);
+        ntk_log_info(MODULE, "one event was lost: %s", err.text);
     }
     ntk_buf_fini(&body);
 }
@@ -326,7 +326,7 @@ static void note(struct kubernetes *state, struct ntk_kube_pace *pace, int ret, 
 
     ntk_kube_pace_end(pace, ret, retry_ns, ntk_clock_monotonic_ns());
     if (ret >= 0 && was_failing) {
-        ntk_log_info(MODULE, "the API server accepts requests again");
+        ntk_log_info(MODULE, "the API server is accepting requests again");
     }
     if (ret < 0 && ret != -ECANCELED) {
         if (!was_failing) {
@@ -392,7 +392,7 @@ static void *run(void *ctx)
 
 static bool is_waiting(const struct ntk_kube_pace *pace)
 {
-    return pace->is_wanted || pace->is_told || pace->retry_ns;
+    return pace->is_wanted || pace->is_reported || pace->retry_ns;
 }
 
 static void read_counts(void *ctx, struct ntk_output_counts *counts)

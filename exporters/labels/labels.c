@@ -84,14 +84,14 @@ int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *
     if (!is_name(row.name)) {
         return ntk_err_set(
             err, -EINVAL, NTK_ERR_NO_OFFSET,
-            "expected a name of letters, digits and _, not beginning with a digit or __");
+            "expected a name of letters, digits and _ that does not begin with a digit or __");
     }
     if (!row.value[0]) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "label %s has no value", row.name);
     }
     if (is_taken(row.name)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "label %s already exists in metrics: choose another name", row.name);
+                           "label %s already exists in metrics: choose a different name", row.name);
     }
     for (size_t i = 0; i < labels->count; i++) {
         if (!strcmp(labels->rows[i].name, row.name)) {

@@ -33,9 +33,9 @@ static const struct ntk_opt option_rows[] = {
     { 0, "compression", "NAME", NTK_OPT_TEXT, &arg_compression,
       "compress requests: gzip or none (default)" },
     { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_timeout_ns,
-      "limit a request to TIME (default 10s)", .is_above_zero = true },
+      "time out a request after TIME (default 10s)", .is_above_zero = true },
     { 0, "interval", "TIME", NTK_OPT_DURATION, &arg_interval_ns,
-      "push every TIME, and the last report at exit (default: each report)",
+      "push every TIME, and push the last report at exit (default: push each report)",
       .is_above_zero = true },
     { 0, "histograms", "KIND", NTK_OPT_TEXT, &arg_histograms,
       "use explicit (default) or exponential buckets" },
@@ -60,8 +60,8 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor-otlp",
     .usage = "[OPTION]... < REPORTS",
-    .summary = "Pushes the reports of neuron-monitor from standard input to an OpenTelemetry "
-               "collector, OTLP over HTTP:\n"
+    .summary = "Pushes neuron-monitor reports from standard input to an OpenTelemetry collector by "
+               "OTLP over HTTP:\n"
                "neuron-monitor | neuron-monitor-otlp --endpoint http://host:4318",
     .options = option_rows,
     .epilogue = "The standard OTEL_... variables of OTLP exporters apply; options\n"

@@ -27,7 +27,7 @@ struct ntk_otlp_target ntk_otlp_target;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "otlp", "[=URL]", NTK_OPT_TEXT, &ntk_otlp_target.url,
-      "push metrics to an OpenTelemetry collector, OTLP over HTTP; /v1/metrics is appended "
+      "push metrics to an OpenTelemetry collector by OTLP over HTTP; /v1/metrics is appended "
       "(default URL: OTEL_EXPORTER_OTLP_ENDPOINT)" },
     { 0, "otlp-spool", "FOLDER", NTK_OPT_TEXT, &ntk_otlp_target.spool_folder,
       "keep undelivered data in this folder (default: in memory)" },

@@ -73,12 +73,12 @@ static void put(struct run *run, const struct ntk_snapshot *snapshot)
 }
 
 /* Ends the wait: what waited gets the instance of the report that did. NULL: none came. */
-static void put_waiting(struct run *run, const struct ntk_snapshot *told)
+static void put_waiting(struct run *run, const struct ntk_snapshot *reported)
 {
     run->is_waiting = false;
     ntk_vec_each(struct ntk_snapshot *, snapshot, &run->waiting) {
-        if (told) {
-            (*snapshot)->instance = told->instance; /* borrowed for the time of the put */
+        if (reported) {
+            (*snapshot)->instance = reported->instance; /* borrowed for the time of the put */
         }
         put(run, *snapshot);
         ntk_snapshot_destroy(*snapshot);
@@ -92,8 +92,9 @@ static void take(struct run *run, struct ntk_snapshot *snapshot)
     if (run->is_waiting) {
         uint64_t now_ns = ntk_clock_monotonic_ns();
         run->until_ns = run->until_ns ? run->until_ns : now_ns + run->sink->instance_wait_ns;
-        bool is_told = snapshot->instance.id[0] || snapshot->instance.error[0];
-        if (!is_told && now_ns < run->until_ns && run->waiting.count < NTK_PIPE_INSTANCE_REPORTS &&
+        bool is_reported = snapshot->instance.id[0] || snapshot->instance.error[0];
+        if (!is_reported && now_ns < run->until_ns &&
+            run->waiting.count < NTK_PIPE_INSTANCE_REPORTS &&
             ntk_vec_push(&run->waiting, &snapshot) == 0) {
             if (!snapshot->realtime_ns) {
                 snapshot->realtime_ns = ntk_clock_realtime_ns();
@@ -207,7 +208,7 @@ int ntk_pipe_run(struct ntk_pipe *pipe, int fd, const struct ntk_pipe_sink *sink
     int ret = drain(pipe, sink, err);
     if (ret >= 0 && ended && counts.report_count == 0) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                           "standard input ended without a report of neuron-monitor");
+                           "standard input ended without a neuron-monitor report");
     }
     return ret;
 }

@@ -252,14 +252,14 @@ static void add_ranks(struct ntk_points_tag *tag, const struct ntk_runtime_sampl
 }
 
 /* The largest of the runtimes of a tag; told: where there is no histogram. */
-static void take_percentiles(const struct ntk_histogram *histogram, const double *told, bool *has,
-                             double seconds[NTK_PERCENTILE_COUNT])
+static void take_percentiles(const struct ntk_histogram *histogram, const double *reported,
+                             bool *has, double seconds[NTK_PERCENTILE_COUNT])
 {
     double made[NTK_PERCENTILE_COUNT];
     const double *ns =
         ntk_histogram_percentiles(histogram, ntk_percentile_list, NTK_PERCENTILE_COUNT, made)
             ? made
-            : told;
+            : reported;
 
     for (int i = 0; ns && i < NTK_PERCENTILE_COUNT; i++) {
         double value = ns[i] / (double)NTK_NS_PER_SECOND;
@@ -621,7 +621,7 @@ static void update_cores(struct ntk_points_page *page, const struct ntk_snapshot
         core->has |= logical.has;
         if (known) {
             core->utilization = logical.has & NTK_CORE_HAS_BUSY ? logical.utilization : 0;
-            core->is_untold = !(logical.has & NTK_CORE_HAS_BUSY) && has_owner(snapshot, i, lnc);
+            core->is_unreported = !(logical.has & NTK_CORE_HAS_BUSY) && has_owner(snapshot, i, lnc);
         }
         add_core_counts(core, &logical);
     }

@@ -139,8 +139,8 @@ struct ntk_points_tag {             /* of a pod, where that is known */
 
 struct ntk_points_machine_core { /* logical */
     struct ntk_points_owner owner;
-    uint32_t has;   /* enum ntk_core_has */
-    bool is_untold; /* a runtime has it, and its busy time is unknown */
+    uint32_t has;       /* enum ntk_core_has */
+    bool is_unreported; /* a runtime has it, and its busy time is unknown */
     double utilization;
     uint64_t counts[NTK_CORE_COUNTS]; /* as in struct ntk_core_sample */
 };

@@ -419,7 +419,7 @@ static void machine_utilization(struct walk *e)
     for (size_t i = 0; i < e->page->core_count; i++) {
         struct number number = number_text((uint32_t)i);
         e->owner = &e->page->cores[i].owner;
-        if (!e->page->cores[i].is_untold) {
+        if (!e->page->cores[i].is_unreported) {
             sample(e, LABELS({ "neuroncore", number.text }), e->page->cores[i].utilization);
         }
     }
@@ -451,7 +451,7 @@ static void machine_counts(struct walk *e)
         struct number number = number_text((uint32_t)i);
         e->owner = &core->owner;
         /* A core without a process is known to be idle. */
-        if (core->has & row->has || (row->has == NTK_CORE_HAS_BUSY && !core->is_untold)) {
+        if (core->has & row->has || (row->has == NTK_CORE_HAS_BUSY && !core->is_unreported)) {
             machine_count(e, row, core, number.text);
         }
     }

@@ -35,7 +35,8 @@ static const struct ntk_opt option_rows[] = {
     { 0, "key-file", "FILE", NTK_OPT_TEXT, &arg_key_file,
       "read the key of the certificate from this PEM file" },
     { 0, "web.config.file", "FILE", NTK_OPT_TEXT, &arg_web_config,
-      "read TLS, users and headers from this file, in the format of Prometheus exporters" },
+      "read the TLS, user and header settings from this file, in the format of Prometheus "
+      "exporters" },
     NTK_EXPORTER_OPT(options),
     { 0, "enable-k8s-info", 0, NTK_OPT_FLAG, &arg_k8s,
       "warn when reports contain no pods; pod labels are exported whenever reports contain pods, "
@@ -48,9 +49,8 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor-prometheus",
     .usage = "[OPTION]... < REPORTS",
-    .summary =
-        "Serves the reports of neuron-monitor from standard input to Prometheus, on any path:\n"
-        "neuron-monitor | neuron-monitor-prometheus --port 9000",
+    .summary = "Serves neuron-monitor reports from standard input to Prometheus, on any path:\n"
+               "neuron-monitor | neuron-monitor-prometheus --port 9000",
     .options = option_rows,
 };
 
@@ -86,11 +86,11 @@ static int check(void)
         return ntk_opt_usage_error(&program, "--port must be at most 65535");
     }
     if (!arg_cert_file != !arg_key_file) {
-        return ntk_opt_usage_error(&program, "--cert-file and --key-file require each other");
+        return ntk_opt_usage_error(&program, "--cert-file and --key-file must be used together");
     }
     if (arg_web_config && arg_cert_file) {
         return ntk_opt_usage_error(&program,
-                                   "--web.config.file and --cert-file exclude each other");
+                                   "--web.config.file and --cert-file are mutually exclusive");
     }
     return 0;
 }

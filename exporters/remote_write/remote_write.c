@@ -23,7 +23,7 @@ struct ntk_remote_write_target ntk_remote_write_target;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "remote-write", "URL", NTK_OPT_TEXT, &ntk_remote_write_target.url,
-      "push metrics to a receiver of Prometheus remote write" },
+      "push metrics to a Prometheus remote-write receiver" },
     { 0, "remote-write-token-file", "FILE", NTK_OPT_TEXT, &ntk_remote_write_target.token_file,
       "read the bearer token from this file, for each request" },
     { 0, "remote-write-spool", "FOLDER", NTK_OPT_TEXT, &ntk_remote_write_target.spool_folder,

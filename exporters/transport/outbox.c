@@ -42,7 +42,7 @@ struct ntk_outbox {
     bool said_unread;        /* the spool could not be read, and is tried again */
     uint64_t drain_until_ns; /* 0 before the first drain() */
     struct ntk_outbox_counts counts;
-    uint64_t lost_items_told;        /* to the process's page: a counter there never goes back */
+    uint64_t lost_items_reported;    /* to the process's page: a counter there never goes back */
     struct ntk_output_source source; /* not the lock's */
 };
 
@@ -262,7 +262,7 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
     }
     if (answer->result == NTK_OUTBOX_SENT) {
         if (answer->text[0] && !outbox->said_refused) {
-            ntk_log_warn(name, "%llu items of a message were rejected, the rest was accepted: %s",
+            ntk_log_warn(name, "%llu items of a message were rejected, the rest were accepted: %s",
                          (unsigned long long)answer->refused_items, answer->text);
         }
         outbox->said_refused = answer->text[0] != '\0';
@@ -386,12 +386,12 @@ static void read_counts(void *ctx, struct ntk_output_counts *counts)
     struct ntk_outbox *outbox = ctx;
 
     pthread_mutex_lock(&outbox->lock);
-    if (outbox->counts.lost_items > outbox->lost_items_told) {
-        outbox->lost_items_told = outbox->counts.lost_items;
+    if (outbox->counts.lost_items > outbox->lost_items_reported) {
+        outbox->lost_items_reported = outbox->counts.lost_items;
     }
     counts->sent_items += outbox->counts.sent_items;
     counts->refused_items += outbox->counts.refused_items;
-    counts->lost_items += outbox->lost_items_told;
+    counts->lost_items += outbox->lost_items_reported;
     counts->retry_count += outbox->counts.retry_count;
     counts->memory_items += outbox->counts.waiting_items + memory_items(outbox);
     counts->spool_items += outbox->spool ? ntk_spool_item_count(outbox->spool) : 0;

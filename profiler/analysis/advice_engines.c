@@ -116,7 +116,7 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
         double rate = (double)useful / peak;
 
         ntk_advice_judge(list, NTK_ADVICE_TENSOR_RATE, rate, share,
-                         "while it works (%.1f %% of the execution), the tensor engine does %.1f "
+                         "while it is busy (%.1f %% of the execution), the tensor engine does %.1f "
                          "%% of the operations it is capable of%s",
                          100 * share, 100 * rate,
                          ntk_advice_lines(list, &busy, "at", 1e6, " us", line));

@@ -27,8 +27,8 @@ static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs 
 
         ntk_path_resource_name(most, name, sizeof name);
         ntk_advice_judge(list, NTK_ADVICE_PATH_DMA, share, share,
-                         "%.1f %% of the execution is waiting for DMA: %.3f us in %llu transfers "
-                         "of the critical path, most of it (%.3f us) for %s%s",
+                         "%.1f %% of the execution is spent waiting for DMA: %.3f us in %llu "
+                         "transfers on the critical path, most of it (%.3f us) for %s%s",
                          100 * share, (double)dma_ps / 1e6, (unsigned long long)count,
                          (double)most->path_ps / 1e6, name,
                          ntk_advice_lines(list, lines, "at", 1e6, " us", line));
@@ -114,8 +114,8 @@ void ntk_advice_path(struct ntk_advice_list *list)
         double share = (double)engines[e].path_ps / list->total_ps;
 
         ntk_advice_judge(list, NTK_ADVICE_PATH_ENGINE, share, share,
-                         "%.1f %% of the execution is work of the %s engine: %.3f us in %llu "
-                         "instructions of the critical path%s",
+                         "%.1f %% of the execution is spent in the %s engine: %.3f us in %llu "
+                         "instructions on the critical path%s",
                          100 * share, ntk_ntff_engine_title(e), (double)engines[e].path_ps / 1e6,
                          (unsigned long long)engines[e].count,
                          ntk_advice_lines(list, &engines[e].lines, "at", 1e6, " us", line));
@@ -125,7 +125,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
         double share = (double)latency.path_ps / list->total_ps;
 
         ntk_advice_judge(list, NTK_ADVICE_PATH_LATENCY, share, share,
-                         "%.1f %% of the execution is latency between %llu steps of the critical "
+                         "%.1f %% of the execution is latency between %llu steps on the critical "
                          "path: %.3f us on average%s",
                          100 * share, (unsigned long long)latency.count,
                          (double)latency.path_ps / 1e6 / (double)latency.count,
@@ -134,7 +134,8 @@ void ntk_advice_path(struct ntk_advice_list *list)
     ntk_line_costs_fini(&latency.lines);
     ntk_line_costs_fini(&dma.lines);
     double share = (double)runtime.path_ps / list->total_ps;
-    ntk_advice_judge(list, NTK_ADVICE_RUNTIME, share, share,
-                     "%.1f %% of the execution is the start and end that the runtime adds: %.3f us",
-                     100 * share, (double)runtime.path_ps / 1e6);
+    ntk_advice_judge(
+        list, NTK_ADVICE_RUNTIME, share, share,
+        "%.1f %% of the execution is spent in the start and end added by the runtime: %.3f us",
+        100 * share, (double)runtime.path_ps / 1e6);
 }

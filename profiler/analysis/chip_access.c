@@ -166,28 +166,28 @@ static bool is_same(const struct ntk_vendor_range *a, const struct ntk_vendor_ra
 static uint8_t add_vendor(struct learning *l, const uint8_t *slot)
 {
     struct ntk_vendor_range is[NTK_VENDOR_RANGES_MAX];
-    struct ntk_vendor_range told[NTK_VENDOR_RANGES_MAX];
+    struct ntk_vendor_range reported[NTK_VENDOR_RANGES_MAX];
     int is_count = ntk_vendor_slot_ranges(slot, false, is);
-    int told_count = ntk_vendor_slot_ranges(slot, true, told);
+    int reported_count = ntk_vendor_slot_ranges(slot, true, reported);
     unsigned same = 0; /* bits of those told */
 
     for (int i = 0; i < is_count; i++) {
         unsigned views = NTK_CHIP_AS_IT_IS;
-        for (int t = 0; t < told_count && views == NTK_CHIP_AS_IT_IS; t++) {
-            if (is_same(&is[i], &told[t]) && !(same >> t & 1)) {
+        for (int t = 0; t < reported_count && views == NTK_CHIP_AS_IT_IS; t++) {
+            if (is_same(&is[i], &reported[t]) && !(same >> t & 1)) {
                 views = NTK_CHIP_VIEWS_ALL;
                 same |= 1U << t;
             }
         }
         add_range(l, &is[i], views);
     }
-    for (int t = 0; t < told_count; t++) {
+    for (int t = 0; t < reported_count; t++) {
         if (!(same >> t & 1)) {
-            add_range(l, &told[t], NTK_CHIP_AS_TOLD);
+            add_range(l, &reported[t], NTK_CHIP_AS_REPORTED);
         }
     }
     return (uint8_t)((is_count >= 0 ? NTK_CHIP_AS_IT_IS : 0) |
-                     (told_count >= 0 ? NTK_CHIP_AS_TOLD : 0));
+                     (reported_count >= 0 ? NTK_CHIP_AS_REPORTED : 0));
 }
 
 static void learn(struct learning *l, const struct ntk_program *program, size_t core_index,

@@ -27,7 +27,7 @@ enum ntk_chip_space { NTK_CHIP_SBUF, NTK_CHIP_PSUM, NTK_CHIP_SPACE_COUNT };
 
 enum ntk_chip_view {
     NTK_CHIP_AS_IT_IS = 1,
-    NTK_CHIP_AS_TOLD = 2, /* by the original tool, vendor_slot.h */
+    NTK_CHIP_AS_REPORTED = 2, /* by the original tool, vendor_slot.h */
     NTK_CHIP_VIEWS_ALL = 3
 };
 

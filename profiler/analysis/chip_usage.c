@@ -19,7 +19,7 @@ struct edge {
     int32_t bytes;  /* in use from then on, more or less; 0: a write begins */
     uint32_t place; /* partition, or EDGES_OF_PSUM + bank */
 };
-static_assert(sizeof(struct edge) == 16, "a sorter takes items of 16 bytes");
+static_assert(sizeof(struct edge) == 16, "the sorter expects items of 16 bytes");
 
 struct uses {
     const struct ntk_program *program;
@@ -134,7 +134,7 @@ static void apply(struct uses *uses, size_t index, const struct ntk_trace_instru
 
     bool has_edge = !access->is_write;
 
-    if (!(uses->spaces >> access->space & 1) || !(access->views & NTK_CHIP_AS_TOLD)) {
+    if (!(uses->spaces >> access->space & 1) || !(access->views & NTK_CHIP_AS_REPORTED)) {
         return;
     }
     for (unsigned p = first; p < end; p++) {
@@ -264,7 +264,7 @@ int ntk_analysis_chip_usage(const struct ntk_program *program, size_t core_index
     int ret = ntk_chip_accesses_init(&uses.accesses, program, core_index);
     ntk_sorter_init(&uses.edges, sizeof(struct edge), compare_edges, list_bytes,
                     ntk_trace_folder_get(trace));
-    if (ret == 0 && (uses.accesses.known_views & NTK_CHIP_AS_TOLD)) {
+    if (ret == 0 && (uses.accesses.known_views & NTK_CHIP_AS_REPORTED)) {
         ret = prepare(&uses);
         if (ret == 0) {
             follow(&uses);

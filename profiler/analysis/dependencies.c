@@ -152,7 +152,7 @@ static bool is_satisfied(const struct ntk_slot_fact *fact, uint32_t value)
 /* For an event its time, of an instruction its start: both are the first of their struct. */
 static_assert(offsetof(struct ntk_trace_event, time_ps) == 0 &&
                   offsetof(struct ntk_trace_instruction, start_ps) == 0,
-              "elements of lists begin with their time");
+              "list elements begin with their time");
 
 struct elements {
     const void *first;

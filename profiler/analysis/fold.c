@@ -248,7 +248,7 @@ static int fold_two(struct ntk_fold *fold, size_t node_count)
     }
     uintptr_t known = (uintptr_t)ntk_map_get_number(&fold->body_of, hash);
     if (!known && fold->bodies.count == NTK_FOLD_BODIES_MAX) {
-        fold->left_out++;
+        fold->omitted++;
         return 0;
     }
     int ret = 0;

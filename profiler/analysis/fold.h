@@ -77,7 +77,7 @@ struct ntk_fold {
     struct ntk_map last;        /* kind to the place of the last node of it */
     struct ntk_map body_of;     /* hash to 1 + body */
     struct ntk_vec bodies;      /* struct ntk_fold_body */
-    uint64_t left_out;          /* repeats beyond NTK_FOLD_BODIES_MAX */
+    uint64_t omitted;           /* repeats beyond NTK_FOLD_BODIES_MAX */
     bool is_checked;            /* the run on top was compared already */
     ntk_fold_put *put;
     void *ctx;

@@ -65,9 +65,9 @@ int ntk_joined_changes_add(struct ntk_joined_options *options, const char *text,
 
         if (change_parse(at, length, &change) < 0) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "expected run, host or link, optionally after a rank as in rank3., "
-                               "and the factor by which it becomes faster, such as link=2 or "
-                               "rank3.host=0 (0: takes no time; else 0.001 to 1000000)");
+                               "expected run, host or link, optionally after a rank prefix such as "
+                               "rank3., and the speed-up factor, such as link=2 or rank3.host=0 "
+                               "(0: takes no time; otherwise 0.001 to 1000000)");
         }
         if (options->change_count == NTK_JOINED_CHANGES_MAX) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected at most %u changes",

@@ -330,7 +330,7 @@ int ntk_region_find_repeats(struct ntk_region_find *find, size_t core_index)
         ret = ret == 0 && stream->is_open ? close_token(stream) : ret;
         ret = ret ? ret : ntk_fold_finish(&stream->fold);
         ret = ret ? ret : describe(stream);
-        find->left_out += stream->fold.left_out;
+        find->omitted += stream->fold.omitted;
         ntk_fold_fini(&stream->fold);
         ntk_vec_fini(&stream->region_of);
         free(stream->own_counts);

@@ -17,7 +17,7 @@ struct ntk_region_find {
     const struct ntk_program *program;
     struct ntk_vec regions;   /* struct ntk_region, as far as it is known */
     struct ntk_long_list raw; /* struct ntk_region_instance, as found */
-    uint64_t left_out;
+    uint64_t omitted;
 };
 
 /* *out_region is NTK_REGION_NONE when there are too many. 0 or -ENOMEM. */

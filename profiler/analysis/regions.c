@@ -89,7 +89,7 @@ int ntk_region_find_put(struct ntk_region_find *find, uint32_t region, int64_t s
     int failed = 0;
 
     if (region == NTK_REGION_NONE) {
-        find->left_out++;
+        find->omitted++;
         return 0;
     }
     struct ntk_region_instance *instance = ntk_long_list_add(&find->raw, &failed);
@@ -439,7 +439,7 @@ int ntk_analysis_regions(const struct ntk_program *program, struct ntk_regions *
         ntk_regions_fini(&regions);
         return ret;
     }
-    regions.left_out = find.left_out;
+    regions.omitted = find.omitted;
     *out_regions = regions;
     return 0;
 }

@@ -86,7 +86,7 @@ struct ntk_regions { /* the longest total first, of equal ones the earliest */
     size_t region_count;
     struct ntk_region *regions;
     struct ntk_long_list instances; /* struct ntk_region_instance, by region */
-    uint64_t left_out;              /* repeats that were too many to keep apart */
+    uint64_t omitted;               /* repeats that were too many to keep apart */
 };
 
 int ntk_analysis_regions(const struct ntk_program *program, struct ntk_regions *out_regions);

@@ -26,9 +26,10 @@ static int fill(struct ntk_session *session, struct ntk_session_tensor *tensor, 
             return ret;
         }
         if (npy.fortran_order && npy.dim_count > 1) {
-            return ntk_err_set(
-                err, -EINVAL, NTK_ERR_NO_OFFSET,
-                "%s: the array is stored by columns (fortran_order); save it by rows", from);
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "%s: the array is stored in column-major order (fortran_order); "
+                               "save it in row-major order",
+                               from);
         }
         bytes = npy.data;
         bytes_count = npy.data_bytes;
@@ -87,7 +88,7 @@ static int fill_from_member(struct ntk_session *session, struct ntk_session_tens
         }
     }
     return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                       "the NEFF has no value for the input %s (no member inputs/%s.npy or .bin)",
+                       "the NEFF has no value for input %s (no member inputs/%s.npy or .bin)",
                        tensor->info->name, tensor->info->name);
 }
 

@@ -35,12 +35,13 @@ struct ntk_err;
 /* --metrics-version: by whose rules the figures of all captures that the command opens are counted.
  * A row of the options of each command that shows such figures. */
 extern int (*const ntk_profile_on_metrics_version)(const char *value, struct ntk_err *err);
-#define NTK_PROFILE_OPT_METRICS_VERSION                                                         \
-    {                                                                                           \
-        .long_name = "metrics-version", .arg_name = "VERSION", .kind = NTK_OPT_CALL,            \
-        .value = (void *)(uintptr_t)&ntk_profile_on_metrics_version,                            \
-        .help = "count metrics like this version of the original tool: 2.32 (default) or 2.28", \
-        .choices = "2.32 2.28"                                                                  \
+#define NTK_PROFILE_OPT_METRICS_VERSION                                                          \
+    {                                                                                            \
+        .long_name = "metrics-version", .arg_name = "VERSION", .kind = NTK_OPT_CALL,             \
+        .value = (void *)(uintptr_t)&ntk_profile_on_metrics_version,                             \
+        .help =                                                                                  \
+            "compute metrics as this version of the original tool does: 2.32 (default) or 2.28", \
+        .choices = "2.32 2.28"                                                                   \
     }
 
 /* A capture with its NEFF, opened and paired. */
@@ -91,13 +92,13 @@ void ntk_profile_source_text_close(struct ntk_source_text *text);
       nki,      "show source lines of kernels, read from FOLDER (default: the recorded paths)" }, \
     {                                                                                             \
         0, "framework-source-root", "FOLDER", NTK_OPT_TEXT, framework,                            \
-            "show the source lines of the program around the kernels too"                         \
+            "also show the source lines of the program around the kernels"                        \
     }
 
 #define NTK_OPT_MEMORY_TRACKER(value)                                                            \
     {                                                                                            \
         0, "enable-memory-tracker", NULL, NTK_OPT_FLAG, value,                                   \
-            "fill the table SbufAllocation of a capture: the contents of the state buffer over " \
+            "fill the SbufAllocation table of a capture: the contents of the state buffer over " \
             "time"                                                                               \
     }
 

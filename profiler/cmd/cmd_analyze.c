@@ -36,7 +36,7 @@ static const struct ntk_opt options[] = {
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
     { 'l', "list", NULL, NTK_OPT_FLAG, &arg_list, "list the analyses and exit" },
     { 0, "what-if", "CHANGES", NTK_OPT_CALL, (void *)(uintptr_t)&on_what_if,
-      "with -d and the analysis joined: estimate the time of all ranks if run, host or link were "
+      "with -d and the 'joined' analysis: estimate the time of all ranks if run, host or link were "
       "this many times as fast, optionally for one rank, such as link=2,rank3.host=0 (0: takes no "
       "time)" },
     NTK_PROFILE_OPT_METRICS_VERSION,
@@ -54,7 +54,7 @@ static const struct ntk_opt_program program_options = {
     .summary = "Answers questions about a capture, or about the activity of the host. Runs the "
                "analyses named NAME, by default all.",
     .options = options,
-    .epilogue = "Shares refer to the execution. Figures that the files do not contain are\n"
+    .epilogue = "Shares are relative to the execution. Figures that the files do not contain are\n"
                 "omitted, never estimated.",
 };
 
@@ -329,26 +329,26 @@ int ntk_cmd_analyze(int argc, char **argv)
         return 0;
     }
     if (arg_folder && (arg_session || arg_neff)) {
-        return ntk_opt_usage_error(&program_options, "-d excludes -s and -n");
+        return ntk_opt_usage_error(&program_options, "-d cannot be used with -s or -n");
     }
     if (arg_changes.change_count > 0 && !arg_folder) {
-        return ntk_opt_usage_error(&program_options,
-                                   "--what-if requires the folder of several ranks: use -d");
+        return ntk_opt_usage_error(
+            &program_options, "--what-if requires a folder with traces of several ranks: use -d");
     }
     bool has_joined = first == argc;
     for (int i = first; i < argc; i++) {
         has_joined = has_joined || strcmp(argv[i], "joined") == 0;
     }
     if (arg_changes.change_count > 0 && !has_joined) {
-        return ntk_opt_usage_error(&program_options, "--what-if requires the analysis joined");
+        return ntk_opt_usage_error(&program_options, "--what-if requires the 'joined' analysis");
     }
     for (int i = first; i < argc; i++) {
         if (!has_name(arg_folder != NULL, argv[i])) {
             return ntk_opt_usage_error(
                 &program_options,
                 has_name(!arg_folder, argv[i])
-                    ? "analysis '%s' is for the other kind of input; --list shows which ones "
-                      "require -s or -d"
+                    ? "analysis '%s' does not apply to this kind of input; --list shows which "
+                      "analyses require -s or -d"
                     : "unknown analysis '%s': --list shows the analyses; pass a capture with -s",
                 argv[i]);
         }

@@ -38,7 +38,8 @@ static int (*const limit_caller)(const char *, struct ntk_err *) = call_limit;
 static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff, "read the NEFF of the captures" },
     { 'l', "limit", "KIND[/NAME]=CHANGE", NTK_OPT_CALL, (void *)&limit_caller,
-      "allow an increase of 5%, 2us or 64K (default " DEFAULT_LIMIT "); may be repeated" },
+      "allow an increase of CHANGE, such as 5%, 2us or 64K (default " DEFAULT_LIMIT
+      "); may be repeated" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON" },
     { 0, "junit", "FILE", NTK_OPT_TEXT, &arg_junit, "write test results for a CI system to FILE" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
@@ -52,11 +53,11 @@ static const struct ntk_opt_program program_options = {
     .name = "neuron-profile baseline",
     .usage = "save [-n FILE.neff] BASELINE CAPTURE...\n"
              "check [-n FILE.neff] [OPTION]... BASELINE CAPTURE...",
-    .summary = "Save the figures of captures, and check whether later captures exceed the limits. "
-               "CAPTURE is a file, or a folder with captures of repeated executions.",
+    .summary = "Saves the figures of captures, and checks whether later captures exceed the "
+               "limits. CAPTURE is a file, or a folder with captures of repeated executions.",
     .options = options,
-    .epilogue = "The exit code of check is 0 within the limits, 3 beyond one, and 1 when it\n"
-                "cannot tell. Four captures on each side separate a change from chance.",
+    .epilogue = "The exit code of check is 0 within the limits, 3 if one is exceeded, and 1 if it\n"
+                "cannot tell. Four captures on each side are needed to tell a change from chance.",
     .subcommands = verbs,
 };
 
@@ -132,8 +133,8 @@ static int check_machines(const char *path, const struct ntk_baseline *baseline,
         return 0;
     }
     return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                       "%s was recorded on %s and the captures on %s: only captures of one machine "
-                       "type can be compared",
+                       "%s was recorded on %s, but the captures were recorded on %s: only captures "
+                       "from the same machine type can be compared",
                        path, baseline->instance_type, side->instance_type);
 }
 
@@ -162,9 +163,9 @@ static int check(const char *path, const struct ntk_side *side)
         ret = ntk_baseline_check(&comparison, arg_limits.items, arg_limits.count, &result, &err);
     }
     if (ret == 0) {
-        const struct ntk_output_baseline told = { path, &baseline, &comparison, &result };
+        const struct ntk_output_baseline reported = { path, &baseline, &comparison, &result };
 
-        code = put(&told);
+        code = put(&reported);
     } else {
         code = ntk_profile_fail(&err);
     }

@@ -72,8 +72,8 @@ static const struct ntk_opt options[] = {
     { 0, "warmup", "N", NTK_OPT_U64, &arg_warmup,
       "execute N times before the counted ones (default 0)" },
     { 't', "capture-type", "TYPE", NTK_OPT_TEXT, &arg_type,
-      "record profile (default), the activity of the core, or systrace, the activity of the host "
-      "as JSON" },
+      "record profile (default: the activity of the core) or systrace (the activity of the host, "
+      "as JSON)" },
     { 0, "exec-mode", "MODE", NTK_OPT_TEXT, &arg_mode,
       "execute in mode sync (default), async (queue executions, but run the recorded "
       "one alone) or async-wait (queue each and wait for it)" },
@@ -88,16 +88,16 @@ static const struct ntk_opt options[] = {
       "save the outputs of every Nth execution (default 1); executes at least N times",
       .is_above_zero = true },
     { 0, "write-tensors-per-exec", "WHICH", NTK_OPT_TEXT, &arg_write_tensors,
-      "write the inputs again before every execution, because an earlier one may have overwritten "
-      "them: none (default), alias or all (both write all inputs)",
+      "write the inputs again before every execution, in case an earlier one overwrote them: none "
+      "(default), alias or all (both write all inputs)",
       .choices = "none alias all" },
     { 0, "check-output-determinism", NULL, NTK_OPT_FLAG, &arg_check_determinism,
       "fail if two executions give different outputs" },
     { 0, "enable-dge-notifs", NULL, NTK_OPT_FLAG, &arg_dge,
-      "make hardware record the transfers of its descriptor engines; slower" },
+      "make the hardware record the transfers of its descriptor engines; slower" },
     { 0, "io-from", "SOURCE", NTK_OPT_TEXT, &arg_io_from,
-      "fill inputs without a FILE with zeros (default), or from neff: the members inputs/NAME.npy "
-      "or .bin of the NEFF" },
+      "fill inputs that have no FILE with zeros (default), or from neff: the members "
+      "inputs/NAME.npy or .bin of the NEFF" },
     { 0, "single-io", NULL, NTK_OPT_FLAG, &arg_single_io,
       "use one buffer for all inputs and outputs: saves memory, but the values are meaningless" },
     { 0, "single-io-threshold", "SIZE", NTK_OPT_BYTES, &arg_single_io_threshold,
@@ -191,7 +191,7 @@ static int make_plan(struct plan *plan)
             &program, "unknown execution mode '%s': use sync, async or async-wait", arg_mode);
     }
     if (strcmp(arg_io_from, "zeros") != 0 && strcmp(arg_io_from, "neff") != 0) {
-        return ntk_opt_usage_error(&program, "unknown source of inputs '%s': use zeros or neff",
+        return ntk_opt_usage_error(&program, "unknown input source '%s': use zeros or neff",
                                    arg_io_from);
     }
     if (arg_executions == 0) {
@@ -204,7 +204,8 @@ static int make_plan(struct plan *plan)
     if (strcmp(arg_write_tensors, "none") != 0 && strcmp(arg_write_tensors, "alias") != 0 &&
         strcmp(arg_write_tensors, "all") != 0) {
         return ntk_opt_usage_error(
-            &program, "unknown tensors to write per execution '%s': use none, alias or all",
+            &program,
+            "unknown choice of tensors to write per execution '%s': use none, alias or all",
             arg_write_tensors);
     }
     plan->every = arg_disable_profile ? 0 : arg_nth;
@@ -541,7 +542,7 @@ static int check_workers(void)
 
     if (arg_workers == 0 && (arg_worker_count || arg_worker_start || arg_multi_input)) {
         return ntk_opt_usage_error(&program,
-                                   "options for workers require --collectives-workers-per-node");
+                                   "worker options require --collectives-workers-per-node");
     }
     arg_worker_count = arg_worker_count ? arg_worker_count : arg_worker_start + arg_workers;
     if (arg_workers > WORKERS_MAX || arg_worker_count > WORKERS_MAX ||

@@ -36,7 +36,7 @@ static int moment_set(struct moment *moment, const char *text, struct ntk_err *e
         return ntk_err_set(
             err, -EINVAL, NTK_ERR_NO_OFFSET,
             "expected a duration after the start, such as 300ns, 20us, 1.5ms or 2s (a plain number "
-            "is seconds), or with -d a point in time, such as 2026-11-21T07:30:00Z");
+            "is in seconds), or, with -d, a point in time, such as 2026-11-21T07:30:00Z");
     }
     if (from.text && to.text && from.is_absolute == to.is_absolute && from.ns >= to.ns) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--to must be after --from");
@@ -228,8 +228,8 @@ int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filte
         char length[NTK_UNITS_TEXT_BYTES];
         return ntk_err_set(
             err, -ERANGE, NTK_ERR_NO_OFFSET,
-            "no events between --from and --to: both count from the first event, and the last one "
-            "ends %s after it",
+            "no events between --from and --to: both are relative to the first event, and the last "
+            "event ends %s after it",
             ntk_units_duration(length, sizeof length, extent->last_ns - extent->first_ns));
     }
     return 0;

@@ -16,18 +16,18 @@ extern int (*const ntk_cut_on_from)(const char *value, struct ntk_err *err);
 extern int (*const ntk_cut_on_to)(const char *value, struct ntk_err *err);
 extern int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err);
 
-#define NTK_CUT_OPTIONS                                                                      \
-    { 0,                                                                                     \
-      "from",                                                                                \
-      "TIME",                                                                                \
-      NTK_OPT_CALL,                                                                          \
-      (void *)(uintptr_t)&ntk_cut_on_from,                                                   \
-      "begin at TIME: 1.5ms after the start, a plain number is seconds; with -d also "       \
-      "2026-11-21T07:30:00Z" },                                                              \
-        { 0, "to", "TIME", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_to, "end at TIME" }, \
-    {                                                                                        \
-        0, "core", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_core,                \
-            "show only these cores, such as 0,2-4"                                           \
+#define NTK_CUT_OPTIONS                                                                           \
+    { 0,                                                                                          \
+      "from",                                                                                     \
+      "TIME",                                                                                     \
+      NTK_OPT_CALL,                                                                               \
+      (void *)(uintptr_t)&ntk_cut_on_from,                                                        \
+      "begin at TIME after the start, such as 1.5ms; a plain number is in seconds; with -d also " \
+      "2026-11-21T07:30:00Z" },                                                                   \
+        { 0, "to", "TIME", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_to, "end at TIME" },      \
+    {                                                                                             \
+        0, "core", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_cut_on_core,                     \
+            "show only these cores, such as 0,2-4"                                                \
     }
 
 /* Whether any of the three was given, or one of the times. */

@@ -32,8 +32,8 @@ static const struct ntk_opt_program program_options = {
     .summary = "Shows what became slower or faster. BEFORE and AFTER are captures, or folders with "
                "captures of repeated executions of one program.",
     .options = options,
-    .epilogue = "With repeated executions each change is tested: significant changes are\n"
-                "unlikely to be chance.",
+    .epilogue = "With repeated executions, each change is tested: significant changes are\n"
+                "unlikely to be due to chance.",
 };
 
 static int put(const struct ntk_side *before, const struct ntk_side *after)
@@ -85,7 +85,7 @@ int ntk_cmd_diff(int argc, char **argv)
         code = ntk_side_add(&after, argv[first + 1], arg_neff_after ? arg_neff_after : arg_neff);
         if (code && arg_neff && !arg_neff_after) {
             fprintf(stderr,
-                    "neuron-profile: if AFTER has another NEFF, pass it with --neff-after\n");
+                    "neuron-profile: if AFTER has a different NEFF, pass it with --neff-after\n");
         }
     }
     code = code ? code : put(&before, &after);

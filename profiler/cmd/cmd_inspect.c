@@ -56,7 +56,7 @@ static const struct ntk_opt options[] = {
       "record the first execution of each NEFF on each core (model, default), or all executions "
       "(session), one file per core" },
     { 0, "format", "FORMAT", NTK_OPT_TEXT, &arg_format,
-      "write files in the layout own (default), or vendor (that of the vendor's runtime); for "
+      "write files in the layout own (default) or vendor (that of the vendor's runtime); only for "
       "runtimes of this toolkit",
       .choices = "own vendor" },
     { 0, "on-fail", NULL, NTK_OPT_FLAG, &arg_on_fail, "also record failed executions" },
@@ -258,17 +258,17 @@ int ntk_cmd_inspect(int argc, char **argv)
         return ntk_opt_usage_error(&program, "--duration requires --pid");
     }
     if (arg_pid > 0 && first < argc) {
-        return ntk_opt_usage_error(&program, "--pid and a command exclude each other");
+        return ntk_opt_usage_error(&program, "--pid and a command are mutually exclusive");
     }
     if (arg_format && strcmp(arg_format, "own") != 0 && strcmp(arg_format, "vendor") != 0) {
         return ntk_opt_usage_error(&program, "unknown format '%s': use own or vendor", arg_format);
     }
     if (arg_pid > 0 && arg_format && strcmp(arg_format, "vendor") == 0) {
-        return ntk_opt_usage_error(&program, "--pid supports only the format own");
+        return ntk_opt_usage_error(&program, "--pid supports only the 'own' format");
     }
     if (arg_pid > 0 && (arg_device || arg_on_fail || arg_cpu || arg_memory)) {
-        return ntk_opt_usage_error(&program, "--pid records only calls of the process; to record "
-                                             "more, start the process as a command of inspect");
+        return ntk_opt_usage_error(&program, "--pid records only calls made by the process; to "
+                                             "record more, start the process with inspect");
     }
     if (arg_pid > INT32_MAX) {
         return ntk_opt_usage_error(&program, "--pid: no process with this number");

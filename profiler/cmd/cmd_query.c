@@ -31,7 +31,7 @@ static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read this NEFF (default: the matching one next to the capture; - for none)" },
     { 0, "tables", NULL, NTK_OPT_FLAG, &arg_tables,
-      "list the tables of a capture, or with -d those of folders; with a NAME its columns" },
+      "list the tables of a capture or, with -d, those of folders; with a NAME, list its columns" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print a JSON array of objects" },
     { 0, "csv", NULL, NTK_OPT_FLAG, &arg_csv, "print comma-separated values" },
     NTK_OPT_MEMORY_TRACKER(&arg_tracker),
@@ -48,7 +48,7 @@ static const struct ntk_opt_program program = {
     .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]... SELECT\n"
              "-d FOLDER [OPTION]... SELECT\n"
              "--tables [-d FOLDER] [NAME]",
-    .summary = "Runs a SELECT of SQLite on the tables of a capture, without writing a database\n"
+    .summary = "Runs an SQLite SELECT on the tables of a capture, without writing a database\n"
                "first. SELECT - reads the query from stdin.",
     .options = options,
 };
@@ -150,7 +150,7 @@ int ntk_cmd_query(int argc, char **argv)
                                    argv[first + 1]);
     }
     if (arg_json && arg_csv) {
-        return ntk_opt_usage_error(&program, "--json and --csv exclude each other");
+        return ntk_opt_usage_error(&program, "--json and --csv are mutually exclusive");
     }
     if (arg_tables) {
         return arg_csv ? ntk_opt_usage_error(&program, "--tables prints text, or JSON with --json")
@@ -160,7 +160,7 @@ int ntk_cmd_query(int argc, char **argv)
         return ntk_opt_usage_error(&program, "no query: pass a SELECT in quotes, or --tables");
     }
     if (!arg_session == !arg_folder) {
-        return ntk_opt_usage_error(&program, arg_session ? "-d and -s exclude each other"
+        return ntk_opt_usage_error(&program, arg_session ? "-d and -s are mutually exclusive"
                                                          : "no capture: use -s FILE or -d FOLDER");
     }
     char *path = arg_session ? ntk_profile_session_path(arg_session) : NULL;

@@ -34,10 +34,9 @@ static const struct ntk_opt options[] = {
     { 0, "show-trace", NULL, NTK_OPT_FLAG, &arg_trace,
       "print the records of instructions, semaphores and throttling as stored in the file, instead "
       "of the tables" },
-    { 0, "show-dma", NULL, NTK_OPT_FLAG, &arg_dma,
-      "print the records of DMA instead of the tables" },
+    { 0, "show-dma", NULL, NTK_OPT_FLAG, &arg_dma, "print the DMA records instead of the tables" },
     { 'e', "show-errors", NULL, NTK_OPT_FLAG, &arg_errors,
-      "print the records of errors instead of the tables; with -j, both" },
+      "print the error records instead of the tables; with -j, both" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -91,7 +90,7 @@ int ntk_cmd_show_session(int argc, char **argv)
             .folder = arg_folder, .format = arg_json ? "summary-json" : "summary-text" });
     }
     if (arg_folder) {
-        return ntk_opt_usage_error(&program, "-d excludes -s and -n");
+        return ntk_opt_usage_error(&program, "-d cannot be used with -s or -n");
     }
     if (!arg_session) {
         return ntk_opt_usage_error(&program, "no capture: use -s FILE or -d FOLDER");

@@ -58,14 +58,14 @@ static int capture_add(struct ntk_side *side, const char *path, const char *neff
     if (side->instance_type[0] && profile.ntff->instance_type[0] &&
         strcmp(side->instance_type, profile.ntff->instance_type) != 0) {
         ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
-                    "%s was recorded on %s, and the earlier captures on %s: only executions on one "
-                    "machine type can be combined",
+                    "%s was recorded on %s, but the earlier captures were recorded on %s: only "
+                    "executions on the same machine type can be combined",
                     path, profile.ntff->instance_type, side->instance_type);
         code = ntk_profile_fail(&err);
     } else if (is_of_another(side, profile.ntff)) {
         ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,
-                    "%s is a capture of another program than the earlier captures: only executions "
-                    "of one program can be compared",
+                    "%s is a capture of a different program than the earlier captures: only "
+                    "executions of the same program can be compared",
                     path);
         code = ntk_profile_fail(&err);
     } else if ((ret = measure(profile.trace, &measures)) < 0 ||

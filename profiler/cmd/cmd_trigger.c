@@ -122,7 +122,7 @@ struct asking {
     uint32_t uid;
     pthread_t thread;
     _Atomic bool is_done;
-    bool is_told;
+    bool is_reported;
     int ret; /* less than 0: it failed, with the reason */
     struct ntk_err err;
     bool is_shown; /* its progress */
@@ -254,12 +254,12 @@ static int err_not_seen(const struct ntk_ring_poll *poll, struct ntk_err *err)
     char unreadable[96] = "";
 
     if (poll->unreadable > 0) {
-        (void)snprintf(unreadable, sizeof unreadable, "; %u process%s unreadable: %s",
+        (void)snprintf(unreadable, sizeof unreadable, "; %u unreadable process%s: %s",
                        poll->unreadable, poll->unreadable > 1 ? "es" : "", strerror(EACCES));
     }
     return arg_job ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                 "no process of the job %s found: --job expects a tag, or the "
-                                 "address where ranks meet%s",
+                                 "no process of job %s found: --job expects a tag, or the address "
+                                 "where ranks meet%s",
                                  arg_job, unreadable)
                    : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
                                  "process %llu not found: it has not initialized its runtime, or "
@@ -565,10 +565,10 @@ static int tell_one(const struct asking *asking, struct ntk_trigger_target *targ
     if (target->status != 0 || target->file_count == 0) {
         code = 1;
         if (target->status == 0) {
-            target->status =
-                ntk_err_set(&target->err, -ENODATA, NTK_ERR_NO_OFFSET,
-                            "process %u (%s): no execution from %llu on before the timeout",
-                            target->pid, target->command, (unsigned long long)asking->first);
+            target->status = ntk_err_set(
+                &target->err, -ENODATA, NTK_ERR_NO_OFFSET,
+                "process %u (%s): recorded no execution from %llu on before the timeout",
+                target->pid, target->command, (unsigned long long)asking->first);
         }
         (void)ntk_profile_fail(&target->err);
     }
@@ -582,8 +582,8 @@ static int tell_one(const struct asking *asking, struct ntk_trigger_target *targ
     if (target->file_count > 0 && had < arg_count) {
         code = 1;
         fprintf(stderr,
-                "neuron-profile: process %u (%s): only %llu of %llu executions before the timeout; "
-                "use a longer --timeout\n",
+                "neuron-profile: process %u (%s): recorded only %llu of %llu executions before the "
+                "timeout; use a longer --timeout\n",
                 target->pid, target->command, (unsigned long long)had,
                 (unsigned long long)arg_count);
     }
@@ -649,24 +649,24 @@ static int tell_look(const struct asking *asking, struct ntk_json *json)
  * code. */
 static int tell_done(struct askings *askings, struct ntk_json *json)
 {
-    size_t told = 0;
+    size_t reported = 0;
     int code = 0;
 
-    while (told < askings->count) {
+    while (reported < askings->count) {
         for (size_t i = 0; i < askings->count; i++) {
             struct asking *asking = askings->of[i];
 
-            if (asking->is_told || !atomic_load(&asking->is_done)) {
+            if (asking->is_reported || !atomic_load(&asking->is_done)) {
                 continue;
             }
-            asking->is_told = true;
-            told++;
+            asking->is_reported = true;
+            reported++;
             code |= asking->ret < 0 ? tell_none(asking, json)
                     : arg_look      ? tell_look(asking, json)
                                     : tell_records(asking, json);
             (void)fflush(stdout);
         }
-        if (told < askings->count) {
+        if (reported < askings->count) {
             usleep(POLL_NS / NTK_NS_PER_US);
         }
     }
@@ -777,7 +777,7 @@ static int ask(struct askings *askings)
     }
     const struct asking *good = first_good(askings);
     if (!good) {
-        /* NOLINTBEGIN(clang-analyzer-core.NullDereference): without one targets_take() has failed. */
+        /* NOLINTBEGIN(clang-analyzer-core.NullDereference): without one, targets_take() fails. */
         ntk_json_key_text(&json, "error", askings->of[0]->err.text);
         ntk_json_key_bool(&json, "is_late", askings->of[0]->err.code == -EAGAIN);
         /* NOLINTEND(clang-analyzer-core.NullDereference) */

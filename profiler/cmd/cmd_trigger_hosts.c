@@ -500,7 +500,8 @@ static void put_processes(struct host *host, const struct ntk_trigger_hosts_opti
             fprintf(stderr, "neuron-profile: %s: process %llu (%s): %s\n", host->name,
                     (unsigned long long)number_of(process, "pid"), command,
                     error[0] ? error
-                             : "not all executions before the timeout; use a longer --timeout");
+                             : "not all executions were recorded before the timeout; use a longer "
+                               "--timeout");
         }
     }
 }

@@ -54,8 +54,8 @@ static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
       "read this capture, or the capture in this folder" },
     { 'd', "session-dir", "FOLDER", NTK_OPT_TEXT, &arg_folder,
-      "read the inspection folders in and below FOLDER instead of a capture; with -n all captures "
-      "of that NEFF" },
+      "read the inspection folders in and below FOLDER instead of a capture; with -n, read all "
+      "captures of that NEFF" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read names and figures missing from the capture from this NEFF (default: the matching one "
       "next to the capture; - for none)" },
@@ -75,7 +75,7 @@ static const struct ntk_opt options[] = {
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
       "serve the page on PORT (default 3001, or the next free one; 0: any)" },
     { 0, "compare", "FILE", NTK_OPT_TEXT, &arg_compare,
-      "show a later capture next to it on the page, row by row, with the changes" },
+      "show a later capture next to the first one on the page, row by row, with the changes" },
     { 0, "compare-neff", "FILE", NTK_OPT_TEXT, &arg_compare_neff,
       "read this NEFF for --compare (default: the same NEFF)" },
     { 0, "no-open", NULL, NTK_OPT_FLAG, &arg_no_open, "serve the page without starting a browser" },
@@ -88,7 +88,7 @@ static const struct ntk_opt options[] = {
     { 0, "system-trace-filter-neuron-core", "LIST", NTK_OPT_TEXT, &arg_cores,
       "with -d: show only events of these cores, such as 0,2-4" },
     { 0, "system-trace-filter-event-type", "LIST", NTK_OPT_TEXT, &arg_types,
-      "with -d: show only events of these types, or of hardware, software; ^ before a name shows "
+      "with -d: show only events of these types, or of hardware or software; ^ before a name shows "
       "all others" },
     { 0, "system-trace-filter-instance-id", "LIST", NTK_OPT_TEXT, &arg_instances,
       "with -d: show only events of these machines" },
@@ -123,7 +123,7 @@ static const struct ntk_opt_program program = {
     .name = "neuron-profile view",
     .usage = "[-s] FILE.ntff [-n FILE.neff] [OPTION]...\n"
              "[-d] FOLDER [-n FILE.neff] [OPTION]...",
-    .summary = "Show the figures of a capture: times, utilization, traffic, operations.",
+    .summary = "Shows the figures of a capture: times, utilization, traffic, operations.",
     .options = options,
     .epilogue = "Fields named percent are fractions from 0 to 1, and times are in seconds; only\n"
                 "summary-text on a terminal shows percent and microseconds instead. Metrics that\n"
@@ -278,7 +278,7 @@ static int check_page_options(bool is_page)
         return ntk_opt_usage_error(&program, "--compare-neff requires --compare");
     }
     if (is_page && arg_folder && arg_session) {
-        return ntk_opt_usage_error(&program, "-d and -s exclude each other");
+        return ntk_opt_usage_error(&program, "-d and -s are mutually exclusive");
     }
     if (arg_html_bytes && strcmp(arg_format, "html") != 0) {
         return ntk_opt_usage_error(&program, "--html-size requires --output-format html");
@@ -327,11 +327,11 @@ static int view_folder(bool is_json)
     bool is_summary = is_json || strcmp(arg_format, "summary-text") == 0;
 
     if (arg_session) {
-        return ntk_opt_usage_error(&program, "-d and -s exclude each other");
+        return ntk_opt_usage_error(&program, "-d and -s are mutually exclusive");
     }
     if (arg_cores && ntk_cut_cores()) {
         return ntk_opt_usage_error(
-            &program, "--core and --system-trace-filter-neuron-core exclude each other");
+            &program, "--core and --system-trace-filter-neuron-core are mutually exclusive");
     }
     bool is_of_neff = arg_neff && strcmp(arg_neff, NTK_PROFILE_NO_NEFF) != 0;
     if (is_of_neff && (arg_cores || arg_types || arg_instances)) {

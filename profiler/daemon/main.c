@@ -47,9 +47,8 @@ static const struct ntk_opt start_options[] = {
 static const struct ntk_opt_program start_program = {
     .name = "neuron-profile start-session",
     .usage = "-s FILE.ntff [-a ADDRESS] MODEL-ID",
-    .summary =
-        "Start recording what a model does on its cores, in a first-generation runtime daemon "
-        "(neuron-rtd), until stop-session.",
+    .summary = "Starts recording what a model does on its cores, in a first-generation runtime "
+               "daemon (neuron-rtd), until stop-session.",
     .options = start_options,
 };
 
@@ -64,7 +63,7 @@ static const struct ntk_opt stop_options[] = {
 static const struct ntk_opt_program stop_program = {
     .name = "neuron-profile stop-session",
     .usage = "-s FILE.ntff [-a ADDRESS]",
-    .summary = "Stop the recording of start-session and write the capture.",
+    .summary = "Stops the recording that start-session began, and writes the capture.",
     .options = stop_options,
 };
 
@@ -102,7 +101,7 @@ static int session_find(const char *given, struct session *session, struct ntk_e
     } else if (*name == '\0' ||
                snprintf(session->path, sizeof session->path, "%s/%s",
                         strcmp(whole, "/") == 0 ? "" : whole, name) >= (int)sizeof session->path) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s names no file", given);
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s does not name a file", given);
     }
     (void)snprintf(session->note, sizeof session->note, "%s.session", session->path);
     free(folder);

@@ -77,7 +77,7 @@ static int begin_binary(char *words, struct ntk_vec *binaries, struct ntk_err *e
     struct binary *binary;
 
     if (!engine || !member || strtok_r(NULL, " \t\r", &rest)) {
-        return BAD(".engine requires the name of an engine and the name of a member");
+        return BAD(".engine requires an engine name and a member name");
     }
     if (!ntk_tar_name_is_inside(member) || strlen(member) >= NTK_NEFF_MEMBER_NAME_MAX) {
         return BAD("invalid member name \"%s\"", member);
@@ -176,7 +176,7 @@ static int assemble(const char *text, size_t text_bytes, struct ntk_vec *binarie
         } else if (line[0] == ';' || line[strspn(line, " \t\r")] == '\0') {
             ret = 0;
         } else {
-            ret = BAD("line %u: an instruction before the first .engine", number);
+            ret = BAD("line %u: instruction before the first .engine", number);
         }
         if (ret < 0) {
             return ret;

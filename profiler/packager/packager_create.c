@@ -57,8 +57,9 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager create",
     .usage = "-i FOLDER -o FILE [OPTION]...",
-    .summary = "Create a NEFF from a folder in the layout of unpack. Options override neff.header; "
-               "neff.tgz is ignored. The result is verified and kept only if it is valid.",
+    .summary =
+        "Creates a NEFF from a folder in the layout that unpack writes. Options override "
+        "neff.header; neff.tgz is ignored. The result is verified and kept only if it is valid.",
     .options = options,
 };
 
@@ -238,7 +239,7 @@ int packager_create(int argc, char **argv)
     }
     if (!is_within(lnc, 2) || !is_within(tpb_count, 64)) {
         return ntk_opt_usage_error(&program, !is_within(lnc, 2) ? "LNC must be 1 or 2"
-                                                                : "cores must be 1 to 64");
+                                                                : "cores must be between 1 and 64");
     }
     if (pkg_version != NOT_GIVEN) {
         header.pkg_version = pkg_version;

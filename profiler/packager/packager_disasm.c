@@ -42,8 +42,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager disasm",
     .usage = "[OPTION]... FILE",
-    .summary = "Prints the programs of a NEFF's engines as text; neuron-packager asm reads it back "
-               "if the program is in the open encoding.",
+    .summary = "Prints the engine programs of a NEFF as text; neuron-packager asm reads the text "
+               "back if the programs are in the open encoding.",
     .options = options,
 };
 
@@ -516,7 +516,8 @@ static int add_subgraphs(struct printer *printer, const struct ntk_neff *neff, s
     }
     if (ret == 0 && only_subgraph && !has_any) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "no subgraph %s: neuron-packager info lists them", only_subgraph);
+                           "no subgraph %s: neuron-packager info lists the subgraphs",
+                           only_subgraph);
     }
     return ret;
 }
@@ -531,7 +532,7 @@ static int add_neff(struct printer *printer, const struct ntk_neff *neff, struct
         ntk_buf_add_text(
             printer->out,
             neff->is_vendor
-                ? ", in the encoding of hardware: for reading only, not for neuron-packager asm\n"
+                ? ", in the hardware encoding: for reading only, not for neuron-packager asm\n"
                 : "\n");
         return add_subgraphs(printer, neff, err);
     }

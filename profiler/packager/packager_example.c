@@ -101,12 +101,12 @@ static const char *misfit_get(const struct ntk_example *example,
 /* A line for each reason. */
 static void misfits_tell(const struct ntk_example *example, const struct ntk_example_options *built)
 {
-    bool is_told[MACHINES] = { false };
+    bool is_reported[MACHINES] = { false };
 
     for (size_t i = 0; i < MACHINES; i++) {
         const char *reason = misfit_get(example, built, ntk_machine_find(machines[i]));
 
-        if (!reason || is_told[i]) {
+        if (!reason || is_reported[i]) {
             continue;
         }
         fprintf(stderr, "neuron-packager: %s does not run on ", output);
@@ -115,7 +115,7 @@ static void misfits_tell(const struct ntk_example *example, const struct ntk_exa
 
             if (other && strcmp(other, reason) == 0) {
                 fprintf(stderr, "%s%s", k > i ? ", " : "", machines[k]);
-                is_told[k] = true;
+                is_reported[k] = true;
             }
         }
         fprintf(stderr, " (%s)\n", reason);

@@ -22,7 +22,7 @@ static const struct ntk_opt options[] = {
     { 0, "json-output", 0, NTK_OPT_FLAG, &as_json, NULL },
     { 'w', "weights", 0, NTK_OPT_FLAG, &with_weights, "also list the constants" },
     { 's', "sizes", 0, NTK_OPT_FLAG, &with_sizes,
-      "also show the memory required for a load, by kind" },
+      "also show the memory required to load the NEFF, by kind" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -277,7 +277,7 @@ static const char *const hash_texts[] = {
     [NTK_NEFF_HASH_MATCHES] = "yes",
     [NTK_NEFF_HASH_DIFFERS] = "no",
     [NTK_NEFF_HASH_OTHER_KIND] =
-        "not checked (another kind of hash, as stored by vendor compilers)",
+        "not checked (a different kind of hash, as stored by vendor compilers)",
 };
 
 static void print_text(const struct facts *facts)

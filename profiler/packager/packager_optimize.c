@@ -27,8 +27,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager optimize",
     .usage = "[--keep-debug] -o FILE FILE",
-    .summary = "Writes a NEFF without files for debuggers and with an uncompressed payload. "
-               "Program and UUID stay the same, so captures of either file match both.",
+    .summary = "Writes a NEFF without files for debuggers and with an uncompressed payload. The "
+               "program and the UUID stay the same, so captures of either file match both.",
     .options = options,
 };
 
@@ -98,7 +98,7 @@ int packager_optimize(int argc, char **argv)
     uint8_t *bytes = NULL;
     uint8_t *packed = NULL;
     size_t packed_count = 0;
-    uint32_t left_out = 0;
+    uint32_t omitted = 0;
     int code;
     const char *path = packager_parse_file(&program, argc, argv, &code);
     int ret;
@@ -116,7 +116,7 @@ int packager_optimize(int argc, char **argv)
     uint64_t before = header.header_size + header.data_size; /* packing writes them again */
     for (size_t i = 0; i < tar.member_count && ret == 0; i++) {
         if (!keep_debug && ntk_neff_member_is_debug(tar.members[i].name)) {
-            left_out++;
+            omitted++;
         } else {
             ret = take(&tar.members[i], &members, &made, &err);
         }
@@ -133,7 +133,7 @@ int packager_optimize(int argc, char **argv)
     }
     if (ret == 0) {
         printf("%s: %zu bytes, was %llu; %u debug files removed\n", output, packed_count,
-               (unsigned long long)before, left_out);
+               (unsigned long long)before, omitted);
     }
 
     ntk_neff_close(check);

@@ -36,10 +36,12 @@ static int npy_info(const struct ntk_neff_npy *npy, const char *path,
         i++;
     }
     if (i == sizeof npy_types / sizeof *npy_types) {
-        return BAD("%s: elements of type \"%s\"", path, npy->descr);
+        return BAD("%s: unsupported element type \"%s\"", path, npy->descr);
     }
     if (npy->fortran_order && npy->dim_count > 1) {
-        return BAD("%s: the array is stored by columns (fortran_order); save it by rows", path);
+        return BAD("%s: the array is stored in column-major order (fortran_order); save it in "
+                   "row-major order",
+                   path);
     }
     info->data_type = npy_types[i].type;
     info->rank = npy->dim_count;
@@ -155,7 +157,7 @@ static int shape_read(const json_t *shape, struct make_data *data, struct ntk_er
     json_t *dim;
 
     if (!json_is_array(shape) || json_array_size(shape) > POPEF_RANK_MAX) {
-        return BAD("%s: \"shape\": missing list of at most %d dimensions", data->name,
+        return BAD("%s: \"shape\": expected a list of at most %d dimensions", data->name,
                    POPEF_RANK_MAX);
     }
     data->info.rank = (uint32_t)json_array_size(shape);

@@ -23,7 +23,7 @@ static const struct ntk_opt options[] = {
     { 'r', "replicas", "N", NTK_OPT_U64, &replicas, "set the replication factor (default 1)",
       .is_above_zero = true },
     { 'i', "iterations", "N", NTK_OPT_U64, &iterations,
-      "set the device iterations of a call (default 1)", .is_above_zero = true },
+      "set the device iterations per call (default 1)", .is_above_zero = true },
     { 0, "compress", NULL, NTK_OPT_FLAG, &compress, "compress the executable" },
     NTK_OPT_COMMON,
     { 0 },

@@ -125,7 +125,7 @@ static int shape_get(const json_t *item, const char *what, struct popef_tensor_i
     json_t *dim;
 
     if (!json_is_array(shape)) {
-        return BAD("%s: \"shape\": missing list of dimensions", what);
+        return BAD("%s: \"shape\": expected a list of dimensions", what);
     }
     if (json_array_size(shape) > POPEF_RANK_MAX) {
         return BAD("%s: more than %d dimensions", what, POPEF_RANK_MAX);

@@ -162,7 +162,7 @@ static int file_put(struct popef_blob_writer *blob, const struct make_data *data
         size_t take = left < COPY_BYTES ? (size_t)left : COPY_BYTES;
 
         if (fread(piece, 1, take, file) != take) {
-            ret = BAD("%s shrank while it was read", data->path);
+            ret = BAD("%s shrank while it was being read", data->path);
         } else {
             ret = bytes_put(blob, piece, take, err);
         }

@@ -21,7 +21,7 @@ static const struct ntk_opt options[] = {
     { 'a', "anchors", NULL, NTK_OPT_FLAG, &anchors,
       "print anchors, the tensors that the programs move" },
     { 'u', "user-anchors", NULL, NTK_OPT_FLAG, &user_anchors,
-      "print anchors without data in a tensor or feed of the files" },
+      "print anchors that have no data in any tensor or feed of the files" },
     { 'e', "execs", NULL, NTK_OPT_FLAG, &executables, "print executables" },
     { 't', "tensors", NULL, NTK_OPT_FLAG, &tensors, "print tensors" },
     { 'f', "feeds", NULL, NTK_OPT_FLAG, &feeds, "print feeds" },
@@ -29,7 +29,7 @@ static const struct ntk_opt options[] = {
     { 'c', "color", NULL, NTK_OPT_FLAG, &is_colored, "print in color" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print everything as one JSON object" },
     { 'v', "verbose", NULL, NTK_OPT_FLAG, &is_verbose,
-      "log the actions of the library (as POPEF_LOG_LEVEL=DEBUG)" },
+      "log the actions of the library (as with POPEF_LOG_LEVEL=DEBUG)" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_VERSION,
     NTK_OPT_COMMON_HELP,
@@ -52,9 +52,9 @@ static void say(const char *text)
 #define LINKS_TOLD_MAX 10
 
 static void link_check(const struct popef_reader *reader, const struct popef_blob *blob,
-                       const char *executable, size_t *told)
+                       const char *executable, size_t *reported)
 {
-    if (popef_reader_find_executable(reader, executable) || (*told)++ >= LINKS_TOLD_MAX) {
+    if (popef_reader_find_executable(reader, executable) || (*reported)++ >= LINKS_TOLD_MAX) {
         return;
     }
     if (blob->type == POPEF_BLOB_METADATA) {
@@ -71,16 +71,17 @@ static void warn_of_links(const struct popef_reader *reader)
 {
     const struct popef_metadata_blob *data;
     const struct popef_opaque *opaque;
-    size_t told = 0;
+    size_t reported = 0;
 
     for (size_t i = 0; (data = popef_reader_metadata(reader, i)); i++) {
-        link_check(reader, &data->blob, data->metadata.executable, &told);
+        link_check(reader, &data->blob, data->metadata.executable, &reported);
     }
     for (size_t i = 0; (opaque = popef_reader_opaque(reader, i)); i++) {
-        link_check(reader, &opaque->blob, opaque->executable, &told);
+        link_check(reader, &opaque->blob, opaque->executable, &reported);
     }
-    if (told > LINKS_TOLD_MAX) {
-        ntk_log_warn("dump", "%zu more refer to missing executables", told - LINKS_TOLD_MAX);
+    if (reported > LINKS_TOLD_MAX) {
+        ntk_log_warn("dump", "%zu more blobs refer to missing executables",
+                     reported - LINKS_TOLD_MAX);
     }
 }
 

@@ -51,9 +51,10 @@ int ntk_span_filter_set(struct ntk_span_filter *filter, const char *cores, const
     filter->has_cores = true;
     filter->core_count = NTK_SPAN_FILTER_CORES_MAX;
     if (ntk_str_parse_list(cores, CORE_MAX, filter->cores, &filter->core_count) < 0) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "invalid list of cores '%s': expected for example 0,2-4 (at most %d)",
-                           cores, NTK_SPAN_FILTER_CORES_MAX);
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "invalid core list '%s': expected a list such as 0,2-4 (at most %d cores)", cores,
+            NTK_SPAN_FILTER_CORES_MAX);
     }
     return 0;
 }

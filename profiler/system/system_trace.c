@@ -201,7 +201,7 @@ static void missing_tell(struct ntk_system_trace *trace, const enum file_state s
         ntk_vendor_session_note(trace, "Missing",
                                 "trace_info.pb is missing: %sthe process and the machine are "
                                 "unknown",
-                                trace->is_vendor ? "types of events, names of models, " : "");
+                                trace->is_vendor ? "event types, model names, " : "");
     }
 }
 

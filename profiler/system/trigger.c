@@ -96,7 +96,7 @@ static int word_take(struct ntk_trigger_target *target, struct ntk_err *err)
         }
     }
     return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                       "process %u (%s) is already handling a request of process %u", target->pid,
+                       "process %u (%s) is already handling a request from process %u", target->pid,
                        target->command, other);
 }
 

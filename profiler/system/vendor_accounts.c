@@ -138,8 +138,8 @@ int ntk_vendor_session_accounts(struct ntk_system_trace *trace)
     free(places);
     if (unknown > 0) {
         ntk_vendor_session_note(trace, "Damage",
-                                "%zu allocations and frees are missing from the totals of device "
-                                "memory: their memory or its total is unknown",
+                                "%zu allocations and frees are missing from the device memory "
+                                "totals: their memory or its total is unknown",
                                 unknown);
     }
     return 0;

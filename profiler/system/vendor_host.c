@@ -222,7 +222,7 @@ int ntk_vendor_session_cpu(const char *path, struct ntk_system_trace *trace, str
         samples.times.count * (uint64_t)samples.processors >
             CELLS_PER_RECORD * (uint64_t)samples.cells.count + CELLS_MIN) {
         ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                          "%s: some rounds of samples lack processors", path);
+                          "%s: some sampling rounds do not include all processors", path);
     } else if (ret >= 0 && samples.times.count > 0) {
         NtkNtracePb__HostSamples *message = message_create(&samples);
 

@@ -30,7 +30,7 @@ static void lost_count(struct vendor_reading *reading)
         if (lost > 0 && noted++ < RINGS_NOTED_MAX) {
             ntk_vendor_session_note(reading->trace, "Lost events",
                                     "ring %u lost %" PRIu64 " records, %" PRIu64
-                                    " of them before its first",
+                                    " of them before the first one it kept",
                                     r, lost, ring->first > 0 ? ring->first - 1 : 0);
         }
     }
@@ -47,7 +47,7 @@ static void counts_note(struct vendor_reading *reading)
         { reading->no_phase, "records other than start, stop and instant were dropped" },
         { reading->no_start, "stops without a start were dropped" },
         { reading->other_type, "spans whose start and stop differ in type were dropped" },
-        { reading->too_many, "ends of spans are not joined with the other end: too many spans ran "
+        { reading->too_many, "span ends are not matched with their other ends: too many spans ran "
                              "at the same time (at most 2097151)" },
         { reading->backwards, "spans stop before they start; their duration is set to 0" },
     };

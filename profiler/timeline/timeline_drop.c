@@ -447,7 +447,7 @@ static void show(struct upload *upload, struct ntk_http_response *response, int 
     int pipes[2];
 
     if (!said || pipe2(pipes, O_CLOEXEC) < 0) {
-        answer_text(response, 500, "out of memory or descriptors");
+        answer_text(response, 500, "out of memory or file descriptors");
         free(said);
         return;
     }

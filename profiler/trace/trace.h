@@ -220,7 +220,7 @@ const char *ntk_trace_folder_get(const struct ntk_trace *trace);
 static_assert(NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_instruction) == 0 &&
                   NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_packet) == 0 &&
                   NTK_TRACE_SCAN_BYTES % sizeof(struct ntk_trace_event) == 0,
-              "a scan gives back whole elements");
+              "a scan returns whole elements");
 
 /* The memory of the whole pages between two addresses of a mapped file: the content stays in the
  * file, a later look maps it again. */

@@ -116,7 +116,7 @@ static int keep_window(struct ntk_trace_build *build, const struct ntk_trace_win
         uint64_t from_ns = (uint64_t)part->from_ps / NTK_TRACE_PS_PER_NS;
         uint64_t whole_ns = (uint64_t)whole_ps / NTK_TRACE_PS_PER_NS;
         return ntk_err_set(build->err, -ERANGE, NTK_ERR_NO_OFFSET,
-                           "the execution has ended by %s: it takes %s",
+                           "the execution has already ended at %s: it takes only %s",
                            ntk_units_duration(at, sizeof at, from_ns),
                            ntk_units_duration(length, sizeof length, whole_ns));
     }

@@ -297,13 +297,13 @@ static int catch_signals(void)
 static bool take_signals(struct manager *manager)
 {
     struct signalfd_siginfo signal;
-    bool is_told = false;
+    bool is_reported = false;
 
     while (read(manager->signals, &signal, sizeof signal) == (ssize_t)sizeof signal) {
-        is_told = is_told || signal.ssi_signo != SIGCHLD;
+        is_reported = is_reported || signal.ssi_signo != SIGCHLD;
     }
     reap(manager);
-    return is_told;
+    return is_reported;
 }
 
 static void end_children(struct manager *manager)
@@ -358,7 +358,7 @@ int ntk_attach_main(int argc, char **argv)
     }
     ntk_log_info(MODULE,
                  "observing one execution costs %llu ns on this machine if the library function "
-                 "starts with a push, else %llu",
+                 "starts with a push, else %llu ns",
                  (unsigned long long)manager.options.cost_ns[NTK_ATTACH_FIRST_PUSH],
                  (unsigned long long)manager.options.cost_ns[NTK_ATTACH_FIRST_OTHER]);
     manager.options.cost_max = manager.arguments.cost_percent / 100;

@@ -266,15 +266,15 @@ void ntk_attach_models_missed(struct ntk_attach_models *models,
         return;
     }
     model = find(models, key->handle, core, core_count);
-    struct ntk_hooks_missed told = { .model = model.ref,
-                                     .count = missed->count - taken->sum.count,
-                                     .sum_ns = missed->sum_ns - taken->sum.sum_ns,
-                                     .status = (uint32_t)key->status,
-                                     .bucket = key->bucket,
-                                     .core = model.core };
-    ntk_hooks_behalf_missed(&told);
-    if (!ntk_hooks_is_refusal(told.status) && model.core < NTK_SEGMENT_CORES) {
-        models->missed_busy_ns[model.core] += told.sum_ns;
+    struct ntk_hooks_missed reported = { .model = model.ref,
+                                         .count = missed->count - taken->sum.count,
+                                         .sum_ns = missed->sum_ns - taken->sum.sum_ns,
+                                         .status = (uint32_t)key->status,
+                                         .bucket = key->bucket,
+                                         .core = model.core };
+    ntk_hooks_behalf_missed(&reported);
+    if (!ntk_hooks_is_refusal(reported.status) && model.core < NTK_SEGMENT_CORES) {
+        models->missed_busy_ns[model.core] += reported.sum_ns;
         models->core_count = core_count;
     }
     taken->sum = *missed;

@@ -17,10 +17,10 @@ static const struct ntk_opt options[] = {
       "attach to every process that maps a libnrt.so.1, now and later, unless it already has "
       "hooks" },
     { 0, "max-cost", "PERCENT", NTK_OPT_DOUBLE, &given.cost_percent,
-      "stop observing executions if that takes more than this share of their time (default 1; 0: "
-      "never observe them)" },
+      "stop observing executions if observing takes more than PERCENT of their time (default 1; 0: "
+      "never observe executions)" },
     { 0, "buffer", "SIZE", NTK_OPT_BYTES, &given.ring_bytes,
-      "buffer the calls of each process in SIZE, a power of two (default 1M)" },
+      "set the size of the call buffer of each process to SIZE, a power of two (default 1M)" },
     { 0, NTK_ATTACH_CHILD_OPTION, 0, NTK_OPT_FLAG, &given.ends_with_stdin, NULL },
     NTK_OPT_COMMON,
     { 0 },
@@ -31,7 +31,7 @@ static const struct ntk_opt_program program = {
     .usage = "PID... [OPTION]...\n--all [OPTION]...",
     .summary =
         "Observes jobs that are already running, through the vendor's libnrt and without adding "
-        "code to them, for every monitor of this machine. Stops when the jobs exit, or on ctrl-c.",
+        "code to them, for every monitor on this machine. Stops when the jobs exit, or on ctrl-c.",
     .options = options,
 };
 
@@ -46,9 +46,9 @@ int ntk_attach_options_parse(int argc, char **argv, struct ntk_attach_arguments 
     given.pids = argv + first;
     given.pid_count = argc - first;
     if (given.all == (given.pid_count > 0)) {
-        return ntk_opt_usage_error(&program, given.all
-                                                 ? "--all and a process exclude each other"
-                                                 : "no process: pass a process number, or --all") +
+        return ntk_opt_usage_error(&program,
+                                   given.all ? "--all and a process number are mutually exclusive"
+                                             : "no process: pass a process number, or --all") +
                1;
     }
     for (int i = 0; i < given.pid_count; i++) {

@@ -196,8 +196,8 @@ static void look(struct writer *writer)
                               writer->counts.uncounted);
         if (counts.events_lost != 0 && writer->counts.events_lost == 0) {
             ntk_log_warn(MODULE,
-                         "the writer for process %d does not keep up: counts are exact, but "
-                         "records of single calls are lost",
+                         "the writer for process %d cannot keep up: counts are exact, but records "
+                         "of individual calls are lost",
                          (int)writer->process->pid);
         }
         ntk_attach_models_end_lost(&writer->models, is_call_running, writer);
@@ -277,10 +277,11 @@ static void judge_cost(struct writer *writer, uint64_t now_ns)
         return;
     }
     if ((double)count * (double)writer->cost_ns > writer->options->cost_max * (double)exec_ns) {
-        (void)snprintf(why, sizeof why,
-                       "they last %.1f us and observing one costs %.1f us, more than %g %%",
-                       (double)exec_ns / (double)count / 1e3, (double)writer->cost_ns / 1e3,
-                       writer->options->cost_max * 100);
+        (void)snprintf(
+            why, sizeof why,
+            "an execution takes %.1f us on average and observing it costs %.1f us, more than %g %%",
+            (double)exec_ns / (double)count / 1e3, (double)writer->cost_ns / 1e3,
+            writer->options->cost_max * 100);
         stop_executions(writer, why);
     }
     writer->judged = writer->counts;
@@ -445,7 +446,7 @@ static const char *work(struct writer *writer, int process_fd, int signals)
         }
         if (now_ns - writer->tidied_ns >= CHECK_NS) {
             if (executes_another(writer)) {
-                return "it executes another program now";
+                return "it is now running a different program";
             }
             tidy(writer);
         }
@@ -531,7 +532,7 @@ enum ntk_attach_end ntk_attach_writer_run(struct ntk_attach_process *process,
     const char *why = work(&writer, process_fd, signals);
     ntk_attach_probes_drop(writer.probes);
     look(&writer);
-    (void)snprintf(rest, sizeof rest, "%s; observed %llu calls that execute%s", why,
+    (void)snprintf(rest, sizeof rest, "%s; observed %llu execution calls%s", why,
                    (unsigned long long)writer.counts.exec_count,
                    writer.has_executions || writer.counts.exec_count == 0
                        ? ""

@@ -62,7 +62,7 @@ static const struct ntk_opt exec_options[] = {
       "fill inputs with zeros (default), ones, or random (the same values in every run)",
       .choices = "zeros ones random" },
     { 'o', "output-directory", "FOLDER", NTK_OPT_TEXT, &output_folder,
-      "write FOLDER/NAME_iMODELS_LIBMODE with info.json and single latencies, and "
+      "write FOLDER/NAME_iMODELS_LIBMODE with info.json and individual latencies, and "
       "FOLDER/profile_NAME/profile.ntff with one additional execution" },
     { 0, "enable-only-latency", NULL, NTK_OPT_FLAG, &is_latency_only,
       "with -o: record no execution" },
@@ -145,7 +145,7 @@ static int cores_choose(const char *path, uint32_t *out_first, uint32_t *out_cou
     }
     int ret = ntk_str_parse_list(cores_text, CORE_LAST, cores, &count);
     if (ret == -ERANGE) {
-        return ntk_opt_usage_error(&exec_program, "--cores: '%s': cores must be at most %d",
+        return ntk_opt_usage_error(&exec_program, "--cores: '%s': core numbers must be at most %d",
                                    cores_text, CORE_LAST);
     }
     if (ret < 0 || count == 0) {
@@ -314,8 +314,9 @@ static int command_exec(int argc, char **argv)
         return ntk_opt_usage_error(&exec_program, "expected exactly one FILE");
     }
     if (thread_count > THREADS_MAX || rate < 0.0) {
-        return ntk_opt_usage_error(
-            &exec_program, "--threads must be at most %d, and --rate not negative", THREADS_MAX);
+        return ntk_opt_usage_error(&exec_program,
+                                   "--threads must be at most %d, and --rate must not be negative",
+                                   THREADS_MAX);
     }
     int code = cores_choose(argv[first], &bench.first_core, &bench.core_count);
     code = code ? code : values_choose(&bench);

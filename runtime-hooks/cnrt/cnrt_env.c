@@ -51,8 +51,7 @@ static int visible_parse(const char *text, uint32_t *out_first, uint32_t *out_co
     }
     return ntk_err_set(
         err, -EINVAL, NTK_ERR_NO_OFFSET,
-        VISIBLE "=%s: invalid list of devices: expected consecutive ones, such as 0,1 or 0-3",
-        text);
+        VISIBLE "=%s: invalid device list: expected consecutive devices, such as 0,1 or 0-3", text);
 }
 
 /* The requested machine, or the one that is there when it has such cards. */
@@ -65,9 +64,10 @@ static int machine_choose(struct ntk_core_machine_options *wanted,
         return ret;
     }
     if (wanted->instance.value) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s=%s has no card for this interface; use for example " DEFAULT_MACHINE,
-                           wanted->instance.name, wanted->instance.value);
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "%s=%s has no card for this interface; use a machine such as " DEFAULT_MACHINE,
+            wanted->instance.name, wanted->instance.value);
     }
     wanted->instance.value = DEFAULT_MACHINE;
     return ntk_core_machine_find(wanted, out_machine, err);

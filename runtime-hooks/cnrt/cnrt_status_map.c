@@ -104,5 +104,5 @@ const char *cnrt_code_text(int code, int generation)
             return texts[i].text;
         }
     }
-    return "no code of CNRT";
+    return "not a CNRT code";
 }

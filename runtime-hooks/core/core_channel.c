@@ -103,7 +103,8 @@ static int file_prepare(struct ntk_core_channel *channel, struct ntk_err *err)
         return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "no space for %s", channel->path);
     }
     if (fstat(channel->fd, &status) < 0 || status.st_size != (off_t)bytes) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s has a wrong size", channel->path);
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s has the wrong size",
+                           channel->path);
     }
     void *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, channel->fd, 0);
     if (mapping == MAP_FAILED) {

@@ -172,8 +172,8 @@ static int file_open_locked(const char *path, bool create, bool wait, struct ntk
         }
         if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
             close(fd);
-            return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET, "%s is not a file of this user",
-                               path);
+            return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
+                               "%s is not a regular file owned by this user", path);
         }
         if (status.st_nlink > 0) {
             return fd;

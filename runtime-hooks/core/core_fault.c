@@ -81,7 +81,8 @@ static int when_set(struct rule *rule, enum when when, const char *text, struct 
 {
     if (rule->when != WHEN_UNKNOWN) {
         return refuse(err, text,
-                      "comes too late: a fault has only one of at, every, from and probability");
+                      "conflicts with an earlier setting: a fault takes only one of at, every, "
+                      "from and probability");
     }
     rule->when = when;
     return 0;
@@ -91,7 +92,7 @@ static int number_set(struct rule *rule, enum when when, const char *text, const
                       struct ntk_err *err)
 {
     if (ntk_str_parse_u64(value, &rule->n) < 0 || rule->n == 0) {
-        return refuse(err, text, "is not a number of executions, 1 or greater");
+        return refuse(err, text, "is invalid: expected a number of executions, at least 1");
     }
     return when_set(rule, when, text, err);
 }
@@ -115,7 +116,7 @@ static int core_set(struct rule *rule, const char *text, const char *value, stru
     uint64_t core = 0;
 
     if (rule->has_core) {
-        return refuse(err, text, "is a second choice of cores");
+        return refuse(err, text, "is a duplicate: the cores are already set");
     }
     rule->has_core = true;
     if (strcmp(value, "all") == 0) {
@@ -126,7 +127,7 @@ static int core_set(struct rule *rule, const char *text, const char *value, stru
         rule->scope = SCOPE_ONE;
         rule->core = (uint32_t)core;
     } else {
-        return refuse(err, text, "is neither all, each nor the number of a core");
+        return refuse(err, text, "is invalid: expected all, each or a core number");
     }
     return 0;
 }
@@ -246,7 +247,7 @@ static int rule_parse(struct rule *rule, char *text, struct ntk_err *err)
         return ret;
     }
     if (rule->when == WHEN_UNKNOWN) {
-        return refuse(err, copy, "has no time: use at=N, every=N, from=N or probability=P");
+        return refuse(err, copy, "does not say when: use at=N, every=N, from=N or probability=P");
     }
     if (rule->has_seed && rule->when != WHEN_PROBABILITY &&
         rule->fault.kind != NTK_CORE_FAULT_JITTER) {

@@ -313,14 +313,16 @@ static int run_check(const struct ntk_core_kernel *kernel, const struct ntk_core
 
     if (!(run->share > 0) || run->share > 1) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s: the share of its cores must be above 0, at most 1", kernel->name);
+                           "%s: the share of its cores must be above 0 and at most 1",
+                           kernel->name);
     }
     for (uint32_t i = 0; i < run->first_nc_count; i++) {
         if (run->width == 0 || run->width > core_count ||
             run->first_ncs[i] > core_count - run->width) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "%u cores from %u on requested, but the process has %u", run->width,
-                               run->first_ncs[i], core_count);
+            return ntk_err_set(
+                err, -EINVAL, NTK_ERR_NO_OFFSET,
+                "%u cores requested, starting at core %u, but the process has only %u", run->width,
+                run->first_ncs[i], core_count);
         }
     }
     return run->first_nc_count > 0 ? 0

@@ -294,7 +294,7 @@ static void stack_tell(struct ntk_core *core, const struct core_usage_view *view
     if (file) {
         core_usage_write(core->usage, view, file);
         if (*log_path) {
-            (void)fprintf(file, "The log of allocations was written to %s\n", log_path);
+            (void)fprintf(file, "The allocation log was written to %s\n", log_path);
         }
         (void)fclose(file);
     }

@@ -67,7 +67,7 @@ static void lnc_check(const struct ntk_core *core, const struct ntk_neff_header 
         (void)snprintf(way_out, sizeof way_out, " (change it with %s=%u)", name, lnc);
     }
     refusal_add(refusal, -EINVAL,
-                "the NEFF requires logical cores with %u physical cores, this process has %u%s",
+                "the NEFF requires logical cores with %u physical cores, but this process has %u%s",
                 lnc, core->lnc, way_out);
 }
 
@@ -264,7 +264,7 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
         }
     }
     if (longest > 1) {
-        (void)snprintf(why, sizeof why, " (node %.200s has %u subgraphs, each requires one)",
+        (void)snprintf(why, sizeof why, " (node %.200s has %u subgraphs, and each requires one)",
                        longest_name, longest);
     }
     /* One that runs on the host alone is next to a core all the same. */
@@ -291,8 +291,8 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
     uint32_t available = core->core_count - (nc == NTK_CORE_ANY ? 0 : nc);
     if (wanted > available) {
         return ntk_err_set(err, -ECHRNG, NTK_ERR_NO_OFFSET,
-                           "the NEFF requires %u NeuronCores%s, the process has %u", wanted, why,
-                           available);
+                           "the NEFF requires %u NeuronCores%s, but the process has %u", wanted,
+                           why, available);
     }
     *out_placement = (struct placement){ .nc = nc == NTK_CORE_ANY ? nc_choose(core, wanted) : nc,
                                          .needed = needed,

@@ -216,7 +216,7 @@ static int slot_grow(struct core_slot *slot, const struct core_subgraph *subgrap
     }
     if (slot->io != CORE_SLOT_NONE || slot->param) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "variable %s of %s has %llu bytes, but the tensor of the network %llu",
+                           "variable %s of %s has %llu bytes, but the network's tensor has %llu",
                            var->name, subgraph->name, (unsigned long long)var->bytes_count,
                            (unsigned long long)slot->bytes);
     }

@@ -146,7 +146,8 @@ static int reader_check(const struct plan *plan, uint32_t subgraph, const struct
         return 0;
     }
     if (is_input) {
-        return BAD(plan, "%s reads tensor %s, which is an input of node %s and written by %s",
+        return BAD(plan,
+                   "%s reads tensor %s, which is an input of node %s but is also written by %s",
                    subgraph_name(plan, subgraph), var->name, plan->node->name,
                    subgraph_name(plan, writer->subgraph));
     }

@@ -144,7 +144,7 @@ static int file_open(const struct ntk_core_soft *soft, const char *name, bool cr
         (status.st_uid != geteuid() && status.st_uid != 0)) {
         close(fd);
         return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
-                           "%s is not a file of this user; not using it", path);
+                           "%s is not a regular file owned by this user; not using it", path);
     }
     return fd;
 }
@@ -301,7 +301,7 @@ static int process_claim(struct ntk_core_soft *soft, int state_fd, struct ntk_er
     }
     if (chosen == NTK_SOFT_PROCESSES) {
         return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                           "too many processes (%u) use the software machine in %s",
+                           "too many processes (%u) are using the software machine in %s",
                            NTK_SOFT_PROCESSES, soft->folder);
     }
     int ret =
@@ -409,12 +409,13 @@ static int state_open(struct ntk_core_soft *soft, const struct ntk_core_soft_opt
     }
     if (is_used_by_others(soft->lock_fd)) {
         return is_there
-                   ? ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET,
-                                 "the software machine in %s is a %s in use and cannot become a %s",
-                                 soft->folder, header.instance_type, instance)
+                   ? ntk_err_set(
+                         err, -EEXIST, NTK_ERR_NO_OFFSET,
+                         "the software machine in %s is in use as a %s and cannot become a %s",
+                         soft->folder, header.instance_type, instance)
                    : ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                                 "processes of another version use the software machine in %s; "
-                                 "stop them first, or set " NTK_HOOKS_DIR_VARIABLE
+                                 "processes of a different version are using the software machine "
+                                 "in %s; stop them first, or set " NTK_HOOKS_DIR_VARIABLE
                                  " to another folder",
                                  soft->folder);
     }
@@ -591,8 +592,9 @@ int ntk_core_soft_remove(struct ntk_core_soft *soft, struct ntk_err *err)
     int ret = setup_wait(soft, err);
 
     if (ret == 0 && is_used_by_others(soft->lock_fd)) {
-        ret = ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
-                          "a process uses the software machine in %s; not removed", soft->folder);
+        ret =
+            ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                        "a process is using the software machine in %s; not removed", soft->folder);
     }
     for (size_t i = 0; ret == 0 && i < sizeof names / sizeof *names; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", soft->folder, names[i]);

@@ -175,7 +175,8 @@ int ntk_core_trace_start(enum ntk_core_trace_sink sink,
     pthread_once(&fork_handler, fork_handler_install);
     lanes_lock();
     if (sinks[sink].is_on) {
-        ret = ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET, "the system trace is already on");
+        ret =
+            ntk_err_set(err, -EALREADY, NTK_ERR_NO_OFFSET, "a system trace is already in progress");
     } else if (sink_init(&sinks[sink], options) < 0) {
         ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
                           "out of memory for a system trace of %llu events per core",

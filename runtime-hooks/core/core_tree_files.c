@@ -334,9 +334,9 @@ static int root_prepare(struct core_tree *tree, struct ntk_err *err)
         return ret;
     }
     if (lstat(folder, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) {
-        return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
-                           "%s is not a folder of this user; the device tree is not published",
-                           folder);
+        return ntk_err_set(
+            err, -EPERM, NTK_ERR_NO_OFFSET,
+            "%s is not a folder owned by this user; the device tree is not published", folder);
     }
     tree->is_new = mkdir(tree->root, 0755) == 0;
     tree->root_fd = open(tree->root, ROOT_FLAGS);

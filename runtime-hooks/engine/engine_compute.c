@@ -33,7 +33,8 @@ int ntk_engine_tile_prepare(const struct ntk_engine_builder *b, const char *what
                    partition_bytes);
     }
     if (elements > TILE_ELEMENTS_MAX) {
-        return BAD("%s: %llu elements in a partition", what, (unsigned long long)elements);
+        return BAD("%s: too many elements in a partition: %llu", what,
+                   (unsigned long long)elements);
     }
     for (unsigned d = 0; d < operand->dim_count; d++) {
         walk.count[d] = operand->dim[d].count;
@@ -128,12 +129,12 @@ static int check_operators(const struct ntk_isa_instr *instr, struct ntk_err *er
     }
     if ((has_op1 && is_bits(instr->op1) != bits) ||
         (has_reduce && is_bits(instr->reduce_op) != bits)) {
-        return BAD("operators for bits and for numbers in one instruction");
+        return BAD("bitwise and arithmetic operators cannot be mixed in one instruction");
     }
     for (int r = 0; bits && r < NTK_ISA_OPERAND_COUNT; r++) {
         if (instr->operand[r].space != NTK_ISA_SPACE_NONE &&
             ntk_dtype_is_float(instr->operand[r].dtype)) {
-            return BAD("operator %s on %s", ntk_isa_alu_name(instr->op0),
+            return BAD("operator %s does not support %s", ntk_isa_alu_name(instr->op0),
                        ntk_dtype_name(instr->operand[r].dtype));
         }
     }
@@ -329,8 +330,8 @@ static int array_prepare(const struct ntk_engine_builder *b, const struct ntk_is
         return 0;
     }
     if (columns > b->spec->pe_columns) {
-        return BAD("%llu columns for a tensor engine with %u: compiled for another generation of "
-                   "NeuronCores",
+        return BAD("%llu columns, but the tensor engine has %u: compiled for a different "
+                   "NeuronCore generation",
                    (unsigned long long)columns, b->spec->pe_columns);
     }
     b->program->has_matmul = true;

@@ -144,7 +144,7 @@ static int pinned_check(const struct ntk_engine_builder *b, const struct ntk_nef
 
     if (group->semaphore != NTK_NEFF_NONE || group->event != NTK_NEFF_NONE ||
         group->remote_semaphore_count > 0) {
-        return BAD("it signals, but no program runs yet");
+        return BAD("it signals, but no program is running yet");
     }
     for (uint32_t t = 0; t < group->transfer_count; t++) {
         const struct ntk_neff_transfer *transfer = &group->transfers[t];
@@ -245,7 +245,7 @@ static int index_prepare(struct ntk_engine_builder *b, const char *what,
     out->index_max = imm[1];
     if (table) {
         if (imm[0] != 0) {
-            return BAD("%s: a row step for a table, although its entries are the rows", what);
+            return BAD("%s: a table cannot have a row step: its entries are the rows", what);
         }
         out->first_entry = table->first_entry;
         out->entry_count = table->entry_count;
@@ -281,8 +281,9 @@ static int indirect_finish(struct ntk_engine_builder *b, struct ntk_engine_trans
     row_write = elements * ntk_dtype_bytes(transfer->to.walk.dtype);
     if (indirect->rows > INDICES_MAX || row_write > limit / indirect->rows ||
         row_read > limit / indirect->rows) {
-        return BAD("%llu rows of %llu bytes are more than %llu", (unsigned long long)indirect->rows,
-                   (unsigned long long)row_write, (unsigned long long)limit);
+        return BAD("%llu rows of %llu bytes exceed the limit of %llu bytes",
+                   (unsigned long long)indirect->rows, (unsigned long long)row_write,
+                   (unsigned long long)limit);
     }
     transfer->read_bytes = indirect->rows * row_read;
     transfer->write_bytes = indirect->rows * row_write;
@@ -514,7 +515,7 @@ static int copy_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr
 static int exchange_prepare(struct ntk_engine_builder *b, const struct ntk_isa_instr *instr,
                             struct ntk_engine_instr *out, struct ntk_err *err)
 {
-    int ret = ntk_engine_flow_since(b, 3, "sendrecv: cores that run together", err);
+    int ret = ntk_engine_flow_since(b, 3, "sendrecv requires cores that run together", err);
     struct ntk_engine_transfer *transfer;
     struct ntk_engine_dma *dma;
 
@@ -543,10 +544,11 @@ int ntk_engine_dma_prepare(struct ntk_engine_builder *b, const struct ntk_isa_in
 {
     out->kind = NTK_ENGINE_KIND_DMA;
     if (instr->queue >= b->program->info.queue_count) {
-        return BAD("queue set %u of %u", instr->queue, b->program->info.queue_count);
+        return BAD("unknown queue set %u: the program has %u", instr->queue,
+                   b->program->info.queue_count);
     }
     if (b->subgraph->queue_sets[instr->queue].pinned) {
-        return BAD("queue set %s is pinned: only the start of the model moves its groups",
+        return BAD("queue set %s is pinned: its groups move only when the model starts",
                    b->subgraph->queue_sets[instr->queue].name);
     }
     if (instr->op == NTK_ISA_OP_SENDRECV) {

@@ -336,7 +336,7 @@ int engine_dma_memory_bound(const struct ntk_engine_builder *b, const struct ntk
     uint64_t limit = engine_dma_memory_bytes(b, to);
 
     if (engine_dma_side_bytes(to) > limit) {
-        return BAD("moves %llu bytes to memory of %llu",
+        return BAD("moves %llu bytes to memory of %llu bytes",
                    (unsigned long long)engine_dma_side_bytes(to), (unsigned long long)limit);
     }
     return 0;
@@ -415,7 +415,8 @@ static int transpose_prepare(const struct ntk_neff_transfer *from,
                    from->transpose_order);
     }
     if (elements % product != 0) {
-        return BAD("a tile of transpose_shape has %llu elements, the transfer %llu",
+        return BAD("a tile of transpose_shape has %llu elements, but the transfer has %llu, which "
+                   "is not a multiple",
                    (unsigned long long)product, (unsigned long long)elements);
     }
     return 0;
@@ -448,7 +449,7 @@ int engine_dma_transfer_prepare(struct ntk_engine_builder *b, const struct ntk_n
         transfer->move = NTK_ENGINE_MOVE_TRANSPOSE;
         width = from->transpose_element_bytes;
         if (width != 1 && width != 2 && width != 4 && width != 8) {
-            return BAD("transpose of elements of %zu bytes", width);
+            return BAD("cannot transpose elements of %zu bytes", width);
         }
         break;
     case NTK_NEFF_TRANSFER_ADD:
@@ -469,7 +470,7 @@ int engine_dma_transfer_prepare(struct ntk_engine_builder *b, const struct ntk_n
         break;
     }
     if (transfer->move != NTK_ENGINE_MOVE_COMPUTE && from->source_count != 1) {
-        return BAD("%u sources for an operation with one source", from->source_count);
+        return BAD("%u sources for an operation that takes one", from->source_count);
     }
     if (transfer->move == NTK_ENGINE_MOVE_COMPUTE) {
         /* A list of sources is folded into the destination; a single source is folded with what
@@ -503,8 +504,8 @@ int engine_dma_transfer_prepare(struct ntk_engine_builder *b, const struct ntk_n
         side->scale = from->scales ? from->scales[s] : 1.0F;
         ntk_dma_walk_elements(&side->walk, &elements);
         if (elements != to_elements) {
-            return BAD("%llu elements go to %llu", (unsigned long long)elements,
-                       (unsigned long long)to_elements);
+            return BAD("the source has %llu elements, but the destination has %llu",
+                       (unsigned long long)elements, (unsigned long long)to_elements);
         }
         side->bounces = engine_dma_sides_meet(&transfer->to, side) ||
                         transfer->move == NTK_ENGINE_MOVE_TRANSPOSE;

@@ -36,13 +36,14 @@ static int instr_prepare(struct ntk_engine_builder *b, const struct ntk_isa_inst
     out->opcode = ntk_isa_op_info_get((unsigned)instr->op)->opcode;
     out->duration_ps = ntk_cost_cycles_to_ps(b->spec, (enum ntk_engine)b->engine, cycles);
     if (instr->name_id > b->subgraph->engines[b->engine].name_count) {
-        return BAD("name %u of %u", instr->name_id, b->subgraph->engines[b->engine].name_count);
+        return BAD("unknown name %u: the engine has %u", instr->name_id,
+                   b->subgraph->engines[b->engine].name_count);
     }
     switch (instr->op) {
     case NTK_ISA_OP_NOP:
         cycles = ntk_isa_imm_u64(instr);
         if (cycles > NOP_CYCLES_MAX) {
-            return BAD("a nop of %llu cycles", (unsigned long long)cycles);
+            return BAD("a nop of %llu cycles is too long", (unsigned long long)cycles);
         }
         out->duration_ps = ntk_cost_cycles_to_ps(b->spec, NTK_ENGINE_SP, cycles);
         return 0;
@@ -191,7 +192,7 @@ static int variables_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
 
     for (uint32_t v = 0; v < subgraph->var_count; v++) {
         if (subgraph->vars[v].var_id >= VARIABLES_MAX) {
-            return BAD("variable \"%s\" has id %u", subgraph->vars[v].name,
+            return BAD("variable \"%s\": id %u is too large", subgraph->vars[v].name,
                        subgraph->vars[v].var_id);
         }
         if (subgraph->vars[v].var_id >= count) {
@@ -232,7 +233,7 @@ static int variables_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
         uint32_t queues = subgraph->queue_sets[q].queue_count;
 
         if (queues < 1 || queues > NTK_NEFF_QUEUES_MAX) {
-            return BAD("queue set %u has %u queues", q, queues);
+            return BAD("queue set %u has an unsupported number of queues: %u", q, queues);
         }
         if (subgraph->queue_sets[q].pinned && b->spec->generation > 1) {
             return BAD("queue set %s is pinned: only NC-v1 supports that",
@@ -319,8 +320,8 @@ static int fp8_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
     }
     if (fp8->emax_e5m2 != 15 || (fp8->emax_e4m3 != 7 && fp8->emax_e4m3 != 8)) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "fp8_conversion_config: unsupported greatest exponents %d of e4m3 and "
-                           "%d of e5m2: expected 7 or 8 and 15",
+                           "fp8_conversion_config: unsupported maximum exponents %d for e4m3 and "
+                           "%d for e5m2: expected 7 or 8, and 15",
                            fp8->emax_e4m3, fp8->emax_e5m2);
     }
     if (fp8->sis || fp8->sns) {

@@ -92,7 +92,7 @@ int ntk_engine_flow_prepare(struct ntk_engine_builder *b, const struct ntk_isa_i
     case NTK_ISA_OP_CORE_BARRIER:
         out->kind = NTK_ENGINE_KIND_BARRIER;
         out->sync_number = instr->imm[0];
-        return ntk_engine_flow_since(b, 3, "core_barrier: cores that run together", err);
+        return ntk_engine_flow_since(b, 3, "core_barrier requires cores that run together", err);
     case NTK_ISA_OP_CALL:
         out->kind = NTK_ENGINE_KIND_CALL;
         break;

@@ -331,12 +331,13 @@ static int run_begin(struct run *run, struct ntk_err *err)
     memset(run->result, 0, sizeof *run->result);
     run->result->fault_engine = NTK_ENGINE_COUNT;
     if (core->generation != program->generation) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "a program for %s on a core of %s",
-                           program->spec->name, core->spec->name);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "the program is for %s, but the core is %s", program->spec->name,
+                           core->spec->name);
     }
     if (program->info.needs_partner && run->group->count < 2) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "a program for one core of a pair on a single core");
+                           "the program requires a pair of cores, but runs on a single core");
     }
     if (!bindings_fit(program, run->options, err)) {
         run->result->outcome = NTK_RUN_BAD_INPUT;

@@ -251,7 +251,7 @@ static int begin(struct ntk_core *core, const struct ntk_inspect_options *option
                  struct ntk_err *err)
 {
     if (inspection.is_on) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "an inspection is already on");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "an inspection is already in progress");
     }
     inspection.options = *options;
     inspection.is_lazy = options->on_fail && !options->records;

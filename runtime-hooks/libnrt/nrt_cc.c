@@ -117,7 +117,7 @@ static NRT_STATUS pairs_make(struct nrt_cc_context *context, const nrt_cc_comm_t
 
         if (!tensor_hold(input->tensors[i], context->nc, &pair->from) ||
             !tensor_hold(output->tensors[i], context->nc, &pair->to)) {
-            return refuse("no tensor, or a tensor of another core");
+            return refuse("missing tensor, or a tensor on a different core");
         }
         int ret = ntk_core_collective_check(&context->options, &context->collective,
                                             pair->from->core, pair->to->core, &rank, &err);
@@ -125,7 +125,7 @@ static NRT_STATUS pairs_make(struct nrt_cc_context *context, const nrt_cc_comm_t
             return nrt_front_fail("nrta_cc_prepare", ret, &err);
         }
         if (rank != comm->rank) {
-            return refuse("the rank has another position in its group");
+            return refuse("the rank has a different position in its group");
         }
     }
     return NRT_SUCCESS;

@@ -101,10 +101,10 @@ static int scratchpad_get(struct ntk_core_options *options, struct ntk_err *err)
 
 static int shortage_get(struct ntk_core_options *options, struct ntk_err *err)
 {
-    bool is_told = true;
-    int ret = ntk_env_bool("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", &is_told, err);
+    bool is_reported = true;
+    int ret = ntk_env_bool("NEURON_RT_ENABLE_DEVICE_MEMORY_OOM_LOG", &is_reported, err);
 
-    options->shortage_off = !is_told;
+    options->shortage_off = !is_reported;
     options->dump_folder = ntk_env_text("NEURON_RT_OOM_DUMP_DIRECTORY");
     options->dump_name = "nrt";
     return ret;

@@ -18,7 +18,7 @@ static const char *const calls[] = {
     [NRT_INFODUMP_EXECUTE] = "nrt_execute",
 };
 
-static _Atomic uint32_t told; /* a bit per call */
+static _Atomic uint32_t reported; /* a bit per call */
 
 #define line(...) nrt_log_error("nrt_infodump", __VA_ARGS__)
 
@@ -46,7 +46,7 @@ void nrt_infodump(enum nrt_infodump_call call, NRT_STATUS status, const struct n
     nrt_version_t version;
     char cores[CORES_TEXT_BYTES];
 
-    if ((atomic_fetch_or(&told, 1U << call) & 1U << call) != 0) {
+    if ((atomic_fetch_or(&reported, 1U << call) & 1U << call) != 0) {
         return;
     }
     (void)nrt_get_version(&version, sizeof version);
@@ -78,5 +78,5 @@ void nrt_infodump(enum nrt_infodump_call call, NRT_STATUS status, const struct n
 
 void nrt_infodump_reset(void)
 {
-    atomic_store(&told, 0);
+    atomic_store(&reported, 0);
 }

@@ -97,7 +97,7 @@ NRT_STATUS nrt_inspect_stop(void)
     }
     int ret = ntk_inspect_stop(nrt_front_core_get());
     if (ret == -ENOENT) {
-        nrt_log_error("nrt_inspect_stop", "no inspection is on (NRT_INVALID)");
+        nrt_log_error("nrt_inspect_stop", "no inspection is in progress (NRT_INVALID)");
         status = NRT_INVALID;
     } else if (ret < 0) {
         status = NRT_FAILURE;

@@ -411,7 +411,7 @@ NRT_STATUS nrt_async_sendrecv_test_request(nrt_async_sendrecv_request_t *request
         }
         if (ret < 0) {
             nrt_log_error("nrt_async_sendrecv_test_request", "%s",
-                          ret == -EMSGSIZE ? "the message is longer than the buffer of the receiver"
+                          ret == -EMSGSIZE ? "the message is longer than the receiver's buffer"
                                            : "the other side has exited");
             status = NRT_FAILURE;
         }

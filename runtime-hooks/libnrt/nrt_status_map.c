@@ -42,7 +42,7 @@ enum {
 #include "shared/abi/result.def"
 };
 #define SAME(outcome, status) \
-    static_assert((int)(status) == (int)RECORDED_##outcome, "result.def has another number");
+    static_assert((int)(status) == (int)RECORDED_##outcome, "result.def has a different number");
 MAP(SAME)
 
 NRT_STATUS nrt_status_from_outcome(enum ntk_core_outcome outcome)

@@ -151,7 +151,7 @@ NRT_STATUS nrt_sys_trace_stop(void)
     }
     pthread_mutex_lock(&lock);
     if (ntk_core_trace_stop(NTK_CORE_TRACE_API) < 0) {
-        nrt_log_error("nrt_sys_trace_stop", "no system trace is on (NRT_INVALID)");
+        nrt_log_error("nrt_sys_trace_stop", "no system trace is in progress (NRT_INVALID)");
         status = NRT_INVALID;
     }
     pthread_mutex_unlock(&lock);
@@ -257,7 +257,7 @@ NRT_STATUS nrt_sys_trace_fetch_events(char **buffer, size_t *written_size,
     if (!buffer || !written_size || core_count == 0 ||
         (options->nc != UINT64_MAX && options->nc >= core_count)) {
         nrt_log_error("nrt_sys_trace_fetch_events",
-                      "no system trace is on, unknown core, or no output (NRT_INVALID)");
+                      "no system trace in progress, unknown core, or no output (NRT_INVALID)");
         status = NRT_INVALID;
     } else {
         ntk_json_init(&json, &buf, false);

@@ -259,9 +259,10 @@ static void record(struct ntk_segment_trigger *trigger, uint32_t number)
         (void)rmdir(folder);
     }
     if (ret == 0 && trigger->file_count == 0) {
-        ret = ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
-                          "no execution from %llu on before the timeout; the last one was %llu",
-                          (unsigned long long)first, (unsigned long long)trigger->execution);
+        ret = ntk_err_set(
+            &err, -ENODATA, NTK_ERR_NO_OFFSET,
+            "no execution numbered %llu or higher before the timeout; the last one was %llu",
+            (unsigned long long)first, (unsigned long long)trigger->execution);
     }
     answer_set(trigger, ret, err.text);
 }

@@ -323,7 +323,7 @@ int graph_executor_set_arg(struct graph_executor *graph, uint32_t node,
     if (graph->symbol->nodes[node].op || !arg->host.data || value->dtype != arg->type.dtype ||
         !mlu_shape_equal(&value->shape, &arg->type.shape)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "\"%s\" was bound with another type or shape",
+                           "\"%s\" was bound with a different type or shape",
                            graph->symbol->nodes[node].name);
     }
     memcpy(arg->host.data, value->data, value->count * mlu_dtype_bytes(value->dtype));

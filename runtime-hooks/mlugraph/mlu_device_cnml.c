@@ -156,10 +156,11 @@ static int stream_open(int32_t device, void **out_stream, struct ntk_err *err)
     cnrtRet_t found = cnml.cnrtGetDeviceHandle(&stream->device, device);
     if (found == CNRT_RET_ERR_NODEV) {
         free(stream);
-        return ntk_err_set(err, -ENODEV, NTK_ERR_NO_OFFSET,
-                           "mlu%d exceeds the MLUs of the machine: choose others with --ctx and "
-                           "--group, set NEURON_SOFT_INSTANCE=mlu270x4 for four, or use --mlu host",
-                           device);
+        return ntk_err_set(
+            err, -ENODEV, NTK_ERR_NO_OFFSET,
+            "mlu%d does not exist on this machine: choose other MLUs with --ctx and --group, set "
+            "NEURON_SOFT_INSTANCE=mlu270x4 for four MLUs, or use --mlu host",
+            device);
     }
     ret = cnrt_answer(found, "cnrtGetDeviceHandle", err);
     ret = ret < 0 ? ret : make_current(stream, err);
@@ -422,9 +423,9 @@ static int create_deconv(struct op *op, struct ntk_err *err)
 
     if (p->num_group > 1 || p->dilate[0] > 1 || p->dilate[1] > 1 || p->adj[0] > p->pad[0] ||
         p->adj[1] > p->pad[1]) {
-        return UNSUPPORTED(
-            "\"%s\": CNML supports no Deconvolution with groups, dilation or more adj than pad",
-            op->node->name);
+        return UNSUPPORTED("\"%s\": CNML does not support Deconvolution with groups, dilation or "
+                           "more adj than pad",
+                           op->node->name);
     }
     struct tensor *filter =
         derive(op, MLU_TENSOR_FILTER, op->in[1]->type.dtype, &shape, turned_filter, err);
@@ -450,7 +451,7 @@ static int create_deconv(struct op *op, struct ntk_err *err)
 static int create_mlp(struct op *op, struct ntk_err *err)
 {
     if (!op->param->flatten && op->in[0]->type.shape.dim_count > 2) {
-        return UNSUPPORTED("\"%s\": CNML supports no FullyConnected without flatten",
+        return UNSUPPORTED("\"%s\": CNML does not support FullyConnected without flatten",
                            op->node->name);
     }
     struct internal_op *i = add_one(op, cnml.cnmlComputeMlpOpForward_V3);
@@ -531,7 +532,7 @@ static int create_batch_norm(struct op *op, struct ntk_err *err)
     int ret;
 
     if (!mlu_axis_of(op->param->axis, op->in[0]->type.shape.dim_count, &axis) || axis != 1) {
-        return UNSUPPORTED("\"%s\": CNML supports BatchNorm over channels only", op->node->name);
+        return UNSUPPORTED("\"%s\": CNML supports BatchNorm only over channels", op->node->name);
     }
     ret = tensor_create(op->stream, MLU_TENSOR_DATA, &op->in[0]->type, &between, err);
     if (ret < 0 || !between) {
@@ -591,7 +592,7 @@ static int create_softmax(struct op *op, struct ntk_err *err)
     if (op->param->temperature != 1 || (op->param->is_flat_softmax && shape->dim_count != 2) ||
         (!op->param->is_flat_softmax && !mlu_axis_of(op->param->axis, shape->dim_count, &axis))) {
         return UNSUPPORTED(
-            "\"%s\": CNML supports softmax over one dimension without temperature only",
+            "\"%s\": CNML supports softmax only over one dimension and without temperature",
             op->node->name);
     }
     struct internal_op *i = add_one(op, cnml.cnmlComputeSoftmaxOpForward_V3);
@@ -625,9 +626,9 @@ static int create_binary(struct op *op, struct ntk_err *err)
     /* CNML stretches the second only. */
     if (!is_plain && (!stretched[binary].create ||
                       !mlu_shape_equal(&op->in[0]->type.shape, &op->out[0]->type.shape))) {
-        return UNSUPPORTED(
-            "\"%s\": CNML broadcasts the second value of a sum, difference or product only",
-            op->node->name);
+        return UNSUPPORTED("\"%s\": CNML broadcasts only the second value, and only in a sum, "
+                           "difference or product",
+                           op->node->name);
     }
     struct internal_op *i = add_internal(op, FORM_TWO, op->in, 2, op->out, 1);
     i->forward.two = (is_plain ? plain : stretched)[binary].forward;
@@ -697,7 +698,7 @@ static int create_lists(struct op *op, struct ntk_err *err)
     cnmlStatus_t status = CNML_STATUS_BADALLOC;
 
     if (op->param->squeezes || !mlu_axis_of(op->param->axis, shape->dim_count, &axis)) {
-        return UNSUPPORTED("\"%s\": CNML supports no split with squeeze_axis", op->node->name);
+        return UNSUPPORTED("\"%s\": CNML does not support split with squeeze_axis", op->node->name);
     }
     int mode = modes[place_of(shape, axis)];
     cnmlTensor_t *in = handles_of(op->in, (uint32_t)in_count);
@@ -802,7 +803,7 @@ static int create_cast(struct op *op, struct ntk_err *err)
     } else if (from == MLU_DTYPE_UINT8 && to == MLU_DTYPE_FLOAT32) {
         type = CNML_CAST_UINT8_TO_FLOAT32;
     } else {
-        return UNSUPPORTED("\"%s\": CNML supports no cast from %s to %s", op->node->name,
+        return UNSUPPORTED("\"%s\": CNML does not support a cast from %s to %s", op->node->name,
                            mlu_dtype_name(from), mlu_dtype_name(to));
     }
     struct internal_op *i = add_one(op, cnml.cnmlComputeCastOpForward_V3);
@@ -821,7 +822,7 @@ static int create_pad(struct op *op, struct ntk_err *err)
         width[0] + width[1] + width[2] + width[3] != 0 || width[4] != width[5] ||
         width[6] != width[7]) {
         return UNSUPPORTED(
-            "\"%s\": CNML supports Pad with equal constant borders around height and width only",
+            "\"%s\": CNML supports Pad only with equal constant borders around height and width",
             op->node->name);
     }
     status = cnml.cnmlCreateAddPadOpParam(&param, (int)(2 * width[4]), (int)(2 * width[6]),

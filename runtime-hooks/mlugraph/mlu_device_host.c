@@ -102,7 +102,7 @@ static int tensor_bind(void *handle, const struct mlu_array *array, struct ntk_e
     struct tensor *tensor = handle;
 
     if (tensor->kind == MLU_TENSOR_DATA || tensor->array.data || !fits(tensor, array)) {
-        return BAD("a tensor that cannot be bound to this array");
+        return BAD("the tensor cannot be bound to this array");
     }
     return mlu_array_copy(&tensor->array, array, err);
 }
@@ -112,7 +112,7 @@ static int tensor_allocate(void *handle, struct ntk_err *err)
     struct tensor *tensor = handle;
 
     if (!tensor->is_usable || tensor->kind != MLU_TENSOR_DATA || tensor->array.data) {
-        return BAD("a buffer for a tensor that no compiled operator uses");
+        return BAD("cannot allocate a buffer for a tensor that no compiled operator uses");
     }
     return mlu_array_init(&tensor->array, tensor->type.dtype, &tensor->type.shape, err);
 }
@@ -122,7 +122,7 @@ static int tensor_upload(void *handle, const struct mlu_array *from, struct ntk_
     struct tensor *tensor = handle;
 
     if (!tensor->array.data || !fits(tensor, from)) {
-        return BAD("a copy to a tensor without a buffer, or with another shape");
+        return BAD("cannot copy to a tensor without a buffer or with a different shape");
     }
     memcpy(tensor->array.data, from->data, from->count * mlu_dtype_bytes(from->dtype));
     return 0;
@@ -133,7 +133,7 @@ static int tensor_download(void *handle, struct mlu_array *to, struct ntk_err *e
     const struct tensor *tensor = handle;
 
     if (!tensor->array.data || !fits(tensor, to)) {
-        return BAD("a copy from a tensor without a buffer, or with another shape");
+        return BAD("cannot copy from a tensor without a buffer or with a different shape");
     }
     memcpy(to->data, tensor->array.data, to->count * mlu_dtype_bytes(to->dtype));
     return 0;
@@ -359,7 +359,7 @@ static int fusion_forward(void *handle, struct ntk_err *err)
     int ret = inside ? 0 : ntk_err_no_memory(err);
 
     if (ret == 0 && !fusion->is_compiled) {
-        ret = BAD("a fusion operator that is not compiled");
+        ret = BAD("the fusion operator is not compiled");
     }
     for (size_t i = 0; ret == 0 && i < fusion->inside.count; i++) {
         const struct tensor *tensor = *(struct tensor **)ntk_vec_at(&fusion->inside, i);

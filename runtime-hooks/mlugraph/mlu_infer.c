@@ -73,7 +73,7 @@ static int infer_convolution(const struct mlu_node *node, const struct mlu_op_pa
             out->shape.dims[2 + i] = full - 2 * p->pad[i];
         } else {
             if (size + 2 * p->pad[i] < window) {
-                return bad_shape(node, 0, in[0], "the kernel is larger", err);
+                return bad_shape(node, 0, in[0], "the kernel is larger than the padded input", err);
             }
             out->shape.dims[2 + i] = (size + 2 * p->pad[i] - window) / p->stride[i] + 1;
         }
@@ -130,7 +130,7 @@ static int infer_pooling(const struct mlu_node *node, const struct mlu_op_param 
             continue;
         }
         if (size < p->kernel[i]) {
-            return bad_shape(node, 0, in[0], "the window is larger", err);
+            return bad_shape(node, 0, in[0], "the window is larger than the input", err);
         }
         if (p->pad[i] >= p->kernel[i]) {
             return BAD("\"%s\": the padding must be smaller than the window", node->name);
@@ -201,7 +201,8 @@ static int infer_concat(const struct mlu_node *node, const struct mlu_op_param *
         if (!mlu_shape_equal(&rest, &out->shape) ||
             __builtin_add_overflow(out->shape.dims[axis], in[i]->shape.dims[axis],
                                    &out->shape.dims[axis])) {
-            return bad_shape(node, i, in[i], "differs from input 0 in other axes", err);
+            return bad_shape(node, i, in[i],
+                             "differs from input 0 in axes other than the concatenation axis", err);
         }
     }
     return 0;
@@ -217,7 +218,7 @@ static int infer_split(const struct mlu_node *node, const struct mlu_op_param *p
         return bad_shape(node, 0, in[0], "unknown axis", err);
     }
     if (shape.dims[axis] == 0 || shape.dims[axis] % node->output_count != 0) {
-        return bad_shape(node, 0, in[0], "num_outputs does not divide it", err);
+        return bad_shape(node, 0, in[0], "num_outputs does not divide the length of the axis", err);
     }
     shape.dims[axis] /= node->output_count;
     if (p->squeezes) {
@@ -263,7 +264,7 @@ static int reshape_reverse(struct reshape *r, struct ntk_err *err)
     for (uint32_t i = 0; i + 2 < r->code_count; i++) {
         if (r->codes[i] == -4) { /* its two numbers would be before it */
             return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                               "\"%s\": a reshape with reverse and -4", r->node->name);
+                               "\"%s\": reshape with reverse does not support -4", r->node->name);
         }
     }
     turn_around(r->codes, r->code_count);
@@ -298,7 +299,8 @@ static int reshape_divide(struct reshape *r, int64_t first, int64_t second, stru
         }
     }
     if (pair[0] < 0 || pair[1] < 0 || (uint64_t)pair[0] * (uint64_t)pair[1] != whole) {
-        return bad_shape(r->node, 0, r->in, "the two factors of a -4 do not match", err);
+        return bad_shape(r->node, 0, r->in, "the two factors after -4 do not match the dimension",
+                         err);
     }
     int ret = reshape_put(r, pair[0], err);
     return ret < 0 ? ret : reshape_put(r, pair[1], err);
@@ -354,14 +356,15 @@ static int reshape_settle(struct reshape *r, struct ntk_err *err)
     }
     if (r->left >= 0) {
         if (known == 0 || all % known != 0) {
-            return bad_shape(r->node, 0, r->in, "the requested shape does not divide it", err);
+            return bad_shape(r->node, 0, r->in,
+                             "the requested shape does not divide the number of elements", err);
         }
         r->dims[r->left] = (int64_t)(all / known);
         known = all;
     }
-    return known == all
-               ? 0
-               : bad_shape(r->node, 0, r->in, "it has a different number of elements", err);
+    return known == all ? 0
+                        : bad_shape(r->node, 0, r->in,
+                                    "the requested shape has a different number of elements", err);
 }
 
 static int infer_reshape(const struct mlu_node *node, const struct mlu_op_param *p,
@@ -446,7 +449,7 @@ static int infer_dtypes(const struct mlu_node *node, const struct mlu_op_param *
     for (uint32_t i = 1; i < node->input_count; i++) {
         /* MXNet keeps the parameters of a BatchNorm in float32 when its data are float16. */
         if (in[i] && in[i]->dtype != in[0]->dtype && node->op->kind != MLU_OP_BATCH_NORM) {
-            return BAD("\"%s\": input %u is %s, input 0 is %s", node->name, i,
+            return BAD("\"%s\": input %u is %s, but input 0 is %s", node->name, i,
                        mlu_dtype_name(in[i]->dtype), mlu_dtype_name(in[0]->dtype));
         }
     }

@@ -15,7 +15,8 @@
 
 static int bad_value(const struct mlu_node *node, const char *key, struct ntk_err *err)
 {
-    return BAD("\"%s\": attribute %s is \"%s\"", node->name, key, mlu_node_attr_get(node, key));
+    return BAD("\"%s\": attribute %s has the invalid value \"%s\"", node->name, key,
+               mlu_node_attr_get(node, key));
 }
 
 /* "(3, 3)", "[3,3]", "(3L,)", "3", "()": count is the room on entry. */
@@ -97,7 +98,8 @@ static int read_count(const struct mlu_node *node, const char *key, uint64_t *to
     const char *text = mlu_node_attr_get(node, key);
 
     if (!text) {
-        return *to > 0 ? 0 : BAD("\"%s\": a %s without %s", node->name, node->op->name, key);
+        return *to > 0 ? 0
+                       : BAD("\"%s\": %s requires attribute %s", node->name, node->op->name, key);
     }
     if (ntk_str_parse_u64(text, to) < 0 || *to == 0 || *to > (uint64_t)NUMBER_MAX) {
         return bad_value(node, key, err);
@@ -203,7 +205,7 @@ static int read_convolution(const struct mlu_node *node, struct mlu_op_param *p,
     ret = ret < 0 ? ret : read_count(node, "num_group", &p->num_group, err);
     ret = ret < 0 ? ret : read_bias(node, transposed, p, err);
     if (ret == 0 && p->kernel[0] == 0) {
-        return BAD("\"%s\": a %s without kernel", node->name, node->op->name);
+        return BAD("\"%s\": %s requires attribute kernel", node->name, node->op->name);
     }
     const char *target = mlu_node_attr_get(node, "target_shape");
     if (ret == 0 && target && strcmp(target, "()") != 0 && strcmp(target, "(0,0)") != 0 &&
@@ -229,7 +231,7 @@ static int read_pooling(const struct mlu_node *node, struct mlu_op_param *p, str
     p->pool = (enum mlu_pool)type;
     p->is_full = convention == 1;
     if (ret == 0 && !p->is_global && p->kernel[0] == 0) {
-        return BAD("\"%s\": a %s without kernel", node->name, node->op->name);
+        return BAD("\"%s\": %s requires attribute kernel", node->name, node->op->name);
     }
     return ret;
 }
@@ -243,7 +245,7 @@ static int read_activation(const struct mlu_node *node, struct mlu_op_param *p, 
     if (node->op->variant == MLU_ACTIVE_BY_TYPE) {
         ret = read_word(node, "act_type", types, MLU_ACTIVE_BY_TYPE, &type, err);
         if (ret == 0 && type == MLU_ACTIVE_BY_TYPE) {
-            return BAD("\"%s\": an Activation without act_type", node->name);
+            return BAD("\"%s\": Activation requires attribute act_type", node->name);
         }
     }
     p->active = (enum mlu_active)type;
@@ -294,7 +296,7 @@ static int read_cast(const struct mlu_node *node, struct mlu_op_param *p, struct
     const char *text = mlu_node_attr_get(node, "dtype");
 
     if (!text) {
-        return BAD("\"%s\": a %s without dtype", node->name, node->op->name);
+        return BAD("\"%s\": %s requires attribute dtype", node->name, node->op->name);
     }
     return mlu_dtype_parse(text, &p->dtype) ? 0 : bad_value(node, "dtype", err);
 }
@@ -352,7 +354,7 @@ int mlu_op_param_read(const struct mlu_node *node, struct mlu_op_param *out_para
         break;
     case MLU_OP_SCALAR:
         if (!mlu_node_attr_get(node, "scalar")) {
-            return BAD("\"%s\": a %s without scalar", node->name, node->op->name);
+            return BAD("\"%s\": %s requires attribute scalar", node->name, node->op->name);
         }
         ret = read_double(node, "scalar", &p.scalar, err);
         p.binary = (enum mlu_binary)node->op->variant;

@@ -120,7 +120,7 @@ static int parse_entry(const uint8_t *bytes, const struct mlu_params_header *hea
     memcpy(name, bytes + entry.name_offset, entry.name_bytes);
     name[entry.name_bytes] = '\0';
     if (strlen(name) != entry.name_bytes) {
-        return BAD("the name of entry %u has a NUL", index);
+        return BAD("the name of entry %u contains a NUL", index);
     }
     if (entry.data_offset % MLU_PARAMS_ALIGN != 0 ||
         !is_inside(entry.data_offset, entry.data_bytes, names_from, header->file_bytes)) {
@@ -157,12 +157,12 @@ static int parse_raw(const uint8_t *bytes, size_t bytes_count, struct mlu_params
                    MLU_PARAMS_VERSION);
     }
     if (header.file_bytes != bytes_count) {
-        return BAD("the file has %zu of its %llu bytes", bytes_count,
+        return BAD("the file has %zu bytes, but its header states %llu", bytes_count,
                    (unsigned long long)header.file_bytes);
     }
     if (header.count > MLU_PARAMS_COUNT_MAX ||
         header.count > (bytes_count - sizeof header) / sizeof(struct mlu_params_entry)) {
-        return BAD("%u entries exceed the file", header.count);
+        return BAD("%u entries do not fit in the file", header.count);
     }
     for (uint32_t i = 0; i < header.count; i++) {
         struct mlu_params_entry entry;

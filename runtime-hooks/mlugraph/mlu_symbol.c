@@ -258,7 +258,7 @@ static int read_inputs(struct reader *r, uint32_t index, struct mlu_node *node, 
             return BAD("node %u \"%s\": input %zu is not [node, output]", index, node->name, i);
         }
         if (entry->node >= json_array_size(nodes)) {
-            return BAD("node %u \"%s\": input %zu refers to a missing node; the file has %zu",
+            return BAD("node %u \"%s\": input %zu refers to a missing node; the file has only %zu",
                        index, node->name, i, json_array_size(nodes));
         }
         if (entry->node >= index) {
@@ -272,7 +272,7 @@ static int read_inputs(struct reader *r, uint32_t index, struct mlu_node *node, 
         struct mlu_node *producer = &r->symbol->nodes[entry->node];
         if (!has_output(producer, entry->output)) {
             return BAD("node %u \"%s\": input %zu refers to a missing output of node %u \"%s\", "
-                       "which has %u",
+                       "which has only %u",
                        index, node->name, i, entry->node, producer->name, producer->output_count);
         }
     }
@@ -291,8 +291,9 @@ static int find_device(struct reader *r, uint32_t index, struct mlu_node *node)
         const char *text = mlu_node_attr_get(node, device_keys[k]);
 
         if (text && !mlu_device_parse(text, &node->device)) {
-            return BAD("node %u \"%s\": unknown device \"%s\": expected for example mlu0 or cpu",
-                       index, node->name, text);
+            return BAD(
+                "node %u \"%s\": unknown device \"%s\": expected a device such as mlu0 or cpu",
+                index, node->name, text);
         }
         if (text) {
             return 0;
@@ -322,7 +323,8 @@ static int count_outputs(struct reader *r, uint32_t index, struct mlu_node *node
     uint64_t count = 0;
 
     if (!text) {
-        return BAD("node %u \"%s\": a %s without num_outputs", index, node->name, node->op->name);
+        return BAD("node %u \"%s\": %s requires attribute num_outputs", index, node->name,
+                   node->op->name);
     }
     if (ntk_str_parse_u64(text, &count) < 0 || count == 0 || count > MLU_SYMBOL_OUTPUTS_MAX) {
         return BAD("node %u \"%s\": num_outputs is %s: expected 1 to %d", index, node->name, text,
@@ -337,18 +339,18 @@ static int check_input_count(struct reader *r, uint32_t index, const struct mlu_
     const struct mlu_op *op = node->op;
     uint32_t most = mlu_op_input_count_max(op);
     const char *text = mlu_node_attr_get(node, "num_args");
-    uint64_t told;
+    uint64_t reported;
 
     if (node->input_count < op->input_count_min || node->input_count > most) {
-        return BAD("node %u \"%s\": a %s with %u inputs: expected %s%u", index, node->name,
-                   op->name, node->input_count,
+        return BAD("node %u \"%s\": %s has %u inputs: expected %s%u", index, node->name, op->name,
+                   node->input_count,
                    most == op->input_count_min               ? ""
                    : node->input_count < op->input_count_min ? "at least "
                                                              : "at most ",
                    node->input_count < op->input_count_min ? op->input_count_min : most);
     }
     if (most == UINT32_MAX && text &&
-        (ntk_str_parse_u64(text, &told) < 0 || told != node->input_count)) {
+        (ntk_str_parse_u64(text, &reported) < 0 || reported != node->input_count)) {
         return BAD("node %u \"%s\": num_args is %s, but there are %u inputs", index, node->name,
                    text, node->input_count);
     }
@@ -404,7 +406,7 @@ static int read_node(struct reader *r, uint32_t index, const json_t *nodes, cons
     if (strcmp(op_name, "null") == 0) {
         node->output_count = 1;
         return node->input_count > 0
-                   ? BAD("node %u \"%s\": a variable with inputs", index, node->name)
+                   ? BAD("node %u \"%s\": a variable cannot have inputs", index, node->name)
                    : 0;
     }
     node->op = mlu_op_find(op_name);
@@ -511,14 +513,14 @@ static int read_arg_nodes(struct reader *r, const json_t *root)
         return 0;
     }
     if (!json_is_array(args)) {
-        return BAD("its arg_nodes are not an array");
+        return BAD("arg_nodes is not an array");
     }
     json_array_foreach(args, i, number)
     {
         json_int_t index = json_is_integer(number) ? json_integer_value(number) : -1;
 
         if (index < 0 || index >= (json_int_t)r->symbol->node_count) {
-            return BAD("arg_nodes %zu refers to a missing node; the file has %u", i,
+            return BAD("arg_nodes %zu refers to a missing node; the file has only %u", i,
                        r->symbol->node_count);
         }
         if (r->symbol->nodes[index].op) {
@@ -555,11 +557,12 @@ static int read_heads(struct reader *r, const json_t *root)
             return BAD("head %zu is not [node, output]", i);
         }
         if (head->node >= symbol->node_count) {
-            return BAD("head %zu refers to a missing node; the file has %u", i, symbol->node_count);
+            return BAD("head %zu refers to a missing node; the file has only %u", i,
+                       symbol->node_count);
         }
         if (!has_output(&symbol->nodes[head->node], head->output)) {
-            return BAD("head %zu refers to a missing output of node %u \"%s\", which has %u", i,
-                       head->node, symbol->nodes[head->node].name,
+            return BAD("head %zu refers to a missing output of node %u \"%s\", which has only %u",
+                       i, head->node, symbol->nodes[head->node].name,
                        symbol->nodes[head->node].output_count);
         }
     }

@@ -12,7 +12,7 @@ static const char *output;
 static const struct ntk_opt options[] = {
     { 'j', "json", 0, NTK_OPT_FLAG, &as_json, "print a JSON array" },
     { 'o', "output", "FILE", NTK_OPT_TEXT, &output,
-      "write the arrays in the raw format, without printing" },
+      "write the arrays in the raw format instead of printing them" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -20,7 +20,7 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-graph params",
     .usage = "[OPTION]... FILE",
-    .summary = "Shows the arrays of a parameter file, one per line: name, type, shape.",
+    .summary = "Shows the arrays in a parameter file, one per line: name, type, shape.",
     .options = options,
 };
 

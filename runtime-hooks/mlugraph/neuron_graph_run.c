@@ -33,11 +33,12 @@ static int (*const take_input_call)(const char *value, struct ntk_err *err) = ta
 
 static const struct ntk_opt options[] = {
     { 'p', "params", "FILE", NTK_OPT_TEXT, &arg_params,
-      "read the values of variables from a zip archive of .npy files, or raw parameters" },
+      "read the values of variables from a zip archive of .npy files or from raw parameters" },
     { 'i', "input", "NAME=FILE", NTK_OPT_CALL, (void *)&take_input_call,
       "read the value of a variable from a .npy file; may be repeated" },
     { 'm', "mode", "MODE", NTK_OPT_TEXT, &arg_mode,
-      "run operator by operator (imperative), or segments as one operator each (symbolic, default)",
+      "run operator by operator (imperative), or run each segment as one operator (symbolic, "
+      "default)",
       "imperative symbolic" },
     { 0, "mlu", "WHAT", NTK_OPT_TEXT, &arg_mlu,
       "use the MLUs of libcnml (cnml, default) or of this program (host)", "cnml host" },
@@ -222,7 +223,7 @@ static void tell_what_is_on_cpu(const struct graph_executor *graph)
 {
     for (uint32_t i = 0; i < graph->symbol->operator_count; i++) {
         if (graph->op_nodes[i].why_on_cpu) {
-            ntk_log_warn("", "%s; it runs on the CPU", graph->op_nodes[i].why_on_cpu);
+            ntk_log_warn("", "%s; the operator runs on the CPU", graph->op_nodes[i].why_on_cpu);
         }
     }
 }

@@ -19,8 +19,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-graph segments",
     .usage = "[OPTION]... FILE",
-    .summary = "Shows which operators of a symbol file are fused, one fused operator per line. "
-               "Numbers count the operators of the file from 0.",
+    .summary = "Shows which operators in a symbol file are fused, one fused operator per line. "
+               "Operators in the file are numbered from 0.",
     .options = options,
 };
 
@@ -102,7 +102,7 @@ static void say_unknown(const struct mlu_symbol *symbol)
         count += node->unknown != NULL;
     }
     if (first) {
-        ntk_log_warn(NULL, "unknown operators run on the CPU: %u, the first is \"%s\" (%s)", count,
+        ntk_log_warn(NULL, "unknown operators run on the CPU: %u; the first is \"%s\" (%s)", count,
                      first->name, first->op->name);
     }
 }

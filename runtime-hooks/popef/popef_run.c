@@ -72,7 +72,7 @@ static const struct ntk_opt options[] = {
       "use these global logical NeuronCores, such as 0-3 (default: free cores)" },
     { 'n', "calls", "N", NTK_OPT_U64, &calls,
       "make at most N main calls (default: while data is available)", .is_above_zero = true },
-    { 's', "seed", "N", NTK_OPT_CALL, &seed_call, "set the seed of the model" },
+    { 's', "seed", "N", NTK_OPT_CALL, &seed_call, "set the model's seed" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print one JSON object" },
     NTK_OPT_COMMON,
     { 0 },
@@ -81,8 +81,8 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "popef_run",
     .usage = "[OPTION]... FILE...",
-    .summary = "Runs the model of PopEF files on NeuronCores: its load programs, the main programs "
-               "for each item of its feeds, and its save programs. Writes outputs as NumPy arrays.",
+    .summary = "Runs the model in PopEF files on NeuronCores: its load programs, its main programs "
+               "for each item in its feeds, and its save programs. Writes outputs as NumPy arrays.",
     .options = options,
     .epilogue = "The library is $NEURON_LIBNRT, else the loader's libnrt.so.1, else the one in\n"
                 "/opt/aws/neuron/lib, else, on a machine without a Neuron driver, the software\n"
@@ -123,7 +123,8 @@ static int metadata_check(const struct popef_metadata *metadata, struct ntk_err 
     }
     if (metadata->device_iterations < 1) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "executable \"%s\" has %" PRId64 " device iterations",
+                           "executable \"%s\" has %" PRId64
+                           " device iterations (expected at least 1)",
                            metadata->executable, metadata->device_iterations);
     }
     return 0;

@@ -90,7 +90,7 @@ static int parts_of(const struct run_device *device, const nrt_tensor_info_t *in
     }
     if (one == 0 || info->size != one || all / one > PARTS_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s: the program's tensor %s has %zu bytes, but the anchor %" PRIu64
+                           "%s: the program's tensor %s has %zu bytes, but the anchor has %" PRIu64
                            " per replica",
                            found->anchor->name, info->name, info->size, all);
     }
@@ -326,8 +326,8 @@ static struct run_buffer *buffer_of(const struct run_device *device, uint32_t re
     }
     if ((uint64_t)buffer->part_bytes * buffer->part_count != bytes_count) {
         (void)ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "%s: %" PRIu64 " bytes for a tensor of %zu", handle, bytes_count,
-                          buffer->part_bytes * buffer->part_count);
+                          "%s: %" PRIu64 " bytes given for a tensor of %zu bytes", handle,
+                          bytes_count, buffer->part_bytes * buffer->part_count);
         return NULL;
     }
     return buffer;

@@ -69,7 +69,7 @@ static int given_check(const struct flow *flow, const struct run_options *option
         }
         if (!is_there) {
             return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                               "no program of the flow uses an input \"%s\"",
+                               "no program in the flow uses an input \"%s\"",
                                options->given[i].name);
         }
     }
@@ -216,7 +216,7 @@ static int iterations_find(const struct flow *flow, uint64_t *out, struct ntk_er
         if (first && items != *out) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                                "\"%s\" has data for %" PRIu64
-                               " iterations, but \"%s\" for %" PRIu64,
+                               " iterations, but \"%s\" has data for %" PRIu64,
                                first->anchor->name, *out, source->anchor->name, items);
         }
         first = source;

@@ -65,8 +65,8 @@ static int neff_add(struct run_programs *programs, struct run_program *program, 
     const struct ntk_tar_member *member = file ? member_get(&programs->archive, file) : NULL;
 
     if (!member) {
-        return BAD(LIST_NAME ": the file of program %u, %s, is not in the archive", program->index,
-                   file ? file : "without a name");
+        return BAD(LIST_NAME ": the file for program %u (%s) is not in the archive", program->index,
+                   file ? file : "no name");
     }
     program->neff = member->bytes;
     program->neff_bytes = member->bytes_count;
@@ -148,7 +148,7 @@ int run_programs_read(const struct popef_reader *reader, const struct popef_blob
         list = member_get(&programs.archive, LIST_NAME);
     }
     if (!list && ret != -ENOMEM && ret != -EFBIG) {
-        ret = BAD("no programs for NeuronCores in it (expected a tar with " LIST_NAME
+        ret = BAD("it contains no programs for NeuronCores (expected a tar with " LIST_NAME
                   "): it can be listed, but not run");
     }
     if (ret == 0 && list) {

@@ -40,7 +40,9 @@ static int file_open(struct run_source *source, const char *path, struct ntk_err
         return ret;
     }
     if (npy.fortran_order && npy.dim_count > 1) {
-        return BAD("%s: the array is stored by columns (fortran_order); save it by rows", path);
+        return BAD("%s: the array is stored in column-major order (fortran_order); save it in "
+                   "row-major order",
+                   path);
     }
     source->offset = offset;
     source->total_bytes = npy.data_bytes;

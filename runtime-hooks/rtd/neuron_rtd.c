@@ -60,17 +60,17 @@ static const struct ntk_opt option_rows[] = {
     { 'c', "config", "FILE", NTK_OPT_TEXT, &arg_config,
       "read this JSON configuration (default " RTD_CONFIG_PATH ", if it exists)" },
     { 'i', "instance", "NAME", NTK_OPT_TEXT, &arg_instance,
-      "run as one of several daemons, with address and devices from " RTD_INSTANCE_FOLDER
+      "run as one of several daemons, with the address and devices from " RTD_INSTANCE_FOLDER
       "/NAME.json; NAME with a slash is a path (.json is optional)" },
     { 0, "timeout", "SECONDS", NTK_OPT_U64, &arg_timeout_s,
-      "limit an inference to SECONDS on the device, unless the client of a model sets a limit "
+      "limit an inference to SECONDS on the device, unless the model's client sets a limit "
       "(default 2)",
       .is_above_zero = true },
     { 0, "ninfer", "N", NTK_OPT_U64, &arg_ninfer,
-      "set the inferences in flight per model, unless its client sets them (default 4)",
+      "set the number of inferences in flight per model, unless its client sets it (default 4)",
       .is_above_zero = true },
     { 0, "io-data-host", 0, NTK_OPT_FLAG, &arg_data_host,
-      "keep inputs and outputs in host memory, unless the client of a model chooses" },
+      "keep inputs and outputs in host memory, unless the model's client chooses otherwise" },
     { 0, "neff-max", "MIB", NTK_OPT_U64, &arg_neff_mib,
       "limit a NEFF to MIB mebibytes (default 2048); all uploads in progress together may use "
       "twice as much",
@@ -87,8 +87,8 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-rtd",
     .usage = "[-t BDF]... [-g ADDRESS] [-c FILE] [-i NAME] [OPTION]...",
-    .summary = "Serves clients of the Neuron Runtime 1.x (gRPC) on software NeuronCores, those of "
-               "the machine named by NEURON_SOFT_INSTANCE, by default an " MACHINE_DEFAULT ".",
+    .summary = "Serves Neuron Runtime 1.x clients (gRPC) on the software NeuronCores of the "
+               "machine named by NEURON_SOFT_INSTANCE, by default an " MACHINE_DEFAULT ".",
     .options = option_rows,
 };
 
@@ -140,7 +140,7 @@ static void tell_without_effect(const struct rtd_config_value *value, const char
 static void tell_unknown(const char *keys, const char *of)
 {
     if (keys[0]) {
-        ntk_log_warn(MODULE, "ignoring unknown keys of the %s: %s", of, keys);
+        ntk_log_warn(MODULE, "ignoring unknown keys in the %s: %s", of, keys);
     }
 }
 
@@ -162,7 +162,7 @@ static int files_read(struct settings *settings, struct ntk_err *err)
     tell_without_effect(&settings->config.hugepages, "num_hugepages_per_device",
                         "software devices have no huge pages to reserve");
     tell_without_effect(&settings->config.model_cache_count, "model_cache_count",
-                        "NEFFs are read in memory and never unpacked to files");
+                        "NEFFs are read into memory and never unpacked to files");
     return 0;
 }
 
@@ -301,7 +301,7 @@ int main(int argc, char **argv)
     if (arg_ninfer > RTD_NINFER_MAX || arg_timeout_s > UINT32_MAX ||
         arg_neff_mib > RTD_NEFF_MIB_MAX) {
         return ntk_opt_usage_error(
-            &program, "--ninfer must be at most %d, --timeout at most %u, --neff-max at most %u",
+            &program, "--ninfer must be at most %d, --timeout at most %u and --neff-max at most %u",
             RTD_NINFER_MAX, UINT32_MAX, RTD_NEFF_MIB_MAX);
     }
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES_MIN);

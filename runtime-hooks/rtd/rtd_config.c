@@ -275,8 +275,7 @@ int rtd_instance_read(struct rtd_instance *instance, const char *name, struct nt
 
     *instance = (struct rtd_instance){ 0 };
     if (length < 0 || (size_t)length >= sizeof path) {
-        return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
-                           "the name of the instance is too long");
+        return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET, "the instance name is too long");
     }
     char *bytes = file_read(path, &bytes_count, &ret, err);
     if (bytes) {

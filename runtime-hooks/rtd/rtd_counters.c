@@ -94,7 +94,7 @@ static void nc_fill(struct rtd_manager *manager, uint32_t vnc, Nrt__NcCounters *
 static bool vnc_check(const struct rtd_manager *manager, struct ntk_rpc_call *call, uint32_t vnc)
 {
     if (vnc >= manager->nc_count) {
-        rtd_refuse(call, NRT__NERR__NERR_INVALID, "unknown NC %u: the daemon has %u", vnc,
+        rtd_refuse(call, NRT__NERR__NERR_INVALID, "unknown NC %u: the daemon has only %u", vnc,
                    manager->nc_count);
     }
     return vnc < manager->nc_count;

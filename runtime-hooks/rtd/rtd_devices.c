@@ -111,7 +111,7 @@ static int gap(const struct ntk_core_machine *machine, uint32_t a, uint32_t b, s
                    a + 1, b - 1);
     return ntk_err_set(
         err, -EINVAL, NTK_ERR_NO_OFFSET,
-        "the devices of one daemon must be adjacent: between %u (%s) and %u (%s) %s missing", a,
+        "the devices of one daemon must be adjacent: between %u (%s) and %u (%s), %s missing", a,
         first, b, second, missing);
 }
 

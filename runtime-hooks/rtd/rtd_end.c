@@ -44,10 +44,10 @@ void rtd_end_block_signals(void)
 /* An execution cannot be cancelled, and the process is all that it holds. */
 static void leave(const struct rtd_end *end)
 {
-    ntk_log_warn(
-        MODULE,
-        "executions or the release of device memory still run after %d s: exiting without them",
-        RTD_END_WAIT_S);
+    ntk_log_warn(MODULE,
+                 "executions or releases of device memory are still in progress after %d s: "
+                 "exiting without waiting for them",
+                 RTD_END_WAIT_S);
     if (!atomic_load(&end->is_socket_gone) &&
         strncmp(end->endpoint, "unix:", strlen("unix:")) == 0) {
         (void)unlink(end->endpoint + strlen("unix:"));

@@ -69,8 +69,8 @@ void rtd_get_hw_counters(struct rtd_manager *manager, struct ntk_rpc_call *call,
         return;
     }
     if (device >= manager->device_count) {
-        rtd_refuse(call, NRT__NERR__NERR_INVALID, "unknown device: get_all_hw_counters has %u",
-                   manager->device_count);
+        rtd_refuse(call, NRT__NERR__NERR_INVALID,
+                   "unknown device: get_all_hw_counters lists only %u", manager->device_count);
         return;
     }
     hardware_fill(manager, device, &hardware);

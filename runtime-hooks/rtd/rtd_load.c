@@ -166,7 +166,7 @@ static bool upload_check(struct load *load)
         break;
     case RTD_UPLOAD_TOO_MUCH:
         load_refuse(load, NRT__NERR__NERR_RESOURCE,
-                    "uploads of all clients exceed %" PRIu64 " MiB: try again later",
+                    "uploads from all clients exceed %" PRIu64 " MiB: try again later",
                     mib * RTD_UPLOADS_OF_LARGEST);
         break;
     case RTD_UPLOAD_NO_MEMORY:

@@ -186,7 +186,7 @@ static bool model_check(const struct rtd_model *model, const Nrt__HNn *handle,
         (model->uncollected_count >= UNCOLLECTED_MAX ||
          model->uncollected_bytes >= UNCOLLECTED_BYTES_MAX)) {
         return rtd_fault_set(fault, NRT__NERR__NERR_RESOURCE,
-                             "%u results of model %u were not collected: call infer_wait",
+                             "%u results from model %u were not collected: call infer_wait",
                              model->uncollected_count, model->id);
     }
     return true;
@@ -244,7 +244,7 @@ struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
     struct rtd_context *context = context_take(model);
     if (!context) {
         (void)rtd_fault_set(fault, NRT__NERR__NERR_QUEUE_FULL,
-                            "%u inferences of model %u are in progress: wait for one",
+                            "%u inferences on model %u are in progress: wait for one to finish",
                             model->ninfer, model->id);
         refuse_count(model, fault->code);
         return NULL;

@@ -164,7 +164,8 @@ void rtd_shm_map(struct rtd_manager *manager, struct ntk_rpc_call *call,
     }
     if (manager->shm_count >= manager->shm_count_max) {
         rtd_refuse(call, NRT__NERR__NERR_RESOURCE,
-                   "%u shared memory regions are mapped: unmap one first", manager->shm_count);
+                   "%u shared memory regions are already mapped: unmap one first",
+                   manager->shm_count);
         return;
     }
     struct rtd_shm *shm = shm_open_path(asked->path);

@@ -96,7 +96,7 @@ void rtd_health_sent(struct ntk_rpc_call *call)
     pthread_mutex_lock(&manager->lock);
     watcher->is_sending = false;
     tell(manager, watcher);
-    pthread_cond_broadcast(&manager->told);
+    pthread_cond_broadcast(&manager->reported);
     pthread_mutex_unlock(&manager->lock);
 }
 
@@ -114,12 +114,12 @@ void rtd_health_gone(struct ntk_rpc_call *call)
         at = &(*at)->next;
     }
     *at = watcher->next;
-    pthread_cond_broadcast(&manager->told);
+    pthread_cond_broadcast(&manager->reported);
     pthread_mutex_unlock(&manager->lock);
     free(watcher);
 }
 
-static bool is_everyone_told(const struct rtd_manager *manager)
+static bool is_everyone_notified(const struct rtd_manager *manager)
 {
     for (const struct rtd_watcher *watcher = manager->watchers; watcher; watcher = watcher->next) {
         if (watcher->is_sending || watcher->said != status_now(manager, watcher->is_known)) {
@@ -143,8 +143,8 @@ void rtd_health_stop(struct rtd_manager *manager)
         tell(manager, watcher);
     }
     /* A peer that does not read is not waited for. */
-    while (!is_everyone_told(manager) &&
-           pthread_cond_clockwait(&manager->told, &manager->lock, CLOCK_MONOTONIC, &until) !=
+    while (!is_everyone_notified(manager) &&
+           pthread_cond_clockwait(&manager->reported, &manager->lock, CLOCK_MONOTONIC, &until) !=
                ETIMEDOUT) {
     }
     pthread_mutex_unlock(&manager->lock);

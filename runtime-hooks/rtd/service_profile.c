@@ -103,7 +103,8 @@ void rtd_profile_start(struct rtd_manager *manager, struct ntk_rpc_call *call,
         return;
     }
     if (!folder_make(manager)) {
-        rtd_refuse(call, NRT__NERR__NERR_RESOURCE, "no folder for captures: %s", strerror(errno));
+        rtd_refuse(call, NRT__NERR__NERR_RESOURCE, "cannot create the folder for captures: %s",
+                   strerror(errno));
         return;
     }
     struct rtd_capture *capture = calloc(1, sizeof *capture);

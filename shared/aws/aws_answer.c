@@ -186,7 +186,7 @@ int ntk_aws_keys_from_json(const char *bytes, size_t bytes_count, struct ntk_aws
     if (code && strcmp(code, "Success") != 0) {
         char shown[64];
         ntk_str_copy_clean(shown, sizeof shown, code, strlen(code));
-        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the response is '%s'", shown);
+        ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the response code is '%s'", shown);
     } else {
         ret = set_temporary(out_keys, member(root, "AccessKeyId"), member(root, "SecretAccessKey"),
                             member(root, "Token"), member(root, "Expiration"), err);

@@ -52,7 +52,7 @@ int ntk_aws_post_sign(const struct ntk_aws_post *post, struct ntk_aws_post_lines
         out_lines->lines[i] = ntk_buf_text_get(&out_lines->texts[i]);
     }
     ntk_buf_fini(&host_text);
-    return is_ok ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "the request is not signed");
+    return is_ok ? 0 : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "cannot sign the request");
 }
 
 void ntk_aws_post_fini(struct ntk_aws_post_lines *lines)

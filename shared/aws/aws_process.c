@@ -163,7 +163,7 @@ int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_canc
             end(pid);
             ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%.200s: %s", words[0],
                         ret == -ETIMEDOUT   ? "timed out"
-                        : ret == -EMSGSIZE  ? "prints too much output"
+                        : ret == -EMSGSIZE  ? "printed too much output"
                         : ret == -ECANCELED ? "cancelled: the program is exiting"
                                             : "cannot read its output");
         } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {

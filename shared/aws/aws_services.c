@@ -86,7 +86,7 @@ int ntk_aws_from_container(struct ntk_aws_credentials *c, struct ntk_aws_keys *k
                          relative ? relative : full);
     if (bytes < 0 || bytes >= URL_BYTES || (relative && relative[0] != '/')) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "invalid address of the container's credentials");
+                           "invalid address for the container's credentials");
     }
     if (!is_container_host(url)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,

@@ -373,7 +373,7 @@ static int configure(struct ntk_s3 *s3, const struct ntk_s3_options *options, st
               : ntk_aws_endpoint_find(s3->credentials, "S3", &s3->endpoint, err);
     if (ret == 0 && !s3->endpoint && ntk_str_is_true(getenv("AWS_USE_DUALSTACK_ENDPOINT"))) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "the dual-stack endpoint of S3 must be set explicitly: --endpoint, or "
+                           "the S3 dual-stack endpoint must be set explicitly: use --endpoint or "
                            "AWS_ENDPOINT_URL_S3");
     }
     return ret < 0 || !s3->endpoint ? ret : check_endpoint(s3->endpoint, err);

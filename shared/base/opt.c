@@ -382,7 +382,7 @@ int ntk_opt_parse_all(const struct ntk_opt_program *program, int argc, char **ar
     int first = ntk_opt_parse(program, argc, argv);
 
     if (first >= 0 && first < argc) {
-        ntk_opt_usage_error(program, "'%s' is not an option", argv[first]);
+        ntk_opt_usage_error(program, "unexpected argument '%s'", argv[first]);
         return -EINVAL;
     }
     return first < 0 ? first : 0;

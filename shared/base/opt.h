@@ -78,10 +78,10 @@ struct ntk_opt {
     {                                                                                           \
         'v', "verbose", 0, NTK_OPT_VERBOSE, 0, "print more messages on stderr; repeat for more" \
     }
-#define NTK_OPT_COMMON_COMPLETION                                               \
-    {                                                                           \
-        0, "completion", "SHELL", NTK_OPT_COMPLETION, 0,                        \
-            "print the completion script of bash, zsh or fish", "bash zsh fish" \
+#define NTK_OPT_COMMON_COMPLETION                                                \
+    {                                                                            \
+        0, "completion", "SHELL", NTK_OPT_COMPLETION, 0,                         \
+            "print the completion script for bash, zsh or fish", "bash zsh fish" \
     }
 /* For a word of a program that prints nothing else on stderr: the last rows, under their
  * heading. */

@@ -38,9 +38,11 @@ struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint3
 
 /* The part of a first period that the collector did not watch; at most the period. The machine's
  * core has it too. */
-static const struct ntk_core_sample *
-take_unwatched(struct ntk_aggregate *aggregate, struct core_state *state,
-               struct machine_core *machine, const uint64_t period[NTK_CORE_COUNTS], uint32_t told)
+static const struct ntk_core_sample *take_unwatched(struct ntk_aggregate *aggregate,
+                                                    struct core_state *state,
+                                                    struct machine_core *machine,
+                                                    const uint64_t period[NTK_CORE_COUNTS],
+                                                    uint32_t reported)
 {
     static const uint64_t no_total[NTK_CORE_COUNTS];
     struct unwatched *unwatched = state->unwatched;
@@ -55,9 +57,10 @@ take_unwatched(struct ntk_aggregate *aggregate, struct core_state *state,
         machine->has_unwatched = true;
         ntk_aggregate_fill_core(out, unwatched->counts, no_total);
         /* See aggregate_first.c. */
-        out->has = told & NTK_CORE_HAS_ENGINES ? told : told & ~(uint32_t)NTK_CORE_HAS_BUSY;
+        out->has =
+            reported & NTK_CORE_HAS_ENGINES ? reported : reported & ~(uint32_t)NTK_CORE_HAS_BUSY;
         out->total_latency = ntk_aggregate_histogram_of(aggregate, &unwatched->total);
-        if (told & NTK_CORE_HAS_DEVICE_LATENCY) {
+        if (reported & NTK_CORE_HAS_DEVICE_LATENCY) {
             out->device_latency = ntk_aggregate_histogram_of(aggregate, &unwatched->device);
         }
     }
@@ -104,7 +107,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
                       struct ntk_core_sample *out)
 {
     bool software = reading->process->flags & NTK_PROCESS_SOFTWARE_CORE;
-    uint32_t told = ntk_aggregate_told_by_segment(reading->process);
+    uint32_t reported = ntk_aggregate_believes_segment(reading->process);
     struct machine_core *machine = &aggregate->cores[core->core];
     uint64_t total[NTK_CORE_COUNTS];
     uint64_t period[NTK_CORE_COUNTS];
@@ -122,7 +125,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         machine->period[i] += period[i];
     }
     if (state->unwatched) {
-        out->unwatched = take_unwatched(aggregate, state, machine, period, told);
+        out->unwatched = take_unwatched(aggregate, state, machine, period, reported);
     }
     /* Readings are taken a little before or after the period's ends: their own distance is what a
      * core can have been busy. A process that came or went meanwhile was idle for the rest of the
@@ -140,19 +143,19 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     ntk_aggregate_fill_core(out, period, total);
     out->core = core->core;
     out->began_ns = reading->process->clock.monotonic_ns;
-    out->has = told;
+    out->has = reported;
     machine->is_listed = true;
     if (software) {
-        machine->has_software |= told;
+        machine->has_software |= reported;
     } else if (core->owned || core_moved(out)) {
-        machine->has_observed |= told;
+        machine->has_observed |= reported;
         machine->observed++;
     }
     /* Each physical core has its own count of the same executions. */
     if (!reading->ended && core->core % (reading->process->lnc == 2 ? 2 : 1) == 0) {
         out->in_flight = core->in_flight;
         out->running_ns = core->in_flight > 0 ? core->running_ns : 0;
-        if (core->owned && told & NTK_CORE_HAS_EXECUTIONS &&
+        if (core->owned && reported & NTK_CORE_HAS_EXECUTIONS &&
             !(reading->process->flags & (NTK_PROCESS_ATTACHED | NTK_PROCESS_CORES_GUESSED))) {
             out->has |= NTK_CORE_HAS_HELD_IDLE;
             out->held_idle_ns = core->idle_ns;
@@ -165,7 +168,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         machine->failing_since_ns =
             ntk_snapshot_earlier(machine->failing_since_ns, out->failing_since_ns);
     }
-    if (!core->has_histogram || aggregate->no_latency || !(told & NTK_CORE_HAS_LATENCY)) {
+    if (!core->has_histogram || aggregate->no_latency || !(reported & NTK_CORE_HAS_LATENCY)) {
         out->has &= ~(uint32_t)(NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY);
         return;
     }

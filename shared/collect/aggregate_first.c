@@ -51,13 +51,13 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
  * segment continues: what they did unwatched is not known. */
 static void go_on_told(const struct ntk_ring_core *core, struct core_state *state)
 {
-    static const size_t told[] = { AT_BUSY, NTK_CORE_COUNT_AT(effective_flops) };
+    static const size_t reported[] = { AT_BUSY, NTK_CORE_COUNT_AT(effective_flops) };
     uint64_t now[NTK_CORE_COUNTS];
 
     ntk_aggregate_core_counters(core, now);
-    for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
-        state->told_total[told[i]] = state->base[told[i]];
-        state->base[told[i]] = now[told[i]];
+    for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
+        state->reported_total[reported[i]] = state->base[reported[i]];
+        state->base[reported[i]] = now[reported[i]];
     }
 }
 

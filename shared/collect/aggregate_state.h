@@ -5,7 +5,7 @@
  * aggregate.c begins and ends periods, aggregate_host.c is the host, aggregate_device.c devices and
  * the machine's cores, aggregate_runtime.c processes, aggregate_first.c their first sight,
  * aggregate_{cores,models,memory}.c what they have, aggregate_histogram.c their latency,
- * aggregate_told.c the source that is believed about a core, aggregate_users.c what one user may
+ * aggregate_belief.c the source that is believed about a core, aggregate_users.c what one user may
  * fill.
  *
  * Owner, threads: as struct ntk_aggregate.
@@ -50,7 +50,7 @@ struct core_state {
     uint64_t read_ns;   /* when the counters were last read; 0 not yet */
     uint64_t window_ns; /* between the readings of this period, 0 when it has no two */
     uint64_t base[NTK_CORE_COUNTS];
-    uint64_t told_total
+    uint64_t reported_total
         [NTK_CORE_COUNTS]; /* around another runtime: of what its segment does not count */
     struct baseline total;
     struct baseline device;
@@ -149,7 +149,7 @@ struct device_state {
     uint64_t unwatched[NTK_ECC_COUNT]; /* of the period to come */
 };
 
-/* What a core of the machine did, as segments and tree tell: aggregate_told.c says which is
+/* What a core of the machine did, as segments and tree tell: aggregate_belief.c says which is
  * believed. */
 struct machine_core {
     bool is_listed;        /* some process was on it, ever */
@@ -309,10 +309,10 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
                              const struct ntk_runtime_reading *reading,
                              struct ntk_runtime_sample *out);
 
-/* ---- aggregate_told ---- */
+/* ---- aggregate_belief ---- */
 
 /* What that process's segment reports about a core and its latency: enum ntk_core_has. */
-uint32_t ntk_aggregate_told_by_segment(const struct ntk_ring_process *process);
+uint32_t ntk_aggregate_believes_segment(const struct ntk_ring_process *process);
 /* What the tree counted since the last reading. */
 void ntk_aggregate_take_tree_core(struct machine_core *core,
                                   const struct ntk_device_core_reading *reading, bool appeared);

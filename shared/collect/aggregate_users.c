@@ -232,8 +232,8 @@ void ntk_aggregate_finish_users(struct ntk_aggregate *aggregate, uint64_t period
 
         if (user->is_over) {
             (void)snprintf(aggregate->note, sizeof aggregate->note,
-                           "user %" PRIu32 " starts more processes than can be listed: the rest is "
-                           "counted as \"others of %" PRIu32 "\"",
+                           "user %" PRIu32 " starts more processes than can be listed: the rest "
+                           "are counted as \"others of %" PRIu32 "\"",
                            user->uid, user->uid);
         }
         user->is_over = false;

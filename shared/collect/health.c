@@ -146,7 +146,7 @@ void ntk_health_execution(struct ntk_health *health, uint32_t device, uint32_t l
         return;
     }
     raise_execution(core, signal, status, is_new, now);
-    core->told[signal] += is_new;
+    core->reported[signal] += is_new;
     health->devices[device].evidence |= 1u << NTK_HEALTH_BY_PROCESSES;
     ntk_health_judge(health, &health->devices[device], now);
 }
@@ -167,14 +167,14 @@ void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_
         return;
     }
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        uint64_t told = core->told[ends[i].signal];
+        uint64_t reported = core->reported[ends[i].signal];
 
-        if (ends[i].count > told) {
-            raise_execution(core, ends[i].signal, ends[i].status, ends[i].count - told, now);
+        if (ends[i].count > reported) {
+            raise_execution(core, ends[i].signal, ends[i].status, ends[i].count - reported, now);
         }
         is_worse = is_worse || ends[i].count > 0;
     }
-    memset(core->told, 0, sizeof core->told);
+    memset(core->reported, 0, sizeof core->reported);
     if (work->is_owned) {
         core->owned_ns = now.monotonic_ns;
         health->devices[device].evidence |= 1u << NTK_HEALTH_BY_PROCESSES;

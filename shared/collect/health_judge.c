@@ -45,7 +45,7 @@ static void add_sign(struct judged *reasons, enum signal signal, const struct si
                      uint16_t core)
 {
     const struct sign *sign = &signs[signal];
-    uint64_t told = 0;
+    uint64_t reported = 0;
 
     /* A counter of the driver and a process may both have seen an error: only what one of them has
      * more than the others counts. */
@@ -53,15 +53,16 @@ static void add_sign(struct judged *reasons, enum signal signal, const struct si
         bool is_same =
             signs[s].is_on && ntk_health_signals[s].reason == ntk_health_signals[signal].reason;
 
-        told = is_same && signs[s].count > told ? signs[s].count : told;
+        reported = is_same && signs[s].count > reported ? signs[s].count : reported;
     }
     const struct ntk_health_sample sample = { .core = core,
                                               .cores = core == NTK_NO_CORE ? 0 : 1u << core,
                                               .status = sign->status,
                                               .since_ns = sign->since_ns,
                                               .last_ns = sign->last_ns,
-                                              .count =
-                                                  sign->count > told ? sign->count - told : 0 };
+                                              .count = sign->count > reported
+                                                           ? sign->count - reported
+                                                           : 0 };
 
     if (sign->is_on) {
         add_reason(reasons, ntk_health_signals[signal].reason, &sample);

@@ -42,8 +42,8 @@ struct core_state {
     struct sign signs[SIGNAL_COUNT];
     bool has_success, has_resets;
     uint64_t success, resets;
-    uint64_t owned_ns;           /* monotonic: when a process had it last */
-    uint64_t told[SIGNAL_COUNT]; /* of PROCESS: ends since the last work */
+    uint64_t owned_ns;               /* monotonic: when a process had it last */
+    uint64_t reported[SIGNAL_COUNT]; /* of PROCESS: ends since the last work */
 };
 
 struct heart {

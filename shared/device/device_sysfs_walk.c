@@ -187,7 +187,7 @@ static bool holds_counters(const char *name)
 
 /* Callers that need infos alone get those and the health indicators of the device: one core shows
  * the generation of all. */
-static bool is_left_out(const struct walk *walk, size_t depth, const char *name, int core)
+static bool is_omitted(const struct walk *walk, size_t depth, const char *name, int core)
 {
     if (core >= 0) {
         return walk->has_core_arch;
@@ -361,7 +361,7 @@ static void walk_folder(struct walk *walk, int parent, const char *name, size_t 
             if (core >= 0) {
                 walk->cores_seen |= 1u << core;
             }
-            if (walk->infos_only && is_left_out(walk, depth, entry->d_name, core)) {
+            if (walk->infos_only && is_omitted(walk, depth, entry->d_name, core)) {
                 continue;
             }
             if (depth >= NTK_SYSFS_DEPTH_MAX) {

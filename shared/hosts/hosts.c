@@ -251,12 +251,13 @@ bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hos
     host->no_agent[0] = '\0';
     remote->unix_path = NULL;
     if (!ntk_hosts_agent_path(unix_path, sizeof unix_path) || lstat(unix_path, &status) < 0) {
-        (void)snprintf(host->no_agent, sizeof host->no_agent, "no agent runs on this machine");
+        (void)snprintf(host->no_agent, sizeof host->no_agent,
+                       "no agent is running on this machine");
         return false;
     }
     if (!S_ISSOCK(status.st_mode) || (status.st_uid != 0 && status.st_uid != geteuid())) {
         (void)snprintf(host->no_agent, sizeof host->no_agent,
-                       "%s is not a socket of root or of this user", unix_path);
+                       "%s is not a socket owned by root or by this user", unix_path);
         return false;
     }
     remote->unix_path = unix_path;

@@ -86,7 +86,7 @@ bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hos
           "trust the certificate authorities in this PEM file (default: those of the system)" }, \
     {                                                                                            \
         0, "timeout", "TIME", NTK_OPT_DURATION, &(remote).timeout_ns,                            \
-            "limit the response time of an agent to TIME (default 5s)", .is_above_zero = true    \
+            "wait at most TIME for an agent to respond (default 5s)", .is_above_zero = true      \
     }
 
 /* The address of path at a host: "http://" before a name without scheme; a URL that has its own

@@ -135,7 +135,8 @@ int ntk_http_listen_unix(const char *path, struct ntk_err *err)
     }
     return fd >= 0 ? fd
                    : ntk_err_set(err, fd, NTK_ERR_NO_OFFSET, "cannot listen on %s: %s", path,
-                                 fd == -EADDRINUSE ? "another process serves it" : strerror(-fd));
+                                 fd == -EADDRINUSE ? "another process is listening on it"
+                                                   : strerror(-fd));
 }
 
 uint16_t ntk_http_listen_port_get(int fd)

@@ -219,12 +219,12 @@ static int read_tls(struct reader *reader, const char *section, yaml_node_t *val
     reader->config->has_tls = true;
     if (!config->cert_file == !config->cert || !config->key_file == !config->key) {
         return fail(reader, value, section,
-                    "requires one of cert_file, cert and one of key_file, key");
+                    "requires either cert_file or cert, and either key_file or key");
     }
     if (config->client_auth != NTK_HTTP_CLIENT_AUTH_NONE &&
         !config->client_ca_file == !config->client_ca) {
         return fail(reader, value, section,
-                    "requires one of client_ca_file, client_ca to verify clients");
+                    "requires either client_ca_file or client_ca to verify clients");
     }
     if (config->tls_minor_min > config->tls_minor_max) {
         return fail(reader, value, section, "has a min_version above max_version");
@@ -287,7 +287,7 @@ static int read_user(struct reader *reader, yaml_node_t *name, yaml_node_t *valu
     }
     if (strchr(scalar(name), ':') || config->user_count == NTK_HTTP_SECURITY_USERS_MAX) {
         return fail(reader, name, scalar(name),
-                    "is not a valid user name, or exceeds the number of users");
+                    "is not a valid user name, or exceeds the maximum number of users");
     }
     struct ntk_http_security_user *users =
         realloc(config->users, (config->user_count + 1) * sizeof *users);

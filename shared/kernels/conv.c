@@ -153,7 +153,7 @@ void ntk_example_conv(struct ntk_neff_build *build, const struct ntk_example_opt
      * gets its frame on the way. */
     if (c.columns < OUT_CHANNELS) {
         ntk_neff_build_fail(build,
-                            "conv has transfers that inf1 does not support: use mlp or attention");
+                            "conv uses transfers that inf1 does not support: use mlp or attention");
         return;
     }
     ntk_neff_kernel_layer(c.kernel, "input");

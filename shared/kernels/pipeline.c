@@ -89,8 +89,8 @@ static void layers_add(struct ntk_neff_build *build, const struct ntk_example_op
     char name[32] = "x";
 
     if (options->lnc > 1) {
-        ntk_neff_build_fail(build, "a pipeline requires logical cores with one physical core: use "
-                                   "--lnc 1 and an inf1 machine");
+        ntk_neff_build_fail(build, "a pipeline requires logical cores with one physical core each: "
+                                   "use --lnc 1 and an inf1 machine");
         return;
     }
     for (uint64_t i = 0; i < stage_count + node_count; i++) {

@@ -43,7 +43,7 @@ const struct ntk_device_row ntk_device_rows[NTK_DEVICE_ROWS] = {
 
 enum { OF_OPERATIONS, OF_WORK, STORED_NONE = 0, STORED_COLUMN = 1 };
 const struct ntk_rank_count_row ntk_rank_count_rows[NTK_RANK_COUNTS] = {
-#define NTK_RANK_COUNT(name, of, told, stored, metric) \
+#define NTK_RANK_COUNT(name, of, reported, stored, metric) \
     { #name, OF_##of == OF_WORK, STORED_##stored, NTK_METRIC_##metric },
 #include "shared/metrics/rank.def"
 };

@@ -264,7 +264,7 @@ int ntk_report_read(const char *line, size_t line_bytes, struct ntk_snapshot **o
         (!report_has(root, "neuron_runtime_data") && !report_has(root, "system_data"))) {
         json_decref(root);
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "JSON, but not a report of neuron-monitor");
+                           "JSON, but not a neuron-monitor report");
     }
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     if (snapshot) {

@@ -31,8 +31,8 @@ const struct report_field report_fields_rank[] = {
 #include "shared/abi/collective.def"
 #define ALWAYS false
 #define WHERE_ANY true
-#define NTK_RANK_COUNT(name, of, told, ...) \
-    REPORT_ROW(#name, REPORT_COUNT, AT(name), .sparse = (told)),
+#define NTK_RANK_COUNT(name, of, reported, ...) \
+    REPORT_ROW(#name, REPORT_COUNT, AT(name), .sparse = (reported)),
 #include "shared/metrics/rank.def"
     REPORT_END,
 };

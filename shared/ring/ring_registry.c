@@ -332,7 +332,7 @@ static void take_file(struct ring_folder *folder, const char *name, void *ctx)
     }
     if (folder->has_one_owner && status.st_uid != folder->owner) {
         (void)ntk_err_set(&err, -EPERM, NTK_ERR_NO_OFFSET,
-                          "%s belongs to another user than its folder", path);
+                          "%s belongs to a different user than its folder", path);
         refuse(registry, folder, &file, &err);
         return;
     }
@@ -461,7 +461,7 @@ static void find_user_folder(struct ring_folder *parent, const char *name, void 
         struct ntk_err err = { 0 };
 
         (void)ntk_err_set(&err, -EPERM, NTK_ERR_NO_OFFSET,
-                          NTK_HOOKS_PARENT "/%s is not a folder of user %llu", name, uid);
+                          NTK_HOOKS_PARENT "/%s is not a folder owned by user %llu", name, uid);
         set_ignored(registry->out, err.text);
         return;
     }

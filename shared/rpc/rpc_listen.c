@@ -34,7 +34,7 @@ int ntk_rpc_listen_check(const char *endpoint, struct ntk_err *err)
     }
     if (path[0] == '\0') {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s: missing path: expected for example unix:/run/neuron.sock",
+                           "%s: missing path: expected an address such as unix:/run/neuron.sock",
                            endpoint);
     }
     if (strlen(path) >= sizeof address.sun_path) {

@@ -92,7 +92,7 @@ static int open_and_lock(struct ntk_store *store, struct ntk_err *err)
         int code = errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
         return ntk_err_set(
             err, code, NTK_ERR_NO_OFFSET, "cannot write to the database %s: %s", path,
-            code == -EBUSY ? "another neuron-monitor writes to it" : strerror(errno));
+            code == -EBUSY ? "another neuron-monitor is writing to it" : strerror(errno));
     }
     return 0;
 }

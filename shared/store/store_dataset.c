@@ -182,8 +182,7 @@ int ntk_store_dataset_origin(struct ntk_store_reader *reader, uint64_t time_ns, 
         *out_id = ntk_store_sql_u64(statement, "first_ns");
         if (length >= NTK_STORE_HOST_BYTES) {
             ret = ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
-                              "the name of its host is longer than %d bytes",
-                              NTK_STORE_HOST_BYTES - 1);
+                              "its host name is longer than %d bytes", NTK_STORE_HOST_BYTES - 1);
         }
     } else if (step != SQLITE_DONE) {
         ret = ntk_store_sql_error(reader->db, "database", err);

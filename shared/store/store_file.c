@@ -191,9 +191,9 @@ int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err)
                        : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "not a database");
     }
     if (application != 0 && application != NTK_STORE_APPLICATION_ID) {
-        return is_ours
-                   ? ntk_err_set(err, -EBADMSG, APPLICATION_AT, "its header is damaged")
-                   : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "a database of another program");
+        return is_ours ? ntk_err_set(err, -EBADMSG, APPLICATION_AT, "its header is damaged")
+                       : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
+                                     "a database created by another program");
     }
     /* SQLite would not open these, or never write to them, and not call them damaged. */
     if (is_ours && (number_at(head, FORMAT_AT) > FORMAT_MAX || head[WRITE_VERSION_AT] > 2 ||

@@ -129,7 +129,7 @@ static int compare(sqlite3 *db, sqlite3_stmt *theirs, sqlite3_stmt *ours, struct
                 const char *name =
                     is_missing ? text_of(ours, our_step, 1) : text_of(theirs, their_step, 1);
                 return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                                   is_missing ? "not a database of neuron-monitor: missing '%.64s'"
+                                   is_missing ? "not a neuron-monitor database: missing '%.64s'"
                                               : "not created by neuron-monitor: unexpected '%.64s'",
                                    name);
             }

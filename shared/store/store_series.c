@@ -64,8 +64,8 @@ struct query {
     struct ntk_store_window window; /* aligned */
     struct ntk_vec pieces;
     struct step *steps;
-    size_t step_count; /* as cut; rows are numbered by these */
-    size_t told_count; /* of them left by widen() */
+    size_t step_count;     /* as cut; rows are numbered by these */
+    size_t reported_count; /* of them left by widen() */
 };
 
 enum ntk_store_metric ntk_store_metric_find(const char *name)
@@ -115,7 +115,7 @@ static bool next_row(const struct query *query, sqlite3_stmt *statement, size_t 
         return false;
     }
     if (index < 0 || (uint64_t)index >= query->step_count) {
-        *ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "a row outside of the window");
+        *ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "a row outside the window");
         return false;
     }
     *out_index = (size_t)index;
@@ -239,7 +239,7 @@ static void widen(struct query *query)
         }
         query->steps[kept++] = step;
     }
-    query->told_count = kept;
+    query->reported_count = kept;
 }
 
 /* ---- series ---- */
@@ -371,7 +371,7 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
         }
     }
     widen(&query);
-    for (size_t i = 0; i < query.told_count; i++) {
+    for (size_t i = 0; i < query.reported_count; i++) {
         points[i] = query.steps[i].point;
         if (points[i].covered_ns == 0) {
             points[i].has_value = false;
@@ -386,7 +386,7 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
         }
     }
     *out_points = points;
-    *out_count = query.told_count;
+    *out_count = query.reported_count;
     fini(&query);
     return 0;
 }
@@ -468,27 +468,28 @@ static void merge_into(struct ntk_histogram *to, const struct ntk_histogram *mor
 
 /* Adds the rows up to the end of the step. has_row: whether the statement is on one. */
 static int add_unwatched(const struct query *query, sqlite3_stmt *statement, bool *has_row,
-                         struct telling *telling, struct ntk_store_executions *told,
+                         struct telling *telling, struct ntk_store_executions *reported,
                          struct ntk_err *err)
 {
-    while (*has_row && ntk_store_sql_u64(statement, "time_ns") <= told->end_ns) {
+    while (*has_row && ntk_store_sql_u64(statement, "time_ns") <= reported->end_ns) {
         struct ntk_histogram_entry(*entries)[NTK_HISTOGRAM_BUCKETS] = calloc(2, sizeof *entries);
         struct ntk_store_executions more = { 0 };
         if (!entries) {
             return ntk_err_no_memory(err);
         }
         take_executions(statement, false, entries, &more);
-        told->completed += more.completed;
-        told->failed += more.failed;
-        told->unwatched += more.completed + more.failed;
+        reported->completed += more.completed;
+        reported->failed += more.failed;
+        reported->unwatched += more.completed + more.failed;
         for (int i = 0; i < NTK_OUTCOME_COUNT; i++) {
-            told->outcome[i] += more.outcome[i];
+            reported->outcome[i] += more.outcome[i];
         }
         for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-            told->error_class[i] += more.error_class[i];
+            reported->error_class[i] += more.error_class[i];
         }
-        merge_into(&told->total_latency, &more.total_latency, &telling->total, telling->entries[0]);
-        merge_into(&told->device_latency, &more.device_latency, &telling->device,
+        merge_into(&reported->total_latency, &more.total_latency, &telling->total,
+                   telling->entries[0]);
+        merge_into(&reported->device_latency, &more.device_latency, &telling->device,
                    telling->entries[1]);
         free(entries);
         int code = sqlite3_step(statement);
@@ -514,24 +515,26 @@ static int tell_steps(struct query *query, sqlite3_stmt *statement, sqlite3_stmt
     bool has_unwatched = sqlite3_step(unwatched) == SQLITE_ROW;
     bool has_row = next_row(query, statement, &index, &ret, err);
     widen(query);
-    for (size_t i = 0; ret == 0 && i < query->told_count; i++) {
+    for (size_t i = 0; ret == 0 && i < query->reported_count; i++) {
         const struct ntk_store_point *point = &query->steps[i].point;
-        struct ntk_store_executions told = { .start_ns = point->start_ns,
-                                             .end_ns = point->end_ns,
-                                             .covered_ns = point->covered_ns,
-                                             .counted_ns = point->counted_ns,
-                                             .uncounted = query->steps[i].uncounted,
-                                             .has_outcomes = !of_model };
+        struct ntk_store_executions reported = { .start_ns = point->start_ns,
+                                                 .end_ns = point->end_ns,
+                                                 .covered_ns = point->covered_ns,
+                                                 .counted_ns = point->counted_ns,
+                                                 .uncounted = query->steps[i].uncounted,
+                                                 .has_outcomes = !of_model };
         bool is_its =
             has_row && query->window.from_ns + (index + 1) * query->window.step_ns == point->end_ns;
         if (is_its) {
-            take_executions(statement, of_model, telling->entries, &told);
+            take_executions(statement, of_model, telling->entries, &reported);
         }
-        if (told.covered_ns > 0) { /* a gap waits for the step in which the agent watched again */
-            ret = add_unwatched(query, unwatched, &has_unwatched, telling, &told, err);
+        if (reported.covered_ns >
+            0) { /* a gap waits for the step in which the agent watched again */
+            ret = add_unwatched(query, unwatched, &has_unwatched, telling, &reported, err);
         }
-        told.is_counted = is_counted(&query->steps[i]) || told.completed > 0 || told.failed > 0;
-        ret = ret < 0 ? ret : row(&told, ctx);
+        reported.is_counted =
+            is_counted(&query->steps[i]) || reported.completed > 0 || reported.failed > 0;
+        ret = ret < 0 ? ret : row(&reported, ctx);
         if (is_its && ret == 0) {
             has_row = next_row(query, statement, &index, &ret, err);
         }

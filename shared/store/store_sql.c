@@ -54,7 +54,7 @@ int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err)
     if (code == -ECANCELED) {
         return ntk_err_set(err, code, NTK_ERR_NO_OFFSET,
                            "%s: aborted: the program is exiting, or the query requires more time "
-                           "or memory than a valid file would",
+                           "or memory than it would on a valid file",
                            what);
     }
     /* SQLite's own sentence does not say why. */
@@ -153,7 +153,7 @@ static int check_layout(sqlite3 *db, bool is_ours, bool *out_is_empty, struct nt
     }
     if (ret == -EBADMSG && !is_ours && application != NTK_STORE_APPLICATION_ID) {
         return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
-                           "a damaged database of another program");
+                           "a damaged database created by another program");
     }
     if (ret < 0 || objects == 0) {
         *out_is_empty = ret == 0;
@@ -163,7 +163,8 @@ static int check_layout(sqlite3 *db, bool is_ours, bool *out_is_empty, struct nt
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "its header is damaged");
     }
     if (application != NTK_STORE_APPLICATION_ID) {
-        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "a database of another program");
+        return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
+                           "a database created by another program");
     }
     if (version > NTK_STORE_SCHEMA_VERSION && version <= VERSION_MAX) {
         return ntk_err_set(

@@ -122,7 +122,7 @@ static int load_runtimes(struct ntk_store_reader *reader, bool by_process,
     }
     sqlite3_finalize(statement);
     if (ret == 0 && rows.count == 0) {
-        ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "nothing was counted yet");
+        ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "nothing has been counted yet");
     }
     struct ntk_runtime_sample *to =
         ret == 0 ? ntk_snapshot_alloc_runtimes(snapshot, rows.count) : NULL;

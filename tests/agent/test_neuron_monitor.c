@@ -63,7 +63,7 @@ static void wrong_usage_is_one_line_and_2(void **state)
     expect(*state, "--wat", NULL, 2, "neuron-monitor: unknown option '--wat'\n" TRY);
     expect(*state, "--config-file", NULL, 2,
            "neuron-monitor: option '--config-file' requires a value (FILE)\n" TRY);
-    expect(*state, "hello", NULL, 2, "neuron-monitor: 'hello' is not an option\n" TRY);
+    expect(*state, "hello", NULL, 2, "neuron-monitor: unexpected argument 'hello'\n" TRY);
     expect(*state, "--period", "soon", 2,
            "neuron-monitor: invalid value 'soon' for --period: expected a time such as 500ms, 2s "
            "or 1m30s\n" TRY);
@@ -85,7 +85,7 @@ static void wrong_usage_is_one_line_and_2(void **state)
            "neuron-monitor: invalid value 'localhost' for --prometheus: expected '[ADDRESS:]PORT' "
            "with a port up to 65535\n" TRY);
     expect(*state, "--once", "--count=2", 2,
-           "neuron-monitor: --once and --count exclude each other\n" TRY);
+           "neuron-monitor: --once and --count are mutually exclusive\n" TRY);
     expect(*state, "--verbose", "9", 2,
            "neuron-monitor: invalid value '9' for --verbose: expected 0 to 4\n" TRY);
 }
@@ -210,7 +210,7 @@ static void lines_beyond_the_limit_are_reported_and_counted(void **state)
         RUN(f, "--count", "3", "--period", "100ms", "--no-imds", "--max-line", bound);
     assert_int_equal(cut.exit_code, 0);
     assert_int_equal(strncmp(cut.err, any, strlen(any)), 0);
-    assert_non_null(strstr(cut.err, "writing such reports without neuron_ext\n"));
+    assert_non_null(strstr(cut.err, "reports over the limit are written without neuron_ext\n"));
     assert_null(strstr(strchr(cut.err, '\n'), any)); /* once */
     assert_non_null(
         strstr(cut.err,
@@ -470,7 +470,7 @@ static void a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing
                        "\"system_metrics\":[{\"type\":\"vcpu_usage\"}]}");
     assert_int_equal(kill(pid, SIGHUP), 0);
     assert_true(test_wait_until(holds, &(struct holding){ out, "vcpu_usage" }));
-    assert_true(holds(&(struct holding){ log, "k8s_info was changed: restart" }));
+    assert_true(holds(&(struct holding){ log, "k8s_info has changed: restart" }));
     assert_int_equal(test_stop_program(pid, SIGTERM), 0);
     assert_numbered(out);
     free(log);

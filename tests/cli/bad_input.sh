@@ -58,7 +58,7 @@ row 2 "stray" neuron-monitor stray
 row 2 "stray" neuron-top stray
 row 2 "--count" neuron-bench exec good.neff --count many
 row 2 "--cores" neuron-bench exec good.neff --cores 3-x
-row 2 "cores must be at most 4095" neuron-bench exec good.neff --cores 9999
+row 2 "core numbers must be at most 4095" neuron-bench exec good.neff --cores 9999
 row 2 "invalid value '0' for -n: expected more than 0" neuron-bench exec good.neff -n 0
 row 2 "invalid value '0' for --count: expected more than 0" neuron-monitor --count 0
 row 2 "invalid value '0s' for --last: expected more than 0" neuron-monitor query latency --db gone.db --last 0s

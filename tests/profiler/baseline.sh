@@ -59,7 +59,7 @@ baseline 1 check kept.json "${fast[@]}" attention --limit engines/Tenser=5%
 says err 'engines/Tenser'
 baseline 1 check kept.json "${fast[@]}" attention none.ntff
 baseline 1 save mixed.json attention attention-slow
-says err 'of another program'
+says err 'of a different program'
 [ ! -e mixed.json ] || complain 'a baseline of two programs'
 sed 's/trn2.3xlarge/trn1.2xlarge/' kept.json >other.json
 baseline 1 check other.json "${fast[@]}" attention

@@ -642,7 +642,7 @@ static void a_part_of_a_capture_is_shown_and_named(void **state)
     expect(RUN(f, "query", "-s", f->sample, "--to", "25us", "SELECT message FROM Warning"), 0,
            ": only 0ns to 25.0us of 100us, NC 4");
     expect(RUN(f, "view", "-s", f->sample, "--from", "1s"), 1,
-           "the execution has ended by 1.00s: it takes 100us");
+           "the execution has already ended at 1.00s: it takes only 100us");
     expect(RUN(f, "diff", f->sample, f->sample, "--core", "5"), 1,
            "unknown core: the capture has 4");
     expect(RUN(f, "view", "-s", f->sample, "--from", "2us", "--to", "1us"), 2,

@@ -72,7 +72,7 @@ static void times_of_tables_count_from_where_options_do(void **state)
     expect(RUN("view", "-d", f->path, "--from", "2500ns"), 0,
            "Only a part of the trace is shown: 2.50us to 97.0us after the first event");
     expect(RUN("view", "-d", f->path, "--from", "10"), 1,
-           "both count from the first event, and the last one ends 4.00us after it");
+           "both are relative to the first event, and the last event ends 4.00us after it");
 }
 
 static void an_invalid_value_is_answered_with_the_valid_ones(void **state)
@@ -81,8 +81,8 @@ static void an_invalid_value_is_answered_with_the_valid_ones(void **state)
 
     expect(RUN("view", "-d", f->path, "--from", "x"), 2,
            "invalid value 'x' for --from: expected a duration after the start, such as 300ns, "
-           "20us, 1.5ms or 2s (a plain number is seconds), or with -d a point in time, such as "
-           "2026-11-21T07:30:00Z\n");
+           "20us, 1.5ms or 2s (a plain number is in seconds), or, with -d, a point in time, such "
+           "as 2026-11-21T07:30:00Z\n");
     expect(RUN("view", "-d", f->path, "--from", "2us", "--to", "2us"), 2,
            "--to must be after --from");
     expect(RUN("view", "-d", f->path, "--core", "0;1"), 2,

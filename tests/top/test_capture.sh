@@ -18,7 +18,7 @@ is_screen() { screen | greps 'vCPU Utilization' && echo yes; }
 
 # Ten seconds of the only application, read back by the program that shows them.
 key P
-sees "what happens" "Recording ten seconds of served ($job); press ctrl-c to stop earlier"
+sees "what happens" "Recording ten seconds of served ($job); press ctrl-c to stop early"
 sees "how far it is" "recording process $job \[#*\.*\] *[0-9]* %"
 sees "the executions" '^ *[0-9]*  nrt_execute  *neuron_rt  *[1-9]'
 sees "the device" '^ *[0-9]*  nc_exec_running  *neuron_hw  *[1-9]'

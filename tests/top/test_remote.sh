@@ -31,7 +31,7 @@ neuron-top --stdin --once --view errors <reports >frame
 ! grep -q '00:00:00' frame || fail "looks since 1970: $(cat frame)"
 code=0
 echo nonsense | neuron-top --stdin --once >/dev/null 2>err || code=$?
-[ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'ended without a report' err || fail "code $code"
+[ $code = 1 ] && [ "$(wc -l <err)" = 1 ] && grep -q 'ended without a neuron-monitor report' err || fail "code $code"
 
 # What happened is in the reports; where they do not tell it, the view says so.
 neuron-monitor --period 100ms >loud &

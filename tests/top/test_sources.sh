@@ -92,7 +92,7 @@ done
 kill -TERM "${pids[@]}"
 wait "${pids[@]}" 2>/dev/null || true
 tmx new-session -d -s top -x 200 -y 50 "LC_ALL=C.UTF-8 TZ=UTC $NTK_BIN_DIR/neuron-top --from history.db --at $(date +%s); exec cat"
-wait_for shows 'the last of it'
+wait_for shows 'end of the recording'
 # cells of the lowest row of the graph: more than the one of the moment that is shown
 has_past() { [ "$(screen | grep ' 0% ' | grep -oP '[\x{2801}-\x{28ff}]' | wc -l)" -ge 6 ] && echo yes; }
 wait_for has_past

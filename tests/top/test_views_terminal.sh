@@ -21,7 +21,7 @@ sees "processes" '7287 bob '
 key l
 sees "events" '10 events'
 key w
-sees "errors" '^7287  *timed out executions  *1 '
+sees "errors" '^7287  *timed-out executions  *1 '
 key g
 sees "graphs" '^>Busy 37.0%'
 key z
@@ -46,7 +46,7 @@ key p Down Enter
 sees "the page of an application" 'Application 7287'
 sees "what failed" 'outcome timed_out: 1.0/s'
 key End
-sees "its last lines" '^ *nothing was recorded'
+sees "its last lines" '^ *no events recorded'
 key Escape
 sees "the list again" '7287 bob '
 key m Enter
@@ -74,7 +74,7 @@ key Escape c Down Space Escape
 sees "another column hidden" 'BUSY▼  *ACT  *POOL'
 ! line 4 | greps ' PE ' || fail "the column is still there"
 key '?'
-sees "the help" 'leave the program' # a page is as long as what was drawn
+sees "the help" 'quit (also ctrl-c)' # a page is as long as what was drawn
 key NPage NPage
 sees "the end of the help" 'show matching rows only'
 key Escape q
@@ -93,7 +93,7 @@ sees "the end after another choice" 'status=0'
 printf 'engines.sort = busy reversed\nengines.columns = +what\n' >"$kept"
 options='--view engines' start trn1 100 30
 sees "a good line" 'BUSY▲'
-sees "a bad line" 'neuron-top.conf:2: engines.columns cannot be .+what.'
+sees "a bad line" 'neuron-top.conf:2: invalid value for engines.columns .+what.'
 key q
 sees "the end with a bad line" 'status=0'
 own_settings=yes
@@ -162,7 +162,7 @@ sees "one of many" '^ *7501 '
 start trn1 100 30 NO_COLOR=1
 sees "a plain frame" 'vCPU Utilization'
 key b
-sees "letters for the parts" '^16 devices: .*  m*s*u*\.*$'
+sees "letters for the parts" '^16 devices: .*  m*s*o*\.*$'
 ! tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' || fail "colours in spite of NO_COLOR"
 
 # a process dies under the cursor: the real program and real segments

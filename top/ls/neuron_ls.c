@@ -46,13 +46,13 @@ static const struct ntk_opt options[] = {
     { 'a', "show-all-procs", NULL, NTK_OPT_FLAG, &arg_all_processes,
       "also list processes without a Neuron runtime, such as neuron-monitor and neuron-ls" },
     { 0, "all", NULL, NTK_OPT_FLAG, &arg_all_devices,
-      "also list devices without a node in /dev (a container may not use those)" },
+      "also list devices without a node in /dev (a container cannot use them)" },
     { 't', "topology", NULL, NTK_OPT_FLAG, &arg_topology,
       "print devices without processes, then a drawing of their links" },
     { 'j', "json-output", NULL, NTK_OPT_FLAG, &arg_array, "print a JSON array of the devices" },
     { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
-      "print text (default), the table, or json, an object with the machine, its devices and "
-      "processes",
+      "print text (the table, default) or json (an object with the machine, its devices and "
+      "processes)",
       "json text" },
     { 0, "json", NULL, NTK_OPT_FLAG, &arg_object, "print the same as --output-format json" },
     { 0, "why", "LIST", NTK_OPT_TEXT, &arg_why,
@@ -244,14 +244,14 @@ static int check_arguments(enum output *out_output)
         arg_object = arg_object || strcmp(arg_format, "json") == 0;
     }
     if (arg_array && arg_object) {
-        return ntk_opt_usage_error(&program, "--json-output and --json exclude each other");
+        return ntk_opt_usage_error(&program, "--json-output and --json are mutually exclusive");
     }
     if (arg_delay_ns < DELAY_MIN_NS || arg_delay_ns > DELAY_MAX_NS) {
         return ntk_opt_usage_error(&program, "--delay must be between 100ms and 1h");
     }
     if (arg_why && (arg_watch || arg_array || arg_topology)) {
-        return ntk_opt_usage_error(&program,
-                                   "--why excludes --watch, --json-output and --topology");
+        return ntk_opt_usage_error(
+            &program, "--why cannot be used with --watch, --json-output or --topology");
     }
     if (arg_count > 0 && !arg_watch) {
         return ntk_opt_usage_error(&program, "--count requires --watch");

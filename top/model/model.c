@@ -188,36 +188,36 @@ static bool find_core(const struct ntk_top_model *model, const struct ntk_runtim
 
 /* Cores that are not the application's are known to do nothing for it, as far as its own cores are
  * measured. */
-static uint32_t told_of_cores(const struct ntk_runtime_sample *runtime)
+static uint32_t reported_of_cores(const struct ntk_runtime_sample *runtime)
 {
-    uint32_t told = 0;
+    uint32_t reported = 0;
 
     for (size_t i = 0; i < runtime->core_count; i++) {
-        told |= runtime->cores[i].has;
+        reported |= runtime->cores[i].has;
     }
-    return told;
+    return reported;
 }
 
 /* Where only cores in use are listed, and every application reports its own, the others do
  * nothing. */
-static uint32_t told_of_idle_cores(const struct ntk_top_model *model,
-                                   const struct ntk_snapshot *snapshot)
+static uint32_t reported_of_idle_cores(const struct ntk_top_model *model,
+                                       const struct ntk_snapshot *snapshot)
 {
-    uint32_t told = NTK_CORE_HAS_BUSY;
+    uint32_t reported = NTK_CORE_HAS_BUSY;
 
     if (!snapshot || !model->is_report || !(snapshot->hardware.has & NTK_HARDWARE_HAS_DEVICES)) {
         return 0;
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-        uint32_t own = told_of_cores(runtime);
+        uint32_t own = reported_of_cores(runtime);
 
         if (runtime->error[0] || !(own & NTK_CORE_HAS_BUSY)) {
             return 0;
         }
-        told |= own;
+        reported |= own;
     }
-    return told;
+    return reported;
 }
 
 const struct ntk_snapshot *ntk_top_model_look_at(struct ntk_top_model *model,
@@ -226,7 +226,7 @@ const struct ntk_snapshot *ntk_top_model_look_at(struct ntk_top_model *model,
     const struct ntk_snapshot *before = model->snapshot;
 
     model->snapshot = snapshot;
-    model->idle_has = told_of_idle_cores(model, snapshot);
+    model->idle_has = reported_of_idle_cores(model, snapshot);
     return before;
 }
 
@@ -239,7 +239,7 @@ static void project_cores(struct ntk_top_model *model)
     double teraflops = 0;
     size_t busy_count = 0;
     size_t teraflops_count = 0;
-    uint32_t known = runtime ? told_of_cores(runtime) : 0;
+    uint32_t known = runtime ? reported_of_cores(runtime) : 0;
     bool is_estimated = false;
 
     for (size_t i = 0; i < count; i++) {
@@ -318,11 +318,11 @@ static void add_bytes(struct ntk_top_bytes *bytes, uint64_t value)
 }
 
 static void add_total(struct ntk_top_bytes *bytes, const struct ntk_memory_total *total,
-                      bool *is_untold)
+                      bool *is_unreported)
 {
     bytes->value += total->bytes;
     bytes->estimated = bytes->estimated || total->estimated;
-    *is_untold = *is_untold || !total->known;
+    *is_unreported = *is_unreported || !total->known;
 }
 
 /* A sum covers what is reported: it is unknown where that is nothing and an application does not
@@ -332,9 +332,9 @@ static void project_memory(struct ntk_top_model *model)
     const struct ntk_snapshot *snapshot = model->snapshot;
     struct ntk_top_memory *memory = &model->memory;
     uint64_t groups[NTK_GROUP_COUNT] = { 0 };
-    bool is_untold[NTK_GROUP_COUNT] = { 0 };
-    bool is_host_untold = false;
-    bool is_device_untold = false;
+    bool is_unreported[NTK_GROUP_COUNT] = { 0 };
+    bool is_host_unreported = false;
+    bool is_device_unreported = false;
     bool is_known = ntk_top_model_is_nobody_there(model);
 
     memset(memory, 0, sizeof *memory);
@@ -349,20 +349,20 @@ static void project_memory(struct ntk_top_model *model)
         is_known = true;
         ntk_snapshot_memory_add(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, groups, NULL, NULL);
         ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
-        add_total(&memory->host_total, &host, &is_host_untold);
-        add_total(&memory->device_total, &device, &is_device_untold);
+        add_total(&memory->host_total, &host, &is_host_unreported);
+        add_total(&memory->device_total, &device, &is_device_unreported);
         for (int g = 0; g < NTK_GROUP_COUNT; g++) {
-            is_untold[g] =
-                is_untold[g] || !ntk_snapshot_tells_group(runtime, (enum ntk_memory_group)g);
+            is_unreported[g] =
+                is_unreported[g] || !ntk_snapshot_tells_group(runtime, (enum ntk_memory_group)g);
         }
     }
-    memory->host_total.present = is_known && (memory->host_total.value > 0 || !is_host_untold);
+    memory->host_total.present = is_known && (memory->host_total.value > 0 || !is_host_unreported);
     memory->device_total.present =
-        is_known && (memory->device_total.value > 0 || !is_device_untold);
+        is_known && (memory->device_total.value > 0 || !is_device_unreported);
     for (int g = 0; g < NTK_GROUP_COUNT; g++) {
         enum ntk_top_group group = ntk_top_model_group_of((enum ntk_memory_group)g);
 
-        if (is_known && (groups[g] > 0 || !is_untold[g])) {
+        if (is_known && (groups[g] > 0 || !is_unreported[g])) {
             add_bytes(g <= NTK_GROUP_HOST_TENSORS ? &memory->host[group] : &memory->device[group],
                       groups[g]);
         }
@@ -380,21 +380,22 @@ static void notice_memory(struct ntk_top_model *model)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
     size_t count = 0;
-    size_t untold = 0;
+    size_t unreported = 0;
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = runtime_in_tab(model, i);
 
         if (runtime && runtime->has & NTK_RUNTIME_HAS_MEMORY) {
             count++;
-            untold += runtime->hooks != NTK_HOOKS_UNKNOWN && !ntk_snapshot_tells_memory(runtime);
+            unreported +=
+                runtime->hooks != NTK_HOOKS_UNKNOWN && !ntk_snapshot_tells_memory(runtime);
         }
     }
-    if (untold > 0 && untold < count) {
+    if (unreported > 0 && unreported < count) {
         (void)snprintf(
             model->notice, sizeof model->notice,
             "%zu of %zu applications report tensors only: their other memory has no category",
-            untold, count);
+            unreported, count);
     }
 }
 
@@ -458,10 +459,10 @@ static void project_notice(struct ntk_top_model *model)
     } else if (count == 1) {
         (void)snprintf(model->notice, sizeof model->notice, "%s: %s", first->tag, first->error);
     } else if (selected && selected->cpu_error[0]) {
-        (void)snprintf(model->notice, sizeof model->notice, "no CPU time of %s: %s", selected->tag,
+        (void)snprintf(model->notice, sizeof model->notice, "no CPU time for %s: %s", selected->tag,
                        selected->cpu_error);
     } else if (snapshot->system.cpu_error[0]) {
-        (void)snprintf(model->notice, sizeof model->notice, "no CPU time of the machine: %s",
+        (void)snprintf(model->notice, sizeof model->notice, "no CPU time for the machine: %s",
                        snapshot->system.cpu_error);
     } else {
         notice_hooks(model);

@@ -335,10 +335,10 @@ void ntk_top_model_alerts_project(struct ntk_top_model *model)
     ntk_top_model_errors_news(model, NTK_TOP_ALERTS_RECENT_NS, &news);
     add_devices(model, &line);
     add_cores(model, NTK_TOP_CORE_DEAD, " dead", &line);
-    add_cores(model, NTK_TOP_CORE_STUCK, " in one execution", &line);
+    add_cores(model, NTK_TOP_CORE_STUCK, " stuck", &line);
     if (news.uncorrected > 0) {
         begin_part(&line);
-        ntk_buf_add_format(&line, "%llu ECC error%s not corrected on ND%u",
+        ntk_buf_add_format(&line, "%llu uncorrected ECC error%s on ND%u",
                            (unsigned long long)news.uncorrected, news.uncorrected > 1 ? "s" : "",
                            news.device_index);
         if (news.device_count > 1) {

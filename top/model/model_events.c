@@ -70,7 +70,7 @@ static const char *what(const struct ntk_top_model *model, struct ntk_top_table 
                        : ntk_top_table_text(table, "%s", name);
         }
         if (sample->status == 0) {
-            return "of the hardware"; /* all that older recordings tell */
+            return "hardware error"; /* all that older recordings tell */
         }
         if (sample->error_class < NTK_ERROR_CLASS_COUNT) {
             return ntk_top_table_text(table, "%s: %s", ntk_error_class_names[sample->error_class],

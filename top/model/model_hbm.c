@@ -21,10 +21,10 @@ struct device_memory {
     bool has_categories;
     uint64_t used;
     uint64_t capacity;
-    uint64_t told; /* sum of the categories */
+    uint64_t reported; /* sum of the categories */
     uint64_t category[NTK_TOP_HBM_CATEGORY_COUNT];
-    uint64_t estimated; /* of the category of what is in none */
-    uint32_t untold;    /* bit of a category: an application that is there does not report it */
+    uint64_t estimated;  /* of the category of what is in none */
+    uint32_t unreported; /* bit of a category: an application that is there does not report it */
 };
 static_assert(NTK_TOP_HBM_CATEGORY_COUNT <= 32, "bits of untold");
 
@@ -38,21 +38,21 @@ static bool is_on(const struct ntk_runtime_sample *runtime, uint32_t first, uint
     return false;
 }
 
-static uint32_t untold_of(const struct ntk_runtime_sample *runtime)
+static uint32_t unreported_of(const struct ntk_runtime_sample *runtime)
 {
-    uint32_t untold = 0;
+    uint32_t unreported = 0;
 
     for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
         if (!ntk_snapshot_tells_group(runtime, ntk_memory_group_of((enum ntk_memory_category)c))) {
-            untold |= 1u << c;
+            unreported |= 1u << c;
         }
     }
-    return untold;
+    return unreported;
 }
 
 /* What applications report about `count` physical cores */
-static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t count, bool is_all,
-                     struct device_memory *out)
+static void add_reported(const struct ntk_top_model *model, uint32_t first, uint32_t count,
+                         bool is_all, struct device_memory *out)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
 
@@ -65,7 +65,7 @@ static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t
         }
         out->has_categories = true;
         if (is_on(runtime, first, count)) {
-            out->untold |= untold_of(runtime);
+            out->unreported |= unreported_of(runtime);
         }
         for (size_t i = 0; i < runtime->memory_count; i++) {
             const struct ntk_memory_sample *row = &runtime->memory[i];
@@ -73,7 +73,7 @@ static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t
             if (row->location == NTK_MEMORY_DEVICE && row->category < NTK_TOP_HBM_CATEGORY_COUNT &&
                 row->core != NTK_NO_CORE && row->core >= first && row->core - first < count) {
                 out->category[row->category] += row->current_bytes;
-                out->told += row->current_bytes;
+                out->reported += row->current_bytes;
                 out->estimated += row->category == NTK_MEMORY_UNCATEGORIZED &&
                                           ntk_snapshot_memory_is_estimated(runtime, row->model_id)
                                       ? row->current_bytes
@@ -84,8 +84,8 @@ static void add_told(const struct ntk_top_model *model, uint32_t first, uint32_t
     if (snapshot->hardware.software && ntk_top_model_is_nobody_there(model)) {
         out->has_categories = true; /* no process uses nothing */
     }
-    out->has_used = out->has_categories && (out->told > 0 || out->untold == 0);
-    out->used = out->told;
+    out->has_used = out->has_categories && (out->reported > 0 || out->unreported == 0);
+    out->used = out->reported;
 }
 
 static void set_capacity(const struct ntk_snapshot *snapshot, uint32_t index,
@@ -111,12 +111,12 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
     uint32_t cores = model->cores_per_device * model->lnc;
 
     *out = (struct device_memory){ 0 };
-    add_told(model, index * cores, cores, is_all, out);
+    add_reported(model, index * cores, cores, is_all, out);
     if (device && is_all && device->has & NTK_DEVICE_HAS_MEMORY_USED) {
         out->has_used = true;
         out->used = ntk_device_sum(device, device->memory_used_bytes);
         /* The driver's files may be older than what applications tell. */
-        uint64_t exact = out->told - out->estimated;
+        uint64_t exact = out->reported - out->estimated;
         out->used = out->used > exact ? out->used : exact;
         out->is_measured = true;
     }
@@ -163,10 +163,10 @@ static void fill_used(const struct device_memory *memory, struct ntk_top_cell *c
     cells[NTK_TOP_HBM_USED].estimated = cells[NTK_TOP_HBM_SHARE].estimated =
         memory->estimated > 0 && !memory->is_measured;
     for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
-        bool is_told = memory->category[c] > 0 || !(memory->untold >> c & 1);
+        bool is_reported = memory->category[c] > 0 || !(memory->unreported >> c & 1);
 
         cells[NTK_TOP_HBM_CATEGORY_COLUMN(c)] =
-            ntk_top_cell_if(memory->has_categories && is_told, (double)memory->category[c]);
+            ntk_top_cell_if(memory->has_categories && is_reported, (double)memory->category[c]);
     }
     cells[NTK_TOP_HBM_CATEGORY_COLUMN(NTK_MEMORY_UNCATEGORIZED)].estimated = memory->estimated > 0;
 }
@@ -182,12 +182,12 @@ static void fill_device(const struct ntk_top_model *model, uint32_t index, bool 
 
         cells[NTK_TOP_HBM_FREE] = ntk_top_cell_if(
             memory->has_used && memory->has_capacity &&
-                (memory->is_measured || memory->untold == 0),
+                (memory->is_measured || memory->unreported == 0),
             memory->capacity > memory->used ? (double)(memory->capacity - memory->used) : 0);
         cells[NTK_TOP_HBM_PEAK] = ntk_top_cell_if(peak->present, (double)peak->value);
         cells[NTK_TOP_HBM_OTHER] = ntk_top_cell_if(
             memory->has_used && memory->has_categories,
-            memory->used > memory->told ? (double)(memory->used - memory->told) : 0);
+            memory->used > memory->reported ? (double)(memory->used - memory->reported) : 0);
         for (uint32_t s = 0; device && device->has & NTK_DEVICE_HAS_MEMORY_USED &&
                              s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX;
              s++) {
@@ -220,7 +220,7 @@ static int list_cores(const struct ntk_top_model *model, struct ntk_top_table *t
         struct device_memory memory = { 0 };
         struct ntk_top_cell *cells;
 
-        add_told(model, i * model->lnc, model->lnc, is_all, &memory);
+        add_reported(model, i * model->lnc, model->lnc, is_all, &memory);
         set_capacity(model->snapshot, i / model->cores_per_device, &memory);
         if (!is_all && memory.used == 0) {
             continue; /* not the application's */
@@ -278,7 +278,7 @@ void ntk_top_model_hbm_sum(const struct ntk_top_model *model, struct ntk_top_hbm
         out->used.estimated = out->used.estimated || (memory.estimated > 0 && !memory.is_measured);
         out->capacity.present = out->capacity.present || memory.has_capacity;
         out->capacity.value += memory.capacity;
-        out->other += memory.used > memory.told ? memory.used - memory.told : 0;
+        out->other += memory.used > memory.reported ? memory.used - memory.reported : 0;
         for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
             out->category[c] += memory.category[c];
         }

@@ -102,7 +102,7 @@ static void take_work(struct ntk_top_host *host)
     const struct ntk_snapshot *snapshot = host->state.snapshot;
     double rate = 0;
     double good = 0;
-    bool is_told = false;
+    bool is_reported = false;
     bool is_partial = false;
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
@@ -114,18 +114,18 @@ static void take_work(struct ntk_top_host *host)
         if (!(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS)) {
             continue;
         }
-        is_told = true;
+        is_reported = true;
         ntk_snapshot_watched_outcome(runtime, outcome);
         for (int o = 0; o < NTK_OUTCOME_COUNT; o++) {
             rate += ntk_snapshot_rate(snapshot, outcome[o]);
         }
         good += ntk_snapshot_rate(snapshot, outcome[NTK_OUTCOME_COMPLETED]);
     }
-    is_told = is_told || snapshot->runtime_count == 0;
+    is_reported = is_reported || snapshot->runtime_count == 0;
     host->rate =
-        (struct ntk_top_number){ .value = rate, .present = is_told, .estimated = is_partial };
+        (struct ntk_top_number){ .value = rate, .present = is_reported, .estimated = is_partial };
     host->error_rate = (struct ntk_top_number){ .value = rate - good,
-                                                .present = is_told,
+                                                .present = is_reported,
                                                 .estimated = is_partial };
 }
 

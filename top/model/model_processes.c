@@ -126,7 +126,7 @@ static struct ntk_top_cell hooks(struct ntk_top_table *table,
     return ntk_top_cell_text(
         ntk_top_table_text(table, "%s%s%s", ntk_hooks_kind_names[runtime->hooks],
                            runtime->cores_guessed ? ", cores guessed" : "",
-                           runtime->partial_executions ? ", executions counted in part"
+                           runtime->partial_executions ? ", executions partly counted"
                            : runtime->no_executions    ? ", executions not counted"
                                                        : ""));
 }

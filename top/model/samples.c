@@ -249,7 +249,7 @@ static void set_core_memory(struct row *row, const struct ntk_top_model *model, 
 {
     const struct ntk_snapshot *snapshot = model->snapshot;
     struct ntk_memory_total sum = { .known = ntk_top_model_is_nobody_there(model) };
-    bool is_untold = false;
+    bool is_unreported = false;
 
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
@@ -266,12 +266,12 @@ static void set_core_memory(struct row *row, const struct ntk_top_model *model, 
             ntk_snapshot_memory_total(runtime, core, NTK_MEMORY_ANY, &host, &device);
             sum.bytes += device.bytes;
             sum.estimated = sum.estimated || device.estimated;
-            is_untold =
-                is_untold || (!device.known &&
-                              ntk_snapshot_find_core(runtime->cores, runtime->core_count, core));
+            is_unreported = is_unreported ||
+                            (!device.known &&
+                             ntk_snapshot_find_core(runtime->cores, runtime->core_count, core));
         }
     }
-    sum.known = sum.known && (sum.bytes > 0 || !is_untold);
+    sum.known = sum.known && (sum.bytes > 0 || !is_unreported);
     set_count(row, COLUMN_cores_device_bytes, sum.known, sum.bytes);
     set_estimated(row, COLUMN_cores_memory_estimated, &sum);
 }

@@ -73,7 +73,7 @@ static void write_note(struct replay_source *source)
                        1 << abs(source->speed_shift));
     }
     (void)snprintf(source->note, sizeof source->note, "recorded at %s%s%s", text, speed,
-                   source->is_ended    ? ", the last of it"
+                   source->is_ended    ? ", end of the recording"
                    : source->is_paused ? ", paused"
                                        : "");
 }

@@ -99,7 +99,7 @@ static int stream_take(struct ntk_top_source *base, struct ntk_snapshot **out_sn
     }
     if (ntk_report_stream_counts_get(source->stream).report_count == 0) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                           "the stream ended without a report of neuron-monitor%s%s",
+                           "the stream ended without a neuron-monitor report%s%s",
                            source->note[0] ? ": " : "", source->note);
     }
     (void)snprintf(source->note, sizeof source->note, "the stream ended");

@@ -14,7 +14,7 @@ static const struct ntk_top_column items[] = {
 #define NTK_ENGINE ENGINE
 #include "shared/abi/engine.def"
 #undef NTK_ENGINE
-    [NTK_TOP_ENGINES_FLOPS] = { "TFLOPS", "tensor FLOPs per second, without transposes",
+    [NTK_TOP_ENGINES_FLOPS] = { "TFLOPS", "tensor FLOPs per second, excluding transposes",
                                 NTK_TOP_AS_TERAFLOPS, 9, 0, 0 },
     [NTK_TOP_ENGINES_PEAK] = { "%PEAK", "FLOPs as a share of the core's peak", NTK_TOP_AS_PERCENT,
                                6, 0, 0 },

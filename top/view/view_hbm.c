@@ -18,7 +18,7 @@
     [NTK_TOP_HBM_CATEGORY_COLUMN(NTK_MEMORY_##symbol)] = { title, help, NTK_TOP_AS_BYTES, 9, 0, 0 }
 #define STACK(index)                                                                              \
     [NTK_TOP_HBM_STACK + (index)] = {                                                             \
-        "HBM " #index, "used memory of that stack", NTK_TOP_AS_BYTES, 8, 0, NTK_TOP_COLUMN_HIDDEN \
+        "HBM " #index, "memory used on that stack", NTK_TOP_AS_BYTES, 8, 0, NTK_TOP_COLUMN_HIDDEN \
     }
 
 static const struct ntk_top_column items[] = {
@@ -38,20 +38,20 @@ static const struct ntk_top_column items[] = {
     STACK(3),
     CATEGORY(TENSORS, "TENSORS", "tensors"),
     CATEGORY(CONSTANTS, "CONSTANTS", "constants and weights"),
-    CATEGORY(MODEL_CODE, "CODE", "instructions of models"),
-    CATEGORY(UCODE, "UCODE", "micro-code of the engines"),
+    CATEGORY(MODEL_CODE, "CODE", "model instructions"),
+    CATEGORY(UCODE, "UCODE", "microcode of the engines"),
     CATEGORY(SHARED_SCRATCHPAD, "SHARED SP", "scratchpad that models share"),
-    CATEGORY(SCRATCHPAD, "SCRATCH", "scratchpads of single models"),
+    CATEGORY(SCRATCHPAD, "SCRATCH", "scratchpads of individual models"),
     CATEGORY(RUNTIME, "RUNTIME", "the runtime itself"),
-    CATEGORY(DMA_RINGS_IO, "RINGS IO", "DMA rings of inputs and outputs"),
-    CATEGORY(DMA_RINGS_SPILL, "RINGS SP", "DMA rings of spills"),
-    CATEGORY(DMA_RINGS_RUNTIME, "RINGS RT", "DMA rings of the runtime"),
-    CATEGORY(DMA_RINGS_COLLECTIVES, "RINGS CC", "DMA rings of collectives"),
-    CATEGORY(COLLECTIVES, "COLLECT", "buffers of collectives"),
+    CATEGORY(DMA_RINGS_IO, "RINGS IO", "DMA rings for inputs and outputs"),
+    CATEGORY(DMA_RINGS_SPILL, "RINGS SP", "DMA rings for spills"),
+    CATEGORY(DMA_RINGS_RUNTIME, "RINGS RT", "DMA rings for the runtime"),
+    CATEGORY(DMA_RINGS_COLLECTIVES, "RINGS CC", "DMA rings for collectives"),
+    CATEGORY(COLLECTIVES, "COLLECT", "buffers for collectives"),
     CATEGORY(NOTIFICATIONS, "NOTIFY", "notifications and profiler buffers"),
     CATEGORY(DRIVER, "DRIVER", "the driver itself"),
     CATEGORY(UNCATEGORIZED, "UNCATEG", "memory without a category"),
-    [NTK_TOP_HBM_OTHER] = { "UNTOLD", "memory used for an unknown purpose", NTK_TOP_AS_BYTES, 8, 0,
+    [NTK_TOP_HBM_OTHER] = { "OTHER", "memory that no application reports", NTK_TOP_AS_BYTES, 8, 0,
                             0 },
 };
 
@@ -66,7 +66,7 @@ static const struct {
 } series[SERIES_COUNT] = {
     { NTK_GROUP_TENSORS, 't', "Tensors" },       { NTK_GROUP_CONSTANTS, 'c', "Constants" },
     { NTK_GROUP_MODEL_CODE, 'm', "Model Code" }, { NTK_GROUP_SCRATCHPAD, 's', "Scratchpad" },
-    { NTK_GROUP_RUNTIME, 'r', "Runtime" },       { NTK_GROUP_COUNT, 'u', "Untold" },
+    { NTK_GROUP_RUNTIME, 'r', "Runtime" },       { NTK_GROUP_COUNT, 'o', "Other" },
 };
 
 static int head_rows(const struct ntk_top_model *model, int rows, int width)

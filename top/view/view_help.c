@@ -92,7 +92,7 @@ void ntk_top_view_help(struct ntk_top_model *model, struct ntk_screen *screen)
     if (is_scrolled) {
         ntk_screen_fill(screen, screen->rows - 1, 0, screen->columns, NTK_STYLE_TITLE, ' ');
         ntk_screen_format(screen, screen->rows - 1, 1, screen->columns, NTK_STYLE_TITLE,
-                          "%d-%d of %d; up, down, pgup, pgdn scroll, other keys close", first + 1,
+                          "%d-%d of %d; up, down, pgup, pgdn scroll; other keys close", first + 1,
                           first + page * columns, count);
     }
 }

@@ -5,9 +5,9 @@
 
 static const struct ntk_top_column items[] = {
     [NTK_TOP_HOSTS_NAME] = { "HOST", "name as given", NTK_TOP_AS_TEXT, 15, 25, 0 },
-    [NTK_TOP_HOSTS_STATE] = { "STATE", "the worst first, then the busiest", NTK_TOP_AS_TEXT, 11, 0,
+    [NTK_TOP_HOSTS_STATE] = { "STATE", "worst first, then busiest", NTK_TOP_AS_TEXT, 11, 0,
                               NTK_TOP_COLUMN_BY_VALUE },
-    [NTK_TOP_HOSTS_BUSY] = { "BUSY", "mean busy share of its cores", NTK_TOP_AS_BAR, 6, 16,
+    [NTK_TOP_HOSTS_BUSY] = { "BUSY", "mean utilization of its cores", NTK_TOP_AS_BAR, 6, 16,
                              NTK_TOP_COLUMN_FIRST },
     [NTK_TOP_HOSTS_HBM] = { "HBM", "device memory in use", NTK_TOP_AS_BYTES, 8, 0, 0 },
     [NTK_TOP_HOSTS_HBM_SHARE] = { "HBM%", "device memory in use as a share of the total",
@@ -15,7 +15,7 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_HOSTS_RATE] = { "EXEC/S", "executions per second", NTK_TOP_AS_RATE, 7, 0, 0 },
     [NTK_TOP_HOSTS_ERROR_RATE] = { "ERR/S", "failed executions per second", NTK_TOP_AS_RATE, 6, 0,
                                    0 },
-    [NTK_TOP_HOSTS_HEALTH] = { "HEALTH", "verdict about its devices", NTK_TOP_AS_TEXT, 9, 0, 0 },
+    [NTK_TOP_HOSTS_HEALTH] = { "HEALTH", "verdict on its devices", NTK_TOP_AS_TEXT, 9, 0, 0 },
     [NTK_TOP_HOSTS_AGE] = { "AGE", "time since its last report", NTK_TOP_AS_DURATION, 7, 0, 0 },
     [NTK_TOP_HOSTS_CLOCK] = { "CLOCK", "clock offset from this machine, if known", NTK_TOP_AS_TEXT,
                               13, 4, NTK_TOP_COLUMN_BY_VALUE },

@@ -308,7 +308,7 @@ static void draw_executions(struct pen *pen, struct ntk_top_model *model,
     }
     if (shown == 0) {
         say(pen, NTK_STYLE_DIM,
-            has_total ? "no failed execution since it started" : "no recent failed execution");
+            has_total ? "no failed executions since it started" : "no recent failed executions");
     }
 }
 
@@ -431,8 +431,8 @@ struct usage {
     uint64_t now[2]; /* by enum ntk_memory_location */
     uint64_t peak[2];
     bool is_used;
-    bool is_estimated; /* on the device */
-    bool is_untold[2]; /* what is reported is nothing, and not all */
+    bool is_estimated;     /* on the device */
+    bool is_unreported[2]; /* what is reported is nothing, and not all */
 };
 
 static void add_usage(struct usage *usage, const struct ntk_memory_sample *row)
@@ -466,7 +466,8 @@ static void draw_usage(struct pen *pen, const char *name, const struct usage *no
             int side = sides[i / 2];
 
             bytes.value = i % 2 == 0 ? now->now[side] : peak->peak[side];
-            bytes.present = !now->is_untold[side] && (i % 2 == 0 || bytes.value >= now->now[side]);
+            bytes.present =
+                !now->is_unreported[side] && (i % 2 == 0 || bytes.value >= now->now[side]);
             bytes.estimated = side == NTK_MEMORY_DEVICE && now->is_estimated;
         }
         ntk_screen_put_right(pen->screen, row, column + i * BYTES_CELLS, BYTES_CELLS - 1, style,
@@ -517,7 +518,7 @@ static void draw_memory(struct pen *pen, struct ntk_top_model *model,
     ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, of->model ? of->model->id : NTK_MEMORY_ANY,
                               &total[NTK_MEMORY_HOST], &total[NTK_MEMORY_DEVICE]);
     for (int side = 0; side < 2; side++) {
-        now[NTK_TOP_GROUP_COUNT].is_untold[side] = !total[side].known;
+        now[NTK_TOP_GROUP_COUNT].is_unreported[side] = !total[side].known;
     }
     draw_usage(pen, "", NULL, NULL);
     for (int g = 0; g <= NTK_TOP_GROUP_COUNT; g++) {

@@ -21,7 +21,7 @@ const TILES = [
   ['p50', 'Latency p50', (t) => format.nanoseconds(t.p50), () => '', (t) => t.p50],
   ['p99', 'Latency p99', (t) => format.nanoseconds(t.p99), () => '', (t) => t.p99],
   ['flops', 'FLOP/s', (t) => format.count(t.flops), () => '', (t) => t.flops],
-  ['device', 'Device memory', (t) => format.bytes(t.used), (t) => [t.capacity && `of ${format.bytes(t.capacity)}`, t.used !== null && t.untold && `${t.untold} not told`].filter(Boolean).join(', '), (t) => t.used],
+  ['device', 'Device memory', (t) => format.bytes(t.used), (t) => [t.capacity && `of ${format.bytes(t.capacity)}`, t.used !== null && t.unreported && `${t.unreported} not reported`].filter(Boolean).join(', '), (t) => t.used],
   ['host', 'Host memory', (t) => format.bytes(t.memory), (t) => `of ${format.bytes(t.memoryTotal)}`, (t) => t.memory],
   ['vcpu', 'vCPU', (t) => format.percent(t.vcpu), () => '', (t) => t.vcpu],
 ];

@@ -168,7 +168,7 @@ export function totals() {
     rate: sum(state.runtimes, (runtime) => runtime.rate) ?? nothing,
     failureRate: sum(state.runtimes, (runtime) => runtime.failureRate) ?? nothing,
     uncounted: state.runtimes.filter((runtime) => runtime.uncounted).length,
-    untold: state.devices.filter((device) => !device.memory_used_bytes).length,
+    unreported: state.devices.filter((device) => !device.memory_used_bytes).length,
     p50: percentile(total, 50),
     p99: percentile(total, 99),
     used,

@@ -14,8 +14,8 @@
 #define NO_ONCHIP "some instructions were not decoded, or the length of the execution is unknown"
 #define NO_ROOFLINE \
     "the machine, the work, the device memory traffic or the length of the execution is unknown"
-#define NO_TENSORS                                                                 \
-    "tensors require the NEFF (-n), and a name of the tensor in each transfer of " \
+#define NO_TENSORS                                                                   \
+    "tensors require the NEFF (-n), and the name of the tensor in each transfer of " \
     "a vendor program"
 
 /* Either of text and json is NULL. 0, -ENOMEM, or -ENODATA: the files do not say. */

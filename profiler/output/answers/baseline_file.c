@@ -173,7 +173,7 @@ int ntk_baseline_read_bytes(const void *bytes, size_t bytes_count, const char *p
     if (!json) {
         return ntk_err_set(err, -EBADMSG,
                            at.position > 0 ? (uint64_t)at.position : NTK_ERR_NO_OFFSET,
-                           "%s: not a baseline, line %d is not JSON: %s", path, at.line, at.text);
+                           "%s: not a baseline (line %d is not JSON: %s)", path, at.line, at.text);
     }
     ntk_vec_init(&baseline.executions, sizeof(struct ntk_measures));
     int ret = read_whole(json, &baseline, path, err);

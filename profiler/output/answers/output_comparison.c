@@ -136,7 +136,7 @@ static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf
         ntk_buf_add_text(out, "No differences: all numbers are equal");
         break;
     case NTK_COMPARISON_CHANCE:
-        ntk_buf_add_text(out, "No significant differences: those that remain may be chance");
+        ntk_buf_add_text(out, "No significant differences: those that remain may be due to chance");
         break;
     case NTK_COMPARISON_PARTS:
         ntk_buf_add_format(out, "%s; %zu other number%s changed%s",
@@ -155,7 +155,7 @@ static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf
         break;
     }
     if (most) {
-        ntk_buf_add_format(out, ", most on the path: %s (%+.3f us)", most->name,
+        ntk_buf_add_format(out, ", largest change on the path: %s (%+.3f us)", most->name,
                            (most->after - most->before) / 1e6);
     }
     ntk_buf_add_char(out, '\n');
@@ -169,7 +169,7 @@ void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct 
         ntk_buf_add_format(out,
                            ".\n"
                            "P: Mann-Whitney test, two-sided; significant: at most %.0f %% of these "
-                           "changes are expected to be chance\n"
+                           "changes are expected to be due to chance\n"
                            "(Benjamini-Hochberg)\n",
                            100 * NTK_COMPARISON_FALSE_RATE);
     } else {

@@ -13,7 +13,7 @@ typedef void name_of(const struct ntk_program *program, const struct ntk_cost_ro
 
 const char *ntk_output_no_layers(const struct ntk_trace *trace)
 {
-    return trace->neff ? "No layers: the NEFF contains no names of layers\n"
+    return trace->neff ? "No layers: the NEFF contains no layer names\n"
                        : "No layers: pass the NEFF that contains their names with -n\n";
 }
 

@@ -64,8 +64,8 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
         dma->has_spill ? ntk_units_bytes(spill, sizeof spill, dma->spill_bytes) : "none");
     if (dma->engine_bytes_per_second > 0) {
         ntk_buf_add_format(out,
-                           "Efficiency: share of what the engines that worked can move, %.0f GB/s "
-                           "each. Small: packets below %u bytes\n",
+                           "Efficiency: share of what the active engines can move, %.0f GB/s each. "
+                           "Small: packets below %u bytes\n",
                            dma->engine_bytes_per_second / 1e9, NTK_DMA_SMALL_BYTES);
     }
     ntk_text_table_init(&table, 11, 1u << 1, heads);

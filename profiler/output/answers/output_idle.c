@@ -32,7 +32,7 @@ static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_by
         }
         break;
     case NTK_IDLE_ISSUE:
-        snprintf(buf, buf_bytes, "issue of instructions that do not wait");
+        snprintf(buf, buf_bytes, "issuing instructions that do not wait");
         break;
     case NTK_IDLE_RUNTIME:
         snprintf(buf, buf_bytes, "start and end by the runtime");

@@ -42,21 +42,21 @@ static struct overlap overlap_of(const struct ntk_joined *joined)
 static void notes_text(const struct ntk_joined *joined, struct ntk_buf *text)
 {
     if (joined->absent_count > 0) {
-        ntk_buf_add_format(text, "%llu %s have no trace in this folder, the first is %u\n",
+        ntk_buf_add_format(text, "%llu %s have no trace in this folder; the first is %u\n",
                            (unsigned long long)joined->absent_count,
                            joined->has_world ? "ranks of the world" : "workers",
                            joined->absent_first);
     }
     if (joined->twice_count > 0) {
-        ntk_buf_add_format(
-            text,
-            "%llu workers with several traces of the same time are omitted; the first is %u\n",
-            (unsigned long long)joined->twice_count, joined->twice_first);
+        ntk_buf_add_format(text,
+                           "%llu workers with several traces covering the same time are omitted; "
+                           "the first is %u\n",
+                           (unsigned long long)joined->twice_count, joined->twice_first);
     }
     for (size_t r = 0; r < joined->rank_count; r++) {
         if (joined->ranks[r].restart_count > 0) {
-            ntk_buf_add_format(text, "worker %u was restarted, times: %u\n",
-                               joined->ranks[r].number, joined->ranks[r].restart_count);
+            ntk_buf_add_format(text, "restarts of worker %u: %u\n", joined->ranks[r].number,
+                               joined->ranks[r].restart_count);
         }
     }
     if (joined->partial_count > 0 && joined->is_numbered) {
@@ -206,7 +206,7 @@ static void pieces_text(const struct ntk_joined *joined, struct ntk_buf *text)
 static const struct ntk_joined_rank *rank_of(const struct ntk_joined *joined,
                                              const struct ntk_rank_capture *capture)
 {
-    for (size_t r = 0; r < joined->rank_count && !capture->left_out && !joined->unknown; r++) {
+    for (size_t r = 0; r < joined->rank_count && !capture->omitted && !joined->unknown; r++) {
         if (joined->ranks[r].host == capture->host && joined->ranks[r].worker == capture->worker) {
             return &joined->ranks[r];
         }
@@ -214,10 +214,10 @@ static const struct ntk_joined_rank *rank_of(const struct ntk_joined *joined,
     return NULL;
 }
 
-static const char *left_out(const struct ntk_rank_capture *capture,
-                            const struct ntk_joined_rank *rank)
+static const char *omitted(const struct ntk_rank_capture *capture,
+                           const struct ntk_joined_rank *rank)
 {
-    return capture->left_out ? capture->left_out : rank ? NULL : "its worker is not joined";
+    return capture->omitted ? capture->omitted : rank ? NULL : "its worker is not joined";
 }
 
 /* When its execution began on the core, after the first collective that is joined. */
@@ -243,7 +243,7 @@ static void captures_text(const struct ntk_joined *joined, const struct ntk_rank
                 capture->path, rank->number, (double)after_ns(joined, capture, rank) / 1e3);
         } else {
             ntk_buf_add_format(text, "Capture %s is omitted: %s\n", capture->path,
-                               left_out(capture, rank));
+                               omitted(capture, rank));
         }
     }
 }
@@ -266,14 +266,14 @@ static void joined_text(const struct ntk_joined *joined, const struct ntk_rank_l
     ntk_buf_add_format(text, "%zu workers joined at %llu collectives", joined->rank_count,
                        (unsigned long long)joined->joint_count);
     if (joined->most_count > joined->joint_count && !joined->is_numbered) {
-        ntk_buf_add_format(text, " (of up to %llu: the %s ones that all have)",
+        ntk_buf_add_format(text, " (of up to %llu: the %s ones that all workers have)",
                            (unsigned long long)joined->most_count,
                            joined->is_from_end ? "last" : "first");
     }
     ntk_buf_add_format(text,
                        "; critical path %.1f us: run %.1f, host %.1f, link %.1f\n"
-                       "Exposed communication is wait + link; only captures can split the column "
-                       "inside by engine\n",
+                       "Exposed communication is wait + link; only captures can split the INSIDE "
+                       "column by engine\n",
                        us(joined->total_ns), us(path_ns[NTK_JOINED_RUN]),
                        us(path_ns[NTK_JOINED_HOST]), us(path_ns[NTK_JOINED_LINK]));
     if ((double)path_ns[NTK_JOINED_LINK] >= LINK_SHARE_TOLD * us(joined->total_ns) * 1000) {
@@ -400,7 +400,7 @@ static void captures_json(const struct ntk_joined *joined, const struct ntk_rank
 
         ntk_json_object_begin(json);
         ntk_json_key_text(json, "path", capture->path);
-        ntk_json_key_text(json, "left_out", left_out(capture, rank));
+        ntk_json_key_text(json, "omitted", omitted(capture, rank));
         if (rank) {
             ntk_json_key_u64(json, "number", rank->number);
             ntk_json_key_i64(json, "start_ns", capture->start_ns);

@@ -75,13 +75,13 @@ void ntk_output_regions_text(const struct ntk_program *program, const struct ntk
         table_text(program->trace, regions, out);
         outliers_text(regions, out);
     }
-    if (regions->left_out) {
+    if (regions->omitted) {
         ntk_buf_add_format(out, "%" PRIu64 " repetitions are omitted: too many different ones\n",
-                           regions->left_out);
+                           regions->omitted);
     }
     if (program->trace->has_collectives) {
-        ntk_buf_add_text(out, "The records of collectives cores cannot be read: only collectives "
-                              "with known names are listed\n");
+        ntk_buf_add_text(out, "The records of the collectives cores cannot be read: only "
+                              "collectives with known names are listed\n");
     }
 }
 
@@ -136,7 +136,7 @@ void ntk_output_regions_json(const struct ntk_program *program, const struct ntk
                              struct ntk_json *json)
 {
     ntk_json_object_begin(json);
-    ntk_json_key_u64(json, "left_out", regions->left_out);
+    ntk_json_key_u64(json, "omitted", regions->omitted);
     ntk_json_key_bool(json, "has_unread_collectives", program->trace->has_collectives);
     ntk_json_key_array_begin(json, "regions");
     for (size_t i = 0; i < regions->region_count; i++) {

@@ -40,7 +40,7 @@ static void add_cores(const struct ntk_trace *trace, struct ntk_buf *out)
 {
     static const char *const heads[] = { "NODE ID",   "EXEC TIME (NS)", "EXECUTOR", "NAME",
                                          "TRACE",     "CYCLES",         "EVENTS",   "DMA",
-                                         "THROTTLE",  "OUTSIDE",        "LEFT OUT", "DMA QUEUES",
+                                         "THROTTLE",  "OUTSIDE",        "SKIPPED",  "DMA QUEUES",
                                          "EXECUTIONS" };
     struct ntk_text_table table;
 

@@ -112,8 +112,7 @@ static void threads_put(const struct ntk_system_tables *tables, struct ntk_buf *
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
     if (tables->thread_rows_omitted > 0) {
-        ntk_buf_add_format(out, "(%zu more rows of threads omitted)\n",
-                           tables->thread_rows_omitted);
+        ntk_buf_add_format(out, "(%zu more thread rows omitted)\n", tables->thread_rows_omitted);
     }
 }
 

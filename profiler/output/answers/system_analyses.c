@@ -159,7 +159,7 @@ static void memory_text(const struct ntk_system_trace *trace, const struct ntk_m
 
     if (!is_known(use)) {
         ntk_buf_add_format(
-            text, "Process %s: unknown, the trace contains no allocations of device memory\n",
+            text, "Process %s: unknown (the trace contains no allocations of device memory)\n",
             ntk_output_system_process(trace, process, sizeof process));
         return;
     }
@@ -495,7 +495,7 @@ static void oom_head_text(const struct ntk_system_trace *trace,
     if (memory->code != NTK_SYSTEM_OUT_OF_MEMORY) {
         ntk_buf_add_format(text,
                            "No allocation failed with code %u (out of memory): showing the last "
-                           "one that failed with another code\n",
+                           "one that failed with a different code\n",
                            NTK_SYSTEM_OUT_OF_MEMORY);
     }
     if (is_placed) {
@@ -509,12 +509,12 @@ static void oom_head_text(const struct ntk_system_trace *trace,
                                    ? ": the rest is fragmented, or another process holds it\n"
                                    : "\n");
     }
-    ntk_buf_add_format(text,
-                       "Of the allocations in the trace %llu were freed (%s), %llu were not (%s)\n",
-                       (unsigned long long)memory->freed_count,
-                       ntk_units_bytes(size, sizeof size, memory->freed_bytes),
-                       (unsigned long long)memory->kept_count,
-                       ntk_units_bytes(total, sizeof total, memory->kept_bytes));
+    ntk_buf_add_format(
+        text, "Of the allocations in the trace, %llu were freed (%s) and %llu were not (%s)\n",
+        (unsigned long long)memory->freed_count,
+        ntk_units_bytes(size, sizeof size, memory->freed_bytes),
+        (unsigned long long)memory->kept_count,
+        ntk_units_bytes(total, sizeof total, memory->kept_bytes));
 }
 
 static void oom_text(const struct ntk_system_trace *trace, const struct ntk_out_of_memory *memory,
@@ -587,7 +587,7 @@ static void kind_text(const struct ntk_skew_kind *kind, struct ntk_buf *text)
     char which[96] = "";
 
     if (kind->most_count > kind->step_count) {
-        (void)snprintf(which, sizeof which, " (of up to %llu: the %s ones that all have)",
+        (void)snprintf(which, sizeof which, " (of up to %llu: the %s ones that all workers have)",
                        (unsigned long long)kind->most_count, kind->is_from_end ? "last" : "first");
     }
     ntk_buf_add_format(text,

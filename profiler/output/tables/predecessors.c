@@ -196,7 +196,7 @@ void ntk_predecessors_print(const struct ntk_neff_debug *names,
     }
 }
 
-static uint64_t left_out_of(const struct ntk_neff_debug *names, const uint64_t *counts)
+static uint64_t omitted_of(const struct ntk_neff_debug *names, const uint64_t *counts)
 {
     uint64_t rows = 0;
 
@@ -213,13 +213,13 @@ static uint64_t left_out_of(const struct ntk_neff_debug *names, const uint64_t *
     return rows;
 }
 
-uint64_t ntk_predecessors_left_out(const struct ntk_export *export)
+uint64_t ntk_predecessors_omitted(const struct ntk_export *export)
 {
     uint64_t rows = 0;
 
     for (size_t c = 0; c < export->trace->core_count; c++) {
         uint64_t *counts = export->program->names[c] ? count_rows(export, c) : NULL;
-        rows += counts ? left_out_of(export->program->names[c], counts) : 0;
+        rows += counts ? omitted_of(export->program->names[c], counts) : 0;
         free(counts);
     }
     return rows;

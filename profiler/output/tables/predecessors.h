@@ -38,6 +38,6 @@ void ntk_predecessors_print(const struct ntk_neff_debug *names,
                             const struct ntk_neff_debug_instruction *one, struct ntk_buf *text);
 
 /* Rows of all cores that have more than NTK_PREDECESSORS_MAX. */
-uint64_t ntk_predecessors_left_out(const struct ntk_export *export);
+uint64_t ntk_predecessors_omitted(const struct ntk_export *export);
 
 #endif

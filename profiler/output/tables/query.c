@@ -420,9 +420,9 @@ int ntk_query_list(bool is_of_folders, const char *name, bool is_json, struct nt
         }
     }
     if (name) {
-        return ntk_err_set(
-            err, -ENOENT, NTK_ERR_NO_OFFSET, "unknown table '%s': --tables lists the tables of %s",
-            name, is_of_folders ? "folders" : "a capture, and with -d the tables of folders");
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                           "unknown table '%s': --tables lists the tables of %s", name,
+                           is_of_folders ? "folders" : "a capture and, with -d, those of folders");
     }
     is_json ? list_json(tables, count, out) : list_text(tables, count, false, out);
     return 0;

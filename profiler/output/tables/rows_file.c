@@ -463,7 +463,7 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
     ret = warn_metrics(export, put, ctx);
     if (ret == 0 && trace->is_part) {
         struct ntk_buf text = { 0 };
-        ntk_buf_add_text(&text, "Only a part of the execution is shown: ");
+        ntk_buf_add_text(&text, "Only part of the execution is shown: ");
         ntk_output_part_text(trace, &text);
         ntk_buf_add_char(&text, '.');
         ret = warn(CATEGORY_PART, ntk_buf_text_get(&text), put, ctx);
@@ -499,12 +499,12 @@ int ntk_rows_warnings(const struct ntk_export *export, ntk_row_put *put, void *c
     for (size_t i = 0; positions && i < positions->warnings.count && ret == 0; i++) {
         ret = warn(CATEGORY_DAMAGED, *(char **)ntk_vec_at(&positions->warnings, i), put, ctx);
     }
-    uint64_t left_out = ret == 0 ? ntk_predecessors_left_out(export) : 0;
-    if (left_out) {
+    uint64_t omitted = ret == 0 ? ntk_predecessors_omitted(export) : 0;
+    if (omitted) {
         char text[160];
         snprintf(text, sizeof text,
-                 "%" PRIu64 " instructions have more than %d predecessors; the rest is omitted.",
-                 left_out, NTK_PREDECESSORS_MAX);
+                 "%" PRIu64 " instructions have more than %d predecessors; the rest are omitted.",
+                 omitted, NTK_PREDECESSORS_MAX);
         ret = warn(CATEGORY_MISSING, text, put, ctx);
     }
     uint64_t unknown_count = 0;

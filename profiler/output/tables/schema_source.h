@@ -23,7 +23,7 @@
                "[[1, 10], [20, 50]]: when rows ran, in ns; the last of 1024 contains all that " \
                "follow"),                                                                       \
         ALWAYS(ntk_level_row, elements, "element_count_per_interval", TEXT, "",                 \
-               "multiply-adds of MATMUL in each interval"),                                     \
+               "MATMUL multiply-adds in each interval"),                                        \
         ALWAYS(ntk_level_row, transposed, "transpose_element_count_per_interval", TEXT, "",     \
                "multiply-adds that only move data"),                                            \
         ALWAYS(ntk_level_row, hbm_bytes, "hbm_transfer_size_per_interval", TEXT, "B",           \
@@ -56,7 +56,7 @@ static const struct ntk_column penguin_instruction[] = {
 
 static const struct ntk_column hlo_instruction[] = {
     LEVEL_IDS,
-    ALWAYS(ntk_level_row, name, "hlo_name", TEXT, "", "operation of XLA"),
+    ALWAYS(ntk_level_row, name, "hlo_name", TEXT, "", "XLA operation"),
     LEVEL_FLOW,
     LEVEL_SUMS,
 };
@@ -85,7 +85,7 @@ static const struct ntk_column framework_instruction[] = {
            "[start of the first row of " engine ", end of the last]; [] without rows")
 
 static const struct ntk_column framework_node[] = {
-    ALWAYS(ntk_node_row, name, "node_name", TEXT, "", "part of the names of the framework"),
+    ALWAYS(ntk_node_row, name, "node_name", TEXT, "", "part of the framework names"),
     ALWAYS(ntk_node_row, children, "children_names", TEXT, "", "[a, b]: the parts below it"),
     ALWAYS(ntk_node_row, parent_name, "parent_name", TEXT, "", "part above it; empty for the top"),
     ALWAYS(ntk_node_row, ids, "children_ids", TEXT, "",
@@ -95,14 +95,14 @@ static const struct ntk_column framework_node[] = {
     ALWAYS(ntk_node_row, intervals, "time_intervals", TEXT, "",
            "[[1, 10], [20, 50]]: when rows ran, in ns; the last of 1024 contains all that follow"),
     MAYBE(ntk_node_row, elements, "element_count_per_interval", TEXT, "",
-          "multiply-adds of MATMUL in each interval"),
+          "MATMUL multiply-adds in each interval"),
     MAYBE(ntk_node_row, transposed, "transpose_element_count_per_interval", TEXT, "",
           "multiply-adds that only move data"),
     MAYBE(ntk_node_row, hbm_bytes, "hbm_transfer_size_per_interval", TEXT, "B",
           "bytes read and written by DMA in each interval"),
     MAYBE(ntk_node_row, hfu, "hfu", F64, "%",
           "flops divided by the peak of a tensor engine while any of its rows ran"),
-    MAYBE(ntk_node_row, mfu, "mfu", F64, "%", "the same without operations that only move data"),
+    MAYBE(ntk_node_row, mfu, "mfu", F64, "%", "the same, excluding operations that only move data"),
     MAYBE(ntk_node_row, hfu_list, "hfu_per_interval", TEXT, "", "[0.5, 0.25]: for each interval"),
     MAYBE(ntk_node_row, mfu_list, "mfu_per_interval", TEXT, "", "the same for mfu"),
     MAYBE(ntk_node_row, mbu_list, "mbu_per_interval", TEXT, "",
@@ -146,19 +146,21 @@ static const struct ntk_column flow[] = {
 
 /* ---- the kernel tree, calls of the framework ---- */
 
-#define KERNEL_PLACE                                                                               \
-    MAYBE(ntk_kernel_row, core_index, "pcore_idx", I64, "", "core of the capture, from 0"),        \
-        MAYBE(ntk_kernel_row, file, "file_path", TEXT, "", "file on the machine of the compiler"), \
+#define KERNEL_PLACE                                                                        \
+    MAYBE(ntk_kernel_row, core_index, "pcore_idx", I64, "", "core of the capture, from 0"), \
+        MAYBE(ntk_kernel_row, file, "file_path", TEXT, "",                                  \
+              "file on the machine where the compiler ran"),                                \
         MAYBE(ntk_kernel_row, line, "line_number", I64, "", "line, from 1")
 
 static const struct ntk_column kernel_instructions[] = {
     ALWAYS(ntk_kernel_row, name, "kernel_instruction_name", TEXT, "",
            "instruction of the kernel : Penguin id of the kernel"),
     MAYBE(ntk_kernel_row, function_id, "stack_frame_id", I64, "", "innermost function"),
-    ALWAYS(ntk_kernel_row, function_depth, "stack_frame_depth", I64, "", "functions around it"),
+    ALWAYS(ntk_kernel_row, function_depth, "stack_frame_depth", I64, "",
+           "number of enclosing functions"),
     MAYBE(ntk_kernel_row, iteration_id, "iteration_variables_id", I64, "", "innermost iteration"),
     ALWAYS(ntk_kernel_row, iteration_depth, "iteration_variable_depth", I64, "",
-           "iterations around it"),
+           "number of enclosing iterations"),
     KERNEL_PLACE,
 };
 
@@ -166,14 +168,15 @@ static const struct ntk_column kernel_iteration_variables[] = {
     ALWAYS(ntk_kernel_row, id, "iteration_variable_id", I64, "", "from 1"),
     MAYBE(ntk_kernel_row, name, "variable_name", TEXT, "", "variable of the loop"),
     MAYBE(ntk_kernel_row, value, "variable_value", I64, "", "its value; missing if not an integer"),
-    MAYBE(ntk_kernel_row, parent_id, "parent_iteration_variable_id", I64, "", "iteration around"),
+    MAYBE(ntk_kernel_row, parent_id, "parent_iteration_variable_id", I64, "",
+          "enclosing iteration"),
     KERNEL_PLACE,
 };
 
 static const struct ntk_column kernel_stack_frames[] = {
     ALWAYS(ntk_kernel_row, id, "stack_frame_id", I64, "", "from 1"),
     MAYBE(ntk_kernel_row, name, "fully_qualified_function_name", TEXT, "", "function"),
-    MAYBE(ntk_kernel_row, parent_id, "parent_stack_frame_id", I64, "", "function around"),
+    MAYBE(ntk_kernel_row, parent_id, "parent_stack_frame_id", I64, "", "enclosing function"),
     KERNEL_PLACE,
 };
 
@@ -214,7 +217,7 @@ static const struct ntk_column stack_frame_name[] = {
             "bytes written to the state buffer"),                                                  \
         SUM(row, sums, psum_read_bytes, prefix "psum_read_bytes", "B", "bytes read from PSUM"),    \
         SUM(row, sums, psum_write_bytes, prefix "psum_write_bytes", "B", "bytes written to PSUM"), \
-        SUM(row, sums, flops, prefix "flops", "flop", "operations of MATMUL"),                     \
+        SUM(row, sums, flops, prefix "flops", "flop", "MATMUL operations"),                        \
         SUM(row, sums, transfer_bytes, prefix "transfer_bytes", "B",                               \
             "bytes of the transfers it started"),                                                  \
         SUM(row, sums, engine_counts[NTK_NTFF_ENGINE_TENSOR], prefix "tensor_instruction_count",   \
@@ -236,13 +239,13 @@ static const struct ntk_column source_line[] = {
           "why the rows have no line: runtime, compiler, no_debug_info"),
     SUMS(ntk_source_line_row, sums, ""),
     MAYBE(ntk_source_line_row, blocked_by, "blocked_by", TEXT, "",
-          "JSON: lines that ended its waits, at most three, and reasons of waits without a line"),
+          "JSON: lines that ended its waits, at most three, and reasons for waits without a line"),
     MAYBE(ntk_source_line_row, text, "text", TEXT, "", "text of the line"),
 };
 
 static const struct ntk_column source_loop[] = {
     ALWAYS(ntk_source_loop_row, id, "id", I64, "", "from 1"),
-    MAYBE(ntk_source_loop_row, parent_id, "parent_id", I64, "", "loop around"),
+    MAYBE(ntk_source_loop_row, parent_id, "parent_id", I64, "", "enclosing loop"),
     MAYBE(ntk_source_loop_row, file, "file_path", TEXT, "", "file"),
     ALWAYS(ntk_source_loop_row, line, "line_number", I64, "", "first line of the loop"),
     MAYBE(ntk_source_loop_row, function, "function", TEXT, "", "function"),
@@ -252,9 +255,9 @@ static const struct ntk_column source_loop[] = {
     SUMS(ntk_source_loop_row, sums, ""),
     SUMS(ntk_source_loop_row, totals, "total_"),
     MAYBE(ntk_source_loop_row, span_ns, "span_ns", I64, "ns", "first start to last end"),
-    MAYBE(ntk_source_loop_row, overlap, "overlap", F64, "",
-          "sum of the spans of iterations divided by span_ns; above 1 they run at the same "
-          "time"),
+    MAYBE(
+        ntk_source_loop_row, overlap, "overlap", F64, "",
+        "sum of the iteration spans divided by span_ns; above 1, iterations ran at the same time"),
     MAYBE(ntk_source_loop_row, mean_span_ns, "mean_span_ns", F64, "ns", "of an iteration"),
     MAYBE(ntk_source_loop_row, max_span_ns, "max_span_ns", I64, "ns", "of the slowest iteration"),
     MAYBE(ntk_source_loop_row, max_span_values, "max_span_value", TEXT, "",
@@ -268,7 +271,7 @@ static const struct ntk_column source_iteration[] = {
            "values of the variables, outermost first"),
     ALWAYS(ntk_source_iteration_row, start_ns, "start_ts", I64, "ns", "start of its first row"),
     ALWAYS(ntk_source_iteration_row, end_ns, "end_ts", I64, "ns", "end of its last row"),
-    ALWAYS(ntk_source_iteration_row, span_ns, "span_ns", I64, "ns", "between them"),
+    ALWAYS(ntk_source_iteration_row, span_ns, "span_ns", I64, "ns", "time between them"),
     SUMS(ntk_source_iteration_row, sums, ""),
     SUMS(ntk_source_iteration_row, totals, "total_"),
 };

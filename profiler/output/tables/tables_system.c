@@ -9,7 +9,7 @@
 static const struct ntk_column cpu_usage[] = {
     ALWAYS(ntk_cpu_row, time_ns, "timestamp", I64, "ns", "time since 1970"),
     ALWAYS(ntk_cpu_row, percent, "util_percent", F64, "",
-           "busy share since the previous sample, 0 to 100"),
+           "percentage of time that the processor was busy since the previous sample, 0 to 100"),
     ALWAYS(ntk_cpu_row, cpu, "cpu_id", TEXT, "", "processor, from 0; average: mean of all"),
     ALWAYS(ntk_cpu_row, instance, "instance_id", TEXT, "", "machine"),
     MAYBE(ntk_cpu_row, ultraserver, "ultraserver_id", I64, "",
@@ -19,7 +19,7 @@ static const struct ntk_column cpu_usage[] = {
 };
 
 static const struct ntk_column device_profile_list[] = {
-    ALWAYS(ntk_device_profile_row, name, "device_profile_name", TEXT, "", "file of the capture"),
+    ALWAYS(ntk_device_profile_row, name, "device_profile_name", TEXT, "", "capture file"),
     ALWAYS(ntk_device_profile_row, instance, "instance_id", TEXT, "", "machine"),
     MAYBE(ntk_device_profile_row, process, "process_id", I64, "", "process"),
     MAYBE(ntk_device_profile_row, nc, "nc_id", I64, "", "logical core of the process"),
@@ -40,7 +40,7 @@ static const struct ntk_column execution[] = {
     ALWAYS(ntk_split_row, time_ns, "timestamp", I64, "ns", "start, since 1970"),
     MAYBE(ntk_split_row, submit_ns, "submit_ns", I64, "ns", "kbl_exec_pre"),
     MAYBE(ntk_split_row, queue_ns, "queue_ns", I64, "ns",
-          "time from the end of kbl_exec_pre to the first work of the device for the execution"),
+          "time from the end of kbl_exec_pre to the device's first work for the execution"),
     MAYBE(ntk_split_row, queue_busy_ns, "queue_busy_ns", I64, "ns",
           "part of that time in which the core ran other executions"),
     MAYBE(ntk_split_row, switch_ns, "switch_ns", I64, "ns",
@@ -53,7 +53,7 @@ static const struct ntk_column execution[] = {
     MAYBE(ntk_split_row, total_ns, "total_ns", I64, "ns",
           "time from kbl_exec_pre to the end of kbl_exec_post"),
     MAYBE(ntk_split_row, host_ns, "host_ns", I64, "ns",
-          "total_ns without device_ns, switch_ns and queue_busy_ns"),
+          "total_ns minus device_ns, switch_ns and queue_busy_ns"),
     ALWAYS(ntk_split_row, is_partial, "is_partial", BOOL, "", "a step is missing from the trace"),
     MAYBE(ntk_split_row, process, "process_id", I64, "", "process"),
     ALWAYS(ntk_split_row, instance, "instance_id", TEXT, "", "machine"),
@@ -92,9 +92,9 @@ static const struct ntk_column out_of_memory[] = {
     MAYBE(ntk_oom_row, call, "call", TEXT, "", "nrt_load, nrt_execute"),
     MAYBE(ntk_oom_row, total_bytes, "total_bytes", I64, "B", "bytes in the memory at that time"),
     MAYBE(ntk_oom_row, capacity_bytes, "capacity", I64, "B", "capacity of the memory"),
-    ALWAYS(
-        ntk_oom_row, is_fragmented, "is_fragmented", BOOL, "",
-        "enough bytes are free according to the trace: fragmented, or another process holds them"),
+    ALWAYS(ntk_oom_row, is_fragmented, "is_fragmented", BOOL, "",
+           "according to the trace, enough bytes are free: memory is fragmented, or another "
+           "process holds it"),
     ALWAYS(ntk_oom_row, by_usage, "by_usage", JSON, "", "largest first: usage, bytes, peak_bytes"),
     ALWAYS(ntk_oom_row, largest, "largest", JSON, "",
            "allocations that were not freed: physical_address, bytes, usage, nc_idx, "
@@ -129,7 +129,7 @@ static const struct ntk_column system_profile_events[] = {
     ALWAYS(ntk_system_event_row, start_ns, "start_ts", I64, "ns", "start, since 1970"),
     ALWAYS(ntk_system_event_row, end_ns, "end_ts", I64, "ns", "end, since 1970"),
     ALWAYS(ntk_system_event_row, duration_ns, "duration_ns", I64, "ns",
-           "length; for neuron_hw measured by the clock of the core"),
+           "duration; for neuron_hw, measured by the clock of the core"),
     ALWAYS(ntk_system_event_row, source, "trace_event_source", TEXT, "",
            "neuron_rt: the host, neuron_hw: the device"),
     ALWAYS(ntk_system_event_row, instance, "instance_id", TEXT, "", "machine"),
@@ -140,18 +140,18 @@ static const struct ntk_column system_profile_events[] = {
           "physical core on its device, for events of neuron_hw"),
     MAYBE(ntk_system_event_row, worker, "worker_gid", I64, "", "logical core of the machine"),
     MAYBE(ntk_system_event_row, flow, "flow_id", TEXT, "",
-          "JSON list, equal for all events of one execution"),
-    NEVER("framework_stream_id", TEXT, "", "stream of the framework"),
-    MAYBE(
-        ntk_system_event_row, attributes, "extra_attributes_json", TEXT, "",
-        "JSON object: exec_id, nc_timestamp_ns, model_id, model_name, tensor_name, usage, hbm_idx, "
-        "allocated_bytes, freed_bytes, total_bytes, usage_type_total_bytes, physical_address, "
-        "return_code, mark, value, size, queue, communicator, sequence, operation, is_partial; "
-        "further keys of the vendor's files"),
+          "JSON list, the same for all events of one execution"),
+    NEVER("framework_stream_id", TEXT, "", "framework stream"),
+    MAYBE(ntk_system_event_row, attributes, "extra_attributes_json", TEXT, "",
+          "JSON object: exec_id, nc_timestamp_ns, model_id, model_name, tensor_name, usage, "
+          "hbm_idx, allocated_bytes, freed_bytes, total_bytes, usage_type_total_bytes, "
+          "physical_address, return_code, mark, value, size, queue, communicator, sequence, "
+          "operation, is_partial; other keys from the vendor's files"),
 };
 
 static const struct ntk_column system_profile_hbm_usage[] = {
-    ALWAYS(ntk_hbm_row, time_ns, "timestamp", I64, "ns", "from this time on, since 1970"),
+    ALWAYS(ntk_hbm_row, time_ns, "timestamp", I64, "ns",
+           "time from which the values apply, since 1970"),
     ALWAYS(ntk_hbm_row, total_bytes, "total_bytes", I64, "B",
            "bytes of all processes in this memory"),
 #define NTK_MEMORY_USE(symbol, name, vendor, ours, meaning) \
@@ -171,9 +171,9 @@ static const struct ntk_column system_profile_metadata[] = {
           "NTFF version of the captures"),
     NEVER("hbm_capacity_bytes", I64, "B", "device memory of the machine"),
     MAYBE(ntk_system_metadata_row, instance_type, "instance_type", TEXT, "", "of the machine"),
-    MAYBE(ntk_system_metadata_row, lnc, "lnc", I64, "", "physical cores of a logical one"),
+    MAYBE(ntk_system_metadata_row, lnc, "lnc", I64, "", "physical cores per logical core"),
     MAYBE(ntk_system_metadata_row, trace_version, "trace_version", I64, "",
-          "version of the files of the vendor's runtime"),
+          "version of the vendor runtime's files"),
     MAYBE(ntk_system_metadata_row, ultraserver, "ultraserver_id", TEXT, "",
           "UltraServer that contains this machine"),
     MAYBE(ntk_system_metadata_row, ultraserver_size, "ultraserver_size", I64, "",
@@ -192,20 +192,19 @@ static const struct ntk_column warning[] = {
 };
 
 static const struct ntk_table tables[] = {
-    TABLE("CpuUsage", "Processor load of the host over time.", cpu_usage, ntk_rows_system_cpus),
+    TABLE("CpuUsage", "Host processor load over time.", cpu_usage, ntk_rows_system_cpus),
     TABLE("DeviceProfileList", "Captures next to the traces.", device_profile_list,
           ntk_rows_system_device_profiles),
     TABLE("Execution", "Executions, and where their time went.", execution,
           ntk_rows_system_executions),
-    TABLE("HostMemUsage", "Memory of the host over time.", host_mem_usage,
-          ntk_rows_system_host_memory),
-    TABLE("Load", "Loads of models, and where their time went.", load, ntk_rows_system_loads),
+    TABLE("HostMemUsage", "Host memory over time.", host_mem_usage, ntk_rows_system_host_memory),
+    TABLE("Load", "Model loads, and where their time went.", load, ntk_rows_system_loads),
     TABLE("OutOfMemory", "Device memory that ran out, and what filled it.", out_of_memory,
           ntk_rows_system_out_of_memory),
     TABLE("SchemaFields", "These tables and their columns.", ntk_schema_fields,
           ntk_rows_schema_fields),
-    TABLE("SystemProfileEvents", "Activity of host threads and of the cores.",
-          system_profile_events, ntk_rows_system_events),
+    TABLE("SystemProfileEvents", "Activity of host threads and cores.", system_profile_events,
+          ntk_rows_system_events),
     TABLE("SystemProfileHbmUsage", "Device memory of all processes over time, by type.",
           system_profile_hbm_usage, ntk_rows_system_hbm),
     TABLE("SystemProfileMetadata", "Start and end.", system_profile_metadata,

@@ -221,7 +221,7 @@ static void put_names(const struct ntk_vec *spans, const struct ntk_rank *rank, 
             if (stream < sizeof has_stream * 8 && !(has_stream[stream / 64] >> stream % 64 & 1)) {
                 has_stream[stream / 64] |= UINT64_C(1) << stream % 64;
                 if (span->kind == NTK_RANK_RUN) {
-                    (void)snprintf(text, sizeof text, "executions of core %u",
+                    (void)snprintf(text, sizeof text, "executions on core %u",
                                    span->span->device_core);
                 } else { /* which core traces do not say */
                     (void)snprintf(text, sizeof text, "collectives");

@@ -195,7 +195,7 @@ function loops(found) {
   const byId_ = new Map(found.loops.map((loop) => [loop.id, loop]));
   const open = new Set([...found.loops].sort((a, b) => b.wait - a.wait).slice(0, LOOPS_OPEN).map(({ id }) => id));
   const box = make('div', { class: 'loops' }, make('h3', {}, 'Loops: ▲ span, ▼ stall of each iteration'));
-  if (!found.loops.length) box.append(make('p', { class: 'soft' }, 'No loops: the NEFF has no kernel tree of what ran (set NKI_DEBUG_INFO=True when the kernel is compiled).'));
+  if (!found.loops.length) box.append(make('p', { class: 'soft' }, 'No loops: the NEFF has no kernel tree for what ran (set NKI_DEBUG_INFO=True when the kernel is compiled).'));
   box.append(...found.loops.map((loop) => loopBox(loop, byId_, open.has(loop.id))));
   if (found.loops.length >= 1000) box.append(make('p', { class: 'soft' }, `The first ${whole(found.loops.length)} loops of the kernel: neuron-profile lines --loops --json has all.`));
   return box;

@@ -84,8 +84,8 @@ function render(box) {
   } else {
     box.append(table([['Region', true], ['Kind', true], ['Where', true], ['Times'], ['Median'], ['Longest'], ['Total'], ['Of the execution'], ['Slow times', true]], found.regions.map(line), { most: 300 }));
   }
-  if (found.left_out) box.append(make('p', { class: 'soft' }, `${whole(found.left_out)} repetitions are omitted: too many different ones.`));
-  if (found.has_unread_collectives) box.append(make('p', { class: 'soft' }, 'The records of collectives cores cannot be read: only collectives with known names are listed.'));
+  if (found.omitted) box.append(make('p', { class: 'soft' }, `${whole(found.omitted)} repetitions are omitted: too many different ones.`));
+  if (found.has_unread_collectives) box.append(make('p', { class: 'soft' }, 'The records of the collectives cores cannot be read: only collectives with known names are listed.'));
 }
 
 // A page without a link to a place begins at what the execution spends most of its time on.

@@ -34,15 +34,16 @@ static const struct ntk_opt option_rows[] = {
     { 0, "wait", "SECONDS", NTK_OPT_U64, &arg_wait_s,
       "wait up to SECONDS for a response (default 120)", .is_above_zero = true },
     { 0, "ncg-id", "ID", NTK_OPT_I64, &arg_ncg_id,
-      "load: use this group; 0 creates a group first, -1 (default) lets the daemon choose, and "
-      "also starts the model" },
+      "load: use this group; 0 creates a group first; -1 (default) lets the daemon choose and also "
+      "starts the model" },
     { 0, "enable-direct-file-load", NULL, NTK_OPT_FLAG, &arg_direct,
       "load: let the daemon read the file itself" },
     { 0, "timeout", "SECONDS", NTK_OPT_U64, &arg_timeout_s,
       "load: limit an inference to SECONDS on the device (default: the daemon's limit)",
       .is_above_zero = true },
     { 0, "ninfer", "N", NTK_OPT_U64, &arg_ninfer,
-      "load: set the inferences in flight (default: the daemon's setting)", .is_above_zero = true },
+      "load: set the number of inferences in flight (default: the daemon's setting)",
+      .is_above_zero = true },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -54,8 +55,8 @@ static const struct ntk_opt_program program = {
              "[OPTION]... destroy-ncg NCG-ID\n"
              "[OPTION]... load FILE.neff\n"
              "[OPTION]... start | stop | unload MODEL-ID",
-    .summary = "Shows and changes the groups and models of a runtime daemon of the first "
-               "generation (neuron-rtd).",
+    .summary = "Shows and changes the groups and models of a first-generation runtime daemon "
+               "(neuron-rtd).",
     .options = option_rows,
     .subcommands = command_names,
     .epilogue = commands_help,

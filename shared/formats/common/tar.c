@@ -155,14 +155,14 @@ static int read_landed(struct tar_reader *r, struct ntk_tar_member *member,
 }
 
 /* A member that no caller needs in memory; a watcher sees it pass. */
-static int read_left_out(struct tar_reader *r, struct ntk_tar_member *member, uint64_t size)
+static int read_omitted(struct tar_reader *r, struct ntk_tar_member *member, uint64_t size)
 {
     uint8_t block[NTK_TAR_START_BYTES * 4];
     uint64_t done = 0;
     int ret = 0;
 
     member->bytes_count = (size_t)size;
-    member->is_left_out = true;
+    member->is_omitted = true;
     if (!r->hooks->pass) {
         return skip_data(r);
     }
@@ -198,7 +198,7 @@ static int read_data(struct tar_reader *r, struct ntk_tar_member *member, uint64
         }
     }
     if (r->hooks && r->hooks->keep && !r->hooks->keep(r->hooks->ctx, index, member->name, size)) {
-        return read_left_out(r, member, size);
+        return read_omitted(r, member, size);
     }
     member->bytes = malloc((size_t)size + 1);
     if (!member->bytes) {

@@ -33,7 +33,7 @@ struct ntk_tar_member {
     size_t head_bytes;
     bool is_landed; /* bytes are in the caller's memory */
     /* bytes is NULL, since no caller wanted them; bytes_count is what they would be */
-    bool is_left_out;
+    bool is_omitted;
 };
 
 struct ntk_tar {

@@ -142,7 +142,8 @@ int ntk_mlumodel_read(const void *bytes, size_t bytes_count, struct ntk_mlumodel
         return ret;
     }
     if (head.file_bytes > bytes_count) {
-        return ntk_err_set(err, -EBADMSG, bytes_count, "the file is shorter than its %llu bytes",
+        return ntk_err_set(err, -EBADMSG, bytes_count,
+                           "the file is shorter than the %llu bytes that its header states",
                            (unsigned long long)head.file_bytes);
     }
     if (head.table_offset > head.file_bytes) {

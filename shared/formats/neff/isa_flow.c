@@ -126,7 +126,8 @@ static int check_sendrecv(const struct ntk_isa_op_info *info, const struct ntk_i
     const struct ntk_isa_operand *src0 = &instr->operand[NTK_ISA_SRC0];
 
     if (instr->imm[0] >= NTK_ISA_PIPES) {
-        return BAD("%s: invalid pipe %u of %d", info->name, instr->imm[0], NTK_ISA_PIPES);
+        return BAD("%s: invalid pipe %u: there are only %d", info->name, instr->imm[0],
+                   NTK_ISA_PIPES);
     }
     if (dst->space != NTK_ISA_SPACE_SBUF || src0->space != NTK_ISA_SPACE_SBUF) {
         return BAD("%s: only SBUF tiles can be exchanged", info->name);
@@ -178,8 +179,8 @@ int ntk_isa_check_flow(const struct ntk_isa_op_info *info, const struct ntk_isa_
     case NTK_ISA_OP_FUNCTION:
         return instr->name_id == 0 ? BAD("%s: a function without a name", info->name) : 0;
     case NTK_ISA_OP_CORE_BARRIER:
-        return instr->imm[0] >= NTK_ISA_BARRIERS ? BAD("%s: invalid barrier %u of %d", info->name,
-                                                       instr->imm[0], NTK_ISA_BARRIERS)
+        return instr->imm[0] >= NTK_ISA_BARRIERS ? BAD("%s: invalid barrier %u: there are only %d",
+                                                       info->name, instr->imm[0], NTK_ISA_BARRIERS)
                                                  : 0;
     case NTK_ISA_OP_SENDRECV:
         return check_sendrecv(info, instr, err);

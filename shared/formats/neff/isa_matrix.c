@@ -117,7 +117,7 @@ static int check_blocks(const struct ntk_isa_op_info *info, const char *what,
                    info->name, what, ntk_dtype_name(tile->dtype));
     }
     if (row(tile) % width != 0 || tile->partition_count % MX_ROWS != 0) {
-        return BAD("%s: %s with %u x %llu elements is not a multiple of 8 x 4 blocks", info->name,
+        return BAD("%s: %s with %u x %llu elements does not divide into 8 x 4 blocks", info->name,
                    what, tile->partition_count, (unsigned long long)row(tile));
     }
     if (scales->dtype != NTK_DTYPE_UINT8 || row(scales) != mx_columns(tile) ||

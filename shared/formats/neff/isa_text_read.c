@@ -413,7 +413,7 @@ int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_inst
     char *word;
 
     if (!ntk_str_copy(copy, sizeof copy, line)) {
-        return BAD("a line of more than %d bytes", NTK_ISA_LINE_BYTES_MAX - 1);
+        return BAD("line longer than %d bytes", NTK_ISA_LINE_BYTES_MAX - 1);
     }
     word = strtok_r(copy, " \t\r\n", &rest);
     if (!word) {

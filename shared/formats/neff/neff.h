@@ -73,8 +73,8 @@ struct ntk_neff_member {
     size_t bytes_count;
     uint8_t *head; /* of a constant that landed: its NumPy header, which is not in bytes */
     size_t head_bytes;
-    bool is_landed;   /* bytes lie where struct ntk_neff_landing said */
-    bool is_left_out; /* bytes is NULL: no request names it, and it is large */
+    bool is_landed;  /* bytes lie where struct ntk_neff_landing said */
+    bool is_omitted; /* bytes is NULL: no request names it, and it is large */
 };
 
 struct ntk_neff_info { /* info.json; "" and zeros when absent */

@@ -100,7 +100,7 @@ static void wait_for_transfer(struct ntk_neff_kernel *kernel, int engine, struct
     if (token->bound_to != engine) {
         neff_build_fail(
             kernel->build, -EINVAL,
-            "a repeated transfer must be waited for by the engine that waited for it first");
+            "only the engine that first waited for a repeated transfer can wait for it");
         return;
     }
     /* Every earlier transfer that signals the same semaphore is consumed along with this one. */
@@ -146,7 +146,8 @@ static void wait_for(struct ntk_neff_kernel *kernel, int engine, struct ntk_vec 
             continue;
         }
         if (after.tokens[i] > subgraph->tokens.count) {
-            neff_build_fail(kernel->build, -EINVAL, "a token of another subgraph or kernel");
+            neff_build_fail(kernel->build, -EINVAL,
+                            "the token belongs to a different subgraph or kernel");
             return;
         }
         token = ntk_vec_at(&subgraph->tokens, after.tokens[i] - 1);
@@ -313,7 +314,7 @@ ntk_neff_token ntk_neff_kernel_dma_again(struct ntk_neff_kernel *kernel, ntk_nef
                                                          : NULL;
     if (!token || token->group == NO_GROUP) {
         neff_build_fail(kernel->build, -EINVAL,
-                        "only transfers of ntk_neff_kernel_dma can be started again");
+                        "only transfers from ntk_neff_kernel_dma can be started again");
         return 0;
     }
     return trigger(kernel, token->group, after);

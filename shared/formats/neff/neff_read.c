@@ -16,8 +16,8 @@ static_assert(sizeof(struct ntk_neff_member) == sizeof(struct ntk_tar_member), "
 static_assert(offsetof(struct ntk_neff_member, bytes_count) ==
                   offsetof(struct ntk_tar_member, bytes_count),
               "same struct");
-static_assert(offsetof(struct ntk_neff_member, is_left_out) ==
-                  offsetof(struct ntk_tar_member, is_left_out),
+static_assert(offsetof(struct ntk_neff_member, is_omitted) ==
+                  offsetof(struct ntk_tar_member, is_omitted),
               "same struct");
 
 /* ---- header ---- */
@@ -92,7 +92,7 @@ int ntk_neff_check_versions(const struct ntk_neff_header *header, uint64_t suppo
     bool has_unknown = header->feature_bits & ~supported_features;
     if (header->version_major > 2 && !has_unknown) {
         return ntk_err_set(
-            err, -ENOTSUP, 24, "NEFF version: %llu.%llu is not supported, up to 2 is",
+            err, -ENOTSUP, 24, "NEFF version: %llu.%llu is not supported (supported: up to 2)",
             (unsigned long long)header->version_major, (unsigned long long)header->version_minor);
     }
     if (has_unknown) {

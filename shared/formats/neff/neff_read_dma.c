@@ -335,7 +335,7 @@ static int read_transpose(const struct group_reader *g, const json_t *json,
     /* Each of the four letters once. */
     if (strlen(order) != 4 || !strchr(order, 'W') || !strchr(order, 'X') || !strchr(order, 'Y') ||
         !strchr(order, 'Z')) {
-        return bad_transfer(g, "transpose_op must be an order of W, X, Y, Z");
+        return bad_transfer(g, "transpose_op must be a permutation of W, X, Y and Z");
     }
     memcpy(transfer->transpose_order, order, 5);
     return bytes > 0 ? 0 : bad_transfer(g, "transpose_element_size is 0");

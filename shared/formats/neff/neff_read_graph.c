@@ -193,7 +193,8 @@ static int read_value(struct reader *r, const json_t *attrs, struct ntk_neff_nod
         return ret;
     }
     if (node->output_count != 1) {
-        return BAD(r, "%s: parameter %s has %u values", graph_file, node->name, node->output_count);
+        return BAD(r, "%s: parameter %s has %u values (expected 1)", graph_file, node->name,
+                   node->output_count);
     }
     value = neff_keep(r, 1, sizeof *value);
     if (!value) {

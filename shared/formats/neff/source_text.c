@@ -291,7 +291,8 @@ const char *ntk_source_text_line(struct ntk_source_text *text, const char *path,
     }
     if (line > file->line_count) {
         if (!file->is_other) {
-            warn(text, "source file %s does not match the NEFF: it has no line %u", path, line);
+            warn(text, "source file %s does not match the NEFF: the file has no line %u", path,
+                 line);
         }
         file->is_other = true;
         return NULL;

@@ -187,11 +187,11 @@ unsigned ntk_vendor_slot_channels(const uint8_t slot[NTK_VENDOR_SLOT_BYTES]);
 #define NTK_VENDOR_RANGES_MAX 4                            /* sources first */
 #define NTK_VENDOR_SBUF_PARTITION_STEP ((uint64_t)1 << 18) /* in addresses of transfers */
 
-/* The number of ranges; -EINVAL: unknown. as_told: as the original tool counts them. It lets
+/* The number of ranges; -EINVAL: unknown. as_reported: as the original tool counts them. It lets
  * LDWEIGHTS, whose steps go backwards, read up to its address and not beyond it. It never lets
  * MATMUL add, ignores bias and pointers to immediates, and does not know TENSOR_TENSOR and
  * MEMSET. */
-int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_told,
+int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_reported,
                            struct ntk_vendor_range out_ranges[NTK_VENDOR_RANGES_MAX]);
 
 #ifdef __cplusplus

@@ -260,7 +260,7 @@ static int pointer_ranges(const uint8_t *slot, struct ntk_vendor_range *ranges)
     return count;
 }
 
-static int tile_ranges(const uint8_t *slot, bool as_told, struct ntk_vendor_range *ranges)
+static int tile_ranges(const uint8_t *slot, bool as_reported, struct ntk_vendor_range *ranges)
 {
     const struct tiles *t = &tiles[slot[0]];
     int64_t read = t->src ? dtype_bytes(slot[t->src_dtype] & t->src_dtype_mask) : 0;
@@ -274,7 +274,7 @@ static int tile_ranges(const uint8_t *slot, bool as_told, struct ntk_vendor_rang
     if (t->src && tile_range(slot, t->src, t->dims, read, &ranges[count])) {
         struct ntk_vendor_range *range = &ranges[count++];
         uint64_t elements = 1;
-        if (as_told && slot[0] == NTK_VENDOR_OPCODE_LDWEIGHTS &&
+        if (as_reported && slot[0] == NTK_VENDOR_OPCODE_LDWEIGHTS &&
             multiply(slot, t->src, t->dims, &elements)) {
             range->high =
                 (int64_t)ntk_vendor_slot_u(slot, t->src, 4) - (range->is_psum ? PSUM_ADDRESS : 0);
@@ -282,10 +282,10 @@ static int tile_ranges(const uint8_t *slot, bool as_told, struct ntk_vendor_rang
         }
     }
     count += t->src2 && tile_range(slot, t->src2, t->dims, read2, &ranges[count]);
-    count += as_told ? 0 : pointer_ranges(slot, &ranges[count]);
+    count += as_reported ? 0 : pointer_ranges(slot, &ranges[count]);
     written = slot[0] == NTK_VENDOR_OPCODE_MATMUL ? 4 : written;
     if (t->dst && tile_range(slot, t->dst, t->dims, written, &ranges[count])) {
-        ranges[count].adds = !as_told && adds(slot);
+        ranges[count].adds = !as_reported && adds(slot);
         ranges[count++].is_write = true;
     }
     return count;
@@ -325,7 +325,7 @@ static bool transfer_range(const uint8_t *slot, unsigned address_at, unsigned st
     return is_full;
 }
 
-int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_told,
+int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_reported,
                            struct ntk_vendor_range out_ranges[NTK_VENDOR_RANGES_MAX])
 {
     int count = 0;
@@ -334,10 +334,10 @@ int ntk_vendor_slot_ranges(const uint8_t slot[NTK_VENDOR_SLOT_BYTES], bool as_to
     case MOVES_NONE:
         return 0;
     case MOVES_TILES:
-        return tile_ranges(slot, as_told, out_ranges);
+        return tile_ranges(slot, as_reported, out_ranges);
     case MOVES_UNCOUNTED:
     case MOVES_PLACES:
-        return as_told ? -EINVAL : tile_ranges(slot, as_told, out_ranges);
+        return as_reported ? -EINVAL : tile_ranges(slot, as_reported, out_ranges);
     case MOVES_TRANSFER:
         if (transfer_range(slot, 16, 24, &out_ranges[count])) {
             out_ranges[count++].is_write = false;

@@ -390,7 +390,7 @@ static void tell_missing(struct reader *r)
     struct ntk_ntff *ntff = &r->ntff;
 
     if (r->unknown_engines) {
-        warn(ntff, "ignoring the programs of %llu engines with unknown numbers",
+        warn(ntff, "ignoring the programs of %llu unknown engines",
              (unsigned long long)r->unknown_engines);
     }
     if (r->programs.stated > r->programs.present) {
@@ -483,7 +483,7 @@ static int read_message(struct reader *r)
     }
     tell_missing(r);
     if (ret == 0 && ntff->subgraph_count == 0) {
-        warn(ntff, "the header lists no subgraph: no trace to show");
+        warn(ntff, "the header lists no subgraphs: no trace to show");
     }
     return ret;
 }
@@ -705,7 +705,7 @@ int ntk_ntff_check_whole(const struct ntk_ntff *ntff, struct ntk_err *err)
         return 0;
     }
     return ntk_err_set(err, -ESTALE, intact_bytes,
-                       "the file shrank below its %zu bytes while it was read", r->mapped_bytes);
+                       "the file shrank below %zu bytes while it was being read", r->mapped_bytes);
 }
 
 void ntk_ntff_uuid_text(const struct ntk_ntff *ntff, char text[NTK_NTFF_UUID_TEXT_BYTES])
@@ -736,13 +736,13 @@ int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF
     if (!ntff->neff_uuid_known_bytes && !ntff->program_uuid_count) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
                            "the capture does not name its NEFF; the output is correct only if the "
-                           "given NEFF belongs to it");
+                           "given NEFF belongs to the capture");
     }
     ntk_ntff_uuid_text(ntff, wants);
     ntk_str_hex(has, uuid, NTK_NTFF_UUID_BYTES);
     return ntk_err_set(err, -ENOEXEC, NTK_ERR_NO_OFFSET,
-                       "capture and NEFF do not match: the capture belongs to the NEFF with the "
-                       "uuid %s, but this one has %s",
+                       "capture and NEFF do not match: the capture belongs to the NEFF with UUID "
+                       "%s, but this NEFF has UUID %s",
                        wants, has);
 }
 

@@ -176,7 +176,7 @@ static int check_tensor_info(const char *what, const struct popef_tensor_info *i
         return refuse(err, what, "more than 16 dimensions");
     }
     if (popef_tensor_info_size_in_bytes(info) < 0) {
-        return refuse(err, what, "a negative or too large shape, or no data type");
+        return refuse(err, what, "a shape that is negative or too large, or no data type");
     }
     return 0;
 }

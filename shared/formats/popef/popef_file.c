@@ -121,8 +121,8 @@ int ntk_popef_file_read(const struct ntk_popef_file *file, uint64_t offset, void
         }
         if (got == 0) {
             return ntk_popef_fail(err, POPEF_ERROR_TRUNCATED, offset,
-                                  "%s: truncated blob at offset %llu (the file was cut short "
-                                  "while it was read)",
+                                  "%s: truncated blob at offset %llu (the file was cut short while "
+                                  "it was being read)",
                                   file->name, (unsigned long long)offset);
         }
         at += got;

@@ -22,7 +22,7 @@ static int absent(const struct popef_reader *reader, const char *what, const cha
         return 0;
     }
     return ntk_popef_fail(err, POPEF_ERROR_ABSENT_EXECUTABLE, blob->offset,
-                          "%s: %s refers to the missing executable \"%s\"",
+                          "%s: %s refers to a missing executable \"%s\"",
                           popef_reader_file_name(reader, blob->file), what, name);
 }
 

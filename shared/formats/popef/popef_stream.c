@@ -173,7 +173,7 @@ int popef_stream_seek(struct popef_stream *stream, uint64_t position, struct pop
         return ntk_popef_fail(
             err, POPEF_ERROR_ARGUMENT, POPEF_NO_OFFSET, "%s: %s", stream->file->name,
             stream->is_compressed ? "compressed data can only be read from its start"
-                                  : "position after the end of the data");
+                                  : "position past the end of the data");
     }
     stream->position = position;
     return 0;

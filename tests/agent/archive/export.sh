@@ -101,7 +101,7 @@ open("bad.db", "wb").write(data)
 PY
 refused 'bad.db' --db bad.db --output-folder bad
 find bad -name '.*.tmp-*' 2>/dev/null | greps . && fail "a damaged database leaves $(find bad -name '.*')"
-refused 'no database' --db none.db --output-folder out
+refused 'database none.db not found' --db none.db --output-folder out
 : >file
 refused 'file' --db h.db --output-folder file
 if [ "$(id -u)" != 0 ]; then

@@ -207,7 +207,7 @@ static const struct ntk_instance *look(struct fixture *f)
     return &f->snapshot->instance;
 }
 
-static int is_told(void *ctx)
+static int is_reported(void *ctx)
 {
     return look(ctx)->subnet_id[0] != '\0';
 }
@@ -224,7 +224,7 @@ static void all_facts_of_the_service_are_known(void **state)
 
     start(&s);
     create(f, s.endpoint, true);
-    assert_true(test_wait_until(is_told, f));
+    assert_true(test_wait_until(is_reported, f));
     const struct ntk_instance *instance = look(f);
     assert_string_equal(instance->name, "trainer 7");
     assert_string_equal(instance->id, "i-0f00000000000c0de");
@@ -254,7 +254,7 @@ static void a_program_that_cannot_ask_is_done_without(void **state)
         program = programs[i];
         start(&s);
         create(f, s.endpoint, true);
-        assert_true(test_wait_until(is_told, f));
+        assert_true(test_wait_until(is_reported, f));
         assert_string_equal(look(f)->id, "i-0f00000000000c0de");
         ntk_instance_source_destroy(f->source);
         f->source = NULL;
@@ -268,7 +268,7 @@ static int is_told_half_a_minute_later(void *ctx)
     struct fixture *f = ctx;
 
     test_clock_advance(&f->clock, 30 * NTK_NS_PER_SECOND);
-    return is_told(f);
+    return is_reported(f);
 }
 
 /* Method: it says a little all the time, so that whoever reads it looks at the clock. */
@@ -306,7 +306,7 @@ static void a_service_that_comes_late_is_asked_again_with_growing_pauses(void **
         assert_int_equal(test_clock_await(&f->clock), pauses[i] * NTK_NS_PER_SECOND);
         test_clock_advance(&f->clock, pauses[i] * NTK_NS_PER_SECOND);
     }
-    assert_true(test_wait_until(is_told, f));
+    assert_true(test_wait_until(is_reported, f));
     assert_string_equal(look(f)->error, "");
     stop(&s);
 }
@@ -318,7 +318,7 @@ static void invalid_tags_are_not_an_error(void **state)
 
     start(&s);
     create(f, s.endpoint, true);
-    assert_true(test_wait_until(is_told, f));
+    assert_true(test_wait_until(is_reported, f));
     assert_string_equal(look(f)->name, "");
     assert_string_equal(look(f)->error, "");
     stop(&s);

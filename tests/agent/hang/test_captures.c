@@ -165,35 +165,36 @@ static char *make_program(const char *folder, const char *end)
     return old;
 }
 
-struct told {
+struct reported {
     char command[512];
     char line[1024];
 };
 
 static int has_line(void *ctx)
 {
-    struct told *told = ctx;
-    FILE *log = popen(told->command, "r");
-    bool is_read = log && fgets(told->line, sizeof told->line, log) && strchr(told->line, '\n');
+    struct reported *reported = ctx;
+    FILE *log = popen(reported->command, "r");
+    bool is_read =
+        log && fgets(reported->line, sizeof reported->line, log) && strchr(reported->line, '\n');
 
     pclose(log);
     return is_read;
 }
 
 /* The first line of trigger.log below the only folder with this end. */
-static int read_pid(const char *folder, const char *end, struct told *told)
+static int read_pid(const char *folder, const char *end, struct reported *reported)
 {
-    (void)snprintf(told->command, sizeof told->command, "cat %s/*%s/trigger.log 2>/dev/null",
-                   folder, end);
-    assert_true(test_wait_until(has_line, told));
-    return atoi(told->line);
+    (void)snprintf(reported->command, sizeof reported->command,
+                   "cat %s/*%s/trigger.log 2>/dev/null", folder, end);
+    assert_true(test_wait_until(has_line, reported));
+    return atoi(reported->line);
 }
 
 static void users_do_not_share_a_budget(void **state)
 {
     const char *folder = *state;
     char kept[512];
-    struct told told;
+    struct reported reported;
     char expected[32];
     struct ntk_captures *captures;
     struct ntk_captures_options options = {
@@ -211,11 +212,11 @@ static void users_do_not_share_a_budget(void **state)
     assert_int_equal(count_folders(kept, "-uid_1001"), 1);
     assert_int_equal(count_folders(kept, "-uid_1002"), 1);
 
-    int first = read_pid(kept, "-uid_1001", &told);
-    assert_non_null(strstr(told.line, "--pid 11 --user 1001 "));
+    int first = read_pid(kept, "-uid_1001", &reported);
+    assert_non_null(strstr(reported.line, "--pid 11 --user 1001 "));
     (void)snprintf(expected, sizeof expected, "--parent %d", (int)getpid());
-    assert_non_null(strstr(told.line, expected));
-    int second = read_pid(kept, "-uid_1002", &told);
+    assert_non_null(strstr(reported.line, expected));
+    int second = read_pid(kept, "-uid_1002", &reported);
     ntk_captures_destroy(captures); /* nothing that it started stays */
     assert_int_equal(kill(first, 0), -1);
     assert_int_equal(errno, ESRCH);
@@ -276,11 +277,11 @@ static unsigned take(struct often *often)
 static void one_reason_is_captured_once_in_a_while(void **state)
 {
     struct often often;
-    struct told told;
+    struct reported reported;
 
     often_begin(&often, *state, "exit 0");
     assert_int_equal(take(&often), 1);
-    often.pid = read_pid(often.kept, "-uid_1001", &told);
+    often.pid = read_pid(often.kept, "-uid_1001", &reported);
     assert_true(test_wait_until(is_reaped, &often));
     test_clock_advance(&often.clock, 600 * NTK_NS_PER_SECOND - 1);
     assert_int_equal(take(&often), 1);
@@ -292,11 +293,11 @@ static void one_reason_is_captured_once_in_a_while(void **state)
 static void a_run_that_hangs_is_killed_and_tried_again_sooner(void **state)
 {
     struct often often;
-    struct told told;
+    struct reported reported;
 
     often_begin(&often, *state, NEVER_ENDS);
     assert_int_equal(take(&often), 1);
-    often.pid = read_pid(often.kept, "-uid_1001", &told);
+    often.pid = read_pid(often.kept, "-uid_1001", &reported);
     test_clock_advance(&often.clock, 180 * NTK_NS_PER_SECOND);
     assert_false(is_reaped(&often));
     test_clock_advance(&often.clock, 1);
@@ -309,11 +310,11 @@ static void a_run_that_hangs_is_killed_and_tried_again_sooner(void **state)
 static void a_run_that_fails_is_tried_again_sooner(void **state)
 {
     struct often often;
-    struct told told;
+    struct reported reported;
 
     often_begin(&often, *state, "exit 1");
     assert_int_equal(take(&often), 1);
-    often.pid = read_pid(often.kept, "-uid_1001", &told);
+    often.pid = read_pid(often.kept, "-uid_1001", &reported);
     assert_true(test_wait_until(is_reaped, &often));
     test_clock_advance(&often.clock, 60 * NTK_NS_PER_SECOND - 1);
     assert_int_equal(take(&often), 1);

@@ -416,15 +416,15 @@ static void wrong_questions_get_one_sentence(void **state)
     const struct fixture *f = *state;
     char text[600];
 
-    EXPECT_ERROR(2, "neuron-monitor query: no question: expected for example 'latency'\n" TRY,
+    EXPECT_ERROR(2, "neuron-monitor query: no question: expected, for example, 'latency'\n" TRY,
                  "--db", f->path);
     EXPECT_ERROR(2, "neuron-monitor query: unknown question 'weather'\n" TRY, "weather", "--db",
                  f->path);
     EXPECT_ERROR(2, "neuron-monitor query: no database: use --db FILE\n" TRY, "latency");
     EXPECT_ERROR(2, "neuron-monitor query: unexpected operand 'x'\n" TRY, "latency", "x", "--db",
                  f->path);
-    EXPECT_ERROR(2, "neuron-monitor query: --csv and --json exclude each other\n" TRY, "latency",
-                 "--csv", "--json", "--db", f->path);
+    EXPECT_ERROR(2, "neuron-monitor query: --csv and --json are mutually exclusive\n" TRY,
+                 "latency", "--csv", "--json", "--db", f->path);
     EXPECT_ERROR(2,
                  "neuron-monitor query: invalid time 'noon': expected 2026-11-21T07:30:00Z, or "
                  "seconds since "
@@ -437,7 +437,7 @@ static void wrong_questions_get_one_sentence(void **state)
     snprintf(text, sizeof text, "neuron-monitor query: %s: the window ends before it begins\n",
              f->path);
     EXPECT_ERROR(1, text, "latency", "--from", "2033-01-01", "--db", f->path);
-    EXPECT_ERROR(1, "neuron-monitor query: no database /nonexistent.db\n", "latency", "--db",
+    EXPECT_ERROR(1, "neuron-monitor query: database /nonexistent.db not found\n", "latency", "--db",
                  "/nonexistent.db");
     char *other = test_scratch_path(f->folder, "other.db");
     ntk_fs_write(other, "this is a text file, not a database, and longer than a header", 61, NULL);
@@ -470,7 +470,8 @@ static void an_option_that_means_nothing_to_the_question_is_refused(void **state
         { "series --metric executions", "--core", "4", NULL },
         { "series --metric model_executions", "--model", "mlp", NULL },
         { "latency --model mlp", "--core", "4",
-          "--model and --core exclude each other: the database does not store models per core" },
+          "--model and --core are mutually exclusive: the database does not store models per "
+          "core" },
         { "events --model mlp", "--core", "4", NULL },
         { "cores", "--core", "-1",
           "invalid value '-1' for --core: expected a number, 0 or greater" },

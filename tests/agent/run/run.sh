@@ -64,7 +64,7 @@ sh -c 'echo $$; exec "$0" run -- sh -c "echo \$\$"' "$monitor" >out
 [ "$(uniq out | wc -l)" = 1 ] || fail "the command is another process"
 
 # ---- only children find a runtime ----
-nowhere='libnrt.so.1 not found for .*: it and its child processes get hooks only if they find one \(or use --libnrt\)$'
+nowhere='libnrt.so.1 not found for .*: the program and its child processes get hooks only if they find this library \(or use --libnrt\)$'
 runs 7 "$hooks" "$nowhere" env LD_LIBRARY_PATH=empty $monitor run ./still
 printf '#!/bin/sh\nLD_LIBRARY_PATH=%s/runtime exec ./still\n' "$scratch" >wrap.sh
 chmod +x wrap.sh
@@ -76,7 +76,7 @@ mkdir no_runtime
 cp other.so no_runtime/libnrt.so.1
 runs 7 "$hooks" "$nowhere" env LD_LIBRARY_PATH=no_runtime $monitor run ./still
 if "$cc" -static -o static "$NTK_SOURCE_DIR/tests/agent/run/still.c" 2>/dev/null; then
-    runs 7 "$hooks" './static is linked statically: only processes that it starts get hooks$' $monitor run ./static
+    runs 7 "$hooks" './static is statically linked: only processes that it starts get hooks$' $monitor run ./static
 fi
 
 # ---- who is left alone ----
@@ -85,7 +85,7 @@ runs 7 nothing "copy.so is not a libnrt.so.1: ./still runs without hooks$" $moni
 runs 7 nothing "other.so is not a libnrt.so.1: ./still runs without hooks$" $monitor run --libnrt other.so ./still
 runs 7 nothing "$scratch/out is not a libnrt.so.1: ./still runs without hooks$" $monitor run --libnrt "$scratch/out" ./still
 if musl-gcc -o musl_own "$NTK_SOURCE_DIR/tests/agent/run/still.c" 2>/dev/null; then
-    runs 7 nothing './musl_own is a musl program; .*: it runs without hooks$' $monitor run ./musl_own
+    runs 7 nothing './musl_own is a musl program, .*: it runs without hooks$' $monitor run ./musl_own
 fi
 python3 - <<'END'
 bytes = open("still", "rb").read()
@@ -97,9 +97,9 @@ END
 chmod +x musl other
 "$monitor" run ./musl >out 2>err || code=$?
 [ "${code:-0}" = 127 ] || fail "a program whose loader is not there: exit code ${code:-0}"
-greps '^neuron-monitor run: ./musl is a musl program; .*: it runs without hooks$' <err || fail "musl"
+greps '^neuron-monitor run: ./musl is a musl program, .*: it runs without hooks$' <err || fail "musl"
 "$monitor" run ./other >out 2>err && fail "a program of another machine runs"
-greps '^neuron-monitor run: ./other is a program for another machine: it runs without hooks$' <err || fail "other"
+greps '^neuron-monitor run: ./other is a program for a different architecture: it runs without hooks$' <err || fail "other"
 if [ "$(id -u)" = 0 ]; then
     cp still privileged
     chown nobody privileged
@@ -110,13 +110,13 @@ else
 fi
 if [ -e privileged ]; then
     "$monitor" run ./privileged >out 2>err </dev/null || true
-    greps '^neuron-monitor run: ./privileged runs with other privileges .*: it runs without hooks$' <err ||
+    greps '^neuron-monitor run: ./privileged runs with elevated privileges .*: it runs without hooks$' <err ||
         fail "setuid"
 fi
 mkdir "with blank" "with blank/bin" "with blank/lib"
 cp bin/neuron-monitor "with blank/bin"
 cp "$hooks" "with blank/lib"
-runs 7 nothing 'the loader accepts no path with blanks' "with blank/bin/neuron-monitor" run ./still
+runs 7 nothing 'the loader does not accept paths with blanks' "with blank/bin/neuron-monitor" run ./still
 rm lib/libneuron-hooks.so
 runs 7 nothing 'libneuron-hooks.so is not installed: ./still runs without hooks$' $monitor run ./still
 

@@ -32,7 +32,7 @@ says() { [ "$(hang "${@:2}")" = "$1" ] && echo yes; } # says VALUE JSON-FILTER A
 wheres='[.ranks[].where] | join(" ")'
 
 neuron-monitor hang >text || fail "expected no hang, found one: $(cat text)"
-[ "$(cat text)" = $'no process is a rank of a communicator\nsource: shared memory of the processes (no agent runs on this machine)' ] ||
+[ "$(cat text)" = $'no process is a rank of a communicator\nsource: shared memory of the processes (no agent is running on this machine)' ] ||
     fail "expected no report, found: $(cat text)"
 
 # A rank that sleeps: within the limit all goes on, beyond it the rank is named, with what it last did and where it waits.
@@ -44,14 +44,14 @@ wait_for says "hangs barrier 41 1 127.0.0.1:46820 arrived arrived elsewhere arri
     fail "its last operation: $(cat hang.json)"
 wait_for says yes '.ranks[2].thread | if test("sleeps") then "yes" else . end' --after 100ms
 neuron-monitor hang --after 1h >text || fail "exit code with nothing that hangs"
-greps "no operation hangs: 1 communicator progresses" text || fail "text: $(cat text)"
+greps "no operation hangs: 1 communicator is making progress" text || fail "text: $(cat text)"
 code=0
 neuron-monitor hang --after 100ms >text || code=$?
 [ $code = 1 ] || fail "exit code $code with one that hangs"
 greps -F "3 of 4 ranks arrived: ranks 0-1,3" text || fail "text: $(cat text)"
 greps -E "rank 2: process ${ranks[2]} .*left all_gather 40 .* ago and has not arrived since" text || fail "text: $(cat text)"
 greps '^no rank belongs to the job other: ' <<<"$(neuron-monitor hang --after 100ms --job other)" || fail "another job"
-greps '^no operation hangs: 1 communicator progresses' <<<"$(neuron-monitor hang --after 1h --job 127.0.0.1:46820)" || fail "a job that goes on"
+greps '^no operation hangs: 1 communicator is making progress' <<<"$(neuron-monitor hang --after 1h --job 127.0.0.1:46820)" || fail "a job that goes on"
 code=0
 neuron-monitor hang --after 100ms >/dev/full 2>errors || code=$?
 [ $code = 1 ] && greps "cannot write to stdout: No space left on device" errors || fail "a full disk: $code $(cat errors)"
@@ -190,7 +190,7 @@ wait_for is_slow
 [ "$(jq '.communicators[0].slow.pid' slow.json)" = "${ranks[2]}" ] || fail "the slow one: $(cat slow.json)"
 watch
 wait_for is_slow "$agent"
-wait_for eval 'grep -q "rank 2 of 4 (process ${ranks[2]}) is slow: the others wait for it .* cause: host" out.log && echo yes'
+wait_for eval 'grep -q "rank 2 of 4 (process ${ranks[2]}) is slow: the other ranks wait for it for .* cause: host" out.log && echo yes'
 stop
 # A rank that comes in time, and whose links are slow.
 slow_link=1

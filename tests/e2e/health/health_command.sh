@@ -129,7 +129,7 @@ done
 # An agent that found the socket taken serves it when the other one is gone.
 neuron-monitor --period 1h --http 0 --no-imds --quiet --verbose 1 2>second.log &
 pids+=($!)
-is_second_up() { grep -q 'another process serves it' second.log && echo yes; }
+is_second_up() { grep -q 'another process is listening on it' second.log && echo yes; }
 wait_for is_second_up
 kill "${pids[-2]}"
 wait "${pids[-2]}" || fail "the first agent"

@@ -175,5 +175,5 @@ refused 1 't.db: no job 42 of bob' 42 --user bob --db t.db
 refused 1 't.db: no job of carol' --user carol --db t.db
 refused 2 'no database: use --db FILE' 42
 refused 2 "unexpected operand '43'" 42 43 --db t.db
-refused 2 'exclude each other' --db t.db --from 2026-01-01 --last 1h
+refused 2 'are mutually exclusive' --db t.db --from 2026-01-01 --last 1h
 refused 1 'nowhere.db' --db nowhere.db

@@ -26,7 +26,7 @@ neuron-packager example memcpy -o memcpy.neff
 run room
 fill room
 neuron-bench exec memcpy.neff --count 50 >bench.txt
-wait_for says room.log 'monitoring continues, periods are kept in memory, all but the last 63 merged into one'
+wait_for says room.log 'monitoring continues; periods are kept in memory, and all but the last 63 are merged into one'
 before=$(wc -l <room.jsonl)
 wait_for lines room.jsonl $((before + 10))
 port=$(sed -n 's/.*serving metrics on port //p' room.log)

@@ -32,7 +32,7 @@ code=0
 neuron-monitor --quiet --db a.db --count 1 2>second.txt || code=$?
 [ $code = 1 ] || fail "a second agent exits with $code"
 one_line second.txt
-grep -q 'another neuron-monitor writes to it' second.txt || fail "$(cat second.txt)"
+grep -q 'another neuron-monitor is writing to it' second.txt || fail "$(cat second.txt)"
 kill "$agent"
 wait "$agent" || fail "the agent failed: $(cat agent.txt)"
 [ ! -s agent.txt ] || fail "the agent complains: $(cat agent.txt)"

@@ -91,7 +91,7 @@ wait_for is_held
 code=0
 neuron-profile trigger --job same -o busy --json >busy.json 2>err || code=$?
 [ $code = 1 ] && jq -e --argjson pid "$own" '.processes | length == 1 and (.[0] | .pid == $pid and .uid == 0 and .file_count == 1 and .error == "")' \
-    busy.json >/dev/null && greps '^neuron-profile: processes of user 1002: .*is already handling a request of process' err || fail "busy: $code $(cat busy.json err)"
+    busy.json >/dev/null && greps '^neuron-profile: processes of user 1002: .*is already handling a request from process' err || fail "busy: $code $(cat busy.json err)"
 neuron-profile trigger --job same --user 0 -o chosen >text 2>&1 || fail "one user's: $(cat text)"
 kill -9 "$holder"
 wait "$holder" 2>/dev/null || true
@@ -111,7 +111,7 @@ unreadable() { # COMMAND: its output is in text
         greps '^permission denied for [1-9][0-9]* process\(es\)\?: run as root' text || fail "$*: $code $(cat text err)"
 }
 setpriv --reuid 65534 --regid 65534 --clear-groups neuron-profile trigger --job same -o "$scratch/all" >text 2>&1 && fail "not seen: $(cat text)"
-greps 'no process of the job same found: .*; [1-9][0-9]* process\(es\)\? unreadable: Permission denied' text || fail "not seen: $(cat text)"
+greps 'no process of job same found: .*; [1-9][0-9]* unreadable process\(es\)\?: Permission denied' text || fail "not seen: $(cat text)"
 unreadable hang
 unreadable slow --for 200ms
 code=0

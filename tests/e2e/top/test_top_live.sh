@@ -61,7 +61,7 @@ screen_to() { tmx capture-pane -p -t top >"$1" 2>/dev/null; }
 on_screen() { screen_to "$scratch/screen" && grep -q -e "$1" "$scratch/screen" && echo yes; }
 in_frame() { neuron-top --once --expand >"$scratch/frame" && grep -q -e "$1" "$scratch/frame" && echo yes; }
 
-run() { # physical cores of a logical one, instance, cores of the first, of the second, row of a busy core
+run() { # physical cores per logical core, instance, cores of the first, of the second, row of a busy core
     local example
     export NEURON_HOOKS_DIR=$memory/hooks-$1 NEURON_SOFT_INSTANCE=$2
     for example in mlp attention; do

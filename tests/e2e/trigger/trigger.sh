@@ -64,9 +64,9 @@ refused() {
     [ $code = 1 ] && grep -qF -- "$1" err || fail "$*: $code $(cat text err)"
 }
 refused 'is in the past: the processes are at' --pid "${ranks[1]}" --at-execution 1
-is_refused() { refused 'no execution from 100000000 on before the timeout' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms && echo yes; }
+is_refused() { refused 'no execution numbered 100000000 or higher before the timeout' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms && echo yes; }
 wait_for is_refused # once the process answers in that time
-refused 'no process of the job nobody found' --job nobody
+refused 'no process of job nobody found' --job nobody
 refused 'process 1 not found' --pid 1
 # A recording that comes too late is not one: the asking program learns it at once, and asks for a
 # later one.
@@ -134,7 +134,7 @@ pids+=("$two")
 asks() { [ "$(grep -c "rw-s.*$NEURON_HOOKS_DIR" "/proc/$1/maps")" = "$2" ] && echo yes; } # asks PID PROCESSES
 records_to() { grep -qaF "/$1" "$NEURON_HOOKS_DIR/$2"-* && echo yes; } # records_to FOLDER PID: its segment has where to
 wait_for records_to two "${ranks[2]}"
-refused "is already handling a request of process $two" --pid "${ranks[2]}"
+refused "is already handling a request from process $two" --pid "${ranks[2]}"
 # An asking program that was killed keeps no other from asking; the recording of before ends with
 # it.
 kill -9 "$two"

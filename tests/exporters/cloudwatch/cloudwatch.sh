@@ -75,7 +75,7 @@ cw --dry-run --label rack=7 <reports >labelled
 [ "$(jq -s '[.[].MetricData[] | select(all(.Dimensions[]?; . != {Name: "rack", Value: "7"}))] | length' labelled)" = 0 ] || fail "no label"
 code=0
 cw --dry-run --label le=7 <reports >/dev/null 2>label.err || code=$?
-[ $code = 2 ] && grep -q 'choose another name' label.err || fail "a label that is taken: code $code"
+[ $code = 2 ] && grep -q 'choose a different name' label.err || fail "a label that is taken: code $code"
 
 # All that can go wrong on the way.
 start_fake bad "$(free_ports 1)" # it comes back at the same port
@@ -183,7 +183,7 @@ kill "$last" # it does not wait for the peer then
 wait "$last" || true # all is safe in the folder, in time or not
 ls mixed/*.msg >/dev/null || fail "no lines in the spool"
 cw --spool mixed <base.jsonl 2>mixed.err || fail "code $?"
-grep -q 'rejected and dropped: the spool contains data of another exporter' mixed.err || fail "see mixed.err"
+grep -q 'rejected and dropped: the spool contains data from a different exporter' mixed.err || fail "see mixed.err"
 clean bad
 
 # Lines for an agent: standard output, a file that is moved away, datagrams, connections that end.
@@ -240,7 +240,7 @@ wrong 2 "unknown metric 'Nope'" --metrics SystemVcpuUsage,Nope
 wrong 2 "invalid namespace" --namespace ''
 wrong 2 "printable ASCII" --namespace "$(printf 'a\tb')"
 wrong 2 "require --emf" --emf-output -
-wrong 2 "exclude each other" --emf --dry-run
+wrong 2 "are mutually exclusive" --emf --dry-run
 wrong 1 "invalid region 'EU WEST'" --region 'EU WEST'
 wrong 1 "invalid endpoint" --endpoint-url 'http://user@host/'
 wrong 1 "invalid address" --emf --emf-output tcp://host
@@ -251,7 +251,7 @@ unset AWS_ACCESS_KEY_ID AWS_ENDPOINT_URL
 wrong 1 '.aws/config: line 3 is neither' --profile other
 code=0
 neuron-monitor-cloudwatch --dry-run </dev/null 2>wrong.err || code=$?
-[ $code = 1 ] && grep -q 'ended without a report' wrong.err || fail "code $code"
+[ $code = 1 ] && grep -q 'ended without a neuron-monitor report' wrong.err || fail "code $code"
 # Its output has no reader any more: it ends, and that is not a failure.
 cat reports reports reports 2>/dev/null | { code=0; cw --emf 2>closed.err || code=$?; echo $code >closed.code; } | head -1 >/dev/null || true
 [ "$(cat closed.code)" = 0 ] && [ ! -s closed.err ] || fail "a closed pipe: $(cat closed.code closed.err)"

@@ -83,7 +83,7 @@ for words in 'error=HTTP 500: etcdserver: ' 'busy=429: too many requests' 'garba
     looks | greps '^neurondevice_' || fail "no metrics while the server is ${words%%=*}"
     mood ok
     said=$(wc -l <agent.log)
-    takes() { tail -n "+$((said + 1))" agent.log | grep -q 'accepts requests again' && echo yes; }
+    takes() { tail -n "+$((said + 1))" agent.log | grep -q 'is accepting requests again' && echo yes; }
     seen >well.json
     wait_for later
     wait_for takes

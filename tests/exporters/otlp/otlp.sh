@@ -223,7 +223,7 @@ OTEL_EXPORTER_OTLP_HEADERS=$'a=b%0d%0aX: y' refused 1 'OTEL_EXPORTER_OTLP_HEADER
 OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=delta refused 1 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: '
 refused 1 'http://' --endpoint ftp://host
 refused 2 "invalid value 'some' for --histograms" --histograms some
-refused 2 'is not an option' operand
+refused 2 'unexpected argument .operand' operand
 code=0
 neuron-monitor --otlp-spool x --once >/dev/null 2>usage.err || code=$?
 [ $code = 2 ] && grep -q 'requires --otlp' usage.err || fail "see usage.err"

@@ -181,7 +181,7 @@ static void test_without_a_report(void **state)
 
         assert_int_equal(run(inputs[i], &counting, 0, &err), -ENODATA);
         assert_int_equal(counting.put_count, 0);
-        assert_non_null(strstr(err.text, "ended without a report"));
+        assert_non_null(strstr(err.text, "ended without a neuron-monitor report"));
     }
 }
 

@@ -173,9 +173,9 @@ refused() { # CODE TEXT OPTION...
 refused 1 'do not match' --cert-file one.pem --key-file two.key
 refused 1 'nothing.pem' --cert-file nothing.pem --key-file two.key
 refused 1 "web.yml: line [0-9]*: 'nonsense' is not a known key" --web.config.file web.yml
-refused 2 'require each other' --cert-file one.pem
+refused 2 'must be used together' --cert-file one.pem
 refused 2 'at most 65535' --port 65536
-refused 2 'is not an option' operand
+refused 2 'unexpected argument .operand' operand
 code=0
 neuron-monitor-prometheus --port 0 </dev/null >/dev/null 2>empty.err || code=$?
-[ $code = 1 ] && grep -q 'ended without a report' empty.err || fail "no input: code $code"
+[ $code = 1 ] && grep -q 'ended without a neuron-monitor report' empty.err || fail "no input: code $code"

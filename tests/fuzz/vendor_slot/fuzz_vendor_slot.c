@@ -49,9 +49,9 @@ static void read_slot(const uint8_t *slot, const struct ntk_vendor_names *names)
 
     bool is_counted =
         slot[0] != NTK_VENDOR_OPCODE_TENSOR_TENSOR; /* of it, that it is not counted is known */
-    for (int as_told = 0; as_told < 2; as_told++) {
+    for (int as_reported = 0; as_reported < 2; as_reported++) {
         struct ntk_vendor_range ranges[NTK_VENDOR_RANGES_MAX];
-        int count = ntk_vendor_slot_ranges(slot, as_told, ranges);
+        int count = ntk_vendor_slot_ranges(slot, as_reported, ranges);
         if (count > NTK_VENDOR_RANGES_MAX || (work.is_known && is_counted && count < 0)) {
             abort();
         }

@@ -110,7 +110,7 @@ static void dma_on_the_path_and_the_engine_that_waits_for_it(void **state)
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 700);
     ask(&h, NULL, NULL, &a);
     expect(&a, NTK_ADVICE_PATH_DMA, 0.65,
-           "65.0 % of the execution is waiting for DMA: 0.650 us in 1");
+           "65.0 % of the execution is spent waiting for DMA: 0.650 us in 1");
     expect(&a, NTK_ADVICE_PATH_DMA, 0.65, "qSyncIO0");
     expect(&a, NTK_ADVICE_WAIT, 0.5,
            "Tensor of core 0 works for 50.0 % of the execution and waits for 50.0 %");
@@ -174,7 +174,8 @@ static void one_engine_and_its_latency(void **state)
         hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, slot, 100 * i, 100 * i + 70);
     }
     ask(&h, NULL, NULL, &a);
-    expect(&a, NTK_ADVICE_PATH_ENGINE, 0.7, "70.0 % of the execution is work of the GpSimd engine");
+    expect(&a, NTK_ADVICE_PATH_ENGINE, 0.7,
+           "70.0 % of the execution is spent in the GpSimd engine");
     expect(&a, NTK_ADVICE_PATH_LATENCY, 0.27, "27.0 % of the execution is latency between 9 steps");
     done(&h, &a);
 }
@@ -279,7 +280,7 @@ static void cores_that_idle_runtimes_that_take_long_and_throttling(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, own, 700, 1000);
     hand_trace_run(&h, 1, NTK_ISA_ENGINE_PE, other, 0, 100);
     ask(&h, NULL, NULL, &a);
-    expect(&a, NTK_ADVICE_RUNTIME, 0.7, "70.0 % of the execution is the start and end");
+    expect(&a, NTK_ADVICE_RUNTIME, 0.7, "70.0 % of the execution is spent in the start and end");
     expect(&a, NTK_ADVICE_IDLE_CORE, 0.9, "core 1 is idle for 90.0 %");
     expect(&a, NTK_ADVICE_THROTTLING, 0.4, "core 0 was throttled for 40.0 %");
     assert_null(

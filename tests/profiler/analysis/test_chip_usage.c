@@ -296,7 +296,7 @@ static void where_a_slot_is_not_known_there_are_no_rows(void **state)
 #define TIMES 1200
 #define RUNS 300
 
-struct told {
+struct reported {
     bool is_used[TIMES][BYTES];
     bool has_row[TIMES];
 };
@@ -307,7 +307,7 @@ struct execution {
 };
 
 /* The rule, word for word, of one byte. */
-static void tell_byte(struct told *told, const struct execution *all, unsigned byte)
+static void tell_byte(struct reported *reported, const struct execution *all, unsigned byte)
 {
     for (size_t w = 0; w < RUNS; w++) {
         if (byte < all[w].to || byte >= all[w].to + all[w].count) {
@@ -323,25 +323,25 @@ static void tell_byte(struct told *told, const struct execution *all, unsigned b
             }
         }
         for (int64_t t = all[w].start; t < end; t++) {
-            told->is_used[t][byte] = true;
+            reported->is_used[t][byte] = true;
         }
     }
 }
 
 static void random_programs_are_reported_as_byte_by_byte(void **state)
 {
-    struct told *told = calloc(1, sizeof *told);
+    struct reported *reported = calloc(1, sizeof *reported);
     struct execution *all = calloc(RUNS, sizeof *all);
     unsigned seed = 5;
 
-    assert_true(told && all);
+    assert_true(reported && all);
     for (int round = 0; round < 20; round++) {
         struct hand_trace h;
         uint32_t slots[40];
         struct execution shapes[40];
         int64_t now = 0;
 
-        memset(told, 0, sizeof *told);
+        memset(reported, 0, sizeof *reported);
         hand_trace_begin(&h, 1, "trn2.3xlarge", TIMES);
         h.trace.list_bytes = round % 2; /* 0: what its own trace has; else in files */
         for (int s = 0; s < 40; s++) {
@@ -360,10 +360,10 @@ static void random_programs_are_reported_as_byte_by_byte(void **state)
             now += 1 + rand_r(&seed) % 4;
             assert_true(all[i].end < TIMES);
             hand_trace_run(&h, 0, NTK_NTFF_ENGINE_VECTOR, slots[s], all[i].start, all[i].end);
-            told->has_row[all[i].start] = true;
+            reported->has_row[all[i].start] = true;
         }
         for (unsigned b = 0; b < BYTES; b++) {
-            tell_byte(told, all, b);
+            tell_byte(reported, all, b);
         }
         struct rows *r = ask(&h, BOTH);
         size_t row = 0;
@@ -371,10 +371,10 @@ static void random_programs_are_reported_as_byte_by_byte(void **state)
             unsigned bytes = 0;
             bool ends = false;
             for (unsigned b = 0; b < BYTES; b++) {
-                bytes += told->is_used[t][b];
-                ends = ends || (t > 0 && told->is_used[t - 1][b] && !told->is_used[t][b]);
+                bytes += reported->is_used[t][b];
+                ends = ends || (t > 0 && reported->is_used[t - 1][b] && !reported->is_used[t][b]);
             }
-            if (ends || told->has_row[t]) {
+            if (ends || reported->has_row[t]) {
                 assert_true(row < r->count);
                 expect_sbuf(&r->rows[row++], t, bytes);
             }
@@ -384,7 +384,7 @@ static void random_programs_are_reported_as_byte_by_byte(void **state)
         hand_trace_fini(&h);
     }
     free(all);
-    free(told);
+    free(reported);
 }
 
 int main(void)

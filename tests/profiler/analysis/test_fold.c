@@ -291,7 +291,7 @@ static void more_bodies_than_the_bound_are_counted(void **state)
     assert_int_equal(ntk_fold_finish(&tally.fold), 0);
 
     assert_int_equal(tally.fold.bodies.count, NTK_FOLD_BODIES_MAX);
-    assert_int_equal(tally.fold.left_out, 10);
+    assert_int_equal(tally.fold.omitted, 10);
     ntk_fold_fini(&tally.fold);
 }
 

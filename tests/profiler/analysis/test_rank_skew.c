@@ -52,7 +52,7 @@ static void the_late_rank_is_found_step_by_step(void **state)
     ntk_rank_skew_fini(&skew);
 }
 
-/* Both physical cores of a logical one run an execution: that is one step. */
+/* Both physical cores per logical core run an execution: that is one step. */
 static void the_cores_of_a_pair_are_one_rank(void **state)
 {
     struct ntk_system_span spans[] = {

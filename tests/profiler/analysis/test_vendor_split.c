@@ -352,7 +352,7 @@ static void a_failure_for_another_reason_is_not_out_of_memory(void **state)
     assert_non_null(
         strstr(ntk_buf_text_get(&text),
                "memory 0:1 (code 6)\nNo allocation failed with code 12 (out of memory): showing "
-               "the last one that failed with another code\nThe memory was filled to 100B of "
+               "the last one that failed with a different code\nThe memory was filled to 100B of "
                "24.0GB\n"));
     ntk_buf_fini(&text);
     ntk_system_trace_close(trace);
@@ -385,7 +385,7 @@ static void the_place_of_memory_is_whole_or_unknown(void **state)
     assert_int_equal(trace->notes.count, 1);
     const struct ntk_system_note *note = ntk_vec_at(&trace->notes, 0);
     assert_non_null(
-        strstr(note->text, "1 allocations and frees are missing from the totals of device memory"));
+        strstr(note->text, "1 allocations and frees are missing from the device memory totals"));
     assert_int_equal(ntk_analysis_out_of_memory(trace, &memory), 0);
     assert_int_equal(memory.hbm, NTK_SYSTEM_NO_STACK);
     text_put(trace, "out-of-memory", &text);

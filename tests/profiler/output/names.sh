@@ -30,7 +30,7 @@ seq 1 150 | sed 's/.*/\tload(&)/' >src/k/a.py
 touch -d 2000-01-01 src/k/a.py
 for by in stall time bytes; do
     neuron-profile lines -s m.ntff -n m.neff --by $by --json --nki-source-root src >lines.json 2>err || fail "lines --by $by"
-    grep -q 'does not match the NEFF: it has no line' err || fail "expected a message that a.py is too short"
+    grep -q 'does not match the NEFF: the file has no line' err || fail "expected a message that a.py is too short"
     python3 "$here/debug_members.py" lines names.json lines.json $by >&2 || fail "lines --by $by are not those of the profile"
 done
 neuron-profile lines -s m.ntff -n m.neff --loops --json >loops.json 2>err || fail "lines --loops"

@@ -88,7 +88,7 @@ python3 "$check" 2 pairs.kineto pairs.chakra joined.json >said || fail "pairs: $
 mkdir full && touch full/other
 for format in kineto chakra; do
     view 1 -d one --ignore-system-profile --output-format $format --output-file nothing
-    greps 'the traces contain no execution and no collective' err || fail "no rank"
+    greps 'the traces contain no executions or collectives' err || fail "no rank"
     view 1 -d one --output-format $format --output-file -
     greps 'cannot be written to stdout' err || fail "to stdout"
     view 1 -d one --output-format $format --output-file full

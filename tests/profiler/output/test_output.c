@@ -123,9 +123,9 @@ static void session_lists_cores_and_opcodes(void **state)
     expect_text(f, "NTFF version   6\n");
     expect_text(f, "sample.neff  uuid " NTFF_SAMPLE_UUID_TEXT "  model 10001\n");
     expect_text(f, "NODE ID  EXEC TIME (NS)  EXECUTOR  NAME  TRACE     CYCLES  EVENTS  DMA  "
-                   "THROTTLE  OUTSIDE  LEFT OUT  DMA QUEUES  EXECUTIONS\n");
+                   "THROTTLE  OUTSIDE  SKIPPED  DMA QUEUES  EXECUTIONS\n");
     expect_text(f, "      0          100000  NC 4      sg00      7  100000000       3    4  "
-                   "       2        4         4           3           1\n");
+                   "       2        4        4           3           1\n");
     expect_text(f, "Tensor  MATMUL               2            40000             30000        "
                    "0.3000\n");
 }

@@ -89,7 +89,7 @@ static void a_hash_of_another_kind_is_not_damage(void **state)
     assert_int_equal(ntk_fs_write(file, bytes, count, NULL), 0);
     free(bytes);
     result = run(0, "info", file, NULL, NULL, NULL, NULL, NULL);
-    assert_non_null(strstr(result.out, "Hash matches:      not checked (another kind of hash"));
+    assert_non_null(strstr(result.out, "Hash matches:      not checked (a different kind of hash"));
     test_run_fini(&result);
     free(file);
 }
@@ -446,8 +446,8 @@ static void wrong_words_are_usage_errors(void **state)
                 "-r", "0");
     check_error(2, "neuron-packager create: LNC must be 1 or 2", "create", "-i.", "-ox", "--lnc",
                 "0");
-    check_error(2, "neuron-packager create: cores must be 1 to 64", "create", "-i.", "-ox", "-t",
-                "0");
+    check_error(2, "neuron-packager create: cores must be between 1 and 64", "create", "-i.", "-ox",
+                "-t", "0");
     check_error(2, "neuron-packager unpack: x.bin does not end in .neff: use --output FOLDER",
                 "unpack", "x.bin", NULL, NULL, NULL);
 }

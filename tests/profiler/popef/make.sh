@@ -121,8 +121,8 @@ refused 'program 5: missing "file"' '{"executable": {"name": "a", "programs": {"
 refused '"five" is not a program number' '{"executable": {"name": "a", "programs": {"five": {"kind": "copy_in"}}}}'
 refused 'nowhere.neff' '{"executable": {"name": "a", "programs": {"5": {"file": "nowhere.neff"}}}}'
 refused 'w: expected either "file" or "values"' '{"tensors": [{"name": "w"}]}'
-refused 'stored by columns' '{"tensors": [{"name": "w", "file": "columns.npy"}]}'
-refused 'elements of type "<U4"' '{"tensors": [{"name": "w", "file": "text.npy"}]}'
+refused 'stored in column-major order' '{"tensors": [{"name": "w", "file": "columns.npy"}]}'
+refused 'unsupported element type "<U4"' '{"tensors": [{"name": "w", "file": "text.npy"}]}'
 printf 'no array at all' >fake.npy
 refused 'not a NumPy array file' '{"tensors": [{"name": "w", "file": "fake.npy"}]}'
 refused 'data size 24, expected 12' '{"tensors": [{"name": "w", "file": "raw.bin", "dataType": "U8", "shape": [12]}]}'

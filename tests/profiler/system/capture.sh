@@ -105,10 +105,10 @@ cmp -s out.out a.raw || complain "small tensors share a buffer"
 
 # ---- inputs that the NEFF holds ----
 capture 1 -s nothing.ntff --io-from=neff
-says "has no value for the input in (no member inputs/in.npy or .bin)"
+says "has no value for input in (no member inputs/in.npy or .bin)"
 capture 0 -s given.ntff --io-from=neff "$input" a.raw
 capture 2 --io-from=disk
-says "unknown source of inputs 'disk': use zeros or neff"
+says "unknown input source 'disk': use zeros or neff"
 neuron-packager unpack m.neff >/dev/null 2>err && mkdir m/inputs && cp b.raw m/inputs/in.bin &&
     neuron-packager create -i m -o held.neff >/dev/null 2>err || complain "a NEFF with inputs"
 capture 0 -n held.neff -s held.ntff --io-from=neff --save-output
@@ -156,7 +156,7 @@ errors_of() { # EXAMPLE: engine, kind and pc of each
 }
 [ "$(errors_of nan)" = "$(printf 'Scalar NaN written, pc 1\nVector NaN written, pc 4')" ] || complain "a NaN: $(cat text)"
 [ "$(errors_of oob)" = 'DMA out of bounds' ] || complain "out of bounds: $(cat text)"
-[ "$(errors_of deadlock)" = 'Vector waits for an event that is never signalled, pc 2' ] || complain "a deadlock: $(cat text)"
+[ "$(errors_of deadlock)" = 'Vector waits for an event that is never signaled, pc 2' ] || complain "a deadlock: $(cat text)"
 [ -z "$(errors_of memcpy)" ] || complain "errors of a sound run: $(cat text)"
 # The NaN is there when the instruction that wrote it ends.
 errors_of nan >/dev/null

@@ -160,7 +160,7 @@ neuron-profile analyze -d live host-gaps >text 2>err || complain "--pid: host-ga
 grep -Eq "^ *$job +0 +[1-9]" text || complain "--pid: no gaps between executions"
 # Such a recording does not say what memory is for.
 neuron-profile analyze -d live memory >text 2>err || complain "--pid: memory: exit code $?"
-grep -q "^Process $job: unknown, " text && ! grep -q '0B' text || complain "--pid: unrecorded memory is shown as none"
+grep -q "^Process $job: unknown (the trace" text && ! grep -q '0B' text || complain "--pid: unrecorded memory is shown as none"
 neuron-profile analyze -d live memory --json >text 2>err || complain "--pid: memory in JSON: exit code $?"
 grep -q peak_bytes text && complain "--pid: unrecorded memory is none in JSON"
 
@@ -176,23 +176,23 @@ code() { # WANTED PATTERN ARGUMENT...
 code 2 "no command" inspect -o out
 code 2 "unknown device profile mode 'none'" inspect --device-profile-mode none true
 code 2 "unknown format 'xml': use own or vendor" inspect --format xml true
-code 2 "supports only the format own" inspect --pid 1 --format vendor
-code 2 "exclude each other" inspect --pid 1 true
+code 2 "supports only the 'own' format" inspect --pid 1 --format vendor
+code 2 "are mutually exclusive" inspect --pid 1 true
 code 2 "requires --pid" inspect --duration 1s true
-code 2 "records only calls of the process" inspect --pid 1 --capture-device-profiles
+code 2 "records only calls made by the process" inspect --pid 1 --capture-device-profiles
 code 1 "process 1 has no Neuron runtime" inspect --pid 1
 code 127 "cannot run no-such-program" inspect -o none no-such-program
 code 7 "wrote no profile to none" inspect -o none -- sh -c 'exit 7'
 code 143 "wrote no profile to none" inspect -o none -- sh -c 'kill -TERM $$'
 code 1 "contains no inspection" view -d "$NEURON_HOOKS_DIR"
 code 1 "nowhere" view -d nowhere
-code 2 "exclude each other" view -d out -s x.ntff
+code 2 "are mutually exclusive" view -d out -s x.ntff
 code 2 "unknown output format 'xml': " view -d out --output-format xml
 code 2 "cannot group events by 'colour': use" view -d out --output-format perfetto --system-trace-primary-group colour
 code 2 "require -d" view -s x.ntff --system-trace-secondary-group process_id
 code 2 "requires perfetto or chrome" view -s x.ntff --show-perfetto-flows
 code 2 "unknown output format 'json' with -d and -n: " view -d out -n m.neff --output-format json
-code 2 "invalid list of cores 'x'" view -d out --system-trace-filter-neuron-core x
+code 2 "invalid core list 'x'" view -d out --system-trace-filter-neuron-core x
 code 2 "require -d" view -s x.ntff --system-trace-filter-event-type hardware
 code 2 "do not contain these events" view -d out -n m.neff --system-trace-filter-event-type hardware
 code 1 "nothing.neff" view -d out -n nothing.neff

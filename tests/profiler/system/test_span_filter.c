@@ -111,7 +111,7 @@ static void an_invalid_list_of_cores_is_refused(void **state)
         struct ntk_span_filter wanted;
         struct ntk_err err = { 0 };
         assert_int_equal(ntk_span_filter_set(&wanted, bad[i], NULL, NULL, &err), -EINVAL);
-        assert_non_null(strstr(err.text, "invalid list of cores"));
+        assert_non_null(strstr(err.text, "invalid core list"));
     }
 }
 

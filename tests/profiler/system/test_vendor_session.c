@@ -309,8 +309,8 @@ static void sync_points_show_the_difference_of_the_clocks(void **state)
         assert_int_equal(sync->host_ns, points[i][1]);
     }
     assert_true(has_note(trace,
-                         "core 1 (physical core 6): its clock and the host's clock meet at 3 "
-                         "points, up to 2.0 us off one line"));
+                         "core 1 (physical core 6): 3 synchronization points of its clock and the "
+                         "host's clock are up to 2.0 us off a straight line"));
     ntk_system_trace_close(trace);
 }
 
@@ -398,7 +398,7 @@ static void lost_records_are_counted_per_ring(void **state)
     struct ntk_system_trace *trace = open_it(f);
 
     assert_int_equal(trace->lost, 7);
-    assert_true(has_note(trace, "ring 0 lost 7 records, 5 of them before its first"));
+    assert_true(has_note(trace, "ring 0 lost 7 records, 5 of them before the first one it kept"));
     assert_false(has_note(trace, "ring 4"));
     ntk_system_trace_close(trace);
 }
@@ -546,7 +546,7 @@ static void events_that_are_not_there_are_reported(void **state)
     assert_int_equal(unlink(info), 0);
     trace = reopen(f);
     assert_int_equal(trace->warnings.count, 0);
-    assert_true(has_note(trace, "trace_info.pb is missing: types of events, names of models, the "
+    assert_true(has_note(trace, "trace_info.pb is missing: event types, model names, the "
                                 "process and the machine are unknown"));
     ntk_system_trace_close(trace);
     free(info);

@@ -121,14 +121,14 @@ static void a_short_capture_is_there_in_full(void **state)
     struct ntk_timeline_html_extent extent = { 0 };
     char *page = page_of(1, 50, 0, &extent);
     json_t *details = data_of(page, "data-details");
-    json_t *told = data_of(page, "data-extent");
+    json_t *reported = data_of(page, "data-extent");
 
     assert_true(extent.has_slices);
     assert_non_null(strstr(page, "id=\"data-whole\""));
     assert_int_equal(json_array_size(json_array_get(json_object_get(details, "slices"), 0)), 50);
-    assert_true(json_is_true(json_object_get(told, "has_slices")));
+    assert_true(json_is_true(json_object_get(reported, "has_slices")));
     json_decref(details);
-    json_decref(told);
+    json_decref(reported);
     free(page);
 }
 
@@ -146,11 +146,11 @@ static void levels_end_where_the_file_would_be_too_large(void **state)
     }
     assert_true(extents[1].level < extents[0].level);
     assert_true(count_of(more, "data-tile=") > count_of(least, "data-tile="));
-    json_t *told = data_of(more, "data-extent");
-    assert_true(json_is_false(json_object_get(told, "has_slices")));
-    assert_int_equal(json_integer_value(json_object_get(told, "level")), extents[1].level);
-    assert_int_equal(json_integer_value(json_object_get(told, "bytes_max")), 1300 * KIB);
-    json_decref(told);
+    json_t *reported = data_of(more, "data-extent");
+    assert_true(json_is_false(json_object_get(reported, "has_slices")));
+    assert_int_equal(json_integer_value(json_object_get(reported, "level")), extents[1].level);
+    assert_int_equal(json_integer_value(json_object_get(reported, "bytes_max")), 1300 * KIB);
+    json_decref(reported);
     assert_null(strstr(more, "id=\"data-whole\""));
     assert_true(extents[2].has_slices);
     assert_non_null(strstr(all, "id=\"data-whole\""));

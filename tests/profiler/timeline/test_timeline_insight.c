@@ -297,14 +297,14 @@ static void predecessors_of_an_instruction_are_shown_with_their_last_run(void **
     program->facts[NTK_ISA_ENGINE_PE][0].named = &list[0];
     program->facts[NTK_ISA_ENGINE_ACT][0].named = &list[1];
     json_t *flows = flows_of(f, SCALAR, 0);
-    const json_t *told = json_object_get(flows, "predecessors");
-    assert_int_equal(json_array_size(told), 2);
+    const json_t *reported = json_object_get(flows, "predecessors");
+    assert_int_equal(json_array_size(reported), 2);
     assert_int_equal(number(flows, "predecessor_count"), 2);
-    const json_t *one = json_array_get(told, 0);
+    const json_t *one = json_array_get(reported, 0);
     assert_string_equal(json_string_value(json_object_get(one, "kind")), "FLOW_DEPENDENCE");
     assert_string_equal(json_string_value(json_object_get(one, "name")), "I-7");
     expect_place(json_object_get(one, "last"), TENSOR, 0, 0);
-    one = json_array_get(told, 1);
+    one = json_array_get(reported, 1);
     assert_true(json_is_null(json_object_get(one, "name")));
     assert_true(json_is_null(json_object_get(one, "last")));
     json_decref(flows);
@@ -339,11 +339,11 @@ static void operands_of_hardware_are_shown_where_they_can_be_read(void **state)
         assert_non_null(operands);
         assert_int_equal(ntk_timeline_put_flows(timeline, analyses, operands, 0, 0, &out, NULL), 0);
         json_t *flows = json_of(&out);
-        const json_t *told = json_object_get(flows, "operands");
+        const json_t *reported = json_object_get(flows, "operands");
         if (m == 0) {
-            assert_string_equal(json_string_value(told), "cycle=7 ");
+            assert_string_equal(json_string_value(reported), "cycle=7 ");
         } else {
-            assert_null(told);
+            assert_null(reported);
         }
         json_decref(flows);
         ntk_operands_destroy(operands);

@@ -181,7 +181,8 @@ static void an_empty_window_and_an_unknown_core_are_refused(void **state)
     struct opened unknown = open_cores(0, 0, &other, 1);
 
     assert_int_equal(late.ret, -ERANGE);
-    assert_string_equal(late.err.text, "the execution has ended by 100us: it takes 100us");
+    assert_string_equal(late.err.text,
+                        "the execution has already ended at 100us: it takes only 100us");
     assert_null(late.trace);
     assert_int_equal(unknown.ret, -ENOENT);
     assert_string_equal(unknown.err.text, "unknown core: the capture has 4");

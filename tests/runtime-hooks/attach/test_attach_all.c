@@ -51,7 +51,7 @@ static int has_one_in_flight(void *ctx)
 static int is_attached_again(void *ctx)
 {
     const struct attach_fixture *f = ctx;
-    const char *said = strstr(attach_read_file(f->out), "it executes another program now");
+    const char *said = strstr(attach_read_file(f->out), "it is now running a different program");
 
     char text[64];
 

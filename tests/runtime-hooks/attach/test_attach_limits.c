@@ -101,7 +101,7 @@ static void executions_that_are_too_short_are_given_up(void **state)
     attach_expect_reported(f, "more than 1 %");
     assert_int_equal(attach_end(f, SIGINT), 0);
     assert_non_null(
-        strstr(attach_read_file(f->out), "calls that execute, then stopped observing them"));
+        strstr(attach_read_file(f->out), "execution calls, then stopped observing them"));
 }
 
 /* Calls of a thread that was inside one when they were given up, from further down its stack. */

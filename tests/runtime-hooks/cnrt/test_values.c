@@ -205,7 +205,7 @@ static void codes_have_texts(void **state)
 
     assert_string_equal(cnrtGetErrorStr(CNRT_RET_SUCCESS), "CNRT_RET_SUCCESS: success");
     assert_string_equal(cnrtGetErrorStr(CNRT_RET_ERR_QUEUE), "CNRT_RET_ERR_QUEUE: unknown queue");
-    assert_string_equal(cnrtGetErrorStr((cnrtRet_t)5), "no code of CNRT");
+    assert_string_equal(cnrtGetErrorStr((cnrtRet_t)5), "not a CNRT code");
     assert_int_equal(cnrtGetVersion(&version), CNRT_RET_SUCCESS);
     assert_int_equal(version, 40300);
     assert_int_equal(cnrtGetVersion(NULL), CNRT_RET_ERR_INVALID);

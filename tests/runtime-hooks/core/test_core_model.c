@@ -132,7 +132,7 @@ static void a_refused_file_gets_every_reason_at_once(void **state)
         "NEFF version: 2.0, features: 0xc00 are not supported. Currently "
         "supporting: 0x0";
     static const char lnc[] =
-        "the NEFF requires logical cores with 2 physical cores, this process has 1";
+        "the NEFF requires logical cores with 2 physical cores, but this process has 1";
     static const char target[] =
         "the NEFF is compiled for mariana, but a trn1.2xlarge requires sunda";
     static const char place[] = "unknown core 99: the process has 2";
@@ -176,7 +176,7 @@ static void a_refused_file_gets_every_reason_at_once(void **state)
 static void a_refusal_names_the_settings_that_would_allow_a_file(void **state)
 {
     static const char lnc[] =
-        "the NEFF requires logical cores with 2 physical cores, this process has 1";
+        "the NEFF requires logical cores with 2 physical cores, but this process has 1";
     const struct test_model_options model = { .lnc = 2 };
     const struct ntk_core_options named = { .lnc = 1,
                                             .lnc_name = "CORE_SIZE",

@@ -329,7 +329,7 @@ static void a_pipeline_that_does_not_fit_together_is_refused(void **state)
           "tensor h2 written by sg01: not an output of node pipe, and no later subgraph reads it" },
         { "sg00/", "\"x\"", "\"q\"", "variable q of sg00 is not a tensor of its node" },
         { "sg0", "\"h2\"", "\"x\"",
-          "sg02 reads tensor x, which is an input of node pipe and written by sg01" },
+          "sg02 reads tensor x, which is an input of node pipe but is also written by sg01" },
         { "sg01/def.json", "32768", "65536",
           "tensor h1 of node pipe has 32768 bytes in sg00 and 65536 in sg01" },
         { "kelf-0.json", NULL, "{\"graphs\":[],\"version\":\"0.5\",\"target\":\"*\"}",
@@ -378,7 +378,7 @@ static void a_tensor_of_the_network_has_one_size(void **state)
     }
     assert_int_equal(load(f, neff, bytes, NULL, &model), -EBADMSG);
     assert_string_equal(f->err.text,
-                        "variable x of sg01 has 65536 bytes, but the tensor of the network 32768");
+                        "variable x of sg01 has 65536 bytes, but the network's tensor has 32768");
     free(neff);
 }
 
@@ -392,7 +392,7 @@ static void a_pipeline_longer_than_the_machine_is_refused(void **state)
 
     assert_int_equal(load(f, neff, bytes, NULL, &model), -ECHRNG);
     assert_string_equal(f->err.text, "the NEFF requires 5 NeuronCores (node pipe has 5 subgraphs, "
-                                     "each requires one), the process has 4");
+                                     "and each requires one), but the process has 4");
     free(neff);
     neff = pipeline_make(3, 1, &bytes);
     assert_int_equal(load(f, neff, bytes, &from_two, &model), -ECHRNG);

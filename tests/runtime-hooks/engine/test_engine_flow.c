@@ -263,7 +263,7 @@ static void jumps_that_lead_nowhere_are_refused(void **state)
           "Pool slot 4: calls slot 1, which is not a later function" },
         { "nop\nfunction name=1\nfunction name=1\n", "Pool: duplicate function \"f\"" },
         { "nop\nfunction name=3\n", "Pool slot 1: a function with an empty name" },
-        { "nop\nfunction name=9\n", "Pool slot 1: name 9 of 3" },
+        { "nop\nfunction name=9\n", "Pool slot 1: unknown name 9: the engine has 3" },
     };
     struct engine_fixture *f = *state;
     const char *names[] = { "f", "g", "" };

@@ -196,7 +196,7 @@ static void mx_tiles_without_whole_blocks_are_refused(void **state)
 
     bad.operand[NTK_ISA_SRC0].partition_count = 12;
     instr_refused(s, NTK_ISA_ENGINE_PE, &bad,
-                  "nc_matmul_mx: source 0 with 12 x 32 elements is not a multiple of 8 x 4 blocks");
+                  "nc_matmul_mx: source 0 with 12 x 32 elements does not divide into 8 x 4 blocks");
     bad = instr;
     bad.operand[NTK_ISA_SRC3].dim[0].count = 9;
     instr_refused(s, NTK_ISA_ENGINE_PE, &bad,

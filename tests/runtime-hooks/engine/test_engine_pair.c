@@ -126,7 +126,8 @@ static void a_program_for_a_pair_is_not_run_alone(void **state)
     ntk_engine_program_info_get(f->program, &info);
     assert_true(info.needs_partner);
     assert_int_equal(ntk_engine_run(f->core, f->program, &options, &f->result, &f->err), -EINVAL);
-    assert_string_equal(f->err.text, "a program for one core of a pair on a single core");
+    assert_string_equal(f->err.text,
+                        "the program requires a pair of cores, but runs on a single core");
 }
 
 static void cores_before_the_third_generation_know_no_partner(void **state)
@@ -135,9 +136,9 @@ static void cores_before_the_third_generation_know_no_partner(void **state)
         const char *text, *sentence;
     } cases[] = {
         { "core_barrier\n",
-          "SP slot 0: core_barrier: cores that run together, which NCv2 does not have" },
+          "SP slot 0: core_barrier requires cores that run together, which NCv2 does not have" },
         { "sendrecv D=sbuf(0:1):int32[16] A=sbuf(0:1):int32[16]\n",
-          "SP slot 0: sendrecv: cores that run together, which NCv2 does not have" },
+          "SP slot 0: sendrecv requires cores that run together, which NCv2 does not have" },
     };
     struct pair *p = *state;
     struct engine_fixture *f = &p->cores[0];

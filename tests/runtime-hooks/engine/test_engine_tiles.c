@@ -139,8 +139,8 @@ static void fp8_rules_that_are_unknown_are_refused(void **state)
         (struct ntk_neff_fp8_config){ .present = true, .emax_e4m3 = 8, .emax_e5m2 = 16 };
     assert_int_equal(engine_fixture_make(&s->f), -ENOTSUP);
     assert_string_equal(s->f.err.text,
-                        "fp8_conversion_config: unsupported greatest exponents 8 of e4m3 and 16 "
-                        "of e5m2: expected 7 or 8 and 15");
+                        "fp8_conversion_config: unsupported maximum exponents 8 for e4m3 and 16 "
+                        "for e5m2: expected 7 or 8, and 15");
     s->f.subgraph.fp8.emax_e5m2 = 15;
     s->f.subgraph.fp8.sns = true;
     assert_int_equal(engine_fixture_make(&s->f), -ENOTSUP);

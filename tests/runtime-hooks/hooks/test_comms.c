@@ -224,7 +224,7 @@ static void two_that_a_rank_is_in_at_once_are_distinguished(void **state)
 
     (void)observed_receive(&child);
     assert_int_equal(comms_read(f), 4);
-    assert_int_equal(comms[0].since_ns, 0); /* it has joined no operation */
+    assert_int_equal(comms[0].since_ns, 0); /* it has not joined any operation */
     assert_int_equal(comms[1].key, comms[0].key);
     assert_int_not_equal(comms[2].key, comms[0].key);
     assert_int_equal(comms[3].key, comms[0].key); /* that one was left: it joins again */

@@ -84,7 +84,7 @@ static int child_is_interrupted(struct observed *child, void *ctx)
 {
     struct itimerval often = { { 0, 100 }, { 0, 100 } };
     struct itimerval never = { { 0, 0 }, { 0, 0 } };
-    struct pollfd told = { child->in, POLLIN, 0 };
+    struct pollfd reported = { child->in, POLLIN, 0 };
     struct sigaction action;
     uint64_t marks = 1;
 
@@ -96,7 +96,7 @@ static int child_is_interrupted(struct observed *child, void *ctx)
     ntk_hooks_mark(1, 0, 0, 0, 0);
     observed_send(child, 0);
     CHECK(setitimer(ITIMER_REAL, &often, NULL) == 0);
-    while (poll(&told, 1, 0) <= 0) {
+    while (poll(&reported, 1, 0) <= 0) {
         int i;
 
         for (i = 0; i < 10000; i++) {

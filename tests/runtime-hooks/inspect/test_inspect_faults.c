@@ -24,7 +24,7 @@ struct world {
     struct core_adder adder;
     char *folder; /* of all inspections */
     unsigned nameless;
-    char told[NTK_ERR_TEXT_BYTES];
+    char reported[NTK_ERR_TEXT_BYTES];
 };
 
 static struct world world;
@@ -33,8 +33,8 @@ static void tell(enum ntk_inspect_step step, int error, const char *sentence)
 {
     (void)step;
     world.nameless += sentence[0] == '\0';
-    if (error < 0 && !world.told[0]) {
-        (void)snprintf(world.told, sizeof world.told, "%s", sentence);
+    if (error < 0 && !world.reported[0]) {
+        (void)snprintf(world.reported, sizeof world.reported, "%s", sentence);
     }
 }
 
@@ -44,7 +44,7 @@ static void an_empty_folder(void *ctx)
     test_scratch_destroy(world.folder);
     world.folder = test_scratch_create();
     world.nameless = 0;
-    world.told[0] = '\0';
+    world.reported[0] = '\0';
 }
 
 static int inspect(void *ctx, struct ntk_err *err)
@@ -72,7 +72,7 @@ static int inspect(void *ctx, struct ntk_err *err)
     if (ret >= 0) {
         ret = ntk_inspect_stop(f->core);
         if (ret < 0) {
-            (void)ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s", world.told);
+            (void)ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s", world.reported);
         }
     }
     ntk_inspect_closing(f->core);
@@ -149,8 +149,8 @@ static const char *leaves_sound_files(void *ctx, int ret)
     if (world.nameless > 0) {
         return "an error is reported without a sentence";
     }
-    return ret >= 0 && count < FILES && !world.told[0] ? "a file is missing without an error"
-                                                       : NULL;
+    return ret >= 0 && count < FILES && !world.reported[0] ? "a file is missing without an error"
+                                                           : NULL;
 }
 
 static void an_inspection_writes_whole_files_whatever_fails(void **state)

@@ -102,7 +102,7 @@ static void params_that_are_invalid_are_refused_with_a_sentence(void **state)
         const char *name;
         const char *sentence;
     } rows[] = {
-        { "empty", "the file is empty" },           { "big_endian", "a: elements of type" },
+        { "empty", "the file is empty" },           { "big_endian", "a: unsupported element type" },
         { "not_npy", "a: not a NumPy array file" }, { "outside", "name \"../a.npy\"" },
         { "twice", "duplicate array a" },
     };
@@ -133,9 +133,9 @@ static void fields_that_lie_are_refused(void **state)
     } rows[] = {
         { 8, 4, 2, "unsupported raw parameters version 2" },
         { 12, 4, 5, "" },
-        { 12, 4, UINT32_MAX, "entries exceed the file" },
-        { 16, 8, 64, "of its 64 bytes" },
-        { 16, 8, UINT64_MAX, "of its 18446744073709551615 bytes" },
+        { 12, 4, UINT32_MAX, "entries do not fit in the file" },
+        { 16, 8, 64, "its header states 64" },
+        { 16, 8, UINT64_MAX, "its header states 18446744073709551615" },
         { entry, 4, MLU_DTYPE_COUNT, "element type 8" },
         { entry + 4, 4, 9, "9 dimensions" },
         { entry + 8, 8, 3, "do not match its shape" },

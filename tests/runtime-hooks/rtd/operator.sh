@@ -155,13 +155,13 @@ wait_for told STOPPING=1
 NEURON_SOFT_FAULT=hang:at=1 NEURON_SOFT_PACE=1 begin hangs
 client hangs left_running
 end hangs
-grep -q 'executions or the release of device memory still run after 4 s: exiting' hangs.log || fail "nothing ran"
+grep -q 'executions or releases of device memory are still in progress after 4 s: exiting' hangs.log || fail "nothing ran"
 
 # The configuration: an option counts more; what is unknown or without effect is reported.
 printf '{"init_config": {"drop_all_capabilities": true, "num_hugepages_per_device": 128, "x": 1},
     "model_cache_count": 3, "model_config": {"ninfer": 1}}' >config.json
 NEURON_SOFT_FAULT=hang:at=1 NEURON_SOFT_PACE=1 begin config -c "$scratch/config.json"
-grep -q 'ignoring unknown keys of the configuration: init_config.x' config.log || fail "see config.log"
+grep -q 'ignoring unknown keys in the configuration: init_config.x' config.log || fail "see config.log"
 grep -q 'num_hugepages_per_device has no effect' config.log || fail "see config.log"
 grep -q 'model_cache_count has no effect' config.log || fail "see config.log"
 ! grep -v '0000000000000000' /proc/"${rtd[config]}"/task/*/status | grep -E 'Cap(Eff|Prm|Inh|Bnd):' ||
@@ -214,7 +214,7 @@ wait "$early" || fail "SIGTERM between attempts: exit code $?"
 kill "${rtd[port]}"
 wait "${rtd[port]}" || fail "SIGTERM: exit code $?"
 
-refused 2 'between 0 (0000:10:1c.0) and 2 (0000:10:1e.0) device 1 is missing' -t 10:1c.0 -t 10:1e.0
+refused 2 'between 0 (0000:10:1c.0) and 2 (0000:10:1e.0), device 1 is missing' -t 10:1c.0 -t 10:1e.0
 refused 2 'duplicate device 3 (0000:10:1f.0)' -t 10:1f.0 -t 0000:10:1f.0
 refused 2 "'1c': not a PCI address" -t 1c
 refused 2 '--log-level must be between 3 and 7' -l 2

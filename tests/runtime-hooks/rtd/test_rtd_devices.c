@@ -54,12 +54,12 @@ static void a_gap_is_named(void **state)
           { 2, 0 },
           2,
           "the devices of one daemon must be adjacent: between 0 (0000:10:1c.0) and 2 "
-          "(0000:10:1e.0) device 1 is missing" },
+          "(0000:10:1e.0), device 1 is missing" },
         { "inf1.6xlarge",
           { 0, 3 },
           2,
           "the devices of one daemon must be adjacent: between 0 (0000:10:1c.0) and 3 "
-          "(0000:10:1f.0) devices 1 to 2 are missing" },
+          "(0000:10:1f.0), devices 1 to 2 are missing" },
         { "inf1.6xlarge", { 1, 1 }, 2, "duplicate device 1 (0000:10:1d.0)" },
         { "trn1.32xlarge",
           { 3, 4 },

@@ -88,7 +88,7 @@ static void commands_end_as_they_end(void **state)
         { "sh -c 'echo x; exit 3'", -EIO, "sh: failed with exit code 3" },
         { "sh -c 'kill -9 $$'", -EIO, "sh: failed with signal 9" },
         { "sh -c 'while :; do echo 12345678901234567890; done'", -EMSGSIZE,
-          "sh: prints too much output" },
+          "sh: printed too much output" },
         { "/nothing/there", -ENOENT, "cannot run /nothing/there: No such file or directory" },
     };
 

@@ -12,7 +12,7 @@
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
-static bool is_told;
+static bool is_reported;
 
 static void a_wait_ends_at_its_time(void **state)
 {
@@ -33,7 +33,7 @@ static void *tell(void *ctx)
 {
     (void)ctx;
     pthread_mutex_lock(&lock);
-    is_told = true;
+    is_reported = true;
     pthread_cond_signal(&changed);
     pthread_mutex_unlock(&lock);
     return NULL;
@@ -47,10 +47,10 @@ static void who_is_told_goes_on_before_it(void **state)
         pthread_t thread;
         int ret = 0;
 
-        is_told = false;
+        is_reported = false;
         pthread_mutex_lock(&lock);
         assert_int_equal(pthread_create(&thread, NULL, tell, NULL), 0);
-        while (!is_told && ret == 0) {
+        while (!is_reported && ret == 0) {
             ret = ntk_cond_wait_until(&changed, &lock, times_ns[i]);
         }
         pthread_mutex_unlock(&lock);

@@ -271,7 +271,7 @@ static void a_user_with_too_many_processes_has_the_rest_in_one_row(void **state)
     finish(f);
     assert_int_equal(f->snapshot->runtime_count, NTK_AGGREGATE_ROWS_OF_USER + 2);
     assert_string_equal(ntk_aggregate_note(f->aggregate),
-                        "user 1 starts more processes than can be listed: the rest is counted "
+                        "user 1 starts more processes than can be listed: the rest are counted "
                         "as \"others of 1\"");
     row = find_tag(f, "others of 1");
     assert_non_null(row);

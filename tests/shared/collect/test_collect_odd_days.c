@@ -390,7 +390,7 @@ static size_t descriptors_open(void)
 
 struct backlog {
     struct fixture *f;
-    uint64_t told;
+    uint64_t reported;
     size_t descriptors;
 };
 
@@ -401,7 +401,7 @@ static int is_caught_up(void *ctx)
 
     backlog->f->monotonic_ns += SECOND;
     period(backlog->f);
-    return backlog->f->completed >= backlog->told && descriptors_open() <= backlog->descriptors;
+    return backlog->f->completed >= backlog->reported && descriptors_open() <= backlog->descriptors;
 }
 
 /* Method: a process that works all the time, and a thousand others that come and go; after the
@@ -410,7 +410,7 @@ static void two_thousand_periods_and_a_thousand_processes_leave_nothing_behind(v
 {
     struct fixture *f = *state;
     struct observed child = observed_start(f->folder, run_observed, NULL);
-    const uint64_t told = 2000 * 2 + 2000 / PERIODS_PER_GUEST * 3;
+    const uint64_t reported = 2000 * 2 + 2000 / PERIODS_PER_GUEST * 3;
     size_t heap_bytes = 0;
     size_t descriptors = 0;
 
@@ -435,11 +435,11 @@ static void two_thousand_periods_and_a_thousand_processes_leave_nothing_behind(v
             descriptors = descriptors_open();
         }
     }
-    assert_true(test_wait_until(is_caught_up, &(struct backlog){ f, told, descriptors }));
+    assert_true(test_wait_until(is_caught_up, &(struct backlog){ f, reported, descriptors }));
     period(f); /* what the last guest had goes one after its end, as that of the others did */
     ntk_snapshot_destroy(f->snapshot);
     f->snapshot = NULL;
-    assert_int_equal(f->completed, told);
+    assert_int_equal(f->completed, reported);
     assert_int_equal(descriptors_open(), descriptors);
     /* what hash tables and lists may round up to */
     assert_true(mallinfo2().uordblks <= heap_bytes + 16384);

@@ -496,7 +496,7 @@ static void pretty_is_the_same_report_over_many_lines(void **state)
 }
 
 /* Each key below `value` has a schema below `node`. */
-static void assert_told(const json_t *schema, const json_t *node, json_t *value)
+static void assert_reported(const json_t *schema, const json_t *node, json_t *value)
 {
     const char *reference = json_string_value(json_object_get(node, "$ref"));
     const char *key;
@@ -510,19 +510,19 @@ static void assert_told(const json_t *schema, const json_t *node, json_t *value)
     }
     json_object_foreach(value, key, child)
     {
-        const json_t *told = json_object_get(json_object_get(node, "properties"), key);
+        const json_t *reported = json_object_get(json_object_get(node, "properties"), key);
         json_t *patterns = json_object_get(node, "patternProperties");
-        if (!told) {
-            told = json_object_iter_value(json_object_iter(patterns));
+        if (!reported) {
+            reported = json_object_iter_value(json_object_iter(patterns));
         }
-        if (!told) {
+        if (!reported) {
             fail_msg("the schema has no %s", key);
         }
-        assert_told(schema, told, child);
+        assert_reported(schema, reported, child);
     }
     json_array_foreach(value, i, child)
     {
-        assert_told(schema, json_object_get(node, "items"), child);
+        assert_reported(schema, json_object_get(node, "items"), child);
     }
 }
 
@@ -538,7 +538,7 @@ static void the_schema_has_every_key_of_a_report(void **state)
         char *line = write_line(snapshot, &(struct ntk_report_options){ .timestamps = true }, NULL);
         json_t *report = json_loads(line, 0, NULL);
 
-        assert_told(schema, schema, report);
+        assert_reported(schema, schema, report);
         json_decref(report);
         free(line);
         ntk_snapshot_destroy(snapshot);

@@ -184,7 +184,7 @@ static int look_for_user_behind_a_taken_name(void)
     }
     bool seen = ntk_ring_registry_open(NULL, &registry, NULL) == 0 &&
                 ntk_ring_registry_poll(registry, &poll, NULL) == 0 && poll.segments == 1 &&
-                strstr(poll.ignored_reason, "neuron-65534 is not a folder of user 65534");
+                strstr(poll.ignored_reason, "neuron-65534 is not a folder owned by user 65534");
     ntk_ring_registry_close(registry);
     close(pipe_fd[1]);
     (void)waitpid(pid, NULL, 0);

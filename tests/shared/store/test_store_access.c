@@ -142,7 +142,7 @@ static void foreign_and_newer_files_are_refused_untouched(void **state)
     sqlite3_exec(db, "CREATE TABLE theirs (a)", NULL, NULL, NULL);
     sqlite3_close(db);
     assert_int_equal(ntk_store_open(f->path, NULL, &store, &err), -EPROTO);
-    assert_non_null(strstr(err.text, "a database of another program"));
+    assert_non_null(strstr(err.text, "a database created by another program"));
     assert_int_equal(unlink(f->path), 0);
 
     ntk_store_close(open_store(f->path), NULL);

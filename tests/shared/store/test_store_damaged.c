@@ -150,7 +150,7 @@ static void a_damaged_file_of_someone_else_stays_where_it_is(void **state)
     sqlite3_close(db);
     overwrite(f->path, 100, 0xff, 1000);
     assert_int_equal(ntk_store_open(f->path, NULL, &store, &err), -EPROTO);
-    assert_non_null(strstr(err.text, "a damaged database of another program"));
+    assert_non_null(strstr(err.text, "a damaged database created by another program"));
     assert_int_equal(access(f->path, F_OK), 0);
 }
 

@@ -137,7 +137,7 @@ static void a_device_that_is_not_healthy_has_a_line(void **state)
     ntk_ls_health_write(machine, &text);
     assert_string_equal(
         ntk_buf_text_get(&text),
-        "Device 1 is unhealthy (hbm_repairable): device memory has errors that a reload of the "
+        "Device 1 is unhealthy (hbm_repairable): device memory has errors that reloading the "
         "driver repairs; reboot the instance; replace it if the fault comes back\n");
     ntk_buf_fini(&text);
 }

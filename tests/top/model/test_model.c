@@ -435,8 +435,7 @@ static void a_core_that_is_dead_or_stuck_is_reported_until_it_works_again(void *
                          second < 10 ? NTK_TOP_CORE_GOOD : NTK_TOP_CORE_STUCK);
         assert_int_equal(model->cores[5].state, second < 2 ? NTK_TOP_CORE_GOOD : NTK_TOP_CORE_DEAD);
     }
-    assert_string_equal(model->alert,
-                        "ND2 NC1 dead since 22:13:22; ND1 NC1 in one execution since 22:13:20");
+    assert_string_equal(model->alert, "ND2 NC1 dead since 22:13:22; ND1 NC1 stuck since 22:13:20");
     scene_assert_screen(model, 24, 80, true, "alert_80x24");
     assert_int_equal(press(model, 'e'), NTK_TOP_REDRAW);
     scene_assert_screen(model, 24, 120, true, "alert_engines_120x24");
@@ -454,7 +453,7 @@ static void a_core_that_is_dead_or_stuck_is_reported_until_it_works_again(void *
     nothing_ended(&snapshot->cores[3], 2);
     snapshot->cores[3].running_ns = 60 * NTK_NS_PER_SECOND;
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
-    assert_string_equal(model->alert, "ND1 NC1 in one execution since 22:12:34");
+    assert_string_equal(model->alert, "ND1 NC1 stuck since 22:12:34");
     /* Who would know that it is dead is gone. */
     snapshot = snapshot_at(15);
     snapshot->cores[5].outcome[NTK_OUTCOME_TIMED_OUT].period = 1;
@@ -470,7 +469,7 @@ static void a_core_that_is_dead_or_stuck_is_reported_until_it_works_again(void *
     nothing_ended(&snapshot->cores[3], 1);
     snapshot->cores[3].running_ns = 60 * NTK_NS_PER_SECOND;
     assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
-    assert_string_equal(model->alert, "ND1 NC1 in one execution since 22:12:37");
+    assert_string_equal(model->alert, "ND1 NC1 stuck since 22:12:37");
     snapshot = snapshot_at(18);
     snapshot->cores[3].has = 0;
     snapshot->runtimes[0].ended = true;

@@ -112,7 +112,7 @@ static void errors_stand_out_while_they_are_new_and_are_remembered(void **state)
     assert_int_equal(row->kind, NTK_TOP_ROW_WARNING);
     assert_true(error_value(table, row, NTK_TOP_ERRORS_NEW) == 4);
     assert_true(error_value(table, row, NTK_TOP_ERRORS_TOTAL) == 21);
-    row = find_row(table, "7287", "timed out executions");
+    row = find_row(table, "7287", "timed-out executions");
     assert_int_equal(row->kind, NTK_TOP_ROW_ERROR);
     assert_true(error_value(table, row, NTK_TOP_ERRORS_SEEN) == 2);
     scene.ecc = 0;
@@ -126,14 +126,14 @@ static void errors_stand_out_while_they_are_new_and_are_remembered(void **state)
     assert_true(error_value(table, row, NTK_TOP_ERRORS_NEW) == 0);
     assert_true(error_value(table, row, NTK_TOP_ERRORS_SEEN) == 4);
     assert_true(error_value(table, row, NTK_TOP_ERRORS_AGO) == 12e9);
-    row = find_row(table, "7287", "timed out executions");
+    row = find_row(table, "7287", "timed-out executions");
     assert_non_null(row); /* it ended */
     assert_true(error_value(table, row, NTK_TOP_ERRORS_NEW) == -1);
     assert_true(error_value(table, row, NTK_TOP_ERRORS_SEEN) == 2);
     golden(model, 100, 16, "later");
     scene.realtime_ns -= 5000000000;
     scene_update(model, &scene); /* rewound: nothing counts twice */
-    assert_null(find_row(table, "7287", "timed out executions"));
+    assert_null(find_row(table, "7287", "timed-out executions"));
     assert_true(
         error_value(table, find_row(table, "ND3", "HBM ECC corrected"), NTK_TOP_ERRORS_SEEN) == 0);
     ntk_top_model_destroy(model);

@@ -80,7 +80,7 @@ static void every_row_of_a_loop_is_a_predecessor(void **state)
     (void)state;
     make(&f, NTK_PREDECESSORS_MAX);
     assert_int_equal(edges_of(&f), NTK_PREDECESSORS_MAX);
-    assert_int_equal(ntk_predecessors_left_out(f.export), 0);
+    assert_int_equal(ntk_predecessors_omitted(f.export), 0);
     unmake(&f);
 }
 
@@ -91,7 +91,7 @@ static void a_row_with_too_many_has_none_and_is_counted(void **state)
     (void)state;
     make(&f, NTK_PREDECESSORS_MAX + 1);
     assert_int_equal(edges_of(&f), 0);
-    assert_int_equal(ntk_predecessors_left_out(f.export), 1);
+    assert_int_equal(ntk_predecessors_omitted(f.export), 1);
     unmake(&f);
 }
 

@@ -340,13 +340,13 @@ static void execute_aside(void)
 /* When SIGUSR1 comes: the sender knows that the execution is under way. */
 static void abort_inside(uint64_t number)
 {
-    sigset_t told;
+    sigset_t reported;
 
-    sigemptyset(&told);
-    sigaddset(&told, SIGUSR1);
-    pthread_sigmask(SIG_BLOCK, &told, NULL); /* of all threads that come, too */
+    sigemptyset(&reported);
+    sigaddset(&reported, SIGUSR1);
+    pthread_sigmask(SIG_BLOCK, &reported, NULL); /* of all threads that come, too */
     execute_aside();
-    sigwait(&told, &(int){ (int)number });
+    sigwait(&reported, &(int){ (int)number });
     abort();
 }
 

@@ -108,10 +108,10 @@ static void segments_read(struct processes *seen)
 
 /* ---- what the clients say ---- */
 
-static void line_add(const char *line, struct processes *told)
+static void line_add(const char *line, struct processes *reported)
 {
     char *end = NULL;
-    struct counted *counted = process_of(told, (uint32_t)strtoul(line, &end, 10));
+    struct counted *counted = process_of(reported, (uint32_t)strtoul(line, &end, 10));
 
     while (*end == ' ') {
         char *name = end + 1;
@@ -137,16 +137,16 @@ static void line_add(const char *line, struct processes *told)
 }
 
 /* The lines of the clients in the text, whose pids are taken out of it. */
-static void output_take(char *text, struct processes *told)
+static void output_take(char *text, struct processes *reported)
 {
     static const char mark[] = "client ";
 
-    *told = (struct processes){ 0 };
+    *reported = (struct processes){ 0 };
     for (char *line = text; line && *line; line = strchr(line, '\n')) {
         line += *line == '\n';
         if (strncmp(line, mark, sizeof mark - 1) == 0) {
             char *pid = line + sizeof mark - 1;
-            line_add(pid, told);
+            line_add(pid, reported);
             size_t digits = strspn(pid, "0123456789");
             memmove(pid, pid + digits, strlen(pid + digits) + 1);
         }
@@ -313,15 +313,15 @@ __attribute__((format(printf, 1, 2))) static void complain(const char *format, .
     complaints++;
 }
 
-static void same(const char *what, const char *name, uint64_t told, uint64_t seen)
+static void same(const char *what, const char *name, uint64_t reported, uint64_t seen)
 {
-    if (told != seen) {
+    if (reported != seen) {
         complain("%s %s: the client says %llu, its segment %llu", what, name,
-                 (unsigned long long)told, (unsigned long long)seen);
+                 (unsigned long long)reported, (unsigned long long)seen);
     }
 }
 
-static void process_check(const struct counted *told, const struct counted *seen)
+static void process_check(const struct counted *reported, const struct counted *seen)
 {
     static const char *const outcome_names[] = {
 #define NTK_OUTCOME(id, symbol, key, text) [id] = #symbol,
@@ -334,15 +334,15 @@ static void process_check(const struct counted *told, const struct counted *seen
     };
 
     for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        same("outcome", outcome_names[i], told->outcome[i], seen->outcome[i]);
+        same("outcome", outcome_names[i], reported->outcome[i], seen->outcome[i]);
     }
     for (size_t i = 0; i < NTK_STATUS_COUNT; i++) {
-        same("status", status_names[i], told->status[i], seen->status[i]);
+        same("status", status_names[i], reported->status[i], seen->status[i]);
     }
-    same("number of", "tensors", told->tensors, seen->tensors);
-    same("bytes of", "tensors", told->tensor_bytes, seen->tensor_bytes);
-    same("number of", "models", told->models, seen->models);
-    same("number of", "executions under way", told->in_flight, seen->in_flight);
+    same("number of", "tensors", reported->tensors, seen->tensors);
+    same("bytes of", "tensors", reported->tensor_bytes, seen->tensor_bytes);
+    same("number of", "models", reported->models, seen->models);
+    same("number of", "executions under way", reported->in_flight, seen->in_flight);
 }
 
 static void texts_compare(const char *what, const char *plain, const char *with)
@@ -354,12 +354,12 @@ static void texts_compare(const char *what, const char *plain, const char *with)
 
 static void job_check_means(const struct job *job, const struct test_run *plain, unsigned int means)
 {
-    static struct processes told;
+    static struct processes reported;
     static struct processes seen;
     struct test_run run = job_run(job, means);
 
     segments_read(&seen);
-    output_take(run.out, &told);
+    output_take(run.out, &reported);
     texts_compare("stderr", plain->err, run.err);
     if (!job->is_random) {
         texts_compare("stdout", plain->out, run.out);
@@ -374,17 +374,18 @@ static void job_check_means(const struct job *job, const struct test_run *plain,
         }
         return;
     }
-    for (size_t i = 0; i < told.count; i++) {
-        if (told.one[i].models > 0) {
-            process_check(&told.one[i], process_of(&seen, told.one[i].pid));
+    for (size_t i = 0; i < reported.count; i++) {
+        if (reported.one[i].models > 0) {
+            process_check(&reported.one[i], process_of(&seen, reported.one[i].pid));
         }
     }
-    size_t told_count = told.count;
+    size_t reported_count = reported.count;
     for (size_t i = 0; i < seen.count; i++) {
-        (void)process_of(&told, seen.one[i].pid);
+        (void)process_of(&reported, seen.one[i].pid);
     }
-    if (told.count > told_count) {
-        complain("%zu processes have a segment and are not clients", told.count - told_count);
+    if (reported.count > reported_count) {
+        complain("%zu processes have a segment and are not clients",
+                 reported.count - reported_count);
     }
 }
 
@@ -394,13 +395,13 @@ void jobs_check(const struct job *jobs, size_t count)
 
     complaints = 0;
     for (size_t i = 0; i < count; i++) {
-        static struct processes told;
+        static struct processes reported;
         unsigned int means = (jobs[i].means ? jobs[i].means : JOB_ALL) & there_are;
 
         (void)snprintf(current, sizeof current, "%s, plain", jobs[i].name);
         struct test_run plain = job_run(&jobs[i], 0);
-        output_take(plain.out, &told);
-        segments_read(&told); /* of a runtime that has hooks by itself */
+        output_take(plain.out, &reported);
+        segments_read(&reported); /* of a runtime that has hooks by itself */
         if (plain.exit_code != jobs[i].exit_code) {
             complain("the exit code is %d: %s", plain.exit_code, plain.err);
         }

@@ -138,7 +138,7 @@ static int opens_in_little_memory(const uint8_t *bytes, size_t count)
     if (neff) {
         const struct ntk_neff_member *bomb = ntk_neff_member_get(neff, "sg00/bomb0.bin");
 
-        bad |= !bomb || bomb->bytes || !bomb->is_left_out || bomb->bytes_count != 32 * MIB;
+        bad |= !bomb || bomb->bytes || !bomb->is_omitted || bomb->bytes_count != 32 * MIB;
         bad |= !constant_of(neff)->data;
     }
     ntk_neff_close(neff);

@@ -324,7 +324,7 @@ static void a_lie_in_a_member_is_named(void **state)
         { "sg00/sp.json", "\"constant\":-1.5,", "", -EBADMSG,
           "sg00/sp.json: group 2: constant_dtype without a constant" },
         { "sg00/sp.json", "WZXY", "WZXX", -EBADMSG,
-          "sg00/sp.json: group 2: transpose_op must be an order of W, X, Y, Z" },
+          "sg00/sp.json: group 2: transpose_op must be a permutation of W, X, Y and Z" },
         { "sg00/sp.json", "[1,1,4,8]", "[1,1,4,9]", -EBADMSG,
           "sg00/sp.json: group 2: the data is not a whole number of tiles of transpose_shape" },
         { "sg00/def.json", "\"alignment\":16", "\"alignment\":24", -EBADMSG,
@@ -497,8 +497,9 @@ static void groups_of_one_id_are_equally_long(void **state)
     replace(a, "sg00/sp.json", "\"id\":2", "\"id\":0");
     replace(a, "sg00/sp.json", "\"function_start\":\"f\",", "");
     assert_int_equal(open_archive(a, &neff, &err), -EBADMSG);
-    assert_string_equal(err.text, "sg00/sp.json: two groups 0 of queue set qSPIO0 are started by "
-                                  "one trigger, one with 4 descriptors and one with 3");
+    assert_string_equal(err.text,
+                        "sg00/sp.json: two groups with id 0 in queue set qSPIO0 are started by "
+                        "the same trigger, one with 4 descriptors and one with 3");
     /* Another function, another instance of the rings: another trigger. */
     make(a);
     replace(a, "sg00/sp.json", "\"id\":2", "\"id\":0");

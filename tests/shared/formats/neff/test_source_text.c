@@ -121,7 +121,7 @@ static void a_file_that_is_too_short_is_another_version(void **state)
     const struct ntk_vec *warnings = ntk_source_text_warnings(f->text);
     assert_int_equal(warnings->count, 1);
     assert_string_equal(*(char **)ntk_vec_at(warnings, 0),
-                        "source file /a/model.py does not match the NEFF: it has no line 7");
+                        "source file /a/model.py does not match the NEFF: the file has no line 7");
 }
 
 static void a_file_that_is_newer_than_the_neff_is_reported(void **state)

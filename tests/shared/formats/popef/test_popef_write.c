@@ -479,13 +479,13 @@ static void a_model_is_an_executable_with_one_metadata(void **state)
              "no executable \"43\"; available: \"42\"");
     model_is(bytes, executable, NULL, POPEF_ERROR_MODEL, "executable \"42\" has no metadata");
     model_is(bytes + executable, metadata, NULL, POPEF_ERROR_ABSENT_EXECUTABLE,
-             "m: metadata refers to the missing executable \"42\"");
+             "m: metadata refers to a missing executable \"42\"");
     (void)vector_bytes(4, bytes + executable + metadata);
     model_is(bytes, executable + 2 * metadata, NULL, POPEF_ERROR_MODEL,
              "executable \"42\" has several metadata blobs");
     size_t opaque = vector_bytes(3, bytes);
     model_is(bytes, opaque, NULL, POPEF_ERROR_ABSENT_EXECUTABLE,
-             "m: opaque blob refers to the missing executable \"42\"");
+             "m: opaque blob refers to a missing executable \"42\"");
     model_is(bytes, 0, NULL, POPEF_ERROR_MODEL, "0 executables: select one");
 }
 

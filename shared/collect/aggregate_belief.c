@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aggregate_told - who is believed about what a core did: the segment of its process, or the device
+ * aggregate_belief - who is believed about what a core did: the segment of its process, or the device
  * tree.
  *
  * A core of ours counts all by itself, so its segment is believed. Hooks around another runtime see
@@ -34,18 +34,18 @@ static const struct {
 
 /* ---- segments ---- */
 
-uint32_t ntk_aggregate_told_by_segment(const struct ntk_ring_process *process)
+uint32_t ntk_aggregate_believes_segment(const struct ntk_ring_process *process)
 {
-    uint32_t told = NTK_CORE_HAS_TRANSFERS;
+    uint32_t reported = NTK_CORE_HAS_TRANSFERS;
 
     if (!(process->flags & NTK_PROCESS_NO_EXECUTIONS)) {
-        told |= NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY;
+        reported |= NTK_CORE_HAS_BUSY | NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY;
     }
     if (process->flags & NTK_PROCESS_SOFTWARE_CORE) {
-        told |= NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS |
-                NTK_CORE_HAS_BYTES | NTK_CORE_HAS_DEVICE_LATENCY;
+        reported |= NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS |
+                    NTK_CORE_HAS_BYTES | NTK_CORE_HAS_DEVICE_LATENCY;
     }
-    return told;
+    return reported;
 }
 
 /* ---- the tree ---- */
@@ -136,8 +136,8 @@ static void tell_core(const struct machine_core *machine, struct core_state *sta
                 state->window_ns = 0; /* of the segment's readings */
             }
         }
-        state->told_total[at] += count->period;
-        count->total = state->told_total[at];
+        state->reported_total[at] += count->period;
+        count->total = state->reported_total[at];
     }
 }
 
