@@ -58,7 +58,7 @@ sees "its end" '0 of 298'
 key Escape o
 sees "the overview" 'vCPU Utilization'
 key k
-sees "whom" 'which application?'
+sees "whom" 'no application selected'
 
 # A storm of sizes.
 for size in 200x60 80x24 40x8 10x3 1x1 400x100 81x25 39x50 300x9 120x40; do
