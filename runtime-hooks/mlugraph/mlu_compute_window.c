@@ -50,36 +50,53 @@ static void round_out(const struct mlu_call *call, const struct sums *s)
     }
 }
 
-/*
- * One image, one input channel, one filter. A convolution walks over its output and gathers; its
- * transpose walks over its input and spreads.
- */
-static void convolve_plane(const struct mlu_op_param *p, bool transposed, const double *in,
-                           const uint64_t in_dims[2], const double *weight, double *out,
-                           const uint64_t out_dims[2])
+/* One image, one channel in, one filter: every weight over the rows it meets. */
+static void convolve_plane(const struct mlu_op_param *p, const double *in, uint64_t h, uint64_t w,
+                           const double *weight, double *out, uint64_t out_h, uint64_t out_w)
 {
-    const uint64_t *walked = transposed ? in_dims : out_dims;
-    const uint64_t *met = transposed ? out_dims : in_dims;
-
     for (uint64_t ky = 0; ky < p->kernel[0]; ky++) {
         for (uint64_t kx = 0; kx < p->kernel[1]; kx++) {
             double factor = weight[ky * p->kernel[1] + kx];
 
-            for (uint64_t wy = 0; wy < walked[0]; wy++) {
-                int64_t y = (int64_t)(wy * p->stride[0] + ky * p->dilate[0]) - (int64_t)p->pad[0];
+            for (uint64_t oy = 0; oy < out_h; oy++) {
+                int64_t y = (int64_t)(oy * p->stride[0] + ky * p->dilate[0]) - (int64_t)p->pad[0];
 
-                if (y < 0 || y >= (int64_t)met[0]) {
+                if (y < 0 || y >= (int64_t)h) {
                     continue;
                 }
-                for (uint64_t wx = 0; wx < walked[1]; wx++) {
+                for (uint64_t ox = 0; ox < out_w; ox++) {
                     int64_t x =
-                        (int64_t)(wx * p->stride[1] + kx * p->dilate[1]) - (int64_t)p->pad[1];
-                    uint64_t at = wy * walked[1] + wx;
+                        (int64_t)(ox * p->stride[1] + kx * p->dilate[1]) - (int64_t)p->pad[1];
 
-                    if (x >= 0 && x < (int64_t)met[1]) {
-                        uint64_t there = (uint64_t)y * met[1] + (uint64_t)x;
+                    if (x >= 0 && x < (int64_t)w) {
+                        out[oy * out_w + ox] += factor * in[(uint64_t)y * w + (uint64_t)x];
+                    }
+                }
+            }
+        }
+    }
+}
 
-                        out[transposed ? there : at] += factor * in[transposed ? at : there];
+/* The same way back: every element of the input is spread over what it was made of. */
+static void spread_plane(const struct mlu_op_param *p, const double *in, uint64_t h, uint64_t w,
+                         const double *weight, double *out, uint64_t out_h, uint64_t out_w)
+{
+    for (uint64_t ky = 0; ky < p->kernel[0]; ky++) {
+        for (uint64_t kx = 0; kx < p->kernel[1]; kx++) {
+            double factor = weight[ky * p->kernel[1] + kx];
+
+            for (uint64_t y = 0; y < h; y++) {
+                int64_t oy = (int64_t)(y * p->stride[0] + ky * p->dilate[0]) - (int64_t)p->pad[0];
+
+                if (oy < 0 || oy >= (int64_t)out_h) {
+                    continue;
+                }
+                for (uint64_t x = 0; x < w; x++) {
+                    int64_t ox =
+                        (int64_t)(x * p->stride[1] + kx * p->dilate[1]) - (int64_t)p->pad[1];
+
+                    if (ox >= 0 && ox < (int64_t)out_w) {
+                        out[(uint64_t)oy * out_w + (uint64_t)ox] += factor * in[y * w + x];
                     }
                 }
             }
@@ -111,9 +128,10 @@ static int convolve(const struct mlu_call *call, bool transposed)
                 uint64_t channel = f / filters * channels + c;
                 uint64_t weight = transposed ? channel * filters + f % filters : f * channels + c;
 
-                convolve_plane(p, transposed, s.data + (n * in->dims[1] + channel) * in_plane,
-                               &in->dims[2], s.weight + weight * window,
-                               s.out + (n * p->num_filter + f) * out_plane, &out->dims[2]);
+                (transposed ? spread_plane : convolve_plane)(
+                    p, s.data + (n * in->dims[1] + channel) * in_plane, in->dims[2], in->dims[3],
+                    s.weight + weight * window, s.out + (n * p->num_filter + f) * out_plane,
+                    out->dims[2], out->dims[3]);
             }
         }
     }
