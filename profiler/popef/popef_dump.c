@@ -49,12 +49,12 @@ static void say(const char *text)
 }
 
 /* For a file with many links that lead nowhere, the first ones stand for all. */
-#define LINKS_TOLD_MAX 10
+#define LINKS_REPORTED_MAX 10
 
 static void link_check(const struct popef_reader *reader, const struct popef_blob *blob,
                        const char *executable, size_t *reported)
 {
-    if (popef_reader_find_executable(reader, executable) || (*reported)++ >= LINKS_TOLD_MAX) {
+    if (popef_reader_find_executable(reader, executable) || (*reported)++ >= LINKS_REPORTED_MAX) {
         return;
     }
     if (blob->type == POPEF_BLOB_METADATA) {
@@ -79,9 +79,9 @@ static void warn_of_links(const struct popef_reader *reader)
     for (size_t i = 0; (opaque = popef_reader_opaque(reader, i)); i++) {
         link_check(reader, &opaque->blob, opaque->executable, &reported);
     }
-    if (reported > LINKS_TOLD_MAX) {
+    if (reported > LINKS_REPORTED_MAX) {
         ntk_log_warn("dump", "%zu more blobs refer to missing executables",
-                     reported - LINKS_TOLD_MAX);
+                     reported - LINKS_REPORTED_MAX);
     }
 }
 

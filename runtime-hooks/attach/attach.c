@@ -297,13 +297,13 @@ static int catch_signals(void)
 static bool take_signals(struct manager *manager)
 {
     struct signalfd_siginfo signal;
-    bool is_reported = false;
+    bool must_stop = false;
 
     while (read(manager->signals, &signal, sizeof signal) == (ssize_t)sizeof signal) {
-        is_reported = is_reported || signal.ssi_signo != SIGCHLD;
+        must_stop = must_stop || signal.ssi_signo != SIGCHLD;
     }
     reap(manager);
-    return is_reported;
+    return must_stop;
 }
 
 static void end_children(struct manager *manager)

@@ -339,7 +339,7 @@ static int check_input_count(struct reader *r, uint32_t index, const struct mlu_
     const struct mlu_op *op = node->op;
     uint32_t most = mlu_op_input_count_max(op);
     const char *text = mlu_node_attr_get(node, "num_args");
-    uint64_t reported;
+    uint64_t num_args;
 
     if (node->input_count < op->input_count_min || node->input_count > most) {
         return BAD("node %u \"%s\": %s has %u inputs: expected %s%u", index, node->name, op->name,
@@ -350,7 +350,7 @@ static int check_input_count(struct reader *r, uint32_t index, const struct mlu_
                    node->input_count < op->input_count_min ? op->input_count_min : most);
     }
     if (most == UINT32_MAX && text &&
-        (ntk_str_parse_u64(text, &reported) < 0 || reported != node->input_count)) {
+        (ntk_str_parse_u64(text, &num_args) < 0 || num_args != node->input_count)) {
         return BAD("node %u \"%s\": num_args is %s, but there are %u inputs", index, node->name,
                    text, node->input_count);
     }

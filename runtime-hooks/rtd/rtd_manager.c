@@ -18,7 +18,7 @@ int rtd_manager_open(struct rtd_manager *manager, struct ntk_core *core, const s
     pthread_mutex_init(&manager->lock, NULL);
     pthread_cond_init(&manager->reap, NULL);
     pthread_cond_init(&manager->reaped, NULL);
-    pthread_cond_init(&manager->reported, NULL);
+    pthread_cond_init(&manager->notified, NULL);
     int ret =
         ntk_rpc_files_create(ntk_rpc_descriptors, ntk_rpc_descriptors_bytes, &manager->files, err);
     if (ret < 0) {

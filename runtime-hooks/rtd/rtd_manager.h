@@ -160,7 +160,7 @@ struct rtd_manager {
     bool is_ending;
     /* The watchers of health, and what they were sent. */
     struct rtd_watcher *watchers;
-    pthread_cond_t reported;
+    pthread_cond_t notified;
     bool is_stopping;
     struct ntk_rpc_files *files; /* what is served, as definitions */
 };

@@ -96,7 +96,7 @@ void rtd_health_sent(struct ntk_rpc_call *call)
     pthread_mutex_lock(&manager->lock);
     watcher->is_sending = false;
     tell(manager, watcher);
-    pthread_cond_broadcast(&manager->reported);
+    pthread_cond_broadcast(&manager->notified);
     pthread_mutex_unlock(&manager->lock);
 }
 
@@ -114,7 +114,7 @@ void rtd_health_gone(struct ntk_rpc_call *call)
         at = &(*at)->next;
     }
     *at = watcher->next;
-    pthread_cond_broadcast(&manager->reported);
+    pthread_cond_broadcast(&manager->notified);
     pthread_mutex_unlock(&manager->lock);
     free(watcher);
 }
@@ -144,7 +144,7 @@ void rtd_health_stop(struct rtd_manager *manager)
     }
     /* A peer that does not read is not waited for. */
     while (!is_everyone_notified(manager) &&
-           pthread_cond_clockwait(&manager->reported, &manager->lock, CLOCK_MONOTONIC, &until) !=
+           pthread_cond_clockwait(&manager->notified, &manager->lock, CLOCK_MONOTONIC, &until) !=
                ETIMEDOUT) {
     }
     pthread_mutex_unlock(&manager->lock);

@@ -6,7 +6,7 @@
 
 #include "shared/base/opt.h"
 
-static bool is_reported(const struct ntk_opt *option)
+static bool is_completed(const struct ntk_opt *option)
 {
     return option->long_name && option->help && option->kind != NTK_OPT_HEADING;
 }
@@ -52,7 +52,7 @@ static void print_bash_choices(const struct ntk_opt_program *program)
 {
     printf("    case $value$previous in\n");
     for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
-        if (!option->choices || !is_reported(option)) {
+        if (!option->choices || !is_completed(option)) {
             continue;
         }
         printf("    1--%s", option->long_name);
@@ -180,7 +180,7 @@ static void print_zsh(const struct ntk_opt_program *program)
     }
     printf("_arguments -s");
     for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
-        if (is_reported(option)) {
+        if (is_completed(option)) {
             print_zsh_option(option, false);
             if (option->short_name) {
                 print_zsh_option(option, true);
@@ -208,7 +208,7 @@ static void print_fish(const struct ntk_opt_program *program)
                program->name);
     }
     for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
-        if (!is_reported(option)) {
+        if (!is_completed(option)) {
             continue;
         }
         printf("complete -c %s -l %s", program->name, option->long_name);

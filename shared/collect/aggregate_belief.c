@@ -34,7 +34,7 @@ static const struct {
 
 /* ---- segments ---- */
 
-uint32_t ntk_aggregate_believes_segment(const struct ntk_ring_process *process)
+uint32_t ntk_aggregate_believed_of_segment(const struct ntk_ring_process *process)
 {
     uint32_t reported = NTK_CORE_HAS_TRANSFERS;
 

@@ -107,7 +107,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
                       struct ntk_core_sample *out)
 {
     bool software = reading->process->flags & NTK_PROCESS_SOFTWARE_CORE;
-    uint32_t reported = ntk_aggregate_believes_segment(reading->process);
+    uint32_t reported = ntk_aggregate_believed_of_segment(reading->process);
     struct machine_core *machine = &aggregate->cores[core->core];
     uint64_t total[NTK_CORE_COUNTS];
     uint64_t period[NTK_CORE_COUNTS];

@@ -312,7 +312,7 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
 /* ---- aggregate_belief ---- */
 
 /* What that process's segment reports about a core and its latency: enum ntk_core_has. */
-uint32_t ntk_aggregate_believes_segment(const struct ntk_ring_process *process);
+uint32_t ntk_aggregate_believed_of_segment(const struct ntk_ring_process *process);
 /* What the tree counted since the last reading. */
 void ntk_aggregate_take_tree_core(struct machine_core *core,
                                   const struct ntk_device_core_reading *reading, bool appeared);

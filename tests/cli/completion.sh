@@ -16,8 +16,8 @@ ask() {
         printf "%s\n" "${COMPREPLY[@]}"' bash "$@"
 }
 
-# told WORD...: the long options that --help prints for a program or subcommand.
-told() { "$@" --help | grep -oE '^  (-., |    )--[a-z0-9.-]+' | grep -oE -- '--.*' | sort; }
+# options_of WORD...: the long options that --help prints for a program or subcommand.
+options_of() { "$@" --help | grep -oE '^  (-., |    )--[a-z0-9.-]+' | grep -oE -- '--.*' | sort; }
 
 mkdir bash zsh fish
 for program in $programs; do
@@ -26,7 +26,7 @@ for program in $programs; do
     done
     bash -n "bash/_$program" || fail "the script of $program is not a bash script"
     ask "$program" -- | grep '^--' | sort >offered || true
-    told "$program" >want
+    options_of "$program" >want
     [ -s want ] || fail "$program --help lists no option"
     diff want offered >differ || fail "$program --<tab>: $(cat differ)"
     [ "$(ask "$program" --completion "")" = $'bash\nzsh\nfish' ] || fail "$program --completion <tab>: $(ask "$program" --completion "")"
@@ -42,7 +42,7 @@ subcommands() {
         fail "$program <tab>: $(ask "$program" "")"
     for word in "$@"; do
         ask "$program" "$word" -- | grep '^--' | sort >offered || true
-        told "$program" "$word" >want
+        options_of "$program" "$word" >want
         diff want offered >differ || fail "$program $word --<tab>: $(cat differ)"
         [ -z "$(ask "$program" "$word" "")" ] || fail "$program $word <tab> is for files"
     done
@@ -83,7 +83,7 @@ if command -v fish >/dev/null; then
     end' $programs
     for program in $programs; do
         cut -f1 "fish/$program.options" | { grep '^--' || true; } | sed 's/=$//' | sort -u >offered # --csv and --csv=
-        told "$program" >want
+        options_of "$program" >want
         diff want offered >differ || fail "fish: $program --<tab>: $(cat differ)"
         [ "$(cat "fish/$program.vers")" = --version ] || fail "fish: $program --vers<tab>: $(cat "fish/$program.vers")"
     done
@@ -91,7 +91,7 @@ if command -v fish >/dev/null; then
     [ "$(fished neuron-top --csv=d)" = --csv=devices ] || fail "fish: neuron-top --csv=d<tab>"
     [ "$(fished neuron-top --view en)" = engines ] || fail "fish: neuron-top --view en<tab>"
     [ "$(fished neuron-bench ex)" = exec ] || fail "fish: neuron-bench ex<tab>: $(fished neuron-bench ex)"
-    told neuron-bench exec >want
+    options_of neuron-bench exec >want
     fished neuron-bench exec -- | { grep '^--' || true; } | sort -u >offered
     [ -z "$(comm -23 want offered)" ] || fail "fish: neuron-bench exec --<tab> lacks $(comm -23 want offered)"
 else
@@ -116,7 +116,7 @@ ZSH
         wait_for zsh_shows "$2"
     }
     for program in $programs; do
-        missing=$(told "$program" | awk 'NR == FNR { script = script $0 "\n"; next }
+        missing=$(options_of "$program" | awk 'NR == FNR { script = script $0 "\n"; next }
             !index(script, "\047" $0 "=") && !index(script, "\047" $0 "[")' "zsh/_$program" -)
         [ -z "$missing" ] || fail "zsh: $program: no $missing"
         typed "$program --vers" "^% $program --version *$"

@@ -6,7 +6,7 @@ needs jq python3
 
 page=$NTK_SOURCE_DIR/docs/formats/top-samples.md
 tables="machine devices cores applications models"
-told() { # the names that the page has for a table, a line each
+columns_of() { # the names that the page has for a table, a line each
     sed -n "/^## $1\$/,/^## /p" "$page" | grep '^| `' | cut -d'|' -f2 | grep -o '`[a-z0-9_]*`' | tr -d '`'
 }
 
@@ -16,7 +16,7 @@ for table in $tables; do
     head -1 "$table.csv" | tr ',' '\n' >names
     [ $table = machine ] || [ "$(head -1 names)" = time ] || fail "$table does not begin with the time"
     [ $table = machine ] || sed -i 1d names
-    told $table | diff - names >differ || fail "$table: page (<) and header (>) differ: $(cat differ)"
+    columns_of $table | diff - names >differ || fail "$table: page (<) and header (>) differ: $(cat differ)"
     [ "$(wc -l <"$table.csv")" = $([ $table = machine ] && echo 2 || echo 1) ] || fail "$table: rows of nothing"
 done
 env -u NEURON_SOFT_INSTANCE neuron-top --json --once >none.json

@@ -7,7 +7,7 @@
 
 #include "profiler/output/answers/output_cells.h"
 
-#define LINK_SHARE_TOLD 0.1 /* of the critical path, from where on link cannot describe it */
+#define LINK_SHARE_REPORTED 0.1 /* of the critical path, from where on link cannot describe it */
 
 static double us(uint64_t ns)
 {
@@ -276,7 +276,7 @@ static void joined_text(const struct ntk_joined *joined, const struct ntk_rank_l
                        "column by engine\n",
                        us(joined->total_ns), us(path_ns[NTK_JOINED_RUN]),
                        us(path_ns[NTK_JOINED_HOST]), us(path_ns[NTK_JOINED_LINK]));
-    if ((double)path_ns[NTK_JOINED_LINK] >= LINK_SHARE_TOLD * us(joined->total_ns) * 1000) {
+    if ((double)path_ns[NTK_JOINED_LINK] >= LINK_SHARE_REPORTED * us(joined->total_ns) * 1000) {
         ntk_buf_add_text(text, "Link is the same for all ranks of a collective: traces do not "
                                "contain the wait of each rank, so they cannot show slow links; use "
                                "neuron-monitor slow while the job runs\n");

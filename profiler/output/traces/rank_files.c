@@ -218,10 +218,9 @@ static int ranks_make(struct ntk_rank_list *list, struct ntk_rank_files *files, 
         }
     }
     if (list->ranks.count == 0) {
-        return ntk_err_set(
-            err, -ENODATA, NTK_ERR_NO_OFFSET,
-            "%s: the traces contain no executions or collectives, so there is no rank to write",
-            files->export->path);
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                           "%s: no ranks to write: the traces contain no executions or collectives",
+                           files->export->path);
     }
     if (!ntk_vec_add_many(&files->ranks, list->ranks.count)) {
         return ntk_err_no_memory(err);

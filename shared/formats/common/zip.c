@@ -41,20 +41,20 @@ void ntk_zip_fini(struct ntk_zip *zip)
 static int read_bytes(struct archive *archive, struct archive_entry *entry, uint64_t *left,
                       struct ntk_zip_member *member, struct ntk_err *err)
 {
-    bool is_reported = archive_entry_size_is_set(entry);
-    uint64_t reported = is_reported ? (uint64_t)archive_entry_size(entry) : 0;
+    bool is_declared = archive_entry_size_is_set(entry);
+    uint64_t declared = is_declared ? (uint64_t)archive_entry_size(entry) : 0;
     uint64_t capacity = 0;
 
-    if (is_reported && reported > *left) {
+    if (is_declared && declared > *left) {
         return TOO_MUCH("member %s: %llu bytes exceed the limit", member->name,
-                        (unsigned long long)reported);
+                        (unsigned long long)declared);
     }
     for (;;) {
         if (member->bytes_count == capacity) {
             /* One byte beyond the stated size shows whether data follow it. */
             uint64_t more = capacity < BLOCK_BYTES ? BLOCK_BYTES : capacity;
             uint64_t room =
-                is_reported && reported - capacity < more ? reported - capacity + 1 : more;
+                is_declared && declared - capacity < more ? declared - capacity + 1 : more;
             uint8_t *grown = realloc(member->bytes, capacity + room + 1);
 
             if (!grown) {
@@ -72,14 +72,14 @@ static int read_bytes(struct archive *archive, struct archive_entry *entry, uint
             break;
         }
         member->bytes_count += (size_t)got;
-        if (member->bytes_count > *left || (is_reported && member->bytes_count > reported)) {
+        if (member->bytes_count > *left || (is_declared && member->bytes_count > declared)) {
             return TOO_MUCH("member %s expands beyond %s", member->name,
-                            is_reported ? "its declared size" : "the size limit");
+                            is_declared ? "its declared size" : "the size limit");
         }
     }
-    if (is_reported && member->bytes_count != reported) {
+    if (is_declared && member->bytes_count != declared) {
         return BAD("member %s ends after %zu of %llu bytes", member->name, member->bytes_count,
-                   (unsigned long long)reported);
+                   (unsigned long long)declared);
     }
     member->bytes[member->bytes_count] = '\0';
     *left -= member->bytes_count;

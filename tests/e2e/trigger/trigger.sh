@@ -66,7 +66,7 @@ refused() {
 refused 'is in the past: the processes are at' --pid "${ranks[1]}" --at-execution 1
 is_refused() { refused 'no execution numbered 100000000 or higher before the timeout' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms && echo yes; }
 wait_for is_refused # once the process answers in that time
-refused 'no process of job nobody found' --job nobody
+refused 'no process of job absent found' --job absent
 refused 'process 1 not found' --pid 1
 # A recording that comes too late is not one: the asking program learns it at once, and asks for a
 # later one.

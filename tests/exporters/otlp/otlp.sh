@@ -143,8 +143,8 @@ pids+=($agent)
 some() { ls agent/*.pb >/dev/null 2>&1 && echo yes; }
 wait_for some
 kill $last && wait $last 2>/dev/null || true
-told() { grep -q 'retrying' agent.err && echo yes; }
-wait_for told
+is_retrying() { grep -q 'retrying' agent.err && echo yes; }
+wait_for is_retrying
 work 50
 counted() { [ "$(completed_in_reports agent.jsonl)" = 50 ] && echo yes; }
 wait_for counted

@@ -76,13 +76,13 @@ tell "exec 5 0 1000"
 # A user without any right. Only root could attach up to here.
 if [ "$(id -u)" = 0 ]; then
     open_to_others "$scratch"
-    mkdir -m 777 nobody
+    mkdir -m 777 unprivileged
     chmod 755 "$memory"
-    export NEURON_HOOKS_DIR=$PWD/nobody
+    export NEURON_HOOKS_DIR=$PWD/unprivileged
     as_user 65534 neuron-monitor --attach --no-imds --period 300ms --count 2 \
-        >nobody.reports 2>nobody.err || fail "the agent ended"
-    [ "$(wc -l <nobody.reports)" = 2 ] || fail "no two reports without the privilege"
-    [ "$(grep -c attach nobody.err)" = 1 ] || fail "not one sentence"
-    grep -q 'attaching requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE' nobody.err ||
+        >unprivileged.reports 2>unprivileged.err || fail "the agent ended"
+    [ "$(wc -l <unprivileged.reports)" = 2 ] || fail "no two reports without the privilege"
+    [ "$(grep -c attach unprivileged.err)" = 1 ] || fail "not one sentence"
+    grep -q 'attaching requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE' unprivileged.err ||
         fail "without the privilege"
 fi

@@ -98,7 +98,7 @@ def main():
           metadata([x, w, anchor("z", "out_z", "out", [2], [6])], [0], [5, 6], []), weight, feed("x", [2], 2, 1, 2, 3, 4))
     write("seed.popef", executable(copy, files), metadata([anchor("s", "h2d_user_input", "in", [2], [5]), w, y], [0], [5], [], seed="h2d_user_input"), weight)
     # ---- refused ----
-    write("nobody.popef", executable(copy, files), metadata([x, w, y], [0], [5], []), weight)
+    write("unfed.popef", executable(copy, files), metadata([x, w, y], [0], [5], []), weight)
     write("unlisted.popef", executable(copy, files), metadata([x, anchor("w", "h2d_input_parameter", "in", [2], [3]), y], [0], [5], []), weight,
           feed("x", [2], 1, 1, 2))
     write("no_anchor.popef", executable(copy, files), metadata([x, y], [0], [5], []), feed("x", [2], 1, 1, 2))

@@ -125,7 +125,7 @@ refused() { # file, sentence
     grep -qF -- "$2" err || complain "$1: unexpected output"
     [ -z "$(ls -A refused 2>/dev/null)" ] || complain "$1: leaves $(ls -A refused)"
 }
-refused nobody 'the input "x" (h2d_user_input) has no source'
+refused unfed 'the input "x" (h2d_user_input) has no source'
 refused unlisted 'input h2d_input_parameter of program 5 has no source'
 refused no_anchor 'input h2d_input_parameter of program 5 has no source'
 refused flow 'program 0 of the flow is missing from the executable'

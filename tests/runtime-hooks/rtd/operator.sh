@@ -144,11 +144,11 @@ pids+=($!)
 bound() { [ -e notified ] && echo yes; }
 wait_for bound
 NOTIFY_SOCKET=$scratch/manager begin notify
-told() { grep -qx "$1" notified && echo yes; }
-wait_for told READY=1
-wait_for told "STATUS=Server listening on unix:$scratch/notify"
+is_notified() { grep -qx "$1" notified && echo yes; }
+wait_for is_notified READY=1
+wait_for is_notified "STATUS=Server listening on unix:$scratch/notify"
 end notify
-wait_for told STOPPING=1
+wait_for is_notified STOPPING=1
 
 # A long execution does not delay the exit: the client's model waits one minute for a core that
 # hangs.

@@ -38,12 +38,12 @@ code 0 neuron-ls --help
 # The names of the JSON are those of its page, in the array and in the object.
 page=$NTK_SOURCE_DIR/docs/formats/ls-json.md
 golden=$NTK_SOURCE_DIR/tests/top/ls/golden
-sed -n 's/^| \(`[^|]*`\) |.*/\1/p' "$page" | tr -d '`,' | tr ' ' '\n' | sort -u >told
+sed -n 's/^| \(`[^|]*`\) |.*/\1/p' "$page" | tr -d '`,' | tr ' ' '\n' | sort -u >documented
 jq -r '.. | objects | keys[]' "$golden"/*_object.txt | sort -u >written
-diff told written || fail "the page and the object differ"
-sed -n '/^## A/,$s/^| \(`[^|]*`\) | yes .*/\1/p' "$page" | tr -d '`,' | tr ' ' '\n' | sort -u >told
+diff documented written || fail "the page and the object differ"
+sed -n '/^## A/,$s/^| \(`[^|]*`\) | yes .*/\1/p' "$page" | tr -d '`,' | tr ' ' '\n' | sort -u >documented
 jq -r '.. | objects | keys[]' "$golden"/*_array.txt | grep -vxE 'instance_(type|id)|logical_neuroncore_config' | sort -u >written
-diff told written || fail "the page and the array differ"
+diff documented written || fail "the page and the array differ"
 
 # Next to a running model.
 neuron-packager example memcpy -o memcpy.neff >/dev/null
@@ -128,8 +128,8 @@ watcher=$!
 pids+=("$watcher")
 wait_for twice
 neuron-bench machine --remove
-told() { [ -s err ] && echo yes; }
-[ -e /sys/devices/virtual/neuron_device ] || wait_for told
+has_message() { [ -s err ] && echo yes; }
+[ -e /sys/devices/virtual/neuron_device ] || wait_for has_message
 neuron-bench machine >/dev/null
 outputs=$(grep -c '^instance-type: ' again)
 more() { [ "$(grep -c '^instance-type: ' again)" -gt "$outputs" ] && echo yes; }

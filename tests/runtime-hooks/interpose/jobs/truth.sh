@@ -61,8 +61,8 @@ run_all() {
     NEURON_RT_VISIBLE_CORES=0 job adder sync:20 repeat:4 bad:3 nrta:5 threads:6 tensors:3
     NEURON_RT_VISIBLE_CORES=1 job nan sync:6 nrta:2
     NEURON_RT_VISIBLE_CORES=2 job oob sync:4
-    told() { [ "$(cat ./*.out 2>/dev/null | grep -c '^client ')" = 3 ] && echo yes; }
-    wait_for told
+    have_answered() { [ "$(cat ./*.out 2>/dev/null | grep -c '^client ')" = 3 ] && echo yes; }
+    wait_for have_answered
     has_all() {
         curl -s "http://127.0.0.1:$port/metrics" >metrics
         [ "$(grep -c '^neuron_model_loaded_info' metrics)" = 3 ] && greps 'incorrect_input".*} 3$' <metrics &&
