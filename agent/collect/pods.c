@@ -208,7 +208,7 @@ static void tell(const char *before, const char *now)
     if (now[0] && strcmp(before, now) != 0) {
         ntk_log_warn(MODULE, "%s; retrying every period", now);
     } else if (before[0] && !now[0]) {
-        ntk_log_warn(MODULE, "the kubelet is responding again");
+        ntk_log_warn(MODULE, "the kubelet is responding");
     }
 }
 

@@ -88,8 +88,8 @@ static int row_parse(char *words[COLUMNS], size_t line, struct ntk_diag_threshol
     row->below = words[3][0] == 'b';
     if (value_parse(words[4], ntk_diag_tests[test].unit, &row->value) < 0) {
         return refuse(err, line, words[4],
-                      "is not a valid value for this test: expected a number (for bytes, "
-                      "optionally with K, M or G)");
+                      "is not a valid value for this test: expected a number (for bytes and bytes "
+                      "per second, optionally with K, M, G or T)");
     }
     return 0;
 }

@@ -407,8 +407,8 @@ void ntk_hang_write_text(const struct ntk_hang_view *view, bool colours, struct 
     }
     if (reported == 0) {
         if (others > 0) {
-            ntk_buf_add_format(out, "no operation hangs: %zu communicator%s making progress\n",
-                               others, others > 1 ? "s are" : " is");
+            ntk_buf_add_format(out, "no operation hangs in %zu communicator%s\n", others,
+                               others > 1 ? "s" : "");
         } else if (view->job && view->ranks->verdicts.count > 0) {
             ntk_buf_add_text(out, "no rank belongs to the job ");
             ntk_buf_add_clean(out, view->job);

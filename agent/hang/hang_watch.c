@@ -323,8 +323,8 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
             }
             (void)ntk_map_put_number(&watch->said, key, (void *)now);
         } else {
-            ntk_log_warn(MODULE, "the %u ranks at %s are making progress again",
-                         verdict->rank_count, ntk_hang_place(verdict->first->sample->rendezvous));
+            ntk_log_warn(MODULE, "the %u ranks at %s have recovered", verdict->rank_count,
+                         ntk_hang_place(verdict->first->sample->rendezvous));
             ntk_map_remove_number(&watch->said, key);
         }
     }

@@ -145,7 +145,7 @@ bool ntk_run_program_is_loader(const struct ntk_run_program *program)
 const char *ntk_run_program_obstacle(const struct ntk_run_program *program)
 {
     if (is_privileged(program->path)) {
-        return "runs with elevated privileges (setuid, setgid or capabilities), so the loader "
+        return "runs with different privileges (setuid, setgid or capabilities), so the loader "
                "ignores the hooks";
     }
     if (!program->is_elf) {

@@ -30,14 +30,14 @@ uint64_t ntk_kube_pace_due_ns(const struct ntk_kube_pace *pace, uint64_t heartbe
 
 bool ntk_kube_pace_begin(struct ntk_kube_pace *pace, uint64_t due_ns, uint64_t now_ns)
 {
-    pace->is_reported = due_ns <= now_ns;
-    pace->is_wanted = pace->is_wanted && !pace->is_reported;
-    return pace->is_reported;
+    pace->is_sending = due_ns <= now_ns;
+    pace->is_wanted = pace->is_wanted && !pace->is_sending;
+    return pace->is_sending;
 }
 
 void ntk_kube_pace_end(struct ntk_kube_pace *pace, int result, uint64_t retry_ns, uint64_t now_ns)
 {
-    pace->is_reported = false;
+    pace->is_sending = false;
     pace->said_ns = now_ns;
     if (result >= 0) {
         pace->retry_ns = 0;

@@ -27,7 +27,7 @@ struct ntk_kube_pace {
     uint64_t retry_ns; /* after a failure not before; 0: it went well */
     uint64_t pause_ns; /* of the last failure */
     bool is_wanted;    /* something changed since */
-    bool is_reported;  /* right now */
+    bool is_sending;   /* right now */
 };
 
 /* A heartbeat that is shorter than the gap shortens it. */

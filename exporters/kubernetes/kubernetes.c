@@ -392,7 +392,7 @@ static void *run(void *ctx)
 
 static bool is_waiting(const struct ntk_kube_pace *pace)
 {
-    return pace->is_wanted || pace->is_reported || pace->retry_ns;
+    return pace->is_wanted || pace->is_sending || pace->retry_ns;
 }
 
 static void read_counts(void *ctx, struct ntk_output_counts *counts)

@@ -73,12 +73,12 @@ static void put(struct run *run, const struct ntk_snapshot *snapshot)
 }
 
 /* Ends the wait: what waited gets the instance of the report that did. NULL: none came. */
-static void put_waiting(struct run *run, const struct ntk_snapshot *reported)
+static void put_waiting(struct run *run, const struct ntk_snapshot *source)
 {
     run->is_waiting = false;
     ntk_vec_each(struct ntk_snapshot *, snapshot, &run->waiting) {
-        if (reported) {
-            (*snapshot)->instance = reported->instance; /* borrowed for the time of the put */
+        if (source) {
+            (*snapshot)->instance = source->instance; /* borrowed for the time of the put */
         }
         put(run, *snapshot);
         ntk_snapshot_destroy(*snapshot);
@@ -92,8 +92,8 @@ static void take(struct run *run, struct ntk_snapshot *snapshot)
     if (run->is_waiting) {
         uint64_t now_ns = ntk_clock_monotonic_ns();
         run->until_ns = run->until_ns ? run->until_ns : now_ns + run->sink->instance_wait_ns;
-        bool is_reported = snapshot->instance.id[0] || snapshot->instance.error[0];
-        if (!is_reported && now_ns < run->until_ns &&
+        bool has_instance = snapshot->instance.id[0] || snapshot->instance.error[0];
+        if (!has_instance && now_ns < run->until_ns &&
             run->waiting.count < NTK_PIPE_INSTANCE_REPORTS &&
             ntk_vec_push(&run->waiting, &snapshot) == 0) {
             if (!snapshot->realtime_ns) {

@@ -69,11 +69,11 @@ struct prometheus {
     pthread_mutex_t lock; /* everything below */
     struct ntk_points_page page;
     bool has_snapshot;
-    uint64_t put_ns;      /* when it came */
-    uint64_t gap_ns;      /* between the last two; 0: there was one */
-    uint64_t reported_ns; /* period that the last one covers */
-    uint64_t every_ns;    /* when it says that the next one comes; 0: it does not */
-    uint64_t text_ns;     /* when the first of the texts was made */
+    uint64_t put_ns;         /* when it came */
+    uint64_t gap_ns;         /* between the last two; 0: there was one */
+    uint64_t last_period_ns; /* period that the last one covers */
+    uint64_t every_ns;       /* when it says that the next one comes; 0: it does not */
+    uint64_t text_ns;        /* when the first of the texts was made */
     void (*refresh)(void *ctx);
     void *refresh_ctx;
     const struct ntk_clock *clock;
@@ -88,7 +88,8 @@ static uint64_t period_ns(const struct prometheus *prometheus)
 
     if (!longest_ns) { /* another program's: as long as the last one took, or says */
         longest_ns = prometheus->gap_ns ? prometheus->gap_ns : PERIOD_NS_UNKNOWN;
-        longest_ns = longest_ns > prometheus->reported_ns ? longest_ns : prometheus->reported_ns;
+        longest_ns =
+            longest_ns > prometheus->last_period_ns ? longest_ns : prometheus->last_period_ns;
     }
     return longest_ns > PERIOD_NS_MIN ? longest_ns : PERIOD_NS_MIN;
 }
@@ -300,7 +301,7 @@ static int put(void *state, const struct ntk_snapshot *snapshot, struct ntk_err 
     text_forget(prometheus);
     prometheus->gap_ns = prometheus->has_snapshot ? now_ns - prometheus->put_ns : 0;
     prometheus->put_ns = now_ns;
-    prometheus->reported_ns = snapshot->period_ns;
+    prometheus->last_period_ns = snapshot->period_ns;
     prometheus->every_ns = snapshot->every_ns;
     prometheus->has_snapshot = true;
     pthread_mutex_unlock(&prometheus->lock);

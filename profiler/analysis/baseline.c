@@ -42,8 +42,8 @@ static int bad_kind(const char *text, struct ntk_err *err)
 
         (void)snprintf(keys + used, sizeof keys - used, "%s%s", k ? ", " : "", ntk_measure_key(k));
     }
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "limit '%s': expected one of %s", text,
-                       keys);
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                       "limit '%s': unknown kind: expected one of %s", text, keys);
 }
 
 static bool parse_change(const char *text, struct ntk_baseline_limit *limit)

@@ -169,7 +169,7 @@ static uint8_t add_vendor(struct learning *l, const uint8_t *slot)
     struct ntk_vendor_range reported[NTK_VENDOR_RANGES_MAX];
     int is_count = ntk_vendor_slot_ranges(slot, false, is);
     int reported_count = ntk_vendor_slot_ranges(slot, true, reported);
-    unsigned same = 0; /* bits of those told */
+    unsigned same = 0; /* bits of those reported */
 
     for (int i = 0; i < is_count; i++) {
         unsigned views = NTK_CHIP_AS_IT_IS;

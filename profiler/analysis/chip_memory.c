@@ -21,11 +21,11 @@ struct edge {
     uint32_t layer;
 };
 static_assert(sizeof(struct edge) == 16 && NTK_ISA_SBUF_PARTITION_BYTES_MAX <= INT32_MAX,
-              "the sorter expects items of 16 bytes");
+              "a sorter item has 16 or 32 bytes");
 
 /* The lives with most bytes times time, the least of them first. */
 struct heap {
-    uint64_t reported_count; /* ever */
+    uint64_t seen_count; /* ever */
     size_t count;
     struct ntk_chip_life *lives;
 };
@@ -86,7 +86,7 @@ static void tell_life(struct heap *heap, const struct ntk_chip_life *life)
 {
     struct ntk_chip_life *lives = heap->lives;
 
-    heap->reported_count++;
+    heap->seen_count++;
     if (heap->count == NTK_CHIP_LIVES_MAX) {
         if (weight(life) > weight(&lives[0])) {
             lives[0] = *life;
@@ -300,7 +300,7 @@ static int compare_lives(const void *a, const void *b)
 static void take_lives(struct heap *heap, struct ntk_chip_memory_space *space)
 {
     qsort(heap->lives, heap->count, sizeof *heap->lives, compare_lives);
-    space->value_count = heap->reported_count;
+    space->value_count = heap->seen_count;
     space->life_count = heap->count;
     space->lives = heap->lives;
     heap->lives = NULL;

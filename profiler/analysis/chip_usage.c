@@ -19,7 +19,7 @@ struct edge {
     int32_t bytes;  /* in use from then on, more or less; 0: a write begins */
     uint32_t place; /* partition, or EDGES_OF_PSUM + bank */
 };
-static_assert(sizeof(struct edge) == 16, "the sorter expects items of 16 bytes");
+static_assert(sizeof(struct edge) == 16, "a sorter item has 16 or 32 bytes");
 
 struct uses {
     const struct ntk_program *program;

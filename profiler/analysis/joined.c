@@ -122,7 +122,7 @@ static int64_t run_in(struct join *join, struct walker *walker, int64_t from_ns,
                       enum ntk_joined_part in, enum ntk_joined_part out)
 {
     int64_t sum_ns = 0;
-    int64_t reported_ns = from_ns;
+    int64_t done_ns = from_ns;
 
     while (walker->run < walker->runs.rows.count && run_at(walker, walker->run).end_ns <= from_ns) {
         walker->run++;
@@ -136,14 +136,14 @@ static int64_t run_in(struct join *join, struct walker *walker, int64_t from_ns,
             break;
         }
         sum_ns += end_ns - start_ns;
-        segment(join, walker, out, reported_ns, start_ns);
+        segment(join, walker, out, done_ns, start_ns);
         segment(join, walker, in, start_ns, end_ns);
-        reported_ns = end_ns;
+        done_ns = end_ns;
         if (run.end_ns > until_ns) {
             break; /* it continues */
         }
     }
-    segment(join, walker, out, reported_ns, until_ns);
+    segment(join, walker, out, done_ns, until_ns);
     return sum_ns;
 }
 
@@ -616,8 +616,8 @@ static void walk(struct join *join)
 
 /* ---- back from the end ---- */
 
-static void path_reported(struct join *join, size_t rank, enum ntk_joined_part part,
-                          int64_t start_ns, int64_t end_ns)
+static void path_report(struct join *join, size_t rank, enum ntk_joined_part part, int64_t start_ns,
+                        int64_t end_ns)
 {
     if (join->options && join->options->path && end_ns > start_ns && join->ret == 0) {
         join->ret = join->options->path(rank, part, start_ns, end_ns, join->options->ctx);
@@ -656,8 +656,8 @@ static void walk_path(struct join *join)
         out->path_ns[NTK_JOINED_UNKNOWN] += (uint64_t)node->unknown_ns;
         join->joined->ranks[next].path_ns[NTK_JOINED_LINK] += (uint64_t)link_ns;
         join->joined->total_ns += (uint64_t)(gap_ns + link_ns);
-        path_reported(join, next, NTK_JOINED_LINK, node->start_ns, left_ns);
-        path_reported(join, node->last, NTK_JOINED_RUN, node->left_ns, node->start_ns);
+        path_report(join, next, NTK_JOINED_LINK, node->start_ns, left_ns);
+        path_report(join, node->last, NTK_JOINED_RUN, node->left_ns, node->start_ns);
         next = node->last;
         left_ns = node->left_ns;
         at = node->before;

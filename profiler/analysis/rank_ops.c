@@ -512,20 +512,20 @@ static void capture_place(const struct reading *reading, const NtkNtracePb__Info
     struct ntk_ntff *ntff = NULL;
 
     if (nc == UINT32_MAX) {
-        capture->omitted = "its name does not contain the core";
+        capture->omitted_reason = "its name does not contain the core";
     } else if (!info) {
-        capture->omitted = "no trace_info.pb next to it, so its rank is unknown";
+        capture->omitted_reason = "no trace_info.pb next to it, so its rank is unknown";
     } else if (strstr(ntk_str_base_name(capture->path), "_session_")) {
-        capture->omitted = "it records the whole session of the core, not one execution";
+        capture->omitted_reason = "it records the whole session of the core, not one execution";
     } else if (ntk_ntff_open(capture->path, &ntff, NULL) < 0) {
-        capture->omitted = "unreadable";
+        capture->omitted_reason = "unreadable";
     } else {
         capture->worker = info->first_core + nc;
-        capture->omitted = "its execution is missing from the trace next to it";
+        capture->omitted_reason = "its execution is missing from the trace next to it";
         ntk_vec_each(const struct first, first, &reading->firsts) {
             if (first->nc == nc && first->model_id == ntff->model_id && first->core_start_ns > 0) {
                 capture->start_ns = first->core_start_ns;
-                capture->omitted = NULL;
+                capture->omitted_reason = NULL;
             }
         }
     }

@@ -80,9 +80,9 @@ struct ntk_rank_host {
 struct ntk_rank_capture {
     char *path;
     size_t host;
-    uint32_t worker;     /* of its rank */
-    int64_t start_ns;    /* on the clock of its host, where the core began */
-    const char *omitted; /* why nothing is known of that; NULL: it is */
+    uint32_t worker;            /* of its rank */
+    int64_t start_ns;           /* on the clock of its host, where the core began */
+    const char *omitted_reason; /* why nothing is known of that; NULL: it is */
 };
 
 /* A core of a process whose rank is another one. */

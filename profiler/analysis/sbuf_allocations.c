@@ -19,7 +19,7 @@ struct item {
     uint32_t low, high, instruction;
     uint32_t samples; /* bits, as in struct ntk_chip_access */
 };
-static_assert(sizeof(struct item) == 32, "the sorter expects items of 32 bytes");
+static_assert(sizeof(struct item) == 32, "a sorter item has 16 or 32 bytes");
 
 struct tracking {
     const struct ntk_transfers *transfers;

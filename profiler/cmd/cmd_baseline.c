@@ -57,7 +57,7 @@ static const struct ntk_opt_program program_options = {
                "limits. CAPTURE is a file, or a folder with captures of repeated executions.",
     .options = options,
     .epilogue = "The exit code of check is 0 within the limits, 3 if one is exceeded, and 1 if it\n"
-                "cannot tell. Four captures on each side are needed to tell a change from chance.",
+                "cannot tell. Four captures on each side are enough to tell a change from chance.",
     .subcommands = verbs,
 };
 
@@ -163,9 +163,9 @@ static int check(const char *path, const struct ntk_side *side)
         ret = ntk_baseline_check(&comparison, arg_limits.items, arg_limits.count, &result, &err);
     }
     if (ret == 0) {
-        const struct ntk_output_baseline reported = { path, &baseline, &comparison, &result };
+        const struct ntk_output_baseline report = { path, &baseline, &comparison, &result };
 
-        code = put(&reported);
+        code = put(&report);
     } else {
         code = ntk_profile_fail(&err);
     }

@@ -49,12 +49,12 @@ static void say(const char *text)
 }
 
 /* For a file with many links that lead nowhere, the first ones stand for all. */
-#define LINKS_REPORTED_MAX 10
+#define LINKS_SHOWN_MAX 10
 
 static void link_check(const struct popef_reader *reader, const struct popef_blob *blob,
-                       const char *executable, size_t *reported)
+                       const char *executable, size_t *missing_count)
 {
-    if (popef_reader_find_executable(reader, executable) || (*reported)++ >= LINKS_REPORTED_MAX) {
+    if (popef_reader_find_executable(reader, executable) || (*missing_count)++ >= LINKS_SHOWN_MAX) {
         return;
     }
     if (blob->type == POPEF_BLOB_METADATA) {
@@ -71,17 +71,17 @@ static void warn_of_links(const struct popef_reader *reader)
 {
     const struct popef_metadata_blob *data;
     const struct popef_opaque *opaque;
-    size_t reported = 0;
+    size_t missing_count = 0;
 
     for (size_t i = 0; (data = popef_reader_metadata(reader, i)); i++) {
-        link_check(reader, &data->blob, data->metadata.executable, &reported);
+        link_check(reader, &data->blob, data->metadata.executable, &missing_count);
     }
     for (size_t i = 0; (opaque = popef_reader_opaque(reader, i)); i++) {
-        link_check(reader, &opaque->blob, opaque->executable, &reported);
+        link_check(reader, &opaque->blob, opaque->executable, &missing_count);
     }
-    if (reported > LINKS_REPORTED_MAX) {
-        ntk_log_warn("dump", "%zu more blobs refer to missing executables",
-                     reported - LINKS_REPORTED_MAX);
+    if (missing_count > LINKS_SHOWN_MAX) {
+        ntk_log_warn("dump", "%zu more references to missing executables",
+                     missing_count - LINKS_SHOWN_MAX);
     }
 }
 

@@ -279,7 +279,8 @@ static void judge_cost(struct writer *writer, uint64_t now_ns)
     if ((double)count * (double)writer->cost_ns > writer->options->cost_max * (double)exec_ns) {
         (void)snprintf(
             why, sizeof why,
-            "an execution takes %.1f us on average and observing it costs %.1f us, more than %g %%",
+            "an execution takes %.1f us on average and observing it costs %.1f us, more than %g %% "
+            "of that",
             (double)exec_ns / (double)count / 1e3, (double)writer->cost_ns / 1e3,
             writer->options->cost_max * 100);
         stop_executions(writer, why);

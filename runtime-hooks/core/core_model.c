@@ -291,7 +291,7 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
     uint32_t available = core->core_count - (nc == NTK_CORE_ANY ? 0 : nc);
     if (wanted > available) {
         return ntk_err_set(err, -ECHRNG, NTK_ERR_NO_OFFSET,
-                           "the NEFF requires %u NeuronCores%s, but the process has %u", wanted,
+                           "the NEFF requires %u NeuronCores%s, but only %u are available", wanted,
                            why, available);
     }
     *out_placement = (struct placement){ .nc = nc == NTK_CORE_ANY ? nc_choose(core, wanted) : nc,

@@ -281,8 +281,9 @@ static int indirect_finish(struct ntk_engine_builder *b, struct ntk_engine_trans
     row_write = elements * ntk_dtype_bytes(transfer->to.walk.dtype);
     if (indirect->rows > INDICES_MAX || row_write > limit / indirect->rows ||
         row_read > limit / indirect->rows) {
-        return BAD("%llu rows of %llu bytes exceed the limit of %llu bytes",
-                   (unsigned long long)indirect->rows, (unsigned long long)row_write,
+        return BAD("%llu rows (at most %u) of %llu bytes, with the limit of %llu bytes",
+                   (unsigned long long)indirect->rows, (unsigned)INDICES_MAX,
+                   (unsigned long long)(row_read > row_write ? row_read : row_write),
                    (unsigned long long)limit);
     }
     transfer->read_bytes = indirect->rows * row_read;

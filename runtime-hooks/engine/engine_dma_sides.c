@@ -504,7 +504,7 @@ int engine_dma_transfer_prepare(struct ntk_engine_builder *b, const struct ntk_n
         side->scale = from->scales ? from->scales[s] : 1.0F;
         ntk_dma_walk_elements(&side->walk, &elements);
         if (elements != to_elements) {
-            return BAD("the source has %llu elements, but the destination has %llu",
+            return BAD("a source has %llu elements, but the destination has %llu",
                        (unsigned long long)elements, (unsigned long long)to_elements);
         }
         side->bounces = engine_dma_sides_meet(&transfer->to, side) ||

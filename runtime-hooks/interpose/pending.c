@@ -86,7 +86,7 @@ static void request_end(struct pending_request *request, NRT_STATUS status)
     }
 }
 
-static void request_end_as_asked(struct pending_request *request)
+static void request_end_with_status(struct pending_request *request)
 {
     request_end(request, request->status_get && request->status == NRT_SUCCESS
                              ? request->status_get(request)
@@ -123,7 +123,7 @@ static void queue_end_through(struct queue *queue, uint64_t sequence)
     struct pending_request request;
 
     while (queue_pop(queue, sequence, &request)) {
-        request_end_as_asked(&request);
+        request_end_with_status(&request);
     }
 }
 

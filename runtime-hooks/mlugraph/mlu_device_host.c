@@ -112,7 +112,9 @@ static int tensor_allocate(void *handle, struct ntk_err *err)
     struct tensor *tensor = handle;
 
     if (!tensor->is_usable || tensor->kind != MLU_TENSOR_DATA || tensor->array.data) {
-        return BAD("cannot allocate a buffer for a tensor that no compiled operator uses");
+        return BAD("cannot allocate a buffer: the tensor is a constant or has one, or no compiled "
+                   "operator "
+                   "uses it");
     }
     return mlu_array_init(&tensor->array, tensor->type.dtype, &tensor->type.shape, err);
 }
@@ -122,7 +124,7 @@ static int tensor_upload(void *handle, const struct mlu_array *from, struct ntk_
     struct tensor *tensor = handle;
 
     if (!tensor->array.data || !fits(tensor, from)) {
-        return BAD("cannot copy to a tensor without a buffer or with a different shape");
+        return BAD("cannot copy to a tensor without a buffer or with a different type or shape");
     }
     memcpy(tensor->array.data, from->data, from->count * mlu_dtype_bytes(from->dtype));
     return 0;
@@ -133,7 +135,7 @@ static int tensor_download(void *handle, struct mlu_array *to, struct ntk_err *e
     const struct tensor *tensor = handle;
 
     if (!tensor->array.data || !fits(tensor, to)) {
-        return BAD("cannot copy from a tensor without a buffer or with a different shape");
+        return BAD("cannot copy from a tensor without a buffer or with a different type or shape");
     }
     memcpy(to->data, tensor->array.data, to->count * mlu_dtype_bytes(to->dtype));
     return 0;

@@ -130,7 +130,7 @@ static int infer_pooling(const struct mlu_node *node, const struct mlu_op_param 
             continue;
         }
         if (size < p->kernel[i]) {
-            return bad_shape(node, 0, in[0], "the window is larger than the input", err);
+            return bad_shape(node, 0, in[0], "the window is larger than the padded input", err);
         }
         if (p->pad[i] >= p->kernel[i]) {
             return BAD("\"%s\": the padding must be smaller than the window", node->name);
@@ -201,8 +201,10 @@ static int infer_concat(const struct mlu_node *node, const struct mlu_op_param *
         if (!mlu_shape_equal(&rest, &out->shape) ||
             __builtin_add_overflow(out->shape.dims[axis], in[i]->shape.dims[axis],
                                    &out->shape.dims[axis])) {
-            return bad_shape(node, i, in[i],
-                             "differs from input 0 in axes other than the concatenation axis", err);
+            return bad_shape(
+                node, i, in[i],
+                "differs from input 0 in rank or in an axis other than the concatenation axis",
+                err);
         }
     }
     return 0;
@@ -218,7 +220,8 @@ static int infer_split(const struct mlu_node *node, const struct mlu_op_param *p
         return bad_shape(node, 0, in[0], "unknown axis", err);
     }
     if (shape.dims[axis] == 0 || shape.dims[axis] % node->output_count != 0) {
-        return bad_shape(node, 0, in[0], "num_outputs does not divide the length of the axis", err);
+        return bad_shape(node, 0, in[0],
+                         "the length of the axis must be a positive multiple of num_outputs", err);
     }
     shape.dims[axis] /= node->output_count;
     if (p->squeezes) {

@@ -162,7 +162,8 @@ static int parse_raw(const uint8_t *bytes, size_t bytes_count, struct mlu_params
     }
     if (header.count > MLU_PARAMS_COUNT_MAX ||
         header.count > (bytes_count - sizeof header) / sizeof(struct mlu_params_entry)) {
-        return BAD("%u entries do not fit in the file", header.count);
+        return BAD("invalid number of entries: %u do not fit in the file, or exceed %d",
+                   header.count, MLU_PARAMS_COUNT_MAX);
     }
     for (uint32_t i = 0; i < header.count; i++) {
         struct mlu_params_entry entry;

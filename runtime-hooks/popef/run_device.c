@@ -326,7 +326,7 @@ static struct run_buffer *buffer_of(const struct run_device *device, uint32_t re
     }
     if ((uint64_t)buffer->part_bytes * buffer->part_count != bytes_count) {
         (void)ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "%s: %" PRIu64 " bytes given for a tensor of %zu bytes", handle,
+                          "%s: %" PRIu64 " bytes do not match the tensor of %zu bytes", handle,
                           bytes_count, buffer->part_bytes * buffer->part_count);
         return NULL;
     }

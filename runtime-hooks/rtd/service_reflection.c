@@ -48,7 +48,7 @@ static void file_send(struct ntk_rpc_call *call, const request *asked,
     response reply = GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__INIT;
 
     if (!file) {
-        error_send(call, asked, NTK_RPC_NOT_FOUND, "unknown service or method");
+        error_send(call, asked, NTK_RPC_NOT_FOUND, "unknown file, symbol or extension");
         return;
     }
     const struct ntk_rpc_file **needed = calloc(ntk_rpc_files_count(files), sizeof *needed);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * aggregate_belief - who is believed about what a core did: the segment of its process, or the device
- * tree.
+ * aggregate_belief - who is believed about what a core did: the segment of its process, or the
+ * device tree.
  *
  * A core of ours counts all by itself, so its segment is believed. Hooks around another runtime see
  * calls: what they returned is theirs to say, but the time that they took has waiting in it, and of
@@ -136,8 +136,8 @@ static void tell_core(const struct machine_core *machine, struct core_state *sta
                 state->window_ns = 0; /* of the segment's readings */
             }
         }
-        state->reported_total[at] += count->period;
-        count->total = state->reported_total[at];
+        state->believed_total[at] += count->period;
+        count->total = state->believed_total[at];
     }
 }
 

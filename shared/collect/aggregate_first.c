@@ -49,15 +49,15 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
 
 /* Around another runtime these totals are what was believed in each period, which no counter of the
  * segment continues: what they did unwatched is not known. */
-static void go_on_told(const struct ntk_ring_core *core, struct core_state *state)
+static void go_on_believed(const struct ntk_ring_core *core, struct core_state *state)
 {
-    static const size_t reported[] = { AT_BUSY, NTK_CORE_COUNT_AT(effective_flops) };
+    static const size_t believed[] = { AT_BUSY, NTK_CORE_COUNT_AT(effective_flops) };
     uint64_t now[NTK_CORE_COUNTS];
 
     ntk_aggregate_core_counters(core, now);
-    for (size_t i = 0; i < sizeof reported / sizeof *reported; i++) {
-        state->reported_total[reported[i]] = state->base[reported[i]];
-        state->base[reported[i]] = now[reported[i]];
+    for (size_t i = 0; i < sizeof believed / sizeof *believed; i++) {
+        state->believed_total[believed[i]] = state->base[believed[i]];
+        state->base[believed[i]] = now[believed[i]];
     }
 }
 
@@ -103,7 +103,7 @@ static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_st
             core->known = true;
             core->read_ns = reading->cores[i].read_monotonic_ns;
             if (!(reading->process->flags & NTK_PROCESS_SOFTWARE_CORE)) {
-                go_on_told(&reading->cores[i], core);
+                go_on_believed(&reading->cores[i], core);
             }
             see_unwatched(aggregate, reading, &reading->cores[i], core);
         }

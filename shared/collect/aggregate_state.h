@@ -50,7 +50,7 @@ struct core_state {
     uint64_t read_ns;   /* when the counters were last read; 0 not yet */
     uint64_t window_ns; /* between the readings of this period, 0 when it has no two */
     uint64_t base[NTK_CORE_COUNTS];
-    uint64_t reported_total
+    uint64_t believed_total
         [NTK_CORE_COUNTS]; /* around another runtime: of what its segment does not count */
     struct baseline total;
     struct baseline device;

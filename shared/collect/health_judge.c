@@ -45,7 +45,7 @@ static void add_sign(struct judged *reasons, enum signal signal, const struct si
                      uint16_t core)
 {
     const struct sign *sign = &signs[signal];
-    uint64_t reported = 0;
+    uint64_t counted_elsewhere = 0;
 
     /* A counter of the driver and a process may both have seen an error: only what one of them has
      * more than the others counts. */
@@ -53,15 +53,16 @@ static void add_sign(struct judged *reasons, enum signal signal, const struct si
         bool is_same =
             signs[s].is_on && ntk_health_signals[s].reason == ntk_health_signals[signal].reason;
 
-        reported = is_same && signs[s].count > reported ? signs[s].count : reported;
+        counted_elsewhere =
+            is_same && signs[s].count > counted_elsewhere ? signs[s].count : counted_elsewhere;
     }
     const struct ntk_health_sample sample = { .core = core,
                                               .cores = core == NTK_NO_CORE ? 0 : 1u << core,
                                               .status = sign->status,
                                               .since_ns = sign->since_ns,
                                               .last_ns = sign->last_ns,
-                                              .count = sign->count > reported
-                                                           ? sign->count - reported
+                                              .count = sign->count > counted_elsewhere
+                                                           ? sign->count - counted_elsewhere
                                                            : 0 };
 
     if (sign->is_on) {

@@ -282,7 +282,7 @@ static void merge_ranks(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     for (size_t k = 0; ranks && k < older_count; k++) {
         const struct ntk_rank_sample *before = &older->ranks[k];
         struct ntk_rank_sample *heir = heir_of(ranks, newer->rank_count, before);
-        bool is_reported = false;
+        bool is_added = false;
 
         if (heir) {
             add_rank(heir, before);
@@ -292,10 +292,10 @@ static void merge_ranks(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
             ranks[count].state = before->state == NTK_RANK_JOINED ? NTK_RANK_LEFT : before->state;
             count++;
         }
-        for (size_t m = 0; m < k && !is_reported; m++) {
-            is_reported = is_same_place(&older->ranks[m], before);
+        for (size_t m = 0; m < k && !is_added; m++) {
+            is_added = is_same_place(&older->ranks[m], before);
         }
-        for (size_t i = 0; i < newer->rank_count && !is_reported; i++) {
+        for (size_t i = 0; i < newer->rank_count && !is_added; i++) {
             if (is_same_place(&ranks[i], before)) {
                 add_counts(&ranks[i], before, true);
             }

@@ -205,11 +205,11 @@ void ntk_columns_tell(struct ntk_buf *sql, const char *text)
         const char *bar = strchr(begin, '|');
         const char *end = strchr(bar, '}');
         struct part name = { begin + 1, bar };
-        struct part reported = { bar + 1, end };
+        struct part pattern = { bar + 1, end };
 
         ntk_buf_add(sql, text, (size_t)(begin - text));
-        if (!tell_table(sql, name, reported)) {
-            tell_counts(sql, name, "INTEGER", reported);
+        if (!tell_table(sql, name, pattern)) {
+            tell_counts(sql, name, "INTEGER", pattern);
         }
         text = end + 1;
     }

@@ -94,13 +94,13 @@ int ntk_rows_write_ranks(struct ntk_store_rows *rows, const struct ntk_snapshot 
 
     for (size_t i = 0; i < runtime->rank_count && ret == 0; i++) {
         const struct ntk_rank_sample *rank = &runtime->ranks[i];
-        bool is_reported = false;
+        bool is_written = false;
         char communicator[17];
 
-        for (size_t k = 0; k < i && !is_reported; k++) {
-            is_reported = is_same(&runtime->ranks[k], rank);
+        for (size_t k = 0; k < i && !is_written; k++) {
+            is_written = is_same(&runtime->ranks[k], rank);
         }
-        if (is_reported) {
+        if (is_written) {
             continue;
         }
         (void)snprintf(communicator, sizeof communicator, "%016llx", (unsigned long long)rank->key);

@@ -64,8 +64,8 @@ struct query {
     struct ntk_store_window window; /* aligned */
     struct ntk_vec pieces;
     struct step *steps;
-    size_t step_count;     /* as cut; rows are numbered by these */
-    size_t reported_count; /* of them left by widen() */
+    size_t step_count; /* as cut; rows are numbered by these */
+    size_t kept_count; /* of them left by widen() */
 };
 
 enum ntk_store_metric ntk_store_metric_find(const char *name)
@@ -239,7 +239,7 @@ static void widen(struct query *query)
         }
         query->steps[kept++] = step;
     }
-    query->reported_count = kept;
+    query->kept_count = kept;
 }
 
 /* ---- series ---- */
@@ -371,7 +371,7 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
         }
     }
     widen(&query);
-    for (size_t i = 0; i < query.reported_count; i++) {
+    for (size_t i = 0; i < query.kept_count; i++) {
         points[i] = query.steps[i].point;
         if (points[i].covered_ns == 0) {
             points[i].has_value = false;
@@ -386,7 +386,7 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
         }
     }
     *out_points = points;
-    *out_count = query.reported_count;
+    *out_count = query.kept_count;
     fini(&query);
     return 0;
 }
@@ -515,7 +515,7 @@ static int tell_steps(struct query *query, sqlite3_stmt *statement, sqlite3_stmt
     bool has_unwatched = sqlite3_step(unwatched) == SQLITE_ROW;
     bool has_row = next_row(query, statement, &index, &ret, err);
     widen(query);
-    for (size_t i = 0; ret == 0 && i < query->reported_count; i++) {
+    for (size_t i = 0; ret == 0 && i < query->kept_count; i++) {
         const struct ntk_store_point *point = &query->steps[i].point;
         struct ntk_store_executions reported = { .start_ns = point->start_ns,
                                                  .end_ns = point->end_ns,

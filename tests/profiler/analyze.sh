@@ -194,9 +194,9 @@ first=$(dirname "$(find beside -name ntrace.pb | sort | head -1)")
 cp "$first"/*_vnc_0.ntff "$first/copy.ntff"
 for named in joined ''; do # read piece by piece, and as a whole
     analyze 0 -d beside --json $named
-    holds '.joined | .unknown == null and (.captures | length) == 3 and ([.captures[] | select(.omitted == null) | .number] | sort) == [0, 1]'
-    holds '[.joined.captures[] | select(.omitted == null) | .after_ns | . > -'$took' and . < '$took'] == [true, true]'
-    holds '[.joined.captures[] | select(.omitted != null) | .omitted] == ["its name does not contain the core"]'
+    holds '.joined | .unknown == null and (.captures | length) == 3 and ([.captures[] | select(.omitted_reason == null) | .number] | sort) == [0, 1]'
+    holds '[.joined.captures[] | select(.omitted_reason == null) | .after_ns | . > -'$took' and . < '$took'] == [true, true]'
+    holds '[.joined.captures[] | select(.omitted_reason != null) | .omitted_reason] == ["its name does not contain the core"]'
     holds 'all(.joined.workers[]; .parts_ns.run > 0)'
 done
 analyze 0 -d beside joined
@@ -220,7 +220,7 @@ holds '.path_resources[0] | .name == "DMA queue qScalarSpillReload0" and .after_
 holds '.queue_bytes | map(select(.name == "qScalarSpillReload0"))[0].before == 2 * 512 * 512 * 4'
 holds '.verdict == "faster" and .most == "spill scores"'
 diff_ 0 slow fast
-grep -Eq '^The execution became significantly faster: -[0-9.]+ us \(-[0-9.]+%\), largest change on the path: [A-Za-z ]+ \(-[0-9.]+ us\)$' printed ||
+grep -Eq '^The execution became significantly faster: -[0-9.]+ us \(-[0-9.]+%\), largest contribution on the path: [A-Za-z ]+ \(-[0-9.]+ us\)$' printed ||
     complain "no verdict"
 grep -Eq '^execution .* 0.029  significant$' printed || complain "four executions: expected no significance"
 grep -q 'Mann-Whitney' printed || complain "does not name the test"

@@ -188,7 +188,7 @@ static bool find_core(const struct ntk_top_model *model, const struct ntk_runtim
 
 /* Cores that are not the application's are known to do nothing for it, as far as its own cores are
  * measured. */
-static uint32_t reported_of_cores(const struct ntk_runtime_sample *runtime)
+static uint32_t core_fields_of(const struct ntk_runtime_sample *runtime)
 {
     uint32_t reported = 0;
 
@@ -200,8 +200,8 @@ static uint32_t reported_of_cores(const struct ntk_runtime_sample *runtime)
 
 /* Where only cores in use are listed, and every application reports its own, the others do
  * nothing. */
-static uint32_t reported_of_idle_cores(const struct ntk_top_model *model,
-                                       const struct ntk_snapshot *snapshot)
+static uint32_t idle_core_fields_of(const struct ntk_top_model *model,
+                                    const struct ntk_snapshot *snapshot)
 {
     uint32_t reported = NTK_CORE_HAS_BUSY;
 
@@ -210,7 +210,7 @@ static uint32_t reported_of_idle_cores(const struct ntk_top_model *model,
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-        uint32_t own = reported_of_cores(runtime);
+        uint32_t own = core_fields_of(runtime);
 
         if (runtime->error[0] || !(own & NTK_CORE_HAS_BUSY)) {
             return 0;
@@ -226,7 +226,7 @@ const struct ntk_snapshot *ntk_top_model_look_at(struct ntk_top_model *model,
     const struct ntk_snapshot *before = model->snapshot;
 
     model->snapshot = snapshot;
-    model->idle_has = reported_of_idle_cores(model, snapshot);
+    model->idle_has = idle_core_fields_of(model, snapshot);
     return before;
 }
 
@@ -239,7 +239,7 @@ static void project_cores(struct ntk_top_model *model)
     double teraflops = 0;
     size_t busy_count = 0;
     size_t teraflops_count = 0;
-    uint32_t known = runtime ? reported_of_cores(runtime) : 0;
+    uint32_t known = runtime ? core_fields_of(runtime) : 0;
     bool is_estimated = false;
 
     for (size_t i = 0; i < count; i++) {

@@ -21,12 +21,13 @@ struct device_memory {
     bool has_categories;
     uint64_t used;
     uint64_t capacity;
-    uint64_t reported; /* sum of the categories */
+    uint64_t reported_bytes; /* sum of the categories */
     uint64_t category[NTK_TOP_HBM_CATEGORY_COUNT];
-    uint64_t estimated;  /* of the category of what is in none */
-    uint32_t unreported; /* bit of a category: an application that is there does not report it */
+    uint64_t estimated; /* of the category of what is in none */
+    uint32_t
+        unreported_mask; /* bit of a category: an application that is there does not report it */
 };
-static_assert(NTK_TOP_HBM_CATEGORY_COUNT <= 32, "bits of untold");
+static_assert(NTK_TOP_HBM_CATEGORY_COUNT <= 32, "bits of unreported_mask");
 
 static bool is_on(const struct ntk_runtime_sample *runtime, uint32_t first, uint32_t count)
 {
@@ -38,16 +39,16 @@ static bool is_on(const struct ntk_runtime_sample *runtime, uint32_t first, uint
     return false;
 }
 
-static uint32_t unreported_of(const struct ntk_runtime_sample *runtime)
+static uint32_t unreported_mask_of(const struct ntk_runtime_sample *runtime)
 {
-    uint32_t unreported = 0;
+    uint32_t unreported_mask = 0;
 
     for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
         if (!ntk_snapshot_tells_group(runtime, ntk_memory_group_of((enum ntk_memory_category)c))) {
-            unreported |= 1u << c;
+            unreported_mask |= 1u << c;
         }
     }
-    return unreported;
+    return unreported_mask;
 }
 
 /* What applications report about `count` physical cores */
@@ -65,7 +66,7 @@ static void add_reported(const struct ntk_top_model *model, uint32_t first, uint
         }
         out->has_categories = true;
         if (is_on(runtime, first, count)) {
-            out->unreported |= unreported_of(runtime);
+            out->unreported_mask |= unreported_mask_of(runtime);
         }
         for (size_t i = 0; i < runtime->memory_count; i++) {
             const struct ntk_memory_sample *row = &runtime->memory[i];
@@ -73,7 +74,7 @@ static void add_reported(const struct ntk_top_model *model, uint32_t first, uint
             if (row->location == NTK_MEMORY_DEVICE && row->category < NTK_TOP_HBM_CATEGORY_COUNT &&
                 row->core != NTK_NO_CORE && row->core >= first && row->core - first < count) {
                 out->category[row->category] += row->current_bytes;
-                out->reported += row->current_bytes;
+                out->reported_bytes += row->current_bytes;
                 out->estimated += row->category == NTK_MEMORY_UNCATEGORIZED &&
                                           ntk_snapshot_memory_is_estimated(runtime, row->model_id)
                                       ? row->current_bytes
@@ -84,8 +85,8 @@ static void add_reported(const struct ntk_top_model *model, uint32_t first, uint
     if (snapshot->hardware.software && ntk_top_model_is_nobody_there(model)) {
         out->has_categories = true; /* no process uses nothing */
     }
-    out->has_used = out->has_categories && (out->reported > 0 || out->unreported == 0);
-    out->used = out->reported;
+    out->has_used = out->has_categories && (out->reported_bytes > 0 || out->unreported_mask == 0);
+    out->used = out->reported_bytes;
 }
 
 static void set_capacity(const struct ntk_snapshot *snapshot, uint32_t index,
@@ -116,7 +117,7 @@ static void collect(const struct ntk_top_model *model, uint32_t index, bool is_a
         out->has_used = true;
         out->used = ntk_device_sum(device, device->memory_used_bytes);
         /* The driver's files may be older than what applications tell. */
-        uint64_t exact = out->reported - out->estimated;
+        uint64_t exact = out->reported_bytes - out->estimated;
         out->used = out->used > exact ? out->used : exact;
         out->is_measured = true;
     }
@@ -163,7 +164,7 @@ static void fill_used(const struct device_memory *memory, struct ntk_top_cell *c
     cells[NTK_TOP_HBM_USED].estimated = cells[NTK_TOP_HBM_SHARE].estimated =
         memory->estimated > 0 && !memory->is_measured;
     for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
-        bool is_reported = memory->category[c] > 0 || !(memory->unreported >> c & 1);
+        bool is_reported = memory->category[c] > 0 || !(memory->unreported_mask >> c & 1);
 
         cells[NTK_TOP_HBM_CATEGORY_COLUMN(c)] =
             ntk_top_cell_if(memory->has_categories && is_reported, (double)memory->category[c]);
@@ -182,12 +183,13 @@ static void fill_device(const struct ntk_top_model *model, uint32_t index, bool 
 
         cells[NTK_TOP_HBM_FREE] = ntk_top_cell_if(
             memory->has_used && memory->has_capacity &&
-                (memory->is_measured || memory->unreported == 0),
+                (memory->is_measured || memory->unreported_mask == 0),
             memory->capacity > memory->used ? (double)(memory->capacity - memory->used) : 0);
         cells[NTK_TOP_HBM_PEAK] = ntk_top_cell_if(peak->present, (double)peak->value);
         cells[NTK_TOP_HBM_OTHER] = ntk_top_cell_if(
             memory->has_used && memory->has_categories,
-            memory->used > memory->reported ? (double)(memory->used - memory->reported) : 0);
+            memory->used > memory->reported_bytes ? (double)(memory->used - memory->reported_bytes)
+                                                  : 0);
         for (uint32_t s = 0; device && device->has & NTK_DEVICE_HAS_MEMORY_USED &&
                              s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX;
              s++) {
@@ -278,7 +280,7 @@ void ntk_top_model_hbm_sum(const struct ntk_top_model *model, struct ntk_top_hbm
         out->used.estimated = out->used.estimated || (memory.estimated > 0 && !memory.is_measured);
         out->capacity.present = out->capacity.present || memory.has_capacity;
         out->capacity.value += memory.capacity;
-        out->other += memory.used > memory.reported ? memory.used - memory.reported : 0;
+        out->other += memory.used > memory.reported_bytes ? memory.used - memory.reported_bytes : 0;
         for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
             out->category[c] += memory.category[c];
         }

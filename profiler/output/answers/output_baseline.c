@@ -97,10 +97,10 @@ void ntk_output_baseline_text(const struct ntk_output_baseline *check, struct nt
                        comparison->before_count, comparison->before_count == 1 ? "" : "s",
                        check->path, comparison->after_count);
     ntk_buf_add_text(
-        out,
-        comparison->can_tell
-            ? "; beyond: over the limit, and grew significantly (neuron-profile diff)\n\n"
-            : "; not enough executions to tell a change from chance (4 needed on each side)\n\n");
+        out, comparison->can_tell
+                 ? "; beyond: over the limit, and grew significantly (neuron-profile diff)\n\n"
+                 : "; not enough executions to tell a change from chance (4 on each side are "
+                   "enough)\n\n");
     ntk_text_table_init(&table, 6, 1u << 0 | 1u << 5, heads);
     for (size_t i = 0; i < result->count; i++) {
         finding_cells(&table, &result->findings[i], comparison->can_tell);

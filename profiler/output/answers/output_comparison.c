@@ -155,7 +155,7 @@ static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf
         break;
     }
     if (most) {
-        ntk_buf_add_format(out, ", largest change on the path: %s (%+.3f us)", most->name,
+        ntk_buf_add_format(out, ", largest contribution on the path: %s (%+.3f us)", most->name,
                            (most->after - most->before) / 1e6);
     }
     ntk_buf_add_char(out, '\n');
@@ -174,8 +174,9 @@ void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct 
                            100 * NTK_COMPARISON_FALSE_RATE);
     } else {
         ntk_buf_add_text(
-            out, ".\n"
-                 "Not enough executions to tell a change from chance (4 needed on each side)\n");
+            out,
+            ".\n"
+            "Not enough executions to tell a change from chance (4 on each side are enough)\n");
     }
     verdict_text(comparison, out);
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {

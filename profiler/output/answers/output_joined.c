@@ -206,7 +206,8 @@ static void pieces_text(const struct ntk_joined *joined, struct ntk_buf *text)
 static const struct ntk_joined_rank *rank_of(const struct ntk_joined *joined,
                                              const struct ntk_rank_capture *capture)
 {
-    for (size_t r = 0; r < joined->rank_count && !capture->omitted && !joined->unknown; r++) {
+    for (size_t r = 0; r < joined->rank_count && !capture->omitted_reason && !joined->unknown;
+         r++) {
         if (joined->ranks[r].host == capture->host && joined->ranks[r].worker == capture->worker) {
             return &joined->ranks[r];
         }
@@ -214,10 +215,12 @@ static const struct ntk_joined_rank *rank_of(const struct ntk_joined *joined,
     return NULL;
 }
 
-static const char *omitted(const struct ntk_rank_capture *capture,
-                           const struct ntk_joined_rank *rank)
+static const char *omitted_reason(const struct ntk_rank_capture *capture,
+                                  const struct ntk_joined_rank *rank)
 {
-    return capture->omitted ? capture->omitted : rank ? NULL : "its worker is not joined";
+    return capture->omitted_reason ? capture->omitted_reason
+           : rank                  ? NULL
+                                   : "its worker is not joined";
 }
 
 /* When its execution began on the core, after the first collective that is joined. */
@@ -243,7 +246,7 @@ static void captures_text(const struct ntk_joined *joined, const struct ntk_rank
                 capture->path, rank->number, (double)after_ns(joined, capture, rank) / 1e3);
         } else {
             ntk_buf_add_format(text, "Capture %s is omitted: %s\n", capture->path,
-                               omitted(capture, rank));
+                               omitted_reason(capture, rank));
         }
     }
 }
@@ -400,7 +403,7 @@ static void captures_json(const struct ntk_joined *joined, const struct ntk_rank
 
         ntk_json_object_begin(json);
         ntk_json_key_text(json, "path", capture->path);
-        ntk_json_key_text(json, "omitted", omitted(capture, rank));
+        ntk_json_key_text(json, "omitted_reason", omitted_reason(capture, rank));
         if (rank) {
             ntk_json_key_u64(json, "number", rank->number);
             ntk_json_key_i64(json, "start_ns", capture->start_ns);

@@ -547,13 +547,16 @@ static const struct ntk_table tables[] = {
     TABLE("PenguinInstruction",
           "Instructions of the compiler's middle end, each with the sums of its rows.",
           penguin_instruction, ntk_rows_penguin_level),
-    TABLE("PsumUsage", "Banks of the accumulation buffer with live values, one row per change.",
+    TABLE("PsumUsage",
+          "Banks of the accumulation buffer with live values, one row per time at which they may "
+          "change.",
           psum_usage, ntk_rows_psum_usage),
     TABLE("SbufAllocation",
           "Contents of the state buffer and their lifetime; only with --enable-memory-tracker.",
           sbuf_allocation, ntk_rows_sbuf_allocations),
     TABLE("SbufUsage",
-          "Share of the state buffer with live values, one row per change; excludes DMA writes of "
+          "Share of the state buffer with live values, one row per time at which they may change; "
+          "excludes DMA writes of "
           "programs for hardware.",
           sbuf_usage, ntk_rows_sbuf_usage),
     TABLE("Region",

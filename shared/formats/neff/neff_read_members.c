@@ -36,9 +36,9 @@ struct look {
     const uint8_t *payload;
     struct neff_lander lander;
     struct neff_hasher hasher;
-    uint64_t room;    /* left for members that are not named yet */
-    bool has_omitted; /* something did not find room */
-    uint8_t *wanted;  /* enum want by index; NULL in the first pass */
+    uint64_t room;      /* left for members that are not named yet */
+    bool has_omissions; /* something did not find room */
+    uint8_t *wanted;    /* enum want by index; NULL in the first pass */
     bool *walked;
     const char *refused;   /* kept; a member that is wanted and larger than the memory */
     bool is_refused_by_us; /* ... than the budget */
@@ -97,7 +97,7 @@ static bool look_keep(void *ctx, size_t index, const char *name, uint64_t bytes_
     }
     if (bytes_count > look->room || bytes_count > look->r->data->budget ||
         !neff_memory_take(look->r, bytes_count)) {
-        look->has_omitted = true;
+        look->has_omissions = true;
         return false;
     }
     look->room -= bytes_count;
@@ -366,7 +366,7 @@ int neff_read_members(struct reader *r, const uint8_t *payload,
     if (ret == 0) {
         ret = first_pass(&look);
     }
-    if (ret == 0 && look.has_omitted) {
+    if (ret == 0 && look.has_omissions) {
         ret = fetch_named(&look);
     }
     neff_lander_fini(&look.lander);

@@ -110,7 +110,7 @@ else
 fi
 if [ -e privileged ]; then
     "$monitor" run ./privileged >out 2>err </dev/null || true
-    greps '^neuron-monitor run: ./privileged runs with elevated privileges .*: it runs without hooks$' <err ||
+    greps '^neuron-monitor run: ./privileged runs with different privileges .*: it runs without hooks$' <err ||
         fail "setuid"
 fi
 mkdir "with blank" "with blank/bin" "with blank/lib"

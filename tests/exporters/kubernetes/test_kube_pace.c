@@ -24,16 +24,16 @@ static void unreported_states_are_sent_at_once_or_when_allowed(void **state)
     assert_false(ntk_kube_pace_begin(&pace, NOW, NOW - 1));
     assert_true(pace.is_wanted);
     assert_true(ntk_kube_pace_begin(&pace, NOW, NOW));
-    assert_true(pace.is_reported);
+    assert_true(pace.is_sending);
     assert_false(pace.is_wanted);
 }
 
 static void a_change_waits_for_the_gap_and_nothing_for_the_heartbeat(void **state)
 {
-    struct ntk_kube_pace pace = { .is_reported = true };
+    struct ntk_kube_pace pace = { .is_sending = true };
 
     ntk_kube_pace_end(&pace, 0, 0, NOW);
-    assert_false(pace.is_reported);
+    assert_false(pace.is_sending);
     assert_int_equal(due(&pace), NOW + HEARTBEAT);
     pace.is_wanted = true;
     assert_int_equal(due(&pace), NOW + NTK_KUBERNETES_GAP_NS);
@@ -61,10 +61,10 @@ static void pauses_after_failures_grow_are_bounded_and_heed_the_server(void **st
 /* The program ends: that is not a failure. */
 static void a_question_that_was_given_up_changes_no_pause(void **state)
 {
-    struct ntk_kube_pace pace = { .is_reported = true };
+    struct ntk_kube_pace pace = { .is_sending = true };
 
     ntk_kube_pace_end(&pace, -ECANCELED, 0, NOW);
-    assert_false(pace.is_reported);
+    assert_false(pace.is_sending);
     assert_int_equal(due(&pace), NOW + HEARTBEAT);
 }
 

@@ -392,7 +392,7 @@ static void a_pipeline_longer_than_the_machine_is_refused(void **state)
 
     assert_int_equal(load(f, neff, bytes, NULL, &model), -ECHRNG);
     assert_string_equal(f->err.text, "the NEFF requires 5 NeuronCores (node pipe has 5 subgraphs, "
-                                     "and each requires one), but the process has 4");
+                                     "and each requires one), but only 4 are available");
     free(neff);
     neff = pipeline_make(3, 1, &bytes);
     assert_int_equal(load(f, neff, bytes, &from_two, &model), -ECHRNG);

@@ -133,7 +133,7 @@ static void fields_that_lie_are_refused(void **state)
     } rows[] = {
         { 8, 4, 2, "unsupported raw parameters version 2" },
         { 12, 4, 5, "" },
-        { 12, 4, UINT32_MAX, "entries do not fit in the file" },
+        { 12, 4, UINT32_MAX, "invalid number of entries: 4294967295 do not fit in the file" },
         { 16, 8, 64, "its header states 64" },
         { 16, 8, UINT64_MAX, "its header states 18446744073709551615" },
         { entry, 4, MLU_DTYPE_COUNT, "element type 8" },

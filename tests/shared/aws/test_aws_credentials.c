@@ -432,7 +432,7 @@ static void roles_that_cannot_be_taken_say_why(void **state)
     } rows[] = {
         { "lost", "profile 'lost' has a source_profile that does not exist" },
         { "of-empty", "profile 'of-empty' has a source_profile without keys" },
-        { "circle", "profile 'elcric' has too many chained source_profile entries" },
+        { "circle", "profile 'elcric' exceeds the limit of chained source_profile entries" },
         { "odd", "profile 'odd' has an invalid credential_source: expected Environment, "
                  "EcsContainer or Ec2InstanceMetadata" },
         { "both", "profile 'both' has both source_profile and credential_source" },
@@ -467,7 +467,8 @@ static void a_chain_of_profiles_has_nine_and_no_more(void **state)
     assert_found(&f->world, "p1", "R");
     assert_string_equal(f->world.signers, "P,R t,R t,R t,R t,R t,R t,R t,");
     f->world.asked = 0;
-    assert_found(&f->world, "p0", "profile 'p9' has too many chained source_profile entries");
+    assert_found(&f->world, "p0",
+                 "profile 'p9' exceeds the limit of chained source_profile entries");
     assert_int_equal(f->world.asked, 0);
 }
 
