@@ -80,7 +80,8 @@ static inline int ntk_paths_own_folder(const char *prefix, uid_t uid, char *buf,
             if (ntk_paths_checked(length, buf, buf_bytes) < 0) {
                 return -1;
             }
-            if (want_own ? ntk_paths_is_own_folder(buf, uid) : lstat(buf, &status) != 0) {
+            /* In this order: another process of the user may make the folder at any time. */
+            if ((!want_own && lstat(buf, &status) != 0) || ntk_paths_is_own_folder(buf, uid)) {
                 return length;
             }
         }

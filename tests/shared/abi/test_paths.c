@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: the choice of a user's folder with another process in it. lstat() is counted, and at one
+ * call after the other a process of the same user makes the folder just before. */
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+static int calls;
+static int made_at; /* the call before which the folder appears */
+static const char *made;
+
+static int lstat_beside_another(const char *path, struct stat *status)
+{
+    if (calls++ == made_at) {
+        (void)mkdir(made, 0700);
+    }
+    return lstat(path, status);
+}
+
+#define lstat lstat_beside_another
+#include "shared/abi/paths.h"
+#undef lstat
+
+/* Both get one folder, whenever the other one makes it: ranks in two folders never meet. */
+static void two_processes_of_a_user_choose_one_folder(void **state)
+{
+    for (made_at = 0;; made_at++) {
+        char *folder = test_scratch_create();
+        char prefix[NTK_PATH_BYTES];
+        char wanted[NTK_PATH_BYTES + 16];
+        char chosen[NTK_PATH_BYTES];
+        struct stat status;
+
+        (void)snprintf(prefix, sizeof prefix, "%s/neuron-", folder);
+        (void)snprintf(wanted, sizeof wanted, "%s%u", prefix, (unsigned)geteuid());
+        made = wanted;
+        calls = 0;
+        assert_true(ntk_paths_own_folder(prefix, geteuid(), chosen, sizeof chosen) > 0);
+        assert_string_equal(chosen, wanted);
+        bool was_made = lstat(wanted, &status) == 0;
+        test_scratch_destroy(folder);
+        if (!was_made) { /* it chose before that call */
+            break;
+        }
+    }
+    assert_true(made_at > NTK_PATHS_FALLBACKS); /* both passes were met */
+    (void)state;
+}
+
+/* A name that another process took is not used: the first own one, else the first that is unused. */
+static void a_name_that_is_taken_is_not_used(void **state)
+{
+    char *folder = test_scratch_create();
+    char prefix[NTK_PATH_BYTES];
+    char name[NTK_PATH_BYTES + 16];
+    char chosen[NTK_PATH_BYTES];
+
+    made_at = -1;
+    (void)snprintf(prefix, sizeof prefix, "%s/neuron-", folder);
+    (void)snprintf(name, sizeof name, "%s%u", prefix, (unsigned)geteuid());
+    assert_int_equal(symlink("/", name), 0);
+    assert_true(ntk_paths_own_folder(prefix, geteuid(), chosen, sizeof chosen) > 0);
+    (void)snprintf(name, sizeof name, "%s%u.1", prefix, (unsigned)geteuid());
+    assert_string_equal(chosen, name);
+    (void)snprintf(name, sizeof name, "%s%u.3", prefix, (unsigned)geteuid());
+    assert_int_equal(mkdir(name, 0700), 0);
+    assert_true(ntk_paths_own_folder(prefix, geteuid(), chosen, sizeof chosen) > 0);
+    assert_string_equal(chosen, name);
+    test_scratch_destroy(folder);
+    (void)state;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_processes_of_a_user_choose_one_folder),
+        cmocka_unit_test(a_name_that_is_taken_is_not_used),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
