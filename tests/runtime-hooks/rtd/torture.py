@@ -16,6 +16,7 @@ from wire import (PATIENCE, Client, Daemon, Peer, Wire, expect, fail, first, fra
 sock, folder, pid = sys.argv[1], os.path.abspath(sys.argv[2]), sys.argv[3]
 CANCELLED, DEADLINE, UNIMPLEMENTED, INTERNAL = 1, 4, 12, 13
 ROUNDS_MAX = 6
+MODEL_ID, MODEL_GROUP = 1, 5  # fields of openneuron.rtd.v1.model
 DATA = bytes(range(64))
 NEFFS = {}
 
@@ -148,6 +149,25 @@ def wrong_sizes(client):
 
 # ---- calls that end before they are answered ----
 
+def models_of(client, group):
+    rows = map(parse, parse(client.ask('/openneuron.rtd.v1.model_table/list')).get(2, []))
+    return [first(row, MODEL_ID) for row in rows if first(row, MODEL_GROUP) == group]
+
+
+def leaves_no_model(client, group, messages):
+    """Whether a load that is given up while a worker loads it leaves no model, as it does if this process gets a
+    processor: a load that is answered before the daemon reads of the reset keeps its model, which is unloaded then."""
+    stream = client.open('load')
+    client.send(stream, messages, end=True)
+    heard(client)
+    client.reset(stream)
+    client.leave(*client.model(neff('small')))  # loads end in their order
+    left = models_of(client, group)
+    for model in left:
+        client.call('unload', pb((1, pb((1, model)))))
+    return not left
+
+
 def resets(client):
     """RST_STREAM at any moment: what runs ends, without a report."""
     group, model = client.model(neff('slow'), ninfer=4)
@@ -166,11 +186,8 @@ def resets(client):
         client.send(stream, messages[:share])
         client.reset(stream)
     messages = b''.join(map(framed, client.load_messages(neff('wide'), group=group)))
-    for _ in range(2):  # while a worker loads it, which takes longer
-        stream = client.open('load')
-        client.send(stream, messages, end=True)
-        heard(client)
-        client.reset(stream)
+    for _ in range(2):
+        until('a load that is given up leaves no model', lambda: leaves_no_model(client, group, messages))
     until('models without an owner are gone', lambda: client.call('destroy_eg', pb((1, pb((1, group)))))[0] == 0)
     for _ in range(40):
         streams = [client.open('create_eg') for _ in range(50)]
@@ -389,7 +406,7 @@ def compressed(client):
 
 def wide(client):
     """100 MiB in a message each way."""
-    group, model = client.model(neff('wide'), ninfer=1, timeout=60)
+    group, model = client.model(neff('wide'), ninfer=1, timeout=PATIENCE)
     data = os.urandom(1 << 16) * 1600
     right('100 MiB', client, model, data)
     message = memoryview(framed(infer_request(model, [tensor('x', data)])))
@@ -405,7 +422,7 @@ def wide(client):
 
 def deaf(client):
     """Answers that are not taken: of 16 MiB, by a client that gives no room for them."""
-    group, model = client.model(neff('broad'), ninfer=1, timeout=60)
+    group, model = client.model(neff('broad'), ninfer=1, timeout=PATIENCE)
     other = Client(sock, window=0, takes=False)
     request = framed(infer_request(model, [tensor('x', bytes(16 << 20))]))
     before = daemon.get()['KiB']
