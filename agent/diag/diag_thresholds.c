@@ -74,13 +74,13 @@ static int row_parse(char *words[COLUMNS], size_t line, struct ntk_diag_threshol
         return refuse(err, line, words[1], "is not a test (neuron-monitor diag --list shows them)");
     }
     if (ntk_diag_tests[test].unit == NTK_DIAG_NONE) {
-        return refuse(err, line, words[1], "is a test that has no figure");
+        return refuse(err, line, words[1], "is a test without a figure");
     }
     if (strcmp(words[2], "warn") != 0 && strcmp(words[2], "fail") != 0) {
-        return refuse(err, line, words[2], "is neither warn nor fail");
+        return refuse(err, line, words[2], "is invalid: expected warn or fail");
     }
     if (strcmp(words[3], "below") != 0 && strcmp(words[3], "above") != 0) {
-        return refuse(err, line, words[3], "is neither below nor above");
+        return refuse(err, line, words[3], "is invalid: expected below or above");
     }
     ntk_str_copy(row->machine, sizeof row->machine, words[0]);
     row->test = (uint32_t)test;
@@ -116,7 +116,8 @@ static int line_parse(char *text, size_t line, struct ntk_diag_threshold *row, b
     *out_is_row = count > 0;
     if (count > 0 && count < COLUMNS) {
         return refuse(err, line, words[count - 1],
-                      "ends the line too early: expected machine test warn|fail below|above value");
+                      "is the last word, but the line is incomplete: expected machine test "
+                      "warn|fail below|above value");
     }
     return count > 0 ? row_parse(words, line, row, err) : 0;
 }

@@ -57,7 +57,7 @@ static void write_what(const struct ntk_comm_verdict *verdict, struct ntk_buf *o
                            (unsigned long long)verdict->sequence, sample->model_id,
                            verdict->rank_count);
     } else if (verdict->sequence == 0) {
-        ntk_buf_add_format(out, "no operation yet on %u ranks", verdict->rank_count);
+        ntk_buf_add_format(out, "no operations yet on %u ranks", verdict->rank_count);
     } else {
         ntk_buf_add_format(out, "%s %llu on %u ranks", ntk_collective_names[verdict->operation],
                            (unsigned long long)verdict->sequence, verdict->rank_count);

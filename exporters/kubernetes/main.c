@@ -24,8 +24,9 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor-k8s-info",
     .usage = "[OPTION]... < ANYTHING",
-    .summary = "Kept for the vendor's pipeline of three programs; only drains its input.\n"
-               "neuron-monitor --k8s-info queries the pods itself.",
+    .summary =
+        "Reads and discards its input; it completes the vendor's pipeline of three programs.\n"
+        "neuron-monitor --k8s-info queries the pods itself.",
     .options = option_rows,
 };
 

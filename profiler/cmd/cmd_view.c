@@ -100,8 +100,8 @@ static const struct ntk_opt options[] = {
       ")" },
     NTK_CUT_OPTIONS,
     { 0, "show-perfetto-flows", NULL, NTK_OPT_FLAG, &arg_flows,
-      "draw arrows in perfetto and chrome from the end of a wait's cause to what waited; with -d "
-      "in perfetto also from the call of an execution to the core" },
+      "draw an arrow from what ended a wait to what waited, in perfetto and chrome; with -d in "
+      "perfetto, also draw one from each call to its execution on the core" },
     NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "terminology", NULL, NTK_OPT_FLAG, &arg_terminology,
       "print the meaning of each metric and exit" },

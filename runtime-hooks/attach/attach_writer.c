@@ -212,8 +212,7 @@ static void look(struct writer *writer)
         ntk_attach_tensors_end(&writer->tensors, is_tensor_alive, writer);
     }
     if (counts.uncounted != writer->counts.uncounted && writer->counts.uncounted == 0) {
-        ntk_log_warn(MODULE, "process %d: some calls could not even be counted",
-                     (int)writer->process->pid);
+        ntk_log_warn(MODULE, "process %d: some calls were not counted", (int)writer->process->pid);
     }
     writer->counts = counts;
     writer->looked_ns = now_ns;

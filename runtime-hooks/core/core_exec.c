@@ -18,7 +18,8 @@
 
 #define VIEWS_ON_STACK 32U
 
-static_assert(NTK_CORE_LNC_MAX <= NTK_ENGINE_PAIR_MAX, "a logical core runs together");
+static_assert(NTK_CORE_LNC_MAX <= NTK_ENGINE_PAIR_MAX,
+              "every core of a logical core has a place in the group");
 
 static const char *const engine_names[] = {
 #define NTK_ENGINE(id, symbol, neff_file, short_name, label, profiler_name, nki_engine) short_name,

@@ -503,8 +503,9 @@ int ntk_top_settings_save(struct ntk_top_settings *settings, struct ntk_err *err
         return 0;
     }
     if (!settings->path[0]) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "settings are not saved: neither XDG_CONFIG_HOME nor HOME is a path");
+        return ntk_err_set(
+            err, -ENOENT, NTK_ERR_NO_OFFSET,
+            "cannot save the settings: set XDG_CONFIG_HOME or HOME to an absolute path");
     }
     ret = read_file(settings->path, &bytes, &count, err);
     if (ret < 0) {

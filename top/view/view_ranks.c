@@ -8,7 +8,7 @@ static const struct ntk_top_column items[] = {
                              NTK_TOP_COLUMN_BY_VALUE },
     [NTK_TOP_RANKS_STATE] = { "STATE", "state of the communicator, worst first", NTK_TOP_AS_TEXT, 7,
                               1, NTK_TOP_COLUMN_BY_VALUE },
-    [NTK_TOP_RANKS_WHERE] = { "WHERE", "arrived at the operation, or where it is instead",
+    [NTK_TOP_RANKS_WHERE] = { "WHERE", "whether it arrived at the operation, or where it is",
                               NTK_TOP_AS_TEXT, 9, 0, 0 },
     [NTK_TOP_RANKS_HOST] = { "HOST", "host of the agent that reports it", NTK_TOP_AS_TEXT, 4, 20,
                              0 },
