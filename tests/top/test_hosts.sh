@@ -59,7 +59,7 @@ for i in 0 1 2; do
 done
 [ "$(state "${fakes[0]}" error)" != null ] && greps 'longer than' <<<"$(state "${fakes[2]}" error)" || fail "sentences: $(cat list.json)"
 [ "$(state "${fakes[5]}" state)" = good ] && [ "$(state "${fakes[6]}" state)" = unknown ] || fail "reports of the vendor, and of a doubtful device: $(cat list.json)"
-jq -e '[.hosts[] | select(.state == "no devices") | .hbm_used_bytes] | length == 4 and all(. == null)' list.json >/dev/null || fail "memory of no device: $(cat list.json)"
+jq -e '[.hosts[] | select(.state == "no devices") | .device_memory_used_bytes] | length == 4 and all(. == null)' list.json >/dev/null || fail "memory of no device: $(cat list.json)"
 [ "$(jq -r '.hosts[9].host' list.json)" = "${names[3]}" ] || fail "the busiest is not first of the good: $(cat list.json)"
 [ "$(state "${fakes[3]}" 'clock_ahead_seconds')" = null ] || fail "expected no clock, found: $(cat list.json)"
 in_text() {

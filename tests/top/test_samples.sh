@@ -45,13 +45,13 @@ jq -s -e --argjson pid "$bench" '
     ([.[].time] | . == sort and (unique | length) == 3) and
     all(.[]; (.period_seconds > 0.05) and .neuroncore_count == 2 and (.cores | length) == 2 and (.devices | length) == 1
         and .cores[0].utilization_percent == 0 and .cores[0].latency_p50_seconds == null
-        and .cores[0].executions == 0 and .cores[1].device_bytes == .applications[0].device_bytes
+        and .cores[0].executions == 0 and .cores[1].device_memory_bytes == .applications[0].device_memory_bytes
         and (.utilization_percent * 2 - .cores[1].utilization_percent | fabs < 1e-6)
         and .applications[0].pid == $pid and .applications[0].neuroncores == "1"
         and .executions == .applications[0].executions and .executions == .models[0].executions
-        and .device_bytes == ([.device_tensors_bytes, .device_constants_bytes, .device_model_code_bytes,
+        and .device_memory_bytes == ([.device_tensors_bytes, .device_constants_bytes, .device_model_code_bytes,
             .device_runtime_memory_bytes, .device_scratchpad_bytes] | add)
-        and .host_bytes == .applications[0].host_bytes and .models[0].name == "mlp" and .notice == null)' three.json >/dev/null ||
+        and .host_memory_bytes == .applications[0].host_memory_bytes and .models[0].name == "mlp" and .notice == null)' three.json >/dev/null ||
     fail "$(cat three.json)"
 jq -s -e 'any(.[].cores[1]; .pe_percent > 0 and .effective_flops_per_second > 0 and .peak_flops_percent > 0 and
     .peak_flops_percent < 100 and .latency_p99_seconds >= .latency_p50_seconds and .latency_p50_seconds > 0)' three.json >/dev/null ||

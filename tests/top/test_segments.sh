@@ -19,7 +19,7 @@ neuron-top --once >frame 2>err
 shows "why" '1-1 is not a regular file'
 shows "no readable process" '^ no readable Neuron application'
 shows "unknown memory" '^Device Used Memory *Total: - '
-neuron-top --json --once 2>err | greps '"host_bytes":null.*"device_bytes":null' || fail "JSON has zeros for what is not known"
+neuron-top --json --once 2>err | greps '"host_memory_bytes":null.*"device_memory_bytes":null' || fail "JSON has zeros for what is not known"
 rm "$NEURON_HOOKS_DIR/1-1"
 
 start 0 1 one

@@ -364,10 +364,12 @@ static void json_host(struct ntk_json *json, const struct ntk_top_hosts *hosts,
                 (double)host->state.clock.error_ns / NTK_NS_PER_SECOND);
     ntk_json_key_u64(json, "reports", host->state.reports);
     json_number(json, "utilization_percent", host->busy_percent.present, host->busy_percent.value);
-    json_number(json, "hbm_used_bytes", host->hbm.present, (double)host->hbm.value);
-    json_number(json, "hbm_bytes", host->hbm_capacity > 0, (double)host->hbm_capacity);
+    json_number(json, "device_memory_used_bytes", host->hbm.present, (double)host->hbm.value);
+    json_number(json, "device_memory_capacity_bytes", host->hbm_capacity > 0,
+                (double)host->hbm_capacity);
     json_number(json, "executions_per_second", host->rate.present, host->rate.value);
-    json_number(json, "failed_per_second", host->error_rate.present, host->error_rate.value);
+    json_number(json, "failed_executions_per_second", host->error_rate.present,
+                host->error_rate.value);
     ntk_json_key_bool(json, "partial_executions", host->rate.present && host->rate.estimated);
     ntk_json_key_text(json, "health",
                       host->verdict >= 0 ? ntk_health_verdict_names[host->verdict] : NULL);

@@ -14,18 +14,44 @@ enum table { TABLE_machine, TABLE_devices, TABLE_cores, TABLE_applications, TABL
 #define TABLE_COUNT 5
 
 enum column {
-#define NTK_TOP_COLUMN(table, name) COLUMN_##table##_##name,
+#define NTK_TOP_COLUMN(table, id, ...) COLUMN_##table##_##id,
 #include "top/model/samples.def"
     COLUMN_COUNT
 };
 
+/* Of what a row's fields are members. */
+#define SAMPLE_machine struct ntk_system_sample
+#define SAMPLE_devices struct ntk_device_sample
+#define SAMPLE_cores struct ntk_core_sample
+#define SAMPLE_applications struct ntk_runtime_sample
+#define SAMPLE_models struct ntk_model_sample
+
+/* Forms of fields, and the types of their members. */
+enum form { FORM_NONE, FORM_TEXT, FORM_U64, FORM_BOOL, FORM_PERIOD, FORM_RATE, FORM_PERCENT };
+#define TYPE_TEXT const char *
+#define TYPE_U64 uint64_t
+#define TYPE_BOOL bool
+#define TYPE_PERIOD struct ntk_count
+#define TYPE_RATE struct ntk_count
+#define TYPE_PERCENT double
+
 static const struct {
     enum table table;
     const char *name;
+    enum form form; /* NONE: filled by hand */
+    size_t offset;  /* of the member */
+    uint32_t has;   /* 0: always known */
 } columns[COLUMN_COUNT] = {
-#define NTK_TOP_COLUMN(table, name) { TABLE_##table, #name },
+#define NTK_TOP_COLUMN(table, id, name, meaning) { TABLE_##table, name, FORM_NONE, 0, 0 },
+#define NTK_TOP_FIELD(table, member, name, form, has, meaning) \
+    { TABLE_##table, name, FORM_##form, offsetof(SAMPLE_##table, member), has },
 #include "top/model/samples.def"
 };
+
+#define NTK_TOP_COLUMN(...)
+#define NTK_TOP_FIELD(table, member, name, form, ...) \
+    static_assert(_Generic(((SAMPLE_##table *)0)->member, TYPE_##form : 1), name);
+#include "top/model/samples.def"
 
 /* A row that is being filled: what is not set is not known. */
 struct row {
@@ -84,6 +110,40 @@ static void set_bytes(struct row *row, enum column column, struct ntk_top_bytes 
     set_count(row, column, bytes.present, bytes.value);
 }
 
+/* The fields of a table from the sample of the row. */
+static void set_fields(struct row *row, enum table table, const struct ntk_snapshot *snapshot,
+                       const void *sample, uint32_t has)
+{
+    for (int c = 0; c < COLUMN_COUNT; c++) {
+        const void *member = (const char *)sample + columns[c].offset;
+        bool is_known = columns[c].has == 0 || (has & columns[c].has) != 0;
+
+        switch (columns[c].table == table && is_known ? columns[c].form : FORM_NONE) {
+        case FORM_NONE:
+            break;
+        case FORM_TEXT:
+            set_text(row, (enum column)c, *(const TYPE_TEXT *)member);
+            break;
+        case FORM_U64:
+            set_count(row, (enum column)c, true, *(const TYPE_U64 *)member);
+            break;
+        case FORM_BOOL:
+            set_flag(row, (enum column)c, *(const TYPE_BOOL *)member);
+            break;
+        case FORM_PERIOD:
+            set_count(row, (enum column)c, true, ((const TYPE_PERIOD *)member)->period);
+            break;
+        case FORM_RATE:
+            set_number(row, (enum column)c, true,
+                       ntk_snapshot_rate(snapshot, *(const TYPE_RATE *)member));
+            break;
+        case FORM_PERCENT:
+            set_number(row, (enum column)c, true, 100 * *(const TYPE_PERCENT *)member);
+            break;
+        }
+    }
+}
+
 /* Executions of the period, and those that did not come to a good end. */
 static void set_outcomes(struct row *row, enum column all, enum column failed, bool is_known,
                          const struct ntk_count *outcome)
@@ -139,7 +199,6 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     const struct ntk_snapshot *snapshot = model->snapshot;
     const struct ntk_system_sample *system = &snapshot->system;
     const struct ntk_top_memory *memory = &model->memory;
-    bool has_memory = (system->has & NTK_SYSTEM_HAS_MEMORY) != 0;
     bool has_devices = model->device_count > 0;
     bool has_executions = ntk_top_model_is_nobody_there(model); /* no process did nothing */
     bool is_partial = false;
@@ -162,21 +221,20 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     set_share(row, COLUMN_machine_utilization_percent, model->busy_percent_mean);
     set_number(row, COLUMN_machine_effective_flops_per_second, model->teraflops_total.present,
                model->teraflops_total.value * 1e12);
-    set_share(row, COLUMN_machine_system_user_percent, model->system_vcpu.user_percent);
-    set_share(row, COLUMN_machine_system_system_percent, model->system_vcpu.system_percent);
-    set_share(row, COLUMN_machine_runtime_user_percent, model->runtime_vcpu.user_percent);
-    set_share(row, COLUMN_machine_runtime_system_percent, model->runtime_vcpu.system_percent);
-    set_count(row, COLUMN_machine_memory_total_bytes, has_memory, system->memory_total_bytes);
-    set_count(row, COLUMN_machine_memory_used_bytes, has_memory, system->memory_used_bytes);
+    set_share(row, COLUMN_machine_vcpu_user_percent, model->system_vcpu.user_percent);
+    set_share(row, COLUMN_machine_vcpu_system_percent, model->system_vcpu.system_percent);
+    set_share(row, COLUMN_machine_runtime_vcpu_user_percent, model->runtime_vcpu.user_percent);
+    set_share(row, COLUMN_machine_runtime_vcpu_system_percent, model->runtime_vcpu.system_percent);
+    set_fields(row, TABLE_machine, snapshot, system, system->has);
     set_count(row, COLUMN_machine_application_count, true, snapshot->runtime_count);
     set_outcomes(row, COLUMN_machine_executions, COLUMN_machine_failed_executions, has_executions,
                  snapshot->outcome);
-    set_bytes(row, COLUMN_machine_host_bytes, memory->host_total);
+    set_bytes(row, COLUMN_machine_host_memory_bytes, memory->host_total);
     set_bytes(row, COLUMN_machine_host_tensors_bytes, memory->host[NTK_TOP_GROUP_TENSORS]);
     set_bytes(row, COLUMN_machine_host_constants_bytes, memory->host[NTK_TOP_GROUP_CONSTANTS]);
     set_bytes(row, COLUMN_machine_host_dma_buffers_bytes, memory->host[NTK_TOP_GROUP_DMA_BUFFERS]);
     set_bytes(row, COLUMN_machine_host_app_memory_bytes, memory->host[NTK_TOP_GROUP_APP_MEMORY]);
-    set_bytes(row, COLUMN_machine_device_bytes, memory->device_total);
+    set_bytes(row, COLUMN_machine_device_memory_bytes, memory->device_total);
     if (memory->device_total.present) {
         set_flag(row, COLUMN_machine_memory_estimated, memory->device_total.estimated);
     }
@@ -195,19 +253,19 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     emit(row, TABLE_machine);
 }
 
-static void set_device(struct row *row, const struct ntk_device_sample *device)
+static void set_device(struct row *row, const struct ntk_snapshot *snapshot,
+                       const struct ntk_device_sample *device)
 {
     static const enum column ecc[NTK_ECC_COUNT] = {
 #define NTK_DEVICE_ECC(symbol, name) [NTK_ECC_##symbol] = COLUMN_devices_##name,
 #include "shared/metrics/device.def"
     };
-    set_text(row, COLUMN_devices_name, device->name);
+
+    set_fields(row, TABLE_devices, snapshot, device, device->has);
 #define NTK_DEVICE_BYTES(name, metric, group)                                          \
     set_count(row, COLUMN_devices_##name, (device->has & NTK_DEVICE_HAS_##group) != 0, \
               ntk_device_sum(device, device->name));
 #include "shared/metrics/device.def"
-    set_number(row, COLUMN_devices_power_average_percent, (device->has & NTK_DEVICE_HAS_POWER) != 0,
-               100 * device->power_average);
     for (int kind = 0; kind < NTK_ECC_COUNT; kind++) {
         set_count(row, ecc[kind], device->has & NTK_DEVICE_HAS_ECC && device->ecc_has & 1u << kind,
                   device->ecc[kind].period);
@@ -231,7 +289,7 @@ static void walk_devices(const struct ntk_top_model *model, struct row *row)
         set_count(row, COLUMN_devices_neuroncore_count, true, model->cores_per_device);
         set_number(row, COLUMN_devices_utilization_percent, known > 0, known ? busy / known : 0);
         if (device) {
-            set_device(row, device);
+            set_device(row, model->snapshot, device);
         }
         emit(row, TABLE_devices);
     }
@@ -272,7 +330,7 @@ static void set_core_memory(struct row *row, const struct ntk_top_model *model, 
         }
     }
     sum.known = sum.known && (sum.bytes > 0 || !is_unreported);
-    set_count(row, COLUMN_cores_device_bytes, sum.known, sum.bytes);
+    set_count(row, COLUMN_cores_device_memory_bytes, sum.known, sum.bytes);
     set_estimated(row, COLUMN_cores_memory_estimated, &sum);
 }
 
@@ -280,19 +338,17 @@ static void set_core(struct row *row, const struct ntk_top_model *model,
                      const struct ntk_core_sample *core)
 {
     static const enum column engines[NTK_ENGINE_COUNT] = {
-        [NTK_ENGINE_PE] = COLUMN_cores_pe_percent,     [NTK_ENGINE_ACT] = COLUMN_cores_act_percent,
-        [NTK_ENGINE_POOL] = COLUMN_cores_pool_percent, [NTK_ENGINE_DVE] = COLUMN_cores_dve_percent,
-        [NTK_ENGINE_SP] = COLUMN_cores_sp_percent,     [NTK_ENGINE_DMA] = COLUMN_cores_dma_percent,
+#define NTK_ENGINE(id, symbol, ...) [id] = COLUMN_cores_engine_##symbol,
+#include "shared/abi/engine.def"
+#undef NTK_ENGINE
     };
     const struct ntk_snapshot *snapshot = model->snapshot;
     const struct ntk_hardware *hardware = &snapshot->hardware;
     double effective = ntk_snapshot_rate(snapshot, core->effective_flops);
     bool has_effective = (core->has & NTK_CORE_HAS_EFFECTIVE_FLOPS) != 0;
-    bool has_bytes = (core->has & NTK_CORE_HAS_BYTES) != 0;
     bool has_executions = (core->has & NTK_CORE_HAS_EXECUTIONS) != 0;
 
-    set_number(row, COLUMN_cores_flops_per_second, (core->has & NTK_CORE_HAS_FLOPS) != 0,
-               ntk_snapshot_rate(snapshot, core->flops));
+    set_fields(row, TABLE_cores, snapshot, core, core->has);
     if (has_effective && hardware->has & NTK_HARDWARE_HAS_PEAK && hardware->tensor_peak_flops > 0) {
         set_number(row, COLUMN_cores_peak_flops_percent, true,
                    100 * effective / (hardware->tensor_peak_flops * model->lnc));
@@ -301,18 +357,8 @@ static void set_core(struct row *row, const struct ntk_top_model *model,
         set_number(row, engines[e], (core->has & NTK_CORE_HAS_ENGINES) != 0,
                    100 * ntk_snapshot_engine_share(snapshot, core, (enum ntk_engine)e));
     }
-    set_number(row, COLUMN_cores_hbm_read_bytes_per_second, has_bytes,
-               ntk_snapshot_rate(snapshot, core->hbm_read_bytes));
-    set_number(row, COLUMN_cores_hbm_written_bytes_per_second, has_bytes,
-               ntk_snapshot_rate(snapshot, core->hbm_written_bytes));
-    set_number(row, COLUMN_cores_dma_bytes_per_second, has_bytes,
-               ntk_snapshot_rate(snapshot, core->dma_bytes));
     set_outcomes(row, COLUMN_cores_executions, COLUMN_cores_failed_executions, has_executions,
                  core->outcome);
-    set_count(row, COLUMN_cores_in_flight, has_executions, core->in_flight);
-    if (core->has & NTK_CORE_HAS_BUSY) {
-        set_flag(row, COLUMN_cores_busy_of_calls, core->busy_of_calls);
-    }
 }
 
 /* A core belongs to one application: the histogram of the first that has one is that of the
@@ -404,33 +450,25 @@ static void walk_applications(const struct ntk_top_model *model, struct row *row
             model_count += runtime->models[m].loaded;
         }
         ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
+        set_fields(row, TABLE_applications, snapshot, runtime, runtime->has);
         set_count(row, COLUMN_applications_pid, true, runtime->pid);
-        set_text(row, COLUMN_applications_tag, runtime->tag);
-        set_text(row, COLUMN_applications_user, runtime->user);
-        set_text(row, COLUMN_applications_command, runtime->command);
         set_text(row, COLUMN_applications_container,
                  runtime->pod.container[0] ? runtime->pod.container : runtime->container);
-        set_text(row, COLUMN_applications_pod, runtime->pod.name);
+        set_text(row, COLUMN_applications_pod_name, runtime->pod.name);
         set_text(row, COLUMN_applications_namespace, runtime->pod.namespace_name);
-        set_text(row, COLUMN_applications_runtime_version, runtime->runtime_version);
         set_cores(row, COLUMN_applications_neuroncores, cores,
                   core_count < capacity ? core_count : capacity);
-        set_flag(row, COLUMN_applications_ended, runtime->ended);
-        set_number(row, COLUMN_applications_user_percent, has_cpu, 100 * runtime->cpu_user);
-        set_number(row, COLUMN_applications_system_percent, has_cpu, 100 * runtime->cpu_system);
-        set_count(row, COLUMN_applications_rss_bytes, (runtime->has & NTK_RUNTIME_HAS_RSS) != 0,
-                  runtime->rss_bytes);
-        set_count(row, COLUMN_applications_host_bytes, host.known, host.bytes);
-        set_count(row, COLUMN_applications_device_bytes, device.known, device.bytes);
+        set_number(row, COLUMN_applications_vcpu_user_percent, has_cpu, 100 * runtime->cpu_user);
+        set_number(row, COLUMN_applications_vcpu_system_percent, has_cpu,
+                   100 * runtime->cpu_system);
+        set_count(row, COLUMN_applications_host_memory_bytes, host.known, host.bytes);
+        set_count(row, COLUMN_applications_device_memory_bytes, device.known, device.bytes);
         set_estimated(row, COLUMN_applications_memory_estimated, &device);
         set_count(row, COLUMN_applications_model_count,
                   (runtime->has & NTK_RUNTIME_HAS_MODELS) != 0, model_count);
         set_outcomes(row, COLUMN_applications_executions, COLUMN_applications_failed_executions,
                      has_executions, runtime->outcome);
-        set_count(row, COLUMN_applications_in_flight,
-                  (runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT) != 0, runtime->in_flight);
         set_runtime_latency(row, runtime);
-        set_text(row, COLUMN_applications_error, runtime->error);
         if (runtime->hooks != NTK_HOOKS_UNKNOWN) {
             set_text(row, COLUMN_applications_hooks, ntk_hooks_kind_names[runtime->hooks]);
             set_flag(row, COLUMN_applications_cores_guessed, runtime->cores_guessed);
@@ -445,8 +483,6 @@ static void set_model(struct row *row, const struct ntk_top_model *top,
                       const struct ntk_runtime_sample *runtime,
                       const struct ntk_model_sample *model)
 {
-    /* A report without our keys names models and counts nothing of them. */
-    bool is_counted = model->has & NTK_MODEL_HAS_EXECUTIONS;
     uint32_t cores[NTK_SNAPSHOT_DEVICES_MAX];
     size_t core_count = 0;
     struct ntk_memory_total host;
@@ -457,25 +493,20 @@ static void set_model(struct row *row, const struct ntk_top_model *top,
         cores[core_count++] = (model->core + c) / top->lnc;
     }
     ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, model->id, &host, &device);
+    set_fields(row, TABLE_models, top->snapshot, model, model->has);
     set_count(row, COLUMN_models_pid, true, runtime->pid);
     set_text(row, COLUMN_models_tag, runtime->tag);
     set_count(row, COLUMN_models_model_id, true, model->id);
-    set_text(row, COLUMN_models_name, model->name);
     set_text(row, COLUMN_models_uuid, model->uuid);
     set_cores(row, COLUMN_models_neuroncores, cores, core_count);
-    set_flag(row, COLUMN_models_loaded, model->loaded);
-    set_flag(row, COLUMN_models_estimated, model->estimated);
-    set_flag(row, COLUMN_models_memory_estimated, model->memory_estimated);
-    set_count(row, COLUMN_models_executions, is_counted, model->executions.period);
-    set_count(row, COLUMN_models_failed_executions, is_counted, model->errors.period);
-    set_count(row, COLUMN_models_in_flight, (model->has & NTK_MODEL_HAS_IN_FLIGHT) != 0,
-              model->in_flight);
+    set_count(row, COLUMN_models_failed_executions, (model->has & NTK_MODEL_HAS_EXECUTIONS) != 0,
+              model->errors.period);
     set_latency(row, COLUMN_models_latency_p50_seconds, COLUMN_models_latency_p99_seconds,
                 &model->total_latency);
     set_latency(row, COLUMN_models_device_latency_p50_seconds,
                 COLUMN_models_device_latency_p99_seconds, &model->device_latency);
-    set_count(row, COLUMN_models_host_bytes, host.known, host.bytes);
-    set_count(row, COLUMN_models_device_bytes, device.known, device.bytes);
+    set_count(row, COLUMN_models_host_memory_bytes, host.known, host.bytes);
+    set_count(row, COLUMN_models_device_memory_bytes, device.known, device.bytes);
 }
 
 static void walk_models(const struct ntk_top_model *model, struct row *row)
