@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,9 +36,6 @@
 #include "shared/store/store_reader.h"
 
 #define MODULE "agent"
-
-/* Between two looks for a second signal. */
-#define FLUSH_STEP_MS 20
 
 /* What ends it; SIGHUP only reads the configuration again. */
 static const int stop_signals[] = { SIGINT, SIGTERM };
@@ -201,17 +197,9 @@ static void say_cut_count(const struct ntk_monitor *monitor)
  * line. */
 static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
 {
-    uint64_t until_ns = ntk_clock_monotonic_ns() + NTK_MONITOR_FLUSH_NS;
-    int ret = ntk_monitor_stream_flush(monitor->stream);
+    int ret =
+        ntk_monitor_stream_drain(monitor->stream, NULL, NTK_MONITOR_FLUSH_NS, is_in_haste, monitor);
 
-    while (ret == 0 && !ntk_monitor_stream_is_empty(monitor->stream) &&
-           ntk_clock_monotonic_ns() < until_ns && !is_in_haste(monitor)) {
-        struct pollfd ready = { .fd = ntk_monitor_stream_fd_get(monitor->stream),
-                                .events = POLLOUT };
-        bool waits = ntk_monitor_stream_waits_for_out(monitor->stream);
-        (void)poll(&ready, waits, FLUSH_STEP_MS);
-        ret = ntk_monitor_stream_flush(monitor->stream);
-    }
     if (ntk_monitor_stream_is_torn(monitor->stream)) {
         return ntk_err_set(
             err, -EIO, NTK_ERR_NO_OFFSET,

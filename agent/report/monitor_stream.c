@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "exporters/transport/output_counts.h"
+#include "shared/base/cond.h"
 
 #define PAGE_BYTES 4096
 
@@ -185,6 +186,27 @@ int ntk_monitor_stream_flush(struct ntk_monitor_stream *stream)
         }
     }
     return 0;
+}
+
+int ntk_monitor_stream_drain(struct ntk_monitor_stream *stream, const struct ntk_clock *clock,
+                             uint64_t for_ns, bool (*must_stop)(void *ctx), void *ctx)
+{
+    uint64_t now_ns = ntk_clock_now_ns(clock);
+    uint64_t until_ns = now_ns + for_ns;
+    int ret = ntk_monitor_stream_flush(stream);
+
+    while (ret == 0 && stream->count > 0 && now_ns < until_ns && !must_stop(ctx)) {
+        struct pollfd ready = { .fd = stream->fd, .events = stream->waits_for_out ? POLLOUT : 0 };
+        uint64_t left_ns = until_ns - now_ns;
+
+        (void)ntk_cond_poll(
+            clock, &ready, 1,
+            now_ns + (left_ns < NTK_MONITOR_STREAM_STEP_NS ? left_ns : NTK_MONITOR_STREAM_STEP_NS));
+        /* A full pipe without a reader gets no write that would fail. */
+        ret = ready.revents & (POLLERR | POLLHUP) ? -EPIPE : ntk_monitor_stream_flush(stream);
+        now_ns = ntk_clock_now_ns(clock);
+    }
+    return ret;
 }
 
 int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, size_t line_bytes,

@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
 
 #ifdef __cplusplus
@@ -39,6 +40,8 @@ extern "C" {
 /* One line always fits into an empty queue. */
 #define NTK_MONITOR_STREAM_BYTES_MAX (1024 * 1024)
 #define NTK_MONITOR_STREAM_LINES_MAX 64
+
+#define NTK_MONITOR_STREAM_STEP_NS (20 * NTK_NS_PER_MS)
 
 struct ntk_monitor_stream;
 
@@ -50,6 +53,10 @@ int ntk_monitor_stream_put(struct ntk_monitor_stream *stream, const char *line, 
                            bool is_cut);
 /* Writes what goes without waiting. 0, -EPIPE when the reader is gone, or -errno. */
 int ntk_monitor_stream_flush(struct ntk_monitor_stream *stream);
+/* Writes until nothing is queued, for at most for_ns, or until must_stop(ctx) says so, which is
+ * asked every NTK_MONITOR_STREAM_STEP_NS. As _flush. */
+int ntk_monitor_stream_drain(struct ntk_monitor_stream *stream, const struct ntk_clock *clock,
+                             uint64_t for_ns, bool (*must_stop)(void *ctx), void *ctx);
 bool ntk_monitor_stream_is_empty(const struct ntk_monitor_stream *stream);
 /* Whether being writable is what the stream waits for; else it needs _flush() now and then. */
 bool ntk_monitor_stream_waits_for_out(const struct ntk_monitor_stream *stream);

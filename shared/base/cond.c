@@ -3,6 +3,8 @@
 #include "shared/base/cond.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "shared/base/clock.h"
@@ -42,6 +44,22 @@ void ntk_cond_sleep(const struct ntk_clock *clock, uint64_t until_ns)
     pthread_mutex_unlock(&lock);
     pthread_cond_destroy(&never);
     pthread_mutex_destroy(&lock);
+}
+
+int ntk_cond_poll(const struct ntk_clock *clock, struct pollfd *fds, nfds_t count,
+                  uint64_t until_ns)
+{
+    bool is_real = !clock || !clock->wait_until;
+    uint64_t now_ns = ntk_clock_now_ns(clock);
+    uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
+    uint64_t left_ms = left_ns / NTK_NS_PER_MS + (left_ns % NTK_NS_PER_MS != 0);
+    int ready = poll(fds, count, !is_real ? 0 : left_ms < INT_MAX ? (int)left_ms : INT_MAX);
+
+    if (ready != 0 || is_real || left_ns == 0) {
+        return ready;
+    }
+    ntk_cond_sleep(clock, until_ns);
+    return poll(fds, count, 0);
 }
 
 int ntk_cond_rounds(const struct ntk_clock *clock, uint64_t for_ns, uint64_t step_ns,

@@ -8,6 +8,7 @@
 #ifndef NTK_SHARED_BASE_COND_H
 #define NTK_SHARED_BASE_COND_H
 
+#include <poll.h>
 #include <pthread.h>
 #include <stdint.h>
 
@@ -28,6 +29,10 @@ int ntk_cond_wait_clock(const struct ntk_clock *clock, pthread_cond_t *cond, pth
                         uint64_t until_ns);
 /* Until a time of a clock, for nothing else. */
 void ntk_cond_sleep(const struct ntk_clock *clock, uint64_t until_ns);
+/* poll() until a time of a clock. By one that is not the system's, descriptors are checked at once
+ * and at that time. */
+int ntk_cond_poll(const struct ntk_clock *clock, struct pollfd *fds, nfds_t count,
+                  uint64_t until_ns);
 /* Calls round(ctx) at once and then every step_ns, the last time when for_ns have passed, until it
  * returns something else than 0; its last answer. */
 int ntk_cond_rounds(const struct ntk_clock *clock, uint64_t for_ns, uint64_t step_ns,

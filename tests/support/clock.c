@@ -48,14 +48,16 @@ static int wait_until(void *ctx, pthread_cond_t *cond, pthread_mutex_t *lock, ui
     struct test_clock_wait *wait = NULL;
 
     pthread_mutex_lock(&clock->lock);
-    if (clock->passes_waits && until_ns != NTK_COND_FOREVER && until_ns > clock->now_ns) {
-        clock->now_ns = until_ns;
-    }
+    bool passes = clock->passes_waits && until_ns != NTK_COND_FOREVER && until_ns > clock->now_ns;
+    clock->now_ns = passes ? until_ns : clock->now_ns;
     if (until_ns > clock->now_ns) {
         wait = place_get(clock);
         *wait = (struct test_clock_wait){ cond, lock, until_ns };
     }
     pthread_mutex_unlock(&clock->lock);
+    if (passes && clock->passed) {
+        clock->passed(clock->ctx, until_ns);
+    }
     if (!wait) { /* others get the lock, as in any wait */
         pthread_mutex_unlock(lock);
         (void)sched_yield();

@@ -6,7 +6,7 @@
  * With passes_waits a wait has ended at once, and the clock shows the time that it waited for.
  *
  * Owner:   test_clock_init() / _fini(); nothing may use it after that.
- * Threads: any; passes_waits is set before the first wait.
+ * Threads: any; passes_waits and passed are set before the first wait.
  */
 #ifndef NTK_TESTS_SUPPORT_CLOCK_H
 #define NTK_TESTS_SUPPORT_CLOCK_H
@@ -22,6 +22,9 @@
 struct test_clock {
     struct ntk_clock clock; /* what the code under test gets */
     bool passes_waits;
+    /* What else happens in a wait that passes; NULL: nothing. */
+    void (*passed)(void *ctx, uint64_t now_ns);
+    void *ctx;
     pthread_mutex_t lock; /* what follows */
     uint64_t now_ns;
     struct test_clock_wait {

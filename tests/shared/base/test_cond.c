@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "shared/base/clock.h"
 #include "shared/base/cond.h"
@@ -82,6 +83,36 @@ static void a_sleep_ends_at_the_time_of_its_clock(void **state)
     assert_true(ntk_clock_monotonic_ns() >= until_ns);
 }
 
+/* Method: a pipe, and a clock whose waits have ended at once. */
+static void a_poll_by_a_clock_ends_at_its_time_or_with_a_descriptor(void **state)
+{
+    struct test_clock clock;
+    int ends[2];
+
+    assert_int_equal(pipe(ends), 0);
+    struct pollfd ready = { .fd = ends[0], .events = POLLIN };
+    test_clock_init(&clock);
+    clock.passes_waits = true;
+    uint64_t begin_ns = test_clock_now_ns(&clock);
+    uint64_t until_ns = begin_ns + 3600 * NTK_NS_PER_SECOND;
+    assert_int_equal(ntk_cond_poll(&clock.clock, &ready, 1, begin_ns), 0);
+    assert_int_equal(test_clock_now_ns(&clock), begin_ns);
+    assert_int_equal(ntk_cond_poll(&clock.clock, &ready, 1, until_ns), 0);
+    assert_int_equal(test_clock_now_ns(&clock), until_ns);
+    assert_int_equal(ntk_cond_poll(NULL, &ready, 1, 0), 0);
+    until_ns = ntk_cond_until(NTK_NS_PER_MS);
+    assert_int_equal(ntk_cond_poll(NULL, &ready, 1, until_ns), 0);
+    assert_true(ntk_clock_monotonic_ns() >= until_ns);
+    assert_int_equal(write(ends[1], "", 1), 1);
+    until_ns = test_clock_now_ns(&clock);
+    assert_int_equal(ntk_cond_poll(&clock.clock, &ready, 1, until_ns + 1), 1);
+    assert_int_equal(test_clock_now_ns(&clock), until_ns);
+    assert_int_equal(ntk_cond_poll(NULL, &ready, 1, NTK_COND_FOREVER), 1);
+    close(ends[0]);
+    close(ends[1]);
+    test_clock_fini(&clock);
+}
+
 struct rounds {
     struct test_clock *clock;
     int left; /* until it has what it waits for */
@@ -134,6 +165,7 @@ int main(void)
         cmocka_unit_test(who_is_told_goes_on_before_it),
         cmocka_unit_test(what_is_too_far_away_is_for_ever),
         cmocka_unit_test(a_sleep_ends_at_the_time_of_its_clock),
+        cmocka_unit_test(a_poll_by_a_clock_ends_at_its_time_or_with_a_descriptor),
         cmocka_unit_test(rounds_follow_at_their_distance_until_one_answers_or_the_time_is_up),
     };
 
