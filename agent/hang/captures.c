@@ -141,7 +141,7 @@ void ntk_captures_destroy(struct ntk_captures *captures)
         for (size_t i = 0; i < RUNS_MAX; i++) {
             pids[i] = captures->runs[i].pid;
         }
-        ntk_child_stop(pids, RUNS_MAX, STOP_NS);
+        ntk_child_stop(captures->options->clock, pids, RUNS_MAX, STOP_NS);
         free(captures);
     }
 }

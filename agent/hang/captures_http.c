@@ -505,7 +505,7 @@ void ntk_captures_http_destroy(struct ntk_captures_http *captures)
         pids[i] = captures->runs[i].pid;
         forget(&captures->runs[i]);
     }
-    ntk_child_stop(pids, NTK_CAPTURES_HTTP_MAX, STOP_NS);
+    ntk_child_stop(captures->options->clock, pids, NTK_CAPTURES_HTTP_MAX, STOP_NS);
     free(captures);
 }
 

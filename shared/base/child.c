@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 
 #define STOP_MAX 64                       /* children that one call stops */
 #define STOP_STEP_NS (10 * NTK_NS_PER_MS) /* between two looks at them */
@@ -52,44 +53,45 @@ int ntk_child_start(const struct ntk_child *child, pid_t *out_pid)
     return -code;
 }
 
-/* How many of them are left after at most this long. */
-static size_t wait_for_some(const pid_t *pids, bool *is_gone, size_t count, uint64_t most_ns)
+struct leaving {
+    const pid_t *pids;
+    size_t count;
+    bool is_gone[STOP_MAX];
+};
+
+/* Whether all of them are gone. */
+static int leaving_look(void *ctx)
 {
-    uint64_t end_ns = ntk_clock_monotonic_ns() + most_ns;
+    struct leaving *leaving = ctx;
+    size_t left = 0;
 
-    for (;;) {
-        size_t left = 0;
-
-        for (size_t i = 0; i < count; i++) {
-            is_gone[i] = is_gone[i] || pids[i] <= 0 || waitpid(pids[i], NULL, WNOHANG) != 0;
-            left += !is_gone[i];
-        }
-        if (left == 0 || ntk_clock_monotonic_ns() >= end_ns) {
-            return left;
-        }
-        usleep(STOP_STEP_NS / NTK_NS_PER_US);
+    for (size_t i = 0; i < leaving->count; i++) {
+        leaving->is_gone[i] = leaving->is_gone[i] || leaving->pids[i] <= 0 ||
+                              waitpid(leaving->pids[i], NULL, WNOHANG) != 0;
+        left += !leaving->is_gone[i];
     }
+    return left == 0;
 }
 
-void ntk_child_stop(const pid_t *pids, size_t count, uint64_t grace_ns)
+void ntk_child_stop(const struct ntk_clock *clock, const pid_t *pids, size_t count,
+                    uint64_t grace_ns)
 {
-    bool is_gone[STOP_MAX] = { false };
+    struct leaving leaving = { .pids = pids, .count = count < STOP_MAX ? count : STOP_MAX };
 
-    count = count < STOP_MAX ? count : STOP_MAX;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < leaving.count; i++) {
         if (pids[i] > 0) {
             (void)kill(pids[i], SIGTERM);
         }
     }
-    if (wait_for_some(pids, is_gone, count, grace_ns) == 0) {
+    if (ntk_cond_rounds(clock, grace_ns, STOP_STEP_NS, leaving_look, &leaving)) {
         return;
     }
-    for (size_t i = 0; i < count; i++) {
-        if (!is_gone[i]) {
+    for (size_t i = 0; i < leaving.count; i++) {
+        if (!leaving.is_gone[i]) {
             (void)kill(pids[i], SIGKILL);
         }
     }
-    (void)wait_for_some(pids, is_gone, count, KILL_NS);
+    (void)ntk_cond_rounds(clock, KILL_NS, STOP_STEP_NS, leaving_look, &leaving);
 }
 
 void ntk_child_program_beside(const char *name, char *buf, size_t buf_bytes)

@@ -32,9 +32,11 @@ struct ntk_child {
 /* 0 or -errno. */
 int ntk_child_start(const struct ntk_child *child, pid_t *out_pid);
 
+struct ntk_clock;
 /* SIGTERM to each (0: none) and, to those that stay longer than grace_ns, SIGKILL; waits for them,
- * but not for one that the kernel keeps. */
-void ntk_child_stop(const pid_t *pids, size_t count, uint64_t grace_ns);
+ * but not for one that the kernel keeps. clock NULL: the system's. */
+void ntk_child_stop(const struct ntk_clock *clock, const pid_t *pids, size_t count,
+                    uint64_t grace_ns);
 
 /* This program once more, for its own task. It ends when its standard input does, and so with its
  * parent, whatever ends that; its messages go to the parent's stderr. */

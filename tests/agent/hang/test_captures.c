@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/hang/captures.h"
@@ -190,6 +191,17 @@ static int read_pid(const char *folder, const char *end, struct reported *report
     return atoi(reported->line);
 }
 
+/* Runs that were told to stop have ended. */
+static void runs_end(void *ctx, uint64_t now_ns)
+{
+    const pid_t *pids = ctx;
+    siginfo_t info;
+
+    (void)now_ns;
+    (void)waitid(P_PID, (id_t)pids[0], &info, WEXITED | WNOWAIT);
+    (void)waitid(P_PID, (id_t)pids[1], &info, WEXITED | WNOWAIT);
+}
+
 static void users_do_not_share_a_budget(void **state)
 {
     const char *folder = *state;
@@ -197,11 +209,19 @@ static void users_do_not_share_a_budget(void **state)
     struct reported reported;
     char expected[32];
     struct ntk_captures *captures;
+    struct test_clock clock;
+    pid_t pids[2];
     struct ntk_captures_options options = {
-        .is_wanted = { [NTK_CAPTURES_STUCK] = true, [NTK_CAPTURES_ECC] = true }, .folder = kept
+        .is_wanted = { [NTK_CAPTURES_STUCK] = true, [NTK_CAPTURES_ECC] = true },
+        .folder = kept,
+        .clock = &clock.clock,
     };
     char *old_path = make_program(folder, NEVER_ENDS);
 
+    test_clock_init(&clock);
+    clock.passes_waits = true;
+    clock.passed = runs_end;
+    clock.ctx = pids;
     (void)snprintf(kept, sizeof kept, "%s/kept", folder);
     ntk_log_set_level(NTK_LOG_ERROR);
     assert_int_equal(ntk_captures_create(&options, &captures, NULL), 0);
@@ -212,15 +232,16 @@ static void users_do_not_share_a_budget(void **state)
     assert_int_equal(count_folders(kept, "-uid_1001"), 1);
     assert_int_equal(count_folders(kept, "-uid_1002"), 1);
 
-    int first = read_pid(kept, "-uid_1001", &reported);
+    pids[0] = read_pid(kept, "-uid_1001", &reported);
     assert_non_null(strstr(reported.line, "--pid 11 --user 1001 "));
     (void)snprintf(expected, sizeof expected, "--parent %d", (int)getpid());
     assert_non_null(strstr(reported.line, expected));
-    int second = read_pid(kept, "-uid_1002", &reported);
+    pids[1] = read_pid(kept, "-uid_1002", &reported);
     ntk_captures_destroy(captures); /* nothing that it started stays */
-    assert_int_equal(kill(first, 0), -1);
+    assert_int_equal(kill(pids[0], 0), -1);
     assert_int_equal(errno, ESRCH);
-    assert_int_equal(kill(second, 0), -1);
+    assert_int_equal(kill(pids[1], 0), -1);
+    test_clock_fini(&clock);
     setenv("PATH", old_path, 1);
     free(old_path);
 }
@@ -252,6 +273,7 @@ static void often_begin(struct often *often, const char *folder, const char *end
 
 static void often_end(struct often *often)
 {
+    often->clock.passes_waits = true; /* what runs still is killed at once */
     ntk_captures_destroy(often->captures);
     ntk_snapshot_destroy(often->snapshot);
     test_clock_fini(&often->clock);

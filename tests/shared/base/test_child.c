@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* Children that are told to stop, and one that does not. Method: a clock of which every wait has
+ * ended at once, with the children that were signalled. */
+#include "shared/base/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/clock.h"
+#include "tests/support/unit.h"
+
+#define GRACE_NS NTK_NS_PER_SECOND
+#define STEP_NS (10 * NTK_NS_PER_MS)
+
+struct watcher {
+    struct test_clock clock;
+    uint64_t begin_ns;
+    pid_t polite;           /* 0: none */
+    pid_t deaf;             /* 0: none */
+    uint64_t deaf_alive_ns; /* seen then, last */
+};
+
+/* Whether it has ended; it stays a child. */
+static bool has_ended(pid_t pid, int options)
+{
+    siginfo_t info = { 0 };
+
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT | options) != 0 || info.si_pid == pid;
+}
+
+static void pass(void *ctx, uint64_t now_ns)
+{
+    struct watcher *watcher = ctx;
+
+    if (watcher->polite) {
+        assert_true(has_ended(watcher->polite, 0));
+    }
+    if (watcher->deaf && now_ns - watcher->begin_ns > GRACE_NS) {
+        assert_true(has_ended(watcher->deaf, 0)); /* it has been killed */
+    } else if (watcher->deaf && !has_ended(watcher->deaf, WNOHANG)) {
+        watcher->deaf_alive_ns = now_ns - watcher->begin_ns;
+    }
+}
+
+static pid_t child_start(bool hears)
+{
+    void (*before)(int) = signal(SIGTERM, hears ? SIG_DFL : SIG_IGN); /* from its first moment */
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        for (;;) {
+            (void)pause();
+        }
+    }
+    assert_true(pid > 0);
+    (void)signal(SIGTERM, before);
+    return pid;
+}
+
+/* How long it took. */
+static uint64_t stop(struct watcher *watcher)
+{
+    const pid_t pids[] = { 0, watcher->polite, watcher->deaf };
+
+    test_clock_init(&watcher->clock);
+    watcher->clock.passes_waits = true;
+    watcher->clock.passed = pass;
+    watcher->clock.ctx = watcher;
+    watcher->begin_ns = test_clock_now_ns(&watcher->clock);
+    ntk_child_stop(&watcher->clock.clock, pids, sizeof pids / sizeof *pids, GRACE_NS);
+    for (size_t i = 1; i < sizeof pids / sizeof *pids; i++) {
+        assert_true(pids[i] == 0 || (kill(pids[i], 0) == -1 && errno == ESRCH));
+    }
+    uint64_t took_ns = test_clock_now_ns(&watcher->clock) - watcher->begin_ns;
+    test_clock_fini(&watcher->clock);
+    return took_ns;
+}
+
+static void no_child_is_not_waited_for(void **state)
+{
+    struct watcher watcher = { .polite = 0 };
+
+    (void)state;
+    assert_int_equal(stop(&watcher), 0);
+}
+
+static void a_child_that_stops_is_waited_for_and_no_longer(void **state)
+{
+    struct watcher watcher = { .polite = child_start(true) };
+
+    (void)state;
+    assert_true(stop(&watcher) <= STEP_NS);
+}
+
+static void a_child_that_stays_is_killed_when_its_time_is_up(void **state)
+{
+    struct watcher watcher = { .polite = child_start(true), .deaf = child_start(false) };
+
+    (void)state;
+    assert_true(stop(&watcher) <= GRACE_NS + STEP_NS);
+    assert_int_equal(watcher.deaf_alive_ns, GRACE_NS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_child_is_not_waited_for),
+        cmocka_unit_test(a_child_that_stops_is_waited_for_and_no_longer),
+        cmocka_unit_test(a_child_that_stays_is_killed_when_its_time_is_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
