@@ -322,7 +322,7 @@ static int all_look(struct asking *asking, uint64_t *out_most, struct ntk_err *e
     for (size_t i = 0; i < asking->count; i++) {
         ntk_trigger_ask(&asking->targets[i], NTK_TRIGGER_LOOK);
     }
-    if (!ntk_trigger_wait(asking->targets, asking->count, LOOK_TIMEOUT_NS, NULL, NULL)) {
+    if (!ntk_trigger_wait(NULL, asking->targets, asking->count, LOOK_TIMEOUT_NS, NULL, NULL)) {
         return ntk_err_set(err, -ETIMEDOUT, NTK_ERR_NO_OFFSET,
                            "a process does not respond; check whether it is stopped");
     }
@@ -401,7 +401,7 @@ static void all_record(struct asking *asking)
         ntk_progress_begin(&asking->progress, "waiting for executions (percent of the time limit)");
     }
     bool is_done =
-        ntk_trigger_wait(asking->targets, asking->count, arg_timeout_ns, goes_on, asking);
+        ntk_trigger_wait(NULL, asking->targets, asking->count, arg_timeout_ns, goes_on, asking);
     if (asking->is_shown) {
         ntk_progress_end(&asking->progress);
     }
@@ -414,7 +414,7 @@ static void all_record(struct asking *asking)
             ntk_trigger_ask(&asking->targets[i], NTK_TRIGGER_CANCEL);
         }
     }
-    (void)ntk_trigger_wait(asking->targets, asking->count, CANCEL_NS, NULL, NULL);
+    (void)ntk_trigger_wait(NULL, asking->targets, asking->count, CANCEL_NS, NULL, NULL);
 }
 
 /* What others recorded from a first execution on that one process lacks. */

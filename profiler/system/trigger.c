@@ -17,6 +17,7 @@
 
 #include "shared/abi/process_stat.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/fs.h"
 #include "shared/base/map_guard.h"
 #include "shared/base/str.h"
@@ -25,7 +26,6 @@
 #define LOOK_NS (20 * NTK_NS_PER_MS)
 #define COPY_BYTES ((size_t)1 << 20)
 #define TAKE_TRIES 16 /* the owner of the segment can change the word faster than this process */
-#define SAVE_NS (60 * NTK_NS_PER_SECOND) /* more for processes that still write files */
 
 /* Also a process that has ended and whose parent has not waited for it. */
 static bool is_gone(uint32_t pid)
@@ -316,11 +316,27 @@ static bool look(struct ntk_trigger_target *target)
     return target->is_answered;
 }
 
-bool ntk_trigger_wait(struct ntk_trigger_target *targets, size_t count, uint64_t timeout_ns,
-                      bool (*goes_on)(void *ctx), void *ctx)
+/* An answer of this one shortens the pause, but for a clock of a test. */
+static void pause_until(const struct ntk_clock *clock, const struct ntk_trigger_target *target,
+                        uint64_t until_ns)
 {
     const struct timespec pause = { .tv_nsec = LOOK_NS };
-    uint64_t end_ns = ntk_clock_monotonic_ns() + timeout_ns;
+    uint32_t answered = __atomic_load_n(&target->trigger->answered, __ATOMIC_ACQUIRE);
+
+    if (answered == target->asked) {
+        return;
+    }
+    if (clock && clock->wait_until) {
+        ntk_cond_sleep(clock, until_ns);
+    } else {
+        (void)syscall(SYS_futex, &target->trigger->answered, FUTEX_WAIT, answered, &pause, NULL, 0);
+    }
+}
+
+bool ntk_trigger_wait(const struct ntk_clock *clock, struct ntk_trigger_target *targets,
+                      size_t count, uint64_t timeout_ns, bool (*goes_on)(void *ctx), void *ctx)
+{
+    uint64_t end_ns = ntk_clock_now_ns(clock) + timeout_ns;
 
     for (;;) {
         struct ntk_trigger_target *waited = NULL;
@@ -335,14 +351,11 @@ bool ntk_trigger_wait(struct ntk_trigger_target *targets, size_t count, uint64_t
         if (!waited) {
             return true;
         }
-        if (ntk_clock_monotonic_ns() >= end_ns + (is_saving ? SAVE_NS : 0) ||
+        uint64_t now_ns = ntk_clock_now_ns(clock);
+        if (now_ns >= end_ns + (is_saving ? NTK_TRIGGER_SAVE_NS : 0) ||
             (goes_on && !goes_on(ctx))) {
             return false;
         }
-        uint32_t answered = __atomic_load_n(&waited->trigger->answered, __ATOMIC_ACQUIRE);
-        if (answered != waited->asked) {
-            (void)syscall(SYS_futex, &waited->trigger->answered, FUTEX_WAIT, answered, &pause, NULL,
-                          0);
-        }
+        pause_until(clock, waited, now_ns + LOOK_NS);
     }
 }

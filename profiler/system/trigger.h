@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "shared/abi/segment_abi.h"
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
 
 struct ntk_trigger_target {
@@ -59,9 +60,11 @@ bool ntk_trigger_hands_over(const struct ntk_trigger_target *target);
 int ntk_trigger_files_take(struct ntk_trigger_target *target, uint64_t first, uint64_t bytes_max,
                            const char *folder, struct ntk_err *err);
 
-/* Until all have answered or died, the time is up (a process that is writing files has more), or
- * goes_on (NULL: always) says false; true when all have. Who died has -ESRCH. */
-bool ntk_trigger_wait(struct ntk_trigger_target *targets, size_t count, uint64_t timeout_ns,
-                      bool (*goes_on)(void *ctx), void *ctx);
+/* More time for a process that is writing files when the time is up. */
+#define NTK_TRIGGER_SAVE_NS (60 * NTK_NS_PER_SECOND)
+/* Until all have answered or died, the time is up by the clock (NULL: the system's), or goes_on
+ * (NULL: always) says false; true when all have. Who died has -ESRCH. */
+bool ntk_trigger_wait(const struct ntk_clock *clock, struct ntk_trigger_target *targets,
+                      size_t count, uint64_t timeout_ns, bool (*goes_on)(void *ctx), void *ctx);
 
 #endif

@@ -18,7 +18,7 @@ int main(int argc, char **argv)
     }
     ntk_trigger_ask_record(&target, strtoull(argv[3], NULL, 10), 1, 0, 60 * NTK_NS_PER_SECOND,
                            argv[4]);
-    bool is_answered = ntk_trigger_wait(&target, 1, 30 * NTK_NS_PER_SECOND, NULL, NULL);
+    bool is_answered = ntk_trigger_wait(NULL, &target, 1, 30 * NTK_NS_PER_SECOND, NULL, NULL);
     printf("%d %d %u %s\n", is_answered, target.status, target.file_count, target.err.text);
     ntk_trigger_release(&target);
     return 0;

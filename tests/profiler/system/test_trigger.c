@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/support/clock.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -69,10 +70,87 @@ static void a_word_that_always_changes_blocks_no_reader(void **state)
     close(fd);
 }
 
+/* ---- how long answers are waited for --------------------------------------------------------- */
+
+#define TIMEOUT_MS 3000
+#define NEVER_MS 1000000000
+
+/* A process that answers, or begins to write files, at a time of the clock. */
+struct listener {
+    struct test_clock clock;
+    struct ntk_segment_trigger trigger;
+    struct ntk_trigger_target target;
+    uint64_t begin_ns;
+    uint64_t answers_ms, saves_ms, stops_ms;
+};
+
+static void pass(void *ctx, uint64_t now_ns)
+{
+    struct listener *listener = ctx;
+    uint64_t ms = (now_ns - listener->begin_ns) / NTK_NS_PER_MS;
+
+    listener->trigger.saving = ms >= listener->saves_ms;
+    if (ms >= listener->answers_ms) {
+        listener->trigger.answered = listener->target.asked;
+    }
+}
+
+static bool goes_on(void *ctx)
+{
+    struct listener *listener = ctx;
+
+    return test_clock_now_ns(&listener->clock) - listener->begin_ns <
+           listener->stops_ms * NTK_NS_PER_MS;
+}
+
+static void an_answer_is_waited_for_until_the_time_is_up(void **state)
+{
+    static const struct {
+        uint64_t answers_ms, saves_ms, stops_ms, ends_ms;
+        bool is_answered;
+    } rows[] = {
+        { 20, NEVER_MS, NEVER_MS, 20, true },
+        { 2980, NEVER_MS, NEVER_MS, 2980, true },
+        { 3000, NEVER_MS, NEVER_MS, 3000, true }, /* what is there at the end counts */
+        { 3001, NEVER_MS, NEVER_MS, 3000, false },
+        { NEVER_MS, NEVER_MS, NEVER_MS, 3000, false },
+        { NEVER_MS, NEVER_MS, 100, 100, false }, /* ctrl-c */
+        /* It writes its files: a minute more. */
+        { 62980, 3000, NEVER_MS, 62980, true },
+        { 63000, 3000, NEVER_MS, 63000, true },
+        { 63001, 3000, NEVER_MS, 63000, false },
+        { 4000, 3001, NEVER_MS, 3000, false }, /* that began too late */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct listener listener = { .target = { .pid = (uint32_t)getpid(), .asked = 1 },
+                                     .trigger = { .listening = 1, .asked = 1 },
+                                     .answers_ms = rows[i].answers_ms,
+                                     .saves_ms = rows[i].saves_ms,
+                                     .stops_ms = rows[i].stops_ms };
+
+        test_clock_init(&listener.clock);
+        listener.clock.passes_waits = true;
+        listener.clock.passed = pass;
+        listener.clock.ctx = &listener;
+        listener.begin_ns = test_clock_now_ns(&listener.clock);
+        listener.target.trigger = &listener.trigger;
+        assert_int_equal(ntk_trigger_wait(&listener.clock.clock, &listener.target, 1,
+                                          TIMEOUT_MS * NTK_NS_PER_MS, goes_on, &listener),
+                         rows[i].is_answered);
+        assert_int_equal(listener.target.is_answered, rows[i].is_answered);
+        assert_int_equal(test_clock_now_ns(&listener.clock) - listener.begin_ns,
+                         rows[i].ends_ms * NTK_NS_PER_MS);
+        test_clock_fini(&listener.clock);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_that_always_changes_blocks_no_reader),
+        cmocka_unit_test(an_answer_is_waited_for_until_the_time_is_up),
     };
 
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
