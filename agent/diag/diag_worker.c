@@ -17,7 +17,6 @@
 #define NEFF_BYTES_MAX ((size_t)4 << 30)
 #define TENSORS_MAX 256u
 #define WORDS_BYTES 16384u
-#define BAD_MAX 16u /* of a burn-in: then it is known */
 
 /* ---- what the runtime says on stderr: the end of it explains a refusal ---- */
 
@@ -89,7 +88,7 @@ struct ntk_diag_result ntk_diag_worker_begin(struct ntk_diag_worker *worker,
                                           (int)worker->work->core);
     ntk_str_copy(message.result.part, sizeof message.result.part, part);
     words_forget();
-    worker->began_ns = ntk_clock_monotonic_ns();
+    worker->began_ns = ntk_clock_now_ns(worker->clock);
     message_write(worker, &message);
     return message.result;
 }
@@ -98,7 +97,7 @@ void ntk_diag_worker_tell(struct ntk_diag_worker *worker, struct ntk_diag_result
 {
     struct ntk_diag_message message = { .kind = NTK_DIAG_RESULT };
 
-    result->took_ns = ntk_clock_monotonic_ns() - worker->began_ns;
+    result->took_ns = ntk_clock_now_ns(worker->clock) - worker->began_ns;
     worker->bad_count += result->verdict == NTK_DIAG_FAIL;
     if (worker->is_quiet && result->verdict != NTK_DIAG_FAIL) {
         return;
@@ -410,18 +409,24 @@ void ntk_diag_neff_test(struct ntk_diag_worker *worker)
 
 /* ---- jobs ---- */
 
-static void burn(struct ntk_diag_worker *worker)
+static void burn_round(struct ntk_diag_worker *worker, uint32_t number)
 {
-    uint64_t end_ns = ntk_clock_monotonic_ns() + worker->plan->duration_ns;
-    uint64_t began_ns = ntk_clock_monotonic_ns();
+    answers_test(worker, number);
+    ntk_diag_pattern_tests(worker);
+    ntk_diag_copy_tests(worker);
+}
+
+void ntk_diag_burn(struct ntk_diag_worker *worker,
+                   void (*round)(struct ntk_diag_worker *worker, uint32_t number))
+{
+    uint64_t began_ns = ntk_clock_now_ns(worker->clock);
     uint32_t rounds = 0;
 
     worker->is_quiet = true;
     do {
-        answers_test(worker, ++rounds);
-        ntk_diag_pattern_tests(worker);
-        ntk_diag_copy_tests(worker);
-    } while (ntk_clock_monotonic_ns() < end_ns && worker->bad_count < BAD_MAX && !worker->is_dead);
+        round(worker, ++rounds);
+    } while (ntk_clock_now_ns(worker->clock) - began_ns < worker->plan->duration_ns &&
+             worker->bad_count < NTK_DIAG_BURN_BAD_MAX && !worker->is_dead);
     worker->is_quiet = false;
 
     uint64_t bad_count = worker->bad_count;
@@ -432,7 +437,8 @@ static void burn(struct ntk_diag_worker *worker)
     if (bad_count > 0) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result, "%llu tests failed in %u rounds%s", (unsigned long long)bad_count,
-                     rounds, bad_count >= BAD_MAX || worker->is_dead ? "; stopped" : "");
+                     rounds,
+                     bad_count >= NTK_DIAG_BURN_BAD_MAX || worker->is_dead ? "; stopped" : "");
     } else {
         ntk_diag_say(&result, "%u %s without errors", rounds, rounds == 1 ? "round" : "rounds");
     }
@@ -453,7 +459,7 @@ static void job_run(struct ntk_diag_worker *worker)
         ntk_diag_rank_tests(worker);
         break;
     case NTK_DIAG_JOB_BURN:
-        burn(worker);
+        ntk_diag_burn(worker, burn_round);
         break;
     case NTK_DIAG_JOB_CANARY:
         if (worker->plan->neff) {

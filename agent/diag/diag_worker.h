@@ -10,10 +10,14 @@
 #include "agent/diag/diag.h"
 #include "runtime-hooks/nrt/nrt_library.h"
 
+/* Failed results that stop a burn-in: more would tell nothing new. */
+#define NTK_DIAG_BURN_BAD_MAX 16u
+
 struct ntk_diag_worker {
     const struct ntk_diag_plan *plan;
     const struct ntk_diag_work *work;
     struct ntk_nrt nrt;
+    const struct ntk_clock *clock; /* NULL: the system's */
     int fd;
     bool is_dead;  /* the core runs nothing more: the rest is omitted */
     bool is_quiet; /* good results are not told: rounds of a burn-in */
@@ -40,5 +44,9 @@ void ntk_diag_neff_test(struct ntk_diag_worker *worker);
 void ntk_diag_pattern_tests(struct ntk_diag_worker *worker);
 void ntk_diag_copy_tests(struct ntk_diag_worker *worker);
 void ntk_diag_rank_tests(struct ntk_diag_worker *worker);
+/* Rounds from 1 on for the time of the plan, each begun before its end; fewer when too much fails or
+ * the core is dead. */
+void ntk_diag_burn(struct ntk_diag_worker *worker,
+                   void (*round)(struct ntk_diag_worker *worker, uint32_t number));
 
 #endif
