@@ -217,9 +217,9 @@ static int serve(struct rtd_manager *manager, const struct settings *settings, s
     struct rtd_end *end = NULL;
     int ret = ntk_rpc_server_create(settings->endpoint, rtd_methods, manager, &server, err);
 
-    ret = ret < 0
-              ? ret
-              : rtd_end_begin(server, manager, settings->endpoint, settings->service, &end, err);
+    ret = ret < 0 ? ret
+                  : rtd_end_begin(server, manager, settings->endpoint, settings->service, NULL,
+                                  &end, err);
     if (ret == 0) {
         char status[256];
 

@@ -6,18 +6,23 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "shared/base/cond.h"
 #include "shared/base/log.h"
 
 #define MODULE "end"
 
 struct rtd_end {
     pthread_t thread;
-    sem_t is_stopped, is_over;
+    sem_t is_stopped;
+    pthread_mutex_t lock; /* is_over */
+    pthread_cond_t over;
+    bool is_over;
+    const struct ntk_clock *clock;
     atomic_bool is_socket_gone;
     struct ntk_rpc_server *server;
     struct rtd_manager *manager;
@@ -55,11 +60,24 @@ static void leave(const struct rtd_end *end)
     _exit(0);
 }
 
+/* Whether everything has ended in time. */
+static bool await(struct rtd_end *end)
+{
+    uint64_t until_ns = ntk_clock_now_ns(end->clock) + RTD_END_WAIT_S * NTK_NS_PER_SECOND;
+
+    pthread_mutex_lock(&end->lock);
+    while (!end->is_over &&
+           ntk_cond_wait_clock(end->clock, &end->over, &end->lock, until_ns) != -ETIMEDOUT) {
+    }
+    bool is_over = end->is_over;
+    pthread_mutex_unlock(&end->lock);
+    return is_over;
+}
+
 /* Waited for by a thread that may call what a handler may not. */
 static void *wait_for_signal(void *ctx)
 {
     struct rtd_end *end = ctx;
-    struct timespec until;
     sigset_t signals;
     int number = 0;
 
@@ -67,15 +85,10 @@ static void *wait_for_signal(void *ctx)
     (void)sigwait(&signals, &number);
     ntk_log_info(MODULE, "[NRTD:sig_act] SIG: %d", number);
     ntk_service_stopping(end->service);
-    rtd_health_stop(end->manager);
+    rtd_health_stop(end->manager, end->clock);
     ntk_rpc_server_stop(end->server);
     sem_post(&end->is_stopped);
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += RTD_END_WAIT_S;
-    int ret;
-    while ((ret = sem_clockwait(&end->is_over, CLOCK_MONOTONIC, &until)) < 0 && errno == EINTR) {
-    }
-    if (ret < 0) {
+    if (!await(end)) {
         leave(end);
     }
     return NULL;
@@ -84,12 +97,14 @@ static void *wait_for_signal(void *ctx)
 static void end_free(struct rtd_end *end)
 {
     sem_destroy(&end->is_stopped);
-    sem_destroy(&end->is_over);
+    pthread_cond_destroy(&end->over);
+    pthread_mutex_destroy(&end->lock);
     free(end);
 }
 
 int rtd_end_begin(struct ntk_rpc_server *server, struct rtd_manager *manager, const char *endpoint,
-                  struct ntk_service *service, struct rtd_end **out_end, struct ntk_err *err)
+                  struct ntk_service *service, const struct ntk_clock *clock,
+                  struct rtd_end **out_end, struct ntk_err *err)
 {
     struct rtd_end *end = calloc(1, sizeof *end);
 
@@ -100,8 +115,10 @@ int rtd_end_begin(struct ntk_rpc_server *server, struct rtd_manager *manager, co
     end->manager = manager;
     end->endpoint = endpoint;
     end->service = service;
+    end->clock = clock;
     sem_init(&end->is_stopped, 0, 0);
-    sem_init(&end->is_over, 0, 0);
+    pthread_mutex_init(&end->lock, NULL);
+    pthread_cond_init(&end->over, NULL);
     if (pthread_create(&end->thread, NULL, wait_for_signal, end) != 0) {
         end_free(end);
         return ntk_err_no_memory(err);
@@ -125,7 +142,10 @@ void rtd_end_socket_gone(struct rtd_end *end)
 
 void rtd_end_finish(struct rtd_end *end)
 {
-    sem_post(&end->is_over);
+    pthread_mutex_lock(&end->lock);
+    end->is_over = true;
+    pthread_cond_signal(&end->over);
+    pthread_mutex_unlock(&end->lock);
     pthread_join(end->thread, NULL);
     end_free(end);
 }

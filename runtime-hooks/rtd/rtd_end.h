@@ -10,6 +10,7 @@
 
 #include "runtime-hooks/rtd/rtd_manager.h"
 #include "shared/rpc/rpc_server.h"
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
 #include "shared/base/service_notify.h"
 
@@ -20,9 +21,11 @@
 void rtd_end_block_signals(void);
 
 struct rtd_end;
-/* From here on a signal stops the server. manager, endpoint and service outlive it. -ENOMEM. */
+/* From here on a signal stops the server. manager, endpoint, service and clock (NULL: the system's)
+ * outlive it. -ENOMEM. */
 int rtd_end_begin(struct ntk_rpc_server *server, struct rtd_manager *manager, const char *endpoint,
-                  struct ntk_service *service, struct rtd_end **out_end, struct ntk_err *err);
+                  struct ntk_service *service, const struct ntk_clock *clock,
+                  struct rtd_end **out_end, struct ntk_err *err);
 /* Runs the server until a signal has stopped it. */
 void rtd_end_run(struct rtd_end *end);
 /* The socket is gone: a successor may have it. */

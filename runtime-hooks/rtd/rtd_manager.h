@@ -26,6 +26,7 @@
 #include "shared/rpc/proto/nmgr.pb-c.h"
 #include "shared/rpc/rpc_files.h"
 #include "shared/rpc/rpc_server.h"
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
 
 #define RTD_VERSION "1.6.24.0"
@@ -302,7 +303,7 @@ bool rtd_health_watch(struct ntk_rpc_call *call, const ProtobufCMessage *message
 void rtd_health_sent(struct ntk_rpc_call *call);
 void rtd_health_gone(struct ntk_rpc_call *call);
 /* The daemon is about to end: watchers learn about it first, within half a second. */
-void rtd_health_stop(struct rtd_manager *manager);
+void rtd_health_stop(struct rtd_manager *manager, const struct ntk_clock *clock);
 void rtd_stream_opened(struct ntk_rpc_call *call);
 bool rtd_stream_message(struct ntk_rpc_call *call, const ProtobufCMessage *message);
 void rtd_stream_refused(struct ntk_rpc_call *call, const char *why);

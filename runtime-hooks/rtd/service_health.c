@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime-hooks/rtd/rtd_manager.h"
+#include "shared/base/cond.h"
 #include "shared/rpc/proto/grpc/health/v1/health.pb-c.h"
 
 /* How long the exit of the daemon waits for watchers to be informed. */
-#define LAST_WORD_NS 500000000L
+#define LAST_WORD_NS (500 * NTK_NS_PER_MS)
 
 typedef enum _Grpc__Health__V1__HealthCheckResponse__ServingStatus serving_status;
 #define STATUS(name) GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__SERVING_STATUS__##name
@@ -129,14 +129,10 @@ static bool is_everyone_notified(const struct rtd_manager *manager)
     return true;
 }
 
-void rtd_health_stop(struct rtd_manager *manager)
+void rtd_health_stop(struct rtd_manager *manager, const struct ntk_clock *clock)
 {
-    struct timespec until;
+    uint64_t until_ns = ntk_clock_now_ns(clock) + LAST_WORD_NS;
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += LAST_WORD_NS;
-    until.tv_sec += until.tv_nsec / 1000000000L;
-    until.tv_nsec %= 1000000000L;
     pthread_mutex_lock(&manager->lock);
     manager->is_stopping = true;
     for (struct rtd_watcher *watcher = manager->watchers; watcher; watcher = watcher->next) {
@@ -144,8 +140,7 @@ void rtd_health_stop(struct rtd_manager *manager)
     }
     /* A peer that does not read is not waited for. */
     while (!is_everyone_notified(manager) &&
-           pthread_cond_clockwait(&manager->notified, &manager->lock, CLOCK_MONOTONIC, &until) !=
-               ETIMEDOUT) {
+           ntk_cond_wait_clock(clock, &manager->notified, &manager->lock, until_ns) != -ETIMEDOUT) {
     }
     pthread_mutex_unlock(&manager->lock);
 }
