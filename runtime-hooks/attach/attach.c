@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "runtime-hooks/attach/attach_options.h"
+#include "runtime-hooks/attach/attach_pace.h"
 #include "runtime-hooks/attach/attach_process.h"
 #include "runtime-hooks/attach/attach_writer.h"
 #include "shared/base/clock.h"
@@ -30,18 +31,12 @@
 
 #define MODULE "attach"
 #define SCAN_MS 1000
-/* A process that has no libnrt now may load one later: it is checked again after 1, 2, 4, 8, 8 ...
- * s. */
-#define WAIT_NS (1 * NTK_NS_PER_SECOND)
-#define WAIT_MAX_NS (8 * NTK_NS_PER_SECOND)
-#define TAKEN_NS (5 * NTK_NS_PER_SECOND) /* until another attached program is requested again */
 #define PROCESSES_MAX 65536u
 #define CHILDREN_MAX 512u
 
 struct seen {
     uint64_t start_time;
-    uint64_t wait_ns;
-    uint64_t next_ns; /* UINT64_MAX: never again */
+    struct ntk_attach_pace pace;
     uint64_t scan;
     pid_t child; /* 0: none */
 };
@@ -83,11 +78,11 @@ static void start_child(struct manager *manager, struct ntk_attach_process *proc
         ntk_log_warn(MODULE, "cannot start a process for %d: %s", (int)process->pid,
                      strerror(errno));
         manager->is_any_failed = true;
-        seen->next_ns = UINT64_MAX;
+        seen->pace.next_ns = NTK_ATTACH_NEVER;
         return;
     }
     seen->child = pid;
-    seen->next_ns = UINT64_MAX;
+    seen->pace.next_ns = NTK_ATTACH_NEVER;
     manager->children++;
 }
 
@@ -103,12 +98,11 @@ static void child_ended(struct manager *manager, uint64_t number, struct seen *s
                      WTERMSIG(status));
     }
     if (code == NTK_ATTACH_OVER && manager->arguments.all) {
-        seen->next_ns = 0; /* perhaps with another library: look again */
-        seen->wait_ns = WAIT_NS;
+        seen->pace = (struct ntk_attach_pace){ 0 }; /* perhaps with another library: look again */
         return;
     }
     if (code == NTK_ATTACH_TAKEN && manager->arguments.all) {
-        seen->next_ns = ntk_clock_monotonic_ns() + TAKEN_NS;
+        seen->pace.next_ns = ntk_clock_monotonic_ns() + NTK_ATTACH_TAKEN_NS;
         return;
     }
     if (code != NTK_ATTACH_OVER && !manager->arguments.all) {
@@ -158,12 +152,12 @@ static void look_at(struct manager *manager, pid_t pid, struct seen *seen, uint6
     struct ntk_attach_process process = { .pid = pid };
     uint64_t start_time;
 
-    if (seen->child != 0 || now_ns < seen->next_ns || manager->children >= CHILDREN_MAX) {
+    if (seen->child != 0 || now_ns < seen->pace.next_ns || manager->children >= CHILDREN_MAX) {
         return;
     }
     start_time = ntk_attach_process_start_time(pid);
     if (start_time != seen->start_time) {
-        *seen = (struct seen){ .start_time = start_time, .wait_ns = WAIT_NS, .scan = seen->scan };
+        *seen = (struct seen){ .start_time = start_time, .scan = seen->scan };
     }
     process.start_time = start_time;
     if (ntk_attach_process_read_maps(&process) == 0 && process.library_count > 0) {
@@ -174,8 +168,7 @@ static void look_at(struct manager *manager, pid_t pid, struct seen *seen, uint6
         /* Its hooks may be another library's, closed before the vendor's is used: look again,
          * seldom. */
     }
-    seen->next_ns = now_ns + seen->wait_ns;
-    seen->wait_ns = seen->wait_ns * 2 < WAIT_MAX_NS ? seen->wait_ns * 2 : WAIT_MAX_NS;
+    ntk_attach_pace_put_off(&seen->pace, now_ns);
 }
 
 static void forget_ended(struct manager *manager)

@@ -15,6 +15,7 @@
 
 #include "runtime-hooks/attach/attach_elf.h"
 #include "runtime-hooks/attach/attach_models.h"
+#include "runtime-hooks/attach/attach_pace.h"
 #include "runtime-hooks/attach/attach_probes.h"
 #include "runtime-hooks/attach/attach_tensors.h"
 #include "runtime-hooks/hooks/hooks.h"
@@ -24,10 +25,8 @@
 
 #define MODULE "attach"
 #define LOOK_MS 100
-#define CHECK_NS (1 * NTK_NS_PER_SECOND)       /* between two questions what looking costs */
+#define CHECK_NS (1 * NTK_NS_PER_SECOND)       /* between two searches for calls that are over */
 #define LOOK_AGAIN_NS (10 * NTK_NS_PER_SECOND) /* ... whether the process is what it was */
-#define JUDGE_FIRST 256u /* executions, after which the first question does not wait */
-#define JUDGE_MIN 32u    /* fewer do not represent the rest */
 
 struct writer {
     struct ntk_attach_process *process;
@@ -40,9 +39,7 @@ struct writer {
     bool is_init_seen;
     bool is_async_seen;
     struct ntk_attach_counts counts; /* of the look before */
-    struct ntk_attach_counts judged; /* of the last question what looking costs */
-    uint64_t judged_ns;
-    uint64_t cost_ns; /* of looking at one execution */
+    struct ntk_attach_judge judge;
     uint64_t looked_ns;
     uint64_t looked_again_ns;
     uint64_t tidied_ns;
@@ -267,25 +264,18 @@ static void stop_executions(struct writer *writer, const char *why)
 
 static void judge_cost(struct writer *writer, uint64_t now_ns)
 {
-    uint64_t count = writer->counts.exec_count - writer->judged.exec_count;
-    uint64_t exec_ns = writer->counts.exec_ns - writer->judged.exec_ns;
+    double execution_ns;
     char why[160];
 
-    if (count < JUDGE_MIN || (now_ns - writer->judged_ns < CHECK_NS &&
-                              (writer->judged.exec_count != 0 || count < JUDGE_FIRST))) {
-        return;
-    }
-    if ((double)count * (double)writer->cost_ns > writer->options->cost_max * (double)exec_ns) {
+    if (ntk_attach_judge_is_too_dear(&writer->judge, writer->counts.exec_count,
+                                     writer->counts.exec_ns, now_ns, &execution_ns)) {
         (void)snprintf(
             why, sizeof why,
             "an execution takes %.1f us on average and observing it costs %.1f us, more than %g %% "
             "of that",
-            (double)exec_ns / (double)count / 1e3, (double)writer->cost_ns / 1e3,
-            writer->options->cost_max * 100);
+            execution_ns / 1e3, (double)writer->judge.cost_ns / 1e3, writer->judge.cost_max * 100);
         stop_executions(writer, why);
     }
-    writer->judged = writer->counts;
-    writer->judged_ns = now_ns;
 }
 
 /* ---- the life of one ---- */
@@ -321,9 +311,9 @@ static int add_libraries(struct writer *writer, struct ntk_err *err)
                                         writer->options->cost_max > 0 && !process->is_async, &first,
                                         err);
             added += ret == 0;
-            writer->cost_ns = writer->options->cost_ns[first] > writer->cost_ns
-                                  ? writer->options->cost_ns[first]
-                                  : writer->cost_ns;
+            if (writer->options->cost_ns[first] > writer->judge.cost_ns) {
+                writer->judge.cost_ns = writer->options->cost_ns[first];
+            }
         }
         if (fd >= 0) {
             close(fd);
@@ -485,6 +475,7 @@ enum ntk_attach_end ntk_attach_writer_run(struct ntk_attach_process *process,
 {
     struct writer writer = { .process = process,
                              .options = options,
+                             .judge = { .cost_max = options->cost_max },
                              .has_executions = options->cost_max > 0 && !process->is_async };
     enum ntk_attach_end end = NTK_ATTACH_OVER;
     char rest[NTK_PATH_BYTES + 128];
@@ -528,7 +519,7 @@ enum ntk_attach_end ntk_attach_writer_run(struct ntk_attach_process *process,
                    : writer.has_executions ? ""
                                            : "; executions are not observed");
     say(process, "attached to", rest);
-    writer.looked_ns = writer.judged_ns = writer.looked_again_ns = ntk_clock_monotonic_ns();
+    writer.looked_ns = writer.judge.judged_ns = writer.looked_again_ns = ntk_clock_monotonic_ns();
     const char *why = work(&writer, process_fd, signals);
     ntk_attach_probes_drop(writer.probes);
     look(&writer);
