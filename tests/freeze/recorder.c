@@ -205,11 +205,12 @@ static void record_pages(bool is_piped, const char *suffix)
     ntk_points_page_fini(&page);
 }
 
-static void record_cloudwatch(void)
+static void record_cloudwatch(bool is_piped, const char *suffix)
 {
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_buf buf = { 0 };
     uint64_t lines = 0;
+    char name[64];
     const struct ntk_cloudwatch_request_options request = {
         .namespace_name = "N", .time_ms = T0 / 1000000, .emit = append, .ctx = &buf
     };
@@ -218,14 +219,21 @@ static void record_cloudwatch(void)
 
     for (uint64_t i = 0; i < 2; i++) {
         struct ntk_snapshot *snapshot = make_at(T0 + i * SECOND, i + 1);
+        if (is_piped) {
+            struct ntk_buf line = report_of(snapshot, false);
+            ntk_snapshot_destroy(snapshot);
+            snapshot = read_report(&line);
+        }
         must(ntk_cloudwatch_encode(&data, snapshot, NTK_CLOUDWATCH_ALL, &err), "cloudwatch");
         ntk_snapshot_destroy(snapshot);
     }
     must(ntk_cloudwatch_emf(&data, &emf, &buf, &lines, &err), "emf");
-    save("emf", &buf);
+    snprintf(name, sizeof name, "emf%s", suffix);
+    save(name, &buf);
     ntk_cloudwatch_data_sort(&data);
     must(ntk_cloudwatch_request(&data, &request, &err), "request");
-    save("cloudwatch", &buf);
+    snprintf(name, sizeof name, "cloudwatch%s", suffix);
+    save(name, &buf);
     ntk_cloudwatch_data_fini(&data);
 }
 
@@ -428,7 +436,8 @@ static void record(const char *name)
     record_reports();
     record_pages(false, "");
     record_pages(true, "_piped");
-    record_cloudwatch();
+    record_cloudwatch(false, "");
+    record_cloudwatch(true, "_piped");
     record_samples();
     record_store();
 }
