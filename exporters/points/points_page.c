@@ -54,8 +54,9 @@ static void tag_clear_gauges(struct ntk_points_tag *tag)
     ntk_vec_init(&tag->cores, sizeof(struct ntk_points_core));
     ntk_vec_init(&tag->memory, sizeof(struct ntk_points_memory));
     ntk_vec_init(&tag->models, sizeof(struct ntk_points_model));
-    tag->has_cpu = tag->has_memory = tag->has_percentiles = tag->has_device_percentiles = false;
+    tag->has_cpu = tag->has_percentiles = tag->has_device_percentiles = false;
     tag->has_resident = false;
+    tag->host = tag->device = (struct ntk_memory_total){ .known = false };
 }
 
 static void tag_clear(struct ntk_points_page *page, struct ntk_points_tag *tag)
@@ -397,7 +398,6 @@ static void add_memory(struct ntk_points_tag *tag, const struct ntk_runtime_samp
     for (int g = 0; g < NTK_GROUP_COUNT; g++) {
         known[g] = ntk_snapshot_tells_group(runtime, (enum ntk_memory_group)g);
     }
-    tag->has_memory = true;
     ntk_snapshot_memory_total(runtime, NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
     add_total(&tag->host, &host);
     add_total(&tag->device, &device);
@@ -519,7 +519,7 @@ static void begin_tag(struct ntk_points_page *page, struct ntk_points_tag *tag,
         ntk_vec_clear(&tag->models);
     }
     if (runtime->group_period_ns[NTK_RUNTIME_GROUP_CPU] != NTK_GROUP_ABSENT) {
-        tag->cpu_user = tag->cpu_system = 0;
+        memset(tag->cpu_usage, 0, sizeof tag->cpu_usage);
         tag->has_cpu = false; /* due, and perhaps not known */
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
@@ -561,8 +561,8 @@ static int update_runtime(struct ntk_points_page *page, const struct ntk_runtime
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_CPU, NTK_RUNTIME_HAS_CPU)) {
         tag->has_cpu = true;
-        tag->cpu_user += runtime->cpu_user;
-        tag->cpu_system += runtime->cpu_system;
+        tag->cpu_usage[NTK_POINTS_CPU_USER] += runtime->cpu_user;
+        tag->cpu_usage[NTK_POINTS_CPU_SYSTEM] += runtime->cpu_system;
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_MEMORY, NTK_RUNTIME_HAS_RSS)) {
         tag->has_resident = true;
@@ -836,9 +836,10 @@ static void update_system(struct ntk_points_page *page, const struct ntk_snapsho
         const double *share = system->average;
         page->cpu_count = system->cpu_count;
         memcpy(page->cpu_fields, share, sizeof page->cpu_fields);
-        page->cpu_user = capped(share[NTK_CPU_USER] + share[NTK_CPU_NICE]);
-        page->cpu_system = capped(share[NTK_CPU_SYSTEM] + share[NTK_CPU_IO_WAIT] +
-                                  share[NTK_CPU_IRQ] + share[NTK_CPU_SOFT_IRQ]);
+        page->cpu_usage[NTK_POINTS_CPU_USER] = capped(share[NTK_CPU_USER] + share[NTK_CPU_NICE]);
+        page->cpu_usage[NTK_POINTS_CPU_SYSTEM] =
+            capped(share[NTK_CPU_SYSTEM] + share[NTK_CPU_IO_WAIT] + share[NTK_CPU_IRQ] +
+                   share[NTK_CPU_SOFT_IRQ]);
     }
 }
 
@@ -929,13 +930,16 @@ int ntk_points_page_update(struct ntk_points_page *page, const struct ntk_snapsh
     /* The last word counts: a machine that is just being set up may show a part of itself first. */
     if (hardware->device_count > 0 && hardware->cores_per_device > 0) {
         page->device_count = hardware->device_count;
-        page->physical_cores_per_device = hardware->cores_per_device;
         page->has_cards = strncmp(hardware->device_type, "mlu", 3) == 0;
         clean(page->driver_version, hardware->driver_version);
         clean(page->host_name, snapshot->host_name);
         page->cores_per_device = hardware->cores_per_device / (hardware->lnc ? hardware->lnc : 1);
         page->device_memory_bytes =
             hardware->has & NTK_HARDWARE_HAS_MEMORY ? hardware->device_memory_bytes : 0;
+        page->has_hardware = true;
+        page->hardware[0] = page->device_count;
+        page->hardware[1] = page->hardware[0] * hardware->cores_per_device;
+        page->hardware[2] = page->hardware[0] * page->cores_per_device;
     }
     count_shown(page);
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
@@ -1015,10 +1019,10 @@ static double boot_seconds(void)
     return (double)(real.tv_sec - since.tv_sec) + (double)(real.tv_nsec - since.tv_nsec) / 1e9;
 }
 
-static uint64_t count_fds(void)
+static double count_fds(void)
 {
     DIR *folder = opendir("/proc/self/fd");
-    uint64_t count = 0;
+    double count = 0;
 
     if (!folder) {
         return 0;
@@ -1056,8 +1060,8 @@ void ntk_points_page_update_process(struct ntk_points_page *page)
     if (process->start_seconds == 0) {
         process->start_seconds = boot_seconds() + (double)start / ticks;
     }
-    process->virtual_bytes = virtual_bytes;
-    process->resident_bytes = (uint64_t)resident_pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    process->virtual_bytes = (double)virtual_bytes;
+    process->resident_bytes = (double)resident_pages * (double)sysconf(_SC_PAGESIZE);
     process->open_fds = count_fds();
-    process->max_fds = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (uint64_t)limit.rlim_cur : 0;
+    process->max_fds = getrlimit(RLIMIT_NOFILE, &limit) == 0 ? (double)limit.rlim_cur : 0;
 }

@@ -93,6 +93,8 @@ struct ntk_points_latency { /* of a tag: all models of a name */
 struct ntk_exporter_options;
 
 #define NTK_POINTS_COUNTED 3
+enum { NTK_POINTS_CPU_SYSTEM, NTK_POINTS_CPU_USER, NTK_POINTS_CPU_USAGES };
+#define NTK_POINTS_HARDWARE_KINDS 3 /* devices, physical cores, logical cores */
 
 struct ntk_points_tag {             /* of a pod, where that is known */
     char key[NTK_POINTS_KEY_BYTES]; /* in the map of tags */
@@ -122,9 +124,7 @@ struct ntk_points_tag {             /* of a pod, where that is known */
     bool has_resident;
     uint64_t resident_bytes;
     bool has_cpu;
-    double cpu_user;
-    double cpu_system;
-    bool has_memory;
+    double cpu_usage[NTK_POINTS_CPU_USAGES];
     /* Sums over its runtimes; unknown when a runtime with a partial report has nothing. */
     struct ntk_memory_total host;
     struct ntk_memory_total device;
@@ -185,10 +185,10 @@ struct ntk_points_process { /* the exporter itself */
     bool present;
     double cpu_seconds;
     double start_seconds;
-    uint64_t resident_bytes;
-    uint64_t virtual_bytes;
-    uint64_t open_fds;
-    uint64_t max_fds;
+    double resident_bytes;
+    double virtual_bytes;
+    double open_fds;
+    double max_fds;
 };
 
 /* How old what the page shows is. A stale page has the program's own metrics alone. */
@@ -233,7 +233,8 @@ struct ntk_points_page {
     uint32_t device_count;        /* 0 until a snapshot knows the hardware */
     uint32_t cores_per_device;    /* logical */
     uint64_t device_memory_bytes; /* 0: not known */
-    uint32_t physical_cores_per_device;
+    bool has_hardware;
+    uint64_t hardware[NTK_POINTS_HARDWARE_KINDS];
     bool has_cards; /* MLU cards */
     char driver_version[NTK_POINTS_LABEL_BYTES];
     char host_name[NTK_POINTS_LABEL_BYTES];
@@ -260,8 +261,8 @@ struct ntk_points_page {
 
     bool has_cpu;
     size_t cpu_count;
-    double cpu_user;   /* ratio, nice included */
-    double cpu_system; /* ratio, waiting and interrupts included */
+    /* Ratios; waiting and interrupts are the system's, nice is the user's. */
+    double cpu_usage[NTK_POINTS_CPU_USAGES];
     double cpu_fields[NTK_CPU_FIELD_COUNT];
     uint32_t system_has;                 /* enum ntk_system_has */
     uint64_t system[NTK_SYSTEM_FIGURES]; /* counters: of the last period */

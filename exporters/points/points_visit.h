@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * points_visit - one family on its way to whoever takes its points. Private to this folder.
+ *
+ * Labels that several points share (owner, tag, number of a core) are set once: a function that
+ * adds some for the points below it works on its own copy of the visit.
+ *
+ * Owner:   values of labels are borrowed; points_share_number() keeps the text in the visit, which
+ *          must not be copied from then on but by who visits points of it.
+ * Threads: any.
+ */
+#ifndef NTK_EXPORTERS_POINTS_POINTS_VISIT_H
+#define NTK_EXPORTERS_POINTS_POINTS_VISIT_H
+
+#include "exporters/points/points_walk.h"
+#include "shared/base/clock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define POINTS_SHARED_MAX 8
+#define POINTS_NS ((double)NTK_NS_PER_SECOND)
+
+struct points_number {
+    char text[16];
+};
+
+struct points_visit {
+    const struct ntk_points_page *page;
+    const struct ntk_metric_row *row; /* of the family */
+    void (*visit)(const struct ntk_point *point, void *ctx);
+    void *ctx;
+    struct ntk_points_label shared[POINTS_SHARED_MAX]; /* sorted by name */
+    size_t shared_count;
+    bool is_of_program;     /* of this process: without the labels of the instance */
+    double created_seconds; /* where the vendor's page shows it; else 0 */
+    uint64_t began_ns;      /* of counters; 0: as the page, or the process */
+    struct points_number number;
+};
+
+#define LABELS(...)                   \
+    (const struct ntk_points_label[]) \
+    {                                 \
+        __VA_ARGS__,                  \
+        {                             \
+            NULL, NULL                \
+        }                             \
+    }
+#define NO_LABELS ((const struct ntk_points_label[]){ { NULL, NULL } })
+
+struct points_number points_number_text(uint32_t value);
+int points_label_compare(const void *a, const void *b);
+
+void points_share(struct points_visit *v, const char *name, const char *value);
+void points_share_number(struct points_visit *v, const char *name, uint32_t value);
+/* v with the labels of the owner. */
+struct points_visit points_owned(const struct points_visit *v,
+                                 const struct ntk_points_owner *owner);
+
+/* Visits the point, which has its labels and value, with what is shared and what the user adds. */
+void points_put(const struct points_visit *v, struct ntk_point point);
+void points_put_f64(const struct points_visit *v, const struct ntk_points_label *labels,
+                    double value);
+/* Of a family in seconds the value is in ns. */
+void points_put_u64(const struct points_visit *v, const struct ntk_points_label *labels,
+                    uint64_t value);
+
+/* Calls visit for each application that has points in the family, with its labels shared. */
+void points_each_tag(const struct points_visit *v,
+                     void (*visit)(const struct points_visit *v, const struct ntk_points_tag *tag,
+                                   const void *arg),
+                     const void *arg);
+
+/* The points of the family, none of families of others: plain members, a row each; lists of
+ * applications; cores, devices and what else the machine has; batch jobs. */
+void points_figures_walk(const struct points_visit *v, size_t family);
+void points_applications_walk(const struct points_visit *v, size_t family);
+void points_machine_walk(const struct points_visit *v, size_t family);
+void points_jobs_walk(const struct points_visit *v, size_t family);
+/* The families of this process follow the catalogue's; i < NTK_POINTS_PROCESS_FAMILIES. */
+const struct ntk_metric_row *points_process_family(size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
