@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_machine - families of the machine: cores, devices, adapters, health, troubles of ranks. */
+/* points_walk_machine - families of cores, devices, adapters, health, troubles of ranks. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

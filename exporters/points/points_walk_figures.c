@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_figures - the table of plain members, and one loop for all of them. */
+/* points_walk_figures - the table of plain members, and one loop for all of them. */
 #include "exporters/points/points_visit.h"
 
 #include <assert.h>

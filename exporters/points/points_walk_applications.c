@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_applications - families of applications with lists: cores, memory, models, latencies. */
+/* points_walk_applications - families of applications with lists: cores, memory, models. */
 #include <string.h>
 
 #include "exporters/points/points_visit.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_jobs - which batch job has a core or a device. */
+/* points_walk_jobs - which batch job has a core or a device. */
 #include <stdlib.h>
 #include <string.h>
 

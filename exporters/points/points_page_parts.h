@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * points_page_parts - the parts of an update of the page: its applications, what a runtime adds to
+ * its application, and the machine. Private to this folder.
+ *
+ * Threads: one, as the page.
+ */
+#ifndef NTK_EXPORTERS_POINTS_POINTS_PAGE_PARTS_H
+#define NTK_EXPORTERS_POINTS_POINTS_PAGE_PARTS_H
+
+#include <string.h>
+
+#include "exporters/points/points_page.h"
+#include "shared/base/str.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The end of a snapshot's period, and its length. */
+struct points_moment {
+    uint64_t now_ns; /* Unix time */
+    uint64_t period_ns;
+};
+
+static inline void points_clean(char to[NTK_POINTS_LABEL_BYTES], const char *from)
+{
+    ntk_str_copy_clean(to, NTK_POINTS_LABEL_BYTES, from, strlen(from));
+}
+
+/* Since when a group counts that is seen for the first time. */
+uint64_t points_began_ns(const struct points_moment *moment, uint64_t group_period_ns);
+
+/* -- points_page_tags -------------------------------------------------------------------------- */
+
+/* The runtime's application, a new one where it has none; NULL when there is no room. */
+struct ntk_points_tag *points_tag_find(struct ntk_points_page *page,
+                                       const struct ntk_runtime_sample *runtime,
+                                       const struct points_moment *moment);
+/* All but counters. */
+void points_tag_clear(struct ntk_points_page *page, struct ntk_points_tag *tag);
+/* Before and after the runtimes of an update. */
+void points_tags_begin(struct ntk_points_page *page);
+void points_tags_end(struct ntk_points_page *page, uint64_t now_ns);
+/* Drops last counts that were scraped often enough; whether there were any. */
+bool points_tags_forget(struct ntk_points_page *page, uint64_t now_ns);
+void points_tags_fini(struct ntk_points_page *page);
+
+/* -- points_page_runtime, points_page_host ----------------------------------------------------- */
+
+/* 0 or -ENOMEM. */
+int points_runtime_add(struct ntk_points_page *page, const struct ntk_runtime_sample *runtime,
+                       const struct points_moment *moment);
+void points_host_update(struct ntk_points_page *page, const struct ntk_snapshot *snapshot);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
