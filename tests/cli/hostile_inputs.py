@@ -148,7 +148,7 @@ def kinds(base, url):
     hooks = os.path.join(base, "hooks")
     make("neuron-packager", "example", "memcpy", "-o", "memcpy.neff", "--size", str(SHAPE[1]))
     make("neuron-packager", "disasm", "-o", "memcpy.asm", "memcpy.neff")
-    with subprocess.Popen(["neuron-bench", "exec", "memcpy.neff", "--duration", "30s", "--rate", "100"],
+    with subprocess.Popen(["neuron-bench", "exec", "memcpy.neff", "--duration", "1h", "--rate", "100"],
                           stdout=subprocess.DEVNULL) as job:
         with open("reports.jsonl", "wb") as reports:
             subprocess.run(["neuron-monitor", "--no-imds", "--period", "200ms", "--count", "4", "--db", "history.db"],

@@ -13,6 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "shared/base/clock.h"
+#include "tests/support/process.h"
+
 /* Numbers that no kernel has: they answer ENOSYS. */
 #define MARK_BEGIN 77001L
 #define MARK_END 77002L
@@ -190,7 +193,8 @@ static pid_t child_start(int (*body)(void *ctx), void *ctx)
         for (size_t i = 0; i < sizeof caught / sizeof *caught; i++) {
             (void)signal(caught[i], SIG_DFL); /* the test's own handlers would hide them */
         }
-        (void)alarm(SYSCALL_FAULT_SECONDS);
+        /* One that takes longer hangs. */
+        (void)alarm((unsigned)(test_patience_ns() / NTK_NS_PER_SECOND));
         if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0) {
             _exit(77);
         }

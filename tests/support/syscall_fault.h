@@ -12,8 +12,6 @@
 
 #include <stdbool.h>
 
-#define SYSCALL_FAULT_SECONDS 120 /* a child that takes longer hangs: it ends by SIGALRM */
-
 struct syscall_fault {
     unsigned at;      /* which call, from 0; beyond the last: none */
     unsigned variant; /* which of the errors that are plausible for the call, from 0 */

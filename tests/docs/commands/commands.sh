@@ -36,7 +36,7 @@ here() {
         s/^(neuron-profile view (-n [^ ]+ )?-s [^ ]+)$/\1 --output-format summary-text/
         s/^(neuron-profile view -d [^ ]+)$/\1 --output-format summary-text/
         s/diag -r 3/diag -r 1/; s/^neuron-monitor slow$/neuron-monitor slow --for 1s/
-        s/^(neuron-monitor (hang|health) 127.*)/\1 --timeout 60s/'
+        s/^(neuron-monitor (hang|health) 127.*)/\1 --timeout '"$patience"'s/'
 }
 # run COMMAND: in the working folder; it stops at the first line that fails, and names it.
 run() {

@@ -216,7 +216,7 @@ static void the_periods_of_a_run_add_up_to_its_executions(void **state)
     f->environment[1] = "NEURON_SOFT_INSTANCE=trn1.32xlarge";
     make_example(f, "mlp", "128", "1");
     collector_open(f);
-    bench = bench_start(f, "2-5", "--duration", "100s");
+    bench = bench_start(f, "2-5", "--duration", "3600s");
     watch_until(f, NTK_OUTCOME_COMPLETED, 80);
     end_and_watch(f, bench, 0);
 
@@ -299,7 +299,7 @@ static void a_long_execution_shows_a_busy_core_while_it_runs(void **state)
     f->environment[3] = "NEURON_SOFT_PACE=1";
     collector_open(f);
     began_ns = ntk_clock_monotonic_ns();
-    bench = bench_start(f, "0", "--duration", "600s");
+    bench = bench_start(f, "0", "--duration", "3600s");
     assert_true(test_wait_until(is_busy_throughout, &(struct busy){ .f = f }));
     end_and_watch(f, bench, 0);
     assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
@@ -317,7 +317,7 @@ static void a_killed_run_is_reported_once_more_with_its_last_counts(void **state
 
     make_example(f, "mlp", "128", "1");
     collector_open(f);
-    bench = bench_start(f, "0-1", "--duration", "60s");
+    bench = bench_start(f, "0-1", "--duration", "3600s");
     watch_until(f, NTK_OUTCOME_COMPLETED, 15);
     assert_int_equal(test_stop_program(bench, SIGKILL), 128 + SIGKILL);
     watch_until_ended(f);
@@ -343,7 +343,7 @@ static void a_logical_core_of_two_counts_each_execution_once(void **state)
     f->environment[1] = "NEURON_SOFT_INSTANCE=trn2.3xlarge";
     make_example(f, "mlp", "128", "2");
     collector_open(f);
-    bench = bench_start(f, "1", "--duration", "100s");
+    bench = bench_start(f, "1", "--duration", "3600s");
     watch_until(f, NTK_OUTCOME_COMPLETED, 20);
     end_and_watch(f, bench, 0);
     assert_int_equal(f->sums.outcome[NTK_OUTCOME_COMPLETED], f->sums.last_total);
@@ -388,7 +388,7 @@ static void outcomes_that_fail_keep_their_kind(void **state)
         test_run_fini(&run);
         memset(&f->sums, 0, sizeof f->sums);
         before = f->snapshot ? f->snapshot->error_class[rows[i].error_class].total : 0;
-        bench = bench_start(f, "0", "--duration", "100s");
+        bench = bench_start(f, "0", "--duration", "3600s");
         watch_until(f, rows[i].outcome, 1);
         end_and_watch(f, bench, rows[i].exit_code);
         assert_true(f->sums.outcome[rows[i].outcome] >= 1);

@@ -248,7 +248,7 @@ wait_for says "arrived arrived" "$wheres" --after 300ms "$a" "$b"
 [ "$(jq -r '[.communicators[0].ranks[].host] | join(" ")' hang.json)" = "$a $b" ] || fail "hosts: $(cat hang.json)"
 wait_for says "arrived unseen" "$wheres" --after 300ms "$a"
 # A machine that does not answer is reported, and its ranks are unseen.
-neuron-monitor hang --after 300ms "$a" 127.0.0.1:1 >text 2>errors || true
+neuron-monitor hang --after 300ms --timeout "${patience}s" "$a" 127.0.0.1:1 >text 2>errors || true
 greps "127.0.0.1:1: .*; its ranks are missing here" errors || fail "errors: $(cat errors)"
 greps "rank 1: not reported by any process" text || fail "text: $(cat text)"
 code=0

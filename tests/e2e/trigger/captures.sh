@@ -55,8 +55,10 @@ lone=$!
 pids+=("$lone")
 has_before() { [ -n "$(find kept -path "*-stuck/*_pid_$lone/*/ntrace.pb")" ] && echo yes; }
 wait_for has_before
-# Once in ten minutes: the first job went on all the time, and nothing more is kept of that.
-[ "$(ls -d kept/*-p99 | wc -l)" = 1 ] || fail "too often: $(ls kept)"
+# Once in ten minutes, but for those that found no processor in time: the first job went on all the time, and nothing more
+# is kept of that.
+incomplete=$(grep -c 'capture incomplete: see kept/.*-p99/' agent.log || true)
+[ "$(ls -d kept/*-p99 | wc -l)" -le $((1 + incomplete)) ] || fail "too often: $(ls kept)"
 kill -9 "$lone" "$busy"
 kill "$agent"
 wait "$agent" || fail "the agent failed"

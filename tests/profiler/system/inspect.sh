@@ -137,7 +137,7 @@ neuron-profile view -d vendor --output-format summary-json --private >text 2>err
 grep -q '"host_name": "' text || complain "--private: no name"
 
 # ---- a process that runs already ----
-neuron-bench exec m.neff --rate 50 --duration 5m >/dev/null 2>&1 &
+neuron-bench exec m.neff --rate 50 --duration 1h >/dev/null 2>&1 &
 job=$!
 pids+=($job)
 wait_for has_segment

@@ -24,6 +24,7 @@ import botocore.auth
 import botocore.awsrequest
 import botocore.credentials
 
+PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh
 folder = sys.argv[1]
 lock = threading.Lock()
 
@@ -118,7 +119,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         keys = read("keys").split()
         used = self.headers["Authorization"].split("Credential=")[1].split("/")[0]
         if word == "wait":
-            self.connection.settimeout(60)
+            self.connection.settimeout(PATIENCE)
             self.connection.recv(1)
             return self.hang_up()
         if used != keys[0] or word == "expire":

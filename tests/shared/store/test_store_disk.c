@@ -118,7 +118,7 @@ static void a_store_closes_while_the_disk_stays_full(void **state)
         struct rlimit limit = { 4096, RLIM_INFINITY };
         struct ntk_err err = { 0 };
         signal(SIGXFSZ, SIG_IGN);
-        alarm(120); /* it used to try for ever */
+        alarm((unsigned)(test_patience_ns() / NTK_NS_PER_SECOND)); /* it used to try for ever */
         if (ntk_store_open(f->path, &options, &store, NULL) < 0) {
             _exit(10);
         }
