@@ -143,9 +143,9 @@ const struct ntk_core_state_row ntk_core_state_rows[NTK_CORE_STATES] = {
 
 const struct ntk_system_row ntk_system_rows[NTK_SYSTEM_FIGURES] = {
 #define NTK_SYSTEM_GAUGE(id, name, group, rule, metric) \
-    { NTK_SYSTEM_HAS_##group, NTK_SYSTEM_GROUP_MEMORY, false, NTK_METRIC_##metric },
+    { #name, NTK_SYSTEM_HAS_##group, NTK_SYSTEM_GROUP_MEMORY, false, NTK_METRIC_##metric },
 #define NTK_SYSTEM_COUNTER(id, name, group, key, metric) \
-    { NTK_SYSTEM_HAS_##group, NTK_SYSTEM_GROUP_CPU, true, NTK_METRIC_##metric },
+    { #name, NTK_SYSTEM_HAS_##group, NTK_SYSTEM_GROUP_CPU, true, NTK_METRIC_##metric },
 #include "shared/metrics/system.def"
 };
 

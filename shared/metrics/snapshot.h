@@ -664,6 +664,7 @@ enum {
 #include "shared/metrics/system.def"
 };
 struct ntk_system_row {
+    const char *name;
     uint32_t has;                /* enum ntk_system_has */
     enum ntk_system_group group; /* of the report */
     bool is_counter;

@@ -3,6 +3,7 @@
 #include "shared/store/columns.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,11 +95,26 @@ const struct ntk_column *ntk_column_next(enum ntk_tier_family family,
     return column < end ? column : NULL;
 }
 
-const char *ntk_store_count_name(const struct ntk_core_count_row *row, size_t k,
-                                 char column[NTK_STORE_COUNT_BYTES])
+static char count_names[NTK_CORE_COUNTS][64];
+
+static void name_counts(void)
 {
-    snprintf(column, NTK_STORE_COUNT_BYTES, "%s%s", row->names ? row->names[k] : "", row->column);
-    return column;
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+
+        for (size_t k = 0; k < row->count; k++) {
+            (void)snprintf(count_names[row->at + k], sizeof count_names[0], "%s%s",
+                           row->names ? row->names[k] : "", row->column);
+        }
+    }
+}
+
+const char *ntk_store_count_name(const struct ntk_core_count_row *row, size_t k)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, name_counts);
+    return count_names[row->at + k];
 }
 
 void ntk_store_executions_get(sqlite3_stmt *statement,
@@ -112,8 +128,7 @@ void ntk_store_executions_get(sqlite3_stmt *statement,
 
         for (size_t k = 0; k < row->count && ntk_store_counts_have(NTK_STORE_COUNTS_EXECUTION, row);
              k++) {
-            char column[NTK_STORE_COUNT_BYTES];
-            to[k] = number(statement, ntk_store_count_name(row, k, column));
+            to[k] = number(statement, ntk_store_count_name(row, k));
         }
     }
 }

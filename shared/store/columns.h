@@ -72,9 +72,7 @@ const struct ntk_column *ntk_column_next(enum ntk_tier_family family,
 
 bool ntk_store_counts_have(enum ntk_store_counts set, const struct ntk_core_count_row *row);
 /* The name of the column of count k of the row. */
-#define NTK_STORE_COUNT_BYTES 80
-const char *ntk_store_count_name(const struct ntk_core_count_row *row, size_t k,
-                                 char column[NTK_STORE_COUNT_BYTES]);
+const char *ntk_store_count_name(const struct ntk_core_count_row *row, size_t k);
 /* Outcomes and error classes of the present row, as `number` reads a column. */
 void ntk_store_executions_get(sqlite3_stmt *statement,
                               uint64_t (*number)(sqlite3_stmt *statement, const char *column),

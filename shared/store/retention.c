@@ -39,38 +39,39 @@ static const struct {
 /* Tables with lasting rows: rows are deleted by the age of their end, whenever they began. */
 static const char *const lasting[] = { "rank_verdict", "job_core", "job" };
 
-/* Before rows of memory_sample go, the value of each key of a living process is repeated at ?1: a
+/* Before rows of memory_sample go, the value of each key of a living process is repeated at :time_ns: a
  * value holds until the next row. */
 static const char restate_memory[] =
     "INSERT OR IGNORE INTO memory_sample"
-    " SELECT ?1, process_id, core, category, model_id, current_bytes, peak_bytes FROM ("
+    " SELECT :time_ns, process_id, core, category, model_id, current_bytes, peak_bytes FROM ("
     "  SELECT process_id, core, category, model_id, current_bytes, peak_bytes, max(time_ns)"
-    "    FROM memory_sample WHERE time_ns < ?1 GROUP BY process_id, core, category, model_id)"
+    "    FROM memory_sample WHERE time_ns < :time_ns GROUP BY process_id, core, category, model_id)"
     " WHERE current_bytes > 0 AND process_id IN"
-    "  (SELECT process_id FROM process WHERE last_seen_ns >= ?1)";
+    "  (SELECT process_id FROM process WHERE last_seen_ns >= :time_ns)";
 
 /* A process that is gone no longer has its histograms read and memory, and later not at all. */
 static const char forget_histograms[] =
     "UPDATE core_total SET latency_histogram = x'010000', device_latency_histogram = x'010000'"
     " WHERE length(latency_histogram) > 3 AND process_id IN"
-    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)";
-static const char forget_memory[] = "DELETE FROM memory_last WHERE process_id IN"
-                                    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)";
+    " (SELECT process_id FROM process WHERE last_seen_ns < :time_ns)";
+static const char forget_memory[] =
+    "DELETE FROM memory_last WHERE process_id IN"
+    " (SELECT process_id FROM process WHERE last_seen_ns < :time_ns)";
 static const char *const forget_process[] = {
     "DELETE FROM core_total WHERE process_id IN"
-    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
+    " (SELECT process_id FROM process WHERE last_seen_ns < :time_ns)",
     "DELETE FROM memory_sample WHERE process_id IN"
-    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
+    " (SELECT process_id FROM process WHERE last_seen_ns < :time_ns)",
     "DELETE FROM unwatched WHERE process_id IN"
-    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
+    " (SELECT process_id FROM process WHERE last_seen_ns < :time_ns)",
     "DELETE FROM rank WHERE process_id IN"
-    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
+    " (SELECT process_id FROM process WHERE last_seen_ns < :time_ns)",
     "DELETE FROM model WHERE process_id IN"
-    " (SELECT process_id FROM process WHERE last_seen_ns < ?1)",
-    "DELETE FROM process WHERE last_seen_ns < ?1",
+    " (SELECT process_id FROM process WHERE last_seen_ns < :time_ns)",
+    "DELETE FROM process WHERE last_seen_ns < :time_ns",
 };
 
-/* Runs a statement with a time as ?1. */
+/* Runs a statement with :time_ns. */
 static int exec_at(sqlite3 *db, const char *sql, int64_t time_ns, struct ntk_err *err)
 {
     sqlite3_stmt *statement;
@@ -79,7 +80,7 @@ static int exec_at(sqlite3 *db, const char *sql, int64_t time_ns, struct ntk_err
     if (ret < 0) {
         return ret;
     }
-    sqlite3_bind_int64(statement, 1, time_ns);
+    ntk_store_sql_bind(statement, "time_ns", (uint64_t)time_ns);
     if (sqlite3_step(statement) != SQLITE_DONE) {
         ret = ntk_store_sql_error(db, "database", err);
     }

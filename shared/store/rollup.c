@@ -206,8 +206,8 @@ static int merge_step(struct ntk_rollup *rollup, enum ntk_store_tier tier, struc
 
     for (size_t family = 0; family < NTK_FAMILY_COUNT; family++) {
         sqlite3_stmt *statement = rollup->merge[tier][family];
-        sqlite3_bind_int64(statement, 1, (sqlite3_int64)start_ns);
-        sqlite3_bind_int64(statement, 2, (sqlite3_int64)end_ns);
+        ntk_store_sql_bind(statement, "start_ns", start_ns);
+        ntk_store_sql_bind(statement, "end_ns", end_ns);
         int step = sqlite3_step(statement);
         int ret = step == SQLITE_DONE ? 0 : ntk_store_sql_error(rollup->db, "database", err);
         sqlite3_reset(statement);

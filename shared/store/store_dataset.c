@@ -65,7 +65,7 @@ uint64_t ntk_store_dataset_start(enum ntk_store_dataset_id id, uint64_t time_ns)
 
 /* ---- where rows are ---- */
 
-/* Two numbers of one row, ?1 bound; -1 for NULL. */
+/* Two numbers of one row, :bound set; -1 for NULL. */
 static int ask(struct ntk_store_reader *reader, const char *sql, uint64_t bound,
                int64_t numbers[static 2], struct ntk_err *err)
 {
@@ -76,7 +76,7 @@ static int ask(struct ntk_store_reader *reader, const char *sql, uint64_t bound,
     if (ret < 0) {
         return ret;
     }
-    sqlite3_bind_int64(statement, 1, bound > INT64_MAX ? INT64_MAX : (sqlite3_int64)bound);
+    ntk_store_sql_bind(statement, "bound", ntk_store_sql_integer(bound));
     int step = sqlite3_step(statement);
     for (int i = 0; step == SQLITE_ROW && i < 2 && i < sqlite3_column_count(statement); i++) {
         if (sqlite3_column_type(statement, i) != SQLITE_NULL) {
@@ -99,7 +99,7 @@ int ntk_store_dataset_next(struct ntk_store_reader *reader, enum ntk_store_datas
     if (rows[id].of == OF_STATE) {
         return ntk_store_reader_next(reader, after_ns, out_time_ns, err);
     }
-    (void)snprintf(sql, sizeof sql, "SELECT min(time_ns) FROM %s WHERE time_ns > ?1",
+    (void)snprintf(sql, sizeof sql, "SELECT min(time_ns) FROM %s WHERE time_ns > :bound",
                    ntk_store_datasets[id].name);
     int ret = ask(reader, sql, after_ns, found, err);
     if (ret == 0 && found[0] <= 0) {
@@ -116,10 +116,10 @@ int ntk_store_dataset_span(struct ntk_store_reader *reader, enum ntk_store_datas
 {
     static const char *const tiers[] = {
         ("SELECT first_ns, (SELECT max(time_ns) FROM machine_sample) FROM tier"
-         " WHERE tier = 'second' AND ?1 = 0"),
-        "SELECT first_ns, done_ns FROM tier WHERE tier = 'minute' AND ?1 = 0",
-        "SELECT first_ns, done_ns FROM tier WHERE tier = 'hour' AND ?1 = 0",
-        "SELECT 0, (SELECT max(time_ns) FROM machine_sample) WHERE ?1 = 0",
+         " WHERE tier = 'second' AND :bound = 0"),
+        "SELECT first_ns, done_ns FROM tier WHERE tier = 'minute' AND :bound = 0",
+        "SELECT first_ns, done_ns FROM tier WHERE tier = 'hour' AND :bound = 0",
+        "SELECT 0, (SELECT max(time_ns) FROM machine_sample) WHERE :bound = 0",
     };
     int64_t span[2], seconds[2];
     int ret = ask(reader, tiers[rows[id].kept], 0, span, err);
@@ -149,7 +149,7 @@ int ntk_store_dataset_late(struct ntk_store_reader *reader, enum ntk_store_datas
     assert(ntk_store_datasets[id].is_log);
     (void)snprintf(sql, sizeof sql,
                    "SELECT (SELECT max(event_id) FROM %1$s),"
-                   " (SELECT min(time_ns) FROM %1$s WHERE event_id > ?1)",
+                   " (SELECT min(time_ns) FROM %1$s WHERE event_id > :bound)",
                    ntk_store_datasets[id].name);
     int ret = ask(reader, sql, above, found, err);
     if (ret == 0) {
@@ -166,7 +166,7 @@ int ntk_store_dataset_origin(struct ntk_store_reader *reader, uint64_t time_ns, 
     int ret = ntk_store_sql_prepare(
         reader->db,
         "SELECT host_name, (SELECT min(since_ns) FROM machine) AS first_ns FROM machine"
-        " ORDER BY since_ns > ?1, abs(since_ns / 1000 - ?1 / 1000) LIMIT 1",
+        " ORDER BY since_ns > :time_ns, abs(since_ns / 1000 - :time_ns / 1000) LIMIT 1",
         &statement, err);
 
     if (ret < 0) {
@@ -174,7 +174,7 @@ int ntk_store_dataset_origin(struct ntk_store_reader *reader, uint64_t time_ns, 
     }
     host[0] = '\0';
     *out_id = 0;
-    sqlite3_bind_int64(statement, 1, time_ns > INT64_MAX ? INT64_MAX : (sqlite3_int64)time_ns);
+    ntk_store_sql_bind(statement, "time_ns", ntk_store_sql_integer(time_ns));
     int step = sqlite3_step(statement);
     if (step == SQLITE_ROW) {
         const char *text = ntk_store_sql_text(statement, "host_name");
@@ -249,8 +249,8 @@ int ntk_store_cursor_open(struct ntk_store_reader *reader, enum ntk_store_datase
     for (size_t i = 0; i < cursor->column_count; i++) {
         name_column(cursor->statement, (int)i, &cursor->columns[i]);
     }
-    sqlite3_bind_int64(cursor->statement, 1, (sqlite3_int64)from_ns);
-    sqlite3_bind_int64(cursor->statement, 2, (sqlite3_int64)to_ns);
+    ntk_store_sql_bind(cursor->statement, "from_ns", from_ns);
+    ntk_store_sql_bind(cursor->statement, "to_ns", to_ns);
     *out_cursor = cursor;
     return 0;
 }

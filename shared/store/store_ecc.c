@@ -6,9 +6,9 @@
 
 #include "shared/store/store_sql.h"
 
-static const char insert_sql[] = "INSERT OR REPLACE INTO ecc_total VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
 static const char select_sql[] =
-    "SELECT event, boot_id = ?2 AS is_same_boot, counter, total FROM ecc_total WHERE device = ?1";
+    "SELECT event, boot_id = :boot_id AS is_same_boot, counter, total FROM ecc_total"
+    " WHERE device = :device";
 
 void ntk_store_ecc_reset(struct ntk_store_ecc *ecc)
 {
@@ -16,17 +16,16 @@ void ntk_store_ecc_reset(struct ntk_store_ecc *ecc)
 }
 
 static int write_row(sqlite3 *db, sqlite3_stmt *statement, const struct ntk_snapshot *snapshot,
-                     const struct ntk_device_sample *device, int kind, struct ntk_err *err)
+                     const struct ntk_device_sample *device, int kind, uint64_t *row_count,
+                     struct ntk_err *err)
 {
-    sqlite3_bind_int64(statement, 1, device->index);
-    sqlite3_bind_text(statement, 2, ntk_ecc_names[kind], -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 3, snapshot->boot_id, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 4, (sqlite3_int64)snapshot->realtime_ns);
-    sqlite3_bind_int64(statement, 5, (sqlite3_int64)device->ecc_counter[kind]);
-    sqlite3_bind_int64(statement, 6, (sqlite3_int64)device->ecc[kind].total);
-    int ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : ntk_store_sql_error(db, "database", err);
-    sqlite3_reset(statement);
-    return ret;
+    ntk_store_sql_bind(statement, "device", device->index);
+    ntk_store_sql_bind_text(statement, "event", ntk_ecc_names[kind]);
+    ntk_store_sql_bind_text(statement, "boot_id", snapshot->boot_id);
+    ntk_store_sql_bind(statement, "time_ns", snapshot->realtime_ns);
+    ntk_store_sql_bind(statement, "counter", device->ecc_counter[kind]);
+    ntk_store_sql_bind(statement, "total", device->ecc[kind].total);
+    return ntk_store_sql_run(db, statement, row_count, err);
 }
 
 int ntk_store_ecc_write(struct ntk_store_ecc *ecc, sqlite3 *db, const struct ntk_snapshot *snapshot,
@@ -49,13 +48,12 @@ int ntk_store_ecc_write(struct ntk_store_ecc *ecc, sqlite3 *db, const struct ntk
             if (is_same) {
                 continue;
             }
-            ret = statement ? 0 : ntk_store_sql_prepare(db, insert_sql, &statement, err);
-            ret = ret < 0 ? ret : write_row(db, statement, snapshot, device, k, err);
+            ret = statement ? 0 : ntk_store_sql_prepare_row(db, "ecc_total", NULL, &statement, err);
+            ret = ret < 0 ? ret : write_row(db, statement, snapshot, device, k, row_count, err);
             if (ret == 0) {
                 ecc->rows[device->index][k].is_written = true;
                 ecc->rows[device->index][k].counter = device->ecc_counter[k];
                 ecc->rows[device->index][k].total = device->ecc[k].total;
-                (*row_count)++;
             }
         }
     }
@@ -72,8 +70,8 @@ bool ntk_store_ecc_read(sqlite3 *db, const char *boot_id, uint32_t device,
     if (ntk_store_sql_prepare(db, select_sql, &statement, NULL) < 0) {
         return false;
     }
-    sqlite3_bind_int64(statement, 1, device);
-    sqlite3_bind_text(statement, 2, boot_id, -1, SQLITE_STATIC);
+    ntk_store_sql_bind(statement, "device", device);
+    ntk_store_sql_bind_text(statement, "boot_id", boot_id);
     while (sqlite3_step(statement) == SQLITE_ROW) {
         const char *event = ntk_store_sql_word(statement, "event");
         bool is_same_boot = ntk_store_sql_u64(statement, "is_same_boot") == 1;

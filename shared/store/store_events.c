@@ -9,7 +9,7 @@
 #include "shared/store/store_sql.h"
 
 /* Where each kind comes from; the columns are named in add_sql(). */
-#define FROM_TO(time) time " > ?3 AND " time " <= ?4"
+#define FROM_TO(time) time " > :from_ns AND " time " <= :to_ns"
 
 static const char *const sources[NTK_STORE_EVENT_COUNT] = {
     [NTK_STORE_EVENT_START] = "SELECT first_seen_ns, 0, process_id, -1, 0, '', command, NULL, "
@@ -84,7 +84,7 @@ static void add_sql(struct ntk_buf *sql, const struct ntk_store_filter *filter, 
                           " ON m.process_id = e.process_id AND m.model_id = e.model_id WHERE 1");
     ntk_store_window_add_process(sql, "p.", filter);
     if (filter->model) {
-        ntk_buf_add_text(sql, " AND (m.name = ?2 OR m.name = ?2 || '.neff')");
+        ntk_buf_add_text(sql, " AND (m.name = :name OR m.name = :name || '.neff')");
     }
     if (filter->has_core) {
         ntk_buf_add_format(sql, " AND e.core = %" PRIu32, filter->core);
@@ -152,8 +152,8 @@ int ntk_store_reader_events(struct ntk_store_reader *reader, const struct ntk_st
     int ret = ntk_store_sql_prepare_buf(reader->db, &sql, &statement, err);
     if (ret == 0) {
         ntk_store_window_bind(statement, filter);
-        sqlite3_bind_int64(statement, 3, (sqlite3_int64)window->from_ns);
-        sqlite3_bind_int64(statement, 4, (sqlite3_int64)window->to_ns);
+        ntk_store_sql_bind(statement, "from_ns", window->from_ns);
+        ntk_store_sql_bind(statement, "to_ns", window->to_ns);
     }
     while (ret == 0 && ntk_store_sql_next(reader->db, statement, &ret, err)) {
         struct ntk_store_event event;

@@ -26,39 +26,39 @@ struct open_job {
 
 #define LAST_SAMPLE                                                      \
     "max(time_ns, coalesce((SELECT max(s.time_ns) FROM machine_sample s" \
-    " WHERE s.time_ns < ?2), ?2))"
+    " WHERE s.time_ns < :time_ns), :time_ns))"
 
 static const char find_sql[] = "SELECT * FROM job"
                                " WHERE to_ns IS NULL ORDER BY time_ns DESC LIMIT 1024";
 static const char find_cores_sql[] =
-    "SELECT core FROM job_core WHERE job_key = ?1 AND to_ns IS NULL";
+    "SELECT core FROM job_core WHERE job_key = :job_key AND to_ns IS NULL";
 /* Of the same job, when it was there before: its file may be older than that. */
-static const char ended_sql[] =
-    "SELECT coalesce(max(to_ns), 0) AS ended_ns FROM job WHERE job_id = ?1 AND cluster = ?2";
-/* A parameter without a number is the next one. */
+static const char ended_sql[] = "SELECT coalesce(max(to_ns), 0) AS ended_ns FROM job"
+                                " WHERE job_id = :job_id AND cluster = :cluster";
 static const char add_sql[] = "INSERT INTO job (time_ns, lnc"
 #define NTK_JOB_TEXT(name, column, ...) ", " column
 #include "shared/metrics/job.def"
-                              ") VALUES (?1, ?2"
-#define NTK_JOB_TEXT(...) ", ?"
+                              ") VALUES (:time_ns, :lnc"
+#define NTK_JOB_TEXT(name, column, ...) ", :" column
 #include "shared/metrics/job.def"
                               ")";
-static const char name_sql[] = "UPDATE job SET job_key = ?1"
-#define NTK_JOB_TEXT(name, column, ...) ", " column " = ?"
+static const char name_sql[] = "UPDATE job SET job_key = :job_key"
+#define NTK_JOB_TEXT(name, column, ...) ", " column " = :" column
 #include "shared/metrics/job.def"
-                               " WHERE job_key = ?1";
-static const char add_core_sql[] = "INSERT OR REPLACE INTO job_core VALUES (?1, ?2, ?3, NULL)";
+                               " WHERE job_key = :job_key";
+static const char add_core_sql[] =
+    "INSERT OR REPLACE INTO job_core VALUES (:job_key, :core, :time_ns, NULL)";
+#define OPEN " WHERE job_key = :job_key AND to_ns IS NULL"
 static const char close_core_sql[] =
-    "UPDATE job_core SET to_ns = max(time_ns, ?2) WHERE job_key = ?1 AND core = ?3"
-    " AND to_ns IS NULL";
+    "UPDATE job_core SET to_ns = max(time_ns, :time_ns)" OPEN " AND core = :core";
 static const char *const close_sql[] = {
-    "UPDATE job_core SET to_ns = max(time_ns, ?2) WHERE job_key = ?1 AND to_ns IS NULL",
-    "UPDATE job SET to_ns = max(time_ns, ?2) WHERE job_key = ?1",
+    "UPDATE job_core SET to_ns = max(time_ns, :time_ns)" OPEN,
+    "UPDATE job SET to_ns = max(time_ns, :time_ns)" OPEN,
 };
 /* Those of an agent that is gone. */
 static const char *const close_old_sql[] = {
-    "UPDATE job_core SET to_ns = " LAST_SAMPLE " WHERE job_key = ?1 AND to_ns IS NULL",
-    "UPDATE job SET to_ns = " LAST_SAMPLE " WHERE job_key = ?1",
+    "UPDATE job_core SET to_ns = " LAST_SAMPLE OPEN,
+    "UPDATE job SET to_ns = " LAST_SAMPLE OPEN,
 };
 
 void ntk_store_jobs_reset(struct ntk_store_jobs *jobs)
@@ -75,7 +75,7 @@ static int load_cores(sqlite3 *db, struct open_job *open, struct ntk_err *err)
     int ret = ntk_store_sql_prepare(db, find_cores_sql, &statement, err);
 
     if (ret == 0) {
-        sqlite3_bind_int64(statement, 1, open->key);
+        ntk_store_sql_bind(statement, "job_key", (uint64_t)open->key);
     }
     while (ret == 0 && ntk_store_sql_next(db, statement, &ret, err)) {
         sqlite3_int64 core = (int64_t)ntk_store_sql_u64(statement, "core");
@@ -113,8 +113,13 @@ static int load(struct ntk_store_jobs *jobs, sqlite3 *db, struct ntk_err *err)
 
 /* -- changes ----------------------------------------------------------------------------------- */
 
-/* One statement with numbers, then the texts of the job (NULL: none), from ?1 on. */
-static int run(sqlite3 *db, const char *sql, const uint64_t *numbers, int number_count,
+struct number {
+    const char *name; /* of the parameter */
+    uint64_t value;
+};
+
+/* One statement with numbers, and the texts of the job (NULL: none). */
+static int run(sqlite3 *db, const char *sql, const struct number *numbers, size_t number_count,
                const struct open_job *texts, uint64_t *row_count, struct ntk_err *err)
 {
     sqlite3_stmt *statement = NULL;
@@ -123,11 +128,11 @@ static int run(sqlite3 *db, const char *sql, const uint64_t *numbers, int number
     if (ret < 0) {
         return ret;
     }
-    for (int i = 0; i < number_count; i++) {
-        sqlite3_bind_int64(statement, 1 + i, ntk_store_sql_integer(numbers[i]));
+    for (size_t i = 0; i < number_count; i++) {
+        ntk_store_sql_bind(statement, numbers[i].name, ntk_store_sql_integer(numbers[i].value));
     }
-    for (int i = 0; texts && i < NTK_JOB_TEXTS; i++) {
-        sqlite3_bind_text(statement, 1 + number_count + i, texts->texts[i], -1, SQLITE_STATIC);
+    for (size_t i = 0; texts && i < NTK_JOB_TEXTS; i++) {
+        ntk_store_sql_bind_text(statement, ntk_job_texts[i].column, texts->texts[i]);
     }
     return ntk_store_sql_finish(db, statement, row_count, err);
 }
@@ -142,8 +147,8 @@ static int find_since(sqlite3 *db, const struct open_job *open, uint64_t *since_
     if (ret < 0) {
         return ret;
     }
-    sqlite3_bind_text(statement, 1, open->id, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 2, open->cluster, -1, SQLITE_STATIC);
+    ntk_store_sql_bind_text(statement, "job_id", open->id);
+    ntk_store_sql_bind_text(statement, "cluster", open->cluster);
     if (sqlite3_step(statement) == SQLITE_ROW) {
         sqlite3_int64 ended_ns = (int64_t)ntk_store_sql_u64(statement, "ended_ns");
         *since_ns = ended_ns > 0 && (uint64_t)ended_ns > *since_ns ? (uint64_t)ended_ns : *since_ns;
@@ -167,7 +172,7 @@ static int add_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_jo
         ntk_str_copy(open->texts[i], TEXT_BYTES, job->texts[i]);
     }
     int ret = find_since(db, open, since_ns, err);
-    const uint64_t numbers[] = { *since_ns, lnc };
+    const struct number numbers[] = { { "time_ns", *since_ns }, { "lnc", lnc } };
     ret = ret < 0 ? ret : run(db, add_sql, numbers, 2, open, row_count, err);
     open->key = sqlite3_last_insert_rowid(db);
     *out_open = open;
@@ -178,7 +183,7 @@ static int add_job(struct ntk_store_jobs *jobs, sqlite3 *db, const struct ntk_jo
 static int name_job(sqlite3 *db, struct open_job *open, const struct ntk_job *job,
                     uint64_t *row_count, struct ntk_err *err)
 {
-    const uint64_t key = (uint64_t)open->key;
+    const struct number key = { "job_key", (uint64_t)open->key };
     bool is_new = false;
 
     for (size_t i = 0; i < NTK_JOB_TEXTS; i++) {
@@ -208,14 +213,13 @@ static int write_cores(sqlite3 *db, struct open_job *open, const struct ntk_job 
     for (uint64_t core = 0; core < CORES_MAX && ret == 0; core++) {
         bool is_held = cores[core / 64] >> core % 64 & 1;
         bool was_held = open->cores[core / 64] >> core % 64 & 1;
-        uint64_t key = (uint64_t)open->key;
+        const struct number numbers[] = { { "job_key", (uint64_t)open->key },
+                                          { "core", core },
+                                          { "time_ns", is_held ? began_ns : now_ns } };
 
-        if (is_held && !was_held) {
+        if (is_held != was_held) {
             ret =
-                run(db, add_core_sql, (uint64_t[]){ key, core, began_ns }, 3, NULL, row_count, err);
-        } else if (was_held && !is_held) {
-            ret =
-                run(db, close_core_sql, (uint64_t[]){ key, now_ns, core }, 3, NULL, row_count, err);
+                run(db, is_held ? add_core_sql : close_core_sql, numbers, 3, NULL, row_count, err);
         }
     }
     if (ret == 0) {
@@ -279,7 +283,8 @@ int ntk_store_jobs_write(struct ntk_store_jobs *jobs, sqlite3 *db,
     }
     for (size_t i = jobs->open.count; i-- > 0 && ret == 0;) {
         const struct open_job *open = ntk_vec_at(&jobs->open, i);
-        const uint64_t numbers[] = { (uint64_t)open->key, snapshot->realtime_ns };
+        const struct number numbers[] = { { "job_key", (uint64_t)open->key },
+                                          { "time_ns", snapshot->realtime_ns } };
 
         if (open->is_seen) {
             continue;

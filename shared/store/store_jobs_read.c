@@ -13,12 +13,12 @@
 
 #define CORES_MAX NTK_SNAPSHOT_JOB_CORES_MAX
 
-/* ?1 id, ?2 cluster, ?3 and ?4 the window, ?5 until when anything is known. */
-#define HOLD                                                            \
-    "WITH hold AS MATERIALIZED (SELECT core, max(time_ns, ?3) AS a,"    \
-    " min(coalesce(to_ns, ?5), ?4) AS b FROM job_core WHERE job_key IN" \
-    " (SELECT job_key FROM job WHERE job_id = ?1 AND cluster = ?2)"     \
-    " AND time_ns < ?4 AND coalesce(to_ns, ?5) > ?3) "
+/* :seen_ns: until when anything is known. */
+#define HOLD                                                                      \
+    "WITH hold AS MATERIALIZED (SELECT core, max(time_ns, :from_ns) AS a,"        \
+    " min(coalesce(to_ns, :seen_ns), :to_ns) AS b FROM job_core WHERE job_key IN" \
+    " (SELECT job_key FROM job WHERE job_id = :job_id AND cluster = :cluster)"    \
+    " AND time_ns < :to_ns AND coalesce(to_ns, :seen_ns) > :from_ns) "
 /* A second belongs to the job that has the core at its end; of a longer row the part that was
  * held. */
 #define IS_LONG "r.row_step_ns > 1000000000"
@@ -54,6 +54,13 @@ static uint64_t time_at(sqlite3_stmt *statement, const char *column)
     return value > 0 ? (uint64_t)value : 0;
 }
 
+static void bind_window(sqlite3_stmt *statement, const struct jobs_query *query)
+{
+    ntk_store_sql_bind(statement, "from_ns", query->filter.window.from_ns);
+    ntk_store_sql_bind(statement, "to_ns", query->filter.window.to_ns);
+    ntk_store_sql_bind(statement, "seen_ns", query->seen_ns);
+}
+
 static int prepare(struct jobs_query *query, struct ntk_buf *sql, sqlite3_stmt **out_statement,
                    struct ntk_err *err)
 {
@@ -62,11 +69,9 @@ static int prepare(struct jobs_query *query, struct ntk_buf *sql, sqlite3_stmt *
     if (ret < 0) {
         return ret;
     }
-    sqlite3_bind_text(*out_statement, 1, query->job.id, -1, SQLITE_STATIC);
-    sqlite3_bind_text(*out_statement, 2, query->job.cluster, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(*out_statement, 3, (sqlite3_int64)query->filter.window.from_ns);
-    sqlite3_bind_int64(*out_statement, 4, (sqlite3_int64)query->filter.window.to_ns);
-    sqlite3_bind_int64(*out_statement, 5, (sqlite3_int64)query->seen_ns);
+    ntk_store_sql_bind_text(*out_statement, "job_id", query->job.id);
+    ntk_store_sql_bind_text(*out_statement, "cluster", query->job.cluster);
+    bind_window(*out_statement, query);
     return 0;
 }
 
@@ -255,13 +260,13 @@ static int load_machine(struct jobs_query *query, struct ntk_err *err)
     sqlite3_stmt *statement = NULL;
     int ret = ntk_store_sql_prepare(query->reader->db,
                                     "SELECT tensor_peak_flops, cores_per_device FROM machine"
-                                    " WHERE since_ns <= ?1 ORDER BY since_ns DESC LIMIT 1",
+                                    " WHERE since_ns <= :time_ns ORDER BY since_ns DESC LIMIT 1",
                                     &statement, err);
 
     if (ret < 0) {
         return ret;
     }
-    sqlite3_bind_int64(statement, 1, (sqlite3_int64)job->to_ns);
+    ntk_store_sql_bind(statement, "time_ns", job->to_ns);
     job->has_peak = false;
     query->cores_per_device = 0;
     if (sqlite3_step(statement) == SQLITE_ROW) {
@@ -340,26 +345,26 @@ static int load_job(struct jobs_query *query, struct ntk_err *err)
 
 /* -- which ------------------------------------------------------------------------------------- */
 
-#define FOUND                                                                                   \
-    " FROM job WHERE time_ns < ?4 AND coalesce(to_ns, ?5) > ?3 AND (?1 IS NULL OR job_id = ?1)" \
-    " AND (?2 IS NULL OR user = ?2) GROUP BY job_id, cluster"
+#define FOUND                                                                                    \
+    " FROM job WHERE time_ns < :to_ns AND coalesce(to_ns, :seen_ns) > :from_ns AND (:job_id IS " \
+    "NULL OR job_id = :job_id)"                                                                  \
+    " AND (:user IS NULL OR user = :user) GROUP BY job_id, cluster"
 /* The newest texts that were reported. */
 static const char list_sql[] =
     "SELECT * FROM (SELECT job_id, cluster, newest(nullif(user, ''), time_ns) AS user,"
     " newest(nullif(name, ''), time_ns) AS name,"
     " newest(nullif(partition, ''), time_ns) AS partition, count(*) AS runs,"
-    " max(min(time_ns), ?3) AS first_ns, min(max(coalesce(to_ns, ?5)), ?4) AS last_ns,"
-    " count(*) = count(to_ns) AND max(to_ns) <= ?4 AS is_ended, newest(lnc, time_ns) AS lnc" FOUND
-    " ORDER BY first_ns DESC LIMIT ?6) ORDER BY first_ns, job_id";
+    " max(min(time_ns), :from_ns) AS first_ns, min(max(coalesce(to_ns, :seen_ns)), :to_ns) AS "
+    "last_ns,"
+    " count(*) = count(to_ns) AND max(to_ns) <= :to_ns AS is_ended, newest(lnc, time_ns) AS "
+    "lnc" FOUND " ORDER BY first_ns DESC LIMIT :most) ORDER BY first_ns, job_id";
 static const char count_sql[] = "SELECT count(*) AS jobs FROM (SELECT 1" FOUND ")";
 
 static void bind_list(sqlite3_stmt *statement, const struct jobs_query *query)
 {
-    sqlite3_bind_text(statement, 1, query->filter.id, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 2, query->filter.user, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 3, (sqlite3_int64)query->filter.window.from_ns);
-    sqlite3_bind_int64(statement, 4, (sqlite3_int64)query->filter.window.to_ns);
-    sqlite3_bind_int64(statement, 5, (sqlite3_int64)query->seen_ns);
+    ntk_store_sql_bind_filter(statement, "job_id", query->filter.id);
+    ntk_store_sql_bind_filter(statement, "user", query->filter.user);
+    bind_window(statement, query);
 }
 
 static int count_jobs(struct jobs_query *query, size_t *out_more, struct ntk_err *err)
@@ -423,7 +428,7 @@ static int tell_jobs(struct jobs_query *query, ntk_store_job_row row, void *ctx,
 
     if (ret == 0) {
         bind_list(statement, query);
-        sqlite3_bind_int64(statement, 6, ntk_store_sql_integer(query->filter.most));
+        ntk_store_sql_bind(statement, "most", ntk_store_sql_integer(query->filter.most));
     }
     while (ret == 0 && ntk_store_sql_next(query->reader->db, statement, &ret, err)) {
         take_job(statement, &query->job);

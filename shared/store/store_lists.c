@@ -30,7 +30,7 @@ int ntk_store_reader_span(struct ntk_store_reader *reader, enum ntk_store_tier t
     return ret;
 }
 
-/* Whether a query with ?1 and ?2 of the filter has a row; what: the message when it has none. */
+/* Whether a query with the parameters of the filter has a row; what: the message when it has none. */
 static int check_one(struct ntk_store_reader *reader, const struct ntk_store_filter *filter,
                      const char *sql, const char *what, const char *name, struct ntk_err *err)
 {
@@ -88,28 +88,29 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
     int ret = 0;
 
     if (filter->process) {
-        ret = check_one(reader, filter,
-                        "SELECT 1 FROM process WHERE tag = ?1 OR CAST(pid AS TEXT) = ?1", "process",
-                        filter->process, err);
+        ret =
+            check_one(reader, filter,
+                      "SELECT 1 FROM process WHERE tag = :process OR CAST(pid AS TEXT) = :process",
+                      "process", filter->process, err);
     }
     if (ret == 0 && filter->user) {
         ret = check_one(reader, filter,
-                        "SELECT 1 FROM process WHERE user = ?9 OR CAST(uid AS TEXT) = ?9", "user",
-                        filter->user, err);
+                        "SELECT 1 FROM process WHERE user = :user OR CAST(uid AS TEXT) = :user",
+                        "user", filter->user, err);
     }
     if (ret == 0 && filter->process) {
         ret = check_users(reader, filter, err);
     }
     if (ret == 0 && filter->model) {
-        ret =
-            check_one(reader, filter, "SELECT 1 FROM model WHERE name = ?2 OR name = ?2 || '.neff'",
-                      "model", filter->model, err);
+        ret = check_one(reader, filter,
+                        "SELECT 1 FROM model WHERE name = :name OR name = :name || '.neff'",
+                        "model", filter->model, err);
     }
     if (ret == 0 && filter->job) {
         ret = check_one(reader, filter,
                         "SELECT 1 FROM rank r JOIN process p USING (process_id)"
-                        " WHERE r.rendezvous = ?2 OR p.tag = ?2 UNION ALL"
-                        " SELECT 1 FROM rank_verdict WHERE rendezvous = ?2 OR tag = ?2",
+                        " WHERE r.rendezvous = :name OR p.tag = :name UNION ALL"
+                        " SELECT 1 FROM rank_verdict WHERE rendezvous = :name OR tag = :name",
                         "job", filter->job, err);
     }
     if (ret == 0 && filter->has_core) {
@@ -223,7 +224,7 @@ static int make_process_sql(struct ntk_store_reader *reader, const struct ntk_st
     }
     if (filter->model) {
         ntk_buf_add_text(sql, " AND EXISTS (SELECT 1 FROM model o WHERE o.process_id ="
-                              " p.process_id AND (o.name = ?2 OR o.name = ?2 || '.neff'))");
+                              " p.process_id AND (o.name = :name OR o.name = :name || '.neff'))");
     }
     ntk_buf_add_text(sql, " ORDER BY p.first_seen_ns, p.process_id");
     ntk_vec_fini(&pieces);
@@ -275,7 +276,7 @@ int ntk_store_reader_models(struct ntk_store_reader *reader, const struct ntk_st
     add_lifetime(&sql, "m.first_seen_ns", "m.last_seen_ns", window);
     ntk_store_window_add_process(&sql, "p.", filter);
     if (filter->model) {
-        ntk_buf_add_text(&sql, " AND (m.name = ?2 OR m.name = ?2 || '.neff')");
+        ntk_buf_add_text(&sql, " AND (m.name = :name OR m.name = :name || '.neff')");
     }
     ntk_buf_add_text(&sql, " ORDER BY m.name");
     int ret = ntk_store_sql_prepare_buf(reader->db, &sql, &statement, err);

@@ -3,115 +3,105 @@
 #include "shared/store/store_machine.h"
 
 #include <errno.h>
-#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "shared/store/store_sql.h"
 
+#define NEIGHBOUR_BYTES 4 /* "255," */
+
 void ntk_store_machine_fini(struct ntk_store_machine *machine)
 {
     ntk_buf_fini(&machine->written);
+    sqlite3_finalize(machine->machine);
+    sqlite3_finalize(machine->device);
 }
 
-static void add_device(struct ntk_buf *sql, const struct ntk_device_sample *device)
-{
-    char *texts = sqlite3_mprintf("%Q, %Q, %Q", device->name, device->arch, device->serial);
-
-    ntk_buf_add_format(sql, "INSERT OR REPLACE INTO device VALUES (?1, %" PRIu32 ", %s, %" PRIu32,
-                       device->index, texts ? texts : "", device->core_count);
-    sqlite3_free(texts);
-    if (device->has & NTK_DEVICE_HAS_NEIGHBOURS) {
-        ntk_buf_add_text(sql, ", '");
-        for (uint32_t i = 0; i < device->neighbour_count && i < NTK_SNAPSHOT_NEIGHBOURS_MAX; i++) {
-            ntk_buf_add_format(sql, "%s%u", i > 0 ? "," : "", device->neighbours[i]);
-        }
-        ntk_buf_add_char(sql, '\'');
-    } else {
-        ntk_buf_add_text(sql, ", NULL");
-    }
-    ntk_buf_add_format(sql, ", %" PRIu32, device->stack_count);
-    if (device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY) {
-        ntk_buf_add_format(sql, ", %" PRId64 ");",
-                           (int64_t)ntk_device_sum(device, device->memory_capacity_bytes));
-    } else {
-        ntk_buf_add_text(sql, ", NULL);");
-    }
-}
-
-/* NULL where the group is not known. */
-static void add_known(struct ntk_buf *sql, bool known, uint64_t value)
-{
-    if (known) {
-        ntk_buf_add_format(sql, ", %" PRId64, (int64_t)value);
-    } else {
-        ntk_buf_add_text(sql, ", NULL");
-    }
-}
-
-static void add_known_text(struct ntk_buf *sql, bool known, const char *text)
-{
-    char *quoted = sqlite3_mprintf(", %Q", known ? text : NULL);
-
-    ntk_buf_add_text(sql, quoted ? quoted : "");
-    sqlite3_free(quoted);
-}
-
-/* The facts as the statements that store them; the time is ?1. */
-static void add_facts(struct ntk_buf *sql, const struct ntk_snapshot *snapshot)
+static void bind_machine(sqlite3_stmt *row, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_instance *instance = &snapshot->instance;
     const struct ntk_hardware *hardware = &snapshot->hardware;
-    bool known = hardware->has & NTK_HARDWARE_HAS_DEVICES;
     bool has_memory = hardware->has & NTK_HARDWARE_HAS_MEMORY;
 
-    ntk_buf_add_text(sql, "INSERT OR REPLACE INTO machine VALUES (?1");
-    add_known_text(sql, true, snapshot->boot_id);
-    add_known_text(sql, true, snapshot->host_name);
-    add_known_text(sql, true, instance->name);
-    add_known_text(sql, true, instance->id);
-    add_known_text(sql, true, instance->type);
-    add_known_text(sql, true, instance->zone);
-    add_known_text(sql, true, instance->region);
-    add_known_text(sql, known, hardware->instance_type);
-    add_known_text(sql, known, hardware->device_type);
-    add_known_text(sql, known, hardware->device_version);
-    add_known_text(sql, known, hardware->core_version);
-    add_known_text(sql, known, hardware->driver_version);
-    add_known(sql, known, hardware->software);
-    add_known(sql, known, hardware->device_count);
-    add_known(sql, known, hardware->cores_per_device);
-    add_known(sql, true, hardware->lnc);
-    add_known(sql, has_memory, hardware->stack_count);
-    add_known(sql, has_memory, hardware->cores_per_stack);
-    add_known(sql, has_memory, hardware->device_memory_bytes);
-    if (hardware->has & NTK_HARDWARE_HAS_PEAK) {
-        ntk_buf_add_format(sql, ", %.17e", hardware->tensor_peak_flops);
-    } else {
-        ntk_buf_add_text(sql, ", NULL");
+    ntk_store_sql_bind_text(row, "boot_id", snapshot->boot_id);
+    ntk_store_sql_bind_text(row, "host_name", snapshot->host_name);
+    ntk_store_sql_bind_text(row, "instance_name", instance->name);
+    ntk_store_sql_bind_text(row, "instance_id", instance->id);
+    ntk_store_sql_bind_text(row, "instance_type", instance->type);
+    ntk_store_sql_bind_text(row, "zone", instance->zone);
+    ntk_store_sql_bind_text(row, "region", instance->region);
+    if (hardware->has & NTK_HARDWARE_HAS_DEVICES) {
+        ntk_store_sql_bind_text(row, "hardware_type", hardware->instance_type);
+        ntk_store_sql_bind_text(row, "device_type", hardware->device_type);
+        ntk_store_sql_bind_text(row, "device_version", hardware->device_version);
+        ntk_store_sql_bind_text(row, "core_version", hardware->core_version);
+        ntk_store_sql_bind_text(row, "driver_version", hardware->driver_version);
+        ntk_store_sql_bind(row, "software", hardware->software);
+        ntk_store_sql_bind(row, "device_count", hardware->device_count);
+        ntk_store_sql_bind(row, "cores_per_device", hardware->cores_per_device);
     }
-    add_known(sql, true, snapshot->core_count);
-    ntk_buf_add_text(sql, ");");
-    for (size_t i = 0; i < snapshot->device_count; i++) {
-        add_device(sql, &snapshot->devices[i]);
-    }
+    ntk_store_sql_bind(row, "lnc", hardware->lnc);
+    ntk_store_sql_bind_known(row, "stack_count", has_memory, hardware->stack_count);
+    ntk_store_sql_bind_known(row, "cores_per_stack", has_memory, hardware->cores_per_stack);
+    ntk_store_sql_bind_known(row, "device_memory_bytes", has_memory, hardware->device_memory_bytes);
+    ntk_store_sql_bind_double(row, "tensor_peak_flops", hardware->has & NTK_HARDWARE_HAS_PEAK,
+                              hardware->tensor_peak_flops);
+    ntk_store_sql_bind(row, "core_count", snapshot->core_count);
 }
 
-static int run(sqlite3 *db, const char *sql, uint64_t time_ns, uint64_t *row_count,
-               struct ntk_err *err)
+/* list: for the neighbours, as long as the row is bound. */
+static void bind_device(sqlite3_stmt *row, const struct ntk_device_sample *device, char *list)
 {
-    int ret = 0;
+    size_t length = 0;
 
-    while (ret == 0 && *sql) {
-        sqlite3_stmt *statement;
-        if (sqlite3_prepare_v2(db, sql, -1, &statement, &sql) != SQLITE_OK) {
-            return ntk_store_sql_error(db, "database", err);
+    ntk_store_sql_bind(row, "device", device->index);
+    ntk_store_sql_bind_text(row, "name", device->name);
+    ntk_store_sql_bind_text(row, "arch", device->arch);
+    ntk_store_sql_bind_text(row, "serial", device->serial);
+    ntk_store_sql_bind(row, "core_count", device->core_count);
+    if (device->has & NTK_DEVICE_HAS_NEIGHBOURS) {
+        list[0] = '\0';
+        for (uint32_t i = 0; i < device->neighbour_count && i < NTK_SNAPSHOT_NEIGHBOURS_MAX; i++) {
+            length +=
+                (size_t)sprintf(list + length, "%s%u", i > 0 ? "," : "", device->neighbours[i]);
         }
-        sqlite3_bind_int64(statement, 1, (sqlite3_int64)time_ns);
-        if (sqlite3_step(statement) != SQLITE_DONE) {
-            ret = ntk_store_sql_error(db, "database", err);
-        }
-        sqlite3_finalize(statement);
-        (*row_count)++;
+        ntk_store_sql_bind_text(row, "neighbours", list);
+    }
+    ntk_store_sql_bind(row, "stack_count", device->stack_count);
+    ntk_store_sql_bind_known(row, "memory_capacity_bytes",
+                             device->has & NTK_DEVICE_HAS_MEMORY_CAPACITY,
+                             ntk_device_sum(device, device->memory_capacity_bytes));
+}
+
+/* Writes the row, or with facts only adds it to them, without its time. */
+static int take_row(sqlite3 *db, sqlite3_stmt *row, uint64_t time_ns, struct ntk_buf *facts,
+                    uint64_t *row_count, struct ntk_err *err)
+{
+    if (!facts) {
+        ntk_store_sql_bind(row, "since_ns", time_ns);
+        return ntk_store_sql_run(db, row, row_count, err);
+    }
+    char *text = sqlite3_expanded_sql(row);
+    ntk_buf_add_text(facts, text ? text : "");
+    facts->failed = facts->failed || !text;
+    sqlite3_free(text);
+    sqlite3_clear_bindings(row);
+    return 0;
+}
+
+static int take_rows(struct ntk_store_machine *machine, sqlite3 *db,
+                     const struct ntk_snapshot *snapshot, struct ntk_buf *facts,
+                     uint64_t *row_count, struct ntk_err *err)
+{
+    uint64_t time_ns = snapshot->realtime_ns;
+
+    bind_machine(machine->machine, snapshot);
+    int ret = take_row(db, machine->machine, time_ns, facts, row_count, err);
+    for (size_t i = 0; ret == 0 && i < snapshot->device_count; i++) {
+        char neighbours[NTK_SNAPSHOT_NEIGHBOURS_MAX * NEIGHBOUR_BYTES];
+
+        bind_device(machine->device, &snapshot->devices[i], neighbours);
+        ret = take_row(db, machine->device, time_ns, facts, row_count, err);
     }
     return ret;
 }
@@ -121,17 +111,21 @@ int ntk_store_machine_write(struct ntk_store_machine *machine, sqlite3 *db,
                             struct ntk_err *err)
 {
     struct ntk_buf facts = { 0 };
+    int ret = 0;
 
-    add_facts(&facts, snapshot);
-    if (!ntk_buf_ok(&facts)) {
-        ntk_buf_fini(&facts);
-        return ntk_err_no_memory(err);
+    if (!machine->device) {
+        ret = ntk_store_sql_prepare_row(db, "machine", NULL, &machine->machine, err);
+        ret = ret < 0 ? ret : ntk_store_sql_prepare_row(db, "device", NULL, &machine->device, err);
     }
-    if (strcmp(ntk_buf_text_get(&facts), ntk_buf_text_get(&machine->written)) == 0) {
-        ntk_buf_fini(&facts);
-        return 0;
+    ret = ret < 0 ? ret : take_rows(machine, db, snapshot, &facts, row_count, err);
+    if (ret == 0 && !ntk_buf_ok(&facts)) {
+        ret = ntk_err_no_memory(err);
     }
-    int ret = run(db, ntk_buf_text_get(&facts), snapshot->realtime_ns, row_count, err);
+    if (ret < 0 || strcmp(ntk_buf_text_get(&facts), ntk_buf_text_get(&machine->written)) == 0) {
+        ntk_buf_fini(&facts);
+        return ret;
+    }
+    ret = take_rows(machine, db, snapshot, NULL, row_count, err);
     ntk_buf_fini(&machine->written);
     machine->written = facts;
     return ret;

@@ -17,7 +17,9 @@
 
 /* Zeroed: nothing written yet. */
 struct ntk_store_machine {
-    struct ntk_buf written; /* the facts of the last row, as text */
+    struct ntk_buf written; /* the last rows, as text */
+    sqlite3_stmt *machine;
+    sqlite3_stmt *device;
 };
 
 void ntk_store_machine_fini(struct ntk_store_machine *machine);

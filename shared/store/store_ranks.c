@@ -114,12 +114,12 @@ int ntk_store_reader_ranks(struct ntk_store_reader *reader, const struct ntk_sto
 static const char verdict_sql[] =
     "SELECT time_ns, to_ns, verdict, cause, communicator, rendezvous, rank_count, rank, pid, tag,"
     " operation, sequence, missing, behind_ns, interval_ns FROM rank_verdict"
-    " WHERE time_ns <= ?4 AND coalesce(to_ns, " LONGEST ") > ?3"
-    " AND (?1 IS NULL OR tag = ?1 OR CAST(pid AS TEXT) = ?1)"
-    " AND (?9 IS NULL OR EXISTS (SELECT 1 FROM process p WHERE p.pid = rank_verdict.pid"
-    "  AND p.tag = rank_verdict.tag AND (p.user = ?9 OR CAST(p.uid AS TEXT) = ?9)))"
-    " AND (?2 IS NULL OR tag = ?2 OR rendezvous = ?2 OR communicator IN"
-    "  (SELECT communicator FROM rank r JOIN process p USING (process_id) WHERE p.tag = ?2))"
+    " WHERE time_ns <= :to_ns AND coalesce(to_ns, " LONGEST ") > :from_ns"
+    " AND (:process IS NULL OR tag = :process OR CAST(pid AS TEXT) = :process)"
+    " AND (:user IS NULL OR EXISTS (SELECT 1 FROM process p WHERE p.pid = rank_verdict.pid"
+    "  AND p.tag = rank_verdict.tag AND (p.user = :user OR CAST(p.uid AS TEXT) = :user)))"
+    " AND (:name IS NULL OR tag = :name OR rendezvous = :name OR communicator IN"
+    "  (SELECT communicator FROM rank r JOIN process p USING (process_id) WHERE p.tag = :name))"
     " ORDER BY time_ns, communicator, rank";
 
 static void take_verdict(sqlite3_stmt *statement, struct ntk_store_verdict *verdict)
@@ -157,8 +157,8 @@ int ntk_store_reader_verdicts(struct ntk_store_reader *reader,
     int ret = ntk_store_sql_prepare(reader->db, verdict_sql, &statement, err);
     if (ret == 0) {
         ntk_store_window_bind(statement, filter);
-        sqlite3_bind_int64(statement, 3, (sqlite3_int64)window->from_ns);
-        sqlite3_bind_int64(statement, 4, (sqlite3_int64)window->to_ns);
+        ntk_store_sql_bind(statement, "from_ns", window->from_ns);
+        ntk_store_sql_bind(statement, "to_ns", window->to_ns);
     }
     while (ret == 0 && ntk_store_sql_next(reader->db, statement, &ret, err)) {
         struct ntk_store_verdict verdict;

@@ -27,8 +27,9 @@ struct core_entries {
 
 static const char totals_sql[] =
     "SELECT t.* FROM core_total t JOIN process p USING (process_id)"
-    " WHERE p.boot_id = ?1 AND p.header_pid = ?2 AND p.uid = ?3 AND p.start_time = ?4"
-    " AND t.began_ns = ?5 ORDER BY t.core";
+    " WHERE p.boot_id = :boot_id AND p.header_pid = :header_pid AND p.uid = :uid"
+    " AND p.start_time = :start_time"
+    " AND t.began_ns = :began_ns ORDER BY t.core";
 
 /* "file:<path>?immutable=1" with what a URI would read otherwise escaped; freed with
  * sqlite3_free(). */
@@ -175,8 +176,7 @@ static void take_totals(sqlite3_stmt *statement, struct core_entries *entries,
         const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
 
         for (size_t k = 0; k < row->count; k++) {
-            char column[NTK_STORE_COUNT_BYTES];
-            ntk_store_count_name(row, k, column);
+            const char *column = ntk_store_count_name(row, k);
             core->has |= ntk_store_sql_known(statement, column) ? row->has : 0;
             core->counts[row->at + k].total = ntk_store_sql_u64(statement, column);
         }
@@ -203,11 +203,11 @@ bool ntk_store_reader_totals_get(const char *boot_id, struct ntk_process_key key
         reader->entries = entries;
         reader->entries_count = capacity;
     }
-    sqlite3_bind_text(statement, 1, boot_id, -1, SQLITE_STATIC);
-    sqlite3_bind_int64(statement, 2, key.header_pid);
-    sqlite3_bind_int64(statement, 3, key.uid);
-    sqlite3_bind_int64(statement, 4, (sqlite3_int64)key.start_time);
-    sqlite3_bind_int64(statement, 5, (sqlite3_int64)began_ns);
+    ntk_store_sql_bind_text(statement, "boot_id", boot_id);
+    ntk_store_sql_bind(statement, "header_pid", key.header_pid);
+    ntk_store_sql_bind(statement, "uid", key.uid);
+    ntk_store_sql_bind(statement, "start_time", key.start_time);
+    ntk_store_sql_bind(statement, "began_ns", began_ns);
     while (count < capacity && sqlite3_step(statement) == SQLITE_ROW) {
         take_totals(statement, &reader->entries[count], &cores[count]);
         count++;

@@ -36,8 +36,8 @@ int ntk_store_window_align(struct ntk_store_window *window, struct ntk_err *err)
 int ntk_store_window_cut(struct ntk_store_reader *reader, const struct ntk_store_window *window,
                          bool whole, struct ntk_vec *pieces, struct ntk_err *err);
 /* "(SELECT ... UNION ALL SELECT ...)": the rows of the pieces with the columns of
- * ntk_tier_add_select() and row_step_ns, only those of the filter: ?1 is its process, ?2 its
- * model or job, ?9 its user. A parameter with a name would get the number of ?2. */
+ * ntk_tier_add_select() and row_step_ns, only those of the filter: :process, :name (model or job)
+ * and :user. */
 void ntk_store_window_add_rows(struct ntk_buf *sql, const struct ntk_vec *pieces,
                                enum ntk_tier_family family, const struct ntk_store_filter *filter);
 /* " AND ..." of columns of process, whose names begin with the prefix. */
@@ -46,7 +46,7 @@ void ntk_store_window_add_process(struct ntk_buf *sql, const char *prefix,
 /* " AND ..." for the columns of a family that the filter is about. */
 void ntk_store_window_add_filter(struct ntk_buf *sql, enum ntk_tier_family family,
                                  const struct ntk_store_filter *filter);
-/* Binds ?1, ?2 and ?9. */
+/* Binds what the statement has of :process, :name and :user. */
 void ntk_store_window_bind(sqlite3_stmt *statement, const struct ntk_store_filter *filter);
 
 /* The histogram of a column, by name; entries has room for NTK_HISTOGRAM_BUCKETS. */

@@ -16,7 +16,7 @@ const char *ntk_replay_text(const struct ntk_replay *replay, sqlite3_stmt *state
     return ntk_snapshot_text(replay->snapshot, ntk_store_sql_word(statement, column));
 }
 
-/* "SELECT columns FROM (rows of the family) rest", bound to the time as ?1. */
+/* "SELECT columns FROM (rows of the family) rest", bound to :time_ns. */
 int ntk_replay_prepare(const struct ntk_replay *replay, enum ntk_tier_family family,
                        const char *columns, const char *rest, sqlite3_stmt **out_statement,
                        struct ntk_err *err)
@@ -25,28 +25,25 @@ int ntk_replay_prepare(const struct ntk_replay *replay, enum ntk_tier_family fam
 
     ntk_buf_add_format(&sql, "SELECT %s FROM (", columns);
     ntk_tier_add_select(&sql, family, replay->tier);
-    ntk_buf_add_format(&sql, " WHERE time_ns = ?1) r %s", rest);
+    ntk_buf_add_format(&sql, " WHERE time_ns = :time_ns) r %s", rest);
     int ret = ntk_buf_ok(&sql)
                   ? ntk_columns_prepare(replay->db, ntk_buf_text_get(&sql), out_statement, err)
                   : ntk_err_no_memory(err);
     ntk_buf_fini(&sql);
     if (ret == 0) {
-        sqlite3_bind_int64(*out_statement, 1, (sqlite3_int64)replay->time_ns);
+        ntk_store_sql_bind(*out_statement, "time_ns", replay->time_ns);
     }
     return ret;
 }
 
-/* A statement of its own, bound to the time as ?1 and the start of the period as ?2. */
+/* A separate statement, bound to :time_ns. */
 int ntk_replay_prepare_plain(const struct ntk_replay *replay, const char *sql,
                              sqlite3_stmt **out_statement, struct ntk_err *err)
 {
     int ret = ntk_store_sql_prepare(replay->db, sql, out_statement, err);
 
     if (ret == 0) {
-        uint64_t period_ns = replay->snapshot->period_ns;
-        uint64_t start_ns = replay->time_ns > period_ns ? replay->time_ns - period_ns : 0;
-        sqlite3_bind_int64(*out_statement, 1, (sqlite3_int64)replay->time_ns);
-        sqlite3_bind_int64(*out_statement, 2, (sqlite3_int64)start_ns);
+        ntk_store_sql_bind(*out_statement, "time_ns", replay->time_ns);
     }
     return ret;
 }

@@ -13,7 +13,15 @@
 static const char models_sql[] =
     "SELECT process_id, model_id, name, neff_path, uuid, first_core, core_count, estimated,"
     " load_time_ns, load_duration_ns, unloaded_ns, memory_estimated FROM model"
-    " WHERE process_id = ?3 AND first_seen_ns <= ?1 AND last_seen_ns > ?2 ORDER BY model_id";
+    " WHERE process_id = :process_id AND first_seen_ns <= :time_ns AND last_seen_ns > :start_ns "
+    "ORDER BY model_id";
+
+static uint64_t start_of(const struct ntk_replay *replay)
+{
+    uint64_t period_ns = replay->snapshot->period_ns;
+
+    return replay->time_ns > period_ns ? replay->time_ns - period_ns : 0;
+}
 
 static int load_models(struct ntk_replay *replay, struct ntk_runtime_sample *runtime,
                        int64_t process_id, struct ntk_err *err)
@@ -23,7 +31,8 @@ static int load_models(struct ntk_replay *replay, struct ntk_runtime_sample *run
     int ret = ntk_replay_prepare_plain(replay, models_sql, &statement, err);
 
     if (ret == 0) {
-        sqlite3_bind_int64(statement, 3, process_id);
+        ntk_store_sql_bind(statement, "start_ns", start_of(replay));
+        ntk_store_sql_bind(statement, "process_id", (uint64_t)process_id);
     }
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         struct ntk_model_sample *model = ntk_replay_add(&models);
@@ -99,8 +108,8 @@ static const char memory_sql[] =
     "  AND m.category = l.category AND m.model_id = l.model_id AND m.time_ns ="
     "  (SELECT max(s.time_ns) FROM memory_sample s WHERE s.process_id = l.process_id"
     "    AND s.core = l.core AND s.category = l.category AND s.model_id = l.model_id"
-    "    AND s.time_ns <= ?1)"
-    " WHERE l.process_id = ?3 AND (m.current_bytes > 0 OR m.peak_bytes > 0)"
+    "    AND s.time_ns <= :time_ns)"
+    " WHERE l.process_id = :process_id AND (m.current_bytes > 0 OR m.peak_bytes > 0)"
     " ORDER BY m.core, m.category, m.model_id";
 
 static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *runtime,
@@ -111,7 +120,7 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
     int ret = ntk_replay_prepare_plain(replay, memory_sql, &statement, err);
 
     if (ret == 0) {
-        sqlite3_bind_int64(statement, 3, process_id);
+        ntk_store_sql_bind(statement, "process_id", (uint64_t)process_id);
     }
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         struct ntk_memory_sample *row = ntk_replay_add(&rows);
@@ -148,15 +157,16 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
 static const char events_sql[] =
     "SELECT e.*, p.pid, p.header_pid, p.uid, p.start_time, p.tag FROM (SELECT time_ns, process_id, "
     "operation, core, model_id, address, bytes, tensor, category,"
-    "  0 AS nrt_status, 0 AS execution, 0 AS duration_ns FROM memory_log WHERE time_ns > ?2 AND "
-    "time_ns <= ?1"
+    "  0 AS nrt_status, 0 AS execution, 0 AS duration_ns FROM memory_log WHERE time_ns > :start_ns "
+    "AND "
+    "time_ns <= :time_ns"
     " UNION ALL SELECT time_ns, process_id, error_class, core, model_id, 0, 0, '', -1, nrt_status,"
-    "  execution, 0 FROM error_log WHERE time_ns > ?2 AND time_ns <= ?1"
+    "  execution, 0 FROM error_log WHERE time_ns > :start_ns AND time_ns <= :time_ns"
     " UNION ALL SELECT time_ns, process_id, operation, core, model_id, 0, bytes, name, -2,"
-    "  nrt_status, 0, duration_ns FROM model_log WHERE time_ns > ?2 AND time_ns <= ?1"
+    "  nrt_status, 0, duration_ns FROM model_log WHERE time_ns > :start_ns AND time_ns <= :time_ns"
     " UNION ALL SELECT time_ns, process_id, '', -1, 0, value, 0, name, -3, 0, 0, duration_ns"
-    "  FROM mark_log WHERE time_ns > ?2 AND time_ns <= ?1"
-    " ORDER BY 1 DESC LIMIT ?3) e LEFT JOIN process p USING (process_id) ORDER BY e.time_ns";
+    "  FROM mark_log WHERE time_ns > :start_ns AND time_ns <= :time_ns"
+    " ORDER BY 1 DESC LIMIT :most) e LEFT JOIN process p USING (process_id) ORDER BY e.time_ns";
 
 static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
                        struct ntk_event_sample *event)
@@ -220,9 +230,9 @@ static int load_events(sqlite3 *db, struct ntk_snapshot *snapshot, uint64_t from
     int ret = ntk_store_sql_prepare(db, events_sql, &statement, err);
 
     if (ret == 0) {
-        sqlite3_bind_int64(statement, 1, (sqlite3_int64)snapshot->realtime_ns);
-        sqlite3_bind_int64(statement, 2, (sqlite3_int64)from_ns);
-        sqlite3_bind_int64(statement, 3, (sqlite3_int64)most);
+        ntk_store_sql_bind(statement, "time_ns", snapshot->realtime_ns);
+        ntk_store_sql_bind(statement, "start_ns", from_ns);
+        ntk_store_sql_bind(statement, "most", most);
     }
     while (ret == 0 && ntk_store_sql_next(db, statement, &ret, err)) {
         struct ntk_event_sample *event = ntk_replay_add(&events);
@@ -268,10 +278,5 @@ int ntk_replay_load_details(struct ntk_replay *replay, struct ntk_err *err)
     if (ret == 0) {
         ret = load_model_samples(replay, err);
     }
-    return ret == 0 ? load_events(replay->db, snapshot,
-                                  replay->time_ns > snapshot->period_ns
-                                      ? replay->time_ns - snapshot->period_ns
-                                      : 0,
-                                  INT64_MAX, err)
-                    : ret;
+    return ret == 0 ? load_events(replay->db, snapshot, start_of(replay), INT64_MAX, err) : ret;
 }

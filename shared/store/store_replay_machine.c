@@ -72,7 +72,7 @@ static void take_neighbours(struct ntk_device_sample *device, const char *list)
 
 static const char devices_sql[] =
     "SELECT device, name, arch, serial, core_count, neighbours, stack_count, memory_capacity_bytes"
-    " FROM device WHERE since_ns = (SELECT max(since_ns) FROM machine WHERE since_ns <= ?1)"
+    " FROM device WHERE since_ns = (SELECT max(since_ns) FROM machine WHERE since_ns <= :time_ns)"
     " ORDER BY device";
 
 static int load_devices(struct ntk_replay *replay, struct ntk_err *err)
@@ -119,7 +119,7 @@ static int load_devices(struct ntk_replay *replay, struct ntk_err *err)
 static const char health_sql[] =
     "SELECT h.device, h.verdict, h.reason, h.since_ns, h.count, h.core, h.nrt_status, h.detail,"
     " h.time_ns FROM device_health h WHERE h.time_ns = (SELECT max(n.time_ns) FROM device_health n"
-    " WHERE n.device = h.device AND n.time_ns <= ?1) ORDER BY h.device, h.rank";
+    " WHERE n.device = h.device AND n.time_ns <= :time_ns) ORDER BY h.device, h.rank";
 
 static void take_reason(const struct ntk_replay *replay, sqlite3_stmt *statement,
                         struct ntk_device_sample *device)
@@ -203,7 +203,7 @@ static int load_device_samples(struct ntk_replay *replay, struct ntk_err *err)
     bool has_stacks = replay->tier == NTK_STORE_SECOND;
     int ret = ntk_replay_prepare(
         replay, NTK_FAMILY_DEVICE, has_stacks ? "r.*, s.*" : "r.*",
-        has_stacks ? "JOIN device_sample s ON s.time_ns = ?1 AND s.device = r.device" : "",
+        has_stacks ? "JOIN device_sample s ON s.time_ns = :time_ns AND s.device = r.device" : "",
         &statement, err);
 
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
@@ -235,7 +235,7 @@ static int load_system(struct ntk_replay *replay, struct ntk_err *err)
     bool is_second = replay->tier == NTK_STORE_SECOND;
     sqlite3_stmt *statement;
     int ret = ntk_replay_prepare(replay, NTK_FAMILY_MACHINE, "r.*, s.*",
-                                 is_second ? "JOIN machine_sample s ON s.time_ns = ?1"
+                                 is_second ? "JOIN machine_sample s ON s.time_ns = :time_ns"
                                            : "LEFT JOIN machine_sample s ON s.time_ns = -1",
                                  &statement, err);
 
@@ -271,11 +271,11 @@ int ntk_replay_load_machine(struct ntk_replay *replay, struct ntk_err *err)
 {
     sqlite3_stmt *statement;
     /* A file of the first schema has samples from before the first row of machine. */
-    int ret =
-        ntk_replay_prepare_plain(replay,
-                                 "SELECT * FROM machine WHERE since_ns <= ?1 ORDER BY since_ns DESC"
-                                 " LIMIT 1",
-                                 &statement, err);
+    int ret = ntk_replay_prepare_plain(
+        replay,
+        "SELECT * FROM machine WHERE since_ns <= :time_ns ORDER BY since_ns DESC"
+        " LIMIT 1",
+        &statement, err);
 
     if (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         take_machine(replay, statement);

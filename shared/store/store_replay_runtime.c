@@ -107,8 +107,7 @@ static void take_counts(sqlite3_stmt *statement, enum ntk_store_counts set,
         const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
 
         for (size_t k = 0; k < row->count && ntk_store_counts_have(set, row); k++) {
-            char column[NTK_STORE_COUNT_BYTES];
-            ntk_store_count_name(row, k, column);
+            const char *column = ntk_store_count_name(row, k);
             core->has |= ntk_store_sql_known(statement, column) ? row->has : 0;
             core->counts[row->at + k].period = ntk_store_sql_u64(statement, column);
         }

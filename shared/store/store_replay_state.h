@@ -27,11 +27,11 @@ const char *ntk_replay_text(const struct ntk_replay *replay, sqlite3_stmt *state
 struct ntk_histogram ntk_replay_histogram(struct ntk_replay *replay, sqlite3_stmt *statement,
                                           const char *column);
 
-/* "SELECT columns FROM (rows r of the family) rest", bound to the time as ?1. */
+/* "SELECT columns FROM (rows r of the family) rest", bound to :time_ns. */
 int ntk_replay_prepare(const struct ntk_replay *replay, enum ntk_tier_family family,
                        const char *columns, const char *rest, sqlite3_stmt **out_statement,
                        struct ntk_err *err);
-/* A statement of its own, bound to the time as ?1 and the start of the period as ?2. */
+/* A separate statement, bound to :time_ns. */
 int ntk_replay_prepare_plain(const struct ntk_replay *replay, const char *sql,
                              sqlite3_stmt **out_statement, struct ntk_err *err);
 /* 1 for a row, 0 at the end, negative. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* store_rows_core - what a core of a process did: samples, executions, totals. */
 #include "shared/store/store_rows_state.h"
+#include "shared/store/store_sql.h"
 
 #include <stdlib.h>
 
@@ -17,35 +18,30 @@ static void add_period(struct ntk_histogram_dense *dense, struct ntk_buf *blob,
     }
 }
 
-/* Only what is known. */
-static void bind_counts(struct ntk_rows_binder *binder, const struct ntk_core_sample *core,
-                        enum ntk_store_counts set)
+/* Only what is known: a period, or with the state totals, which stay while the count is not known for
+ * a period. */
+static void bind_counts(const struct ntk_store_rows *rows, enum ntk_rows_statement id,
+                        const struct ntk_core_sample *core, struct ntk_rows_core *state)
 {
+    uint32_t has = core->has | (state ? state->has : 0);
+
     for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
         const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
-        bool has = core->has & row->has;
 
-        for (size_t k = 0; k < row->count && ntk_store_counts_have(set, row); k++) {
-            struct ntk_count count = core->counts[row->at + k];
-            ntk_rows_bind_known(binder, has, count.period);
+        for (size_t k = row->at; k < row->at + row->count && has & row->has; k++) {
+            uint64_t value = core->counts[k].period;
+            if (state) {
+                value = core->has & row->has ? core->counts[k].total : state->totals[k];
+                state->totals[k] = value;
+            }
+            if (rows->counts_at[id][k] > 0) {
+                sqlite3_bind_int64(rows->statements[id], rows->counts_at[id][k],
+                                   (sqlite3_int64)value);
+            }
         }
     }
-}
-
-/* A total stays while its count is not known for a period. */
-static void bind_totals(struct ntk_rows_binder *binder, const struct ntk_core_sample *core,
-                        struct ntk_rows_core *state)
-{
-    state->has |= core->has;
-    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
-        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
-
-        for (size_t k = row->at; k < row->at + row->count; k++) {
-            if (core->has & row->has) {
-                state->totals[k] = core->counts[k].total;
-            }
-            ntk_rows_bind_known(binder, state->has & row->has, state->totals[k]);
-        }
+    if (state) {
+        state->has = has;
     }
 }
 
@@ -62,40 +58,42 @@ static int write_core_total(struct ntk_store_rows *rows, const struct ntk_snapsh
     add_period(&state->total, &state->total_blob, &core->total_latency);
     add_period(&state->device, &state->device_blob, &core->device_latency);
 
-    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, PUT_CORE_TOTAL);
-    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-    ntk_rows_bind_u64(&binder, core->core);
-    ntk_rows_bind_u64(&binder, core->began_ns);
-    ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
-    bind_totals(&binder, core, state);
-    ntk_rows_bind_blob(&binder, &state->total_blob);
-    ntk_rows_bind_blob(&binder, &state->device_blob);
-    return ntk_rows_bind_finish(rows, &binder, err);
+    sqlite3_stmt *row = rows->statements[PUT_CORE_TOTAL];
+    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+    ntk_store_sql_bind(row, "core", core->core);
+    ntk_store_sql_bind(row, "began_ns", core->began_ns);
+    ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
+    bind_counts(rows, PUT_CORE_TOTAL, core, state);
+    ntk_store_sql_bind_blob(row, "latency_histogram", &state->total_blob);
+    ntk_store_sql_bind_blob(row, "device_latency_histogram", &state->device_blob);
+    return ntk_rows_finish(rows, row, err);
 }
 
 static int write_core_sample(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                              const struct ntk_rows_process *process,
                              const struct ntk_core_sample *core, struct ntk_err *err)
 {
-    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_CORE);
+    sqlite3_stmt *row = rows->statements[ADD_CORE];
 
-    ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
-    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-    ntk_rows_bind_u64(&binder, core->core);
-    ntk_rows_bind_u64(&binder, snapshot->period_ns);
-    bind_counts(&binder, core, NTK_STORE_COUNTS_CORE);
-    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_BUSY,
-                        core->busy_of_calls ? core->busy_ns.period : 0);
-    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_EXECUTIONS, core->in_flight);
-    ntk_rows_bind_known(&binder, core->has & NTK_CORE_HAS_BUSY, core->busy_ns.total);
-    return ntk_rows_bind_finish(rows, &binder, err);
+    ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
+    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+    ntk_store_sql_bind(row, "core", core->core);
+    ntk_store_sql_bind(row, "period_ns", snapshot->period_ns);
+    bind_counts(rows, ADD_CORE, core, NULL);
+    ntk_store_sql_bind_known(row, "busy_of_calls_ns", core->has & NTK_CORE_HAS_BUSY,
+                             core->busy_of_calls ? core->busy_ns.period : 0);
+    ntk_store_sql_bind_known(row, "in_flight", core->has & NTK_CORE_HAS_EXECUTIONS,
+                             core->in_flight);
+    ntk_store_sql_bind_known(row, "busy_total_ns", core->has & NTK_CORE_HAS_BUSY,
+                             core->busy_ns.total);
+    return ntk_rows_finish(rows, row, err);
 }
 
 static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                             const struct ntk_rows_process *process,
                             const struct ntk_core_sample *core, struct ntk_err *err)
 {
-    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_EXECUTION);
+    sqlite3_stmt *row = rows->statements[ADD_EXECUTION];
     uint64_t any = 0;
 
     for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
@@ -107,16 +105,19 @@ static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapsh
     if (!any || !(core->has & NTK_CORE_HAS_EXECUTIONS)) {
         return 0;
     }
-    ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
-    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-    ntk_rows_bind_u64(&binder, core->core);
-    ntk_rows_bind_u64(&binder, snapshot->period_ns);
-    bind_counts(&binder, core, NTK_STORE_COUNTS_EXECUTION);
-    ntk_rows_bind_percentiles(&binder, &core->total_latency, 3);
-    ntk_rows_bind_percentiles(&binder, &core->device_latency, 2);
-    ntk_rows_bind_histogram(&binder, &core->total_latency, &rows->scratch);
-    ntk_rows_bind_histogram(&binder, &core->device_latency, &rows->scratch_2);
-    return ntk_rows_bind_finish(rows, &binder, err);
+    ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
+    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+    ntk_store_sql_bind(row, "core", core->core);
+    ntk_store_sql_bind(row, "period_ns", snapshot->period_ns);
+    bind_counts(rows, ADD_EXECUTION, core, NULL);
+    ntk_rows_bind_percentiles(row, &core->total_latency, "latency_p50_ns", "latency_p99_ns",
+                              "latency_max_ns");
+    ntk_rows_bind_percentiles(row, &core->device_latency, "device_latency_p50_ns",
+                              "device_latency_p99_ns", NULL);
+    ntk_rows_bind_histogram(row, "latency_histogram", &core->total_latency, &rows->scratch);
+    ntk_rows_bind_histogram(row, "device_latency_histogram", &core->device_latency,
+                            &rows->scratch_2);
+    return ntk_rows_finish(rows, row, err);
 }
 
 /* ---- the unwatched part ---- */
@@ -171,15 +172,17 @@ static int write_unwatched(struct ntk_store_rows *rows, const struct ntk_snapsho
     if (ret < 0) {
         return ret;
     }
-    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_UNWATCHED);
-    ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
-    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-    ntk_rows_bind_u64(&binder, core->core);
-    ntk_rows_bind_known(&binder, state->since_ns, state->since_ns);
-    bind_counts(&binder, core->unwatched, NTK_STORE_COUNTS_ALL);
-    ntk_rows_bind_histogram(&binder, &core->unwatched->total_latency, &rows->scratch);
-    ntk_rows_bind_histogram(&binder, &core->unwatched->device_latency, &rows->scratch_2);
-    return ntk_rows_bind_finish(rows, &binder, err);
+    sqlite3_stmt *row = rows->statements[ADD_UNWATCHED];
+    ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
+    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+    ntk_store_sql_bind(row, "core", core->core);
+    ntk_store_sql_bind_known(row, "since_ns", state->since_ns, state->since_ns);
+    bind_counts(rows, ADD_UNWATCHED, core->unwatched, NULL);
+    ntk_rows_bind_histogram(row, "latency_histogram", &core->unwatched->total_latency,
+                            &rows->scratch);
+    ntk_rows_bind_histogram(row, "device_latency_histogram", &core->unwatched->device_latency,
+                            &rows->scratch_2);
+    return ntk_rows_finish(rows, row, err);
 }
 
 static int write_samples(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,

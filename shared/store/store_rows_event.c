@@ -24,7 +24,7 @@ int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot 
                          const struct ntk_event_sample *event, struct ntk_err *err)
 {
     struct ntk_rows_process *process;
-    struct ntk_rows_binder binder;
+    sqlite3_stmt *row;
     int ret = ntk_rows_get_process(rows, snapshot, ntk_event_key(event), NULL, &process, err);
 
     if (ret < 0) {
@@ -33,50 +33,51 @@ int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot 
     switch (event->kind) {
     case NTK_EVENT_MEM_ALLOC:
     case NTK_EVENT_MEM_FREE:
-        binder = ntk_rows_bind_start(rows, ADD_MEMORY_LOG);
-        ntk_rows_bind_u64(&binder, event->realtime_ns);
-        ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-        ntk_rows_bind_text(&binder, event->kind == NTK_EVENT_MEM_ALLOC ? "alloc" : "free");
-        ntk_rows_bind_u64(&binder, event->category);
-        ntk_rows_bind_core(&binder, event->core);
-        ntk_rows_bind_u64(&binder, event->model_id);
-        ntk_rows_bind_u64(&binder, event->address);
-        ntk_rows_bind_u64(&binder, event->bytes);
-        ntk_rows_bind_text(&binder, event->name);
-        return ntk_rows_bind_finish(rows, &binder, err);
+        row = rows->statements[ADD_MEMORY_LOG];
+        ntk_store_sql_bind(row, "time_ns", event->realtime_ns);
+        ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+        ntk_store_sql_bind_text(row, "operation",
+                                event->kind == NTK_EVENT_MEM_ALLOC ? "alloc" : "free");
+        ntk_store_sql_bind(row, "category", event->category);
+        ntk_rows_bind_core(row, "core", event->core);
+        ntk_store_sql_bind(row, "model_id", event->model_id);
+        ntk_store_sql_bind(row, "address", event->address);
+        ntk_store_sql_bind(row, "bytes", event->bytes);
+        ntk_store_sql_bind_text(row, "tensor", event->name);
+        return ntk_rows_finish(rows, row, err);
     case NTK_EVENT_ERROR:
-        binder = ntk_rows_bind_start(rows, ADD_ERROR_LOG);
-        ntk_rows_bind_u64(&binder, event->realtime_ns);
-        ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-        ntk_rows_bind_text(&binder, error_name(event));
-        ntk_rows_bind_u64(&binder, event->status);
-        ntk_rows_bind_core(&binder, event->core);
-        ntk_rows_bind_u64(&binder, event->model_id);
-        ntk_rows_bind_u64(&binder, event->execution_id);
-        return ntk_rows_bind_finish(rows, &binder, err);
+        row = rows->statements[ADD_ERROR_LOG];
+        ntk_store_sql_bind(row, "time_ns", event->realtime_ns);
+        ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+        ntk_store_sql_bind_text(row, "error_class", error_name(event));
+        ntk_store_sql_bind(row, "nrt_status", event->status);
+        ntk_rows_bind_core(row, "core", event->core);
+        ntk_store_sql_bind(row, "model_id", event->model_id);
+        ntk_store_sql_bind(row, "execution", event->execution_id);
+        return ntk_rows_finish(rows, row, err);
     case NTK_EVENT_MODEL_LOAD:
     case NTK_EVENT_MODEL_UNLOAD:
     case NTK_EVENT_MODEL_START:
     case NTK_EVENT_MODEL_STOP:
-        binder = ntk_rows_bind_start(rows, ADD_MODEL_LOG);
-        ntk_rows_bind_u64(&binder, event->realtime_ns);
-        ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-        ntk_rows_bind_text(&binder, ntk_store_model_operations[event->kind]);
-        ntk_rows_bind_u64(&binder, event->model_id);
-        ntk_rows_bind_text(&binder, event->name);
-        ntk_rows_bind_core(&binder, event->core);
-        ntk_rows_bind_u64(&binder, event->status);
-        ntk_rows_bind_u64(&binder, event->duration_ns);
-        ntk_rows_bind_u64(&binder, event->bytes);
-        return ntk_rows_bind_finish(rows, &binder, err);
+        row = rows->statements[ADD_MODEL_LOG];
+        ntk_store_sql_bind(row, "time_ns", event->realtime_ns);
+        ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+        ntk_store_sql_bind_text(row, "operation", ntk_store_model_operations[event->kind]);
+        ntk_store_sql_bind(row, "model_id", event->model_id);
+        ntk_store_sql_bind_text(row, "name", event->name);
+        ntk_rows_bind_core(row, "core", event->core);
+        ntk_store_sql_bind(row, "nrt_status", event->status);
+        ntk_store_sql_bind(row, "duration_ns", event->duration_ns);
+        ntk_store_sql_bind(row, "bytes", event->bytes);
+        return ntk_rows_finish(rows, row, err);
     case NTK_EVENT_MARK:
-        binder = ntk_rows_bind_start(rows, ADD_MARK_LOG);
-        ntk_rows_bind_u64(&binder, event->realtime_ns);
-        ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-        ntk_rows_bind_text(&binder, event->name);
-        ntk_rows_bind_u64(&binder, event->value);
-        ntk_rows_bind_u64(&binder, event->duration_ns);
-        return ntk_rows_bind_finish(rows, &binder, err);
+        row = rows->statements[ADD_MARK_LOG];
+        ntk_store_sql_bind(row, "time_ns", event->realtime_ns);
+        ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+        ntk_store_sql_bind_text(row, "name", event->name);
+        ntk_store_sql_bind(row, "value", event->value);
+        ntk_store_sql_bind(row, "duration_ns", event->duration_ns);
+        return ntk_rows_finish(rows, row, err);
     default:
         return 0; /* profiles: in the events of neuron-top, not stored */
     }

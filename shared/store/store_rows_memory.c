@@ -16,35 +16,34 @@ static uint64_t memory_key(uint32_t core, uint32_t category, uint32_t model_id)
 int ntk_rows_load_memory(struct ntk_store_rows *rows, struct ntk_rows_process *process,
                          struct ntk_err *err)
 {
-    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, FIND_MEMORY);
+    sqlite3_stmt *row = rows->statements[FIND_MEMORY];
     int ret = 0;
     int step;
 
-    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-    while (ret == 0 && (step = sqlite3_step(binder.statement)) != SQLITE_DONE) {
+    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+    while (ret == 0 && (step = sqlite3_step(row)) != SQLITE_DONE) {
         if (step != SQLITE_ROW) {
             ret = ntk_store_sql_error(rows->db, "database", err);
             break;
         }
-        int64_t core = (int64_t)ntk_store_sql_u64(binder.statement, "core");
+        int64_t core = (int64_t)ntk_store_sql_u64(row, "core");
         struct ntk_rows_memory *state = calloc(1, sizeof *state);
         if (!state) {
             ret = ntk_err_no_memory(err);
             break;
         }
-        state->current_bytes = ntk_store_sql_u64(binder.statement, "current_bytes");
-        state->peak_bytes = ntk_store_sql_u64(binder.statement, "peak_bytes");
-        uint64_t key =
-            memory_key(core < 0 ? NTK_NO_CORE : (uint32_t)core & 0xffff,
-                       (uint32_t)ntk_store_sql_u64(binder.statement, "category") & 0xffff,
-                       (uint32_t)ntk_store_sql_u64(binder.statement, "model_id"));
+        state->current_bytes = ntk_store_sql_u64(row, "current_bytes");
+        state->peak_bytes = ntk_store_sql_u64(row, "peak_bytes");
+        uint64_t key = memory_key(core < 0 ? NTK_NO_CORE : (uint32_t)core & 0xffff,
+                                  (uint32_t)ntk_store_sql_u64(row, "category") & 0xffff,
+                                  (uint32_t)ntk_store_sql_u64(row, "model_id"));
         if (ntk_map_put_number(&process->memory, key, state) < 0) {
             free(state);
             ret = ntk_err_no_memory(err);
         }
     }
-    sqlite3_reset(binder.statement);
-    sqlite3_clear_bindings(binder.statement);
+    sqlite3_reset(row);
+    sqlite3_clear_bindings(row);
     return ret;
 }
 
@@ -55,15 +54,15 @@ static int write_memory_row(struct ntk_store_rows *rows, const struct ntk_snapsh
     static const enum ntk_rows_statement both[] = { ADD_MEMORY, PUT_MEMORY_LAST };
 
     for (size_t i = 0; i < 2; i++) {
-        struct ntk_rows_binder binder = ntk_rows_bind_start(rows, both[i]);
-        ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
-        ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-        ntk_rows_bind_core(&binder, (uint32_t)(key >> 48));
-        ntk_rows_bind_u64(&binder, key >> 32 & 0xffff);
-        ntk_rows_bind_u64(&binder, key & UINT32_MAX);
-        ntk_rows_bind_u64(&binder, state->current_bytes);
-        ntk_rows_bind_u64(&binder, state->peak_bytes);
-        int ret = ntk_rows_bind_finish(rows, &binder, err);
+        sqlite3_stmt *row = rows->statements[both[i]];
+        ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
+        ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+        ntk_rows_bind_core(row, "core", (uint32_t)(key >> 48));
+        ntk_store_sql_bind(row, "category", key >> 32 & 0xffff);
+        ntk_store_sql_bind(row, "model_id", key & UINT32_MAX);
+        ntk_store_sql_bind(row, "current_bytes", state->current_bytes);
+        ntk_store_sql_bind(row, "peak_bytes", state->peak_bytes);
+        int ret = ntk_rows_finish(rows, row, err);
         if (ret < 0) {
             return ret;
         }

@@ -36,31 +36,30 @@ static void make_text(char text[KEY_BYTES], const char *boot_id, struct ntk_proc
              key.uid, key.start_time);
 }
 
-static void bind_key(struct ntk_rows_binder *binder, const char *boot_id,
-                     struct ntk_process_key key)
+static void bind_key(sqlite3_stmt *row, const char *boot_id, struct ntk_process_key key)
 {
-    ntk_rows_bind_text(binder, boot_id);
-    ntk_rows_bind_u64(binder, key.header_pid);
-    ntk_rows_bind_u64(binder, key.uid);
-    ntk_rows_bind_u64(binder, key.start_time);
+    ntk_store_sql_bind_text(row, "boot_id", boot_id);
+    ntk_store_sql_bind(row, "header_pid", key.header_pid);
+    ntk_store_sql_bind(row, "uid", key.uid);
+    ntk_store_sql_bind(row, "start_time", key.start_time);
 }
 
 static int find_process_row(struct ntk_store_rows *rows, const char *boot_id,
                             struct ntk_process_key key, int64_t *out_id, struct ntk_err *err)
 {
-    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, FIND_PROCESS);
+    sqlite3_stmt *row = rows->statements[FIND_PROCESS];
     int ret = 0;
 
-    bind_key(&binder, boot_id, key);
-    int step = sqlite3_step(binder.statement);
+    bind_key(row, boot_id, key);
+    int step = sqlite3_step(row);
     if (step == SQLITE_ROW) {
-        *out_id = (int64_t)ntk_store_sql_u64(binder.statement, "process_id");
+        *out_id = (int64_t)ntk_store_sql_u64(row, "process_id");
         ret = 1;
     } else if (step != SQLITE_DONE) {
         ret = ntk_store_sql_error(rows->db, "database", err);
     }
-    sqlite3_reset(binder.statement);
-    sqlite3_clear_bindings(binder.statement);
+    sqlite3_reset(row);
+    sqlite3_clear_bindings(row);
     return ret;
 }
 
@@ -82,17 +81,19 @@ int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot 
         return found;
     }
     if (!found) {
-        struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_PROCESS);
-        bind_key(&binder, snapshot->boot_id, key);
-        ntk_rows_bind_u64(&binder, runtime ? runtime->pid : key.header_pid);
-        ntk_rows_bind_text(&binder, runtime ? runtime->tag : "");
-#define NTK_PROCESS_TEXT(name, key) ntk_rows_bind_text(&binder, runtime ? runtime->name : "");
+        sqlite3_stmt *row = rows->statements[ADD_PROCESS];
+        bind_key(row, snapshot->boot_id, key);
+        ntk_store_sql_bind(row, "pid", runtime ? runtime->pid : key.header_pid);
+        ntk_store_sql_bind_text(row, "tag", runtime ? runtime->tag : "");
+#define NTK_PROCESS_TEXT(name, key) \
+    ntk_store_sql_bind_text(row, #name, runtime ? runtime->name : "");
 #include "shared/metrics/process.def"
-        ntk_rows_bind_u64(&binder, runtime ? runtime->lnc : 1);
-        ntk_rows_bind_known(&binder, runtime, runtime && runtime->software);
-        ntk_rows_bind_hooks(&binder, runtime);
-        ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
-        int ret = ntk_rows_bind_finish(rows, &binder, err);
+        ntk_store_sql_bind(row, "lnc", runtime ? runtime->lnc : 1);
+        ntk_store_sql_bind_known(row, "software", runtime, runtime && runtime->software);
+        ntk_rows_bind_hooks(row, runtime);
+        ntk_store_sql_bind(row, "first_seen_ns", snapshot->realtime_ns);
+        ntk_store_sql_bind(row, "last_seen_ns", snapshot->realtime_ns);
+        int ret = ntk_rows_finish(rows, row, err);
         if (ret < 0) {
             return ret;
         }
@@ -108,14 +109,14 @@ int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot 
     return found ? ntk_rows_load_memory(rows, process, err) : 0;
 }
 
-static struct ntk_rows_binder ask_core(struct ntk_store_rows *rows, enum ntk_rows_statement id,
-                                       const struct ntk_rows_process *process, uint32_t core)
+static sqlite3_stmt *ask_core(struct ntk_store_rows *rows, enum ntk_rows_statement id,
+                              const struct ntk_rows_process *process, uint32_t core)
 {
-    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, id);
+    sqlite3_stmt *row = rows->statements[id];
 
-    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-    ntk_rows_bind_u64(&binder, core);
-    return binder;
+    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+    ntk_store_sql_bind(row, "core", core);
+    return row;
 }
 
 /* 1 and the first row, 0 when there is none. The statement is the caller's to reset. */
@@ -136,10 +137,10 @@ static int join_old_totals(struct ntk_store_rows *rows, const struct ntk_rows_pr
     int ret = 0;
 
     for (size_t i = 0; ret == 0 && i < 2; i++) {
-        struct ntk_rows_binder binder = ask_core(rows, both[i], process, core);
-        ret = step_once(rows, binder.statement, err);
-        sqlite3_reset(binder.statement);
-        sqlite3_clear_bindings(binder.statement);
+        sqlite3_stmt *row = ask_core(rows, both[i], process, core);
+        ret = step_once(rows, row, err);
+        sqlite3_reset(row);
+        sqlite3_clear_bindings(row);
     }
     return ret;
 }
@@ -150,8 +151,8 @@ static void take_totals(sqlite3_stmt *statement, struct ntk_rows_core *state)
         const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
 
         for (size_t k = 0; k < row->count; k++) {
-            char column[NTK_STORE_COUNT_BYTES];
-            if (ntk_store_sql_known(statement, ntk_store_count_name(row, k, column))) {
+            const char *column = ntk_store_count_name(row, k);
+            if (ntk_store_sql_known(statement, column)) {
                 state->has |= row->has;
                 state->totals[row->at + k] = ntk_store_sql_u64(statement, column);
             }
@@ -166,29 +167,29 @@ static void take_totals(sqlite3_stmt *statement, struct ntk_rows_core *state)
 static int load_life(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
                      uint32_t core, struct ntk_rows_core *state, struct ntk_err *err)
 {
-    struct ntk_rows_binder binder = ask_core(rows, FIND_TOTAL, process, core);
+    sqlite3_stmt *row = ask_core(rows, FIND_TOTAL, process, core);
 
-    ntk_rows_bind_u64(&binder, state->began_ns);
-    int ret = step_once(rows, binder.statement, err);
+    ntk_store_sql_bind(row, "began_ns", state->began_ns);
+    int ret = step_once(rows, row, err);
     if (ret > 0) {
-        take_totals(binder.statement, state);
+        take_totals(row, state);
     }
-    sqlite3_reset(binder.statement);
-    sqlite3_clear_bindings(binder.statement);
+    sqlite3_reset(row);
+    sqlite3_clear_bindings(row);
     return ret;
 }
 
 static int load_since(struct ntk_store_rows *rows, const struct ntk_rows_process *process,
                       uint32_t core, struct ntk_rows_core *state, struct ntk_err *err)
 {
-    struct ntk_rows_binder binder = ask_core(rows, FIND_LAST_TOTAL, process, core);
-    int ret = step_once(rows, binder.statement, err);
+    sqlite3_stmt *row = ask_core(rows, FIND_LAST_TOTAL, process, core);
+    int ret = step_once(rows, row, err);
 
     if (ret > 0) {
-        state->since_ns = ntk_store_sql_u64(binder.statement, "time_ns");
+        state->since_ns = ntk_store_sql_u64(row, "time_ns");
     }
-    sqlite3_reset(binder.statement);
-    sqlite3_clear_bindings(binder.statement);
+    sqlite3_reset(row);
+    sqlite3_clear_bindings(row);
     return ret < 0 ? ret : 0;
 }
 

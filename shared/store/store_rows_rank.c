@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "shared/store/store_rows_state.h"
+#include "shared/store/store_sql.h"
 
 /* As large as a column can hold: counts are claims. */
 static void add_up(uint64_t *sum, uint64_t value)
@@ -49,41 +50,42 @@ static int write_rank(struct ntk_store_rows *rows, const struct ntk_snapshot *sn
                       const struct ntk_rows_process *process, const struct ntk_rank_sample *rank,
                       const char *communicator, struct ntk_err *err)
 {
-    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, PUT_RANK);
+    sqlite3_stmt *row = rows->statements[PUT_RANK];
 
-    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-    ntk_rows_bind_text(&binder, communicator);
-    ntk_rows_bind_u64(&binder, rank->rank);
-    ntk_rows_bind_u64(&binder, rank->rank_count);
-    ntk_rows_bind_u64(&binder, rank->world_rank);
-    ntk_rows_bind_u64(&binder, rank->world_count);
-    ntk_rows_bind_u64(&binder, rank->model_id);
-    ntk_rows_bind_known(&binder, rank->core != NTK_NO_CORE, rank->core);
-    ntk_rows_bind_text(&binder, rank->rendezvous);
-    ntk_rows_bind_text(&binder, rank->group);
-    ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
-    ntk_rows_bind_u64(&binder, rank->sequence);
-    return ntk_rows_bind_finish(rows, &binder, err);
+    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+    ntk_store_sql_bind_text(row, "communicator", communicator);
+    ntk_store_sql_bind(row, "rank", rank->rank);
+    ntk_store_sql_bind(row, "rank_count", rank->rank_count);
+    ntk_store_sql_bind(row, "world_rank", rank->world_rank);
+    ntk_store_sql_bind(row, "world_count", rank->world_count);
+    ntk_store_sql_bind(row, "model_id", rank->model_id);
+    ntk_store_sql_bind_known(row, "core", rank->core != NTK_NO_CORE, rank->core);
+    ntk_store_sql_bind_text(row, "rendezvous", rank->rendezvous);
+    ntk_store_sql_bind_text(row, "members", rank->group);
+    ntk_store_sql_bind(row, "first_seen_ns", snapshot->realtime_ns);
+    ntk_store_sql_bind(row, "last_seen_ns", snapshot->realtime_ns);
+    ntk_store_sql_bind(row, "last_sequence", rank->sequence);
+    return ntk_rows_finish(rows, row, err);
 }
 
 static int write_sample(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,
                         const struct ntk_rows_process *process, const struct ntk_rank_sample *rank,
                         const char *communicator, const struct sums *sums, struct ntk_err *err)
 {
-    struct ntk_rows_binder binder = ntk_rows_bind_start(rows, ADD_RANK_SAMPLE);
+    sqlite3_stmt *row = rows->statements[ADD_RANK_SAMPLE];
 
-    ntk_rows_bind_u64(&binder, snapshot->realtime_ns);
-    ntk_rows_bind_u64(&binder, (uint64_t)process->id);
-    ntk_rows_bind_text(&binder, communicator);
-    ntk_rows_bind_u64(&binder, rank->rank);
-    ntk_rows_bind_u64(&binder, snapshot->period_ns);
-    ntk_rows_bind_u64(&binder, sums->operations);
+    ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
+    ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
+    ntk_store_sql_bind_text(row, "communicator", communicator);
+    ntk_store_sql_bind(row, "rank", rank->rank);
+    ntk_store_sql_bind(row, "period_ns", snapshot->period_ns);
+    ntk_store_sql_bind(row, "operations", sums->operations);
     for (size_t i = 0; i < NTK_RANK_COUNTS; i++) {
         if (ntk_rank_count_rows[i].is_stored) {
-            ntk_rows_bind_u64(&binder, sums->counts[i]);
+            ntk_store_sql_bind(row, ntk_rank_count_rows[i].name, sums->counts[i]);
         }
     }
-    return ntk_rows_bind_finish(rows, &binder, err);
+    return ntk_rows_finish(rows, row, err);
 }
 
 int ntk_rows_write_ranks(struct ntk_store_rows *rows, const struct ntk_snapshot *snapshot,

@@ -78,7 +78,8 @@ struct ntk_rows_process {
 struct ntk_store_rows {
     sqlite3 *db;
     sqlite3_stmt *statements[STATEMENT_COUNT];
-    struct ntk_map processes; /* process_key() -> struct ntk_rows_process */
+    int counts_at[STATEMENT_COUNT][NTK_CORE_COUNTS]; /* parameters of counts; 0: it has none */
+    struct ntk_map processes;                        /* process_key() -> struct ntk_rows_process */
     struct ntk_store_machine machine;
     struct ntk_store_health health;
     struct ntk_store_ecc ecc;
@@ -90,29 +91,16 @@ struct ntk_store_rows {
     struct ntk_buf scratch_2;
 };
 
-/* Binds the columns of one row in order; a parameter of SQLite counts from 1. */
-struct ntk_rows_binder {
-    sqlite3_stmt *statement;
-    int next;
-};
-
-struct ntk_rows_binder ntk_rows_bind_start(struct ntk_store_rows *rows, enum ntk_rows_statement id);
-void ntk_rows_bind_u64(struct ntk_rows_binder *binder, uint64_t value);
-void ntk_rows_bind_known(struct ntk_rows_binder *binder, bool known, uint64_t value);
-void ntk_rows_bind_ratio(struct ntk_rows_binder *binder, bool known, double value);
-/* How a process is watched: three columns, NULL when unknown. */
-void ntk_rows_bind_hooks(struct ntk_rows_binder *binder, const struct ntk_runtime_sample *runtime);
-void ntk_rows_bind_text(struct ntk_rows_binder *binder, const char *text);
-void ntk_rows_bind_blob(struct ntk_rows_binder *binder, const struct ntk_buf *buf);
-void ntk_rows_bind_core(struct ntk_rows_binder *binder, uint32_t core);
+/* Of a row by the names of its columns (store_sql.h). How a process is watched: three columns. */
+void ntk_rows_bind_hooks(sqlite3_stmt *row, const struct ntk_runtime_sample *runtime);
+void ntk_rows_bind_core(sqlite3_stmt *row, const char *name, uint32_t core);
+/* largest: NULL where there is no such column. */
+void ntk_rows_bind_percentiles(sqlite3_stmt *row, const struct ntk_histogram *histogram,
+                               const char *p50, const char *p99, const char *largest);
+void ntk_rows_bind_histogram(sqlite3_stmt *row, const char *name,
+                             const struct ntk_histogram *histogram, struct ntk_buf *scratch);
 /* Runs the statement to its end: one row is written. */
-int ntk_rows_bind_finish(struct ntk_store_rows *rows, struct ntk_rows_binder *binder,
-                         struct ntk_err *err);
-/* Binds p50 and p99, and the largest when asked. */
-void ntk_rows_bind_percentiles(struct ntk_rows_binder *binder,
-                               const struct ntk_histogram *histogram, size_t count);
-void ntk_rows_bind_histogram(struct ntk_rows_binder *binder, const struct ntk_histogram *histogram,
-                             struct ntk_buf *scratch);
+int ntk_rows_finish(struct ntk_store_rows *rows, sqlite3_stmt *row, struct ntk_err *err);
 
 /* ---- the processes ---- */
 

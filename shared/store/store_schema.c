@@ -15,18 +15,15 @@
 static int fill_categories(sqlite3 *db, struct ntk_err *err)
 {
     sqlite3_stmt *statement;
-    int ret = ntk_store_sql_prepare(db, "INSERT INTO memory_category VALUES (?1, ?2, ?3)",
-                                    &statement, err);
+    uint64_t row_count = 0;
+    int ret = ntk_store_sql_prepare_row(db, "memory_category", "", &statement, err);
 
     for (int i = 0; ret == 0 && i < NTK_MEMORY_CATEGORY_COUNT; i++) {
         bool on_host = ntk_memory_location_of((enum ntk_memory_category)i) == NTK_MEMORY_HOST;
-        sqlite3_bind_int(statement, 1, i);
-        sqlite3_bind_text(statement, 2, ntk_memory_category_names[i], -1, SQLITE_STATIC);
-        sqlite3_bind_text(statement, 3, on_host ? "host" : "device", -1, SQLITE_STATIC);
-        if (sqlite3_step(statement) != SQLITE_DONE) {
-            ret = ntk_store_sql_error(db, "database", err);
-        }
-        sqlite3_reset(statement);
+        ntk_store_sql_bind(statement, "category", (uint64_t)i);
+        ntk_store_sql_bind_text(statement, "name", ntk_memory_category_names[i]);
+        ntk_store_sql_bind_text(statement, "location", on_host ? "host" : "device");
+        ret = ntk_store_sql_run(db, statement, &row_count, err);
     }
     sqlite3_finalize(statement);
     return ret;

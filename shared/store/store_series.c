@@ -166,7 +166,7 @@ static int load_counting(struct query *query, struct ntk_err *err)
     ntk_buf_add_text(&sql, " JOIN process p USING (process_id)");
     if (query->filter->model) {
         ntk_buf_add_text(&sql, " WHERE process_id IN (SELECT process_id FROM model"
-                               " WHERE name = ?2 OR name = ?2 || '.neff')");
+                               " WHERE name = :name OR name = :name || '.neff')");
     }
     ntk_buf_add_text(&sql, " GROUP BY 1");
     int ret = prepare(query, &sql, &statement, err);
@@ -292,7 +292,7 @@ static int load_lifetime(struct query *query, uint64_t *first_ns, uint64_t *last
     ntk_store_window_add_process(&sql, "", query->filter);
     if (query->filter->model) {
         ntk_buf_add_text(&sql, " AND process_id IN (SELECT process_id FROM model"
-                               " WHERE name = ?2 OR name = ?2 || '.neff')");
+                               " WHERE name = :name OR name = :name || '.neff')");
     }
     int ret = prepare(query, &sql, &statement, err);
     if (ret < 0) {

@@ -7,10 +7,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shared/base/str.h"
 #include "shared/store/store.h"
 #include "shared/store/store_file.h"
 #include "shared/store/store_histogram.h"
 #include "shared/store/store_schema.h"
+
+#define NAME_BYTES 64 /* of a parameter */
 
 /* A schema with a higher version is a damaged header, not a newer neuron-monitor. */
 #define VERSION_MAX (NTK_STORE_SCHEMA_VERSION + 100)
@@ -91,6 +94,27 @@ int ntk_store_sql_prepare_buf(sqlite3 *db, struct ntk_buf *sql, sqlite3_stmt **o
     return ret;
 }
 
+int ntk_store_sql_prepare_row(sqlite3 *db, const char *table, const char *conflict,
+                              sqlite3_stmt **out_statement, struct ntk_err *err)
+{
+    struct ntk_buf sql = { 0 };
+    sqlite3_stmt *columns = NULL;
+
+    ntk_buf_add_format(&sql, "SELECT * FROM %s", table);
+    int ret = ntk_store_sql_prepare_buf(db, &sql, &columns, err);
+    if (ret == 0) {
+        ntk_buf_add_format(&sql, "INSERT%s INTO %s VALUES", conflict ? "" : " OR REPLACE", table);
+        for (int i = 0; i < sqlite3_column_count(columns); i++) {
+            ntk_buf_add_format(&sql, "%s:%s", i == 0 ? " (" : ", ",
+                               sqlite3_column_name(columns, i));
+        }
+        ntk_buf_add_format(&sql, ")%s", conflict ? conflict : "");
+        ret = ntk_store_sql_prepare_buf(db, &sql, out_statement, err);
+    }
+    sqlite3_finalize(columns);
+    return ret;
+}
+
 bool ntk_store_sql_next(sqlite3 *db, sqlite3_stmt *statement, int *ret, struct ntk_err *err)
 {
     int step = sqlite3_step(statement);
@@ -101,13 +125,23 @@ bool ntk_store_sql_next(sqlite3 *db, sqlite3_stmt *statement, int *ret, struct n
     return step == SQLITE_ROW;
 }
 
-int ntk_store_sql_finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count,
-                         struct ntk_err *err)
+int ntk_store_sql_run(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count,
+                      struct ntk_err *err)
 {
     int ret = sqlite3_step(statement) == SQLITE_DONE ? 0 : ntk_store_sql_error(db, "database", err);
 
-    sqlite3_finalize(statement);
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
     (*row_count)++;
+    return ret;
+}
+
+int ntk_store_sql_finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count,
+                         struct ntk_err *err)
+{
+    int ret = ntk_store_sql_run(db, statement, row_count, err);
+
+    sqlite3_finalize(statement);
     return ret;
 }
 
@@ -190,6 +224,75 @@ int ntk_store_sql_check(sqlite3 *db, bool *out_is_empty, struct ntk_err *err)
         sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     }
     return ret;
+}
+
+/* Rows are bound in order: mostly it is the next. */
+int ntk_store_sql_parameter(sqlite3_stmt *statement, const char *name)
+{
+    static _Thread_local struct {
+        sqlite3_stmt *statement;
+        int at;
+    } last;
+    int at = last.statement == statement ? last.at + 1 : 1;
+    const char *next = sqlite3_bind_parameter_name(statement, at);
+
+    if (!next || strcmp(next + 1, name) != 0) {
+        char text[NAME_BYTES] = ":";
+        ntk_str_copy(text + 1, sizeof text - 1, name);
+        at = sqlite3_bind_parameter_index(statement, text);
+    }
+    last.statement = statement;
+    last.at = at;
+    return at;
+}
+
+static int parameter(sqlite3_stmt *statement, const char *name)
+{
+    int at = ntk_store_sql_parameter(statement, name);
+
+    assert(at > 0);
+    return at;
+}
+
+void ntk_store_sql_bind(sqlite3_stmt *statement, const char *name, uint64_t value)
+{
+    sqlite3_bind_int64(statement, parameter(statement, name), (sqlite3_int64)value);
+}
+
+void ntk_store_sql_bind_known(sqlite3_stmt *statement, const char *name, bool is_known,
+                              uint64_t value)
+{
+    if (is_known) {
+        ntk_store_sql_bind(statement, name, value);
+    }
+}
+
+void ntk_store_sql_bind_double(sqlite3_stmt *statement, const char *name, bool is_known,
+                               double value)
+{
+    if (is_known) {
+        sqlite3_bind_double(statement, parameter(statement, name), value);
+    }
+}
+
+void ntk_store_sql_bind_text(sqlite3_stmt *statement, const char *name, const char *text)
+{
+    sqlite3_bind_text(statement, parameter(statement, name), text ? text : "", -1, SQLITE_STATIC);
+}
+
+void ntk_store_sql_bind_blob(sqlite3_stmt *statement, const char *name, const struct ntk_buf *buf)
+{
+    sqlite3_bind_blob64(statement, parameter(statement, name), buf->bytes, buf->bytes_count,
+                        SQLITE_STATIC);
+}
+
+void ntk_store_sql_bind_filter(sqlite3_stmt *statement, const char *name, const char *text)
+{
+    int at = ntk_store_sql_parameter(statement, name);
+
+    if (text && at > 0) {
+        sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+    }
 }
 
 int ntk_store_sql_column(sqlite3_stmt *statement, const char *name)

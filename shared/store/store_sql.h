@@ -34,11 +34,31 @@ int ntk_store_sql_prepare_buf(sqlite3 *db, struct ntk_buf *sql, sqlite3_stmt **o
 int ntk_store_sql_number(sqlite3 *db, const char *sql, int64_t *out_number, struct ntk_err *err);
 /* Whether there is a next row; *ret is what went wrong, and else as it was. */
 bool ntk_store_sql_next(sqlite3 *db, sqlite3_stmt *statement, int *ret, struct ntk_err *err);
-/* Runs a statement that has no rows, gives it back, and counts a row; also of one that fails. */
+/* Runs a statement that has no rows, and counts a row, also of one that fails: its parameters are
+ * ready for the next row. */
+int ntk_store_sql_run(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count,
+                      struct ntk_err *err);
+/* ... and gives it back. */
 int ntk_store_sql_finish(sqlite3 *db, sqlite3_stmt *statement, uint64_t *row_count,
                          struct ntk_err *err);
+/* "INSERT INTO table VALUES (...) conflict" with a parameter for each column, of its name; those
+ * that are not set are NULL. conflict NULL: the row takes the place of one with its key. */
+int ntk_store_sql_prepare_row(sqlite3 *db, const char *table, const char *conflict,
+                              sqlite3_stmt **out_statement, struct ntk_err *err);
 /* The nearest number that SQLite can hold. */
 sqlite3_int64 ntk_store_sql_integer(uint64_t number);
+/* Sets parameters by name, ":name" in the SQL, which the statement has; what is not known is NULL,
+ * and a text that is NULL is "". Texts and bytes are the caller's until the statement is reset. */
+int ntk_store_sql_parameter(sqlite3_stmt *statement, const char *name); /* 0: it has none */
+void ntk_store_sql_bind(sqlite3_stmt *statement, const char *name, uint64_t value);
+void ntk_store_sql_bind_known(sqlite3_stmt *statement, const char *name, bool is_known,
+                              uint64_t value);
+void ntk_store_sql_bind_double(sqlite3_stmt *statement, const char *name, bool is_known,
+                               double value);
+void ntk_store_sql_bind_text(sqlite3_stmt *statement, const char *name, const char *text);
+void ntk_store_sql_bind_blob(sqlite3_stmt *statement, const char *name, const struct ntk_buf *buf);
+/* Of a filter: only where there is a text, and the statement asks for it. */
+void ntk_store_sql_bind_filter(sqlite3_stmt *statement, const char *name, const char *text);
 /* Columns of the present row by name, which the statement has: where it is, and what it holds.
  * Texts are the statement's until it is stepped; a word is NULL where it is not known, a text "". */
 int ntk_store_sql_column(sqlite3_stmt *statement, const char *name);

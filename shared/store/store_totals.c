@@ -20,8 +20,8 @@ static const char runtimes_sql[] =
     "SELECT tag, max(pid) AS pid, min(first_seen_ns) AS from_ns, max(last_seen_ns) AS to_ns,"
     " max(lnc) AS lnc, uid, max(user) AS user{execution|, add_up(%) AS %}"
     " FROM process JOIN core_total USING (process_id)"
-    " GROUP BY tag, uid, CASE ?1 WHEN 0 THEN 0 ELSE process_id END"
-    " ORDER BY max(last_seen_ns) DESC LIMIT ?2";
+    " GROUP BY tag, uid, CASE :by_process WHEN 0 THEN 0 ELSE process_id END"
+    " ORDER BY max(last_seen_ns) DESC LIMIT :most";
 
 /* Of all of them, also those that are too many to be listed. */
 static const char machine_sql[] = "SELECT (SELECT min(first_seen_ns) FROM process JOIN core_total"
@@ -29,7 +29,7 @@ static const char machine_sql[] = "SELECT (SELECT min(first_seen_ns) FROM proces
                                   " FROM core_total";
 
 static const char cores_sql[] = "SELECT core{core|, add_up(%) AS %} FROM core_total"
-                                " WHERE core BETWEEN 0 AND ?1 GROUP BY core ORDER BY core";
+                                " WHERE core BETWEEN 0 AND :last GROUP BY core ORDER BY core";
 
 static uint64_t number(sqlite3_stmt *statement, const char *column)
 {
@@ -109,8 +109,8 @@ static int load_runtimes(struct ntk_store_reader *reader, bool by_process,
     if (ret < 0) {
         return ret;
     }
-    sqlite3_bind_int(statement, 1, by_process);
-    sqlite3_bind_int(statement, 2, RUNTIMES_MAX);
+    ntk_store_sql_bind(statement, "by_process", by_process);
+    ntk_store_sql_bind(statement, "most", RUNTIMES_MAX);
     while (ret == 0 && (step = sqlite3_step(statement)) != SQLITE_DONE) {
         struct ntk_runtime_sample *runtime = step == SQLITE_ROW ? ntk_vec_add(&rows) : NULL;
         if (runtime) {
@@ -146,23 +146,21 @@ static int load_cores(struct ntk_store_reader *reader, struct ntk_snapshot *snap
         return ret;
     }
     struct ntk_core_sample *cores = ntk_snapshot_alloc(snapshot, CORES_MAX, sizeof *cores);
-    sqlite3_bind_int(statement, 1, CORES_MAX - 1);
+    ntk_store_sql_bind(statement, "last", CORES_MAX - 1);
     while (cores && (step = sqlite3_step(statement)) == SQLITE_ROW) {
         struct ntk_core_sample *core = &cores[number(statement, "core")];
 
         for (size_t i = 0; i < NTK_CORE_COUNT_ROWS; i++) {
             const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
-            char column[NTK_STORE_COUNT_BYTES];
 
             if (!ntk_store_counts_have(NTK_STORE_COUNTS_CORE, row) ||
                 !(row->has & TOTALS_OF_CORES) ||
-                !ntk_store_sql_known(statement, ntk_store_count_name(row, 0, column))) {
+                !ntk_store_sql_known(statement, ntk_store_count_name(row, 0))) {
                 continue;
             }
             core->has |= row->has;
             for (size_t k = 0; k < row->count; k++) {
-                core->counts[row->at + k].period =
-                    number(statement, ntk_store_count_name(row, k, column));
+                core->counts[row->at + k].period = number(statement, ntk_store_count_name(row, k));
             }
         }
         snapshot->core_count = number(statement, "core") + 1;

@@ -24,16 +24,15 @@ static const char find_sql[] =
     "SELECT verdict_id, verdict, communicator, cause, coalesce(rank, -1) AS rank, missing,"
     " coalesce(behind_ns, 0) AS behind_ns FROM rank_verdict WHERE to_ns IS NULL"
     " ORDER BY time_ns DESC LIMIT 1024";
-static const char add_sql[] = "INSERT INTO rank_verdict VALUES (NULL, ?1, NULL, ?2, ?3, ?4, ?5, ?6,"
-                              " ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
-static const char change_sql[] = "UPDATE rank_verdict SET missing = ?2, behind_ns = ?3,"
-                                 " interval_ns = ?4 WHERE verdict_id = ?1";
+static const char change_sql[] =
+    "UPDATE rank_verdict SET missing = :missing, behind_ns = :behind_ns,"
+    " interval_ns = :interval_ns WHERE verdict_id = :verdict_id";
 static const char close_sql[] =
-    "UPDATE rank_verdict SET to_ns = max(time_ns, ?2) WHERE verdict_id = ?1";
+    "UPDATE rank_verdict SET to_ns = max(time_ns, :now_ns) WHERE verdict_id = :verdict_id";
 /* Those of an agent that is gone. */
 static const char close_old_sql[] =
     "UPDATE rank_verdict SET to_ns = max(time_ns, coalesce((SELECT max(time_ns)"
-    " FROM machine_sample WHERE time_ns < ?2), ?2)) WHERE verdict_id = ?1";
+    " FROM machine_sample WHERE time_ns < :now_ns), :now_ns)) WHERE verdict_id = :verdict_id";
 
 void ntk_store_verdicts_reset(struct ntk_store_verdicts *verdicts)
 {
@@ -67,18 +66,14 @@ static int load(struct ntk_store_verdicts *verdicts, sqlite3 *db, struct ntk_err
     return ret;
 }
 
-static void bind_known(sqlite3_stmt *statement, int at, bool is_known, uint64_t value)
+/* As many as fit: what a report claims. */
+static void bind_pace(sqlite3_stmt *statement, const struct ntk_rank_trouble *trouble)
 {
-    if (is_known) {
-        sqlite3_bind_int64(statement, at, ntk_store_sql_integer(value));
-    } else {
-        sqlite3_bind_null(statement, at);
-    }
-}
-
-static void bind_text(sqlite3_stmt *statement, int at, const char *text)
-{
-    sqlite3_bind_text(statement, at, text ? text : "", -1, SQLITE_STATIC);
+    ntk_store_sql_bind(statement, "missing", trouble->missing);
+    ntk_store_sql_bind_known(statement, "behind_ns", trouble->behind_ns > 0,
+                             ntk_store_sql_integer(trouble->behind_ns));
+    ntk_store_sql_bind_known(statement, "interval_ns", trouble->interval_ns > 0,
+                             ntk_store_sql_integer(trouble->interval_ns));
 }
 
 static int add(struct ntk_store_verdicts *verdicts, sqlite3 *db,
@@ -86,27 +81,25 @@ static int add(struct ntk_store_verdicts *verdicts, sqlite3 *db,
                uint64_t *row_count, struct ntk_err *err)
 {
     sqlite3_stmt *statement = NULL;
-    int ret = ntk_store_sql_prepare(db, add_sql, &statement, err);
+    int ret = ntk_store_sql_prepare_row(db, "rank_verdict", "", &statement, err);
 
     if (ret < 0) {
         return ret;
     }
-    sqlite3_bind_int64(statement, 1, ntk_store_sql_integer(trouble->since_realtime_ns));
-    bind_text(statement, 2, open->kind);
-    bind_text(statement, 3, open->cause);
-    bind_text(statement, 4, open->communicator);
-    bind_text(statement, 5, trouble->rendezvous);
-    sqlite3_bind_int64(statement, 6, trouble->rank_count);
-    bind_known(statement, 7, trouble->has_rank, trouble->rank);
-    bind_known(statement, 8, trouble->pid > 0, trouble->pid);
-    bind_text(statement, 9, trouble->tag);
+    ntk_store_sql_bind(statement, "time_ns", ntk_store_sql_integer(trouble->since_realtime_ns));
+    ntk_store_sql_bind_text(statement, "verdict", open->kind);
+    ntk_store_sql_bind_text(statement, "cause", open->cause);
+    ntk_store_sql_bind_text(statement, "communicator", open->communicator);
+    ntk_store_sql_bind_text(statement, "rendezvous", trouble->rendezvous);
+    ntk_store_sql_bind(statement, "rank_count", trouble->rank_count);
+    ntk_store_sql_bind_known(statement, "rank", trouble->has_rank, trouble->rank);
+    ntk_store_sql_bind_known(statement, "pid", trouble->pid > 0, trouble->pid);
+    ntk_store_sql_bind_text(statement, "tag", trouble->tag);
     if (trouble->sequence > 0) {
-        bind_text(statement, 10, ntk_collective_names[trouble->operation]);
+        ntk_store_sql_bind_text(statement, "operation", ntk_collective_names[trouble->operation]);
+        ntk_store_sql_bind(statement, "sequence", ntk_store_sql_integer(trouble->sequence));
     }
-    bind_known(statement, 11, trouble->sequence > 0, trouble->sequence);
-    sqlite3_bind_int64(statement, 12, trouble->missing);
-    bind_known(statement, 13, trouble->behind_ns > 0, trouble->behind_ns);
-    bind_known(statement, 14, trouble->interval_ns > 0, trouble->interval_ns);
+    bind_pace(statement, trouble);
     ret = ntk_store_sql_finish(db, statement, row_count, err);
     open->id = sqlite3_last_insert_rowid(db);
     if (ret == 0 && ntk_vec_push(&verdicts->open, open) < 0) {
@@ -126,10 +119,8 @@ static int change(sqlite3 *db, const struct ntk_rank_trouble *trouble, struct op
     }
     open->missing = trouble->missing;
     open->behind_ns = trouble->behind_ns;
-    sqlite3_bind_int64(statement, 1, open->id);
-    sqlite3_bind_int64(statement, 2, trouble->missing);
-    bind_known(statement, 3, trouble->behind_ns > 0, trouble->behind_ns);
-    bind_known(statement, 4, trouble->interval_ns > 0, trouble->interval_ns);
+    ntk_store_sql_bind(statement, "verdict_id", (uint64_t)open->id);
+    bind_pace(statement, trouble);
     return ntk_store_sql_finish(db, statement, row_count, err);
 }
 
@@ -142,8 +133,8 @@ static int end(sqlite3 *db, const char *sql, const struct open_verdict *open, ui
     if (ret < 0) {
         return ret;
     }
-    sqlite3_bind_int64(statement, 1, open->id);
-    sqlite3_bind_int64(statement, 2, ntk_store_sql_integer(now_ns));
+    ntk_store_sql_bind(statement, "verdict_id", (uint64_t)open->id);
+    ntk_store_sql_bind(statement, "now_ns", ntk_store_sql_integer(now_ns));
     return ntk_store_sql_finish(db, statement, row_count, err);
 }
 

@@ -176,10 +176,12 @@ void ntk_store_window_add_process(struct ntk_buf *sql, const char *prefix,
                                   const struct ntk_store_filter *filter)
 {
     if (filter->process) {
-        ntk_buf_add_format(sql, " AND (%stag = ?1 OR CAST(%spid AS TEXT) = ?1)", prefix, prefix);
+        ntk_buf_add_format(sql, " AND (%stag = :process OR CAST(%spid AS TEXT) = :process)", prefix,
+                           prefix);
     }
     if (filter->user) {
-        ntk_buf_add_format(sql, " AND (%suser = ?9 OR CAST(%suid AS TEXT) = ?9)", prefix, prefix);
+        ntk_buf_add_format(sql, " AND (%suser = :user OR CAST(%suid AS TEXT) = :user)", prefix,
+                           prefix);
     }
 }
 
@@ -197,7 +199,7 @@ void ntk_store_window_add_filter(struct ntk_buf *sql, enum ntk_tier_family famil
     }
     if (filter->model && family == NTK_FAMILY_MODEL) {
         ntk_buf_add_text(sql, " AND (process_id, model_id) IN (SELECT process_id, model_id"
-                              " FROM model WHERE name = ?2 OR name = ?2 || '.neff')");
+                              " FROM model WHERE name = :name OR name = :name || '.neff')");
     }
     if (filter->has_core && (family == NTK_FAMILY_CORE || family == NTK_FAMILY_EXECUTION)) {
         ntk_buf_add_format(sql, " AND core = %" PRIu32, filter->core);
@@ -205,7 +207,7 @@ void ntk_store_window_add_filter(struct ntk_buf *sql, enum ntk_tier_family famil
     if (filter->job && family == NTK_FAMILY_RANK) {
         ntk_buf_add_text(sql, " AND (process_id, communicator) IN (SELECT process_id, communicator"
                               " FROM rank r JOIN process p USING (process_id)"
-                              " WHERE r.rendezvous = ?2 OR p.tag = ?2)");
+                              " WHERE r.rendezvous = :name OR p.tag = :name)");
     }
     if (filter->has_device && family == NTK_FAMILY_DEVICE) {
         ntk_buf_add_format(sql, " AND device = %" PRIu32, filter->device);
@@ -235,7 +237,7 @@ void ntk_store_window_add_rows(struct ntk_buf *sql, const struct ntk_vec *pieces
 
 void ntk_store_window_bind(sqlite3_stmt *statement, const struct ntk_store_filter *filter)
 {
-    sqlite3_bind_text(statement, 1, filter->process, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 2, filter->job ? filter->job : filter->model, -1, SQLITE_STATIC);
-    sqlite3_bind_text(statement, 9, filter->user, -1, SQLITE_STATIC);
+    ntk_store_sql_bind_filter(statement, "process", filter->process);
+    ntk_store_sql_bind_filter(statement, "name", filter->job ? filter->job : filter->model);
+    ntk_store_sql_bind_filter(statement, "user", filter->user);
 }

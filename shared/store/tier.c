@@ -90,7 +90,7 @@ void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum n
     {
         add_name(sql, column, column->name);
     }
-    ntk_buf_add_text(sql, ") SELECT ?2");
+    ntk_buf_add_text(sql, ") SELECT :end_ns");
     ntk_column_each(column, family)
     {
         add_name(sql, column, column->merge == NTK_COLUMN_DERIVED ? column->from : column->name);
@@ -104,7 +104,7 @@ void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum n
     }
     ntk_buf_add_text(sql, " FROM (");
     ntk_tier_add_select(sql, family, (enum ntk_store_tier)(tier - 1));
-    ntk_buf_add_text(sql, " WHERE time_ns > ?1 AND time_ns <= ?2)");
+    ntk_buf_add_text(sql, " WHERE time_ns > :start_ns AND time_ns <= :end_ns)");
     const char *separator = " GROUP BY ";
     ntk_column_each(column, family)
     {

@@ -43,7 +43,8 @@ uint64_t ntk_tier_start(enum ntk_store_tier tier, uint64_t time_ns);
 /* "SELECT time_ns, ... FROM x_minute": the columns of the coarser tiers, without percentiles. */
 void ntk_tier_add_select(struct ntk_buf *sql, enum ntk_tier_family family,
                          enum ntk_store_tier tier);
-/* The INSERT that makes the rows of one step of `tier` out of the tier below; ?1 start, ?2 end. */
+/* The INSERT that makes the rows of one step of `tier` out of the tier below; :start_ns and
+ * :end_ns. */
 void ntk_tier_add_merge(struct ntk_buf *sql, enum ntk_tier_family family, enum ntk_store_tier tier);
 
 /*
