@@ -8,28 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
-#include "profiler/timeline/timeline_insight.h"
-#include "tests/support/hand_trace.h"
+#include "tests/profiler/timeline/hand_timeline.h"
 #include "tests/support/unit.h"
 
 #define NONE NTK_ISA_NO_SEMAPHORE
-#define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
 #define TENSOR 0 /* tracks */
 #define SCALAR 1
 #define SEMAPHORE 2
 #define SHIFT_NS 50 /* the second source's offset is 0, the first one's begin is there */
 
-struct fixture {
-    struct hand_trace h;
-    struct ntk_timeline *timeline;
-    struct ntk_analyses *analyses;
-};
-
 static int setup(void **state)
 {
-    struct fixture *f = calloc(1, sizeof *f);
+    struct hand_timeline *f = calloc(1, sizeof *f);
     uint32_t pe, act, last;
 
     assert_non_null(f);
@@ -41,46 +31,22 @@ static int setup(void **state)
     hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_ACT, act, 310, 500);
     hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_PE, last, 350, 400);
     hand_trace_change(&f->h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 300);
-    hand_trace_end(&f->h);
-    struct ntk_timeline_source source = { .trace = &f->h.trace,
-                                          .name = "one",
-                                          .offset_ps = -NS(150) }; /* PE begins at -50 */
-    assert_int_equal(
-        ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
-                            &f->timeline, NULL),
-        0);
+    hand_timeline_open(f, 150); /* PE begins at -50 */
     assert_int_equal(f->timeline->begin_ps, -NS(SHIFT_NS));
-    assert_int_equal(ntk_analyses_create(&f->h.trace, &f->analyses), 0);
     *state = f;
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct fixture *f = *state;
+    struct hand_timeline *f = *state;
 
-    ntk_analyses_destroy(f->analyses);
-    ntk_timeline_destroy(f->timeline);
-    hand_trace_fini(&f->h);
+    hand_timeline_close(f);
     free(f);
     return 0;
 }
 
-static json_t *json_of(struct ntk_buf *buf)
-{
-    json_t *json = json_loadb(ntk_buf_text_get(buf), buf->bytes_count, JSON_DECODE_ANY, NULL);
-
-    assert_non_null(json);
-    ntk_buf_fini(buf);
-    return json;
-}
-
-static json_int_t number(const json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
-
-static json_t *flows_of(const struct fixture *f, uint64_t track, uint64_t slice)
+static json_t *flows_of(const struct hand_timeline *f, uint64_t track, uint64_t slice)
 {
     struct ntk_buf out = { 0 };
 
@@ -106,7 +72,7 @@ static void a_wait_shows_its_cause(void **state)
 
     assert_int_equal(number(wait, "number"), 9);
     assert_int_equal(number(wait, "value"), 1);
-    assert_string_equal(json_string_value(json_object_get(wait, "relation")), ">=");
+    assert_string_equal(text(wait, "relation"), ">=");
     assert_true(json_is_false(json_object_get(wait, "by_transfer")));
     expect_place(json_object_get(wait, "by"), TENSOR, 0, 0);
     expect_place(json_object_get(wait, "change"), SEMAPHORE, 0, 200);
@@ -143,34 +109,24 @@ static void a_change_shows_its_maker_and_what_it_released(void **state)
 static void what_is_not_known_is_not_called_no_wait(void **state)
 {
     static const uint8_t slot[NTK_NTFF_SLOT_BYTES] = { NTK_NTFF_OPCODE_MATMUL, 0x10 };
-    struct ntk_timeline *timeline = NULL;
-    struct ntk_analyses *analyses = NULL;
     struct ntk_buf out = { 0 };
-    struct hand_trace h;
+    struct hand_timeline t;
 
-    hand_trace_begin(&h, 1, "inf1.xlarge", 1000);
-    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, slot), 100,
-                   300);
-    hand_trace_end(&h);
-    struct ntk_timeline_source source = { .trace = &h.trace, .name = "one" };
-    assert_int_equal(
-        ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
-                            &timeline, NULL),
-        0);
-    assert_int_equal(ntk_analyses_create(&h.trace, &analyses), 0);
-    assert_int_equal(ntk_timeline_put_flows(timeline, analyses, NULL, 0, 0, &out, NULL), 0);
+    hand_trace_begin(&t.h, 1, "inf1.xlarge", 1000);
+    hand_trace_run(&t.h, 0, NTK_ISA_ENGINE_PE, hand_trace_slot(&t.h, 0, NTK_ISA_ENGINE_PE, slot),
+                   100, 300);
+    hand_timeline_open(&t, 0);
+    assert_int_equal(ntk_timeline_put_flows(t.timeline, t.analyses, NULL, 0, 0, &out, NULL), 0);
     json_t *flows = json_of(&out);
     assert_true(json_is_false(json_object_get(flows, "is_wait_known")));
     assert_true(json_is_null(json_object_get(flows, "wait")));
     json_decref(flows);
-    ntk_analyses_destroy(analyses);
-    ntk_timeline_destroy(timeline);
-    hand_trace_fini(&h);
+    hand_timeline_close(&t);
 }
 
 static void an_invalid_slice_is_refused(void **state)
 {
-    const struct fixture *f = *state;
+    const struct hand_timeline *f = *state;
     struct ntk_buf out = { 0 };
     struct ntk_err err = { 0 };
 
@@ -184,7 +140,7 @@ static void an_invalid_slice_is_refused(void **state)
 
 static void the_path_is_cut_to_the_window(void **state)
 {
-    const struct fixture *f = *state;
+    const struct hand_timeline *f = *state;
     struct ntk_buf out = { 0 };
     json_int_t end = -NS(100); /* the execution begins before the timeline does */
     size_t i;
@@ -214,7 +170,7 @@ static void the_path_is_cut_to_the_window(void **state)
 
 static void the_flame_is_cut_to_the_range(void **state)
 {
-    const struct fixture *f = *state;
+    const struct hand_timeline *f = *state;
     struct ntk_buf out = { 0 };
 
     /* 0-200 of PE and 210-400 of ACT, from 150 to 220. */
@@ -223,10 +179,10 @@ static void the_flame_is_cut_to_the_range(void **state)
     assert_int_equal(json_array_size(rows), 2);
     const json_t *pe = json_array_get(rows, 0);
     const json_t *act = json_array_get(rows, 1);
-    assert_string_equal(json_string_value(json_object_get(pe, "engine")), "Tensor");
+    assert_string_equal(text(pe, "engine"), "Tensor");
     assert_int_equal(number(pe, "sum"), NS(50));
     assert_int_equal(number(pe, "count"), 1);
-    assert_string_equal(json_string_value(json_object_get(act, "engine")), "Scalar");
+    assert_string_equal(text(act, "engine"), "Scalar");
     assert_int_equal(number(act, "sum"), NS(10));
     json_decref(rows);
 }
@@ -234,37 +190,27 @@ static void the_flame_is_cut_to_the_range(void **state)
 /* A ring that the capture has no name for. */
 static void a_queue_without_a_name_is_called_the_same_by_row_and_analysis(void **state)
 {
-    struct hand_trace h;
-    struct ntk_timeline *timeline = NULL;
-    struct ntk_analyses *analyses = NULL;
-    struct ntk_buf text = { 0 };
+    struct hand_timeline t;
+    struct ntk_buf out = { 0 };
     struct ntk_json json;
 
-    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
-    hand_trace_packet(&h, 0, 3, 14, NTK_TRACE_DMA_INSTRUCTION, 64, 100, 200);
-    hand_trace_end(&h);
-    struct ntk_timeline_source source = { .trace = &h.trace, .name = "one" };
-    assert_int_equal(
-        ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
-                            &timeline, NULL),
-        0);
-    assert_string_equal(ntk_timeline_track_get(timeline, 0)->name, "(instruction)");
-    assert_int_equal(ntk_analyses_create(&h.trace, &analyses), 0);
-    ntk_json_init(&json, &text, false);
-    assert_int_equal(ntk_analyses_put(analyses, (size_t)ntk_analyses_find("dma"), NULL, &json), 0);
-    json_t *dma = json_loads(ntk_buf_text_get(&text), 0, NULL);
+    hand_trace_begin(&t.h, 1, "trn2.3xlarge", 1000);
+    hand_trace_packet(&t.h, 0, 3, 14, NTK_TRACE_DMA_INSTRUCTION, 64, 100, 200);
+    hand_timeline_open(&t, 0);
+    assert_string_equal(ntk_timeline_track_get(t.timeline, 0)->name, "(instruction)");
+    ntk_json_init(&json, &out, false);
+    assert_int_equal(ntk_analyses_put(t.analyses, (size_t)ntk_analyses_find("dma"), NULL, &json),
+                     0);
+    json_t *dma = json_of(&out);
     const json_t *queue = json_array_get(json_object_get(dma, "queues"), 0);
-    assert_string_equal(json_string_value(json_object_get(queue, "queue")), "(instruction)");
+    assert_string_equal(text(queue, "queue"), "(instruction)");
     json_decref(dma);
-    ntk_buf_fini(&text);
-    ntk_analyses_destroy(analyses);
-    ntk_timeline_destroy(timeline);
-    hand_trace_fini(&h);
+    hand_timeline_close(&t);
 }
 
 static void the_name_that_a_compiler_left_is_shown(void **state)
 {
-    struct fixture *f = *state;
+    struct hand_timeline *f = *state;
     const struct ntk_neff_debug_instruction named = { .name = "I-1-0",
                                                       .penguin_text = "float32<2> $1[i]" };
 
@@ -273,8 +219,8 @@ static void the_name_that_a_compiler_left_is_shown(void **state)
     json_decref(flows);
     f->analyses->program->facts[NTK_ISA_ENGINE_PE][0].named = &named;
     flows = flows_of(f, TENSOR, 0);
-    assert_string_equal(json_string_value(json_object_get(flows, "name")), "I-1-0");
-    assert_string_equal(json_string_value(json_object_get(flows, "tensor")), "float32<2> $1[i]");
+    assert_string_equal(text(flows, "name"), "I-1-0");
+    assert_string_equal(text(flows, "tensor"), "float32<2> $1[i]");
     json_decref(flows);
     f->analyses->program->facts[NTK_ISA_ENGINE_PE][0].named = NULL;
 }
@@ -282,7 +228,7 @@ static void the_name_that_a_compiler_left_is_shown(void **state)
 /* The instruction of ACT follows that of PE, and one that is in no program. */
 static void predecessors_of_an_instruction_are_shown_with_their_last_run(void **state)
 {
-    struct fixture *f = *state;
+    struct hand_timeline *f = *state;
     struct ntk_neff_predecessor before[] = { { 7, 4 }, { 9, 1 } };
     struct ntk_neff_debug_instruction list[] = {
         { .bir_id = 7, .name = "I-7" },
@@ -301,8 +247,8 @@ static void predecessors_of_an_instruction_are_shown_with_their_last_run(void **
     assert_int_equal(json_array_size(reported), 2);
     assert_int_equal(number(flows, "predecessor_count"), 2);
     const json_t *one = json_array_get(reported, 0);
-    assert_string_equal(json_string_value(json_object_get(one, "kind")), "FLOW_DEPENDENCE");
-    assert_string_equal(json_string_value(json_object_get(one, "name")), "I-7");
+    assert_string_equal(text(one, "kind"), "FLOW_DEPENDENCE");
+    assert_string_equal(text(one, "name"), "I-7");
     expect_place(json_object_get(one, "last"), TENSOR, 0, 0);
     one = json_array_get(reported, 1);
     assert_true(json_is_null(json_object_get(one, "name")));
@@ -322,22 +268,17 @@ static void operands_of_hardware_are_shown_where_they_can_be_read(void **state)
     static const char *const machines[] = { "trn2.3xlarge", "inf1.xlarge" };
 
     for (int m = 0; m < 2; m++) {
-        struct ntk_timeline *timeline = NULL;
-        struct ntk_analyses *analyses = NULL;
         struct ntk_buf out = { 0 };
-        struct hand_trace h;
+        struct hand_timeline t;
 
-        hand_trace_begin(&h, 1, machines[m], 1000);
-        hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, hand_trace_slot(&h, 0, NTK_ISA_ENGINE_PE, nop),
+        hand_trace_begin(&t.h, 1, machines[m], 1000);
+        hand_trace_run(&t.h, 0, NTK_ISA_ENGINE_PE, hand_trace_slot(&t.h, 0, NTK_ISA_ENGINE_PE, nop),
                        100, 300);
-        hand_trace_end(&h);
-        struct ntk_timeline_source source = { .trace = &h.trace, .name = "one" };
-        const struct ntk_timeline_options options = { .sources = &source, .source_count = 1 };
-        assert_int_equal(ntk_timeline_create(&options, &timeline, NULL), 0);
-        assert_int_equal(ntk_analyses_create(&h.trace, &analyses), 0);
-        struct ntk_operands *operands = ntk_operands_create(&h.trace);
+        hand_timeline_open(&t, 0);
+        struct ntk_operands *operands = ntk_operands_create(&t.h.trace);
         assert_non_null(operands);
-        assert_int_equal(ntk_timeline_put_flows(timeline, analyses, operands, 0, 0, &out, NULL), 0);
+        assert_int_equal(ntk_timeline_put_flows(t.timeline, t.analyses, operands, 0, 0, &out, NULL),
+                         0);
         json_t *flows = json_of(&out);
         const json_t *reported = json_object_get(flows, "operands");
         if (m == 0) {
@@ -347,9 +288,7 @@ static void operands_of_hardware_are_shown_where_they_can_be_read(void **state)
         }
         json_decref(flows);
         ntk_operands_destroy(operands);
-        ntk_analyses_destroy(analyses);
-        ntk_timeline_destroy(timeline);
-        hand_trace_fini(&h);
+        hand_timeline_close(&t);
     }
 }
 

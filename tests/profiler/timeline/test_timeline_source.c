@@ -12,11 +12,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <jansson.h>
-
 #include "profiler/timeline/timeline_source.h"
+#include "tests/profiler/timeline/hand_timeline.h"
 #include "tests/support/hand_positions.h"
-#include "tests/support/hand_trace.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -25,9 +23,7 @@
 #define FILE_NAME "/build/k/a.py"
 
 struct fixture {
-    struct hand_trace h;
-    struct ntk_timeline *timeline;
-    struct ntk_analyses *analyses;
+    struct hand_timeline t;
     struct ntk_source_lines *lines;
     struct ntk_source_text *text;
 };
@@ -66,27 +62,19 @@ static int setup(void **state)
     struct fixture *f = calloc(1, sizeof *f);
 
     assert_non_null(f);
-    hand_trace_begin(&f->h, 1, "trn2.3xlarge", 1000);
+    hand_trace_begin(&f->t.h, 1, "trn2.3xlarge", 1000);
     for (int s = 0; s < SLOTS; s++) {
-        hand_trace_nop(&f->h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
-        hand_trace_nop(&f->h, 0, NTK_ISA_ENGINE_DVE, NONE, 0, NONE);
+        hand_trace_nop(&f->t.h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+        hand_trace_nop(&f->t.h, 0, NTK_ISA_ENGINE_DVE, NONE, 0, NONE);
     }
-    hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_PE, 1, 100, 200);
-    hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_DVE, 1, 150, 250); /* the same line, in no loop */
-    hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_PE, 2, 300, 600);
-    hand_trace_run(&f->h, 0, NTK_ISA_ENGINE_PE, 3, 700, 720); /* no line */
-    hand_trace_end(&f->h);
-    struct ntk_timeline_source source = { .trace = &f->h.trace,
-                                          .name = "one",
-                                          .offset_ps = -100 * NTK_TRACE_PS_PER_NS };
-    assert_int_equal(
-        ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source, .source_count = 1 },
-                            &f->timeline, NULL),
-        0);
-    assert_int_equal(ntk_analyses_create(&f->h.trace, &f->analyses), 0);
-    ntk_neff_positions_destroy(f->analyses->program->positions);
-    f->analyses->program->positions = make_positions();
-    assert_int_equal(ntk_timeline_lines_create(f->analyses, &f->lines), 0);
+    hand_trace_run(&f->t.h, 0, NTK_ISA_ENGINE_PE, 1, 100, 200);
+    hand_trace_run(&f->t.h, 0, NTK_ISA_ENGINE_DVE, 1, 150, 250); /* the same line, in no loop */
+    hand_trace_run(&f->t.h, 0, NTK_ISA_ENGINE_PE, 2, 300, 600);
+    hand_trace_run(&f->t.h, 0, NTK_ISA_ENGINE_PE, 3, 700, 720); /* no line */
+    hand_timeline_open(&f->t, 100);
+    ntk_neff_positions_destroy(f->t.analyses->program->positions);
+    f->t.analyses->program->positions = make_positions();
+    assert_int_equal(ntk_timeline_lines_create(f->t.analyses, &f->lines), 0);
     *state = f;
     return 0;
 }
@@ -97,30 +85,9 @@ static int teardown(void **state)
 
     ntk_source_text_destroy(f->text);
     ntk_source_lines_destroy(f->lines);
-    ntk_analyses_destroy(f->analyses);
-    ntk_timeline_destroy(f->timeline);
-    hand_trace_fini(&f->h);
+    hand_timeline_close(&f->t);
     free(f);
     return 0;
-}
-
-static json_t *json_of(struct ntk_buf *buf)
-{
-    json_t *json = json_loadb(ntk_buf_text_get(buf), buf->bytes_count, JSON_DECODE_ANY, NULL);
-
-    assert_non_null(json);
-    ntk_buf_fini(buf);
-    return json;
-}
-
-static json_int_t number(const json_t *object, const char *key)
-{
-    return json_integer_value(json_object_get(object, key));
-}
-
-static const char *text(const json_t *object, const char *key)
-{
-    return json_string_value(json_object_get(object, key));
 }
 
 static void lines_and_loops_have_what_they_cost(void **state)
@@ -128,7 +95,7 @@ static void lines_and_loops_have_what_they_cost(void **state)
     struct fixture *f = *state;
     struct ntk_buf out = { 0 };
 
-    ntk_timeline_put_lines(f->timeline, 0, f->lines, NULL, &out);
+    ntk_timeline_put_lines(f->t.timeline, 0, f->lines, NULL, &out);
     json_t *answer = json_of(&out);
     const json_t *file = json_array_get(json_object_get(answer, "files"), 0);
     assert_string_equal(text(file, "path"), FILE_NAME);
@@ -165,7 +132,7 @@ static void rows_beyond_the_limit_are_counted_and_the_reasons_kept(void **state)
     }
     many.lines[many.line_count - 1] =
         (struct ntk_source_line){ .reason = f->lines->lines[2].reason };
-    ntk_timeline_put_lines(f->timeline, 0, &many, NULL, &out);
+    ntk_timeline_put_lines(f->t.timeline, 0, &many, NULL, &out);
     free(many.lines);
 
     json_t *answer = json_of(&out);
@@ -184,7 +151,7 @@ static void a_loop_has_its_iterations_in_order_of_time(void **state)
     struct ntk_buf out = { 0 };
     struct ntk_err err = { 0 };
 
-    assert_int_equal(ntk_timeline_put_iterations(f->timeline, 0, f->lines, 1, &out, &err), 0);
+    assert_int_equal(ntk_timeline_put_iterations(f->t.timeline, 0, f->lines, 1, &out, &err), 0);
     json_t *answer = json_of(&out);
     const json_t *second = json_array_get(json_object_get(answer, "iterations"), 1);
     assert_int_equal(number(answer, "count"), 2);
@@ -192,7 +159,8 @@ static void a_loop_has_its_iterations_in_order_of_time(void **state)
     assert_int_equal(number(second, "start"), 200000);
     assert_int_equal(number(second, "end"), 500000);
     json_decref(answer);
-    assert_int_equal(ntk_timeline_put_iterations(f->timeline, 0, f->lines, 2, &out, &err), -ENOENT);
+    assert_int_equal(ntk_timeline_put_iterations(f->t.timeline, 0, f->lines, 2, &out, &err),
+                     -ENOENT);
     assert_string_equal(err.text, "unknown loop 2");
 }
 
@@ -202,7 +170,7 @@ static void a_slice_has_its_line_function_and_iteration(void **state)
     struct ntk_buf out = { 0 };
     struct ntk_err err = { 0 };
 
-    assert_int_equal(ntk_timeline_put_position(f->timeline, f->analyses, 0, 1, &out, &err), 0);
+    assert_int_equal(ntk_timeline_put_position(f->t.timeline, f->t.analyses, 0, 1, &out, &err), 0);
     json_t *place = json_of(&out);
     assert_int_equal(number(place, "file"), 0);
     assert_int_equal(number(place, "line"), 3);
@@ -210,10 +178,10 @@ static void a_slice_has_its_line_function_and_iteration(void **state)
     assert_string_equal(text(place, "function"), "m.f");
     assert_string_equal(text(place, "iteration"), "h=0 t=1");
     json_decref(place);
-    assert_int_equal(ntk_timeline_put_position(f->timeline, f->analyses, 0, 2, &out, &err), 0);
+    assert_int_equal(ntk_timeline_put_position(f->t.timeline, f->t.analyses, 0, 2, &out, &err), 0);
     assert_string_equal(ntk_buf_text_get(&out), "null");
     ntk_buf_fini(&out);
-    assert_int_equal(ntk_timeline_put_position(f->timeline, f->analyses, 0, 9, &out, &err),
+    assert_int_equal(ntk_timeline_put_position(f->t.timeline, f->t.analyses, 0, 9, &out, &err),
                      -ENOENT);
 }
 
@@ -221,9 +189,9 @@ static void a_line_finds_its_instructions_of_all_engines(void **state)
 {
     struct fixture *f = *state;
     struct ntk_buf out = { 0 };
-    struct ntk_timeline_wanted wanted = { .program = f->analyses->program, .file = 1, .line = 2 };
+    struct ntk_timeline_wanted wanted = { .program = f->t.analyses->program, .file = 1, .line = 2 };
 
-    assert_int_equal(ntk_timeline_put_hits(f->timeline, &wanted, 0, false, &out), 0);
+    assert_int_equal(ntk_timeline_put_hits(f->t.timeline, &wanted, 0, false, &out), 0);
     json_t *answer = json_of(&out);
     assert_int_equal(number(answer, "total"), 2);
     assert_int_equal(number(json_array_get(json_object_get(answer, "hits"), 1), "start"), 50000);
