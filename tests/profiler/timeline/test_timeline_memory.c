@@ -8,8 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "profiler/output/answers/analyses.h"
@@ -20,30 +18,26 @@
 #include "profiler/timeline/timeline_pyramid.h"
 #include "profiler/timeline/timeline_tile.h"
 #include "shared/formats/ntff/ntff_read_private.h"
-#include "tests/support/ntff_big.h"
+#include "tests/support/big_trace.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
-#define MIB ((uint64_t)1 << 20)
 #define WHATS_MAX 64
 #define TRACKS_MAX 64
 #define LEVELS 14 /* below the top: single slices */
 
 struct opened {
-    struct ntk_ntff *ntff;
-    struct ntk_trace *trace;
+    struct big_trace big;
     struct ntk_timeline *timeline;
 };
 
 static void open_timeline(const char *path, size_t list_bytes, size_t heap_bytes,
                           struct opened *out)
 {
-    struct ntk_trace_options options = { .list_bytes = list_bytes, .folder = test_scratch_folder };
     struct ntk_timeline_source source = { .name = "one" };
 
-    assert_int_equal(ntk_ntff_open(path, &out->ntff, NULL), 0);
-    assert_int_equal(ntk_trace_create(out->ntff, NULL, &options, &out->trace, NULL), 0);
-    source.trace = out->trace;
+    big_trace_open(path, list_bytes, &out->big);
+    source.trace = out->big.trace;
     assert_int_equal(
         ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source,
                                                             .source_count = 1,
@@ -56,8 +50,7 @@ static void open_timeline(const char *path, size_t list_bytes, size_t heap_bytes
 static void close_timeline(struct opened *opened)
 {
     ntk_timeline_destroy(opened->timeline);
-    ntk_trace_destroy(opened->trace);
-    ntk_ntff_close(opened->ntff);
+    big_trace_close(&opened->big);
 }
 
 /* Tiles from the top down in the middle, the statistics of everything, and what is found from the
@@ -230,25 +223,20 @@ static void use_page(const struct ntk_timeline *timeline)
     write_page(timeline);
 }
 
-/* The high-water mark of its own process that makes the timeline and works with it. */
-static uint64_t memory_of_timeline(const char *path, work *with)
-{
-    struct rusage usage;
-    int status = 0;
+struct working {
+    const char *path;
+    work *with;
+};
 
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        struct opened opened = { 0 };
-        open_timeline(path, MIB, MIB, &opened);
-        with(opened.timeline);
-        close_timeline(&opened);
-        _exit(0);
-    }
-    assert_int_equal(wait4(pid, &status, 0, &usage), pid);
-    assert_int_equal(status, 0);
-    return (uint64_t)usage.ru_maxrss * 1024;
+/* Makes the timeline and works with it. */
+static void make_and_work(void *ctx)
+{
+    const struct working *working = ctx;
+    struct opened opened = { 0 };
+
+    open_timeline(working->path, MIB, MIB, &opened);
+    working->with(opened.timeline);
+    close_timeline(&opened);
 }
 
 static void memory_does_not_grow_with_the_capture(void **state)
@@ -270,7 +258,7 @@ static void memory_does_not_grow_with_the_capture(void **state)
         struct ntff_big big = { .bytes_count = sizes[i], .cores = 1, .has_waits = true };
         char *path = ntff_big_write_in(test_scratch_folder, &big);
         for (size_t w = 0; w < WORKS; w++) {
-            used[i][w] = memory_of_timeline(path, works[w].with);
+            used[i][w] = big_trace_memory(make_and_work, &(struct working){ path, works[w].with });
             print_message(
                 "%llu thousand slices, %s: %llu MiB of memory\n",
                 (unsigned long long)(big.instruction_count + big.packet_count + big.event_count) /
@@ -298,7 +286,7 @@ static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
     char *path = ntff_big_write_in(test_scratch_folder, &big);
 
     open_timeline(path, 0, 0, &opened);
-    source.trace = opened.trace;
+    source.trace = opened.big.trace;
     assert_int_equal(ntk_timeline_create(&(struct ntk_timeline_options){ .sources = &source,
                                                                          .source_count = 1,
                                                                          .heap_bytes = 1,

@@ -4,36 +4,18 @@
  * and the high-water mark of a process that summarises them.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "profiler/analysis/summary.h"
 #include "profiler/trace/trace.h"
-#include "shared/formats/ntff/ntff_read_private.h"
-#include "tests/support/ntff_big.h"
+#include "tests/support/big_trace.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
 #define LIST_BYTES ((size_t)1 << 20)
-#define MIB ((uint64_t)1 << 20)
-
-static struct ntk_trace *open_trace(const char *path, size_t list_bytes, struct ntk_ntff **out_ntff)
-{
-    struct ntk_trace_options options = { .list_bytes = list_bytes, .folder = test_scratch_folder };
-    struct ntk_trace *trace = NULL;
-    struct ntk_err err = { 0 };
-
-    assert_int_equal(ntk_ntff_open(path, out_ntff, &err), 0);
-    if (ntk_trace_create(*out_ntff, NULL, &options, &trace, &err) < 0) {
-        fail_msg("%s", err.text);
-    }
-    return trace;
-}
 
 static const struct ntk_summary_value *value_of(const struct ntk_summary *summary, const char *name)
 {
@@ -100,24 +82,18 @@ static void compare_cores(const struct ntk_trace_core *a, const struct ntk_trace
     assert_int_equal(a->unpaired, b->unpaired);
 }
 
-static void close_traces(struct ntk_trace **traces, struct ntk_ntff **ntffs, size_t count)
-{
-    for (size_t t = 0; t < count; t++) {
-        ntk_trace_destroy(traces[t]);
-        ntk_ntff_close(ntffs[t]);
-    }
-}
-
 static void a_trace_in_files_is_that_in_memory(void **state)
 {
     struct ntff_big big = { .steps = 3000, .cores = 2 };
-    struct ntk_ntff *ntffs[3] = { 0 };
+    struct big_trace opened[3] = { 0 };
     struct ntk_trace *traces[3] = { 0 };
     char *path = ntff_big_write_in(test_scratch_folder, &big);
 
-    traces[0] = open_trace(path, 0, &ntffs[0]);
-    traces[1] = open_trace(path, 16384, &ntffs[1]);
-    traces[2] = open_trace(path, 1, &ntffs[2]); /* the least there is: late runs of few items */
+    for (size_t t = 0; t < 3; t++) {
+        /* 1 is the least there is: late runs of few items */
+        big_trace_open(path, (const size_t[]){ 0, 16384, 1 }[t], &opened[t]);
+        traces[t] = opened[t].trace;
+    }
     assert_false(traces[0]->cores[0].is_mapped.instructions);
     for (size_t t = 1; t < 3; t++) {
         assert_true(traces[t]->cores[0].is_mapped.instructions);
@@ -129,8 +105,8 @@ static void a_trace_in_files_is_that_in_memory(void **state)
     }
     for (size_t t = 0; t < 3; t++) {
         check_summary(traces[t], &big);
+        big_trace_close(&opened[t]);
     }
-    close_traces(traces, ntffs, 3);
     free(path);
 }
 
@@ -144,65 +120,42 @@ static size_t heap_bytes_of(const struct ntk_trace_core *core)
 static void many_short_lists_do_not_add_up_in_memory(void **state)
 {
     struct ntff_big big = { .steps = 3000, .cores = 2 };
-    struct ntk_ntff *ntffs[2] = { 0 };
-    struct ntk_trace *traces[2] = { 0 };
+    struct big_trace opened[2] = { 0 };
     char *path = ntff_big_write_in(test_scratch_folder, &big);
 
-    traces[0] = open_trace(path, 0, &ntffs[0]);
+    big_trace_open(path, 0, &opened[0]);
     /* The longest list fits; the six of both cores are more than four times as long. */
-    size_t list_bytes = traces[0]->cores[0].instruction_count * 32;
-    traces[1] = open_trace(path, list_bytes, &ntffs[1]);
-    const struct ntk_trace_core *cores = traces[1]->cores;
+    size_t list_bytes = opened[0].trace->cores[0].instruction_count * 32;
+    big_trace_open(path, list_bytes, &opened[1]);
+    const struct ntk_trace_core *cores = opened[1].trace->cores;
     assert_false(cores[0].is_mapped.instructions);
     assert_true(cores[1].is_mapped.packets || cores[1].is_mapped.events);
     assert_true(heap_bytes_of(&cores[0]) + heap_bytes_of(&cores[1]) <=
                 NTK_TRACE_HEAP_LISTS * list_bytes);
     for (size_t c = 0; c < 2; c++) {
-        compare_cores(&traces[0]->cores[c], &cores[c]);
+        compare_cores(&opened[0].trace->cores[c], &cores[c]);
     }
-    close_traces(traces, ntffs, 2);
+    big_trace_close(&opened[0]);
+    big_trace_close(&opened[1]);
     free(path);
 }
 
-/* The high-water mark of its own process that opens and summarises the capture. */
-static uint64_t memory_of_summary(const char *path, const struct ntff_big *big)
+static void summarise(void *ctx)
 {
-    struct rusage usage;
-    int status = 0;
+    const struct big_trace_file *file = ctx;
+    struct big_trace opened = { 0 };
 
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        struct ntk_ntff *ntff = NULL;
-        struct ntk_trace *trace = open_trace(path, LIST_BYTES, &ntff);
-        check_summary(trace, big);
-        ntk_trace_destroy(trace);
-        ntk_ntff_close(ntff);
-        _exit(0);
-    }
-    assert_int_equal(wait4(pid, &status, 0, &usage), pid);
-    assert_int_equal(status, 0);
-    return (uint64_t)usage.ru_maxrss * 1024;
+    big_trace_open(file->path, LIST_BYTES, &opened);
+    check_summary(opened.trace, file->big);
+    big_trace_close(&opened);
 }
 
 static void memory_does_not_grow_with_the_capture(void **state)
 {
+    static const uint64_t sizes[2] = { 26 * MIB, 52 * MIB };
     uint64_t used[2] = { 0 };
-    uint64_t sizes[2] = { NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 26 * MIB,
-                          NTFF_BIG_HAS_SHADOWS ? 4 * MIB : 52 * MIB };
 
-    ntk_ntff_map_from_bytes = MIB; /* what is copied would count */
-    for (size_t i = 0; i < 2; i++) {
-        struct ntff_big big = { .bytes_count = sizes[i], .cores = 1 };
-        char *path = ntff_big_write_in(test_scratch_folder, &big);
-        used[i] = memory_of_summary(path, &big);
-        print_message("%llu MiB of records: %llu MiB of memory\n",
-                      (unsigned long long)(big.record_count * 16 / MIB),
-                      (unsigned long long)(used[i] / MIB));
-        unlink(path);
-        free(path);
-    }
+    big_trace_memory_of_sizes(sizes, (struct ntff_big){ .cores = 1 }, summarise, used);
     if (!NTFF_BIG_HAS_SHADOWS) {
         assert_true(used[1] <= used[0] + MIB);
         assert_true(used[1] <= 24 * MIB);
@@ -228,26 +181,31 @@ static void a_folder_that_holds_nothing_is_an_error_that_says_so(void **state)
     free(path);
 }
 
+struct making {
+    struct ntk_ntff *ntff;
+    struct ntk_trace *trace;
+    struct ntk_err err;
+};
+
+static int make_trace(void *ctx)
+{
+    struct ntk_trace_options options = { .list_bytes = 65536, .folder = test_scratch_folder };
+    struct making *making = ctx;
+
+    return ntk_trace_create(making->ntff, NULL, &options, &making->trace, &making->err);
+}
+
 static void a_full_disk_is_an_error_that_says_so(void **state)
 {
-    struct rlimit before;
     struct ntff_big big = { .steps = 20000, .cores = 1 };
-    struct ntk_trace_options options = { .list_bytes = 65536, .folder = test_scratch_folder };
-    struct ntk_trace *trace = NULL;
-    struct ntk_ntff *ntff = NULL;
-    struct ntk_err err = { 0 };
+    struct making making = { 0 };
     char *path = ntff_big_write_in(test_scratch_folder, &big);
 
-    assert_int_equal(ntk_ntff_open(path, &ntff, &err), 0);
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    struct rlimit limit = { 128 << 10, before.rlim_max };
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    int ret = ntk_trace_create(ntff, NULL, &options, &trace, &err);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_int_equal(ret, -EFBIG);
-    assert_non_null(strstr(err.text, test_scratch_folder));
-    assert_non_null(strstr(err.text, "TMPDIR"));
-    ntk_ntff_close(ntff);
+    assert_int_equal(ntk_ntff_open(path, &making.ntff, &making.err), 0);
+    assert_int_equal(big_trace_on_full_disk(make_trace, &making), -EFBIG);
+    assert_non_null(strstr(making.err.text, test_scratch_folder));
+    assert_non_null(strstr(making.err.text, "TMPDIR"));
+    ntk_ntff_close(making.ntff);
     free(path);
 }
 
@@ -293,6 +251,5 @@ int main(void)
         cmocka_unit_test(a_capture_that_is_cut_while_it_is_read_is_an_error_that_says_so),
     };
 
-    signal(SIGXFSZ, SIG_IGN);
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
 }

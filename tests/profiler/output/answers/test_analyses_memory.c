@@ -5,28 +5,20 @@
  * them, and that of the program.
  */
 #include <errno.h>
-#include <malloc.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "profiler/output/answers/analyses.h"
-#include "shared/formats/ntff/ntff_read_private.h"
-#include "tests/support/ntff_big.h"
+#include "tests/support/big_trace.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
 #define LIST_BYTES ((size_t)1 << 20)
-#define MIB ((uint64_t)1 << 20)
 
 struct opened {
-    char *path;
-    struct ntk_ntff *ntff;
-    struct ntk_trace *trace;
+    struct big_trace big;
     struct ntk_analyses *analyses;
 };
 
@@ -36,19 +28,10 @@ static char *write_big(struct ntff_big *big)
     return ntff_big_write_in(test_scratch_folder, big);
 }
 
-static void open_trace(const char *path, size_t list_bytes, struct opened *o)
-{
-    struct ntk_trace_options options = { .list_bytes = list_bytes, .folder = test_scratch_folder };
-
-    assert_int_equal(ntk_ntff_open(path, &o->ntff, NULL), 0);
-    assert_int_equal(ntk_trace_create(o->ntff, NULL, &options, &o->trace, NULL), 0);
-}
-
 static void close_all(struct opened *o)
 {
     ntk_analyses_destroy(o->analyses);
-    ntk_trace_destroy(o->trace);
-    ntk_ntff_close(o->ntff);
+    big_trace_close(&o->big);
 }
 
 static void drop(void *buf)
@@ -80,8 +63,8 @@ static void answers_from_files_are_those_from_memory(void **state)
     char *path = write_big(&big);
 
     for (size_t i = 0; i < 2; i++) {
-        open_trace(path, i == 0 ? (size_t)1 << 30 : 1, &o[i]);
-        assert_int_equal(ntk_analyses_create(o[i].trace, &o[i].analyses), 0);
+        big_trace_open(path, i == 0 ? (size_t)1 << 30 : 1, &o[i].big);
+        assert_int_equal(ntk_analyses_create(o[i].big.trace, &o[i].analyses), 0);
         put_all(&o[i], true, &out[i]);
     }
     assert_false(o[0].analyses->dependencies.cores[1].list.is_mapped);
@@ -103,8 +86,8 @@ static void brief_answers_lack_the_steps_alone(void **state)
     struct opened o = { 0 };
     char *path = write_big(&big);
 
-    open_trace(path, 1, &o);
-    assert_int_equal(ntk_analyses_create(o.trace, &o.analyses), 0);
+    big_trace_open(path, 1, &o.big);
+    assert_int_equal(ntk_analyses_create(o.big.trace, &o.analyses), 0);
     for (size_t i = 0; i < ntk_analyses_count(); i++) {
         struct ntk_buf out[2] = { 0 };
         struct ntk_json json[2];
@@ -134,9 +117,9 @@ static void waits_end_with_what_was_waited_for(void **state)
     char *path = write_big(&big);
     uint64_t looked_at = 0;
 
-    open_trace(path, 1, &o);
-    assert_int_equal(ntk_analyses_create(o.trace, &o.analyses), 0);
-    const struct ntk_trace_core *core = &o.trace->cores[0];
+    big_trace_open(path, 1, &o.big);
+    assert_int_equal(ntk_analyses_create(o.big.trace, &o.analyses), 0);
+    const struct ntk_trace_core *core = &o.big.trace->cores[0];
     const struct ntk_release *releases = o.analyses->dependencies.cores[0].releases;
     for (size_t i = 0; i < core->instruction_count; i++) {
         const struct ntk_trace_instruction *instruction = &core->instructions[i];
@@ -167,107 +150,84 @@ static void waits_end_with_what_was_waited_for(void **state)
     free(path);
 }
 
-/* The high-water mark of its own process that makes and writes all analyses of the capture. */
-static uint64_t memory_of_analyses(const char *path)
+/* Makes and writes all analyses of the capture. */
+static void analyse(void *ctx)
 {
-    struct rusage usage;
-    int status = 0;
+    const struct big_trace_file *file = ctx;
+    struct opened o = { 0 };
+    struct ntk_buf out = { 0 };
 
-    fflush(NULL);
-    malloc_trim(0); /* what the tests before freed is none of its memory */
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        struct opened o = { 0 };
-        struct ntk_buf out = { 0 };
-        open_trace(path, LIST_BYTES, &o);
-        if (ntk_analyses_create(o.trace, &o.analyses) < 0) {
-            _exit(1);
-        }
-        put_all(&o, false, &out);
-        close_all(&o);
-        ntk_buf_fini(&out);
-        _exit(0);
+    big_trace_open(file->path, LIST_BYTES, &o.big);
+    if (ntk_analyses_create(o.big.trace, &o.analyses) < 0) {
+        _exit(1);
     }
-    assert_int_equal(wait4(pid, &status, 0, &usage), pid);
-    assert_int_equal(status, 0);
-    return (uint64_t)usage.ru_maxrss * 1024;
+    put_all(&o, false, &out);
+    close_all(&o);
+    ntk_buf_fini(&out);
 }
 
 static void memory_does_not_grow_with_the_capture(void **state)
 {
+    static const uint64_t sizes[2] = { 16 * MIB, 40 * MIB };
     uint64_t used[2] = { 0 };
-    uint64_t sizes[2] = { NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 16 * MIB,
-                          NTFF_BIG_HAS_SHADOWS ? 4 * MIB : 40 * MIB };
 
-    ntk_ntff_map_from_bytes = MIB; /* what is copied would count */
-    for (size_t i = 0; i < 2; i++) {
-        struct ntff_big big = { .bytes_count = sizes[i], .cores = 1 };
-        char *path = write_big(&big);
-        used[i] = memory_of_analyses(path);
-        print_message("%llu MiB of records: %llu MiB of memory\n",
-                      (unsigned long long)(big.record_count * 16 / MIB),
-                      (unsigned long long)(used[i] / MIB));
-        unlink(path);
-        free(path);
-    }
+    big_trace_memory_of_sizes(sizes, (struct ntff_big){ .cores = 1, .has_waits = true }, analyse,
+                              used);
     if (!NTFF_BIG_HAS_SHADOWS) {
         assert_true(used[1] <= used[0] + 3 * MIB);
         assert_true(used[1] <= 32 * MIB);
     }
 }
 
+static void analyse_by_program(void *ctx)
+{
+    const char *bin = getenv("NTK_BIN_DIR");
+    char program[4096];
+
+    (void)snprintf(program, sizeof program, "%s/neuron-profile", bin ? bin : ".");
+    (void)setenv("TMPDIR", test_scratch_folder, 1);
+    (void)!freopen("/dev/null", "w", stdout);
+    (void)execl(program, program, "analyze", "--json", "-s", (char *)ctx, (char *)NULL);
+    _exit(127);
+}
+
 static void the_program_gives_away_what_it_writes(void **state)
 {
     struct ntff_big big = { .bytes_count = NTFF_BIG_HAS_SHADOWS ? 2 * MIB : 108 * MIB, .cores = 1 };
     char *path = write_big(&big);
-    const char *bin = getenv("NTK_BIN_DIR");
-    struct rusage usage;
-    char program[4096];
-    int status = 0;
+    uint64_t used = big_trace_memory(analyse_by_program, path);
 
-    (void)snprintf(program, sizeof program, "%s/neuron-profile", bin ? bin : ".");
-    fflush(NULL);
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        (void)setenv("TMPDIR", test_scratch_folder, 1);
-        (void)!freopen("/dev/null", "w", stdout);
-        (void)execl(program, program, "analyze", "--json", "-s", path, (char *)NULL);
-        _exit(127);
-    }
-    assert_int_equal(wait4(pid, &status, 0, &usage), pid);
-    assert_int_equal(status, 0);
     print_message("%llu MiB of records: %llu MiB of memory\n",
                   (unsigned long long)(big.record_count * 16 / MIB),
-                  (unsigned long long)usage.ru_maxrss / 1024);
+                  (unsigned long long)(used / MIB));
     if (!NTFF_BIG_HAS_SHADOWS) {
         /* Short lists of the trace are on the heap, up to four of 32 MiB; a sanitizer makes the
          * program larger. */
         const char *checks = getenv("NTK_SANITIZE");
         uint64_t program_bytes = checks && checks[0] ? 16 * MIB : 0;
 
-        assert_true((uint64_t)usage.ru_maxrss * 1024 <= 128 * MIB + program_bytes);
+        assert_true(used <= 128 * MIB + program_bytes);
     }
     unlink(path);
     free(path);
 }
 
+static int make_analyses(void *ctx)
+{
+    struct opened *o = ctx;
+
+    return ntk_analyses_create(o->big.trace, &o->analyses);
+}
+
 static void a_full_disk_is_a_failure_of_the_analyses(void **state)
 {
-    struct rlimit before;
     struct ntff_big big = { .steps = 20000, .cores = 1 };
     struct opened o = { 0 };
     char *path = write_big(&big);
 
-    open_trace(path, (size_t)1 << 30, &o);
-    o.trace->list_bytes = 65536;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-    struct rlimit limit = { 128 << 10, before.rlim_max };
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    int ret = ntk_analyses_create(o.trace, &o.analyses);
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-    assert_int_equal(ret, -EFBIG);
+    big_trace_open(path, (size_t)1 << 30, &o.big);
+    o.big.trace->list_bytes = 65536;
+    assert_int_equal(big_trace_on_full_disk(make_analyses, &o), -EFBIG);
     assert_null(o.analyses);
     close_all(&o);
     free(path);
@@ -284,6 +244,5 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_a_failure_of_the_analyses),
     };
 
-    signal(SIGXFSZ, SIG_IGN);
     return cmocka_run_group_tests(tests, test_scratch_set_up, test_scratch_tear_down);
 }
