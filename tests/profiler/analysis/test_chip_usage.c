@@ -8,12 +8,10 @@
 #include <string.h>
 
 #include "profiler/analysis/chip_usage.h"
-#include "tests/support/hand_trace.h"
+#include "tests/profiler/analysis/hand_copies.h"
 #include "tests/support/unit.h"
 
-#define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
 #define SBUF_BYTES 229376 /* of a partition of NC-v3 */
-#define PSUM 0x2000000U
 #define BOTH (1U << NTK_CHIP_SBUF | 1U << NTK_CHIP_PSUM)
 #define ROWS_MAX 4096
 
@@ -42,47 +40,6 @@ static struct rows *ask(struct hand_trace *h, unsigned spaces)
     assert_int_equal(ntk_analysis_chip_usage(program, 0, spaces, keep, rows), 0);
     ntk_program_destroy(program);
     return rows;
-}
-
-static void put(uint8_t *slot, unsigned offset, unsigned bytes, uint64_t value)
-{
-    for (unsigned i = 0; i < bytes; i++) {
-        slot[offset + i] = (uint8_t)(value >> (8 * i));
-    }
-}
-
-enum { BFLOAT16 = 6, FP32 = 10 };
-
-/* COPY of so many elements. */
-static void make_copy(uint8_t slot[64], uint32_t to, uint32_t from, unsigned count, unsigned dtype)
-{
-    memset(slot, 0, 64);
-    slot[0] = 0x46;
-    slot[1] = 0x10;
-    slot[32] = slot[33] = (uint8_t)dtype;
-    slot[34] = 128;
-    for (unsigned at = 12; at <= 44; at += 32) {
-        put(slot, at, 4, at == 12 ? from : to);
-        for (unsigned d = 0; d < 4; d++) {
-            put(slot, at + 4 + 2 * d, 2, 1);
-            put(slot, at + 12 + 2 * d, 2, d ? 1 : count);
-        }
-    }
-}
-
-static void run(struct hand_trace *h, unsigned engine, const uint8_t slot[64], int64_t start_ns,
-                int64_t end_ns)
-{
-    hand_trace_run(h, 0, engine, hand_trace_slot(h, 0, engine, slot), start_ns, end_ns);
-}
-
-static void copy(struct hand_trace *h, uint32_t to, uint32_t from, unsigned count, int64_t start_ns,
-                 int64_t end_ns)
-{
-    uint8_t slot[64];
-
-    make_copy(slot, to, from, count, FP32);
-    run(h, NTK_NTFF_ENGINE_VECTOR, slot, start_ns, end_ns);
 }
 
 static void expect_sbuf(const struct ntk_chip_usage *row, int64_t time_ns, unsigned bytes)
@@ -140,7 +97,7 @@ static void uses_that_touch_are_one_and_each_write_has_a_row(void **state)
 
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
     copy(&h, 0x1000, 0x8000, 16, 0, 100);
-    make_copy(slot, PSUM + 2048 - 4, 0x1000, 16, FP32); /* the last of bank 0, and bank 1 */
+    make_copy(slot, COPY, PSUM + 2048 - 4, 0x1000, 16, FP32); /* the last of bank 0, and bank 1 */
     run(&h, NTK_NTFF_ENGINE_SCALAR, slot, 50, 300);
     copy(&h, 0x1000, 0x8000, 16, 200, 250);
     struct rows *r = ask(&h, BOTH);
@@ -272,17 +229,10 @@ static void partitions_are_distinguished_where_slots_name_them(void **state)
 
 static void where_a_slot_is_not_known_there_are_no_rows(void **state)
 {
-    static const char *const machines[] = { "trn2.3xlarge", "nobody.knows", "inf1.xlarge" };
-
-    for (int m = 0; m < 3; m++) {
-        uint8_t slot[64] = { 0x41, 0x10 };
+    for (int program = 0; program < UNKNOWN_PROGRAMS; program++) {
         struct hand_trace h;
 
-        hand_trace_begin(&h, 1, machines[m], 1000);
-        if (m == 0) {
-            run(&h, NTK_NTFF_ENGINE_VECTOR, slot, 0, 10);
-        }
-        copy(&h, 0x2000, 0x1000, 64, 100, 200);
+        begin_unknown(&h, program, 0x41);
         struct rows *r = ask(&h, BOTH);
         assert_int_equal(r->count, 0);
         free(r);
@@ -292,36 +242,17 @@ static void where_a_slot_is_not_known_there_are_no_rows(void **state)
 
 /* ---- byte by byte ---- */
 
-#define BYTES 512 /* of memory that is used */
-#define TIMES 1200
-#define RUNS 300
-
 struct reported {
     bool is_used[TIMES][BYTES];
     bool has_row[TIMES];
 };
 
-struct execution {
-    int64_t start, end;
-    unsigned to, from, count; /* bytes */
-};
-
-/* The rule, word for word, of one byte. */
+/* When a byte is used. */
 static void tell_byte(struct reported *reported, const struct execution *all, unsigned byte)
 {
     for (size_t w = 0; w < RUNS; w++) {
-        if (byte < all[w].to || byte >= all[w].to + all[w].count) {
-            continue;
-        }
-        int64_t end = all[w].end;
-        for (size_t r = w + 1; r < RUNS; r++) {
-            if (byte >= all[r].from && byte < all[r].from + all[r].count && all[r].end > end) {
-                end = all[r].end;
-            }
-            if (byte >= all[r].to && byte < all[r].to + all[r].count) {
-                break;
-            }
-        }
+        int64_t end = writes(&all[w], byte) ? end_of(all, w, byte) : 0;
+
         for (int64_t t = all[w].start; t < end; t++) {
             reported->is_used[t][byte] = true;
         }
@@ -337,29 +268,11 @@ static void random_programs_are_reported_as_byte_by_byte(void **state)
     assert_true(reported && all);
     for (int round = 0; round < 20; round++) {
         struct hand_trace h;
-        uint32_t slots[40];
-        struct execution shapes[40];
-        int64_t now = 0;
 
         memset(reported, 0, sizeof *reported);
-        hand_trace_begin(&h, 1, "trn2.3xlarge", TIMES);
+        begin_random(&h, &seed, 4, all);
         h.trace.list_bytes = round % 2; /* 0: what its own trace has; else in files */
-        for (int s = 0; s < 40; s++) {
-            uint8_t slot[64];
-            shapes[s].count = 4 * (1 + (unsigned)rand_r(&seed) % 32);
-            shapes[s].to = (unsigned)rand_r(&seed) % (BYTES - shapes[s].count);
-            shapes[s].from = (unsigned)rand_r(&seed) % (BYTES - shapes[s].count);
-            make_copy(slot, shapes[s].to, shapes[s].from, shapes[s].count / 4, FP32);
-            slots[s] = hand_trace_slot(&h, 0, NTK_NTFF_ENGINE_VECTOR, slot);
-        }
         for (int i = 0; i < RUNS; i++) {
-            int s = rand_r(&seed) % 40;
-            all[i] = shapes[s];
-            all[i].start = now;
-            all[i].end = now + 1 + rand_r(&seed) % 9;
-            now += 1 + rand_r(&seed) % 4;
-            assert_true(all[i].end < TIMES);
-            hand_trace_run(&h, 0, NTK_NTFF_ENGINE_VECTOR, slots[s], all[i].start, all[i].end);
             reported->has_row[all[i].start] = true;
         }
         for (unsigned b = 0; b < BYTES; b++) {

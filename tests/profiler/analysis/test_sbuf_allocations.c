@@ -7,13 +7,10 @@
 #include <string.h>
 
 #include "profiler/analysis/sbuf_allocations.h"
-#include "tests/support/hand_trace.h"
+#include "tests/profiler/analysis/hand_copies.h"
 #include "tests/support/unit.h"
 
-#define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
-#define PSUM 0x2000000U
 #define ROWS_MAX 8192
-#define FP32 10
 
 struct rows {
     size_t count;
@@ -45,51 +42,6 @@ static struct rows *ask(struct hand_trace *h)
     ntk_transfers_fini(&transfers);
     ntk_program_destroy(program);
     return rows;
-}
-
-static void put(uint8_t *slot, unsigned offset, unsigned bytes, uint64_t value)
-{
-    for (unsigned i = 0; i < bytes; i++) {
-        slot[offset + i] = (uint8_t)(value >> (8 * i));
-    }
-}
-
-static void put_tile(uint8_t *slot, unsigned at, uint32_t address, unsigned count)
-{
-    put(slot, at, 4, address);
-    for (unsigned d = 0; d < 4; d++) {
-        put(slot, at + 4 + 2 * d, 2, 1);
-        put(slot, at + 12 + 2 * d, 2, d ? 1 : count);
-    }
-}
-
-/* COPY, or MEMSET without the source. */
-static void make(uint8_t slot[64], uint8_t opcode, uint32_t to, uint32_t from, unsigned count)
-{
-    memset(slot, 0, 64);
-    slot[0] = opcode;
-    slot[1] = 0x10;
-    slot[32] = slot[33] = FP32;
-    slot[34] = 128;
-    if (opcode == 0x46) {
-        put_tile(slot, 12, from, count);
-    }
-    put_tile(slot, 44, to, count);
-}
-
-static void run(struct hand_trace *h, unsigned engine, const uint8_t slot[64], int64_t start_ns,
-                int64_t end_ns)
-{
-    hand_trace_run(h, 0, engine, hand_trace_slot(h, 0, engine, slot), start_ns, end_ns);
-}
-
-static void copy(struct hand_trace *h, uint32_t to, uint32_t from, unsigned count, int64_t start_ns,
-                 int64_t end_ns)
-{
-    uint8_t slot[64];
-
-    make(slot, 0x46, to, from, count);
-    run(h, NTK_NTFF_ENGINE_VECTOR, slot, start_ns, end_ns);
 }
 
 /* The next row of each partition of the bits. */
@@ -222,7 +174,7 @@ static void what_only_has_places_counts(void **state)
     size_t row = 0;
 
     hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
-    make(slot, 0x49, 0x1000, 0, 16);
+    make_copy(slot, MEMSET, 0x1000, 0, 16, FP32);
     run(&h, NTK_NTFF_ENGINE_GPSIMD, slot, 0, 10);
     memset(slot, 0, sizeof slot);
     slot[0] = 0x41;
@@ -249,17 +201,10 @@ static void what_only_has_places_counts(void **state)
 
 static void where_a_slot_is_not_known_there_are_no_rows(void **state)
 {
-    static const char *const machines[] = { "trn2.3xlarge", "nobody.knows", "inf1.xlarge" };
-
-    for (int m = 0; m < 3; m++) {
-        uint8_t slot[64] = { 0x92, 0x10 };
+    for (int program = 0; program < UNKNOWN_PROGRAMS; program++) {
         struct hand_trace h;
 
-        hand_trace_begin(&h, 1, machines[m], 1000);
-        if (m == 0) {
-            run(&h, NTK_NTFF_ENGINE_VECTOR, slot, 0, 10);
-        }
-        copy(&h, 0x2000, 0x1000, 64, 100, 200);
+        begin_unknown(&h, program, 0x92);
         struct rows *r = ask(&h);
         assert_int_equal(r->count, 0);
         assert_false(r->is_known);
@@ -270,32 +215,6 @@ static void where_a_slot_is_not_known_there_are_no_rows(void **state)
 
 /* ---- byte by byte ---- */
 
-#define BYTES 512 /* of memory that is used */
-#define TIMES 1200
-#define RUNS 300
-#define SHAPES 40
-
-struct execution {
-    int64_t start, end;
-    unsigned to, from, count; /* bytes */
-};
-
-/* The end of what run w writes to a byte. */
-static int64_t end_of(const struct execution *all, size_t w, unsigned byte)
-{
-    int64_t end = all[w].end;
-
-    for (size_t r = w + 1; r < RUNS; r++) {
-        if (byte >= all[r].from && byte < all[r].from + all[r].count && all[r].end > end) {
-            end = all[r].end;
-        }
-        if (byte >= all[r].to && byte < all[r].to + all[r].count) {
-            break;
-        }
-    }
-    return end;
-}
-
 static void random_programs_are_reported_as_byte_by_byte(void **state)
 {
     struct execution *all = calloc(RUNS, sizeof *all);
@@ -305,29 +224,10 @@ static void random_programs_are_reported_as_byte_by_byte(void **state)
     assert_true(all && seen);
     for (int round = 0; round < 10; round++) {
         struct hand_trace h;
-        uint32_t slots[SHAPES];
-        struct execution shapes[SHAPES];
-        int64_t now = 0;
 
         memset(seen, 0, RUNS * sizeof *seen);
-        hand_trace_begin(&h, 1, "trn2.3xlarge", TIMES);
+        begin_random(&h, &seed, 3, all);
         h.trace.list_bytes = round % 2; /* 0: what its own trace has; else in files */
-        for (int s = 0; s < SHAPES; s++) {
-            uint8_t slot[64];
-            shapes[s].count = 4 * (1 + (unsigned)rand_r(&seed) % 32);
-            shapes[s].to = (unsigned)rand_r(&seed) % (BYTES - shapes[s].count);
-            shapes[s].from = (unsigned)rand_r(&seed) % (BYTES - shapes[s].count);
-            make(slot, 0x46, shapes[s].to, shapes[s].from, shapes[s].count / 4);
-            slots[s] = hand_trace_slot(&h, 0, NTK_NTFF_ENGINE_VECTOR, slot);
-        }
-        for (int i = 0; i < RUNS; i++) {
-            int s = rand_r(&seed) % SHAPES;
-            all[i] = shapes[s];
-            all[i].start = now;
-            all[i].end = now + 1 + rand_r(&seed) % 9;
-            hand_trace_run(&h, 0, NTK_NTFF_ENGINE_VECTOR, slots[s], all[i].start, all[i].end);
-            now += 1 + rand_r(&seed) % 3;
-        }
         struct rows *r = ask(&h);
         for (size_t i = 0; i < r->count; i++) {
             const struct ntk_sbuf_allocation *is = &r->rows[i];
@@ -344,7 +244,7 @@ static void random_programs_are_reported_as_byte_by_byte(void **state)
         }
         for (size_t i = 0; i < RUNS; i++) { /* each byte that was written, once */
             for (unsigned b = 0; b < BYTES; b++) {
-                assert_int_equal(seen[i][b], b >= all[i].to && b < all[i].to + all[i].count);
+                assert_int_equal(seen[i][b], writes(&all[i], b));
             }
         }
         free(r);
