@@ -26,3 +26,28 @@ models_make() { # what rtd.py loads, in the folder "model"
     neuron-packager example memcpy --size 65536 -o model/large.neff
     "$python" -c 'import sys; sys.stdout.buffer.write(bytes(i * 7 % 120 for i in range(128 * 64 * 4)))' | tee model/in.in.bin >model/out.out.bin
 }
+
+# monitor [OPTION]...: a monitor that asks the daemon by its address, until it reports; reports are in reports.jsonl. What a
+# client did before is in none of them.
+monitor() {
+    printf '%s' '{"period":"1s","neuron_runtimes":[{"address":"unix:'"$socket"'","metrics":[{"type":"execution_stats"}]}]}' >monitor.json
+    neuron-monitor -c monitor.json "$@" >reports.jsonl 2>agent.log &
+    monitor=$!
+    pids+=("$monitor")
+    wait_for has_reports reports.jsonl
+}
+
+# client NAME ARGUMENT...: runs NAME.py against the daemon, with the messages, to its end.
+client() { "$python" "$(dirname "$0")/$1.py" "unix:$socket" generated "${@:2}" >client.log 2>&1 || fail "see client.log and rtd.log"; }
+
+# counts NAME: one figure has one value. The client NAME.py counted $counted inferences, and the reports have them all.
+counts() {
+    counted=$(sed -n "s/^$1.py: completed //p" client.log)
+    wait_for everything_is_reported
+}
+everything_is_reported() { [ "$(completed_in_reports reports.jsonl)" = "$counted" ] && echo yes; }
+
+stop() { # the daemon, as its service manager does
+    kill "$rtd"
+    wait "$rtd" || fail "SIGTERM: exit code $?"
+}

@@ -5,21 +5,13 @@ needs jq
 models_make
 
 start
-printf '%s' '{"period":"1s","neuron_runtimes":[{"address":"unix:'"$socket"'","metrics":[{"type":"execution_stats"}]}]}' >monitor.json
-neuron-monitor -c monitor.json >reports.jsonl 2>agent.log &
-monitor=$!
-pids+=("$monitor")
-wait_for has_reports reports.jsonl
-"$python" "$(dirname "$0")/rtd.py" "unix:$socket" generated model >client.log || fail "see client.log and rtd.log"
-
-# One figure has one value: the client's inferences, the daemon's counter, the monitor's reports.
-counted=$(sed -n 's/^rtd.py: completed //p' client.log)
-everything_is_reported() { [ "$(completed_in_reports reports.jsonl)" = "$counted" ] && echo yes; }
-wait_for everything_is_reported
+monitor
+client rtd model
+counts rtd
 jq -es --arg address "unix:$socket" '[.[].neuron_runtime_data[]] | length > 0 and
     all(.pid == 0 and .address == $address and .neuron_runtime_tag == $address)' reports.jsonl >/dev/null || fail "the daemon is not shown by its address"
 # Reports tell what a client does with a model that they have seen.
-"$python" "$(dirname "$0")/rtd.py" "unix:$socket" generated model reported >client.log || fail "see client.log"
+client rtd model reported
 kill "$monitor"
 wait "$monitor" || true
 
@@ -28,22 +20,19 @@ code=0
 neuron-rtd -g "$socket" 2>second.log || code=$?
 [ $code = 1 ] || fail "a second daemon ended with $code"
 grep -q 'is in use: another daemon responds there' second.log || fail "a second daemon"
-"$python" "$(dirname "$0")/rtd.py" "unix:$socket" generated model groups >client.log || fail "see client.log"
+client rtd model groups
 
 # Ended by its service manager it is gone, with its segment; a killed one leaves a socket that the next one replaces.
-kill "$rtd"
-wait "$rtd" || fail "SIGTERM: exit code $?"
+stop
 [ ! -e "$socket" ] || fail "the socket is left"
 start
 kill -9 "$rtd"
 wait "$rtd" || true
 start
-"$python" "$(dirname "$0")/rtd.py" "unix:$socket" generated model states >client.log || fail "see client.log"
-kill "$rtd"
-wait "$rtd" || fail "SIGTERM: exit code $?"
+client rtd model states
+stop
 
 # Without cores it stays, and says why.
 NEURON_SOFT_INSTANCE=none start
-"$python" "$(dirname "$0")/rtd.py" "unix:$socket" generated model no_cores >client.log || fail "see client.log"
-kill "$rtd"
-wait "$rtd" || fail "SIGTERM: exit code $?"
+client rtd model no_cores
+stop

@@ -8,7 +8,7 @@ neuron-packager example memcpy --size 64 -o model/model.neff
 neuron-packager example mlp --size 128 --dtype float32 -o model/mlp.neff
 neuron-packager info model/model.neff | sed -nE 's/^UUID: *(.{8})(.{4})(.{4})(.{4})(.{12})$/\1-\2-\3-\4-\5/p' >model/uuid
 start
-"$python" "$(dirname "$0")/services.py" "unix:$socket" generated model >client.log || fail "see client.log and rtd.log"
+client services model
 
 # What a client was given is a capture of that model.
 neuron-profile view -n model/model.neff -s model/capture.ntff --output-format summary-json >summary.json || fail "no capture: $(head -c 200 summary.json)"
@@ -20,13 +20,11 @@ watcher=$!
 pids+=("$watcher")
 serves() { grep -q '^SERVING$' watching 2>/dev/null && echo yes; }
 wait_for serves
-kill "$rtd"
-wait "$rtd" || fail "SIGTERM: exit code $?"
+stop
 wait "$watcher" || fail "no watcher: $(cat watching)"
 [[ $(head -2 watching | tr '\n' ' ') == "SERVING NOT_SERVING " ]] || fail "watched: $(cat watching)"
 [ -z "$(ls "$TMPDIR")" ] || fail "files of captures are left: $(ls "$TMPDIR"/*)"
 
 NEURON_SOFT_INSTANCE=none start
-"$python" "$(dirname "$0")/services.py" "unix:$socket" generated model not_serving >client.log || fail "see client.log"
-kill "$rtd"
-wait "$rtd" || fail "SIGTERM: exit code $?"
+client services model not_serving
+stop
