@@ -69,62 +69,16 @@ static double measure_clock(void *ctx)
     return (double)(rounds_cpu_ns() - begin) / EVENTS;
 }
 
-static double measure_mark(void *ctx)
-{
-    const uint64_t count = EVENTS;
-    uint64_t begin = rounds_cpu_ns();
-    uint64_t i;
-
-    (void)ctx;
-    for (i = 0; i < count; i++) {
-        bench_so_mark(i, i);
-    }
-    return (double)(rounds_cpu_ns() - begin) / EVENTS;
-}
+ROUNDS_MEASURE(measure_mark, EVENTS, bench_so_mark(i, i))
 
 /* Sixteen names in turn: each has to be found among them. */
-static double measure_range(void *ctx)
-{
-    static const char *const names[16] = { "step",    "forward",   "backward", "all-reduce",
-                                           "loader",  "optimizer", "epoch",    "evaluation",
-                                           "embed",   "attention", "mlp",      "layer norm",
-                                           "softmax", "tokens",    "save",     "restore" };
-    const uint64_t count = EVENTS;
-    uint64_t begin = rounds_cpu_ns();
-    uint64_t i;
-
-    (void)ctx;
-    for (i = 0; i < count; i++) {
-        bench_so_range(names[i % 16], i);
-    }
-    return (double)(rounds_cpu_ns() - begin) / EVENTS;
-}
-
-static double measure_nothing(void *ctx)
-{
-    const uint64_t count = EVENTS;
-    uint64_t begin = rounds_cpu_ns();
-    uint64_t i;
-
-    (void)ctx;
-    for (i = 0; i < count; i++) {
-        bench_so_nothing(i, i);
-    }
-    return (double)(rounds_cpu_ns() - begin) / EVENTS;
-}
-
-static double measure_execute(void *ctx)
-{
-    const uint64_t count = EXECUTIONS;
-    uint64_t begin = rounds_cpu_ns();
-    uint64_t i;
-
-    (void)ctx;
-    for (i = 0; i < count; i++) {
-        bench_so_execute(i);
-    }
-    return (double)(rounds_cpu_ns() - begin) / EXECUTIONS;
-}
+static const char *const names[16] = { "step",    "forward",   "backward", "all-reduce",
+                                       "loader",  "optimizer", "epoch",    "evaluation",
+                                       "embed",   "attention", "mlp",      "layer norm",
+                                       "softmax", "tokens",    "save",     "restore" };
+ROUNDS_MEASURE(measure_range, EVENTS, bench_so_range(names[i % 16], i))
+ROUNDS_MEASURE(measure_nothing, EVENTS, bench_so_nothing(i, i))
+ROUNDS_MEASURE(measure_execute, EXECUTIONS, bench_so_execute(i))
 
 /* ---- two threads ---- */
 

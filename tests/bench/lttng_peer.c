@@ -15,31 +15,8 @@
 
 #define EVENTS ROUNDS_SIZE(300000u, 300u)
 
-static double measure_ours(void *ctx)
-{
-    const uint64_t count = EVENTS;
-    uint64_t begin = rounds_cpu_ns();
-    uint64_t i;
-
-    (void)ctx;
-    for (i = 0; i < count; i++) {
-        bench_so_mark(i, i);
-    }
-    return (double)(rounds_cpu_ns() - begin) / EVENTS;
-}
-
-static double measure_lttng(void *ctx)
-{
-    const uint64_t count = EVENTS;
-    uint64_t begin = rounds_cpu_ns();
-    uint64_t i;
-
-    (void)ctx;
-    for (i = 0; i < count; i++) {
-        lttng_ust_tracepoint(ntk_bench, mark, i, i);
-    }
-    return (double)(rounds_cpu_ns() - begin) / EVENTS;
-}
+ROUNDS_MEASURE(measure_ours, EVENTS, bench_so_mark(i, i))
+ROUNDS_MEASURE(measure_lttng, EVENTS, lttng_ust_tracepoint(ntk_bench, mark, i, i))
 
 int main(int argc, char **argv)
 {

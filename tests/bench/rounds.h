@@ -26,6 +26,21 @@ void rounds_run(struct rounds_subject *subjects, int subject_count, int rounds);
 double rounds_min(const struct rounds_subject *subject);
 double rounds_median(const struct rounds_subject *subject);
 
+/* Defines measure() of a subject that does the same again and again: the CPU time that the statement
+ * takes, of count in a row. It may use i, from 0, and ctx. */
+#define ROUNDS_MEASURE(measure, count, ...)                          \
+    static double measure(void *ctx)                                 \
+    {                                                                \
+        const uint64_t repeated = (count);                           \
+        uint64_t begin = rounds_cpu_ns();                            \
+                                                                     \
+        (void)ctx;                                                   \
+        for (uint64_t i = 0; i < repeated; i++) {                    \
+            __VA_ARGS__;                                             \
+        }                                                            \
+        return (double)(rounds_cpu_ns() - begin) / (double)repeated; \
+    }
+
 /* Prints "name  min  median" of a subject. */
 void rounds_print(const struct rounds_subject *subject, const char *unit);
 /*
