@@ -7,17 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profiler/system/memory_use_name.h"
+#include "profiler/system/own_spans.h"
 #include "profiler/system/session_find.h"
 #include "profiler/system/vendor_session.h"
 #include "shared/abi/event_abi.h"
 #include "shared/base/fs.h"
-
-enum phase {
-    PHASE_START,
-    PHASE_STOP,
-    PHASE_INSTANT,
-};
 
 bool ntk_system_type_is_hardware(const char *type)
 {
@@ -125,11 +119,6 @@ static int info_read(const char *path, struct ntk_system_trace *trace, struct nt
     return ntk_ntrace_read_info(path, &trace->info, err);
 }
 
-static int file_read(const char *path, struct ntk_system_trace *trace, struct ntk_err *err)
-{
-    return ntk_ntrace_read(path, &trace->file, err);
-}
-
 static int cpu_read(const char *path, struct ntk_system_trace *trace, struct ntk_err *err)
 {
     return ntk_ntrace_read_host(path, &trace->cpu, err);
@@ -147,7 +136,8 @@ static const struct {
     bool (*is_vendor)(const uint8_t *bytes, size_t count);
 } files[FILE_COUNT] = {
     [FILE_INFO] = { "trace_info.pb", info_read, ntk_vendor_session_info, ntk_vendor_trace_is_info },
-    [FILE_TRACE] = { "ntrace.pb", file_read, ntk_vendor_session_spans, ntk_vendor_trace_is_stream },
+    [FILE_TRACE] = { "ntrace.pb", ntk_own_spans, ntk_vendor_session_spans,
+                     ntk_vendor_trace_is_stream },
     [FILE_CPU] = { "cpu_util.pb", cpu_read, ntk_vendor_session_cpu, ntk_vendor_trace_is_stream },
     [FILE_MEMORY] = { "host_mem.pb", memory_read, ntk_vendor_session_memory,
                       ntk_vendor_trace_is_stream },
@@ -238,160 +228,6 @@ static int files_read(struct ntk_system_trace *trace, enum file_state states[FIL
 }
 
 /* ---- spans ---- */
-
-struct started {
-    uint64_t tracking_id;
-    size_t span;
-};
-
-static int started_compare(const void *a, const void *b)
-{
-    const struct started *x = a;
-    const struct started *y = b;
-
-    if (x->tracking_id != y->tracking_id) {
-        return x->tracking_id < y->tracking_id ? -1 : 1;
-    }
-    return x->span < y->span ? -1 : x->span > y->span;
-}
-
-static struct ntk_system_span span_of(const NtkNtracePb__Trace *file, const NtkNtracePb__Core *core,
-                                      size_t i)
-{
-    const char *type = file->event_types[core->event_type[i]];
-    const char *name = core->name[i] > 0 ? file->names[core->name[i] - 1] : "";
-
-    return (struct ntk_system_span){
-        .type = type,
-        .name = strncmp(type, "nrt_dma_mem_", 12) == 0 ? ntk_memory_use_name(name) : name,
-        .start_ns = core->timestamp_ns[i],
-        .end_ns = core->timestamp_ns[i],
-        .is_instant = core->phase[i] == PHASE_INSTANT,
-        .is_partial = core->phase[i] != PHASE_INSTANT, /* until its other end is found */
-        .tracking_id = core->tracking_id[i],
-        .exec_id = core->exec_id[i],
-        .device_start_ns = core->nc_timestamp_ns[i],
-        .device_end_ns = core->nc_timestamp_ns[i],
-        .bytes = core->size[i],
-        .model_id = core->model_id[i],
-        .thread_id = core->thread_id[i],
-        .nc = core->nc_idx,
-        .worker = core->worker_gid,
-        .device_core = core->device_core_idx[i],
-        .stack = core->hbm_idx[i],
-        .queue = core->n_queue ? core->queue[i] : 0,
-        .operation = core->n_operation && core->operation[i] <= NTK_COLLECTIVE_COUNT
-                         ? (uint8_t)core->operation[i]
-                         : 0,
-        .parent = NTK_SYSTEM_NO_PARENT,
-    };
-}
-
-/* The span that began with this number and has no end yet. */
-static struct ntk_system_span *started_find(struct ntk_system_span *spans,
-                                            const struct started *starts, size_t count,
-                                            uint64_t tracking_id)
-{
-    struct started key = { .tracking_id = tracking_id };
-    size_t low = 0;
-    size_t high = count;
-
-    while (low < high) { /* the first of that number */
-        size_t middle = low + (high - low) / 2;
-
-        if (started_compare(&starts[middle], &key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low < count && starts[low].tracking_id == tracking_id &&
-        spans[starts[low].span].is_partial) {
-        return &spans[starts[low].span];
-    }
-    return NULL;
-}
-
-static void span_end(struct ntk_system_span *span, const struct ntk_system_span *stop)
-{
-    span->is_partial = false;
-    /* A clock that was set back in between is not a negative time. */
-    span->end_ns = stop->end_ns > span->start_ns ? stop->end_ns : span->start_ns;
-    span->device_end_ns =
-        stop->device_end_ns > span->device_start_ns ? stop->device_end_ns : span->device_start_ns;
-    if (span->exec_id == 0) {
-        span->exec_id = stop->exec_id;
-    }
-    if (span->bytes == 0) {
-        span->bytes = stop->bytes;
-    }
-    if (span->model_id == 0 && stop->model_id) {
-        span->model_id = stop->model_id;
-        span->name = stop->name;
-    }
-}
-
-static int spans_make(struct ntk_system_trace *trace)
-{
-    const NtkNtracePb__Trace *file = trace->file;
-    size_t event_count = 0;
-    size_t start_count = 0;
-
-    for (size_t c = 0; c < file->n_cores; c++) {
-        event_count += file->cores[c]->n_tracking_id;
-    }
-    trace->spans = calloc(event_count + 1, sizeof *trace->spans);
-    struct started *starts = calloc(event_count + 1, sizeof *starts);
-    if (!trace->spans || !starts) {
-        free(starts);
-        return -ENOMEM;
-    }
-    for (size_t c = 0; c < file->n_cores; c++) {
-        const NtkNtracePb__Core *core = file->cores[c];
-
-        for (size_t i = 0; i < core->n_tracking_id; i++) {
-            if (core->phase[i] == PHASE_STOP) {
-                continue;
-            }
-            if (core->phase[i] == PHASE_START) {
-                starts[start_count++] = (struct started){ core->tracking_id[i], trace->span_count };
-            }
-            trace->spans[trace->span_count++] = span_of(file, core, i);
-        }
-    }
-    qsort(starts, start_count, sizeof *starts, started_compare);
-    for (size_t c = 0; c < file->n_cores; c++) {
-        const NtkNtracePb__Core *core = file->cores[c];
-
-        for (size_t i = 0; i < core->n_tracking_id; i++) {
-            if (core->phase[i] != PHASE_STOP) {
-                continue;
-            }
-            struct ntk_system_span stop = span_of(file, core, i);
-            struct ntk_system_span *span =
-                started_find(trace->spans, starts, start_count, stop.tracking_id);
-
-            if (span) {
-                span_end(span, &stop);
-            } else { /* its start was overwritten */
-                trace->spans[trace->span_count++] = stop;
-            }
-        }
-    }
-    free(starts);
-    return 0;
-}
-
-static int span_compare(const void *a, const void *b)
-{
-    const struct ntk_system_span *x = a;
-    const struct ntk_system_span *y = b;
-
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->tracking_id < y->tracking_id ? -1 : x->tracking_id > y->tracking_id;
-}
 
 /* The spans that are open in one thread while we go through all by start. */
 struct open_spans {
@@ -494,16 +330,8 @@ static void vendor_cores_count(struct ntk_system_trace *trace)
     }
 }
 
-/* Pieces of one core count on; the last says most. */
-static void lost_count(struct ntk_system_trace *trace)
+static void partial_count(struct ntk_system_trace *trace)
 {
-    for (size_t c = 0; trace->file && c < trace->file->n_cores; c++) {
-        const NtkNtracePb__Core *core = trace->file->cores[c];
-        bool is_last =
-            c + 1 == trace->file->n_cores || trace->file->cores[c + 1]->nc_idx != core->nc_idx;
-
-        trace->lost += is_last ? core->lost : 0;
-    }
     for (size_t i = 0; i < trace->span_count; i++) {
         trace->partial_count += trace->spans[i].is_partial;
         ntk_system_trace_passed(trace, i);
@@ -532,19 +360,13 @@ int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trac
     }
     enum file_state states[FILE_COUNT];
     ret = files_read(trace, states);
-    if (ret == 0 && trace->file) {
-        ret = spans_make(trace);
-        if (ret == 0) {
-            qsort(trace->spans, trace->span_count, sizeof *trace->spans, span_compare);
-        }
-    }
     if (ret == 0 && trace->is_vendor) {
         ret = ntk_vendor_session_accounts(trace);
         ret = ret == 0 ? ntk_vendor_session_clocks(trace) : ret;
         vendor_cores_count(trace);
     }
     ret = ret == 0 ? nest(trace) : ret;
-    lost_count(trace);
+    partial_count(trace);
     if (ret == 0) {
         missing_tell(trace, states);
     }
@@ -564,7 +386,6 @@ void ntk_system_trace_close(struct ntk_system_trace *trace)
         return;
     }
     ntk_ntrace_pb__info__free_unpacked(trace->info, NULL);
-    ntk_ntrace_pb__trace__free_unpacked(trace->file, NULL);
     ntk_ntrace_pb__host_samples__free_unpacked(trace->cpu, NULL);
     ntk_ntrace_pb__host_samples__free_unpacked(trace->memory, NULL);
     ntk_session_paths_fini(&trace->captures);

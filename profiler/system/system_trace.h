@@ -4,7 +4,7 @@
  * inspection: starts and stops paired to spans, spans nested by thread. One model for our files
  * (docs/formats/ntrace.md) and for the vendor's (docs/formats/vendor-trace.md).
  *
- * Spans of a long trace of the vendor lie in a mapped temporary file. Whoever goes through all of
+ * Spans of a long trace lie in a mapped temporary file. Whoever goes through all of
  * them gives the memory of those behind back with ntk_system_trace_passed().
  *
  * Owner:   ntk_system_trace_open() allocates, _close() frees; texts live as long.
@@ -126,7 +126,6 @@ const char *ntk_system_span_label(const struct ntk_system_span *span);
 struct ntk_system_trace {
     char *folder;
     NtkNtracePb__Info *info;                /* NULL: no trace_info.pb */
-    NtkNtracePb__Trace *file;               /* NULL: no ntrace.pb */
     NtkNtracePb__HostSamples *cpu, *memory; /* NULL: absent */
     uint64_t begin_ns, end_ns; /* of the inspection, else of the events; 0 when there is nothing */
     /* Time 0 of tables: the first event of all traces shown together, or the start of a window;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_order - spans of the vendor's trace by their start, whole ones and those without an
- * end. */
+/* vendor_order - spans of a trace by their start, whole ones and those without an end. */
 #include "profiler/system/vendor_reading.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"

@@ -4,7 +4,7 @@
  * with the values of its keys (vendor_keys.c), spans that wait for their other end
  * (vendor_waiting.c), and what was lost or damaged (vendor_losses.c).
  *
- * Private to vendor_*.c of this folder. Owner: vendor_spans.c. Threads: one.
+ * Private to vendor_*.c and own_spans.c of this folder. Owner: vendor_spans.c, own_spans.c. Threads: one.
  */
 #ifndef NTK_PROFILER_SYSTEM_VENDOR_READING_H
 #define NTK_PROFILER_SYSTEM_VENDOR_READING_H

@@ -4,12 +4,17 @@
  * as a file and read back.
  */
 #include <errno.h>
+#include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "profiler/output/answers/output_system.h"
 #include "profiler/system/session_find.h"
+#include "tests/support/ntff_big.h" /* NTFF_BIG_HAS_SHADOWS */
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
@@ -275,6 +280,105 @@ static void a_ring_that_ran_over_leaves_halves_not_lies(void **state)
     ntk_system_trace_close(trace);
 }
 
+static void either_end_of_a_span_may_come_first_in_the_file(void **state)
+{
+    struct made *made = *state;
+
+    add(made, (struct event){ EXECUTE, 1, 1, 9000, 5, 0, 11, 0, 0 }); /* of another core's ring */
+    add(made, (struct event){ EXECUTE, 0, 1, 8000, 0, 0, 11, 0, 0 });
+    add(made, (struct event){ WRITE, 0, 2, 8100, 0, 0, 12, 0, 0 });
+    add(made, (struct event){ WRITE, 0, 2, 8200, 0, 0, 12, 0, 0 }); /* the number is taken */
+    add(made, (struct event){ WRITE, 1, 2, 8300, 0, 0, 12, 0, 16 });
+    struct ntk_system_trace *trace = finish(made, 0);
+    assert_int_equal(trace->span_count, 3);
+    assert_int_equal(trace->partial_count, 1);
+    assert_int_equal(trace->spans[0].start_ns, 8000);
+    assert_int_equal(trace->spans[0].end_ns, 9000);
+    assert_int_equal(trace->spans[0].exec_id, 5);
+    assert_int_equal(trace->spans[1].end_ns, 8300);
+    assert_int_equal(trace->spans[1].bytes, 16);
+    assert_true(trace->spans[2].is_partial);
+    ntk_system_trace_close(trace);
+}
+
+#define PIECE_EVENTS 16384U
+#define MIB ((uint64_t)1 << 20)
+
+/* Executions of 100 ns, one after the other, as our runtime writes them. */
+static void write_long(const struct made *made, uint32_t pieces)
+{
+    NtkNtracePb__Trace head = NTK_NTRACE_PB__TRACE__INIT;
+    struct ntk_ntrace_event *events = calloc(PIECE_EVENTS, sizeof *events);
+    struct ntk_ntrace_writer writer;
+
+    head.version = NTK_NTRACE_VERSION;
+    head.event_types = types;
+    head.n_event_types = TYPES;
+    head.names = names;
+    head.n_names = 2;
+    assert_non_null(events);
+    assert_int_equal(ntk_ntrace_writer_begin(&writer, made->path, NULL), 0);
+    assert_int_equal(ntk_ntrace_writer_add(&writer, &head.base, NULL), 0);
+    for (uint64_t i = 0; i < (uint64_t)pieces * PIECE_EVENTS; i++) {
+        events[i % PIECE_EVENTS] = (struct ntk_ntrace_event){ .tracking_id = 1 + i / 2,
+                                                              .time_ns = 100 * (1 + i),
+                                                              .execution_id = 1 + i / 2,
+                                                              .model_id = 10001,
+                                                              .name = 1,
+                                                              .thread_id = 11,
+                                                              .phase = i % 2 };
+        if ((i + 1) % PIECE_EVENTS == 0) {
+            assert_int_equal(
+                ntk_ntrace_writer_add_events(&writer, 0, 0, 0, events, PIECE_EVENTS, NULL), 0);
+        }
+    }
+    assert_int_equal(ntk_ntrace_writer_commit(&writer, NULL), 0);
+    free(events);
+}
+
+/* The high-water mark of a process that opens the folder. */
+static uint64_t memory_of_opening(const struct made *made, uint64_t spans)
+{
+    struct rusage usage;
+    int status = 0;
+
+    fflush(NULL);
+    malloc_trim(0); /* what the tests before freed is none of its memory */
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct ntk_system_trace *trace = NULL;
+        bool is_good = ntk_system_trace_open(made->folder, &trace, NULL) == 0 &&
+                       trace->span_count == spans && trace->partial_count == 0 &&
+                       trace->spans[spans - 1].end_ns == 200 * spans;
+        ntk_system_trace_close(trace);
+        _exit(is_good ? 0 : 1);
+    }
+    assert_int_equal(wait4(pid, &status, 0, &usage), pid);
+    assert_int_equal(status, 0);
+    return (uint64_t)usage.ru_maxrss * 1024;
+}
+
+static void memory_does_not_grow_with_the_trace(void **state)
+{
+    static const uint32_t pieces[] = { 24, 72 };
+    struct made *made = *state;
+    uint64_t used[2];
+
+    (void)setenv("TMPDIR", made->folder, 1);
+    for (size_t i = 0; i < 2; i++) {
+        write_long(made, pieces[i]);
+        used[i] = memory_of_opening(made, (uint64_t)pieces[i] * PIECE_EVENTS / 2);
+        print_message("%u events: %llu MiB\n", pieces[i] * PIECE_EVENTS,
+                      (unsigned long long)(used[i] / MIB));
+    }
+    (void)unsetenv("TMPDIR");
+    if (!NTFF_BIG_HAS_SHADOWS) {
+        assert_true(used[1] <= used[0] + 32 * MIB);
+        assert_true(used[1] <= 128 * MIB);
+    }
+}
+
 static void hostile_traces_do_no_harm(void **state)
 {
     struct made *made = *state;
@@ -336,6 +440,8 @@ int main(void)
         TEST(an_execution_is_shown_from_call_to_device),
         TEST(threads_are_summed_by_type),
         TEST(a_ring_that_ran_over_leaves_halves_not_lies),
+        TEST(either_end_of_a_span_may_come_first_in_the_file),
+        TEST(memory_does_not_grow_with_the_trace),
         TEST(hostile_traces_do_no_harm),
         TEST(a_cut_trace_is_shown_with_a_warning),
         TEST(a_folder_without_an_inspection_is_refused),

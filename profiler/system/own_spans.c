@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/system/own_spans.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/system/memory_use_name.h"
+#include "profiler/system/vendor_reading.h"
+#include "shared/abi/event_abi.h"
+#include "shared/base/fs.h"
+
+enum phase {
+    PHASE_START,
+    PHASE_STOP,
+    PHASE_INSTANT,
+};
+
+struct own_reading {
+    struct vendor_reading base;  /* its trace, spans, and the starts that wait */
+    struct vendor_waiting stops; /* that wait for their start */
+    struct ntk_vec types, names; /* of const char *, as many as the pieces had so far */
+    uint32_t last_nc;            /* of the piece before */
+    uint64_t last_lost;
+    bool has_piece;
+};
+
+/* The texts of a piece are the reader's; those of spans the trace's. */
+static int texts_take(struct own_reading *reading, struct ntk_vec *list, char *const *texts,
+                      size_t count)
+{
+    while (list->count < count) {
+        char *copy = strdup(texts[list->count]);
+
+        if (!copy || ntk_vec_push(&reading->base.trace->texts, &copy) < 0) {
+            free(copy);
+            return -ENOMEM;
+        }
+        if (ntk_vec_push(list, &copy) < 0) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+static struct ntk_system_span span_of(const struct own_reading *reading,
+                                      const NtkNtracePb__Core *core, size_t i)
+{
+    const char *const *types = reading->types.items;
+    const char *const *names = reading->names.items;
+    const char *type = types[core->event_type[i]];
+    const char *name = core->name[i] > 0 ? names[core->name[i] - 1] : "";
+
+    return (struct ntk_system_span){
+        .type = type,
+        .name = strncmp(type, "nrt_dma_mem_", 12) == 0 ? ntk_memory_use_name(name) : name,
+        .start_ns = core->timestamp_ns[i],
+        .end_ns = core->timestamp_ns[i],
+        .is_instant = core->phase[i] == PHASE_INSTANT,
+        .is_partial = core->phase[i] != PHASE_INSTANT, /* until its other end is found */
+        .tracking_id = core->tracking_id[i],
+        .exec_id = core->exec_id[i],
+        .device_start_ns = core->nc_timestamp_ns[i],
+        .device_end_ns = core->nc_timestamp_ns[i],
+        .bytes = core->size[i],
+        .model_id = core->model_id[i],
+        .thread_id = core->thread_id[i],
+        .nc = core->nc_idx,
+        .worker = core->worker_gid,
+        .device_core = core->device_core_idx[i],
+        .stack = core->hbm_idx[i],
+        .queue = core->n_queue ? core->queue[i] : 0,
+        .operation = core->n_operation && core->operation[i] <= NTK_COLLECTIVE_COUNT
+                         ? (uint8_t)core->operation[i]
+                         : 0,
+        .parent = NTK_SYSTEM_NO_PARENT,
+    };
+}
+
+static void span_end(struct ntk_system_span *span, const struct ntk_system_span *stop)
+{
+    span->is_partial = false;
+    /* A clock that was set back in between is not a negative time. */
+    span->end_ns = stop->end_ns > span->start_ns ? stop->end_ns : span->start_ns;
+    span->device_end_ns =
+        stop->device_end_ns > span->device_start_ns ? stop->device_end_ns : span->device_start_ns;
+    if (span->exec_id == 0) {
+        span->exec_id = stop->exec_id;
+    }
+    if (span->bytes == 0) {
+        span->bytes = stop->bytes;
+    }
+    if (span->model_id == 0 && stop->model_id) {
+        span->model_id = stop->model_id;
+        span->name = stop->name;
+    }
+}
+
+/* The span of this number that waits in the table, which it leaves; NULL: none. */
+static struct ntk_system_span *waiting_take(struct own_reading *reading,
+                                            struct vendor_waiting *waiting, uint64_t tracking_id)
+{
+    struct ntk_system_span *spans = reading->base.spans.items;
+    struct vendor_slot *slot =
+        waiting->count > 0 ? ntk_vendor_waiting_find(waiting, tracking_id) : NULL;
+
+    if (!slot || !slot->span) {
+        return NULL;
+    }
+    struct ntk_system_span *span = &spans[slot->span - 1];
+    ntk_vendor_waiting_remove(waiting, slot);
+    return span;
+}
+
+/* Adds the span; one end of a longer one waits for the other. The first of a number stays the one
+ * that waits; where too many wait, both ends remain apart. */
+static int span_add(struct own_reading *reading, const struct ntk_system_span *span,
+                    struct vendor_waiting *waiting)
+{
+    int failed = 0;
+    struct ntk_system_span *added = ntk_long_list_add(&reading->base.spans, &failed);
+
+    if (!added) {
+        return failed;
+    }
+    *added = *span;
+    struct vendor_slot *slot = waiting ? ntk_vendor_waiting_find(waiting, span->tracking_id) : NULL;
+    if (slot && !slot->span) {
+        (void)ntk_vendor_waiting_put(waiting, slot, span->tracking_id,
+                                     reading->base.spans.count - 1);
+    }
+    return waiting && !slot ? -ENOMEM : 0;
+}
+
+static int event_take(struct own_reading *reading, const NtkNtracePb__Core *core, size_t i)
+{
+    struct ntk_system_span span = span_of(reading, core, i);
+    struct ntk_system_span *other = NULL;
+
+    if (core->phase[i] == PHASE_INSTANT) {
+        return span_add(reading, &span, NULL);
+    }
+    if (core->phase[i] == PHASE_STOP) {
+        other = waiting_take(reading, &reading->base.waiting, span.tracking_id);
+        if (other) {
+            span_end(other, &span);
+        }
+        return other ? 0 : span_add(reading, &span, &reading->stops);
+    }
+    other = waiting_take(reading, &reading->stops, span.tracking_id);
+    if (other) {
+        span_end(&span, other);
+        *other = span;
+    }
+    return other ? 0 : span_add(reading, &span, &reading->base.waiting);
+}
+
+/* Pieces of one core count on; the last says most. */
+static void lost_take(struct own_reading *reading, const NtkNtracePb__Core *core)
+{
+    if (reading->has_piece && reading->last_nc != core->nc_idx) {
+        reading->base.trace->lost += reading->last_lost;
+    }
+    reading->has_piece = true;
+    reading->last_nc = core->nc_idx;
+    reading->last_lost = core->lost;
+}
+
+static int piece_take(const NtkNtracePb__Trace *piece, void *ctx)
+{
+    struct own_reading *reading = ctx;
+    const NtkNtracePb__Core *core = piece->cores[0];
+    int ret = texts_take(reading, &reading->types, piece->event_types, piece->n_event_types);
+
+    ret = ret == 0 ? texts_take(reading, &reading->names, piece->names, piece->n_names) : ret;
+    lost_take(reading, core);
+    for (size_t i = 0; i < core->n_tracking_id && ret == 0; i++) {
+        ret = event_take(reading, core, i);
+        if (reading->base.spans.count % NTK_VENDOR_PASS_SPANS == 0) {
+            ntk_long_list_give_back(&reading->base.spans);
+        }
+    }
+    return ret;
+}
+
+static void list_init(struct ntk_long_list *list)
+{
+    *list = (struct ntk_long_list){ .item_bytes = sizeof(struct ntk_system_span),
+                                    .heap_bytes_max = NTK_VENDOR_SPANS_HEAP_BYTES,
+                                    .folder = ntk_fs_temporary_folder() };
+}
+
+int ntk_own_spans(const char *path, struct ntk_system_trace *trace, struct ntk_err *err)
+{
+    struct own_reading *reading = calloc(1, sizeof *reading);
+
+    if (!reading) {
+        return ntk_err_no_memory(err);
+    }
+    reading->base.trace = trace;
+    reading->base.err = err;
+    ntk_vec_init(&reading->types, sizeof(char *));
+    ntk_vec_init(&reading->names, sizeof(char *));
+    list_init(&reading->base.spans);
+    list_init(&trace->span_list);
+    int ret = ntk_ntrace_each(path, piece_take, reading, err);
+    if (ret < 0 && !err->text[0]) {
+        ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder());
+    }
+    if (ret >= 0) {
+        int sorted = ntk_vendor_spans_sort(&reading->base);
+
+        trace->lost += reading->last_lost;
+        ret = sorted < 0 ? sorted : ret;
+    } else {
+        trace->lost = 0; /* as of a file that is not there */
+    }
+    ntk_long_list_fini(&reading->base.spans);
+    ntk_vendor_waiting_fini(&reading->base.waiting);
+    ntk_vendor_waiting_fini(&reading->stops);
+    ntk_vec_fini(&reading->types);
+    ntk_vec_fini(&reading->names);
+    free(reading);
+    return ret;
+}
