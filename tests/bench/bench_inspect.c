@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it takes to open the folder of an inspection that the vendor's runtime left, and to analyze
- * it: time per million records, and memory, which must not follow from how many there are. The
- * folder is written here: four rings of executions with their device spans, allocations and copies.
- * NTK_BENCH_RECORDS: how many records in place of ten million.
+ * What it takes to open the folder of an inspection that the vendor's runtime left, or ours, and to
+ * analyze it: time per million records, and memory, which must not follow from how many there are.
+ * The folders are written here: four rings of executions with their device spans, allocations and
+ * copies; four ranks of ours with collectives. NTK_BENCH_RECORDS: how many records of each in place
+ * of ten million.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/bench/rounds.h"
+#include "tests/support/rank_world.h"
 #include "tests/support/scratch.h"
 #include "tests/support/vendor_folder.h"
 
@@ -119,6 +121,29 @@ static struct folder folder_write(const char *below, uint64_t records)
     return folder;
 }
 
+#define RANKS 4
+#define RUNS 7 /* executions between two collectives: 16 events with the collective */
+
+static struct folder own_folder_write(const char *below, uint64_t records)
+{
+    struct folder folder = { .path = test_scratch_path(below, "ours") };
+    struct rank_world world = { .ranks = RANKS,
+                                .per_host = RANKS,
+                                .collectives = (uint32_t)(records / RANKS / (2 * RUNS + 2)),
+                                .runs = RUNS,
+                                .seed = 1,
+                                .is_numbered = true,
+                                .late = 1,
+                                .broken = RANK_WORLD_NOBODY };
+    struct rank_world_sums sums;
+
+    rounds_require(mkdir(folder.path, 0755) == 0 && rank_world_write(&world, folder.path, &sums),
+                   "cannot write our traces");
+    folder.bytes = world.bytes;
+    folder.records = (uint64_t)RANKS * world.collectives * (2 * RUNS + 2);
+    return folder;
+}
+
 /* neuron-profile with the folder, as its own process; seconds of processor time, user and
  * system, per million records. */
 static double ask(void *ctx)
@@ -137,18 +162,36 @@ static double ask(void *ctx)
            millions;
 }
 
+static void analyze(struct folder *folder, const char *whose)
+{
+    /* Each needs all spans in an order of its own. */
+    static const char *const analyses[] = { "host-gaps", "ranks", "joined", "executions" };
+
+    folder->command = "analyze";
+    for (size_t i = 0; i < sizeof analyses / sizeof *analyses; i++) {
+        char line[80];
+
+        folder->name = analyses[i];
+        double seconds = ask(folder);
+        (void)snprintf(line, sizeof line, "%sanalyze %s, per million records", whose, analyses[i]);
+        rounds_print_value(line, seconds, "s", 0, 0);
+        (void)snprintf(line, sizeof line, "%sanalyze %s, memory", whose, analyses[i]);
+        rounds_print_value(line, folder->memory_mib, "MiB", MEMORY_TARGET_MIB, 0);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const char *asked = getenv("NTK_BENCH_RECORDS");
     char *scratch = test_scratch_create();
 
     rounds_options(argc, argv);
-    struct folder folder = folder_write(scratch, asked ? strtoull(asked, NULL, 10) : RECORDS);
+    uint64_t records = asked ? strtoull(asked, NULL, 10) : RECORDS;
+    struct folder folder = folder_write(scratch, records);
+    struct folder ours = own_folder_write(scratch, records);
     struct rounds_subject subject = { .name = "open, per million records",
                                       .measure = ask,
                                       .ctx = &folder };
-    /* Each needs all spans in an order of its own. */
-    static const char *const analyses[] = { "host-gaps", "ranks", "joined", "executions" };
 
     folder.command = "view";
     rounds_run(&subject, 1, ROUND_COUNT);
@@ -158,18 +201,13 @@ int main(int argc, char **argv)
                       "s", SECONDS_TARGET, 0);
     rounds_print_value("time that it took, last round", folder.wall_seconds, "s", 0, 0);
     rounds_print_value("memory", folder.memory_mib, "MiB", MEMORY_TARGET_MIB, 0);
-    folder.command = "analyze";
-    for (size_t i = 0; i < sizeof analyses / sizeof *analyses; i++) {
-        char line[80];
-
-        folder.name = analyses[i];
-        double seconds = ask(&folder);
-        (void)snprintf(line, sizeof line, "analyze %s, per million records", analyses[i]);
-        rounds_print_value(line, seconds, "s", 0, 0);
-        (void)snprintf(line, sizeof line, "analyze %s, memory", analyses[i]);
-        rounds_print_value(line, folder.memory_mib, "MiB", MEMORY_TARGET_MIB, 0);
-    }
+    analyze(&folder, "");
+    ours.command = "view";
+    rounds_print_value("ours: open, per million records", ask(&ours), "s", SECONDS_TARGET, 0);
+    rounds_print_value("ours: memory", ours.memory_mib, "MiB", MEMORY_TARGET_MIB, 0);
+    analyze(&ours, "ours: ");
     test_scratch_destroy(scratch);
     free(folder.path);
+    free(ours.path);
     return rounds_result();
 }
