@@ -6,23 +6,25 @@
 #define INTERPOLATE_NS 1000000000U
 #define DRIFT_MAX 0.001 /* of a clock; one that is further off counts something else */
 
-/* The points of a core, or of the first of its logical core that has some. */
-static size_t points_of(const struct ntk_system_trace *trace, uint32_t nc, uint32_t core,
-                        const struct ntk_system_sync **out_points)
+/* Those of one life of the clock around a point. */
+static size_t points_around(const struct ntk_vec *all, const struct ntk_system_sync *point,
+                            const struct ntk_system_sync **out_points)
 {
-    const struct ntk_system_sync *found = NULL;
-    size_t count = 0;
+    const struct ntk_system_sync *first = point;
+    const struct ntk_system_sync *end = point;
+    const struct ntk_system_sync *items = all->items;
 
-    ntk_vec_each(const struct ntk_system_sync, point, &trace->sync_points) {
-        bool is_other = !found || point->core != found->core;
-        if (point->nc == nc && is_other && (!found || point->core == core)) {
-            found = point;
-            count = 0;
-        }
-        count += point->nc == nc && point->core == found->core;
+#define IS_SAME(other) \
+    ((other)->nc == point->nc && (other)->core == point->core && (other)->life == point->life)
+    while (first > items && IS_SAME(first - 1)) {
+        first--;
     }
-    *out_points = found;
-    return count;
+    while (end < items + all->count && IS_SAME(end)) {
+        end++;
+    }
+#undef IS_SAME
+    *out_points = first;
+    return (size_t)(end - first);
 }
 
 /* 0: the core has no points. */
@@ -55,17 +57,19 @@ static uint64_t host_of(const struct ntk_system_sync *points, size_t count, uint
 
 uint64_t ntk_capture_place(const struct ntk_system_trace *trace,
                            const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
-                           uint32_t nc)
+                           uint32_t nc, const char **out_reason)
 {
-    const struct ntk_system_execution *execution = ntk_system_tables_captured_in(tables, ntff, nc);
-    const struct ntk_system_sync *points;
+    const struct ntk_system_execution *execution =
+        ntk_system_tables_captured_in(tables, ntff, nc, out_reason);
     uint64_t window_ns = ntff->window_start_ps / 1000;
 
     if (!execution || !execution->sync_host_ns || !trace->is_vendor) {
         return execution ? execution->sync_host_ns : 0;
     }
     uint32_t core = ntff->subgraph_count ? ntff->subgraphs[0].core : NTK_SYSTEM_NO_CORE;
-    size_t count = points_of(trace, execution->nc, core, &points);
+    const struct ntk_system_sync *points =
+        ntk_system_sync_find(trace, execution->nc, core, execution->sync_host_ns);
+    size_t count = points ? points_around(&trace->sync_points, points, &points) : 0;
     uint64_t lead_ns = execution->device_start_ns - window_ns;
     return count                               ? host_of(points, count, window_ns)
            : execution->sync_host_ns > lead_ns ? execution->sync_host_ns - lead_ns

@@ -3,9 +3,10 @@
  * capture_place - where time 0 of a capture is on the clock of the host that traced the process.
  *
  * In our folders it is the sync point of the execution. In the vendor's the start of the capture's
- * window, a time of the core, becomes a time of the host by the sync points of that core: by the
- * last one before it; between two that are more than a second apart by the line through both, for
- * by then the clocks have drifted. Times after time 0 go on by the clock of the core.
+ * window, a time of the core, becomes a time of the host by the sync points of that core since its
+ * last reset: by the last one before it; between two that are more than a second apart by the line
+ * through both, for by then the clocks have drifted. Times after time 0 go on by the clock of the
+ * core.
  *
  * Pure. Threads: any.
  */
@@ -14,9 +15,10 @@
 
 #include "profiler/analysis/system_tables.h"
 
-/* ns since 1970; 0: its execution is not in the trace. nc UINT32_MAX: the core is not known. */
+/* ns since 1970; 0: its execution is not in the trace, and *out_reason (may be NULL) says why. nc
+ * UINT32_MAX: the core is not known. */
 uint64_t ntk_capture_place(const struct ntk_system_trace *trace,
                            const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
-                           uint32_t nc);
+                           uint32_t nc, const char **out_reason);
 
 #endif

@@ -121,8 +121,7 @@ static int parts_add(const struct ntk_system_trace *trace, struct ntk_sorter *pa
             *part = (struct part){ span->nc, span->exec_id, i, step };
         }
         if (run) {
-            *run = (struct run){ span->nc, span->start_ns, ntk_system_span_end_ns(span),
-                                 span->exec_id };
+            *run = (struct run){ span->nc, span->start_ns, span->end_ns, span->exec_id };
         }
     }
     return 0;
@@ -190,8 +189,7 @@ static int64_t longest_of(const struct core_times *times)
 
 static uint64_t duration_of(const struct ntk_system_span *span)
 {
-    return span->device_end_ns > span->device_start_ns ? span->device_end_ns - span->device_start_ns
-                                                       : span->end_ns - span->start_ns;
+    return span->end_ns - span->start_ns;
 }
 
 /* Time of the window in which the core ran other executions. */
@@ -295,7 +293,7 @@ static void execution_make(const struct ntk_system_trace *trace, const struct pa
         of_step[all[i].step] = of_step[all[i].step] ? of_step[all[i].step] : span;
         if (all[i].step == STEP_RUN) {
             core_add(&runs, span->device_core, duration_of(span));
-            uint64_t end_ns = ntk_system_span_end_ns(span);
+            uint64_t end_ns = span->end_ns;
             last_run_ns = end_ns > last_run_ns ? end_ns : last_run_ns;
         } else if (all[i].step == STEP_SWITCH) {
             core_add(&switches, span->device_core, duration_of(span));

@@ -134,7 +134,7 @@ static int span_take(struct pass *pass, const struct ntk_system_trace *trace, si
     }
     if (strcmp(span->type, "nc_exec_running") == 0 && !span->is_partial) {
         pass->first_run_ns = pass->first_run_ns ? pass->first_run_ns : span->start_ns;
-        cover_add(&pass->device, span->start_ns, ntk_system_span_end_ns(span));
+        cover_add(&pass->device, span->start_ns, span->end_ns);
     }
     if ((is_copy || is_alloc) && !span->is_partial &&
         !(memory && ntk_system_memory_failed(memory))) {

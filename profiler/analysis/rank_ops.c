@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "profiler/analysis/capture_place.h"
 #include "profiler/system/session_find.h"
 #include "profiler/system/span_filter.h"
 #include "profiler/trace/long_list.h"
@@ -159,6 +160,7 @@ struct one {
 struct begun {
     uint64_t tracking_id;
     int64_t start_ns;
+    uint64_t device_ns; /* of a run: on the clock of the core */
     uint32_t comm;
 };
 
@@ -172,10 +174,12 @@ struct first {
 
 struct reading {
     struct ntk_rank_list *list;
-    struct ntk_vec firsts;  /* of struct first */
-    struct ntk_vec workers; /* of struct one */
-    struct ntk_vec begun;   /* of struct begun, the oldest first */
-    size_t capture_first;   /* of those next to it */
+    const struct ntk_system_trace *trace; /* the vendor's, as a whole; else NULL */
+    struct ntk_system_tables tables;      /* of it, where captures are next to it */
+    struct ntk_vec firsts;                /* of struct first */
+    struct ntk_vec workers;               /* of struct one */
+    struct ntk_vec begun;                 /* of struct begun, the oldest first */
+    size_t capture_first;                 /* of those next to it */
     uint64_t lost, lost_now;
     uint32_t lost_of; /* the core that lost_now is of */
 };
@@ -522,6 +526,10 @@ static void capture_place(const struct reading *reading, const NtkNtracePb__Info
     } else {
         capture->worker = info->first_core + nc;
         capture->omitted_reason = "its execution is missing from the trace next to it";
+        if (reading->trace) {
+            capture->start_ns = (int64_t)ntk_capture_place(reading->trace, &reading->tables, ntff,
+                                                           nc, &capture->omitted_reason);
+        }
         ntk_vec_each(const struct first, first, &reading->firsts) {
             if (first->nc == nc && first->model_id == ntff->model_id && first->core_start_ns > 0) {
                 capture->start_ns = first->core_start_ns;
@@ -532,8 +540,8 @@ static void capture_place(const struct reading *reading, const NtkNtracePb__Info
     ntk_ntff_close(ntff);
 }
 
-static int captures_add(const struct reading *reading, const char *folder,
-                        const NtkNtracePb__Info *info, size_t host)
+static int captures_add(struct reading *reading, const char *folder, const NtkNtracePb__Info *info,
+                        size_t host)
 {
     struct ntk_vec paths;
     int ret = folder ? ntk_session_files(folder, ".ntff", &paths) : -ENOENT;
@@ -541,7 +549,13 @@ static int captures_add(const struct reading *reading, const char *folder,
     if (ret < 0) {
         return ret == -ENOMEM ? ret : 0;
     }
+    if (paths.count > 0 && reading->trace) {
+        ret = ntk_analysis_system_tables(reading->trace, &reading->tables);
+    }
     ntk_vec_each(char *, path, &paths) {
+        if (ret < 0) {
+            break;
+        }
         struct ntk_rank_capture *capture = ntk_vec_add(&reading->list->captures);
 
         if (!capture || !(capture->path = strdup(*path))) {
@@ -570,6 +584,7 @@ static void reading_fini(struct reading *reading)
         ntk_sorter_fini(&one->ops);
         ntk_sorter_fini(&one->runs);
     }
+    ntk_system_tables_fini(&reading->tables);
     ntk_vec_fini(&reading->workers);
     ntk_vec_fini(&reading->begun);
     ntk_vec_fini(&reading->firsts);
@@ -712,13 +727,14 @@ int ntk_rank_list_add(struct ntk_rank_list *list, const struct ntk_system_trace 
     int64_t comm = 0;
 
     reading_init(&reading, list);
+    reading.trace = trace->is_vendor ? trace : NULL;
     reading.lost = trace->lost;
     for (size_t i = 0; i < trace->span_count && comm >= 0; i++) {
         const struct ntk_system_span *span = &trace->spans[i];
         bool runs = is_run(span->type);
 
         ntk_system_trace_passed(trace, i);
-        if (span->start_ns <= TIME_NS_MAX) {
+        if (span->start_ns <= TIME_NS_MAX && !trace->is_vendor) {
             comm = execution_note(&reading, span->type,
                                   &(struct first){ .nc = span->nc,
                                                    .model_id = span->model_id,
@@ -814,6 +830,7 @@ static int event_take(struct reading *reading, const NtkNtracePb__Trace *piece, 
                            : comm_of(reading->list, piece->names[core->name[i] - 1]);
 
         begun.start_ns = (int64_t)time_ns;
+        begun.device_ns = core->nc_timestamp_ns[i];
         begun.comm = (uint32_t)comm;
         return comm < 0 ? -ENOMEM : begun_add(reading, &begun);
     }
@@ -824,8 +841,17 @@ static int event_take(struct reading *reading, const NtkNtracePb__Trace *piece, 
     if (!one) {
         return -ENOMEM;
     }
-    /* A clock that was set back in between is not a negative time. */
-    int64_t end_ns = (int64_t)time_ns > begun.start_ns ? (int64_t)time_ns : begun.start_ns;
+    /* As spans of a whole trace are joined. */
+    struct ntk_system_span span = { .type = type,
+                                    .start_ns = (uint64_t)begun.start_ns,
+                                    .end_ns = time_ns,
+                                    .device_start_ns = begun.device_ns,
+                                    .device_end_ns = core->nc_timestamp_ns[i] };
+    ntk_system_span_join(&span);
+    if (span.end_ns > TIME_NS_MAX) {
+        return 0;
+    }
+    int64_t end_ns = (int64_t)span.end_ns;
     if (!runs) {
         comms_note(reading->list, one, begun.comm);
     }

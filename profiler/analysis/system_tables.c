@@ -164,10 +164,10 @@ static int thread_rows_make(const struct ntk_system_trace *trace, struct ntk_sys
 
 /* ---- executions ---- */
 
-static const char *const execution_types[] = { "nrt_execute",         "kbl_exec_pre",
-                                               "kmgr_exec_core",      "kbl_exec_wait",
-                                               "kbl_exec_post",       "nc_exec_running",
-                                               "timestamp_sync_point" };
+static const char *const execution_types[] = {
+    "nrt_execute",   "kbl_exec_pre",  "kmgr_exec_core",
+    "kbl_exec_wait", "kbl_exec_post", "nc_exec_running"
+};
 enum step {
     STEP_CALL,
     STEP_CHECK,
@@ -175,7 +175,6 @@ enum step {
     STEP_WAIT,
     STEP_AFTER,
     STEP_RUN,
-    STEP_SYNC,
     STEP_COUNT,
 };
 
@@ -234,79 +233,69 @@ static void execution_add(struct ntk_system_execution *execution,
     case STEP_AFTER:
         execution->after_ns += ns;
         break;
-    case STEP_SYNC:
-        if (execution->sync_host_ns == 0) {
+    case STEP_RUN: /* the clocks meet where it begins */
+        if (execution->device_core_count++ == 0) {
             execution->sync_host_ns = span->start_ns;
             execution->device_start_ns = span->device_start_ns;
+            execution->has_clock = ntk_system_span_has_clock(span);
+            execution->device_core = span->device_core;
         }
         break;
-    case STEP_RUN:
     case STEP_COUNT:
         break;
     }
 }
 
-/* Physical cores of one step begin at one moment of the clock: the longest counts; steps add up. */
-static void device_add(struct ntk_system_execution *execution,
-                       const struct ntk_system_span *const *spans, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        uint64_t longest = spans[i]->device_end_ns - spans[i]->device_start_ns;
-        bool is_first = true;
-
-        if (step_of(spans[i]) != STEP_RUN) {
-            continue;
-        }
-        execution->device_core_count++;
-        for (size_t k = 0; k < count; k++) {
-            if (step_of(spans[k]) != STEP_RUN || spans[k]->nc != spans[i]->nc ||
-                spans[k]->device_start_ns != spans[i]->device_start_ns) {
-                continue;
-            }
-            uint64_t ns = spans[k]->device_end_ns - spans[k]->device_start_ns;
-
-            is_first = is_first && k >= i;
-            longest = ns > longest ? ns : longest;
-        }
-        execution->device_ns += is_first ? longest : 0;
-    }
-}
-
 #define CALL_DEPTH_MAX 8U
 #define PASS_EXECUTIONS 1024U
-#define SPANS_OF_ONE_MAX 1024U /* looked at for device time: a hostile file gives all one number */
+#define RUNS_MAX 1024U /* looked at for device time: a hostile file gives all one number */
 
-/* Physical cores of the vendor's devices begin apart: the longest counts, runs of one add up. */
-static uint64_t vendor_device_ns(const struct ntk_system_span *const *spans, size_t count)
+struct run {
+    uint32_t nc;
+    uint64_t start_ns, end_ns; /* on the clock of the core */
+};
+
+static int by_core_and_start(const void *a, const void *b)
 {
-    uint64_t longest = 0;
+    const struct run *x = a;
+    const struct run *y = b;
 
-    for (size_t i = 0; i < count; i++) {
-        uint64_t ns = 0;
-
-        for (size_t k = 0; k < count && step_of(spans[i]) == STEP_RUN; k++) {
-            if (step_of(spans[k]) == STEP_RUN && spans[k]->nc == spans[i]->nc &&
-                spans[k]->device_core == spans[i]->device_core) {
-                ns += spans[k]->device_end_ns - spans[k]->device_start_ns;
-            }
-        }
-        longest = ns > longest ? ns : longest;
+    if (x->nc != y->nc) {
+        return x->nc < y->nc ? -1 : 1;
     }
-    return longest;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-/* In the vendor's files calls have no number: that of the checks inside of them. The clocks of an
- * execution meet where its run begins. */
-static void vendor_add(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
-                       struct ntk_system_execution *execution)
+/* Physical cores of one step run side by side: the longest counts; steps add up. */
+static uint64_t device_ns_of(struct run *runs, size_t count)
+{
+    uint64_t sum_ns = 0;
+    uint64_t longest_ns = 0; /* of the step */
+    uint64_t until_ns = 0;
+
+    qsort(runs, count, sizeof *runs, by_core_and_start);
+    for (size_t i = 0; i < count; i++) {
+        const struct run *run = &runs[i];
+        uint64_t ns = run->end_ns - run->start_ns;
+
+        if (i == 0 || run->nc != runs[i - 1].nc || run->start_ns >= until_ns) {
+            sum_ns += longest_ns;
+            longest_ns = 0;
+            until_ns = run->end_ns;
+        }
+        longest_ns = ns > longest_ns ? ns : longest_ns;
+        until_ns = run->end_ns > until_ns ? run->end_ns : until_ns;
+    }
+    return sum_ns + longest_ns;
+}
+
+/* Calls of the vendor's files have no number: that of the checks inside of them. */
+static void call_add(const struct ntk_system_trace *trace, const struct ntk_system_span *span,
+                     struct ntk_system_execution *execution)
 {
     const struct ntk_system_span *call = span;
     enum step step = step_of(span);
 
-    if (step == STEP_RUN && execution->sync_host_ns == 0) {
-        execution->sync_host_ns = span->start_ns;
-        execution->device_start_ns = span->device_start_ns;
-    }
     for (size_t depth = 0;
          step == STEP_CHECK && depth < CALL_DEPTH_MAX && call->parent != NTK_SYSTEM_NO_PARENT;
          depth++) {
@@ -345,7 +334,8 @@ static void execution_make(const struct ntk_system_trace *trace,
                            struct ntk_system_execution *execution)
 {
     const struct ntk_system_span *first = &trace->spans[entries[0].span];
-    const struct ntk_system_span *spans[SPANS_OF_ONE_MAX];
+    struct run runs[RUNS_MAX];
+    size_t run_count = 0;
 
     *execution = (struct ntk_system_execution){ .exec_id = first->exec_id,
                                                 .model = first->name,
@@ -353,25 +343,23 @@ static void execution_make(const struct ntk_system_trace *trace,
                                                 .nc = first->nc,
                                                 .thread_id = first->thread_id,
                                                 .start_ns = first->start_ns,
+                                                .device_core = NTK_SYSTEM_NO_CORE,
                                                 .is_partial = true };
     for (size_t i = 0; i < count; i++) {
         const struct ntk_system_span *span = &trace->spans[entries[i].span];
 
-        if (!trace->is_vendor || step_of(span) != STEP_SYNC) {
-            execution_add(execution, span);
-        }
-        if (trace->is_vendor) {
-            vendor_add(trace, span, execution);
-        }
-        if (i < SPANS_OF_ONE_MAX) {
-            spans[i] = span;
+        execution_add(execution, span);
+        call_add(trace, span, execution);
+        if (step_of(span) == STEP_RUN && run_count < RUNS_MAX) {
+            runs[run_count++] =
+                (struct run){ span->nc, span->device_start_ns, span->device_end_ns };
         }
     }
-    count = count < SPANS_OF_ONE_MAX ? count : SPANS_OF_ONE_MAX;
-    device_add(execution, spans, count);
-    if (trace->is_vendor) {
-        execution->device_ns = vendor_device_ns(spans, count);
-    }
+    const struct ntk_system_sync *sync =
+        ntk_system_sync_find(trace, execution->nc, execution->device_core, execution->sync_host_ns);
+
+    execution->device_ns = device_ns_of(runs, run_count);
+    execution->clock_life = sync ? sync->life : 0;
 }
 
 static int executions_make(const struct ntk_system_trace *trace, struct ntk_system_tables *tables)
@@ -434,30 +422,54 @@ void ntk_system_tables_fini(struct ntk_system_tables *tables)
     *tables = (struct ntk_system_tables){ 0 };
 }
 
-/* A capture's window begins a little before the run of the device that the trace has. The clock of
- * a software core begins at 0, which is a start where the run has a length. */
+/* A capture's window begins a little before the run of the device that the trace has. */
 #define CAPTURED_BEFORE_NS 1000000U
 
 static bool is_in_window(const struct ntk_system_execution *execution,
                          const struct ntk_system_captured *captured)
 {
-    return captured->has_window && (execution->device_start_ns > 0 || execution->device_ns > 0) &&
-           execution->device_start_ns < captured->end_ns &&
+    return execution->device_start_ns < captured->end_ns &&
            execution->device_start_ns >= captured->start_ns &&
            execution->device_start_ns - captured->start_ns < CAPTURED_BEFORE_NS;
 }
 
-const struct ntk_system_execution *
-ntk_system_tables_captured(const struct ntk_system_tables *tables,
-                           const struct ntk_system_captured *captured)
+/* By the clock of the core. A clock that was reset passes the same time again: then two fit. */
+static const struct ntk_system_execution *captured_at(const struct ntk_system_tables *tables,
+                                                      const struct ntk_system_captured *captured,
+                                                      const char **out_reason)
 {
+    const struct ntk_system_execution *found = NULL;
+    bool has_clock = false;
+
+    for (size_t i = 0; i < tables->execution_count && captured->has_window; i++) {
+        const struct ntk_system_execution *execution = &tables->executions[i];
+        bool is_of_core = captured->nc == UINT32_MAX || captured->nc == execution->nc;
+
+        has_clock = has_clock || (is_of_core && execution->has_clock);
+        if (!is_of_core || !execution->has_clock || !is_in_window(execution, captured)) {
+            continue;
+        }
+        if (found && found->nc == execution->nc && found->clock_life != execution->clock_life) {
+            *out_reason = "the core was reset, and several executions begin at its time";
+            return NULL;
+        }
+        found = found ? found : execution;
+    }
+    *out_reason = !captured->has_window ? "it has no time on the clock of a core"
+                  : !has_clock          ? "the trace has no time on the clock of its core"
+                                        : "no execution in the trace begins at its time";
+    return found;
+}
+
+static const struct ntk_system_execution *captured_first(const struct ntk_system_tables *tables,
+                                                         const struct ntk_system_captured *captured,
+                                                         const char **out_reason)
+{
+    *out_reason = "its model has no execution on its core in the trace";
     for (size_t i = 0; i < tables->execution_count; i++) {
         const struct ntk_system_execution *execution = &tables->executions[i];
 
-        if (tables->is_vendor
-                ? (captured->nc == UINT32_MAX || captured->nc == execution->nc) &&
-                      is_in_window(execution, captured)
-                : execution->model_id == captured->model_id && execution->nc == captured->nc) {
+        if (execution->model_id == captured->model_id && execution->nc == captured->nc) {
             return execution;
         }
     }
@@ -465,12 +477,27 @@ ntk_system_tables_captured(const struct ntk_system_tables *tables,
 }
 
 const struct ntk_system_execution *
+ntk_system_tables_captured(const struct ntk_system_tables *tables,
+                           const struct ntk_system_captured *captured, const char **out_reason)
+{
+    const char *reason = NULL;
+    const struct ntk_system_execution *found = tables->is_vendor
+                                                   ? captured_at(tables, captured, &reason)
+                                                   : captured_first(tables, captured, &reason);
+
+    if (out_reason) {
+        *out_reason = found ? NULL : reason;
+    }
+    return found;
+}
+
+const struct ntk_system_execution *
 ntk_system_tables_captured_in(const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
-                              uint32_t nc)
+                              uint32_t nc, const char **out_reason)
 {
     const struct ntk_system_captured captured = { ntff->model_id, nc, ntff->has_window,
                                                   ntff->window_start_ps / 1000,
                                                   ntff->window_end_ps / 1000 };
 
-    return ntk_system_tables_captured(tables, &captured);
+    return ntk_system_tables_captured(tables, &captured, out_reason);
 }

@@ -38,7 +38,10 @@ struct ntk_system_execution {
     uint64_t after_ns;
     uint64_t device_ns; /* on the clock of the core: its longest physical core, all steps added */
     uint64_t device_start_ns; /* on the clock of the core */
-    uint64_t sync_host_ns;    /* host time of that moment: the sync point */
+    uint64_t sync_host_ns;    /* host time of that moment */
+    uint32_t device_core;     /* of the run that begins then; NTK_SYSTEM_NO_CORE */
+    uint32_t clock_life;      /* of that clock: how often the core was reset before */
+    bool has_clock;           /* device_start_ns is known */
 };
 
 struct ntk_system_tables {
@@ -63,13 +66,14 @@ struct ntk_system_captured {
     uint64_t start_ns, end_ns; /* of the window, on the clock of the core */
 };
 /* That execution: the first of its model on its core, in the vendor's folders the one of that time,
- * for captures there may be of another process. NULL: absent. */
+ * for captures there may be of another process. NULL: absent, and *out_reason (may be NULL) says
+ * why. */
 const struct ntk_system_execution *
 ntk_system_tables_captured(const struct ntk_system_tables *tables,
-                           const struct ntk_system_captured *captured);
+                           const struct ntk_system_captured *captured, const char **out_reason);
 /* The same for a capture of that core. */
 const struct ntk_system_execution *
 ntk_system_tables_captured_in(const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
-                              uint32_t nc);
+                              uint32_t nc, const char **out_reason);
 
 #endif

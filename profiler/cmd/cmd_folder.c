@@ -34,7 +34,7 @@ static uint64_t capture_start_ns(const struct loaded *loaded, const char *path, 
     uint64_t start_ns = 0;
 
     if (ntk_ntff_open(path, &ntff, NULL) == 0) {
-        start_ns = ntk_capture_place(loaded->trace, &loaded->tables, ntff, nc);
+        start_ns = ntk_capture_place(loaded->trace, &loaded->tables, ntff, nc, NULL);
         ntk_ntff_close(ntff);
     }
     return start_ns;

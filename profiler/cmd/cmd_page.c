@@ -192,7 +192,7 @@ static uint64_t capture_start(const char *path, const struct ntk_system_trace *t
     uint64_t start_ns = 0;
 
     if (ntk_ntff_open(path, &ntff, NULL) == 0) {
-        start_ns = ntk_capture_place(trace, tables, ntff, ntk_session_core_of(path));
+        start_ns = ntk_capture_place(trace, tables, ntff, ntk_session_core_of(path), NULL);
         ntk_ntff_close(ntff);
     }
     return start_ns;
@@ -301,7 +301,7 @@ static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
         access(path, R_OK) == 0 ? add_trace(shown, slash ? folder : ".") : NULL;
     if (trace && ntk_analysis_system_tables(trace, &tables) == 0) {
         uint64_t start_ns = ntk_capture_place(trace, &tables, profile->ntff,
-                                              ntk_session_core_of(shown->options->session));
+                                              ntk_session_core_of(shown->options->session), NULL);
         if (start_ns) {
             uint64_t zero_ns =
                 start_ns + (uint64_t)profile->trace->part.from_ps / NTK_TRACE_PS_PER_NS;

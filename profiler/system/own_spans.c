@@ -16,14 +16,73 @@ enum phase {
     PHASE_INSTANT,
 };
 
+enum {
+    IS_SYNC = 1,
+    IS_RUN = 2,
+    IS_ERROR = 4,
+    IS_HARDWARE = 8,
+};
+
+#define CLOCKS_MAX 16U /* physical cores of a logical one: neighbours in their device */
+
+/* How far the host's clock is ahead of those of the physical cores of a logical one; 0: unknown. */
+struct clocks {
+    uint32_t nc;
+    bool has_sync; /* recordings without sync points have no clock where it is 0 */
+    int64_t ahead_ns[CLOCKS_MAX];
+};
+
 struct own_reading {
     struct vendor_reading base;  /* its trace, spans, and the starts that wait */
     struct vendor_waiting stops; /* that wait for their start */
     struct ntk_vec types, names; /* of const char *, as many as the pieces had so far */
-    uint32_t last_nc;            /* of the piece before */
+    struct ntk_vec flags;        /* of uint8_t, of types */
+    struct clocks clocks;
+    uint32_t last_nc; /* of the piece before */
     uint64_t last_lost;
     bool has_piece;
 };
+
+static unsigned flags_of(const char *type)
+{
+    return (strcmp(type, "timestamp_sync_point") == 0 ? IS_SYNC : 0) |
+           (strcmp(type, "nc_exec_running") == 0 ? IS_RUN : 0) |
+           (strcmp(type, "numerical_err") == 0 ? IS_ERROR : 0) |
+           (ntk_system_type_is_hardware(type) ? IS_HARDWARE : 0);
+}
+
+static int flags_take(struct own_reading *reading)
+{
+    while (reading->flags.count < reading->types.count) {
+        const char *const *types = reading->types.items;
+        uint8_t flags = (uint8_t)flags_of(types[reading->flags.count]);
+
+        if (ntk_vec_push(&reading->flags, &flags) < 0) {
+            return -ENOMEM;
+        }
+    }
+    return 0;
+}
+
+/* A start or an instant. An error of a run is where the clock of the core says, not when the host
+ * noticed it. */
+static void clocks_take(struct clocks *clocks, unsigned flags, struct ntk_system_span *span)
+{
+    if (!(flags & IS_HARDWARE)) {
+        return;
+    }
+    if (clocks->nc != span->nc) {
+        *clocks = (struct clocks){ .nc = span->nc };
+    }
+    int64_t *ahead_ns = &clocks->ahead_ns[span->device_core % CLOCKS_MAX];
+    clocks->has_sync = clocks->has_sync || (flags & IS_SYNC);
+    span->has_clock_zero = clocks->has_sync && span->device_start_ns == 0;
+    if (flags & (IS_SYNC | IS_RUN)) {
+        *ahead_ns = (int64_t)(span->start_ns - span->device_start_ns);
+    } else if (*ahead_ns && span->device_start_ns && (flags & IS_ERROR)) {
+        span->start_ns = span->end_ns = span->device_start_ns + (uint64_t)*ahead_ns;
+    }
+}
 
 /* The texts of a piece are the reader's; those of spans the trace's. */
 static int texts_take(struct own_reading *reading, struct ntk_vec *list, char *const *texts,
@@ -80,10 +139,9 @@ static struct ntk_system_span span_of(const struct own_reading *reading,
 static void span_end(struct ntk_system_span *span, const struct ntk_system_span *stop)
 {
     span->is_partial = false;
-    /* A clock that was set back in between is not a negative time. */
-    span->end_ns = stop->end_ns > span->start_ns ? stop->end_ns : span->start_ns;
-    span->device_end_ns =
-        stop->device_end_ns > span->device_start_ns ? stop->device_end_ns : span->device_start_ns;
+    span->end_ns = stop->end_ns;
+    span->device_end_ns = stop->device_end_ns;
+    ntk_system_span_join(span);
     if (span->exec_id == 0) {
         span->exec_id = stop->exec_id;
     }
@@ -137,6 +195,11 @@ static int event_take(struct own_reading *reading, const NtkNtracePb__Core *core
     struct ntk_system_span span = span_of(reading, core, i);
     struct ntk_system_span *other = NULL;
 
+    if (core->phase[i] != PHASE_STOP) {
+        const uint8_t *flags = reading->flags.items;
+
+        clocks_take(&reading->clocks, flags[core->event_type[i]], &span);
+    }
     if (core->phase[i] == PHASE_INSTANT) {
         return span_add(reading, &span, NULL);
     }
@@ -172,6 +235,7 @@ static int piece_take(const NtkNtracePb__Trace *piece, void *ctx)
     const NtkNtracePb__Core *core = piece->cores[0];
     int ret = texts_take(reading, &reading->types, piece->event_types, piece->n_event_types);
 
+    ret = ret == 0 ? flags_take(reading) : ret;
     ret = ret == 0 ? texts_take(reading, &reading->names, piece->names, piece->n_names) : ret;
     lost_take(reading, core);
     for (size_t i = 0; i < core->n_tracking_id && ret == 0; i++) {
@@ -199,7 +263,9 @@ int ntk_own_spans(const char *path, struct ntk_system_trace *trace, struct ntk_e
     }
     reading->base.trace = trace;
     reading->base.err = err;
+    reading->clocks.nc = UINT32_MAX;
     ntk_vec_init(&reading->types, sizeof(char *));
+    ntk_vec_init(&reading->flags, sizeof(uint8_t));
     ntk_vec_init(&reading->names, sizeof(char *));
     list_init(&reading->base.spans);
     list_init(&trace->span_list);
@@ -219,6 +285,7 @@ int ntk_own_spans(const char *path, struct ntk_system_trace *trace, struct ntk_e
     ntk_vendor_waiting_fini(&reading->base.waiting);
     ntk_vendor_waiting_fini(&reading->stops);
     ntk_vec_fini(&reading->types);
+    ntk_vec_fini(&reading->flags);
     ntk_vec_fini(&reading->names);
     free(reading);
     return ret;

@@ -118,7 +118,7 @@ static bool has_window(const struct ntk_span_filter *filter)
 /* False: outside of the window; else it is inside from now on. */
 static bool clip(const struct ntk_span_filter *filter, struct ntk_system_span *span)
 {
-    uint64_t end_ns = ntk_system_span_end_ns(span);
+    uint64_t end_ns = span->end_ns;
     uint64_t before_ns = span->start_ns < filter->from_ns ? filter->from_ns - span->start_ns : 0;
     uint64_t after_ns = end_ns > filter->to_ns ? end_ns - filter->to_ns : 0;
 

@@ -28,16 +28,25 @@ bool ntk_system_type_is_hardware(const char *type)
     return false;
 }
 
-uint64_t ntk_system_span_end_ns(const struct ntk_system_span *span)
+bool ntk_system_type_is_run(const char *type)
 {
-    uint64_t end_ns = span->end_ns;
+    return strcmp(type, "nc_exec_running") == 0 || strcmp(type, "nc_model_switch") == 0;
+}
 
-    if (ntk_system_type_is_hardware(span->type) && span->device_end_ns > span->device_start_ns &&
-        __builtin_add_overflow(span->start_ns, span->device_end_ns - span->device_start_ns,
-                               &end_ns)) {
-        end_ns = span->end_ns;
+void ntk_system_span_join(struct ntk_system_span *span)
+{
+    uint64_t end_ns;
+
+    /* A clock that was set back in between is not a negative time. */
+    span->end_ns = span->end_ns > span->start_ns ? span->end_ns : span->start_ns;
+    if (span->device_end_ns < span->device_start_ns) {
+        span->device_end_ns = span->device_start_ns;
     }
-    return end_ns;
+    if (span->device_end_ns > span->device_start_ns && ntk_system_type_is_run(span->type) &&
+        !__builtin_add_overflow(span->start_ns, span->device_end_ns - span->device_start_ns,
+                                &end_ns)) {
+        span->end_ns = end_ns;
+    }
 }
 
 bool ntk_system_span_is_mark(const struct ntk_system_span *span)
@@ -280,9 +289,8 @@ static int nest(struct ntk_system_trace *trace)
             }
             ntk_vec_remove(stack, stack->count - 1);
         }
-        /* The vendor's spans of the device are those of the thread that collects them later. */
-        if (!span->is_instant && !span->is_partial &&
-            !(trace->is_vendor && ntk_system_type_is_hardware(span->type))) {
+        /* Spans of a core are not around those of the thread that collects them. */
+        if (!span->is_instant && !span->is_partial && !ntk_system_type_is_hardware(span->type)) {
             ret = ntk_vec_push(stack, &i) < 0 ? -ENOMEM : 0;
         }
         ntk_system_trace_passed(trace, i);

@@ -46,6 +46,7 @@ struct ntk_system_span {
     uint32_t thread_id;
     uint32_t memory;      /* index + 1 in memories; 0: none */
     bool has_exec_zero;   /* its exec_id is 0 and counts */
+    bool has_clock_zero;  /* its device_start_ns is 0 and counts */
     uint32_t nc;          /* relative to the process */
     uint32_t worker;      /* global */
     uint32_t device_core; /* physical, in its device; NTK_SYSTEM_NO_CORE: not known */
@@ -59,6 +60,12 @@ struct ntk_system_span {
 static inline bool ntk_system_span_has_exec(const struct ntk_system_span *span)
 {
     return span->exec_id != 0 || span->has_exec_zero;
+}
+
+/* Whether the file has its time on the clock of the core. */
+static inline bool ntk_system_span_has_clock(const struct ntk_system_span *span)
+{
+    return span->device_start_ns != 0 || span->device_end_ns != 0 || span->has_clock_zero;
 }
 
 /* An allocation or a free of device memory in the vendor's files. */
@@ -100,6 +107,7 @@ struct ntk_system_account {
 /* A moment on the clock of a core and on that of the host. */
 struct ntk_system_sync {
     uint32_t nc, core; /* core: physical, in its device; NTK_SYSTEM_NO_CORE: not known */
+    uint32_t life;     /* of the clock: one more for each reset of the core before it */
     uint64_t device_ns, host_ns;
 };
 
@@ -111,8 +119,11 @@ struct ntk_system_note {
 
 /* For the device; all others are the host's. */
 bool ntk_system_type_is_hardware(const char *type);
-/* When it ends on the timeline: what ran on a core by its clock, for its stop is noticed later. */
-uint64_t ntk_system_span_end_ns(const struct ntk_system_span *span);
+/* A program on a core, or what the core does before: by the clock of the core. The host notices the
+ * end later, and times of collectives are the host's. */
+bool ntk_system_type_is_run(const char *type);
+/* Both ends are known: those of a run are as far apart as on the clock of the core. */
+void ntk_system_span_join(struct ntk_system_span *span);
 /* A mark of the program itself. */
 bool ntk_system_span_is_mark(const struct ntk_system_span *span);
 /* An operation of a communicator that is known: the name is that
@@ -167,6 +178,11 @@ static inline uint64_t ntk_system_trace_after_ns(const struct ntk_system_trace *
 {
     return ns > trace->zero_ns ? ns - trace->zero_ns : 0;
 }
+
+/* The last sync point of the physical core at that time or before, else its first; where it has
+ * none, of the first core of its logical one that has. NULL: none has. */
+const struct ntk_system_sync *ntk_system_sync_find(const struct ntk_system_trace *trace,
+                                                   uint32_t nc, uint32_t core, uint64_t host_ns);
 
 /* NULL: it has none. */
 const struct ntk_system_memory *ntk_system_span_memory(const struct ntk_system_trace *trace,

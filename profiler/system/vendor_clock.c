@@ -101,12 +101,14 @@ static int points_find(const struct ntk_system_trace *trace, struct ntk_sorter *
     return 0;
 }
 
-/* For one execution, by tracking id. */
+/* For one execution, by tracking id: as many points as runs are of them, one by one; else they are
+ * of the cores in the order in which these begin. */
 static void cores_assign(struct ntk_system_trace *trace, const struct point *points, size_t count)
 {
     uint32_t cores[CORES_MAX];
     size_t core_count = 0;
     size_t sync_count = 0;
+    size_t run = 0; /* the next one for a point */
 
     for (size_t i = 0; i < count; i++) {
         const struct ntk_system_span *span = &trace->spans[points[i].span];
@@ -118,16 +120,25 @@ static void cores_assign(struct ntk_system_trace *trace, const struct point *poi
         if (is_new) {
             cores[core_count++] = span->device_core;
         }
+        sync_count += is_sync(span);
     }
+    bool is_one_each = 2 * sync_count == count;
+    sync_count = 0;
     for (size_t i = 0; i < count; i++) {
         struct ntk_system_span *span = &trace->spans[points[i].span];
+        uint32_t core;
 
-        if (is_sync(span) && span->device_core == NTK_SYSTEM_NO_CORE) {
-            if (sync_count < core_count) {
-                span->device_core = cores[sync_count];
-            }
-            sync_count++;
+        if (!is_sync(span)) {
+            continue;
         }
+        while (is_one_each && is_sync(&trace->spans[points[run].span])) {
+            run++;
+        }
+        core = is_one_each               ? trace->spans[points[run++].span].device_core
+               : sync_count < core_count ? cores[sync_count]
+                                         : NTK_SYSTEM_NO_CORE;
+        span->device_core = span->device_core == NTK_SYSTEM_NO_CORE ? core : span->device_core;
+        sync_count++;
     }
 }
 
@@ -172,10 +183,15 @@ static int syncs_keep(struct ntk_system_trace *trace, const struct ntk_sorted *m
     const struct meeting *all = meetings->items;
     size_t count = meetings->count < SYNCS_MAX ? meetings->count : SYNCS_MAX;
 
+    uint32_t life = 0;
+
     ntk_vec_init(&trace->sync_points, sizeof(struct ntk_system_sync));
     for (size_t i = 0; i < count; i++) {
+        bool is_next = i > 0 && all[i].core == all[i - 1].core;
+
+        life = is_next ? life + (all[i].device_ns < all[i - 1].device_ns) : 0;
         const struct ntk_system_sync sync = { (uint32_t)((uint64_t)all[i].core >> 32),
-                                              (uint32_t)((uint64_t)all[i].core & UINT32_MAX),
+                                              (uint32_t)((uint64_t)all[i].core & UINT32_MAX), life,
                                               all[i].device_ns, all[i].host_ns };
         if (ntk_vec_push(&trace->sync_points, &sync) < 0) {
             return -ENOMEM;
@@ -190,6 +206,63 @@ static int syncs_keep(struct ntk_system_trace *trace, const struct ntk_sorted *m
     return 0;
 }
 
+static int sync_compare(const struct ntk_system_sync *sync, int64_t core, uint64_t host_ns)
+{
+    int64_t of = (int64_t)((uint64_t)sync->nc << 32 | sync->core);
+
+    if (of != core) {
+        return of < core ? -1 : 1;
+    }
+    return sync->host_ns < host_ns ? -1 : sync->host_ns > host_ns;
+}
+
+/* How many are of cores before it, or not later on it. */
+static size_t syncs_until(const struct ntk_vec *points, uint32_t nc, uint32_t core,
+                          uint64_t host_ns)
+{
+    int64_t key = (int64_t)((uint64_t)nc << 32 | core);
+    size_t low = 0;
+    size_t high = points->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (sync_compare(ntk_vec_at(points, middle), key, host_ns) <= 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static const struct ntk_system_sync *sync_at(const struct ntk_vec *points, size_t index,
+                                             uint32_t nc, uint32_t core)
+{
+    const struct ntk_system_sync *sync = index < points->count ? ntk_vec_at(points, index) : NULL;
+
+    return sync && sync->nc == nc && sync->core == core ? sync : NULL;
+}
+
+const struct ntk_system_sync *ntk_system_sync_find(const struct ntk_system_trace *trace,
+                                                   uint32_t nc, uint32_t core, uint64_t host_ns)
+{
+    const struct ntk_vec *points = &trace->sync_points;
+    size_t until = syncs_until(points, nc, core, host_ns);
+    const struct ntk_system_sync *before = until > 0 ? sync_at(points, until - 1, nc, core) : NULL;
+    const struct ntk_system_sync *found = before ? before : sync_at(points, until, nc, core);
+
+    if (!found) { /* the first core of nc that has points, none of which is at 0 */
+        size_t first = syncs_until(points, nc, 0, 0);
+        const struct ntk_system_sync *other =
+            first < points->count ? ntk_vec_at(points, first) : NULL;
+
+        found =
+            other && other->nc == nc ? ntk_system_sync_find(trace, nc, other->core, host_ns) : NULL;
+    }
+    return found;
+}
+
 static void residuals_note(struct ntk_system_trace *trace, const struct ntk_sorted *meetings)
 {
     const struct meeting *all = meetings->items;
@@ -198,10 +271,9 @@ static void residuals_note(struct ntk_system_trace *trace, const struct ntk_sort
 
     for (size_t first = 0, end = 0; first < count && noted < NOTES_MAX; first = end) {
         while (end < count && all[end].core == all[first].core &&
-               all[end].device_ns >= all[first].device_ns) {
+               (end == first || all[end].device_ns >= all[end - 1].device_ns)) {
             end++;
         }
-        end = end > first ? end : first + 1;
         double off = end - first >= POINTS_MIN ? residual_of(&all[first], end - first) : -1;
         if (off >= 0) {
             uint32_t physical = (uint32_t)((uint64_t)all[first].core & UINT32_MAX);
@@ -228,7 +300,8 @@ static int meetings_find(const struct ntk_system_trace *trace, const struct ntk_
 
     for (size_t i = 0; i < points->count; i++) {
         const struct ntk_system_span *span = &trace->spans[all[i].span];
-        uint64_t host_ns = is_sync(span) && span->device_start_ns ? host_of(trace, span) : 0;
+        uint64_t host_ns =
+            is_sync(span) && ntk_system_span_has_clock(span) ? host_of(trace, span) : 0;
         struct meeting *meeting = host_ns ? ntk_sorter_add(meetings) : NULL;
 
         if (host_ns && !meeting) {

@@ -168,6 +168,7 @@ static int span_begin(struct vendor_reading *reading, const char *type, uint64_t
         .tracking_id = record->tracking_id,
         .device_start_ns = reading->number[KEY_DEVICE_NS],
         .device_end_ns = reading->number[KEY_DEVICE_NS],
+        .has_clock_zero = reading->has[KEY_DEVICE_NS] && reading->number[KEY_DEVICE_NS] == 0,
         .thread_id = record->thread_id,
         .nc = ntk_vendor_key_32(reading, KEY_NC),
         .worker = ntk_vendor_key_32(reading, KEY_WORKER),
@@ -179,17 +180,6 @@ static int span_begin(struct vendor_reading *reading, const char *type, uint64_t
     span_fill(reading, span);
     *out_index = reading->spans.count - 1;
     return is_memory(type) ? memory_take(reading, span, is_stop) : 0;
-}
-
-static void times_join(struct vendor_reading *reading, struct ntk_system_span *span)
-{
-    if (span->end_ns < span->start_ns) {
-        span->end_ns = span->start_ns;
-        reading->backwards++;
-    }
-    if (span->device_end_ns < span->device_start_ns) {
-        span->device_end_ns = span->device_start_ns;
-    }
 }
 
 /* The other end of a span that waits; the thread is that of its start. */
@@ -209,7 +199,10 @@ static int span_finish(struct vendor_reading *reading, struct ntk_system_span *s
         span->device_start_ns = reading->number[KEY_DEVICE_NS];
         span->thread_id = record->thread_id;
     }
-    times_join(reading, span);
+    span->has_clock_zero = span->has_clock_zero ||
+                           (reading->has[KEY_DEVICE_NS] && reading->number[KEY_DEVICE_NS] == 0);
+    reading->backwards += span->end_ns < span->start_ns;
+    ntk_system_span_join(span);
     span_fill(reading, span);
     return is_memory(span->type) ? memory_take(reading, span, is_stop) : 0;
 }

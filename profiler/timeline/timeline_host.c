@@ -152,6 +152,17 @@ static void tree_measure(struct tree *tree, const struct ntk_system_trace *trace
     }
 }
 
+/* Physical cores of one logical one run side by side in its row. */
+static uint32_t lane_of_core(const struct ntk_system_trace *trace,
+                             const struct ntk_system_span *span)
+{
+    uint32_t lnc = trace->info && trace->info->lnc < NTK_TIMELINE_LANES_MAX ? trace->info->lnc : 0;
+
+    return lnc > 1 && ntk_system_type_is_run(span->type) && span->device_core != NTK_SYSTEM_NO_CORE
+               ? span->device_core % lnc
+               : 0;
+}
+
 static int build_spans(struct place *place)
 {
     const struct ntk_system_trace *trace = place->host->trace;
@@ -176,7 +187,8 @@ static int build_spans(struct place *place)
         }
         struct ntk_timeline_track *track = ntk_vec_at(&timeline->tracks, row - 1);
         struct ntk_timeline_slice *slice = ntk_timeline_add_slice(track, start_ps, end_ps, i);
-        slice->lane = tree.depths[i];
+        uint32_t lane = tree.depths[i] + lane_of_core(trace, span);
+        slice->lane = (uint8_t)(lane < NTK_TIMELINE_LANES_MAX ? lane : NTK_TIMELINE_LANES_MAX - 1);
         if (slice->lane >= track->lane_count) {
             track->lane_count = slice->lane + 1U;
         }

@@ -380,20 +380,18 @@ static void trace_running_begin(const struct execution *execution, const struct 
 
     data.time_ns = ntk_clock_realtime_ns();
     data.device_ns = nc->device_clock_ns;
-    if (nc->traced_model != execution->model->id) {
-        nc->traced_model = execution->model->id;
-        data.device_core = (uint16_t)(nc->first_physical % core->row->facts.cores_per_device);
-        ntk_core_trace_point(NTK_CORE_TRACE_SWITCH, step->nc, &data);
-    }
     for (uint32_t i = 0; i < step->subgraph_count; i++) {
+        bool is_switch = i == 0 && nc->traced_model != execution->model->id;
         const struct ntk_core_trace_note notes[] = {
-            { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL },
+            { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL }, /* what follows is by it */
             { NTK_NTRACE_START, NTK_CORE_TRACE_RUNNING, &spans[i] },
+            { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SWITCH, NULL },
         };
 
         data.device_core = (uint16_t)((nc->first_physical + i) % core->row->facts.cores_per_device);
-        ntk_core_trace_moment(step->nc, &data, notes, 2);
+        ntk_core_trace_moment(step->nc, &data, notes, is_switch ? 3 : 2);
     }
+    nc->traced_model = execution->model->id;
 }
 
 /* Each physical core stops at its own time on the device. */

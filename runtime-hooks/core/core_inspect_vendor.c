@@ -96,9 +96,10 @@ struct saving {
     struct ntk_map open;        /* number of the start, by our tracking id */
     uint64_t type_of_kind[NTK_CORE_TRACE_KINDS];
     uint32_t nc, worker;
-    uint64_t device;      /* of the core */
-    uint64_t number;      /* of the last record of the core */
-    uint64_t total_bytes; /* of the core */
+    uint64_t device;                    /* of the core */
+    int64_t ahead_ns[NTK_CORE_LNC_MAX]; /* the host's clock, of each physical core's */
+    uint64_t number;                    /* of the last record of the core */
+    uint64_t total_bytes;               /* of the core */
     uint64_t usage_bytes[sizeof usages / sizeof *usages];
     int failed;
 };
@@ -219,13 +220,16 @@ static void put_keys(struct saving *saving, const struct ntk_ntrace_event *event
 {
     struct ntk_buf *buf = &saving->stream.buf;
     bool is_device = event->kind <= NTK_CORE_TRACE_SYNC;
+    bool is_collective = event->kind == NTK_CORE_TRACE_CC || event->kind == NTK_CORE_TRACE_BARRIER;
 
     ntk_vendor_trace_put_pair_number(buf, "nc_idx", saving->nc);
     ntk_vendor_trace_put_pair_number(buf, "worker_gid", saving->worker);
-    if (event->kind != NTK_CORE_TRACE_SCHEDULE) {
+    if (event->kind != NTK_CORE_TRACE_SCHEDULE && (is_start || is_collective)) {
         put_number(saving, "exec_id", event->execution_id);
     }
-    put_number(saving, "nc_timestamp_ns", event->device_ns);
+    if (is_device) { /* a clock begins at any number, and at 0 */
+        ntk_vendor_trace_put_pair_number(buf, "nc_timestamp_ns", event->device_ns);
+    }
     if (is_start || event->kind == NTK_CORE_TRACE_LOAD) {
         put_number(saving, "model_id", event->model_id);
     }
@@ -237,22 +241,37 @@ static void put_keys(struct saving *saving, const struct ntk_ntrace_event *event
     if (!is_start) {
         return;
     }
-    if (is_device) {
-        ntk_vendor_trace_put_pair_number(buf, "device_core_idx", event->device_core);
-    }
-    if (event->kind == NTK_CORE_TRACE_SYNC) {
+    if (event->kind == NTK_CORE_TRACE_SYNC) { /* its order tells the core: that of the runs */
         ntk_vendor_trace_put_pair_number(buf, "cpu_timestamp_ns", event->time_ns);
+    } else if (is_device) {
+        ntk_vendor_trace_put_pair_number(buf, "device_core_idx", event->device_core);
     }
     put_number(saving, "queue", event->queue);
     put_number(saving, "operation_id", event->operation);
     put_texts(saving, event);
 }
 
+/* Events of a run have the time of the core's clock, moved to the host's by the sync point before
+ * them: what the host notes of their end is when it noticed. The run begins at that moment, too,
+ * where the filter has no sync points. Collectives are the host's: the clock stands still then. */
+static uint64_t time_of(struct saving *saving, const struct ntk_ntrace_event *event)
+{
+    int64_t *ahead_ns = &saving->ahead_ns[event->device_core % NTK_CORE_LNC_MAX];
+    bool is_run = event->kind == NTK_CORE_TRACE_RUNNING;
+
+    if (event->kind == NTK_CORE_TRACE_SYNC || (is_run && event->phase == NTK_NTRACE_START)) {
+        *ahead_ns = (int64_t)(event->time_ns - event->device_ns);
+    }
+    return *ahead_ns && (is_run || event->kind == NTK_CORE_TRACE_NUMERICAL)
+               ? event->device_ns + (uint64_t)*ahead_ns
+               : event->time_ns;
+}
+
 static void put_record(struct saving *saving, const struct ntk_ntrace_event *event,
                        enum ntk_vendor_trace_phase phase, uint64_t tracking_id)
 {
     struct ntk_vendor_trace_record record = {
-        .time_ns = event->time_ns,
+        .time_ns = time_of(saving, event),
         .type = saving->type_of_kind[event->kind],
         .number = saving->number,
         .tracking_id = tracking_id,
@@ -320,6 +339,7 @@ static void core_put(struct saving *saving, enum ntk_core_trace_sink sink,
                      ntk_core_machine_get(core)->cores_per_device;
     saving->number = (uint64_t)nc * RING_OF_CORE << 48;
     saving->total_bytes = 0;
+    memset(saving->ahead_ns, 0, sizeof saving->ahead_ns);
     memset(saving->usage_bytes, 0, sizeof saving->usage_bytes);
     while (count == PIECE_EVENTS && room >= PIECE_EVENTS && !saving->failed) {
         uint64_t lost = 0;

@@ -203,10 +203,16 @@ static void trace_running_begin(const struct running *running, struct ntk_core_t
     const struct ntk_core *core = running->kernel->core;
     const struct core_nc *nc = &core->ncs[running->first_nc];
     struct ntk_core_trace_data data = trace_data(running);
+    const struct ntk_core_trace_note notes[] = {
+        { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL },
+        { NTK_NTRACE_START, NTK_CORE_TRACE_RUNNING, span },
+    };
 
     data.device_ns = nc->device_clock_ns;
     data.device_core = (uint16_t)(nc->first_physical % core->row->facts.cores_per_device);
-    ntk_core_trace_span_begin(span, NTK_CORE_TRACE_RUNNING, running->first_nc, &data);
+    if (ntk_core_trace_is_on()) {
+        ntk_core_trace_moment(running->first_nc, &data, notes, 2);
+    }
 }
 
 static void trace_running_end(const struct running *running, const struct ntk_core_trace_span *span,

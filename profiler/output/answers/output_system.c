@@ -17,13 +17,19 @@
 
 const struct ntk_system_execution *
 ntk_system_capture_execution(const struct ntk_system_view *view,
-                             const struct ntk_system_capture *capture)
+                             const struct ntk_system_capture *capture, const char **out_reason)
 {
     const struct ntk_system_captured captured = { capture->model_id, capture->nc,
                                                   capture->has_window, capture->window_start_ns,
                                                   capture->window_end_ns };
 
-    return capture->is_session ? NULL : ntk_system_tables_captured(view->tables, &captured);
+    if (capture->is_session) {
+        if (out_reason) {
+            *out_reason = NULL;
+        }
+        return NULL;
+    }
+    return ntk_system_tables_captured(view->tables, &captured, out_reason);
 }
 
 /* ---- text ---- */
@@ -176,11 +182,20 @@ static void captures_put(const struct ntk_system_view *view, struct ntk_buf *out
     static const char *const heads[] = { "CAPTURE",     "MODEL ID",     "NC",         "EXECUTION",
                                          "DEVICE (US)", "INSTRUCTIONS", "DMA PACKETS" };
     struct ntk_text_table table;
+    struct ntk_buf omitted = { 0 };
 
     ntk_text_table_init(&table, 7, 1u << 0, heads);
     for (size_t i = 0; i < view->capture_count; i++) {
         const struct ntk_system_capture *capture = &view->captures[i];
-        const struct ntk_system_execution *execution = ntk_system_capture_execution(view, capture);
+        const char *reason;
+        const struct ntk_system_execution *execution =
+            ntk_system_capture_execution(view, capture, &reason);
+
+        if (reason && view->tables->execution_count > 0) {
+            ntk_buf_add_text(&omitted, "Not joined to the trace: ");
+            ntk_buf_add_clean(&omitted, ntk_str_base_name(capture->path));
+            ntk_buf_add_format(&omitted, ": %s\n", reason);
+        }
 
         ntk_text_table_text(&table, ntk_str_base_name(capture->path));
         ntk_text_table_format(&table, "%" PRIu64, capture->model_id);
@@ -201,6 +216,9 @@ static void captures_put(const struct ntk_system_view *view, struct ntk_buf *out
     ntk_buf_add_char(out, '\n');
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
+    out->failed = out->failed || !ntk_buf_ok(&omitted);
+    ntk_buf_add(out, omitted.bytes, omitted.bytes_count);
+    ntk_buf_fini(&omitted);
 }
 
 void ntk_output_system_text(const struct ntk_system_view *view, size_t executions_max,
@@ -321,7 +339,9 @@ static void captures_json(const struct ntk_system_view *view, struct ntk_json *j
     ntk_json_key_array_begin(json, "captures");
     for (size_t i = 0; i < view->capture_count; i++) {
         const struct ntk_system_capture *capture = &view->captures[i];
-        const struct ntk_system_execution *execution = ntk_system_capture_execution(view, capture);
+        const char *reason;
+        const struct ntk_system_execution *execution =
+            ntk_system_capture_execution(view, capture, &reason);
 
         ntk_json_object_begin(json);
         ntk_json_key_text(json, "file", ntk_str_base_name(capture->path));
@@ -331,6 +351,8 @@ static void captures_json(const struct ntk_system_view *view, struct ntk_json *j
         }
         if (execution) {
             ntk_json_key_u64(json, "exec_id", execution->exec_id);
+        } else if (reason) {
+            ntk_json_key_text(json, "not_joined", reason);
         }
         if (capture->has_total) {
             ntk_json_key_u64(json, "device_ns", capture->total_ns);

@@ -214,18 +214,14 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
     /* In our files a call that puts an execution in a queue has its sequence for a number. */
     bool is_schedule = strcmp(span->type, "nrta_execute_schedule") == 0 && !span->sequence;
     int64_t number = ntk_system_span_has_exec(span) ? ntk_rows_i64(span->exec_id) : NTK_ABSENT_I64;
-    /* The device's own clock where there is one: both its ends are on it. */
-    uint64_t duration_ns = is_hardware && span->device_end_ns > span->device_start_ns
-                               ? span->device_end_ns - span->device_start_ns
-                               : span->end_ns - span->start_ns;
 
     *row = (struct ntk_system_event_row){
         .id = first_id + (int64_t)index,
         .parent_id = span->parent == NTK_SYSTEM_NO_PARENT ? NTK_ABSENT_I64
                                                           : first_id + (int64_t)span->parent,
         .start_ns = ntk_rows_i64(span->start_ns),
-        .end_ns = ntk_rows_i64(span->start_ns + duration_ns),
-        .duration_ns = ntk_rows_i64(duration_ns),
+        .end_ns = ntk_rows_i64(span->end_ns),
+        .duration_ns = ntk_rows_i64(span->end_ns - span->start_ns),
         .name = span->type,
         .source = is_hardware ? "neuron_hw" : "neuron_rt",
         .instance = instance_of(trace),
@@ -252,8 +248,9 @@ static void fill_event(const struct ntk_system_trace *trace, size_t index, int64
                                                  : NTK_ABSENT_I64,
         .operation = span->operation ? ntk_system_span_operation(span) : NULL,
         .queue = span->queue ? span->queue : NTK_ABSENT_I64,
-        .device_ns = is_hardware && span->device_start_ns ? ntk_rows_i64(span->device_start_ns)
-                                                          : NTK_ABSENT_I64,
+        .device_ns = is_hardware && ntk_system_span_has_clock(span)
+                         ? ntk_rows_i64(span->device_start_ns)
+                         : NTK_ABSENT_I64,
         .hbm = is_memory && span->stack != NTK_SYSTEM_NO_STACK ? span->stack : NTK_ABSENT_I64,
         .allocated_bytes = NTK_ABSENT_I64,
         .freed_bytes = NTK_ABSENT_I64,

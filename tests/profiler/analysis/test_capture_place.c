@@ -24,6 +24,8 @@ static void begin(struct made *m, uint64_t window_ns)
     m->execution = (struct ntk_system_execution){ .nc = 1,
                                                   .device_ns = 1000,
                                                   .device_start_ns = window_ns + 400,
+                                                  .has_clock = true,
+                                                  .device_core = 6,
                                                   .sync_host_ns = HOST + window_ns + 400 };
     m->tables = (struct ntk_system_tables){ .executions = &m->execution,
                                             .execution_count = 1,
@@ -38,7 +40,7 @@ static void begin(struct made *m, uint64_t window_ns)
 
 static void point(struct made *m, uint32_t nc, uint32_t core, uint64_t device_ns, int64_t off_ns)
 {
-    const struct ntk_system_sync sync = { nc, core, device_ns,
+    const struct ntk_system_sync sync = { nc, core, 0, device_ns,
                                           HOST + device_ns + (uint64_t)off_ns };
 
     assert_int_equal(ntk_vec_push(&m->trace.sync_points, &sync), 0);
@@ -47,7 +49,7 @@ static void point(struct made *m, uint32_t nc, uint32_t core, uint64_t device_ns
 /* Host time of the window, less what it would be without a drift. */
 static int64_t off_of(struct made *m, uint64_t window_ns)
 {
-    uint64_t host_ns = ntk_capture_place(&m->trace, &m->tables, &m->ntff, 1);
+    uint64_t host_ns = ntk_capture_place(&m->trace, &m->tables, &m->ntff, 1, NULL);
 
     ntk_vec_fini(&m->trace.sync_points);
     return (int64_t)(host_ns - HOST - window_ns);
@@ -106,7 +108,7 @@ static void points_of_the_physical_core_are_taken(void **state)
     assert_int_equal(off_of(&m, 5000), 2);
 }
 
-/* A clock that jumps is not drawn out; one that starts again is not followed. */
+/* A clock that jumps is not drawn out. */
 static void a_clock_that_is_far_off_is_not_interpolated(void **state)
 {
     struct made m;
@@ -115,10 +117,27 @@ static void a_clock_that_is_far_off_is_not_interpolated(void **state)
     point(&m, 1, 6, 2000000000, 5);
     point(&m, 1, 6, 6000000000, 900000000);
     assert_int_equal(off_of(&m, 3000000000), 5);
-    begin(&m, 3000000000);
-    point(&m, 1, 6, 2000000000, 5);
-    point(&m, 1, 6, 1000, 9);
-    assert_int_equal(off_of(&m, 3000000000), 9); /* the later one: both are before it */
+}
+
+/* The device time of the window passes again after a reset: the points of the other life are not
+ * asked. */
+static void points_before_and_after_a_reset_are_apart(void **state)
+{
+    const int64_t later_ns = 10000000000;
+    struct made m;
+
+    for (uint32_t life = 0; life < 2; life++) {
+        begin(&m, 3000);
+        m.execution.sync_host_ns += life ? (uint64_t)later_ns : 0;
+        point(&m, 1, 6, 2000, 5);
+        point(&m, 1, 6, 4000000000, 5);
+        point(&m, 1, 6, 1000, later_ns);
+        point(&m, 1, 6, 6000000000, later_ns);
+        for (size_t i = 2; i < 4; i++) {
+            ((struct ntk_system_sync *)ntk_vec_at(&m.trace.sync_points, i))->life = 1;
+        }
+        assert_int_equal(off_of(&m, 3000), life ? later_ns : 5);
+    }
 }
 
 static void without_points_the_run_on_the_device_counts(void **state)
@@ -134,7 +153,7 @@ static void without_points_the_run_on_the_device_counts(void **state)
     assert_int_equal(off_of(&m, 5000), 400);
     begin(&m, 5000);
     m.execution.device_start_ns = 4999; /* the run began before the window: another execution */
-    assert_int_equal(ntk_capture_place(&m.trace, &m.tables, &m.ntff, 1), 0);
+    assert_int_equal(ntk_capture_place(&m.trace, &m.tables, &m.ntff, 1, NULL), 0);
 }
 
 int main(void)
@@ -145,6 +164,7 @@ int main(void)
         cmocka_unit_test(outside_of_the_points_the_nearest_counts),
         cmocka_unit_test(points_of_the_physical_core_are_taken),
         cmocka_unit_test(a_clock_that_is_far_off_is_not_interpolated),
+        cmocka_unit_test(points_before_and_after_a_reset_are_apart),
         cmocka_unit_test(without_points_the_run_on_the_device_counts),
     };
 

@@ -147,7 +147,7 @@ static void durations_that_do_not_fit_stop_at_the_largest(void **state)
     for (int i = 0; i < 3; i++) {
         vendor_folder_span(&f->folder, i ? "nc_exec_running" : "nc_model_switch", 5, 1200, 2500,
                            NC " exec_id=1 device_core_idx=4 nc_timestamp_ns=1",
-                           NC " nc_timestamp_ns=18446744073709551615");
+                           NC " nc_timestamp_ns=18446744073709540000");
     }
     struct ntk_system_trace *trace = open_it(f);
 

@@ -178,8 +178,10 @@ static void folder_holds_exactly_what_the_process_did(void **state)
             assert_int_equal(span->device_start_ns, clock_ns);
             assert_int_equal(span->device_end_ns, clock_ns + DEVICE_NS);
             clock_ns += ++count[1] % CORES == 0 ? DEVICE_NS : 0;
-            assert_string_equal(trace->spans[span->parent].type,
-                                count[1] % CORES ? "nrt_execute" : "nc_exec_running");
+            assert_int_equal(span->end_ns - span->start_ns, DEVICE_NS);
+            /* By that clock it may take longer than its call. */
+            assert_true(span->parent == NTK_SYSTEM_NO_PARENT ||
+                        strcmp(trace->spans[span->parent].type, "nrt_execute") == 0);
         } else if (strcmp(span->type, "nrt_error") == 0) {
             count[2]++;
             assert_int_equal(span->exec_id % (RUNS / FAILURES), 0);

@@ -247,6 +247,7 @@ static void what_ran_on_a_core_ends_by_its_clock(void **state)
     struct ntk_span_filter wanted = { .from_ns = 400, .to_ns = 500 };
 
     run.device_end_ns = 5450;
+    ntk_system_span_join(&run);
     ntk_vec_init(&trace.notes, sizeof(struct ntk_system_note));
     assert_int_equal(ntk_span_filter_apply(&wanted, &trace), 0);
     assert_int_equal(trace.span_count, 1);

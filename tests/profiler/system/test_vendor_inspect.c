@@ -16,6 +16,7 @@
 #include "profiler/analysis/system_tables.h"
 #include "profiler/output/tables/rows_system.h"
 #include "tests/support/unit.h"
+#include "tests/support/vendor_clock_rule.h"
 
 static char folder[1024];
 
@@ -109,6 +110,12 @@ static void device_spans_have_one_length_on_both_clocks(void **state)
                         span->device_end_ns - span->device_start_ns);
         }
     }
+}
+
+static void records_of_the_device_have_the_time_of_its_clock(void **state)
+{
+    (void)state;
+    assert_int_equal(vendor_clock_rule_check(folder), 8);
 }
 
 static void sync_points_are_of_the_cores_of_their_execution(void **state)
@@ -291,6 +298,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
         TEST(every_type_has_its_totals),
         TEST(device_spans_have_one_length_on_both_clocks),
+        TEST(records_of_the_device_have_the_time_of_its_clock),
         TEST(sync_points_are_of_the_cores_of_their_execution),
         TEST(every_record_of_device_memory_has_one_account),
         TEST(memory_ends_as_the_accounts_do),

@@ -314,6 +314,88 @@ static void sync_points_show_the_difference_of_the_clocks(void **state)
     ntk_system_trace_close(trace);
 }
 
+/* An execution on core 1, physical core 6: its point and its run. */
+static void execution_at(struct fixture *f, uint64_t exec, uint64_t host_ns, uint64_t device_ns,
+                         bool has_clock)
+{
+    char pairs[160];
+    char stop[64] = BASE;
+
+    (void)snprintf(
+        pairs, sizeof pairs, BASE " exec_id=%llu nc_timestamp_ns=%llu cpu_timestamp_ns=%llu",
+        (unsigned long long)exec, (unsigned long long)device_ns, (unsigned long long)host_ns);
+    if (has_clock) {
+        vendor_folder_add(&f->folder, &(struct vendor_moment){ "timestamp_sync_point", 3,
+                                                               host_ns + 900, 0, 0, 3, 0, pairs });
+        (void)snprintf(stop, sizeof stop, BASE " nc_timestamp_ns=%llu",
+                       (unsigned long long)device_ns + 600);
+        *strstr(pairs, " cpu_") = '\0';
+    } else {
+        *strstr(pairs, " nc_t") = '\0';
+    }
+    (void)strcat(pairs, " device_core_idx=6");
+    vendor_folder_span(&f->folder, "nc_exec_running", 3, host_ns, host_ns + 600, pairs, stop);
+}
+
+static const char *reason_of(const struct ntk_system_trace *trace, uint64_t window_ns,
+                             uint64_t exec_id)
+{
+    struct ntk_system_captured captured = {
+        .nc = 1, .has_window = true, .start_ns = window_ns, .end_ns = window_ns + 700
+    };
+    struct ntk_system_tables tables;
+    const char *reason = NULL;
+
+    assert_int_equal(ntk_analysis_system_tables(trace, &tables), 0);
+    const struct ntk_system_execution *found =
+        ntk_system_tables_captured(&tables, &captured, &reason);
+    assert_true(exec_id ? found && found->exec_id == exec_id && !reason : !found && reason);
+    ntk_system_tables_fini(&tables);
+    return reason;
+}
+
+/* After a reset the clock begins again: what is at one time in both lives is in neither. */
+static void a_reset_of_the_core_begins_another_life_of_its_clock(void **state)
+{
+    struct fixture *f = *state;
+
+    execution_at(f, 1, 10000, 0, true);
+    execution_at(f, 2, 20000, 10000, true);
+    execution_at(f, 3, 30000, 5000000, true);
+    execution_at(f, 4, 40000, 9900, true); /* reset */
+    execution_at(f, 5, 50000, 7000000, true);
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(trace->sync_points.count, 5);
+    for (uint64_t i = 0; i < 5; i++) {
+        const struct ntk_system_sync *sync = ntk_vec_at(&trace->sync_points, i);
+        assert_int_equal(sync->life, i >= 3);
+    }
+    assert_null(reason_of(trace, 0, 1));
+    assert_null(reason_of(trace, 4999500, 3));
+    assert_null(reason_of(trace, 7000000, 5));
+    assert_string_equal(reason_of(trace, 9800, 0),
+                        "the core was reset, and several executions begin at its time");
+    assert_string_equal(reason_of(trace, 8000000, 0),
+                        "no execution in the trace begins at its time");
+    char *json = json_of(trace);
+    assert_non_null(strstr(json, "\"nc_timestamp_ns\":0,")); /* a time like any other */
+    free(json);
+    ntk_system_trace_close(trace);
+}
+
+static void without_a_clock_of_the_core_no_capture_is_joined(void **state)
+{
+    struct fixture *f = *state;
+
+    execution_at(f, 1, 10000, 0, false);
+    struct ntk_system_trace *trace = open_it(f);
+
+    assert_int_equal(trace->sync_points.count, 0);
+    assert_string_equal(reason_of(trace, 0, 0), "the trace has no time on the clock of its core");
+    ntk_system_trace_close(trace);
+}
+
 /* Version 2 lies in the folder of the process, version 3 a level below. */
 static void folders_of_several_processes_are_found(void **state)
 {
@@ -659,8 +741,8 @@ static void a_capture_shows_the_execution_of_its_window(void **state)
 {
     (void)state;
     struct ntk_system_execution executions[] = {
-        { .exec_id = 1, .device_ns = 100 },
-        { .exec_id = 2, .device_ns = 100, .device_start_ns = 100 },
+        { .exec_id = 1, .device_ns = 100, .has_clock = true },
+        { .exec_id = 2, .device_ns = 100, .device_start_ns = 100, .has_clock = true },
         { .exec_id = 3 }, /* not seen on the device */
     };
     struct ntk_system_tables tables = { .executions = executions,
@@ -668,14 +750,14 @@ static void a_capture_shows_the_execution_of_its_window(void **state)
                                         .is_vendor = true };
     struct ntk_system_captured captured = { .nc = UINT32_MAX, .has_window = true, .end_ns = 100 };
 
-    assert_ptr_equal(ntk_system_tables_captured(&tables, &captured), &executions[0]);
+    assert_ptr_equal(ntk_system_tables_captured(&tables, &captured, NULL), &executions[0]);
     captured.start_ns = 100;
     captured.end_ns = 200;
-    assert_ptr_equal(ntk_system_tables_captured(&tables, &captured), &executions[1]);
-    executions[0].device_ns = 0;
+    assert_ptr_equal(ntk_system_tables_captured(&tables, &captured, NULL), &executions[1]);
+    executions[0].has_clock = false;
     captured.start_ns = 0;
     captured.end_ns = 100;
-    assert_null(ntk_system_tables_captured(&tables, &captured));
+    assert_null(ntk_system_tables_captured(&tables, &captured, NULL));
 }
 
 int main(void)
@@ -690,6 +772,8 @@ int main(void)
         TEST(a_capture_shows_the_execution_of_its_window),
         TEST(samples_of_the_host_are_rounds),
         TEST(sync_points_show_the_difference_of_the_clocks),
+        TEST(a_reset_of_the_core_begins_another_life_of_its_clock),
+        TEST(without_a_clock_of_the_core_no_capture_is_joined),
         TEST(folders_of_several_processes_are_found),
         TEST(halves_and_doubles_are_counted),
         TEST(lost_records_are_counted_per_ring),

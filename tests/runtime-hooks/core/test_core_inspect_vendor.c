@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One recording in our layout and in the vendor's, read back: the same rows. Method: what a core
- * records of executions, and one event of every kind with all that it can say.
+ * records of executions, and one event of every kind with all that it can say. Times of the device
+ * follow the rule that the vendor's files follow.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,8 @@
 
 #include <jansson.h>
 
+#include "profiler/analysis/host_gaps.h"
+#include "profiler/analysis/rank_ops.h"
 #include "profiler/output/answers/output_system.h"
 #include "profiler/system/system_trace.h"
 #include "runtime-hooks/core/core_inspect_vendor.h"
@@ -17,6 +20,7 @@
 #include "tests/runtime-hooks/core/core_fixture.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
+#include "tests/support/vendor_clock_rule.h"
 
 #define ALL_KINDS ((UINT64_C(1) << NTK_CORE_TRACE_KINDS) - 1)
 
@@ -246,6 +250,138 @@ static void one_recording_has_the_same_rows_in_both_layouts(void **state)
     }
 }
 
+/* One step of an execution on both physical cores, which the host notices the end of late: the
+ * second takes 50 ns more of device time, and the first fails. */
+static void step_note(uint64_t exec, uint64_t host_ns, uint64_t device_ns, uint64_t length_ns,
+                      bool is_switch)
+{
+    struct ntk_core_trace_span spans[2];
+    struct ntk_core_trace_data data = { .time_ns = host_ns,
+                                        .execution_id = exec,
+                                        .device_ns = device_ns };
+
+    for (uint16_t i = 0; i < 2; i++) {
+        const struct ntk_core_trace_note notes[] = {
+            { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SYNC, NULL },
+            { NTK_NTRACE_START, NTK_CORE_TRACE_RUNNING, &spans[i] },
+            { NTK_NTRACE_INSTANT, NTK_CORE_TRACE_SWITCH, NULL },
+        };
+
+        data.device_core = 4 + i;
+        ntk_core_trace_moment(0, &data, notes, i == 0 && is_switch ? 3 : 2);
+    }
+    data.time_ns += 1000 * length_ns;
+    for (uint16_t i = 0; i < 2; i++) {
+        data.device_core = 4 + i;
+        data.device_ns = device_ns + length_ns + 50U * i;
+        if (i == 0) {
+            ntk_core_trace_point(NTK_CORE_TRACE_NUMERICAL, 0, &data);
+        }
+        ntk_core_trace_span_end(&spans[i], &data);
+    }
+}
+
+/* Three steps of 350, 250 and 150 ns: what host-gaps, ranks and joined go by. */
+static void runs_check(const struct ntk_system_trace *trace, const char *folder, uint64_t base_ns)
+{
+    static const int64_t runs[][2] = { { 0, 350 }, { 1000000, 1000250 }, { 9000000, 9000150 } };
+    struct ntk_host_gaps gaps;
+    struct ntk_rank_list list;
+    struct ntk_rank_cursor cursor;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_analysis_host_gaps(trace, &gaps), 0);
+    assert_int_equal(gaps.core_count, 1);
+    assert_int_equal(gaps.cores[0].run_count, 3);
+    assert_int_equal(gaps.cores[0].run_ns, 350 + 250 + 150);
+    assert_int_equal(gaps.cores[0].gap_ns, 9000150 - (350 + 250 + 150));
+    ntk_host_gaps_fini(&gaps);
+
+    ntk_rank_list_init(&list);
+    assert_int_equal(ntk_rank_list_add_folder(&list, folder, &err), 0);
+    assert_int_equal(ntk_rank_list_finish(&list), 0);
+    assert_int_equal(list.ranks.count, 1);
+    const struct ntk_rank_ops *rank = ntk_vec_at(&list.ranks, 0);
+    assert_int_equal(rank->runs.count, 3);
+    ntk_rank_cursor_init(&cursor, &list.store, rank->runs, sizeof(struct ntk_rank_run));
+    for (size_t i = 0; i < 3; i++) {
+        const struct ntk_rank_run *run = ntk_rank_cursor_at(&cursor, i);
+        assert_int_equal(run->start_ns - (int64_t)base_ns, runs[i][0]);
+        assert_int_equal(run->end_ns - (int64_t)base_ns, runs[i][1]);
+    }
+    ntk_rank_list_fini(&list);
+}
+
+/* The clock of a core stands still between executions and starts at any number. */
+static void device_events_have_the_time_of_their_core(void **state)
+{
+    struct core_fixture *f = *state;
+    const struct ntk_core_trace_options options = { .core_count = 2,
+                                                    .kinds = ALL_KINDS,
+                                                    .events_per_core = 1000 };
+    const uint64_t base = UINT64_C(1700000000000000000);
+    struct ntk_core_inspect_info info = { .instance_id = "i-local",
+                                          .runtime_version = "1",
+                                          .begin_ns = base,
+                                          .end_ns = base + 100000000 };
+    static const uint64_t clocks[] = { 0, 123456, UINT64_MAX - 100000 };
+    char *path = test_scratch_path(f->folder, "ntrace.pb");
+    char *info_path = test_scratch_path(f->folder, "trace_info.pb");
+
+    for (size_t c = 0; c < 2 * sizeof clocks / sizeof *clocks; c++) {
+        struct ntk_core_vendor_trace made = { 0 };
+        struct ntk_system_trace *trace = NULL;
+        uint64_t clock_ns = clocks[c / 2];
+        bool is_vendor = c % 2;
+        size_t runs = 0;
+        size_t errors = 0;
+
+        assert_int_equal(ntk_core_trace_start(NTK_CORE_TRACE_INSPECT, &options, &f->err), 0);
+        step_note(1, base, clock_ns, 300, true);
+        step_note(1, base + 1000000, clock_ns + 350, 200, false); /* the next step of the same */
+        step_note(2, base + 9000000, clock_ns + 600, 100, false);
+        assert_int_equal(is_vendor ? ntk_core_vendor_trace_save(f->core, NTK_CORE_TRACE_INSPECT,
+                                                                kind_names, path, &made, &f->err)
+                                   : ntk_core_trace_save(f->core, NTK_CORE_TRACE_INSPECT,
+                                                         kind_names, path, &f->err),
+                         0);
+        assert_int_equal(is_vendor ? ntk_core_vendor_info_save(f->core, &info, kind_names, &made,
+                                                               info_path, &f->err)
+                                   : ntk_core_inspect_info_save(f->core, &info, info_path, &f->err),
+                         0);
+        ntk_core_vendor_trace_fini(&made);
+        assert_int_equal(ntk_core_trace_stop(NTK_CORE_TRACE_INSPECT), 0);
+        if (is_vendor) {
+            assert_int_equal(vendor_clock_rule_check(f->folder), 3 * 5 + 1);
+        }
+        assert_int_equal(ntk_system_trace_open(f->folder, &trace, &f->err), 0);
+        for (size_t i = 0; i < trace->span_count; i++) {
+            static const uint64_t starts_ns[] = { 0, 0, 1000000, 1000000, 9000000, 9000000 };
+            static const uint64_t lengths_ns[] = { 300, 350, 200, 250, 100, 150 };
+            const struct ntk_system_span *span = &trace->spans[i];
+
+            assert_true(ntk_system_span_has_clock(span));
+            if (strcmp(span->type, "nc_exec_running") == 0) {
+                assert_int_equal(span->start_ns - base, starts_ns[runs]);
+                assert_int_equal(span->end_ns - span->start_ns, lengths_ns[runs]);
+                assert_int_equal(span->device_core, 4 + runs++ % 2);
+            } else if (strcmp(span->type, "numerical_err") == 0) {
+                assert_int_equal(span->start_ns - base,
+                                 starts_ns[2 * errors] + lengths_ns[2 * errors]);
+                errors++;
+            } else if (strcmp(span->type, "timestamp_sync_point") == 0) {
+                assert_true(span->device_core == 4 || span->device_core == 5);
+            }
+        }
+        runs_check(trace, f->folder, base);
+        assert_int_equal(runs, 6);
+        assert_int_equal(errors, 3);
+        ntk_system_trace_close(trace);
+    }
+    free(path);
+    free(info_path);
+}
+
 /* Events that were overwritten are numbers that are missing. */
 static void lost_events_are_lost_in_both_layouts(void **state)
 {
@@ -276,6 +412,7 @@ int main(void)
 #define TEST(function) \
     cmocka_unit_test_setup_teardown(function, core_fixture_setup, core_fixture_teardown)
         TEST(one_recording_has_the_same_rows_in_both_layouts),
+        TEST(device_events_have_the_time_of_their_core),
         TEST(lost_events_are_lost_in_both_layouts),
 #undef TEST
     };
