@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/log.h"
 #include "shared/base/memory.h"
 #include "shared/base/vec.h"
@@ -90,14 +91,14 @@ static void put_waiting(struct run *run, const struct ntk_snapshot *source)
 static void take(struct run *run, struct ntk_snapshot *snapshot)
 {
     if (run->is_waiting) {
-        uint64_t now_ns = ntk_clock_monotonic_ns();
+        uint64_t now_ns = ntk_clock_now_ns(run->sink->clock);
         run->until_ns = run->until_ns ? run->until_ns : now_ns + run->sink->instance_wait_ns;
         bool has_instance = snapshot->instance.id[0] || snapshot->instance.error[0];
         if (!has_instance && now_ns < run->until_ns &&
             run->waiting.count < NTK_PIPE_INSTANCE_REPORTS &&
             ntk_vec_push(&run->waiting, &snapshot) == 0) {
             if (!snapshot->realtime_ns) {
-                snapshot->realtime_ns = ntk_clock_realtime_ns();
+                snapshot->realtime_ns = ntk_clock_wall_ns(run->sink->clock);
             }
             return;
         }
@@ -123,23 +124,14 @@ static void put_all(struct run *run)
     }
 }
 
-/* For the wait; -1 when nothing waits. */
-static int rest_ms(const struct run *run)
-{
-    uint64_t now_ns = ntk_clock_monotonic_ns();
-
-    return !run->waiting.count       ? -1
-           : now_ns >= run->until_ns ? 0
-                                     : (int)((run->until_ns - now_ns) / NTK_NS_PER_MS) + 1;
-}
-
 /* Until the input ends (true) or a signal comes (false). Negative: the input cannot be read. */
 static int read_all(struct ntk_pipe *pipe, struct run *run, int fd, struct ntk_err *err)
 {
     for (;;) {
         struct pollfd fds[] = { { fd, POLLIN, 0 }, { pipe->signal_fd, POLLIN, 0 } };
 
-        int ready = poll(fds, 2, rest_ms(run));
+        int ready = ntk_cond_poll(run->sink->clock, fds, 2,
+                                  run->waiting.count ? run->until_ns : NTK_COND_FOREVER);
         if (ready < 0 && errno != EINTR) {
             return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "poll: %s", strerror(errno));
         }
@@ -181,8 +173,8 @@ static int drain(struct ntk_pipe *pipe, const struct ntk_pipe_sink *sink, struct
     while ((ret = sink->drain(sink->ctx, in_haste, err)) == 0 && !in_haste) {
         struct pollfd fd = { pipe->signal_fd, POLLIN, 0 };
 
-        in_haste =
-            poll(&fd, 1, (int)(NTK_PIPE_DRAIN_STEP_NS / NTK_NS_PER_MS)) > 0 && take_signal(pipe);
+        uint64_t until_ns = ntk_clock_now_ns(sink->clock) + NTK_PIPE_DRAIN_STEP_NS;
+        in_haste = ntk_cond_poll(sink->clock, &fd, 1, until_ns) > 0 && take_signal(pipe);
     }
     return ret < 0 ? ret : 0;
 }

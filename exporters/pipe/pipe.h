@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
 
 #ifdef __cplusplus
@@ -36,7 +37,8 @@ struct ntk_pipe_sink {
     /* The first reports come before the metadata service of the instance was heard. They wait for
      * the one that has its answer, and get it too, so that what is named after the instance has one
      * name from the first value on. */
-    uint64_t instance_wait_ns; /* at most; then they go without. 0: they do not wait */
+    uint64_t instance_wait_ns;     /* at most; then they go without. 0: they do not wait */
+    const struct ntk_clock *clock; /* of that and of steps of the drain; NULL: the system's */
 };
 
 #define NTK_PIPE_INSTANCE_REPORTS 100 /* wait at most */

@@ -49,11 +49,16 @@ void ntk_cond_sleep(const struct ntk_clock *clock, uint64_t until_ns)
 int ntk_cond_poll(const struct ntk_clock *clock, struct pollfd *fds, nfds_t count,
                   uint64_t until_ns)
 {
-    bool is_real = !clock || !clock->wait_until;
+    bool is_endless = until_ns == NTK_COND_FOREVER;
+    bool is_real = !clock || !clock->wait_until || is_endless;
     uint64_t now_ns = ntk_clock_now_ns(clock);
     uint64_t left_ns = until_ns > now_ns ? until_ns - now_ns : 0;
     uint64_t left_ms = left_ns / NTK_NS_PER_MS + (left_ns % NTK_NS_PER_MS != 0);
-    int ready = poll(fds, count, !is_real ? 0 : left_ms < INT_MAX ? (int)left_ms : INT_MAX);
+    int ready = poll(fds, count,
+                     is_endless          ? -1
+                     : !is_real          ? 0
+                     : left_ms < INT_MAX ? (int)left_ms
+                                         : INT_MAX);
 
     if (ready != 0 || is_real || left_ns == 0) {
         return ready;

@@ -30,7 +30,7 @@ int ntk_cond_wait_clock(const struct ntk_clock *clock, pthread_cond_t *cond, pth
 /* Until a time of a clock, for nothing else. */
 void ntk_cond_sleep(const struct ntk_clock *clock, uint64_t until_ns);
 /* poll() until a time of a clock. By one that is not the system's, descriptors are checked at once
- * and at that time. */
+ * and at that time; for ever is real. */
 int ntk_cond_poll(const struct ntk_clock *clock, struct pollfd *fds, nfds_t count,
                   uint64_t until_ns);
 /* Calls round(ctx) at once and then every step_ns, the last time when for_ns have passed, until it

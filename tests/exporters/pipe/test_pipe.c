@@ -12,6 +12,7 @@
 #include "shared/base/buf.h"
 #include "shared/metrics/snapshot.h"
 #include "shared/report/report_json.h"
+#include "tests/support/clock.h"
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/unit.h"
 
@@ -25,6 +26,7 @@ struct counting {
     size_t at_once_count;
     int at_once_code; /* what drain returns at once */
     uint64_t instance_wait_ns;
+    const struct ntk_clock *clock;
     char instances[64]; /* the last digit of each put one's id, '-' without */
 };
 
@@ -65,7 +67,8 @@ static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 /* Runs over the text; the writing side stays open when keep_open. */
 static int run(const char *text, struct counting *counting, int keep_open, struct ntk_err *err)
 {
-    const struct ntk_pipe_sink sink = { put, drain, counting, counting->instance_wait_ns };
+    const struct ntk_pipe_sink sink = { put, drain, counting, counting->instance_wait_ns,
+                                        counting->clock };
     struct ntk_pipe pipe = { -1 };
     int fds[2];
 
@@ -111,7 +114,7 @@ static void test_the_first_reports_wait_for_the_instance(void **state)
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct counting counting = { .drains_wanted = 1,
-                                     .instance_wait_ns = UINT64_C(60000000000) };
+                                     .instance_wait_ns = UINT64_C(3600000000000) };
         struct ntk_err err = { 0 };
         char *text = reports_of(rows[i][0]);
         (void)run(text ? text : "", &counting, 0, &err);
@@ -124,14 +127,21 @@ static void test_the_first_reports_wait_for_the_instance(void **state)
 /* The input stays open and nothing comes any more: what waits goes when its time is up. */
 static void test_no_report_waits_for_good(void **state)
 {
+    struct test_clock clock;
     struct counting counting = { .drains_wanted = 1,
-                                 .instance_wait_ns = 20000000,
+                                 .instance_wait_ns = 3600 * NTK_NS_PER_SECOND,
+                                 .clock = &clock.clock,
                                  .signal_in_put = SIGTERM };
     struct ntk_err err = { 0 };
     char *text = reports_of("-");
 
+    test_clock_init(&clock);
+    clock.passes_waits = true;
+    uint64_t begin_ns = test_clock_now_ns(&clock);
     assert_int_equal(run(text, &counting, 1, &err), 0);
     assert_string_equal(counting.instances, "-");
+    assert_int_equal(test_clock_now_ns(&clock) - begin_ns, counting.instance_wait_ns);
+    test_clock_fini(&clock);
     free(text);
 }
 

@@ -108,6 +108,7 @@ static void a_poll_by_a_clock_ends_at_its_time_or_with_a_descriptor(void **state
     assert_int_equal(ntk_cond_poll(&clock.clock, &ready, 1, until_ns + 1), 1);
     assert_int_equal(test_clock_now_ns(&clock), until_ns);
     assert_int_equal(ntk_cond_poll(NULL, &ready, 1, NTK_COND_FOREVER), 1);
+    assert_int_equal(ntk_cond_poll(&clock.clock, &ready, 1, NTK_COND_FOREVER), 1);
     close(ends[0]);
     close(ends[1]);
     test_clock_fini(&clock);
