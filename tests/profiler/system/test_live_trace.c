@@ -21,7 +21,7 @@
 #define FAILURES 5U /* every hundredth */
 #define DEVICE_NS 1000U
 #define QUEUES 3U /* none, one in the middle, nearly the last number */
-#define A_MINUTE UINT64_C(60000000000)
+#define AN_HOUR UINT64_C(3600000000000)
 
 enum { FIRST_CORE = 6, CORES = 2, LOGICAL = 3 }; /* the logical core 3, LNC 2 */
 
@@ -123,7 +123,7 @@ static struct ntk_live_trace_result record(struct observed *child, uint64_t even
     char *folder = test_scratch_path(test_scratch_folder, "out");
     int ret =
         ntk_live_trace_record(&(struct ntk_live_trace_options){ .pid = (uint32_t)child->pid,
-                                                                .duration_ns = A_MINUTE,
+                                                                .duration_ns = AN_HOUR,
                                                                 .events_per_core = events_per_core,
                                                                 .folder = folder,
                                                                 .goes_on = begin_work,
@@ -150,7 +150,7 @@ static void folder_holds_exactly_what_the_process_did(void **state)
     struct ntk_live_trace_result result = record(&child, 1000000);
 
     assert_true(result.has_ended);
-    assert_true(result.recorded_ns < A_MINUTE);
+    assert_true(result.recorded_ns < AN_HOUR);
     assert_int_equal(result.executions, RUNS);
     assert_int_equal(result.lost, 0);
     assert_int_equal(ntk_system_trace_open(result.folder, &trace, &err), 0);
@@ -259,7 +259,7 @@ static void a_process_that_cannot_be_recorded_has_a_reason(void **state)
 {
     char counters[] = "counters";
     struct observed child = observed_start(test_scratch_folder, child_works, counters);
-    struct ntk_live_trace_options options = { .duration_ns = A_MINUTE,
+    struct ntk_live_trace_options options = { .duration_ns = AN_HOUR,
                                               .events_per_core = 1,
                                               .folder = test_scratch_folder };
     struct ntk_live_trace_result result = { 0 };
