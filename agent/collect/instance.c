@@ -219,16 +219,8 @@ void ntk_instance_source_get(struct ntk_snapshot *snapshot, void *ctx)
     pthread_mutex_lock(&source->lock);
     facts = source->facts;
     pthread_mutex_unlock(&source->lock);
-    snapshot->instance = (struct ntk_instance){
-        .name = ntk_snapshot_text(snapshot, facts.name),
-        .id = ntk_snapshot_text(snapshot, facts.id),
-        .type = ntk_snapshot_text(snapshot, facts.type),
-        .zone = ntk_snapshot_text(snapshot, facts.zone),
-        .zone_id = ntk_snapshot_text(snapshot, facts.zone_id),
-        .region = ntk_snapshot_text(snapshot, facts.region),
-        .ami_id = ntk_snapshot_text(snapshot, facts.ami_id),
-        .subnet_id = ntk_snapshot_text(snapshot, facts.subnet_id),
-        .ultraserver_id = "",
-        .error = ntk_snapshot_text(snapshot, facts.error),
-    };
+    for (size_t i = 0; i < NTK_INSTANCE_TEXTS; i++) {
+        snapshot->instance.texts[i] = ntk_snapshot_text(snapshot, facts.texts[i]);
+    }
+    snapshot->instance.error = ntk_snapshot_text(snapshot, facts.error);
 }

@@ -148,8 +148,9 @@ static const struct {
     const char *name;
     size_t offset;
 } lines[] = {
-    FACT(name),   FACT(id),     FACT(type),      FACT(zone),  FACT(zone_id),
-    FACT(region), FACT(ami_id), FACT(subnet_id), FACT(error),
+#define NTK_INSTANCE_TEXT(name, ...) FACT(name),
+#include "shared/metrics/machine.def"
+    FACT(error),
 };
 
 void ntk_instance_facts_write(const struct ntk_instance_facts *facts, struct ntk_buf *out)

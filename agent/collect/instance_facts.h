@@ -18,6 +18,7 @@
 
 #include "shared/base/buf.h"
 #include "shared/base/err.h"
+#include "shared/metrics/snapshot.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -31,14 +32,13 @@ extern "C" {
 struct ntk_http_client;
 
 struct ntk_instance_facts {
-    char name[NTK_INSTANCE_TEXT_BYTES];
-    char id[NTK_INSTANCE_TEXT_BYTES];
-    char type[NTK_INSTANCE_TEXT_BYTES];
-    char zone[NTK_INSTANCE_TEXT_BYTES];
-    char zone_id[NTK_INSTANCE_TEXT_BYTES];
-    char region[NTK_INSTANCE_TEXT_BYTES];
-    char ami_id[NTK_INSTANCE_TEXT_BYTES];
-    char subnet_id[NTK_INSTANCE_TEXT_BYTES];
+    union {
+        struct {
+#define NTK_INSTANCE_TEXT(name, ...) char name[NTK_INSTANCE_TEXT_BYTES];
+#include "shared/metrics/machine.def"
+        };
+        char texts[NTK_INSTANCE_TEXTS][NTK_INSTANCE_TEXT_BYTES];
+    };
     char error[NTK_INSTANCE_TEXT_BYTES];
 };
 

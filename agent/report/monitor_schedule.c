@@ -225,8 +225,7 @@ static void take_group(struct ntk_runtime_sample *to, const struct ntk_runtime_s
         to->rss_bytes = from->rss_bytes;
         break;
     case NTK_RUNTIME_GROUP_CPU:
-        to->cpu_user = from->cpu_user;
-        to->cpu_system = from->cpu_system;
+        memcpy(to->shares, from->shares, sizeof to->shares);
         to->cpu_error = from->cpu_error;
         break;
     default:

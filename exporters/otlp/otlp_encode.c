@@ -203,7 +203,7 @@ static Ntk__Otlp__KeyValue *make_attribute(struct ntk_otlp *state, const char *n
 static Ntk__Otlp__Resource *make_resource(struct ntk_otlp *state)
 {
     const struct ntk_points_page *page = state->page;
-    bool is_aws = page->instance_id[0] || page->region[0];
+    bool is_aws = page->instance.id[0] || page->instance.region[0];
     const char *machine = state->system.machine;
     const char *arch = !strcmp(machine, "x86_64")    ? "amd64"
                        : !strcmp(machine, "aarch64") ? "arm64"
@@ -211,17 +211,17 @@ static Ntk__Otlp__Resource *make_resource(struct ntk_otlp *state)
     const struct ntk_otlp_pair ours[] = {
         { "service.name", SCOPE },
         { "service.instance.id",
-          (char *)(uintptr_t)(page->instance_id[0] ? page->instance_id : state->host_name) },
+          (char *)(uintptr_t)(page->instance.id[0] ? page->instance.id : state->host_name) },
         { "service.version", NTK_VERSION },
         { "host.name", (char *)(uintptr_t)state->host_name },
-        { "host.id", (char *)(uintptr_t)page->instance_id },
-        { "host.type", (char *)(uintptr_t)page->instance_type },
+        { "host.id", (char *)(uintptr_t)page->instance.id },
+        { "host.type", (char *)(uintptr_t)page->instance.type },
         { "host.arch", (char *)(uintptr_t)arch },
         { "os.type", "linux" },
         { "cloud.provider", is_aws ? "aws" : "" },
         { "cloud.platform", is_aws ? "aws_ec2" : "" },
-        { "cloud.region", (char *)(uintptr_t)page->region },
-        { "cloud.availability_zone", (char *)(uintptr_t)page->zone },
+        { "cloud.region", (char *)(uintptr_t)page->instance.region },
+        { "cloud.availability_zone", (char *)(uintptr_t)page->instance.zone },
     };
     const size_t our_count = sizeof ours / sizeof *ours;
     const struct ntk_vec *theirs = state->options.attributes;

@@ -29,18 +29,15 @@ static void take_instance(struct ntk_points_page *page, const struct ntk_snapsho
 {
     const struct ntk_instance *instance = &snapshot->instance;
 
-    fill(page->zone, instance->zone);
-    fill(page->instance_id, instance->id);
-    fill(page->instance_name, instance->name);
-    fill(page->region, instance->region);
-    fill(page->subnet_id, instance->subnet_id);
-    fill(page->ultraserver_id, instance->ultraserver_id);
     /* The device tree's guess gives way to who knows it. */
     if (!page->has_type && instance->type[0]) {
-        points_clean(page->instance_type, instance->type);
+        page->instance.type[0] = '\0';
         page->has_type = true;
     }
-    fill(page->instance_type, snapshot->hardware.instance_type);
+    for (size_t i = 0; i < NTK_INSTANCE_TEXTS; i++) {
+        fill(page->instance.texts[i], instance->texts[i]);
+    }
+    fill(page->instance.type, snapshot->hardware.instance_type);
 }
 
 void ntk_points_page_init(struct ntk_points_page *page, const struct ntk_exporter_options *options)

@@ -221,14 +221,14 @@ struct ntk_points_page {
     struct ntk_map tags; /* by tag, pod, (with has_pid_label) pid and uid: struct ntk_points_tag */
 
     /* Values of the instance, each of the first snapshot that has it. */
-    char zone[NTK_POINTS_LABEL_BYTES];
-    char instance_id[NTK_POINTS_LABEL_BYTES];
-    char instance_name[NTK_POINTS_LABEL_BYTES];
-    char instance_type[NTK_POINTS_LABEL_BYTES];
+    union {
+        struct {
+#define NTK_INSTANCE_TEXT(name, ...) char name[NTK_POINTS_LABEL_BYTES];
+#include "shared/metrics/machine.def"
+        };
+        char texts[NTK_INSTANCE_TEXTS][NTK_POINTS_LABEL_BYTES];
+    } instance;
     bool has_type; /* the instance's own word, not the device tree's */
-    char region[NTK_POINTS_LABEL_BYTES];
-    char subnet_id[NTK_POINTS_LABEL_BYTES];
-    char ultraserver_id[NTK_POINTS_LABEL_BYTES];
 
     uint32_t device_count;        /* 0 until a snapshot knows the hardware */
     uint32_t cores_per_device;    /* logical */

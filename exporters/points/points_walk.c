@@ -50,18 +50,15 @@ void ntk_points_created_name(const struct ntk_metric_row *row, char name[NTK_POI
 size_t ntk_points_instance_get(const struct ntk_points_page *page,
                                struct ntk_points_label labels[NTK_POINTS_INSTANCE_LABELS + 1])
 {
-    const struct ntk_points_label rows[NTK_POINTS_INSTANCE_LABELS] = {
-        { "availability_zone", page->zone },
-        { "instance_id", page->instance_id },
-        { "instance_name", page->instance_name },
-        { "instance_type", page->instance_type },
-        { "region", page->region },
-        { "subnet_id", page->subnet_id },
-        { "ultraserver_id", page->ultraserver_id },
-    };
-    size_t count = NTK_POINTS_INSTANCE_LABELS - (page->ultraserver_id[0] == '\0');
+    struct ntk_points_label rows[NTK_INSTANCE_TEXTS];
 
-    memcpy(labels, rows, sizeof rows);
+    for (size_t i = 0; i < NTK_INSTANCE_TEXTS; i++) {
+        rows[ntk_instance_texts[i].place] =
+            (struct ntk_points_label){ ntk_instance_texts[i].label, page->instance.texts[i] };
+    }
+    size_t count = NTK_POINTS_INSTANCE_LABELS - (page->instance.ultraserver_id[0] == '\0');
+
+    memcpy(labels, rows, NTK_POINTS_INSTANCE_LABELS * sizeof *rows);
     labels[count] = (struct ntk_points_label){ NULL, NULL };
     return count;
 }

@@ -149,6 +149,15 @@ const struct ntk_system_row ntk_system_rows[NTK_SYSTEM_FIGURES] = {
 #include "shared/metrics/system.def"
 };
 
+const struct ntk_machine_text ntk_instance_texts[NTK_INSTANCE_TEXTS] = {
+#define NTK_INSTANCE_TEXT(name, reported, key, column, place, label) { column, label, place },
+#include "shared/metrics/machine.def"
+};
+const struct ntk_machine_text ntk_hardware_texts[NTK_HARDWARE_TEXTS] = {
+#define NTK_HARDWARE_TEXT(name, part, key, column) { column, NULL, 0 },
+#include "shared/metrics/machine.def"
+};
+
 const struct ntk_job_text ntk_job_texts[NTK_JOB_TEXTS] = {
 #define NTK_JOB_TEXT(name, column, key, label) { column, label },
 #include "shared/metrics/job.def"
@@ -192,9 +201,13 @@ static void set_empty_texts(struct ntk_snapshot *snapshot)
     struct ntk_hardware *hardware = &snapshot->hardware;
 
     snapshot->boot_id = snapshot->host_name = "";
-    snapshot->instance = (struct ntk_instance){ "", "", "", "", "", "", "", "", "", "" };
-    hardware->error = hardware->instance_type = hardware->device_type = "";
-    hardware->device_version = hardware->core_version = hardware->driver_version = "";
+    snapshot->instance.error = hardware->error = "";
+    for (size_t i = 0; i < NTK_INSTANCE_TEXTS; i++) {
+        snapshot->instance.texts[i] = "";
+    }
+    for (size_t i = 0; i < NTK_HARDWARE_TEXTS; i++) {
+        hardware->texts[i] = "";
+    }
     snapshot->system.cpu_error = snapshot->system.memory_error = "";
     snapshot->k8s = (struct ntk_k8s){ .period_ns = NTK_GROUP_ABSENT, .error = "" };
     snapshot->jobs.error = "";

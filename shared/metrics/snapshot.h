@@ -72,17 +72,33 @@ extern const char *const ntk_system_group_names[NTK_SYSTEM_GROUP_COUNT];
 
 /* ---- the instance ---- */
 
+enum {
+    NTK_INSTANCE_TEXTS = 0
+#define NTK_INSTANCE_TEXT(...) +1
+#include "shared/metrics/machine.def"
+    ,
+    NTK_HARDWARE_TEXTS = 0
+#define NTK_HARDWARE_TEXT(...) +1
+#include "shared/metrics/machine.def"
+};
+/* The rows of machine.def. */
+struct ntk_machine_text {
+    const char *column; /* NULL: not stored */
+    const char *label;  /* NULL: none */
+    size_t place;       /* of an instance's, among the labels */
+};
+extern const struct ntk_machine_text ntk_instance_texts[NTK_INSTANCE_TEXTS];
+extern const struct ntk_machine_text ntk_hardware_texts[NTK_HARDWARE_TEXTS];
+
 /* Where the machine runs; all "" away from EC2. */
 struct ntk_instance {
-    const char *name;
-    const char *id;
-    const char *type;
-    const char *zone;
-    const char *zone_id;
-    const char *region;
-    const char *ami_id;
-    const char *subnet_id;
-    const char *ultraserver_id; /* "" for most machines */
+    union {
+        struct {
+#define NTK_INSTANCE_TEXT(name, ...) const char *name;
+#include "shared/metrics/machine.def"
+        };
+        const char *texts[NTK_INSTANCE_TEXTS]; /* all of them */
+    };
     const char *error;
 };
 
@@ -96,13 +112,16 @@ enum ntk_hardware_has {
 
 struct ntk_hardware {
     uint32_t has;
-    bool software;              /* the software machine's tree */
-    const char *error;          /* why nothing is known, "" when fine */
-    const char *instance_type;  /* "trn1.32xlarge"; "" unknown */
-    const char *device_type;    /* the report's words: "trainium2" */
-    const char *device_version; /* "v4" */
-    const char *core_version;   /* by lnc: "v3", "v3d" */
-    const char *driver_version;
+    bool software;     /* the software machine's tree */
+    const char *error; /* why nothing is known, "" when fine */
+    /* "trn1.32xlarge"; the report's words: "trainium2", "v4"; by lnc: "v3", "v3d"; the driver's. */
+    union {
+        struct {
+#define NTK_HARDWARE_TEXT(name, ...) const char *name;
+#include "shared/metrics/machine.def"
+        };
+        const char *texts[NTK_HARDWARE_TEXTS]; /* all of them */
+    };
     uint32_t device_count;
     uint32_t cores_per_device; /* physical */
     uint32_t lnc;              /* physical cores per logical core that a tool shows: 1 or 2 */
@@ -576,6 +595,12 @@ struct ntk_process_key {
     uint64_t start_time;
 };
 
+enum {
+    NTK_PROCESS_SHARES = 0
+#define NTK_PROCESS_SHARE(...) +1
+#include "shared/metrics/process.def"
+};
+
 struct ntk_runtime_sample {
     uint32_t has;
     uint32_t pid;        /* as this machine's /proc shows it: what a report calls pid */
@@ -628,8 +653,15 @@ struct ntk_runtime_sample {
     struct ntk_rank_sample *ranks;
     size_t rank_count;
 
-    double cpu_user, cpu_system; /* ratio of all vCPUs together */
-    uint64_t rss_bytes;
+    union { /* ratios of all vCPUs together */
+        struct {
+#define NTK_PROCESS_SHARE(name, ...) double name;
+#include "shared/metrics/process.def"
+        };
+        double shares[NTK_PROCESS_SHARES];
+    };
+#define NTK_PROCESS_BYTES(name, ...) uint64_t name;
+#include "shared/metrics/process.def"
 
     struct ntk_count events_read;
     struct ntk_count events_lost; /* overwritten before read, dropped, without a ring */

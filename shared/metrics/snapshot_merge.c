@@ -322,12 +322,14 @@ static void merge_counts(struct ntk_runtime_sample *to, const struct ntk_runtime
     to->has_device_latency = to->has_device_latency || older->has_device_latency;
     if (!(to->has & NTK_RUNTIME_HAS_CPU) && older->has & NTK_RUNTIME_HAS_CPU) {
         to->has |= NTK_RUNTIME_HAS_CPU; /* it ended: what it used before */
-        to->cpu_user = w.older * older->cpu_user;
-        to->cpu_system = w.older * older->cpu_system;
         to->cpu_error = "";
+        for (size_t i = 0; i < NTK_PROCESS_SHARES; i++) {
+            to->shares[i] = w.older * older->shares[i];
+        }
     } else if (older->has & NTK_RUNTIME_HAS_CPU) {
-        to->cpu_user = mix(w, older->cpu_user, to->cpu_user);
-        to->cpu_system = mix(w, older->cpu_system, to->cpu_system);
+        for (size_t i = 0; i < NTK_PROCESS_SHARES; i++) {
+            to->shares[i] = mix(w, older->shares[i], to->shares[i]);
+        }
     }
     add(&to->events_read, older->events_read);
     add(&to->events_lost, older->events_lost);
@@ -398,16 +400,18 @@ static void merge_runtimes(struct ntk_snapshot *s, const struct ntk_snapshot *ol
         const struct ntk_runtime_sample *before =
             ntk_snapshot_find_runtime(older, &newer->runtimes[i]);
         merge_runtime(s, &runtimes[count++], before ? before : &unknown, &newer->runtimes[i], w);
-        runtimes[count - 1].cpu_user *= before ? 1 : w.newer;
-        runtimes[count - 1].cpu_system *= before ? 1 : w.newer;
+        for (size_t k = 0; k < NTK_PROCESS_SHARES && !before; k++) {
+            runtimes[count - 1].shares[k] *= w.newer;
+        }
     }
     for (size_t i = 0; runtimes && i < older->runtime_count; i++) {
         if (!ntk_snapshot_find_runtime(newer, &older->runtimes[i])) {
             struct weights ended = { w.newer, w.older }; /* it is in place of the newer one */
             struct ntk_runtime_sample *to = &runtimes[count++];
             merge_runtime(s, to, &unknown, &older->runtimes[i], ended);
-            to->cpu_user *= w.older;
-            to->cpu_system *= w.older;
+            for (size_t k = 0; k < NTK_PROCESS_SHARES; k++) {
+                to->shares[k] *= w.older;
+            }
         }
     }
     s->runtime_count = count;
@@ -528,27 +532,14 @@ static void copy_lost_ranks(struct ntk_snapshot *s, const struct ntk_snapshot *n
 
 static void copy_texts(struct ntk_snapshot *s)
 {
-    struct ntk_hardware *hardware = &s->hardware;
-    struct ntk_instance *instance = &s->instance;
     const char **texts[] = {
         &s->boot_id,
         &s->host_name,
-        &hardware->error,
-        &hardware->instance_type,
-        &hardware->device_type,
-        &hardware->device_version,
-        &hardware->core_version,
-        &hardware->driver_version,
-        &instance->name,
-        &instance->id,
-        &instance->type,
-        &instance->zone,
-        &instance->zone_id,
-        &instance->region,
-        &instance->ami_id,
-        &instance->subnet_id,
-        &instance->ultraserver_id,
-        &instance->error,
+        &s->hardware.error,
+        &s->instance.error,
+#define NTK_HARDWARE_TEXT(name, ...) &s->hardware.name,
+#define NTK_INSTANCE_TEXT(name, ...) &s->instance.name,
+#include "shared/metrics/machine.def"
     };
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

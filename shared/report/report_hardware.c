@@ -7,15 +7,13 @@
 
 #define AT(member) .offset = offsetof(struct ntk_instance, member)
 const struct report_field report_fields_instance[] = {
-    REPORT_ROW("instance_name", REPORT_TEXT, AT(name)),
-    REPORT_ROW("instance_id", REPORT_TEXT, AT(id)),
-    REPORT_ROW("instance_type", REPORT_TEXT, AT(type)),
-    REPORT_ROW("instance_availability_zone", REPORT_TEXT, AT(zone)),
-    REPORT_ROW("instance_availability_zone_id", REPORT_TEXT, AT(zone_id)),
-    REPORT_ROW("instance_region", REPORT_TEXT, AT(region)),
-    REPORT_ROW("ami_id", REPORT_TEXT, AT(ami_id)),
-    REPORT_ROW("subnet_id", REPORT_TEXT, AT(subnet_id)),
-    REPORT_ROW("ultraserver_id", REPORT_TEXT, AT(ultraserver_id), .sparse = true),
+#define ALWAYS false
+#define WHERE_ANY true
+#define NTK_INSTANCE_TEXT(name, reported, key, ...) \
+    REPORT_ROW(key, REPORT_TEXT, AT(name), .sparse = reported),
+#include "shared/metrics/machine.def"
+#undef ALWAYS
+#undef WHERE_ANY
     REPORT_ROW("error", REPORT_TEXT, AT(error)),
     REPORT_END,
 };
@@ -24,9 +22,12 @@ const struct report_field report_fields_instance[] = {
 #define AT(member) .offset = offsetof(struct ntk_hardware, member)
 /* neuroncore_per_device_count is of logical cores in the line; see below. */
 const struct report_field report_fields_hardware[] = {
-    REPORT_ROW("neuron_device_type", REPORT_TEXT, AT(device_type)),
-    REPORT_ROW("neuron_device_version", REPORT_TEXT, AT(device_version)),
-    REPORT_ROW("neuroncore_version", REPORT_TEXT, AT(core_version)),
+#define TEXT_OURS(key, member)
+#define TEXT_VENDOR(key, member) REPORT_ROW(key, REPORT_TEXT, AT(member)),
+#define NTK_HARDWARE_TEXT(name, part, key, ...) TEXT_##part(key, name)
+#include "shared/metrics/machine.def"
+#undef TEXT_OURS
+#undef TEXT_VENDOR
     REPORT_ROW("neuron_device_count", REPORT_U32, AT(device_count)),
     REPORT_ROW("neuron_device_memory_size", REPORT_U64, AT(device_memory_bytes)),
     REPORT_ROW("neuroncore_per_device_count", REPORT_U32, AT(cores_per_device)),
@@ -36,8 +37,12 @@ const struct report_field report_fields_hardware[] = {
 };
 const struct report_field report_fields_hardware_ext[] = {
     REPORT_ROW("software", REPORT_BOOL, AT(software)),
-    REPORT_ROW("instance_type", REPORT_TEXT, AT(instance_type), .sparse = true),
-    REPORT_ROW("driver_version", REPORT_TEXT, AT(driver_version), .sparse = true),
+#define TEXT_OURS(key, member) REPORT_ROW(key, REPORT_TEXT, AT(member), .sparse = true),
+#define TEXT_VENDOR(key, member)
+#define NTK_HARDWARE_TEXT(name, part, key, ...) TEXT_##part(key, name)
+#include "shared/metrics/machine.def"
+#undef TEXT_OURS
+#undef TEXT_VENDOR
     REPORT_ROW("cores_per_device", REPORT_U32, AT(cores_per_device)),
     REPORT_ROW("stack_count", REPORT_U32, AT(stack_count)),
     REPORT_ROW("cores_per_stack", REPORT_U32, AT(cores_per_stack)),

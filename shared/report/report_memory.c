@@ -94,9 +94,11 @@ void report_write_memory(struct report_writer *w, const struct ntk_runtime_sampl
         write_core_memory(w, runtime);
         ntk_json_object_end(&w->json);
     }
-    if (!w->options->vendor_only && runtime->has & NTK_RUNTIME_HAS_RSS) {
-        report_key_u64(w, "host_rss_bytes", runtime->rss_bytes);
+#define NTK_PROCESS_BYTES(name, group, key)                                   \
+    if (!w->options->vendor_only && runtime->has & NTK_RUNTIME_HAS_##group) { \
+        report_key_u64(w, key, runtime->name);                                \
     }
+#include "shared/metrics/process.def"
     ntk_json_object_end(&w->json);
     if (!report_omits(w, NTK_REPORT_OMIT_LOADED_MODELS)) {
         report_write_models(w, runtime);
@@ -241,10 +243,12 @@ void report_read_memory(struct ntk_snapshot *snapshot, struct ntk_runtime_sample
         return;
     }
     runtime->has |= NTK_RUNTIME_HAS_MEMORY;
-    if (report_has(used, "host_rss_bytes")) {
-        runtime->has |= NTK_RUNTIME_HAS_RSS;
-        runtime->rss_bytes = report_get_u64(used, "host_rss_bytes");
+#define NTK_PROCESS_BYTES(name, group, key)        \
+    if (report_has(used, key)) {                   \
+        runtime->has |= NTK_RUNTIME_HAS_##group;   \
+        runtime->name = report_get_u64(used, key); \
     }
+#include "shared/metrics/process.def"
     if (!rows) {
         read_vendor_memory(snapshot, runtime, used);
         return;

@@ -21,8 +21,8 @@ const struct report_field report_fields_executions[] = {
     REPORT_END,
 };
 const struct report_field report_fields_runtime_cpu[] = {
-    REPORT_ROW("user", REPORT_PERCENT, AT(cpu_user)),
-    REPORT_ROW("system", REPORT_PERCENT, AT(cpu_system)),
+#define NTK_PROCESS_SHARE(name, key, column) REPORT_ROW(key, REPORT_PERCENT, AT(name)),
+#include "shared/metrics/process.def"
     REPORT_END,
 };
 const struct report_field report_fields_runtime_ext[] = {

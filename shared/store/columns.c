@@ -212,6 +212,36 @@ static bool tell_table(struct ntk_buf *sql, struct part name, struct part text)
     return false;
 }
 
+static const struct {
+    const char *set;
+    const char *column; /* NULL: not stored */
+    const char *type;
+} texts[] = {
+#define NTK_PROCESS_TEXT(name, key) { "process_text", #name, "TEXT NOT NULL" },
+#include "shared/metrics/process.def"
+#define NTK_INSTANCE_TEXT(name, reported, key, column, ...) \
+    { "instance_text", column, "TEXT NOT NULL" },
+#define NTK_HARDWARE_TEXT(name, part, key, column) { "hardware_text", column, "TEXT" },
+#include "shared/metrics/machine.def"
+#define NTK_JOB_TEXT(name, column, ...) { "job_text", column, "TEXT NOT NULL" },
+#include "shared/metrics/job.def"
+};
+
+/* False where the set is not one of texts. */
+static bool tell_texts(struct ntk_buf *sql, struct part name, struct part text)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        bool is_its = is_called(name, texts[i].set, "");
+        any = any || is_its;
+        if (is_its && texts[i].column) {
+            tell_column(sql, text, "", texts[i].column, texts[i].type);
+        }
+    }
+    return any;
+}
+
 void ntk_columns_tell(struct ntk_buf *sql, const char *text)
 {
     const char *begin;
@@ -223,7 +253,7 @@ void ntk_columns_tell(struct ntk_buf *sql, const char *text)
         struct part pattern = { bar + 1, end };
 
         ntk_buf_add(sql, text, (size_t)(begin - text));
-        if (!tell_table(sql, name, pattern)) {
+        if (!tell_table(sql, name, pattern) && !tell_texts(sql, name, pattern)) {
             tell_counts(sql, name, "INTEGER", pattern);
         }
         text = end + 1;

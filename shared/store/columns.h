@@ -11,6 +11,8 @@
  *   core       of these what is counted, as core_sample and its tiers have it
  *   execution  those of execution_sample: outcomes and error classes
  *   count      both, as core_total and unwatched have them
+ *   process_text, instance_text, hardware_text, job_text
+ *              the texts that shared/metrics has as rows
  *   outcome    of the executions, failed those of them that did not complete, error the error classes
  *
  * Private to shared/store. Threads: any; constant data.

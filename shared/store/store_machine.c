@@ -19,23 +19,20 @@ void ntk_store_machine_fini(struct ntk_store_machine *machine)
 
 static void bind_machine(sqlite3_stmt *row, const struct ntk_snapshot *snapshot)
 {
-    const struct ntk_instance *instance = &snapshot->instance;
     const struct ntk_hardware *hardware = &snapshot->hardware;
     bool has_memory = hardware->has & NTK_HARDWARE_HAS_MEMORY;
 
     ntk_store_sql_bind_text(row, "boot_id", snapshot->boot_id);
     ntk_store_sql_bind_text(row, "host_name", snapshot->host_name);
-    ntk_store_sql_bind_text(row, "instance_name", instance->name);
-    ntk_store_sql_bind_text(row, "instance_id", instance->id);
-    ntk_store_sql_bind_text(row, "instance_type", instance->type);
-    ntk_store_sql_bind_text(row, "zone", instance->zone);
-    ntk_store_sql_bind_text(row, "region", instance->region);
+    for (size_t i = 0; i < NTK_INSTANCE_TEXTS; i++) {
+        if (ntk_instance_texts[i].column) {
+            ntk_store_sql_bind_text(row, ntk_instance_texts[i].column, snapshot->instance.texts[i]);
+        }
+    }
     if (hardware->has & NTK_HARDWARE_HAS_DEVICES) {
-        ntk_store_sql_bind_text(row, "hardware_type", hardware->instance_type);
-        ntk_store_sql_bind_text(row, "device_type", hardware->device_type);
-        ntk_store_sql_bind_text(row, "device_version", hardware->device_version);
-        ntk_store_sql_bind_text(row, "core_version", hardware->core_version);
-        ntk_store_sql_bind_text(row, "driver_version", hardware->driver_version);
+        for (size_t i = 0; i < NTK_HARDWARE_TEXTS; i++) {
+            ntk_store_sql_bind_text(row, ntk_hardware_texts[i].column, hardware->texts[i]);
+        }
         ntk_store_sql_bind(row, "software", hardware->software);
         ntk_store_sql_bind(row, "device_count", hardware->device_count);
         ntk_store_sql_bind(row, "cores_per_device", hardware->cores_per_device);

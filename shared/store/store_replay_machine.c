@@ -17,21 +17,19 @@ static void take_machine(const struct ntk_replay *replay, sqlite3_stmt *statemen
 {
     struct ntk_snapshot *snapshot = replay->snapshot;
     struct ntk_hardware *hardware = &snapshot->hardware;
-    struct ntk_instance *instance = &snapshot->instance;
 
     snapshot->boot_id = ntk_replay_text(replay, statement, "boot_id");
     snapshot->host_name = ntk_replay_text(replay, statement, "host_name");
-    instance->name = ntk_replay_text(replay, statement, "instance_name");
-    instance->id = ntk_replay_text(replay, statement, "instance_id");
-    instance->type = ntk_replay_text(replay, statement, "instance_type");
-    instance->zone = ntk_replay_text(replay, statement, "zone");
-    instance->region = ntk_replay_text(replay, statement, "region");
+    for (size_t i = 0; i < NTK_INSTANCE_TEXTS; i++) {
+        if (ntk_instance_texts[i].column) {
+            snapshot->instance.texts[i] =
+                ntk_replay_text(replay, statement, ntk_instance_texts[i].column);
+        }
+    }
     hardware->has |= ntk_store_sql_known(statement, "hardware_type") ? NTK_HARDWARE_HAS_DEVICES : 0;
-    hardware->instance_type = ntk_replay_text(replay, statement, "hardware_type");
-    hardware->device_type = ntk_replay_text(replay, statement, "device_type");
-    hardware->device_version = ntk_replay_text(replay, statement, "device_version");
-    hardware->core_version = ntk_replay_text(replay, statement, "core_version");
-    hardware->driver_version = ntk_replay_text(replay, statement, "driver_version");
+    for (size_t i = 0; i < NTK_HARDWARE_TEXTS; i++) {
+        hardware->texts[i] = ntk_replay_text(replay, statement, ntk_hardware_texts[i].column);
+    }
     hardware->software = ntk_store_sql_u64(statement, "software") != 0;
     hardware->device_count = (uint32_t)ntk_store_sql_u64(statement, "device_count");
     hardware->cores_per_device = (uint32_t)ntk_store_sql_u64(statement, "cores_per_device");

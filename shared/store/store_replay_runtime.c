@@ -48,11 +48,14 @@ static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statemen
     double period_ns = (double)ntk_store_sql_u64(statement, "vcpu_period_ns");
     if (period_ns > 0) {
         runtime->has |= NTK_RUNTIME_HAS_CPU;
-        runtime->cpu_user = (double)ntk_store_sql_u64(statement, "vcpu_user_ns") / period_ns;
-        runtime->cpu_system = (double)ntk_store_sql_u64(statement, "vcpu_system_ns") / period_ns;
+#define NTK_PROCESS_SHARE(name, key, column) \
+    runtime->name = (double)ntk_store_sql_u64(statement, column "_ns") / period_ns;
+#include "shared/metrics/process.def"
     }
-    runtime->has |= ntk_store_sql_known(statement, "rss_bytes_last") ? NTK_RUNTIME_HAS_RSS : 0;
-    runtime->rss_bytes = ntk_store_sql_u64(statement, "rss_bytes_last");
+#define NTK_PROCESS_BYTES(name, group, ...)                                                      \
+    runtime->has |= ntk_store_sql_known(statement, #name "_last") ? NTK_RUNTIME_HAS_##group : 0; \
+    runtime->name = ntk_store_sql_u64(statement, #name "_last");
+#include "shared/metrics/process.def"
     runtime->has |= ntk_store_sql_known(statement, "in_flight_max") ? NTK_RUNTIME_HAS_IN_FLIGHT : 0;
     runtime->in_flight = ntk_store_sql_u64(statement, "in_flight_max");
     runtime->events_lost.period = ntk_store_sql_u64(statement, "events_lost");

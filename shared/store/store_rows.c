@@ -146,10 +146,11 @@ static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
     ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
     ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
     ntk_store_sql_bind(row, "period_ns", snapshot->period_ns);
-    ntk_store_sql_bind_double(row, "vcpu_user_ratio", has_cpu, runtime->cpu_user);
-    ntk_store_sql_bind_double(row, "vcpu_system_ratio", has_cpu, runtime->cpu_system);
-    ntk_store_sql_bind_known(row, "rss_bytes", runtime->has & NTK_RUNTIME_HAS_RSS,
-                             runtime->rss_bytes);
+#define NTK_PROCESS_SHARE(name, key, column) \
+    ntk_store_sql_bind_double(row, column "_ratio", has_cpu, runtime->name);
+#define NTK_PROCESS_BYTES(name, group, ...) \
+    ntk_store_sql_bind_known(row, #name, runtime->has &NTK_RUNTIME_HAS_##group, runtime->name);
+#include "shared/metrics/process.def"
     ntk_store_sql_bind_known(row, "host_memory_bytes", host.known && !unseen, host.bytes);
     ntk_store_sql_bind_known(row, "device_memory_bytes", device.known && !unseen, device.bytes);
     ntk_store_sql_bind_known(row, "in_flight", runtime->has & NTK_RUNTIME_HAS_IN_FLIGHT,

@@ -25,7 +25,7 @@ static void tell(struct ntk_instance instance, const char *expected)
 /* The firmware first, then the metadata service piece by piece, then the machine is renamed. */
 static void labels_of_the_instance_come_late_and_stay(void **state)
 {
-    struct ntk_instance instance = { "", "", "", "", "", "", "", "", "", "" };
+    struct ntk_instance instance = { .texts = { "", "", "", "", "", "", "", "", "" }, .error = "" };
 
     tell(instance, "system_vcpu_count{availability_zone=\"\",instance_id=\"\",instance_name=\"\","
                    "instance_type=\"trn2.3xlarge\",region=\"\",subnet_id=\"\"} 12");
@@ -42,12 +42,22 @@ static void labels_of_the_instance_come_late_and_stay(void **state)
         instance,
         "system_vcpu_count{availability_zone=\"eu-west-1a\",instance_id=\"i-1\",instance_name="
         "\"one\",instance_type=\"trn2u.48xlarge\",region=\"eu-west-1\",subnet_id=\"subnet-1\"} 12");
-    instance = (struct ntk_instance){ "two", "i-2", "t", "z", "", "r", "", "s", "u-1", "" };
+    instance = (struct ntk_instance){ .name = "two",
+                                      .id = "i-2",
+                                      .type = "t",
+                                      .zone = "z",
+                                      .zone_id = "",
+                                      .region = "r",
+                                      .ami_id = "",
+                                      .subnet_id = "s",
+                                      .ultraserver_id = "u-1",
+                                      .error = "" };
     tell(instance,
          "system_vcpu_count{availability_zone=\"eu-west-1a\",instance_id=\"i-1\",instance_"
          "name=\"one\",instance_type=\"trn2u.48xlarge\",region=\"eu-west-1\",subnet_id="
          "\"subnet-1\",ultraserver_id=\"u-1\"} 12");
-    instance = (struct ntk_instance){ "", "", "", "", "", "", "", "", "", "" };
+    instance =
+        (struct ntk_instance){ .texts = { "", "", "", "", "", "", "", "", "" }, .error = "" };
     tell(instance,
          "system_vcpu_count{availability_zone=\"eu-west-1a\",instance_id=\"i-1\",instance_"
          "name=\"one\",instance_type=\"trn2u.48xlarge\",region=\"eu-west-1\",subnet_id="
