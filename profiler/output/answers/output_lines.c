@@ -58,13 +58,22 @@ static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order
 {
     int64_t rows[NTK_SOURCE_REASON_COUNT] = { 0 };
     int64_t all = 0;
+    double time_ns = 0;
+    double of_lines_ns = 0;
 
     for (size_t i = 0; i < lines->line_count; i++) {
-        rows[lines->lines[i].reason] += lines->lines[i].sums.instruction_count;
-        all += lines->lines[i].sums.instruction_count;
+        const struct ntk_source_line *line = &lines->lines[i];
+
+        rows[line->reason] += line->sums.instruction_count;
+        all += line->sums.instruction_count;
+        time_ns += (double)line->sums.duration_ns;
+        of_lines_ns += line->reason == NTK_SOURCE_HAS_LINE ? (double)line->sums.duration_ns : 0;
     }
     ntk_buf_add_format(out, "%lld of %lld instructions have a source line", (long long)rows[0],
                        (long long)all);
+    if (rows[NTK_SOURCE_HAS_LINE] && time_ns > 0) {
+        ntk_buf_add_format(out, ", %.1f%% of the time", 100 * of_lines_ns / time_ns);
+    }
     for (unsigned r = 1; r < NTK_SOURCE_REASON_COUNT; r++) {
         static const char *const of[] = { "", "from the runtime", "from the compiler",
                                           "without debug information" };

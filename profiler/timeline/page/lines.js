@@ -207,7 +207,10 @@ function says(found) {
   const rest = found.lines.filter(({ reason }) => reason);
   const mine = found.lines.reduce((sum, { file, count }) => sum + (file === undefined ? 0 : count), 0);
   const all = rest.reduce((sum, { count }) => sum + count, mine);
-  return `${whole(mine)} of ${whole(all)} instructions have a source line${rest.map(({ reason, count }) => `; ${whole(count)} ${REASONS[reason]}`).join('')}. Stall and time add up over engines, which work at the same time.`;
+  const time = found.lines.reduce((sum, { duration }) => sum + duration, 0);
+  const known = found.lines.reduce((sum, { file, duration }) => sum + (file === undefined ? 0 : duration), 0);
+  const share = mine && time > 0 ? `, ${((known / time) * 100).toFixed(1)}% of the time` : '';
+  return `${whole(mine)} of ${whole(all)} instructions have a source line${share}${rest.map(({ reason, count }) => `; ${whole(count)} ${REASONS[reason]}`).join('')}. Stall and time add up over engines, which work at the same time.`;
 }
 
 function render(box) {

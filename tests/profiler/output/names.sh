@@ -36,6 +36,13 @@ done
 neuron-profile lines -s m.ntff -n m.neff --loops --json >loops.json 2>err || fail "lines --loops"
 jq -e --slurpfile all names.json '. == ($all[0] | {source_loop, source_iteration})' loops.json >&2 || fail "loops are not those of the profile"
 neuron-profile lines m.ntff --nki-source-root src >lines.txt 2>err || fail "lines"
+share=$(python3 -c '
+import json
+rows = json.load(open("lines.json"))["source_line"]
+total, known = (sum(row["duration"] for row in rows if "reason" not in row or all_) for all_ in (1, 0))
+print("%.1f" % (100 * known / total))')
+head -1 lines.txt | grep -qF " instructions have a source line, $share% of the time" ||
+    fail "not $share% of the time have a line: $(head -1 lines.txt)"
 grep -qE '^a\.py:2  +#+ .* load\(2\)$' lines.txt || fail "no line with its bar and text: $(cat lines.txt)"
 neuron-profile lines m.ntff --loops >loops.txt 2>err || fail "lines --loops"
 grep -qE '^a\.py:7  +h > t  ' loops.txt || fail "no inner loop: $(cat loops.txt)"

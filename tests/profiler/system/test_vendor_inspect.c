@@ -162,6 +162,50 @@ static void every_record_of_device_memory_has_one_account(void **state)
     }
 }
 
+static void allocations_are_split_by_usage(void **state)
+{
+    static const struct {
+        const char *usage;
+        bool is_host;
+        uint64_t count, bytes;
+    } splits[] = {
+        { "dma_rings_io", false, 250, 254720 },
+        { "generic", false, 43, 221216 },
+        { "dma_rings_runtime", false, 24, 24576 },
+        { "scalar_table", false, 16, 335872 },
+        { "tensors", false, 9, 4128 },
+        { "scalar_instructions", false, 8, 174080 },
+        { "vector_instructions", false, 8, 139008 },
+        { "tensor_instructions", false, 8, 460288 },
+        { "gpsimd_instructions", false, 8, 1260544 },
+        { "sync_instructions", false, 8, 38656 },
+        { "weights", false, 8, 131072 },
+        { "io", false, 4, 32 },
+        { "generic", true, 1, 16 },
+    };
+    const struct ntk_system_trace *trace = *state;
+    const struct ntk_system_memory *memories = trace->memories.items;
+    uint64_t all = 0;
+
+    for (size_t s = 0; s < sizeof splits / sizeof *splits; s++) {
+        uint64_t count = 0;
+        uint64_t bytes = 0;
+
+        for (size_t i = 0; i < trace->memories.count; i++) {
+            bool is_of = !memories[i].is_free && memories[i].is_host == splits[s].is_host &&
+                         strcmp(memories[i].usage, splits[s].usage) == 0;
+            count += is_of;
+            bytes += is_of ? memories[i].bytes : 0;
+        }
+        if (count != splits[s].count || bytes != splits[s].bytes) {
+            fail_msg("%s: %llu allocations, %llu B", splits[s].usage, (unsigned long long)count,
+                     (unsigned long long)bytes);
+        }
+        all += count;
+    }
+    assert_int_equal(all, 395);
+}
+
 static int last_take(void *ctx, const void *data)
 {
     const struct ntk_hbm_row *row = data;
@@ -301,6 +345,7 @@ int main(void)
         TEST(records_of_the_device_have_the_time_of_its_clock),
         TEST(sync_points_are_of_the_cores_of_their_execution),
         TEST(every_record_of_device_memory_has_one_account),
+        TEST(allocations_are_split_by_usage),
         TEST(memory_ends_as_the_accounts_do),
         TEST(samples_of_the_host_add_up),
         TEST(the_execution_is_split),
