@@ -85,26 +85,27 @@ static void add_names(struct ntk_buf *page, enum ntk_name_list list)
 static void render_names(struct ntk_buf *page)
 {
     ntk_buf_add_text(
-        page, "\n## The names of others\n\n"
-              "`--names LIST` chooses the names of metrics for neuron-monitor (Prometheus, remote "
-              "write, OTLP),\nneuron-monitor-prometheus and neuron-monitor-otlp. LIST is one or "
-              "more of these, separated by\ncommas. The names are views of the metrics above, "
-              "drawn from `exporters/names/names.def`.\n\n| List | |\n|---|---|\n");
+        page,
+        "\n## The names of others\n\n"
+        "`--names LIST` selects the metric names for neuron-monitor (Prometheus, remote write, "
+        "OTLP),\nneuron-monitor-prometheus and neuron-monitor-otlp. LIST is one or more of "
+        "these, separated by\ncommas. The names are views of the metrics above, generated "
+        "from `exporters/names/names.def`.\n\n| List | |\n|---|---|\n");
     for (size_t i = 0; i < NTK_NAME_LIST_COUNT; i++) {
         ntk_buf_add_format(page, "| `%s` | %s |\n", ntk_name_lists[i].name, ntk_name_lists[i].text);
     }
     ntk_buf_add_text(
         page,
-        "\nIn OTLP, names of Observer have dots instead of the underscores around scope and "
-        "statistic\n(`neuron.core.infer_completed.sum`). Percentages are 0 to 100, latencies are "
-        "in seconds. Labels\nof the instance are as above. Series of MLU have M instead: `mlu` "
-        "(the "
-        "card), and where known\n`driver`, `model`, `node`, `sn` and `type`. `core` counts within "
-        "the card. Only our own names have\nlabels of pods.\n\n"
-        "Metrics without a source here are omitted: power in watts, temperatures, clocks. "
-        "CloudWatch has\nseparate names ([formats/cloudwatch.md](formats/cloudwatch.md)).\n");
+        "\nIn OTLP, Observer names have dots instead of the underscores around scope and "
+        "statistic\n(`neuron.core.infer_completed.sum`). Percentages are 0 to 100, and latencies "
+        "are in seconds. The\nlabels of the instance are the same as above. MLU series have M "
+        "instead, which is `mlu` (the card)\nand, if known, `driver`, `model`, `node`, `sn` and "
+        "`type`. `core` counts within the card. Only our\nown names have pod labels.\n\n"
+        "Metrics without a source in this toolkit are omitted. These are power in watts, "
+        "temperatures and\nclocks. CloudWatch has separate names "
+        "([formats/cloudwatch.md](formats/cloudwatch.md)).\n");
     add_names(page, NTK_NAME_LIST_OBSERVER);
-    ntk_buf_add_text(page, "\nOmitted names of Observer:\n\n| OTLP | why |\n|---|---|\n");
+    ntk_buf_add_text(page, "\nThese Observer names are omitted:\n\n| OTLP | why |\n|---|---|\n");
     for (size_t i = 0; i < NTK_NAME_ABSENT_COUNT; i++) {
         ntk_buf_add_format(page, "| `%s` | %s |\n", ntk_names_absent[i].dotted,
                            ntk_names_absent[i].why);
@@ -117,16 +118,14 @@ static void render(struct ntk_buf *page)
     ntk_buf_add_text(
         page,
         "# Metrics\n\n"
-        "This page lists every metric that the agent exports. A test draws it from\n"
-        "`shared/metrics/catalogue.def`; `NTK_UPDATE=1` in the environment of the test writes "
-        "it.\n\n"
-        "Labels: I = `availability_zone`, `instance_id`, `instance_name`, `instance_type`, "
-        "`region`,\n"
-        "`subnet_id` (and `ultraserver_id` where the instance has one); R = I and `runtime_tag`. "
-        "Other labels\nare listed by name. Ratios are 0 to 1 in Prometheus and percent in the "
-        "report.\n\n"
-        "OTLP has the same metrics under these names without the unit and `_total` at their end, "
-        "and\nthe labels of the instance as attributes of the resource\n"
+        "This page lists every metric that the agent exports. A test generates it from\n"
+        "`shared/metrics/catalogue.def` if `NTK_UPDATE=1` is set in its environment.\n\n"
+        "The label sets have short names. I means `availability_zone`, `instance_id`, "
+        "`instance_name`,\n`instance_type`, `region` and `subnet_id` (and `ultraserver_id` if the "
+        "instance has one). R means\nI and `runtime_tag`. Other labels are listed by name. Ratios "
+        "are 0 to 1 in Prometheus and\npercentages in the report.\n\n"
+        "OTLP exports the same metrics under these names, without the unit and `_total` at the "
+        "end. The\nlabels of the instance are resource attributes\n"
         "([decisions/exporters.md](decisions/exporters.md)).\n\n"
         "## Metrics with the vendor's names\n");
     add_table(page, NTK_METRIC_ORIGIN_VENDOR);

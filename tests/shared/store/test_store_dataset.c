@@ -111,8 +111,8 @@ static void columns_are_those_of_the_description(void **state)
     ntk_buf_add_text(
         &text, "# Columns of the archive\n\nThis page lists the columns of version 1 of "
                "[archive.md](archive.md), in addition to\n`cluster`, `date` and `host`, which "
-               "are in the path. `tests/shared/store/test_store_dataset.c`\ncompares it with "
-               "the program.\n");
+               "are in the path. `tests/shared/store/test_store_dataset.c`\ncompares the page "
+               "with the program.\n");
     for (size_t id = 0; id < NTK_STORE_DATASET_COUNT; id++) {
         struct ntk_store_cursor *cursor = NULL;
         struct ntk_err err = { 0 };
