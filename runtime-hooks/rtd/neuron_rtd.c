@@ -268,7 +268,7 @@ static int run(struct settings *settings)
     if (settings->config.drops_capabilities.value && capabilities_drop(&err) < 0) {
         return fail(&err);
     }
-    struct ntk_core *core = rtd_startup(&options, &machine, &settings->devices, &why);
+    struct ntk_core *core = rtd_startup(&options, &machine, &settings->devices, NULL, &why);
     ret = rtd_manager_open(&manager, core, &why, &settings->defaults, &err);
     ret = ret < 0 ? ret : serve(&manager, settings, &err);
     return ret < 0 ? fail(&err) : 0;

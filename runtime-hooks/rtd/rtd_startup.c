@@ -5,13 +5,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "shared/base/cond.h"
 #include "shared/base/log.h"
 
 #define MODULE "startup"
-#define PAUSE_NS 500000000
 
 static void bdf_of(const struct rtd_devices *devices, size_t at, char out_bdf[NTK_CORE_BDF_BYTES])
 {
@@ -102,25 +102,28 @@ static struct ntk_core *attempt(const struct ntk_core_options *options,
     return NULL;
 }
 
-/* True: the daemon is to end, which its signal says once more to whoever waits for it. */
-static bool pause_between(void)
+/* True: the daemon is to end. Its signal stays for whoever waits for it. */
+static bool pause_between(const struct ntk_clock *clock)
 {
-    const struct timespec pause = { .tv_nsec = PAUSE_NS };
     sigset_t signals;
 
     sigemptyset(&signals);
     sigaddset(&signals, SIGTERM);
     sigaddset(&signals, SIGINT);
-    int number = sigtimedwait(&signals, NULL, &pause);
-    if (number > 0) {
-        (void)kill(getpid(), number);
+    int fd = signalfd(-1, &signals, SFD_CLOEXEC);
+    struct pollfd ready = { .fd = fd, .events = POLLIN }; /* none: it is only waited */
+    bool is_told =
+        ntk_cond_poll(clock, &ready, 1, ntk_clock_now_ns(clock) + RTD_STARTUP_PAUSE_NS) > 0;
+    if (fd >= 0) {
+        close(fd);
     }
-    return number > 0;
+    return is_told;
 }
 
 struct ntk_core *rtd_startup(struct ntk_core_options *options,
                              const struct ntk_core_machine *machine,
-                             const struct rtd_devices *devices, struct ntk_err *why)
+                             const struct rtd_devices *devices, const struct ntk_clock *clock,
+                             struct ntk_err *why)
 {
     uint32_t lnc = machine->default_lnc ? machine->default_lnc : 1;
     uint32_t cores_per_device = machine->cores_per_device / lnc;
@@ -144,7 +147,7 @@ struct ntk_core *rtd_startup(struct ntk_core_options *options,
         }
         ntk_log_error(MODULE, "[TDRV:tdrv_destroy] TDRV not initialized");
         tell_attempt(devices, number);
-        if (number < RTD_STARTUP_ATTEMPTS && pause_between()) {
+        if (number < RTD_STARTUP_ATTEMPTS && pause_between(clock)) {
             break;
         }
     }

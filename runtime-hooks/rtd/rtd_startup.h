@@ -10,14 +10,17 @@
 
 #include "runtime-hooks/core/core.h"
 #include "runtime-hooks/rtd/rtd_devices.h"
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
 
 #define RTD_STARTUP_ATTEMPTS 3
+#define RTD_STARTUP_PAUSE_NS (500 * NTK_NS_PER_MS) /* between two of them */
 
 /* NULL: no attempt took them; why has the reason. Where why has one before, none is made, and the
- * lines are logged all the same. */
+ * lines are logged all the same. clock NULL: the system's. */
 struct ntk_core *rtd_startup(struct ntk_core_options *options,
                              const struct ntk_core_machine *machine,
-                             const struct rtd_devices *devices, struct ntk_err *why);
+                             const struct rtd_devices *devices, const struct ntk_clock *clock,
+                             struct ntk_err *why);
 
 #endif
