@@ -279,7 +279,7 @@ int ntk_own_spans(const char *path, struct ntk_system_trace *trace, struct ntk_e
         trace->lost += reading->last_lost;
         ret = sorted < 0 ? sorted : ret;
     } else {
-        trace->lost = 0; /* as of a file that is not there */
+        trace->lost = 0; /* like a missing file */
     }
     ntk_long_list_fini(&reading->base.spans);
     ntk_vendor_waiting_fini(&reading->base.waiting);

@@ -252,7 +252,7 @@ const struct ntk_system_sync *ntk_system_sync_find(const struct ntk_system_trace
     const struct ntk_system_sync *before = until > 0 ? sync_at(points, until - 1, nc, core) : NULL;
     const struct ntk_system_sync *found = before ? before : sync_at(points, until, nc, core);
 
-    if (!found) { /* the first core of nc that has points, none of which is at 0 */
+    if (!found) { /* the first core of nc that has points; no point is at 0 */
         size_t first = syncs_until(points, nc, 0, 0);
         const struct ntk_system_sync *other =
             first < points->count ? ntk_vec_at(points, first) : NULL;

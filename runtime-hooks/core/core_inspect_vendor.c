@@ -253,7 +253,7 @@ static void put_keys(struct saving *saving, const struct ntk_ntrace_event *event
 
 /* Events of a run have the time of the core's clock, moved to the host's by the sync point before
  * them: what the host notes of their end is when it noticed. The run begins at that moment, too,
- * where the filter has no sync points. Collectives are the host's: the clock stands still then. */
+ * where the filter has no sync points. Collectives are the host's: the clock stops then. */
 static uint64_t time_of(struct saving *saving, const struct ntk_ntrace_event *event)
 {
     int64_t *ahead_ns = &saving->ahead_ns[event->device_core % NTK_CORE_LNC_MAX];

@@ -312,7 +312,7 @@ static void runs_check(const struct ntk_system_trace *trace, const char *folder,
     ntk_rank_list_fini(&list);
 }
 
-/* The clock of a core stands still between executions and starts at any number. */
+/* The clock of a core stops between executions and starts at any number. */
 static void device_events_have_the_time_of_their_core(void **state)
 {
     struct core_fixture *f = *state;
