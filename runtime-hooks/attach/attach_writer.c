@@ -25,7 +25,7 @@
 
 #define MODULE "attach"
 #define LOOK_MS 100
-#define CHECK_NS (1 * NTK_NS_PER_SECOND)       /* between two searches for calls that are over */
+#define CHECK_NS (1 * NTK_NS_PER_SECOND)       /* between two searches for finished calls */
 #define LOOK_AGAIN_NS (10 * NTK_NS_PER_SECOND) /* ... whether the process is what it was */
 
 struct writer {

@@ -191,7 +191,7 @@ static int read_pid(const char *folder, const char *end, struct reported *report
     return atoi(reported->line);
 }
 
-/* Runs that were told to stop have ended. */
+/* Runs that received the order to stop have ended. */
 static void runs_end(void *ctx, uint64_t now_ns)
 {
     const pid_t *pids = ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long the end of the agent waits for the reader of stdout. Method: a clock of which every wait
- * has ended at once; the reader reads in the waits that end at its time or later. */
+/* How long the end of the agent waits for the reader of stdout. Method: a clock that ends every
+ * wait at once; the reader reads in the waits that end at its time or later. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static bool must_stop(void *ctx)
     return ms_of(reader, test_clock_now_ns(&reader->clock)) >= reader->stops_ms;
 }
 
-/* A stream of which exactly one line waits. */
+/* A stream in which exactly one line waits. */
 static void reader_open(struct reader *reader, bool is_socket, uint64_t reads_ms, uint64_t stops_ms)
 {
     static char line[10000];

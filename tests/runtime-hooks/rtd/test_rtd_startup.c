@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* When devices are tried again. Method: a daemon without devices, whose attempts all fail, and a
- * clock of which every wait has ended at once; a signal comes in one of them. */
+ * clock that ends every wait at once; a signal comes in one of them. */
 #include "runtime-hooks/rtd/rtd_startup.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Children that are told to stop, and one that does not. Method: a clock of which every wait has
- * ended at once, with the children that were signalled. */
+/* Children that get the order to stop, and one that does not. Method: a clock that ends every wait
+ * at once, with the children that were signalled. */
 #include "shared/base/child.h"
 
 #include <errno.h>
