@@ -20,8 +20,10 @@ goes_on() {
 }
 wait_for goes_on
 
+# is_recorded FOLDER ARGUMENT...: asked again where a process got no processor in time.
+is_recorded() { rm -rf "$1" && neuron-profile trigger "${@:2}" -o "$1" >text 2>err && echo yes; }
 # All of them, three executions each, the same ones.
-neuron-profile trigger --job $job --executions 3 -o out >text 2>err || fail "no captures: $(cat text err)"
+wait_for is_recorded out --job $job --executions 3
 [ "$(ls out/*.ntff | wc -l)" = 4 ] && [ "$(wc -l <text)" = 4 ] || fail "not four: $(cat text; ls out)"
 [ "$(ls out/*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] || fail "not the same execution: $(ls out)"
 for i in 0 1 2 3; do
@@ -32,7 +34,8 @@ for i in 0 1 2 3; do
     neuron-profile query -s "$capture" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' >"n$i.json"
 done
 [ "$(cat n?.json | jq -s '[.[][0].n] | unique | length')" = 1 ] || fail "other numbers of instructions: $(cat n?.json)"
-neuron-profile trigger --pid "${ranks[0]}" -o one --json >one.json || fail "one: $(cat one.json)"
+wait_for is_recorded one --pid "${ranks[0]}" --json
+mv text one.json
 one=$(neuron-profile query -s one/*.ntff -n m.neff --json 'SELECT count(*) AS n FROM Instruction' | jq '.[0].n')
 [ "$(jq '.[0].n' n0.json)" = $((3 * one)) ] || fail "three executions have $(cat n0.json), one has $one"
 jq -e --argjson pid "${ranks[0]}" '.execution_count == 1 and .processes[0].pid == $pid and .processes[0].file_count == 1 and .processes[0].error == ""' \
@@ -57,15 +60,15 @@ is_taken_at_once() {
 wait_for is_taken_at_once
 [ "$(ls at/pid_*_exec_*.ntff | sed 's/.*_exec_//' | sort -u | wc -l)" = 1 ] && [ "$(ls at/*.ntff | wc -l)" = 4 ] || fail "at one number: $(ls at) $(cat text err)"
 
-# refused TEXT ARGUMENT...: exit code 1 and a message with TEXT.
-refused() {
+# refused TEXT ARGUMENT...: exit code 1 and a message with TEXT, once the process answers in time.
+is_refused() {
     local code=0
     neuron-profile trigger -o refused "${@:2}" >text 2>err || code=$?
-    [ $code = 1 ] && grep -qF -- "$1" err || fail "$*: $code $(cat text err)"
+    [ $code = 1 ] && grep -qF -- "$1" err && echo yes
 }
+refused() { wait_for is_refused "$@"; }
 refused 'is in the past: the processes are at' --pid "${ranks[1]}" --at-execution 1
-is_refused() { refused 'no execution numbered 100000000 or higher before the timeout' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms && echo yes; }
-wait_for is_refused # once the process answers in that time
+refused 'no execution numbered 100000000 or higher before the timeout' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms
 refused 'no process of job absent found' --job absent
 refused 'process 1 not found' --pid 1
 # A recording that comes too late is not one: the asking program learns it at once, and asks for a
@@ -103,7 +106,8 @@ if [ "$(id -u)" = 0 ]; then
     neuron-profile query -s "$(ls for-root/*.ntff | head -1)" -n m.neff --json 'SELECT count(*) AS n FROM Instruction' | jq -e '.[0].n > 10' >/dev/null || fail "an empty file"
     keeps_nothing() { [ -z "$(find "/proc/$(other)/fd" -lname '*neuron-trigger*')" ] && [ -z "$(find theirs -name 'neuron-trigger-*')" ] && echo yes; }
     wait_for keeps_nothing
-    of_tag --pid "$own" -o own || fail "one's own: $(cat text err)"
+    is_own() { rm -rf own && of_tag --pid "$own" -o own && echo yes; }
+    wait_for is_own
     [ "$(ls own/*.ntff | wc -l)" -gt 0 ] || fail "one's own: $(ls own)"
     code=0
     as_other neuron-profile trigger --pid "$own" -o theirs/not >text 2>err || code=$?
@@ -112,9 +116,14 @@ if [ "$(id -u)" = 0 ]; then
 fi
 
 # A bound that is too small for anything is one still: the file lacks records, and that is an error.
-code=0
-neuron-profile trigger --pid "${ranks[1]}" --size 1 -o small --json >small.json 2>err || code=$?
-[ $code = 1 ] && jq -e '.processes[0] | .file_count == 1 and .error != ""' small.json >/dev/null || fail "a small bound: $code $(cat small.json err)"
+is_small() {
+    code=0
+    rm -rf small
+    neuron-profile trigger --pid "${ranks[1]}" --size 1 -o small --json >small.json 2>err || code=$?
+    [ $code = 1 ] || echo "never: exit code $code"
+    jq -e '.processes[0] | .file_count == 1 and .error != ""' small.json >/dev/null && echo yes
+}
+wait_for is_small
 
 # What the time is too short for is kept as far as it came, and said.
 is_short() { # once there is an execution in that time
@@ -139,7 +148,7 @@ refused "is already handling a request from process $two" --pid "${ranks[2]}"
 # it.
 kill -9 "$two"
 wait "$two" 2>/dev/null || true
-neuron-profile trigger --pid "${ranks[2]}" -o three >text 2>err || fail "after one that was killed: $(cat text err)"
+wait_for is_recorded three --pid "${ranks[2]}"
 
 # A helper of a program that was killed ends, too.
 bash -c 'neuron-profile trigger --pid "$1" --at-execution 100000000 --timeout 600s --parent $$ -o orphan >orphan.txt 2>&1 & echo $! >orphan.pid; exec sleep 600' \
