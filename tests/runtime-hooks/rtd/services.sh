@@ -14,15 +14,21 @@ client services model
 neuron-profile view -n model/model.neff -s model/capture.ntff --output-format summary-json >summary.json || fail "no capture: $(head -c 200 summary.json)"
 jq -e '[.. | numbers] | length > 10' summary.json >/dev/null || fail "the capture has nothing in it: $(cat summary.json)"
 
-# A watcher learns about the end before it comes.
-"$python" "$(dirname "$0")/services.py" "unix:$socket" generated model watching >/dev/null &
-watcher=$!
-pids+=("$watcher")
+# A watcher learns about the end before it comes, if the daemon gets a processor in the half second that it has for this.
 serves() { grep -q '^SERVING$' watching 2>/dev/null && echo yes; }
-wait_for serves
-stop
-wait "$watcher" || fail "no watcher: $(cat watching)"
-[[ $(head -2 watching | tr '\n' ' ') == "SERVING NOT_SERVING " ]] || fail "watched: $(cat watching)"
+end=$((SECONDS + patience))
+while :; do
+    "$python" "$(dirname "$0")/services.py" "unix:$socket" generated model watching >/dev/null &
+    watcher=$!
+    pids+=("$watcher")
+    wait_for serves
+    stop
+    wait "$watcher" || fail "no watcher: $(cat watching)"
+    [[ $(head -2 watching | tr '\n' ' ') != "SERVING NOT_SERVING " ]] || break
+    [ $SECONDS -lt $end ] || fail "watched: $(cat watching)"
+    rm watching
+    start
+done
 [ -z "$(ls "$TMPDIR")" ] || fail "files of captures are left: $(ls "$TMPDIR"/*)"
 
 NEURON_SOFT_INSTANCE=none start
