@@ -2,6 +2,8 @@
 /* points_page - everything that exporters show, kept up to date from snapshots. */
 #include "exporters/points/points_page.h"
 
+#include <string.h>
+
 #include "exporters/exporter.h"
 #include "exporters/points/points_page_parts.h"
 #include "shared/base/clock.h"
@@ -49,6 +51,17 @@ void ntk_points_page_init(struct ntk_points_page *page, const struct ntk_exporte
     page->fills_zeros = options->zero_fill;
 }
 
+static void begin_period(struct ntk_points_page *page)
+{
+    memset(page->cores, 0, page->core_count * sizeof *page->cores);
+    memset(page->outcome, 0, sizeof page->outcome);
+    memset(page->error_class, 0, sizeof page->error_class);
+    page->events_read = page->events_lost = 0;
+    page->device_sample_count = 0;
+    page->is_partial = page->has_cpu = false;
+    page->system_has = 0;
+}
+
 int ntk_points_page_update(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct points_moment moment = {
@@ -63,6 +76,9 @@ int ntk_points_page_update(struct ntk_points_page *page, const struct ntk_snapsh
     }
     page->now_ns = moment.now_ns;
     take_instance(page, snapshot);
+    if (page->is_of_period) {
+        begin_period(page);
+    }
     points_tags_begin(page);
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         int added = points_runtime_add(page, &snapshot->runtimes[i], &moment);

@@ -60,6 +60,9 @@ struct ntk_points_core { /* of a tag, by logical core */
     uint32_t has_state; /* bit i: state[i], which core_state.def has a metric for */
     double utilization;
     uint64_t state[NTK_CORE_STATES];
+    /* On a page of one period: bit i: rate[i], of the rows of core_counts.def, per second. */
+    uint32_t has_rate;
+    double rate[NTK_CORE_COUNT_ROWS];
     uint64_t group_bytes[NTK_GROUP_COUNT];
     bool has_group[NTK_GROUP_COUNT]; /* some runtime reports it */
 };
@@ -109,6 +112,7 @@ struct ntk_points_tag {             /* of a pod, where that is known */
     bool is_over;           /* ... and all its runtimes had ended by then, which earlier ones had */
     double created_seconds; /* Unix time of its first snapshot */
     uint64_t began_ns;      /* Unix time since when it counts: the begin of that period */
+    /* From here to the lists: values, which a page of one period clears. */
     bool has_executions;
     bool is_uncounted; /* its executions are not counted any more: counters would look idle */
     uint64_t outcome[NTK_OUTCOME_COUNT];
@@ -200,6 +204,11 @@ struct ntk_points_age {
 };
 
 struct ntk_points_page {
+    /* Set before the first update: each update begins anew, for readers that add up themselves.
+     * Counters have what its period added; what it does not have is absent; processes that ended
+     * in it count. Latencies are those of whole applications (the model's name is ""), and pods of
+     * one tag are one application. Applications keep their places (User, "other") until fini. */
+    bool is_of_period;
     bool keeps_fine_latencies;  /* set before the first update: whole histograms too, 18 KiB each */
     size_t application_max;     /* set before the first update: this many have their own series, the
                                 * rest shares those of the tag "other"; 0: all have */

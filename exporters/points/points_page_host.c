@@ -115,7 +115,7 @@ static void update_devices(struct ntk_points_page *page, const struct ntk_snapsh
         }
         if (!device && page->device_sample_count < NTK_SNAPSHOT_DEVICES_MAX) {
             device = &page->devices[page->device_sample_count++];
-            device->index = sample->index;
+            *device = (struct ntk_points_device){ .index = sample->index };
         }
         if (!device) {
             continue;
@@ -131,7 +131,7 @@ static void update_devices(struct ntk_points_page *page, const struct ntk_snapsh
             for (int k = 0; k < NTK_ECC_COUNT; k++) {
                 device->ecc[k] += sample->ecc[k].period;
             }
-            if (sample->has & NTK_DEVICE_HAS_ECC_TOTAL) {
+            if (sample->has & NTK_DEVICE_HAS_ECC_TOTAL && !page->is_of_period) {
                 device->ecc_total_has = sample->ecc_has;
                 for (int k = 0; k < NTK_ECC_COUNT; k++) {
                     device->ecc_total[k] = sample->ecc[k].total;

@@ -3,6 +3,7 @@
  * points_page_parts - the parts of an update of the page: its applications, what a runtime adds to
  * its application, and the machine. Private to this folder.
  *
+ * Owner:   applications are the page's; points_tags_fini() frees them.
  * Threads: one, as the page.
  */
 #ifndef NTK_EXPORTERS_POINTS_POINTS_PAGE_PARTS_H

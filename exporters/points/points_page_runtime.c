@@ -126,7 +126,7 @@ static void add_latency(struct ntk_points_page *page, struct ntk_points_latency_
     }
 }
 
-/* Histograms of models follow the executions. */
+/* Histograms of models follow the executions; on a page of one period that of all is enough. */
 static void add_latencies(struct ntk_points_page *page, struct ntk_points_tag *tag,
                           const struct ntk_runtime_sample *runtime,
                           const struct points_moment *moment)
@@ -134,7 +134,12 @@ static void add_latencies(struct ntk_points_page *page, struct ntk_points_tag *t
     uint64_t period_began_ns =
         points_began_ns(moment, runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS]);
 
-    for (size_t i = 0; i < runtime->model_count; i++) {
+    struct ntk_points_latency *of_all = page->is_of_period ? tag_latency(tag, "") : NULL;
+    if (of_all) {
+        add_latency(page, &of_all->total, &runtime->total_latency, period_began_ns);
+        add_latency(page, &of_all->device, &runtime->device_latency, period_began_ns);
+    }
+    for (size_t i = 0; i < runtime->model_count && !page->is_of_period; i++) {
         const struct ntk_model_sample *model = &runtime->models[i];
         if (!(model->has & (NTK_MODEL_HAS_LATENCY | NTK_MODEL_HAS_DEVICE_LATENCY))) {
             continue;
@@ -254,12 +259,29 @@ static void add_state(struct ntk_points_core *core, const struct ntk_core_sample
     }
 }
 
-static void add_cores(struct ntk_points_tag *tag, const struct ntk_runtime_sample *runtime)
+static void add_rates(struct ntk_points_core *core, const struct ntk_core_sample *sample,
+                      double seconds)
 {
+    for (size_t i = 0; i < NTK_CORE_COUNT_ROWS && seconds > 0; i++) {
+        const struct ntk_core_count_row *row = &ntk_core_count_rows[i];
+
+        if (sample->has & row->has && !row->names && row->metric != NTK_METRIC_NONE) {
+            core->rate[i] += (double)sample->counts[row->at].period / seconds;
+            core->has_rate |= 1u << i;
+        }
+    }
+}
+
+static void add_cores(const struct ntk_points_page *page, struct ntk_points_tag *tag,
+                      const struct ntk_runtime_sample *runtime, uint64_t period_ns)
+{
+    uint64_t own_ns = runtime->group_period_ns[NTK_RUNTIME_GROUP_CORES];
+    double seconds = (double)(own_ns ? own_ns : period_ns) / (double)NTK_NS_PER_SECOND;
     uint32_t lnc = runtime->lnc ? runtime->lnc : 1;
 
     for (size_t i = 0; i < runtime->core_count; i++) {
         struct ntk_core_sample logical;
+        struct ntk_core_sample watched;
         uint32_t number = runtime->cores[i].core / lnc;
         if (i > 0 && runtime->cores[i - 1].core / lnc == number) {
             continue;
@@ -271,6 +293,10 @@ static void add_cores(struct ntk_points_tag *tag, const struct ntk_runtime_sampl
         }
         if (!runtime->ended) {
             add_state(core, &logical);
+        }
+        if (page->is_of_period && ntk_snapshot_watched_logical_core(
+                                      runtime->cores, runtime->core_count, lnc, number, &watched)) {
+            add_rates(core, &watched, seconds);
         }
         if (logical.has & NTK_CORE_HAS_BUSY) {
             core->utilization = core->has_utilization && core->utilization > logical.utilization
@@ -363,7 +389,7 @@ int points_runtime_add(struct ntk_points_page *page, const struct ntk_runtime_sa
         tag->resident_bytes += runtime->rss_bytes;
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_CORES, NTK_RUNTIME_HAS_CORES)) {
-        add_cores(tag, runtime);
+        add_cores(page, tag, runtime, moment->period_ns);
     }
     return 0;
 }

@@ -122,9 +122,11 @@ struct ntk_points_tag *points_tag_find(struct ntk_points_page *page,
     struct ntk_points_owner owner = { .pid = "" };
 
     points_clean(name, runtime->tag);
-    points_clean(owner.container_name, runtime->pod.container);
-    points_clean(owner.namespace_name, runtime->pod.namespace_name);
-    points_clean(owner.pod_name, runtime->pod.name);
+    if (!page->is_of_period) {
+        points_clean(owner.container_name, runtime->pod.container);
+        points_clean(owner.namespace_name, runtime->pod.namespace_name);
+        points_clean(owner.pod_name, runtime->pod.name);
+    }
     if (page->has_pid_label) {
         snprintf(owner.pid, sizeof owner.pid, "%u", runtime->pid);
     }
@@ -192,9 +194,27 @@ bool points_tags_forget(struct ntk_points_page *page, uint64_t now_ns)
     return any;
 }
 
+/* Its values; the application stays among those with their own series. */
+static void end_period(struct ntk_points_page *page, struct ntk_points_tag *tag)
+{
+    size_t from = offsetof(struct ntk_points_tag, has_executions);
+
+    points_tag_clear(page, tag);
+    memset((char *)tag + from, 0, offsetof(struct ntk_points_tag, cores) - from);
+    tag->is_leaving = is_shown(tag);
+    tag->is_live = false;
+    tag->ended_deliveries = page->deliveries;
+    tag->ended_ns = page->now_ns;
+}
+
 /* Counts those with their own series; the rest is found again. */
 void points_tags_begin(struct ntk_points_page *page)
 {
+    ntk_map_each(entry, &page->tags) {
+        if (page->is_of_period) {
+            end_period(page, entry->value);
+        }
+    }
     page->shown_count = 0;
     ntk_map_fini(&page->shown_users);
     ntk_map_each(entry, &page->tags) {
@@ -210,7 +230,8 @@ void points_tags_end(struct ntk_points_page *page, uint64_t now_ns)
 {
     ntk_map_each(entry, &page->tags) {
         struct ntk_points_tag *tag = entry->value;
-        if (tag->is_live && (tag->is_over || tag->last_sequence != page->sequence)) {
+        bool is_over = tag->is_over && !page->is_of_period;
+        if (tag->is_live && (is_over || tag->last_sequence != page->sequence)) {
             clear_gauges(tag); /* its last runtime has ended; the totals stay */
             tag->is_live = false;
             tag->is_leaving = true;

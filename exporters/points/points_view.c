@@ -34,7 +34,7 @@ struct view {
 
 /* ---- the labels of a point ---- */
 
-static const char *value_of(const struct ntk_point *point, const char *name, size_t name_bytes)
+const char *ntk_points_label_get(const struct ntk_point *point, const char *name, size_t name_bytes)
 {
     for (const struct ntk_points_label *label = point->labels; label->name; label++) {
         if (strlen(label->name) == name_bytes && memcmp(label->name, name, name_bytes) == 0) {
@@ -64,16 +64,16 @@ static bool is_among(const char *value, const char *list, size_t list_bytes)
     return false;
 }
 
-static bool is_chosen(const struct view *view, const struct ntk_point *point)
+bool ntk_points_is_chosen(const struct ntk_point *point, const char *where)
 {
-    const char *at = view->is_other ? "" : view->row->where;
+    const char *at = where;
 
     while (*at) {
         size_t name_bytes = strcspn(at, "=");
         const char *values = at + name_bytes + 1;
         size_t value_bytes = strcspn(values, " ");
 
-        if (!is_among(value_of(point, at, name_bytes), values, value_bytes)) {
+        if (!is_among(ntk_points_label_get(point, at, name_bytes), values, value_bytes)) {
             return false;
         }
         at = values + value_bytes;
@@ -86,8 +86,9 @@ static bool is_chosen(const struct view *view, const struct ntk_point *point)
 static bool card_of(const struct view *view, const struct ntk_point *point, uint64_t *out_card,
                     uint64_t *out_core)
 {
-    const char *device = value_of(point, "neuron_device_index", strlen("neuron_device_index"));
-    const char *core = value_of(point, "neuroncore", strlen("neuroncore"));
+    const char *device =
+        ntk_points_label_get(point, "neuron_device_index", strlen("neuron_device_index"));
+    const char *core = ntk_points_label_get(point, "neuroncore", strlen("neuroncore"));
     uint64_t number;
 
     if (*device && ntk_str_parse_u64(device, out_card) == 0) {
@@ -134,7 +135,7 @@ static bool make_key(struct view *view, const struct ntk_point *point)
             snprintf(number, sizeof number, "%u", (unsigned)core);
             add_key(view, number);
         } else {
-            add_key(view, value_of(point, from, from_bytes));
+            add_key(view, ntk_points_label_get(point, from, from_bytes));
         }
         at += bytes;
         at += *at == ' ';
@@ -147,7 +148,8 @@ static void take(const struct ntk_point *point, void *ctx)
 {
     struct view *view = ctx;
 
-    if (point->latency || !is_chosen(view, point) || !make_key(view, point)) {
+    if (point->latency || !ntk_points_is_chosen(point, view->is_other ? "" : view->row->where) ||
+        !make_key(view, point)) {
         return;
     }
     const char *key = (const char *)view->key.bytes;

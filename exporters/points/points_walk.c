@@ -10,7 +10,11 @@
 
 const struct ntk_metric_row *ntk_points_family_get(size_t family)
 {
-    return family < NTK_METRIC_COUNT ? &ntk_metrics[family]
+    static const struct ntk_metric_row hidden = { .kind = NTK_METRIC_KIND_GAUGE,
+                                                  .unit = NTK_METRIC_UNIT_COUNT };
+
+    return family >= NTK_POINTS_FAMILIES ? &hidden
+           : family < NTK_METRIC_COUNT   ? &ntk_metrics[family]
            : family < NTK_POINTS_OWN_FAMILIES
                ? points_process_family(family - NTK_METRIC_COUNT)
                : &ntk_name_get(family - NTK_POINTS_OWN_FAMILIES)->metric;
@@ -70,12 +74,12 @@ void ntk_points_walk(const struct ntk_points_page *page, size_t family,
         .page = page, .row = ntk_points_family_get(family), .visit = visit, .ctx = ctx
     };
 
-    if (family >= NTK_POINTS_OWN_FAMILIES) {
+    if (family >= NTK_POINTS_OWN_FAMILIES && family < NTK_POINTS_FAMILIES) {
         ntk_points_view_walk(page, ntk_name_get(family - NTK_POINTS_OWN_FAMILIES), visit, ctx);
         return;
     }
     points_figures_walk(&v, family);
-    if (family < NTK_METRIC_COUNT) {
+    if (family < NTK_METRIC_COUNT || family >= NTK_POINTS_FAMILIES) {
         points_applications_walk(&v, family);
         points_machine_walk(&v, family);
         points_jobs_walk(&v, family);

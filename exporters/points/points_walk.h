@@ -26,6 +26,11 @@ extern "C" {
 #define NTK_POINTS_PROCESS_FAMILIES 6
 #define NTK_POINTS_OWN_FAMILIES (NTK_METRIC_COUNT + NTK_POINTS_PROCESS_FAMILIES)
 #define NTK_POINTS_FAMILIES (NTK_POINTS_OWN_FAMILIES + NTK_NAME_COUNT)
+/* Families that no page shows, for encoders of one period (struct ntk_points_page.is_of_period):
+ * devices that are not healthy, with the worst reason; rates of the rows of core_counts.def, by
+ * application and core. */
+#define NTK_POINTS_UNWELL NTK_POINTS_FAMILIES
+#define NTK_POINTS_RATES (NTK_POINTS_FAMILIES + 1)
 /* For one point, without those of the instance. */
 #define NTK_POINTS_LABELS_MAX (11 + NTK_LABELS_MAX)
 #define NTK_POINTS_INSTANCE_LABELS 7
@@ -47,7 +52,7 @@ struct ntk_point {
     uint64_t began_ns; /* since when a counter or histogram counts, Unix time; 0: a gauge */
 };
 
-/* The row of a family, below NTK_POINTS_FAMILIES. Static. */
+/* The row of a family. Static. */
 const struct ntk_metric_row *ntk_points_family_get(size_t family);
 /* Whether the page has it: by its lists of names, and what the vendor's exporter has. */
 bool ntk_points_is_shown(const struct ntk_points_page *page, bool vendor_only, size_t family);

@@ -70,6 +70,13 @@ static void core_state(const struct points_visit *v, const struct ntk_points_cor
     }
 }
 
+static void core_rate(const struct points_visit *v, const struct ntk_points_core *core, size_t row)
+{
+    if (core->has_rate >> row & 1) {
+        points_put_f64(v, NO_LABELS, core->rate[row]);
+    }
+}
+
 static void core_memory(const struct points_visit *v, const struct ntk_points_core *core,
                         size_t group)
 {
@@ -229,6 +236,9 @@ void points_applications_walk(const struct points_visit *v, size_t family)
             walk_cores(v, core_memory, of_groups[i].group);
             fill_zeros(v, true);
         }
+    }
+    if (family >= NTK_POINTS_RATES) {
+        walk_cores(v, core_rate, family - NTK_POINTS_RATES);
     }
     for (size_t i = 0; i < NTK_CORE_STATES; i++) {
         if (ntk_core_state_rows[i].metric == family) {

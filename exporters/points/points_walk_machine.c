@@ -118,6 +118,17 @@ static void device_well(const struct points_visit *v, const struct ntk_points_de
     }
 }
 
+static void device_unwell(const struct points_visit *v, const struct ntk_points_device *device)
+{
+    if (device->has & NTK_DEVICE_HAS_HEALTH && device->verdict != NTK_HEALTH_HEALTHY) {
+        points_put_u64(v,
+                       LABELS({ "reason", device->health_count > 0
+                                              ? ntk_health_reasons[device->health[0].reason].name
+                                              : "other" }),
+                       device->verdict);
+    }
+}
+
 static void device_row(const struct points_visit *v, const struct ntk_device_row *row,
                        const struct ntk_device_sample *figures)
 {
@@ -154,6 +165,7 @@ static const struct {
     { NTK_METRIC_DEVICE_HEALTH, health_status },
     { NTK_METRIC_DEVICE_HEALTH_REASON, health_reasons },
     { NTK_METRIC_DEVICE_WELL, device_well },
+    { NTK_POINTS_UNWELL, device_unwell },
 };
 
 static void walk_devices(const struct points_visit *v,

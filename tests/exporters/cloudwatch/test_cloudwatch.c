@@ -7,12 +7,14 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "exporters/cloudwatch/cloudwatch_emf.h"
 #include "exporters/cloudwatch/cloudwatch_gather.h"
 #include "exporters/cloudwatch/cloudwatch_request.h"
 #include "exporters/exporter.h"
+#include "exporters/points/points_page.h"
 #include "shared/metrics/snapshot.h"
 #include "tests/support/mixed_snapshot.h"
 #include "tests/support/sample_snapshot.h"
@@ -359,7 +361,8 @@ static void requests_stay_within_the_limits_and_lose_nothing(void **state)
         memset(tags[i], 'x', sizeof tags[i] - 1);
         snprintf(tags[i], sizeof tags[i], "%d", i);
         tags[i][strlen(tags[i])] = '"'; /* long, and longer as JSON */
-        runtimes[i] = (struct ntk_runtime_sample){ .has = NTK_RUNTIME_HAS_CPU, .tag = tags[i] };
+        runtimes[i] =
+            (struct ntk_runtime_sample){ .has = NTK_RUNTIME_HAS_CPU, .tag = tags[i], .user = "" };
         for (int k = 0; k < NTK_RUNTIME_GROUP_COUNT; k++) {
             runtimes[i].group_period_ns[k] = NTK_GROUP_ABSENT;
         }
@@ -370,7 +373,9 @@ static void requests_stay_within_the_limits_and_lose_nothing(void **state)
     for (int i = 0; i < TAGS; i++) {
         snapshot->runtimes = &runtimes[i];
         encode(&data, snapshot);
-        ntk_map_fini(&data.tags); /* as if it were its own step: all have series */
+        ntk_points_page_fini(data.page); /* as if it were its own step: all have series */
+        free(data.page);
+        data.page = NULL;
     }
     snapshot->runtime_count = 0;
     snapshot->system.has = NTK_SYSTEM_HAS_MEMORY;
@@ -565,6 +570,123 @@ static void two_users_with_one_tag_are_never_summed(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+/* -- one period ------------------------------------------------------------------------------- */
+
+static size_t values_of(struct ntk_cloudwatch_data *data, enum ntk_cloudwatch_metric metric,
+                        const char *user)
+{
+    size_t count = 0;
+
+    ntk_map_each(entry, &data->series) {
+        const struct ntk_cloudwatch_series *series = entry->value;
+        const char *of = "";
+        for (size_t i = 0; i < series->dimension_count; i++) {
+            if (strcmp(series->dimensions[i].name, "User") == 0) {
+                of = series->dimensions[i].value;
+            }
+        }
+        if (series->metric == metric && !series->is_weighted && strcmp(of, user) == 0) {
+            count += series->values.count;
+        }
+    }
+    return count;
+}
+
+static void a_process_that_ended_counts_once_more(void **state)
+{
+    static const enum ntk_cloudwatch_metric metrics[] = { NTK_CLOUDWATCH_CORE_UTILIZATION,
+                                                          NTK_CLOUDWATCH_EXECUTION_STATUS,
+                                                          NTK_CLOUDWATCH_EXECUTION_LATENCY,
+                                                          NTK_CLOUDWATCH_RUNTIME_MEMORY_USED };
+    enum { METRICS = sizeof metrics / sizeof *metrics };
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = sample(1);
+    size_t counts[METRICS];
+
+    encode(&data, snapshot);
+    for (size_t i = 0; i < METRICS; i++) {
+        counts[i] = values_of(&data, metrics[i], "");
+        assert_true(counts[i] > 0);
+    }
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        snapshot->runtimes[i].ended = true;
+    }
+    encode(&data, snapshot);
+    for (size_t i = 0; i < METRICS; i++) {
+        assert_int_equal(values_of(&data, metrics[i], ""), 2 * counts[i]);
+    }
+    snapshot->runtime_count = 0;
+    encode(&data, snapshot);
+    for (size_t i = 0; i < METRICS; i++) {
+        assert_int_equal(values_of(&data, metrics[i], ""), 2 * counts[i]);
+    }
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
+static void a_group_that_is_not_due_adds_nothing(void **state)
+{
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = sample(1);
+
+    encode(&data, snapshot);
+    size_t cores = values_of(&data, NTK_CLOUDWATCH_CORE_UTILIZATION, "");
+    size_t events = values_of(&data, NTK_CLOUDWATCH_HARDWARE_ECC_EVENTS, "");
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        snapshot->runtimes[i].group_period_ns[NTK_RUNTIME_GROUP_CORES] = NTK_GROUP_ABSENT;
+    }
+    snapshot->group_period_ns[NTK_SYSTEM_GROUP_ECC] = NTK_GROUP_ABSENT;
+    snapshot->group_period_ns[NTK_SYSTEM_GROUP_MEMORY] = NTK_GROUP_ABSENT;
+    encode(&data, snapshot);
+    assert_true(cores > 0 && events > 0);
+    assert_int_equal(values_of(&data, NTK_CLOUDWATCH_CORE_UTILIZATION, ""), cores);
+    assert_int_equal(values_of(&data, NTK_CLOUDWATCH_HARDWARE_ECC_EVENTS, ""), events);
+    assert_int_equal(values_of(&data, NTK_CLOUDWATCH_SYSTEM_MEMORY_USED, ""), 1);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
+/* Method: the second user's process is the only one in the second report of a step. */
+static void the_first_user_of_a_tag_keeps_it_for_the_step(void **state)
+{
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = ntk_snapshot_create();
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, 2);
+
+    for (uint32_t i = 0; i < 2; i++) {
+        runtimes[i].has = NTK_RUNTIME_HAS_CPU;
+        runtimes[i].tag = "train";
+        runtimes[i].uid = 1001 + i;
+        runtimes[i].user = i == 0 ? "alice" : "bob";
+    }
+    encode(&data, snapshot);
+    snapshot->runtimes = runtimes + 1;
+    snapshot->runtime_count = 1;
+    encode(&data, snapshot);
+    /* User and system time of each. */
+    assert_int_equal(values_of(&data, NTK_CLOUDWATCH_RUNTIME_VCPU_USAGE, ""), 2);
+    assert_int_equal(values_of(&data, NTK_CLOUDWATCH_RUNTIME_VCPU_USAGE, "bob"), 4);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
+/* Zeros would look like an idle application. */
+static void executions_that_are_not_counted_have_no_metric(void **state)
+{
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = sample(1);
+
+    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+        snapshot->runtimes[i].no_executions = true;
+    }
+    encode(&data, snapshot);
+    assert_int_equal(values_of(&data, NTK_CLOUDWATCH_EXECUTION_STATUS, ""), 0);
+    assert_int_equal(values_of(&data, NTK_CLOUDWATCH_EXECUTION_ERRORS, ""), 0);
+    assert_true(values_of(&data, NTK_CLOUDWATCH_CORE_UTILIZATION, "") > 0);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
 /* -- lines ------------------------------------------------------------------------------------- */
 
 static void a_line_has_at_most_100_values_of_a_metric(void **state)
@@ -703,6 +825,10 @@ int main(void)
         cmocka_unit_test(without_a_step_each_report_goes_by_itself),
         cmocka_unit_test(applications_beyond_the_bound_share_series),
         cmocka_unit_test(two_users_with_one_tag_are_never_summed),
+        cmocka_unit_test(a_process_that_ended_counts_once_more),
+        cmocka_unit_test(a_group_that_is_not_due_adds_nothing),
+        cmocka_unit_test(the_first_user_of_a_tag_keeps_it_for_the_step),
+        cmocka_unit_test(executions_that_are_not_counted_have_no_metric),
         cmocka_unit_test(a_line_has_at_most_100_values_of_a_metric),
         cmocka_unit_test(tags_that_look_alike_are_one_series),
         cmocka_unit_test(options_are_checked),
