@@ -10,6 +10,7 @@
 
 #include "profiler/system/live_records.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/fs.h"
 #include "shared/base/host.h"
 
@@ -102,8 +103,7 @@ static void follow(struct ntk_live_records *records, struct ntk_ring_registry *r
                    const struct ntk_live_trace_options *options,
                    struct ntk_live_trace_result *result)
 {
-    const struct timespec pause = { 0, DRAIN_NS };
-    uint64_t begin_ns = ntk_clock_monotonic_ns();
+    uint64_t begin_ns = ntk_clock_now_ns(options->clock);
     uint64_t polled_ns = begin_ns;
     uint64_t now_ns = begin_ns;
 
@@ -112,8 +112,8 @@ static void follow(struct ntk_live_records *records, struct ntk_ring_registry *r
            (!options->goes_on ||
             options->goes_on((double)(now_ns - begin_ns) / (double)options->duration_ns,
                              options->ctx))) {
-        (void)clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
-        now_ns = ntk_clock_monotonic_ns();
+        ntk_cond_sleep(options->clock, ntk_clock_now_ns(options->clock) + DRAIN_NS);
+        now_ns = ntk_clock_now_ns(options->clock);
         if (now_ns - polled_ns >= POLL_NS) {
             polled_ns = now_ns;
             records->failed = ntk_ring_registry_poll(registry, NULL, records->err);

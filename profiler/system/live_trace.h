@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "shared/base/clock.h"
 #include "shared/base/err.h"
 
 struct ntk_live_trace_options {
@@ -25,9 +26,10 @@ struct ntk_live_trace_options {
     uint32_t owner; /* uid: only a segment of this user, whatever another user's segment says about
                      * its pid */
     uint64_t duration_ns;
-    uint64_t events_per_core; /* written; more are counted as lost */
-    const char *folder;       /* the recording makes its own below */
-    bool from_oldest;         /* also what the rings still have from before */
+    const struct ntk_clock *clock; /* of that; NULL: the system's */
+    uint64_t events_per_core;      /* written; more are counted as lost */
+    const char *folder;            /* the recording makes its own below */
+    bool from_oldest;              /* also what the rings still have from before */
     /* Asked now and then with the share that has ended, 0 to 1: false ends the recording. NULL:
      * always true. */
     bool (*goes_on)(double share, void *ctx);

@@ -13,6 +13,7 @@
 #include "profiler/system/system_trace.h"
 #include "runtime-hooks/hooks/hooks.h"
 #include "shared/formats/ntrace/ntrace_comm.h"
+#include "tests/support/clock.h"
 #include "tests/support/observed.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -277,6 +278,55 @@ static void a_process_that_cannot_be_recorded_has_a_reason(void **state)
     assert_int_equal(observed_finish(&child, 0), 0);
 }
 
+struct ending {
+    uint64_t duration_ms;
+    double ends_at; /* share of the time that the caller lets pass; 2: all */
+    uint64_t recorded_ms;
+};
+
+static bool is_before(double share, void *ctx)
+{
+    return share < ((const struct ending *)ctx)->ends_at;
+}
+
+/* Method: a process that does nothing, and a clock of which every wait has ended at once. Rings are
+ * drained every 5 ms. */
+static void a_recording_ends_when_its_time_is_up(void **state)
+{
+    static const struct ending rows[] = {
+        { 0, 2, 0 },       { 1, 2, 5 },       { 3600000, 0, 0 }, { 995, 2, 995 },
+        { 1000, 2, 1000 }, { 1001, 2, 1005 }, { 1000, 1, 1000 }, { 1000, 0.5, 500 },
+    };
+    struct observed child = observed_start(test_scratch_folder, child_works, NULL);
+
+    (void)state;
+    assert_int_equal(observed_receive(&child), 1);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_live_trace_result result = { 0 };
+        struct ntk_err err = { 0 };
+        struct ending row = rows[i];
+        struct test_clock clock;
+
+        test_clock_init(&clock);
+        clock.passes_waits = true;
+        const struct ntk_live_trace_options options = { .pid = (uint32_t)child.pid,
+                                                        .duration_ns =
+                                                            row.duration_ms * NTK_NS_PER_MS,
+                                                        .clock = &clock.clock,
+                                                        .events_per_core = 1000,
+                                                        .folder = test_scratch_folder,
+                                                        .goes_on = is_before,
+                                                        .ctx = &row };
+        assert_int_equal(ntk_live_trace_record(&options, &result, &err), 0);
+        assert_int_equal(result.recorded_ns, row.recorded_ms * NTK_NS_PER_MS);
+        assert_false(result.has_ended);
+        free(result.folder);
+        test_clock_fini(&clock);
+    }
+    observed_send(&child, 1);
+    assert_int_equal(observed_finish(&child, 0), 0);
+}
+
 static int set_up(void **state)
 {
     int ret = test_scratch_set_up(state);
@@ -291,6 +341,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(folder_holds_exactly_what_the_process_did),
         cmocka_unit_test(what_is_beyond_the_bound_is_counted_as_lost),
+        cmocka_unit_test(a_recording_ends_when_its_time_is_up),
         cmocka_unit_test(a_process_that_cannot_be_recorded_has_a_reason),
     };
 
