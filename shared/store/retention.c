@@ -14,30 +14,42 @@
 #define SQL_BYTES 768
 #define OLDER_BYTES 96
 #define VACUUM_PAGES "2000"
-#define TABLES_MAX 14
 
-/* Tables with a time_ns that grow, by the tier whose age they share; NULL-ended. Errors and loads
- * are few and tell much: they stay as long as the minutes. */
-static const struct {
-    double share; /* of the file */
-    const char *tables[TABLES_MAX];
-} tiers[NTK_STORE_TIER_COUNT] = {
-    [NTK_STORE_SECOND] = { 0.7,
-                           { "machine_sample", "device_sample", "process_sample", "core_sample",
-                             "execution_sample", "model_sample", "rank_sample", "memory_sample",
-                             "memory_log", "mark_log" } },
-    [NTK_STORE_MINUTE] = { 0.2,
-                           { "machine_minute", "device_minute", "process_minute", "core_minute",
-                             "execution_minute", "model_minute", "rank_minute", "error_log",
-                             "model_log" } },
-    [NTK_STORE_HOUR] = { 0.1,
-                         { "machine_hour", "device_hour", "process_hour", "core_hour",
-                           "execution_hour", "model_hour", "rank_hour", "unwatched",
-                           "device_health", "rank_verdict", "job_core", "job" } },
+enum kept {
+    KEPT_SECOND = NTK_STORE_SECOND,
+    KEPT_MINUTE = NTK_STORE_MINUTE,
+    KEPT_HOUR = NTK_STORE_HOUR,
+    KEPT_ENDED,
+    KEPT_LIFE,
+    KEPT_SHORT_LIFE,
+    KEPT_EVER,
 };
 
-/* Tables with lasting rows: rows are deleted by the age of their end, whenever they began. */
-static const char *const lasting[] = { "rank_verdict", "job_core", "job" };
+static const struct table {
+    const char *name;
+    enum kept kept;
+} tables[] = {
+#define NTK_STORE_TABLE(name, kept, text) { #name, KEPT_##kept },
+#include "shared/store/tables.def"
+};
+
+/* The next table after `table` (NULL: the first) whose rows are deleted with a tier; NULL: none. */
+static const struct table *next_table(const struct table *table, enum ntk_store_tier tier)
+{
+    const struct table *end = tables + sizeof tables / sizeof *tables;
+
+    for (table = table ? table + 1 : tables; table < end; table++) {
+        if (table->kept == (enum kept)tier ||
+            (table->kept == KEPT_ENDED && tier == NTK_STORE_HOUR)) {
+            return table;
+        }
+    }
+    return NULL;
+}
+
+#define table_each(table, tier)                                               \
+    for (const struct table *table = next_table(NULL, (tier)); table != NULL; \
+         table = next_table(table, (tier)))
 
 /* Before rows of memory_sample go, the value of each key of a living process is repeated at :time_ns: a
  * value holds until the next row. */
@@ -88,35 +100,34 @@ static int exec_at(sqlite3 *db, const char *sql, int64_t time_ns, struct ntk_err
     return ret;
 }
 
-/* What of a table's rows is older than limit_ns, as a condition. */
-static const char *older(const char *table, int64_t limit_ns, char sql[static OLDER_BYTES])
+/* What of a table's rows is older than limit_ns, as a condition: by the age of their end if they have
+ * one, whenever they began. */
+static const char *older(const struct table *table, int64_t limit_ns, char sql[static OLDER_BYTES])
 {
     int length = snprintf(sql, OLDER_BYTES, "time_ns < %" PRId64, limit_ns);
 
-    for (size_t i = 0; i < sizeof lasting / sizeof *lasting; i++) {
-        if (strcmp(table, lasting[i]) == 0) {
-            snprintf(sql + length, OLDER_BYTES - (size_t)length, " AND to_ns < %" PRId64, limit_ns);
-        }
+    if (table->kept == KEPT_ENDED) {
+        snprintf(sql + length, OLDER_BYTES - (size_t)length, " AND to_ns < %" PRId64, limit_ns);
     }
     return sql;
 }
 
 /* The time up to which a slice reaches: of the row NTK_RETENTION_SLICE_ROWS behind the oldest, at
  * most limit_ns. -ENODATA when there is nothing older than limit_ns. */
-static int slice_end(sqlite3 *db, const char *table, int64_t limit_ns, int64_t *out_ns,
+static int slice_end(sqlite3 *db, const struct table *table, int64_t limit_ns, int64_t *out_ns,
                      struct ntk_err *err)
 {
     char sql[SQL_BYTES];
     char condition[OLDER_BYTES];
 
     older(table, limit_ns, condition);
-    snprintf(sql, sizeof sql, "SELECT 1 FROM %s WHERE %s LIMIT 1", table, condition);
+    snprintf(sql, sizeof sql, "SELECT 1 FROM %s WHERE %s LIMIT 1", table->name, condition);
     int ret = ntk_store_sql_number(db, sql, out_ns, err);
     if (ret < 0) {
         return ret;
     }
     snprintf(sql, sizeof sql, "SELECT time_ns FROM %s WHERE %s ORDER BY time_ns LIMIT 1 OFFSET %d",
-             table, condition, NTK_RETENTION_SLICE_ROWS);
+             table->name, condition, NTK_RETENTION_SLICE_ROWS);
     ret = ntk_store_sql_number(db, sql, out_ns, err);
     if (ret == -ENODATA) {
         *out_ns = limit_ns;
@@ -126,7 +137,8 @@ static int slice_end(sqlite3 *db, const char *table, int64_t limit_ns, int64_t *
 }
 
 /* Deletes one slice of rows older than limit_ns; the number of rows or negative. */
-static int delete_slice(sqlite3 *db, const char *table, int64_t limit_ns, struct ntk_err *err)
+static int delete_slice(sqlite3 *db, const struct table *table, int64_t limit_ns,
+                        struct ntk_err *err)
 {
     char sql[SQL_BYTES];
     char condition[OLDER_BYTES];
@@ -136,11 +148,11 @@ static int delete_slice(sqlite3 *db, const char *table, int64_t limit_ns, struct
     if (ret < 0) {
         return ret == -ENODATA ? 0 : ret;
     }
-    if (strcmp(table, "memory_sample") == 0) {
+    if (strcmp(table->name, "memory_sample") == 0) {
         ret = exec_at(db, restate_memory, end_ns, err);
     }
     if (ret == 0) {
-        snprintf(sql, sizeof sql, "DELETE FROM %s WHERE time_ns < %" PRId64 " AND %s", table,
+        snprintf(sql, sizeof sql, "DELETE FROM %s WHERE time_ns < %" PRId64 " AND %s", table->name,
                  end_ns, older(table, limit_ns, condition));
         ret = ntk_store_sql_exec(db, sql, err);
     }
@@ -153,8 +165,9 @@ static int delete_slices(sqlite3 *db, enum ntk_store_tier tier, int64_t limit_ns
 {
     int64_t deleted_count = 0;
 
-    for (const char *const *table = tiers[tier].tables; *table; table++) {
-        int deleted = delete_slice(db, *table, limit_ns, err);
+    table_each(table, tier)
+    {
+        int deleted = delete_slice(db, table, limit_ns, err);
         if (deleted < 0) {
             return deleted;
         }
@@ -249,12 +262,13 @@ static int64_t tier_bytes(sqlite3 *db, enum ntk_store_tier tier)
 {
     int64_t sum_bytes = 0;
 
-    for (const char *const *table = tiers[tier].tables; *table; table++) {
+    table_each(table, tier)
+    {
         char sql[SQL_BYTES];
         int64_t bytes = 0;
         snprintf(sql, sizeof sql,
                  "SELECT coalesce(sum(pgsize), 0) FROM dbstat('main', 1) WHERE name = '%s'",
-                 *table);
+                 table->name);
         if (ntk_store_sql_number(db, sql, &bytes, NULL) == 0) {
             sum_bytes += bytes;
         }
@@ -296,7 +310,7 @@ static int run_by_size(sqlite3 *db, bool *more, struct ntk_err *err)
     int worst = NTK_STORE_SECOND;
 
     for (int tier = 0; tier < NTK_STORE_TIER_COUNT; tier++) {
-        double ratio = (double)tier_bytes(db, (enum ntk_store_tier)tier) / tiers[tier].share;
+        double ratio = (double)tier_bytes(db, (enum ntk_store_tier)tier) / ntk_tier_shares[tier];
         if (ratio > worst_ratio) {
             worst_ratio = ratio;
             worst = tier;

@@ -24,7 +24,6 @@
 #include "shared/store/store_sql.h"
 #include "shared/store/tier.h"
 
-#define DAY_NS (86400 * NTK_NS_PER_SECOND)
 #define DEFAULT_KEEP_BYTES (UINT64_C(1) << 30)
 #define DEFAULT_JOINED_BYTES ((size_t)64 << 20)
 #define DEFAULT_COMMIT_NS NTK_NS_PER_SECOND
@@ -39,9 +38,6 @@
 #define WAL_BYTES "16777216"
 /* Beyond every byte that SQLite locks. */
 #define WRITER_LOCK_OFFSET (INT64_MAX - 16)
-
-static const uint64_t default_keep_ns[NTK_STORE_TIER_COUNT] = { 7 * DAY_NS, 90 * DAY_NS,
-                                                                3 * 365 * DAY_NS };
 
 struct ntk_store {
     struct ntk_store_options options;
@@ -410,7 +406,7 @@ static int start_thread(struct ntk_store *store, struct ntk_err *err)
 static void set_defaults(struct ntk_store_options *options)
 {
     for (size_t i = 0; i < NTK_STORE_TIER_COUNT; i++) {
-        options->keep_ns[i] = options->keep_ns[i] ? options->keep_ns[i] : default_keep_ns[i];
+        options->keep_ns[i] = options->keep_ns[i] ? options->keep_ns[i] : ntk_tier_keep_ns[i];
     }
     options->keep_bytes = options->keep_bytes ? options->keep_bytes : DEFAULT_KEEP_BYTES;
     options->commit_ns = options->commit_ns ? options->commit_ns : DEFAULT_COMMIT_NS;

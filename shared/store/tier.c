@@ -5,12 +5,20 @@
 #include "shared/base/clock.h"
 #include "shared/store/columns.h"
 
+#define DAY_NS (24 * 3600 * NTK_NS_PER_SECOND)
+
 const char *const ntk_tier_names[NTK_STORE_TIER_COUNT] = { "second", "minute", "hour" };
 const uint64_t ntk_tier_step_ns[NTK_STORE_TIER_COUNT] = {
     NTK_NS_PER_SECOND,
     60 * NTK_NS_PER_SECOND,
     3600 * NTK_NS_PER_SECOND,
 };
+const uint64_t ntk_tier_keep_ns[NTK_STORE_TIER_COUNT] = {
+    7 * DAY_NS,
+    90 * DAY_NS,
+    3 * 365 * DAY_NS,
+};
+const double ntk_tier_shares[NTK_STORE_TIER_COUNT] = { 0.7, 0.2, 0.1 };
 const char *const ntk_tier_suffixes[NTK_STORE_TIER_COUNT] = { "_sample", "_minute", "_hour" };
 const char *const ntk_tier_families[NTK_FAMILY_COUNT] = {
     [NTK_FAMILY_MACHINE] = "machine",     [NTK_FAMILY_DEVICE] = "device",

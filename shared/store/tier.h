@@ -32,6 +32,8 @@ enum ntk_tier_family {
 
 extern const char *const ntk_tier_names[NTK_STORE_TIER_COUNT]; /* as in the table tier */
 extern const uint64_t ntk_tier_step_ns[NTK_STORE_TIER_COUNT];
+extern const uint64_t ntk_tier_keep_ns[NTK_STORE_TIER_COUNT]; /* unless asked otherwise */
+extern const double ntk_tier_shares[NTK_STORE_TIER_COUNT];    /* of a file that becomes too large */
 
 extern const char *const ntk_tier_families[NTK_FAMILY_COUNT]; /* "machine" ... */
 /* "_minute": the name of a table is its family and this. */

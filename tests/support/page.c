@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "tests/support/page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/fs.h"
+#include "tests/support/unit.h"
+
+/* The table of the page that begins as this one. */
+static char *find_table(char *page, const char *table)
+{
+    size_t bytes = strcspn(table, "\n") + 1;
+
+    for (char *at = page; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
+        if (strncmp(at, table, bytes) == 0) {
+            return at;
+        }
+    }
+    fail_msg("the page has no table '%.*s'", (int)bytes - 1, table);
+    return NULL;
+}
+
+void test_page_check(const char *path, const struct ntk_buf *tables, size_t count)
+{
+    const char *source = getenv("NTK_SOURCE_DIR");
+    uint8_t *bytes = NULL;
+    size_t bytes_count = 0;
+    char full[4096];
+
+    (void)snprintf(full, sizeof full, "%s/%s", source ? source : ".", path);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(ntk_buf_ok(&tables[i]));
+        const char *table = ntk_buf_text_get(&tables[i]);
+        assert_int_equal(ntk_fs_read(full, 1 << 20, &bytes, &bytes_count, NULL), 0);
+        char *page = (char *)bytes;
+        char *old = find_table(page, table);
+        char *rest = strstr(old, "\n\n");
+        rest = rest ? rest + 1 : old + strlen(old);
+        if (getenv("NTK_UPDATE")) {
+            struct ntk_buf to = { 0 };
+            ntk_buf_add(&to, page, (size_t)(old - page));
+            ntk_buf_add_text(&to, table);
+            ntk_buf_add_text(&to, rest);
+            assert_int_equal(ntk_fs_write(full, to.bytes, to.bytes_count, NULL), 0);
+            ntk_buf_fini(&to);
+        } else {
+            *rest = '\0';
+            assert_string_equal(old, table);
+        }
+        free(bytes);
+    }
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * page - tables of a document that a test draws, among prose that people write.
+ *
+ * A table of the page is found by its first line. NTK_UPDATE=1 in the environment puts the tests'
+ * tables in place of those of the page.
+ *
+ * Owner: nothing.
+ */
+#ifndef NTK_TESTS_SUPPORT_PAGE_H
+#define NTK_TESTS_SUPPORT_PAGE_H
+
+#include "shared/base/buf.h"
+
+/* Fails unless the page below NTK_SOURCE_DIR has each of the tables, which end with a newline. */
+void test_page_check(const char *path, const struct ntk_buf *tables, size_t count);
+
+#endif
