@@ -116,6 +116,45 @@ static const struct series_row rows[] = {
 #include "exporters/cloudwatch/cloudwatch.def"
 };
 
+/* Dimensions of all series, and what lines have next to them. */
+#define COMMON_COUNT 4
+static const char *const common_names[] = {
+    "InstanceId", "HostName", "InstanceType", "RuntimeTag", "User", "_aws",
+};
+
+static bool is_taken(const char *label)
+{
+    for (size_t i = 0; i < sizeof common_names / sizeof *common_names; i++) {
+        if (strcmp(common_names[i], label) == 0) {
+            return true;
+        }
+    }
+    for (size_t i = 0; i < 2 * (sizeof rows / sizeof *rows); i++) {
+        const char *name = rows[i / 2].dimensions[i % 2].name;
+        if (name && strcmp(name, label) == 0) {
+            return true;
+        }
+    }
+    for (int i = 0; i < NTK_CLOUDWATCH_METRIC_COUNT; i++) {
+        if (strcmp(ntk_cloudwatch_metric_get((enum ntk_cloudwatch_metric)i).name, label) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int ntk_cloudwatch_labels_check(const struct ntk_labels *labels, struct ntk_err *err)
+{
+    for (size_t i = 0; i < labels->count; i++) {
+        if (is_taken(labels->rows[i].name)) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "label %s already exists in metrics: choose a different name",
+                               labels->rows[i].name);
+        }
+    }
+    return 0;
+}
+
 /* While one snapshot is added. */
 struct adder {
     struct ntk_cloudwatch_data *data;
@@ -135,13 +174,13 @@ static struct ntk_cloudwatch_series *find(struct adder *adder, const struct ntk_
 {
     const struct ntk_snapshot *s = adder->snapshot;
     bool has_id = s->instance.id[0] != '\0';
-    struct ntk_cloudwatch_pair pairs[6] = {
+    struct ntk_cloudwatch_pair pairs[COMMON_COUNT + 2] = {
         { has_id ? "InstanceId" : "HostName", has_id ? s->instance.id : s->host_name },
         { "InstanceType", s->instance.type[0] ? s->instance.type : s->hardware.instance_type },
         { "RuntimeTag", label_of(point, "runtime_tag") },
         { "User", label_of(point, "user") },
     };
-    size_t count = 4;
+    size_t count = COMMON_COUNT;
 
     for (size_t i = 0; i < 2 && adder->row->dimensions[i].name; i++) {
         const struct dimension *own = &adder->row->dimensions[i];

@@ -28,6 +28,9 @@ extern "C" {
 #define NTK_CLOUDWATCH_ALL ((1u << NTK_CLOUDWATCH_METRIC_COUNT) - 1u)
 /* A list of names with commas; -EINVAL with a message that names the bad one. */
 int ntk_cloudwatch_metrics_parse(const char *text, uint32_t *out_mask, struct ntk_err *err);
+/* 0; -EINVAL with a message when a label of the user has the name of a dimension or a metric: lines
+ * have both as keys. */
+int ntk_cloudwatch_labels_check(const struct ntk_labels *labels, struct ntk_err *err);
 
 /* Adds one snapshot. -ENOMEM; -ENOSPC when series were omitted. */
 int ntk_cloudwatch_encode(struct ntk_cloudwatch_data *data, const struct ntk_snapshot *snapshot,

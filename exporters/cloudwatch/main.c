@@ -249,6 +249,7 @@ static int check(void)
     struct ntk_err err = { 0 };
 
     if (ntk_cloudwatch_namespace_check(arg_namespace, &err) < 0 ||
+        ntk_cloudwatch_labels_check(&ntk_labels_option, &err) < 0 ||
         (arg_metrics && ntk_cloudwatch_metrics_parse(arg_metrics, &metric_mask, &err) < 0)) {
         return ntk_opt_usage_error(&program, "%s", err.text);
     }

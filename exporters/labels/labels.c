@@ -17,18 +17,10 @@
 struct ntk_labels ntk_labels_option;
 
 /* What series have next to the labels of the catalogue: of the instance, the application, the
- * format, the scrape; and the dimensions and the metrics of CloudWatch, which also writes "_aws"
- * next to them. */
+ * format, the scrape. */
 static const char others[] =
     "availability_zone container_name instance instance_id instance_name instance_type job le "
-    "namespace pid pod_name quantile region runtime_tag subnet_id ultraserver_id user "
-    "ErrorType EventType HostName InstanceId InstanceType LatencyType MemoryLocation MemoryType "
-    "NeuronCore NeuronDevice Percentile RuntimeTag StatusType UsageType User _aws "
-    "NeuronCoreUtilization NeuronCoreFlops NeuronCoreHbmReadBytes NeuronCoreHbmWrittenBytes "
-    "NeuronCoreDmaBytes NeuronCoreHostToDeviceBytes NeuronCoreDeviceToHostBytes "
-    "NeuronCoreMemoryUsed RuntimeMemoryUsed RuntimeVcpuUsage "
-    "ExecutionErrors ExecutionStatus ExecutionLatency HardwareEccEvents SystemVcpuUsage "
-    "SystemMemoryUsed SystemMemoryTotal NeuronDevicesUnhealthy NeuronDeviceHealth Reason";
+    "namespace pid pod_name quantile region runtime_tag subnet_id ultraserver_id user";
 
 static bool has_word(const char *list, const char *word)
 {

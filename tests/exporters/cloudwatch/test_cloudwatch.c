@@ -261,8 +261,23 @@ static void hosts_away_from_ec2_stay_apart_by_their_names(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
-static void a_label_of_the_user_cannot_be_a_dimension_twice(void **state)
+static void assert_taken(const char *name)
 {
+    struct ntk_labels labels = { 0 };
+    struct ntk_err err = { 0 };
+    char text[128];
+
+    (void)snprintf(text, sizeof text, "%s=x", name);
+    if (ntk_labels_add(&labels, text, &err) != -EINVAL &&
+        ntk_cloudwatch_labels_check(&labels, &err) != -EINVAL) {
+        fail_msg("%s is allowed", name);
+    }
+}
+
+/* Lines have metrics, dimensions and labels side by side as keys. */
+static void a_label_of_the_user_is_not_called_as_a_metric_or_dimension(void **state)
+{
+    struct ntk_labels labels = { .count = 1, .rows = { { "team", "ml" } } };
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = sample(1);
 
@@ -274,15 +289,14 @@ static void a_label_of_the_user_cannot_be_a_dimension_twice(void **state)
         const struct ntk_cloudwatch_series *series = entry->value;
 
         for (size_t i = 0; i < series->dimension_count; i++) {
-            struct ntk_labels labels = { 0 };
-            char text[64];
-
-            (void)snprintf(text, sizeof text, "%s=x", series->dimensions[i].name);
-            if (ntk_labels_add(&labels, text, NULL) != -EINVAL) {
-                fail_msg("%s is taken", text);
-            }
+            assert_taken(series->dimensions[i].name);
         }
     }
+    for (int i = 0; i < NTK_CLOUDWATCH_METRIC_COUNT; i++) {
+        assert_taken(ntk_cloudwatch_metric_get((enum ntk_cloudwatch_metric)i).name);
+    }
+    assert_taken("_aws");
+    assert_int_equal(ntk_cloudwatch_labels_check(&labels, NULL), 0);
     ntk_cloudwatch_data_fini(&data);
     ntk_snapshot_destroy(snapshot);
 }
@@ -815,7 +829,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_group_has_its_metrics),
         cmocka_unit_test(values_unknown_to_hooks_around_calls_have_no_metric),
-        cmocka_unit_test(a_label_of_the_user_cannot_be_a_dimension_twice),
+        cmocka_unit_test(a_label_of_the_user_is_not_called_as_a_metric_or_dimension),
         cmocka_unit_test(errors_of_memory_are_five_metrics_and_those_that_happened),
         cmocka_unit_test(hosts_away_from_ec2_stay_apart_by_their_names),
         cmocka_unit_test(runtimes_of_one_tag_are_one_series),

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "exporters/cloudwatch/cloudwatch_encode.h"
 #include "shared/base/fs.h"
 #include "tests/support/scratch.h"
 #include "tests/support/unit.h"
@@ -45,8 +44,6 @@ static void what_would_break_a_series_is_refused(void **state)
         { "runtime_tag=x", "label runtime_tag" },
         { "le=x", "label le" },
         { "job=x", "label job" },
-        { "_aws=x", "label _aws" },
-        { "SystemMemoryTotal=x", "label SystemMemoryTotal" },
         { "rack=9", "duplicate label rack" },
     };
     struct ntk_labels labels = { 0 };
@@ -67,22 +64,6 @@ static void what_would_break_a_series_is_refused(void **state)
     }
     assert_int_equal(ntk_labels_add(&labels, "more=x", &err), -EINVAL);
     assert_int_equal(labels.count, NTK_LABELS_MAX);
-}
-
-/* Lines of CloudWatch have a metric's name and a label's side by side as keys. */
-static void no_label_is_called_as_a_metric_of_cloudwatch(void **state)
-{
-    struct ntk_err err = { 0 };
-
-    for (int i = 0; i < NTK_CLOUDWATCH_METRIC_COUNT; i++) {
-        struct ntk_labels labels = { 0 };
-        char text[128];
-        snprintf(text, sizeof text, "%s=x",
-                 ntk_cloudwatch_metric_get((enum ntk_cloudwatch_metric)i).name);
-        if (text[0] != '=' && ntk_labels_add(&labels, text, &err) != -EINVAL) {
-            fail_msg("%s is allowed", text);
-        }
-    }
 }
 
 static void letters_that_stand_for_sets_of_labels_are_names_as_any(void **state)
@@ -122,7 +103,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_are_sorted_and_clean),
         cmocka_unit_test(what_would_break_a_series_is_refused),
-        cmocka_unit_test(no_label_is_called_as_a_metric_of_cloudwatch),
         cmocka_unit_test(letters_that_stand_for_sets_of_labels_are_names_as_any),
         cmocka_unit_test(a_file_is_one_of_a_line),
     };
