@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* view_engines - the columns of model_engines. */
 #include "top/model/model_engines.h"
+#include "top/view/columns.h"
 #include "top/view/views.h"
 
 #define ENGINE(id, symbol, neff, name, label, profile, nki) \
@@ -8,14 +9,12 @@
         (id)] = { name, "share of time that " name " was active", NTK_TOP_AS_BAR, 6, 14, 0 },
 
 static const struct ntk_top_column items[] = {
-    [NTK_TOP_ENGINES_CORE] = { "CORE", "device, and core in it", NTK_TOP_AS_TEXT, 9, 0,
-                               NTK_TOP_COLUMN_BY_VALUE },
+    [NTK_TOP_ENGINES_CORE] = { NTK_TOP_FIGURE_DEVICE_CORE, 9, 0, NTK_TOP_COLUMN_BY_VALUE },
     [NTK_TOP_ENGINES_BUSY] = { "BUSY", "share of time that a model ran", NTK_TOP_AS_BAR, 6, 24, 0 },
 #define NTK_ENGINE ENGINE
 #include "shared/abi/engine.def"
 #undef NTK_ENGINE
-    [NTK_TOP_ENGINES_FLOPS] = { "TFLOPS", "tensor FLOPs per second, excluding transposes",
-                                NTK_TOP_AS_TERAFLOPS, 9, 0, 0 },
+    [NTK_TOP_ENGINES_FLOPS] = { NTK_TOP_FIGURE_FLOPS, 0, 0 },
     [NTK_TOP_ENGINES_PEAK] = { "%PEAK", "FLOPs as a share of the core's peak", NTK_TOP_AS_PERCENT,
                                6, 0, 0 },
     [NTK_TOP_ENGINES_HBM_READ] = { "HBM RD", "bytes read from HBM", NTK_TOP_AS_BYTES_PER_SECOND, 10,
@@ -24,8 +23,7 @@ static const struct ntk_top_column items[] = {
                                       10, 0, 0 },
     [NTK_TOP_ENGINES_DMA] = { "DMA MOVED", "bytes moved by DMA", NTK_TOP_AS_BYTES_PER_SECOND, 10, 0,
                               NTK_TOP_COLUMN_HIDDEN },
-    [NTK_TOP_ENGINES_IN_FLIGHT] = { "QUEUE", "executions submitted but not finished",
-                                    NTK_TOP_AS_COUNT, 6, 0, 0 },
+    [NTK_TOP_ENGINES_IN_FLIGHT] = { NTK_TOP_FIGURE_QUEUE, 6, 0, 0 },
     [NTK_TOP_ENGINES_OWNER] = { "APP", "tag of the application that holds the core",
                                 NTK_TOP_AS_TEXT, 10, 20, 0 },
 };

@@ -3,6 +3,7 @@
  * missed. */
 #include "top/model/model_events.h"
 #include "top/view/view.h"
+#include "top/view/columns.h"
 #include "top/view/views.h"
 
 #define HEAD_ROWS_GOOD 4 /* of the body */
@@ -13,7 +14,7 @@ static const struct ntk_top_column items[] = {
                               "alloc, free, load, unload, start, stop, error, profile, mark, end",
                               NTK_TOP_AS_TEXT, 8, 0, 0 },
     [NTK_TOP_EVENTS_APP] = { "APP", "tag of the application", NTK_TOP_AS_TEXT, 12, 8, 0 },
-    [NTK_TOP_EVENTS_CORE] = { "CORE", "device, and core in it", NTK_TOP_AS_TEXT, 8, 0,
+    [NTK_TOP_EVENTS_CORE] = { NTK_TOP_FIGURE_DEVICE_CORE, 8, 0,
                               NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_ASCENDING },
     [NTK_TOP_EVENTS_WHAT] = { "WHAT", "memory use; kind and status of an error; killed or crashed",
                               NTK_TOP_AS_TEXT, 16, 40, NTK_TOP_COLUMN_FIRST },
@@ -27,7 +28,7 @@ static const struct ntk_top_column items[] = {
                                  NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_EVENTS_EXECUTION] = { "EXECUTION", "id of the failed execution", NTK_TOP_AS_ID, 9, 0,
                                    NTK_TOP_COLUMN_HIDDEN },
-    [NTK_TOP_EVENTS_PID] = { "PID", "process id", NTK_TOP_AS_ID, 7, 0, NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_EVENTS_PID] = { NTK_TOP_FIGURE_PID, 0, NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_EVENTS_THREAD] = { "THREAD", "thread id", NTK_TOP_AS_ID, 7, 0, NTK_TOP_COLUMN_HIDDEN },
 };
 

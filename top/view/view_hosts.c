@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* view_hosts - the columns of model_hosts. */
 #include "top/model/model_hosts.h"
+#include "top/view/columns.h"
 #include "top/view/views.h"
 
 static const struct ntk_top_column items[] = {
     [NTK_TOP_HOSTS_NAME] = { "HOST", "name as given", NTK_TOP_AS_TEXT, 15, 25, 0 },
     [NTK_TOP_HOSTS_STATE] = { "STATE", "worst first, then busiest", NTK_TOP_AS_TEXT, 11, 0,
                               NTK_TOP_COLUMN_BY_VALUE },
-    [NTK_TOP_HOSTS_BUSY] = { "BUSY", "mean utilization of its cores", NTK_TOP_AS_BAR, 6, 16,
-                             NTK_TOP_COLUMN_FIRST },
+    [NTK_TOP_HOSTS_BUSY] = { NTK_TOP_FIGURE_BUSY_OF_CORES, 16, NTK_TOP_COLUMN_FIRST },
     [NTK_TOP_HOSTS_HBM] = { "HBM", "device memory in use", NTK_TOP_AS_BYTES, 8, 0, 0 },
     [NTK_TOP_HOSTS_HBM_SHARE] = { "HBM%", "device memory in use as a share of the total",
                                   NTK_TOP_AS_PERCENT, 6, 0, NTK_TOP_COLUMN_HIDDEN },
-    [NTK_TOP_HOSTS_RATE] = { "EXEC/S", "executions per second", NTK_TOP_AS_RATE, 7, 0, 0 },
-    [NTK_TOP_HOSTS_ERROR_RATE] = { "ERR/S", "failed executions per second", NTK_TOP_AS_RATE, 6, 0,
-                                   0 },
+    [NTK_TOP_HOSTS_RATE] = { NTK_TOP_FIGURE_RATE, 0, 0 },
+    [NTK_TOP_HOSTS_ERROR_RATE] = { NTK_TOP_FIGURE_ERROR_RATE, 0, 0 },
     [NTK_TOP_HOSTS_HEALTH] = { "HEALTH", "verdict on its devices", NTK_TOP_AS_TEXT, 9, 0, 0 },
     [NTK_TOP_HOSTS_AGE] = { "AGE", "time since its last report", NTK_TOP_AS_DURATION, 7, 0, 0 },
     [NTK_TOP_HOSTS_CLOCK] = { "CLOCK", "clock offset from this machine, if known", NTK_TOP_AS_TEXT,

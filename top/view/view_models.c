@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* view_models - the columns of model_models. */
 #include "top/model/model_models.h"
+#include "top/view/columns.h"
 #include "top/view/views.h"
 
 static const struct ntk_top_column items[] = {
@@ -10,20 +11,16 @@ static const struct ntk_top_column items[] = {
                              12, 0 },
     [NTK_TOP_MODELS_CORES] = { "CORES", "logical cores it runs on", NTK_TOP_AS_TEXT, 5, 2,
                                NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_ASCENDING },
-    [NTK_TOP_MODELS_RATE] = { "EXEC/S", "executions per second", NTK_TOP_AS_RATE, 7, 0, 0 },
-    [NTK_TOP_MODELS_P50] = { "P50", "median execution time", NTK_TOP_AS_DURATION, 7, 0, 0 },
-    [NTK_TOP_MODELS_P99] = { "P99", "99 of 100 executions take at most this long",
-                             NTK_TOP_AS_DURATION, 7, 0, 0 },
-    [NTK_TOP_MODELS_ERROR_RATE] = { "ERR/S", "failed executions per second", NTK_TOP_AS_RATE, 6, 0,
-                                    0 },
-    [NTK_TOP_MODELS_FLOPS] = { "TFLOPS", "tensor FLOPs per second, excluding transposes",
-                               NTK_TOP_AS_TERAFLOPS, 9, 0, 0 },
+    [NTK_TOP_MODELS_RATE] = { NTK_TOP_FIGURE_RATE, 0, 0 },
+    [NTK_TOP_MODELS_P50] = { NTK_TOP_FIGURE_P50, 0, 0 },
+    [NTK_TOP_MODELS_P99] = { NTK_TOP_FIGURE_P99, 0, 0 },
+    [NTK_TOP_MODELS_ERROR_RATE] = { NTK_TOP_FIGURE_ERROR_RATE, 0, 0 },
+    [NTK_TOP_MODELS_FLOPS] = { NTK_TOP_FIGURE_FLOPS, 0, 0 },
     [NTK_TOP_MODELS_PEAK] = { "%PEAK", "FLOPs as a share of its cores' peak", NTK_TOP_AS_PERCENT, 6,
                               0, 0 },
     [NTK_TOP_MODELS_ERRORS] = { "ERRORS", "failed executions since it was loaded", NTK_TOP_AS_COUNT,
                                 6, 0, 0 },
-    [NTK_TOP_MODELS_QUEUE] = { "QUEUE", "executions submitted but not finished", NTK_TOP_AS_COUNT,
-                               5, 0, 0 },
+    [NTK_TOP_MODELS_QUEUE] = { NTK_TOP_FIGURE_QUEUE, 5, 0, 0 },
     [NTK_TOP_MODELS_DEVICE_P50] = { "DEV P50",
                                     "median time on the core; host time for software cores",
                                     NTK_TOP_AS_DURATION, 7, 0, 0 },
@@ -43,8 +40,7 @@ static const struct ntk_top_column items[] = {
                               NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_MODELS_PATH] = { "FILE", "path of the NEFF", NTK_TOP_AS_TEXT, 16, 60,
                               NTK_TOP_COLUMN_HIDDEN },
-    [NTK_TOP_MODELS_MAX] = { "MAX", "longest execution time", NTK_TOP_AS_DURATION, 7, 0,
-                             NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_MODELS_MAX] = { NTK_TOP_FIGURE_MAX, 0, NTK_TOP_COLUMN_HIDDEN },
 };
 
 static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,

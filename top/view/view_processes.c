@@ -1,32 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* view_processes - the columns of model_processes. */
 #include "top/model/model_processes.h"
+#include "top/view/columns.h"
 #include "top/view/views.h"
 
 static const struct ntk_top_column items[] = {
-    [NTK_TOP_PROCESSES_PID] = { "PID", "process id", NTK_TOP_AS_ID, 7, 0, 0 },
+    [NTK_TOP_PROCESSES_PID] = { NTK_TOP_FIGURE_PID, 0, 0 },
     [NTK_TOP_PROCESSES_USER] = { "USER", "owner of the process", NTK_TOP_AS_TEXT, 8, 4, 0 },
-    [NTK_TOP_PROCESSES_TAG] = { "TAG", "NEURON_PROCESS_TAG, else the process id", NTK_TOP_AS_TEXT,
-                                12, 8, 0 },
+    [NTK_TOP_PROCESSES_TAG] = { NTK_TOP_FIGURE_TAG, 12, 8, 0 },
     [NTK_TOP_PROCESSES_CORES] = { "CORES", "logical cores that it holds", NTK_TOP_AS_TEXT, 6, 6,
                                   NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_ASCENDING },
-    [NTK_TOP_PROCESSES_BUSY] = { "BUSY", "mean utilization of its cores", NTK_TOP_AS_BAR, 6, 14,
-                                 NTK_TOP_COLUMN_FIRST },
+    [NTK_TOP_PROCESSES_BUSY] = { NTK_TOP_FIGURE_BUSY_OF_CORES, 14, NTK_TOP_COLUMN_FIRST },
     [NTK_TOP_PROCESSES_CPU] = { "CPU", "its share of all vCPUs", NTK_TOP_AS_PERCENT, 6, 0, 0 },
     [NTK_TOP_PROCESSES_HBM] = { "HBM", "device memory", NTK_TOP_AS_BYTES, 8, 0, 0 },
     [NTK_TOP_PROCESSES_HOST] = { "HOST", "host memory of the runtime", NTK_TOP_AS_BYTES, 8, 0, 0 },
-    [NTK_TOP_PROCESSES_RATE] = { "EXEC/S", "executions per second", NTK_TOP_AS_RATE, 7, 0, 0 },
-    [NTK_TOP_PROCESSES_P50] = { "P50", "median execution time", NTK_TOP_AS_DURATION, 7, 0, 0 },
-    [NTK_TOP_PROCESSES_P99] = { "P99", "99 of 100 executions take at most this long",
-                                NTK_TOP_AS_DURATION, 7, 0, 0 },
-    [NTK_TOP_PROCESSES_ERROR_RATE] = { "ERR/S", "failed executions per second", NTK_TOP_AS_RATE, 6,
-                                       0, 0 },
+    [NTK_TOP_PROCESSES_RATE] = { NTK_TOP_FIGURE_RATE, 0, 0 },
+    [NTK_TOP_PROCESSES_P50] = { NTK_TOP_FIGURE_P50, 0, 0 },
+    [NTK_TOP_PROCESSES_P99] = { NTK_TOP_FIGURE_P99, 0, 0 },
+    [NTK_TOP_PROCESSES_ERROR_RATE] = { NTK_TOP_FIGURE_ERROR_RATE, 0, 0 },
     [NTK_TOP_PROCESSES_ERRORS] = { "ERRORS", "failed executions since it started", NTK_TOP_AS_COUNT,
                                    6, 0, NTK_TOP_COLUMN_HIDDEN },
-    [NTK_TOP_PROCESSES_QUEUE] = { "QUEUE", "executions submitted but not finished",
-                                  NTK_TOP_AS_COUNT, 5, 0, 0 },
-    [NTK_TOP_PROCESSES_FLOPS] = { "TFLOPS", "tensor FLOPs per second, excluding transposes",
-                                  NTK_TOP_AS_TERAFLOPS, 9, 0, 0 },
+    [NTK_TOP_PROCESSES_QUEUE] = { NTK_TOP_FIGURE_QUEUE, 5, 0, 0 },
+    [NTK_TOP_PROCESSES_FLOPS] = { NTK_TOP_FIGURE_FLOPS, 0, 0 },
     [NTK_TOP_PROCESSES_RSS] = { "RSS", "resident memory of the process", NTK_TOP_AS_BYTES, 8, 0,
                                 0 },
     [NTK_TOP_PROCESSES_WHERE] = { "CONTAINER", "pod, else container id", NTK_TOP_AS_TEXT, 12, 16,
@@ -35,13 +30,12 @@ static const struct ntk_top_column items[] = {
                                  NTK_TOP_AS_COUNT, 6, 0, NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_PROCESSES_VERSION] = { "RUNTIME", "version of its runtime", NTK_TOP_AS_TEXT, 12, 0,
                                     NTK_TOP_COLUMN_HIDDEN },
-    [NTK_TOP_PROCESSES_COMMAND] = { "COMMAND", "what was started", NTK_TOP_AS_TEXT, 16, 60, 0 },
+    [NTK_TOP_PROCESSES_COMMAND] = { NTK_TOP_FIGURE_COMMAND, 60, 0 },
     [NTK_TOP_PROCESSES_SINCE] = { "SINCE", "when it started, local time", NTK_TOP_AS_TEXT, 19, 0,
                                   NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_HIDDEN },
     [NTK_TOP_PROCESSES_HOOKS] = { "HOOKS", "type of hooks, and what they cannot report",
                                   NTK_TOP_AS_TEXT, 9, 8, 0 },
-    [NTK_TOP_PROCESSES_MAX] = { "MAX", "longest execution time", NTK_TOP_AS_DURATION, 7, 0,
-                                NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_PROCESSES_MAX] = { NTK_TOP_FIGURE_MAX, 0, NTK_TOP_COLUMN_HIDDEN },
 };
 
 static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,

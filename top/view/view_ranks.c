@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* view_ranks - the columns of model_ranks. */
 #include "top/model/model_ranks.h"
+#include "top/view/columns.h"
 #include "top/view/views.h"
 
 static const struct ntk_top_column items[] = {
@@ -12,7 +13,7 @@ static const struct ntk_top_column items[] = {
                               NTK_TOP_AS_TEXT, 9, 0, 0 },
     [NTK_TOP_RANKS_HOST] = { "HOST", "host of the agent that reports it", NTK_TOP_AS_TEXT, 4, 20,
                              0 },
-    [NTK_TOP_RANKS_PID] = { "PID", "process id", NTK_TOP_AS_ID, 7, 0, 0 },
+    [NTK_TOP_RANKS_PID] = { NTK_TOP_FIGURE_PID, 0, 0 },
     [NTK_TOP_RANKS_CORE] = { "CORE", "its first logical core", NTK_TOP_AS_ID, 4, 0, 0 },
     [NTK_TOP_RANKS_STEP] = { "STEP", "number of the operation, same on all ranks", NTK_TOP_AS_COUNT,
                              6, 0, 0 },
@@ -24,13 +25,11 @@ static const struct ntk_top_column items[] = {
                              "share of time waiting for other ranks; the slow rank waits least",
                              NTK_TOP_AS_BAR, 6, 12, NTK_TOP_COLUMN_FIRST },
     [NTK_TOP_RANKS_RATE] = { "OPS/S", "finished operations per second", NTK_TOP_AS_RATE, 7, 0, 0 },
-    [NTK_TOP_RANKS_APP] = { "TAG", "NEURON_PROCESS_TAG, else the process id", NTK_TOP_AS_TEXT, 8,
-                            12, 0 },
+    [NTK_TOP_RANKS_APP] = { NTK_TOP_FIGURE_TAG, 8, 12, 0 },
     [NTK_TOP_RANKS_PLACE] = { "MEETS AT", "where its ranks meet", NTK_TOP_AS_TEXT, 15, 20, 0 },
     [NTK_TOP_RANKS_GROUP] = { "GROUP", "its world ranks in order; a dash for all", NTK_TOP_AS_TEXT,
                               8, 12, NTK_TOP_COLUMN_HIDDEN },
-    [NTK_TOP_RANKS_COMMAND] = { "COMMAND", "what was started", NTK_TOP_AS_TEXT, 16, 60,
-                                NTK_TOP_COLUMN_HIDDEN },
+    [NTK_TOP_RANKS_COMMAND] = { NTK_TOP_FIGURE_COMMAND, 60, NTK_TOP_COLUMN_HIDDEN },
 };
 
 static const struct ntk_top_columns columns = { items, sizeof items / sizeof *items,
