@@ -79,6 +79,35 @@ static void add_tensor_lines(const struct ntk_advice_list *list, struct ntk_line
     }
 }
 
+/* Useful operations of the tensor engine as a share of its peak while it is busy, and for which share
+ * of the execution it is; false: not known. */
+static bool tensor_rate(const struct ntk_advice_list *list, double *out_rate, double *out_share)
+{
+    const struct ntk_trace *trace = list->input->program->trace;
+    const struct ntk_cost_table *costs = list->input->costs;
+    uint64_t useful = 0; /* as mfu counts them */
+    struct ntk_activity activity;
+
+    for (size_t i = 0; costs && costs->flops_known && i < costs->operations.count; i++) {
+        useful += costs->operations.rows[i].useful_peak_flops;
+    }
+    if (!useful || !trace->has_chip) {
+        return false;
+    }
+    ntk_analysis_engine_activity(trace, &activity);
+    double active_ps = (double)activity.engines[NTK_NTFF_ENGINE_TENSOR].active_ps;
+    *out_share = active_ps / list->total_ps;
+    *out_rate = (double)useful / (trace->chip.core_flops_per_second * active_ps / 1e12);
+    return active_ps > 0;
+}
+
+bool ntk_advice_is_compute_bound(const struct ntk_advice_list *list)
+{
+    double rate, share;
+
+    return tensor_rate(list, &rate, &share) && rate >= ntk_advice_threshold(NTK_ADVICE_TENSOR_RATE);
+}
+
 void ntk_advice_tensor_engine(struct ntk_advice_list *list)
 {
     const struct ntk_trace *trace = list->input->program->trace;
@@ -88,8 +117,9 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
     struct ntk_line_costs moved = { 0 }; /* transposes by lines */
     struct ntk_line_costs busy = { 0 };
     char line[NTK_ADVICE_LINES_BYTES];
-    uint64_t useful = 0; /* as mfu counts them */
     struct ntk_activity activity;
+    double rate;
+    double busy_share;
 
     if (!costs->flops_known) {
         return;
@@ -97,12 +127,10 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
     for (size_t i = 0; i < costs->operations.count; i++) {
         flops += costs->operations.rows[i].flops;
         transposes += costs->operations.rows[i].transpose_flops;
-        useful += costs->operations.rows[i].useful_peak_flops;
     }
     add_tensor_lines(list, &moved, &busy);
     ntk_analysis_engine_activity(trace, &activity);
-    double active_ps = (double)activity.engines[NTK_NTFF_ENGINE_TENSOR].active_ps;
-    double share = active_ps / list->total_ps;
+    double share = (double)activity.engines[NTK_NTFF_ENGINE_TENSOR].active_ps / list->total_ps;
     if (flops) {
         double ratio = (double)transposes / (double)flops;
 
@@ -111,14 +139,11 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
             "%.1f %% of the operations of the tensor engine only move data (transposes)%s",
             100 * ratio, ntk_advice_lines(list, &moved, "at", 1e9, " billion", line));
     }
-    if (useful && trace->has_chip && share >= NTK_ADVICE_ACTIVE_RATIO) {
-        double peak = trace->chip.core_flops_per_second * active_ps / 1e12;
-        double rate = (double)useful / peak;
-
-        ntk_advice_judge(list, NTK_ADVICE_TENSOR_RATE, rate, share,
+    if (tensor_rate(list, &rate, &busy_share) && busy_share >= NTK_ADVICE_ACTIVE_RATIO) {
+        ntk_advice_judge(list, NTK_ADVICE_TENSOR_RATE, rate, busy_share,
                          "while it is busy (%.1f %% of the execution), the tensor engine does %.1f "
                          "%% of the operations it is capable of%s",
-                         100 * share, 100 * rate,
+                         100 * busy_share, 100 * rate,
                          ntk_advice_lines(list, &busy, "at", 1e6, " us", line));
     }
     ntk_line_costs_fini(&moved);

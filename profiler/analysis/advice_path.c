@@ -25,7 +25,10 @@ static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs 
     if (most) {
         double share = (double)dma_ps / list->total_ps;
 
-        ntk_path_resource_name(most, name, sizeof name);
+        struct ntk_path_share queue = *most;
+
+        queue.kind = NTK_PATH_TRANSFER;
+        ntk_path_resource_name(&queue, name, sizeof name);
         ntk_advice_judge(list, NTK_ADVICE_PATH_DMA, share, share,
                          "%.1f %% of the execution is spent waiting for DMA: %.3f us in %llu "
                          "transfers on the critical path, most of it (%.3f us) for %s%s",
@@ -37,6 +40,7 @@ static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs 
 
 struct path_sum {
     int64_t path_ps;
+    int64_t issue_ps, drain_ps; /* of path_ps, in an engine */
     uint64_t count;
     struct ntk_line_costs lines;
 };
@@ -75,6 +79,32 @@ static void add_lines(const struct ntk_advice_list *list, size_t i, struct ntk_l
     }
 }
 
+/* One engine, with its phases. */
+static void judge_engine(struct ntk_advice_list *list, unsigned engine, const struct path_sum *sum)
+{
+    double share = (double)sum->path_ps / list->total_ps;
+    double issue = (double)sum->issue_ps / list->total_ps;
+    double drain = (double)sum->drain_ps / list->total_ps;
+    bool is_compute = engine == NTK_NTFF_ENGINE_TENSOR && ntk_advice_is_compute_bound(list);
+    char line[NTK_ADVICE_LINES_BYTES];
+
+    ntk_advice_lines(list, &sum->lines, "at", 1e6, " us", line);
+    ntk_advice_judge(list, NTK_ADVICE_PATH_ISSUE, issue, issue,
+                     "the %s engine issues instructions for %.1f %% of the execution: %.3f us "
+                     "between %llu steps on the critical path%s",
+                     ntk_ntff_engine_title(engine), 100 * issue, (double)sum->issue_ps / 1e6,
+                     (unsigned long long)sum->count, line);
+    /* Where issue is most of it, that advice says more. */
+    ntk_advice_judge(
+        list, is_compute ? NTK_ADVICE_PATH_COMPUTE : NTK_ADVICE_PATH_ENGINE,
+        issue > share / 2 && issue > ntk_advice_threshold(NTK_ADVICE_PATH_ISSUE) ? 0 : share, share,
+        "%.1f %% of the execution is spent in the %s engine: %.3f us in %llu steps on "
+        "the critical path (%.1f %% execution, %.1f %% issue, %.1f %% drain)%s",
+        100 * share, ntk_ntff_engine_title(engine), (double)sum->path_ps / 1e6,
+        (unsigned long long)sum->count, 100 * (share - issue - drain), 100 * issue, 100 * drain,
+        line);
+}
+
 void ntk_advice_path(struct ntk_advice_list *list)
 {
     const struct ntk_program *program = list->input->program;
@@ -92,7 +122,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
         ntk_critical_path_passed(program->trace, path, i);
         if (step->layer == NTK_LAYER_RUNTIME) {
             sum = &runtime;
-        } else if (step->kind == NTK_PATH_INSTRUCTION) {
+        } else if (ntk_path_is_engine(step->kind)) {
             sum =
                 &engines[program->trace->cores[path->core].instructions[step->instruction].engine];
         } else if (step->kind == NTK_PATH_LATENCY) {
@@ -102,7 +132,10 @@ void ntk_advice_path(struct ntk_advice_list *list)
             sum = &dma;
         }
         if (sum) {
-            sum->path_ps += step->end_ps - step->start_ps;
+            int64_t step_ps = step->end_ps - step->start_ps;
+            sum->path_ps += step_ps;
+            sum->issue_ps += step->kind == NTK_PATH_ISSUE ? step_ps : 0;
+            sum->drain_ps += step->kind == NTK_PATH_DRAIN ? step_ps : 0;
             sum->count++;
         }
         if (sum && sum != &runtime && program->positions) {
@@ -111,25 +144,19 @@ void ntk_advice_path(struct ntk_advice_list *list)
     }
     judge_dma(list, &dma.lines);
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        double share = (double)engines[e].path_ps / list->total_ps;
-
-        ntk_advice_judge(list, NTK_ADVICE_PATH_ENGINE, share, share,
-                         "%.1f %% of the execution is spent in the %s engine: %.3f us in %llu "
-                         "instructions on the critical path%s",
-                         100 * share, ntk_ntff_engine_title(e), (double)engines[e].path_ps / 1e6,
-                         (unsigned long long)engines[e].count,
-                         ntk_advice_lines(list, &engines[e].lines, "at", 1e6, " us", line));
+        judge_engine(list, e, &engines[e]);
         ntk_line_costs_fini(&engines[e].lines);
     }
     if (latency.count) {
         double share = (double)latency.path_ps / list->total_ps;
 
-        ntk_advice_judge(list, NTK_ADVICE_PATH_LATENCY, share, share,
-                         "%.1f %% of the execution is latency between %llu steps on the critical "
-                         "path: %.3f us on average%s",
-                         100 * share, (unsigned long long)latency.count,
-                         (double)latency.path_ps / 1e6 / (double)latency.count,
-                         ntk_advice_lines(list, &latency.lines, "at", 1e6, " us", line));
+        ntk_advice_judge(
+            list, NTK_ADVICE_PATH_LATENCY, share, share,
+            "%.1f %% of the execution is semaphore latency in %llu steps on the critical "
+            "path: %.3f us on average%s",
+            100 * share, (unsigned long long)latency.count,
+            (double)latency.path_ps / 1e6 / (double)latency.count,
+            ntk_advice_lines(list, &latency.lines, "at", 1e6, " us", line));
     }
     ntk_line_costs_fini(&latency.lines);
     ntk_line_costs_fini(&dma.lines);

@@ -30,6 +30,9 @@ __attribute__((format(printf, 5, 6))) void ntk_advice_judge(struct ntk_advice_li
 const char *ntk_advice_lines(const struct ntk_advice_list *list, const struct ntk_line_costs *costs,
                              const char *what, double per_unit, const char *unit, char *buf);
 
+/* The tensor engine does at least as much of its peak as TENSOR_RATE demands. */
+bool ntk_advice_is_compute_bound(const struct ntk_advice_list *list);
+
 /* Each adds what its numbers say. */
 void ntk_advice_path(struct ntk_advice_list *list);
 void ntk_advice_idle(struct ntk_advice_list *list);

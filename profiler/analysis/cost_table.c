@@ -85,7 +85,7 @@ static void add_path(struct sums *sums, const struct ntk_critical_path *path)
 
         ntk_critical_path_passed(sums->program->trace, path, i);
         sums->layers.rows[step->layer].path_ps += step_ps;
-        if (step->kind == NTK_PATH_INSTRUCTION) {
+        if (ntk_path_is_engine(step->kind)) {
             const struct ntk_trace_instruction *instruction =
                 &core->instructions[step->instruction];
             sums->operations.rows[operation_at(instruction)].path_ps += step_ps;

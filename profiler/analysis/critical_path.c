@@ -23,7 +23,8 @@ struct walk {
 const char *ntk_path_kind_name(enum ntk_path_kind kind)
 {
     static const char *const names[NTK_PATH_KIND_COUNT] = { "instruction", "transfer", "latency",
-                                                            "wait",        "start",    "end" };
+                                                            "wait",        "start",    "end",
+                                                            "issue",       "drain" };
 
     return names[kind];
 }
@@ -66,49 +67,37 @@ static void step(struct walk *walk, enum ntk_path_kind kind, uint32_t item, int6
     walk->at_ps = start_ps;
 }
 
-/* The time of the change that let an instruction go while it ran; its start when nothing did. */
-static int64_t let_go_ps(const struct walk *walk, uint32_t item)
+/* Goes from an instruction to the one before it on the path. The walk came to it from its end, or
+ * (is_overlapped) from the start of one that its engine began before that end. */
+static uint32_t step_back(struct walk *walk, uint32_t item, bool *is_overlapped)
 {
     const struct ntk_release *release = &walk->dependencies->releases[item];
-    int64_t start_ps = walk->core->instructions[item].start_ps;
+    const struct ntk_trace_instruction *all = walk->core->instructions;
+    struct ntk_cause cause;
 
-    if (!fact_of(walk, item)->waits_inside || release->event == NTK_NO_INDEX) {
-        return start_ps;
+    ntk_cause_get(walk->program, walk->core_index, walk->dependencies, item, walk->at_ps, &cause);
+    if (!*is_overlapped) {
+        int64_t drain_ps = ntk_executes_until_ps(walk->dependencies, &all[item]);
+        step(walk, NTK_PATH_DRAIN, item, drain_ps > cause.own_ps ? drain_ps : cause.own_ps);
     }
-    int64_t change_ps = walk->core->events[release->event].time_ps;
-    return change_ps > start_ps ? change_ps : start_ps;
-}
-
-/* Goes from an instruction, whose start (or whose change while it ran) the walk has reached, to the
- * one before it on the path. */
-static uint32_t step_back(struct walk *walk, uint32_t item)
-{
-    const struct ntk_release *release = &walk->dependencies->releases[item];
-    const struct ntk_trace_instruction *instructions = walk->core->instructions;
-    int64_t free_ps =
-        release->previous != NTK_NO_INDEX ? instructions[release->previous].end_ps : 0;
-
-    if (release->event != NTK_NO_INDEX) {
-        int64_t released_ps = walk->core->events[release->event].time_ps;
-        int64_t before_ps = released_ps < walk->at_ps ? released_ps : walk->at_ps;
-        /* Who was not let go before it made the change is not who made it. This also leads out of
-         * circles: going to whoever let an instruction go always leads back in time. */
-        bool is_known = release->by != NTK_NO_INDEX && let_go_ps(walk, release->by) < before_ps;
-        if (released_ps > free_ps && is_known) {
-            step(walk, NTK_PATH_LATENCY, item, released_ps);
+    step(walk, NTK_PATH_INSTRUCTION, item, cause.own_ps);
+    *is_overlapped = false;
+    if (cause.is_released) {
+        step(walk, NTK_PATH_LATENCY, item, cause.released_ps);
+        if (cause.is_known) {
             step(walk, release->by_transfer ? NTK_PATH_TRANSFER : NTK_PATH_LATENCY,
-                 release->by_transfer ? release->by : item, instructions[release->by].end_ps);
+                 release->by_transfer ? release->by : item, all[release->by].end_ps);
             return release->by;
         }
-        if (released_ps > free_ps) {
-            step(walk, NTK_PATH_LATENCY, item, released_ps);
-            step(walk, NTK_PATH_WAIT, item, free_ps);
-        }
+        step(walk, NTK_PATH_WAIT, item, cause.free_ps);
     }
-    step(walk, NTK_PATH_INSTRUCTION, item, instructions[item].start_ps);
-    step(walk, release->previous == NTK_NO_INDEX ? NTK_PATH_START : NTK_PATH_LATENCY, item,
-         free_ps);
-    return release->previous;
+    if (cause.holder == NTK_NO_INDEX) {
+        step(walk, NTK_PATH_START, item, 0);
+        return NTK_NO_INDEX;
+    }
+    *is_overlapped = all[cause.holder].end_ps > walk->at_ps;
+    step(walk, cause.is_unknown ? NTK_PATH_WAIT : NTK_PATH_ISSUE, item, all[cause.holder].end_ps);
+    return cause.holder;
 }
 
 void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_t buf_bytes)
@@ -131,7 +120,7 @@ void ntk_path_resource_name(const struct ntk_path_share *share, char *buf, size_
         }
         break;
     case NTK_PATH_LATENCY:
-        snprintf(buf, buf_bytes, "semaphore and issue latency");
+        snprintf(buf, buf_bytes, "semaphore latency");
         break;
     case NTK_PATH_WAIT:
         if (share->name) {
@@ -190,9 +179,9 @@ static bool resource_key(const struct walk *walk, const struct ntk_path_step *st
     struct ntk_path_share of = { 0 };
 
     take_instruction(walk, step, &of);
-    out_key->kind = step->kind;
+    out_key->kind = ntk_path_is_engine(step->kind) ? NTK_PATH_INSTRUCTION : step->kind;
     out_key->name = step->queue;
-    out_key->engine = step->kind == NTK_PATH_INSTRUCTION || step->kind == NTK_PATH_TRANSFER
+    out_key->engine = out_key->kind == NTK_PATH_INSTRUCTION || out_key->kind == NTK_PATH_TRANSFER
                           ? of.engine
                           : NTK_NTFF_ENGINE_NONE;
     return true;
@@ -203,14 +192,14 @@ static bool opcode_key(const struct walk *walk, const struct ntk_path_step *step
 {
     take_instruction(walk, step, out_key);
     out_key->slot = 0;
-    return step->kind == NTK_PATH_INSTRUCTION;
+    return ntk_path_is_engine(step->kind);
 }
 
 static bool instruction_key(const struct walk *walk, const struct ntk_path_step *step,
                             struct ntk_path_share *out_key)
 {
     take_instruction(walk, step, out_key);
-    return step->kind == NTK_PATH_INSTRUCTION;
+    return ntk_path_is_engine(step->kind);
 }
 
 static bool layer_key(const struct walk *walk, const struct ntk_path_step *step,
@@ -275,7 +264,11 @@ static int add_up(const struct walk *walk, share_key *key, struct ntk_path_table
 
     for (size_t i = 0; i < walk->steps.count; i++) {
         const struct ntk_path_step *step = &steps[i];
-        struct ntk_path_share share = { .count = 1, .path_ps = step->end_ps - step->start_ps };
+        int64_t step_ps = step->end_ps - step->start_ps;
+        struct ntk_path_share share = { .count = 1,
+                                        .path_ps = step_ps,
+                                        .issue_ps = step->kind == NTK_PATH_ISSUE ? step_ps : 0,
+                                        .drain_ps = step->kind == NTK_PATH_DRAIN ? step_ps : 0 };
         passed(walk, i);
         if (!key(walk, step, &share)) {
             continue;
@@ -285,6 +278,8 @@ static int add_up(const struct walk *walk, share_key *key, struct ntk_path_table
             struct ntk_path_share *known = ntk_vec_at(&shares, index - 1);
             known->count++;
             known->path_ps += share.path_ps;
+            known->issue_ps += share.issue_ps;
+            known->drain_ps += share.drain_ps;
         } else if (ntk_vec_push(&shares, &share) < 0 ||
                    ntk_map_put_number(&indices, key_number(&share),
                                       (void *)(uintptr_t)shares.count) < 0) {
@@ -339,9 +334,9 @@ int ntk_analysis_critical_path(const struct ntk_program *program,
         walk.dependencies = &dependencies->cores[path.core];
         step(&walk, NTK_PATH_END, NTK_NO_INDEX, walk.core->instructions[item].end_ps);
     }
+    bool is_overlapped = false;
     while (item != NTK_NO_INDEX && walk.at_ps > 0 && !walk.failed) {
-        step(&walk, NTK_PATH_INSTRUCTION, item, let_go_ps(&walk, item));
-        item = step_back(&walk, item);
+        item = step_back(&walk, item, &is_overlapped);
         passed(&walk, looks++);
     }
     step(&walk, NTK_PATH_START, NTK_NO_INDEX, 0);

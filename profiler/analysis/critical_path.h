@@ -3,9 +3,11 @@
  * critical_path - which chain of instructions and transfers decided how long the execution took?
  *
  * Walked backwards from the end: an instruction could not start before the change that let it go,
- * if that came after the instruction before it on its engine, else not before that one. Every
- * moment of the execution is in exactly one step, so the steps and each table of shares add up to
- * the execution. What is not on the path can be made faster without the execution becoming shorter.
+ * if its engine had nothing to execute by then, else not before the instruction that the engine
+ * executed (its holder, dependencies.h). Time in which an earlier instruction of the same engine
+ * still executes belongs to that one. Every moment of the execution is in exactly one step, so the
+ * steps and each table of shares add up to the execution. What is not on the path can be made
+ * faster without the execution becoming shorter. docs/formats/analyses.md has the rule in full.
  *
  * Pure: trace to result; -ENODATA when the capture does not say how long the execution took, or
  * -errno of a long list.
@@ -18,14 +20,16 @@
 #include "profiler/analysis/dependencies.h"
 
 enum ntk_path_kind {
-    NTK_PATH_INSTRUCTION,
+    NTK_PATH_INSTRUCTION, /* it executes */
     /* from the end of the instruction that began it to the change that told its end */
     NTK_PATH_TRANSFER,
-    /* between two steps: a change until its waiter starts, fetch, decoding */
+    /* from the end of an instruction to the change that it made, and from there to its waiter */
     NTK_PATH_LATENCY,
     NTK_PATH_WAIT,  /* for a change whose maker is not known */
     NTK_PATH_START, /* before the first instruction of the chain */
     NTK_PATH_END,   /* after the last instruction */
+    NTK_PATH_ISSUE, /* fetch and decoding: its engine is free, and nothing else holds it up */
+    NTK_PATH_DRAIN, /* it ends, and its engine could execute the next one already */
     NTK_PATH_KIND_COUNT
 };
 
@@ -33,21 +37,22 @@ struct ntk_path_step {
     int64_t start_ps, end_ps;
     enum ntk_path_kind kind;
     uint32_t
-        instruction; /* INSTRUCTION; TRANSFER: that began it; LATENCY, WAIT: that was held up; else
-                             NTK_NO_INDEX */
+        instruction; /* INSTRUCTION, ISSUE, DRAIN; TRANSFER: that began it; LATENCY, WAIT: that was
+                             held up; else NTK_NO_INDEX */
     const char *queue; /* TRANSFER, as in the NEFF; NULL: not known */
     uint32_t layer;
 };
 
 /* What a share is of: one name of one dimension. */
 struct ntk_path_share {
-    const char *name; /* layer or queue; NULL: see below */
-    enum ntk_path_kind kind;
+    const char *name;        /* layer or queue; NULL: see below */
+    enum ntk_path_kind kind; /* of all phases: INSTRUCTION */
     uint8_t engine;
     uint8_t opcode;
     uint32_t slot;
     uint64_t count;
     int64_t path_ps;
+    int64_t issue_ps, drain_ps; /* of path_ps; the rest executes */
 };
 
 struct ntk_path_table { /* the longest first */
@@ -63,10 +68,16 @@ struct ntk_critical_path {
     struct ntk_long_list list;         /* that they are in */
     int64_t kinds_ps[NTK_PATH_KIND_COUNT];
     struct ntk_path_table resources;    /* by engine (name NULL) and queue */
-    struct ntk_path_table opcodes;      /* by engine and opcode: instructions alone */
-    struct ntk_path_table instructions; /* by engine and slot: instructions alone */
+    struct ntk_path_table opcodes;      /* by engine and opcode: phases of instructions */
+    struct ntk_path_table instructions; /* by engine and slot: phases of instructions */
     struct ntk_path_table layers;       /* by layer: everything */
 };
+
+/* Issue, execution or drain: its engine is occupied. */
+static inline bool ntk_path_is_engine(enum ntk_path_kind kind)
+{
+    return kind == NTK_PATH_INSTRUCTION || kind == NTK_PATH_ISSUE || kind == NTK_PATH_DRAIN;
+}
 
 int ntk_analysis_critical_path(const struct ntk_program *program,
                                const struct ntk_dependencies *dependencies,

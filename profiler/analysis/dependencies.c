@@ -14,6 +14,8 @@
  * 0.05 us. */
 #define SIGNAL_DELAY_PS 1000000
 #define LISTS 3 /* struct by_number */
+/* LDWEIGHTS loads up to four columns in the time in which a MATMUL streams one. */
+#define LOAD_COLUMNS 4
 
 /* Indices sorted by number, then time: those of number n are items[first[n]] up to items[first[n +
  * 1]]. */
@@ -298,7 +300,9 @@ static uint32_t find_transfer(struct index *index, unsigned number, uint32_t ord
     return low > first ? transfers->items[low - 1] : NTK_NO_INDEX;
 }
 
-static void find_release(struct index *index, size_t item, struct ntk_release *release)
+/* free_ps: until then the engine executes what is before it. */
+static void find_release(struct index *index, size_t item, int64_t free_ps,
+                         struct ntk_release *release)
 {
     const struct ntk_slot_fact *fact = fact_of(index, item);
     uint32_t ordinal = 0;
@@ -306,9 +310,6 @@ static void find_release(struct index *index, size_t item, struct ntk_release *r
     if (fact->wait == NTK_WAIT_NONE) {
         return;
     }
-    int64_t free_ps = release->previous == NTK_NO_INDEX
-                          ? INT64_MIN
-                          : index->core->instructions[release->previous].end_ps;
     release->event = find_change(index, fact, &index->core->instructions[item], free_ps, &ordinal);
     if (release->event == NTK_NO_INDEX) {
         return;
@@ -320,11 +321,111 @@ static void find_release(struct index *index, size_t item, struct ntk_release *r
                                        : find_signaller(index, number, change);
 }
 
+/* ---- the pipeline of an engine ---- */
+
+struct overlap {
+    int64_t shortest_ps; /* instruction of the opcode; 0: none so far */
+    int64_t longest_ps;  /* overlap with the one that has to wait for it */
+    int64_t end_ps;      /* of the last one */
+};
+
+static void see_overlap(struct overlap *of, int64_t start_ps)
+{
+    if (of->shortest_ps && of->end_ps - start_ps > of->longest_ps) {
+        of->longest_ps = of->end_ps - start_ps;
+    }
+}
+
+/* The weights that LDWEIGHTS loads have to be there for the next MATMUL. */
+static int find_drains(const struct ntk_trace_core *core, struct ntk_core_dependencies *out)
+{
+    struct overlap(*overlaps)[256] = calloc(NTK_NTFF_ENGINE_COUNT, sizeof *overlaps);
+
+    if (!overlaps) {
+        return -ENOMEM;
+    }
+    ntk_trace_each_instruction(core, one) {
+        struct overlap *own = &overlaps[one->engine][one->opcode];
+        int64_t length_ps = one->end_ps - one->start_ps;
+
+        if (ntk_only_waits(one) || length_ps <= 0) {
+            continue;
+        }
+        if (one->opcode == NTK_NTFF_OPCODE_MATMUL) {
+            see_overlap(&overlaps[one->engine][NTK_NTFF_OPCODE_LDWEIGHTS], one->start_ps);
+        }
+        if (one->opcode != NTK_NTFF_OPCODE_LDWEIGHTS) {
+            see_overlap(own, one->start_ps);
+        }
+        if (!own->shortest_ps || length_ps < own->shortest_ps) {
+            own->shortest_ps = length_ps;
+        }
+        own->end_ps = one->end_ps;
+    }
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        for (unsigned o = 0; o < 256; o++) {
+            const struct overlap *of = &overlaps[e][o];
+            out->drain_ps[e][o] =
+                of->longest_ps < of->shortest_ps ? of->longest_ps : of->shortest_ps;
+        }
+    }
+    free(overlaps);
+    return 0;
+}
+
+/* The instruction of an engine that executes longest so far. */
+struct holder {
+    uint32_t item; /* NTK_NO_INDEX: none */
+    int64_t until_ps;
+};
+
+static bool loads_more(const struct index *index, size_t load, size_t product)
+{
+    const struct ntk_slot_fact *loaded = fact_of(index, load);
+    const struct ntk_slot_fact *streamed = fact_of(index, product);
+
+    return loaded->has_onchip && streamed->has_onchip &&
+           loaded->sbuf_read_bytes / LOAD_COLUMNS >= streamed->sbuf_read_bytes;
+}
+
+/* After the instruction was issued. */
+static void hold(const struct index *index, const struct ntk_core_dependencies *dependencies,
+                 size_t item, struct ntk_release *release, struct holder *holder)
+{
+    const struct ntk_trace_instruction *all = index->core->instructions;
+    const struct ntk_trace_instruction *one = &all[item];
+    int64_t until_ps = ntk_executes_until_ps(dependencies, one);
+
+    if (holder->item != NTK_NO_INDEX && one->start_ps < holder->until_ps) {
+        if (one->opcode == NTK_NTFF_OPCODE_LDWEIGHTS &&
+            all[holder->item].opcode == NTK_NTFF_OPCODE_MATMUL) {
+            if (!loads_more(index, item, holder->item)) {
+                return;
+            }
+            release->cuts_holder = true;
+        } else {
+            release->cuts_holder = ntk_only_waits(&all[holder->item]);
+        }
+        holder->until_ps = release->cuts_holder ? one->start_ps : holder->until_ps;
+    }
+    if (holder->item == NTK_NO_INDEX || until_ps >= holder->until_ps) {
+        *holder = (struct holder){ (uint32_t)item, until_ps };
+    }
+}
+
+static uint32_t back_to(const struct holder *holder, size_t item)
+{
+    size_t back = holder->item == NTK_NO_INDEX ? 0 : item - holder->item;
+
+    return back >= UINT32_C(1) << 30 ? 0 : (uint32_t)back;
+}
+
 static int core_dependencies(const struct ntk_program *program, size_t core_index,
                              struct ntk_core_dependencies *out)
 {
     struct index *index = calloc(1, sizeof *index);
     uint32_t previous[NTK_NTFF_ENGINE_COUNT];
+    struct holder holders[NTK_NTFF_ENGINE_COUNT];
 
     if (!index) {
         return -ENOMEM;
@@ -341,18 +442,27 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
     const struct sorting of_instructions[] = { { signal_key, &index->signals },
                                                { transfer_key, &index->transfers } };
     if (ret == 0) {
+        ret = find_drains(index->core, out);
+    }
+    if (ret == 0) {
         ret = sort_by_number(index, index->core->event_count, &changes, 1);
     }
     if (ret == 0) {
         ret = sort_by_number(index, index->core->instruction_count, of_instructions, SORTINGS_MAX);
     }
     memset(previous, 0xff, sizeof previous);
+    memset(holders, 0xff, sizeof holders);
     for (size_t i = 0; ret == 0 && i < index->core->instruction_count; i++) {
         unsigned engine = index->core->instructions[i].engine;
 
-        releases[i] = (struct ntk_release){ previous[engine], NTK_NO_INDEX, NTK_NO_INDEX, false };
+        releases[i] = (struct ntk_release){
+            previous[engine], NTK_NO_INDEX, NTK_NO_INDEX, false, false, back_to(&holders[engine], i)
+        };
         previous[engine] = (uint32_t)i;
-        find_release(index, i, &releases[i]);
+        find_release(index, i,
+                     holders[engine].item == NTK_NO_INDEX ? INT64_MIN : holders[engine].until_ps,
+                     &releases[i]);
+        hold(index, out, i, &releases[i], &holders[engine]);
         if (i % NTK_TRACE_LOOKS == 0) {
             ntk_dependencies_give_back(index->core, out);
             ntk_long_list_give_back(&index->changes.list);
@@ -367,6 +477,62 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
     ntk_long_list_fini(&index->transfers.list);
     free(index);
     return ret;
+}
+
+/* ---- causes ---- */
+
+/* The time of the change that let an instruction go while it ran; its start when nothing did. */
+static int64_t let_go_ps(const struct ntk_program *program, size_t core_index,
+                         const struct ntk_core_dependencies *dependencies, uint32_t item)
+{
+    const struct ntk_trace_core *core = &program->trace->cores[core_index];
+    uint32_t event = dependencies->releases[item].event;
+    int64_t start_ps = core->instructions[item].start_ps;
+
+    if (event == NTK_NO_INDEX ||
+        !ntk_program_fact(program, core_index, &core->instructions[item])->waits_inside) {
+        return start_ps;
+    }
+    int64_t change_ps = core->events[event].time_ps;
+    return change_ps > start_ps ? change_ps : start_ps;
+}
+
+void ntk_cause_get(const struct ntk_program *program, size_t core_index,
+                   const struct ntk_core_dependencies *dependencies, uint32_t item, int64_t at_ps,
+                   struct ntk_cause *out)
+{
+    const struct ntk_trace_core *core = &program->trace->cores[core_index];
+    const struct ntk_trace_instruction *one = &core->instructions[item];
+    const struct ntk_release *release = &dependencies->releases[item];
+    const struct ntk_slot_fact *fact = ntk_program_fact(program, core_index, one);
+    struct ntk_cause cause = { .holder = ntk_holder_of(dependencies, item) };
+
+    if (cause.holder != NTK_NO_INDEX) {
+        const struct ntk_trace_instruction *holder = &core->instructions[cause.holder];
+        /* One that only waits may wait for the engine to drain. */
+        cause.free_ps =
+            ntk_only_waits(one) ? holder->end_ps : ntk_executes_until_ps(dependencies, holder);
+        if (release->cuts_holder && cause.free_ps > one->start_ps) {
+            cause.free_ps = one->start_ps;
+        }
+    }
+    cause.own_ps = let_go_ps(program, core_index, dependencies, item);
+    if (release->event != NTK_NO_INDEX) {
+        cause.released_ps = core->events[release->event].time_ps;
+        cause.is_released = cause.released_ps > cause.free_ps;
+    }
+    if (cause.is_released && release->by != NTK_NO_INDEX) {
+        int64_t before_ps = cause.released_ps < at_ps ? cause.released_ps : at_ps;
+        /* Who was not let go before it made the change is not who made it. This also leads out of
+         * circles: going to whoever let an instruction go always leads back in time. */
+        cause.is_known = let_go_ps(program, core_index, dependencies, release->by) < before_ps;
+    }
+    cause.is_unknown =
+        fact->has_sync && fact->wait != NTK_WAIT_NONE && release->event == NTK_NO_INDEX;
+    if (!cause.is_released && cause.free_ps > cause.own_ps) {
+        cause.own_ps = cause.free_ps; /* what came before still executes */
+    }
+    *out = cause;
 }
 
 void ntk_dependencies_give_back(const struct ntk_trace_core *core,

@@ -9,6 +9,12 @@
  * semaphore has m changes for each transfer, change j is of transfer j div m, else of the last one
  * begun before it.
  *
+ * An engine is a pipeline: an instruction is issued, executes, and drains while the next one already
+ * executes. The drain of an opcode is the longest time for which one overlapped the next one of the
+ * same opcode, but not longer than its shortest instruction. The holder of an instruction is the
+ * earlier one of its engine that executes longest. LDWEIGHTS that is issued while a MATMUL executes
+ * is hidden by it, unless it loads more than the MATMUL streams.
+ *
  * Owner:   ntk_analysis_dependencies() allocates, _fini frees. Threads: immutable.
  */
 #ifndef NTK_PROFILER_ANALYSIS_DEPENDENCIES_H
@@ -25,19 +31,63 @@ struct ntk_release {
         event; /* the change that let it go; NTK_NO_INDEX: it waits for none, or none is found */
     uint32_t
         by; /* instruction that made the change or began the transfer; NTK_NO_INDEX: not known */
-    bool by_transfer; /* the change is of DMA */
+    uint32_t by_transfer : 1;  /* the change is of DMA */
+    uint32_t cuts_holder : 1;  /* it keeps its engine busy from its start on, not the holder */
+    uint32_t holder_back : 30; /* the holder is that many before; 0: none */
 };
+static_assert(sizeof(struct ntk_release) == 16, "one for each of millions of instructions");
 
 struct ntk_core_dependencies {
     const struct ntk_release *releases;   /* one per instruction, in the order of the core's */
     struct ntk_long_list list;            /* that they are in: struct ntk_release */
     uint32_t last[NTK_NTFF_ENGINE_COUNT]; /* last instruction of each engine */
+    int64_t drain_ps[NTK_NTFF_ENGINE_COUNT][256]; /* by opcode */
 };
+
+/* NTK_NO_INDEX: none. */
+static inline uint32_t ntk_holder_of(const struct ntk_core_dependencies *dependencies,
+                                     uint32_t item)
+{
+    uint32_t back = dependencies->releases[item].holder_back;
+
+    return back ? item - back : NTK_NO_INDEX;
+}
+
+/* From then on it drains. */
+static inline int64_t ntk_executes_until_ps(const struct ntk_core_dependencies *dependencies,
+                                            const struct ntk_trace_instruction *instruction)
+{
+    return instruction->end_ps - dependencies->drain_ps[instruction->engine][instruction->opcode];
+}
+
+/* It executes nothing itself: it waits for others, or for the engine to drain. */
+static inline bool ntk_only_waits(const struct ntk_trace_instruction *instruction)
+{
+    return instruction->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE ||
+           instruction->opcode == NTK_NTFF_OPCODE_DRAIN;
+}
 
 struct ntk_dependencies {
     size_t core_count;
     struct ntk_core_dependencies *cores;
 };
+
+/* Why an instruction did not start earlier. */
+struct ntk_cause {
+    int64_t own_ps;      /* from then on its time is its own, not that of what is below */
+    int64_t free_ps;     /* until then its engine executed the holder */
+    int64_t released_ps; /* time of the change, if is_released */
+    uint32_t holder;     /* NTK_NO_INDEX: none */
+    bool is_released;    /* it waited for a change, not for its engine */
+    bool is_known;       /* by whom: releases[item].by made the change, and was let go before */
+    bool is_unknown;     /* it waited for a change that was not recorded */
+};
+
+/* at_ps: only what was before counts. Going from an instruction to the one that made its change, or
+ * else to its holder, always comes to an end. */
+void ntk_cause_get(const struct ntk_program *program, size_t core_index,
+                   const struct ntk_core_dependencies *dependencies, uint32_t item, int64_t at_ps,
+                   struct ntk_cause *out);
 
 /* What was checked of the core's lists and releases: as ntk_trace_give_back(). */
 void ntk_dependencies_give_back(const struct ntk_trace_core *core,

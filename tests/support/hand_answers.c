@@ -90,6 +90,12 @@ static void check_table(const struct ntk_path_table *table, int64_t wanted_ps)
     assert_int_equal(sum_ps, wanted_ps);
 }
 
+static int64_t engines_ps(const struct ntk_critical_path *path)
+{
+    return path->kinds_ps[NTK_PATH_INSTRUCTION] + path->kinds_ps[NTK_PATH_ISSUE] +
+           path->kinds_ps[NTK_PATH_DRAIN];
+}
+
 static void check_path(const struct hand_trace *h, const struct ntk_critical_path *path)
 {
     int64_t kinds_ps = 0;
@@ -101,7 +107,8 @@ static void check_path(const struct hand_trace *h, const struct ntk_critical_pat
         assert_int_equal(step->start_ps, at_ps);
         assert_true(step->end_ps > step->start_ps);
         at_ps = step->end_ps;
-        if (step->kind == NTK_PATH_INSTRUCTION) { /* the path says "at work" only where it was */
+        if (step->kind == NTK_PATH_INSTRUCTION ||
+            step->kind == NTK_PATH_DRAIN) { /* the path says "at work" only where it was */
             const struct ntk_trace_instruction *one =
                 &h->trace.cores[path->core].instructions[step->instruction];
             assert_true(one->start_ps <= step->start_ps && step->end_ps <= one->end_ps);
@@ -114,8 +121,8 @@ static void check_path(const struct hand_trace *h, const struct ntk_critical_pat
     assert_int_equal(kinds_ps, path->total_ps);
     check_table(&path->resources, path->total_ps);
     check_table(&path->layers, path->total_ps);
-    check_table(&path->opcodes, path->kinds_ps[NTK_PATH_INSTRUCTION]);
-    check_table(&path->instructions, path->kinds_ps[NTK_PATH_INSTRUCTION]);
+    check_table(&path->opcodes, engines_ps(path));
+    check_table(&path->instructions, engines_ps(path));
 }
 
 /* ---- costs ---- */
@@ -152,7 +159,7 @@ static void check_costs(const struct hand_trace *h, const struct hand_answers *a
     }
     assert_int_equal(layers.count, count);
     assert_int_equal(layers.path_ps, a->path.total_ps);
-    assert_int_equal(instructions.path_ps, a->path.kinds_ps[NTK_PATH_INSTRUCTION]);
+    assert_int_equal(instructions.path_ps, engines_ps(&a->path));
     assert_int_equal(operations.path_ps, instructions.path_ps);
     const struct ntk_cost_row *sums[] = { &operations, &instructions };
     for (size_t i = 0; i < 2; i++) {

@@ -57,7 +57,9 @@ void ntk_output_path_text(const struct ntk_program *program, const struct ntk_cr
                        program->trace->cores[path->core].ntff->core);
     for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {
         const struct ntk_path_table *of = part_get(path, p);
-        const char *const heads[] = { parts[p].head, "STEPS", "ON PATH US", "SHARE" };
+        const char *const heads[] = { parts[p].head, "STEPS",    "ON PATH US",
+                                      "SHARE",       "ISSUE US", "DRAIN US" };
+        bool has_phases = parts[p].name != layer_text;
         struct ntk_text_table table;
         if (parts[p].name == layer_text && !program->has_layers) {
             ntk_buf_add_char(out, '\n');
@@ -65,7 +67,7 @@ void ntk_output_path_text(const struct ntk_program *program, const struct ntk_cr
             continue;
         }
         ntk_buf_add_char(out, '\n');
-        ntk_text_table_init(&table, 4, 1u << 0, heads);
+        ntk_text_table_init(&table, has_phases ? 6 : 4, 1u << 0, heads);
         for (size_t i = 0; i < of->count && i < NTK_OUTPUT_ROWS_MAX; i++) {
             char name[NAME_BYTES];
             parts[p].name(&of->shares[i], name, sizeof name);
@@ -73,6 +75,13 @@ void ntk_output_path_text(const struct ntk_program *program, const struct ntk_cr
             ntk_cell_u64(&table, of->shares[i].count);
             ntk_cell_us(&table, of->shares[i].path_ps);
             ntk_cell_share(&table, (double)of->shares[i].path_ps, (double)path->total_ps);
+            if (has_phases && of->shares[i].kind == NTK_PATH_INSTRUCTION) {
+                ntk_cell_us(&table, of->shares[i].issue_ps);
+                ntk_cell_us(&table, of->shares[i].drain_ps);
+            } else if (has_phases) {
+                ntk_text_table_text(&table, "-");
+                ntk_text_table_text(&table, "-");
+            }
         }
         ntk_text_table_put(&table, out);
         ntk_text_table_fini(&table);
@@ -127,6 +136,10 @@ static void shares_json(const struct ntk_program *program, const struct ntk_crit
             ntk_json_key_ns(json, "path_ns", of->shares[i].path_ps);
             ntk_json_key_share(json, "path_ratio", (double)of->shares[i].path_ps,
                                (double)path->total_ps);
+            if (of->shares[i].kind == NTK_PATH_INSTRUCTION && parts[p].name != layer_text) {
+                ntk_json_key_ns(json, "issue_ns", of->shares[i].issue_ps);
+                ntk_json_key_ns(json, "drain_ns", of->shares[i].drain_ps);
+            }
             ntk_json_object_end(json);
         }
         ntk_json_array_end(json);

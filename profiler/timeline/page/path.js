@@ -14,7 +14,7 @@ let isShown = false;
 let steps = null; // of the window
 let timer = 0;
 
-const KINDS = { instruction: 'instructions', transfer: 'transfers', latency: 'latency', wait: 'waits', start: 'before the first', end: 'after the last' };
+const KINDS = { instruction: 'execution', transfer: 'transfers', latency: 'semaphore latency', wait: 'waits', start: 'before the first', end: 'after the last', issue: 'issue', drain: 'drain' };
 
 async function load() {
   if (!isShown) return;

@@ -92,13 +92,14 @@ static void a_change_that_came_early_is_not_on_the_path(void **state)
 
     assert_int_equal(a.path.step_count, 3);
     expect_step(&a, 0, NTK_PATH_INSTRUCTION, 0, 300);
-    expect_step(&a, 1, NTK_PATH_LATENCY, 300, 310);
+    expect_step(&a, 1, NTK_PATH_ISSUE, 300, 310);
     expect_step(&a, 2, NTK_PATH_INSTRUCTION, 310, 400);
     assert_int_equal(a.path.resources.shares[0].engine, NTK_NTFF_ENGINE_SCALAR);
     hand_answers_done(&h, &a);
 }
 
-/* Two that overlap on one engine, and a chain of 100 that each wait for the other engine. */
+/* Two that overlap on one engine, so that 5 ns of its instructions are drain, and a chain of 100
+ * that each wait for the other engine: ACT has two steps each time, but for the last. */
 static void long_and_overlapping_chains_come_to_an_end(void **state)
 {
     struct hand_trace h;
@@ -120,7 +121,7 @@ static void long_and_overlapping_chains_come_to_an_end(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, free, 995, 1005);
     hand_answers_ask(&h, &a);
 
-    assert_int_equal(a.path.step_count, 101);
+    assert_int_equal(a.path.step_count, 151);
     assert_int_equal(a.path.resources.count, 2);
     assert_int_equal(a.path.resources.shares[0].path_ps, NS(505)); /* ACT */
     assert_int_equal(a.path.resources.shares[1].path_ps, NS(500)); /* PE */

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What bounds real captures, in the folder that NTK_VENDOR_CAPTURES names. Skipped when it is not
+ * set. Method: the records of each were read by hand; the comment of each row says what they show.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profiler/analysis/critical_path.h"
+#include "tests/support/unit.h"
+
+static const char *folder;
+
+#define PE NTK_NTFF_ENGINE_TENSOR
+#define POOL NTK_NTFF_ENGINE_GPSIMD
+#define LDWEIGHTS NTK_NTFF_OPCODE_LDWEIGHTS
+#define MATMUL NTK_NTFF_OPCODE_MATMUL
+
+/* Shares of the execution that its path has to have: at least and at most. */
+struct wanted {
+    enum ntk_path_kind kind; /* INSTRUCTION: all phases of the engine, or of one opcode */
+    unsigned engine, opcode; /* opcode 0: the engine */
+    double least, most;
+};
+
+static const struct {
+    const char *ntff, *neff;
+    struct wanted wanted[5];
+} captures[] = {
+    /* Two additions after one load of 8.7 us by qSyncIO0. The scalar engine waits 9.9 us at the
+     * start and the vector engine 3.7 us at the end for changes that the capture does not have. */
+    { "v4_stream_256k_fd1k.ntff",
+      "v4_stream_256k_fd1k.neff",
+      { { NTK_PATH_TRANSFER, 0, 0, 0.29, 0.31 },
+        { NTK_PATH_WAIT, 0, 0, 0.46, 0.48 },
+        { NTK_PATH_LATENCY, 0, 0, 0, 0.01 } } },
+    /* 64 transposes in float32: products of 128 columns begin every 212 ns while the weights of the
+     * next ones load, so products have more than weights. Loads before and stores after do not
+     * overlap with them: 15.4 us of 47. */
+    { "v5_transpose_1024.ntff",
+      "v5_transpose_1024.neff",
+      { { NTK_PATH_TRANSFER, 0, 0, 0.32, 0.34 },
+        { NTK_PATH_INSTRUCTION, PE, MATMUL, 0.15, 0.20 },
+        { NTK_PATH_INSTRUCTION, PE, LDWEIGHTS, 0, 0.06 },
+        { NTK_PATH_LATENCY, 0, 0, 0, 0.02 } } },
+    /* GpSimd issues 324 transfers one after the other while all others wait for their data. Half of
+     * its waits ended by changes that were dropped. Products are of single columns, and hidden. */
+    { "v6_attn_tkg.ntff",
+      "v6_attn_tkg.neff",
+      { { NTK_PATH_INSTRUCTION, POOL, 0, 0.40, 0.50 },
+        { NTK_PATH_WAIT, 0, 0, 0.40, 0.50 },
+        { NTK_PATH_INSTRUCTION, PE, MATMUL, 0, 0.01 },
+        { NTK_PATH_LATENCY, 0, 0, 0, 0.01 } } },
+    /* Products of 512 columns begin every 427 ns (1.2 GHz), 2 ns after each the weights of the next
+     * one load in 146 ns: no weights bound anything but a few that waited for their data. */
+    { "v6_baseline_bf16_s512.ntff",
+      "v6_baseline_bf16_s512.neff",
+      { { NTK_PATH_INSTRUCTION, PE, MATMUL, 0.14, 0.20 },
+        { NTK_PATH_INSTRUCTION, PE, LDWEIGHTS, 0, 0.02 },
+        { NTK_PATH_TRANSFER, 0, 0, 0.28, 0.33 },
+        { NTK_PATH_LATENCY, 0, 0, 0.02, 0.05 } } },
+    { "v6_fused_fp32_s512.ntff",
+      "v6_fused_fp32_s512.neff",
+      { { NTK_PATH_INSTRUCTION, PE, MATMUL, 0.24, 0.30 },
+        { NTK_PATH_INSTRUCTION, PE, LDWEIGHTS, 0, 0.02 },
+        { NTK_PATH_TRANSFER, 0, 0, 0.12, 0.15 } } },
+    /* GpSimd never waits for another engine for long: it reads addresses (TENSOR_LOAD), computes
+     * with registers and starts transfers, 4792 instructions one after the other, and is the root
+     * of what all others wait for. */
+    { "inspect_trn2_rt230/profile_exec_2.ntff",
+      "inspect_trn2_rt230/neff_171450338541704.neff",
+      { { NTK_PATH_INSTRUCTION, POOL, 0, 0.93, 0.97 },
+        { NTK_PATH_ISSUE, 0, 0, 0.55, 0.62 },
+        { NTK_PATH_INSTRUCTION, PE, 0, 0, 0.01 },
+        { NTK_PATH_LATENCY, 0, 0, 0, 0.01 } } },
+};
+
+static int64_t part_of(const struct ntk_critical_path *path, const struct wanted *wanted)
+{
+    const struct ntk_path_table *table = wanted->opcode ? &path->opcodes : &path->resources;
+    int64_t part_ps = 0;
+
+    if (wanted->kind != NTK_PATH_INSTRUCTION) {
+        return path->kinds_ps[wanted->kind];
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        const struct ntk_path_share *one = &table->shares[i];
+        if (one->kind == NTK_PATH_INSTRUCTION && one->engine == wanted->engine &&
+            (!wanted->opcode || one->opcode == wanted->opcode)) {
+            part_ps += one->path_ps;
+        }
+    }
+    return part_ps;
+}
+
+/* Whatever is in a capture, the path has no gaps and its kinds add up to it. */
+static void check_sums(const struct ntk_critical_path *path)
+{
+    int64_t at_ps = 0;
+    int64_t kinds_ps = 0;
+
+    for (size_t i = 0; i < path->step_count; i++) {
+        assert_int_equal(path->steps[i].start_ps, at_ps);
+        at_ps = path->steps[i].end_ps;
+    }
+    for (unsigned k = 0; k < NTK_PATH_KIND_COUNT; k++) {
+        kinds_ps += path->kinds_ps[k];
+    }
+    assert_int_equal(at_ps, path->total_ps);
+    assert_int_equal(kinds_ps, path->total_ps);
+}
+
+static void check_capture(size_t c, const struct ntk_trace *trace)
+{
+    struct ntk_program *program = NULL;
+    struct ntk_dependencies dependencies;
+    struct ntk_critical_path path;
+
+    assert_int_equal(ntk_program_create(trace, &program), 0);
+    assert_int_equal(ntk_analysis_dependencies(program, &dependencies), 0);
+    assert_int_equal(ntk_analysis_critical_path(program, &dependencies, &path), 0);
+    check_sums(&path);
+    for (size_t i = 0; i < 5 && captures[c].wanted[i].most > 0; i++) {
+        const struct wanted *wanted = &captures[c].wanted[i];
+        double share = (double)part_of(&path, wanted) / (double)path.total_ps;
+        if (share < wanted->least || share > wanted->most) {
+            fail_msg("%s, share %zu: %.4f", captures[c].ntff, i, share);
+        }
+    }
+    ntk_critical_path_fini(&path);
+    ntk_dependencies_fini(&dependencies);
+    ntk_program_destroy(program);
+}
+
+static void the_path_says_what_bounds_real_captures(void **state)
+{
+    (void)state;
+    for (size_t c = 0; c < sizeof captures / sizeof *captures; c++) {
+        struct ntk_ntff *ntff = NULL;
+        struct ntk_neff *neff = NULL;
+        struct ntk_trace *trace = NULL;
+        char path[4096];
+        snprintf(path, sizeof path, "%s/%s", folder, captures[c].ntff);
+        if (access(path, R_OK) != 0) {
+            continue;
+        }
+        assert_int_equal(ntk_ntff_open(path, &ntff, NULL), 0);
+        snprintf(path, sizeof path, "%s/%s", folder, captures[c].neff);
+        assert_int_equal(ntk_neff_open(path, &neff, NULL), 0);
+        assert_int_equal(ntk_trace_create_from_ntff(ntff, neff, NULL, NULL, &trace, NULL), 0);
+        check_capture(c, trace);
+        ntk_trace_destroy(trace);
+        ntk_neff_close(neff);
+        ntk_ntff_close(ntff);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_path_says_what_bounds_real_captures),
+    };
+
+    folder = getenv("NTK_VENDOR_CAPTURES");
+    if (!folder || !folder[0]) {
+        return test_skip("NTK_VENDOR_CAPTURES is not set");
+    }
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
