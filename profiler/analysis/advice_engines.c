@@ -2,7 +2,34 @@
 /* advice_engines - engines and cores that wait, and what the tensor engine does meanwhile. */
 #include "profiler/analysis/advice_private.h"
 
+#include <stdio.h>
+
 #include "profiler/analysis/engine_activity.h"
+
+/* ", which goes back to Vector ACTIVATE (81.3 %)": the root that most of the waits for a source have,
+ * if that is another one and at least half of them have it; else "". */
+static const char *root_text(const struct ntk_idle_engine *engine, unsigned source, int64_t for_ps,
+                             char *buf, size_t buf_bytes)
+{
+    buf[0] = '\0';
+    for (size_t c = 0; c < engine->chains.count; c++) {
+        const struct ntk_wait_chain *chain = &engine->chains.chains[c];
+        if (chain->source != source || chain->link_count == 0) {
+            continue;
+        }
+        const struct ntk_chain_link *root = &chain->links[chain->link_count - 1];
+        bool is_direct = root->is_transfer ? source == NTK_NTFF_ENGINE_AXI && chain->link_count == 1
+                                           : root->engine == source;
+        if (!is_direct && !chain->is_unknown && chain->idle_ps >= for_ps / 2) {
+            char name[NTK_NTFF_NAME_BYTES + 32];
+            ntk_chain_link_name(root, name, sizeof name);
+            snprintf(buf, buf_bytes, ", which goes back to %s (%.1f %% of that time)", name,
+                     100 * (double)chain->idle_ps / (double)for_ps);
+        }
+        break; /* the longest comes first */
+    }
+    return buf;
+}
 
 void ntk_advice_idle(struct ntk_advice_list *list)
 {
@@ -10,6 +37,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
     const struct ntk_trace *trace = list->input->program->trace;
     int64_t most_ps = 1;
     char line[NTK_ADVICE_LINES_BYTES];
+    char root[NTK_NTFF_NAME_BYTES + 100];
 
     for (size_t i = 0; i < idle->engine_count; i++) {
         most_ps = idle->engines[i].busy_ps > most_ps ? idle->engines[i].busy_ps : most_ps;
@@ -35,10 +63,11 @@ void ntk_advice_idle(struct ntk_advice_list *list)
                 list, NTK_ADVICE_WAIT,
                 busy >= NTK_ADVICE_ACTIVE_RATIO || engine->busy_ps == most_ps ? share : 0, share,
                 "%s of core %u works for %.1f %% of the execution and waits for %.1f %% (%.3f us): "
-                "it waits for %s%s",
+                "it waits for %s%s%s",
                 ntk_ntff_engine_title(engine->engine), trace->cores[engine->core].ntff->core,
                 100 * busy, 100 * share, (double)for_ps[e] / 1e6,
                 e == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(e),
+                root_text(engine, e, for_ps[e], root, sizeof root),
                 ntk_advice_lines(list, &engine->lines[e], "at", 1e6, " us", line));
         }
     }

@@ -14,8 +14,10 @@ struct walk {
     const struct ntk_trace_core *core;
     const struct ntk_core_dependencies *dependencies;
     struct ntk_idle_engine *engine;
-    struct ntk_vec rows;                           /* struct ntk_idle_row */
-    int64_t until_ps;                              /* everything before is accounted for */
+    struct ntk_vec rows;                       /* struct ntk_idle_row */
+    int64_t until_ps;                          /* everything before is accounted for */
+    int64_t program_from_ps, program_until_ps; /* of all engines */
+    int64_t ran_out_ps; /* from then until program_until_ps it has nothing left to do */
     const struct ntk_trace_instruction *semaphore; /* the last one, if an EVENT_SEMAPHORE */
     int failed;
 };
@@ -116,6 +118,18 @@ static void add_lines(struct walk *walk, size_t item, const struct ntk_release *
     }
 }
 
+/* What the wait from until_ps on goes back to. */
+static void add_chain(struct walk *walk, size_t item, int64_t end_ps)
+{
+    struct ntk_wait_chain chain;
+
+    if (end_ps > walk->until_ps && !walk->failed) {
+        ntk_wait_chain_get(walk->program, walk->engine->core, walk->dependencies, (uint32_t)item,
+                           walk->until_ps, end_ps, &chain);
+        walk->failed = ntk_wait_chains_add(&walk->engine->chains, &chain);
+    }
+}
+
 /* The time from until_ps on, in which an instruction waited where it waits at all. */
 static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact *fact,
                      int64_t end_ps)
@@ -131,6 +145,7 @@ static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact 
         key = wait_of(walk, release);
         add_lines(walk, item, release, key.source,
                   (released_ps < end_ps ? released_ps : end_ps) - walk->until_ps);
+        add_chain(walk, item, released_ps < end_ps ? released_ps : end_ps);
         if (released_ps < end_ps) {
             released_ps = released_ps > walk->until_ps ? released_ps : walk->until_ps;
             add(walk, &key, walk->until_ps, released_ps);
@@ -147,7 +162,16 @@ static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact 
 static void add_other(struct walk *walk, const struct ntk_slot_fact *fact, int64_t end_ps)
 {
     struct ntk_idle_row key = plain(fact->is_runtime ? NTK_IDLE_RUNTIME : NTK_IDLE_ISSUE);
+    struct ntk_idle_row end = plain(NTK_IDLE_END);
+    int64_t out_ps = walk->ran_out_ps < end_ps ? walk->ran_out_ps : end_ps;
+    int64_t until_ps = walk->program_until_ps < end_ps ? walk->program_until_ps : end_ps;
 
+    if (fact->is_runtime && until_ps > out_ps && until_ps > walk->until_ps) {
+        out_ps = out_ps > walk->until_ps ? out_ps : walk->until_ps;
+        add(walk, &key, walk->until_ps, out_ps);
+        add(walk, &end, out_ps, until_ps);
+        walk->until_ps = until_ps;
+    }
     add(walk, &key, walk->until_ps, end_ps);
     walk->until_ps = end_ps;
 }
@@ -159,7 +183,11 @@ static void add_gap(struct walk *walk, const struct ntk_trace_instruction *instr
     if (instruction->start_ps <= walk->until_ps) {
         return;
     }
-    if (fact->is_runtime || fact->waits_inside) {
+    /* What the runtime makes of the compiler's trigger of a transfer waits for the program. */
+    bool is_trigger = fact->is_runtime && fact->wait != NTK_WAIT_NONE &&
+                      walk->until_ps >= walk->program_from_ps &&
+                      instruction->start_ps <= walk->ran_out_ps;
+    if ((fact->is_runtime && !is_trigger) || fact->waits_inside) {
         add_other(walk, fact, instruction->start_ps);
     } else {
         add_wait(walk, (size_t)(instruction - walk->core->instructions), fact,
@@ -203,9 +231,44 @@ static int compare_rows(const void *a, const void *b)
     return (int)x->number - (int)y->number;
 }
 
+/* From when to when the program ran, without what the runtime put around it. */
+struct program_time {
+    bool has_run;
+    int64_t from_ps, until_ps;                          /* on any engine of any core */
+    int64_t (*engines_until_ps)[NTK_NTFF_ENGINE_COUNT]; /* by core; INT64_MIN: none of it */
+};
+
+static int program_time_get(const struct ntk_program *program, struct program_time *out)
+{
+    const struct ntk_trace *trace = program->trace;
+
+    *out = (struct program_time){ .from_ps = INT64_MAX, .until_ps = INT64_MIN };
+    out->engines_until_ps = calloc(trace->core_count + 1, sizeof *out->engines_until_ps);
+    if (!out->engines_until_ps) {
+        return -ENOMEM;
+    }
+    for (size_t c = 0; c < trace->core_count; c++) {
+        int64_t *engines = out->engines_until_ps[c];
+
+        for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+            engines[e] = INT64_MIN;
+        }
+        ntk_trace_each_instruction(&trace->cores[c], one) {
+            if (!ntk_program_fact(program, c, one)->is_runtime) {
+                int64_t *until_ps = &engines[one->engine];
+                *until_ps = one->end_ps > *until_ps ? one->end_ps : *until_ps;
+                out->until_ps = one->end_ps > out->until_ps ? one->end_ps : out->until_ps;
+                out->from_ps = one->start_ps < out->from_ps ? one->start_ps : out->from_ps;
+                out->has_run = true;
+            }
+        }
+    }
+    return 0;
+}
+
 static int engine_reasons(const struct ntk_program *program, size_t core_index,
                           uint8_t engine_index, const struct ntk_dependencies *dependencies,
-                          struct ntk_idle_engine *engine)
+                          const struct program_time *time, struct ntk_idle_engine *engine)
 {
     const struct ntk_trace *trace = program->trace;
     struct walk walk = { .program = program,
@@ -217,6 +280,10 @@ static int engine_reasons(const struct ntk_program *program, size_t core_index,
     struct ntk_idle_row end =
         plain(trace->cores[core_index].is_cut.instructions ? NTK_IDLE_UNKNOWN : NTK_IDLE_END);
 
+    int64_t own_ps = time->engines_until_ps[core_index][engine_index];
+    walk.ran_out_ps = !time->has_run ? INT64_MAX : own_ps == INT64_MIN ? time->from_ps : own_ps;
+    walk.program_from_ps = time->from_ps;
+    walk.program_until_ps = time->until_ps;
     engine->core = core_index;
     engine->engine = engine_index;
     ntk_trace_each_instruction(walk.core, instruction) {
@@ -243,6 +310,7 @@ static int engine_reasons(const struct ntk_program *program, size_t core_index,
     ntk_vec_sort(&walk.rows, compare_rows);
     engine->rows = walk.rows.items;
     engine->row_count = walk.rows.count;
+    ntk_wait_chains_sort(&engine->chains);
     return walk.failed;
 }
 
@@ -261,14 +329,17 @@ int ntk_analysis_idle_reasons(const struct ntk_program *program,
     if (!result.engines) {
         return -ENOMEM;
     }
+    struct program_time time;
+    ret = program_time_get(program, &time);
     for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
         for (uint8_t e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
             if (trace->cores[c].ntff->engine_buffers[e]) {
-                ret = engine_reasons(program, c, e, dependencies,
+                ret = engine_reasons(program, c, e, dependencies, &time,
                                      &result.engines[result.engine_count++]);
             }
         }
     }
+    free(time.engines_until_ps);
     if (ret < 0) {
         ntk_idle_reasons_fini(&result);
         return ret;
@@ -281,6 +352,7 @@ void ntk_idle_reasons_fini(struct ntk_idle_reasons *reasons)
 {
     for (size_t i = 0; i < reasons->engine_count; i++) {
         free(reasons->engines[i].rows);
+        ntk_wait_chains_fini(&reasons->engines[i].chains);
         for (size_t s = 0; s <= NTK_NTFF_ENGINE_AXI; s++) {
             ntk_line_costs_fini(&reasons->engines[i].lines[s]);
         }

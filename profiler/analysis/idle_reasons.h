@@ -19,6 +19,7 @@
 
 #include "profiler/analysis/dependencies.h"
 #include "profiler/analysis/line_costs.h"
+#include "profiler/analysis/wait_chain.h"
 
 enum ntk_idle_reason {
     NTK_IDLE_ENGINE,  /* for a semaphore or event that an engine changed */
@@ -26,7 +27,8 @@ enum ntk_idle_reason {
     NTK_IDLE_ISSUE,   /* its condition held: fetch, decoding, semaphore instructions */
     NTK_IDLE_RUNTIME, /* before and in what the runtime put around the program */
     NTK_IDLE_UNKNOWN, /* the instruction's wait, or the change that ended it, cannot be read */
-    NTK_IDLE_END,     /* the engine had nothing left to do */
+    /* the engine had nothing left to do: it ended, or waits for other engines to end the program */
+    NTK_IDLE_END,
     NTK_IDLE_REASON_COUNT
 };
 
@@ -51,7 +53,8 @@ struct ntk_idle_engine {
     int64_t busy_ps, idle_ps; /* sum: the execution */
     int64_t reasons_ps[NTK_IDLE_REASON_COUNT];
     size_t row_count;
-    struct ntk_idle_row *rows; /* the longest first */
+    struct ntk_idle_row *rows;     /* the longest first */
+    struct ntk_wait_chains chains; /* of waits for an engine or DMA */
     /* By engine, or DMA: idle ps of lines that waited, by lines of what let them go */
     struct ntk_line_costs lines[NTK_NTFF_ENGINE_AXI + 1];
 };

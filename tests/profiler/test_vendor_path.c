@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "profiler/analysis/critical_path.h"
+#include "profiler/analysis/idle_reasons.h"
 #include "tests/support/unit.h"
 
 static const char *folder;
@@ -117,6 +118,7 @@ static void check_capture(size_t c, const struct ntk_trace *trace)
     struct ntk_program *program = NULL;
     struct ntk_dependencies dependencies;
     struct ntk_critical_path path;
+    struct ntk_idle_reasons idle;
 
     assert_int_equal(ntk_program_create(trace, &program), 0);
     assert_int_equal(ntk_analysis_dependencies(program, &dependencies), 0);
@@ -129,6 +131,13 @@ static void check_capture(size_t c, const struct ntk_trace *trace)
             fail_msg("%s, share %zu: %.4f", captures[c].ntff, i, share);
         }
     }
+    /* An engine without a program waits for the others to end theirs, and one that starts transfers
+     * for their data: none is with the runtime for most of the time. */
+    assert_int_equal(ntk_analysis_idle_reasons(program, &dependencies, &idle), 0);
+    for (size_t i = 0; i < idle.engine_count && trace->has_chip && trace->core_count > 1; i++) {
+        assert_true(idle.engines[i].reasons_ps[NTK_IDLE_RUNTIME] < idle.total_ps / 2);
+    }
+    ntk_idle_reasons_fini(&idle);
     ntk_critical_path_fini(&path);
     ntk_dependencies_fini(&dependencies);
     ntk_program_destroy(program);

@@ -68,6 +68,19 @@ static void check_idle(const struct hand_trace *h, const struct ntk_idle_reasons
             assert_int_equal(reasons_ps[r], engine->reasons_ps[r]);
             sum_ps += reasons_ps[r];
         }
+        int64_t chains_ps = 0;
+        for (size_t c = 0; c < engine->chains.count; c++) {
+            const struct ntk_wait_chain *chain = &engine->chains.chains[c];
+            int64_t parts_ps = 0;
+            for (size_t l = 0; l < chain->link_count; l++) {
+                parts_ps += chain->links[l].part_ps;
+            }
+            assert_true(parts_ps <= chain->idle_ps && chain->longest_ps <= chain->idle_ps);
+            assert_true(c == 0 || engine->chains.chains[c - 1].idle_ps >= chain->idle_ps);
+            chains_ps += chain->idle_ps;
+        }
+        assert_int_equal(chains_ps,
+                         engine->reasons_ps[NTK_IDLE_ENGINE] + engine->reasons_ps[NTK_IDLE_DMA]);
         assert_int_equal(engine->idle_ps, sum_ps);
         assert_int_equal(engine->idle_ps, rows_ps);
         assert_int_equal(engine->busy_ps + engine->idle_ps, idle->total_ps);

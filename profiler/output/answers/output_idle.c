@@ -46,6 +46,66 @@ static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_by
     }
 }
 
+/* "DMA queue qSyncIO0 (40.0 %) > Vector ACTIVATE (60.0 %)" */
+static void chain_text(const struct ntk_wait_chain *chain, struct ntk_buf *out)
+{
+    for (size_t i = 0; i < chain->link_count; i++) {
+        char name[REASON_BYTES];
+        ntk_chain_link_name(&chain->links[i], name, sizeof name);
+        ntk_buf_add_format(out, "%s%s (%.1f %%)", i ? " > " : "", name,
+                           100 * (double)chain->links[i].part_ps / (double)chain->idle_ps);
+    }
+    ntk_buf_add_text(out, !chain->link_count  ? "other chains"
+                          : chain->is_unknown ? " > unknown"
+                                              : "");
+}
+
+/* Only chains say more than the direct causes: those of at least two links. */
+static void chains_text(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
+                        struct ntk_buf *out)
+{
+    static const char *const heads[] = {
+        "CORE", "ENGINE", "IDLE US", "SHARE", "WAITS", "ROOT", "CHAIN (PART OF THE IDLE TIME)"
+    };
+    struct ntk_text_table table;
+    size_t shown = 0;
+
+    ntk_text_table_init(&table, 7, 1u << 1 | 1u << 5 | 1u << 6, heads);
+    for (size_t i = 0; i < idle->engine_count; i++) {
+        const struct ntk_idle_engine *engine = &idle->engines[i];
+        size_t of_engine = 0;
+        for (size_t c = 0; c < engine->chains.count && of_engine < WAITS_SHOWN; c++) {
+            const struct ntk_wait_chain *chain = &engine->chains.chains[c];
+            char root[REASON_BYTES] = "unknown";
+            struct ntk_buf text = { 0 };
+            if (chain->link_count < 2 && !chain->is_unknown) {
+                continue;
+            }
+            chain_text(chain, &text);
+            if (!chain->is_unknown) {
+                ntk_chain_link_name(&chain->links[chain->link_count - 1], root, sizeof root);
+            }
+            ntk_cell_u64(&table, program->trace->cores[engine->core].ntff->core);
+            ntk_text_table_text(&table, ntk_engine_shown(engine->engine));
+            ntk_cell_us(&table, chain->idle_ps);
+            ntk_cell_share(&table, (double)chain->idle_ps, (double)idle->total_ps);
+            ntk_cell_u64(&table, chain->count);
+            ntk_text_table_text(&table, root);
+            ntk_text_table_text(&table, ntk_buf_ok(&text) ? ntk_buf_text_get(&text) : "-");
+            ntk_buf_fini(&text);
+            of_engine++;
+            shown++;
+        }
+    }
+    if (shown) {
+        ntk_buf_add_text(
+            out,
+            "\nWhat waits go back to: each of a chain waited for the next, the last is the root\n");
+        ntk_text_table_put(&table, out);
+    }
+    ntk_text_table_fini(&table);
+}
+
 void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
                           struct ntk_buf *out)
 {
@@ -91,6 +151,43 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
     }
     ntk_text_table_put(&table, out);
     ntk_text_table_fini(&table);
+    chains_text(program, idle, out);
+}
+
+static void chain_json(const struct ntk_wait_chain *chain, int64_t total_ps, struct ntk_json *json)
+{
+    char name[REASON_BYTES];
+
+    ntk_json_object_begin(json);
+    if (chain->link_count) {
+        ntk_chain_link_name(&chain->links[chain->link_count - 1], name, sizeof name);
+        ntk_json_key_text(json, "root", name);
+    }
+    ntk_json_key_bool(json, "root_waited_for_unknown", chain->is_unknown);
+    ntk_json_key_array_begin(json, "links");
+    for (size_t i = 0; i < chain->link_count; i++) {
+        const struct ntk_chain_link *link = &chain->links[i];
+        ntk_json_object_begin(json);
+        ntk_chain_link_name(link, name, sizeof name);
+        ntk_json_key_text(json, "name", name);
+        if (link->is_transfer) {
+            ntk_json_key_queue(json, "queue", link->queue);
+        } else {
+            ntk_json_key_text(json, "engine", ntk_ntff_engine_name(link->engine));
+            if (link->opcode) {
+                ntk_json_key_opcode(json, "opcode", link->opcode);
+            }
+        }
+        ntk_json_key_ns(json, "part_ns", link->part_ps);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+    ntk_json_key_u64(json, "count", chain->count);
+    ntk_json_key_ns(json, "idle_ns", chain->idle_ps);
+    ntk_json_key_share(json, "idle_ratio", (double)chain->idle_ps, (double)total_ps);
+    ntk_json_key_ns(json, "longest_ns", chain->longest_ps);
+    ntk_json_key_ns(json, "longest_at_ns", chain->longest_at_ps);
+    ntk_json_object_end(json);
 }
 
 void ntk_output_idle_json(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
@@ -136,6 +233,11 @@ void ntk_output_idle_json(const struct ntk_program *program, const struct ntk_id
             ntk_json_key_ns(json, "longest_ns", row->longest_ps);
             ntk_json_key_ns(json, "longest_at_ns", row->longest_at_ps);
             ntk_json_object_end(json);
+        }
+        ntk_json_array_end(json);
+        ntk_json_key_array_begin(json, "chains");
+        for (size_t c = 0; c < engine->chains.count; c++) {
+            chain_json(&engine->chains.chains[c], idle->total_ps, json);
         }
         ntk_json_array_end(json);
         ntk_json_object_end(json);

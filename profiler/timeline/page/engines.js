@@ -41,6 +41,25 @@ function cause(wait) {
   return REASONS.find(([key]) => key === wait.reason)?.[1] ?? wait.reason;
 }
 
+// What waits go back to: chains of at least two links, or with an unknown root.
+function chains(idle) {
+  const found = [];
+  for (const engine of idle.engines) for (const chain of engine.chains ?? []) if (chain.links.length > 1 || chain.root_waited_for_unknown) found.push([engine, chain]);
+  found.sort((a, b) => b[1].idle_ns - a[1].idle_ns);
+  if (!found.length) return [];
+  return [make('h3', {}, 'What waits go back to'),
+    table([['Core', true], ['Engine', true], ['Root', true], ['Chain: each waited for the next', true], ['Times'], ['Total'], ['Share'], ['Longest']], found.map(([engine, chain]) => ({
+      onclick: () => {
+        reveal(trackOf(engine.core, engine.engine));
+        glideTo(psOf(chain.longest_at_ns), psOf(chain.longest_at_ns + chain.longest_ns), 0.6);
+      },
+      cells: [String(engine.core), engine.engine, chain.root_waited_for_unknown ? 'not known' : chain.root,
+        chain.links.map((link) => `${link.name} (${((link.part_ns / chain.idle_ns) * 100).toFixed(0)}%)`).join(' > '),
+        { value: chain.count, text: whole(chain.count) }, { value: chain.idle_ns, text: duration(chain.idle_ns * 1000) },
+        bar(chain.idle_ratio), { value: chain.longest_ns, text: duration(chain.longest_ns * 1000) }],
+    })))];
+}
+
 function render(box) {
   const choice = sourceChoice('engines');
   if (choice) box.append(choice);
@@ -62,7 +81,7 @@ function render(box) {
         },
         cells: [String(engine.core), engine.engine, cause(wait), { value: wait.count, text: whole(wait.count) }, { value: wait.idle_ns, text: duration(wait.idle_ns * 1000) },
           bar(wait.idle_ratio), { value: wait.longest_ns, text: duration(wait.longest_ns * 1000) }],
-      })))));
+      })))), ...chains(idle));
 }
 
 export const start = () => addTab('engines', 'Engines', render);

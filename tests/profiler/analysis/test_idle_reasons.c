@@ -56,6 +56,119 @@ static void a_wait_is_the_engines_that_ended_it(void **state)
     hand_answers_done(&h, &a);
 }
 
+/* The runtime's EVENT_SEMAPHORE: waits inside until semaphore 2 is the value, adds 1. */
+static uint32_t barrier(struct hand_trace *h, unsigned engine, uint8_t value)
+{
+    const uint8_t slot[64] = {
+        [0] = 0xa0, [1] = 0x10, [32] = 0x01, [33] = 2, [34] = 0x13, [35] = 2, [36] = value, [40] = 1
+    };
+
+    return hand_trace_slot(h, 0, engine, slot);
+}
+
+/* SP has no program, ACT ends its own at 300, PE at 800; all wait in the barrier at the end, which
+ * PE comes to last. From when PE begins SP has nothing left to do, and ACT from 300 on, until 800;
+ * then the runtime ends the execution. */
+static void waiting_in_the_last_barrier_is_having_nothing_left_to_do(void **state)
+{
+    struct ntk_ntff_insertion inserted[] = { { NTK_NTFF_ENGINE_TENSOR, 1, 1, 0 },
+                                             { NTK_NTFF_ENGINE_SCALAR, 1, 1, 0 },
+                                             { NTK_NTFF_ENGINE_SYNC, 0, 1, 0 } };
+    static const unsigned engines[] = { NTK_ISA_ENGINE_PE, NTK_ISA_ENGINE_ACT, NTK_ISA_ENGINE_SP };
+    static const int64_t until[] = { 800, 300, 0 };
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    h.subgraphs[0].insertions = inserted;
+    h.subgraphs[0].insertion_count = 3;
+    for (size_t i = 0; i < 3; i++) {
+        if (until[i]) {
+            uint32_t work = hand_trace_nop(&h, 0, engines[i], NONE, 0, NONE);
+            hand_trace_run(&h, 0, engines[i], work, 100, until[i]);
+        }
+        uint32_t last = barrier(&h, engines[i], 3);
+        hand_trace_run(&h, 0, engines[i], last, until[i], 1000);
+    }
+    hand_answers_ask(&h, &a);
+
+    const struct ntk_idle_engine *act = engine_of(&a, NTK_NTFF_ENGINE_SCALAR);
+    assert_int_equal(act->reasons_ps[NTK_IDLE_END], NS(500));
+    assert_int_equal(act->reasons_ps[NTK_IDLE_RUNTIME], NS(200));
+    const struct ntk_idle_engine *sp = engine_of(&a, NTK_NTFF_ENGINE_SYNC);
+    assert_int_equal(sp->reasons_ps[NTK_IDLE_RUNTIME], NS(100 + 200));
+    assert_int_equal(sp->reasons_ps[NTK_IDLE_END], NS(700));
+    const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(pe->reasons_ps[NTK_IDLE_END], 0);
+    assert_int_equal(pe->reasons_ps[NTK_IDLE_RUNTIME], NS(200));
+    hand_answers_done(&h, &a);
+}
+
+/* DVE works 0-600 (its softmax), SP waits for it and begins a load in 10 ns, whose data is there at
+ * 1000; PE waits for the load from 100 on. PE's root is DVE, not DMA. */
+static void a_wait_goes_back_to_its_root(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1200);
+    struct ntk_isa_instr copy = hand_trace_load(&h, 0, 4);
+    copy.wait_semaphore = 9;
+    copy.wait_value = 1;
+    uint32_t load = hand_trace_open(&h, 0, NTK_ISA_ENGINE_SP, &copy);
+    uint32_t softmax = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_DVE, NONE, 0, 9);
+    uint32_t early = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    uint32_t product = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 20, 1, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, early, 0, 100);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, softmax, 0, 600);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_VECTOR, 9, 1, 600);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, load, 610, 620);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 1000);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, product, 1000, 1200);
+    hand_answers_ask(&h, &a);
+
+    const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(pe->chains.count, 1);
+    const struct ntk_wait_chain *chain = &pe->chains.chains[0];
+    assert_int_equal(chain->link_count, 2); /* SP only passed it on */
+    assert_int_equal(chain->idle_ps, NS(900));
+    assert_true(chain->links[0].is_transfer);
+    assert_string_equal(chain->links[0].queue, "qSPIO0");
+    assert_int_equal(chain->links[0].part_ps, NS(380));
+    assert_int_equal(chain->links[1].engine, NTK_NTFF_ENGINE_VECTOR);
+    assert_int_equal(chain->links[1].part_ps, NS(500));
+    assert_false(chain->is_unknown);
+    /* SP waited from 0 to 600 for DVE alone. */
+    const struct ntk_idle_engine *sp = engine_of(&a, NTK_NTFF_ENGINE_SYNC);
+    assert_int_equal(sp->chains.count, 1);
+    assert_int_equal(sp->chains.chains[0].link_count, 1);
+    hand_answers_done(&h, &a);
+}
+
+/* The same, but DVE waits for a semaphore whose changes were lost: nobody knows the root. */
+static void a_chain_that_ends_at_a_lost_change_has_no_root(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t first = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_DVE, NONE, 0, NONE);
+    uint32_t softmax = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_DVE, 30, 1, 9);
+    uint32_t product = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 9, 1, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, first, 0, 10);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, softmax, 500, 900);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_VECTOR, 9, 1, 900);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, product, 900, 1000);
+    hand_answers_ask(&h, &a);
+
+    const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(pe->chains.count, 1);
+    assert_true(pe->chains.chains[0].is_unknown);
+    assert_int_equal(pe->chains.chains[0].links[0].engine, NTK_NTFF_ENGINE_VECTOR);
+    assert_int_equal(pe->chains.chains[0].links[0].part_ps, NS(400));
+    hand_answers_done(&h, &a);
+}
+
 static void what_a_cut_file_has_lost_is_not_called_idling(void **state)
 {
     struct hand_trace h;
@@ -238,6 +351,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_is_the_engines_that_ended_it),
+        cmocka_unit_test(waiting_in_the_last_barrier_is_having_nothing_left_to_do),
+        cmocka_unit_test(a_wait_goes_back_to_its_root),
+        cmocka_unit_test(a_chain_that_ends_at_a_lost_change_has_no_root),
         cmocka_unit_test(a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_free),
         cmocka_unit_test(the_change_that_made_it_true_ended_the_wait),
         cmocka_unit_test(what_a_cut_file_has_lost_is_not_called_idling),

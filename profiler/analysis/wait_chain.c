@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+/* wait_chain - from the change that ended a wait back to what its maker waited for, and so on. */
+#include "profiler/analysis/wait_chain.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PASSED_ON 10 /* a link with less than this part of the wait only passed it on */
+#define LINKS_MET 16 /* engines and queues of one wait; of more the first ones count */
+
+struct met {
+    struct ntk_chain_link link;
+    int64_t longest_ps; /* of one opcode's segment */
+};
+
+struct back {
+    const struct ntk_program *program;
+    size_t core_index;
+    const struct ntk_trace_core *core;
+    const struct ntk_core_dependencies *dependencies;
+    int64_t from_ps, at_ps;
+    size_t looks;
+    size_t met_count;
+    struct met met[LINKS_MET]; /* in the order in which the walk met them */
+};
+
+/* The time from start_ps to where the walk is. */
+static void add_part(struct back *back, const struct ntk_chain_link *of, int64_t start_ps)
+{
+    start_ps = start_ps > back->from_ps ? start_ps : back->from_ps;
+    int64_t part_ps = back->at_ps - start_ps;
+    struct met *met = NULL;
+
+    if (part_ps <= 0) {
+        return;
+    }
+    back->at_ps = start_ps;
+    for (size_t i = 0; i < back->met_count && !met; i++) {
+        const struct ntk_chain_link *link = &back->met[i].link;
+        if (link->is_transfer == of->is_transfer && link->queue == of->queue &&
+            (link->engine == of->engine || link->queue)) {
+            met = &back->met[i];
+        }
+    }
+    if (!met && back->met_count < LINKS_MET) {
+        met = &back->met[back->met_count++];
+        *met = (struct met){ .link = *of };
+    }
+    if (met) {
+        met->link.part_ps += part_ps;
+        if (part_ps > met->longest_ps) {
+            met->longest_ps = part_ps;
+            met->link.opcode = of->opcode;
+        }
+    }
+}
+
+static void add_engine(struct back *back, uint32_t item, int64_t start_ps)
+{
+    const struct ntk_trace_instruction *one = &back->core->instructions[item];
+    struct ntk_chain_link link = { .engine = one->engine, .opcode = one->opcode };
+
+    add_part(back, &link, start_ps);
+}
+
+/* Goes to the instruction that made the change, or that began the transfer that did. */
+static uint32_t go_to_maker(struct back *back, const struct ntk_release *release)
+{
+    const struct ntk_trace_instruction *by = &back->core->instructions[release->by];
+
+    if (release->by_transfer) {
+        struct ntk_chain_link link = { .is_transfer = true, .engine = by->engine };
+        const struct ntk_trace_event *change = &back->core->events[release->event];
+        link.queue = ntk_program_fact(back->program, back->core_index, by)->queue;
+        if (!link.queue && change->is_semaphore) {
+            link.queue = ntk_program_queue_of(back->core, change->number);
+        }
+        add_part(back, &link, by->end_ps);
+    } else {
+        add_engine(back, release->by, by->end_ps); /* its signal */
+    }
+    return release->by;
+}
+
+/* Goes one cause back; NTK_NO_INDEX: no further. */
+static uint32_t go_back(struct back *back, uint32_t item, bool *out_is_unknown)
+{
+    struct ntk_cause cause;
+
+    ntk_cause_get(back->program, back->core_index, back->dependencies, item, back->at_ps, &cause);
+    add_engine(back, item, cause.own_ps);
+    if (back->at_ps <= back->from_ps) {
+        return NTK_NO_INDEX;
+    }
+    if (cause.is_released && !cause.is_known) {
+        *out_is_unknown = true;
+        return NTK_NO_INDEX;
+    }
+    if (cause.is_released) {
+        add_engine(back, item, cause.released_ps);
+        return go_to_maker(back, &back->dependencies->releases[item]);
+    }
+    if (cause.holder != NTK_NO_INDEX) {
+        int64_t end_ps = back->core->instructions[cause.holder].end_ps;
+        if (cause.is_unknown && end_ps < back->at_ps) {
+            *out_is_unknown = true;
+            return NTK_NO_INDEX;
+        }
+        add_engine(back, item, end_ps);
+    }
+    return cause.holder;
+}
+
+static void take(const struct back *back, struct ntk_wait_chain *out)
+{
+    size_t last = 0; /* if nothing has its tenth: what has most */
+
+    for (size_t i = 0; i < back->met_count; i++) {
+        const struct ntk_chain_link *link = &back->met[i].link;
+        last = link->part_ps > back->met[last].link.part_ps ? i : last;
+        if (link->part_ps >= out->idle_ps / PASSED_ON) {
+            /* The root has to be among them. */
+            out->link_count -= out->link_count == NTK_CHAIN_LINKS;
+            out->links[out->link_count++] = *link;
+        }
+    }
+    if (out->link_count == 0 && back->met_count) {
+        out->links[out->link_count++] = back->met[last].link;
+    }
+}
+
+void ntk_wait_chain_get(const struct ntk_program *program, size_t core_index,
+                        const struct ntk_core_dependencies *dependencies, uint32_t item,
+                        int64_t from_ps, int64_t until_ps, struct ntk_wait_chain *out)
+{
+    const struct ntk_release *release = &dependencies->releases[item];
+    struct back back = { .program = program,
+                         .core_index = core_index,
+                         .core = &program->trace->cores[core_index],
+                         .dependencies = dependencies,
+                         .from_ps = from_ps,
+                         .at_ps = until_ps };
+
+    *out = (struct ntk_wait_chain){ .count = 1,
+                                    .source = back.core->events[release->event].source,
+                                    .idle_ps = until_ps - from_ps,
+                                    .longest_ps = until_ps - from_ps,
+                                    .longest_at_ps = from_ps };
+    if (release->by == NTK_NO_INDEX) {
+        struct ntk_chain_link link = { .is_transfer = release->by_transfer,
+                                       .engine = back.core->events[release->event].source };
+        link.queue = release->by_transfer
+                         ? ntk_program_queue_of(back.core, back.core->events[release->event].number)
+                         : NULL;
+        add_part(&back, &link, from_ps);
+        out->is_unknown = !release->by_transfer;
+    } else {
+        uint32_t at = go_to_maker(&back, release);
+        while (at != NTK_NO_INDEX && back.at_ps > from_ps) {
+            at = go_back(&back, at, &out->is_unknown);
+            if (++back.looks % NTK_TRACE_LOOKS == 0) {
+                ntk_dependencies_give_back(back.core, dependencies);
+            }
+        }
+    }
+    take(&back, out);
+}
+
+/* ---- lists ---- */
+
+static uint64_t mix(uint64_t hash, uint64_t value)
+{
+    return (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15) ^ (hash >> 29);
+}
+
+static uint64_t hash_of(const struct ntk_wait_chain *chain)
+{
+    uint64_t hash = mix(chain->source, chain->link_count * 2 + chain->is_unknown);
+
+    for (size_t i = 0; i < chain->link_count; i++) {
+        const struct ntk_chain_link *link = &chain->links[i];
+        hash = mix(hash,
+                   (uint64_t)link->is_transfer << 16 | (uint64_t)link->engine << 8 | link->opcode);
+        hash = mix(hash, (uintptr_t)link->queue);
+    }
+    return hash;
+}
+
+int ntk_wait_chains_add(struct ntk_wait_chains *chains, const struct ntk_wait_chain *one)
+{
+    struct ntk_wait_chain other = { .count = 1,
+                                    .idle_ps = one->idle_ps,
+                                    .longest_ps = one->longest_ps,
+                                    .longest_at_ps = one->longest_at_ps };
+    uintptr_t index = (uintptr_t)ntk_map_get_number(&chains->indices, hash_of(one));
+
+    if (!index && chains->count >= NTK_CHAINS_MAX) {
+        one = &other;
+        index = (uintptr_t)ntk_map_get_number(&chains->indices, hash_of(one));
+    }
+    if (!index) {
+        struct ntk_wait_chain *grown =
+            chains->count & (chains->count - 1)
+                ? chains->chains
+                : realloc(chains->chains, (chains->count ? 2 * chains->count : 1) * sizeof *grown);
+        if (!grown) {
+            return -ENOMEM;
+        }
+        chains->chains = grown;
+        chains->chains[chains->count++] = *one;
+        return ntk_map_put_number(&chains->indices, hash_of(one),
+                                  (void *)(uintptr_t)chains->count); /* NOLINT: an index */
+    }
+    struct ntk_wait_chain *known = &chains->chains[index - 1];
+    known->count++;
+    known->idle_ps += one->idle_ps;
+    for (size_t i = 0; i < known->link_count; i++) {
+        known->links[i].part_ps += one->links[i].part_ps;
+    }
+    if (one->longest_ps > known->longest_ps) {
+        known->longest_ps = one->longest_ps;
+        known->longest_at_ps = one->longest_at_ps;
+    }
+    return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct ntk_wait_chain *x = a;
+    const struct ntk_wait_chain *y = b;
+
+    if (x->idle_ps != y->idle_ps) {
+        return x->idle_ps > y->idle_ps ? -1 : 1;
+    }
+    return (x->longest_at_ps > y->longest_at_ps) - (x->longest_at_ps < y->longest_at_ps);
+}
+
+void ntk_wait_chains_sort(struct ntk_wait_chains *chains)
+{
+    ntk_map_fini(&chains->indices);
+    chains->indices = (struct ntk_map){ 0 };
+    if (chains->count) {
+        qsort(chains->chains, chains->count, sizeof *chains->chains, compare);
+    }
+}
+
+void ntk_wait_chains_fini(struct ntk_wait_chains *chains)
+{
+    ntk_map_fini(&chains->indices);
+    free(chains->chains);
+    *chains = (struct ntk_wait_chains){ 0 };
+}
+
+void ntk_chain_link_name(const struct ntk_chain_link *link, char *buf, size_t buf_bytes)
+{
+    char text[NTK_NTFF_NAME_BYTES];
+
+    if (link->is_transfer && link->queue) {
+        ntk_ntff_queue_name_show(link->queue, text, sizeof text);
+        snprintf(buf, buf_bytes, "DMA queue %s", text);
+    } else if (link->is_transfer) {
+        snprintf(buf, buf_bytes, "DMA");
+    } else if (!link->opcode) {
+        snprintf(buf, buf_bytes, "%s", ntk_ntff_engine_title(link->engine));
+    } else {
+        snprintf(buf, buf_bytes, "%s %s", ntk_ntff_engine_title(link->engine),
+                 ntk_ntff_opcode_name(link->opcode, text, sizeof text));
+    }
+}

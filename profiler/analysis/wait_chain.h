@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wait_chain - an engine waited for DMA, which waited for another engine: what did a wait go back
+ * to in the end?
+ *
+ * Walked back along causes (dependencies.h) from the change that ended a wait to the moment when it
+ * began. Each engine and each queue on the way is one link, with its time; one that has less than a
+ * tenth of the wait only passed it on, and is left out. The last link is the root.
+ *
+ * Owner:   chains are plain data; ntk_wait_chains_fini() frees a list. Pure; -ENOMEM.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_WAIT_CHAIN_H
+#define NTK_PROFILER_ANALYSIS_WAIT_CHAIN_H
+
+#include "profiler/analysis/dependencies.h"
+#include "shared/base/map.h"
+
+#define NTK_CHAIN_LINKS 6
+#define NTK_CHAINS_MAX 1024 /* of an engine: the waits of others are in one chain without links */
+
+struct ntk_chain_link {
+    bool is_transfer;
+    uint8_t engine;    /* that executes, or that began the transfer */
+    uint8_t opcode;    /* of an engine: what took longest; 0: a transfer, or not known */
+    const char *queue; /* of a transfer, as in the NEFF; NULL: not known */
+    int64_t part_ps;   /* of the idle time */
+};
+
+struct ntk_wait_chain {
+    size_t link_count;                            /* 0: see NTK_CHAINS_MAX */
+    struct ntk_chain_link links[NTK_CHAIN_LINKS]; /* from what ended the wait to the root */
+    uint8_t source;                               /* that made the change: an engine, or DMA */
+    bool is_unknown;                              /* what the root waited for was not recorded */
+    uint64_t count;                               /* of waits */
+    int64_t idle_ps;
+    int64_t longest_ps, longest_at_ps; /* the longest single one, and its start */
+};
+
+struct ntk_wait_chains {
+    size_t count;
+    struct ntk_wait_chain *chains; /* the longest first, once sorted */
+    struct ntk_map indices;        /* + 1, by what makes chains equal */
+};
+
+/* Of the wait of an instruction from from_ps until until_ps; it has a change that ended it. */
+void ntk_wait_chain_get(const struct ntk_program *program, size_t core_index,
+                        const struct ntk_core_dependencies *dependencies, uint32_t item,
+                        int64_t from_ps, int64_t until_ps, struct ntk_wait_chain *out);
+/* Adds a chain of one wait. */
+int ntk_wait_chains_add(struct ntk_wait_chains *chains, const struct ntk_wait_chain *one);
+void ntk_wait_chains_sort(struct ntk_wait_chains *chains);
+void ntk_wait_chains_fini(struct ntk_wait_chains *chains);
+/* "DMA queue qSyncIO0", "Vector ACTIVATE". */
+void ntk_chain_link_name(const struct ntk_chain_link *link, char *buf, size_t buf_bytes);
+
+#endif
