@@ -8,6 +8,45 @@
 #include "shared/base/fs.h"
 #include "tests/support/unit.h"
 
+#define CELL_BYTES 190
+#define CELLS_MAX 8
+
+/* How much of a list fits into a cell. */
+static size_t fitting(const char *text)
+{
+    size_t fits = strlen(text);
+
+    while (fits > CELL_BYTES) {
+        do {
+            fits--;
+        } while (fits > 0 && strncmp(text + fits, ", ", 2) != 0);
+        assert_true(fits > 0);
+    }
+    return fits;
+}
+
+void test_page_add_row(struct ntk_buf *out, const char *const *cells, size_t count, size_t repeated)
+{
+    const char *rest[CELLS_MAX];
+    bool has_more = true;
+
+    assert_true(count <= CELLS_MAX);
+    memcpy(rest, cells, count * sizeof *rest);
+    while (has_more) {
+        has_more = false;
+        for (size_t i = 0; i < count; i++) {
+            size_t bytes = i < repeated ? strlen(rest[i]) : fitting(rest[i]);
+            ntk_buf_add_format(out, "| %.*s%s", (int)bytes, rest[i], bytes > 0 ? " " : "");
+            if (i >= repeated) {
+                rest[i] += bytes;
+                rest[i] += rest[i][0] ? 2 : 0;
+                has_more = has_more || rest[i][0];
+            }
+        }
+        ntk_buf_add_text(out, "|\n");
+    }
+}
+
 /* The table of the page that begins as this one. */
 static char *find_table(char *page, const char *table)
 {

@@ -12,6 +12,10 @@
 
 #include "shared/base/buf.h"
 
+/* A row of the cells. A cell that is too long goes on in more rows, after a comma, and these repeat
+ * the first `repeated` cells. */
+void test_page_add_row(struct ntk_buf *out, const char *const *cells, size_t count,
+                       size_t repeated);
 /* Fails unless the page below NTK_SOURCE_DIR has each of the tables, which end with a newline. */
 void test_page_check(const char *path, const struct ntk_buf *tables, size_t count);
 

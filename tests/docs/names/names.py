@@ -198,22 +198,6 @@ def check_span(page, number, text):
                 bad(page, number, f"nothing is called {name}", name)
 
 
-def check_report_keys(page):
-    """The page of the report tells every key that the program's schema has."""
-    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
-        told = set(re.findall(r"\w+", file.read()))
-    schema = json.loads(subprocess.check_output([os.path.join(BIN, "neuron-monitor"), "--schema"]))
-
-    def keys(value):
-        if isinstance(value, dict):
-            yield from value.get("properties", ())
-            for inner in value.values():
-                yield from keys(inner)
-
-    for key in sorted(set(keys(schema)) - told):
-        bad(page, 1, f"the key {key} is not told")
-
-
 def check_source(path):
     """The files that comments and messages of a source name from the root."""
     with open(os.path.join(ROOT, path), encoding="utf-8", errors="replace") as file:
@@ -273,7 +257,6 @@ def main():
     pages = sorted(path for path in files if path.endswith(".md"))
     for page in pages:
         check_page(page)
-    check_report_keys("docs/formats/report.md")
     for path in sorted(files):
         if path.endswith(".1"):
             check_man_page(path)

@@ -105,34 +105,41 @@ static bool is_same_merge(const struct ntk_column *a, const struct ntk_column *b
     return is_same;
 }
 
+static void add_name(struct ntk_buf *out, const struct ntk_column *column)
+{
+    ntk_buf_add_text(out, out->bytes_count > 0 ? ", " : "");
+    if (column->merge == NTK_COLUMN_COUNTS) {
+        struct ntk_buf set = { 0 };
+        ntk_buf_add_format(&set, "{%s|`%%`, }", column->name);
+        ntk_columns_tell(out, ntk_buf_text_get(&set));
+        ntk_buf_fini(&set);
+        out->bytes_count -= 2;
+    } else {
+        ntk_buf_add_format(out, "`%s`", column->name);
+    }
+}
+
 /* Columns that follow each other and are merged the same way have one line. */
 static void draw_columns(struct ntk_buf *out)
 {
-    ntk_buf_add_text(
-        out, "| Samples of | Columns of minutes and hours | Merged value |\n|---|---|---|\n");
+    ntk_buf_add_text(out, "| Samples of | Merged value | Columns of minutes and hours |\n"
+                          "|---|---|---|\n");
     for (int family = 0; family < NTK_FAMILY_COUNT; family++) {
         const struct ntk_column *next;
         for (const struct ntk_column *column = ntk_column_next(family, NULL); column;
              column = next) {
-            ntk_buf_add_format(out, "| %s | ", ntk_tier_families[family]);
-            const char *separator = "";
+            struct ntk_buf merge = { 0 };
+            struct ntk_buf names = { 0 };
             for (next = column; next && is_same_merge(column, next);
                  next = ntk_column_next(family, next)) {
-                ntk_buf_add_text(out, separator);
-                separator = ", ";
-                if (next->merge == NTK_COLUMN_COUNTS) {
-                    struct ntk_buf set = { 0 };
-                    ntk_buf_add_format(&set, "{%s|`%%`, }", next->name);
-                    ntk_columns_tell(out, ntk_buf_text_get(&set));
-                    ntk_buf_fini(&set);
-                    out->bytes_count -= 2;
-                } else {
-                    ntk_buf_add_format(out, "`%s`", next->name);
-                }
+                add_name(&names, next);
             }
-            ntk_buf_add_text(out, " | ");
-            add_merge(out, column);
-            ntk_buf_add_text(out, " |\n");
+            add_merge(&merge, column);
+            const char *const cells[] = { ntk_tier_families[family], ntk_buf_text_get(&merge),
+                                          ntk_buf_text_get(&names) };
+            test_page_add_row(out, cells, 3, 2);
+            ntk_buf_fini(&merge);
+            ntk_buf_fini(&names);
         }
     }
 }

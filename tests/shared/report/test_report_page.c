@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/* The table of all keys in docs/formats/report.md is drawn from the schema, which is made from the
+ * rows that write and read a report. NTK_UPDATE=1 in the environment writes it again. */
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/report/report_schema.h"
+#include "tests/support/page.h"
+#include "tests/support/unit.h"
+
+#define PATH_BYTES 512
+
+struct walk {
+    json_t *definitions;
+    json_t *seen; /* definitions that have their rows */
+    struct ntk_buf *out;
+};
+
+/* The names of a pattern as a reader says them. */
+static const char *pattern_words(const char *pattern)
+{
+    static const char *const words[][2] = { { "^(0|", "<number>" },
+                                            { "^sg_", "sg_NN" },
+                                            { "^v[0-9]+d", "vNd" },
+                                            { "^v[0-9]+$", "vN" },
+                                            { "^nc_v", "nc_vN.<number>" } };
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strncmp(pattern, words[i][0], strlen(words[i][0])) == 0) {
+            return words[i][1];
+        }
+    }
+    fail_msg("no words for the keys %s", pattern);
+    return NULL;
+}
+
+static bool is_required(const json_t *node, const char *key)
+{
+    const json_t *required = json_object_get(node, "required");
+
+    for (size_t i = 0; i < json_array_size(required); i++) {
+        if (strcmp(json_string_value(json_array_get(required, i)), key) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_keys(struct ntk_buf *out, json_t *node, bool are_required)
+{
+    const char *key;
+    json_t *child;
+
+    json_object_foreach(json_object_get(node, "properties"), key, child)
+    {
+        if (is_required(node, key) == are_required) {
+            ntk_buf_add_format(out, "%s`%s`", out->bytes_count > 0 ? ", " : "", key);
+        }
+    }
+    ntk_buf_add_text(out, out->bytes_count > 0 ? "" : "–");
+}
+
+static void add_object(struct ntk_buf *out, json_t *node, const char *path)
+{
+    struct ntk_buf texts[3] = { 0 };
+    const char *cells[3];
+
+    ntk_buf_add_format(&texts[0], path[0] ? "`%s`" : "the report", path);
+    add_keys(&texts[1], node, true);
+    add_keys(&texts[2], node, false);
+    for (size_t i = 0; i < 3; i++) {
+        cells[i] = ntk_buf_text_get(&texts[i]);
+    }
+    test_page_add_row(out, cells, 3, 1);
+    for (size_t i = 0; i < 3; i++) {
+        ntk_buf_fini(&texts[i]);
+    }
+}
+
+static void walk(struct walk *w, json_t *node, const char *path)
+{
+    const char *ref = json_string_value(json_object_get(node, "$ref"));
+    char below[PATH_BYTES];
+    const char *key;
+    json_t *child;
+
+    if (ref) {
+        ref = strrchr(ref, '/') + 1;
+        if (!json_object_get(w->seen, ref)) {
+            json_object_set_new(w->seen, ref, json_true());
+            walk(w, json_object_get(w->definitions, ref), path);
+        }
+        return;
+    }
+    if (json_is_object(json_object_get(node, "items"))) {
+        snprintf(below, sizeof below, "%s[]", path);
+        walk(w, json_object_get(node, "items"), below);
+    }
+    if (json_object_size(json_object_get(node, "properties")) > 0) {
+        add_object(w->out, node, path);
+    }
+    json_object_foreach(json_object_get(node, "properties"), key, child)
+    {
+        snprintf(below, sizeof below, "%s%s%s", path, path[0] ? "." : "", key);
+        walk(w, child, below);
+    }
+    json_object_foreach(json_object_get(node, "patternProperties"), key, child)
+    {
+        snprintf(below, sizeof below, "%s.%s", path, pattern_words(key));
+        walk(w, child, below);
+    }
+}
+
+static void the_page_has_every_key_of_the_schema(void **state)
+{
+    char *text = ntk_report_schema_make();
+    json_t *schema = json_loads(text, 0, NULL);
+    struct ntk_buf table = { 0 };
+    struct walk w = { json_object_get(schema, "$defs"), json_object(), &table };
+
+    assert_non_null(schema);
+    ntk_buf_add_text(&table, "| Object | Keys that are always present | Other keys |\n"
+                             "|---|---|---|\n");
+    walk(&w, schema, "");
+    assert_int_equal(json_object_size(w.seen), json_object_size(w.definitions));
+    test_page_check("docs/formats/report.md", &table, 1);
+    ntk_buf_fini(&table);
+    json_decref(w.seen);
+    json_decref(schema);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_page_has_every_key_of_the_schema),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
