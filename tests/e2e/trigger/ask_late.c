@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "profiler/system/trigger.h"
-#include "shared/base/clock.h"
+#include "tests/support/process.h"
 
 int main(int argc, char **argv)
 {
@@ -16,9 +16,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "ask_late: %s\n", argc == 5 ? err.text : "SEGMENT PID EXECUTION FOLDER");
         return 1;
     }
-    ntk_trigger_ask_record(&target, strtoull(argv[3], NULL, 10), 1, 0, 60 * NTK_NS_PER_SECOND,
-                           argv[4]);
-    bool is_answered = ntk_trigger_wait(NULL, &target, 1, 30 * NTK_NS_PER_SECOND, NULL, NULL);
+    ntk_trigger_ask_record(&target, strtoull(argv[3], NULL, 10), 1, 0, test_patience_ns(), argv[4]);
+    bool is_answered = ntk_trigger_wait(NULL, &target, 1, test_patience_ns(), NULL, NULL);
     printf("%d %d %u %s\n", is_answered, target.status, target.file_count, target.err.text);
     ntk_trigger_release(&target);
     return 0;

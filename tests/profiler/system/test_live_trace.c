@@ -289,8 +289,8 @@ static bool is_before(double share, void *ctx)
     return share < ((const struct ending *)ctx)->ends_at;
 }
 
-/* Method: a process that does nothing, and a clock of which every wait has ended at once. Rings are
- * drained every 5 ms. */
+/* Method: a process that does nothing, and a clock that ends every wait at once. Rings
+ * are drained every 5 ms. */
 static void a_recording_ends_when_its_time_is_up(void **state)
 {
     static const struct ending rows[] = {
