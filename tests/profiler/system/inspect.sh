@@ -123,14 +123,21 @@ neuron-profile view -d all >text 2>err || complain "session mode: view: exit cod
 grep -Eq '^profile_nc_0_session_1.ntff +10001 +0 +all ' text || complain "no session"
 
 # ---- the layout of the vendor's runtime: the same events, at any level of the folder, the host's name only when asked ----
-neuron-profile inspect -o vendor --format vendor --host-memory -- neuron-bench exec m.neff --count 3 >printed 2>err ||
-    complain "--format vendor: exit code $?"
+neuron-profile inspect -o vendor --format vendor --capture-system-profiles --capture-device-profiles --host-memory -- \
+    neuron-bench exec m.neff --count 3 >printed 2>err || complain "--format vendor: exit code $?"
 leaf=$(tail -1 printed)
 for level in vendor "$(dirname "$leaf")" "$leaf"; do
     neuron-profile view -d "$level" --output-format json >text 2>err || complain "vendor's layout: $level: exit code $?"
     [ "$(grep -o '"name":"nrt_execute"' text | wc -l)" = 3 ] && [ "$(grep -o '"bound":' text | wc -l)" = 3 ] || complain "vendor's layout: $level"
     [ ! -s err ] && ! grep -q '"host_name"' text || complain "vendor's layout: $level: expected no output"
 done
+# The clock of the core, which begins at 0 here, says which execution the capture is of. Without it no capture is joined.
+neuron-profile view -d vendor >text 2>err || complain "vendor's layout: text: exit code $?"
+grep -Eq '_instid_0_vnc_0.ntff +10001 +0 +1 ' text && ! grep -q 'Not joined' text || complain "vendor's layout: the capture"
+cp -r vendor other
+LC_ALL=C sed -i 's/nc_timestamp_ns/xc_timestamp_ns/g' "other/${leaf#vendor/}/ntrace.pb"
+neuron-profile view -d other >text 2>err || complain "no clock of the core: exit code $?"
+grep -Eq '^Not joined to the trace: .*_vnc_0.ntff: the trace has no time on the clock of its core$' text || complain "no clock of the core"
 neuron-profile view -d vendor --output-format summary-json >text 2>err || complain "vendor's layout: summary: exit code $?"
 grep -q '"trace_version": 2' text && ! grep -q '"host_name"' text || complain "vendor's layout: summary"
 neuron-profile view -d vendor --output-format summary-json --private >text 2>err || complain "--private: exit code $?"
