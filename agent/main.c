@@ -254,7 +254,7 @@ static const struct ntk_opt last_rows[] = {
 };
 
 /* Word, what it runs, and what its help tells. */
-#define SUBCOMMANDS(X)                                                        \
+#define COMMANDS(X)                                                           \
     X("attach", ntk_attach_main, "observe a running program")                 \
     X("diag", ntk_diag_main, "test whether the machine is ready for work")    \
     X("export", ntk_export_main, "export a database to Parquet files")        \
@@ -265,20 +265,11 @@ static const struct ntk_opt last_rows[] = {
     X("run", ntk_run_main, "run a program with hooks on hardware")            \
     X("slow", ntk_slow_main, "show the ranks that are repeatedly late")
 
-static const struct {
-    const char *word;
-    int (*run)(int argc, char **argv);
-} subcommands[] = {
+static const struct ntk_opt_command commands[] = {
 #define ROW(word, run, help) { word, run },
-    SUBCOMMANDS(ROW)
+    COMMANDS(ROW)
 #undef ROW
-};
-
-static const char *const subcommand_names[] = {
-#define ROW(word, run, help) word,
-    SUBCOMMANDS(ROW)
-#undef ROW
-        NULL
+        { 0 }
 };
 
 static struct ntk_opt_program program = {
@@ -292,9 +283,9 @@ static struct ntk_opt_program program = {
                "stdout, one per line. Optionally stores the reports and serves them over HTTP.",
     .epilogue = "Each subcommand has its own help:"
 #define ROW(word, run, help) "\n  neuron-monitor " word " --help: " help
-    SUBCOMMANDS(ROW),
+    COMMANDS(ROW),
 #undef ROW
-    .subcommands = subcommand_names,
+    .commands = commands,
 };
 
 static int join_options(void)
@@ -518,9 +509,9 @@ int main(int argc, char **argv)
     static struct ntk_monitor_config config; /* large */
     struct ntk_err err = { 0 };
 
-    for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands && argc > 1; i++) {
-        if (strcmp(argv[1], subcommands[i].word) == 0) {
-            return subcommands[i].run(argc - 1, argv + 1);
+    for (const struct ntk_opt_command *command = commands; command->name && argc > 1; command++) {
+        if (strcmp(argv[1], command->name) == 0) {
+            return command->run(argc - 1, argv + 1);
         }
     }
     if (argc == 3 && strcmp(argv[1], NTK_INSTANCE_ASK_OPTION) == 0) {

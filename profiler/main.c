@@ -9,38 +9,23 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 
-static const struct {
-    const char *name;
-    int (*run)(int argc, char **argv);
-} commands[] = {
-    { "capture", ntk_cmd_capture },      { "view", ntk_cmd_view },
-    { "query", ntk_cmd_query },          { "analyze", ntk_cmd_analyze },
-    { "lines", ntk_cmd_lines },          { "diff", ntk_cmd_diff },
-    { "baseline", ntk_cmd_baseline },    { "show-session", ntk_cmd_show_session },
-    { "inspect", ntk_cmd_inspect },      { "trigger", ntk_cmd_trigger },
+static const struct ntk_opt_command commands[] = {
+    { "capture", ntk_cmd_capture },
+    { "view", ntk_cmd_view },
+    { "query", ntk_cmd_query },
+    { "analyze", ntk_cmd_analyze },
+    { "lines", ntk_cmd_lines },
+    { "diff", ntk_cmd_diff },
+    { "baseline", ntk_cmd_baseline },
+    { "show-session", ntk_cmd_show_session },
+    { "inspect", ntk_cmd_inspect },
+    { "trigger", ntk_cmd_trigger },
 #ifdef NTK_PROFILE_DAEMON
-    { "start-session", ntk_cmd_daemon }, { "stop-session", ntk_cmd_daemon },
+    { "start-session", ntk_cmd_daemon },
+    { "stop-session", ntk_cmd_daemon },
 #endif
+    { 0 },
 };
-
-#define COMMANDS_TEXT \
-    "capture, view, query, analyze, lines, diff, baseline, show-session, inspect or trigger"
-
-static const char *const command_names[] = { "capture",
-                                             "view",
-                                             "query",
-                                             "analyze",
-                                             "lines",
-                                             "diff",
-                                             "baseline",
-                                             "show-session",
-                                             "inspect",
-                                             "trigger",
-#ifdef NTK_PROFILE_DAEMON
-                                             "start-session",
-                                             "stop-session",
-#endif
-                                             NULL };
 
 static bool arg_schema;
 
@@ -86,7 +71,7 @@ static const struct ntk_opt_program program = {
                 "trigger       record executions of processes that are already running\n\n"
                 "neuron-profile COMMAND --help explains a command. neuron-explorer is another\n"
                 "name for this program.",
-    .subcommands = command_names,
+    .commands = commands,
 };
 
 static int show_schema(void)
@@ -110,13 +95,5 @@ int main(int argc, char **argv)
     if (arg_schema) {
         return show_schema();
     }
-    if (first >= argc) {
-        return ntk_opt_usage_error(&program, "no command: use " COMMANDS_TEXT);
-    }
-    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-        if (strcmp(argv[first], commands[i].name) == 0) {
-            return commands[i].run(argc - first, argv + first);
-        }
-    }
-    return ntk_opt_usage_error(&program, "unknown command '%s': use " COMMANDS_TEXT, argv[first]);
+    return ntk_opt_run_command(&program, argc, argv, first);
 }

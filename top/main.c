@@ -77,7 +77,7 @@ static const struct ntk_opt options[] = {
       .is_above_zero = true },
     { 0, "once", NULL, NTK_OPT_FLAG, &arg_once, "print one frame as text: --batch -n 1" },
     { 0, "json", NULL, NTK_OPT_FLAG, &arg_json, "print each frame as a JSON object, one per line" },
-    { 0, "csv", "[=TABLE]", NTK_OPT_TEXT, &arg_csv,
+    { 0, "csv", "[=TABLE]", NTK_OPT_CHOICE, &arg_csv,
       "print rows of machine (default), devices, cores, applications or models",
       "machine devices cores applications models" },
     { 'x', "expand", NULL, NTK_OPT_FLAG, &arg_expand, "start with the whole tree expanded" },
@@ -201,12 +201,6 @@ static int check_arguments(void)
     }
     if (arg_json && arg_csv) {
         return ntk_opt_usage_error(&program, "--json and --csv are mutually exclusive");
-    }
-    if (arg_csv && ntk_top_samples_table_find(arg_csv) < 0) {
-        return ntk_opt_usage_error(
-            &program,
-            "--csv: unknown table \"%s\": expected machine, devices, cores, applications or models",
-            arg_csv);
     }
     arg_batch = arg_batch || arg_json || arg_csv;
     if (arg_count > 0 && !arg_batch && !arg_once) {

@@ -12,6 +12,7 @@
 #include "agent/archive/archive_path.h"
 #include "shared/base/buf.h"
 #include "shared/base/str.h"
+#include "shared/base/suggest.h"
 #include "shared/parquet/parquet.h"
 
 #define WRITE_BYTES ((size_t)256 * 1024)
@@ -67,8 +68,13 @@ int ntk_archive_tables_parse(const char *list, bool wanted[NTK_STORE_DATASET_COU
             }
         }
         if (!is_known) {
+            struct ntk_suggest near = ntk_suggest_begin(word);
+            for (size_t i = 0; i < NTK_STORE_DATASET_COUNT; i++) {
+                ntk_suggest_add(&near, ntk_store_datasets[i].name);
+            }
             ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                              "unknown table '%s' ('help' lists them)", word);
+                              "unknown table '%s'%s: 'help' lists them", word,
+                              ntk_suggest_text(&near));
         }
     }
     free(copy);

@@ -11,6 +11,7 @@
 #include "shared/base/log.h"
 #include "shared/base/opt.h"
 #include "shared/base/str.h"
+#include "shared/base/suggest.h"
 
 static const char *arg_db;
 static struct ntk_query_span arg_span;
@@ -65,8 +66,12 @@ static int set_metric(const char *value, struct ntk_err *err)
 {
     query.metric = ntk_store_metric_find(value);
     if (query.metric == NTK_STORE_METRIC_COUNT) {
+        struct ntk_suggest near = ntk_suggest_begin(value);
+        for (int i = 0; i < NTK_STORE_METRIC_COUNT; i++) {
+            ntk_suggest_add(&near, ntk_store_metrics[i].name);
+        }
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "unknown metric; --metric help lists them");
+                           "unknown metric%s; --metric help lists them", ntk_suggest_text(&near));
     }
     return 0;
 }
@@ -247,7 +252,12 @@ int ntk_query_main(int argc, char **argv)
     }
     const struct ntk_query_question *question = ntk_query_question_find(argv[first]);
     if (!question) {
-        return ntk_opt_usage_error(&program, "unknown question '%s'", argv[first]);
+        struct ntk_suggest near = ntk_suggest_begin(argv[first]);
+        for (question = ntk_query_questions; question->name; question++) {
+            ntk_suggest_add(&near, question->name);
+        }
+        return ntk_opt_usage_error(&program, "unknown question '%s'%s: --help lists them",
+                                   argv[first], ntk_suggest_text(&near));
     }
     if (first + 1 < argc) {
         return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first + 1]);

@@ -37,8 +37,8 @@ static const struct ntk_opt option_rows[] = {
     { 0, "interval", "TIME", NTK_OPT_DURATION, &arg_interval_ns,
       "push every TIME, and push the last report at exit (default: push each report)",
       .is_above_zero = true },
-    { 0, "histograms", "KIND", NTK_OPT_TEXT, &arg_histograms,
-      "use explicit (default) or exponential buckets" },
+    { 0, "histograms", "KIND", NTK_OPT_CHOICE, &arg_histograms,
+      "use explicit (default) or exponential buckets", "explicit exponential" },
     { 0, "service-name", "NAME", NTK_OPT_TEXT, &arg_service_name,
       "set service.name of the resource (default neuron-monitor)" },
     { 0, "resource-attributes", "LIST", NTK_OPT_TEXT, &arg_attributes,
@@ -117,12 +117,8 @@ static int check(void)
 {
     if (arg_histograms && !strcmp(arg_histograms, "exponential")) {
         arg_histograms = "base2_exponential_bucket_histogram";
-    } else if (arg_histograms && !strcmp(arg_histograms, "explicit")) {
-        arg_histograms = "explicit_bucket_histogram";
     } else if (arg_histograms) {
-        return ntk_opt_usage_error(
-            &program, "invalid value '%s' for --histograms: expected explicit or exponential",
-            arg_histograms);
+        arg_histograms = "explicit_bucket_histogram";
     }
     return 0;
 }

@@ -14,6 +14,7 @@
 #include "profiler/system/session_find.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/opt.h"
+#include "shared/base/suggest.h"
 
 static const char *arg_neff;
 static const char *arg_session;
@@ -343,14 +344,18 @@ int ntk_cmd_analyze(int argc, char **argv)
         return ntk_opt_usage_error(&program_options, "--what-if requires the 'joined' analysis");
     }
     for (int i = first; i < argc; i++) {
-        if (!has_name(arg_folder != NULL, argv[i])) {
+        struct ntk_suggest near = ntk_suggest_begin(argv[i]);
+        for (size_t a = 0; a < info_count(arg_folder != NULL); a++) {
+            ntk_suggest_add(&near, info_get(arg_folder != NULL, a)->name);
+        }
+        if (!ntk_suggest_is_known(&near)) {
             return ntk_opt_usage_error(
                 &program_options,
                 has_name(!arg_folder, argv[i])
-                    ? "analysis '%s' does not apply to this kind of input; --list shows which "
+                    ? "analysis '%s' does not apply to this kind of input%s; --list shows which "
                       "analyses require -s or -d"
-                    : "unknown analysis '%s': --list shows the analyses; pass a capture with -s",
-                argv[i]);
+                    : "unknown analysis '%s'%s: --list shows the analyses; pass a capture with -s",
+                argv[i], ntk_suggest_text(&near));
         }
     }
     if (!arg_session && !arg_folder) {

@@ -47,7 +47,7 @@ static const struct ntk_opt options[] = {
     { 0 },
 };
 
-static const char *const verbs[] = { "save", "check", NULL };
+static const struct ntk_opt_command verbs[] = { { .name = "save" }, { .name = "check" }, { 0 } };
 
 static const struct ntk_opt_program program_options = {
     .name = "neuron-profile baseline",
@@ -58,7 +58,7 @@ static const struct ntk_opt_program program_options = {
     .options = options,
     .epilogue = "The exit code of check is 0 within the limits, 3 if one is exceeded, and 1 if it\n"
                 "cannot tell. Four captures on each side are enough to tell a change from chance.",
-    .subcommands = verbs,
+    .commands = verbs,
 };
 
 /* 0, or 1 with the message printed. */
@@ -186,7 +186,7 @@ static int run(int argc, char **argv)
     }
     bool saves = first < argc && strcmp(argv[first], "save") == 0;
     if (first == argc || (!saves && strcmp(argv[first], "check") != 0)) {
-        return ntk_opt_usage_error(&program_options, "no baseline command: use save or check");
+        return ntk_opt_command_error(&program_options, first < argc ? argv[first] : NULL);
     }
     if (argc - first < 3) {
         return ntk_opt_usage_error(&program_options,

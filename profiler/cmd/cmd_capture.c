@@ -71,12 +71,14 @@ static const struct ntk_opt options[] = {
       "FILE_exec_NUMBER.ntff; executes at least N times; 0 records none" },
     { 0, "warmup", "N", NTK_OPT_U64, &arg_warmup,
       "execute N times before the counted ones (default 0)" },
-    { 't', "capture-type", "TYPE", NTK_OPT_TEXT, &arg_type,
+    { 't', "capture-type", "TYPE", NTK_OPT_CHOICE, &arg_type,
       "record profile (default: the activity of the core) or systrace (the activity of the host, "
-      "as JSON)" },
-    { 0, "exec-mode", "MODE", NTK_OPT_TEXT, &arg_mode,
+      "as JSON)",
+      .choices = "profile systrace" },
+    { 0, "exec-mode", "MODE", NTK_OPT_CHOICE, &arg_mode,
       "execute in mode sync (default), async (queue executions, but run the recorded "
-      "one alone) or async-wait (queue each and wait for it)" },
+      "one alone) or async-wait (queue each and wait for it)",
+      .choices = "sync async async-wait" },
     { 0, "ignore-exec-errors", NULL, NTK_OPT_FLAG, &arg_ignore_errors,
       "continue after a failed execution" },
     { 0, "disable-profile", NULL, NTK_OPT_FLAG, &arg_disable_profile, "execute without recording" },
@@ -87,7 +89,7 @@ static const struct ntk_opt options[] = {
     { 0, "save-nth-output", "N", NTK_OPT_U64, &arg_save_nth,
       "save the outputs of every Nth execution (default 1); executes at least N times",
       .is_above_zero = true },
-    { 0, "write-tensors-per-exec", "WHICH", NTK_OPT_TEXT, &arg_write_tensors,
+    { 0, "write-tensors-per-exec", "WHICH", NTK_OPT_CHOICE, &arg_write_tensors,
       "write the inputs again before every execution, in case an earlier one overwrote them: none "
       "(default), alias or all (both write all inputs)",
       .choices = "none alias all" },
@@ -95,9 +97,10 @@ static const struct ntk_opt options[] = {
       "fail if two executions give different outputs" },
     { 0, "enable-dge-notifs", NULL, NTK_OPT_FLAG, &arg_dge,
       "make the hardware record the transfers of its descriptor engines; slower" },
-    { 0, "io-from", "SOURCE", NTK_OPT_TEXT, &arg_io_from,
+    { 0, "io-from", "SOURCE", NTK_OPT_CHOICE, &arg_io_from,
       "fill inputs that have no FILE with zeros (default), or from neff: the members "
-      "inputs/NAME.npy or .bin of the NEFF" },
+      "inputs/NAME.npy or .bin of the NEFF",
+      .choices = "zeros neff" },
     { 0, "single-io", NULL, NTK_OPT_FLAG, &arg_single_io,
       "use one buffer for all inputs and outputs: saves memory, but the values are meaningless" },
     { 0, "single-io-threshold", "SIZE", NTK_OPT_BYTES, &arg_single_io_threshold,
@@ -181,32 +184,12 @@ static char *capture_path(const char *path, uint64_t number)
 static int make_plan(struct plan *plan)
 {
     plan->is_systrace = strcmp(arg_type, "systrace") == 0;
-    if (!plan->is_systrace && strcmp(arg_type, "profile") != 0) {
-        return ntk_opt_usage_error(&program, "unknown capture type '%s': use profile or systrace",
-                                   arg_type);
-    }
-    if (strcmp(arg_mode, "sync") != 0 && strcmp(arg_mode, "async") != 0 &&
-        strcmp(arg_mode, "async-wait") != 0) {
-        return ntk_opt_usage_error(
-            &program, "unknown execution mode '%s': use sync, async or async-wait", arg_mode);
-    }
-    if (strcmp(arg_io_from, "zeros") != 0 && strcmp(arg_io_from, "neff") != 0) {
-        return ntk_opt_usage_error(&program, "unknown input source '%s': use zeros or neff",
-                                   arg_io_from);
-    }
     if (arg_executions == 0) {
         return ntk_opt_usage_error(&program, "--num-exec must be at least 1");
     }
     if (arg_save_nth > 0 && !arg_save_output && !arg_save_output_npy) {
         return ntk_opt_usage_error(&program,
                                    "--save-nth-output requires --save-output or --save-output-npy");
-    }
-    if (strcmp(arg_write_tensors, "none") != 0 && strcmp(arg_write_tensors, "alias") != 0 &&
-        strcmp(arg_write_tensors, "all") != 0) {
-        return ntk_opt_usage_error(
-            &program,
-            "unknown choice of tensors to write per execution '%s': use none, alias or all",
-            arg_write_tensors);
     }
     plan->every = arg_disable_profile ? 0 : arg_nth;
     plan->executions = arg_executions > plan->every ? arg_executions : plan->every;

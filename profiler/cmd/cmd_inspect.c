@@ -52,10 +52,11 @@ static const struct ntk_opt options[] = {
       "record the activity of the host (default, unless --capture-device-profiles is given)" },
     { 0, "capture-device-profiles", NULL, NTK_OPT_FLAG, &arg_device,
       "record the activity of the cores" },
-    { 0, "device-profile-mode", "MODE", NTK_OPT_TEXT, &arg_mode,
+    { 0, "device-profile-mode", "MODE", NTK_OPT_CHOICE, &arg_mode,
       "record the first execution of each NEFF on each core (model, default), or all executions "
-      "(session), one file per core" },
-    { 0, "format", "FORMAT", NTK_OPT_TEXT, &arg_format,
+      "(session), one file per core",
+      .choices = "model session" },
+    { 0, "format", "FORMAT", NTK_OPT_CHOICE, &arg_format,
       "write files in the layout own (default) or vendor (that of the vendor's runtime); only for "
       "runtimes of this toolkit",
       .choices = "own vendor" },
@@ -260,9 +261,6 @@ int ntk_cmd_inspect(int argc, char **argv)
     if (arg_pid > 0 && first < argc) {
         return ntk_opt_usage_error(&program, "--pid and a command are mutually exclusive");
     }
-    if (arg_format && strcmp(arg_format, "own") != 0 && strcmp(arg_format, "vendor") != 0) {
-        return ntk_opt_usage_error(&program, "unknown format '%s': use own or vendor", arg_format);
-    }
     if (arg_pid > 0 && arg_format && strcmp(arg_format, "vendor") == 0) {
         return ntk_opt_usage_error(&program, "--pid supports only the 'own' format");
     }
@@ -278,10 +276,6 @@ int ntk_cmd_inspect(int argc, char **argv)
     }
     if (first >= argc) {
         return ntk_opt_usage_error(&program, "no command");
-    }
-    if (strcmp(arg_mode, "model") != 0 && strcmp(arg_mode, "session") != 0) {
-        return ntk_opt_usage_error(
-            &program, "unknown device profile mode '%s': use model or session", arg_mode);
     }
     struct ntk_err err = { 0 };
     bool is_new = false;

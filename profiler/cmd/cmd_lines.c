@@ -28,7 +28,7 @@ static const struct ntk_opt options[] = {
       "read this capture, or the capture in this folder" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read the lines from this NEFF (default: the matching one next to the capture)" },
-    { 0, "by", "WHAT", NTK_OPT_TEXT, &arg_by, "sort by stall (default), time or bytes",
+    { 0, "by", "WHAT", NTK_OPT_CHOICE, &arg_by, "sort by stall (default), time or bytes",
       .choices = "stall time bytes" },
     { 0, "loops", NULL, NTK_OPT_FLAG, &arg_loops,
       "show loops instead of lines: span, iterations and the slowest one, overlap" },
@@ -139,11 +139,6 @@ int ntk_cmd_lines(int argc, char **argv)
     }
     if (!arg_session) {
         return ntk_opt_usage_error(&program, "no capture: use -s FILE");
-    }
-    if (strcmp(arg_by, "stall") != 0 && strcmp(arg_by, "time") != 0 &&
-        strcmp(arg_by, "bytes") != 0) {
-        return ntk_opt_usage_error(&program, "--by: unknown order '%s': use stall, time or bytes",
-                                   arg_by);
     }
     char *path = ntk_profile_session_path(arg_session);
     int code = path ? ntk_profile_open(path, arg_neff, &profile) : 1;

@@ -59,7 +59,7 @@ static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read names and figures missing from the capture from this NEFF (default: the matching one "
       "next to the capture; - for none)" },
-    { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
+    { 0, "output-format", "FORMAT", NTK_OPT_CHOICE, &arg_format,
       "write page (default on a terminal), summary-text (default elsewhere), summary-json, json, "
       "csv, sqlite, parquet, perfetto, chrome or html; with -d also kineto and chakra",
       .choices =
@@ -340,12 +340,8 @@ static int view_folder(bool is_json)
     }
     if (is_of_neff && !is_summary && !is_html) {
         return ntk_opt_usage_error(&program,
-                                   "unknown output format '%s' with -d and -n: use summary-text, "
-                                   "summary-json or html",
-                                   arg_format);
-    }
-    if (!is_summary && !is_html && !ntk_export_format_find(arg_format)) {
-        return ntk_opt_usage_error(&program, "unknown output format '%s': --help lists them",
+                                   "output format '%s' cannot be used with -d and -n: use "
+                                   "summary-text, summary-json or html",
                                    arg_format);
     }
     if (ntk_system_grouping_set(&grouping, arg_primary, arg_secondary, &err) < 0) {
@@ -442,10 +438,6 @@ static int view_capture(bool is_json)
         return view_html();
     }
     const struct ntk_export_format *format = ntk_export_format_find(arg_format);
-    if (!format && !is_json && strcmp(arg_format, "summary-text") != 0) {
-        return ntk_opt_usage_error(&program, "unknown output format '%s': --help lists them",
-                                   arg_format);
-    }
     if (format && !format->default_path) {
         return ntk_opt_usage_error(
             &program, "%s requires traces of several ranks: pass their folder with -d", arg_format);

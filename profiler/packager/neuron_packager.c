@@ -9,10 +9,12 @@
 #include "shared/base/opt.h"
 #include "shared/formats/ntff/ntff.h"
 
-#define SUBCOMMANDS_TEXT "info, unpack, create, optimize, example, disasm or asm"
-
-static const char *const subcommand_words[] = { "info",    "unpack", "create", "optimize",
-                                                "example", "disasm", "asm",    NULL };
+static const struct ntk_opt_command commands[] = {
+    { "info", packager_info },       { "unpack", packager_unpack },
+    { "create", packager_create },   { "optimize", packager_optimize },
+    { "example", packager_example }, { "disasm", packager_disasm },
+    { "asm", packager_asm },         { 0 },
+};
 
 static const struct ntk_opt main_options[] = { NTK_OPT_COMMON, { 0 } };
 
@@ -25,7 +27,7 @@ static const struct ntk_opt_program main_program = {
     .options = main_options,
     .stop_at_operand = true,
     .epilogue = "Each subcommand has its own --help.",
-    .subcommands = subcommand_words,
+    .commands = commands,
 };
 
 int packager_fail(const struct ntk_err *err)
@@ -72,28 +74,10 @@ const char *packager_parse_file(const struct ntk_opt_program *program, int argc,
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int (*run)(int argc, char **argv);
-    } subcommands[] = {
-        { "info", packager_info },       { "unpack", packager_unpack },
-        { "create", packager_create },   { "optimize", packager_optimize },
-        { "example", packager_example }, { "disasm", packager_disasm },
-        { "asm", packager_asm },
-    };
     int first = ntk_opt_parse(&main_program, argc, argv);
 
     if (first < 0) {
         return ntk_opt_exit_code(first);
     }
-    if (first == argc) {
-        return ntk_opt_usage_error(&main_program, "no subcommand: use " SUBCOMMANDS_TEXT);
-    }
-    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
-        if (strcmp(argv[first], subcommands[i].name) == 0) {
-            return subcommands[i].run(argc - first, argv + first);
-        }
-    }
-    return ntk_opt_usage_error(&main_program, "unknown subcommand \"%s\": use " SUBCOMMANDS_TEXT,
-                               argv[first]);
+    return ntk_opt_run_command(&main_program, argc, argv, first);
 }

@@ -8,6 +8,7 @@
 #include "shared/kernels/examples.h"
 #include "profiler/packager/packager.h"
 #include "shared/base/opt.h"
+#include "shared/base/suggest.h"
 #include "shared/metrics/snapshot.h"
 
 #define COLUMNS 128    /* of a tensor engine */
@@ -145,8 +146,12 @@ int packager_example(int argc, char **argv)
     }
     example = ntk_example_find(argv[first]);
     if (!example) {
-        return ntk_opt_usage_error(&program, "unknown example \"%s\"; --list shows the examples",
-                                   argv[first]);
+        struct ntk_suggest near = ntk_suggest_begin(argv[first]);
+        for (size_t i = 0; ntk_example_at(i); i++) {
+            ntk_suggest_add(&near, ntk_example_at(i)->name);
+        }
+        return ntk_opt_usage_error(&program, "unknown example '%s'%s: --list shows the examples",
+                                   argv[first], ntk_suggest_text(&near));
     }
     if (!output) {
         return ntk_opt_usage_error(&program, "no output: use --output FILE");

@@ -36,20 +36,6 @@ static const struct ntk_opt_program append_program = {
     .options = append_options,
 };
 
-static const char *const subcommand_words[] = { "create", "append", "example", NULL };
-
-static const struct ntk_opt main_options[] = { NTK_OPT_COMMON, { 0 } };
-
-static const struct ntk_opt_program main_program = {
-    .name = "popef_make",
-    .usage = "create -o FILE DESCRIPTION\nappend DESCRIPTION FILE\nexample NAME -o FILE",
-    .summary = "Creates PopEF files from NEFFs, arrays and metadata.",
-    .options = main_options,
-    .stop_at_operand = true,
-    .epilogue = "Each subcommand has its own --help.",
-    .subcommands = subcommand_words,
-};
-
 int make_fail(const struct ntk_err *err)
 {
     return ntk_log_failure("make", err);
@@ -116,29 +102,31 @@ static int command_append(int argc, char **argv)
     return make(argv[first], argv[first + 1], POPEF_WRITER_APPEND);
 }
 
+static const struct ntk_opt_command commands[] = {
+    { "create", command_create },
+    { "append", command_append },
+    { "example", make_example },
+    { 0 },
+};
+
+static const struct ntk_opt main_options[] = { NTK_OPT_COMMON, { 0 } };
+
+static const struct ntk_opt_program main_program = {
+    .name = "popef_make",
+    .usage = "create -o FILE DESCRIPTION\nappend DESCRIPTION FILE\nexample NAME -o FILE",
+    .summary = "Creates PopEF files from NEFFs, arrays and metadata.",
+    .options = main_options,
+    .stop_at_operand = true,
+    .epilogue = "Each subcommand has its own --help.",
+    .commands = commands,
+};
+
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int (*run)(int argc, char **argv);
-    } subcommands[] = {
-        { "create", command_create },
-        { "append", command_append },
-        { "example", make_example },
-    };
-
     ntk_log_set_program("popef_make");
     int first = ntk_opt_parse(&main_program, argc, argv);
     if (first < 0) {
         return ntk_opt_exit_code(first);
     }
-    if (first == argc) {
-        return ntk_opt_usage_error(&main_program, "no subcommand");
-    }
-    for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++) {
-        if (strcmp(argv[first], subcommands[i].name) == 0) {
-            return subcommands[i].run(argc - first, argv + first);
-        }
-    }
-    return ntk_opt_usage_error(&main_program, "unknown subcommand \"%s\"", argv[first]);
+    return ntk_opt_run_command(&main_program, argc, argv, first);
 }

@@ -58,7 +58,7 @@ static const struct ntk_opt exec_options[] = {
     { 0, "fixed-nc-count", "N", NTK_OPT_U64, &fixed_count,
       "use N free NeuronCores, with a model on each (default: enough for one model)",
       .is_above_zero = true },
-    { 'f', "fill", "VALUES", NTK_OPT_TEXT, &fill_text,
+    { 'f', "fill", "VALUES", NTK_OPT_CHOICE, &fill_text,
       "fill inputs with zeros (default), ones, or random (the same values in every run)",
       .choices = "zeros ones random" },
     { 'o', "output-directory", "FOLDER", NTK_OPT_TEXT, &output_folder,
@@ -101,7 +101,14 @@ static const struct ntk_opt main_options[] = {
     { 0 },
 };
 
-static const char *const subcommands[] = { "exec", "machine", NULL };
+static int command_exec(int argc, char **argv);
+static int command_machine(int argc, char **argv);
+
+static const struct ntk_opt_command commands[] = {
+    { "exec", command_exec },
+    { "machine", command_machine },
+    { 0 },
+};
 
 static const struct ntk_opt_program main_program = {
     .name = "neuron-bench",
@@ -112,7 +119,7 @@ static const struct ntk_opt_program main_program = {
     .epilogue = "The library is $NEURON_LIBNRT, else the loader's libnrt.so.1, else the one in\n"
                 "/opt/aws/neuron/lib, else, on a machine without a Neuron driver, the software\n"
                 "runtime of this installation.",
-    .subcommands = subcommands,
+    .commands = commands,
 };
 
 static void on_signal(int number)
@@ -265,12 +272,8 @@ static int values_choose(struct bench_exec *bench)
         return ntk_opt_usage_error(&exec_program, "--warmup: '%s': expected a number or none",
                                    warmup_text);
     }
-    while (fill < sizeof fills / sizeof *fills && strcmp(fills[fill], fill_text) != 0) {
+    while (strcmp(fills[fill], fill_text) != 0) { /* it is one of them: NTK_OPT_CHOICE */
         fill++;
-    }
-    if (fill == sizeof fills / sizeof *fills) {
-        return ntk_opt_usage_error(&exec_program, "unknown fill '%s': use zeros, ones or random",
-                                   fill_text);
     }
     bench->fill = (enum bench_fill)fill;
     return 0;
@@ -383,14 +386,5 @@ int main(int argc, char **argv)
     if (first < 0) {
         return ntk_opt_exit_code(first);
     }
-    if (first == argc) {
-        return ntk_opt_usage_error(&main_program, "no command: use exec or machine");
-    }
-    if (strcmp(argv[first], "exec") == 0) {
-        return command_exec(argc - first, argv + first);
-    }
-    if (strcmp(argv[first], "machine") == 0) {
-        return command_machine(argc - first, argv + first);
-    }
-    return ntk_opt_usage_error(&main_program, "unknown command '%s'", argv[first]);
+    return ntk_opt_run_command(&main_program, argc, argv, first);
 }

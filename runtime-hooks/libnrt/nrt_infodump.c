@@ -46,7 +46,8 @@ void nrt_infodump(enum nrt_infodump_call call, NRT_STATUS status, const struct n
     nrt_version_t version;
     char cores[CORES_TEXT_BYTES];
 
-    if ((atomic_fetch_or(&reported, 1U << call) & 1U << call) != 0) {
+    if (status == NRT_INVALID || status == NRT_UNSUPPORTED_NEFF_VERSION ||
+        (atomic_fetch_or(&reported, 1U << call) & 1U << call) != 0) {
         return;
     }
     (void)nrt_get_version(&version, sizeof version);

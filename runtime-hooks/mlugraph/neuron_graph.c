@@ -12,7 +12,12 @@
 
 struct neuron_graph_devices neuron_graph_devices = { .device_default = 0 };
 
-static const char *const subcommand_words[] = { "segments", "run", "params", NULL };
+static const struct ntk_opt_command commands[] = {
+    { "segments", neuron_graph_segments },
+    { "run", neuron_graph_run },
+    { "params", neuron_graph_params },
+    { 0 },
+};
 
 static const struct ntk_opt main_options[] = { NTK_OPT_COMMON, { 0 } };
 
@@ -23,7 +28,7 @@ static const struct ntk_opt_program main_program = {
     .options = main_options,
     .stop_at_operand = true,
     .epilogue = "Each subcommand has its own --help.",
-    .subcommands = subcommand_words,
+    .commands = commands,
 };
 
 int neuron_graph_fail(const struct ntk_err *err)
@@ -101,30 +106,13 @@ int neuron_graph_print(struct ntk_buf *text)
 
 int main(int argc, char **argv)
 {
-    static const struct {
-        const char *name;
-        int (*run)(int argc, char **argv);
-    } subcommands[] = {
-        { "segments", neuron_graph_segments },
-        { "run", neuron_graph_run },
-        { "params", neuron_graph_params },
-    };
-
     ntk_log_set_program("neuron-graph");
     int first = ntk_opt_parse(&main_program, argc, argv);
     if (first < 0) {
         return ntk_opt_exit_code(first);
     }
-    if (first == argc) {
-        return ntk_opt_usage_error(&main_program, "no subcommand");
-    }
-    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
-        if (strcmp(argv[first], subcommands[i].name) == 0) {
-            int code = subcommands[i].run(argc - first, argv + first);
+    int code = ntk_opt_run_command(&main_program, argc, argv, first);
 
-            ntk_map_fini(&neuron_graph_devices.groups);
-            return code;
-        }
-    }
-    return ntk_opt_usage_error(&main_program, "unknown subcommand \"%s\"", argv[first]);
+    ntk_map_fini(&neuron_graph_devices.groups);
+    return code;
 }

@@ -36,11 +36,11 @@ static const struct ntk_opt options[] = {
       "read the values of variables from a zip archive of .npy files or from raw parameters" },
     { 'i', "input", "NAME=FILE", NTK_OPT_CALL, (void *)&take_input_call,
       "read the value of a variable from a .npy file; may be repeated" },
-    { 'm', "mode", "MODE", NTK_OPT_TEXT, &arg_mode,
+    { 'm', "mode", "MODE", NTK_OPT_CHOICE, &arg_mode,
       "run operator by operator (imperative), or run each segment as one operator (symbolic, "
       "default)",
       "imperative symbolic" },
-    { 0, "mlu", "WHAT", NTK_OPT_TEXT, &arg_mlu,
+    { 0, "mlu", "WHAT", NTK_OPT_CHOICE, &arg_mlu,
       "use the MLUs of libcnml (cnml, default) or of this program (host)", "cnml host" },
     { 'o', "output", "FOLDER", NTK_OPT_TEXT, &arg_output,
       "write the outputs as NAME_output.npy to this folder, created if missing" },
@@ -297,16 +297,6 @@ int neuron_graph_run(int argc, char **argv)
     int code = 0;
     const char *path = neuron_graph_parse_file(&program, argc, argv, &code);
 
-    if (path && strcmp(arg_mode, "imperative") != 0 && strcmp(arg_mode, "symbolic") != 0) {
-        code = ntk_opt_usage_error(
-            &program, "invalid value '%s' for --mode: expected imperative or symbolic", arg_mode);
-        path = NULL;
-    }
-    if (path && strcmp(arg_mlu, "cnml") != 0 && strcmp(arg_mlu, "host") != 0) {
-        code = ntk_opt_usage_error(&program, "invalid value '%s' for --mlu: expected cnml or host",
-                                   arg_mlu);
-        path = NULL;
-    }
     if (path) {
         code = neuron_graph_read(path, false, &symbol);
     }

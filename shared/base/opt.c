@@ -11,8 +11,9 @@
 #include "shared/base/err.h"
 #include "shared/base/log.h"
 #include "shared/base/str.h"
-#include "shared/base/vec.h"
+#include "shared/base/suggest.h"
 #include "shared/base/url.h"
+#include "shared/base/vec.h"
 
 #define HELP_COLUMN 28
 #define HELP_WIDTH 80
@@ -32,6 +33,38 @@ int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *forma
     }
     fprintf(stderr, "Try '%s --help'.\n", program->name);
     return 2;
+}
+
+int ntk_opt_command_error(const struct ntk_opt_program *program, const char *word)
+{
+    struct ntk_suggest near = ntk_suggest_begin(word ? word : "");
+    const struct ntk_opt_command *command = program->commands;
+    char names[256] = "";
+    size_t used = 0;
+
+    for (; command->name && used < sizeof names; command++) {
+        const char *separator = used == 0 ? "" : command[1].name ? ", " : " or ";
+
+        ntk_suggest_add(&near, command->name);
+        used +=
+            (size_t)snprintf(names + used, sizeof names - used, "%s%s", separator, command->name);
+    }
+    return word ? ntk_opt_usage_error(program, "unknown command '%s'%s: use %s", word,
+                                      ntk_suggest_text(&near), names)
+                : ntk_opt_usage_error(program, "no command: use %s", names);
+}
+
+int ntk_opt_run_command(const struct ntk_opt_program *program, int argc, char **argv, int first)
+{
+    const char *word = first < argc ? argv[first] : NULL;
+
+    for (const struct ntk_opt_command *command = program->commands; word && command->name;
+         command++) {
+        if (strcmp(word, command->name) == 0) {
+            return command->run(argc - first, argv + first);
+        }
+    }
+    return ntk_opt_command_error(program, word);
 }
 
 int ntk_opt_exit_code(int parsed)
@@ -179,6 +212,38 @@ static int take(int parsed, const struct ntk_opt_program *program, const char *n
     return 0;
 }
 
+/* "zeros, ones or random" out of "zeros ones random". */
+static void list_words(char *text, size_t size, const char *words)
+{
+    size_t used = 0;
+
+    while (*words && used < size) {
+        size_t bytes = strcspn(words, " ");
+        const char *next = words + bytes + strspn(words + bytes, " ");
+        const char *separator = !*next ? "" : strchr(next, ' ') ? ", " : " or ";
+
+        used += (size_t)snprintf(text + used, size - used, "%.*s%s", (int)bytes, words, separator);
+        words = next;
+    }
+}
+
+static int take_choice(const struct ntk_opt_program *program, const struct ntk_opt *option,
+                       const char *name, const char *value)
+{
+    struct ntk_suggest near = ntk_suggest_begin(value);
+    char names[256] = "";
+
+    ntk_suggest_add_words(&near, option->choices);
+    if (ntk_suggest_is_known(&near) || (ntk_opt_takes_optional(option) && !*value)) {
+        *(const char **)option->value = value;
+        return 0;
+    }
+    list_words(names, sizeof names, option->choices);
+    ntk_opt_usage_error(program, "invalid value '%s' for %s%s: expected %s", value, name,
+                        ntk_suggest_text(&near), names);
+    return -EINVAL;
+}
+
 static bool is_above_zero(const struct ntk_opt *option)
 {
     switch (option->kind) {
@@ -206,6 +271,8 @@ static int take_value(const struct ntk_opt_program *program, const struct ntk_op
     case NTK_OPT_TEXT:
         *(const char **)option->value = value;
         return 0;
+    case NTK_OPT_CHOICE:
+        return take_choice(program, option, name, value);
     case NTK_OPT_U64:
         return take(ntk_str_parse_u64(value, option->value), program, name, value, "an integer");
     case NTK_OPT_I64:
@@ -223,8 +290,12 @@ static int take_value(const struct ntk_opt_program *program, const struct ntk_op
         int (*call)(const char *, struct ntk_err *) =
             *(int (**)(const char *, struct ntk_err *))option->value;
         if (call(value, &err) < 0) {
-            ntk_opt_usage_error(program, "invalid value '%s' for %s: %s", value ? value : "", name,
-                                err.text);
+            struct ntk_suggest near = ntk_suggest_begin(value ? value : "");
+            if (option->choices) {
+                ntk_suggest_add_words(&near, option->choices);
+            }
+            ntk_opt_usage_error(program, "invalid value '%s' for %s%s: %s", near.word, name,
+                                ntk_suggest_text(&near), err.text);
             return -EINVAL;
         }
         return 0;
@@ -271,6 +342,20 @@ static const struct ntk_opt *find_short(const struct ntk_opt_program *program, c
     return NULL;
 }
 
+static void refuse_long(const struct ntk_opt_program *program, const char *name)
+{
+    struct ntk_suggest near = ntk_suggest_begin(name);
+    char known[NTK_SUGGEST_NAME_MAX + 1];
+
+    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
+        if (option->kind != NTK_OPT_HEADING && option->long_name && option->help) {
+            (void)snprintf(known, sizeof known, "--%s", option->long_name);
+            ntk_suggest_add(&near, known);
+        }
+    }
+    ntk_opt_usage_error(program, "unknown option '%s'%s", name, ntk_suggest_text(&near));
+}
+
 static int apply(const struct ntk_opt_program *program, const struct ntk_opt *option,
                  const char *name, const char *value)
 {
@@ -291,7 +376,7 @@ static int parse_long(const struct ntk_opt_program *program, int argc, char **ar
 
     snprintf(name, sizeof name, "--%.*s", (int)length, word);
     if (!option) {
-        ntk_opt_usage_error(program, "unknown option '%s'", name);
+        refuse_long(program, name);
         return -EINVAL;
     }
     const char *value = word[length] == '=' ? word + length + 1 : NULL;
@@ -382,7 +467,8 @@ int ntk_opt_parse_all(const struct ntk_opt_program *program, int argc, char **ar
     int first = ntk_opt_parse(program, argc, argv);
 
     if (first >= 0 && first < argc) {
-        ntk_opt_usage_error(program, "unexpected argument '%s'", argv[first]);
+        program->commands ? ntk_opt_command_error(program, argv[first])
+                          : ntk_opt_usage_error(program, "unexpected argument '%s'", argv[first]);
         return -EINVAL;
     }
     return first < 0 ? first : 0;

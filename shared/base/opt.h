@@ -19,7 +19,7 @@
  * --help and --version go to stdout; a wrong option gives one line on stderr. Long options take
  * "--name value" and "--name=value", short ones "-n value" and "-nvalue"; flags may be grouped;
  * "--" ends the options; options and operands may be mixed unless stop_at_operand is set (for
- * subcommands).
+ * subcommands). A word that names no option, command or value gets the nearest name in its message.
  *
  * Owner:   tables are the caller's and static; what ntk_opt_join() returns is freed with free().
  * Threads: called once at start. Operands are moved to the end of argv.
@@ -39,6 +39,7 @@ enum ntk_opt_kind {
     NTK_OPT_END,
     NTK_OPT_FLAG,     /* bool *: set true */
     NTK_OPT_TEXT,     /* const char **: borrowed from argv */
+    NTK_OPT_CHOICE,   /* const char **: borrowed from argv; one of the words in `choices` */
     NTK_OPT_U64,      /* uint64_t * */
     NTK_OPT_I64,      /* int64_t * */
     NTK_OPT_DOUBLE,   /* double * */
@@ -61,7 +62,8 @@ struct ntk_opt {
     enum ntk_opt_kind kind;
     void *value;      /* for NTK_OPT_CALL a pointer to the function pointer */
     const char *help; /* NULL hides it from --help */
-    /* For the completion: its values, each one word, separated by blanks; NULL: any, or files. */
+    /* Its values, each one word, separated by blanks, for NTK_OPT_CHOICE and for the completion;
+     * NULL: any, or files. */
     const char *choices;
     bool is_above_zero; /* a number that is 0 or less is an error: it would mean "not given" */
 };
@@ -91,14 +93,19 @@ struct ntk_opt {
 #define NTK_OPT_COMMON \
     NTK_OPT_COMMON_VERBOSE, NTK_OPT_COMMON_COMPLETION, NTK_OPT_COMMON_VERSION, NTK_OPT_COMMON_HELP
 
+struct ntk_opt_command {
+    const char *name; /* NULL ends a table */
+    int (*run)(int argc, char **argv);
+};
+
 struct ntk_opt_program {
     const char *name;
     const char *usage;   /* after the name; several forms separated by '\n' */
     const char *summary; /* one or more sentences, shown below the usage */
     const struct ntk_opt *options;
     bool stop_at_operand;
-    const char *epilogue;           /* shown last in --help, may be NULL */
-    const char *const *subcommands; /* words for the completion, NULL-ended; may be NULL */
+    const char *epilogue;                   /* shown last in --help, may be NULL */
+    const struct ntk_opt_command *commands; /* its subcommands; may be NULL */
 };
 
 /* The index of the first operand in argv; -ECANCELED when help, version or completion was printed;
@@ -111,6 +118,10 @@ int ntk_opt_exit_code(int parsed);
 /* Prints "<program>: <sentence>" and "Try '<program> --help'." on stderr; returns 2. */
 int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* "no command", or "unknown command" for a word, with the names of all; returns 2. */
+int ntk_opt_command_error(const struct ntk_opt_program *program, const char *word);
+/* Runs the command that argv[first] names, with argv from there on; returns its exit code. */
+int ntk_opt_run_command(const struct ntk_opt_program *program, int argc, char **argv, int first);
 /* One table out of several, for a program whose parts bring their own rows; the caller's to free.
  * NULL without memory. */
 struct ntk_opt *ntk_opt_join(const struct ntk_opt *const *tables, size_t count);

@@ -29,10 +29,10 @@ static void print_names(const struct ntk_opt_program *program, bool with_value_o
     }
 }
 
-static void print_subcommands(const struct ntk_opt_program *program, const char *separator)
+static void print_commands(const struct ntk_opt_program *program, const char *separator)
 {
-    for (const char *const *word = program->subcommands; word && *word; word++) {
-        printf("%s%s", word == program->subcommands ? "" : separator, *word);
+    for (const struct ntk_opt_command *command = program->commands; command->name; command++) {
+        printf("%s%s", command == program->commands ? "" : separator, command->name);
     }
 }
 
@@ -87,11 +87,11 @@ static void print_bash(const struct ntk_opt_program *program)
         "    COMPREPLY=()\n"
         "    case $current in =) current= value=1 ;; esac\n" /* --name=value comes in three words */
         "    case $previous in =) previous=${COMP_WORDS[COMP_CWORD-2]} value=1 ;; esac\n");
-    if (program->subcommands) {
+    if (program->commands) {
         printf("    for ((i = 1; i < COMP_CWORD; i++)); do\n"
                "        case ${COMP_WORDS[i]} in\n"
                "        ");
-        print_subcommands(program, "|");
+        print_commands(program, "|");
         printf(")\n"
                "            subcommand=${COMP_WORDS[i]}\n"
                "            if told=$(\"$1\" \"$subcommand\" --completion words 2>/dev/null "
@@ -110,10 +110,10 @@ static void print_bash(const struct ntk_opt_program *program)
            "    [ -z \"$value\" ] || return\n"
            "    case $current in\n"
            "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$current\")) ;;\n");
-    if (program->subcommands) {
+    if (program->commands) {
         printf("    *)\n"
                "        [ -n \"$subcommand\" ] || COMPREPLY=($(compgen -W '");
-        print_subcommands(program, " ");
+        print_commands(program, " ");
         printf("' -- \"$current\"))\n"
                "        ;;\n");
     }
@@ -159,11 +159,11 @@ static void print_zsh_option(const struct ntk_opt *option, bool is_short)
 static void print_zsh(const struct ntk_opt_program *program)
 {
     printf("#compdef %s\n", program->name);
-    if (program->subcommands) { /* their options are their own, which they tell */
+    if (program->commands) { /* their options are their own, which they tell */
         printf("local told\n"
                "case ${words[2]-} in\n"
                "");
-        print_subcommands(program, "|");
+        print_commands(program, "|");
         printf(
             ")\n"
             "    if (( CURRENT > 2 )) && told=$(\"${words[1]}\" \"${words[2]}\" --completion words "
@@ -187,9 +187,9 @@ static void print_zsh(const struct ntk_opt_program *program)
             }
         }
     }
-    if (program->subcommands) {
+    if (program->commands) {
         printf(" \\\n  '1:command:(");
-        print_subcommands(program, " ");
+        print_commands(program, " ");
         printf(")'");
     }
     printf(" \\\n  '*:file:_files'\n");
@@ -197,12 +197,14 @@ static void print_zsh(const struct ntk_opt_program *program)
 
 static void print_fish(const struct ntk_opt_program *program)
 {
-    for (const char *const *word = program->subcommands; word && *word; word++) {
-        printf("complete -c %s -n __fish_use_subcommand -a %s\n", program->name, *word);
+    const struct ntk_opt_command *command = program->commands;
+
+    for (; command && command->name; command++) {
+        printf("complete -c %s -n __fish_use_subcommand -a %s\n", program->name, command->name);
     }
-    if (program->subcommands) { /* their options are their own, which they tell */
+    if (program->commands) { /* their options are their own, which they tell */
         printf("complete -c %s -n '__fish_seen_subcommand_from ", program->name);
-        print_subcommands(program, " ");
+        print_commands(program, " ");
         printf("; and string match -q -- \"-*\" (commandline -ct)' -a '(string split \" \" -- ("
                "%s (commandline -opc)[2] --completion words 2>/dev/null </dev/null)[1])'\n",
                program->name);

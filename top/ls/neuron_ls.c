@@ -50,7 +50,7 @@ static const struct ntk_opt options[] = {
     { 't', "topology", NULL, NTK_OPT_FLAG, &arg_topology,
       "print devices without processes, then a drawing of their links" },
     { 'j', "json-output", NULL, NTK_OPT_FLAG, &arg_array, "print a JSON array of the devices" },
-    { 0, "output-format", "FORMAT", NTK_OPT_TEXT, &arg_format,
+    { 0, "output-format", "FORMAT", NTK_OPT_CHOICE, &arg_format,
       "print text (the table, default) or json (an object with the machine, its devices and "
       "processes)",
       "json text" },
@@ -236,10 +236,6 @@ static int why(bool as_json)
 
 static int check_arguments(enum output *out_output)
 {
-    if (arg_format && strcmp(arg_format, "json") != 0 && strcmp(arg_format, "text") != 0) {
-        return ntk_opt_usage_error(
-            &program, "invalid value '%s' for --output-format: expected json or text", arg_format);
-    }
     if (arg_format) {
         arg_object = arg_object || strcmp(arg_format, "json") == 0;
     }

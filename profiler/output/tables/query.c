@@ -11,6 +11,7 @@
 #include "profiler/output/tables/tables.h"
 #include "shared/base/progress.h"
 #include "shared/base/json.h"
+#include "shared/base/suggest.h"
 #include "shared/base/text_table.h"
 
 struct query {
@@ -420,8 +421,13 @@ int ntk_query_list(bool is_of_folders, const char *name, bool is_json, struct nt
         }
     }
     if (name) {
+        struct ntk_suggest near = ntk_suggest_begin(name);
+        for (size_t t = 0; t < count; t++) {
+            ntk_suggest_add(&near, tables[t].name);
+        }
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "unknown table '%s': --tables lists the tables of %s", name,
+                           "unknown table '%s'%s: --tables lists the tables of %s", name,
+                           ntk_suggest_text(&near),
                            is_of_folders ? "folders" : "a capture and, with -d, those of folders");
     }
     is_json ? list_json(tables, count, out) : list_text(tables, count, false, out);

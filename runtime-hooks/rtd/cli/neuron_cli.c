@@ -23,7 +23,7 @@ static bool arg_direct;
 static uint64_t arg_timeout_s;
 static uint64_t arg_ninfer;
 
-static const char *command_names[COMMANDS_MAX];
+static struct ntk_opt_command commands[COMMANDS_MAX]; /* names for the messages */
 static char commands_help[COMMANDS_MAX * 100] = "Commands:";
 
 static const struct ntk_opt option_rows[] = {
@@ -58,7 +58,7 @@ static const struct ntk_opt_program program = {
     .summary = "Shows and changes the groups and models of a first-generation runtime daemon "
                "(neuron-rtd).",
     .options = option_rows,
-    .subcommands = command_names,
+    .commands = commands,
     .epilogue = commands_help,
 };
 
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; cli_commands[i].name && i + 1 < COMMANDS_MAX; i++) {
         size_t used = strlen(commands_help);
 
-        command_names[i] = cli_commands[i].name;
+        commands[i].name = cli_commands[i].name;
         (void)snprintf(commands_help + used, sizeof commands_help - used, "\n  %-12s %s",
                        cli_commands[i].name, cli_commands[i].help);
     }
@@ -152,12 +152,9 @@ int main(int argc, char **argv)
     if (first < 0) {
         return ntk_opt_exit_code(first);
     }
-    if (first >= argc) {
-        return ntk_opt_usage_error(&program, "no command");
-    }
-    const struct cli_command *command = command_find(argv[first]);
+    const struct cli_command *command = first < argc ? command_find(argv[first]) : NULL;
     if (!command) {
-        return ntk_opt_usage_error(&program, "unknown command '%s'", argv[first]);
+        return ntk_opt_command_error(&program, first < argc ? argv[first] : NULL);
     }
     int code = usage_check(command, argc - first - 1, argv + first + 1);
     if (code) {

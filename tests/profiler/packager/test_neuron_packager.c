@@ -417,12 +417,14 @@ static void create_keeps_what_the_header_said(void **state)
 
 static void wrong_words_are_usage_errors(void **state)
 {
-    check_error(2, "neuron-packager: no subcommand" SUBCOMMANDS, NULL, NULL, NULL, NULL, NULL);
-    check_error(2, "neuron-packager: unknown subcommand \"inform\"" SUBCOMMANDS, "inform", NULL,
-                NULL, NULL, NULL);
+    check_error(2, "neuron-packager: no command" SUBCOMMANDS, NULL, NULL, NULL, NULL, NULL);
+    check_error(2, "neuron-packager: unknown command 'inform' (did you mean 'info'?)" SUBCOMMANDS,
+                "inform", NULL, NULL, NULL, NULL);
     check_error(2, "neuron-packager info: no file", "info", NULL, NULL, NULL, NULL);
     check_error(2, "neuron-packager info: only one file is allowed", "info", "a", "b", NULL, NULL);
-    check_error(2, "neuron-packager example: unknown example \"mpl\"; --list shows the examples",
+    check_error(2,
+                "neuron-packager example: unknown example 'mpl' (did you mean 'mlp'?): --list "
+                "shows the examples",
                 "example", "mpl", "-o", "x", NULL);
     check_error(2, "neuron-packager example: no output: use --output FILE", "example", "mlp", NULL,
                 NULL, NULL);

@@ -95,7 +95,7 @@ for mode in async async-wait; do
     [ "$(time_of ${mode}_exec_20.ntff)" = "$time" ] || complain "$mode took another time"
 done
 capture 2 --exec-mode now
-says "unknown execution mode 'now'"
+says "invalid value 'now' for --exec-mode: expected sync, async or async-wait"
 
 # ---- one buffer ----
 capture 0 -s io.ntff --single-io "$input" a.raw --save-output
@@ -108,7 +108,7 @@ capture 1 -s nothing.ntff --io-from=neff
 says "has no value for input in (no member inputs/in.npy or .bin)"
 capture 0 -s given.ntff --io-from=neff "$input" a.raw
 capture 2 --io-from=disk
-says "unknown input source 'disk': use zeros or neff"
+says "invalid value 'disk' for --io-from: expected zeros or neff"
 neuron-packager unpack m.neff >/dev/null 2>err && mkdir m/inputs && cp b.raw m/inputs/in.bin &&
     neuron-packager create -i m -o held.neff >/dev/null 2>err || complain "a NEFF with inputs"
 capture 0 -n held.neff -s held.ntff --io-from=neff --save-output

@@ -181,8 +181,8 @@ code() { # WANTED PATTERN ARGUMENT...
     grep -q -- "$pattern" err || complain "$*: expected '$pattern'"
 }
 code 2 "no command" inspect -o out
-code 2 "unknown device profile mode 'none'" inspect --device-profile-mode none true
-code 2 "unknown format 'xml': use own or vendor" inspect --format xml true
+code 2 "invalid value 'none' for --device-profile-mode: expected model or session" inspect --device-profile-mode none true
+code 2 "invalid value 'xml' for --format: expected own or vendor" inspect --format xml true
 code 2 "supports only the 'own' format" inspect --pid 1 --format vendor
 code 2 "are mutually exclusive" inspect --pid 1 true
 code 2 "requires --pid" inspect --duration 1s true
@@ -194,11 +194,11 @@ code 143 "wrote no profile to none" inspect -o none -- sh -c 'kill -TERM $$'
 code 1 "contains no inspection" view -d "$NEURON_HOOKS_DIR"
 code 1 "nowhere" view -d nowhere
 code 2 "are mutually exclusive" view -d out -s x.ntff
-code 2 "unknown output format 'xml': " view -d out --output-format xml
+code 2 "invalid value 'xml' for --output-format: " view -d out --output-format xml
 code 2 "cannot group events by 'colour': use" view -d out --output-format perfetto --system-trace-primary-group colour
 code 2 "require -d" view -s x.ntff --system-trace-secondary-group process_id
 code 2 "requires perfetto or chrome" view -s x.ntff --show-perfetto-flows
-code 2 "unknown output format 'json' with -d and -n: " view -d out -n m.neff --output-format json
+code 2 "output format 'json' cannot be used with -d and -n: " view -d out -n m.neff --output-format json
 code 2 "invalid core list 'x'" view -d out --system-trace-filter-neuron-core x
 code 2 "require -d" view -s x.ntff --system-trace-filter-event-type hardware
 code 2 "do not contain these events" view -d out -n m.neff --system-trace-filter-event-type hardware

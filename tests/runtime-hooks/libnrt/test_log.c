@@ -271,7 +271,7 @@ static void a_failed_load_leaves_cause_chain_and_information(void **state)
     assert_non_null(strstr(dump, "NEURON_RT_EXEC_TIMEOUT=77\n"));
     assert_true(strstr(dump, "[ cut here ]") < strstr(dump, "[ cut to here ]"));
 
-    /* An invalid file has no name and is not staged; the information was given. */
+    /* An invalid file has no name, is not staged, and gets no information. */
     assert_int_equal(nrt_load("no NEFF", 7, 0, 1, &model), NRT_INVALID);
     text = log_read(path);
     assert_int_equal(count(text, "stage_kelf_models"), 1);
@@ -292,10 +292,16 @@ static void a_failed_start_and_a_failed_execution_leave_information_once(void **
     setenv("NEURON_RT_VISIBLE_CORES", "7", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
     unsetenv("NEURON_RT_VISIBLE_CORES");
+    /* The program mends that alone: no information for a support request. */
+    assert_int_equal(count(log_read(path), "[ cut here ]"), 0);
+    setenv("NEURON_RT_NUM_CORES", "99", 1);
+    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_FAILURE);
+    unsetenv("NEURON_RT_NUM_CORES");
     const char *start = log_read(path);
-    assert_int_equal(count(start, "Failure: NRT_INVALID in nrt_init()\n"), 1);
-    const char *refused = strstr(start, "  NRT:nrt_allocate_neuron_cores ");
-    assert_true(refused && strstr(start, "[ cut to here ]") < refused);
+    assert_int_equal(count(start, "Failure: NRT_FAILURE in nrt_init()\n"), 1);
+    const char *refused =
+        strstr(strstr(start, "[ cut to here ]"), "  NRT:nrt_allocate_neuron_cores ");
+    assert_non_null(refused);
     assert_null(strchr(refused, '\n'));
     assert_null(strstr(log_read(path), "Visible cores:"));
 

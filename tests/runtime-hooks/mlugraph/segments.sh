@@ -102,8 +102,8 @@ refused 2 "no file" "$graph" segments
 refused 2 "only one file is allowed" "$graph" segments net.json net.json
 refused 2 "a device such as" "$graph" segments --ctx moon net.json
 refused 2 "NAME=DEVICE" "$graph" segments --group moon net.json
-refused 2 "unknown subcommand" "$graph" dance
-refused 2 "no subcommand" "$graph"
+refused 2 "unknown command 'dance': use segments, run or params" "$graph" dance
+refused 2 "no command: use segments, run or params" "$graph"
 if [ -c /dev/full ]; then
     "$graph" segments net.json >/dev/full 2>err && complain "a full disk"
     grep -q "cannot write to stdout" err || complain "a full disk"

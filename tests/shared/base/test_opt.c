@@ -35,6 +35,7 @@ static const struct ntk_opt options[] = {
     { 'd', "delay", "TIME", NTK_OPT_DURATION, &got.delay_ns, "a time" },
     { 0, "push", "[=URL]", NTK_OPT_TEXT, &got.push, "may have a value" },
     { 'w', "way", "TIME", NTK_OPT_DURATION, &got.delay_ns, "a time", .is_above_zero = true },
+    { 0, "fill", "VALUES", NTK_OPT_CHOICE, &got.text, "values", "zeros ones random" },
     { 0, "call", "WORD", NTK_OPT_CALL, &call_pointer, "a call" },
     NTK_OPT_COMMON,
     { 0 },
@@ -121,6 +122,44 @@ static void refuses_what_it_does_not_know(void **state)
     }
 }
 
+static void a_choice_is_one_of_its_words(void **state)
+{
+    char *good[] = { "prog", "--fill", "ones", NULL };
+    char *bad[][4] = {
+        { "prog", "--fill", "one", NULL },
+        { "prog", "--fill", "Ones", NULL },
+        { "prog", "--fill", "ones random", NULL },
+        { "prog", "--fill", "", NULL },
+    };
+    int argc;
+
+    assert_int_equal(parse(good, &argc), 3);
+    assert_string_equal(got.text, "ones");
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        assert_int_equal(parse(bad[i], &argc), -EINVAL);
+    }
+}
+
+static int run_last(int argc, char **argv)
+{
+    return strcmp(argv[0], "last") == 0 ? 40 + argc : -1;
+}
+
+static void a_command_runs_with_what_follows_it(void **state)
+{
+    static const struct ntk_opt_command commands[] = { { "first", NULL },
+                                                       { "last", run_last },
+                                                       { 0 } };
+    struct ntk_opt_program with = program;
+    char *argv[] = { "prog", "last", "-x", NULL };
+
+    with.commands = commands;
+    assert_int_equal(ntk_opt_run_command(&with, 3, argv, 1), 42);
+    argv[1] = "lst";
+    assert_int_equal(ntk_opt_run_command(&with, 3, argv, 1), 2);
+    assert_int_equal(ntk_opt_run_command(&with, 1, argv, 1), 2); /* none */
+}
+
 static void a_program_without_operands_takes_none(void **state)
 {
     static char *lists[][4] = {
@@ -193,6 +232,8 @@ int main(void)
         cmocka_unit_test(takes_every_form_and_keeps_the_order_of_operands),
         cmocka_unit_test(a_value_may_be_omitted),
         cmocka_unit_test(refuses_what_it_does_not_know),
+        cmocka_unit_test(a_choice_is_one_of_its_words),
+        cmocka_unit_test(a_command_runs_with_what_follows_it),
         cmocka_unit_test(a_program_without_operands_takes_none),
         cmocka_unit_test(help_version_and_completion_end_with_success),
         cmocka_unit_test(stops_at_the_first_operand_on_request),

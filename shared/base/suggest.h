@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * suggest - the existing name that is nearest to an unknown word.
+ *
+ *   struct ntk_suggest near = ntk_suggest_begin("lins");
+ *   ntk_suggest_add(&near, "lines");
+ *   "unknown command '%s'%s", "lins", ntk_suggest_text(&near)   -> ... (did you mean 'lines'?)
+ *
+ * A name is near if few edits (a letter more, less, other or swapped with the next; small and
+ * capital letters are equal) make it of the word, at most one for every three letters, or if it
+ * begins with the word. Of several names the one with the fewest edits is taken, then the first.
+ *
+ * Threads: each object belongs to one thread.
+ */
+#ifndef NTK_SHARED_BASE_SUGGEST_H
+#define NTK_SHARED_BASE_SUGGEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_SUGGEST_NAME_MAX 64U /* bytes; longer words and names are never near */
+
+struct ntk_suggest {
+    const char *word;
+    size_t edits;  /* of the nearest name so far */
+    bool is_known; /* the word is one of the names */
+    char text[NTK_SUGGEST_NAME_MAX + 24];
+};
+
+struct ntk_suggest ntk_suggest_begin(const char *word);
+void ntk_suggest_add(struct ntk_suggest *near, const char *name);
+/* The names in a text, separated by blanks. */
+void ntk_suggest_add_words(struct ntk_suggest *near, const char *names);
+/* Whether the word is one of the names, letter by letter. */
+bool ntk_suggest_is_known(const struct ntk_suggest *near);
+/* " (did you mean 'lines'?)", or "" if no name is near; lives as long as `near`. */
+const char *ntk_suggest_text(const struct ntk_suggest *near);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

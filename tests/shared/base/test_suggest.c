@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Tests of the names suggested for an unknown word. */
+#include <string.h>
+
+#include "shared/base/suggest.h"
+#include "tests/support/unit.h"
+
+#define NAMES "capture view query analyze lines diff baseline show-session inspect trigger"
+
+static void expect(const char *word, const char *text)
+{
+    struct ntk_suggest near = ntk_suggest_begin(word);
+
+    ntk_suggest_add_words(&near, NAMES);
+    assert_string_equal(ntk_suggest_text(&near), text);
+}
+
+static void a_word_with_few_wrong_letters_gets_its_name(void **state)
+{
+    expect("lins", " (did you mean 'lines'?)");        /* one missing */
+    expect("linees", " (did you mean 'lines'?)");      /* one more */
+    expect("veiw", " (did you mean 'view'?)");         /* two swapped */
+    expect("captore", " (did you mean 'capture'?)");   /* another */
+    expect("BaseLine", " (did you mean 'baseline'?)"); /* capitals cost nothing */
+    expect("ana", " (did you mean 'analyze'?)");       /* its beginning */
+}
+
+static void a_word_near_to_nothing_gets_none(void **state)
+{
+    expect("foo", "");
+    expect("", "");
+    expect("vxyz", "");
+    expect("diff", " (did you mean 'diff'?)"); /* the caller asks only for unknown words */
+}
+
+static void the_nearest_name_wins_and_of_equals_the_first(void **state)
+{
+    struct ntk_suggest near = ntk_suggest_begin("core-x");
+
+    ntk_suggest_add_words(&near, "core-ab  core-a core-b ");
+    assert_string_equal(ntk_suggest_text(&near), " (did you mean 'core-a'?)");
+}
+
+static void only_the_same_letters_are_known(void **state)
+{
+    struct ntk_suggest near = ntk_suggest_begin("View");
+
+    ntk_suggest_add_words(&near, NAMES);
+    assert_false(ntk_suggest_is_known(&near));
+    near = ntk_suggest_begin("view");
+    ntk_suggest_add(&near, "viewer");
+    assert_false(ntk_suggest_is_known(&near));
+    ntk_suggest_add_words(&near, NAMES);
+    assert_true(ntk_suggest_is_known(&near));
+}
+
+static void words_and_names_of_any_length_are_safe(void **state)
+{
+    char word[1000] = "";
+
+    memset(word, 'x', sizeof word - 1);
+    struct ntk_suggest near = ntk_suggest_begin(word);
+    ntk_suggest_add(&near, "x");
+    ntk_suggest_add(&near, word);
+    assert_string_equal(ntk_suggest_text(&near), "");
+    assert_true(ntk_suggest_is_known(&near));
+    word[NTK_SUGGEST_NAME_MAX - 1] = '\0'; /* the longest that has a place */
+    near = ntk_suggest_begin(word);
+    char name[NTK_SUGGEST_NAME_MAX + 1];
+    memset(name, 'x', NTK_SUGGEST_NAME_MAX);
+    name[NTK_SUGGEST_NAME_MAX] = '\0';
+    ntk_suggest_add(&near, name);
+    assert_non_null(strstr(ntk_suggest_text(&near), name));
+    assert_non_null(strstr(ntk_suggest_text(&near), "'?)"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_word_with_few_wrong_letters_gets_its_name),
+        cmocka_unit_test(a_word_near_to_nothing_gets_none),
+        cmocka_unit_test(the_nearest_name_wins_and_of_equals_the_first),
+        cmocka_unit_test(only_the_same_letters_are_known),
+        cmocka_unit_test(words_and_names_of_any_length_are_safe),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
