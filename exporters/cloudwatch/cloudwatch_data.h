@@ -96,7 +96,7 @@ struct ntk_cloudwatch_series *ntk_cloudwatch_series_get(struct ntk_cloudwatch_da
                                                         size_t count);
 /* A value of this snapshot, with what the series already has of it, by the rule of its metric. */
 void ntk_cloudwatch_series_add(struct ntk_cloudwatch_series *series, double value);
-/* A value that was seen so often; what the service refuses is omitted. 0 or -ENOMEM. */
+/* A value and how many times it was seen; what the service refuses is omitted. 0 or -ENOMEM. */
 int ntk_cloudwatch_series_push(struct ntk_cloudwatch_series *series, double value, double count);
 /* Ends the snapshot: what was added are values of their series. 0 or -ENOMEM. */
 int ntk_cloudwatch_data_settle(struct ntk_cloudwatch_data *data);
