@@ -5,7 +5,7 @@
  *
  * Walked back along causes (dependencies.h) from the change that ended a wait to the moment when it
  * began. Each engine and each queue on the way is one link, with its time; one that has less than a
- * tenth of the wait only passed it on, and is left out. The last link is the root.
+ * tenth of the wait only passed it on, and is omitted. The last link is the root.
  *
  * Owner:   chains are plain data; ntk_wait_chains_fini() frees a list. Pure; -ENOMEM.
  */

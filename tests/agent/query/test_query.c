@@ -418,8 +418,8 @@ static void wrong_questions_get_one_sentence(void **state)
 
     EXPECT_ERROR(2, "neuron-monitor query: no question: expected, for example, 'latency'\n" TRY,
                  "--db", f->path);
-    EXPECT_ERROR(2, "neuron-monitor query: unknown question 'weather': --help lists them\n" TRY, "weather", "--db",
-                 f->path);
+    EXPECT_ERROR(2, "neuron-monitor query: unknown question 'weather': --help lists them\n" TRY,
+                 "weather", "--db", f->path);
     EXPECT_ERROR(2, "neuron-monitor query: no database: use --db FILE\n" TRY, "latency");
     EXPECT_ERROR(2, "neuron-monitor query: unexpected operand 'x'\n" TRY, "latency", "x", "--db",
                  f->path);

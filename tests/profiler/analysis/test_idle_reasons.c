@@ -145,7 +145,7 @@ static void a_wait_goes_back_to_its_root(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The same, but DVE waits for a semaphore whose changes were lost: nobody knows the root. */
+/* The same, but DVE waits for a semaphore whose changes were lost: the root is unknown. */
 static void a_chain_that_ends_at_a_lost_change_has_no_root(void **state)
 {
     struct hand_trace h;

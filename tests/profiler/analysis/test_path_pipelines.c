@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Method: pipelines put together by hand, each with one thing that bounds it by construction. The
+ * Method: pipelines put together by hand, each bounded by one cause by construction. The
  * comment of each says which, and why; the path must say so to the picosecond.
  */
 #include <stdlib.h>
@@ -152,7 +152,7 @@ static void a_stream_of_single_columns_is_bound_by_its_weights(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* Nothing overlaps: 146 ns of weights for each 20 ns of product. */
+/* Nothing overlaps: every 20 ns of product need 146 ns of weights. */
 static void weights_that_load_between_products_have_their_time(void **state)
 {
     struct hand_trace h;
@@ -266,7 +266,7 @@ static void two_engines_that_alternate_share_the_path(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* ACT works 95 ns beside each 100 ns of PE and decides nothing. */
+/* ACT works 95 ns during every 100 ns of PE and decides nothing. */
 static void an_engine_that_is_hidden_by_another_is_not_on_the_path(void **state)
 {
     struct hand_trace h;
