@@ -15,6 +15,7 @@
 #include "exporters/cloudwatch/cloudwatch_request.h"
 #include "exporters/exporter.h"
 #include "exporters/points/points_page.h"
+#include "shared/base/fs.h"
 #include "shared/metrics/snapshot.h"
 #include "tests/support/mixed_snapshot.h"
 #include "tests/support/sample_snapshot.h"
@@ -794,6 +795,30 @@ static void options_are_checked(void **state)
     assert_int_equal(ntk_cloudwatch_namespace_check(name, &err), -EINVAL);
 }
 
+static void its_page_and_manual_list_every_metric(void **state)
+{
+    static const char *const pages[] = { "docs/formats/cloudwatch.md",
+                                         "exporters/cloudwatch/neuron-monitor-cloudwatch.1.in" };
+    const char *source = getenv("NTK_SOURCE_DIR");
+
+    for (size_t p = 0; source && p < 2; p++) {
+        char path[512];
+        uint8_t *bytes = NULL;
+        size_t count = 0;
+
+        (void)snprintf(path, sizeof path, "%s/%s", source, pages[p]);
+        assert_int_equal(ntk_fs_read(path, 1 << 20, &bytes, &count, NULL), 0);
+        for (int i = 0; i < NTK_CLOUDWATCH_METRIC_COUNT; i++) {
+            struct ntk_cloudwatch_metric_row row =
+                ntk_cloudwatch_metric_get((enum ntk_cloudwatch_metric)i);
+            if (!strstr((char *)bytes, row.name)) {
+                fail_msg("%s lacks %s", pages[p], row.name);
+            }
+        }
+        free(bytes);
+    }
+}
+
 /* Method: three processes, watched in three ways; the unknown values of two of them are poison. */
 static void values_unknown_to_hooks_around_calls_have_no_metric(void **state)
 {
@@ -846,6 +871,7 @@ int main(void)
         cmocka_unit_test(a_line_has_at_most_100_values_of_a_metric),
         cmocka_unit_test(tags_that_look_alike_are_one_series),
         cmocka_unit_test(options_are_checked),
+        cmocka_unit_test(its_page_and_manual_list_every_metric),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
