@@ -184,21 +184,25 @@ analyze 2 -s a.ntff --what-if link=2
 # ---- two ranks that execute, with captures: next to their ranks, or omitted with a message ----
 mkdir -p -m 700 hooks
 neuron-packager example spin -o spin.neff -s 1 || exit 1
-began=$(date +%s%N)
-NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.32xlarge neuron-profile inspect -o beside --capture-system-profiles --capture-device-profiles -- sh -c 'for rank in 0 1; do
-        NEURON_RT_VISIBLE_CORES=$rank "$NTK_BIN_DIR/../tests/tests_profiler_collective_rank" $rank 2 3 0 spin.neff || exit 1 &
-        ranks="$ranks $!"
-    done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || complain "inspect two ranks that execute"
-took=$(($(date +%s%N) - began)) # no core of theirs began farther from a collective of theirs
-first=$(dirname "$(find beside -name ntrace.pb | sort | head -1)")
-cp "$first"/*_vnc_0.ntff "$first/copy.ntff"
-for named in joined ''; do # read piece by piece, and as a whole
-    analyze 0 -d beside --json $named
-    holds '.joined | .unknown == null and (.captures | length) == 3 and ([.captures[] | select(.omitted_reason == null) | .number] | sort) == [0, 1]'
-    holds '[.joined.captures[] | select(.omitted_reason == null) | .after_ns | . > -'$took' and . < '$took'] == [true, true]'
-    holds '[.joined.captures[] | select(.omitted_reason != null) | .omitted_reason] == ["its name does not contain the core"]'
-    holds 'all(.joined.workers[]; .parts_ns.run > 0)'
+for format in own vendor; do # in our layout, and placed by the clock of the core in the vendor's
+    began=$(date +%s%N)
+    NEURON_HOOKS_DIR=$scratch/hooks NEURON_SOFT_INSTANCE=trn1.32xlarge neuron-profile inspect -o beside_$format --format $format \
+        --capture-system-profiles --capture-device-profiles -- sh -c 'for rank in 0 1; do
+            NEURON_RT_VISIBLE_CORES=$rank "$NTK_BIN_DIR/../tests/tests_profiler_collective_rank" $rank 2 3 0 spin.neff || exit 1 &
+            ranks="$ranks $!"
+        done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || complain "inspect two ranks that execute: $format"
+    took=$(($(date +%s%N) - began)) # no core of theirs began farther from a collective of theirs
+    first=$(dirname "$(find beside_$format -name ntrace.pb | sort | head -1)")
+    cp "$first"/*_vnc_0.ntff "$first/copy.ntff"
+    for named in joined ''; do # read piece by piece, and as a whole
+        analyze 0 -d beside_$format --json $named
+        holds '.joined | .unknown == null and (.captures | length) == 3 and ([.captures[] | select(.omitted_reason == null) | .number] | sort) == [0, 1]'
+        holds '[.joined.captures[] | select(.omitted_reason == null) | .after_ns | . > -'$took' and . < '$took'] == [true, true]'
+        holds '[.joined.captures[] | select(.omitted_reason != null) | .omitted_reason] == ["its name does not contain the core"]'
+        holds 'all(.joined.workers[]; .parts_ns.run > 0)'
+    done
 done
+mv beside_own beside
 analyze 0 -d beside joined
 [ "$(grep -c '^Capture .*: worker [01], its core started ' printed)" = 2 ] && grep -q '^Capture .*copy.ntff is omitted: ' printed || complain "captures of ranks"
 
