@@ -110,12 +110,14 @@ static void print_open(struct place *place, struct ntk_isa_instr *instr)
 static const uint8_t *compiler_slot(const struct ntk_trace_core *core,
                                     const struct ntk_trace_instruction *instruction)
 {
-    int64_t pc = ntk_ntff_compiler_pc(core->ntff, instruction->engine, instruction->slot);
     const struct ntk_neff_engine *engine =
         core->neff ? &core->neff->engines[instruction->engine] : NULL;
 
-    if (!engine || instruction->opcode != NTK_NTFF_OPCODE_DMA_DIRECT2D || pc < 0 ||
-        (uint64_t)pc >= engine->code_bytes / NTK_VENDOR_SLOT_BYTES) {
+    if (!engine || instruction->opcode != NTK_NTFF_OPCODE_DMA_DIRECT2D) {
+        return NULL;
+    }
+    int64_t pc = ntk_ntff_compiler_pc(core->ntff, instruction->engine, instruction->slot);
+    if (pc < 0 || (uint64_t)pc >= engine->code_bytes / NTK_VENDOR_SLOT_BYTES) {
         return NULL;
     }
     const uint8_t *slot = engine->code + (size_t)pc * NTK_VENDOR_SLOT_BYTES;
@@ -216,15 +218,22 @@ static bool is_same(const struct place *place, const struct key *key)
             memcmp(place->text.bytes + slot_bytes, key->pseudo, NTK_VENDOR_SLOT_BYTES) == 0);
 }
 
+/* Words times unlike odd numbers, folded: multiplications do not wait for one another. */
 static uint64_t add_hash(uint64_t hash, const uint8_t *slot)
 {
+    uint64_t factor = UINT64_C(0x9e3779b97f4a7c15);
+
+    hash *= UINT64_C(0xd6e8feb86659fd93);
     for (size_t i = 0; i < NTK_VENDOR_SLOT_BYTES; i += sizeof(uint64_t)) {
         uint64_t word;
         memcpy(&word, slot + i, sizeof word);
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 29;
+        word ^= word >> 32;
+        hash += word * factor;
+        factor += UINT64_C(0xbf58476d1ce4e5b8) << 1;
     }
-    return hash;
+    hash ^= hash >> 29;
+    hash *= UINT64_C(0x94d049bb133111eb);
+    return hash ^ hash >> 32;
 }
 
 /* Instructions with the same bytes have the same texts: an unrolled program has each once. */

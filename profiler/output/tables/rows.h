@@ -426,7 +426,12 @@ int ntk_position_texts_get(struct ntk_position_texts *texts, const struct ntk_ex
                            struct ntk_position_text *out_text);
 void ntk_position_texts_fini(struct ntk_position_texts *texts);
 /* The start of the execution is 0; floors, so that -1 ps is -1 ns. */
-int64_t ntk_rows_ns(int64_t ps);
+static inline int64_t ntk_rows_ns(int64_t ps)
+{
+    int64_t ns = ps / NTK_TRACE_PS_PER_NS;
+
+    return ns - (ps % NTK_TRACE_PS_PER_NS < 0);
+}
 /* Of files that may say anything: what is too large for a row is the largest. */
 static inline int64_t ntk_rows_i64(uint64_t value)
 {

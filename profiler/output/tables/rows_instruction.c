@@ -15,13 +15,6 @@
 
 #define NAME_BYTES 40
 
-int64_t ntk_rows_ns(int64_t ps)
-{
-    int64_t ns = ps / NTK_TRACE_PS_PER_NS;
-
-    return ns - (ps % NTK_TRACE_PS_PER_NS < 0);
-}
-
 /* Cycles are of the base clock of the core generation. */
 static int64_t wait_ns(const struct ntk_trace *trace, uint16_t cycles)
 {

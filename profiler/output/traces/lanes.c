@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-struct ntk_lane *ntk_lanes_take(struct ntk_lanes *lanes, int64_t start_ns, int64_t end_ns)
+struct ntk_lane *ntk_lanes_search(struct ntk_lanes *lanes, int64_t start_ns, int64_t end_ns)
 {
     size_t at = 0;
 

@@ -23,7 +23,16 @@ struct ntk_lanes {
 };
 
 /* Valid until the next call; NULL without memory. */
-struct ntk_lane *ntk_lanes_take(struct ntk_lanes *lanes, int64_t start_ns, int64_t end_ns);
+struct ntk_lane *ntk_lanes_search(struct ntk_lanes *lanes, int64_t start_ns, int64_t end_ns);
+static inline struct ntk_lane *ntk_lanes_take(struct ntk_lanes *lanes, int64_t start_ns,
+                                              int64_t end_ns)
+{
+    if (lanes->count && lanes->items[0].end_ns <= start_ns) { /* most engines do one at a time */
+        lanes->items[0].end_ns = end_ns;
+        return &lanes->items[0];
+    }
+    return ntk_lanes_search(lanes, start_ns, end_ns);
+}
 void ntk_lanes_fini(struct ntk_lanes *lanes);
 
 #endif

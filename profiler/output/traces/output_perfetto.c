@@ -17,21 +17,16 @@
 #include "profiler/analysis/pending.h"
 #include "profiler/analysis/queue_names.h"
 #include "profiler/output/export_to.h"
-#include "profiler/output/tables/operands.h"
-#include "profiler/output/tables/predecessors.h"
 #include "profiler/output/tables/rows.h"
 #include "profiler/output/traces/arrows.h"
 #include "profiler/output/traces/lanes.h"
-#include "profiler/output/traces/perfetto_writer.h"
+#include "profiler/output/traces/perfetto_slots.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 
 #define OPCODES 256
 #define IID_OF_OPCODE(opcode) (1U + (opcode))
 #define IID_OF_CLASS(dma_class) (1U + OPCODES + (dma_class))
-/* Layers have their numbers; what the runtime put around a program is of none, so its number is
- * free. */
-#define IID_OF_UNKNOWN_LAYER NTK_LAYER_RUNTIME
 #define IID_OF_TRANSFER(name) (1U + OPCODES + NTK_TRACE_DMA_CLASS_COUNT + (name))
 #define EVENT_NAMES (OPCODES + NTK_TRACE_DMA_CLASS_COUNT + TRANSFER_NAMES)
 
@@ -40,45 +35,10 @@
 #define TID_OF_QUEUES 100
 #define TID_OF_TRANSFERS 500
 
-enum { /* interned names of arguments */
-       ARGUMENT_PC = 1,
-       ARGUMENT_COMPILER_PC,
-       ARGUMENT_WAIT,
-       ARGUMENT_LAYER,
-       ARGUMENT_BIR_NAME,
-       ARGUMENT_PENGUIN_TEXT,
-       ARGUMENT_PREDECESSORS,
-       ARGUMENT_OPERANDS,
-       ARGUMENT_COMPILER_OPERANDS,
-       ARGUMENT_BYTES,
-       ARGUMENT_PACKETS,
-       ARGUMENT_VARIABLE,
-       ARGUMENT_SOURCE,
-       ARGUMENT_DEST,
-       ARGUMENT_DMA_NAME,
-       ARGUMENT_FUNCTION,
-       ARGUMENT_ITERATION,
-       ARGUMENT_COUNT,
-};
-
-static const char *const argument_names[ARGUMENT_COUNT] = {
-    [ARGUMENT_PC] = "pc",
-    [ARGUMENT_COMPILER_PC] = "compiler_pc",
-    [ARGUMENT_WAIT] = "evt_wait_time_ns",
-    [ARGUMENT_LAYER] = "layer",
-    [ARGUMENT_BIR_NAME] = "bir_instruction_name",
-    [ARGUMENT_PENGUIN_TEXT] = "penguin_text",
-    [ARGUMENT_PREDECESSORS] = "predecessors",
-    [ARGUMENT_OPERANDS] = "operands",
-    [ARGUMENT_COMPILER_OPERANDS] = "compiler_operands",
-    [ARGUMENT_BYTES] = "bytes",
-    [ARGUMENT_PACKETS] = "packets",
-    [ARGUMENT_VARIABLE] = "variable",
-    [ARGUMENT_SOURCE] = "source",
-    [ARGUMENT_DEST] = "dest",
-    [ARGUMENT_DMA_NAME] = "dma_name",
-    [ARGUMENT_FUNCTION] = "function",
-    [ARGUMENT_ITERATION] = "iteration",
+static const char *const argument_names[NTK_PERFETTO_ARGUMENT_COUNT] = {
+#define ARGUMENT(id, name) [NTK_PERFETTO_##id] = name,
+    NTK_PERFETTO_ARGUMENTS(ARGUMENT)
+#undef ARGUMENT
 };
 
 /* What moves.h calls operations; the first for all others. */
@@ -87,42 +47,13 @@ static const char *const transfer_names[TRANSFER_NAMES] = {
     NTK_ROWS_TRANSFER_NAME, "copy", "cast", "add", "min", "max", "fma", "transpose", "compute",
 };
 
-/* Texts of a slot, which are put when it runs for the first time. */
-struct slot_texts {
-    bool is_put;
-    uint32_t name, penguin; /* iids; 0: none */
-    uint32_t operands, compiler_operands, predecessors;
-    uint32_t variable, source, dest, dma_name; /* of its transfer */
-    uint32_t line, function, iteration;        /* of the source */
-};
-
-#define LINES_KEPT 4096U
-
-/* Texts of positions that are put already: unrolled instructions share them. */
-struct place_texts {
-    uint32_t *functions, *iterations; /* iids, by 1 + index in the kernel tree; 0: not put */
-    struct {
-        const char *file;
-        uint32_t line;
-        uint32_t iid;
-    } lines[LINES_KEPT]; /* the last one of each hash */
-    struct {
-        const char *text;
-        uint32_t iid;
-    } penguins[LINES_KEPT]; /* by place in memory: there each is once */
-};
-
 struct core_writer {
     struct ntk_perfetto *to;
     const struct ntk_export *export;
     size_t index;
     const struct ntk_trace_core *core;
     int32_t pid;
-    struct ntk_operands *operands;
-    struct slot_texts *slots[NTK_NTFF_ENGINE_COUNT];
-    struct place_texts *places;
-    struct ntk_buf text;                       /* of the one that is added */
-    struct ntk_buf texts;                      /* added since the last packet of them */
+    struct ntk_perfetto_slots *slots;
     uint64_t process, rate, pending, throttle; /* tracks */
     uint64_t semaphores[NTK_EXPORT_SEMAPHORES];
     struct ntk_arrows *arrows; /* NULL: none are wanted */
@@ -145,7 +76,7 @@ static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
     const struct ntk_program *program = export->program;
     Ntk__Perfetto__TracePacket packet = NTK__PERFETTO__TRACE_PACKET__INIT;
     Ntk__Perfetto__InternedData data = NTK__PERFETTO__INTERNED_DATA__INIT;
-    size_t name_count = EVENT_NAMES + ARGUMENT_COUNT;
+    size_t name_count = EVENT_NAMES + NTK_PERFETTO_ARGUMENT_COUNT;
     Ntk__Perfetto__InternedName *names = calloc(name_count, sizeof *names);
     Ntk__Perfetto__InternedName **name_rows = calloc(name_count, sizeof *name_rows);
     size_t text_count = program->layer_count;
@@ -168,7 +99,7 @@ static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
     for (unsigned n = 0; n < TRANSFER_NAMES; n++) {
         names[IID_OF_TRANSFER(n) - 1].name = (char *)transfer_names[n];
     }
-    for (size_t i = 1; i < ARGUMENT_COUNT; i++) {
+    for (size_t i = 1; i < NTK_PERFETTO_ARGUMENT_COUNT; i++) {
         names[EVENT_NAMES + i].name = (char *)argument_names[i];
     }
     for (size_t i = 0; i < name_count; i++) {
@@ -183,7 +114,7 @@ static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
         name_rows[row_count++] = &names[i];
     }
     for (size_t i = 0; i < text_count; i++) {
-        const char *text = i == IID_OF_UNKNOWN_LAYER ? NTK_LAYER_UNKNOWN : program->layers[i];
+        const char *text = i == NTK_PERFETTO_UNKNOWN_LAYER ? NTK_LAYER_UNKNOWN : program->layers[i];
         ntk__perfetto__interned_string__init(&texts[i]);
         text_rows[i] = &texts[i];
         texts[i].has_iid = 1;
@@ -193,9 +124,9 @@ static int put_names(struct ntk_perfetto *to, const struct ntk_export *export)
         texts[i].str.len = strlen(text);
     }
     data.event_names = name_rows;
-    data.n_event_names = row_count - (ARGUMENT_COUNT - 1);
+    data.n_event_names = row_count - (NTK_PERFETTO_ARGUMENT_COUNT - 1);
     data.debug_annotation_names = name_rows + data.n_event_names;
-    data.n_debug_annotation_names = ARGUMENT_COUNT - 1;
+    data.n_debug_annotation_names = NTK_PERFETTO_ARGUMENT_COUNT - 1;
     data.debug_annotation_string_values = text_rows + NTK_LAYER_RUNTIME;
     data.n_debug_annotation_string_values = text_count - NTK_LAYER_RUNTIME;
     packet.interned_data = &data;
@@ -210,179 +141,6 @@ out:
     free(texts);
     free(text_rows);
     return ret;
-}
-
-/* Its iid from now on; 0 for none. */
-static uint32_t add_text(struct core_writer *c, const char *text)
-{
-    return text && text[0] ? (uint32_t)ntk_perfetto_add_text(c->to, text, &c->texts) : 0;
-}
-
-/* The same of c->text. */
-static uint32_t add_made_text(struct core_writer *c)
-{
-    c->texts.failed = c->texts.failed || !ntk_buf_ok(&c->text);
-    return add_text(c, ntk_buf_text_get(&c->text));
-}
-
-static uint32_t add_place_line(struct core_writer *c, const struct ntk_neff_position *at,
-                               const char *file, uint32_t number, uint32_t line)
-{
-    size_t hash = ((size_t)line * 31 + number) % LINES_KEPT;
-
-    if (c->places->lines[hash].file != file || c->places->lines[hash].line != line) {
-        ntk_buf_reset(&c->text);
-        (void)ntk_neff_position_line_add(c->export->program->positions, at, &c->text);
-        c->places->lines[hash].iid = add_made_text(c);
-        c->places->lines[hash].file = file;
-        c->places->lines[hash].line = line;
-    }
-    return c->places->lines[hash].iid;
-}
-
-/* Line, function and iteration: each is formatted once, not for every slot that has it. */
-static void add_place(struct core_writer *c, const struct ntk_trace_instruction *instruction,
-                      struct slot_texts *texts)
-{
-    const struct ntk_neff_positions *positions = c->export->program->positions;
-    const struct ntk_neff_position *at =
-        ntk_program_position(c->export->program, c->index, instruction);
-    const struct ntk_neff_kernel_instruction *kernel = ntk_neff_position_instruction(positions, at);
-    const struct ntk_neff_function *function = ntk_neff_position_function(positions, kernel);
-
-    if (at && at->file) {
-        texts->line =
-            add_place_line(c, at, ntk_neff_position_file(positions, at), at->file, at->line);
-    } else if (function) {
-        texts->line = add_place_line(c, at, function->file, kernel->function, kernel->line);
-    }
-    if (function) {
-        uint32_t *iid = &c->places->functions[kernel->function];
-        *iid = *iid ? *iid : add_text(c, function->name);
-        texts->function = *iid;
-    }
-    if (kernel && kernel->iteration) {
-        uint32_t *iid = &c->places->iterations[kernel->iteration];
-        if (!*iid) {
-            ntk_buf_reset(&c->text);
-            ntk_neff_position_path_add(positions, at, &c->text);
-            *iid = add_made_text(c);
-        }
-        texts->iteration = *iid;
-    }
-}
-
-/* Many instructions have the text of one operation of the middle end. */
-static uint32_t add_penguin(struct core_writer *c, const char *text)
-{
-    size_t hash = (size_t)((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 32) % LINES_KEPT;
-
-    if (text && c->places->penguins[hash].text != text) {
-        c->places->penguins[hash].text = text;
-        c->places->penguins[hash].iid = add_text(c, text);
-    }
-    return text ? c->places->penguins[hash].iid : 0;
-}
-
-/* Those of equal instructions are added once. */
-static uint32_t add_operands(struct core_writer *c, const char *text, uint64_t *mark)
-{
-    if (text && !*mark) {
-        *mark = add_text(c, text + strspn(text, " "));
-    }
-    return text ? (uint32_t)*mark : 0;
-}
-
-static int put_slot_texts(struct core_writer *c, const struct ntk_trace_instruction *instruction,
-                          const struct ntk_slot_fact *fact, struct slot_texts *texts)
-{
-    struct ntk_operands_text text = { 0 };
-
-    texts->is_put = true;
-    if (fact->named) {
-        texts->name = add_text(c, fact->named->name);
-        texts->penguin = add_penguin(c, fact->named->penguin_text);
-    }
-    if (fact->named && fact->named->predecessor_count) {
-        ntk_buf_reset(&c->text);
-        ntk_predecessors_print(c->export->program->names[c->index], fact->named, &c->text);
-        texts->predecessors = add_made_text(c);
-    }
-    if (fact->moves) {
-        const struct ntk_moves *moves = fact->moves;
-        texts->variable = add_text(c, moves->variable);
-        texts->source = add_text(c, moves->sides[NTK_MOVES_SOURCE]);
-        texts->dest = add_text(c, moves->sides[NTK_MOVES_DEST]);
-        texts->dma_name = add_text(c, moves->name);
-    }
-    add_place(c, instruction, texts);
-    if (ntk_operands_get(c->operands, c->index, instruction, &text)) {
-        texts->operands = add_operands(c, text.operands, &text.marks[0]);
-        texts->compiler_operands = add_operands(c, text.compiler_operands, &text.marks[1]);
-    }
-    return ntk_perfetto_put_texts(c->to, &c->texts);
-}
-
-static uint8_t *add_slot_texts(uint8_t *at, const struct slot_texts *texts)
-{
-    const struct {
-        unsigned name;
-        uint64_t iid;
-    } all[] = {
-        { ARGUMENT_BIR_NAME, texts->name },
-        { ARGUMENT_PENGUIN_TEXT, texts->penguin },
-        { ARGUMENT_PREDECESSORS, texts->predecessors },
-        { ARGUMENT_OPERANDS, texts->operands },
-        { ARGUMENT_COMPILER_OPERANDS, texts->compiler_operands },
-        { ARGUMENT_SOURCE, texts->line },
-        { ARGUMENT_FUNCTION, texts->function },
-        { ARGUMENT_ITERATION, texts->iteration },
-    };
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (all[i].iid) {
-            at = ntk_perfetto_argument(at, all[i].name, NTK_PERFETTO_STRING, all[i].iid);
-        }
-    }
-    return at;
-}
-
-static int slots_init(struct core_writer *c)
-{
-    const struct ntk_neff_positions *positions = c->export->program->positions;
-    int ret = 0;
-
-    c->places = calloc(1, sizeof *c->places);
-    if (c->places && positions) {
-        c->places->functions =
-            calloc(positions->kernel.functions.count + 1, sizeof *c->places->functions);
-        c->places->iterations =
-            calloc(positions->kernel.iterations.count + 1, sizeof *c->places->iterations);
-        ret = c->places->functions && c->places->iterations ? 0 : -ENOMEM;
-    }
-    c->operands = ntk_operands_create(c->export->trace);
-    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        const struct ntk_ntff_buffer *buffer = c->core->ntff->engine_buffers[e];
-        size_t slots = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
-        c->slots[e] = calloc(slots + 1, sizeof *c->slots[e]);
-        ret = c->slots[e] ? ret : -ENOMEM;
-    }
-    return c->operands && c->places ? ret : -ENOMEM;
-}
-
-static void slots_fini(struct core_writer *c)
-{
-    ntk_operands_destroy(c->operands);
-    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        free(c->slots[e]);
-    }
-    if (c->places) {
-        free(c->places->functions);
-        free(c->places->iterations);
-        free(c->places);
-    }
-    ntk_buf_fini(&c->text);
-    ntk_buf_fini(&c->texts);
 }
 
 /* ---- a core ---- */
@@ -478,40 +236,21 @@ static int find_flows(struct core_writer *c, uint32_t instruction,
 
 static int put_instructions(struct core_writer *c)
 {
-    const struct ntk_export *export = c->export;
-    const struct ntk_trace *trace = export->trace;
     struct ntk_lanes lanes[NTK_NTFF_ENGINE_COUNT] = { 0 };
     int32_t tid = TIDS_OF_CORE * c->pid;
-    uint8_t event[NTK_PERFETTO_EVENT_BYTES];
     struct ntk_perfetto_flows flows[2] = { 0 };
+    struct ntk_perfetto_arguments arguments;
     uint64_t track;
     int ret = 0;
 
     ntk_trace_each_instruction(c->core, from) {
-        const struct ntk_slot_fact *fact = ntk_program_fact(export->program, c->index, from);
         int64_t start_ns = ntk_rows_ns(from->start_ps);
         int64_t end_ns = start_ns + ntk_rows_ns(from->end_ps - from->start_ps);
-        struct slot_texts *texts = &c->slots[from->engine][from->slot];
-        uint8_t *at = ntk_perfetto_argument(event, ARGUMENT_PC, NTK_PERFETTO_UINT, from->slot);
 
-        ret = texts->is_put ? 0 : put_slot_texts(c, from, fact, texts);
+        ret = ntk_perfetto_slots_instruction(c->slots, from, &arguments);
         if (ret < 0) {
             break;
         }
-        if (fact->compiler_pc >= 0) {
-            at = ntk_perfetto_argument(at, ARGUMENT_COMPILER_PC, NTK_PERFETTO_UINT,
-                                       (uint64_t)fact->compiler_pc);
-        }
-        if (trace->has_chip && from->wait_cycles) {
-            at = ntk_perfetto_argument(at, ARGUMENT_WAIT, NTK_PERFETTO_UINT,
-                                       (uint64_t)from->wait_cycles * 1000 / trace->chip.base_mhz);
-        }
-        if (fact->layer > NTK_LAYER_RUNTIME || ntk_layer_name(export->program, c->core, fact)) {
-            at = ntk_perfetto_argument(at, ARGUMENT_LAYER, NTK_PERFETTO_STRING,
-                                       fact->layer > NTK_LAYER_RUNTIME ? fact->layer
-                                                                       : IID_OF_UNKNOWN_LAYER);
-        }
-        at = add_slot_texts(at, texts);
         ret = take_track(c, &lanes[from->engine], tid + from->engine, name_engine, from->engine,
                          start_ns, end_ns, &track);
         if (ret == 0 && c->arrows) {
@@ -519,7 +258,7 @@ static int put_instructions(struct core_writer *c)
         }
         if (ret == 0) {
             ret = ntk_perfetto_put_slice(c->to, track, IID_OF_OPCODE(from->opcode), start_ns,
-                                         end_ns, event, at, flows);
+                                         end_ns, arguments, flows);
         }
         if (ret < 0) {
             break;
@@ -539,15 +278,16 @@ static int put_packet_slice(struct core_writer *c, const struct ntk_trace_packet
     int64_t start_ns = ntk_rows_ns(from->start_ps);
     int64_t end_ns = start_ns + ntk_rows_ns(from->end_ps - from->start_ps);
     size_t ring = e * NTK_NTFF_DMA_QUEUES + q;
-    uint8_t event[NTK_PERFETTO_EVENT_BYTES];
-    uint8_t *at =
-        ntk_perfetto_argument(event, ARGUMENT_BYTES, NTK_PERFETTO_UINT, from->bytes_count);
+    uint8_t event[NTK_PERFETTO_ARGUMENT_BYTES];
+    const uint8_t *at =
+        ntk_perfetto_argument(event, NTK_PERFETTO_BYTES, NTK_PERFETTO_UINT, from->bytes_count);
+    struct ntk_perfetto_arguments arguments = { event, (size_t)(at - event) };
     uint64_t track;
     int ret = take_track(c, &lanes[ring], TIDS_OF_CORE * c->pid + TID_OF_QUEUES + (int32_t)ring,
                          name_ring, ring, start_ns, end_ns, &track);
 
     return ret == 0 ? ntk_perfetto_put_slice(c->to, track, IID_OF_CLASS(from->dma_class), start_ns,
-                                             end_ns, event, at, NULL)
+                                             end_ns, arguments, NULL)
                     : ret;
 }
 
@@ -617,26 +357,6 @@ static uint64_t name_of_transfer(const struct ntk_moves *moves)
     return IID_OF_TRANSFER(n);
 }
 
-static uint8_t *add_transfer_texts(uint8_t *at, const struct slot_texts *texts)
-{
-    const struct {
-        unsigned name;
-        uint64_t iid;
-    } all[] = {
-        { ARGUMENT_VARIABLE, texts->variable },
-        { ARGUMENT_SOURCE, texts->source },
-        { ARGUMENT_DEST, texts->dest },
-        { ARGUMENT_DMA_NAME, texts->dma_name },
-    };
-
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (all[i].iid) {
-            at = ntk_perfetto_argument(at, all[i].name, NTK_PERFETTO_STRING, all[i].iid);
-        }
-    }
-    return at;
-}
-
 static int put_transfer_slice(struct core_writer *c, const struct ntk_transfer *from,
                               struct transfer_lines *lines)
 {
@@ -649,19 +369,17 @@ static int put_transfer_slice(struct core_writer *c, const struct ntk_transfer *
     int64_t start_ns = ntk_rows_ns(from->start_ps);
     int64_t end_ns = start_ns + ntk_rows_ns(from->end_ps - from->start_ps);
     struct ntk_perfetto_flows flows[2] = { 0 };
-    uint8_t event[NTK_PERFETTO_EVENT_BYTES];
-    uint8_t *at =
-        ntk_perfetto_argument(event, ARGUMENT_BYTES, NTK_PERFETTO_UINT, from->bytes_count);
+    struct ntk_perfetto_arguments arguments;
     uint64_t track;
+    int ret = ntk_perfetto_slots_transfer(c->slots, from, by, &arguments);
 
-    at = ntk_perfetto_argument(at, ARGUMENT_PACKETS, NTK_PERFETTO_UINT, from->packet_count);
-    at = add_transfer_texts(at, &c->slots[by->engine][by->slot]);
-    int ret = take_track(c, &lines->lanes[queue],
-                         TIDS_OF_CORE * c->pid + TID_OF_TRANSFERS + (int32_t)ring, name_transfers,
-                         ring, start_ns, end_ns, &track);
+    ret = ret == 0 ? take_track(c, &lines->lanes[queue],
+                                TIDS_OF_CORE * c->pid + TID_OF_TRANSFERS + (int32_t)ring,
+                                name_transfers, ring, start_ns, end_ns, &track)
+                   : ret;
     ret = ret == 0 && c->arrows ? find_transfer_flows(c, from, flows) : ret;
     return ret == 0 ? ntk_perfetto_put_slice(c->to, track, name_of_transfer(fact->moves), start_ns,
-                                             end_ns, event, at, flows)
+                                             end_ns, arguments, flows)
                     : ret;
 }
 
@@ -770,8 +488,8 @@ int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *e
                                  .pid = ++to->process_count,
                                  .arrows = export->has_flows ? &arrows : NULL,
                                  .flows = { NTK_VEC_INIT(uint64_t), NTK_VEC_INIT(uint64_t) } };
-        ret = slots_init(&c);
-        ret = ret == 0 ? put_process(&c) : ret;
+        c.slots = ntk_perfetto_slots_create(to, export, i);
+        ret = c.slots ? put_process(&c) : -ENOMEM;
         ret = ret == 0 && c.arrows ? ntk_arrows_turn_to(c.arrows, i) : ret;
         ret = ret == 0 ? put_instructions(&c) : ret;
         ret = ret == 0 ? put_packets(&c) : ret;
@@ -779,7 +497,7 @@ int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *e
         ret = ret == 0 ? put_counters(&c) : ret;
         ntk_vec_fini(&c.flows[0]);
         ntk_vec_fini(&c.flows[1]);
-        slots_fini(&c);
+        ntk_perfetto_slots_destroy(c.slots);
     }
     ntk_arrows_fini(&arrows);
     return ret;

@@ -10,11 +10,11 @@
 #ifndef NTK_PROFILER_OUTPUT_TRACES_PERFETTO_WRITER_H
 #define NTK_PROFILER_OUTPUT_TRACES_PERFETTO_WRITER_H
 
+#include <string.h>
+
 #include "profiler/output/export.h"
 #include "profiler/output/sink.h"
 #include "profiler/output/traces/perfetto.pb-c.h"
-
-#define NTK_PERFETTO_EVENT_BYTES 400 /* twelve arguments, each number of ten bytes */
 
 enum { /* flags of packets */
        NTK_PERFETTO_STATE_CLEARED = 1,
@@ -23,7 +23,10 @@ enum { /* flags of packets */
 
 enum { /* kinds of arguments: field << 3 | wire type */
        NTK_PERFETTO_UINT = 3 << 3,
+       NTK_PERFETTO_TEXT = 6 << 3 | 2,
        NTK_PERFETTO_STRING = 17 << 3,
+       NTK_PERFETTO_ANNOTATION = 4 << 3 | 2, /* an argument in an event; its fields: */
+       NTK_PERFETTO_ANNOTATION_NAME = 1 << 3,
 };
 
 struct ntk_perfetto {
@@ -45,8 +48,57 @@ int ntk_perfetto_put_thread(struct ntk_perfetto *w, int32_t pid, int32_t tid, co
 int ntk_perfetto_put_counter_track(struct ntk_perfetto *w, const char *name, const char *unit,
                                    uint64_t process, uint64_t *out_uuid);
 
-/* Writes an argument of a slice at `at`; what is behind it. */
-uint8_t *ntk_perfetto_argument(uint8_t *at, unsigned name, unsigned value_tag, uint64_t value);
+#define NTK_PERFETTO_VARINT_BYTES 10
+#define NTK_PERFETTO_ARGUMENT_BYTES (6 + NTK_PERFETTO_VARINT_BYTES) /* at most, of a number */
+
+static inline uint8_t *ntk_perfetto_varint(uint8_t *at, uint64_t value)
+{
+    while (value >= 0x80) {
+        *at++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+static inline size_t ntk_perfetto_varint_bytes(uint64_t value)
+{
+    return ((size_t)(63 - __builtin_clzll(value | 1)) * 9 + 73) / 64;
+}
+
+static inline uint8_t *ntk_perfetto_field(uint8_t *at, unsigned tag, uint64_t value)
+{
+    return ntk_perfetto_varint(ntk_perfetto_varint(at, tag), value);
+}
+
+/* Each writes an argument of a slice at `at` and returns the end of it. Inline: there are up to a
+ * dozen per slice. */
+static inline uint8_t *ntk_perfetto_argument(uint8_t *at, unsigned name, unsigned value_tag,
+                                             uint64_t value)
+{
+    uint8_t *length = at + 1;
+
+    *at = NTK_PERFETTO_ANNOTATION;
+    at = ntk_perfetto_field(at + 2, NTK_PERFETTO_ANNOTATION_NAME, name);
+    at = ntk_perfetto_field(at, value_tag, value);
+    *length = (uint8_t)(at - length - 1);
+    return at;
+}
+
+/* A text that is not interned; it takes NTK_PERFETTO_TEXT_BYTES(length) at most. */
+#define NTK_PERFETTO_TEXT_BYTES(length) ((size_t)(length) + 3 * NTK_PERFETTO_VARINT_BYTES)
+static inline uint8_t *ntk_perfetto_text_argument(uint8_t *at, unsigned name, const char *text,
+                                                  size_t length)
+{
+    size_t bytes = ntk_perfetto_varint_bytes(name) + 2 + ntk_perfetto_varint_bytes(length) + length;
+
+    at = ntk_perfetto_field(at, NTK_PERFETTO_ANNOTATION, bytes);
+    at = ntk_perfetto_field(at, NTK_PERFETTO_ANNOTATION_NAME, name);
+    at = ntk_perfetto_field(at, NTK_PERFETTO_TEXT, length);
+    memcpy(at, text, length);
+    return at + length;
+}
+
 /* Arrows that begin or end at one end of a slice: those of one id go through their slices in order
  * of time. */
 struct ntk_perfetto_flows {
@@ -54,10 +106,15 @@ struct ntk_perfetto_flows {
     size_t count;
 };
 
-/* event: NTK_PERFETTO_EVENT_BYTES, with arguments up to at. flows: of its start and its end; NULL:
- * none. */
+/* Arguments of a slice, as the functions above write them. */
+struct ntk_perfetto_arguments {
+    const uint8_t *bytes;
+    size_t bytes_count;
+};
+
+/* flows: of its start and its end; NULL: none. */
 int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name, int64_t start_ns,
-                           int64_t end_ns, uint8_t *event, uint8_t *at,
+                           int64_t end_ns, struct ntk_perfetto_arguments arguments,
                            const struct ntk_perfetto_flows flows[2]);
 int ntk_perfetto_put_count(struct ntk_perfetto *w, uint64_t track, int64_t time_ns, int64_t value);
 int ntk_perfetto_put_number(struct ntk_perfetto *w, uint64_t track, int64_t time_ns, double value);

@@ -369,6 +369,7 @@ def perfetto(path, wanted):
     follows = 0
     for packet in re.split(r"^packet \{$", trace, flags=re.M):
         args = {names[n]: texts[v] for n, v in re.findall(r"name_iid: (\d+)\s+string_value_iid: (\d+)", packet)}
+        args.update((names[n], plain(t)) for n, t in re.findall(r'name_iid: (\d+)\s+string_value: "(.*)"', packet))
         if "type: SLICE_BEGIN" in packet and "bir_instruction_name" in args:
             pairs.append((args["bir_instruction_name"], args.get("penguin_text", "")))
             follows += "predecessors" in args

@@ -103,7 +103,7 @@ def same(what, ours, wanted):
 
 def words(traces, database):
     """The operands, origin and predecessors of instructions: how often each text is an argument, in both and in the table."""
-    keys = ("operands", "compiler_operands", "penguin_text", "bir_instruction_name")
+    keys = ("operands", "compiler_operands", "penguin_text", "bir_instruction_name", "layer")
     with open(traces[0], encoding="utf-8") as file:
         text = file.read()
     plain = lambda t: bytes(t, "utf-8").decode("unicode_escape").encode("latin-1").decode("utf-8")
@@ -115,6 +115,7 @@ def words(traces, database):
         texts.update((i, plain(t)) for i, t in re.findall(r'debug_annotation_string_values \{\s+iid: (\d+)\s+str: "(.*)"', packet))
         if "type: SLICE_BEGIN" in packet:
             args = {names[n]: texts[v] for n, v in re.findall(r"name_iid: (\d+)\s+string_value_iid: (\d+)", packet)}
+            args.update((names[n], plain(t)) for n, t in re.findall(r'name_iid: (\d+)\s+string_value: "(.*)"', packet))
             told[0].update((k, args[k].strip()) for k in keys if k in args)
             follows[0] += "predecessors" in args
     with open(traces[1], encoding="utf-8") as file:

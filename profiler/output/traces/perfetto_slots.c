@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+#include "profiler/output/traces/perfetto_slots.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/output/tables/operands.h"
+#include "profiler/output/tables/predecessors.h"
+
+#define KEPT 4096U /* texts that are found again by a hash: the last one of each */
+
+/* What a mark of a slot or of a text says; above these the place or the iid. */
+enum {
+    MARK_NEW,
+    MARK_ONCE, /* it was written in place */
+    MARKS,
+};
+
+enum kind {
+    KIND_INSTRUCTION,
+    KIND_TRANSFER,
+    KINDS,
+};
+
+struct kept_line {
+    const char *file;
+    uint32_t line, iid;
+};
+
+struct kept_text { /* by its place in memory: there each is once */
+    const char *text;
+    uint32_t iid;
+};
+
+struct ntk_perfetto_slots {
+    struct ntk_perfetto *to;
+    const struct ntk_export *export;
+    const struct ntk_trace_core *core;
+    size_t core_index;
+    struct ntk_operands *operands;
+    uint32_t *marks[KINDS][NTK_NTFF_ENGINE_COUNT]; /* MARKS + place in ready */
+    struct ntk_buf ready;     /* of each slot a length, then that many bytes of arguments */
+    struct ntk_buf arguments; /* of the current slice; its bytes_count is of no meaning */
+    struct ntk_buf text;      /* the one that is made */
+    struct ntk_buf texts;     /* added since the last packet of them */
+    bool interns;             /* the slot runs again: its texts are interned */
+    /* Texts that unrolled instructions share, interned when the first has them. */
+    uint32_t *functions, *iterations; /* iids, by 1 + index in the kernel tree; 0: none */
+    struct kept_line lines[KEPT];
+    struct kept_text shared[KEPT];
+};
+
+static bool positions_init(struct ntk_perfetto_slots *s)
+{
+    const struct ntk_neff_positions *positions = s->export->program->positions;
+
+    if (!positions) {
+        return true;
+    }
+    s->functions = calloc(positions->kernel.functions.count + 1, sizeof *s->functions);
+    s->iterations = calloc(positions->kernel.iterations.count + 1, sizeof *s->iterations);
+    return s->functions && s->iterations;
+}
+
+struct ntk_perfetto_slots *ntk_perfetto_slots_create(struct ntk_perfetto *to,
+                                                     const struct ntk_export *export,
+                                                     size_t core_index)
+{
+    struct ntk_perfetto_slots *s = calloc(1, sizeof *s);
+    bool is_good = s != NULL;
+
+    if (!s) {
+        return NULL;
+    }
+    s->to = to;
+    s->export = export;
+    s->core = &export->trace->cores[core_index];
+    s->core_index = core_index;
+    s->operands = ntk_operands_create(export->trace);
+    is_good = positions_init(s) && s->operands;
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        const struct ntk_ntff_buffer *buffer = s->core->ntff->engine_buffers[e];
+        size_t count = buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
+        for (unsigned k = 0; k < KINDS; k++) {
+            s->marks[k][e] = calloc(count + 1, sizeof *s->marks[k][e]);
+            is_good = is_good && s->marks[k][e];
+        }
+    }
+    if (!is_good) {
+        ntk_perfetto_slots_destroy(s);
+        return NULL;
+    }
+    return s;
+}
+
+void ntk_perfetto_slots_destroy(struct ntk_perfetto_slots *slots)
+{
+    if (!slots) {
+        return;
+    }
+    ntk_operands_destroy(slots->operands);
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        for (unsigned k = 0; k < KINDS; k++) {
+            free(slots->marks[k][e]);
+        }
+    }
+    free(slots->functions);
+    free(slots->iterations);
+    ntk_buf_fini(&slots->ready);
+    ntk_buf_fini(&slots->arguments);
+    ntk_buf_fini(&slots->text);
+    ntk_buf_fini(&slots->texts);
+    free(slots);
+}
+
+/* ---- arguments ---- */
+
+/* Numbers, and texts that are interned: all that a slice may have of them. */
+#define NUMBERS_BYTES ((size_t)NTK_PERFETTO_ARGUMENT_COUNT * NTK_PERFETTO_ARGUMENT_BYTES)
+
+/* Room behind at for a text and all numbers; NULL without memory. */
+static uint8_t *make_room(struct ntk_perfetto_slots *s, uint8_t *at, size_t text_bytes)
+{
+    struct ntk_buf *buf = &s->arguments;
+    size_t used = at ? (size_t)(at - (uint8_t *)buf->bytes) : 0;
+    size_t needed = NTK_PERFETTO_TEXT_BYTES(text_bytes) + NUMBERS_BYTES;
+
+    if (buf->capacity - used <= needed) {
+        buf->bytes_count = used;
+        if (!ntk_buf_extend(buf, needed)) {
+            return NULL;
+        }
+    }
+    return (uint8_t *)buf->bytes + used;
+}
+
+static uint32_t add_text(struct ntk_perfetto_slots *s, const char *text)
+{
+    return text && text[0] ? (uint32_t)ntk_perfetto_add_text(s->to, text, &s->texts) : 0;
+}
+
+/* The same of s->text. */
+static uint32_t add_made_text(struct ntk_perfetto_slots *s)
+{
+    s->texts.failed = s->texts.failed || !ntk_buf_ok(&s->text);
+    return add_text(s, ntk_buf_text_get(&s->text));
+}
+
+static inline uint8_t *put_iid(uint8_t *at, unsigned name, uint32_t iid)
+{
+    return iid ? ntk_perfetto_argument(at, name, NTK_PERFETTO_STRING, iid) : at;
+}
+
+/* A text that only this slot has, as far as is known. */
+static uint8_t *put_text(struct ntk_perfetto_slots *s, uint8_t *at, unsigned name, const char *text)
+{
+    if (!text || !text[0]) {
+        return at;
+    }
+    if (s->interns) {
+        return put_iid(at, name, add_text(s, text));
+    }
+    size_t length = strlen(text);
+    uint8_t *room = make_room(s, at, length);
+    if (!room) {
+        s->texts.failed = true;
+        return at;
+    }
+    return ntk_perfetto_text_argument(room, name, text, length);
+}
+
+/* The text of equal instructions: the second interns it. */
+static uint8_t *put_marked(struct ntk_perfetto_slots *s, uint8_t *at, unsigned name,
+                           const char *text, uint64_t *mark)
+{
+    if (!text || !text[0]) {
+        return at;
+    }
+    text += strspn(text, " ");
+    if (*mark == MARK_NEW && !s->interns) {
+        *mark = MARK_ONCE;
+        return put_text(s, at, name, text);
+    }
+    if (*mark < MARKS) {
+        *mark = add_text(s, text);
+    }
+    return put_iid(at, name, (uint32_t)*mark);
+}
+
+static uint8_t *put_shared(struct ntk_perfetto_slots *s, uint8_t *at, unsigned name,
+                           const char *text)
+{
+    size_t hash = (size_t)((uintptr_t)text * UINT64_C(0x9e3779b97f4a7c15) >> 32) % KEPT;
+
+    if (!text || !text[0]) {
+        return at;
+    }
+    if (s->shared[hash].text != text) {
+        s->shared[hash] = (struct kept_text){ text, add_text(s, text) };
+    }
+    return put_iid(at, name, s->shared[hash].iid);
+}
+
+static uint8_t *put_line(struct ntk_perfetto_slots *s, uint8_t *at,
+                         const struct ntk_neff_position *position, const char *file, uint32_t line)
+{
+    size_t hash =
+        (size_t)(((uintptr_t)file >> 4) * UINT64_C(0x9e3779b97f4a7c15) + line * 31ULL) % KEPT;
+    struct kept_line *kept = &s->lines[hash];
+
+    if (kept->file != file || kept->line != line) {
+        ntk_buf_reset(&s->text);
+        (void)ntk_neff_position_line_add(s->export->program->positions, position, &s->text);
+        *kept = (struct kept_line){ file, line, add_made_text(s) };
+    }
+    return put_iid(at, NTK_PERFETTO_SOURCE, kept->iid);
+}
+
+/* Line, function and iteration. */
+static uint8_t *put_position(struct ntk_perfetto_slots *s, uint8_t *at,
+                             const struct ntk_neff_position *position)
+{
+    const struct ntk_neff_positions *positions = s->export->program->positions;
+    const struct ntk_neff_kernel_instruction *kernel =
+        ntk_neff_position_instruction(positions, position);
+    uint32_t number = kernel ? kernel->function : 0;
+
+    if (position->file) {
+        at = put_line(s, at, position, ntk_neff_position_file(positions, position), position->line);
+    } else if (number) {
+        at = put_line(s, at, position, ntk_neff_position_function(positions, kernel)->file,
+                      kernel->line);
+    }
+    if (number) {
+        if (!s->functions[number]) {
+            s->functions[number] = add_text(s, ntk_neff_position_function(positions, kernel)->name);
+        }
+        at = put_iid(at, NTK_PERFETTO_FUNCTION, s->functions[number]);
+    }
+    if (kernel && kernel->iteration) {
+        uint32_t *iid = &s->iterations[kernel->iteration];
+        if (!*iid) {
+            ntk_buf_reset(&s->text);
+            ntk_neff_position_path_add(positions, position, &s->text);
+            *iid = add_made_text(s);
+        }
+        at = put_iid(at, NTK_PERFETTO_ITERATION, *iid);
+    }
+    return at;
+}
+
+static uint8_t *put_layer(struct ntk_perfetto_slots *s, uint8_t *at,
+                          const struct ntk_slot_fact *fact)
+{
+    if (fact->layer > NTK_LAYER_RUNTIME) {
+        return put_iid(at, NTK_PERFETTO_LAYER, fact->layer);
+    }
+    const char *name = ntk_layer_name(s->export->program, s->core, fact);
+    return !name || strcmp(name, NTK_LAYER_UNKNOWN) != 0
+               ? put_shared(s, at, NTK_PERFETTO_LAYER, name)
+               : put_iid(at, NTK_PERFETTO_LAYER, NTK_PERFETTO_UNKNOWN_LAYER);
+}
+
+static uint8_t *put_instruction(struct ntk_perfetto_slots *s, uint8_t *at,
+                                const struct ntk_trace_instruction *instruction)
+{
+    const struct ntk_slot_fact *fact =
+        ntk_program_fact(s->export->program, s->core_index, instruction);
+    const struct ntk_neff_debug_instruction *named = fact->named;
+    struct ntk_operands_text text;
+
+    at = ntk_perfetto_argument(at, NTK_PERFETTO_PC, NTK_PERFETTO_UINT, instruction->slot);
+    if (fact->compiler_pc >= 0) {
+        at = ntk_perfetto_argument(at, NTK_PERFETTO_COMPILER_PC, NTK_PERFETTO_UINT,
+                                   (uint64_t)fact->compiler_pc);
+    }
+    at = put_layer(s, at, fact);
+    if (named) {
+        at = put_text(s, at, NTK_PERFETTO_BIR_NAME, named->name);
+        at = put_shared(s, at, NTK_PERFETTO_PENGUIN_TEXT, named->penguin_text);
+    }
+    if (named && named->predecessor_count) {
+        ntk_buf_reset(&s->text);
+        ntk_predecessors_print(s->export->program->names[s->core_index], named, &s->text);
+        s->texts.failed = s->texts.failed || !ntk_buf_ok(&s->text);
+        at = put_text(s, at, NTK_PERFETTO_PREDECESSORS, ntk_buf_text_get(&s->text));
+    }
+    if (ntk_operands_get(s->operands, s->core_index, instruction, &text)) {
+        at = put_marked(s, at, NTK_PERFETTO_OPERANDS, text.operands, &text.marks[0]);
+        at = put_marked(s, at, NTK_PERFETTO_COMPILER_OPERANDS, text.compiler_operands,
+                        &text.marks[1]);
+    }
+    const struct ntk_neff_position *position =
+        ntk_program_position(s->export->program, s->core_index, instruction);
+    return position ? put_position(s, at, position) : at;
+}
+
+static uint8_t *put_moves(struct ntk_perfetto_slots *s, uint8_t *at,
+                          const struct ntk_trace_instruction *by)
+{
+    const struct ntk_moves *moves = ntk_program_fact(s->export->program, s->core_index, by)->moves;
+
+    if (moves) {
+        at = put_text(s, at, NTK_PERFETTO_VARIABLE, moves->variable);
+        at = put_text(s, at, NTK_PERFETTO_SOURCE, moves->sides[NTK_MOVES_SOURCE]);
+        at = put_text(s, at, NTK_PERFETTO_DEST, moves->sides[NTK_MOVES_DEST]);
+        at = put_text(s, at, NTK_PERFETTO_DMA_NAME, moves->name);
+    }
+    return at;
+}
+
+typedef uint8_t *put_slot(struct ntk_perfetto_slots *s, uint8_t *at,
+                          const struct ntk_trace_instruction *instruction);
+
+/* Beyond these bytes arguments are made again for each slice, in place: some million slots. */
+#define READY_BYTES_MAX ((size_t)128 << 20)
+
+/* Keeps what begins at first. */
+static void keep(struct ntk_perfetto_slots *s, uint32_t *mark, const uint8_t *first, size_t count)
+{
+    uint16_t length = (uint16_t)count;
+    size_t place = s->ready.bytes_count;
+
+    if (count <= UINT16_MAX) {
+        uint8_t *room = ntk_buf_extend(&s->ready, sizeof length + count);
+        if (room) {
+            memcpy(room, &length, sizeof length);
+            memcpy(room + sizeof length, first, count);
+            *mark = MARKS + (uint32_t)place;
+        }
+    }
+}
+
+/* What the slot says, behind at. */
+static uint8_t *add_slot(struct ntk_perfetto_slots *s, uint8_t *at, enum kind kind,
+                         const struct ntk_trace_instruction *instruction, put_slot *put)
+{
+    uint32_t *mark = &s->marks[kind][instruction->engine][instruction->slot];
+
+    if (*mark >= MARKS) {
+        const char *ready = s->ready.bytes + (*mark - MARKS);
+        uint16_t length;
+        memcpy(&length, ready, sizeof length);
+        memcpy(at, ready + sizeof length, length);
+        return at + length;
+    }
+    size_t before = (size_t)(at - (uint8_t *)s->arguments.bytes);
+    s->interns = *mark == MARK_ONCE && s->ready.bytes_count < READY_BYTES_MAX;
+    at = put(s, at, instruction);
+    if (s->interns) {
+        const uint8_t *first = (uint8_t *)s->arguments.bytes + before;
+        keep(s, mark, first, (size_t)(at - first));
+    } else {
+        *mark = MARK_ONCE;
+    }
+    return at;
+}
+
+static int finish(struct ntk_perfetto_slots *s, const uint8_t *at,
+                  struct ntk_perfetto_arguments *out_arguments)
+{
+    const uint8_t *first = (const uint8_t *)s->arguments.bytes;
+
+    *out_arguments = (struct ntk_perfetto_arguments){ first, (size_t)(at - first) };
+    return s->texts.bytes_count || s->texts.failed ? ntk_perfetto_put_texts(s->to, &s->texts) : 0;
+}
+
+int ntk_perfetto_slots_instruction(struct ntk_perfetto_slots *slots,
+                                   const struct ntk_trace_instruction *instruction,
+                                   struct ntk_perfetto_arguments *out_arguments)
+{
+    const struct ntk_trace *trace = slots->export->trace;
+    uint8_t *at = make_room(slots, NULL, 0);
+
+    if (!at) {
+        return -ENOMEM;
+    }
+    if (trace->has_chip && instruction->wait_cycles) {
+        /* Of 32 bits: a division of 64 takes three times as long. */
+        uint32_t wait_ns = instruction->wait_cycles * 1000U / (uint32_t)trace->chip.base_mhz;
+        at = ntk_perfetto_argument(at, NTK_PERFETTO_WAIT, NTK_PERFETTO_UINT, wait_ns);
+    }
+    at = add_slot(slots, at, KIND_INSTRUCTION, instruction, put_instruction);
+    return finish(slots, at, out_arguments);
+}
+
+int ntk_perfetto_slots_transfer(struct ntk_perfetto_slots *slots,
+                                const struct ntk_transfer *transfer,
+                                const struct ntk_trace_instruction *by,
+                                struct ntk_perfetto_arguments *out_arguments)
+{
+    uint8_t *at = make_room(slots, NULL, 0);
+
+    if (!at) {
+        return -ENOMEM;
+    }
+    at = ntk_perfetto_argument(at, NTK_PERFETTO_BYTES, NTK_PERFETTO_UINT, transfer->bytes_count);
+    at = ntk_perfetto_argument(at, NTK_PERFETTO_PACKETS, NTK_PERFETTO_UINT, transfer->packet_count);
+    at = add_slot(slots, at, KIND_TRANSFER, by, put_moves);
+    return finish(slots, at, out_arguments);
+}
