@@ -12,10 +12,11 @@
 
 #include "profiler/analysis/queue_names.h"
 #include "profiler/output/export_to.h"
-#include "profiler/output/tables/predecessors.h"
 #include "profiler/output/tables/rows.h"
 #include "profiler/output/tables/rows_system.h"
 #include "profiler/output/traces/arrows.h"
+#include "profiler/output/traces/chrome_slots.h"
+#include "profiler/output/traces/chrome_text.h"
 #include "profiler/output/traces/lanes.h"
 #include "profiler/output/traces/system_lines.h"
 #include "shared/base/json.h"
@@ -38,7 +39,6 @@ struct writer {
     struct ntk_lanes *queues; /* of transfers, by the number of their queue */
     struct ntk_queue_names queue_names;
     const struct ntk_export *export; /* of the capture */
-    struct ntk_buf text;             /* of the argument that is made */
     bool has_arrows;
     /* Of uint64_t, with arrows: threads by instruction of all cores, and by transfer. */
     struct ntk_long_list tids, transfer_tids;
@@ -47,32 +47,47 @@ struct writer {
 
 #define ADD(buf, literal) ntk_buf_add(buf, literal, sizeof(literal) - 1)
 
-/* Nanoseconds as microseconds with three digits, the unit of the format. */
 static void put_us(struct ntk_buf *buf, int64_t ns)
 {
-    unsigned below = (unsigned)(ns % 1000);
-    char digits[] = { '.', (char)('0' + below / 100), (char)('0' + below / 10 % 10),
-                      (char)('0' + below % 10) };
+    char text[NTK_CHROME_US_BYTES];
 
-    ntk_buf_add_i64(buf, ns / 1000);
-    ntk_buf_add(buf, digits, sizeof digits);
+    ntk_buf_add(buf, text, (size_t)(ntk_chrome_us(text, ns) - text));
 }
 
-/* The text between events; the head of one: {"ph":"X","name":"...","pid":1,"tid":2 */
+/* Room at the end of the buffer for what is written in place; NULL without memory. */
+static char *begin_text(struct writer *w, size_t bytes)
+{
+    return ntk_buf_extend(w->buf, bytes);
+}
+
+static void end_text(struct writer *w, char *at)
+{
+    *at = '\0';
+    w->buf->bytes_count = (size_t)(at - w->buf->bytes);
+}
+
+#define EVENT_BYTES (64U + 2 * NTK_CHROME_NUMBER_BYTES)
+#define SPAN_BYTES (64U + 2 * NTK_CHROME_US_BYTES)
+
+/* The text between events; the head of one: {"ph":"X","name":"...","pid":1,"tid":2. Names may have
+ * characters that are escaped; the buffer moves. */
 static void begin_event(struct writer *w, char phase, const char *name, uint64_t tid)
 {
-    if (w->has_event) {
-        ADD(w->buf, ",\n");
+    char *at = begin_text(w, EVENT_BYTES);
+
+    if (at) {
+        at =
+            w->has_event ? NTK_CHROME_WORD(at, ",\n{\"ph\":\"") : NTK_CHROME_WORD(at, "{\"ph\":\"");
+        *at++ = phase;
+        end_text(w, NTK_CHROME_WORD(at, "\",\"name\":"));
     }
     w->has_event = true;
-    ADD(w->buf, "{\"ph\":\"");
-    ntk_buf_add_char(w->buf, phase);
-    ADD(w->buf, "\",\"name\":");
     ntk_json_add_quoted(w->buf, name);
-    ADD(w->buf, ",\"pid\":");
-    ntk_buf_add_i64(w->buf, w->pid);
-    ADD(w->buf, ",\"tid\":");
-    ntk_buf_add_u64(w->buf, tid);
+    at = begin_text(w, EVENT_BYTES);
+    if (at) {
+        at = ntk_chrome_u64(NTK_CHROME_WORD(at, ",\"pid\":"), (uint64_t)w->pid);
+        end_text(w, ntk_chrome_u64(NTK_CHROME_WORD(at, ",\"tid\":"), tid));
+    }
 }
 
 /* Ends the arguments and the event. */
@@ -149,27 +164,34 @@ static void begin_span(struct writer *w, uint64_t tid, const char *name, int64_t
                        int64_t duration_ns)
 {
     begin_event(w, 'X', name, tid);
-    ADD(w->buf, ",\"ts\":");
-    put_us(w->buf, w->offset_ns + start_ns);
-    ADD(w->buf, ",\"dur\":");
-    put_us(w->buf, duration_ns);
-    ADD(w->buf, ",\"args\":{");
+    char *at = begin_text(w, SPAN_BYTES);
+    if (at) {
+        at = ntk_chrome_us(NTK_CHROME_WORD(at, ",\"ts\":"), w->offset_ns + start_ns);
+        at = ntk_chrome_us(NTK_CHROME_WORD(at, ",\"dur\":"), duration_ns);
+        end_text(w, NTK_CHROME_WORD(at, ",\"args\":{"));
+    }
 }
 
-static int put_instruction(void *ctx, const void *data)
-{
-    struct writer *w = ctx;
-    const struct ntk_instruction_row *row = data;
-    bool is_new;
+#define NUMBERS_BYTES (64U + 3 * NTK_CHROME_NUMBER_BYTES)
 
-    turn_to(w, row->core_index);
-    struct ntk_lane *lane =
-        take_lane(w, &w->engines[row->engine_number], row->start_ns, row->duration_ns, &is_new);
+static int put_instruction(struct writer *w, struct ntk_chrome_slots *slots, size_t core_index,
+                           const struct ntk_trace_instruction *from)
+{
+    const struct ntk_trace *trace = w->export->trace;
+    const struct ntk_slot_fact *fact = ntk_program_fact(w->export->program, core_index, from);
+    int64_t start_ns = ntk_rows_ns(from->start_ps);
+    int64_t duration_ns = ntk_rows_ns(from->end_ps - from->start_ps);
+    uint32_t wait_ns =
+        trace->has_chip ? from->wait_cycles * 1000U / (uint32_t)trace->chip.base_mhz : 0;
+    char unnamed[8];
+    bool is_new;
+    struct ntk_lane *lane = take_lane(w, &w->engines[from->engine], start_ns, duration_ns, &is_new);
+
     if (!lane) {
         return -ENOMEM;
     }
     uint64_t tid = lane->id;
-    int ret = is_new ? put_name(w, "thread_name", row->title, tid) : 0;
+    int ret = is_new ? put_name(w, "thread_name", ntk_ntff_engine_title(from->engine), tid) : 0;
     if (ret == 0 && w->has_arrows) {
         uint64_t *kept = ntk_long_list_add(&w->tids, &ret);
         if (kept) {
@@ -179,60 +201,46 @@ static int put_instruction(void *ctx, const void *data)
     if (ret < 0) {
         return ret;
     }
-    begin_span(w, tid, row->opcode, row->start_ns, row->duration_ns);
-    ADD(w->buf, "\"pc\":");
-    ntk_buf_add_i64(w->buf, row->pc);
-    if (row->compiler_pc != NTK_ABSENT_I64) {
-        ADD(w->buf, ",\"compiler_pc\":");
-        ntk_buf_add_i64(w->buf, row->compiler_pc);
-    }
-    if (row->wait_ns != NTK_ABSENT_I64 && row->wait_ns) {
-        ADD(w->buf, ",\"evt_wait_time_ns\":");
-        ntk_buf_add_i64(w->buf, row->wait_ns);
-    }
-    if (row->operands && row->operands[0]) {
-        ADD(w->buf, ",\"operands\":");
-        ntk_json_add_quoted(w->buf, row->operands);
-    }
-    if (row->layer && row->layer[0]) {
-        ADD(w->buf, ",\"layer\":");
-        ntk_json_add_quoted(w->buf, row->layer);
-    }
-    if (row->bir_name && row->bir_name[0]) {
-        ADD(w->buf, ",\"bir_instruction_name\":");
-        ntk_json_add_quoted(w->buf, row->bir_name);
-    }
-    const struct {
-        const char *key, *text;
-    } places[] = {
-        { ",\"source\":", row->bir_location ? row->bir_location : row->nki_location },
-        { ",\"function\":", row->kernel_function },
-        { ",\"iteration\":", row->iteration_path },
-    };
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if (places[i].text) {
-            ntk_buf_add_text(w->buf, places[i].key);
-            ntk_json_add_quoted(w->buf, places[i].text);
+    begin_span(w, tid, ntk_ntff_opcode_name(from->opcode, unnamed, sizeof unnamed), start_ns,
+               duration_ns);
+    char *at = begin_text(w, NUMBERS_BYTES);
+    if (at) {
+        at = ntk_chrome_u64(NTK_CHROME_WORD(at, "\"pc\":"), from->slot);
+        if (fact->compiler_pc >= 0) {
+            at = ntk_chrome_u64(NTK_CHROME_WORD(at, ",\"compiler_pc\":"),
+                                (uint64_t)fact->compiler_pc);
         }
+        if (wait_ns) {
+            at = ntk_chrome_u64(NTK_CHROME_WORD(at, ",\"evt_wait_time_ns\":"), wait_ns);
+        }
+        end_text(w, at);
     }
-    if (row->penguin_text) {
-        ADD(w->buf, ",\"penguin_text\":");
-        ntk_json_add_quoted(w->buf, row->penguin_text);
-    }
-    if (row->compiler_operands) {
-        ADD(w->buf, ",\"compiler_operands\":");
-        ntk_json_add_quoted(w->buf, row->compiler_operands);
-    }
-    if (row->named && row->named->predecessor_count) {
-        ntk_buf_reset(&w->text);
-        ntk_predecessors_print(
-            w->export->program
-                ->names[ntk_trace_core_place(w->export->trace, (size_t)row->core_index)],
-            row->named, &w->text);
-        ADD(w->buf, ",\"predecessors\":");
-        ntk_json_add_quoted(w->buf, ntk_buf_text_get(&w->text));
-    }
+    ntk_chrome_slots_add(slots, from, w->buf);
     return end_event(w);
+}
+
+/* Not by rows: those have all that tables show of an instruction. */
+static int put_instructions(const struct ntk_export *export, struct writer *w)
+{
+    int ret = 0;
+
+    for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
+        struct ntk_chrome_slots *slots = ntk_chrome_slots_create(export, c);
+
+        ret = slots ? 0 : -ENOMEM;
+        w->pid = w->first_pid + (int64_t)c;
+        forget_lanes(w);
+        if (ret == 0) {
+            ntk_trace_each_instruction(&export->trace->cores[c], from) {
+                ret = put_instruction(w, slots, c, from);
+                if (ret < 0) {
+                    break;
+                }
+            }
+        }
+        ntk_chrome_slots_destroy(slots);
+    }
+    return ret;
 }
 
 static int put_packet(void *ctx, const void *data)
@@ -491,10 +499,9 @@ static int put_capture(const struct ntk_export *export, struct writer *w)
         int (*rows)(const struct ntk_export *export, ntk_row_put *put, void *ctx);
         ntk_row_put *put;
     } kinds[] = {
-        { ntk_rows_instructions, put_instruction }, { ntk_rows_packets, put_packet },
-        { ntk_rows_transfers, put_transfer },       { ntk_rows_rates, put_rate },
-        { ntk_rows_throttles, put_throttle },       { ntk_rows_pending, put_pending },
-        { ntk_rows_semaphores, put_semaphore },
+        { ntk_rows_packets, put_packet },  { ntk_rows_transfers, put_transfer },
+        { ntk_rows_rates, put_rate },      { ntk_rows_throttles, put_throttle },
+        { ntk_rows_pending, put_pending }, { ntk_rows_semaphores, put_semaphore },
     };
     int ret = ntk_queue_names_init(&w->queue_names, export->trace);
 
@@ -507,6 +514,7 @@ static int put_capture(const struct ntk_export *export, struct writer *w)
     for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
         ret = begin_core(w, (int64_t)c, &export->trace->cores[c]);
     }
+    ret = ret == 0 ? put_instructions(export, w) : ret;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds && ret == 0; k++) {
         w->pid = 0;
         ret = kinds[k].rows(export, kinds[k].put, w);
@@ -692,7 +700,6 @@ int ntk_export_to_chrome(const struct ntk_export *export, const char *path, stru
     ret = export->folders ? put_folders(export, w) : put_capture(export, w);
     ADD(w->buf, "\n]}\n");
     forget_lanes(w);
-    ntk_buf_fini(&w->text);
     free(w);
     return ntk_export_finish(&sink, ret, err);
 }

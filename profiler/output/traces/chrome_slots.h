@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chrome_slots - the arguments of the events of instructions in JSON: what the slot of a program
+ * says, as text that every event of it repeats.
+ *
+ * Most slots of an unrolled program run once: their text goes to the file as it is made. From the
+ * second time on it is ready. Texts that slots share are quoted once.
+ *
+ * Owner:   _create() allocates, _destroy() frees; the export is borrowed. Threads: one.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TRACES_CHROME_SLOTS_H
+#define NTK_PROFILER_OUTPUT_TRACES_CHROME_SLOTS_H
+
+#include "profiler/output/export.h"
+#include "shared/base/buf.h"
+
+struct ntk_chrome_slots;
+
+/* NULL without memory. */
+struct ntk_chrome_slots *ntk_chrome_slots_create(const struct ntk_export *export,
+                                                 size_t core_index);
+void ntk_chrome_slots_destroy(struct ntk_chrome_slots *slots);
+
+/* Appends ,"operands":"..." and what follows, of texts that are there; out fails without memory. */
+void ntk_chrome_slots_add(struct ntk_chrome_slots *slots,
+                          const struct ntk_trace_instruction *instruction, struct ntk_buf *out);
+
+#endif
