@@ -10,6 +10,7 @@
 
 #include "runtime-hooks/core/core_counters.h"
 #include "runtime-hooks/core/core_handle.h"
+#include "runtime-hooks/core/core_trace.h"
 #include "tests/runtime-hooks/core/core_fixture.h"
 #include "tests/support/unit.h"
 
@@ -106,6 +107,35 @@ static void every_core_of_a_run_counts(void **state)
         assert_int_equal(counts[nc].macs, 1000);
         assert_true(ntk_core_device_clock_ns(f->core, nc) > LAUNCH_NS);
     }
+    ntk_core_kernel_drop(kernel);
+}
+
+/* Both clocks at its begin, as executions of models have. */
+static void a_traced_run_has_a_sync_point(void **state)
+{
+    struct core_fixture *f = *state;
+    struct ntk_core_kernel *kernel = kernel_make(f);
+    struct job job = { .work = { .flops = 4000 } };
+    const struct ntk_core_trace_options options = {
+        .core_count = 1, .kinds = (UINT64_C(1) << NTK_CORE_TRACE_KINDS) - 1, .events_per_core = 64
+    };
+    struct ntk_ntrace_event events[64];
+    size_t syncs = 0;
+
+    assert_int_equal(ntk_core_trace_start(NTK_CORE_TRACE_INSPECT, &options, &f->err), 0);
+    assert_int_equal(run(f, kernel, &job, 0, 1, 1), NTK_CORE_COMPLETED);
+    size_t count = ntk_core_trace_take(NTK_CORE_TRACE_INSPECT, 0, events, 64, NULL);
+    assert_int_equal(ntk_core_trace_stop(NTK_CORE_TRACE_INSPECT), 0);
+    for (size_t i = 0; i + 1 < count; i++) {
+        if (events[i].kind == NTK_CORE_TRACE_SYNC) {
+            assert_int_equal(events[i + 1].kind, NTK_CORE_TRACE_RUNNING);
+            assert_int_equal(events[i + 1].phase, NTK_NTRACE_START);
+            assert_true(events[i + 1].time_ns == events[i].time_ns);
+            assert_int_equal(events[i + 1].device_ns, events[i].device_ns);
+            syncs++;
+        }
+    }
+    assert_int_equal(syncs, 1);
     ntk_core_kernel_drop(kernel);
 }
 
@@ -263,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CORE(a_run_lasts_as_long_as_its_work),
         CORE(every_core_of_a_run_counts),
+        CORE(a_traced_run_has_a_sync_point),
         CORE(the_outcome_is_what_the_job_reports),
         CORE(a_run_that_cannot_be_is_refused),
         CORE(runs_take_cores_that_are_free),
