@@ -8,7 +8,6 @@ NNNN, ...) is no name. What is named because it is absent or someone else's stan
 """
 import functools
 import itertools
-import json
 import os
 import re
 import subprocess

@@ -48,6 +48,29 @@ static void assert_same_line(const char *first, const char *second)
     }
 }
 
+static void every_text_of_the_machine_reads_back(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+
+    for (size_t i = 0; i < NTK_INSTANCE_TEXTS; i++) {
+        snapshot->instance.texts[i] = ntk_snapshot_format(snapshot, "instance %zu", i);
+    }
+    for (size_t i = 0; i < NTK_HARDWARE_TEXTS; i++) {
+        snapshot->hardware.texts[i] = ntk_snapshot_format(snapshot, "hardware %zu", i);
+    }
+    char *line = write_line(snapshot, &(struct ntk_report_options){ 0 });
+    struct ntk_snapshot *back = read_line(line);
+    for (size_t i = 0; i < NTK_INSTANCE_TEXTS; i++) {
+        assert_string_equal(back->instance.texts[i], snapshot->instance.texts[i]);
+    }
+    for (size_t i = 0; i < NTK_HARDWARE_TEXTS; i++) {
+        assert_string_equal(back->hardware.texts[i], snapshot->hardware.texts[i]);
+    }
+    ntk_snapshot_destroy(back);
+    ntk_snapshot_destroy(snapshot);
+    free(line);
+}
+
 /* Method: random values in every count of a sample; written, read, written: the same bytes. */
 static void what_was_written_reads_back_to_the_same_line(void **state)
 {
@@ -563,6 +586,7 @@ static void what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent(
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_text_of_the_machine_reads_back),
         cmocka_unit_test(what_was_written_reads_back_to_the_same_line),
         cmocka_unit_test(the_parts_that_the_vendor_has_no_key_for_come_back),
         cmocka_unit_test(unwatched_time_comes_back_and_is_in_no_rate),
