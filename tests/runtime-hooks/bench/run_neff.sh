@@ -100,7 +100,7 @@ code 1 "$bench" exec nowhere.neff
 code 1 "$bench" exec ones
 # Why it was refused is above the message, whatever else the log says.
 NEURON_RT_LOG_LEVEL=ERROR code 1 "$bench" exec ones
-grep -q 'cut to here' err || complain "no information for support"
+grep -q 'cut to here' err && complain "information for support, although the file is to blame"
 tail -n 2 err | head -n 1 | grep -q 'NRT:nrt_load .*not a NEFF' || complain "the message lacks the reason"
 tail -n 1 err | grep -q '^neuron-bench: exec: cannot load ones ' || complain "the sentence is not the last"
 code 1 "$bench" exec adder.neff --cores 2
