@@ -176,12 +176,12 @@ static void put_figures(const struct points_visit *v, size_t family, enum place 
 
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         const struct figure *figure = &figures[i];
-        struct points_visit of_row = *v;
 
         if (figure->family != family || figure->place != place ||
             (figure->is_of_executions && tag->is_uncounted)) {
             continue;
         }
+        struct points_visit of_row = *v;
         if (figure->has_created) {
             of_row.created_seconds = tag->created_seconds;
             of_row.began_ns = tag->began_ns;
@@ -196,13 +196,26 @@ static void of_tag(const struct points_visit *v, const struct ntk_points_tag *ta
     put_figures(v, *(const size_t *)family, TAG, tag);
 }
 
+static bool has_rows(size_t family, enum place place)
+{
+    size_t i = 0;
+
+    while (i < sizeof figures / sizeof *figures &&
+           (figures[i].family != family || figures[i].place != place)) {
+        i++;
+    }
+    return i < sizeof figures / sizeof *figures;
+}
+
 void points_figures_walk(const struct points_visit *v, size_t family)
 {
     const struct ntk_points_page *page = v->page;
     struct points_visit of_program = *v;
 
     put_figures(v, family, PAGE, page);
-    points_each_tag(v, of_tag, &family);
+    if (has_rows(family, TAG)) {
+        points_each_tag(v, of_tag, &family);
+    }
     of_program.is_of_program = true;
     put_figures(&of_program, family, PROGRAM, page);
     for (size_t i = 0; i < page->output_count; i++) {
