@@ -4,7 +4,8 @@
  * them executed once: back-end lines and kernel tree are read out of the members of the NEFF,
  * joined with the program, and summed by line, loop and iteration, with who let whom go. Next to it
  * the same program without positions, which is what every analysis of it costs. Then trace files of
- * it, with positions and without: no slot runs twice, so each of them has its own texts.
+ * it, with positions and without: no slot runs twice, so each of them has its own texts. Then the
+ * same program in a loop, ten million instructions: its summary, and windows of its timeline.
  *
  * Where the time of lines goes, by perf: 27 % reads the debug members (half of it fields of
  * protobuf, a sixth first use of memory), 14 % reads the kernel tree, 10 % joins both with the
@@ -16,8 +17,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/summary.h"
 #include "profiler/output/answers/output_lines.h"
 #include "profiler/output/export_to.h"
+#include "profiler/timeline/timeline_pyramid.h"
+#include "profiler/timeline/timeline_tile.h"
 #include "shared/formats/neff/isa.h"
 #include "shared/formats/neff/neff_read_private.h"
 #include "tests/bench/rounds.h"
@@ -25,7 +29,7 @@
 #include "tests/support/scratch.h"
 
 #define ROUND_COUNT 5
-#define TRACE_ROUND_COUNT 2
+#define TRACE_ROUND_COUNT 5
 #define SLOTS ROUNDS_SIZE(200000U, 1000U) /* of each engine */
 #define ROWS ((size_t)SLOTS * NTK_NTFF_ENGINE_COUNT)
 #define INNER 64 /* instructions of an iteration of the inner loop */
@@ -33,6 +37,13 @@
 #define LINES 500
 #define SEMAPHORE 9
 #define TARGET_MS 1000.0
+#define PERFETTO_TARGET_NS 50.0
+#define CHROME_TARGET_NS 250.0
+#define LOOPS ROUNDS_SIZE(10U, 2U)
+#define RECORD_BYTES 16     /* of a capture; an instruction has two, an event one */
+#define SUMMARY_TARGET 50.0 /* MB per second */
+#define WINDOW_TARGET_MS 16.0
+#define WINDOWS_PER_LEVEL 20
 
 static const char *const engine_files[] = { "PE", "Activation", "Pool", "DVE", "SP" };
 
@@ -279,6 +290,79 @@ static double write_trace(void *ctx)
     return ns;
 }
 
+/* ---- the program in a loop ---- */
+
+static void make_loops(void)
+{
+    struct ntk_trace_instruction *all = calloc(LOOPS * ROWS, sizeof *all);
+
+    rounds_require(all != NULL, "no memory");
+    for (size_t i = 0; i < LOOPS * ROWS; i++) {
+        int64_t later_ps = (int64_t)(i / ROWS * ROWS) * 20000;
+
+        all[i] = core.instructions[i % ROWS];
+        all[i].start_ps += later_ps;
+        all[i].end_ps += later_ps;
+    }
+    free(core.instructions);
+    core.instructions = all;
+    core.instruction_count = LOOPS * ROWS;
+    trace.neff = &neff;
+    core.neff = &subgraph;
+}
+
+/* MB of records per second. */
+static double summary_rate(void)
+{
+    struct ntk_summary summary;
+    uint64_t begin = rounds_cpu_ns();
+
+    rounds_require(ntk_analysis_summary(&trace, &summary) == 0, "no summary");
+    double ns = (double)(rounds_cpu_ns() - begin);
+    ntk_summary_fini(&summary);
+    return (double)(2 * core.instruction_count + core.event_count) * RECORD_BYTES * 1e3 / ns;
+}
+
+/* Milliseconds of the worst window of three tiles, all rows, any level. */
+static double worst_window(void)
+{
+    struct ntk_timeline_source source = { .trace = &trace, .name = "bench" };
+    struct ntk_timeline_options options = { .sources = &source, .source_count = 1 };
+    struct ntk_timeline *timeline = NULL;
+    struct ntk_err err = { 0 };
+    struct ntk_buf out = { 0 };
+    uint32_t tracks[1024];
+    uint64_t worst_ns = 0;
+    uint64_t count = 2;
+
+    rounds_require(ntk_timeline_create(&options, &timeline, &err) == 0, err.text);
+    size_t track_count = timeline->tracks.count < 1024 ? timeline->tracks.count : 1024;
+    for (size_t t = 0; t < track_count; t++) {
+        tracks[t] = (uint32_t)t;
+    }
+    for (unsigned level = 0; count > 1; level++) {
+        count = ((uint64_t)(timeline->end_ps - timeline->begin_ps) >> level) /
+                    NTK_TIMELINE_TILE_BUCKETS +
+                1;
+        for (uint64_t i = 0; i < WINDOWS_PER_LEVEL; i++) {
+            uint64_t first = count * i / WINDOWS_PER_LEVEL;
+            uint64_t begin = rounds_cpu_ns();
+
+            for (uint64_t tile = first; tile < first + 3 && tile < count; tile++) {
+                ntk_buf_reset(&out);
+                rounds_require(ntk_timeline_tile_put(timeline, level, tile, tracks, track_count,
+                                                     &out, &err) == 0,
+                               err.text);
+            }
+            uint64_t ns = rounds_cpu_ns() - begin;
+            worst_ns = ns > worst_ns ? ns : worst_ns;
+        }
+    }
+    ntk_buf_fini(&out);
+    ntk_timeline_destroy(timeline);
+    return (double)worst_ns / 1e6;
+}
+
 /* That are read, for each instruction. */
 static size_t member_bytes(void)
 {
@@ -318,6 +402,13 @@ int main(int argc, char **argv)
     /* ns of one are ms of a million */
     rounds_print_best("lines of a million instructions", rounds_min(&subjects[0]),
                       rounds_median(&subjects[0]), "ms", TARGET_MS, 0);
+    rounds_print_best("perfetto per span or counter, with positions", rounds_min(&subjects[2]),
+                      rounds_median(&subjects[2]), "ns", PERFETTO_TARGET_NS, 0);
+    rounds_print_best("chrome per span or counter, with positions", rounds_min(&subjects[4]),
+                      rounds_median(&subjects[4]), "ns", CHROME_TARGET_NS, 0);
+    make_loops();
+    rounds_print_value("summary, with positions", summary_rate(), "MB/s", SUMMARY_TARGET, 1);
+    rounds_print_value("worst window, with positions", worst_window(), "ms", WINDOW_TARGET_MS, 0);
     test_scratch_destroy(folder);
     return rounds_result();
 }
