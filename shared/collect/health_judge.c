@@ -47,6 +47,9 @@ static void add_sign(struct judged *reasons, enum signal signal, const struct si
     const struct sign *sign = &signs[signal];
     uint64_t counted_elsewhere = 0;
 
+    if (!sign->is_on) {
+        return; /* nearly all of them, of each core of each device */
+    }
     /* A counter of the driver and a process may both have seen an error: only what one of them has
      * more than the others counts. */
     for (size_t s = 0; s < (size_t)signal; s++) {
@@ -65,9 +68,7 @@ static void add_sign(struct judged *reasons, enum signal signal, const struct si
                                                            ? sign->count - counted_elsewhere
                                                            : 0 };
 
-    if (sign->is_on) {
-        add_reason(reasons, ntk_health_signals[signal].reason, &sample);
-    }
+    add_reason(reasons, ntk_health_signals[signal].reason, &sample);
 }
 
 static void add_state(struct judged *reasons, enum ntk_health_reason reason, uint64_t since_ns)
