@@ -50,8 +50,8 @@ extern "C" {
  * listed. */
 #define NTK_COLLECT_FAILURES_MAX 16
 
-/* Time between two checks of the fault indicators of devices; core counters, which are many, are
- * read every fifth time. */
+/* Default time between two checks of the fault indicators of devices; core counters, which are
+ * many, are read with each poll, and between rare ones about every second. */
 #define NTK_COLLECT_HEALTH_NS (150 * NTK_NS_PER_MS)
 
 struct ntk_collector_options {
@@ -65,6 +65,9 @@ struct ntk_collector_options {
     bool no_latency;    /* nor the histograms, most of what a busy machine has to read */
     bool command_lines; /* what a process is called with its arguments, which may hold secrets */
     size_t events_max;  /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
+    /* Least time from a poll or check of fault indicators to the next check by a drain; 0:
+     * NTK_COLLECT_HEALTH_NS. Longer than the time between two polls: polls alone check them. */
+    uint64_t health_ns;
     /*
      * The stored totals of a process since its segment began at began_ns (CLOCK_MONOTONIC), which
      * the collector sees for the first time and which is older than the collector: fills cores[]
@@ -115,7 +118,7 @@ int ntk_collector_poll(struct ntk_collector *collector, struct ntk_snapshot **ou
 
 /*
  * Whether the health of a device changed since the last call: a verdict, or why. The device tree is
- * checked for it with each drain, NTK_COLLECT_HEALTH_NS after the last look, so a caller that
+ * checked for it with each drain, health_ns after the last look, so a caller that
  * drains often enough sees a fault long before the period ends.
  */
 bool ntk_collector_health_changed(struct ntk_collector *collector);

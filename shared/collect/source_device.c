@@ -7,9 +7,10 @@
 #include "shared/collect/source.h"
 #include "shared/device/device.h"
 
-/* Each fifth look is a whole one, cores included. On a machine with many of them, a thousand files
- * and more, those without a process are read less often: counts grow with executions only. */
-#define LOOKS_OF_CORES 5
+/* A look between the samples is a whole one, cores included, this long after the last whole one:
+ * samples that come every second leave none of them to it. On a machine with many cores, a thousand
+ * files and more, those without a process are read less often: counts grow with executions only. */
+#define WHOLE_LOOK_NS NTK_NS_PER_SECOND
 #define MANY_CORES 64
 #define IDLE_CORES_NS (5 * NTK_NS_PER_SECOND)
 #define IDLE_AFTER_NS (60 * NTK_NS_PER_SECOND)
@@ -22,8 +23,9 @@ struct source_device {
     bool is_software;
     uint64_t identity;                   /* of the tree that was judged last */
     bool appeared;                       /* ... which is newer than the collector */
+    uint64_t health_ns;                  /* least time between two looks for faults */
     uint64_t looked_ns;                  /* for faults */
-    unsigned int looks;                  /* since the tree was searched for */
+    uint64_t whole_ns;                   /* ... and for the tree and its cores */
     bool is_hurried;                     /* the next look is a whole one, now */
     uint64_t cores_ns;                   /* when cores were checked; 0: never */
     uint64_t worked_ns;                  /* when some were last seen in use */
@@ -111,17 +113,17 @@ static int64_t source_device_drain(void *state, struct ntk_aggregate *aggregate,
     struct source_device *source = state;
     unsigned int read = NTK_DEVICE_READ_HEALTH;
 
-    if (monotonic_ns - source->looked_ns < NTK_COLLECT_HEALTH_NS && !source->is_hurried) {
+    if (monotonic_ns - source->looked_ns < source->health_ns && !source->is_hurried) {
         return 0;
     }
     source->looked_ns = monotonic_ns;
-    if (++source->looks >= LOOKS_OF_CORES || source->is_hurried) {
+    if (monotonic_ns - source->whole_ns >= WHOLE_LOOK_NS || source->is_hurried) {
         int ret = refresh(source, aggregate, NULL);
 
         if (ret < 0) {
             return ret;
         }
-        source->looks = 0;
+        source->whole_ns = monotonic_ns;
         source->is_hurried = false;
         read |= are_cores_due(source, aggregate, monotonic_ns) ? NTK_DEVICE_READ_FAULTS : 0;
     }
@@ -163,7 +165,7 @@ static int source_device_sample(void *state, struct ntk_aggregate *aggregate, ui
         read |= NTK_DEVICE_READ_CORES;
     }
     source->looked_ns = monotonic_ns;
-    source->looks = 0;
+    source->whole_ns = monotonic_ns;
     source->is_hurried = false;
     read |= are_cores_due(source, aggregate, monotonic_ns) ? NTK_DEVICE_READ_FAULTS : 0;
     count = ntk_device_source_read(source->device, read, source->readings, NTK_DEVICES_MAX);
@@ -221,6 +223,7 @@ int ntk_source_device_open(const struct ntk_collector_options *options,
         free(source);
         return ntk_err_no_memory(err);
     }
+    source->health_ns = options->health_ns ? options->health_ns : NTK_COLLECT_HEALTH_NS;
     source->hooks_dir = options->hooks_dir;
     ntk_holders_init(&source->holders, options->proc_root, options->hooks_dir);
     ret = ntk_device_source_open(&device_options, &source->device, err);

@@ -16,6 +16,10 @@
 #include "top/source/pods.h"
 #include "top/source/source.h"
 
+/* Each refresh checks the fault indicators. Only where refreshes are rarer than the usual one per
+ * second, they are checked between two of them as well. */
+#define HEALTH_NS (1500 * NTK_NS_PER_MS)
+
 struct live_source {
     struct ntk_top_source base;
     struct ntk_collector *collector;
@@ -124,9 +128,11 @@ int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out
 {
     /* Events explain why; most views show how much, which the counters know and which costs less.
      * Latency is in few views. */
-    struct ntk_collector_options options = {
-        .sysfs_root = sysfs_root, .no_events = true, .no_latency = true, .command_lines = true
-    };
+    struct ntk_collector_options options = { .sysfs_root = sysfs_root,
+                                             .no_events = true,
+                                             .no_latency = true,
+                                             .command_lines = true,
+                                             .health_ns = HEALTH_NS };
     struct live_source *source = calloc(1, sizeof *source);
     int ret;
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -170,13 +171,13 @@ static void tree_build(struct fixture *f, const char *kind)
     f->beats = true;
 }
 
-static void collector_open(struct fixture *f)
+static void collector_open_checking(struct fixture *f, uint64_t health_ns)
 {
     char root[1024];
     char hooks[1024];
-    struct ntk_collector_options options = { .clock = &f->clock,
-                                             .sysfs_root = root,
-                                             .hooks_dir = hooks };
+    struct ntk_collector_options options = {
+        .clock = &f->clock, .sysfs_root = root, .hooks_dir = hooks, .health_ns = health_ns
+    };
     struct ntk_err err = { 0 };
 
     snprintf(root, sizeof root, "%s/sys", f->folder);
@@ -184,6 +185,11 @@ static void collector_open(struct fixture *f)
     if (ntk_collector_create(&options, &f->collector, &err) < 0) {
         fail_msg("%s", err.text);
     }
+}
+
+static void collector_open(struct fixture *f)
+{
+    collector_open_checking(f, 0);
 }
 
 static void look(struct fixture *f)
@@ -568,6 +574,75 @@ static void a_change_is_reported_once_and_long_before_the_period_ends(void **sta
     ntk_snapshot_destroy(snapshot);
 }
 
+/* ---- how often the tree is read ---- */
+
+#define LOOK_NS (160 * NTK_NS_PER_MS)
+
+/* In how many looks, every LOOK_NS, the leaf was read; each poll_looks-th one is a poll. */
+static unsigned int looks_that_read(struct fixture *f, const char *key, unsigned int looks,
+                                    unsigned int poll_looks)
+{
+    char path[1024];
+    char text[512];
+    char events[4096];
+    unsigned int count = 0;
+    int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+
+    leaf_path(f, path_of_key(key), path, sizeof path);
+    assert_true(fd >= 0);
+    assert_true(inotify_add_watch(fd, path, IN_ACCESS) >= 0);
+    for (unsigned int i = 1; i <= looks; i++) {
+        f->now_ns += LOOK_NS;
+        if (poll_looks && i % poll_looks == 0) {
+            verdict_text(f, text, sizeof text);
+        } else {
+            look(f);
+        }
+        count += read(fd, events, sizeof events) > 0;
+    }
+    close(fd);
+    return count;
+}
+
+static void counters_of_cores_are_read_once_per_report_of_a_second(void **state)
+{
+    struct fixture *f = *state;
+    char text[512];
+
+    tree_build(f, "new");
+    collector_open(f);
+    verdict_text(f, text, sizeof text);
+    assert_int_equal(looks_that_read(f, "dma", 60, 6), 10);
+    assert_int_equal(looks_that_read(f, "mem", 60, 6), 60);
+    /* Between reports that come rarely they are read all the same. */
+    assert_int_equal(looks_that_read(f, "dma", 70, 0), 10);
+}
+
+static void a_collector_that_polls_often_enough_reads_health_with_its_polls_alone(void **state)
+{
+    struct fixture *f = *state;
+    char text[512];
+
+    tree_build(f, "new");
+    collector_open_checking(f, SECOND * 3 / 2);
+    verdict_text(f, text, sizeof text);
+    assert_int_equal(looks_that_read(f, "mem", 60, 6), 10);
+    put(f, path_of_key("mem"), "1");
+    verdict_text(f, text, sizeof text);
+    assert_string_equal(text, "unhealthy: hbm_uncorrectable");
+    /* Without polls, drains check: every tenth look. */
+    (void)ntk_collector_health_changed(f->collector);
+    assert_int_equal(looks_that_read(f, "mem", 60, 0), 6);
+    put(f, path_of_key("sram"), "1");
+    wait_for(f, 1.6);
+    assert_true(ntk_collector_health_changed(f->collector));
+    /* A caller in a hurry does not wait for it. */
+    put(f, path_of_key("components"), "link_switch");
+    ntk_collector_hurry(f->collector);
+    wait_for(f, 0.2);
+    assert_true(ntk_collector_health_changed(f->collector));
+}
+
 /* ---- processes ---- */
 
 struct judge {
@@ -730,6 +805,8 @@ int main(void)
         TEST(a_device_without_counters_of_errors_is_judged_by_statuses),
         TEST(a_device_that_tells_nothing_is_unknown),
         TEST(a_change_is_reported_once_and_long_before_the_period_ends),
+        TEST(counters_of_cores_are_read_once_per_report_of_a_second),
+        TEST(a_collector_that_polls_often_enough_reads_health_with_its_polls_alone),
         cmocka_unit_test(a_hardware_error_of_a_process_stays_until_its_core_works_again),
         cmocka_unit_test(an_error_that_driver_and_process_see_counts_once),
         cmocka_unit_test(what_a_process_met_goes_a_while_after_it),
