@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "shared/base/fs.h"
@@ -122,6 +123,17 @@ static bool is_new_layout(const char *version)
            (major > 2 || (major == 2 && minor >= 31));
 }
 
+/* The other half is for what else the process opens. The limit is not raised here: a reader may be
+ * any program, see ntk_collector_create(). */
+static size_t open_max(void)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / 2 < NTK_SYSFS_OPEN_MAX
+               ? (size_t)limit.rlim_cur / 2
+               : NTK_SYSFS_OPEN_MAX;
+}
+
 int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sysfs,
                    struct ntk_device_tree *out_tree)
 {
@@ -135,6 +147,7 @@ int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sys
     }
     sysfs->folder = -1;
     sysfs->infos_only = infos_only;
+    sysfs->open_max = open_max();
     ntk_vec_init(&sysfs->leaves, sizeof(struct leaf));
     sysfs->devices = calloc(NTK_DEVICES_MAX, sizeof *sysfs->devices);
     if (!sysfs->devices) {

@@ -16,7 +16,7 @@
 /* Bounds of a tree that may be hostile. */
 #define NTK_SYSFS_DEPTH_MAX 8
 #define NTK_SYSFS_ENTRIES_MAX 65536 /* of the whole walk */
-#define NTK_SYSFS_OPEN_MAX 512      /* descriptors that stay open */
+#define NTK_SYSFS_OPEN_MAX 2048     /* descriptors that stay open; at most half of RLIMIT_NOFILE */
 
 struct ntk_sysfs;
 

@@ -82,6 +82,7 @@ struct ntk_sysfs {
     struct ntk_device_info *devices;
     size_t device_count;
     size_t open_count;
+    size_t open_max; /* of leaves that stay open */
     unsigned int reads;
     bool checks_links; /* of this read: whether leaves that stay open are still in the tree */
     struct signature signature;

@@ -14,9 +14,20 @@
 #define LINK_READS 5    /* each fifth of those that only search for faults */
 #define LEAF_BYTES 1024 /* nothing longer is a leaf we know */
 
-static bool stays_open(enum leaf_kind kind)
+static bool tells_faults(uint8_t status)
 {
-    return kind >= LEAF_MEM_ECC_CORRECTED && kind <= LEAF_HEARTBEAT;
+    return status == NTK_STATUS_SUCCESS || status == NTK_STATUS_SW_NQ_OVERFLOW ||
+           status == NTK_STATUS_HW_COLLECTIVES || status == NTK_STATUS_HW_HBM_UE ||
+           status == NTK_STATUS_HW_NC_UE || status == NTK_STATUS_HW_DMA_ABORT ||
+           status == NTK_STATUS_HW_REPAIRABLE_HBM_UE;
+}
+
+/* What is read at least every second, of all devices. */
+static bool stays_open(const struct leaf *leaf)
+{
+    return (leaf->kind >= LEAF_MEM_ECC_CORRECTED && leaf->kind <= LEAF_HEARTBEAT) ||
+           leaf->kind == LEAF_CORE_RESETS ||
+           (leaf->kind == LEAF_CORE_STATUS && tells_faults(leaf->detail));
 }
 
 /* The bytes of a leaf, NUL-ended, or -errno. */
@@ -42,8 +53,7 @@ static ssize_t read_leaf(struct ntk_sysfs *sysfs, struct leaf *leaf, char *buf, 
     } else {
         buf[got] = '\0';
     }
-    if (leaf->fd < 0 && got >= 0 && stays_open(leaf->kind) &&
-        sysfs->open_count < NTK_SYSFS_OPEN_MAX) {
+    if (leaf->fd < 0 && got >= 0 && stays_open(leaf) && sysfs->open_count < sysfs->open_max) {
         leaf->fd = fd;
         sysfs->open_count++;
     } else if (leaf->fd < 0) {
@@ -220,14 +230,6 @@ static void read_components(struct ntk_sysfs *sysfs, struct leaf *leaf,
             return;
         }
     }
-}
-
-static bool tells_faults(uint8_t status)
-{
-    return status == NTK_STATUS_SUCCESS || status == NTK_STATUS_SW_NQ_OVERFLOW ||
-           status == NTK_STATUS_HW_COLLECTIVES || status == NTK_STATUS_HW_HBM_UE ||
-           status == NTK_STATUS_HW_NC_UE || status == NTK_STATUS_HW_DMA_ABORT ||
-           status == NTK_STATUS_HW_REPAIRABLE_HBM_UE;
 }
 
 static struct ntk_device_value *core_value(struct ntk_device_core_reading *core,

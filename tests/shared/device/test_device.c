@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the device tree's reader: trees of both layouts and hostile ones in a scratch folder. */
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -264,6 +267,93 @@ static void the_new_layout_is_read_alike(void **state)
     put_device(f, 11, true);
     check_tree(f);
     assert_true(ntk_device_source_tree(f->source)->new_layout);
+}
+
+/* Files below the tree that this process has open. */
+static size_t open_leaves(const struct fixture *f)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    char target[1024];
+    const struct dirent *entry;
+    size_t count = 0;
+
+    assert_non_null(dir);
+    while ((entry = readdir(dir))) {
+        ssize_t bytes = readlinkat(dirfd(dir), entry->d_name, target, sizeof target - 1);
+        struct stat status;
+
+        target[bytes > 0 ? bytes : 0] = '\0';
+        count += strncmp(target, f->root, strlen(f->root)) == 0 &&
+                 fstatat(dirfd(dir), entry->d_name, &status, 0) == 0 && S_ISREG(status.st_mode);
+    }
+    closedir(dir);
+    return count;
+}
+
+/* Whether a reading opened the counter of DMA aborts of a core, by the kernel's own count. */
+static bool is_opened_by_reading(struct fixture *f, unsigned int read_parts)
+{
+    char *path = test_scratch_path(f->root, DEVICES
+                                   "/neuron0/neuron_core1/stats/status/hw_dma_abort_error/total");
+    int fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    struct ntk_device_reading reading;
+    char events[4096];
+    ssize_t got;
+
+    assert_true(fd >= 0);
+    assert_true(inotify_add_watch(fd, path, IN_OPEN) >= 0);
+    ntk_device_source_read(f->source, read_parts, &reading, 1);
+    assert_int_equal(reading.cores[1].status[NTK_STATUS_HW_DMA_ABORT].value, 3);
+    assert_int_equal(reading.cores[1].reset_requests.value, 7);
+    got = read(fd, events, sizeof events);
+    close(fd);
+    free(path);
+    return got > 0;
+}
+
+/* Method: one device with 7 leaves of errors, health and power, and 3 per core, is read twice. */
+static void leaves_that_report_faults_are_opened_once(void **state)
+{
+    const unsigned int parts = NTK_DEVICE_READ_DEVICE | NTK_DEVICE_READ_FAULTS;
+    struct fixture *f = *state;
+    struct ntk_device_reading reading;
+
+    put_device(f, 0, false);
+    open_root(f);
+    assert_true(is_opened_by_reading(f, parts));
+    size_t count = open_leaves(f);
+    assert_int_equal(count, 7 + 2 * 3);
+    assert_false(is_opened_by_reading(f, parts));
+    assert_int_equal(open_leaves(f), count);
+
+    /* One that is replaced, or goes, is noticed at the next sample. */
+    char *path = test_scratch_path(f->root, DEVICES
+                                   "/neuron0/neuron_core1/stats/status/hw_dma_abort_error/total");
+    assert_int_equal(unlink(path), 0);
+    ntk_device_source_read(f->source, parts, &reading, 1);
+    assert_false(reading.cores[1].status[NTK_STATUS_HW_DMA_ABORT].present);
+    put(f, 0, "neuron_core1/stats/status/hw_dma_abort_error/total", "9\n");
+    ntk_device_source_read(f->source, parts, &reading, 1);
+    assert_int_equal(reading.cores[1].status[NTK_STATUS_HW_DMA_ABORT].value, 9);
+    free(path);
+}
+
+static void a_process_short_of_descriptors_opens_leaves_each_time(void **state)
+{
+    const unsigned int parts = NTK_DEVICE_READ_DEVICE | NTK_DEVICE_READ_FAULTS;
+    struct fixture *f = *state;
+    struct rlimit limit;
+
+    put_device(f, 0, false);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    struct rlimit few = { .rlim_cur = 16, .rlim_max = limit.rlim_max };
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    open_root(f);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_true(is_opened_by_reading(f, parts));
+    assert_int_equal(open_leaves(f), 8);
+    assert_true(is_opened_by_reading(f, parts));
+    assert_int_equal(open_leaves(f), 8);
 }
 
 static void counters_are_read_anew_at_each_sample(void **state)
@@ -597,6 +687,8 @@ int main(void)
         TEST(the_new_layout_is_read_alike),
         TEST(fault_indicators_are_read_separately),
         TEST(counters_are_read_anew_at_each_sample),
+        TEST(leaves_that_report_faults_are_opened_once),
+        TEST(a_process_short_of_descriptors_opens_leaves_each_time),
         TEST(missing_and_odd_leaves_are_absent),
         TEST(a_core_that_differs_from_the_others_is_read_as_it_is),
         TEST(missing_and_odd_leaves_are_absent),
