@@ -58,7 +58,7 @@ void ntk_advice_judge(struct ntk_advice_list *list, enum ntk_advice_rule rule, d
         list->failed = -ENOMEM;
         return;
     }
-    item->rule = rule;
+    *item = (struct ntk_advice_item){ .rule = rule };
     item->value = value;
     item->share = share;
     va_start(arguments, format);
@@ -144,6 +144,7 @@ int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice 
     }
     if (input->tensors) {
         ntk_advice_tensors(&list);
+        ntk_advice_round_trips(&list);
     }
     if (input->costs) {
         ntk_advice_tensor_engine(&list);
@@ -154,6 +155,7 @@ int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice 
         return list.failed;
     }
     ntk_vec_sort(&list.items, compare);
+    out_advice->total_ps = list.total_ps;
     out_advice->items = list.items.items;
     out_advice->count = list.items.count;
     return 0;

@@ -39,12 +39,15 @@ struct ntk_advice_input { /* what is NULL is not known */
 
 struct ntk_advice_item {
     enum ntk_advice_rule rule;
-    double value;   /* what was measured */
-    double share;   /* of the execution */
-    char text[512]; /* a message with the number */
+    double value; /* what was measured */
+    double share; /* of the execution */
+    bool has_gain;
+    double gain, gain_bound; /* estimate and at most, shares of the execution */
+    char text[512];          /* a message with the number */
 };
 
 struct ntk_advice {
+    double total_ps; /* the execution */
     size_t count;
     struct ntk_advice_item *items; /* the greatest share first */
 };

@@ -37,6 +37,7 @@ bool ntk_advice_is_compute_bound(const struct ntk_advice_list *list);
 void ntk_advice_path(struct ntk_advice_list *list);
 void ntk_advice_idle(struct ntk_advice_list *list);
 void ntk_advice_dma(struct ntk_advice_list *list);
+void ntk_advice_round_trips(struct ntk_advice_list *list);
 void ntk_advice_tensors(struct ntk_advice_list *list);
 void ntk_advice_tensor_engine(struct ntk_advice_list *list);
 

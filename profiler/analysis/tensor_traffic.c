@@ -16,6 +16,7 @@ struct sums {
     struct ntk_map indices;               /* by name, + 1 */
     uint64_t times;                       /* the slot ran */
     bool is_load;                         /* it moves to memory on the core */
+    bool is_spill;                        /* it is of a spill queue */
     const struct ntk_neff_position *line; /* NULL: not known */
     bool has_transfer, has_unnamed;
     int failed;
@@ -63,6 +64,7 @@ static void visit(const struct ntk_neff_var *var, bool is_write, uint64_t bytes_
         sums->has_unnamed = true;
         return;
     }
+    row->is_spill = row->is_spill || sums->is_spill;
     *(is_write ? &row->write_bytes : &row->read_bytes) += sums->times * bytes_count;
     *(is_write ? &row->write_count : &row->read_count) += sums->times;
     if (!is_write) {
@@ -109,10 +111,12 @@ static int add_core(struct sums *sums, const struct ntk_program *program, size_t
                 .slot = (uint32_t)s,
                 .opcode = buffer->code[s * NTK_NTFF_SLOT_BYTES],
             };
-            const struct ntk_moves *moves = ntk_program_fact(program, index, &instruction)->moves;
+            const struct ntk_slot_fact *fact = ntk_program_fact(program, index, &instruction);
+            const struct ntk_moves *moves = fact->moves;
             sums->times = times[s];
             sums->line = times[s] ? ntk_program_position(program, index, &instruction) : NULL;
             sums->is_load = moves && moves->is_load;
+            sums->is_spill = fact->queue && strstr(fact->queue, "SpillReload");
             sums->has_transfer = sums->has_transfer || times[s];
             if (times[s] &&
                 !ntk_hbm_traffic_visit(program->trace, core, &instruction, visit, sums)) {

@@ -22,6 +22,7 @@ struct ntk_tensor_row {
     uint64_t read_bytes, write_bytes;
     uint64_t read_count, write_count; /* transfers */
     uint64_t load_bytes, load_count;  /* of those read, what went to memory on the core */
+    bool is_spill;                    /* a spill queue moves it */
     bool has_reload;
     double reload_ratio; /* read_bytes / size_bytes: above 1 it was loaded more than once */
     struct ntk_line_costs readers; /* bytes read by lines */
