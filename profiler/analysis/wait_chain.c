@@ -9,6 +9,9 @@
 
 #define PASSED_ON 10 /* a link with less than this part of the wait only passed it on */
 #define LINKS_MET 16 /* engines and queues of one wait; of more the first ones count */
+/* Steps in a row to no earlier time, over instructions that overlap. A file with longer rows would
+ * take as many steps for each of its waits: there the root is unknown. */
+#define STEPS_STILL_MAX 64
 
 struct met {
     struct ntk_chain_link link;
@@ -158,8 +161,15 @@ void ntk_wait_chain_get(const struct ntk_program *program, size_t core_index,
         out->is_unknown = !release->by_transfer;
     } else {
         uint32_t at = go_to_maker(&back, release);
+        size_t still = 0;
         while (at != NTK_NO_INDEX && back.at_ps > from_ps) {
+            int64_t was_ps = back.at_ps;
             at = go_back(&back, at, &out->is_unknown);
+            still = back.at_ps < was_ps ? 0 : still + 1;
+            if (still == STEPS_STILL_MAX) {
+                out->is_unknown = true;
+                break;
+            }
             if (++back.looks % NTK_TRACE_LOOKS == 0) {
                 ntk_dependencies_give_back(back.core, dependencies);
             }

@@ -55,9 +55,9 @@ static void chain_text(const struct ntk_wait_chain *chain, struct ntk_buf *out)
         ntk_buf_add_format(out, "%s%s (%.1f %%)", i ? " > " : "", name,
                            100 * (double)chain->links[i].part_ps / (double)chain->idle_ps);
     }
-    ntk_buf_add_text(out, !chain->link_count  ? "other chains"
-                          : chain->is_unknown ? " > unknown"
-                                              : "");
+    if (chain->is_unknown) {
+        ntk_buf_add_text(out, chain->link_count ? " > unknown" : "unknown");
+    }
 }
 
 /* Only chains say more than the direct causes: those of at least two links. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/output/answers/output_analysis.h"
 #include "tests/support/hand_answers.h"
 #include "tests/support/unit.h"
 
@@ -166,6 +167,40 @@ static void a_chain_that_ends_at_a_lost_change_has_no_root(void **state)
     assert_true(pe->chains.chains[0].is_unknown);
     assert_int_equal(pe->chains.chains[0].links[0].engine, NTK_NTFF_ENGINE_VECTOR);
     assert_int_equal(pe->chains.chains[0].links[0].part_ps, NS(400));
+    hand_answers_done(&h, &a);
+}
+
+/* Instruction after instruction of ACT runs until the end, over the one before; the last signals 9 at
+ * 900, which PE waits for. Going back leads to earlier instructions, but to no earlier time. The
+ * first is short: what overlaps is not the drain of its opcode. */
+static void a_chain_that_goes_back_to_no_earlier_time_has_no_root(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 3000);
+    uint32_t first = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
+    uint32_t last = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, 9);
+    uint32_t product = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 9, 1, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, first, 0, 1);
+    for (int64_t i = 1; i < 800; i++) {
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, first, i, 2000 + i);
+    }
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, last, 800, 2900);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_SCALAR, 9, 1, 900);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, product, 900, 1000);
+    hand_answers_ask(&h, &a);
+
+    const struct ntk_idle_engine *pe = engine_of(&a, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(pe->chains.count, 1);
+    assert_true(pe->chains.chains[0].is_unknown);
+    assert_int_equal(pe->chains.chains[0].idle_ps, NS(900));
+    assert_int_equal(pe->chains.chains[0].link_count, 0);
+    struct ntk_buf out = { 0 };
+    ntk_output_idle_text(a.program, &a.idle, &out);
+    assert_non_null(strstr(ntk_buf_text_get(&out), " unknown"));
+    assert_null(strstr(ntk_buf_text_get(&out), "other chains"));
+    ntk_buf_fini(&out);
     hand_answers_done(&h, &a);
 }
 
@@ -354,6 +389,7 @@ int main(void)
         cmocka_unit_test(waiting_in_the_last_barrier_is_having_nothing_left_to_do),
         cmocka_unit_test(a_wait_goes_back_to_its_root),
         cmocka_unit_test(a_chain_that_ends_at_a_lost_change_has_no_root),
+        cmocka_unit_test(a_chain_that_goes_back_to_no_earlier_time_has_no_root),
         cmocka_unit_test(a_wait_for_dma_names_the_queue_and_counts_from_when_the_engine_was_free),
         cmocka_unit_test(the_change_that_made_it_true_ended_the_wait),
         cmocka_unit_test(what_a_cut_file_has_lost_is_not_called_idling),
