@@ -3,8 +3,9 @@
  * lanes - on which of the lines of one engine or queue a span is drawn, so that none of a line
  * overlap.
  *
- * Spans come in order of their start. The first line that is free takes the span; memory is one
- * number per line. Owner: caller's storage, zeroed is empty, _fini frees. Threads: one.
+ * Spans come in order of their start. The first line that is free takes the span. A file can have as
+ * many lines as spans, so a tree over the ends finds it. Owner: caller's storage, zeroed is empty,
+ * _fini frees. Threads: one.
  */
 #ifndef NTK_PROFILER_OUTPUT_TRACES_LANES_H
 #define NTK_PROFILER_OUTPUT_TRACES_LANES_H
@@ -19,7 +20,8 @@ struct ntk_lane {
 
 struct ntk_lanes {
     struct ntk_lane *items;
-    size_t count, capacity;
+    size_t count, capacity; /* capacity: a power of two */
+    int64_t *least; /* the least end of the lines below a node; 1 is the root, then leaves */
 };
 
 /* Valid until the next call; NULL without memory. */
