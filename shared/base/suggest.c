@@ -57,7 +57,8 @@ static void add(struct ntk_suggest *near, const char *name, size_t name_bytes)
 
     near->is_known =
         near->is_known || (word_bytes == name_bytes && !memcmp(near->word, name, name_bytes));
-    if (word_bytes == 0 || word_bytes > NAME_MAX_BYTES || name_bytes > NAME_MAX_BYTES) {
+    bool has_letters = near->word[strspn(near->word, "-")] != '\0';
+    if (!has_letters || word_bytes > NAME_MAX_BYTES || name_bytes > NAME_MAX_BYTES) {
         return;
     }
     bool begins =

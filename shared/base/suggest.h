@@ -7,8 +7,9 @@
  *   "unknown command '%s'%s", "lins", ntk_suggest_text(&near)   -> ... (did you mean 'lines'?)
  *
  * A name is near if few edits (a letter more, less, other or swapped with the next; small and
- * capital letters are equal) make it of the word, at most one for every three letters, or if it
- * begins with the word. Of several names the one with the fewest edits is taken, then the first.
+ * capital letters are equal) make it of the word, at most a third of the letters of the longer one,
+ * rounded, or if it begins with the word. Of several names the one with the fewest edits is taken,
+ * then the first. Dashes alone are near to nothing: they begin every option.
  *
  * Threads: each object belongs to one thread.
  */

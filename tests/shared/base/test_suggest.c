@@ -33,6 +33,17 @@ static void a_word_near_to_nothing_gets_none(void **state)
     expect("diff", " (did you mean 'diff'?)"); /* the caller asks only for unknown words */
 }
 
+static void dashes_are_near_to_no_option(void **state)
+{
+    struct ntk_suggest near = ntk_suggest_begin("--"); /* of "--=value" */
+
+    ntk_suggest_add_words(&near, "--x --verbose");
+    assert_string_equal(ntk_suggest_text(&near), "");
+    near = ntk_suggest_begin("--v");
+    ntk_suggest_add_words(&near, "--x --verbose");
+    assert_string_equal(ntk_suggest_text(&near), " (did you mean '--x'?)");
+}
+
 static void the_nearest_name_wins_and_of_equals_the_first(void **state)
 {
     struct ntk_suggest near = ntk_suggest_begin("core-x");
@@ -79,6 +90,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_word_with_few_wrong_letters_gets_its_name),
         cmocka_unit_test(a_word_near_to_nothing_gets_none),
+        cmocka_unit_test(dashes_are_near_to_no_option),
         cmocka_unit_test(the_nearest_name_wins_and_of_equals_the_first),
         cmocka_unit_test(only_the_same_letters_are_known),
         cmocka_unit_test(words_and_names_of_any_length_are_safe),
