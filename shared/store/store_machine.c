@@ -110,9 +110,11 @@ int ntk_store_machine_write(struct ntk_store_machine *machine, sqlite3 *db,
     struct ntk_buf facts = { 0 };
     int ret = 0;
 
-    if (!machine->device) {
+    if (!machine->machine) {
         ret = ntk_store_sql_prepare_row(db, "machine", NULL, &machine->machine, err);
-        ret = ret < 0 ? ret : ntk_store_sql_prepare_row(db, "device", NULL, &machine->device, err);
+    }
+    if (ret == 0 && !machine->device) {
+        ret = ntk_store_sql_prepare_row(db, "device", NULL, &machine->device, err);
     }
     ret = ret < 0 ? ret : take_rows(machine, db, snapshot, &facts, row_count, err);
     if (ret == 0 && !ntk_buf_ok(&facts)) {

@@ -12,6 +12,7 @@
 
 #include "shared/base/fs.h"
 #include "shared/store/store.h"
+#include "shared/store/store_machine.h"
 #include "tests/shared/store/fixture.h"
 #include "tests/shared/store/make_snapshot.h"
 #include "tests/shared/store/store_fixture.h"
@@ -154,12 +155,33 @@ static void a_damaged_file_of_someone_else_stays_where_it_is(void **state)
     assert_int_equal(access(f->path, F_OK), 0);
 }
 
+/* What the first attempt has prepared is not prepared again: each would keep the file open. */
+static void a_table_that_cannot_be_written_keeps_no_file_open(void **state)
+{
+    struct test_period period = { .time_ns = T0 };
+    struct ntk_snapshot *snapshot = test_make_snapshot(&period);
+    struct ntk_store_machine machine = { 0 };
+    uint64_t row_count = 0;
+    sqlite3 *db;
+
+    (void)state;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "CREATE TABLE machine (since_ns)", NULL, NULL, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_true(ntk_store_machine_write(&machine, db, snapshot, &row_count, NULL) < 0);
+    }
+    ntk_store_machine_fini(&machine);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    ntk_snapshot_destroy(snapshot);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_damaged_file_is_set_aside_and_storing_goes_on, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_damaged_header_stops_no_agent, set_up, tear_down),
+        cmocka_unit_test(a_table_that_cannot_be_written_keeps_no_file_open),
         cmocka_unit_test_setup_teardown(a_damaged_file_of_someone_else_stays_where_it_is, set_up,
                                         tear_down),
     };
