@@ -43,20 +43,20 @@ const char *ntk_advice_what(enum ntk_advice_rule rule)
     return rules[rule].what;
 }
 
-void ntk_advice_judge(struct ntk_advice_list *list, enum ntk_advice_rule rule, double value,
-                      double share, const char *format, ...)
+struct ntk_advice_item *ntk_advice_judge(struct ntk_advice_list *list, enum ntk_advice_rule rule,
+                                         double value, double share, const char *format, ...)
 {
     bool is_worth_it =
         rules[rule].is_below ? value < rules[rule].threshold : value > rules[rule].threshold;
     va_list arguments;
 
     if (!is_worth_it || list->failed) {
-        return;
+        return NULL;
     }
     struct ntk_advice_item *item = ntk_vec_add(&list->items);
     if (!item) {
         list->failed = -ENOMEM;
-        return;
+        return NULL;
     }
     *item = (struct ntk_advice_item){ .rule = rule };
     item->value = value;
@@ -64,6 +64,16 @@ void ntk_advice_judge(struct ntk_advice_list *list, enum ntk_advice_rule rule, d
     va_start(arguments, format);
     (void)vsnprintf(item->text, sizeof item->text, format, arguments);
     va_end(arguments);
+    return item;
+}
+
+void ntk_advice_gain(struct ntk_advice_item *item, double gain, double bound)
+{
+    if (item) {
+        item->has_gain = true;
+        item->gain_bound = bound < 0 ? 0 : bound > 1 ? 1 : bound;
+        item->gain = gain < 0 ? 0 : gain > item->gain_bound ? item->gain_bound : gain;
+    }
 }
 
 const char *ntk_advice_lines(const struct ntk_advice_list *list, const struct ntk_line_costs *costs,
@@ -118,6 +128,12 @@ static int compare(const void *a, const void *b)
     const struct ntk_advice_item *x = a;
     const struct ntk_advice_item *y = b;
 
+    double x_gain = x->has_gain ? x->gain : -1;
+    double y_gain = y->has_gain ? y->gain : -1;
+
+    if (x_gain < y_gain || x_gain > y_gain) {
+        return x_gain > y_gain ? -1 : 1;
+    }
     if (x->share < y->share || x->share > y->share) {
         return x->share > y->share ? -1 : 1;
     }

@@ -3,8 +3,9 @@
  * advice - what should be fixed first, each item with its evidence.
  *
  * advice.def has the rules with their thresholds. A rule whose number is not known gives no advice;
- * no advice comes without its number. share is the part of the execution that it concerns, by which
- * the list is ordered: it bounds what can be won. Where source lines are known a message names the
+ * no advice comes without its number. share is the part of the execution that it concerns. The
+ * list is ordered by the estimated gain, which has an upper bound; docs/advice.md has the estimate
+ * of each rule. Where source lines are known a message names the
  * line that costs most, and of waits the line that it waits for.
  *
  * Owner:   caller's storage; _fini frees. Texts are its own. Pure; -ENOMEM.
@@ -49,7 +50,7 @@ struct ntk_advice_item {
 struct ntk_advice {
     double total_ps; /* the execution */
     size_t count;
-    struct ntk_advice_item *items; /* the greatest share first */
+    struct ntk_advice_item *items; /* the greatest estimated gain first, those without one last */
 };
 
 int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice *out_advice);

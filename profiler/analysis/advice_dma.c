@@ -150,22 +150,31 @@ void ntk_advice_dma(struct ntk_advice_list *list)
             continue; /* the runtime's */
         }
         queue_name(list->input->program->trace, row, name, sizeof name);
+        double on_path = list->input->path ? ntk_advice_queue_path(list, row->name) : 0;
+        double most = share < list->dma.path ? share : list->dma.path;
+        struct ntk_advice_item *item = NULL;
         if (data && share >= NTK_ADVICE_SMALL_ACTIVE_RATIO) {
-            ntk_advice_judge(
+            item = ntk_advice_judge(
                 list, NTK_ADVICE_SMALL_PACKETS, (double)small / (double)data, share,
                 "%.1f %% of the packets of %s (%llu of %llu) are smaller than %u bytes%s",
                 100 * (double)small / (double)data, name, (unsigned long long)small,
                 (unsigned long long)data, NTK_DMA_SMALL_BYTES,
                 ntk_advice_lines(list, &queues[i].small, "started at", 1, " packets", line));
+            if (list->input->path) { /* small packets in half the time */
+                ntk_advice_gain(item, on_path * (double)small / (double)data / 2, most);
+            }
         }
         if (row->has_rate && share >= NTK_ADVICE_ACTIVE_RATIO) {
-            ntk_advice_judge(
+            item = ntk_advice_judge(
                 list, NTK_ADVICE_DMA_EFFICIENCY, row->efficiency, share,
                 "%s moved %.1f %% of what its DMA engines could have moved in the time they worked "
                 "for it (%.3f us in total): %s more%s",
                 name, 100 * row->efficiency, (double)row->busy_ps / 1e6,
                 ntk_units_bytes(bytes, sizeof bytes, (uint64_t)row->wasted_bytes),
                 ntk_advice_lines(list, &queues[i].busy, "started at", 1e6, " us", line));
+            if (list->input->path) { /* at the full rate */
+                ntk_advice_gain(item, on_path * (1 - row->efficiency), most);
+            }
         }
     }
     const struct ntk_hbm_traffic *hbm = list->input->hbm;
@@ -173,12 +182,15 @@ void ntk_advice_dma(struct ntk_advice_list *list)
     if (dma->has_spill && all > 0) {
         double ratio = (double)dma->spill_bytes / all;
 
-        ntk_advice_judge(
+        struct ntk_advice_item *item = ntk_advice_judge(
             list, NTK_ADVICE_SPILL, ratio, (double)dma->spill_active_ps / list->total_ps,
             "%.1f %% of the device memory traffic (%s) is due to spilled values, in %.3f us%s",
             100 * ratio, ntk_units_bytes(bytes, sizeof bytes, dma->spill_bytes),
             (double)dma->spill_active_ps / 1e6,
             ntk_advice_lines(list, &spill, "started at", 1, " bytes", line));
+        if (list->input->path) {
+            ntk_advice_gain(item, list->spill_dma.free, list->dma_bound);
+        }
     }
     for (size_t i = 0; i < dma->row_count; i++) {
         ntk_line_costs_fini(&queues[i].small);
@@ -207,13 +219,20 @@ void ntk_advice_tensors(struct ntk_advice_list *list)
             char line[NTK_ADVICE_LINES_BYTES];
             char waiting[NTK_ADVICE_LINES_BYTES];
 
-            ntk_advice_judge(list, NTK_ADVICE_RELOAD, row->reload_ratio,
-                             dma_share * (double)row->read_bytes / (double)all,
-                             "%s %s is read %.2f times: %s of %s%s%s", row->kind, row->name,
-                             row->reload_ratio, ntk_units_bytes(read, sizeof read, row->read_bytes),
-                             ntk_units_bytes(size, sizeof size, row->size_bytes),
-                             ntk_advice_lines(list, &row->readers, "at", 1, " bytes", line),
-                             waiting_text(list, ntk_line_costs_most(&row->readers), waiting));
+            struct ntk_advice_item *item = ntk_advice_judge(
+                list, NTK_ADVICE_RELOAD, row->reload_ratio,
+                dma_share * (double)row->read_bytes / (double)all,
+                "%s %s is read %.2f times: %s of %s%s%s", row->kind, row->name, row->reload_ratio,
+                ntk_units_bytes(read, sizeof read, row->read_bytes),
+                ntk_units_bytes(size, sizeof size, row->size_bytes),
+                ntk_advice_lines(list, &row->readers, "at", 1, " bytes", line),
+                waiting_text(list, ntk_line_costs_most(&row->readers), waiting));
+            if (list->input->path) { /* it is loaded once */
+                ntk_advice_gain(item,
+                                list->dma.free * (double)row->read_bytes / (double)all *
+                                    (1 - 1 / row->reload_ratio),
+                                list->dma_bound);
+            }
         }
     }
 }

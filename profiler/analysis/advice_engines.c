@@ -59,7 +59,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
             double share = (double)for_ps[e] / list->total_ps;
             double busy = (double)engine->busy_ps / list->total_ps;
 
-            ntk_advice_judge(
+            struct ntk_advice_item *item = ntk_advice_judge(
                 list, NTK_ADVICE_WAIT,
                 busy >= NTK_ADVICE_ACTIVE_RATIO || engine->busy_ps == most_ps ? share : 0, share,
                 "%s of core %u works for %.1f %% of the execution and waits for %.1f %% (%.3f us): "
@@ -69,6 +69,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
                 e == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(e),
                 root_text(engine, e, for_ps[e], root, sizeof root),
                 ntk_advice_lines(list, &engine->lines[e], "at", 1e6, " us", line));
+            ntk_advice_gain(item, busy, share); /* it waits and works at the same time */
         }
     }
     for (size_t c = 0; c < trace->core_count && trace->core_count > 1; c++) {
@@ -83,9 +84,13 @@ void ntk_advice_idle(struct ntk_advice_list *list)
         if (least_ps < INT64_MAX) {
             double share = (double)least_ps / list->total_ps;
 
-            ntk_advice_judge(list, NTK_ADVICE_IDLE_CORE, share, share,
-                             "core %u is idle for %.1f %% of the execution (%.3f us)",
-                             trace->cores[c].ntff->core, 100 * share, (double)least_ps / 1e6);
+            struct ntk_advice_item *item =
+                ntk_advice_judge(list, NTK_ADVICE_IDLE_CORE, share, share,
+                                 "core %u is idle for %.1f %% of the execution (%.3f us)",
+                                 trace->cores[c].ntff->core, 100 * share, (double)least_ps / 1e6);
+            if (list->input->path) { /* both cores do half of it */
+                ntk_advice_gain(item, list->work / 2, share / 2);
+            }
         }
     }
 }
@@ -137,12 +142,23 @@ bool ntk_advice_is_compute_bound(const struct ntk_advice_list *list)
     return tensor_rate(list, &rate, &share) && rate >= ntk_advice_threshold(NTK_ADVICE_TENSOR_RATE);
 }
 
+double ntk_advice_transpose_ratio(const struct ntk_advice_list *list)
+{
+    const struct ntk_cost_table *costs = list->input->costs;
+    uint64_t flops = 0;
+    uint64_t transposes = 0;
+
+    for (size_t i = 0; costs && costs->flops_known && i < costs->operations.count; i++) {
+        flops += costs->operations.rows[i].flops;
+        transposes += costs->operations.rows[i].transpose_flops;
+    }
+    return flops ? (double)transposes / (double)flops : 0;
+}
+
 void ntk_advice_tensor_engine(struct ntk_advice_list *list)
 {
     const struct ntk_trace *trace = list->input->program->trace;
     const struct ntk_cost_table *costs = list->input->costs;
-    uint64_t flops = 0;
-    uint64_t transposes = 0;
     struct ntk_line_costs moved = { 0 }; /* transposes by lines */
     struct ntk_line_costs busy = { 0 };
     char line[NTK_ADVICE_LINES_BYTES];
@@ -153,27 +169,28 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
     if (!costs->flops_known) {
         return;
     }
-    for (size_t i = 0; i < costs->operations.count; i++) {
-        flops += costs->operations.rows[i].flops;
-        transposes += costs->operations.rows[i].transpose_flops;
-    }
     add_tensor_lines(list, &moved, &busy);
     ntk_analysis_engine_activity(trace, &activity);
     double share = (double)activity.engines[NTK_NTFF_ENGINE_TENSOR].active_ps / list->total_ps;
-    if (flops) {
-        double ratio = (double)transposes / (double)flops;
-
-        ntk_advice_judge(
-            list, NTK_ADVICE_TRANSPOSES, ratio, share * ratio,
-            "%.1f %% of the operations of the tensor engine only move data (transposes)%s",
-            100 * ratio, ntk_advice_lines(list, &moved, "at", 1e9, " billion", line));
+    double ratio = ntk_advice_transpose_ratio(list);
+    struct ntk_advice_item *item = ntk_advice_judge(
+        list, NTK_ADVICE_TRANSPOSES, ratio, share * ratio,
+        "%.1f %% of the operations of the tensor engine only move data (transposes)%s", 100 * ratio,
+        ntk_advice_lines(list, &moved, "at", 1e9, " billion", line));
+    if (list->input->path) {
+        ntk_advice_gain(item, list->tensor * ratio, list->tensor);
     }
     if (tensor_rate(list, &rate, &busy_share) && busy_share >= NTK_ADVICE_ACTIVE_RATIO) {
-        ntk_advice_judge(list, NTK_ADVICE_TENSOR_RATE, rate, busy_share,
-                         "while it is busy (%.1f %% of the execution), the tensor engine does %.1f "
-                         "%% of the operations it is capable of%s",
-                         100 * busy_share, 100 * rate,
-                         ntk_advice_lines(list, &busy, "at", 1e6, " us", line));
+        item = ntk_advice_judge(
+            list, NTK_ADVICE_TENSOR_RATE, rate, busy_share,
+            "while it is busy (%.1f %% of the execution), the tensor engine does %.1f "
+            "%% of the operations it is capable of%s",
+            100 * busy_share, 100 * rate, ntk_advice_lines(list, &busy, "at", 1e6, " us", line));
+        if (list->input->path) { /* the threshold, and the peak */
+            ntk_advice_gain(
+                item, list->tensor * (1 - rate / ntk_advice_threshold(NTK_ADVICE_TENSOR_RATE)),
+                list->tensor * (1 - rate));
+        }
     }
     ntk_line_costs_fini(&moved);
     ntk_line_costs_fini(&busy);

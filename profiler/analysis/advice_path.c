@@ -2,6 +2,91 @@
 /* advice_path - what decides how long the execution takes: engines, DMA, latency, the runtime. */
 #include "profiler/analysis/advice_private.h"
 
+#include <string.h>
+
+uint32_t ntk_advice_transfer_of(const struct ntk_advice_input *input, size_t i)
+{
+    const struct ntk_critical_path *path = input->path;
+    const struct ntk_path_step *step = &path->steps[i];
+    const struct ntk_trace_instruction *all = input->program->trace->cores[path->core].instructions;
+
+    if (step->kind == NTK_PATH_TRANSFER) {
+        return step->instruction;
+    }
+    if (step->kind == NTK_PATH_LATENCY && i && path->steps[i - 1].kind == NTK_PATH_TRANSFER) {
+        return path->steps[i - 1].instruction;
+    }
+    return ntk_path_is_engine(step->kind) &&
+                   ntk_program_fact(input->program, path->core, &all[step->instruction])
+                       ->is_transfer
+               ? step->instruction
+               : NTK_NO_INDEX;
+}
+
+int64_t ntk_advice_free_ps(const struct ntk_advice_input *input, struct ntk_advice_sweep *sweep,
+                           const struct ntk_path_step *step)
+{
+    const struct ntk_trace_core *core = &input->program->trace->cores[input->path->core];
+    const struct ntk_trace_instruction *all = core->instructions;
+    int64_t at_ps = step->start_ps;
+    int64_t free_ps = 0;
+
+    while (at_ps < step->end_ps) {
+        int64_t until_ps = step->end_ps;
+
+        for (; sweep->next < core->instruction_count && all[sweep->next].start_ps <= at_ps;
+             sweep->next++) {
+            int64_t end_ps = all[sweep->next].end_ps;
+            sweep->until_ps = end_ps > sweep->until_ps ? end_ps : sweep->until_ps;
+        }
+        bool is_busy = sweep->until_ps > at_ps;
+        if (is_busy && sweep->until_ps < until_ps) {
+            until_ps = sweep->until_ps;
+        } else if (!is_busy && sweep->next < core->instruction_count &&
+                   all[sweep->next].start_ps < until_ps) {
+            until_ps = all[sweep->next].start_ps;
+        }
+        free_ps += is_busy ? 0 : until_ps - at_ps;
+        at_ps = until_ps;
+    }
+    return free_ps;
+}
+
+double ntk_advice_queue_path(const struct ntk_advice_list *list, const char *name)
+{
+    const struct ntk_path_table *of = &list->input->path->resources;
+    int64_t path_ps = 0;
+
+    for (size_t i = 0; name && i < of->count; i++) {
+        path_ps +=
+            of->shares[i].name && strcmp(of->shares[i].name, name) == 0 ? of->shares[i].path_ps : 0;
+    }
+    return (double)path_ps / list->total_ps;
+}
+
+/* The parts of the path by which gains are estimated. */
+static void add_parts(struct ntk_advice_list *list, struct ntk_advice_sweep *sweep, size_t i)
+{
+    const struct ntk_path_step *step = &list->input->path->steps[i];
+    double share = (double)(step->end_ps - step->start_ps) / list->total_ps;
+    bool is_dma = step->kind == NTK_PATH_TRANSFER || (step->kind == NTK_PATH_WAIT && step->queue);
+
+    if (is_dma) {
+        double free = (double)ntk_advice_free_ps(list->input, sweep, step) / list->total_ps;
+        bool is_spill = step->queue && strstr(step->queue, "SpillReload");
+        list->dma.path += share;
+        list->dma.free += free;
+        list->spill_dma.path += is_spill ? share : 0;
+        list->spill_dma.free += is_spill ? free : 0;
+    }
+    if (is_dma || ntk_advice_transfer_of(list->input, i) != NTK_NO_INDEX) {
+        list->dma_bound += share;
+    }
+    if (step->layer != NTK_LAYER_RUNTIME && (is_dma || ntk_path_is_engine(step->kind))) {
+        list->work += share;
+    }
+}
+
 /* DMA of all queues together; of one queue alone the share says less the more queues a program
  * has. */
 static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs *lines)
@@ -29,12 +114,14 @@ static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs 
 
         queue.kind = NTK_PATH_TRANSFER;
         ntk_path_resource_name(&queue, name, sizeof name);
-        ntk_advice_judge(list, NTK_ADVICE_PATH_DMA, share, share,
-                         "%.1f %% of the execution is spent waiting for DMA: %.3f us in %llu "
-                         "transfers on the critical path, most of it (%.3f us) for %s%s",
-                         100 * share, (double)dma_ps / 1e6, (unsigned long long)count,
-                         (double)most->path_ps / 1e6, name,
-                         ntk_advice_lines(list, lines, "at", 1e6, " us", line));
+        struct ntk_advice_item *item =
+            ntk_advice_judge(list, NTK_ADVICE_PATH_DMA, share, share,
+                             "%.1f %% of the execution is spent waiting for DMA: %.3f us in %llu "
+                             "transfers on the critical path, most of it (%.3f us) for %s%s",
+                             100 * share, (double)dma_ps / 1e6, (unsigned long long)count,
+                             (double)most->path_ps / 1e6, name,
+                             ntk_advice_lines(list, lines, "at", 1e6, " us", line));
+        ntk_advice_gain(item, list->dma.free, list->dma_bound);
     }
 }
 
@@ -89,13 +176,15 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
     char line[NTK_ADVICE_LINES_BYTES];
 
     ntk_advice_lines(list, &sum->lines, "at", 1e6, " us", line);
-    ntk_advice_judge(list, NTK_ADVICE_PATH_ISSUE, issue, issue,
-                     "the %s engine issues instructions for %.1f %% of the execution: %.3f us "
-                     "between %llu steps on the critical path%s",
-                     ntk_ntff_engine_title(engine), 100 * issue, (double)sum->issue_ps / 1e6,
-                     (unsigned long long)sum->count, line);
+    struct ntk_advice_item *item =
+        ntk_advice_judge(list, NTK_ADVICE_PATH_ISSUE, issue, issue,
+                         "the %s engine issues instructions for %.1f %% of the execution: %.3f us "
+                         "between %llu steps on the critical path%s",
+                         ntk_ntff_engine_title(engine), 100 * issue, (double)sum->issue_ps / 1e6,
+                         (unsigned long long)sum->count, line);
+    ntk_advice_gain(item, issue / 2, issue); /* half as many instructions */
     /* Where issue is most of it, that advice says more. */
-    ntk_advice_judge(
+    item = ntk_advice_judge(
         list, is_compute ? NTK_ADVICE_PATH_COMPUTE : NTK_ADVICE_PATH_ENGINE,
         issue > share / 2 && issue > ntk_advice_threshold(NTK_ADVICE_PATH_ISSUE) ? 0 : share, share,
         "%.1f %% of the execution is spent in the %s engine: %.3f us in %llu steps on "
@@ -103,6 +192,12 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
         100 * share, ntk_ntff_engine_title(engine), (double)sum->path_ps / 1e6,
         (unsigned long long)sum->count, 100 * (share - issue - drain), 100 * issue, 100 * drain,
         line);
+    /* No other engine multiplies matrices; work of the others can be shared with one that idles. */
+    ntk_advice_gain(item,
+                    is_compute                         ? share * ntk_advice_transpose_ratio(list)
+                    : engine == NTK_NTFF_ENGINE_TENSOR ? issue + drain
+                                                       : share / 2,
+                    share);
 }
 
 void ntk_advice_path(struct ntk_advice_list *list)
@@ -113,6 +208,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
     struct path_sum latency = { 0 };
     struct path_sum runtime = { 0 };
     struct path_sum dma = { 0 };
+    struct ntk_advice_sweep sweep = { 0 };
     char line[NTK_ADVICE_LINES_BYTES];
 
     for (size_t i = 0; i < path->step_count; i++) {
@@ -120,6 +216,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
         struct path_sum *sum = NULL;
 
         ntk_critical_path_passed(program->trace, path, i);
+        add_parts(list, &sweep, i);
         if (step->layer == NTK_LAYER_RUNTIME) {
             sum = &runtime;
         } else if (ntk_path_is_engine(step->kind)) {
@@ -142,6 +239,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
             add_lines(list, i, &sum->lines);
         }
     }
+    list->tensor = (double)engines[NTK_NTFF_ENGINE_TENSOR].path_ps / list->total_ps;
     judge_dma(list, &dma.lines);
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
         judge_engine(list, e, &engines[e]);
@@ -150,19 +248,21 @@ void ntk_advice_path(struct ntk_advice_list *list)
     if (latency.count) {
         double share = (double)latency.path_ps / list->total_ps;
 
-        ntk_advice_judge(
+        struct ntk_advice_item *item = ntk_advice_judge(
             list, NTK_ADVICE_PATH_LATENCY, share, share,
             "%.1f %% of the execution is semaphore latency in %llu steps on the critical "
             "path: %.3f us on average%s",
             100 * share, (unsigned long long)latency.count,
             (double)latency.path_ps / 1e6 / (double)latency.count,
             ntk_advice_lines(list, &latency.lines, "at", 1e6, " us", line));
+        ntk_advice_gain(item, share / 2, share); /* half as many steps */
     }
     ntk_line_costs_fini(&latency.lines);
     ntk_line_costs_fini(&dma.lines);
     double share = (double)runtime.path_ps / list->total_ps;
-    ntk_advice_judge(
+    struct ntk_advice_item *item = ntk_advice_judge(
         list, NTK_ADVICE_RUNTIME, share, share,
         "%.1f %% of the execution is spent in the start and end added by the runtime: %.3f us",
         100 * share, (double)runtime.path_ps / 1e6);
+    ntk_advice_gain(item, share / 2, share); /* twice the work per execution */
 }

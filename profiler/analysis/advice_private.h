@@ -13,17 +13,45 @@
 
 #define NTK_ADVICE_LINES_BYTES 200
 
+/* Shares of the execution. */
+struct ntk_advice_path_part {
+    double path; /* on the critical path */
+    double free; /* of path: no engine executes meanwhile */
+};
+
 struct ntk_advice_list {
     const struct ntk_advice_input *input;
     double total_ps;
+    /* With a path: */
+    struct ntk_advice_path_part dma, spill_dma;
+    double dma_bound;     /* dma with the hand-overs from it and the instructions that start it */
+    double tensor;        /* of the tensor engine */
+    double work;          /* of engines and DMA, without the runtime's */
     struct ntk_vec items; /* struct ntk_advice_item */
     int failed;
 };
 
-/* Adds the advice of a rule whose number is beyond its threshold. */
-__attribute__((format(printf, 5, 6))) void ntk_advice_judge(struct ntk_advice_list *list,
-                                                            enum ntk_advice_rule rule, double value,
-                                                            double share, const char *format, ...);
+/* Adds the advice of a rule whose number is beyond its threshold; NULL: it is not. */
+__attribute__((format(printf, 5, 6))) struct ntk_advice_item *
+ntk_advice_judge(struct ntk_advice_list *list, enum ntk_advice_rule rule, double value,
+                 double share, const char *format, ...);
+/* Shares of the execution: the estimate, limited by what is won at most. item may be NULL. */
+void ntk_advice_gain(struct ntk_advice_item *item, double gain, double bound);
+
+/* The step goes with its transfer: it is one, it hands over from one to what waited for it, or it
+ * is of the instruction that starts one. Returns that instruction; NTK_NO_INDEX: none. */
+uint32_t ntk_advice_transfer_of(const struct ntk_advice_input *input, size_t step);
+
+/* Which instructions have started so far, and until when one of them executes. */
+struct ntk_advice_sweep {
+    size_t next;
+    int64_t until_ps;
+};
+/* Of the step: no instruction executes. Steps come in order. */
+int64_t ntk_advice_free_ps(const struct ntk_advice_input *input, struct ntk_advice_sweep *sweep,
+                           const struct ntk_path_step *step);
+/* What a queue of that name is on the path. */
+double ntk_advice_queue_path(const struct ntk_advice_list *list, const char *name);
 /* ", most at attn.py:394 for attn.py:12 (12.345 us)": the most expensive lines, where cost has
  * per_unit of each unit; "" where no lines are known. what is "at" or "started at". Returns buf, of
  * NTK_ADVICE_LINES_BYTES. */
@@ -32,8 +60,10 @@ const char *ntk_advice_lines(const struct ntk_advice_list *list, const struct nt
 
 /* The tensor engine does at least as much of its peak as TENSOR_RATE demands. */
 bool ntk_advice_is_compute_bound(const struct ntk_advice_list *list);
+/* Transposes, as a share of all operations of the tensor engine; 0: not known. */
+double ntk_advice_transpose_ratio(const struct ntk_advice_list *list);
 
-/* Each adds what its numbers say. */
+/* The path first: others need its parts. Each adds what its numbers say. */
 void ntk_advice_path(struct ntk_advice_list *list);
 void ntk_advice_idle(struct ntk_advice_list *list);
 void ntk_advice_dma(struct ntk_advice_list *list);

@@ -69,38 +69,6 @@ static void make_groups(struct trips *trips, const struct ntk_tensor_traffic *te
     }
 }
 
-/* Which instructions have started so far, and until when one of them executes. */
-struct sweep {
-    size_t next;
-    int64_t until_ps;
-};
-
-/* Of the step: no instruction executes. Steps come in order. */
-static int64_t free_of(const struct ntk_trace_core *core, struct sweep *sweep,
-                       const struct ntk_path_step *step)
-{
-    int64_t at_ps = step->start_ps;
-    int64_t free_ps = 0;
-
-    while (at_ps < step->end_ps) {
-        for (; sweep->next < core->instruction_count &&
-               core->instructions[sweep->next].start_ps <= at_ps;
-             sweep->next++) {
-            int64_t end_ps = core->instructions[sweep->next].end_ps;
-            sweep->until_ps = end_ps > sweep->until_ps ? end_ps : sweep->until_ps;
-        }
-        bool is_busy = sweep->until_ps > at_ps;
-        int64_t until_ps = is_busy ? sweep->until_ps
-                           : sweep->next < core->instruction_count
-                               ? core->instructions[sweep->next].start_ps
-                               : step->end_ps;
-        until_ps = until_ps < step->end_ps ? until_ps : step->end_ps;
-        free_ps += is_busy ? 0 : until_ps - at_ps;
-        at_ps = until_ps;
-    }
-    return free_ps;
-}
-
 static struct slot_time *slot_of(struct trips *trips, const struct ntk_trace_core *core,
                                  uint32_t instruction)
 {
@@ -120,37 +88,27 @@ static struct slot_time *slot_of(struct trips *trips, const struct ntk_trace_cor
     return ntk_vec_at(&trips->slots, index - 1);
 }
 
-/* The path by the slots that began its transfers. Without a transfer go: it, the hand-over to what
- * waited for it, and the instruction that began it. */
-static void add_path(struct trips *trips, const struct ntk_program *program,
-                     const struct ntk_critical_path *path)
+/* The path by the slots that began its transfers. */
+static void add_path(struct trips *trips, const struct ntk_advice_input *input)
 {
-    const struct ntk_trace_core *core = &program->trace->cores[path->core];
-    struct sweep sweep = { 0 };
+    const struct ntk_critical_path *path = input->path;
+    const struct ntk_trace *trace = input->program->trace;
+    const struct ntk_trace_core *core = &trace->cores[path->core];
+    struct ntk_advice_sweep sweep = { 0 };
 
     for (size_t i = 0; i < path->step_count && !trips->failed; i++) {
         const struct ntk_path_step *step = &path->steps[i];
         int64_t step_ps = step->end_ps - step->start_ps;
-        bool is_transfer = step->kind == NTK_PATH_TRANSFER;
-        uint32_t begun_by = step->instruction;
+        uint32_t begun_by = ntk_advice_transfer_of(input, i);
 
-        ntk_critical_path_passed(program->trace, path, i);
-        if (step->kind == NTK_PATH_LATENCY && i && path->steps[i - 1].kind == NTK_PATH_TRANSFER) {
-            begun_by = path->steps[i - 1].instruction;
-        } else if (step->kind == NTK_PATH_WAIT && step->queue) {
-            trips->unknown_ps += step_ps;
-            continue;
-        } else if (!is_transfer &&
-                   !(ntk_path_is_engine(step->kind) &&
-                     ntk_program_fact(program, path->core, &core->instructions[begun_by])
-                         ->is_transfer)) {
-            continue;
-        }
-        struct slot_time *slot = slot_of(trips, core, begun_by);
+        ntk_critical_path_passed(trace, path, i);
+        trips->unknown_ps += step->kind == NTK_PATH_WAIT && step->queue ? step_ps : 0;
+        struct slot_time *slot = begun_by != NTK_NO_INDEX ? slot_of(trips, core, begun_by) : NULL;
         if (slot) {
+            bool is_transfer = step->kind == NTK_PATH_TRANSFER;
             slot->bound_ps += step_ps;
             slot->path_ps += is_transfer ? step_ps : 0;
-            slot->free_ps += is_transfer ? free_of(core, &sweep, step) : 0;
+            slot->free_ps += is_transfer ? ntk_advice_free_ps(input, &sweep, step) : 0;
         }
     }
 }
@@ -191,7 +149,6 @@ static void judge(struct ntk_advice_list *list, const struct trips *trips,
 {
     double value = (double)(group->write_bytes + group->read_bytes) / all;
     double active = (double)list->input->dma->total.active_ps / list->total_ps;
-    size_t before = list->items.count;
     char name[120];
     char written[NTK_UNITS_TEXT_BYTES];
     char read[NTK_UNITS_TEXT_BYTES];
@@ -209,16 +166,14 @@ static void judge(struct ntk_advice_list *list, const struct trips *trips,
         snprintf(on_path, sizeof on_path, "; %.3f us of the critical path are its transfers",
                  (double)group->path_ps / 1e6);
     }
-    ntk_advice_judge(
+    struct ntk_advice_item *item = ntk_advice_judge(
         list, NTK_ADVICE_ROUND_TRIP, value, active * value,
         "%s written to device memory (%s) and read back (%s): %.1f %% of the traffic%s%s", name,
         ntk_units_bytes(written, sizeof written, group->write_bytes),
         ntk_units_bytes(read, sizeof read, group->read_bytes), 100 * value, on_path, line);
-    if (list->items.count > before && list->input->path) {
-        struct ntk_advice_item *item = ntk_vec_at(&list->items, before);
-        item->has_gain = true;
-        item->gain = (double)group->free_ps / list->total_ps;
-        item->gain_bound = (double)(group->bound_ps + trips->unknown_ps) / list->total_ps;
+    if (list->input->path) {
+        ntk_advice_gain(item, (double)group->free_ps / list->total_ps,
+                        (double)(group->bound_ps + trips->unknown_ps) / list->total_ps);
     }
 }
 
@@ -236,7 +191,7 @@ void ntk_advice_round_trips(struct ntk_advice_list *list)
         make_groups(&trips, input->tensors, all);
     }
     if (trips.of_names.count && input->path) {
-        add_path(&trips, input->program, input->path);
+        add_path(&trips, input);
         share_out(&trips, trace, &trace->cores[input->path->core]);
     }
     list->failed = list->failed ? list->failed : trips.failed;

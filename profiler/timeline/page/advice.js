@@ -15,6 +15,10 @@ function linked(text, found) {
   });
 }
 
+const percent = (share) => `${(100 * share).toFixed(1)} %`;
+const gain = (one) => (one.estimated_gain_us === undefined ? ''
+  : `. Estimated gain ${one.estimated_gain_us.toFixed(3)} µs (${percent(one.estimated_gain_of_execution)}), at most ${one.largest_gain_us.toFixed(3)} µs (${percent(one.largest_gain_of_execution)})`);
+
 function render(box) {
   const choice = sourceChoice('advice');
   if (choice) box.append(choice);
@@ -24,7 +28,7 @@ function render(box) {
   if (!list.length) box.append(make('p', { class: 'soft' }, 'No advice.'));
   box.append(make('ol', { class: 'advice' }, ...list.map((one) => make('li', {}, make('b', {}, ...linked(one.text, found)), make('span', {}, ...linked(one.what_to_do, found)),
     make('small', { class: 'soft' }, `${one.measured}: ${one.value.toLocaleString('en', { maximumFractionDigits: 3 })}, threshold ${one.threshold}. Concerns `,
-      bar(one.share_of_execution ?? 0).element, ' of the execution')))));
+      bar(one.share_of_execution ?? 0).element, ` of the execution${gain(one)}`)))));
 }
 
 export const start = () => addTab('advice', 'Advice', render);

@@ -31,7 +31,8 @@ static void ask_with(struct hand_trace *h, struct ntk_neff_positions *positions,
     };
     assert_int_equal(ntk_analysis_advice(&input, &a->advice), 0);
     for (size_t i = 1; i < a->advice.count; i++) {
-        assert_true(a->advice.items[i - 1].share >= a->advice.items[i].share);
+        const struct ntk_advice_item *item = &a->advice.items[i - 1];
+        assert_true(!item[1].has_gain || (item->has_gain && item->gain >= item[1].gain));
     }
 }
 
@@ -66,6 +67,19 @@ static void expect(const struct answers *a, enum ntk_advice_rule rule, double va
         fail_msg("no advice %s", ntk_advice_id(rule));
     } else if (fabs(item->value - value) > 1e-9 || !strstr(item->text, text)) {
         fail_msg("%s: %.12g, \"%s\"", ntk_advice_id(rule), item->value, item->text);
+    }
+}
+
+/* Shares of the execution. */
+static void expect_gain(const struct answers *a, enum ntk_advice_rule rule, double gain,
+                        double bound)
+{
+    const struct ntk_advice_item *item = find(a, rule);
+
+    if (!item || !item->has_gain || fabs(item->gain - gain) > 1e-9 ||
+        fabs(item->gain_bound - bound) > 1e-9) {
+        fail_msg("%s: gain %.12g, at most %.12g", ntk_advice_id(rule), item ? item->gain : -1,
+                 item ? item->gain_bound : -1);
     }
 }
 
@@ -114,6 +128,8 @@ static void dma_on_the_path_and_the_engine_that_waits_for_it(void **state)
     expect(&a, NTK_ADVICE_PATH_DMA, 0.65, "qSyncIO0");
     expect(&a, NTK_ADVICE_WAIT, 0.5,
            "Tensor of core 0 works for 50.0 % of the execution and waits for 50.0 %");
+    expect_gain(&a, NTK_ADVICE_PATH_DMA, 0.5, 0.7); /* Tensor works until 200; 50 start it */
+    expect_gain(&a, NTK_ADVICE_WAIT, 0.5, 0.5);
     assert_null(find(&a, NTK_ADVICE_PATH_ENGINE));
     assert_int_equal(a.advice.items[0].rule, NTK_ADVICE_PATH_DMA);
     done(&h, &a);
@@ -158,6 +174,10 @@ static void sentences_name_the_line_that_waits_and_the_one_it_waits_for(void **s
            ", most started at a.py:10 (0.640 us)");
     expect(&a, NTK_ADVICE_RELOAD, 2,
            ", most at a.py:10 (4096 bytes); a.py:11 waits for it (0.500 us)");
+    double efficiency = find(&a, NTK_ADVICE_DMA_EFFICIENCY)->value;
+    expect_gain(&a, NTK_ADVICE_SMALL_PACKETS, 0.65 / 2, 0.64);
+    expect_gain(&a, NTK_ADVICE_DMA_EFFICIENCY, 0.65 * (1 - efficiency), 0.64);
+    expect_gain(&a, NTK_ADVICE_RELOAD, 0.5 / 2, 0.7);
     ntk_line_costs_fini(&row.readers);
     done(&h, &a);
 }
@@ -179,6 +199,8 @@ static void one_engine_and_its_issue(void **state)
            "critical path (70.0 % execution, 27.0 % issue, 0.0 % drain)");
     expect(&a, NTK_ADVICE_PATH_ISSUE, 0.27,
            "the GpSimd engine issues instructions for 27.0 % of the execution");
+    expect_gain(&a, NTK_ADVICE_PATH_ENGINE, 0.97 / 2, 0.97);
+    expect_gain(&a, NTK_ADVICE_PATH_ISSUE, 0.27 / 2, 0.27);
     assert_null(find(&a, NTK_ADVICE_PATH_LATENCY));
     done(&h, &a);
 }
@@ -197,6 +219,7 @@ static void hand_overs_that_take_long(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, second, 650, 1000);
     ask(&h, NULL, NULL, &a);
     expect(&a, NTK_ADVICE_PATH_LATENCY, 0.3, "30.0 % of the execution is semaphore latency");
+    expect_gain(&a, NTK_ADVICE_PATH_LATENCY, 0.15, 0.3);
     assert_null(find(&a, NTK_ADVICE_PATH_ISSUE));
     done(&h, &a);
 }
@@ -224,6 +247,7 @@ static void a_tensor_engine_at_its_peak_is_not_told_to_use_larger_tiles(void **s
     ask(&h, NULL, NULL, &a);
     expect(&a, NTK_ADVICE_PATH_COMPUTE, 1,
            "100.0 % of the execution is spent in the Tensor engine");
+    expect_gain(&a, NTK_ADVICE_PATH_COMPUTE, 0, 1); /* without transposes */
     assert_int_equal(a.advice.count, 1);
     done(&h, &a);
 }
@@ -285,6 +309,10 @@ static void packets_spills_and_reloads(void **state)
     expect(&a, NTK_ADVICE_SPILL, 2300.0 / 4000, "57.5 % of the device memory traffic (2.2KB)");
     assert_true(fabs(find(&a, NTK_ADVICE_SPILL)->share - 0.4) < 1e-9); /* each moment once */
     expect(&a, NTK_ADVICE_RELOAD, 2.5, "input x is read 2.50 times");
+    for (size_t i = 0; i < a.advice.count; i++) { /* the path has no transfer */
+        enum ntk_advice_rule rule = a.advice.items[i].rule;
+        expect_gain(&a, rule, rule == NTK_ADVICE_RUNTIME ? 0.5 : 0, rule == NTK_ADVICE_RUNTIME);
+    }
     /* A quarter of the bytes, in the 680 ns of DMA. */
     assert_true(fabs(find(&a, NTK_ADVICE_RELOAD)->share - 0.25 * 0.68) < 1e-9);
     done(&h, &a);
@@ -331,6 +359,10 @@ static void cores_that_idle_runtimes_that_take_long_and_throttling(void **state)
     expect(&a, NTK_ADVICE_RUNTIME, 0.7, "70.0 % of the execution is spent in the start and end");
     expect(&a, NTK_ADVICE_IDLE_CORE, 0.9, "core 1 is idle for 90.0 %");
     expect(&a, NTK_ADVICE_THROTTLING, 0.4, "core 0 was throttled for 40.0 %");
+    expect_gain(&a, NTK_ADVICE_RUNTIME, 0.35, 0.7);
+    expect_gain(&a, NTK_ADVICE_IDLE_CORE, 0.15, 0.45); /* half of the 300 ns that are work */
+    assert_false(find(&a, NTK_ADVICE_THROTTLING)->has_gain);
+    assert_int_equal(a.advice.items[0].rule, NTK_ADVICE_RUNTIME); /* not the idle core */
     assert_null(
         find(&a, NTK_ADVICE_PATH_ENGINE)); /* what the runtime does is not an engine's work */
     done(&h, &a);
@@ -354,6 +386,9 @@ static void transposes_and_half_empty_products(void **state)
     ask(&h, NULL, NULL, &a);
     expect(&a, NTK_ADVICE_TRANSPOSES, 0.2, "20.0 % of the operations of the tensor engine");
     expect(&a, NTK_ADVICE_TENSOR_RATE, 64 / (200 * 2.4), "the tensor engine does 13.3 %");
+    double rate = 64 / (200 * 2.4);
+    expect_gain(&a, NTK_ADVICE_TRANSPOSES, 0.2 * 0.2, 0.2);
+    expect_gain(&a, NTK_ADVICE_TENSOR_RATE, 0.2 * (1 - rate / 0.5), 0.2 * (1 - rate));
     done(&h, &a);
 }
 
