@@ -170,11 +170,6 @@ static char *store_path(const char *of)
 /* 0, or the exit code: what --display-name and --data-path require. */
 static int check_store(void)
 {
-    if (strcmp(arg_format, "db") == 0) {
-        return ntk_opt_usage_error(
-            &program,
-            "database servers are not supported: sqlite and parquet have the same tables");
-    }
     if (arg_name && (!arg_name[0] || strchr(arg_name, '/'))) {
         return ntk_opt_usage_error(&program, "--display-name: invalid name '%s'", arg_name);
     }
