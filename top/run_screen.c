@@ -275,6 +275,15 @@ static uint64_t next_look_ns(const struct ntk_top_run *run)
     return run->source->ops->has_news && look_ns < run->next_ns ? look_ns : run->next_ns;
 }
 
+/* Seen between two refreshes too; the signal of it may come at any time. */
+static bool is_resized(const struct ntk_screen *screen)
+{
+    struct winsize size;
+
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 &&
+           (size.ws_row != screen->rows || size.ws_col != screen->columns);
+}
+
 int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
 {
     struct ntk_screen_look look = look_of(run);
@@ -309,9 +318,13 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
         if (has_key && !handle_keys(run)) {
             return 0;
         }
+        /* A frame shows the model alone: without a change it would be the same again. */
+        bool has_change = has_key || run->has_more_past || is_resized(run->screen);
+
         if (run->source->fd >= 0 || ntk_clock_monotonic_ns() >= run->next_ns) {
             run->next_ns = ntk_clock_monotonic_ns() + run->delay_ns;
             ret = ntk_top_run_feed(run, err);
+            has_change = true;
             if (ret == -ENODATA && has_frame) {
                 return 0; /* the note says why */
             }
@@ -321,7 +334,7 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
                 return ret;
             }
         }
-        if (has_frame) {
+        if (has_frame && has_change) {
             ntk_top_view_draw(run->model, run->screen, true);
             run->has_more_past = ntk_top_run_take_past(run, PAST_SLICE_NS);
         }

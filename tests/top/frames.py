@@ -195,7 +195,7 @@ class Program:
         self.terminal = Terminal(rows, columns)
         self.sent = 0
         with open("writes", "wb") as count:
-            count.write(bytes(8))
+            count.write(bytes(8 * 3))
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             # After the fork, in the child: the size first, so that the program meets it.
@@ -206,9 +206,13 @@ class Program:
         self.wait(lambda: "vCPU Utilization" in self.terminal.text())
         self.settle()
 
+    def counts(self):
+        """Writes, calls of dup3 and looks for news."""
+        with open("writes", "rb") as counts:  # tty_writes.c
+            return struct.unpack("=3Q", counts.read())
+
     def writes(self):
-        with open("writes", "rb") as count:  # tty_writes.c
-            return struct.unpack("=Q", count.read())[0]
+        return self.counts()[0]
 
     def is_waiting(self):
         with open(f"/proc/{self.pid}/stat") as stat:
@@ -318,6 +322,17 @@ def main():
             fail(f"a refresh sends {p.terminal.longest} cells in a row as they stand, clears {p.terminal.cleared} times")
     p.end()
     print(f"128 cores at 200x50: a refresh changes at most {changed_most} cells and sends {bytes_most} bytes")
+
+    # Between two refreshes, looks for news that find none draw nothing; a size does.
+    p = Program(path, "looked", 30, 120, "-d", "1h")
+    _, before, looks = p.counts()
+    p.wait(lambda: p.counts()[2] >= looks + 5)
+    if p.counts()[1] != before:
+        fail(f"{p.counts()[1] - before} calls of dup3 without a change: a frame was drawn again")
+    check("a size between two looks", p, p.resize(40, 120), may_clear=True)
+    if p.counts()[1] != before + 2:
+        fail(f"{p.counts()[1] - before} calls of dup3 for one frame")
+    p.end()
 
     # What is wide stays whole.
     p = Program(path, "wide", 30, 120, "-d", "1h")

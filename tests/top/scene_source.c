@@ -2,7 +2,7 @@
 /*
  * scene_source - neuron-top's main.c and curses with snapshots made by hand, for test_terminal.sh
  * and the bench. NTK_TEST_SCENE: trn1, trn2 (128 cores), small, none, wide, many (300
- * applications), moving (128 cores that change every second).
+ * applications), moving (128 cores that change every second), looked (as trn1, and asked for news).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 
 #include "tests/support/unit.h"
 #include "tests/top/scene.h"
+#include "tests/top/tty_writes.h"
 #include "top/source/source.h"
 
 #define SECONDS UINT64_C(1763700000) /* before the first of the moments that move */
@@ -42,7 +43,17 @@ static void scene_close(struct ntk_top_source *base)
     free(base);
 }
 
+static bool scene_has_news(struct ntk_top_source *base)
+{
+    (void)base;
+    tty_count(TTY_COUNT_LOOKS);
+    return false;
+}
+
 static const struct ntk_top_source_ops scene_ops = { .take = scene_take, .close = scene_close };
+static const struct ntk_top_source_ops looked_ops = { .take = scene_take,
+                                                      .close = scene_close,
+                                                      .has_news = scene_has_news };
 
 int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out_source,
                              struct ntk_err *err)
@@ -58,6 +69,9 @@ int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out
     source->base.ops = &scene_ops;
     source->base.fd = -1;
     name = name ? name : "trn1";
+    if (strcmp(name, "looked") == 0) {
+        source->base.ops = &looked_ops;
+    }
     if (strcmp(name, "trn2") == 0 || strcmp(name, "moving") == 0) {
         source->scene = scene_trn2_lnc1;
         source->is_moving = name[0] == 'm';

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tty_writes - counts the calls of write(2) that a program, curses in it, makes on a terminal, for
- * frames.py: the file that NTK_TEST_WRITES names holds the number, eight bytes as the machine has
- * them. This write() is taken instead of the C library's, in shared libraries too.
+ * tty_writes - counts for frames.py, in the file that NTK_TEST_WRITES names, eight bytes each as the
+ * machine has them: the calls of write(2) that a program, curses in it, makes on a terminal; the
+ * calls of dup3(2), of which a frame has two; the looks of scene_source.c. These functions are taken
+ * instead of the C library's, in shared libraries too.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -11,7 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static uint64_t *count;
+#include "tests/top/tty_writes.h"
+
+static uint64_t *counts;
 
 static void __attribute__((constructor)) map_count(void)
 {
@@ -19,17 +22,31 @@ static void __attribute__((constructor)) map_count(void)
     int fd = path ? open(path, O_RDWR | O_CLOEXEC) : -1;
 
     if (fd >= 0) {
-        void *mapped = mmap(NULL, sizeof *count, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        void *mapped =
+            mmap(NULL, TTY_COUNTS * sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-        count = mapped == MAP_FAILED ? NULL : mapped;
+        counts = mapped == MAP_FAILED ? NULL : mapped;
         close(fd);
+    }
+}
+
+void tty_count(enum tty_count which)
+{
+    if (counts) {
+        __atomic_add_fetch(&counts[which], 1, __ATOMIC_SEQ_CST);
     }
 }
 
 __attribute__((visibility("default"))) ssize_t write(int fd, const void *bytes, size_t size)
 {
-    if (count && isatty(fd)) {
-        __atomic_add_fetch(count, 1, __ATOMIC_SEQ_CST);
+    if (isatty(fd)) {
+        tty_count(TTY_COUNT_WRITES);
     }
     return syscall(SYS_write, fd, bytes, size);
+}
+
+__attribute__((visibility("default"))) int dup3(int fd, int to, int flags)
+{
+    tty_count(TTY_COUNT_DUP3);
+    return (int)syscall(SYS_dup3, fd, to, flags);
 }
