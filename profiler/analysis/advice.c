@@ -128,6 +128,10 @@ static int compare(const void *a, const void *b)
     const struct ntk_advice_item *x = a;
     const struct ntk_advice_item *y = b;
 
+    if (x->rule != y->rule &&
+        (x->rule == NTK_ADVICE_INCOMPLETE || y->rule == NTK_ADVICE_INCOMPLETE)) {
+        return x->rule == NTK_ADVICE_INCOMPLETE ? -1 : 1;
+    }
     double x_gain = x->has_gain ? x->gain : -1;
     double y_gain = y->has_gain ? y->gain : -1;
 
@@ -142,27 +146,29 @@ static int compare(const void *a, const void *b)
 
 int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice *out_advice)
 {
-    struct ntk_advice_list list = { .input = input,
+    struct ntk_advice_input known = *input;
+    struct ntk_advice_list list = { .input = &known,
                                     .total_ps = (double)input->program->trace->total_ps,
                                     .items = NTK_VEC_INIT(struct ntk_advice_item) };
 
     if (!input->program->trace->has_total || list.total_ps <= 0) {
         return -ENODATA;
     }
-    if (input->path) {
+    ntk_advice_incomplete(&list, &known);
+    if (known.path) {
         ntk_advice_path(&list);
     }
-    if (input->idle) {
+    if (known.idle) {
         ntk_advice_idle(&list);
     }
-    if (input->dma) {
+    if (known.dma) {
         ntk_advice_dma(&list);
     }
-    if (input->tensors) {
+    if (known.tensors) {
         ntk_advice_tensors(&list);
         ntk_advice_round_trips(&list);
     }
-    if (input->costs) {
+    if (known.costs) {
         ntk_advice_tensor_engine(&list);
     }
     judge_throttling(&list);

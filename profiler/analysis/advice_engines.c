@@ -56,7 +56,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
         }
         /* An engine that does little may wait as long as it likes, unless all of them do little. */
         for (unsigned e = 0; e <= NTK_NTFF_ENGINE_AXI; e++) {
-            double share = (double)for_ps[e] / list->total_ps;
+            double share = list->has_no_waits ? 0 : (double)for_ps[e] / list->total_ps;
             double busy = (double)engine->busy_ps / list->total_ps;
 
             struct ntk_advice_item *item = ntk_advice_judge(

@@ -22,6 +22,7 @@ struct ntk_advice_path_part {
 struct ntk_advice_list {
     const struct ntk_advice_input *input;
     double total_ps;
+    bool has_no_waits; /* why engines waited is not known */
     /* With a path: */
     struct ntk_advice_path_part dma, spill_dma;
     double dma_bound;     /* dma with the hand-overs from it and the instructions that start it */
@@ -63,6 +64,8 @@ bool ntk_advice_is_compute_bound(const struct ntk_advice_list *list);
 /* Transposes, as a share of all operations of the tensor engine; 0: not known. */
 double ntk_advice_transpose_ratio(const struct ntk_advice_list *list);
 
+/* First of all: says which records the capture lacks, and takes from known what needs them. */
+void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input *known);
 /* The path first: others need its parts. Each adds what its numbers say. */
 void ntk_advice_path(struct ntk_advice_list *list);
 void ntk_advice_idle(struct ntk_advice_list *list);

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: one program with a transfer and waits, whose records are taken away kind by kind. Tensor
+ * works 0 to 200 ns and 700 to 1000, after a load that Sync starts at 0.
+ */
+#include <string.h>
+
+#include "profiler/analysis/advice.h"
+#include "tests/support/hand_answers.h"
+#include "tests/support/unit.h"
+
+#define NONE NTK_ISA_NO_SEMAPHORE
+
+enum lack { COMPLETE, NO_EVENTS, NO_PACKETS, CUT_EVENTS, CUT_PACKETS, CUT_INSTRUCTIONS, UNPAIRED };
+
+struct made {
+    struct hand_trace h;
+    struct hand_answers a;
+    struct ntk_advice advice;
+};
+
+static void ask(struct made *m, enum lack lack, bool is_part)
+{
+    static struct ntk_ntff_queue queue = { .engine = 0, .queue = 1, .name = "qSPIO0" };
+    struct hand_trace *h = &m->h;
+    struct ntk_tensor_row row = { .name = "x",
+                                  .kind = "input",
+                                  .size_bytes = 1024,
+                                  .read_bytes = 4096,
+                                  .has_reload = true,
+                                  .reload_ratio = 4 };
+    struct ntk_tensor_traffic tensors = { 1, &row };
+
+    hand_trace_begin(h, 2, "trn2.3xlarge", 1000);
+    struct ntk_isa_instr copy = hand_trace_load(h, 0, 4);
+    h->subgraphs[0].queues = &queue;
+    h->subgraphs[0].queue_count = 1;
+    uint32_t load = hand_trace_open(h, 0, NTK_ISA_ENGINE_SP, &copy);
+    uint32_t before = hand_trace_nop(h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    uint32_t after = hand_trace_nop(h, 0, NTK_ISA_ENGINE_PE, 20, 1, NONE);
+    uint32_t other = hand_trace_nop(h, 1, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    hand_trace_run(h, 0, NTK_ISA_ENGINE_SP, load, 0, 50);
+    hand_trace_run(h, 0, NTK_ISA_ENGINE_PE, before, 0, 200);
+    hand_trace_run(h, 0, NTK_ISA_ENGINE_PE, after, 700, 1000);
+    hand_trace_run(h, 1, NTK_ISA_ENGINE_PE, other, 0, 100);
+    if (lack != NO_PACKETS) {
+        hand_trace_packet(h, 0, 0, 1, NTK_TRACE_DMA_IO, 1024, 50, 690);
+    }
+    if (lack != NO_EVENTS) {
+        hand_trace_change(h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 700);
+    }
+    h->trace.is_part = is_part;
+    h->trace.is_cut.events = h->cores[0].is_cut.events = lack == CUT_EVENTS;
+    h->trace.is_cut.packets = h->cores[0].is_cut.packets = lack == CUT_PACKETS;
+    h->trace.is_cut.instructions = h->cores[0].is_cut.instructions = lack == CUT_INSTRUCTIONS;
+    h->cores[0].unpaired = lack == UNPAIRED ? 3 : 0;
+    hand_answers_ask(h, &m->a);
+    struct ntk_advice_input input = { m->a.program, &m->a.idle, &m->a.path, &m->a.costs,
+                                      &m->a.dma,    NULL,       &tensors,   &m->a.transfers };
+    assert_int_equal(ntk_analysis_advice(&input, &m->advice), 0);
+}
+
+static bool has(const struct made *m, enum ntk_advice_rule rule)
+{
+    for (size_t i = 0; i < m->advice.count; i++) {
+        if (m->advice.items[i].rule == rule) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void done(struct made *m)
+{
+    ntk_advice_fini(&m->advice);
+    hand_answers_done(&m->h, &m->a);
+}
+
+static void each_lack_comes_first_and_omits_what_needs_it(void **state)
+{
+    static const struct {
+        enum lack lack;
+        const char *text; /* NULL: complete */
+        bool path, wait, small, reload, idle_core, gain;
+    } cases[] = {
+        { COMPLETE, NULL, true, true, true, true, true, true },
+        { NO_EVENTS, "incomplete: semaphore records are missing", false, false, true, true, true,
+          false },
+        { CUT_EVENTS, "incomplete: semaphore records are cut off", false, false, true, true, true,
+          false },
+        { NO_PACKETS, "incomplete: DMA records are missing", true, true, false, true, true, true },
+        { CUT_PACKETS, "incomplete: DMA records are cut off", true, true, false, false, true,
+          true },
+        { CUT_INSTRUCTIONS, "incomplete: instruction records are cut off", false, false, true,
+          false, false, false },
+        { UNPAIRED, NULL, true, true, true, true, true, true }, /* as in every capture */
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct made m;
+
+        ask(&m, cases[i].lack, false);
+        assert_true(m.advice.count > 0);
+        const struct ntk_advice_item *first = &m.advice.items[0];
+        if (cases[i].text) {
+            assert_int_equal(first->rule, NTK_ADVICE_INCOMPLETE);
+            assert_non_null(strstr(first->text, cases[i].text));
+        }
+        assert_int_equal(has(&m, NTK_ADVICE_INCOMPLETE), cases[i].text != NULL);
+        assert_int_equal(has(&m, NTK_ADVICE_PATH_DMA), cases[i].path);
+        assert_int_equal(has(&m, NTK_ADVICE_WAIT), cases[i].wait);
+        assert_int_equal(has(&m, NTK_ADVICE_SMALL_PACKETS), cases[i].small);
+        assert_int_equal(has(&m, NTK_ADVICE_RELOAD), cases[i].reload);
+        assert_int_equal(has(&m, NTK_ADVICE_IDLE_CORE), cases[i].idle_core);
+        bool has_gain = false;
+        for (size_t n = 0; n < m.advice.count; n++) {
+            has_gain = has_gain || m.advice.items[n].has_gain;
+        }
+        assert_int_equal(has_gain, cases[i].gain);
+        done(&m);
+    }
+}
+
+static void a_window_may_have_no_records(void **state)
+{
+    struct made m;
+
+    ask(&m, NO_PACKETS, true);
+    assert_false(has(&m, NTK_ADVICE_INCOMPLETE));
+    done(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_lack_comes_first_and_omits_what_needs_it),
+        cmocka_unit_test(a_window_may_have_no_records),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
