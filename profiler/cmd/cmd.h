@@ -144,6 +144,10 @@ struct ntk_page_options {
 /* Serves until SIGINT or SIGTERM, or writes. The exit code, with everything told. */
 int ntk_profile_page(const struct ntk_page_options *options);
 
+/* The capture on one screen: figures, bars of engines, findings. To output, or to stdout if it is
+ * NULL. 0, or 1 with the message printed. */
+int ntk_profile_brief(const struct ntk_profile *profile, const char *name, const char *output);
+
 /* To the file, or to stdout with path NULL. 0, or 1 with the message printed. */
 int ntk_profile_put(const struct ntk_buf *text, const char *path);
 

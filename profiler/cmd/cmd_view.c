@@ -41,6 +41,8 @@ static const char *arg_secondary;
 static bool arg_flows;
 static uint64_t arg_html_bytes;
 static bool arg_terminology;
+static bool arg_all;
+static bool arg_brief;
 static const char *arg_name;
 static const char *arg_store;
 static bool arg_no_page;
@@ -103,6 +105,11 @@ static const struct ntk_opt options[] = {
       "draw an arrow from what ended a wait to what waited, in perfetto and chrome; with -d in "
       "perfetto, also draw one from each call to its execution on the core" },
     NTK_PROFILE_OPT_METRICS_VERSION,
+    { 0, "brief", NULL, NTK_OPT_FLAG, &arg_brief,
+      "summary-text: print ten figures, a bar for each engine and three findings (default on a "
+      "terminal)" },
+    { 0, "all", NULL, NTK_OPT_FLAG, &arg_all,
+      "summary-text: print every metric (default elsewhere)" },
     { 0, "terminology", NULL, NTK_OPT_FLAG, &arg_terminology,
       "print the meaning of each metric and exit" },
     { 0, "display-name", "NAME", NTK_OPT_TEXT, &arg_name,
@@ -396,6 +403,15 @@ static int view_summary(const struct ntk_profile *profile, bool is_json)
 {
     struct ntk_summary summary = { 0 };
     struct ntk_buf text = { 0 };
+    bool is_file = arg_output && strcmp(arg_output, "-") != 0;
+    bool is_screen = !is_file && isatty(STDOUT_FILENO);
+
+    if (!is_json && !arg_all && (arg_brief || is_screen)) {
+        char *name = profile_name(arg_session);
+        int code = ntk_profile_brief(profile, name ? name : "", arg_output);
+        free(name);
+        return code;
+    }
 
     if (ntk_analysis_summary(profile->trace, &summary) < 0) {
         text.failed = true;
@@ -404,8 +420,7 @@ static int view_summary(const struct ntk_profile *profile, bool is_json)
         ntk_output_summary_json(&summary, name ? name : "", &text);
         free(name);
     } else {
-        bool is_file = arg_output && strcmp(arg_output, "-") != 0;
-        ntk_output_summary_text(&summary, !is_file && isatty(STDOUT_FILENO), &text);
+        ntk_output_summary_text(&summary, is_screen, &text);
     }
     int code = ntk_profile_put(&text, arg_output);
     ntk_buf_fini(&text);

@@ -82,8 +82,8 @@ for query in 'SELECT * FROM process_overview' 'SELECT * FROM core_overview'; do
     sqlite3 -readonly -box demo.db "$query"
 done
 
-show '$ neuron-profile capture -n mlp.neff -s mlp.ntff; neuron-profile view -n mlp.neff -s mlp.ntff --output-format summary-text'
+show '$ neuron-profile capture -n mlp.neff -s mlp.ntff; neuron-profile view -s mlp.ntff --output-format summary-text --brief'
 NEURON_RT_VISIBLE_CORES=31 neuron-profile capture -n mlp.neff -s mlp.ntff
-neuron-profile view -n mlp.neff -s mlp.ntff --output-format summary-text
+neuron-profile view -s mlp.ntff --output-format summary-text --brief
 
 show "That was the demo: $((SECONDS - started)) s. It leaves no process and no file behind."

@@ -149,8 +149,7 @@ static int answer_dma(const struct ntk_analyses *asked, struct ntk_buf *text, st
     return 0;
 }
 
-static int answer_advice(const struct ntk_analyses *asked, struct ntk_buf *text,
-                         struct ntk_json *json)
+int ntk_analyses_advice(const struct ntk_analyses *asked, struct ntk_advice *out_advice)
 {
     const struct ntk_trace *trace = asked->program->trace;
     struct ntk_idle_reasons idle = { 0 };
@@ -158,7 +157,6 @@ static int answer_advice(const struct ntk_analyses *asked, struct ntk_buf *text,
     struct ntk_tensor_traffic tensors = { 0 };
     struct ntk_dma_traffic traffic;
     struct ntk_hbm_traffic hbm;
-    struct ntk_advice advice = { 0 };
     int idle_ret = ntk_analysis_idle_reasons(asked->program, &asked->dependencies, &idle);
     int tensors_ret = ntk_analysis_tensor_traffic(asked->program, &tensors);
     int ret = ntk_analysis_dma_efficiency(trace, &dma);
@@ -175,17 +173,26 @@ static int answer_advice(const struct ntk_analyses *asked, struct ntk_buf *text,
                                           .hbm = &hbm,
                                           .tensors = tensors_ret == 0 ? &tensors : NULL,
                                           .transfers = &asked->transfers };
-        ret = ntk_analysis_advice(&input, &advice);
+        ret = ntk_analysis_advice(&input, out_advice);
     }
+    ntk_tensor_traffic_fini(&tensors);
+    ntk_dma_efficiency_fini(&dma);
+    ntk_idle_reasons_fini(&idle);
+    return ret;
+}
+
+static int answer_advice(const struct ntk_analyses *asked, struct ntk_buf *text,
+                         struct ntk_json *json)
+{
+    struct ntk_advice advice = { 0 };
+    int ret = ntk_analyses_advice(asked, &advice);
+
     if (ret == 0 && json) {
         ntk_output_advice_json(&advice, json);
     } else if (ret == 0) {
         ntk_output_advice_text(&advice, text);
     }
     ntk_advice_fini(&advice);
-    ntk_tensor_traffic_fini(&tensors);
-    ntk_dma_efficiency_fini(&dma);
-    ntk_idle_reasons_fini(&idle);
     return ret;
 }
 

@@ -8,6 +8,7 @@
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_ANALYSES_H
 #define NTK_PROFILER_OUTPUT_ANSWERS_ANALYSES_H
 
+#include "profiler/analysis/advice.h"
 #include "profiler/analysis/cost_table.h"
 #include "profiler/analysis/critical_path.h"
 #include "profiler/analysis/dependencies.h"
@@ -50,6 +51,9 @@ int ntk_analyses_put(const struct ntk_analyses *analyses, size_t index, struct n
  * critical path. */
 int ntk_analyses_put_brief(const struct ntk_analyses *analyses, size_t index,
                            struct ntk_json *json);
+/* The findings that the analysis "advice" prints; the caller's to free with ntk_advice_fini(). As
+ * ntk_analysis_advice(). */
+int ntk_analyses_advice(const struct ntk_analyses *analyses, struct ntk_advice *out_advice);
 /* Memory of what was checked of long lists, those of the trace too. */
 void ntk_analyses_give_back(const struct ntk_analyses *analyses);
 

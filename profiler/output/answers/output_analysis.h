@@ -20,6 +20,7 @@
 #include "profiler/analysis/idle_reasons.h"
 #include "profiler/analysis/regions.h"
 #include "profiler/analysis/roofline.h"
+#include "profiler/analysis/summary.h"
 #include "profiler/analysis/tensor_traffic.h"
 #include "shared/base/text_table.h"
 #include "shared/base/buf.h"
@@ -72,6 +73,11 @@ void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct 
 
 void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out);
 void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *json);
+
+/* One execution on one screen: ten figures, a bar for each engine, the first three findings. advice
+ * NULL: they are not known. */
+void ntk_output_brief(const char *name, const struct ntk_summary *summary,
+                      const struct ntk_advice *advice, struct ntk_buf *out);
 
 void ntk_output_activity_text(const struct ntk_trace *trace,
                               const struct ntk_activity_over_time *activity, struct ntk_buf *out);

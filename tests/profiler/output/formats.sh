@@ -81,6 +81,16 @@ code=0
 neuron-profile view -s sample_v6.ntff -n - --metrics-version 2.30 --output-format summary-text 2>err || code=$?
 [ $code = 2 ] || fail "an unknown version of metrics: exit code $code"
 
+# For a person: one screen on a terminal, or with --brief; every metric with --all, or elsewhere.
+summary=(neuron-profile view -s sample_v6.ntff -n - --output-format summary-text)
+"${summary[@]}" --brief >brief
+script -qec "${summary[*]}" /dev/null </dev/null 2>&1 | tr -d '\r' >screen
+diff brief screen >&2 || fail "a terminal gets another summary than --brief"
+[ "$(head -n 1 brief)" = 'sample_v6 on a trn2.3xlarge' ] && grep -q '^Tensor  *|#' brief || fail "--brief: $(cat brief)"
+"${summary[@]}" >every
+"${summary[@]}" --all | cmp - every && grep -q '^trace_count  *[0-9]' every || fail "not every metric: $(cat every)"
+script -qec "${summary[*]} --all" /dev/null </dev/null 2>&1 | grep -q '^trace_count  *[0-9]' || fail "--all on a terminal"
+
 # Layers that the NEFF names: in each the work of its instructions, together that of the core.
 neuron-packager example attention -o attention.neff >/dev/null
 neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "no capture"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/output.h"
 #include "tests/support/ntff_sample.h"
 #include "tests/support/unit.h"
@@ -62,6 +63,44 @@ static void summary_text_has_two_columns(void **state)
     expect_text(f, "\ninstance_type                                   trn2.3xlarge\n");
     expect_text(f, "\nthrottle_activity_1_avg_util_limit_nc4_percent  50.00 %\n");
     assert_null(strstr(ntk_buf_text_get(&f->text), "weight_size_bytes"));
+}
+
+static void a_brief_summary_fits_on_a_screen(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_advice_item items[5] = { 0 };
+    struct ntk_advice advice = { .count = 5, .items = items };
+
+    for (int i = 0; i < 5; i++) {
+        (void)snprintf(items[i].text, sizeof items[i].text, "finding %d", i + 1);
+    }
+    ntk_output_brief("sample", &f->summary, &advice, &f->text);
+    assert_true(strncmp(ntk_buf_text_get(&f->text), "sample on a trn2.3xlarge\n\n", 26) == 0);
+    expect_text(f, "\nEngines or DMA active ");
+    expect_text(f, ", 37.50 % of the duration\n");
+    expect_text(f, "\nRead from device memory "); /* with bytes, or unknown */
+    expect_text(f, "\nTensor       |#");
+    expect_text(f, "\n 3. finding 3 [");
+    assert_null(strstr(ntk_buf_text_get(&f->text), "finding 4"));
+    expect_text(f, "\n2 more: neuron-profile analyze\n");
+    size_t lines = 0;
+    for (const char *c = ntk_buf_text_get(&f->text); *c; c++) {
+        lines += *c == '\n';
+    }
+    assert_true(lines <= 32);
+}
+
+static void a_brief_summary_says_what_is_unknown(void **state)
+{
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < f->summary.value_count; i++) {
+        f->summary.values[i].is_present = false;
+    }
+    ntk_output_brief("sample", &f->summary, NULL, &f->text);
+    expect_text(f, "sample\n\nDuration on the device              unknown\n");
+    expect_text(f, "\nFindings\nunknown: the capture does not contain the time of the execution\n");
+    assert_null(strstr(ntk_buf_text_get(&f->text), "Tensor  "));
 }
 
 /* Method: each metric of the JSON, looked up in the text. */
@@ -159,6 +198,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(summary_text_has_two_columns),
+        TEST(a_brief_summary_fits_on_a_screen),
+        TEST(a_brief_summary_says_what_is_unknown),
         TEST(summary_text_without_units_has_the_numbers_of_the_json),
         TEST(summary_json_has_the_same_keys_below_the_profiles_name),
         TEST(session_lists_cores_and_opcodes),
