@@ -56,7 +56,7 @@ static const struct ntk_opt_program program = {
              "inspect [OPTION]... [--] COMMAND [ARGUMENT]...\n"
              "inspect --pid PID [OPTION]...\n"
              "trigger --pid PID | --job NAME [OPTION]...",
-    .summary = "Records the activity of NeuronCores while they execute a NEFF, and analyzes it.",
+    .summary = "Records and analyzes the activity of NeuronCores while they execute a NEFF.",
     .options = options,
     .stop_at_operand = true,
     .epilogue = "capture       execute a NEFF once and record its core in a file (NTFF)\n"

@@ -70,7 +70,7 @@ int ntk_joined_changes_add(struct ntk_joined_options *options, const char *text,
                                "(0: takes no time; otherwise 0.001 to 1000000)");
         }
         if (options->change_count == NTK_JOINED_CHANGES_MAX) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected at most %u changes",
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "too many changes (at most %u)",
                                NTK_JOINED_CHANGES_MAX);
         }
         options->changes[options->change_count++] = change;

@@ -15,7 +15,7 @@ static const char *const types[] = { "nc_exec_running", "cc_running", "cc_exec_b
 
 enum { TYPE_COUNT = sizeof types / sizeof *types };
 
-#define PAIR_CORES 8 /* physical cores of a logical one, at most */
+#define PAIR_CORES 8 /* physical cores per logical core, at most */
 #define CORE_BITS 3
 #define HEAP_BYTES ((size_t)8 << 20) /* what is longer goes to a file */
 #define PASS_BEGINS 65536U
@@ -67,7 +67,7 @@ static int spans_add(const struct ntk_system_trace *trace, const char *type,
     return 0;
 }
 
-/* One entry per step of a worker. Both physical cores of a logical one run the same execution: the
+/* One entry per step of a worker. Both physical cores per logical core run the same execution: the
  * n-th span of one core in it is the same step as the n-th of the other. */
 static void steps_join(struct begins *begins)
 {

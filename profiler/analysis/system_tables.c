@@ -455,8 +455,8 @@ static const struct ntk_system_execution *captured_at(const struct ntk_system_ta
         }
         found = found ? found : execution;
     }
-    *out_reason = !captured->has_window ? "it has no time on the clock of a core"
-                  : !has_clock          ? "the trace has no time on the clock of its core"
+    *out_reason = !captured->has_window ? "it has no times of the core's clock"
+                  : !has_clock          ? "the trace has no times of its core's clock"
                                         : "no execution in the trace begins at its time";
     return found;
 }

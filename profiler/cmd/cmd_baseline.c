@@ -56,8 +56,8 @@ static const struct ntk_opt_program program_options = {
     .summary = "Saves the figures of captures, and checks whether later captures exceed the "
                "limits. CAPTURE is a file, or a folder with captures of repeated executions.",
     .options = options,
-    .epilogue = "The exit code of check is 0 within the limits, 3 if one is exceeded, and 1 if it\n"
-                "cannot tell. Four captures on each side are enough to tell a change from chance.",
+    .epilogue = "check exits with 0 if no limit is exceeded, 3 if one is, and 1 if it cannot\n"
+                "decide. Four captures on each side are enough to tell a change from chance.",
     .commands = verbs,
 };
 

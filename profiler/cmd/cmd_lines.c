@@ -48,8 +48,8 @@ static const struct ntk_opt_program program = {
     .summary = "Shows the cost of each source line: stall, time and bytes, and the line that it "
                "waited for.",
     .options = options,
-    .epilogue = "NEFFs contain lines if the compiler recorded them; loops require\n"
-                "NKI_DEBUG_INFO=True when the kernel is compiled.",
+    .epilogue = "A NEFF contains source lines only if the compiler recorded them. Loops are\n"
+                "listed only if the kernel was compiled with NKI_DEBUG_INFO=True.",
 };
 
 static enum ntk_source_order order_of(const char *name)

@@ -23,9 +23,9 @@ enum {
     IS_HARDWARE = 8,
 };
 
-#define CLOCKS_MAX 16U /* physical cores of a logical one: neighbours in their device */
+#define CLOCKS_MAX 16U /* physical cores per logical core: neighbours in their device */
 
-/* How far the host's clock is ahead of those of the physical cores of a logical one; 0: unknown. */
+/* How far the host's clock is ahead of those of the physical cores per logical core; 0: unknown. */
 struct clocks {
     uint32_t nc;
     bool has_sync; /* recordings without sync points have no clock where it is 0 */

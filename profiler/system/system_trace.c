@@ -183,7 +183,7 @@ static void missing_tell(struct ntk_system_trace *trace, const enum file_state s
                     (unsigned long long)counted);
     } else if (state != STATE_DAMAGED && counted > trace->record_count) {
         ntk_err_set(&err, -ENODATA, NTK_ERR_NO_OFFSET,
-                    "%s/ntrace.pb has %llu of the %llu records that trace_info.pb counts", folder,
+                    "%s/ntrace.pb has %llu records, but trace_info.pb counts %llu", folder,
                     (unsigned long long)trace->record_count, (unsigned long long)counted);
     } else if (state == STATE_EMPTY && !trace->vendor) {
         ntk_err_set(

@@ -36,7 +36,7 @@ struct making {
 static const char *const part_whats[NTK_JOINED_PART_COUNT] = {
     [NTK_JOINED_RUN] = "compute",
     [NTK_JOINED_HOST] = "host",
-    [NTK_JOINED_WAIT] = "wait for the last",
+    [NTK_JOINED_WAIT] = "wait for the last rank",
     [NTK_JOINED_LINK] = "communicate",
     [NTK_JOINED_INSIDE] = "compute in a collective",
     [NTK_JOINED_UNKNOWN] = "unknown",

@@ -65,7 +65,7 @@ static const struct ntk_opt exec_options[] = {
       "write FOLDER/NAME_iMODELS_LIBMODE with info.json and individual latencies, and "
       "FOLDER/profile_NAME/profile.ntff with one additional execution" },
     { 0, "enable-only-latency", NULL, NTK_OPT_FLAG, &is_latency_only,
-      "with -o: record no execution" },
+      "with -o: do not record the additional execution" },
     { 'r', "rate", "R", NTK_OPT_DOUBLE, &rate,
       "limit all threads together to R executions per second (default: no limit)" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print one JSON object" },

@@ -14,7 +14,7 @@
 #include "runtime-hooks/engine/engine.h"
 #include "shared/abi/soft_abi.h"
 
-/* Of executions since ntk_core_open(), of all physical cores of a logical one. Cycles are those of
+/* Of executions since ntk_core_open(), of all physical cores per logical core. Cycles are those of
  * the engine's clock in device time; what is neither executing nor waiting is idle. */
 struct ntk_core_counts {
     struct {

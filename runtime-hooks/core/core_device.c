@@ -139,7 +139,7 @@ int ntk_core_machine_holder(const struct ntk_core_machine *machine, uint32_t dev
     return pid > 0 ? pid : 0;
 }
 
-/* Locks all physical cores of a logical one or none: 1, 0 when another process has one, -errno. */
+/* Locks all physical cores per logical core or none: 1, 0 when another process has one, -errno. */
 static int logical_core_lock(struct ntk_core *core, uint32_t logical)
 {
     for (uint32_t i = 0; i < core->lnc; i++) {

@@ -265,7 +265,7 @@ static int rule_parse(struct rule *rule, char *text, struct ntk_err *err)
                                               : "has no duration: use time=T");
     }
     if (rule->has_amount && !has_counter(rule->fault.kind)) {
-        return refuse(err, copy, "has an amount but no counter");
+        return refuse(err, copy, "has an amount, but this kind of fault has no counter");
     }
     return 0;
 }

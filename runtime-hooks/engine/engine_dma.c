@@ -439,7 +439,7 @@ static int dge_check(const struct ntk_engine_builder *b, const struct ntk_isa_in
         return BAD("%s has no hardware that writes descriptors", b->spec->name);
     }
     if (dge == NTK_ISA_DGE_SOFTWARE && b->engine != NTK_ISA_ENGINE_POOL) {
-        return BAD("only Pool has software that writes descriptors");
+        return BAD("only the Pool engine supports descriptors that software writes");
     }
     return 0;
 }

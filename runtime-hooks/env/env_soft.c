@@ -29,17 +29,17 @@ static const char *const texts[NTK_CORE_TEXTS] = {
     [NTK_CORE_FAULT_HANG_COLLECTIVE] =
         FATAL "missing collectives status on Neuron Device $device NC $core, model $model - "
               "suspected hang in collectives operation 0 out of 1",
-    [NTK_CORE_FAULT_QUEUE_OVERFLOW] =
-        HERE "a notification queue overflowed on model $model: notifications of this execution are "
-             "lost",
+    [NTK_CORE_FAULT_QUEUE_OVERFLOW] = HERE "a notification queue overflowed while running model "
+                                           "$model: notifications of this execution are "
+                                           "lost",
     [NTK_CORE_FAULT_DEVICE] = FATAL HERE "failed during an execution of model $model",
     [NTK_CORE_FAULT_NC_BUSY] = HERE "is locked by another process: model $model did not run",
     [NTK_CORE_TEXT_OUT_OF_BOUNDS] = HERE "Out of bounds access on model $model" AT,
     [NTK_CORE_TEXT_TIMEOUT] = HERE "execution timeout ($ms ms) on model $model: $what" AT,
     [NTK_CORE_TEXT_RUN] = HERE "execution of model $model (id $id): $what" AT,
     [NTK_CORE_TEXT_DEAD] =
-        HERE "runs nothing after a fatal error: close and initialize the runtime "
-             "again to run model $model",
+        HERE "cannot run model $model after a fatal error: close the runtime and initialize it "
+             "again",
     [NTK_CORE_TEXT_DEVICE] = "ND $device",
     [NTK_CORE_TEXT_STACK] = "ND $device HBM $stack",
     [NTK_CORE_TEXT_CORE] = "NC $core",

@@ -142,7 +142,7 @@ void ntk_example_mlp(struct ntk_neff_build *build, const struct ntk_example_opti
     y_at = ntk_kit_take(&m.space, in_tiles * COLUMNS * 4);
 
     if (m.space.used > NTK_KIT_SBUF_BYTES) {
-        ntk_neff_build_fail(build, "an mlp of this size and dtype exceeds the state buffer");
+        ntk_neff_build_fail(build, "an MLP of this size and dtype exceeds the state buffer");
         return;
     }
     for (uint64_t r = ntk_kit_loop(m.kernel, "r");

@@ -217,10 +217,11 @@ int ntk_ring_liveness_check(const struct ntk_ring_liveness *liveness,
          * can be checked. */
         holder = 0;
         if (process->uid != 0 && !is_same_namespace(liveness, segment)) {
-            return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET,
-                               "%s of user %" PRIu32
-                               " describes a process that cannot be verified from here",
-                               segment->path, process->uid);
+            return ntk_err_set(
+                err, -EPERM, NTK_ERR_NO_OFFSET,
+                "%s of user %" PRIu32
+                " describes a process of another pid namespace, which cannot be verified",
+                segment->path, process->uid);
         }
     }
     if (holder <= 0 && !is_same_namespace(liveness, segment)) {

@@ -42,7 +42,8 @@ static uint64_t arg_count;
 static const char *arg_sysfs_root;
 
 static const struct ntk_opt options[] = {
-    { 'w', "wide", NULL, NTK_OPT_FLAG, &arg_wide, "cut commands at 80 characters instead of 40" },
+    { 'w', "wide", NULL, NTK_OPT_FLAG, &arg_wide,
+      "truncate commands to 80 characters instead of 40" },
     { 'a', "show-all-procs", NULL, NTK_OPT_FLAG, &arg_all_processes,
       "also list processes without a Neuron runtime, such as neuron-monitor and neuron-ls" },
     { 0, "all", NULL, NTK_OPT_FLAG, &arg_all_devices,

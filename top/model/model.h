@@ -165,7 +165,7 @@ struct ntk_top_model {
     char core_version[16];   /* "v3d", "" unknown */
     double core_peak_flops;  /* of a logical core, per second; 0 unknown */
     uint32_t device_count;
-    uint32_t lnc;                      /* physical cores of a logical one */
+    uint32_t lnc;                      /* physical cores per logical core */
     uint32_t cores_per_device;         /* logical */
     char note[NTK_TOP_NOTICE_BYTES];   /* of the source */
     bool is_report;                    /* snapshots list only the cores that are in use */

@@ -302,7 +302,7 @@ static void set_estimated(struct row *row, enum column column, const struct ntk_
     }
 }
 
-/* Bytes that all applications have on the physical cores of a logical one. */
+/* Bytes that all applications have on the physical cores per logical core. */
 static void set_core_memory(struct row *row, const struct ntk_top_model *model, uint32_t logical)
 {
     const struct ntk_snapshot *snapshot = model->snapshot;

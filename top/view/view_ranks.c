@@ -5,7 +5,7 @@
 #include "top/view/views.h"
 
 static const struct ntk_top_column items[] = {
-    [NTK_TOP_RANKS_RANK] = { "RANK", "rank, and size of the communicator", NTK_TOP_AS_TEXT, 8, 4,
+    [NTK_TOP_RANKS_RANK] = { "RANK", "rank and size of the communicator", NTK_TOP_AS_TEXT, 8, 4,
                              NTK_TOP_COLUMN_BY_VALUE },
     [NTK_TOP_RANKS_STATE] = { "STATE", "state of the communicator, worst first", NTK_TOP_AS_TEXT, 7,
                               1, NTK_TOP_COLUMN_BY_VALUE },

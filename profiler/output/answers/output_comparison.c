@@ -173,10 +173,9 @@ void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct 
                            "(Benjamini-Hochberg)\n",
                            100 * NTK_COMPARISON_FALSE_RATE);
     } else {
-        ntk_buf_add_text(
-            out,
-            ".\n"
-            "Not enough executions to tell a change from chance (4 on each side are enough)\n");
+        ntk_buf_add_text(out, ".\n"
+                              "Too few executions to tell a change from chance (at least 4 on each "
+                              "side are needed)\n");
     }
     verdict_text(comparison, out);
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {

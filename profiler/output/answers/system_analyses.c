@@ -687,8 +687,8 @@ static const struct {
         "how far apart ranks start executions and collectives, and which rank is late",
         "requires at least two workers that execute" },
       answer_ranks },
-    { { "joined", "Ranks joined",
-        "compute, communication and waiting of ranks, their critical path",
+    { { "joined", "Joined ranks",
+        "compute, communication and wait time of ranks, and their critical path",
         "requires at least two workers with collectives" },
       ntk_output_joined },
 };

@@ -125,7 +125,7 @@ static const struct ntk_column framework_node[] = {
     NODE_TIME(NTK_NTFF_ENGINE_VECTOR, "vector"),
     MAYBE(ntk_node_row, weight_bytes, "load_weight_bytes", I64, "B", "bytes read by LDWEIGHTS"),
     MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_SCALAR], "total_channels_scalar", I64, "",
-          "sum of the partitions of its instructions on the scalar engine"),
+          "partitions that its instructions on the scalar engine use, in total"),
     MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_VECTOR], "total_channels_vector", I64, "",
           "the same for the vector engine"),
     /* Not in the schema. */

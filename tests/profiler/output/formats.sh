@@ -89,7 +89,8 @@ diff brief screen >&2 || fail "a terminal gets another summary than --brief"
 [ "$(head -n 1 brief)" = 'sample_v6 on a trn2.3xlarge' ] && grep -q '^Tensor  *|#' brief || fail "--brief: $(cat brief)"
 "${summary[@]}" >every
 "${summary[@]}" --all | cmp - every && grep -q '^trace_count  *[0-9]' every || fail "not every metric: $(cat every)"
-script -qec "${summary[*]} --all" /dev/null </dev/null 2>&1 | grep -q '^trace_count  *[0-9]' || fail "--all on a terminal"
+script -qec "${summary[*]} --all" /dev/null </dev/null >screen 2>&1
+grep -q '^trace_count  *[0-9]' screen || fail "--all on a terminal: $(cat screen)"
 
 # Layers that the NEFF names: in each the work of its instructions, together that of the core.
 neuron-packager example attention -o attention.neff >/dev/null

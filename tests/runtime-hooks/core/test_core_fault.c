@@ -195,7 +195,7 @@ static void a_wrong_text_is_refused_with_a_sentence_that_names_the_place(void **
         { "hbm-ue:at=1,core=x", "is invalid: expected all, each or" },
         { "hbm-ue:at=1,core=1,core=2", "the cores are already set" },
         { "hbm-ue:at=1,amount=0", "is not an amount" },
-        { "hang:at=1,amount=2", "has an amount but no counter" },
+        { "hang:at=1,amount=2", "has an amount, but this kind of fault has no counter" },
         { "hbm-ue:at=1,when=2", "\"when=2\" is unknown" },
         { " hbm-ue:at=1", "is not a fault" },
         { "hbm-ue:from=0", "is invalid: expected a number of executions" },
@@ -212,7 +212,8 @@ static void a_wrong_text_is_refused_with_a_sentence_that_names_the_place(void **
         { "pause:at=1", "has no duration: use time=T" },
         { "pause:at=1,time=0", "is not a time such as 5ms" },
         { "pause:at=1,time=61s", "is not a time such as 5ms" },
-        { "jitter:from=1,time=1ms,amount=2", "has an amount but no counter" },
+        { "jitter:from=1,time=1ms,amount=2",
+          "has an amount, but this kind of fault has no counter" },
         { "pause:at=1,time=1ms,seed=2", "has a seed but no probability" },
     };
 

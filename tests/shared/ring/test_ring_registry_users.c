@@ -67,7 +67,8 @@ static void no_process_can_claim_to_be_attached_to_another_users_process(void **
         const char *reason;
     } claims[] = {
         { 0, "of user 65534 describes process" },
-        { 1, "of user 65534 describes a process that cannot be verified from here" },
+        { 1,
+          "of user 65534 describes a process of another pid namespace, which cannot be verified" },
     };
     struct fixture *f = *state;
     struct observed child = observed_start(f->folder, child_marks_on_demand, NULL);
