@@ -52,6 +52,21 @@ static const char *arg_nki_root;
 static const char *arg_framework_root;
 static bool arg_tracker;
 
+#define FORMATS \
+    "page summary-text summary-json json csv sqlite parquet perfetto chrome html kineto chakra"
+
+static int format_set(const char *value, struct ntk_err *err)
+{
+    if (strcmp(value, "db") == 0) { /* of the vendor's tool */
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "database servers are not supported; sqlite and parquet have the same "
+                           "tables");
+    }
+    arg_format = value;
+    return ntk_opt_choice_check(FORMATS, value, err);
+}
+static int (*const format_setter)(const char *value, struct ntk_err *err) = format_set;
+
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
       "read this capture, or the capture in this folder" },
@@ -61,12 +76,10 @@ static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read names and figures missing from the capture from this NEFF (default: the matching one "
       "next to the capture; - for none)" },
-    { 0, "output-format", "FORMAT", NTK_OPT_CHOICE, &arg_format,
+    { 0, "output-format", "FORMAT", NTK_OPT_CALL, (void *)(uintptr_t)&format_setter,
       "write page (default on a terminal), summary-text (default elsewhere), summary-json, json, "
       "csv, sqlite, parquet, perfetto, chrome or html; with -d also kineto and chakra",
-      .choices =
-          "page summary-text summary-json json csv sqlite parquet perfetto chrome html kineto "
-          "chakra" },
+      .choices = FORMATS },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
       "write to FILE; - is stdout (default for summaries)" },
     { 0, "json-pretty-print", NULL, NTK_OPT_FLAG, &arg_pretty,

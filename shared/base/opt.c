@@ -227,21 +227,43 @@ static void list_words(char *text, size_t size, const char *words)
     }
 }
 
-static int take_choice(const struct ntk_opt_program *program, const struct ntk_opt *option,
-                       const char *name, const char *value)
+int ntk_opt_choice_check(const char *choices, const char *value, struct ntk_err *err)
 {
     struct ntk_suggest near = ntk_suggest_begin(value);
     char names[256] = "";
 
-    ntk_suggest_add_words(&near, option->choices);
-    if (ntk_suggest_is_known(&near) || (ntk_opt_takes_optional(option) && !*value)) {
-        *(const char **)option->value = value;
+    ntk_suggest_add_words(&near, choices);
+    if (ntk_suggest_is_known(&near)) {
         return 0;
     }
-    list_words(names, sizeof names, option->choices);
-    ntk_opt_usage_error(program, "invalid value '%s' for %s%s: expected %s", value, name,
-                        ntk_suggest_text(&near), names);
-    return -EINVAL;
+    list_words(names, sizeof names, choices);
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected %s", names);
+}
+
+static void refuse_value(const struct ntk_opt_program *program, const struct ntk_opt *option,
+                         const char *name, const char *value, const struct ntk_err *err)
+{
+    struct ntk_suggest near = ntk_suggest_begin(value ? value : "");
+
+    if (option->choices) {
+        ntk_suggest_add_words(&near, option->choices);
+    }
+    ntk_opt_usage_error(program, "invalid value '%s' for %s%s: %s", near.word, name,
+                        ntk_suggest_text(&near), err->text);
+}
+
+static int take_choice(const struct ntk_opt_program *program, const struct ntk_opt *option,
+                       const char *name, const char *value)
+{
+    struct ntk_err err = { 0 };
+
+    if ((!ntk_opt_takes_optional(option) || *value) &&
+        ntk_opt_choice_check(option->choices, value, &err) < 0) {
+        refuse_value(program, option, name, value, &err);
+        return -EINVAL;
+    }
+    *(const char **)option->value = value;
+    return 0;
 }
 
 static bool is_above_zero(const struct ntk_opt *option)
@@ -290,12 +312,7 @@ static int take_value(const struct ntk_opt_program *program, const struct ntk_op
         int (*call)(const char *, struct ntk_err *) =
             *(int (**)(const char *, struct ntk_err *))option->value;
         if (call(value, &err) < 0) {
-            struct ntk_suggest near = ntk_suggest_begin(value ? value : "");
-            if (option->choices) {
-                ntk_suggest_add_words(&near, option->choices);
-            }
-            ntk_opt_usage_error(program, "invalid value '%s' for %s%s: %s", near.word, name,
-                                ntk_suggest_text(&near), err.text);
+            refuse_value(program, option, name, value, &err);
             return -EINVAL;
         }
         return 0;

@@ -31,6 +31,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "shared/base/err.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -122,6 +124,8 @@ int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *forma
 int ntk_opt_command_error(const struct ntk_opt_program *program, const char *word);
 /* Runs the command that argv[first] names, with argv from there on; returns its exit code. */
 int ntk_opt_run_command(const struct ntk_opt_program *program, int argc, char **argv, int first);
+/* Whether a value is one of the words, separated by blanks; else -EINVAL, "expected a, b or c". */
+int ntk_opt_choice_check(const char *choices, const char *value, struct ntk_err *err);
 /* One table out of several, for a program whose parts bring their own rows; the caller's to free.
  * NULL without memory. */
 struct ntk_opt *ntk_opt_join(const struct ntk_opt *const *tables, size_t count);

@@ -99,8 +99,8 @@ void ntk_output_baseline_text(const struct ntk_output_baseline *check, struct nt
     ntk_buf_add_text(
         out, comparison->can_tell
                  ? "; beyond: over the limit, and grew significantly (neuron-profile diff)\n\n"
-                 : "; not enough executions to tell a change from chance (4 on each side are "
-                   "enough)\n\n");
+                 : "; too few executions to tell a change from chance (at least 4 on each side are "
+                   "needed)\n\n");
     ntk_text_table_init(&table, 6, 1u << 0 | 1u << 5, heads);
     for (size_t i = 0; i < result->count; i++) {
         finding_cells(&table, &result->findings[i], comparison->can_tell);
