@@ -39,8 +39,8 @@ ntk_advice_judge(struct ntk_advice_list *list, enum ntk_advice_rule rule, double
 /* Shares of the execution: the estimate, limited by what is won at most. item may be NULL. */
 void ntk_advice_gain(struct ntk_advice_item *item, double gain, double bound);
 
-/* The step goes with its transfer: it is one, it hands over from one to what waited for it, or it
- * is of the instruction that starts one. Returns that instruction; NTK_NO_INDEX: none. */
+/* The transfer that a step belongs to: the step is the transfer, hands over from it to what waited
+ * for it, or belongs to the instruction that starts it. Returns that instruction; NTK_NO_INDEX: none. */
 uint32_t ntk_advice_transfer_of(const struct ntk_advice_input *input, size_t step);
 
 /* Which instructions have started so far, and until when one of them executes. */
@@ -51,7 +51,7 @@ struct ntk_advice_sweep {
 /* Of the step: no instruction executes. Steps come in order. */
 int64_t ntk_advice_free_ps(const struct ntk_advice_input *input, struct ntk_advice_sweep *sweep,
                            const struct ntk_path_step *step);
-/* What a queue of that name is on the path. */
+/* The share of the path that the queue `name` takes. */
 double ntk_advice_queue_path(const struct ntk_advice_list *list, const char *name);
 /* ", most at attn.py:394 for attn.py:12 (12.345 us)": the most expensive lines, where cost has
  * per_unit of each unit; "" where no lines are known. what is "at" or "started at". Returns buf, of
