@@ -49,10 +49,10 @@ void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input
         bool is_so;
         const char *what;
     } lacks[] = {
-        { trace->is_cut.instructions, "instruction records are cut off" },
-        { trace->is_cut.events, "semaphore records are cut off" },
+        { trace->is_cut.instructions, "instruction records are truncated" },
+        { trace->is_cut.events, "semaphore records are truncated" },
         { has_no_events && !trace->is_cut.events, "semaphore records are missing" },
-        { trace->is_cut.packets, "DMA records are cut off" },
+        { trace->is_cut.packets, "DMA records are truncated" },
         { has_no_packets && !trace->is_cut.packets, "DMA records are missing" },
     };
     for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++) {

@@ -10,7 +10,7 @@ seconds=${NTK_BENCH_SECONDS:-$(size 10 0.3)}
 runs=$(size 3 1)
 peers=()
 for name in htop btop; do
-    # A container may not be allowed namespaces of its own.
+    # A container may not be allowed private namespaces.
     [ $name != htop ] || unshare --user --map-root-user --pid --fork --mount-proc true 2>/dev/null || continue
     ! command -v $name >/dev/null || peers+=("$name")
 done

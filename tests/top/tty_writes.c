@@ -2,7 +2,7 @@
 /*
  * tty_writes - counts for frames.py, in the file that NTK_TEST_WRITES names, eight bytes each as the
  * machine has them: the calls of write(2) that a program, curses in it, makes on a terminal; the
- * calls of dup3(2), of which a frame has two; the looks of scene_source.c. These functions are taken
+ * calls of dup3(2), two for each frame; the looks of scene_source.c. These functions are taken
  * instead of the C library's, in shared libraries too.
  */
 #include <fcntl.h>

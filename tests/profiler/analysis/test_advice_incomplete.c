@@ -86,12 +86,12 @@ static void each_lack_comes_first_and_omits_what_needs_it(void **state)
         { COMPLETE, NULL, true, true, true, true, true, true },
         { NO_EVENTS, "incomplete: semaphore records are missing", false, false, true, true, true,
           false },
-        { CUT_EVENTS, "incomplete: semaphore records are cut off", false, false, true, true, true,
+        { CUT_EVENTS, "incomplete: semaphore records are truncated", false, false, true, true, true,
           false },
         { NO_PACKETS, "incomplete: DMA records are missing", true, true, false, true, true, true },
-        { CUT_PACKETS, "incomplete: DMA records are cut off", true, true, false, false, true,
+        { CUT_PACKETS, "incomplete: DMA records are truncated", true, true, false, false, true,
           true },
-        { CUT_INSTRUCTIONS, "incomplete: instruction records are cut off", false, false, true,
+        { CUT_INSTRUCTIONS, "incomplete: instruction records are truncated", false, false, true,
           false, false, false },
         { UNPAIRED, NULL, true, true, true, true, true, true }, /* as in every capture */
     };

@@ -180,7 +180,7 @@ for wrong in "--display-name a/b" "--data-path store --output-format csv" "--out
     neuron-profile view -s sample_v6.ntff -n - $wrong 2>err || code=$?
     [ $code = 2 ] && [ "$(wc -l <err)" = 2 ] || fail "$wrong: code $code"
 done
-grep -qF "invalid value 'db' for --output-format: expected page," err || fail "db"
+grep -q 'sqlite and parquet have the same tables' err || fail "db"
 
 # A folder is replaced when it is one of ours, and left alone when it is not.
 neuron-profile view -s sample_v6.ntff -n - --output-format csv --output-file m.csv.d || fail "a folder of ours is not replaced"
