@@ -63,7 +63,9 @@ static void wrong_usage_is_one_line_and_2(void **state)
     expect(*state, "--wat", NULL, 2, "neuron-monitor: unknown option '--wat'\n" TRY);
     expect(*state, "--config-file", NULL, 2,
            "neuron-monitor: option '--config-file' requires a value (FILE)\n" TRY);
-    expect(*state, "hello", NULL, 2, "neuron-monitor: unexpected argument 'hello'\n" TRY);
+    expect(*state, "hello", NULL, 2,
+           "neuron-monitor: unknown command 'hello': use attach, diag, export, hang, health, job, "
+           "query, run or slow\n" TRY);
     expect(*state, "--period", "soon", 2,
            "neuron-monitor: invalid value 'soon' for --period: expected a time such as 500ms, 2s "
            "or 1m30s\n" TRY);
