@@ -102,7 +102,7 @@ static struct ntk_core *attempt(const struct ntk_core_options *options,
     return NULL;
 }
 
-/* True: the daemon is to end. Its signal stays for whoever waits for it. */
+/* Whether the daemon must end. Its signal stays pending for the thread that waits for it. */
 static bool pause_between(const struct ntk_clock *clock)
 {
     sigset_t signals;
@@ -112,12 +112,12 @@ static bool pause_between(const struct ntk_clock *clock)
     sigaddset(&signals, SIGINT);
     int fd = signalfd(-1, &signals, SFD_CLOEXEC);
     struct pollfd ready = { .fd = fd, .events = POLLIN }; /* none: it is only waited */
-    bool is_told =
+    bool is_ending =
         ntk_cond_poll(clock, &ready, 1, ntk_clock_now_ns(clock) + RTD_STARTUP_PAUSE_NS) > 0;
     if (fd >= 0) {
         close(fd);
     }
-    return is_told;
+    return is_ending;
 }
 
 struct ntk_core *rtd_startup(struct ntk_core_options *options,

@@ -35,6 +35,17 @@ int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *forma
     return 2;
 }
 
+/* Adds to "a, b or c"; what does not fit is omitted. Returns the bytes used. */
+static size_t list_add(char *text, size_t size, size_t used, const char *name, size_t bytes,
+                       bool is_last)
+{
+    const char *separator = used == 0 ? "" : is_last ? " or " : ", ";
+
+    return used >= size ? used
+                        : used + (size_t)snprintf(text + used, size - used, "%s%.*s", separator,
+                                                  (int)bytes, name);
+}
+
 int ntk_opt_command_error(const struct ntk_opt_program *program, const char *word)
 {
     struct ntk_suggest near = ntk_suggest_begin(word ? word : "");
@@ -42,12 +53,10 @@ int ntk_opt_command_error(const struct ntk_opt_program *program, const char *wor
     char names[256] = "";
     size_t used = 0;
 
-    for (; command->name && used < sizeof names; command++) {
-        const char *separator = used == 0 ? "" : command[1].name ? ", " : " or ";
-
+    for (; command->name; command++) {
         ntk_suggest_add(&near, command->name);
-        used +=
-            (size_t)snprintf(names + used, sizeof names - used, "%s%s", separator, command->name);
+        used = list_add(names, sizeof names, used, command->name, strlen(command->name),
+                        !command[1].name);
     }
     return word ? ntk_opt_usage_error(program, "unknown command '%s'%s: use %s", word,
                                       ntk_suggest_text(&near), names)
@@ -217,12 +226,11 @@ static void list_words(char *text, size_t size, const char *words)
 {
     size_t used = 0;
 
-    while (*words && used < size) {
+    while (*words) {
         size_t bytes = strcspn(words, " ");
         const char *next = words + bytes + strspn(words + bytes, " ");
-        const char *separator = !*next ? "" : strchr(next, ' ') ? ", " : " or ";
 
-        used += (size_t)snprintf(text + used, size - used, "%.*s%s", (int)bytes, words, separator);
+        used = list_add(text, size, used, words, bytes, !*next);
         words = next;
     }
 }

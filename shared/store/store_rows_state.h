@@ -94,7 +94,7 @@ struct ntk_store_rows {
 /* Of a row by the names of its columns (store_sql.h). How a process is watched: three columns. */
 void ntk_rows_bind_hooks(sqlite3_stmt *row, const struct ntk_runtime_sample *runtime);
 void ntk_rows_bind_core(sqlite3_stmt *row, const char *name, uint32_t core);
-/* largest: NULL where there is no such column. */
+/* largest: NULL where the table lacks that column. */
 void ntk_rows_bind_percentiles(sqlite3_stmt *row, const struct ntk_histogram *histogram,
                                const char *p50, const char *p99, const char *largest);
 void ntk_rows_bind_histogram(sqlite3_stmt *row, const char *name,

@@ -228,7 +228,7 @@ static void hand_overs_that_take_long(void **state)
 
 /* 40 products of 128 by 128 by 444 in bfloat16, one every 188 ns, weights meanwhile: 94 % of what
  * the engine is capable of. Only less work would help. */
-static void a_tensor_engine_at_its_peak_is_not_told_to_use_larger_tiles(void **state)
+static void a_tensor_engine_at_its_peak_gets_no_advice_for_larger_tiles(void **state)
 {
     static const uint8_t product[64] = {
         [0] = 2,    [1] = 0x10, [20] = 1, [26] = 0xbc, [27] = 1, [28] = 1, [30] = 1, [32] = 6,
@@ -412,7 +412,7 @@ int main(void)
         cmocka_unit_test(sentences_name_the_line_that_waits_and_the_one_it_waits_for),
         cmocka_unit_test(one_engine_and_its_issue),
         cmocka_unit_test(hand_overs_that_take_long),
-        cmocka_unit_test(a_tensor_engine_at_its_peak_is_not_told_to_use_larger_tiles),
+        cmocka_unit_test(a_tensor_engine_at_its_peak_gets_no_advice_for_larger_tiles),
         cmocka_unit_test(steps_of_the_path_name_their_lines),
         cmocka_unit_test(packets_spills_and_reloads),
         cmocka_unit_test(queues_of_several_cores_are_distinguished),

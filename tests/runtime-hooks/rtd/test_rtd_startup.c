@@ -13,12 +13,12 @@
 #include "tests/support/unit.h"
 
 static unsigned waits;
-static unsigned told_in; /* the wait in which the signal comes, from 1; 0: none */
+static unsigned signalled_in; /* the wait in which the signal comes, from 1; 0: none */
 
 static void pass(void *ctx, uint64_t now_ns)
 {
     (void)now_ns;
-    if (++waits == told_in) {
+    if (++waits == signalled_in) {
         assert_int_equal(kill(getpid(), *(const int *)ctx), 0);
     }
 }
@@ -60,7 +60,7 @@ static int signal_take(void)
 static void three_attempts_are_made_half_a_second_apart(void **state)
 {
     (void)state;
-    told_in = 0;
+    signalled_in = 0;
     assert_int_equal(startup(0), (RTD_STARTUP_ATTEMPTS - 1) * RTD_STARTUP_PAUSE_NS);
     assert_int_equal(waits, RTD_STARTUP_ATTEMPTS - 1);
     assert_int_equal(signal_take(), -1);
@@ -72,11 +72,11 @@ static void a_signal_ends_the_attempts(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        told_in = 0; /* it came before the first wait */
+        signalled_in = 0; /* it came before the first wait */
         assert_int_equal(kill(getpid(), numbers[i]), 0);
         assert_int_equal(startup(0), 0);
         assert_int_equal(signal_take(), numbers[i]);
-        told_in = 1;
+        signalled_in = 1;
         assert_int_equal(startup(numbers[i]), RTD_STARTUP_PAUSE_NS);
         assert_int_equal(waits, 1);
         assert_int_equal(signal_take(), numbers[i]);
