@@ -47,7 +47,7 @@ static void draw_tables(struct ntk_buf *out)
 
 static void draw_views(struct ntk_buf *out)
 {
-    ntk_buf_add_text(out, "| View for people | Answers |\n|---|---|");
+    ntk_buf_add_text(out, "| View for interactive use | Content |\n|---|---|");
     for (size_t i = 0; i < ROW_COUNT; i++) {
         bool is_same = i > 0 && strcmp(rows[i].text, rows[i - 1].text) == 0;
         bool has_more = i + 1 < ROW_COUNT && strcmp(rows[i].text, rows[i + 1].text) == 0;
