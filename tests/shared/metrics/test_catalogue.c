@@ -37,8 +37,8 @@ static void add_table(struct ntk_buf *page, enum ntk_metric_origin origin)
     }
 }
 
-static const char *const hows[] = { "sum",          "mean", "largest", "how many",
-                                    "sum by cores", "less", "share of" };
+static const char *const hows[] = { "sum of",           "mean of",       "largest of", "number of",
+                                    "mean per core of", "difference of", "ratio of" };
 
 static void add_names(struct ntk_buf *page, enum ntk_name_list list)
 {
@@ -56,7 +56,7 @@ static void add_names(struct ntk_buf *page, enum ntk_name_list list)
         }
         source = source[0] ? source : strrchr(ntk_metrics[row->source].json_key, '.') + 1;
         source = source[0] == '*' ? ntk_metrics[row->source].json_key : source;
-        ntk_buf_add_format(page, "| `%s` | %s | %s of `%s", row->metric.name,
+        ntk_buf_add_format(page, "| `%s` | %s | %s `%s", row->metric.name,
                            kind_names[row->metric.kind], hows[row->how], source);
         if (*at) {
             ntk_buf_add_char(page, '{');
@@ -86,10 +86,10 @@ static void render_names(struct ntk_buf *page)
 {
     ntk_buf_add_text(
         page,
-        "\n## The names of others\n\n"
+        "\n## Names of other exporters\n\n"
         "`--names LIST` selects the metric names for neuron-monitor (Prometheus, remote write, "
         "OTLP),\nneuron-monitor-prometheus and neuron-monitor-otlp. LIST is one or more of "
-        "these, separated by\ncommas. The names are views of the metrics above, generated "
+        "these, separated by\ncommas. These names are views of the metrics above, generated "
         "from `exporters/names/names.def`.\n\n| List | |\n|---|---|\n");
     for (size_t i = 0; i < NTK_NAME_LIST_COUNT; i++) {
         ntk_buf_add_format(page, "| `%s` | %s |\n", ntk_name_lists[i].name, ntk_name_lists[i].text);
