@@ -52,8 +52,9 @@ static const char *arg_nki_root;
 static const char *arg_framework_root;
 static bool arg_tracker;
 
-#define FORMATS \
-    "page summary-text summary-json json csv sqlite parquet perfetto chrome html kineto chakra"
+#define FORMATS                                                                                 \
+    "page summary-text summary-json json csv sqlite parquet perfetto chrome html pprof folded " \
+    "kineto chakra"
 
 static int format_set(const char *value, struct ntk_err *err)
 {
@@ -78,7 +79,8 @@ static const struct ntk_opt options[] = {
       "next to the capture; - for none)" },
     { 0, "output-format", "FORMAT", NTK_OPT_CALL, (void *)(uintptr_t)&format_setter,
       "write page (default on a terminal), summary-text (default elsewhere), summary-json, json, "
-      "csv, sqlite, parquet, perfetto, chrome or html; with -d also kineto and chakra",
+      "csv, sqlite, parquet, perfetto, chrome, html, pprof or folded; with -d also kineto and "
+      "chakra, but not pprof and folded",
       .choices = FORMATS },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output,
       "write to FILE; - is stdout (default for summaries)" },
@@ -341,8 +343,14 @@ static int view_folder(bool is_json)
     bool is_html = strcmp(arg_format, "html") == 0;
     bool is_summary = is_json || strcmp(arg_format, "summary-text") == 0;
 
+    const struct ntk_export_format *format = ntk_export_format_find(arg_format);
+
     if (arg_session) {
         return ntk_opt_usage_error(&program, "-d and -s are mutually exclusive");
+    }
+    if (format && !format->system_path) {
+        return ntk_opt_usage_error(&program, "%s requires one capture: pass it with -s",
+                                   arg_format);
     }
     if (arg_cores && ntk_cut_cores()) {
         return ntk_opt_usage_error(

@@ -11,6 +11,8 @@ static const struct ntk_export_format formats[] = {
     { "parquet", "ntff_parquet", "system_profile_parquet", ntk_export_to_parquet, false },
     { "perfetto", "ntff.pftrace", "system_profile.pftrace", ntk_export_to_perfetto, true },
     { "chrome", "ntff.trace.json", "system_profile.trace.json", ntk_export_to_chrome, true },
+    { "pprof", "ntff.pb.gz", NULL, ntk_export_to_pprof, false },
+    { "folded", "ntff.folded", NULL, ntk_export_to_folded, false },
     { "kineto", NULL, "system_profile_kineto", ntk_export_to_kineto, false },
     { "chakra", NULL, "system_profile_chakra", ntk_export_to_chakra, false },
 };

@@ -23,7 +23,7 @@ struct ntk_export_format {
     const char *name; /* "json" */
     /* What the original calls it, where it has it; NULL: it is of folders alone. */
     const char *default_path;
-    const char *system_path; /* the same, of folders of inspections */
+    const char *system_path; /* the same, of folders of inspections; NULL: it is of one capture */
     ntk_export_function *write;
     bool is_timeline; /* of folders it has the captures too */
 };
@@ -34,10 +34,12 @@ const struct ntk_export_format *ntk_export_format_find(const char *name);
 ntk_export_function ntk_export_to_chakra;
 ntk_export_function ntk_export_to_chrome;
 ntk_export_function ntk_export_to_csv;
+ntk_export_function ntk_export_to_folded;
 ntk_export_function ntk_export_to_json;
 ntk_export_function ntk_export_to_kineto;
 ntk_export_function ntk_export_to_parquet;
 ntk_export_function ntk_export_to_perfetto;
+ntk_export_function ntk_export_to_pprof;
 ntk_export_function ntk_export_to_sqlite;
 
 /* What the rows returned, and what became of the file: the end of every writer of one file. */
