@@ -78,13 +78,13 @@ static void add_merge(struct ntk_buf *out, const struct ntk_column *column)
 {
     static const char *const words[] = {
         [NTK_COLUMN_KEY] = "key",         [NTK_COLUMN_SUM] = "sum",
-        [NTK_COLUMN_LARGEST] = "largest", [NTK_COLUMN_NEWEST] = "newest",
+        [NTK_COLUMN_LARGEST] = "largest", [NTK_COLUMN_NEWEST] = "latest",
         [NTK_COLUMN_COUNTS] = "sum",      [NTK_COLUMN_HISTOGRAM] = "merged",
         [NTK_COLUMN_DERIVED] = "",
     };
 
     if (column->from && strcmp(column->from, "1") == 0) {
-        ntk_buf_add_text(out, "how many seconds have a sample");
+        ntk_buf_add_text(out, "number of seconds with a sample");
         return;
     }
     ntk_buf_add_text(out, words[column->merge]);
