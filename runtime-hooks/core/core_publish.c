@@ -129,11 +129,15 @@ int ntk_core_publish_once(struct ntk_core_soft *soft, const struct ntk_core_mach
 int ntk_core_publish_remove(struct ntk_err *err)
 {
     char root[NTK_PATH_BYTES];
+    char aside[NTK_PATH_BYTES + 8];
 
     if (ntk_paths_soft_sysfs_root(root, sizeof root) < 0) {
         return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
                            "the path of the device tree is too long");
     }
+    /* A reader finds the whole machine or none; it is removed with the folder. */
+    (void)snprintf(aside, sizeof aside, "%s.old", root);
+    (void)rename(root, aside);
     *strrchr(root, '/') = '\0';
     return ntk_fs_remove_tree(root, err);
 }
@@ -151,6 +155,8 @@ static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, s
         ret = ntk_core_tree_open(tree, err);
         publisher->is_open = ret == 0;
         publisher->is_whole = false;
+    } else {
+        ret = ntk_core_tree_enter(tree);
     }
     if (ret == 0 && publisher->is_whole) {
         /* A process that ends before its second round leaves what others wrote to the next
@@ -166,6 +172,8 @@ static int publisher_write(struct ntk_core_publisher *publisher, bool is_last, s
     if (ret < 0) { /* retried after a second: another process may have taken the tree away */
         ntk_core_tree_close(tree);
         publisher->is_open = false;
+    } else {
+        ntk_core_tree_leave(tree);
     }
     return ret;
 }
@@ -187,14 +195,20 @@ static void publisher_fault(struct ntk_core_publisher *publisher)
 {
     struct core_tree *tree = &publisher->tree;
 
-    if (!publisher->is_publisher || !publisher->is_whole) {
+    if (!publisher->is_publisher || !publisher->is_open || !publisher->is_whole) {
         return; /* the round that comes writes all */
     }
-    ntk_core_tree_listen(tree); /* what others wrote is not to be written over */
-    ntk_core_tree_sum(tree);
-    if (ntk_core_tree_write(tree, true) < 0) {
+    int ret = ntk_core_tree_enter(tree);
+    if (ret == 0) {
+        ntk_core_tree_listen(tree); /* what others wrote is not to be written over */
+        ntk_core_tree_sum(tree);
+        ret = ntk_core_tree_write(tree, true);
+    }
+    if (ret < 0) {
         ntk_core_tree_close(tree);
         publisher->is_open = publisher->is_whole = false;
+    } else {
+        ntk_core_tree_leave(tree);
     }
 }
 
@@ -263,7 +277,7 @@ static int publisher_begin(struct ntk_core_publisher *publisher, struct ntk_err 
     struct core_tree *tree = &publisher->tree;
     int ret;
 
-    if (!tree->soft->is_new && ntk_core_tree_exists(tree)) {
+    if (ntk_core_tree_exists(tree)) {
         return 0;
     }
     if (tree->leaves.count <= LEAVES_AT_ONCE) {

@@ -472,6 +472,8 @@ int ntk_core_tree_init(struct core_tree *tree, struct ntk_core_soft *soft,
     *tree = (struct core_tree){
         .soft = soft, .row = row, .root_fd = -1, .folder_fd = -1, .watch_fd = -1
     };
+    /* No write of any process has that time. */
+    tree->mark.tv_sec = (time_t)(soft->state->header.created_realtime_ns / NTK_NS_PER_SECOND) - 1;
     ntk_vec_init(&tree->leaves, sizeof(struct core_tree_leaf));
     ntk_vec_init(&tree->folders, sizeof(struct core_tree_folder));
     ntk_vec_init(&tree->texts, sizeof(char *));

@@ -8,6 +8,9 @@
  * cleared, a device reset. The publisher is notified by inotify; without it, it checks a part of
  * the files each round.
  *
+ * A new tree is written aside, at `sys.new`, and renamed when every fact of the devices is in it:
+ * no reader finds half a machine.
+ *
  * Owner:   the publisher; ntk_core_tree_init() and _fini().
  * Threads: one at a time.
  */
@@ -23,6 +26,7 @@
 
 #define CORE_TREE_TEXT_BYTES 256
 #define CORE_TREE_PATH_BYTES 192
+#define CORE_TREE_STAGE_BYTES (NTK_PATH_BYTES + 8)
 #define CORE_TREE_NONE UINT32_MAX
 
 struct core_tree_leaf;
@@ -75,9 +79,12 @@ struct core_tree {
     bool is_short;                  /* the list is not whole */
     /* on disk */
     int root_fd, folder_fd; /* -1: not open; never from round to round: see watch_fd */
+    dev_t root_device;      /* what root_fd is or was */
+    ino_t root_file;
     uint32_t open_folder;
     struct timespec mark; /* time of modification of what we wrote */
     bool is_new;          /* files and folders are made, not searched for */
+    bool is_staged;       /* root_fd is aside: readers do not see it yet */
     bool is_wider;        /* files were made that readers may not know */
     bool adopts;          /* what is taken was written before this process was there */
     bool listens;         /* watch_fd has been tried */
@@ -100,16 +107,21 @@ void ntk_core_tree_sum(struct core_tree *tree);
 void ntk_core_tree_take(struct core_tree *tree, const struct core_tree_leaf *leaf,
                         const char *text);
 
-/* Whether there is a tree: tools find the machine by its devices. */
+/* Whether the tree in its place is of this machine, by the time of its files. */
 bool ntk_core_tree_exists(const struct core_tree *tree);
 /* Opens the root. A tree of this machine that already exists is adopted: texts that are up to date
- * stay, what others wrote meanwhile is taken. What is there and does not belong is removed. */
+ * stay, what others wrote meanwhile is taken. Any other is made aside, where readers see none of
+ * it. */
 int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err);
 /* Writes the leaves whose text has changed; with counters false only the others. The first error
  * ends it. */
 int ntk_core_tree_write(struct core_tree *tree, bool counters);
+/* Closes the descriptors until ntk_core_tree_enter(). */
 void ntk_core_tree_leave(struct core_tree *tree);
-/* Makes the links of class/neuron_device and tells readers that the tree has changed. */
+/* Opens the root once more for a round. -ESTALE: it is a different folder now. */
+int ntk_core_tree_enter(struct core_tree *tree);
+/* Makes the links of class/neuron_device, tells readers that the tree has changed, and puts one that
+ * was made aside into its place, whole. */
 int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err);
 /* Takes what others have written since the last call. The first call begins to watch. */
 void ntk_core_tree_listen(struct core_tree *tree);

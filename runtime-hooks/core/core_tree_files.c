@@ -18,7 +18,7 @@
 #define LOOKS_PER_ROUND 1024 /* without inotify */
 #define VERSION_PATH "module/neuron/version"
 #define DEVICES_PATH "devices/virtual/neuron_device"
-#define SWEEP_DEPTH_MAX 16
+#define STAGE_SUFFIX ".new"
 #define ROOT_FLAGS (O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW)
 
 static struct core_tree_leaf *leaf_at(const struct core_tree *tree, uint32_t index)
@@ -321,30 +321,74 @@ void ntk_core_tree_listen(struct core_tree *tree)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
+static void stage_path(const struct core_tree *tree, char path[CORE_TREE_STAGE_BYTES])
+{
+    (void)snprintf(path, CORE_TREE_STAGE_BYTES, "%s" STAGE_SUFFIX, tree->root);
+}
+
+bool ntk_core_tree_exists(const struct core_tree *tree)
+{
+    char path[NTK_PATH_BYTES + sizeof VERSION_PATH];
+    struct stat status;
+
+    (void)snprintf(path, sizeof path, "%s/" VERSION_PATH, tree->root);
+    return !tree->soft->is_new && lstat(path, &status) == 0 && is_ours(tree, &status);
+}
+
+static int root_open(struct core_tree *tree, const char *path)
+{
+    struct stat status;
+
+    tree->root_fd = open(path, ROOT_FLAGS);
+    if (tree->root_fd < 0 || fstat(tree->root_fd, &status) < 0) {
+        return -errno;
+    }
+    tree->root_device = status.st_dev;
+    tree->root_file = status.st_ino;
+    return 0;
+}
+
 /* The folder above the root must be ours: the default place is in /tmp. */
 static int root_prepare(struct core_tree *tree, struct ntk_err *err)
 {
-    char folder[NTK_PATH_BYTES];
+    char path[CORE_TREE_STAGE_BYTES];
     struct stat status;
 
-    (void)snprintf(folder, sizeof folder, "%s", tree->root);
-    *strrchr(folder, '/') = '\0';
-    int ret = ntk_fs_make_folders(folder, 0700, err);
+    (void)snprintf(path, sizeof path, "%s", tree->root);
+    *strrchr(path, '/') = '\0';
+    int ret = ntk_fs_make_folders(path, 0700, err);
     if (ret < 0) {
         return ret;
     }
-    if (lstat(folder, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) {
+    if (lstat(path, &status) < 0 || !S_ISDIR(status.st_mode) || status.st_uid != geteuid()) {
         return ntk_err_set(
             err, -EPERM, NTK_ERR_NO_OFFSET,
-            "%s is not a folder owned by this user; the device tree is not published", folder);
+            "%s is not a folder owned by this user; the device tree is not published", path);
     }
-    tree->is_new = mkdir(tree->root, 0755) == 0;
-    tree->root_fd = open(tree->root, ROOT_FLAGS);
-    if (tree->root_fd < 0 || fstat(tree->root_fd, &status) < 0) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open the device tree %s: %s",
-                           tree->root, strerror(errno));
+    stage_path(tree, path);
+    ret = ntk_fs_remove_tree(path, err); /* of a process that was killed here */
+    if (ret < 0) {
+        return ret;
     }
-    return 0;
+    tree->is_new = tree->is_staged = !ntk_core_tree_exists(tree);
+    if (!tree->is_staged) {
+        (void)snprintf(path, sizeof path, "%s", tree->root);
+    } else if (mkdir(path, 0755) < 0) {
+        ret = -errno;
+    }
+    ret = ret < 0 ? ret : root_open(tree, path);
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot open the device tree %s: %s",
+                                 path, strerror(-ret))
+                   : 0;
+}
+
+int ntk_core_tree_enter(struct core_tree *tree)
+{
+    dev_t device = tree->root_device;
+    ino_t file = tree->root_file;
+    int ret = tree->root_fd >= 0 ? 0 : root_open(tree, tree->root);
+
+    return ret < 0 || (tree->root_device == device && tree->root_file == file) ? ret : -ESTALE;
 }
 
 void ntk_core_tree_leave(struct core_tree *tree)
@@ -359,106 +403,12 @@ void ntk_core_tree_leave(struct core_tree *tree)
     }
 }
 
-/* Whether a file of the machine or a folder on the way to one has this path. */
-struct known {
-    const struct core_tree *tree;
-    struct ntk_map paths;
-};
-
-static int known_fill(struct known *known)
-{
-    char path[CORE_TREE_PATH_BYTES];
-    int ret = 0;
-
-    ntk_vec_each(struct core_tree_leaf, leaf, &known->tree->leaves) {
-        (void)snprintf(path, sizeof path, "%s", leaf->path);
-        ret = ntk_map_put(&known->paths, path, leaf);
-        for (char *slash = strrchr(path, '/'); slash && ret == 0; slash = strrchr(path, '/')) {
-            *slash = '\0';
-            if (ntk_map_get(&known->paths, path)) {
-                break;
-            }
-            ret = ntk_map_put(&known->paths, path, leaf);
-        }
-        if (ret < 0) {
-            return ret;
-        }
-    }
-    return 0;
-}
-
-/* Removes what is below the folder and is not known. Takes the descriptor. */
-static void sweep(const struct known *known, int fd, const char *path, int depth)
-{
-    DIR *dir = fdopendir(fd);
-    const struct dirent *entry;
-
-    if (!dir) {
-        close(fd);
-        return;
-    }
-    while (depth < SWEEP_DEPTH_MAX && (entry = readdir(dir))) {
-        char inner[CORE_TREE_PATH_BYTES];
-        char full[NTK_PATH_BYTES + CORE_TREE_PATH_BYTES];
-        struct stat status;
-
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
-            continue;
-        }
-        int length =
-            snprintf(inner, sizeof inner, "%s%s%s", path, path[0] ? "/" : "", entry->d_name);
-        bool is_known = length > 0 && (size_t)length < sizeof inner &&
-                        ntk_map_get(&known->paths, inner) != NULL;
-        bool is_folder = fstatat(dirfd(dir), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-                         S_ISDIR(status.st_mode);
-
-        if (!is_folder) {
-            if (!is_known || !S_ISREG(status.st_mode)) { /* links are made again */
-                (void)unlinkat(dirfd(dir), entry->d_name, 0);
-            }
-        } else if (is_known) {
-            int next =
-                openat(dirfd(dir), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-
-            if (next >= 0) {
-                sweep(known, next, inner, depth + 1);
-            }
-        } else {
-            (void)snprintf(full, sizeof full, "%s/%s%s%s", known->tree->root, path,
-                           path[0] ? "/" : "", entry->d_name);
-            (void)ntk_fs_remove_tree(full, NULL);
-        }
-    }
-    closedir(dir);
-}
-
-/* Another machine's tree: what both have stays, which is far cheaper than making it again. */
-static int tree_clean(struct core_tree *tree, struct ntk_err *err)
-{
-    struct known known = { .tree = tree };
-    int fd = openat(tree->root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int ret = fd < 0 ? -errno : known_fill(&known);
-
-    if (ret == 0) {
-        sweep(&known, fd, "", 0);
-    } else if (fd >= 0) {
-        close(fd);
-    }
-    ntk_map_fini(&known.paths);
-    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot clean the device tree %s: %s",
-                                 tree->root, strerror(-ret))
-                   : 0;
-}
-
 /* This machine's tree, left by an earlier publisher. */
 static void tree_adopt(struct core_tree *tree)
 {
     char text[CORE_TREE_TEXT_BYTES];
     struct stat status;
 
-    if (!text_get(tree, VERSION_PATH, text, sizeof text, &status) || !is_ours(tree, &status)) {
-        return; /* of a version that did not mark its files */
-    }
     tree->adopts = true;
     ntk_vec_each(struct core_tree_leaf, leaf, &tree->leaves) {
         if (!text_get(tree, leaf->path, text, sizeof text, &status)) {
@@ -474,32 +424,38 @@ static void tree_adopt(struct core_tree *tree)
     tree->adopts = false;
 }
 
-bool ntk_core_tree_exists(const struct core_tree *tree)
-{
-    char path[NTK_PATH_BYTES + 64];
-
-    (void)snprintf(path, sizeof path, "%s/" DEVICES_PATH "/neuron0/core_count", tree->root);
-    return access(path, F_OK) == 0;
-}
-
 int ntk_core_tree_open(struct core_tree *tree, struct ntk_err *err)
 {
     int ret = root_prepare(tree, err);
 
+    if (ret == 0 && !tree->is_new) {
+        tree_adopt(tree);
+    }
+    return ret;
+}
+
+/* The new tree takes the place of the old one, if any, in one step: a reader finds one or the
+ * other. A file system that cannot exchange has none for a moment. */
+static int stage_show(struct core_tree *tree, struct ntk_err *err)
+{
+    char path[CORE_TREE_STAGE_BYTES];
+    char old_path[CORE_TREE_STAGE_BYTES];
+    int ret;
+
+    stage_path(tree, path);
+    if (renameat2(AT_FDCWD, path, AT_FDCWD, tree->root, RENAME_EXCHANGE) == 0) {
+        return ntk_fs_remove_tree(path, err);
+    }
+    (void)snprintf(old_path, sizeof old_path, "%s.old", tree->root);
+    ret = ntk_fs_remove_tree(old_path, err);
     if (ret < 0) {
         return ret;
     }
-    /* No write of anybody has that time. */
-    tree->mark.tv_sec =
-        (time_t)(tree->soft->state->header.created_realtime_ns / NTK_NS_PER_SECOND) - 1;
-    tree->mark.tv_nsec = 0;
-    if (tree->soft->is_new && !tree->is_new) {
-        ret = tree_clean(tree, err);
-    } else if (!tree->is_new) {
-        tree_adopt(tree);
+    if ((rename(tree->root, old_path) < 0 && errno != ENOENT) || rename(path, tree->root) < 0) {
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create the device tree %s: %s",
+                           tree->root, strerror(errno));
     }
-    tree->soft->is_new = false;
-    return ret;
+    return ntk_fs_remove_tree(old_path, err);
 }
 
 int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err)
@@ -517,7 +473,11 @@ int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err)
     }
     /* A thread that has looked meanwhile looks again. */
     (void)utimensat(tree->root_fd, DEVICES_PATH, NULL, 0);
-    return 0;
+    int ret = tree->is_staged ? stage_show(tree, err) : 0;
+    if (ret == 0) {
+        tree->soft->is_new = tree->is_staged = false;
+    }
+    return ret;
 }
 
 void ntk_core_tree_close(struct core_tree *tree)

@@ -15,6 +15,7 @@
 #include "shared/base/str.h"
 
 #define YOUNG_SECONDS 2
+#define WALKS_MAX 8 /* of a tree that changes during each of them */
 
 static struct leaf *find_leaf(const struct ntk_sysfs *sysfs, uint16_t device, enum leaf_kind kind)
 {
@@ -64,18 +65,20 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
+/* But for the name of its devices, which is not known before the walk. */
+static bool is_same_tree(const struct signature *a, const struct signature *b)
+{
+    return a->device == b->device && a->folder == b->folder && a->first == b->first &&
+           same_time(a->changed, b->changed) && same_time(a->first_changed, b->first_changed) &&
+           strcmp(a->version, b->version) == 0;
+}
+
 bool ntk_sysfs_changed(struct ntk_sysfs *sysfs)
 {
-    const struct signature *old = &sysfs->signature;
     struct signature now;
 
-    if (sysfs->young || !take_signature(sysfs, &now)) {
-        return true;
-    }
-    return now.device != old->device || now.folder != old->folder || now.first != old->first ||
-           !same_time(now.changed, old->changed) ||
-           !same_time(now.first_changed, old->first_changed) ||
-           strcmp(now.version, old->version) != 0 || strcmp(now.name, old->name) != 0;
+    return sysfs->young || !take_signature(sysfs, &now) || !is_same_tree(&now, &sysfs->signature) ||
+           strcmp(now.name, sysfs->signature.name) != 0;
 }
 
 static int compare_devices(const void *a, const void *b)
@@ -134,8 +137,27 @@ static size_t open_max(void)
                : NTK_SYSFS_OPEN_MAX;
 }
 
-int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sysfs,
-                   struct ntk_device_tree *out_tree)
+/* -EAGAIN: what was walked is not what has its place now. */
+static int walk_tree(struct ntk_sysfs *sysfs)
+{
+    struct signature before;
+    int ret = list_devices(sysfs);
+
+    if (ret == 0 && !take_signature(sysfs, &before)) {
+        ret = -EAGAIN;
+    }
+    if (ret == 0) {
+        ret = sysfs_walk_devices(sysfs);
+    }
+    if (ret == 0 &&
+        (!take_signature(sysfs, &sysfs->signature) || !is_same_tree(&before, &sysfs->signature))) {
+        ret = -EAGAIN;
+    }
+    return ret;
+}
+
+static int sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sysfs,
+                      struct ntk_device_tree *out_tree)
 {
     struct ntk_sysfs *sysfs = calloc(1, sizeof *sysfs);
     char path[SYSFS_PATH_BYTES + 64];
@@ -163,15 +185,8 @@ int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sys
         ret = -ENOENT;
         goto out;
     }
-    ret = list_devices(sysfs);
-    if (ret == 0) {
-        ret = sysfs_walk_devices(sysfs);
-    }
+    ret = walk_tree(sysfs);
     if (ret < 0) {
-        goto out;
-    }
-    if (!take_signature(sysfs, &sysfs->signature)) {
-        ret = -ENOENT;
         goto out;
     }
     clock_gettime(CLOCK_REALTIME, &now);
@@ -200,6 +215,17 @@ int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sys
 out:
     ntk_sysfs_close(sysfs);
     return ret;
+}
+
+int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sysfs,
+                   struct ntk_device_tree *out_tree)
+{
+    int ret = -EAGAIN;
+
+    for (int i = 0; i < WALKS_MAX && ret == -EAGAIN; i++) {
+        ret = sysfs_open(root, infos_only, out_sysfs, out_tree);
+    }
+    return ret == -EAGAIN ? -ENOENT : ret;
 }
 
 void ntk_sysfs_close(struct ntk_sysfs *sysfs)

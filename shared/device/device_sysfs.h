@@ -20,7 +20,8 @@
 
 struct ntk_sysfs;
 
-/* -ENOENT when root has no devices/virtual/neuron_device, -ENOMEM. Fills the parts of *out_tree
+/* -ENOENT when root has no devices/virtual/neuron_device, or a different one at every attempt;
+ * -ENOMEM. A tree that changes during the walk is walked again. Fills the parts of *out_tree
  * that the tree tells (devices is freed with ntk_sysfs_close). infos_only: see device.h. */
 int ntk_sysfs_open(const char *root, bool infos_only, struct ntk_sysfs **out_sysfs,
                    struct ntk_device_tree *out_tree);

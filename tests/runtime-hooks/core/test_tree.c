@@ -11,8 +11,10 @@
 #include <unistd.h>
 
 #include "runtime-hooks/core/core.h"
+#include "runtime-hooks/core/core_tree.h"
 #include "shared/abi/paths.h"
 #include "shared/base/fs.h"
+#include "shared/device/device.h"
 #include "tests/support/observed.h"
 #include "tests/support/process.h"
 #include "tests/support/scratch.h"
@@ -111,6 +113,91 @@ static void another_instance_rebuilds_the_tree(void **state)
     assert_string_equal(leaf(DEVICES "neuron0/info/architecture/device_name"), "Inferentia");
     assert_string_equal(leaf(DEVICES "neuron0/stats/hardware/mem_ecc_uncorrected"), "");
     assert_string_equal(leaf(DEVICES "neuron0/neuron_core3/info/architecture/arch_type"), "NCv1");
+}
+
+/* What a reader finds in the folder: the devices, of that many cores each. */
+static void assert_found(size_t devices, uint32_t cores)
+{
+    const struct ntk_device_options found = { .driver_sysfs = "/nowhere", .hooks_dir = folder };
+    struct ntk_device_source *source = NULL;
+
+    assert_int_equal(ntk_device_source_open(&found, &source, NULL), 0);
+    const struct ntk_device_tree *tree = ntk_device_source_tree(source);
+    assert_int_equal(tree->device_count, devices);
+    for (size_t i = 0; i < devices; i++) {
+        assert_int_equal(tree->devices[i].core_count, cores);
+        assert_string_not_equal(tree->devices[i].name, "");
+        assert_string_not_equal(tree->devices[i].arch, "");
+    }
+    ntk_device_source_close(source);
+}
+
+static bool is_there(const char *name)
+{
+    char path[512];
+
+    (void)snprintf(path, sizeof path, "%s/soft/%s", folder, name);
+    return access(path, F_OK) == 0;
+}
+
+/* The steps of a publisher of a large machine, which shows its facts before its counters. */
+static void publish_in_steps(const char *instance, size_t devices_before, uint32_t cores_before)
+{
+    const struct ntk_core_soft_options request = { .instance = instance };
+    const struct ntk_core_machine_row *row = ntk_core_machine_row_find(instance);
+    struct ntk_core_soft *soft = NULL;
+    struct core_tree tree;
+
+    assert_int_equal(ntk_core_soft_open(&request, &soft, NULL), 0);
+    assert_int_equal(ntk_core_tree_init(&tree, soft, row, NULL), 0);
+    assert_false(ntk_core_tree_exists(&tree));
+    assert_int_equal(ntk_core_tree_open(&tree, NULL), 0);
+    assert_found(devices_before, cores_before);
+    assert_int_equal(ntk_core_tree_write(&tree, false), 0);
+    assert_found(devices_before, cores_before);
+    assert_int_equal(ntk_core_tree_finish(&tree, NULL), 0);
+    assert_found(row->facts.device_count, row->facts.cores_per_device);
+    assert_true(ntk_core_tree_exists(&tree));
+    /* The counters, of a later round. */
+    ntk_core_tree_leave(&tree);
+    assert_int_equal(ntk_core_tree_enter(&tree), 0);
+    assert_string_equal(leaf(DEVICES "neuron0/neuron_core0/stats/status/success/total"), "");
+    assert_int_equal(ntk_core_tree_write(&tree, true), 0);
+    assert_string_equal(leaf(DEVICES "neuron0/neuron_core0/stats/status/success/total"), "0");
+    ntk_core_tree_fini(&tree);
+    ntk_core_soft_close(soft);
+}
+
+static void readers_find_a_whole_machine_or_none(void **state)
+{
+    publish_in_steps("trn1.32xlarge", 0, 0);
+    publish_in_steps("inf2.24xlarge", 16, 2);
+    assert_false(is_there("sys.new"));
+    assert_false(is_there("sys.old"));
+}
+
+/* Method: a process that was killed between the state and the tree, with half of that aside. */
+static void what_a_killed_process_left_is_not_taken_for_this_machine(void **state)
+{
+    const struct ntk_core_soft_options request = { .instance = "inf1.xlarge" };
+    struct ntk_core_soft *soft = NULL;
+    struct core_tree tree;
+
+    build("trn1.32xlarge");
+    assert_int_equal(ntk_core_soft_open(&request, &soft, NULL), 0);
+    assert_int_equal(
+        ntk_core_tree_init(&tree, soft, ntk_core_machine_row_find("inf1.xlarge"), NULL), 0);
+    assert_int_equal(ntk_core_tree_open(&tree, NULL), 0);
+    assert_int_equal(ntk_core_tree_write(&tree, false), 0);
+    ntk_core_tree_fini(&tree);
+    /* As long ago as another second is. */
+    soft->state->header.created_realtime_ns += 5 * NTK_NS_PER_SECOND;
+    ntk_core_soft_close(soft);
+    assert_true(is_there("sys.new"));
+    assert_found(16, 2);
+    build("inf1.xlarge");
+    assert_found(1, 4);
+    assert_false(is_there("sys.new"));
 }
 
 static void the_new_layout_moves_stats(void **state)
@@ -418,6 +505,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(a_built_machine_shows_what_it_is),
         TEST(another_instance_rebuilds_the_tree),
+        TEST(readers_find_a_whole_machine_or_none),
+        TEST(what_a_killed_process_left_is_not_taken_for_this_machine),
         TEST(the_new_layout_moves_stats),
         TEST(memory_shows_at_close_of_a_round_and_sums_hold),
         TEST(the_next_process_takes_over_when_the_publisher_is_killed),

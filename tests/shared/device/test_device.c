@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Tests of the device tree's reader: trees of both layouts and hostile ones in a scratch folder. */
 #include <dirent.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -679,6 +680,84 @@ static void devices_with_a_node_are_known_by_number_or_name(void **state)
     free(dev);
 }
 
+/* What happens while a tree is walked. */
+static struct {
+    struct fixture *fixture;
+    unsigned int times; /* how many walks it spoils */
+    unsigned int walks; /* that were spoilt */
+} meanwhile;
+
+/* A writer puts a machine of two devices into the place of one of a single device, or back. */
+static void exchange_trees(struct fixture *f)
+{
+    char *other = test_scratch_path(f->folder, "other");
+    char *aside = test_scratch_path(f->folder, "aside");
+
+    assert_int_equal(rename(f->root, aside), 0);
+    assert_int_equal(rename(other, f->root), 0);
+    assert_int_equal(rename(aside, other), 0);
+    free(aside);
+    free(other);
+}
+
+/* In place of the C library's: the reader calls it for every folder. After that of the devices comes
+ * that of the first device. */
+DIR *fdopendir(int fd)
+{
+    static bool is_listed;
+    DIR *(*real)(int) = NULL;
+    struct stat devices;
+    struct stat this;
+
+    *(void **)&real = dlsym(RTLD_NEXT, "fdopendir");
+    if (meanwhile.fixture) {
+        char *path = test_scratch_path(meanwhile.fixture->root, DEVICES);
+
+        if (is_listed && meanwhile.walks < meanwhile.times) {
+            meanwhile.walks++;
+            exchange_trees(meanwhile.fixture);
+        }
+        is_listed =
+            stat(path, &devices) == 0 && fstat(fd, &this) == 0 && devices.st_ino == this.st_ino;
+        free(path);
+    }
+    return real(fd);
+}
+
+/* Method: the reader lists devices, and before it reads them another machine has taken the place. */
+static void a_machine_that_is_replaced_during_the_walk_is_walked_again(void **state)
+{
+    struct fixture *f = *state;
+    const struct ntk_device_tree *tree;
+
+    put_device(f, 0, false);
+    char *other = test_scratch_path(f->folder, "other");
+    assert_int_equal(rename(f->root, other), 0);
+    put(f, 0, "info/architecture/device_name", "Inferentia\n");
+    put(f, 0, "core_count", "4");
+    put(f, 1, "info/architecture/device_name", "Inferentia\n");
+    put(f, 1, "core_count", "4");
+    meanwhile.fixture = f;
+    meanwhile.times = 1;
+    meanwhile.walks = 0;
+    tree = open_root(f);
+    assert_int_equal(meanwhile.walks, 1);
+    assert_int_equal(tree->device_count, 1);
+    assert_int_equal(tree->devices[0].core_count, 2);
+    assert_string_equal(tree->devices[0].name, "Trainium1");
+    ntk_device_source_close(f->source);
+    f->source = NULL;
+
+    /* One that is another at every walk is not read at all: no half of it is shown. */
+    meanwhile.times = 1000;
+    meanwhile.walks = 0;
+    tree = open_root(f);
+    assert_true(meanwhile.walks > 1);
+    assert_int_equal(tree->device_count, 0);
+    meanwhile.fixture = NULL;
+    free(other);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -699,6 +778,7 @@ int main(void)
         TEST(control_characters_do_not_come_through),
         TEST(the_firmware_names_the_machine_of_a_drivers_tree),
         TEST(devices_with_a_node_are_known_by_number_or_name),
+        TEST(a_machine_that_is_replaced_during_the_walk_is_walked_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
