@@ -529,7 +529,7 @@ static char *make_key(struct ntk_otlp *state, const struct ntk_points_label *lab
 static struct attributes read_key(struct ntk_otlp *state, char *key)
 {
     struct attributes attributes = {
-        take(state, NTK_POINTS_LABELS_MAX + NTK_POINTS_INSTANCE_LABELS, sizeof(void *)), 0
+        take(state, NTK_POINTS_LABELS_MAX + NTK_INSTANCE_TEXTS, sizeof(void *)), 0
     };
 
     while (*key && attributes.rows) {
@@ -573,9 +573,7 @@ static bool remember(struct ntk_otlp *state, const char *key, uint64_t began_ns)
 static void visit(const struct ntk_point *point, void *ctx)
 {
     struct ntk_otlp *state = ctx;
-    struct ntk_points_label labels[NTK_POINTS_LABELS_MAX + NTK_POINTS_INSTANCE_LABELS + 1] = {
-        { 0 }
-    };
+    struct ntk_points_label labels[NTK_POINTS_LABELS_MAX + NTK_INSTANCE_TEXTS + 1] = { { 0 } };
     size_t used = 0;
 
     if (state->ret < 0) {

@@ -52,7 +52,7 @@ void ntk_points_created_name(const struct ntk_metric_row *row, char name[NTK_POI
 }
 
 size_t ntk_points_instance_get(const struct ntk_points_page *page,
-                               struct ntk_points_label labels[NTK_POINTS_INSTANCE_LABELS + 1])
+                               struct ntk_points_label labels[NTK_INSTANCE_TEXTS + 1])
 {
     struct ntk_points_label rows[NTK_INSTANCE_TEXTS];
 
@@ -60,9 +60,13 @@ size_t ntk_points_instance_get(const struct ntk_points_page *page,
         rows[ntk_instance_texts[i].place] =
             (struct ntk_points_label){ ntk_instance_texts[i].label, page->instance.texts[i] };
     }
-    size_t count = NTK_POINTS_INSTANCE_LABELS - (page->instance.ultraserver_id[0] == '\0');
+    size_t count = 0;
 
-    memcpy(labels, rows, NTK_POINTS_INSTANCE_LABELS * sizeof *rows);
+    while (count < NTK_INSTANCE_TEXTS && rows[count].name) {
+        labels[count] = rows[count];
+        count++;
+    }
+    count -= page->instance.ultraserver_id[0] == '\0'; /* the last one */
     labels[count] = (struct ntk_points_label){ NULL, NULL };
     return count;
 }

@@ -33,7 +33,6 @@ extern "C" {
 #define NTK_POINTS_RATES (NTK_POINTS_FAMILIES + 1)
 /* For one point, without those of the instance. */
 #define NTK_POINTS_LABELS_MAX (11 + NTK_LABELS_MAX)
-#define NTK_POINTS_INSTANCE_LABELS 7
 #define NTK_POINTS_NAME_BYTES NTK_NAMES_BYTES
 
 struct ntk_points_label {
@@ -58,10 +57,10 @@ const struct ntk_metric_row *ntk_points_family_get(size_t family);
 bool ntk_points_is_shown(const struct ntk_points_page *page, bool vendor_only, size_t family);
 /* For the family that tells when counters of row began. */
 void ntk_points_created_name(const struct ntk_metric_row *row, char name[NTK_POINTS_NAME_BYTES]);
-/* The labels of the instance that the page has, sorted by name, and a NULL name; the ultraserver
- * only where there is one. Values are the page's. Their number. */
+/* The labels of the instance that the page has, sorted by name, and a NULL name; those of machine.def
+ * that have one, the ultraserver only where there is one. Values are the page's. Their number. */
 size_t ntk_points_instance_get(const struct ntk_points_page *page,
-                               struct ntk_points_label labels[NTK_POINTS_INSTANCE_LABELS + 1]);
+                               struct ntk_points_label labels[NTK_INSTANCE_TEXTS + 1]);
 /* Calls visit with each point of the family; the point is borrowed during the call. */
 void ntk_points_walk(const struct ntk_points_page *page, size_t family,
                      void (*visit)(const struct ntk_point *point, void *ctx), void *ctx);

@@ -65,7 +65,7 @@ static void add_label(struct ntk_buf *buf, const char *name, const char *value)
 
 static void make_parts(struct encoder *e)
 {
-    struct ntk_points_label labels[NTK_POINTS_INSTANCE_LABELS + 1];
+    struct ntk_points_label labels[NTK_INSTANCE_TEXTS + 1];
     size_t count = ntk_points_instance_get(e->page, labels);
     size_t cut = 0;
 

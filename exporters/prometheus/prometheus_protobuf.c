@@ -11,7 +11,7 @@
 #include "shared/base/clock.h"
 
 #define NS (double)NTK_NS_PER_SECOND
-#define LABELS_MAX (NTK_POINTS_INSTANCE_LABELS + NTK_POINTS_LABELS_MAX)
+#define LABELS_MAX (NTK_INSTANCE_TEXTS + NTK_POINTS_LABELS_MAX)
 
 struct encoder {
     const struct ntk_points_page *page;
@@ -20,7 +20,7 @@ struct encoder {
     const struct ntk_metric_row *row;
     bool has_created;
     bool is_created; /* the walk is for the beginnings of a counter */
-    struct ntk_points_label instance[NTK_POINTS_INSTANCE_LABELS + 1];
+    struct ntk_points_label instance[NTK_INSTANCE_TEXTS + 1];
     size_t instance_count;
 
     /* For one point. */

@@ -19,7 +19,7 @@
 /* A request that has as many is sent before it is full. */
 #define REQUEST_BYTES ((size_t)2 * 1024 * 1024)
 #define OWN_LABELS 4 /* __name__, instance, job, le */
-#define LABELS_MAX (OWN_LABELS + NTK_POINTS_INSTANCE_LABELS + NTK_POINTS_LABELS_MAX)
+#define LABELS_MAX (OWN_LABELS + NTK_INSTANCE_TEXTS + NTK_POINTS_LABELS_MAX)
 
 struct ntk_remote_write {
     struct ntk_remote_write_options options;
