@@ -182,10 +182,8 @@ static void put_figures(const struct points_visit *v, size_t family, enum place 
             continue;
         }
         struct points_visit of_row = *v;
-        if (figure->has_created) {
-            of_row.created_seconds = tag->created_seconds;
-            of_row.began_ns = tag->began_ns;
-        }
+        of_row.began_ns = tag ? tag->began_ns : v->began_ns;
+        of_row.created_seconds = figure->has_created ? tag->created_seconds : v->created_seconds;
         put_figure(&of_row, figure, base);
     }
 }

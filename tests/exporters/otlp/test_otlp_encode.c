@@ -196,6 +196,38 @@ static void a_series_that_ends_says_so_once_and_its_total_goes_on(void **state)
     assert_int_equal(latency->histogram->data_points[0]->start_time_unix_nano, 109 * SECOND);
 }
 
+/* Method: an application of several ranks comes ten seconds after the exporter. */
+static void counters_of_an_application_begin_with_it(void **state)
+{
+    static const char *const names[] = { "execution_status", "neuron_collective_operations",
+                                         "neuron_collective", "neuron_collective_wait" };
+    struct fixture *f = *state;
+
+    push(f, test_idle_snapshot(), 100);
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    struct ntk_rank_sample *rank = ntk_snapshot_alloc_ranks(snapshot, &snapshot->runtimes[0], 1);
+    assert_non_null(rank);
+    rank->rank_count = 2;
+    rank->operations[0] = (struct ntk_count){ 3, 3 };
+    rank->in_operations_ns = (struct ntk_count){ 2 * SECOND, 2 * SECOND };
+    rank->wait_ns = (struct ntk_count){ SECOND, SECOND };
+    push(f, snapshot, 110);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const Ntk__Otlp__Metric *metric = find(f, names[i]);
+
+        assert_non_null(metric);
+        assert_int_equal(metric->data_case, NTK__OTLP__METRIC__DATA_SUM);
+        for (size_t k = 0; k < metric->sum->n_data_points; k++) {
+            assert_int_equal(metric->sum->data_points[k]->start_time_unix_nano, 109 * SECOND);
+        }
+    }
+    assert_true(find(f, "neuron_collective")->sum->data_points[0]->as_double == 2);
+    /* What is counted of the host has been counted from the beginning. */
+    assert_int_equal(
+        find(f, "neuron_monitor_events_read")->sum->data_points[0]->start_time_unix_nano,
+        99 * SECOND);
+}
+
 static void explicit_buckets_are_not_cumulative(void **state)
 {
     struct fixture *f = *state;
@@ -434,6 +466,7 @@ int main(void)
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
         CASE(sums_are_monotonic_and_begin_with_the_first_period),
         CASE(a_series_that_ends_says_so_once_and_its_total_goes_on),
+        CASE(counters_of_an_application_begin_with_it),
         CASE(explicit_buckets_are_not_cumulative),
         CASE(exponential_buckets_hold_every_value_nearby),
         CASE(exponential_buckets_merge_until_they_fit),
