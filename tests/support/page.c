@@ -47,6 +47,16 @@ void test_page_add_row(struct ntk_buf *out, const char *const *cells, size_t cou
     }
 }
 
+/* Where a block that begins there ends: a table before an empty line, a list of a man page with
+ * .fi. */
+static char *find_end(char *old, const char *table)
+{
+    bool is_manual = strstr(table, "\n.fi\n") != NULL;
+    char *end = strstr(old, is_manual ? "\n.fi\n" : "\n\n");
+
+    return end ? end + (is_manual ? strlen("\n.fi\n") : 1) : old + strlen(old);
+}
+
 /* The table of the page that begins as this one. */
 static char *find_table(char *page, const char *table)
 {
@@ -75,8 +85,7 @@ void test_page_check(const char *path, const struct ntk_buf *tables, size_t coun
         assert_int_equal(ntk_fs_read(full, 1 << 20, &bytes, &bytes_count, NULL), 0);
         char *page = (char *)bytes;
         char *old = find_table(page, table);
-        char *rest = strstr(old, "\n\n");
-        rest = rest ? rest + 1 : old + strlen(old);
+        char *rest = find_end(old, table);
         if (getenv("NTK_UPDATE")) {
             struct ntk_buf to = { 0 };
             ntk_buf_add(&to, page, (size_t)(old - page));

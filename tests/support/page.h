@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * page - tables of a document that a test draws, among prose that people write.
+ * page - tables of a document that a test draws, among prose that people write; in a man page, a
+ * list that ends with .fi.
  *
  * A table of the page is found by its first line. NTK_UPDATE=1 in the environment puts the tests'
  * tables in place of those of the page.

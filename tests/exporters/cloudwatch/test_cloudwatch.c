@@ -15,14 +15,17 @@
 #include "exporters/cloudwatch/cloudwatch_request.h"
 #include "exporters/exporter.h"
 #include "exporters/points/points_page.h"
+#include "exporters/points/points_walk.h"
 #include "shared/base/fs.h"
 #include "shared/metrics/snapshot.h"
 #include "tests/support/mixed_snapshot.h"
+#include "tests/support/page.h"
 #include "tests/support/sample_snapshot.h"
 #include "tests/support/unit.h"
 
 #define MINUTE_MS UINT64_C(1700000040000) /* a full minute */
 #define TEXT_BYTES 400
+#define MANUAL_COLUMNS 78
 
 /* All requests of a test as one list of metrics. */
 struct sent {
@@ -702,6 +705,71 @@ static void executions_that_are_not_counted_have_no_metric(void **state)
     ntk_snapshot_destroy(snapshot);
 }
 
+/* Where CloudWatch deliberately differs from the page of Prometheus. */
+
+static void take_cpu_share(const struct ntk_point *point, void *ctx)
+{
+    *(double *)ctx += point->number;
+}
+
+/* One metric of the whole machine, all that is not idle; Prometheus has a series each of user and
+ * system time. A sum of rounded parts is not more than the machine. */
+static void the_cpu_of_the_machine_is_one_value_without_idle_time(void **state)
+{
+    static const double shares[][NTK_CPU_FIELD_COUNT] = {
+        { [NTK_CPU_USER] = 0.25,
+          [NTK_CPU_NICE] = 0.125,
+          [NTK_CPU_SYSTEM] = 0.0625,
+          [NTK_CPU_IDLE] = 0.5,
+          [NTK_CPU_IO_WAIT] = 0.03125,
+          [NTK_CPU_SOFT_IRQ] = 0.03125 },
+        { [NTK_CPU_USER] = 0.75, [NTK_CPU_SYSTEM] = 0.25, [NTK_CPU_IRQ] = 0.125 },
+    };
+
+    for (size_t i = 0; i < 2; i++) {
+        struct ntk_cloudwatch_data data = { 0 };
+        struct ntk_points_page page = { 0 };
+        struct ntk_snapshot *snapshot = sample(1);
+        double shown = 0;
+
+        snapshot->system.has |= NTK_SYSTEM_HAS_CPU;
+        memcpy(snapshot->system.average, shares[i], sizeof shares[i]);
+        encode(&data, snapshot);
+        struct sent sent = request(&data);
+        assert_sum(&sent, "SystemVcpuUsage", "InstanceId=i-1;InstanceType=trn2.3xlarge;",
+                   i == 0 ? 50 : 100, 1);
+        assert_int_equal(ntk_points_page_update(&page, snapshot), 0);
+        ntk_points_walk(&page, NTK_METRIC_SYSTEM_VCPU_USAGE, take_cpu_share, &shown);
+        assert_true(shown == (i == 0 ? 0.5 : 1.125));
+        ntk_points_page_fini(&page);
+        json_decref(sent.metrics);
+        ntk_cloudwatch_data_fini(&data);
+        ntk_snapshot_destroy(snapshot);
+    }
+}
+
+/* FLOPs are those that count, without transposes; Prometheus has a counter of each. */
+static void flops_are_the_effective_ones(void **state)
+{
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = sample(1);
+    struct ntk_core_sample *core = &snapshot->runtimes[0].cores[0];
+    char text[TEXT_BYTES];
+
+    core->has |= NTK_CORE_HAS_FLOPS | NTK_CORE_HAS_EFFECTIVE_FLOPS;
+    core->flops = (struct ntk_count){ 9000, 9000 };
+    core->effective_flops = (struct ntk_count){ 5000, 5000 };
+    encode(&data, snapshot);
+    struct sent sent = request(&data);
+    (void)snprintf(text, sizeof text,
+                   "InstanceId=i-1;InstanceType=trn2.3xlarge;RuntimeTag=%s;NeuronCore=%u;",
+                   snapshot->runtimes[0].tag, core->core);
+    assert_sum(&sent, "NeuronCoreFlops", text, 5000 / ((double)snapshot->period_ns / 1e9), 1);
+    json_decref(sent.metrics);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
 /* -- lines ------------------------------------------------------------------------------------- */
 
 static void a_line_has_at_most_100_values_of_a_metric(void **state)
@@ -734,6 +802,44 @@ static void a_line_has_at_most_100_values_of_a_metric(void **state)
     }
     assert_int_equal(seen, lines);
     assert_int_equal(values, 250);
+    ntk_buf_fini(&out);
+    ntk_cloudwatch_data_fini(&data);
+    ntk_snapshot_destroy(snapshot);
+}
+
+/* Lines have no counts of values, so requests alone have the series of every execution. */
+static void lines_have_percentiles_of_executions_but_not_each(void **state)
+{
+    static const struct ntk_cloudwatch_emf_options options = { "N", NULL, MINUTE_MS, false };
+    struct ntk_cloudwatch_data data = { 0 };
+    struct ntk_snapshot *snapshot = sample(1);
+    struct ntk_buf out = { 0 };
+    struct ntk_err err = { 0 };
+    uint64_t lines = 0;
+    size_t with_percentile = 0;
+    char text[TEXT_BYTES];
+    double count;
+
+    encode(&data, snapshot);
+    struct sent sent = request(&data);
+    snprintf(text, sizeof text,
+             "InstanceId=i-1;InstanceType=trn2.3xlarge;RuntimeTag=%s;LatencyType=total_latency;",
+             snapshot->runtimes[0].tag);
+    (void)sum_of(&sent, "ExecutionLatency", text, &count);
+    assert_true(count > 0);
+    assert_int_equal(ntk_cloudwatch_emf(&data, &options, &out, &lines, &err), 0);
+    for (char *line = out.bytes; line && *line; line = strchr(line, '\n') + 1) {
+        json_t *root = json_loads(line, JSON_DISABLE_EOF_CHECK, NULL);
+
+        assert_non_null(root);
+        if (json_object_get(root, "ExecutionLatency")) {
+            assert_non_null(json_object_get(root, "Percentile"));
+            with_percentile++;
+        }
+        json_decref(root);
+    }
+    assert_true(with_percentile > 0);
+    json_decref(sent.metrics);
     ntk_buf_fini(&out);
     ntk_cloudwatch_data_fini(&data);
     ntk_snapshot_destroy(snapshot);
@@ -795,28 +901,47 @@ static void options_are_checked(void **state)
     assert_int_equal(ntk_cloudwatch_namespace_check(name, &err), -EINVAL);
 }
 
-static void its_page_and_manual_list_every_metric(void **state)
+static void its_page_lists_every_metric(void **state)
 {
-    static const char *const pages[] = { "docs/formats/cloudwatch.md",
-                                         "exporters/cloudwatch/neuron-monitor-cloudwatch.1.in" };
     const char *source = getenv("NTK_SOURCE_DIR");
+    char path[512];
+    uint8_t *bytes = NULL;
+    size_t count = 0;
 
-    for (size_t p = 0; source && p < 2; p++) {
-        char path[512];
-        uint8_t *bytes = NULL;
-        size_t count = 0;
-
-        (void)snprintf(path, sizeof path, "%s/%s", source, pages[p]);
-        assert_int_equal(ntk_fs_read(path, 1 << 20, &bytes, &count, NULL), 0);
-        for (int i = 0; i < NTK_CLOUDWATCH_METRIC_COUNT; i++) {
-            struct ntk_cloudwatch_metric_row row =
-                ntk_cloudwatch_metric_get((enum ntk_cloudwatch_metric)i);
-            if (!strstr((char *)bytes, row.name)) {
-                fail_msg("%s lacks %s", pages[p], row.name);
-            }
+    (void)snprintf(path, sizeof path, "%s/docs/formats/cloudwatch.md", source ? source : ".");
+    assert_int_equal(ntk_fs_read(path, 1 << 20, &bytes, &count, NULL), 0);
+    for (int i = 0; i < NTK_CLOUDWATCH_METRIC_COUNT; i++) {
+        struct ntk_cloudwatch_metric_row row =
+            ntk_cloudwatch_metric_get((enum ntk_cloudwatch_metric)i);
+        if (!strstr((char *)bytes, row.name)) {
+            fail_msg("the page lacks %s", row.name);
         }
-        free(bytes);
     }
+    free(bytes);
+}
+
+/* NTK_UPDATE=1 in the environment writes the list. */
+static void its_manual_has_the_list_of_metrics(void **state)
+{
+    struct ntk_buf list = { 0 };
+    size_t column = 0;
+
+    ntk_buf_add_text(&list, ".SH METRICS\n.nf\n");
+    for (int i = 0; i < NTK_CLOUDWATCH_METRIC_COUNT; i++) {
+        struct ntk_cloudwatch_metric_row row =
+            ntk_cloudwatch_metric_get((enum ntk_cloudwatch_metric)i);
+        size_t bytes = strlen(row.name);
+
+        if (bytes == 0) {
+            continue; /* a counter of cores that is not sent */
+        }
+        bool is_new_line = column + 2 + bytes > MANUAL_COLUMNS;
+        ntk_buf_add_format(&list, "%s%s", column == 0 ? "" : is_new_line ? "\n" : "  ", row.name);
+        column = (is_new_line || column == 0 ? 0 : column + 2) + bytes;
+    }
+    ntk_buf_add_text(&list, "\n.fi\n");
+    test_page_check("exporters/cloudwatch/neuron-monitor-cloudwatch.1.in", &list, 1);
+    ntk_buf_fini(&list);
 }
 
 /* Method: three processes, watched in three ways; the unknown values of two of them are poison. */
@@ -868,10 +993,14 @@ int main(void)
         cmocka_unit_test(a_group_that_is_not_due_adds_nothing),
         cmocka_unit_test(the_first_user_of_a_tag_keeps_it_for_the_step),
         cmocka_unit_test(executions_that_are_not_counted_have_no_metric),
+        cmocka_unit_test(the_cpu_of_the_machine_is_one_value_without_idle_time),
+        cmocka_unit_test(flops_are_the_effective_ones),
         cmocka_unit_test(a_line_has_at_most_100_values_of_a_metric),
+        cmocka_unit_test(lines_have_percentiles_of_executions_but_not_each),
         cmocka_unit_test(tags_that_look_alike_are_one_series),
         cmocka_unit_test(options_are_checked),
-        cmocka_unit_test(its_page_and_manual_list_every_metric),
+        cmocka_unit_test(its_page_lists_every_metric),
+        cmocka_unit_test(its_manual_has_the_list_of_metrics),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
