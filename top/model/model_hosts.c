@@ -368,8 +368,7 @@ static void json_host(struct ntk_json *json, const struct ntk_top_hosts *hosts,
     json_number(json, "device_memory_capacity_bytes", host->hbm_capacity > 0,
                 (double)host->hbm_capacity);
     json_number(json, "executions_per_second", host->rate.present, host->rate.value);
-    json_number(json, "failed_executions_per_second", host->error_rate.present,
-                host->error_rate.value);
+    json_number(json, "errors_per_second", host->error_rate.present, host->error_rate.value);
     ntk_json_key_bool(json, "partial_executions", host->rate.present && host->rate.estimated);
     ntk_json_key_text(json, "health",
                       host->verdict >= 0 ? ntk_health_verdict_names[host->verdict] : NULL);

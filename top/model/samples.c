@@ -10,8 +10,14 @@
 
 #define FORMAT_VERSION 1
 
-enum table { TABLE_machine, TABLE_devices, TABLE_cores, TABLE_applications, TABLE_models };
-#define TABLE_COUNT 5
+enum table {
+    TABLE_machine,
+    TABLE_devices,
+    TABLE_cores,
+    TABLE_applications,
+    TABLE_models,
+    TABLE_COUNT
+};
 
 enum column {
 #define NTK_TOP_COLUMN(table, id, ...) COLUMN_##table##_##id,
@@ -227,7 +233,7 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     set_share(row, COLUMN_machine_runtime_vcpu_system_percent, model->runtime_vcpu.system_percent);
     set_fields(row, TABLE_machine, snapshot, system, system->has);
     set_count(row, COLUMN_machine_application_count, true, snapshot->runtime_count);
-    set_outcomes(row, COLUMN_machine_executions, COLUMN_machine_failed_executions, has_executions,
+    set_outcomes(row, COLUMN_machine_executions, COLUMN_machine_errors, has_executions,
                  snapshot->outcome);
     set_bytes(row, COLUMN_machine_host_memory_bytes, memory->host_total);
     set_bytes(row, COLUMN_machine_host_tensors_bytes, memory->host[NTK_TOP_GROUP_TENSORS]);
@@ -357,8 +363,7 @@ static void set_core(struct row *row, const struct ntk_top_model *model,
         set_number(row, engines[e], (core->has & NTK_CORE_HAS_ENGINES) != 0,
                    100 * ntk_snapshot_engine_share(snapshot, core, (enum ntk_engine)e));
     }
-    set_outcomes(row, COLUMN_cores_executions, COLUMN_cores_failed_executions, has_executions,
-                 core->outcome);
+    set_outcomes(row, COLUMN_cores_executions, COLUMN_cores_errors, has_executions, core->outcome);
 }
 
 /* A core belongs to one application: the histogram of the first that has one is that of the
@@ -466,7 +471,7 @@ static void walk_applications(const struct ntk_top_model *model, struct row *row
         set_estimated(row, COLUMN_applications_memory_estimated, &device);
         set_count(row, COLUMN_applications_model_count,
                   (runtime->has & NTK_RUNTIME_HAS_MODELS) != 0, model_count);
-        set_outcomes(row, COLUMN_applications_executions, COLUMN_applications_failed_executions,
+        set_outcomes(row, COLUMN_applications_executions, COLUMN_applications_errors,
                      has_executions, runtime->outcome);
         set_runtime_latency(row, runtime);
         if (runtime->hooks != NTK_HOOKS_UNKNOWN) {
@@ -499,8 +504,6 @@ static void set_model(struct row *row, const struct ntk_top_model *top,
     set_count(row, COLUMN_models_model_id, true, model->id);
     set_text(row, COLUMN_models_uuid, model->uuid);
     set_cores(row, COLUMN_models_neuroncores, cores, core_count);
-    set_count(row, COLUMN_models_failed_executions, (model->has & NTK_MODEL_HAS_EXECUTIONS) != 0,
-              model->errors.period);
     set_latency(row, COLUMN_models_latency_p50_seconds, COLUMN_models_latency_p99_seconds,
                 &model->total_latency);
     set_latency(row, COLUMN_models_device_latency_p50_seconds,
