@@ -53,6 +53,30 @@ const char *ntk_session_library(const struct ntk_session *session)
     return session->library;
 }
 
+/* What a runtime without hardware would refuse after a page of its own log. A NEFF that cannot be
+ * read is the runtime's to report. */
+static int check_is_runnable(const struct ntk_session *s, const uint8_t *bytes, size_t bytes_count,
+                             struct ntk_err *err)
+{
+    const char *opaque = getenv("NEURON_SOFT_OPAQUE");
+    bool is_opaque = opaque && strcmp(opaque, "0") != 0 && strcasecmp(opaque, "false") != 0;
+    struct ntk_neff *neff = NULL;
+    int ret = 0;
+
+    if (!s->nrt.is_software || is_opaque ||
+        ntk_neff_open_bytes(bytes, bytes_count, &neff, NULL) < 0) {
+        return 0;
+    }
+    if (neff->is_vendor) {
+        ret = ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
+                          "compiled for Neuron hardware, which software NeuronCores cannot run "
+                          "(capture it on a Neuron instance, or set NEURON_SOFT_OPAQUE=1 to load "
+                          "it without computing)");
+    }
+    ntk_neff_close(neff);
+    return ret;
+}
+
 int ntk_session_open(const char *neff_path, const struct ntk_session_options *options,
                      struct ntk_session **out_session, struct ntk_err *err)
 {
@@ -82,6 +106,11 @@ int ntk_session_open(const char *neff_path, const struct ntk_session_options *op
     }
     ret = ntk_nrt_open(&s->nrt, err);
     if (ret < 0) {
+        goto out;
+    }
+    ret = check_is_runnable(s, neff, neff_bytes, err);
+    if (ret < 0) {
+        ntk_err_prefix(err, "%s", neff_path);
         goto out;
     }
     (void)ntk_nrt_format(&s->nrt, s->library, sizeof s->library);

@@ -36,7 +36,8 @@ static int call_limit(const char *value, struct ntk_err *err)
 static int (*const limit_caller)(const char *, struct ntk_err *) = call_limit;
 
 static const struct ntk_opt options[] = {
-    { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff, "read the NEFF of the captures" },
+    { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
+      "read the NEFF of the captures (default: the matching ones next to them; - for none)" },
     { 'l', "limit", "KIND[/NAME]=CHANGE", NTK_OPT_CALL, (void *)&limit_caller,
       "allow an increase of CHANGE, such as 5%, 2us or 64K (default " DEFAULT_LIMIT
       "); may be repeated" },
@@ -64,11 +65,22 @@ static const struct ntk_opt_program program_options = {
 /* 0, or 1 with the message printed. */
 static int side_open(struct ntk_side *side, char **paths, int count)
 {
-    int code = 0;
+    const char *neff = arg_neff;
+    int code;
 
-    ntk_side_init(side);
-    for (int i = 0; i < count && code == 0; i++) {
-        code = ntk_side_add(side, paths[i], arg_neff);
+    for (;;) {
+        code = 0;
+        ntk_side_init(side);
+        for (int i = 0; i < count && code == 0; i++) {
+            code = ntk_side_add(side, paths[i], neff);
+        }
+        if (code || neff || !ntk_side_differs(side, NULL)) {
+            break;
+        }
+        fprintf(stderr, "neuron-profile: no NEFF used: only some of the captures have one next to "
+                        "them (pass it with -n)\n");
+        ntk_side_fini(side);
+        neff = NTK_PROFILE_NO_NEFF;
     }
     if (code == 0 && side->is_incomplete) {
         const struct ntk_err err = { .code = -EBADMSG,

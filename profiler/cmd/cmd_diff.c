@@ -16,9 +16,10 @@ static bool arg_json;
 
 static const struct ntk_opt options[] = {
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "read the NEFF of BEFORE, and of AFTER unless --neff-after is given" },
+      "read the NEFF of BEFORE, and of AFTER unless --neff-after is given (default: the "
+      "matching ones next to the captures; - for none)" },
     { 0, "neff-after", "FILE", NTK_OPT_TEXT, &arg_neff_after,
-      "read the NEFF of AFTER (default: the NEFF of BEFORE)" },
+      "read the NEFF of AFTER (default: the one given for BEFORE)" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
     NTK_CUT_OPTIONS,
@@ -61,6 +62,24 @@ static int put(const struct ntk_side *before, const struct ntk_side *after)
     return code ? code : before->is_incomplete || after->is_incomplete;
 }
 
+/* Both sides; NEFFs as in ntk_profile_open(). 0, or 1 with the message printed. */
+static int open_sides(char **paths, const char *neff, const char *neff_after,
+                      struct ntk_side *before, struct ntk_side *after)
+{
+    ntk_side_init(before);
+    ntk_side_init(after);
+    int code = ntk_side_add(before, paths[0], neff);
+
+    if (code == 0) {
+        code = ntk_side_add(after, paths[1], neff_after);
+        if (code && arg_neff && !arg_neff_after) {
+            fprintf(stderr,
+                    "neuron-profile: if AFTER has a different NEFF, pass it with --neff-after\n");
+        }
+    }
+    return code;
+}
+
 int ntk_cmd_diff(int argc, char **argv)
 {
     struct ntk_side before;
@@ -78,15 +97,14 @@ int ntk_cmd_diff(int argc, char **argv)
                                        ? "no AFTER"
                                        : "too many operands: pass two captures or folders");
     }
-    ntk_side_init(&before);
-    ntk_side_init(&after);
-    code = ntk_side_add(&before, argv[first], arg_neff);
-    if (code == 0) {
-        code = ntk_side_add(&after, argv[first + 1], arg_neff_after ? arg_neff_after : arg_neff);
-        if (code && arg_neff && !arg_neff_after) {
-            fprintf(stderr,
-                    "neuron-profile: if AFTER has a different NEFF, pass it with --neff-after\n");
-        }
+    code = open_sides(argv + first, arg_neff, arg_neff_after ? arg_neff_after : arg_neff, &before,
+                      &after);
+    if (code == 0 && !arg_neff && !arg_neff_after && ntk_side_differs(&before, &after)) {
+        fprintf(stderr, "neuron-profile: no NEFF used: only some of the captures have one next to "
+                        "them (pass it with -n)\n");
+        ntk_side_fini(&before);
+        ntk_side_fini(&after);
+        code = open_sides(argv + first, NTK_PROFILE_NO_NEFF, NTK_PROFILE_NO_NEFF, &before, &after);
     }
     code = code ? code : put(&before, &after);
     ntk_side_fini(&before);

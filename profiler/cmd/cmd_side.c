@@ -48,13 +48,13 @@ static int capture_add(struct ntk_side *side, const char *path, const char *neff
     struct ntk_measures measures = { 0 };
     struct ntk_err err = { 0 };
     int ret = 0;
-    /* Only one that was named: a NEFF found on one side alone would make names differ. */
-    int code = ntk_profile_open(path, neff ? neff : NTK_PROFILE_NO_NEFF, &profile);
+    int code = ntk_profile_open(path, neff, &profile);
 
     if (code) {
         return code;
     }
     side->is_incomplete = side->is_incomplete || profile.is_incomplete;
+    side->neff_count += profile.neff != NULL;
     if (side->instance_type[0] && profile.ntff->instance_type[0] &&
         strcmp(side->instance_type, profile.ntff->instance_type) != 0) {
         ntk_err_set(&err, -EINVAL, NTK_ERR_NO_OFFSET,

@@ -13,6 +13,7 @@
 struct ntk_side {
     struct ntk_vec measures; /* struct ntk_measures, one for each execution */
     bool is_incomplete;      /* parts of a file are missing */
+    size_t neff_count;       /* executions whose NEFF was named or found */
     /* For the capture that tells most, as far as it does. */
     unsigned uuid_known_bytes;
     uint8_t uuid[NTK_NTFF_UUID_BYTES];
@@ -21,8 +22,16 @@ struct ntk_side {
 
 void ntk_side_init(struct ntk_side *side);
 /* A capture, or a folder with captures (*.ntff), which all must be of the program of those before.
- * neff may be NULL. 0, or 1 with the message printed. */
+ * neff as in ntk_profile_open(). 0, or 1 with the message printed. */
 int ntk_side_add(struct ntk_side *side, const char *path, const char *neff);
 void ntk_side_fini(struct ntk_side *side);
+
+/* Whether only some of all executions have a NEFF: their names would differ from the others'. */
+static inline bool ntk_side_differs(const struct ntk_side *a, const struct ntk_side *b)
+{
+    size_t count = a->neff_count + (b ? b->neff_count : 0);
+
+    return count > 0 && count < a->measures.count + (b ? b->measures.count : 0);
+}
 
 #endif

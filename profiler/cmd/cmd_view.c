@@ -247,7 +247,8 @@ static const char *default_format(void)
     if (arg_store) {
         return "parquet";
     }
-    return !arg_output && !arg_no_page && (wants_page || (!arg_folder && isatty(STDOUT_FILENO)))
+    return !arg_output && !arg_no_page && !arg_brief && !arg_all &&
+                   (wants_page || (!arg_folder && isatty(STDOUT_FILENO)))
                ? "page"
                : "summary-text";
 }
@@ -296,6 +297,17 @@ static int check_page_options(bool is_page)
     }
     if (is_page && arg_folder && arg_session) {
         return ntk_opt_usage_error(&program, "-d and -s are mutually exclusive");
+    }
+    if (arg_brief && arg_all) {
+        return ntk_opt_usage_error(&program, "--brief and --all are mutually exclusive");
+    }
+    if ((arg_brief || arg_all) && strcmp(arg_format, "summary-text") != 0) {
+        return ntk_opt_usage_error(&program, "%s requires --output-format summary-text",
+                                   arg_brief ? "--brief" : "--all");
+    }
+    if ((arg_brief || arg_all) && arg_folder) {
+        return ntk_opt_usage_error(&program, "%s requires one capture: pass it with -s",
+                                   arg_brief ? "--brief" : "--all");
     }
     if (arg_html_bytes && strcmp(arg_format, "html") != 0) {
         return ntk_opt_usage_error(&program, "--html-size requires --output-format html");

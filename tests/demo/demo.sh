@@ -1,7 +1,8 @@
 #!/bin/bash
 # demo - the whole path live: example NEFFs, load on a software trn1.32xlarge, the agent with
-# database and HTTP, neuron-top, a capture. Usage: demo.sh BUILD. Works in its own hooks folder and
-# leaves no process and no file behind.
+# database and HTTP, neuron-top, a capture. Usage: demo.sh BUILD. Works in its own hooks folder, and
+# leaves no process behind; the page of the capture, and its picture if there is a browser, stay in
+# BUILD/demo.
 set -euo pipefail
 build=$(readlink -f "$1")
 export PATH=$build/bin:$PATH
@@ -86,4 +87,21 @@ show '$ neuron-profile capture -n mlp.neff -s mlp.ntff; neuron-profile view -s m
 NEURON_RT_VISIBLE_CORES=31 neuron-profile capture -n mlp.neff -s mlp.ntff
 neuron-profile view -s mlp.ntff --output-format summary-text --brief
 
-show "That was the demo: $((SECONDS - started)) s. It leaves no process and no file behind."
+kept=$build/demo
+mkdir -p "$kept"
+rm -f "$kept"/*.html "$kept"/*.png
+show "\$ neuron-profile view -s mlp.ntff --output-format html --output-file $kept/mlp.html"
+neuron-profile view -s mlp.ntff --output-format html --output-file "$kept/mlp.html"
+browser=
+for name in chromium-headless-shell chromium chromium-browser google-chrome; do
+    browser=${browser:-$(command -v $name || true)}
+done
+if [ -n "$browser" ]; then
+    # A browser that does not work here is not a failure of the demo.
+    timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$work/browser" --window-size=1600,1000 \
+        --virtual-time-budget=5000 --screenshot="$kept/mlp.png" "file://$kept/mlp.html" >browser.txt 2>&1 || true
+fi
+
+show "That was the demo: $((SECONDS - started)) s. It leaves no process behind."
+printf 'The page of the capture, to open in a browser: %s\n' "$kept/mlp.html"
+[ ! -s "$kept/mlp.png" ] || printf 'Its picture: %s\n' "$kept/mlp.png"

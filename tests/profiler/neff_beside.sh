@@ -81,9 +81,28 @@ profile 1 analyze -s empty
 grep -q '^neuron-profile: empty is a folder without captures (\*.ntff)' err || complain 'an empty folder'
 profile 2 view one two
 profile 2 view -s one/run.ntff two
-# diff compares names with names: it takes what was named alone.
+# diff and baseline find it too.
 profile 0 diff one/run.ntff one/again.ntff --json
-jq -e '[.path_layers[]?] | length == 0' printed >/dev/null || complain 'diff takes a NEFF that was not named'
+mv printed found.json
+jq -e '[.path_layers[]?] | length > 0' found.json >/dev/null || complain 'diff does not find the NEFF'
+profile 0 diff one/run.ntff one/again.ntff -n attention.neff --json
+cmp -s printed found.json || complain 'diff finds another NEFF than the named one'
+figures() { jq 'del(.saved, .saved_unix_ns)' "$1"; }
+profile 0 baseline save found.base one/run.ntff
+profile 0 baseline save named.base -n attention.neff one/run.ntff
+profile 0 baseline save none.base -n - one/run.ntff
+figures found.base | cmp -s - <(figures named.base) || complain 'baseline does not find the NEFF'
+figures found.base | cmp -s - <(figures none.base) && complain 'the NEFF adds nothing to a baseline, so this test shows nothing'
+# Of one side alone it would make names differ: not used, and one line says so.
+mkdir bare
+cp one/run.ntff bare
+profile 0 diff -n - one/run.ntff bare/run.ntff --json
+mv printed none.json
+profile 0 diff one/run.ntff bare/run.ntff --json
+cmp -s printed none.json || complain 'diff uses a NEFF of one side alone'
+[ "$(grep -c 'no NEFF used: only some of the captures have one' err)" = 1 ] || complain "a NEFF of one side: $(cat err)"
+profile 0 baseline save some.base one/run.ntff bare/run.ntff
+[ "$(grep -c 'no NEFF used: only some of the captures have one' err)" = 1 ] || complain "a NEFF of some captures: $(cat err)"
 
 theirs=${NTK_VENDOR_CAPTURES:-}
 if [ -n "$theirs" ] && [ -e "$theirs/v5_transpose_1024.neff" ]; then

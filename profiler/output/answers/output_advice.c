@@ -1,25 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /* output_advice - advice.h as text and JSON. */
+#include <stdio.h>
+
 #include "profiler/output/answers/output_analysis.h"
+#include "shared/base/text_wrap.h"
+
+#define INDENT 4 /* of all lines but the number */
+
+static void put_wrapped(const char *before, struct ntk_buf *text, size_t width, struct ntk_buf *out)
+{
+    ntk_buf_add_text(out, before);
+    ntk_text_wrap(out, ntk_buf_text_get(text), INDENT, width);
+    out->failed = out->failed || !ntk_buf_ok(text);
+    ntk_buf_reset(text);
+}
 
 void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out)
 {
+    size_t width = ntk_text_width();
+    struct ntk_buf text = { 0 };
+
     if (advice->count == 0) {
         ntk_buf_add_text(out, "No findings: no figure is beyond its threshold\n");
     }
     for (size_t i = 0; i < advice->count; i++) {
         const struct ntk_advice_item *item = &advice->items[i];
-        ntk_buf_add_format(out, "%2zu. %s [%s]\n    %s.\n", i + 1, item->text,
-                           ntk_advice_id(item->rule), ntk_advice_what(item->rule));
+        char number[24];
+
+        (void)snprintf(number, sizeof number, "%2zu. ", i + 1);
+        ntk_buf_add_format(&text, "%s [%s]", item->text, ntk_advice_id(item->rule));
+        put_wrapped(number, &text, width, out);
+        ntk_buf_add_format(&text, "%s.", ntk_advice_what(item->rule));
+        put_wrapped("    ", &text, width, out);
         if (item->has_gain) {
             double us = advice->total_ps / 1e6;
-            ntk_buf_add_format(out,
-                               "    estimated gain: %.3f us (%.1f %% of the execution), at most "
-                               "%.3f us (%.1f %%).\n",
+            ntk_buf_add_format(&text,
+                               "estimated gain: %.3f us (%.1f %% of the execution), at most "
+                               "%.3f us (%.1f %%).",
                                item->gain * us, 100 * item->gain, item->gain_bound * us,
                                100 * item->gain_bound);
+            put_wrapped("    ", &text, width, out);
         }
     }
+    ntk_buf_fini(&text);
 }
 
 void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *json)

@@ -92,6 +92,17 @@ diff brief screen >&2 || fail "a terminal gets another summary than --brief"
 script -qec "${summary[*]} --all" /dev/null </dev/null >screen 2>&1
 grep -q '^trace_count  *[0-9]' screen || fail "--all on a terminal: $(cat screen)"
 
+for wrong in "--brief --all" "--brief --output-format json" "--all --output-format html" "--brief --output-format page"; do
+    code=0
+    neuron-profile view -s sample_v6.ntff -n - $wrong >out 2>err || code=$?
+    [ $code = 2 ] && [ ! -s out ] && grep -qE 'mutually exclusive|requires --output-format summary-text' err ||
+        fail "$wrong: code $code, $(cat err)"
+done
+for width in 50 80 132; do
+    COLUMNS=$width neuron-profile view -s sample_v6.ntff -n - --brief | sed '1,/^Findings/d' >findings
+    [ -s findings ] && [ "$(wc -L <findings)" -le $width ] || fail "findings are not $width columns wide: $(cat findings)"
+done
+
 # Layers that the NEFF names: in each the work of its instructions, together that of the core.
 neuron-packager example attention -o attention.neff >/dev/null
 neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fail "no capture"
