@@ -94,9 +94,9 @@ void report_write_memory(struct report_writer *w, const struct ntk_runtime_sampl
         write_core_memory(w, runtime);
         ntk_json_object_end(&w->json);
     }
-#define NTK_PROCESS_BYTES(name, group, key)                                   \
+#define NTK_PROCESS_BYTES(name, group)                                        \
     if (!w->options->vendor_only && runtime->has & NTK_RUNTIME_HAS_##group) { \
-        report_key_u64(w, key, runtime->name);                                \
+        report_key_u64(w, #name, runtime->name);                              \
     }
 #include "shared/metrics/process.def"
     ntk_json_object_end(&w->json);
@@ -243,10 +243,10 @@ void report_read_memory(struct ntk_snapshot *snapshot, struct ntk_runtime_sample
         return;
     }
     runtime->has |= NTK_RUNTIME_HAS_MEMORY;
-#define NTK_PROCESS_BYTES(name, group, key)        \
-    if (report_has(used, key)) {                   \
-        runtime->has |= NTK_RUNTIME_HAS_##group;   \
-        runtime->name = report_get_u64(used, key); \
+#define NTK_PROCESS_BYTES(name, group)               \
+    if (report_has(used, #name)) {                   \
+        runtime->has |= NTK_RUNTIME_HAS_##group;     \
+        runtime->name = report_get_u64(used, #name); \
     }
 #include "shared/metrics/process.def"
     if (!rows) {

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "shared/metrics/percentile.h"
@@ -197,6 +198,29 @@ static void drop_optional(json_t *object, const json_t *optional)
     json_object_set_new(object, "required", required);
 }
 
+/* The descriptions of its properties: "key key": text. */
+static void add_content(json_t *object, const json_t *content)
+{
+    const char *keys;
+    json_t *text;
+
+    report_each_key(content, keys, text)
+    {
+        const char *at = keys;
+
+        while (*at) {
+            size_t bytes = strcspn(at, " ");
+            char key[64];
+
+            (void)snprintf(key, sizeof key, "%.*s", (int)bytes, at);
+            json_t *property = json_object_get(json_object_get(object, "properties"), key);
+            assert(property);
+            json_object_set(property, "description", text);
+            at += bytes + (at[bytes] == ' ');
+        }
+    }
+}
+
 /* The object that fields, names and properties make; what else the node says stays. */
 static json_t *expand_object(const json_t *node)
 {
@@ -220,9 +244,11 @@ static json_t *expand_object(const json_t *node)
         add_property(object, key, expand(value), is_new);
     }
     drop_optional(object, json_object_get(node, "optional"));
+    add_content(object, json_object_get(node, "content"));
     if (patterns) {
         json_object_set_new(object, "patternProperties", expand_all(patterns));
     }
+    json_object_del(object, "content");
     json_object_del(object, "fields");
     json_object_del(object, "names");
     json_object_del(object, "of");

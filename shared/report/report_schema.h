@@ -10,6 +10,7 @@
  *   "properties": {}           ... and these, which replace rows of the same key
  *   "names": list, "of": x     ... and one key for each word of a list (report_schema.c)
  *   "optional": [keys]         what may be absent, true: all; the tables know it of theirs
+ *   "content": {"key key": t}  the descriptions of its properties; docs/formats/report.md has them too
  *   "list": x                  an array of such
  *   "by_number": x             an object whose keys are numbers
  *   "words": list              one of these texts

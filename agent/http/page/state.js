@@ -68,7 +68,7 @@ function runtimeOf(entry, groups) {
     uncounted: ext.no_executions === true,
     deviceEstimated: (ext.models ?? []).some((model) => model.memory_estimated && model.loaded !== false),
     hostBytes: used?.host ?? null,
-    rssBytes: used?.host_rss_bytes ?? null,
+    rssBytes: used?.rss_bytes ?? null,
     vcpu: groups.neuron_runtime_vcpu_usage ? groups.neuron_runtime_vcpu_usage.vcpu_usage.user + groups.neuron_runtime_vcpu_usage.vcpu_usage.system : null,
     cores: groups.neuroncore_counters?.neuroncores_in_use ?? {},
     coresPeriod: groups.neuroncore_counters?.period,

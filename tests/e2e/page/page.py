@@ -54,7 +54,7 @@ def check_numbers(look, lines):
             'failed/s': sum(stats['execution_summary'][name] for name in FAILURES),
             'p50': stats['latency_stats']['total_latency']['p50'],
             'p99': stats['latency_stats']['total_latency']['p99'],
-            'device mem': used['neuron_device'], 'host mem': used['host'], 'RSS': used['host_rss_bytes'],
+            'device mem': used['neuron_device'], 'host mem': used['host'], 'RSS': used['rss_bytes'],
             'busy': sum(core['neuroncore_utilization'] for core in cores.values()) / len(cores),
             'vCPU': vcpu['user'] + vcpu['system'],
         }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of all keys in docs/formats/report.md is drawn from the schema, which is made from the
- * rows that write and read a report. NTK_UPDATE=1 in the environment writes it again. */
+/* The tables of keys in docs/formats/report.md are drawn from the schema, which is made from the rows
+ * that write and read a report, and from report.shape.json. NTK_UPDATE=1 in the environment writes it again. */
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -131,10 +131,80 @@ static void the_page_has_every_key_of_the_schema(void **state)
     free(text);
 }
 
+/* ---- what the keys of an object are ---- */
+
+static const char *description_of(const json_t *property)
+{
+    return json_string_value(json_object_get(property, "description"));
+}
+
+/* A row for each description, with all keys that have it. */
+static void add_contents(struct ntk_buf *out, json_t *properties)
+{
+    json_t *seen = json_object();
+    const char *key;
+    json_t *property;
+
+    json_object_foreach(properties, key, property)
+    {
+        const char *content = description_of(property);
+        struct ntk_buf keys = { 0 };
+        const char *other;
+        json_t *candidate;
+
+        if (!content || json_object_get(seen, content)) {
+            continue;
+        }
+        json_object_set_new(seen, content, json_true());
+        json_object_foreach(properties, other, candidate)
+        {
+            if (description_of(candidate) && strcmp(description_of(candidate), content) == 0) {
+                ntk_buf_add_format(&keys, "%s`%s`", keys.bytes_count > 0 ? ", " : "", other);
+            }
+        }
+        const char *cells[] = { ntk_buf_text_get(&keys), content };
+        test_page_add_row(out, cells, 2, 2);
+        ntk_buf_fini(&keys);
+    }
+    json_decref(seen);
+}
+
+static void the_page_says_what_the_keys_of_ours_are(void **state)
+{
+    static const struct {
+        const char *object; /* of $defs */
+        const char *heading;
+    } contents[] = {
+        { "runtime_ext", "Key of a process" },
+        { "ext_core", "Key of a core" },
+        { "machine_ext", "Key of the machine" },
+        { "ext_rank", "Key of a rank" },
+    };
+    enum { TABLES = sizeof contents / sizeof *contents };
+    char *text = ntk_report_schema_make();
+    json_t *schema = json_loads(text, 0, NULL);
+    struct ntk_buf tables[TABLES] = { 0 };
+
+    assert_non_null(schema);
+    for (size_t i = 0; i < TABLES; i++) {
+        json_t *object = json_object_get(json_object_get(schema, "$defs"), contents[i].object);
+
+        ntk_buf_add_format(&tables[i], "| %s | Content |\n|---|---|\n", contents[i].heading);
+        add_contents(&tables[i], json_object_get(object, "properties"));
+    }
+    test_page_check("docs/formats/report.md", tables, TABLES);
+    for (size_t i = 0; i < TABLES; i++) {
+        ntk_buf_fini(&tables[i]);
+    }
+    json_decref(schema);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_has_every_key_of_the_schema),
+        cmocka_unit_test(the_page_says_what_the_keys_of_ours_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -104,7 +104,7 @@ static const struct {
     { MEMORY "error", 's' },
     { MEMORY "neuron_runtime_used_bytes.host", 'i' },
     { MEMORY "neuron_runtime_used_bytes.neuron_device", 'i' },
-    { MEMORY "neuron_runtime_used_bytes.host_rss_bytes", 'i' },
+    { MEMORY "neuron_runtime_used_bytes.rss_bytes", 'i' },
 #define BREAKDOWN MEMORY "neuron_runtime_used_bytes.usage_breakdown."
     { BREAKDOWN "host.application_memory", 'i' },
     { BREAKDOWN "host.constants", 'i' },
@@ -342,7 +342,7 @@ static void a_line_beyond_the_bound_loses_our_part_only(void **state)
     assert_true(cut);
     assert_null(strstr(shorter, "neuron_ext"));
     assert_non_null(strstr(shorter, "\"ended\":true"));
-    assert_non_null(strstr(shorter, "host_rss_bytes"));
+    assert_non_null(strstr(shorter, "rss_bytes"));
     free(shorter);
     free(same);
     free(whole);
