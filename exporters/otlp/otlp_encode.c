@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_encode - points of the page to metrics, metrics to requests. */
+/* otlp_encode - points of the page to metrics, metrics to requests. Names are in otlp_name.c, answers
+ * in otlp_answer.c. */
 #include "exporters/otlp/otlp_encode.h"
 
 #include <errno.h>
@@ -13,7 +14,6 @@
 #include "exporters/points/points_walk.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
-#include "shared/base/str.h"
 
 #define SCOPE "neuron-monitor"
 #define FLAG_NO_VALUE 1u
@@ -136,46 +136,6 @@ void ntk_otlp_destroy(struct ntk_otlp *state)
     ntk_vec_fini(&state->metrics);
     ntk_vec_fini(&state->points);
     free(state);
-}
-
-/* -- names ------------------------------------------------------------------------------------- */
-
-/* What the translation to Prometheus makes of a unit at the end of a name. */
-static const struct {
-    const char *code;
-    const char *suffix;
-    const char *without; /* the code where the name has not the suffix: braces are not translated */
-} units[] = {
-    [NTK_METRIC_UNIT_RATIO] = { "1", "_ratio", "" },
-    [NTK_METRIC_UNIT_SECONDS] = { "s", "_seconds", "" },
-    [NTK_METRIC_UNIT_BYTES] = { "By", "_bytes", "{byte}" },
-    [NTK_METRIC_UNIT_COUNT] = { "", "", "{count}" },
-    [NTK_METRIC_UNIT_RATE] = { "", "", "" },
-    [NTK_METRIC_UNIT_INFO] = { "", "", "" },
-};
-
-static bool cut_end(char *name, const char *end)
-{
-    if (!*end || !ntk_str_ends_with(name, end)) {
-        return false;
-    }
-    name[strlen(name) - strlen(end)] = '\0';
-    return true;
-}
-
-const char *ntk_otlp_name(const struct ntk_metric_row *row, char name[NTK_OTLP_NAME_BYTES])
-{
-    const struct ntk_name_row *other = ntk_name_of(row);
-
-    ntk_str_copy(name, NTK_OTLP_NAME_BYTES, other ? other->dotted : row->name);
-    if (row->kind == NTK_METRIC_KIND_COUNTER) {
-        cut_end(name, "_total");
-    }
-    if (other) { /* a name of others has its unit, if at all, for itself */
-        return units[row->unit].without;
-    }
-    return cut_end(name, units[row->unit].suffix) ? units[row->unit].code
-                                                  : units[row->unit].without;
 }
 
 /* -- attributes -------------------------------------------------------------------------------- */
@@ -322,44 +282,30 @@ static void end_metric(struct ntk_otlp *state)
     metric->unit = (char *)(uintptr_t)ntk_otlp_name(state->row, name);
     metric->name = take_text(state, name);
     metric->description = (char *)(uintptr_t)state->row->help;
+#define SET_DATA(id, member, ...)                                \
+    do {                                                         \
+        metric->data_case = NTK__OTLP__METRIC__DATA_##id;        \
+        metric->member = take(state, 1, sizeof *metric->member); \
+        if (metric->member) {                                    \
+            ntk__otlp__##member##__init(metric->member);         \
+            metric->member->data_points = points;                \
+            metric->member->n_data_points = count;               \
+            __VA_ARGS__                                          \
+        }                                                        \
+    } while (0)
+#define CUMULATIVE(member) \
+    metric->member->aggregation_temporality = NTK__OTLP__TEMPORALITY__CUMULATIVE;
     if (state->row->kind == NTK_METRIC_KIND_COUNTER) {
-        metric->data_case = NTK__OTLP__METRIC__DATA_SUM;
-        metric->sum = take(state, 1, sizeof *metric->sum);
-        if (metric->sum) {
-            ntk__otlp__sum__init(metric->sum);
-            metric->sum->aggregation_temporality = NTK__OTLP__TEMPORALITY__CUMULATIVE;
-            metric->sum->is_monotonic = true;
-            metric->sum->data_points = points;
-            metric->sum->n_data_points = count;
-        }
-    } else if (state->row->kind == NTK_METRIC_KIND_HISTOGRAM && state->options.has_exponential) {
-        metric->data_case = NTK__OTLP__METRIC__DATA_EXPONENTIAL_HISTOGRAM;
-        Ntk__Otlp__ExponentialHistogram *histogram = take(state, 1, sizeof *histogram);
-        metric->exponential_histogram = histogram;
-        if (histogram) {
-            ntk__otlp__exponential_histogram__init(histogram);
-            histogram->aggregation_temporality = NTK__OTLP__TEMPORALITY__CUMULATIVE;
-            histogram->data_points = points;
-            histogram->n_data_points = count;
-        }
-    } else if (state->row->kind == NTK_METRIC_KIND_HISTOGRAM) {
-        metric->data_case = NTK__OTLP__METRIC__DATA_HISTOGRAM;
-        metric->histogram = take(state, 1, sizeof *metric->histogram);
-        if (metric->histogram) {
-            ntk__otlp__histogram__init(metric->histogram);
-            metric->histogram->aggregation_temporality = NTK__OTLP__TEMPORALITY__CUMULATIVE;
-            metric->histogram->data_points = points;
-            metric->histogram->n_data_points = count;
-        }
+        SET_DATA(SUM, sum, CUMULATIVE(sum) metric->sum->is_monotonic = true;);
+    } else if (state->row->kind != NTK_METRIC_KIND_HISTOGRAM) {
+        SET_DATA(GAUGE, gauge, );
+    } else if (state->options.has_exponential) {
+        SET_DATA(EXPONENTIAL_HISTOGRAM, exponential_histogram, CUMULATIVE(exponential_histogram));
     } else {
-        metric->data_case = NTK__OTLP__METRIC__DATA_GAUGE;
-        metric->gauge = take(state, 1, sizeof *metric->gauge);
-        if (metric->gauge) {
-            ntk__otlp__gauge__init(metric->gauge);
-            metric->gauge->data_points = points;
-            metric->gauge->n_data_points = count;
-        }
+        SET_DATA(HISTOGRAM, histogram, CUMULATIVE(histogram));
     }
+#undef SET_DATA
+#undef CUMULATIVE
     if (ntk_vec_push(&state->metrics, &metric) < 0) {
         fail(state);
     }
@@ -372,6 +318,15 @@ struct attributes {
     size_t count;
 };
 
+/* Which series, and of when: the same fields of each kind of point. */
+#define IDENTIFY(to, began)                    \
+    do {                                       \
+        (to)->start_time_unix_nano = (began);  \
+        (to)->time_unix_nano = state->time_ns; \
+        (to)->attributes = attributes.rows;    \
+        (to)->n_attributes = attributes.count; \
+    } while (0)
+
 static void *make_number(struct ntk_otlp *state, const struct ntk_point *point,
                          struct attributes attributes)
 {
@@ -381,10 +336,7 @@ static void *make_number(struct ntk_otlp *state, const struct ntk_point *point,
         return NULL;
     }
     ntk__otlp__number_point__init(number);
-    number->start_time_unix_nano = point->began_ns;
-    number->time_unix_nano = state->time_ns;
-    number->attributes = attributes.rows;
-    number->n_attributes = attributes.count;
+    IDENTIFY(number, point->began_ns);
     if (point->is_integer && point->integer <= INT64_MAX) {
         number->value_case = NTK__OTLP__NUMBER_POINT__VALUE_AS_INT;
         number->as_int = (int64_t)point->integer;
@@ -414,10 +366,7 @@ static void *make_histogram(struct ntk_otlp *state, const struct ntk_point *poin
         below = edges->below[i];
     }
     counts[NTK_LATENCY_EDGE_COUNT] = edges->count - below;
-    histogram->start_time_unix_nano = point->began_ns;
-    histogram->time_unix_nano = state->time_ns;
-    histogram->attributes = attributes.rows;
-    histogram->n_attributes = attributes.count;
+    IDENTIFY(histogram, point->began_ns);
     histogram->count = edges->count;
     histogram->optional_sum_case = NTK__OTLP__HISTOGRAM_POINT__OPTIONAL_SUM_SUM;
     histogram->sum = (double)edges->sum_ns / NS;
@@ -445,10 +394,7 @@ static void *make_exponential(struct ntk_otlp *state, const struct ntk_point *po
     positive->offset = buckets->offset;
     positive->bucket_counts = buckets->bucket;
     positive->n_bucket_counts = buckets->bucket_count;
-    histogram->start_time_unix_nano = point->began_ns;
-    histogram->time_unix_nano = state->time_ns;
-    histogram->attributes = attributes.rows;
-    histogram->n_attributes = attributes.count;
+    IDENTIFY(histogram, point->began_ns);
     histogram->count = buckets->count;
     histogram->optional_sum_case = NTK__OTLP__EXPONENTIAL_POINT__OPTIONAL_SUM_SUM;
     histogram->sum = (double)point->latency->fine->sum_ns / NS;
@@ -463,18 +409,15 @@ static void *make_end(struct ntk_otlp *state, uint64_t began_ns, struct attribut
 {
     bool is_histogram = state->row->kind == NTK_METRIC_KIND_HISTOGRAM;
 
-#define MAKE_END(type, init)                      \
-    do {                                          \
-        type *end = take(state, 1, sizeof *end);  \
-        if (end) {                                \
-            init(end);                            \
-            end->start_time_unix_nano = began_ns; \
-            end->time_unix_nano = state->time_ns; \
-            end->attributes = attributes.rows;    \
-            end->n_attributes = attributes.count; \
-            end->flags = FLAG_NO_VALUE;           \
-        }                                         \
-        return end;                               \
+#define MAKE_END(type, init)                     \
+    do {                                         \
+        type *end = take(state, 1, sizeof *end); \
+        if (end) {                               \
+            init(end);                           \
+            IDENTIFY(end, began_ns);             \
+            end->flags = FLAG_NO_VALUE;          \
+        }                                        \
+        return end;                              \
     } while (0)
 
     if (is_histogram && state->options.has_exponential) {
@@ -654,44 +597,4 @@ int ntk_otlp_encode(struct ntk_otlp *state, const struct ntk_points_page *page,
     }
     flush(state);
     return state->ret;
-}
-
-/* -- answers ----------------------------------------------------------------------------------- */
-
-static void copy_message(char *to, size_t to_bytes, const char *message)
-{
-    ntk_str_copy_clean(to, to_bytes, message, strlen(message));
-}
-
-bool ntk_otlp_read_partial(const void *bytes, size_t bytes_count, uint64_t *out_refused_points,
-                           char *text, size_t text_bytes)
-{
-    Ntk__Otlp__Response *response = ntk__otlp__response__unpack(NULL, bytes_count, bytes);
-    const Ntk__Otlp__PartialSuccess *partial = response ? response->partial_success : NULL;
-    bool has = partial && (partial->rejected_data_points > 0 || partial->error_message[0]);
-
-    if (has) {
-        *out_refused_points =
-            partial->rejected_data_points > 0 ? (uint64_t)partial->rejected_data_points : 0;
-        copy_message(text, text_bytes,
-                     partial->error_message[0] ? partial->error_message : "no reason given");
-    }
-    if (response) {
-        ntk__otlp__response__free_unpacked(response, NULL);
-    }
-    return has;
-}
-
-bool ntk_otlp_read_status(const void *bytes, size_t bytes_count, char *text, size_t text_bytes)
-{
-    Ntk__Otlp__Status *status = ntk__otlp__status__unpack(NULL, bytes_count, bytes);
-    bool has = status && status->message[0];
-
-    if (has) {
-        copy_message(text, text_bytes, status->message);
-    }
-    if (status) {
-        ntk__otlp__status__free_unpacked(status, NULL);
-    }
-    return has;
 }

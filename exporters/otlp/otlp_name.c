@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* otlp_name - names and units of families, such that their translation gives those of Prometheus. */
+#include "exporters/otlp/otlp_encode.h"
+
+#include <string.h>
+
+#include "exporters/points/points_walk.h"
+#include "shared/base/str.h"
+
+/* What the translation to Prometheus makes of a unit at the end of a name. */
+static const struct {
+    const char *code;
+    const char *suffix;
+    const char *without; /* the code where the name has not the suffix: braces are not translated */
+} units[] = {
+    [NTK_METRIC_UNIT_RATIO] = { "1", "_ratio", "" },
+    [NTK_METRIC_UNIT_SECONDS] = { "s", "_seconds", "" },
+    [NTK_METRIC_UNIT_BYTES] = { "By", "_bytes", "{byte}" },
+    [NTK_METRIC_UNIT_COUNT] = { "", "", "{count}" },
+    [NTK_METRIC_UNIT_RATE] = { "", "", "" },
+    [NTK_METRIC_UNIT_INFO] = { "", "", "" },
+};
+
+static bool cut_end(char *name, const char *end)
+{
+    if (!*end || !ntk_str_ends_with(name, end)) {
+        return false;
+    }
+    name[strlen(name) - strlen(end)] = '\0';
+    return true;
+}
+
+const char *ntk_otlp_name(const struct ntk_metric_row *row, char name[NTK_OTLP_NAME_BYTES])
+{
+    const struct ntk_name_row *other = ntk_name_of(row);
+
+    ntk_str_copy(name, NTK_OTLP_NAME_BYTES, other ? other->dotted : row->name);
+    if (row->kind == NTK_METRIC_KIND_COUNTER) {
+        cut_end(name, "_total");
+    }
+    if (other) { /* a name of others has its unit, if at all, for itself */
+        return units[row->unit].without;
+    }
+    return cut_end(name, units[row->unit].suffix) ? units[row->unit].code
+                                                  : units[row->unit].without;
+}
