@@ -15,10 +15,12 @@
 #include "runtime-hooks/core/core_thread.h"
 #include "runtime-hooks/core/core_tree.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 #include "shared/base/fs.h"
 
 #define POWER_SAMPLES_MIN 55 /* of a minute; fewer are not enough */
 #define POWER_ENGINES 5
+#define LOOKS_NS 1000000 /* at a tree that another process creates */
 #define FAULTS_NS \
     20000000 /* between two writings for faults: a device that fails all the time is one */
 /* A tree of more leaves (several devices) is not made while the opening process waits: that sees
@@ -107,6 +109,30 @@ static int tree_complete(struct core_tree *tree, struct power *power, struct ntk
     return ntk_core_tree_finish(tree, err);
 }
 
+/* 1: this process is the publisher; 0: another one is, and its tree is there. A new one is aside
+ * first. */
+static int publisher_wait(struct core_tree *tree, struct ntk_err *err)
+{
+    struct ntk_core_soft *soft = tree->soft;
+    uint64_t end_ns = ntk_clock_now_ns(soft->clock) + NTK_CORE_SOFT_WAIT_NS;
+    int ret;
+
+    while ((ret = ntk_core_soft_lock(soft, NTK_SOFT_LOCK_PUBLISHER)) == 0 &&
+           !ntk_core_tree_exists(tree)) {
+        uint64_t now_ns = ntk_clock_now_ns(soft->clock);
+        if (now_ns >= end_ns) {
+            return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                               "process %d has been creating the device tree %s for %u s",
+                               ntk_core_soft_holder(soft, NTK_SOFT_LOCK_PUBLISHER), tree->root,
+                               (unsigned)(NTK_CORE_SOFT_WAIT_NS / NTK_NS_PER_SECOND));
+        }
+        ntk_cond_sleep(soft->clock, now_ns + LOOKS_NS);
+    }
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot lock soft.lock in %s: %s",
+                                 soft->folder, strerror(-ret))
+                   : ret;
+}
+
 int ntk_core_publish_once(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                           struct ntk_err *err)
 {
@@ -114,7 +140,8 @@ int ntk_core_publish_once(struct ntk_core_soft *soft, const struct ntk_core_mach
     struct core_tree tree;
     int ret = ntk_core_tree_init(&tree, soft, row, err);
 
-    if (ret == 0 && ntk_core_soft_lock(soft, NTK_SOFT_LOCK_PUBLISHER) == 1) {
+    ret = ret < 0 ? ret : publisher_wait(&tree, err);
+    if (ret == 1) {
         ntk_abi_store(&soft->state->header.publisher_pid, (uint64_t)getpid());
         ret = ntk_core_tree_open(&tree, err);
         if (ret == 0) {

@@ -25,7 +25,8 @@ int ntk_core_publisher_start(struct ntk_core_soft *soft, const struct ntk_core_m
                              struct ntk_core_publisher **out_publisher, struct ntk_err *err);
 /* Writes a last round when it is the publisher. NULL is fine. */
 void ntk_core_publisher_stop(struct ntk_core_publisher *publisher);
-/* Builds or updates the tree once, without a thread. */
+/* Builds or updates the tree once, without a thread; or waits for one that another process creates:
+ * -EBUSY after NTK_CORE_SOFT_WAIT_NS. */
 int ntk_core_publish_once(struct ntk_core_soft *soft, const struct ntk_core_machine_row *row,
                           struct ntk_err *err);
 /* A device has a fault, and its counters say so: whoever publishes writes the tree now, not with

@@ -176,6 +176,64 @@ static void readers_find_a_whole_machine_or_none(void **state)
     assert_false(is_there("sys.old"));
 }
 
+/* Writes the tree when it is asked to, and is its publisher until then. */
+static int slow_publisher(struct observed *parent, void *ctx)
+{
+    const struct ntk_core_soft_options request = { .instance = ctx };
+    struct ntk_core_soft *soft = NULL;
+    struct core_tree tree;
+    struct ntk_err err = { 0 };
+    int ret = ntk_core_soft_open(&request, &soft, &err);
+
+    ret = ret < 0 ? ret : ntk_core_tree_init(&tree, soft, ntk_core_machine_row_find(ctx), &err);
+    ret = ret < 0 ? ret : ntk_core_soft_lock(soft, NTK_SOFT_LOCK_PUBLISHER);
+    observed_send(parent, ret == 1);
+    (void)observed_receive(parent);
+    ret = ntk_core_tree_open(&tree, &err);
+    ret = ret < 0 ? ret : ntk_core_tree_write(&tree, true);
+    ret = ret < 0 ? ret : ntk_core_tree_finish(&tree, &err);
+    observed_send(parent, ret == 0);
+    (void)observed_receive(parent); /* still the publisher: the other does not wait for its end */
+    return 0;
+}
+
+/* Whether the tree is there when the call returns. */
+static int builder(struct observed *parent, void *ctx)
+{
+    const struct ntk_core_machine_options machine = { .instance.value = ctx };
+    struct ntk_err err = { 0 };
+    bool is_built = ntk_core_machine_build(&machine, &err) == 0;
+
+    observed_send(parent, is_built && leaf(DEVICES "neuron0/core_count")[0] != '\0');
+    return 0;
+}
+
+/* A process has its slot from when it opened the state. */
+static int has_process(void *ctx)
+{
+    return ntk_core_soft_holder(ctx, NTK_SOFT_LOCK_PROCESS) != 0;
+}
+
+static void a_build_returns_when_the_tree_of_another_process_is_there(void **state)
+{
+    const struct ntk_core_soft_options whatever = { .instance = NULL };
+    struct ntk_core_soft *soft = NULL;
+    char instance[] = "inf2.xlarge";
+
+    struct observed publisher = observed_start(folder, slow_publisher, instance);
+    assert_int_equal(observed_receive(&publisher), 1);
+    struct observed other = observed_start(folder, builder, instance);
+    assert_int_equal(ntk_core_soft_open(&whatever, &soft, NULL), 0);
+    assert_true(test_wait_until(has_process, soft));
+    observed_send(&publisher, 1);
+    assert_int_equal(observed_receive(&publisher), 1);
+    assert_int_equal(observed_receive(&other), 1);
+    assert_int_equal(observed_finish(&other, 0), 0);
+    observed_send(&publisher, 1);
+    assert_int_equal(observed_finish(&publisher, 0), 0);
+    ntk_core_soft_close(soft);
+}
+
 /* Method: a process that was killed between the state and the tree, with half of that aside. */
 static void what_a_killed_process_left_is_not_taken_for_this_machine(void **state)
 {
@@ -506,6 +564,7 @@ int main(void)
         TEST(a_built_machine_shows_what_it_is),
         TEST(another_instance_rebuilds_the_tree),
         TEST(readers_find_a_whole_machine_or_none),
+        TEST(a_build_returns_when_the_tree_of_another_process_is_there),
         TEST(what_a_killed_process_left_is_not_taken_for_this_machine),
         TEST(the_new_layout_moves_stats),
         TEST(memory_shows_at_close_of_a_round_and_sums_hold),
