@@ -441,7 +441,6 @@ static void walk_applications(const struct ntk_top_model *model, struct row *row
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-        bool has_cpu = (runtime->has & NTK_RUNTIME_HAS_CPU) != 0;
         bool has_executions = (runtime->has & NTK_RUNTIME_HAS_EXECUTIONS) != 0;
         struct ntk_memory_total host;
         struct ntk_memory_total device;
@@ -463,9 +462,6 @@ static void walk_applications(const struct ntk_top_model *model, struct row *row
         set_text(row, COLUMN_applications_namespace, runtime->pod.namespace_name);
         set_cores(row, COLUMN_applications_neuroncores, cores,
                   core_count < capacity ? core_count : capacity);
-        set_number(row, COLUMN_applications_vcpu_user_percent, has_cpu, 100 * runtime->cpu_user);
-        set_number(row, COLUMN_applications_vcpu_system_percent, has_cpu,
-                   100 * runtime->cpu_system);
         set_count(row, COLUMN_applications_host_memory_bytes, host.known, host.bytes);
         set_count(row, COLUMN_applications_device_memory_bytes, device.known, device.bytes);
         set_estimated(row, COLUMN_applications_memory_estimated, &device);
