@@ -6,21 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t hash_text(const char *text)
-{
-    uint64_t hash = UINT64_C(14695981039346656037); /* FNV-1a */
-
-    for (; *text; text++) {
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(1099511628211);
-    }
-    return hash;
-}
+#include "shared/base/hash.h"
 
 static size_t first_slot(const struct ntk_map *map, uint64_t number)
 {
-    uint64_t mixed = number * UINT64_C(0x9e3779b97f4a7c15);
-
-    return (size_t)(mixed >> 32) & (map->slot_count - 1);
+    return (size_t)ntk_hash_number(number) & (map->slot_count - 1);
 }
 
 static int same_key(const struct ntk_map_entry *entry, const char *key, uint64_t number)
@@ -132,7 +122,7 @@ void ntk_map_fini(struct ntk_map *map)
 
 int ntk_map_put(struct ntk_map *map, const char *key, void *value)
 {
-    return put(map, key, hash_text(key), value);
+    return put(map, key, ntk_hash_text(key), value);
 }
 
 int ntk_map_put_number(struct ntk_map *map, uint64_t key, void *value)
@@ -142,7 +132,7 @@ int ntk_map_put_number(struct ntk_map *map, uint64_t key, void *value)
 
 void *ntk_map_get(const struct ntk_map *map, const char *key)
 {
-    struct ntk_map_entry *entry = find(map, key, hash_text(key));
+    struct ntk_map_entry *entry = find(map, key, ntk_hash_text(key));
 
     return entry ? entry->value : NULL;
 }
@@ -156,7 +146,7 @@ void *ntk_map_get_number(const struct ntk_map *map, uint64_t key)
 
 void *ntk_map_remove(struct ntk_map *map, const char *key)
 {
-    return take(map, find(map, key, hash_text(key)));
+    return take(map, find(map, key, ntk_hash_text(key)));
 }
 
 void *ntk_map_remove_number(struct ntk_map *map, uint64_t key)

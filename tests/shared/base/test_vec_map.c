@@ -50,6 +50,44 @@ static void map_finds_replaces_and_removes_among_many(void **state)
     ntk_map_fini(&map);
 }
 
+/* The most neighbours in a row of the table, which is what a search goes through at most. */
+static size_t longest_run(const struct ntk_map *map)
+{
+    size_t longest = 0;
+    size_t run = 0;
+
+    for (size_t i = 0; i < 2 * map->slot_count && run < map->slot_count; i++) {
+        run = map->slots[i % map->slot_count] ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+    }
+    return longest;
+}
+
+/* Numbers that a constant factor sends to one place: multiples of its inverse. */
+static void map_numbers_of_a_hostile_file_do_not_collide(void **state)
+{
+    static const uint64_t inverse = UINT64_C(0xf1de83e19937733d); /* of 0x9e3779b97f4a7c15 */
+    struct ntk_map map = { 0 };
+    char text[16] = "";
+
+    (void)state;
+    assert_true(inverse * UINT64_C(0x9e3779b97f4a7c15) == 1);
+    for (uint64_t i = 1; i <= 200000; i++) {
+        assert_int_equal(ntk_map_put_number(&map, i * inverse, &map), 0);
+    }
+    assert_in_range(longest_run(&map), 1, 1000);
+    assert_ptr_equal(ntk_map_get_number(&map, 77 * inverse), &map);
+    ntk_map_fini(&map);
+    /* Texts that differ in one byte at the end, or in length alone. */
+    for (unsigned i = 0; i < 20000; i++) {
+        (void)snprintf(text, sizeof text, "%08x%c", i / 64, (char)(' ' + i % 64));
+        assert_int_equal(ntk_map_put(&map, text, &map), 0);
+    }
+    assert_int_equal(map.count, 20000);
+    assert_in_range(longest_run(&map), 1, 1000);
+    ntk_map_fini(&map);
+}
+
 static void map_numbers_and_texts_do_not_meet(void **state)
 {
     struct ntk_map map = { 0 };
@@ -70,6 +108,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vec_keeps_order_over_growth_and_removal),
         cmocka_unit_test(map_finds_replaces_and_removes_among_many),
+        cmocka_unit_test(map_numbers_of_a_hostile_file_do_not_collide),
         cmocka_unit_test(map_numbers_and_texts_do_not_meet),
     };
 
