@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "profiler/system/memory_use_name.h"
-#include "profiler/system/vendor_reading.h"
+#include "profiler/system/span_reading.h"
 #include "shared/abi/event_abi.h"
 #include "shared/base/fs.h"
 
@@ -33,8 +33,8 @@ struct clocks {
 };
 
 struct own_reading {
-    struct vendor_reading base;  /* its trace, spans, and the starts that wait */
-    struct vendor_waiting stops; /* that wait for their start */
+    struct span_reading base;    /* its trace, spans, and the starts that wait */
+    struct span_waiting stops;   /* that wait for their start */
     struct ntk_vec types, names; /* of const char *, as many as the pieces had so far */
     struct ntk_vec flags;        /* of uint8_t, of types */
     struct clocks clocks;
@@ -156,24 +156,24 @@ static void span_end(struct ntk_system_span *span, const struct ntk_system_span 
 
 /* The span of this number that waits in the table, which it leaves; NULL: none. */
 static struct ntk_system_span *waiting_take(struct own_reading *reading,
-                                            struct vendor_waiting *waiting, uint64_t tracking_id)
+                                            struct span_waiting *waiting, uint64_t tracking_id)
 {
     struct ntk_system_span *spans = reading->base.spans.items;
-    struct vendor_slot *slot =
-        waiting->count > 0 ? ntk_vendor_waiting_find(waiting, tracking_id) : NULL;
+    struct span_slot *slot =
+        waiting->count > 0 ? ntk_span_waiting_find(waiting, tracking_id) : NULL;
 
     if (!slot || !slot->span) {
         return NULL;
     }
     struct ntk_system_span *span = &spans[slot->span - 1];
-    ntk_vendor_waiting_remove(waiting, slot);
+    ntk_span_waiting_remove(waiting, slot);
     return span;
 }
 
 /* Adds the span; one end of a longer one waits for the other. The first of a number stays the one
  * that waits; where too many wait, both ends remain apart. */
 static int span_add(struct own_reading *reading, const struct ntk_system_span *span,
-                    struct vendor_waiting *waiting)
+                    struct span_waiting *waiting)
 {
     int failed = 0;
     struct ntk_system_span *added = ntk_long_list_add(&reading->base.spans, &failed);
@@ -182,10 +182,9 @@ static int span_add(struct own_reading *reading, const struct ntk_system_span *s
         return failed;
     }
     *added = *span;
-    struct vendor_slot *slot = waiting ? ntk_vendor_waiting_find(waiting, span->tracking_id) : NULL;
+    struct span_slot *slot = waiting ? ntk_span_waiting_find(waiting, span->tracking_id) : NULL;
     if (slot && !slot->span) {
-        (void)ntk_vendor_waiting_put(waiting, slot, span->tracking_id,
-                                     reading->base.spans.count - 1);
+        (void)ntk_span_waiting_put(waiting, slot, span->tracking_id, reading->base.spans.count - 1);
     }
     return waiting && !slot ? -ENOMEM : 0;
 }
@@ -240,18 +239,11 @@ static int piece_take(const NtkNtracePb__Trace *piece, void *ctx)
     lost_take(reading, core);
     for (size_t i = 0; i < core->n_tracking_id && ret == 0; i++) {
         ret = event_take(reading, core, i);
-        if (reading->base.spans.count % NTK_VENDOR_PASS_SPANS == 0) {
+        if (reading->base.spans.count % NTK_SPAN_PASS == 0) {
             ntk_long_list_give_back(&reading->base.spans);
         }
     }
     return ret;
-}
-
-static void list_init(struct ntk_long_list *list)
-{
-    *list = (struct ntk_long_list){ .item_bytes = sizeof(struct ntk_system_span),
-                                    .heap_bytes_max = NTK_VENDOR_SPANS_HEAP_BYTES,
-                                    .folder = ntk_fs_temporary_folder() };
 }
 
 int ntk_own_spans(const char *path, struct ntk_system_trace *trace, struct ntk_err *err)
@@ -261,29 +253,25 @@ int ntk_own_spans(const char *path, struct ntk_system_trace *trace, struct ntk_e
     if (!reading) {
         return ntk_err_no_memory(err);
     }
-    reading->base.trace = trace;
-    reading->base.err = err;
+    ntk_span_reading_init(&reading->base, trace, err);
     reading->clocks.nc = UINT32_MAX;
     ntk_vec_init(&reading->types, sizeof(char *));
     ntk_vec_init(&reading->flags, sizeof(uint8_t));
     ntk_vec_init(&reading->names, sizeof(char *));
-    list_init(&reading->base.spans);
-    list_init(&trace->span_list);
     int ret = ntk_ntrace_each(path, piece_take, reading, err);
     if (ret < 0 && !err->text[0]) {
         ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder());
     }
     if (ret >= 0) {
-        int sorted = ntk_vendor_spans_sort(&reading->base);
+        int sorted = ntk_span_reading_sort(&reading->base);
 
         trace->lost += reading->last_lost;
         ret = sorted < 0 ? sorted : ret;
     } else {
         trace->lost = 0; /* like a missing file */
     }
-    ntk_long_list_fini(&reading->base.spans);
-    ntk_vendor_waiting_fini(&reading->base.waiting);
-    ntk_vendor_waiting_fini(&reading->stops);
+    ntk_span_reading_fini(&reading->base);
+    ntk_span_waiting_fini(&reading->stops);
     ntk_vec_fini(&reading->types);
     ntk_vec_fini(&reading->flags);
     ntk_vec_fini(&reading->names);

@@ -151,7 +151,7 @@ static bool number_take(struct vendor_reading *reading, enum vendor_key key,
 /* Sorts the keys of the record into known values and further ones, which begin at *out_extra. */
 int ntk_vendor_keys_take(struct vendor_reading *reading, uint64_t *out_extra)
 {
-    struct ntk_system_trace *trace = reading->trace;
+    struct ntk_system_trace *trace = reading->base.trace;
     const struct ntk_vendor_trace_record *record = &reading->record;
     uint64_t extra = trace->extras.count;
     int ret = 0;

@@ -20,15 +20,15 @@ static void lost_count(struct vendor_reading *reading)
 {
     size_t noted = 0;
 
-    reading->trace->record_count = reading->damaged;
+    reading->base.trace->record_count = reading->damaged;
     for (unsigned r = 0; r < NTK_VENDOR_RINGS; r++) {
         const struct vendor_ring *ring = &reading->rings[r];
         uint64_t lost = ring->count > 0 && ring->last >= ring->count ? ring->last - ring->count : 0;
 
-        reading->trace->record_count += ring->count;
-        reading->trace->lost += lost;
+        reading->base.trace->record_count += ring->count;
+        reading->base.trace->lost += lost;
         if (lost > 0 && noted++ < RINGS_NOTED_MAX) {
-            ntk_vendor_session_note(reading->trace, "Lost events",
+            ntk_vendor_session_note(reading->base.trace, "Lost events",
                                     "ring %u lost %" PRIu64 " records, %" PRIu64
                                     " of them before the first one it kept",
                                     r, lost, ring->first > 0 ? ring->first - 1 : 0);
@@ -45,7 +45,7 @@ static void counts_note(struct vendor_reading *reading)
         { reading->skipped_fields, "fields of an unexpected kind were skipped" },
         { reading->no_time, "records have no time and were dropped" },
         { reading->no_phase, "records other than start, stop and instant were dropped" },
-        { reading->no_start, "stops without a start were dropped" },
+        { reading->base.no_start, "stops without a start were dropped" },
         { reading->other_type, "spans whose start and stop differ in type were dropped" },
         { reading->too_many, "span ends are not matched with their other ends: too many spans ran "
                              "at the same time (at most 2097151)" },
@@ -54,12 +54,12 @@ static void counts_note(struct vendor_reading *reading)
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         if (counts[i].count > 0) {
-            ntk_vendor_session_note(reading->trace, "Damage", "%" PRIu64 " %s", counts[i].count,
-                                    counts[i].what);
+            ntk_vendor_session_note(reading->base.trace, "Damage", "%" PRIu64 " %s",
+                                    counts[i].count, counts[i].what);
         }
     }
     if (reading->damaged > 0) {
-        ntk_vendor_session_note(reading->trace, "Damage",
+        ntk_vendor_session_note(reading->base.trace, "Damage",
                                 "%" PRIu64
                                 " incomplete records were dropped, the first at offset %" PRIu64,
                                 reading->damaged, reading->damaged_at);

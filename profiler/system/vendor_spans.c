@@ -15,7 +15,7 @@
 
 static const char *type_of(struct vendor_reading *reading, uint64_t id)
 {
-    const struct ntk_system_trace *trace = reading->trace;
+    const struct ntk_system_trace *trace = reading->base.trace;
     char unknown[32];
 
     if (id < NTK_VENDOR_TYPES_MAX && reading->types[id]) {
@@ -28,7 +28,7 @@ static const char *type_of(struct vendor_reading *reading, uint64_t id)
         (void)snprintf(unknown, sizeof unknown, "type%" PRIu64, id);
         name = unknown;
     }
-    name = ntk_vendor_session_text(reading->trace, name, strlen(name));
+    name = ntk_vendor_session_text(reading->base.trace, name, strlen(name));
     if (id < NTK_VENDOR_TYPES_MAX) {
         reading->types[id] = name;
     }
@@ -51,7 +51,7 @@ static bool is_memory(const char *type)
 
 static const char *text_of(struct vendor_reading *reading, enum vendor_key key)
 {
-    return ntk_vendor_session_text(reading->trace, reading->text[key].text,
+    return ntk_vendor_session_text(reading->base.trace, reading->text[key].text,
                                    reading->text[key].bytes);
 }
 
@@ -70,7 +70,7 @@ static const char *use_of(struct vendor_reading *reading, enum vendor_key key)
 /* What both ends may say; the start's word counts. */
 static void span_fill(struct vendor_reading *reading, struct ntk_system_span *span)
 {
-    struct ntk_system_trace *trace = reading->trace;
+    struct ntk_system_trace *trace = reading->base.trace;
     static const enum vendor_key names[] = { KEY_USAGE, KEY_TENSOR, KEY_MARK, KEY_COMMUNICATOR,
                                              KEY_USAGE_TYPE };
     static const enum vendor_key sizes[] = { KEY_SIZE, KEY_ALLOCATED, KEY_FREED, KEY_VALUE };
@@ -104,7 +104,7 @@ static void span_fill(struct vendor_reading *reading, struct ntk_system_span *sp
 /* What the current end records of an allocation or a free. */
 static int memory_take(struct vendor_reading *reading, struct ntk_system_span *span, bool is_stop)
 {
-    struct ntk_system_trace *trace = reading->trace;
+    struct ntk_system_trace *trace = reading->base.trace;
     const uint64_t *number = reading->number;
     const bool *has = reading->has;
     int failed = 0;
@@ -153,7 +153,7 @@ static int span_begin(struct vendor_reading *reading, const char *type, uint64_t
 {
     const struct ntk_vendor_trace_record *record = &reading->record;
     int failed = 0;
-    struct ntk_system_span *span = ntk_long_list_add(&reading->spans, &failed);
+    struct ntk_system_span *span = ntk_long_list_add(&reading->base.spans, &failed);
 
     if (!span) {
         return failed;
@@ -178,7 +178,7 @@ static int span_begin(struct vendor_reading *reading, const char *type, uint64_t
     };
     span->extra[is_stop] = extra;
     span_fill(reading, span);
-    *out_index = reading->spans.count - 1;
+    *out_index = reading->base.spans.count - 1;
     return is_memory(type) ? memory_take(reading, span, is_stop) : 0;
 }
 
@@ -216,11 +216,11 @@ static void span_drop(struct ntk_system_span *span)
 static int end_take(struct vendor_reading *reading, const char *type, uint64_t extra)
 {
     const struct ntk_vendor_trace_record *record = &reading->record;
-    struct ntk_system_span *spans = reading->spans.items;
+    struct ntk_system_span *spans = reading->base.spans.items;
     bool is_stop = record->phase == NTK_VENDOR_TRACE_STOP;
     size_t index = 0;
     int ret = 0;
-    struct vendor_slot *slot = ntk_vendor_waiting_find(&reading->waiting, record->tracking_id);
+    struct span_slot *slot = ntk_span_waiting_find(&reading->base.waiting, record->tracking_id);
 
     if (!slot) {
         return -ENOMEM;
@@ -229,7 +229,7 @@ static int end_take(struct vendor_reading *reading, const char *type, uint64_t e
     /* A stop that waits for its start is marked as an instant. The same end again: the waiting one
      * continues without its other end. */
     if (span && span->is_instant != is_stop) {
-        ntk_vendor_waiting_remove(&reading->waiting, slot);
+        ntk_span_waiting_remove(&reading->base.waiting, slot);
         if (span->type != type) {
             span_drop(span);
             reading->other_type++;
@@ -241,8 +241,8 @@ static int end_take(struct vendor_reading *reading, const char *type, uint64_t e
     ret = span_begin(reading, type, extra, is_stop, &index);
     if (ret == 0) {
         reading->too_many +=
-            !ntk_vendor_waiting_put(&reading->waiting, slot, record->tracking_id, index);
-        ((struct ntk_system_span *)reading->spans.items)[index].is_instant = is_stop;
+            !ntk_span_waiting_put(&reading->base.waiting, slot, record->tracking_id, index);
+        ((struct ntk_system_span *)reading->base.spans.items)[index].is_instant = is_stop;
     }
     return ret;
 }
@@ -272,18 +272,18 @@ static int record_take(const uint8_t *bytes, size_t count, uint64_t offset, void
                   ? span_begin(reading, type, extra, false, &index)
                   : end_take(reading, type, extra);
     }
-    if (reading->spans.count % NTK_VENDOR_PASS_SPANS == 0) {
-        ntk_long_list_give_back(&reading->spans);
-        ntk_long_list_give_back(&reading->trace->extras);
-        ntk_long_list_give_back(&reading->trace->memories);
+    if (reading->base.spans.count % NTK_SPAN_PASS == 0) {
+        ntk_long_list_give_back(&reading->base.spans);
+        ntk_long_list_give_back(&reading->base.trace->extras);
+        ntk_long_list_give_back(&reading->base.trace->memories);
     }
     return ret;
 }
 
-static void list_init(struct ntk_long_list *list, size_t item_bytes, size_t heap_bytes)
+static void list_init(struct ntk_long_list *list, size_t item_bytes)
 {
     *list = (struct ntk_long_list){ .item_bytes = item_bytes,
-                                    .heap_bytes_max = heap_bytes,
+                                    .heap_bytes_max = OTHERS_HEAP_BYTES,
                                     .folder = ntk_fs_temporary_folder() };
 }
 
@@ -296,20 +296,17 @@ int ntk_vendor_session_spans(const char *path, struct ntk_system_trace *trace, s
         free(reading);
         return ntk_err_no_memory(err);
     }
-    reading->trace = trace;
-    reading->err = err;
+    ntk_span_reading_init(&reading->base, trace, err);
     ntk_vendor_keys_init(reading);
-    list_init(&reading->spans, sizeof(struct ntk_system_span), NTK_VENDOR_SPANS_HEAP_BYTES);
-    list_init(&trace->span_list, sizeof(struct ntk_system_span), NTK_VENDOR_SPANS_HEAP_BYTES);
-    list_init(&trace->extras, 1, OTHERS_HEAP_BYTES);
-    list_init(&trace->memories, sizeof(struct ntk_system_memory), OTHERS_HEAP_BYTES);
+    list_init(&trace->extras, 1);
+    list_init(&trace->memories, sizeof(struct ntk_system_memory));
     ret = ntk_vendor_trace_each(path, record_take, reading, err);
     if (ret < 0 && !err->text[0]) {
         ntk_long_list_err_set(err, ret, ntk_fs_temporary_folder());
     }
     if (ret >= 0) {
         struct ntk_err cut = *err; /* a truncated file is reported when all else went well */
-        int sorted = ntk_vendor_spans_sort(reading);
+        int sorted = ntk_span_reading_sort(&reading->base);
 
         ret = sorted < 0 ? sorted : ret;
         if (sorted == 0) {
@@ -317,8 +314,7 @@ int ntk_vendor_session_spans(const char *path, struct ntk_system_trace *trace, s
             ntk_vendor_losses_note(reading);
         }
     }
-    ntk_long_list_fini(&reading->spans);
-    ntk_vendor_waiting_fini(&reading->waiting);
+    ntk_span_reading_fini(&reading->base);
     free(reading->rings);
     free(reading);
     return ret;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_waiting - a hash table of spans whose other end is missing. */
+/* span_waiting - a hash table of spans whose other end is missing. */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "profiler/system/vendor_reading.h"
+#include "profiler/system/span_reading.h"
+#include "shared/base/hash.h"
 
-static size_t first_of(const struct vendor_waiting *waiting, uint64_t tracking_id)
+static size_t first_of(const struct span_waiting *waiting, uint64_t tracking_id)
 {
-    return (size_t)(tracking_id * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (waiting->slot_count - 1);
+    return (size_t)ntk_hash_number(tracking_id) & (waiting->slot_count - 1);
 }
 
-static struct vendor_slot *slot_find(const struct vendor_waiting *waiting, uint64_t tracking_id)
+static struct span_slot *slot_find(const struct span_waiting *waiting, uint64_t tracking_id)
 {
     size_t i = first_of(waiting, tracking_id);
 
@@ -20,11 +21,11 @@ static struct vendor_slot *slot_find(const struct vendor_waiting *waiting, uint6
     return &waiting->slots[i];
 }
 
-static int slots_grow(struct vendor_waiting *waiting)
+static int slots_grow(struct span_waiting *waiting)
 {
     size_t count = waiting->slot_count;
-    struct vendor_slot *old = waiting->slots;
-    struct vendor_slot *slots = calloc(count ? 2 * count : 1024, sizeof *slots);
+    struct span_slot *old = waiting->slots;
+    struct span_slot *slots = calloc(count ? 2 * count : 1024, sizeof *slots);
 
     if (!slots) {
         return -ENOMEM;
@@ -41,7 +42,7 @@ static int slots_grow(struct vendor_waiting *waiting)
 }
 
 /* Closes the gap, so that what was put behind it is still found. */
-void ntk_vendor_waiting_remove(struct vendor_waiting *waiting, struct vendor_slot *slot)
+void ntk_span_waiting_remove(struct span_waiting *waiting, struct span_slot *slot)
 {
     size_t mask = waiting->slot_count - 1;
     size_t hole = (size_t)(slot - waiting->slots);
@@ -62,7 +63,7 @@ void ntk_vendor_waiting_remove(struct vendor_waiting *waiting, struct vendor_slo
     waiting->slots[hole].span = 0;
 }
 
-struct vendor_slot *ntk_vendor_waiting_find(struct vendor_waiting *waiting, uint64_t tracking_id)
+struct span_slot *ntk_span_waiting_find(struct span_waiting *waiting, uint64_t tracking_id)
 {
     if (waiting->count >= waiting->slot_count / 2 && slots_grow(waiting) < 0) {
         return NULL;
@@ -70,10 +71,10 @@ struct vendor_slot *ntk_vendor_waiting_find(struct vendor_waiting *waiting, uint
     return slot_find(waiting, tracking_id);
 }
 
-bool ntk_vendor_waiting_put(struct vendor_waiting *waiting, struct vendor_slot *slot,
-                            uint64_t tracking_id, uint64_t span)
+bool ntk_span_waiting_put(struct span_waiting *waiting, struct span_slot *slot,
+                          uint64_t tracking_id, uint64_t span)
 {
-    if (!slot->span && waiting->count == NTK_VENDOR_WAITING_MAX) {
+    if (!slot->span && waiting->count == NTK_SPAN_WAITING_MAX) {
         return false;
     }
     waiting->count += !slot->span;
@@ -82,7 +83,7 @@ bool ntk_vendor_waiting_put(struct vendor_waiting *waiting, struct vendor_slot *
     return true;
 }
 
-void ntk_vendor_waiting_fini(struct vendor_waiting *waiting)
+void ntk_span_waiting_fini(struct span_waiting *waiting)
 {
     free(waiting->slots);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* vendor_order - spans of a trace by their start, whole ones and those without an end. */
-#include "profiler/system/vendor_reading.h"
+/* span_order - spans of a trace by their start, whole ones and those without an end. */
+#include "profiler/system/span_reading.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
 
@@ -10,7 +10,7 @@ struct item { /* of the sorter */
     int64_t start_ns;
     uint64_t tracking_id;
     uint64_t span;
-    uint64_t unused;
+    uint64_t whole_start_ns; /* a time that is no signed number is sorted by this one */
 };
 
 static int item_compare(const void *a, const void *b)
@@ -18,11 +18,14 @@ static int item_compare(const void *a, const void *b)
     const struct item *x = a;
     const struct item *y = b;
 
+    if (x->whole_start_ns != y->whole_start_ns) {
+        return x->whole_start_ns < y->whole_start_ns ? -1 : 1;
+    }
     return x->tracking_id < y->tracking_id ? -1 : x->tracking_id > y->tracking_id;
 }
 
 /* Stops without a start are dropped, starts without a stop last until the end of the trace. */
-static int spans_end(struct vendor_reading *reading, struct ntk_sorter *sorter)
+static int spans_end(struct span_reading *reading, struct ntk_sorter *sorter)
 {
     struct ntk_system_span *spans = reading->spans.items;
     uint64_t end_ns = reading->trace->vendor ? reading->trace->vendor->end_ns : 0;
@@ -30,7 +33,7 @@ static int spans_end(struct vendor_reading *reading, struct ntk_sorter *sorter)
     for (size_t i = 0; i < reading->spans.count; i++) {
         struct ntk_system_span *span = &spans[i];
 
-        if (i % NTK_VENDOR_PASS_SPANS == NTK_VENDOR_PASS_SPANS - 1) {
+        if (i % NTK_SPAN_PASS == NTK_SPAN_PASS - 1) {
             ntk_long_list_give_back(&reading->spans);
         }
         if (span->type && span->is_partial && span->is_instant) {
@@ -50,12 +53,13 @@ static int spans_end(struct vendor_reading *reading, struct ntk_sorter *sorter)
         *item = (struct item){ .start_ns = span->start_ns <= INT64_MAX ? (int64_t)span->start_ns
                                                                        : INT64_MAX,
                                .tracking_id = span->tracking_id,
-                               .span = i };
+                               .span = i,
+                               .whole_start_ns = span->start_ns };
     }
     return 0;
 }
 
-static int spans_copy(struct vendor_reading *reading, const struct ntk_sorted *sorted)
+static int spans_copy(struct span_reading *reading, const struct ntk_sorted *sorted)
 {
     struct ntk_system_trace *trace = reading->trace;
     const struct item *items = sorted->items;
@@ -68,7 +72,7 @@ static int spans_copy(struct vendor_reading *reading, const struct ntk_sorted *s
     trace->spans = trace->span_list.items;
     for (size_t i = 0; i < sorted->count; i++) {
         trace->spans[i] = from[items[i].span];
-        if (i % NTK_VENDOR_PASS_SPANS == NTK_VENDOR_PASS_SPANS - 1) {
+        if (i % NTK_SPAN_PASS == NTK_SPAN_PASS - 1) {
             ntk_long_list_give_back(&reading->spans);
             ntk_long_list_give_back(&trace->span_list);
             ntk_long_items_give_back(sorted->items, sorted->count * sizeof *items,
@@ -79,7 +83,28 @@ static int spans_copy(struct vendor_reading *reading, const struct ntk_sorted *s
     return 0;
 }
 
-int ntk_vendor_spans_sort(struct vendor_reading *reading)
+static void list_init(struct ntk_long_list *list)
+{
+    *list = (struct ntk_long_list){ .item_bytes = sizeof(struct ntk_system_span),
+                                    .heap_bytes_max = NTK_SPAN_HEAP_BYTES,
+                                    .folder = ntk_fs_temporary_folder() };
+}
+
+void ntk_span_reading_init(struct span_reading *reading, struct ntk_system_trace *trace,
+                           struct ntk_err *err)
+{
+    *reading = (struct span_reading){ .trace = trace, .err = err };
+    list_init(&reading->spans);
+    list_init(&trace->span_list);
+}
+
+void ntk_span_reading_fini(struct span_reading *reading)
+{
+    ntk_long_list_fini(&reading->spans);
+    ntk_span_waiting_fini(&reading->waiting);
+}
+
+int ntk_span_reading_sort(struct span_reading *reading)
 {
     struct ntk_sorter sorter;
     struct ntk_sorted sorted = { 0 };
