@@ -20,6 +20,14 @@ static inline int64_t ntk_ps_sum(int64_t a, int64_t b)
     return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
 }
 
+/* The same of ns or bytes, at most UINT64_MAX. */
+static inline uint64_t ntk_count_sum(uint64_t a, uint64_t b)
+{
+    uint64_t sum;
+
+    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
 struct ntk_interval {
     int64_t start_ps, end_ps;
 };

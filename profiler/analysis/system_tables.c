@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/interval.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
 #include "shared/base/map.h"
@@ -67,7 +68,7 @@ static void row_make(const struct thread_entry *entries, size_t count, const cha
                                            .is_hardware = ntk_system_type_is_hardware(type),
                                            .count = count };
     while (whole < count && !(entries[whole].key & 1)) {
-        row->total_ns += entries[whole++].duration_ns;
+        row->total_ns = ntk_count_sum(row->total_ns, entries[whole++].duration_ns);
     }
     row->partial_count = count - whole;
     if (whole > 0) {
@@ -222,16 +223,16 @@ static void execution_add(struct ntk_system_execution *execution,
         execution->nc = span->nc;
         break;
     case STEP_CHECK:
-        execution->check_ns += ns;
+        execution->check_ns = ntk_count_sum(execution->check_ns, ns);
         break;
     case STEP_QUEUE:
-        execution->queue_ns += ns;
+        execution->queue_ns = ntk_count_sum(execution->queue_ns, ns);
         break;
     case STEP_WAIT:
-        execution->wait_ns += ns;
+        execution->wait_ns = ntk_count_sum(execution->wait_ns, ns);
         break;
     case STEP_AFTER:
-        execution->after_ns += ns;
+        execution->after_ns = ntk_count_sum(execution->after_ns, ns);
         break;
     case STEP_RUN: /* the clocks meet where it begins */
         if (execution->device_core_count++ == 0) {
@@ -279,14 +280,14 @@ static uint64_t device_ns_of(struct run *runs, size_t count)
         uint64_t ns = run->end_ns - run->start_ns;
 
         if (i == 0 || run->nc != runs[i - 1].nc || run->start_ns >= until_ns) {
-            sum_ns += longest_ns;
+            sum_ns = ntk_count_sum(sum_ns, longest_ns);
             longest_ns = 0;
             until_ns = run->end_ns;
         }
         longest_ns = ns > longest_ns ? ns : longest_ns;
         until_ns = run->end_ns > until_ns ? run->end_ns : until_ns;
     }
-    return sum_ns + longest_ns;
+    return ntk_count_sum(sum_ns, longest_ns);
 }
 
 /* Calls of the vendor's files have no number: that of the checks inside of them. */
@@ -401,7 +402,8 @@ static int executions_make(const struct ntk_system_trace *trace, struct ntk_syst
 int ntk_analysis_system_tables(const struct ntk_system_trace *trace,
                                struct ntk_system_tables *out_tables)
 {
-    struct ntk_system_tables tables = { .is_vendor = trace->is_vendor };
+    struct ntk_system_tables tables = { .is_vendor = trace->is_vendor,
+                                        .process_id = trace->info ? trace->info->process_id : 0 };
     int ret = thread_rows_make(trace, &tables);
 
     if (ret == 0) {
@@ -425,12 +427,38 @@ void ntk_system_tables_fini(struct ntk_system_tables *tables)
 /* A capture's window begins a little before the run of the device that the trace has. */
 #define CAPTURED_BEFORE_NS 1000000U
 
+/* An execution that fails at once has a window of no length. */
 static bool is_in_window(const struct ntk_system_execution *execution,
                          const struct ntk_system_captured *captured)
 {
-    return execution->device_start_ns < captured->end_ns &&
-           execution->device_start_ns >= captured->start_ns &&
-           execution->device_start_ns - captured->start_ns < CAPTURED_BEFORE_NS;
+    return execution->device_start_ns == captured->start_ns ||
+           (execution->device_start_ns < captured->end_ns &&
+            execution->device_start_ns > captured->start_ns &&
+            execution->device_start_ns - captured->start_ns < CAPTURED_BEFORE_NS);
+}
+
+/* Whether it fills the window to its end, as ours do. */
+static bool is_window(const struct ntk_system_execution *execution,
+                      const struct ntk_system_captured *captured)
+{
+    return execution->device_start_ns == captured->start_ns &&
+           execution->device_ns == captured->end_ns - captured->start_ns;
+}
+
+/* Models have numbers of their process. */
+static bool can_be(const struct ntk_system_tables *tables,
+                   const struct ntk_system_execution *execution,
+                   const struct ntk_system_captured *captured)
+{
+    return (captured->nc == UINT32_MAX || captured->nc == execution->nc) &&
+           (tables->is_vendor || captured->model_id == execution->model_id);
+}
+
+/* Our recordings without sync points do not tell a clock that is at 0 from none. */
+static bool has_start(const struct ntk_system_tables *tables,
+                      const struct ntk_system_execution *execution)
+{
+    return execution->has_clock || (!tables->is_vendor && execution->device_core_count > 0);
 }
 
 /* By the clock of the core. A clock that was reset passes the same time again: then two fit. */
@@ -439,25 +467,23 @@ static const struct ntk_system_execution *captured_at(const struct ntk_system_ta
                                                       const char **out_reason)
 {
     const struct ntk_system_execution *found = NULL;
-    bool has_clock = false;
 
-    for (size_t i = 0; i < tables->execution_count && captured->has_window; i++) {
+    *out_reason = "no execution in the trace begins at its time";
+    for (size_t i = 0; i < tables->execution_count; i++) {
         const struct ntk_system_execution *execution = &tables->executions[i];
-        bool is_of_core = captured->nc == UINT32_MAX || captured->nc == execution->nc;
 
-        has_clock = has_clock || (is_of_core && execution->has_clock);
-        if (!is_of_core || !execution->has_clock || !is_in_window(execution, captured)) {
+        if (!can_be(tables, execution, captured) || !has_start(tables, execution) ||
+            !is_in_window(execution, captured)) {
             continue;
         }
         if (found && found->nc == execution->nc && found->clock_life != execution->clock_life) {
             *out_reason = "the core was reset, and several executions begin at its time";
             return NULL;
         }
-        found = found ? found : execution;
+        if (!found || (!is_window(found, captured) && is_window(execution, captured))) {
+            found = execution;
+        }
     }
-    *out_reason = !captured->has_window ? "it has no times of the core's clock"
-                  : !has_clock          ? "the trace has no times of its core's clock"
-                                        : "no execution in the trace begins at its time";
     return found;
 }
 
@@ -467,24 +493,44 @@ static const struct ntk_system_execution *captured_first(const struct ntk_system
 {
     *out_reason = "its model has no execution on its core in the trace";
     for (size_t i = 0; i < tables->execution_count; i++) {
-        const struct ntk_system_execution *execution = &tables->executions[i];
-
-        if (execution->model_id == captured->model_id && execution->nc == captured->nc) {
-            return execution;
+        if (captured->nc != UINT32_MAX && can_be(tables, &tables->executions[i], captured)) {
+            return &tables->executions[i];
         }
     }
     return NULL;
+}
+
+static bool has_clock(const struct ntk_system_tables *tables,
+                      const struct ntk_system_captured *captured)
+{
+    for (size_t i = 0; i < tables->execution_count; i++) {
+        const struct ntk_system_execution *execution = &tables->executions[i];
+
+        if (execution->has_clock && (captured->nc == UINT32_MAX || captured->nc == execution->nc)) {
+            return true;
+        }
+    }
+    return false;
 }
 
 const struct ntk_system_execution *
 ntk_system_tables_captured(const struct ntk_system_tables *tables,
                            const struct ntk_system_captured *captured, const char **out_reason)
 {
+    const struct ntk_system_execution *found = NULL;
+    bool is_known = captured->process_id && tables->process_id && !tables->is_vendor;
     const char *reason = NULL;
-    const struct ntk_system_execution *found = tables->is_vendor
-                                                   ? captured_at(tables, captured, &reason)
-                                                   : captured_first(tables, captured, &reason);
 
+    if (is_known && captured->process_id != tables->process_id) {
+        reason = "it is of another process";
+    } else if (captured->has_window && has_clock(tables, captured)) {
+        found = captured_at(tables, captured, &reason);
+    } else if (!tables->is_vendor) {
+        found = captured_first(tables, captured, &reason);
+    } else {
+        reason = captured->has_window ? "the trace has no times of its core's clock"
+                                      : "it has no times of the core's clock";
+    }
     if (out_reason) {
         *out_reason = found ? NULL : reason;
     }
@@ -495,9 +541,12 @@ const struct ntk_system_execution *
 ntk_system_tables_captured_in(const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
                               uint32_t nc, const char **out_reason)
 {
-    const struct ntk_system_captured captured = { ntff->model_id, nc, ntff->has_window,
-                                                  ntff->window_start_ps / 1000,
-                                                  ntff->window_end_ps / 1000 };
+    const struct ntk_system_captured captured = { .model_id = ntff->model_id,
+                                                  .process_id = ntff->process_id,
+                                                  .nc = nc,
+                                                  .has_window = ntff->has_window,
+                                                  .start_ns = ntff->window_start_ps / 1000,
+                                                  .end_ns = ntff->window_end_ps / 1000 };
 
     return ntk_system_tables_captured(tables, &captured, out_reason);
 }

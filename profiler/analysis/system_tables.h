@@ -51,6 +51,7 @@ struct ntk_system_tables {
     size_t execution_count;
     struct ntk_system_execution *executions; /* by number */
     struct ntk_long_list execution_list;     /* which they are in */
+    uint64_t process_id;                     /* 0: not known */
     bool is_vendor;
 };
 
@@ -61,13 +62,15 @@ void ntk_system_tables_fini(struct ntk_system_tables *tables);
 /* What a capture records of the execution that it shows. */
 struct ntk_system_captured {
     uint64_t model_id;
-    uint32_t nc; /* UINT32_MAX: not known */
+    uint64_t process_id; /* 0: not known */
+    uint32_t nc;         /* UINT32_MAX: not known */
     bool has_window;
     uint64_t start_ns, end_ns; /* of the window, on the clock of the core */
 };
-/* That execution: the first of its model on its core, in the vendor's folders the one of that time,
- * for captures there may be of another process. NULL: absent, and *out_reason (may be NULL) says
- * why. */
+/* That execution: the one that begins in its window, by the clock of its core. In our folders it is
+ * also of its process and of its model; a recording without times of the core's clock has the first
+ * execution of the model instead. In the vendor's folders captures may be of another process. NULL:
+ * absent, and *out_reason (may be NULL) says why. */
 const struct ntk_system_execution *
 ntk_system_tables_captured(const struct ntk_system_tables *tables,
                            const struct ntk_system_captured *captured, const char **out_reason);

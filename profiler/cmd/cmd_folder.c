@@ -70,6 +70,7 @@ static int capture_load(struct loaded *loaded, const char *path, const char *nef
     }
     capture.version = profile.ntff->version;
     capture.model_id = profile.ntff->model_id;
+    capture.process_id = profile.ntff->process_id;
     capture.has_window = profile.ntff->has_window;
     capture.window_start_ns = profile.ntff->window_start_ps / 1000;
     capture.window_end_ns = profile.ntff->window_end_ps / 1000;

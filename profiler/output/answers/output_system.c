@@ -19,9 +19,12 @@ const struct ntk_system_execution *
 ntk_system_capture_execution(const struct ntk_system_view *view,
                              const struct ntk_system_capture *capture, const char **out_reason)
 {
-    const struct ntk_system_captured captured = { capture->model_id, capture->nc,
-                                                  capture->has_window, capture->window_start_ns,
-                                                  capture->window_end_ns };
+    const struct ntk_system_captured captured = { .model_id = capture->model_id,
+                                                  .process_id = capture->process_id,
+                                                  .nc = capture->nc,
+                                                  .has_window = capture->has_window,
+                                                  .start_ns = capture->window_start_ns,
+                                                  .end_ns = capture->window_end_ns };
 
     if (capture->is_session) {
         if (out_reason) {

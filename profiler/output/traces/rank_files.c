@@ -17,8 +17,6 @@
 #define GROUPS_MAX 4096U
 #define MEMBERS_MAX 65536U
 #define MEMBERS_OF_ALL_MAX (UINT64_C(1) << 22)
-/* Later moments (2043) are not times: differences of the others are numbers. */
-#define TIME_NS_MAX (UINT64_C(1) << 61)
 
 /* ---- which spans ---- */
 
@@ -38,7 +36,8 @@ static enum ntk_rank_span_kind kind_of(const struct ntk_system_span *span)
 
 static bool is_whole(const struct ntk_system_span *span)
 {
-    return !span->is_partial && span->start_ns <= span->end_ns && span->end_ns <= TIME_NS_MAX;
+    return !span->is_partial && span->start_ns <= span->end_ns &&
+           span->end_ns <= NTK_SYSTEM_TIME_NS_MAX;
 }
 
 /* Whose rank a core of the process of a folder is: a worker. */
