@@ -150,14 +150,6 @@ static void parts_fini(struct parts *parts)
     ntk_long_list_fini(&parts->latest);
 }
 
-/* Files may say anything: sums stop at the largest number. */
-static uint64_t ns_sum(uint64_t a, uint64_t b)
-{
-    uint64_t sum;
-
-    return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
 static int64_t ns_of(uint64_t ns)
 {
     return ns <= INT64_MAX ? (int64_t)ns : INT64_MAX;
@@ -167,7 +159,7 @@ static void core_add(struct core_times *times, uint32_t core, uint64_t ns)
 {
     for (size_t i = 0; i < times->count; i++) {
         if (times->cores[i].core == core) {
-            times->cores[i].ns = ns_sum(times->cores[i].ns, ns);
+            times->cores[i].ns = ntk_count_sum(times->cores[i].ns, ns);
             return;
         }
     }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/interval.h"
 #include "profiler/analysis/joined_match.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/fs.h"
@@ -689,8 +690,11 @@ static int pieces_make(struct join *join)
         piece->first_joint = from;
         piece->joint_count = until - from;
         for (uint64_t k = from; k < until; k++) {
-            piece->skew_ns += nodes[k].skew_ns;
-            lates[nodes[k].last] += nodes[k].is_alone ? nodes[k].skew_ns : 0;
+            piece->skew_ns = ntk_count_sum(piece->skew_ns, nodes[k].skew_ns);
+            if (nodes[k].is_alone) {
+                uint64_t *late_ns = &lates[nodes[k].last];
+                *late_ns = ntk_count_sum(*late_ns, nodes[k].skew_ns);
+            }
             joined->ranks[nodes[k].last].last_count += nodes[k].is_alone;
             nodes_pass(join, (size_t)k);
         }

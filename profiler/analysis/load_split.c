@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/interval.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
 
@@ -84,11 +85,11 @@ static void load_fill(struct ntk_split_load *load, const struct ntk_system_trace
         cover_add(&both, span->start_ns, span->end_ns);
         if (all[i].is_copy) {
             load->copy_count++;
-            load->copy_bytes += span->bytes;
+            load->copy_bytes = ntk_count_sum(load->copy_bytes, span->bytes);
             cover_add(&copies, span->start_ns, span->end_ns);
         } else {
             load->alloc_count++;
-            load->alloc_bytes += span->bytes;
+            load->alloc_bytes = ntk_count_sum(load->alloc_bytes, span->bytes);
             cover_add(&allocs, span->start_ns, span->end_ns);
         }
     }

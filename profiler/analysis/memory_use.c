@@ -6,11 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/interval.h"
 #include "shared/base/fs.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
 #define HEAP_BYTES ((size_t)8 << 20) /* points beyond go to a file */
+/* All uses are copied at each new peak; a hostile file has a use for each allocation. */
+#define USES_MAX 256U
+#define OTHER_USES "other"
 
 struct use {
     struct ntk_memory_part part;
@@ -30,6 +34,10 @@ static struct use *use_of(struct sums *sums, const char *name)
 {
     uintptr_t index = (uintptr_t)ntk_map_get(&sums->indices, name);
 
+    if (!index && sums->uses.count >= USES_MAX) {
+        name = OTHER_USES;
+        index = (uintptr_t)ntk_map_get(&sums->indices, name);
+    }
     if (!index) {
         struct use use = { .part = { .name = name } };
         index = sums->uses.count + 1;
@@ -40,12 +48,6 @@ static struct use *use_of(struct sums *sums, const char *name)
         }
     }
     return ntk_vec_at(&sums->uses, index - 1);
-}
-
-/* What a trace says may be anything: sums end at the greatest number. */
-static uint64_t sum_of(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 static void change(struct sums *sums, const struct ntk_system_span *span, bool is_free)
@@ -61,15 +63,15 @@ static void change(struct sums *sums, const struct ntk_system_span *span, bool i
         if (bytes < span->bytes) {
             sums->result.unmatched_count++;
             sums->result.unmatched_bytes =
-                sum_of(sums->result.unmatched_bytes, span->bytes - bytes);
+                ntk_count_sum(sums->result.unmatched_bytes, span->bytes - bytes);
         }
         use->bytes -= bytes;
         /* Less than the sum of the uses where that had ended. */
         sums->bytes -= bytes < sums->bytes ? bytes : sums->bytes;
     } else {
         sums->result.allocation_count++;
-        sums->bytes = sum_of(sums->bytes, span->bytes);
-        use->bytes = sum_of(use->bytes, span->bytes);
+        sums->bytes = ntk_count_sum(sums->bytes, span->bytes);
+        use->bytes = ntk_count_sum(use->bytes, span->bytes);
         if (use->bytes > use->part.most_bytes) {
             use->part.most_bytes = use->bytes;
         }
@@ -107,9 +109,9 @@ static void bases_add(struct sums *sums, const struct ntk_system_trace *trace)
                 return;
             }
             left -= bytes;
-            use->bytes = sum_of(use->bytes, bytes);
+            use->bytes = ntk_count_sum(use->bytes, bytes);
             use->part.most_bytes = use->bytes;
-            sums->bytes = sum_of(sums->bytes, bytes);
+            sums->bytes = ntk_count_sum(sums->bytes, bytes);
         }
     }
 }

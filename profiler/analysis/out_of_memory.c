@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/interval.h"
 #include "profiler/trace/chip.h"
 #include "profiler/trace/sorter.h"
 #include "shared/base/fs.h"
@@ -100,9 +101,9 @@ static void usage_add(struct ntk_out_of_memory *memory, const char *usage, uint6
 {
     struct ntk_oom_usage *of = usage_of(memory, usage);
 
-    of->bytes += bytes;
+    of->bytes = ntk_count_sum(of->bytes, bytes);
     of->peak_bytes = of->bytes > of->peak_bytes ? of->bytes : of->peak_bytes;
-    memory->total_bytes += bytes;
+    memory->total_bytes = ntk_count_sum(memory->total_bytes, bytes);
 }
 
 static void bases_add(const struct ntk_system_trace *trace, struct ntk_out_of_memory *memory)
@@ -200,11 +201,11 @@ static int replay(const struct ntk_system_trace *trace, const struct ntk_sorted 
         uint64_t bytes = one->bytes < of->bytes ? one->bytes : of->bytes;
 
         of->bytes -= bytes;
-        memory->total_bytes -= bytes;
+        memory->total_bytes -= bytes < memory->total_bytes ? bytes : memory->total_bytes;
         if (ntk_map_get_number(&kept, one->address)) {
             (void)ntk_map_put_number(&kept, one->address, NULL); /* to remove it takes longer */
             memory->freed_count++;
-            memory->freed_bytes += one->bytes;
+            memory->freed_bytes = ntk_count_sum(memory->freed_bytes, one->bytes);
         }
     }
     for (const struct moment *moment = all; moment < all + moments->count; moment++) {
@@ -212,7 +213,7 @@ static int replay(const struct ntk_system_trace *trace, const struct ntk_sorted 
 
         if (ntk_map_get_number(&kept, one->address) == (void *)(uintptr_t)(moment->memory + 1)) {
             memory->kept_count++;
-            memory->kept_bytes += one->bytes;
+            memory->kept_bytes = ntk_count_sum(memory->kept_bytes, one->bytes);
             largest_add(memory, one);
         }
     }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/interval.h"
 #include "profiler/analysis/median.h"
 #include "profiler/trace/long_list.h"
 #include "profiler/trace/sorter.h"
@@ -137,8 +138,9 @@ static int ranks_find(const struct begins *begins, struct ntk_skew_kind *kind, s
             (*out_firsts)[kind->rank_count] = i;
             kind->ranks[kind->rank_count++].worker = (uint32_t)all[i].worker;
         }
-        kind->ranks[kind->rank_count - 1].span_count++;
-        kind->ranks[kind->rank_count - 1].total_ns += all[i].end_ns - all[i].start_ns;
+        struct ntk_skew_rank *rank = &kind->ranks[kind->rank_count - 1];
+        rank->span_count++;
+        rank->total_ns = ntk_count_sum(rank->total_ns, all[i].end_ns - all[i].start_ns);
         if (i % PASS_BEGINS == 0) {
             give_back(begins);
         }
@@ -171,15 +173,18 @@ static uint64_t step_take(const struct begin *all, const size_t *firsts, uint64_
     uint64_t first_ns = all[firsts[first] + step].start_ns;
     uint64_t last_ns = all[firsts[last] + step].start_ns;
     uint64_t skew_ns = last_ns - first_ns;
-    kind->skew_ns += skew_ns;
+    kind->skew_ns = ntk_count_sum(kind->skew_ns, skew_ns);
     kind->ranks[last].late_count += skew_ns > 0;
     if (skew_ns > kind->greatest_ns) {
         kind->greatest_ns = skew_ns;
         kind->greatest_at_ns = first_ns;
     }
     for (size_t r = 0; r < kind->rank_count; r++) {
-        kind->ranks[r].behind_ns += all[firsts[r] + step].start_ns - first_ns;
-        kind->ranks[r].waited_ns += last_ns - all[firsts[r] + step].start_ns;
+        struct ntk_skew_rank *rank = &kind->ranks[r];
+        uint64_t start_ns = all[firsts[r] + step].start_ns;
+
+        rank->behind_ns = ntk_count_sum(rank->behind_ns, start_ns - first_ns);
+        rank->waited_ns = ntk_count_sum(rank->waited_ns, last_ns - start_ns);
     }
     return skew_ns;
 }
