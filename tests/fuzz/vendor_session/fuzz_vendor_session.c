@@ -10,6 +10,7 @@
 
 #include "profiler/analysis/system_tables.h"
 #include "profiler/system/vendor_session.h"
+#include "tests/fuzz/own_session/span_check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -23,11 +24,8 @@ static void check(const struct ntk_system_trace *trace)
         struct ntk_system_extra extra = { 0 };
         size_t bytes = 0;
 
-        if (!span->type || span->end_ns < span->start_ns ||
-            (i > 0 && trace->spans[i - 1].start_ns > span->start_ns &&
-             span->start_ns <= INT64_MAX) ||
-            (memory && memory->account != NTK_SYSTEM_NO_ACCOUNT &&
-             memory->account >= trace->accounts.count)) {
+        if (memory && memory->account != NTK_SYSTEM_NO_ACCOUNT &&
+            memory->account >= trace->accounts.count) {
             abort();
         }
         while (ntk_system_extra_next(trace, span, &extra)) {
@@ -126,6 +124,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (void)ntk_vendor_session_cpu(path, trace, &err);
         (void)ntk_vendor_session_memory(path, trace, &err);
         check(trace);
+        span_check_order(trace);
+        span_check_analyses(trace);
     }
     ntk_system_trace_close(trace);
     close(fd);
