@@ -83,7 +83,7 @@ static bool is_collective(const char *type)
     return strcmp(type, "cc_running") == 0 || is_barrier(type);
 }
 
-/* What both ends of a span say of a run or of a collective. */
+/* A run or a collective, from both ends of its span. */
 struct event {
     uint32_t worker, comm;
     bool is_run, is_barrier;

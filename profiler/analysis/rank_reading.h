@@ -13,8 +13,7 @@
 
 /* Cores of one rank that take part in collectives; with more, each is one. */
 #define NTK_RANK_STREAMS_MAX 256U
-#define NTK_RANK_WORKERS_MAX \
-    1024U /* of one process; what a hostile file says of others is ignored */
+#define NTK_RANK_WORKERS_MAX 1024U /* of one process; events of others are ignored */
 
 /* One worker of the trace. Communicators are in `life` as ntk_rank_comm_of() has them until all is
  * there. */

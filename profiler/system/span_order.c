@@ -10,7 +10,7 @@ struct item { /* of the sorter */
     int64_t start_ns;
     uint64_t tracking_id;
     uint64_t span;
-    uint64_t whole_start_ns; /* a time that is no signed number is sorted by this one */
+    uint64_t whole_start_ns; /* sorts times beyond INT64_MAX */
 };
 
 static int item_compare(const void *a, const void *b)

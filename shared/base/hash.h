@@ -2,9 +2,9 @@
 /*
  * hash - numbers and texts of a file to places in a table, with a secret of the process.
  *
- * Whoever writes the file does not know the secret, so it cannot choose keys that all fall into one
- * place: a table is as fast with such a file as with any other. Hashes differ from run to run; no
- * output may depend on them.
+ * Whoever writes the file does not know the secret, and cannot choose keys that all fall into one
+ * place: a hostile file makes no table slower. Hashes differ from run to run; no output may depend on
+ * them.
  *
  * Threads: any.
  */

@@ -170,7 +170,7 @@ static void without_times_of_the_core_the_first_of_the_model_counts(void **state
     assert_int_equal(placed(f, 0)->start_ns, HOST + 1000);
 }
 
-/* A file may say anything: such a time is not put on another clock. */
+/* Files may have any number as a time. */
 static void an_execution_at_an_impossible_time_places_nothing(void **state)
 {
     const uint64_t times_ns[] = { NTK_SYSTEM_TIME_NS_MAX + 1, INT64_MAX, UINT64_C(1) << 63,
