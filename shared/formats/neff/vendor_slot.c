@@ -2,22 +2,24 @@
 /* vendor_slot - the text of a slot, a function for each layout. */
 #include "shared/formats/neff/vendor_slot.h"
 
-#include <inttypes.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "shared/base/buf.h"
+#include "shared/formats/neff/slot_text.h"
 #include "shared/formats/neff/vendor_names.h"
 
-#define ADD(text) ntk_buf_add_text(out, (text))
-#define FORMAT(...) ntk_buf_add_format(out, __VA_ARGS__)
+#define WORD(literal) SLOT_TEXT_WORD(out, literal)
+#define NUMBER(value) slot_text_number(out, (value))
+#define HEX(value) slot_text_hex(out, (value))
 
 #define BODY 12 /* behind opcode, waits and changes */
 #define DMA_VARIABLE 0x10
 #define DMA_TABLE 0x20
 
 typedef void print_layout(const uint8_t *slot, const struct ntk_vendor_names *names,
-                          struct ntk_buf *out);
+                          struct slot_text *out);
 
 static uint64_t u(const uint8_t *slot, unsigned offset, unsigned bytes)
 {
@@ -26,17 +28,74 @@ static uint64_t u(const uint8_t *slot, unsigned offset, unsigned bytes)
 
 /* ---- words ---- */
 
-static void put_code(struct ntk_buf *out, const char *const *words, unsigned count,
-                     const char *unknown, unsigned code)
+static void put_text(struct slot_text *out, const char *word)
 {
-    if (code < count && words[code]) {
-        ADD(words[code]);
+    slot_text_word(out, word, strlen(word));
+}
+
+/* From the file: of any length, made clean. */
+static void put_name(struct slot_text *out, const char *name)
+{
+    slot_text_end(out);
+    ntk_buf_add_clean(out->out, name);
+}
+
+/* "channels=128 " */
+static void put_pair(struct slot_text *out, const char *key, uint64_t value)
+{
+    put_text(out, key);
+    NUMBER(value);
+    WORD(" ");
+}
+
+static void put_register(struct slot_text *out, const char *key, uint64_t number)
+{
+    put_text(out, key);
+    WORD("$R[");
+    NUMBER(number);
+    WORD("]");
+}
+
+/* "%f" or "%g". Most are small whole numbers, which look the same with either. */
+static void put_float(struct slot_text *out, const char *format, double value)
+{
+    enum { WHOLE_MAX = 100000 };
+
+    if (value >= 0 && value <= WHOLE_MAX && !signbit(value) && value == (double)(int)value) {
+        NUMBER((uint64_t)(int)value);
+        if (format[1] == 'f') {
+            WORD(".000000");
+        }
+        return;
+    }
+    slot_text_end(out);
+    if (format[1] == 'f') {
+        ntk_buf_add_format(out->out, "%f", value);
     } else {
-        FORMAT("%s<%u>", unknown, code);
+        ntk_buf_add_format(out->out, "%g", value);
     }
 }
 
-static void put_dtype(struct ntk_buf *out, unsigned code)
+/* "dtype<7>" */
+static void put_unknown(struct slot_text *out, const char *what, unsigned code)
+{
+    put_text(out, what);
+    WORD("<");
+    NUMBER(code);
+    WORD(">");
+}
+
+static void put_code(struct slot_text *out, const char *const *words, unsigned count,
+                     const char *unknown, unsigned code)
+{
+    if (code < count && words[code]) {
+        put_text(out, words[code]);
+    } else {
+        put_unknown(out, unknown, code);
+    }
+}
+
+static void put_dtype(struct slot_text *out, unsigned code)
 {
     static const char *const words[] = {
 #define NTK_VENDOR_DTYPE(code, name, bytes, quarters) [(code)] = (name),
@@ -46,7 +105,7 @@ static void put_dtype(struct ntk_buf *out, unsigned code)
     put_code(out, words, sizeof words / sizeof *words, "dtype", code);
 }
 
-static void put_alu(struct ntk_buf *out, unsigned code)
+static void put_alu(struct slot_text *out, unsigned code)
 {
     static const char *const words[] = {
 #define NTK_VENDOR_ALU(code, name) [(code)] = (name),
@@ -56,71 +115,101 @@ static void put_alu(struct ntk_buf *out, unsigned code)
     put_code(out, words, sizeof words / sizeof *words, "op", code);
 }
 
-static void put_fp32_mode(struct ntk_buf *out, unsigned code)
+static void put_fp32_mode(struct slot_text *out, unsigned code)
 {
     static const char *const words[] = { NULL, "LOW", "HIGH", "LOW_HIGH" };
 
     if (code) {
-        ADD("fp32_mode=");
+        WORD("fp32_mode=");
         put_code(out, words, sizeof words / sizeof *words, "mode", code);
-        ADD(" ");
+        WORD(" ");
     }
 }
 
-static void put_function(struct ntk_buf *out, const struct ntk_vendor_names *names, unsigned code)
+static void put_function(struct slot_text *out, const struct ntk_vendor_names *names, unsigned code)
 {
     if (names && names->functions[code]) {
-        ntk_buf_add_clean(out, names->functions[code]);
+        put_name(out, names->functions[code]);
     } else {
-        FORMAT("func<%u>", code);
+        put_unknown(out, "func", code);
     }
 }
 
-static void put_list(struct ntk_buf *out, const uint8_t *slot, unsigned offset, unsigned count,
+static void put_list(struct slot_text *out, const uint8_t *slot, unsigned offset, unsigned count,
                      unsigned bytes, bool is_signed)
 {
-    ADD("[");
+    WORD("[");
     for (unsigned i = 0; i < count; i++) {
         uint64_t value = u(slot, offset + i * bytes, bytes);
-        FORMAT("%s%" PRId64, i ? "," : "", is_signed ? (int16_t)value : (int64_t)value);
+
+        if (i > 0) {
+            WORD(",");
+        }
+        slot_text_signed(out, is_signed ? (int16_t)value : (int64_t)value);
     }
-    ADD("]");
+    WORD("]");
 }
 
 /* u32 address, s16 steps, u16 counts; the innermost first. */
-static void put_pattern(struct ntk_buf *out, const uint8_t *slot, unsigned offset, unsigned dims)
+static void put_pattern(struct slot_text *out, const uint8_t *slot, unsigned offset, unsigned dims)
 {
-    FORMAT("0x%" PRIx64, u(slot, offset, 4));
+    HEX(u(slot, offset, 4));
     put_list(out, slot, offset + 4, dims, 2, true);
     put_list(out, slot, offset + 4 + 2 * dims, dims, 2, false);
 }
 
-static void put_tile(struct ntk_buf *out, const char *key, const uint8_t *slot, unsigned offset,
+static void put_tile(struct slot_text *out, const char *key, const uint8_t *slot, unsigned offset,
                      unsigned dims, unsigned dtype)
 {
-    FORMAT("%s=", key);
+    put_text(out, key);
+    WORD("=");
     put_dtype(out, dtype);
-    ADD("@");
+    WORD("@");
     put_pattern(out, slot, offset, dims);
-    ADD(" ");
+    WORD(" ");
+}
+
+static void put_size(struct slot_text *out, const uint8_t *slot)
+{
+    NUMBER(slot[38]);
+    WORD("*");
+    NUMBER(slot[39]);
+    WORD(" ");
 }
 
 /* ---- waits and changes ---- */
 
-static void put_semaphore(struct ntk_buf *out, const struct ntk_vendor_names *names,
+/* One that is not known: "wait<0x9>[3]1" */
+static void put_mode(struct slot_text *out, const char *what, unsigned mode, unsigned number,
+                     uint64_t value)
+{
+    put_text(out, what);
+    WORD("<");
+    HEX(mode);
+    WORD(">[");
+    NUMBER(number);
+    WORD("]");
+    NUMBER(value);
+}
+
+static void put_semaphore(struct slot_text *out, const struct ntk_vendor_names *names,
                           unsigned number)
 {
     if (names && names->semaphores[number]) {
-        FORMAT("S[%u] (", number);
-        ntk_buf_add_clean(out, names->semaphores[number]);
-        ADD(")");
+        WORD("S[");
+        NUMBER(number);
+        WORD("] (");
+        put_name(out, names->semaphores[number]);
+        WORD(")");
     } else {
-        FORMAT("$S[%u]", number);
+        WORD("$S[");
+        NUMBER(number);
+        WORD("]");
     }
 }
 
 /* True when there is one. */
-static bool put_wait(struct ntk_buf *out, const struct ntk_vendor_names *names, unsigned mode,
+static bool put_wait(struct slot_text *out, const struct ntk_vendor_names *names, unsigned mode,
                      unsigned number, uint64_t value)
 {
     switch (mode) {
@@ -129,19 +218,22 @@ static bool put_wait(struct ntk_buf *out, const struct ntk_vendor_names *names, 
     case NTK_VENDOR_WAIT_EQUAL:
     case NTK_VENDOR_WAIT_AT_LEAST:
         put_semaphore(out, names, number);
-        FORMAT("%s%" PRIu64, mode == NTK_VENDOR_WAIT_EQUAL ? "==" : ">=", value);
+        put_text(out, mode == NTK_VENDOR_WAIT_EQUAL ? "==" : ">=");
+        NUMBER(value);
         return true;
     case NTK_VENDOR_WAIT_EVENT:
-        FORMAT("$E[%u]==1-", number);
+        WORD("$E[");
+        NUMBER(number);
+        WORD("]==1-");
         return true;
     default:
-        FORMAT("wait<0x%x>[%u]%" PRIu64, mode, number, value);
+        put_mode(out, "wait", mode, number, value);
         return true;
     }
 }
 
 /* The low nibble says what, the high one when. */
-static bool put_change(struct ntk_buf *out, const struct ntk_vendor_names *names, unsigned mode,
+static bool put_change(struct slot_text *out, const struct ntk_vendor_names *names, unsigned mode,
                        unsigned number, uint64_t value)
 {
     static const char *const moments[2] = { "@read", "@complete" };
@@ -152,39 +244,43 @@ static bool put_change(struct ntk_buf *out, const struct ntk_vendor_names *names
         return false;
     }
     if (mode >> 4 > 1 || !(is_event || (what >= 3 && what <= 5) || what == 9)) {
-        FORMAT("update<0x%x>[%u]%" PRIu64, mode, number, value);
+        put_mode(out, "update", mode, number, value);
         return true;
     }
     if (is_event) {
-        FORMAT("$E[%u]+", number);
+        WORD("$E[");
+        NUMBER(number);
+        WORD("]+");
     } else {
         put_semaphore(out, names, number);
         if (what == 3 || what == 4) {
-            ADD(what == 3 ? "++" : "--");
+            put_text(out, what == 3 ? "++" : "--");
         } else {
-            FORMAT("%s%" PRIu64, what == 5 ? "+=" : "=", value);
+            put_text(out, what == 5 ? "+=" : "=");
+            NUMBER(value);
         }
     }
-    ADD(moments[mode >> 4]);
+    put_text(out, moments[mode >> 4]);
     return true;
 }
 
 /* Each but for its blanks; one blank always follows. */
-static void put_sync(struct ntk_buf *out, const struct ntk_vendor_names *names, const uint8_t *slot)
+static void put_sync(struct slot_text *out, const struct ntk_vendor_names *names,
+                     const uint8_t *slot)
 {
     uint64_t value = u(slot, NTK_VENDOR_SLOT_WAIT_VALUE, 4);
 
     if (put_wait(out, names, slot[4], slot[5], value) && slot[6]) {
-        ADD(" ");
+        WORD(" ");
     }
     (void)put_change(out, names, slot[6], slot[7], value);
-    ADD(" ");
+    WORD(" ");
 }
 
 /* ---- layouts ---- */
 
 static void print_nothing(const uint8_t *slot, const struct ntk_vendor_names *names,
-                          struct ntk_buf *out)
+                          struct slot_text *out)
 {
     (void)slot;
     (void)names;
@@ -192,7 +288,7 @@ static void print_nothing(const uint8_t *slot, const struct ntk_vendor_names *na
 }
 
 static void print_unknown(const uint8_t *slot, const struct ntk_vendor_names *names,
-                          struct ntk_buf *out)
+                          struct slot_text *out)
 {
     unsigned end = NTK_VENDOR_SLOT_BYTES;
 
@@ -201,38 +297,41 @@ static void print_unknown(const uint8_t *slot, const struct ntk_vendor_names *na
         end--;
     }
     if (end > BODY) {
-        ADD("bytes=");
+        WORD("bytes=");
         for (unsigned i = BODY; i < end; i++) {
-            FORMAT("%02x", slot[i]);
+            slot_text_digits(out, slot[i], 2);
         }
-        ADD(" ");
+        WORD(" ");
     }
 }
 
 static void print_ldweights(const uint8_t *slot, const struct ntk_vendor_names *names,
-                            struct ntk_buf *out)
+                            struct slot_text *out)
 {
     static const char *const modes[] = { "DISABLED", "ENABLED" };
 
     (void)names;
     put_fp32_mode(out, slot[33]);
-    ADD("transpose_mode=");
+    WORD("transpose_mode=");
     put_code(out, modes, 2, "mode", slot[34]);
-    ADD(" ");
+    WORD(" ");
     put_tile(out, "src", slot, 16, 3, slot[32]);
-    FORMAT("%u*%u ", slot[38], slot[39]);
+    put_size(out, slot);
 }
 
 static void print_matmul(const uint8_t *slot, const struct ntk_vendor_names *names,
-                         struct ntk_buf *out)
+                         struct slot_text *out)
 {
     (void)names;
-    FORMAT("acc_flags=%u ", slot[43]);
+    WORD("acc_flags=");
+    NUMBER(slot[43]);
+    WORD(" ");
     put_fp32_mode(out, slot[33]);
     put_tile(out, "src", slot, 16, 3, slot[32]);
-    ADD("dst=");
+    WORD("dst=");
     put_pattern(out, slot, 48, 3);
-    FORMAT(" %u*%u ", slot[38], slot[39]);
+    WORD(" ");
+    put_size(out, slot);
 }
 
 static double f32(const uint8_t *slot, unsigned offset)
@@ -245,310 +344,356 @@ static double f32(const uint8_t *slot, unsigned offset)
 }
 
 static void print_activate(const uint8_t *slot, const struct ntk_vendor_names *names,
-                           struct ntk_buf *out)
+                           struct slot_text *out)
 {
     put_function(out, names, slot[35]);
-    ADD(" bias_ptr=");
+    WORD(" bias_ptr=");
     put_dtype(out, slot[32] >> 4);
-    FORMAT("@0x%" PRIx64 " ", u(slot, 40, 4));
+    WORD("@");
+    HEX(u(slot, 40, 4));
+    WORD(" ");
     put_tile(out, "src", slot, 16, 3, slot[32] & 0x0f);
     put_tile(out, "dst", slot, 48, 3, slot[33]);
-    FORMAT("channels=%u scale=%f imm=%f accumulator_cmd=IDLE", slot[34], f32(slot, 36),
-           f32(slot, 44));
+    WORD("channels=");
+    NUMBER(slot[34]);
+    WORD(" scale=");
+    put_float(out, "%f", f32(slot, 36));
+    WORD(" imm=");
+    put_float(out, "%f", f32(slot, 44));
+    WORD(" accumulator_cmd=IDLE");
 }
 
 static void print_table_load(const uint8_t *slot, const struct ntk_vendor_names *names,
-                             struct ntk_buf *out)
+                             struct slot_text *out)
 {
     (void)names;
-    FORMAT("table_sel=%" PRIu64 " ", u(slot, BODY, 4));
+    put_pair(out, "table_sel=", u(slot, BODY, 4));
 }
 
 static void print_tensor_tensor(const uint8_t *slot, const struct ntk_vendor_names *names,
-                                struct ntk_buf *out)
+                                struct slot_text *out)
 {
     (void)names;
-    ADD("op=");
+    WORD("op=");
     put_alu(out, slot[14]);
-    ADD(" ");
+    WORD(" ");
     put_tile(out, "src0", slot, 16, 3, slot[12] & 0x0f);
     put_tile(out, "src1", slot, 32, 3, slot[12] >> 4);
     put_tile(out, "dst", slot, 48, 3, slot[13]);
-    FORMAT("channels=%u ", slot[15]);
+    put_pair(out, "channels=", slot[15]);
 }
 
-static void put_moved(struct ntk_buf *out, const uint8_t *slot, unsigned src, unsigned dst,
+static void put_moved(struct slot_text *out, const uint8_t *slot, unsigned src, unsigned dst,
                       unsigned dims)
 {
     put_tile(out, "src", slot, src, dims, slot[32]);
     put_tile(out, "dst", slot, dst, dims, slot[33]);
-    FORMAT("channels=%u ", slot[34]);
+    put_pair(out, "channels=", slot[34]);
 }
 
 static void print_tensor_reduce(const uint8_t *slot, const struct ntk_vendor_names *names,
-                                struct ntk_buf *out)
+                                struct slot_text *out)
 {
     static const char *const dims[] = { [2] = "X", [3] = "XY" };
 
     (void)names;
-    ADD("op=");
+    WORD("op=");
     put_alu(out, slot[36]);
-    ADD(" dim=");
+    WORD(" dim=");
     put_code(out, dims, 4, "dim", slot[37]);
-    ADD(" ");
+    WORD(" ");
     if (slot[35]) {
-        FORMAT("negated=%u ", slot[35]);
+        put_pair(out, "negated=", slot[35]);
     }
     put_moved(out, slot, 12, 44, 4);
 }
 
 static void print_tensor_scalar(const uint8_t *slot, const struct ntk_vendor_names *names,
-                                struct ntk_buf *out)
+                                struct slot_text *out)
 {
     bool is_pointer[2] = { (slot[35] & 1) != 0, (slot[35] & 2) != 0 };
 
     (void)names;
-    ADD("ops=");
+    WORD("ops=");
     put_alu(out, slot[36]);
-    ADD(",");
+    WORD(",");
     put_alu(out, slot[37]);
-    ADD(" imm=");
+    WORD(" imm=");
     for (unsigned k = 0; k < 2; k++) {
-        ADD(k ? "," : "");
+        if (k > 0) {
+            WORD(",");
+        }
         if (is_pointer[k]) {
-            FORMAT("0x%" PRIx64, u(slot, 40 + 4 * k, 4));
+            HEX(u(slot, 40 + 4 * k, 4));
         } else {
-            FORMAT("%g", f32(slot, 40 + 4 * k));
+            put_float(out, "%g", f32(slot, 40 + 4 * k));
         }
     }
-    FORMAT(" imm_src=%s,%s ", is_pointer[0] ? "PTR" : "INSTRUCTION",
-           is_pointer[1] ? "PTR" : "INSTRUCTION");
+    WORD(" imm_src=");
+    put_text(out, is_pointer[0] ? "PTR" : "INSTRUCTION");
+    WORD(",");
+    put_text(out, is_pointer[1] ? "PTR" : "INSTRUCTION");
+    WORD(" ");
     put_moved(out, slot, 16, 48, 3);
 }
 
 static void print_move(const uint8_t *slot, const struct ntk_vendor_names *names,
-                       struct ntk_buf *out)
+                       struct slot_text *out)
 {
     (void)names;
     put_moved(out, slot, 12, 44, 4);
 }
 
 static void print_event_semaphore(const uint8_t *slot, const struct ntk_vendor_names *names,
-                                  struct ntk_buf *out)
+                                  struct slot_text *out)
 {
-    ADD("setter=0 ");
+    WORD("setter=0 ");
     (void)put_wait(out, names, slot[32], slot[33], u(slot, 36, 4));
-    ADD(" ");
+    WORD(" ");
     (void)put_change(out, names, slot[34], slot[35], u(slot, 40, 4));
-    ADD(" ");
+    WORD(" ");
 }
 
 static void print_nop(const uint8_t *slot, const struct ntk_vendor_names *names,
-                      struct ntk_buf *out)
+                      struct slot_text *out)
 {
     (void)names;
-    FORMAT("cycle=%" PRIu64 " ", u(slot, BODY, 4));
+    put_pair(out, "cycle=", u(slot, BODY, 4));
 }
 
 static void print_write(const uint8_t *slot, const struct ntk_vendor_names *names,
-                        struct ntk_buf *out)
+                        struct slot_text *out)
 {
     bool has_two = slot[13] != 0;
 
     (void)names;
-    FORMAT("data=0x%" PRIx64, u(slot, 32, 8));
+    WORD("data=");
+    HEX(u(slot, 32, 8));
     if (has_two) {
-        FORMAT(",0x%" PRIx64, u(slot, 40, 8));
+        WORD(",");
+        HEX(u(slot, 40, 8));
     }
-    FORMAT(" size=%u", slot[12]);
+    WORD(" size=");
+    NUMBER(slot[12]);
     if (has_two) {
-        FORMAT(",%u", slot[13]);
+        WORD(",");
+        NUMBER(slot[13]);
     }
-    FORMAT(" dst=0x%" PRIx64, u(slot, 16, 8));
+    WORD(" dst=");
+    HEX(u(slot, 16, 8));
     if (has_two) {
-        FORMAT(",0x%" PRIx64, u(slot, 24, 8));
+        WORD(",");
+        HEX(u(slot, 24, 8));
     }
-    ADD(" ");
+    WORD(" ");
 }
 
 static void print_notify(const uint8_t *slot, const struct ntk_vendor_names *names,
-                         struct ntk_buf *out)
+                         struct slot_text *out)
 {
     static const char *const kinds[] = { [9] = "EXPLICIT" };
     static const char *const traces[] = { [1] = "START" };
 
     (void)names;
-    FORMAT(" hint=%" PRIu64 " notification=", u(slot, 36, 3));
+    put_pair(out, " hint=", u(slot, 36, 3));
+    WORD("notification=");
     put_code(out, kinds, sizeof kinds / sizeof *kinds, "kind", slot[2]);
-    ADD("  trace=");
+    WORD("  trace=");
     put_code(out, traces, sizeof traces / sizeof *traces, "trace", slot[39]);
-    ADD(" ");
+    WORD(" ");
 }
 
 static void print_memset(const uint8_t *slot, const struct ntk_vendor_names *names,
-                         struct ntk_buf *out)
+                         struct slot_text *out)
 {
     (void)names;
-    FORMAT("value=0x%" PRIx64 " ", u(slot, 40, 4));
+    WORD("value=");
+    HEX(u(slot, 40, 4));
+    WORD(" ");
     put_tile(out, "dst", slot, 44, 4, slot[32]);
-    FORMAT("channels=%u ", slot[34]);
+    put_pair(out, "channels=", slot[34]);
 }
 
 static void print_register_move(const uint8_t *slot, const struct ntk_vendor_names *names,
-                                struct ntk_buf *out)
+                                struct slot_text *out)
 {
     (void)names;
-    FORMAT("dst=$R[%" PRIu64 "] imm=0x%" PRIx64 " ", u(slot, 24, 4), u(slot, 32, 8));
+    put_register(out, "dst=", u(slot, 24, 4));
+    WORD(" imm=");
+    HEX(u(slot, 32, 8));
+    WORD(" ");
 }
 
 static void print_register_alu(const uint8_t *slot, const struct ntk_vendor_names *names,
-                               struct ntk_buf *out)
+                               struct slot_text *out)
 {
     (void)names;
-    ADD("op=");
+    WORD("op=");
     put_alu(out, slot[12]);
-    ADD(" dtype=");
+    WORD(" dtype=");
     put_dtype(out, slot[13]);
-    FORMAT(" src=$R[%" PRIu64 "] dst=$R[%" PRIu64 "] imm=%" PRIu64 " ", u(slot, 16, 4),
-           u(slot, 20, 4), u(slot, 24, 4));
+    put_register(out, " src=", u(slot, 16, 4));
+    put_register(out, " dst=", u(slot, 20, 4));
+    put_pair(out, " imm=", u(slot, 24, 4));
 }
 
 static void print_branch(const uint8_t *slot, const struct ntk_vendor_names *names,
-                         struct ntk_buf *out)
+                         struct slot_text *out)
 {
     static const char *const compares[] = { [0] = "ALWAYS", [3] = "EQ" };
 
     (void)names;
-    ADD("cmp_op=");
+    WORD("cmp_op=");
     put_code(out, compares, sizeof compares / sizeof *compares, "cmp", slot[12]);
-    ADD(" ");
+    WORD(" ");
     if (slot[12] != 0) {
-        ADD("dtype=");
+        WORD("dtype=");
         put_dtype(out, slot[13]);
-        FORMAT(" cmp0=$R[%" PRIu64 "] cmp1=%" PRIu64 " ", u(slot, 16, 4), u(slot, 20, 4));
+        put_register(out, " cmp0=", u(slot, 16, 4));
+        put_pair(out, " cmp1=", u(slot, 20, 4));
     }
-    FORMAT("label_id=%" PRIu64 " ", u(slot, 48, 4));
+    put_pair(out, "label_id=", u(slot, 48, 4));
     if (slot[3]) {
-        FORMAT("debugHint=%u", slot[3]);
+        WORD("debugHint=");
+        NUMBER(slot[3]);
     }
 }
 
 static void print_tensor_load(const uint8_t *slot, const struct ntk_vendor_names *names,
-                              struct ntk_buf *out)
+                              struct slot_text *out)
 {
     enum { REGISTERS = 32 }; /* of them, and where they begin: up to the end of the slot */
     unsigned count = slot[14];
 
     (void)names;
-    ADD("addr=");
+    WORD("addr=");
     put_dtype(out, slot[12]);
-    FORMAT("@0x%" PRIx64, u(slot, 16, 8));
+    WORD("@");
+    HEX(u(slot, 16, 8));
     put_list(out, slot, 24, 2, 2, true);
     put_list(out, slot, 14, 2, 1, false);
-    ADD(" data=");
+    WORD(" data=");
     for (unsigned i = 0; i < count && i < REGISTERS; i++) {
-        FORMAT("%s$R[%u]", i ? "," : "", slot[REGISTERS + i]);
+        put_register(out, i ? "," : "", slot[REGISTERS + i]);
     }
-    ADD(count > REGISTERS ? ",... " : " ");
+    put_text(out, count > REGISTERS ? ",... " : " ");
 }
 
 static void print_range_clear(const uint8_t *slot, const struct ntk_vendor_names *names,
-                              struct ntk_buf *out)
+                              struct slot_text *out)
 {
     static const char *const modes[] = { [1] = "SEMAPHORE_ZERO" };
 
     (void)names;
-    ADD("mode=");
+    WORD("mode=");
     put_code(out, modes, sizeof modes / sizeof *modes, "mode", slot[12]);
-    FORMAT(" first=%u last=%u ", slot[13], slot[14]);
+    put_pair(out, " first=", slot[13]);
+    put_pair(out, "last=", slot[14]);
 }
 
 static void print_ordering_mode(const uint8_t *slot, const struct ntk_vendor_names *names,
-                                struct ntk_buf *out)
+                                struct slot_text *out)
 {
     static const char *const modes[] = { "relaxed", "strict" };
 
     (void)names;
-    ADD("ordering_mode=");
+    WORD("ordering_mode=");
     put_code(out, modes, sizeof modes / sizeof *modes, "mode", slot[12]);
-    ADD(" ");
+    WORD(" ");
 }
 
 static void print_trigger(const uint8_t *slot, const struct ntk_vendor_names *names,
-                          struct ntk_buf *out)
+                          struct slot_text *out)
 {
     char queue[NTK_VENDOR_TRIGGER_NAME_BYTES + 1];
 
     (void)names;
     memcpy(queue, slot + NTK_VENDOR_TRIGGER_NAME, NTK_VENDOR_TRIGGER_NAME_BYTES);
     queue[NTK_VENDOR_TRIGGER_NAME_BYTES] = '\0';
-    ADD("queue=");
-    ntk_buf_add_clean(out, queue);
-    FORMAT(" group=%" PRIu64 " ", u(slot, NTK_VENDOR_TRIGGER_GROUP, 4));
+    WORD("queue=");
+    put_name(out, queue);
+    put_pair(out, " group=", u(slot, NTK_VENDOR_TRIGGER_GROUP, 4));
 }
 
 /* ---- transfers ---- */
 
 /* The original writes what tables are with hex digits only where the program is loaded. */
-static void put_end(struct ntk_buf *out, const char *side, uint64_t word, bool is_pseudo)
+static void put_end(struct slot_text *out, const char *side, uint64_t word, bool is_pseudo)
 {
     uint64_t index = word >> 32 & 0xffff;
     uint64_t offset = word & UINT32_MAX;
 
     if (word >> 56 == DMA_TABLE) {
-        FORMAT(is_pseudo ? "%s_table_offset_imm=%" PRIu64 : "%s_table_offset_imm=0x%" PRIx64, side,
-               offset);
-        FORMAT(" %s_table_index=%" PRIu64, side, index);
+        put_text(out, side);
+        WORD("_table_offset_imm=");
+        if (is_pseudo) {
+            NUMBER(offset);
+        } else {
+            HEX(offset);
+        }
+        WORD(" ");
+        put_text(out, side);
+        WORD("_table_index=");
+        NUMBER(index);
     } else if (word >> 56 == DMA_VARIABLE && is_pseudo) {
-        FORMAT("%s_var_id=%" PRIu64 " %s_var_offset=%" PRIu64, side, index, side, offset);
+        put_text(out, side);
+        put_pair(out, "_var_id=", index);
+        put_text(out, side);
+        WORD("_var_offset=");
+        NUMBER(offset);
     } else {
-        FORMAT("%s_addr_imm=0x%" PRIx64, side, word);
+        put_text(out, side);
+        WORD("_addr_imm=");
+        HEX(word);
     }
 }
 
-static void put_dma_pattern(struct ntk_buf *out, const char *side, const uint8_t *slot,
+static void put_dma_pattern(struct slot_text *out, const char *side, const uint8_t *slot,
                             unsigned offset)
 {
-    FORMAT("%s_pattern=", side);
+    put_text(out, side);
+    WORD("_pattern=");
     put_list(out, slot, offset, 2, 4, false);
     put_list(out, slot, offset + 8, 2, 2, false);
-    ADD(" ");
+    WORD(" ");
 }
 
-static void put_transfer(struct ntk_buf *out, const uint8_t *slot, bool is_pseudo)
+static void put_transfer(struct slot_text *out, const uint8_t *slot, bool is_pseudo)
 {
-    FORMAT("semaphore=%u sem_increment=%u  src_elem_size=%" PRIu64 " dst_elem_size=%" PRIu64 " ",
-           slot[NTK_VENDOR_SLOT_DMA_SEMAPHORE], slot[14], u(slot, 36, 2), u(slot, 60, 2));
+    put_pair(out, "semaphore=", slot[NTK_VENDOR_SLOT_DMA_SEMAPHORE]);
+    put_pair(out, "sem_increment=", slot[14]);
+    put_pair(out, " src_elem_size=", u(slot, 36, 2));
+    put_pair(out, "dst_elem_size=", u(slot, 60, 2));
     put_dma_pattern(out, "src", slot, 24);
     put_dma_pattern(out, "dst", slot, 48);
     put_end(out, "src", u(slot, 16, 8), is_pseudo);
-    ADD(" src_shape_reg=0 ");
+    WORD(" src_shape_reg=0 ");
     put_end(out, "dst", u(slot, 40, 8), is_pseudo);
-    ADD(" dst_shape_reg=0 ");
+    WORD(" dst_shape_reg=0 ");
     if (slot[62] != slot[63]) {
-        ADD("in_dtype=");
+        WORD("in_dtype=");
         put_dtype(out, slot[62]);
-        ADD(" out_dtype=");
+        WORD(" out_dtype=");
         put_dtype(out, slot[63]);
-        ADD(" ");
+        WORD(" ");
     }
 }
 
 static void print_transfer(const uint8_t *slot, const struct ntk_vendor_names *names,
-                           struct ntk_buf *out)
+                           struct slot_text *out)
 {
     (void)names;
     put_transfer(out, slot, false);
-    ADD("compute_op=NONE ");
+    WORD("compute_op=NONE ");
 }
 
 static void print_pseudo_transfer(const uint8_t *slot, const struct ntk_vendor_names *names,
-                                  struct ntk_buf *out)
+                                  struct slot_text *out)
 {
     (void)names;
-    ADD("dge_op=DIRECT2D ");
+    WORD("dge_op=DIRECT2D ");
     put_transfer(out, slot, true);
-    ADD("  ");
+    WORD("  ");
 }
 
 /* ---- any slot ---- */
@@ -561,17 +706,22 @@ void ntk_vendor_slot_print(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
 #include "shared/formats/neff/vendor_slot.def"
     };
     print_layout *print = layouts[slot[0]];
+    struct slot_text text = { .out = out };
 
-    put_sync(out, names, slot);
-    (print ? print : print_unknown)(slot, names, out);
+    put_sync(&text, names, slot);
+    (print ? print : print_unknown)(slot, names, &text);
+    slot_text_end(&text);
 }
 
 void ntk_vendor_slot_print_function(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
                                     const struct ntk_vendor_names *names, struct ntk_buf *out)
 {
+    struct slot_text text = { .out = out };
+
     if (slot[0] == NTK_VENDOR_OPCODE_ACTIVATE) {
-        put_function(out, names, slot[35]);
+        put_function(&text, names, slot[35]);
     }
+    slot_text_end(&text);
 }
 
 const char *ntk_vendor_slot_pseudo_name(uint8_t opcode)
