@@ -106,15 +106,38 @@ static bool is_plain(char c)
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+/* The bytes before the first that is not plain, eight at a time: most texts have none. */
+static size_t plain_count(const char *text, size_t bytes)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101);
+    size_t count = 0;
+
+    for (uint64_t word; bytes - count >= sizeof word; count += sizeof word) {
+        memcpy(&word, text + count, sizeof word);
+        uint64_t quote = word ^ ones * '"';
+        uint64_t slash = word ^ ones * '\\';
+        /* The highest bit of a byte: it is below 0x20, from 0x7f on, or one of those two. Other bytes
+         * borrow and carry nothing. */
+        uint64_t other =
+            (word - ones * 0x20) | word | (word + ones) | (quote - ones) | (slash - ones);
+
+        if (other & ones << 7) {
+            break;
+        }
+    }
+    while (count < bytes && is_plain(text[count])) {
+        count++;
+    }
+    return count;
+}
+
 void ntk_json_add_quoted(struct ntk_buf *buf, const char *text)
 {
-    const char *plain_end = text;
+    size_t bytes = strlen(text);
+    size_t plain = plain_count(text, bytes);
+    const char *plain_end = text + plain;
 
-    while (is_plain(*plain_end)) {
-        plain_end++;
-    }
-    size_t plain = (size_t)(plain_end - text);
-    if (*plain_end == '\0') {
+    if (plain == bytes) {
         char *room = ntk_buf_extend(buf, plain + 2);
         if (room) {
             room[0] = '"';
@@ -123,7 +146,7 @@ void ntk_json_add_quoted(struct ntk_buf *buf, const char *text)
         }
         return;
     }
-    const char *end = plain_end + strlen(plain_end);
+    const char *end = text + bytes;
     const char *start = text;
 
     ntk_buf_add_char(buf, '"');

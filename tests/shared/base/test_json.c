@@ -201,10 +201,43 @@ static void texts_are_utf8_that_no_terminal_obeys(void **state)
     ntk_buf_fini(&buf);
 }
 
+/* Texts are looked at eight bytes at a time: a character is the same at each place of a text. */
+static void a_character_is_quoted_alike_at_each_place(void **state)
+{
+    (void)state;
+    for (int c = 1; c < 256; c++) {
+        struct ntk_buf alone = { 0 };
+
+        ntk_json_add_quoted(&alone, (char[]){ (char)c, '\0' });
+        for (size_t length = 1; length <= 25; length++) {
+            for (size_t at = 0; at < length; at++) {
+                struct ntk_buf quoted = { 0 };
+                struct ntk_buf expected = { 0 };
+                char text[32];
+
+                memset(text, '~', length);
+                text[at] = (char)c;
+                text[length] = '\0';
+                ntk_json_add_quoted(&quoted, text);
+                ntk_buf_add_char(&expected, '"');
+                ntk_buf_add_fill(&expected, '~', at);
+                ntk_buf_add(&expected, alone.bytes + 1, alone.bytes_count - 2);
+                ntk_buf_add_fill(&expected, '~', length - at - 1);
+                ntk_buf_add_char(&expected, '"');
+                assert_string_equal(ntk_buf_text_get(&quoted), ntk_buf_text_get(&expected));
+                ntk_buf_fini(&quoted);
+                ntk_buf_fini(&expected);
+            }
+        }
+        ntk_buf_fini(&alone);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(writes_nested_values_with_commas_and_escapes),
+        cmocka_unit_test(a_character_is_quoted_alike_at_each_place),
         cmocka_unit_test(texts_are_utf8_that_no_terminal_obeys),
         cmocka_unit_test(pretty_breaks_lines),
         cmocka_unit_test(what_has_ended_can_be_given_away),
