@@ -13,7 +13,7 @@ struct ntk_system_capture {
     uint64_t model_id;
     uint32_t nc; /* by the name of the file; UINT32_MAX when it does not say */
     bool has_window;
-    uint64_t process_id; /* that it names; 0: none */
+    uint64_t process_id;                     /* that it names; 0: none */
     uint64_t window_start_ns, window_end_ns; /* on the clock of the core */
     bool has_total;
     uint64_t total_ns;
