@@ -70,6 +70,8 @@ static void add(struct group *group, size_t at, const struct ntk_trace_instructi
     row->flops += fact->flops;
     row->transpose_flops += fact->is_transpose ? fact->flops : 0;
     row->useful_peak_flops += useful_flops;
+    row->useful_flops += fact->useful_flops;
+    row->weighted_flops += fact->useful_flops ? fact->adjusted_flops : 0;
     row->read_bytes += fact->read_bytes;
     row->write_bytes += fact->write_bytes;
 }
@@ -174,9 +176,9 @@ int ntk_analysis_cost_table(const struct ntk_program *program, const struct ntk_
 {
     const struct ntk_trace *trace = program->trace;
     struct sums sums = { .program = program };
-    struct ntk_cost_table table = { .has_path = path != NULL,
-                                    .flops_known = true,
-                                    .bytes_known = true };
+    struct ntk_cost_table table = {
+        .has_path = path != NULL, .flops_known = true, .weights_known = true, .bytes_known = true
+    };
     struct ntk_walk walk;
     struct ntk_walk_span span;
     int ret = sums_init(&sums);
@@ -200,6 +202,9 @@ int ntk_analysis_cost_table(const struct ntk_program *program, const struct ntk_
         table.flops_known =
             table.flops_known &&
             ((fact->has_flops && has_peak) || span.instruction->opcode != NTK_NTFF_OPCODE_MATMUL);
+        table.weights_known =
+            table.weights_known && ((fact->has_flops && fact->has_adjusted) ||
+                                    span.instruction->opcode != NTK_NTFF_OPCODE_MATMUL);
         table.bytes_known = table.bytes_known && (fact->has_bytes || !fact->is_transfer);
     }
     if (ret == 0) {

@@ -27,6 +27,8 @@ struct ntk_cost_row {
     int64_t start_ps, end_ps;
     uint64_t flops, transpose_flops;  /* of matrix products whose work is known */
     uint64_t useful_peak_flops;       /* without transposes, as shares of the peak count them */
+    uint64_t useful_flops;            /* without transposes, by no version: each product once */
+    uint64_t weighted_flops;          /* of these, what the peak does in their time in 16 bits */
     uint64_t read_bytes, write_bytes; /* of device memory, by transfers that it begins */
 };
 
@@ -38,9 +40,10 @@ struct ntk_cost_list {
 };
 
 struct ntk_cost_table {
-    bool has_path;    /* else path_ps is 0 everywhere: the length of the execution is not known */
-    bool flops_known; /* of every matrix product */
-    bool bytes_known; /* of every transfer */
+    bool has_path;      /* else path_ps is 0 everywhere: the length of the execution is not known */
+    bool flops_known;   /* of every matrix product */
+    bool weights_known; /* of every matrix product: useful_flops and weighted_flops */
+    bool bytes_known;   /* of every transfer */
     struct ntk_cost_list layers, operations, instructions;
 };
 

@@ -40,6 +40,8 @@ static void get_open(const struct ntk_trace *trace, const struct ntk_isa_instr *
                     ntk_isa_operand_partition_elements(&open->operand[NTK_ISA_DST]);
     out->is_transpose = open->op == NTK_ISA_OP_NC_TRANSPOSE;
     out->flops = 2 * out->elements;
+    out->useful_flops = out->flops;
+    out->dtype = (uint8_t)stationary->dtype;
     out->has_adjusted = quarters != 0;
     out->adjusted_flops = out->flops * quarters / 4;
 }
@@ -62,6 +64,8 @@ bool ntk_matmul_get(const struct ntk_trace *trace, const struct ntk_trace_core *
     *out_matmul = (struct ntk_matmul){ .is_transpose = ntk_vendor_slot_is_transpose(slot),
                                        .elements = vendor.elements,
                                        .flops = vendor.flops,
+                                       .useful_flops = vendor.useful_flops,
+                                       .dtype = vendor.dtype,
                                        .has_adjusted = vendor.has_adjusted,
                                        .adjusted_flops = vendor.adjusted_flops };
     return true;

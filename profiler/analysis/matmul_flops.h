@@ -16,7 +16,9 @@ struct ntk_matmul {
     bool is_transpose;
     uint64_t elements; /* multiply-adds, of any type */
     uint64_t flops;
-    bool has_adjusted; /* the weight of its type is known */
+    uint64_t useful_flops; /* by no version: each product once, also one of several passes */
+    uint8_t dtype;         /* enum ntk_dtype, or a number of no known type */
+    bool has_adjusted;     /* the weight of its type is known */
     uint64_t adjusted_flops;
 };
 

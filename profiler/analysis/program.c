@@ -259,6 +259,8 @@ static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
         fact->flops = matmul.flops;
         fact->has_adjusted = matmul.has_adjusted;
         fact->adjusted_flops = matmul.adjusted_flops;
+        fact->useful_flops = matmul.is_transpose ? 0 : matmul.useful_flops;
+        fact->dtype = matmul.dtype;
     }
     fact->has_bytes = ntk_hbm_traffic_visit(trace, core, instruction, add_bytes, fact);
     if (fact->is_transfer && ntk_moves_create(trace, core, instruction, &fact->moves) < 0) {

@@ -62,6 +62,8 @@ struct ntk_slot_fact {
     const char *queue;       /* of the transfer, as in the NEFF; NULL: not known */
     struct ntk_moves *moves; /* what the transfer moves; NULL: nothing describes it */
     uint64_t elements, flops, adjusted_flops;
+    uint64_t useful_flops; /* of a MATMUL that is no transpose: by no version, each product once */
+    uint8_t dtype;         /* of a MATMUL: enum ntk_dtype, or a number of no known type */
     uint64_t bir_id;
     const struct ntk_neff_debug_instruction *named; /* NULL: only its id is known */
     const struct ntk_neff_hlo *hlo;                 /* the first operation of XLA; NULL: none */

@@ -1,33 +1,48 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * roofline - how near is each layer, and the whole execution, to what the chip can do?
+ * roofline - how near is the execution, each layer, region and source line to what the chip can do?
  *
- * flops are useful ones: transposes move data only. With R the tensor peak of all cores and B the
- * rate of one memory stack (as in the summary), a layer with W flops, weighted by type as mfu
- * weights them, and Q bytes of device memory takes at least max(W / R, Q / B): it is bound by what
- * is larger. ratio is that over the time it
- * took: its part of the critical path, for the whole execution its length. A layer that does
- * neither has no bound; one that takes longer by the roofline than its part of the path is hidden
- * behind others.
+ * flops are useful ones by no version: transposes move data only, and a product counts once however
+ * many passes it takes. With the ceilings R and B of ceilings.h, a row whose products take W of the
+ * peak in 16 bits and that moves Q bytes of device memory takes at least max(W / R, Q / B): it is
+ * bound by what is larger. ratio is that over the time it took. A row that does neither has no
+ * bound; one that takes longer by the roofline than its time is hidden behind others.
  *
- * Pure: costs to result; -ENOMEM, or -ENODATA when machine, work, bytes or the length of the
- * execution is not known.
+ * time_ps is of the execution its length, of a layer its part of the critical path, of a region the
+ * time that its instances cover, of a line the time that its instructions cover, waiting in
+ * EVENT_SEMAPHORE omitted. Work of a region is all that its core begins while an instance runs, of
+ * a line what its instructions begin.
  *
- * Owner:   the result is the caller's storage; ntk_roofline_fini() frees what it points to.
+ * Pure: costs to result; -ENOMEM, -errno of a long list, or -ENODATA when machine, work, bytes or
+ * the length of the execution is not known.
+ *
+ * Owner:   the result is the caller's storage; ntk_roofline_fini() frees what it points to. It
+ *          borrows the program, of which names of layers and files are.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ROOFLINE_H
 #define NTK_PROFILER_ANALYSIS_ROOFLINE_H
 
+#include "profiler/analysis/ceilings.h"
 #include "profiler/analysis/cost_table.h"
 #include "profiler/analysis/dma_traffic.h"
 
+#define NTK_ROOFLINE_REGIONS_MAX 32 /* those that cover most of the execution */
+
 enum ntk_roofline_bound { NTK_ROOFLINE_NONE, NTK_ROOFLINE_COMPUTE, NTK_ROOFLINE_MEMORY };
 
+struct ntk_roofline_work {
+    uint64_t flops, weighted_flops, bytes;
+};
+
 struct ntk_roofline_row {
-    uint32_t layer; /* not of the total */
+    uint32_t layer;      /* of layers */
+    char *name;          /* of regions, as people see it; else NULL */
+    uint32_t region;     /* of regions: its number in ntk_analysis_regions() */
+    uint32_t file, line; /* of lines: 1 + index in positions->files */
     uint64_t flops, bytes;
     bool has_intensity;
-    double intensity; /* flops per byte */
+    double intensity;             /* flops per byte */
+    double peak_flops_per_second; /* of its own mix of types; 0: it has no products */
     enum ntk_roofline_bound bound;
     double least_ps; /* by the roofline */
     int64_t time_ps;
@@ -36,12 +51,18 @@ struct ntk_roofline_row {
     double ratio;
 };
 
+struct ntk_roofline_list { /* the longest time first */
+    size_t count;
+    struct ntk_roofline_row *rows;
+};
+
 struct ntk_roofline {
-    double peak_flops_per_second, peak_bytes_per_second;
-    double ridge; /* flops per byte above which a layer is bound by compute */
+    struct ntk_ceilings ceilings;
+    double ridge; /* flops per byte above which the execution is bound by compute */
+    bool has_mfu;
+    double mfu; /* by the version of the trace, of all cores in 16 bits */
     struct ntk_roofline_row total;
-    size_t row_count;
-    struct ntk_roofline_row *rows; /* layers, the longest on the path first */
+    struct ntk_roofline_list layers, regions, lines;
 };
 
 int ntk_analysis_roofline(const struct ntk_program *program, const struct ntk_cost_table *costs,
@@ -49,5 +70,9 @@ int ntk_analysis_roofline(const struct ntk_program *program, const struct ntk_co
 void ntk_roofline_fini(struct ntk_roofline *roofline);
 /* "compute", "memory", "none" */
 const char *ntk_roofline_bound_name(enum ntk_roofline_bound bound);
+
+/* Work in a time, against the ceilings. */
+struct ntk_roofline_row ntk_roofline_judge(const struct ntk_ceilings *ceilings,
+                                           const struct ntk_roofline_work *work, int64_t time_ps);
 
 #endif

@@ -18,11 +18,12 @@ static const struct {
     uint32_t rows, columns, pe_mhz, vector_mhz, scalar_mhz, gpsimd_mhz, base_mhz;
     double hbm_bytes_per_second, dma_bytes_per_us;
     uint64_t sbuf_bytes, psum_bytes;
+    uint32_t dma_engines;
 } generations[GENERATION_COUNT] = {
 #define NTK_CORE_GENERATION(symbol, arch, rows, columns, pe, dve, act, pool, base, sbuf, psum, \
                             stack_bytes_per_second, dma_engines, dma_rate)                     \
-    { rows,     columns, pe,  dve, act, pool, base, (double)(stack_bytes_per_second),          \
-      dma_rate, sbuf,    psum },
+    { rows,     columns, pe,   dve,        act, pool, base, (double)(stack_bytes_per_second),  \
+      dma_rate, sbuf,    psum, dma_engines },
 #include "shared/abi/machine.def"
 };
 
@@ -36,9 +37,10 @@ static const struct {
     enum generation generation;
     uint32_t device_cores;
     uint64_t stack_bytes;
+    uint32_t stack_cores;
 } families[FAMILY_COUNT] = {
-#define NTK_FAMILY(symbol, generation, cores, stacks, stack_bytes, ...) \
-    { GENERATION_##generation, cores, stack_bytes },
+#define NTK_FAMILY(symbol, generation, cores, stacks, stack_bytes, stack_cores, ...) \
+    { GENERATION_##generation, cores, stack_bytes, stack_cores },
 #include "shared/abi/machine.def"
 };
 
@@ -77,6 +79,8 @@ bool ntk_chip_find(const char *instance_type, struct ntk_chip *out_chip)
             .sbuf_partition_bytes = generations[g].sbuf_bytes / PARTITIONS,
             .psum_partition_bytes = generations[g].psum_bytes / PARTITIONS,
             .dma_bytes_per_second = generations[g].dma_bytes_per_us * 1e6,
+            .core_dma_engines = generations[g].dma_engines,
+            .stack_cores = families[machines[i].family].stack_cores,
         };
         return true;
     }

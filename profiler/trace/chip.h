@@ -18,6 +18,8 @@ struct ntk_chip {
     double hbm_bytes_per_second;  /* of one memory stack */
     double core_flops_per_second; /* peak of one physical core */
     double dma_bytes_per_second;  /* of one DMA engine */
+    uint32_t core_dma_engines;    /* DMA engines of one physical core */
+    uint32_t stack_cores;         /* physical cores that share one memory stack */
     uint32_t device_cores;        /* physical cores of a device */
     uint64_t hbm_stack_bytes;     /* of one memory stack */
     uint64_t sbuf_partition_bytes, psum_partition_bytes;

@@ -237,8 +237,8 @@ static void check_roofline(const struct ntk_roofline *roofline)
     int64_t time_ps = 0;
     double least_ps = 0;
 
-    for (size_t r = 0; r < roofline->row_count; r++) {
-        const struct ntk_roofline_row *row = &roofline->rows[r];
+    for (size_t r = 0; r < roofline->layers.count; r++) {
+        const struct ntk_roofline_row *row = &roofline->layers.rows[r];
         flops += row->flops;
         bytes += row->bytes;
         time_ps += row->time_ps;

@@ -281,7 +281,8 @@ static const struct {
     { { "on-chip", "On the chip", "location and lifetime of data in the state buffer and in PSUM",
         NO_ONCHIP },
       answer_onchip },
-    { { "roofline", "Roofline", "distance to the peaks of the chip, in total and by layer",
+    { { "roofline", "Roofline",
+        "distance to what the chip can do, in total, by layer, region and source line",
         NO_ROOFLINE },
       answer_roofline },
 };

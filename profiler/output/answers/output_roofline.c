@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* output_roofline - roofline.h and tensor_traffic.h as text and JSON. */
 #include "profiler/output/answers/output_analysis.h"
+
+#include "profiler/analysis/line_costs.h"
 #include "profiler/output/answers/output_cells.h"
+
+#define GIGA 1e9
+#define TERA 1e12
+
+/* ---- text ---- */
 
 static void row_cells(struct ntk_text_table *table, const char *name,
                       const struct ntk_roofline_row *row)
@@ -24,42 +31,139 @@ static void row_cells(struct ntk_text_table *table, const char *name,
     }
 }
 
-void ntk_output_roofline_text(const struct ntk_program *program,
-                              const struct ntk_roofline *roofline, struct ntk_buf *out)
+static void compute_text(const struct ntk_ceilings *ceilings, struct ntk_buf *out)
 {
-    static const char *const heads[] = { "LAYER",        "ON PATH US", "FLOPS",    "HBM BYTES",
-                                         "FLOPS / BYTE", "BOUND",      "LEAST US", "OF ROOFLINE" };
-    struct ntk_text_table table;
+    double all = 0;
+    char name[16];
 
-    ntk_buf_add_format(
-        out, "Peak %.2f TFLOPS and %.0f GB/s: below %.1f flops per byte, memory is the limit\n",
-        roofline->peak_flops_per_second / 1e12, roofline->peak_bytes_per_second / 1e9,
-        roofline->ridge);
-    ntk_text_table_init(&table, 8, 1u << 0 | 1u << 5, heads);
-    row_cells(&table, "(all)", &roofline->total);
-    for (size_t i = 0; program->has_layers && i < roofline->row_count && i < NTK_OUTPUT_ROWS_MAX;
-         i++) {
-        row_cells(&table, program->layers[roofline->rows[i].layer], &roofline->rows[i]);
+    for (size_t i = 0; i < ceilings->type_count; i++) {
+        all += (double)ceilings->types[i].flops;
     }
-    ntk_text_table_put(&table, out);
-    ntk_text_table_fini(&table);
-    if (program->has_layers) {
-        ntk_output_more(out, roofline->row_count);
-    } else {
-        ntk_buf_add_text(out, ntk_output_no_layers(program->trace));
+    ntk_buf_add_format(out, "Compute: %.2f TFLOPS, %zu of %zu core%s",
+                       ceilings->flops_per_second / TERA, ceilings->ran_count, ceilings->core_count,
+                       ceilings->core_count == 1 ? "" : "s");
+    if (ceilings->type_count == 0) {
+        ntk_buf_add_text(out, ", 16 bits: no matrix products ran\n");
+        return;
+    }
+    if (ceilings->type_count == 1) {
+        ntk_buf_add_format(out, ", %s\n",
+                           ntk_ceiling_type_name(&ceilings->types[0], name, sizeof name));
+        return;
+    }
+    ntk_buf_add_text(out, ", weighted over the mix of ");
+    for (size_t i = 0; i < ceilings->type_count; i++) {
+        const struct ntk_ceiling_type *type = &ceilings->types[i];
+        ntk_buf_add_format(out, "%s%s (%.1f %% of the FLOPs, at %.2f TFLOPS)", i ? ", " : "",
+                           ntk_ceiling_type_name(type, name, sizeof name),
+                           100 * (double)type->flops / all,
+                           type->core_flops_per_second * (double)ceilings->ran_count / TERA);
+    }
+    ntk_buf_add_char(out, '\n');
+}
+
+static void ceilings_text(const struct ntk_trace *trace, const struct ntk_roofline *roofline,
+                          struct ntk_buf *out)
+{
+    const struct ntk_ceilings *ceilings = &roofline->ceilings;
+    bool is_dma = ceilings->dma_bytes_per_second < ceilings->memory_bytes_per_second;
+
+    compute_text(ceilings, out);
+    ntk_buf_add_format(out, "Memory: %.0f GB/s, limited by %s: %u DMA engine%s move %.0f GB/s",
+                       ceilings->bytes_per_second / GIGA,
+                       is_dma ? "the DMA engines" : "the device memory", ceilings->dma_engine_count,
+                       ceilings->dma_engine_count == 1 ? "" : "s",
+                       ceilings->dma_bytes_per_second / GIGA);
+    if (!ceilings->dma_engines_known) {
+        ntk_buf_add_text(out, " (no records of engines: all of the cores that ran)");
+    }
+    ntk_buf_add_format(out, ", %u memory stack%s %.0f GB/s\n", ceilings->stack_count,
+                       ceilings->stack_count == 1 ? "" : "s",
+                       ceilings->memory_bytes_per_second / GIGA);
+    ntk_buf_add_format(out, "Below %.1f FLOPs per byte, memory is the limit\n", roofline->ridge);
+    if (roofline->has_mfu) {
+        ntk_buf_add_format(out, "MFU: %.2f %% of all cores in 16 bits, by metrics version %s\n",
+                           100 * roofline->mfu, ntk_metrics_version_name(trace->metrics));
     }
 }
 
-static void row_json(const char *name, const struct ntk_roofline_row *row, struct ntk_json *json)
+static void row_name(const struct ntk_program *program, const struct ntk_roofline_row *row,
+                     struct ntk_buf *out)
+{
+    if (row->name) {
+        ntk_buf_add_text(out, row->name);
+    } else if (row->file) {
+        ntk_line_name_add(program->positions, row->file, row->line, out);
+    } else {
+        ntk_buf_add_text(out, program->layers[row->layer]);
+    }
+}
+
+static void list_text(const struct ntk_program *program, const char *title,
+                      const struct ntk_roofline_row *total, const struct ntk_roofline_list *list,
+                      struct ntk_buf *out)
+{
+    const char *const heads[] = { title,          "TIME US", "FLOPS",    "HBM BYTES",
+                                  "FLOPS / BYTE", "BOUND",   "LEAST US", "OF ROOFLINE" };
+    struct ntk_text_table table;
+
+    ntk_text_table_init(&table, 8, 1u << 0 | 1u << 5, heads);
+    if (total) {
+        row_cells(&table, "(all)", total);
+    }
+    for (size_t i = 0; i < list->count && i < NTK_OUTPUT_ROWS_MAX; i++) {
+        struct ntk_buf name = { 0 };
+        row_name(program, &list->rows[i], &name);
+        row_cells(&table, ntk_buf_ok(&name) ? ntk_buf_text_get(&name) : "", &list->rows[i]);
+        ntk_buf_fini(&name);
+    }
+    ntk_text_table_put(&table, out);
+    ntk_text_table_fini(&table);
+    ntk_output_more(out, list->count);
+}
+
+void ntk_output_roofline_text(const struct ntk_program *program,
+                              const struct ntk_roofline *roofline, struct ntk_buf *out)
+{
+    static const struct ntk_roofline_list none = { 0 };
+
+    ceilings_text(program->trace, roofline, out);
+    list_text(program, "LAYER", &roofline->total, program->has_layers ? &roofline->layers : &none,
+              out);
+    if (!program->has_layers) {
+        ntk_buf_add_text(out, ntk_output_no_layers(program->trace));
+    }
+    if (roofline->regions.count) {
+        ntk_buf_add_char(out, '\n');
+        list_text(program, "REGION", NULL, &roofline->regions, out);
+    }
+    if (roofline->lines.count) {
+        ntk_buf_add_char(out, '\n');
+        list_text(program, "LINE", NULL, &roofline->lines, out);
+    }
+}
+
+/* ---- JSON ---- */
+
+static void row_json(const struct ntk_program *program, const char *name_key,
+                     const struct ntk_roofline_row *row, struct ntk_json *json)
 {
     ntk_json_object_begin(json);
-    if (name) {
-        ntk_json_key_text(json, "layer", name);
+    if (name_key) {
+        struct ntk_buf name = { 0 };
+        row_name(program, row, &name);
+        ntk_json_key_text(json, name_key, ntk_buf_ok(&name) ? ntk_buf_text_get(&name) : "");
+        ntk_buf_fini(&name);
+    }
+    if (row->name) {
+        ntk_json_key_u64(json, "id", row->region);
     }
     ntk_json_key_ns(json, "time_ns", row->time_ps);
     ntk_json_key_u64(json, "flops", row->flops);
     ntk_json_key_u64(json, "hbm_bytes", row->bytes);
     ntk_json_key_share(json, "flops_per_byte", row->intensity, row->has_intensity ? 1 : 0);
+    ntk_json_key_share(json, "peak_flops_per_second", row->peak_flops_per_second,
+                       row->peak_flops_per_second > 0 ? 1 : 0);
     ntk_json_key_text(json, "bound", ntk_roofline_bound_name(row->bound));
     ntk_json_key_ns(json, "least_ns", (int64_t)row->least_ps);
     ntk_json_key_bool(json, "is_hidden", row->is_hidden);
@@ -67,22 +171,64 @@ static void row_json(const char *name, const struct ntk_roofline_row *row, struc
     ntk_json_object_end(json);
 }
 
+static void ceilings_json(const struct ntk_ceilings *ceilings, struct ntk_json *json)
+{
+    char name[16];
+
+    ntk_json_key_object_begin(json, "ceilings");
+    ntk_json_key_u64(json, "core_count", ceilings->ran_count);
+    ntk_json_key_u64(json, "core_total", ceilings->core_count);
+    ntk_json_key_double(json, "flops_per_second_16_bits", ceilings->plain_per_second);
+    ntk_json_key_array_begin(json, "types");
+    for (size_t i = 0; i < ceilings->type_count; i++) {
+        const struct ntk_ceiling_type *type = &ceilings->types[i];
+        ntk_json_object_begin(json);
+        ntk_json_key_text(json, "type", ntk_ceiling_type_name(type, name, sizeof name));
+        ntk_json_key_u64(json, "flops", type->flops);
+        ntk_json_key_double(json, "flops_per_second",
+                            type->core_flops_per_second * (double)ceilings->ran_count);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+    ntk_json_key_u64(json, "dma_engine_count", ceilings->dma_engine_count);
+    ntk_json_key_bool(json, "dma_engines_known", ceilings->dma_engines_known);
+    ntk_json_key_double(json, "dma_bytes_per_second", ceilings->dma_bytes_per_second);
+    ntk_json_key_u64(json, "memory_stack_count", ceilings->stack_count);
+    ntk_json_key_double(json, "memory_bytes_per_second", ceilings->memory_bytes_per_second);
+    ntk_json_object_end(json);
+}
+
+static void list_json(const struct ntk_program *program, const char *key, const char *name_key,
+                      const struct ntk_roofline_list *list, struct ntk_json *json)
+{
+    ntk_json_key_array_begin(json, key);
+    for (size_t i = 0; i < list->count; i++) {
+        row_json(program, name_key, &list->rows[i], json);
+    }
+    ntk_json_array_end(json);
+}
+
 void ntk_output_roofline_json(const struct ntk_program *program,
                               const struct ntk_roofline *roofline, struct ntk_json *json)
 {
+    static const struct ntk_roofline_list none = { 0 };
+
     ntk_json_object_begin(json);
-    ntk_json_key_double(json, "peak_flops_per_second", roofline->peak_flops_per_second);
-    ntk_json_key_double(json, "peak_bytes_per_second", roofline->peak_bytes_per_second);
+    ntk_json_key_double(json, "peak_flops_per_second", roofline->ceilings.flops_per_second);
+    ntk_json_key_double(json, "peak_bytes_per_second", roofline->ceilings.bytes_per_second);
     ntk_json_key_double(json, "ridge_flops_per_byte", roofline->ridge);
+    ntk_json_key_text(json, "metrics_version", ntk_metrics_version_name(program->trace->metrics));
+    ntk_json_key_share(json, "mfu_ratio", roofline->mfu, roofline->has_mfu ? 1 : 0);
+    ceilings_json(&roofline->ceilings, json);
     ntk_json_key(json, "total");
-    row_json(NULL, &roofline->total, json);
-    ntk_json_key_array_begin(json, "layers");
-    for (size_t i = 0; program->has_layers && i < roofline->row_count; i++) {
-        row_json(program->layers[roofline->rows[i].layer], &roofline->rows[i], json);
-    }
-    ntk_json_array_end(json);
+    row_json(program, NULL, &roofline->total, json);
+    list_json(program, "layers", "layer", program->has_layers ? &roofline->layers : &none, json);
+    list_json(program, "regions", "region", &roofline->regions, json);
+    list_json(program, "lines", "line", &roofline->lines, json);
     ntk_json_object_end(json);
 }
+
+/* ---- tensors ---- */
 
 void ntk_output_tensors_text(const struct ntk_tensor_traffic *tensors, struct ntk_buf *out)
 {

@@ -162,6 +162,8 @@ void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
 struct ntk_vendor_flops {
     uint64_t elements; /* rows x columns x moving columns */
     uint64_t flops;
+    uint64_t useful_flops;   /* by no version: of used rows and columns, a 32-bit product once */
+    uint8_t dtype;           /* enum ntk_dtype, or a number of no known type */
     bool has_adjusted;       /* the multiplier of its type is known */
     uint64_t adjusted_flops; /* by the rules of 2.32, which alone has them */
 };

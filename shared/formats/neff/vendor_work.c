@@ -152,6 +152,7 @@ void ntk_vendor_slot_work(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
 
 #define ROWS 128 /* of the tensor engine; 2.28 counts all of it whatever is used */
 #define COLUMNS 128
+#define FP32_DTYPE 10 /* what a product in parts is of, whatever its passes are called */
 #define FP32_LOW 1
 #define FP32_HIGH 2
 #define FP32_LOW_HIGH 3 /* one of the two passes of a product: half of its operations */
@@ -191,6 +192,8 @@ bool ntk_vendor_slot_flops(const uint8_t slot[NTK_VENDOR_SLOT_BYTES],
     *out_flops = (struct ntk_vendor_flops){
         .elements = elements,
         .flops = version == NTK_METRICS_2_28 ? 2 * ROWS * COLUMNS * moving : flops,
+        .useful_flops = flops,
+        .dtype = slot[33] ? FP32_DTYPE : slot[32],
         .has_adjusted = quarters != 0,
         .adjusted_flops = flops / 4 * quarters + flops % 4 * quarters / 4,
     };

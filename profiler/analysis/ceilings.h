@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ceilings - what the part of the chip that an execution used can compute and move per second.
+ *
+ * Compute: the tensor peak of one core in 16 bits, divided by the weight of the element type, times
+ * the cores that ran. Types are those of the matrix products that ran; of several it is the rate at
+ * which the peak does this mix: work over time. Without products it is the peak in 16 bits.
+ *
+ * Memory: the smaller of what the DMA engines that moved data and the memory stacks of the cores
+ * that ran do. A core ran when it executed an instruction of its program that computes or moves
+ * data; if none did, all count. A packet of at most 4 bytes changes a semaphore, and fetching
+ * programs moves no data of theirs. Where no record tells the engines, all of those cores count.
+ *
+ * Rates: shared/abi/machine.def; weights: docs/formats/analyses.md.
+ * Pure: trace to result; nothing to free.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_CEILINGS_H
+#define NTK_PROFILER_ANALYSIS_CEILINGS_H
+
+#include "profiler/analysis/cost_table.h"
+
+#define NTK_CEILING_TYPES_MAX 16 /* element types in passes; what is beyond has no own entry */
+
+struct ntk_ceiling_type {
+    uint8_t dtype;                /* enum ntk_dtype */
+    unsigned quarters;            /* of the time of the same product in 16 bits */
+    uint64_t flops;               /* useful ones of the execution */
+    double core_flops_per_second; /* of one core */
+};
+
+struct ntk_ceilings {
+    size_t core_count, ran_count;
+    double flops_per_second; /* of the mix, of the cores that ran */
+    double plain_per_second; /* the same cores in 16 bits */
+    size_t type_count;
+    struct ntk_ceiling_type types[NTK_CEILING_TYPES_MAX]; /* the most flops first */
+    bool dma_engines_known;
+    unsigned dma_engine_count, stack_count;
+    double dma_bytes_per_second, memory_bytes_per_second; /* of those engines, of those stacks */
+    double bytes_per_second;                              /* the smaller one */
+};
+
+/* False: the machine, or the type of a product, is not known. */
+bool ntk_analysis_ceilings(const struct ntk_program *program, const struct ntk_cost_table *costs,
+                           struct ntk_ceilings *out_ceilings);
+
+/* Of the model's operations where the NEFF has their number, else of the products that ran, as the
+ * version of the trace counts them: mfu_estimated_percent of the summary. False: not known. */
+bool ntk_analysis_mfu(const struct ntk_program *program, const struct ntk_cost_table *costs,
+                      double *out_mfu);
+
+/* "bf16", "fp32", "fp32 in one pass"; buf for what has no name. */
+const char *ntk_ceiling_type_name(const struct ntk_ceiling_type *type, char *buf, size_t buf_bytes);
+
+#endif

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* roofline_points - work of instructions added to the regions that run, and to their lines. */
+#include "profiler/analysis/roofline_points.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/analysis/interval.h"
+#include "profiler/analysis/regions.h"
+#include "profiler/trace/walk.h"
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+
+static bool has_work(const struct ntk_slot_fact *fact)
+{
+    return fact->useful_flops || fact->read_bytes || fact->write_bytes;
+}
+
+static void add_work(struct ntk_roofline_work *work, const struct ntk_slot_fact *fact)
+{
+    work->flops += fact->useful_flops;
+    work->weighted_flops += fact->useful_flops ? fact->adjusted_flops : 0;
+    work->bytes += fact->read_bytes + fact->write_bytes;
+}
+
+/* ---- regions ---- */
+
+struct window { /* a region on its way through the walk */
+    const struct ntk_region *region;
+    const struct ntk_region_instance *instances;
+    size_t next;    /* the first instance that has not begun */
+    int64_t end_ps; /* of those that have */
+    struct ntk_roofline_work work;
+};
+
+static int compare_cover(const void *a, const void *b)
+{
+    const struct window *x = a;
+    const struct window *y = b;
+
+    if (x->region->covered_ps != y->region->covered_ps) {
+        return x->region->covered_ps > y->region->covered_ps ? -1 : 1;
+    }
+    return x->region < y->region ? -1 : x->region > y->region;
+}
+
+static void windows_fill(const struct ntk_program *program, struct window *windows, size_t count)
+{
+    const struct ntk_trace *trace = program->trace;
+    struct ntk_walk walk;
+    struct ntk_walk_span span;
+
+    ntk_walk_init(&walk, trace, NTK_WALK_INSTRUCTIONS);
+    while (ntk_walk_next(&walk, &span)) {
+        size_t core = (size_t)(span.core - trace->cores);
+        const struct ntk_slot_fact *fact = ntk_program_fact(program, core, span.instruction);
+
+        for (size_t i = 0; has_work(fact) && i < count; i++) {
+            struct window *window = &windows[i];
+            const struct ntk_region_instance *instances = window->instances;
+            if (window->region->core_index != core) {
+                continue;
+            }
+            while (window->next < window->region->count &&
+                   instances[window->next].start_ps <= span.start_ps) {
+                int64_t end_ps = instances[window->next++].end_ps;
+                window->end_ps = end_ps > window->end_ps ? end_ps : window->end_ps;
+            }
+            if (window->next > 0 && span.start_ps < window->end_ps) {
+                add_work(&window->work, fact);
+            }
+        }
+    }
+}
+
+static int put_regions(const struct ntk_regions *regions, const struct window *windows,
+                       size_t count, struct ntk_roofline *roofline)
+{
+    roofline->regions.rows = calloc(count + 1, sizeof *roofline->regions.rows);
+    if (!roofline->regions.rows) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct ntk_roofline_row *row = &roofline->regions.rows[roofline->regions.count];
+
+        *row = ntk_roofline_judge(&roofline->ceilings, &windows[i].work,
+                                  windows[i].region->covered_ps);
+        row->region = (uint32_t)(windows[i].region - regions->regions);
+        row->name = strdup(windows[i].region->shown);
+        if (!row->name) {
+            return -ENOMEM;
+        }
+        roofline->regions.count++;
+    }
+    return 0;
+}
+
+int ntk_roofline_add_regions(const struct ntk_program *program, struct ntk_roofline *roofline)
+{
+    struct ntk_regions regions;
+    int ret = ntk_analysis_regions(program, &regions);
+
+    if (ret < 0) {
+        return ret;
+    }
+    size_t count = regions.region_count;
+    struct window *windows = calloc(count + 1, sizeof *windows);
+    if (!windows) {
+        ntk_regions_fini(&regions);
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < count; i++) {
+        windows[i].region = &regions.regions[i];
+        windows[i].instances = ntk_region_instances(&regions, windows[i].region);
+    }
+    qsort(windows, count, sizeof *windows, compare_cover);
+    count = count < NTK_ROOFLINE_REGIONS_MAX ? count : NTK_ROOFLINE_REGIONS_MAX;
+    windows_fill(program, windows, count);
+    ret = put_regions(&regions, windows, count, roofline);
+    free(windows);
+    ntk_regions_fini(&regions);
+    return ret;
+}
+
+/* ---- lines ---- */
+
+struct line {
+    uint32_t file, line;
+    struct ntk_cover cover;
+    struct ntk_roofline_work work;
+};
+
+/* NULL without memory. */
+static struct line *line_of(struct ntk_vec *lines, struct ntk_map *numbers,
+                            const struct ntk_neff_position *at)
+{
+    uint64_t key = (uint64_t)at->file << 32 | at->line;
+    uintptr_t number = (uintptr_t)ntk_map_get_number(numbers, key);
+
+    if (number) {
+        return ntk_vec_at(lines, number - 1);
+    }
+    struct line fresh = { .file = at->file, .line = at->line };
+    if (ntk_vec_push(lines, &fresh) < 0 ||
+        ntk_map_put_number(numbers, key, (void *)(uintptr_t)lines->count) < 0) {
+        return NULL;
+    }
+    return ntk_vec_at(lines, lines->count - 1);
+}
+
+static int compare_time(const void *a, const void *b)
+{
+    const struct ntk_roofline_row *x = a;
+    const struct ntk_roofline_row *y = b;
+
+    if (x->time_ps != y->time_ps) {
+        return x->time_ps > y->time_ps ? -1 : 1;
+    }
+    if (x->file != y->file) {
+        return x->file < y->file ? -1 : 1;
+    }
+    return x->line < y->line ? -1 : x->line > y->line;
+}
+
+/* Lines that neither compute nor transfer have no point. */
+static int put_lines(const struct ntk_vec *lines, struct ntk_roofline *roofline)
+{
+    roofline->lines.rows = calloc(lines->count + 1, sizeof *roofline->lines.rows);
+    if (!roofline->lines.rows) {
+        return -ENOMEM;
+    }
+    ntk_vec_each(const struct line, line, lines) {
+        struct ntk_roofline_row *row = &roofline->lines.rows[roofline->lines.count];
+
+        *row = ntk_roofline_judge(&roofline->ceilings, &line->work, line->cover.covered_ps);
+        row->file = line->file;
+        row->line = line->line;
+        roofline->lines.count += row->bound != NTK_ROOFLINE_NONE;
+    }
+    qsort(roofline->lines.rows, roofline->lines.count, sizeof *roofline->lines.rows, compare_time);
+    return 0;
+}
+
+int ntk_roofline_add_lines(const struct ntk_program *program, struct ntk_roofline *roofline)
+{
+    const struct ntk_trace *trace = program->trace;
+    struct ntk_vec lines = NTK_VEC_INIT(struct line);
+    struct ntk_map numbers = { 0 };
+    struct ntk_walk walk;
+    struct ntk_walk_span span;
+    int ret = 0;
+
+    if (!program->positions) {
+        return 0;
+    }
+    ntk_walk_init(&walk, trace, NTK_WALK_INSTRUCTIONS);
+    while (ret == 0 && ntk_walk_next(&walk, &span)) {
+        size_t core = (size_t)(span.core - trace->cores);
+        const struct ntk_neff_position *at = ntk_program_position(program, core, span.instruction);
+
+        if (!at || !at->file) {
+            continue;
+        }
+        struct line *line = line_of(&lines, &numbers, at);
+        if (!line) {
+            ret = -ENOMEM;
+            break;
+        }
+        add_work(&line->work, ntk_program_fact(program, core, span.instruction));
+        if (span.instruction->opcode != NTK_NTFF_OPCODE_EVENT_SEMAPHORE) {
+            ntk_cover_add(&line->cover, span.start_ps, span.end_ps);
+        }
+    }
+    ret = ret ? ret : put_lines(&lines, roofline);
+    ntk_map_fini(&numbers);
+    ntk_vec_fini(&lines);
+    return ret;
+}

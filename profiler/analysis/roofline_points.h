@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * roofline_points - rows of regions and source lines for a roofline whose ceilings are set.
+ *
+ * Time: linear in instructions, times NTK_ROOFLINE_REGIONS_MAX for those that compute or transfer.
+ * 0 or -errno; what was added is freed by ntk_roofline_fini().
+ */
+#ifndef NTK_PROFILER_ANALYSIS_ROOFLINE_POINTS_H
+#define NTK_PROFILER_ANALYSIS_ROOFLINE_POINTS_H
+
+#include "profiler/analysis/roofline.h"
+
+int ntk_roofline_add_regions(const struct ntk_program *program, struct ntk_roofline *roofline);
+int ntk_roofline_add_lines(const struct ntk_program *program, struct ntk_roofline *roofline);
+
+#endif
