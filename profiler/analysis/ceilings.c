@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "profiler/analysis/engine_activity.h"
 #include "shared/formats/neff/neff.h"
 
 #define SEMAPHORE_BYTES 4 /* a packet of so many changes a semaphore */
@@ -29,20 +28,6 @@ const char *ntk_ceiling_type_name(const struct ntk_ceiling_type *type, char *buf
     }
     snprintf(buf, buf_bytes, "type %u", type->dtype);
     return buf;
-}
-
-/* Neither control of the program nor what prepares one. */
-static bool is_work(const struct ntk_slot_fact *fact, uint8_t opcode)
-{
-    static const bool is_control[256] = {
-        [NTK_NTFF_OPCODE_ACT_TABLE_LOAD] = true,
-        [NTK_NTFF_OPCODE_REGISTER_MOVE] = true,
-        [NTK_NTFF_OPCODE_REGISTER_ALU] = true,
-        [NTK_NTFF_OPCODE_TENSOR_STORE] = true,
-    };
-
-    return !fact->is_runtime &&
-           (fact->is_transfer || (!ntk_activity_sets_up(opcode) && !is_control[opcode]));
 }
 
 static void add_type(struct ntk_ceilings *ceilings, const struct ntk_slot_fact *fact,
@@ -86,7 +71,7 @@ static void add_instructions(const struct ntk_program *program, const struct ntk
         struct ntk_trace_instruction of = { .engine = row->engine, .slot = row->slot };
         const struct ntk_slot_fact *fact = ntk_program_fact(program, row->core, &of);
 
-        ran[row->core] = ran[row->core] || is_work(fact, row->opcode);
+        ran[row->core] = ran[row->core] || ntk_fact_is_work(fact, row->opcode);
         if (fact->useful_flops) {
             add_type(ceilings, fact, row->count);
         }

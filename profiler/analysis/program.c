@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "profiler/analysis/dma_group.h"
+#include "profiler/analysis/engine_activity.h"
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/matmul_flops.h"
 #include "profiler/analysis/open_slot.h"
@@ -268,6 +269,19 @@ static void fill_fact(struct filling *f, const struct ntk_trace_core *core,
     }
 }
 
+bool ntk_fact_is_work(const struct ntk_slot_fact *fact, uint8_t opcode)
+{
+    static const bool is_control[256] = {
+        [NTK_NTFF_OPCODE_ACT_TABLE_LOAD] = true,
+        [NTK_NTFF_OPCODE_REGISTER_MOVE] = true,
+        [NTK_NTFF_OPCODE_REGISTER_ALU] = true,
+        [NTK_NTFF_OPCODE_TENSOR_STORE] = true,
+    };
+
+    return !fact->is_runtime &&
+           (fact->is_transfer || (!ntk_activity_sets_up(opcode) && !is_control[opcode]));
+}
+
 /* Of facts[index]. */
 static size_t slot_count(const struct ntk_program *program, size_t index)
 {
@@ -276,6 +290,20 @@ static size_t slot_count(const struct ntk_program *program, size_t index)
         core->ntff->engine_buffers[index % NTK_NTFF_ENGINE_COUNT];
 
     return buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
+}
+
+bool ntk_program_runs_transfers(const struct ntk_program *program)
+{
+    size_t lists = program->trace->core_count * NTK_NTFF_ENGINE_COUNT;
+
+    for (size_t i = 0; i < lists; i++) {
+        for (size_t s = 0; s < slot_count(program, i); s++) {
+            if (program->facts[i][s].has_run && program->facts[i][s].is_transfer) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 /* Layers are numbered in the order in which they first run. */

@@ -62,7 +62,7 @@ struct ntk_slot_fact {
     const char *queue;       /* of the transfer, as in the NEFF; NULL: not known */
     struct ntk_moves *moves; /* what the transfer moves; NULL: nothing describes it */
     uint64_t elements, flops, adjusted_flops;
-    uint64_t useful_flops; /* of a MATMUL that is no transpose: by no version, each product once */
+    uint64_t useful_flops; /* of a MATMUL but a transpose: by no version, each product once */
     uint8_t dtype;         /* of a MATMUL: enum ntk_dtype, or a number of no known type */
     uint64_t bir_id;
     const struct ntk_neff_debug_instruction *named; /* NULL: only its id is known */
@@ -84,6 +84,13 @@ static inline bool ntk_fact_peak_flops(const struct ntk_trace *trace,
     *out_flops = is_weighted ? fact->adjusted_flops : fact->flops;
     return is_weighted ? fact->has_adjusted : fact->has_flops;
 }
+
+/* It computes or moves data: it is neither control of a program nor what prepares one. */
+bool ntk_fact_is_work(const struct ntk_slot_fact *fact, uint8_t opcode);
+
+struct ntk_program;
+/* Whether any instruction that ran begins a transfer. */
+bool ntk_program_runs_transfers(const struct ntk_program *program);
 
 struct ntk_program {
     const struct ntk_trace *trace;

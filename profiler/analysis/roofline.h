@@ -17,7 +17,7 @@
  * the length of the execution is not known.
  *
  * Owner:   the result is the caller's storage; ntk_roofline_fini() frees what it points to. It
- *          borrows the program, of which names of layers and files are.
+ *          borrows the program for names of layers and files.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ROOFLINE_H
 #define NTK_PROFILER_ANALYSIS_ROOFLINE_H

@@ -2,8 +2,9 @@
 /*
  * roofline_points - rows of regions and source lines for a roofline whose ceilings are set.
  *
- * Time: linear in instructions, times NTK_ROOFLINE_REGIONS_MAX for those that compute or transfer.
- * 0 or -errno; what was added is freed by ntk_roofline_fini().
+ * Owner:   the rows are the roofline's: ntk_roofline_fini() frees them.
+ * Errors:  -ENOMEM, -errno of a long list; what was added by then is freed as above.
+ * Time:    linear in instructions, times NTK_ROOFLINE_REGIONS_MAX for those that compute or transfer.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ROOFLINE_POINTS_H
 #define NTK_PROFILER_ANALYSIS_ROOFLINE_POINTS_H

@@ -338,8 +338,12 @@ static void fill_system(struct summary_filler *f)
 
 static void fill_collectives(struct summary_filler *f)
 {
-    if (f->trace->has_collectives) {
-        return; /* their records cannot be read yet: absent, not zero */
+    const struct ntk_trace *trace = f->trace;
+
+    /* Their records cannot be read yet, or may be what a file lacks: absent, not zero. */
+    if (trace->has_collectives || trace->is_cut.instructions || trace->is_cut.packets ||
+        trace->is_cut.events) {
+        return;
     }
     summary_set_count(f, NTK_SUMMARY_cc_op_count, 0);
     summary_set_number(f, NTK_SUMMARY_cc_op_time, 0);
@@ -372,12 +376,25 @@ static void leave_out(struct summary_filler *f, enum ntk_summary_id first, enum 
     }
 }
 
-/* What records in a file that was cut off add up to is less than there was: absent, not less. */
-static void leave_out_cut(struct summary_filler *f)
+/* Transfers ran without a record of a packet; a part of an execution may have none. */
+static bool lacks_packets(const struct summary_filler *f, const struct ntk_dma_traffic *traffic)
 {
     const struct ntk_trace *trace = f->trace;
 
-    if (trace->is_cut.instructions || trace->is_cut.packets) {
+    if (trace->is_cut.packets) {
+        return true;
+    }
+    return traffic->all.packet_count == 0 && !trace->is_part && f->program &&
+           ntk_program_runs_transfers(f->program);
+}
+
+/* What records in a file that was cut off add up to is less than there was: absent, not less. */
+static void leave_out_cut(struct summary_filler *f, const struct ntk_dma_traffic *traffic)
+{
+    const struct ntk_trace *trace = f->trace;
+    bool has_no_packets = lacks_packets(f, traffic);
+
+    if (trace->is_cut.instructions || has_no_packets) {
         leave_out(f, NTK_SUMMARY_total_exec_time, NTK_SUMMARY_total_active_time_percent);
     }
     if (trace->is_cut.instructions || trace->is_cut.packets || trace->is_cut.events) {
@@ -386,7 +403,7 @@ static void leave_out_cut(struct summary_filler *f)
     if (trace->is_cut.events) {
         leave_out(f, NTK_SUMMARY_event_count, NTK_SUMMARY_event_count);
     }
-    if (trace->is_cut.packets) {
+    if (has_no_packets) {
         leave_out(f, NTK_SUMMARY_dma_active_time, NTK_SUMMARY_dma_packet_time);
         leave_out(f, NTK_SUMMARY_dma_transfer_count, NTK_SUMMARY_hardware_dynamic_dma_size_percent);
     }
@@ -437,7 +454,7 @@ static int get(const struct ntk_trace *trace, const struct ntk_program *program,
     summary_fill_onchip(&f, &traffic);
     fill_system(&f);
     fill_collectives(&f);
-    leave_out_cut(&f);
+    leave_out_cut(&f, &traffic);
     fill_part(&f);
     summary_fill_throttling(&f);
     if (f.failed) {

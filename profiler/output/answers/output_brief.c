@@ -98,6 +98,25 @@ static void add_bar(const struct ntk_summary *summary, const struct bar *bar, st
     ntk_buf_add_format(out, "| %6.2f %%\n", share->number * 100);
 }
 
+/* Those that are not known are named in the heading: absent is not zero. */
+static void add_bars(const struct ntk_summary *summary, struct ntk_buf *out)
+{
+    size_t unknown = 0;
+
+    ntk_buf_add_text(out, "\nActive, share of the duration");
+    for (size_t i = 0; i < sizeof bars / sizeof *bars; i++) {
+        if (!summary->values[bars[i].share].is_present) {
+            ntk_buf_add_format(out, "%s%s", unknown++ ? ", " : " (unknown: ", bars[i].label);
+        }
+    }
+    ntk_buf_add_text(out, unknown ? ")\n" : "\n");
+    for (size_t i = 0; i < sizeof bars / sizeof *bars; i++) {
+        if (summary->values[bars[i].share].is_present) {
+            add_bar(summary, &bars[i], out);
+        }
+    }
+}
+
 void ntk_output_brief(const char *name, const struct ntk_summary *summary,
                       const struct ntk_advice *advice, struct ntk_buf *out)
 {
@@ -108,12 +127,7 @@ void ntk_output_brief(const char *name, const struct ntk_summary *summary,
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         add_figure(summary, &figures[i], out);
     }
-    ntk_buf_add_text(out, "\nActive, share of the duration\n");
-    for (size_t i = 0; i < sizeof bars / sizeof *bars; i++) {
-        if (summary->values[bars[i].share].is_present) {
-            add_bar(summary, &bars[i], out);
-        }
-    }
+    add_bars(summary, out);
     ntk_buf_add_text(out, "\nFindings\n");
     if (!advice) {
         ntk_buf_add_text(out, "unknown: the capture does not contain the time of the execution\n");

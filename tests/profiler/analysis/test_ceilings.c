@@ -291,7 +291,7 @@ static void build(struct hand_trace *h, const struct program *program)
     int64_t at_ns = 0;
 
     hand_trace_begin(h, program->cores, program->machine, TOTAL_NS);
-    for (size_t c = 0; c < program->cores; c++) { /* control is no work */
+    for (size_t c = 0; c < program->cores; c++) { /* control does not count */
         uint32_t slot =
             hand_trace_nop(h, c, NTK_ISA_ENGINE_SP, NTK_ISA_NO_SEMAPHORE, 0, NTK_ISA_NO_SEMAPHORE);
         hand_trace_run(h, c, NTK_ISA_ENGINE_SP, slot, 0, 10);
