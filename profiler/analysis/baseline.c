@@ -63,6 +63,9 @@ static bool parse_change(const char *text, struct ntk_baseline_limit *limit)
         limit->amount /= 100;
         return true;
     }
+    if (ntk_measure_unit(limit->kind) == NTK_MEASURE_UNIT_SHARE) {
+        return false;
+    }
     if (ntk_measure_is_time(limit->kind)) {
         /* Without a unit it would be seconds, a limit that nothing breaks. */
         if (ntk_str_parse_duration_ns(text, &amount) < 0 ||
@@ -94,10 +97,13 @@ int ntk_baseline_limit_parse(const char *text, struct ntk_baseline_limit *out_li
         return bad_kind(text, err);
     }
     if (!parse_change(equals + 1, &limit)) {
-        return ntk_err_set(
-            err, -EINVAL, NTK_ERR_NO_OFFSET,
-            "limit '%s': '%s' is neither a percentage such as 5%% nor %s", text, equals + 1,
-            ntk_measure_is_time(limit.kind) ? "a time such as 2us" : "a size such as 64K");
+        static const char *const others[] = { [NTK_MEASURE_UNIT_TIME] = " nor a time such as 2us",
+                                              [NTK_MEASURE_UNIT_BYTES] = " nor a size such as 64K",
+                                              [NTK_MEASURE_UNIT_SHARE] = "" };
+        const char *other = others[ntk_measure_unit(limit.kind)];
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "limit '%s': '%s' is %s a percentage such as 5%%%s", text, equals + 1,
+                           other[0] ? "neither" : "not", other);
     }
     if (text[kind_bytes] == '/') {
         limit.name = strndup(text + kind_bytes + 1, (size_t)(equals - text) - kind_bytes - 1);
@@ -117,12 +123,14 @@ static bool is_for(const struct ntk_baseline_limit *limit, const struct ntk_comp
                                         strcmp(limit->name, ntk_comparison_shown(row)) == 0);
 }
 
-/* What was not there before has grown beyond every share of what it was. */
+/* What was not there before has grown beyond every share of what it was. A use of the chip gets
+ * worse by shrinking. */
 static bool has_grown(const struct ntk_comparison_row *row, const struct ntk_baseline_limit *limit)
 {
     double room = limit->is_share ? limit->amount * row->before : limit->amount;
+    double change = row->after - row->before;
 
-    return row->after - row->before > room;
+    return (ntk_comparison_more_is_better(row->kind) ? -change : change) > room;
 }
 
 static int check_limits_apply(const struct ntk_comparison *comparison,

@@ -18,6 +18,7 @@
 struct ntk_baseline {
     uint64_t saved_unix_ns;
     char instance_type[64];    /* "": the captures did not tell */
+    char metrics_version[8];   /* by whose rules use of the chip is counted; "": it has none */
     char neff_uuid[33];        /* hex digits as far as they are known, "": not at all */
     struct ntk_vec executions; /* struct ntk_measures */
 };

@@ -218,6 +218,20 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
     return 0;
 }
 
+bool ntk_comparison_share(const struct ntk_comparison *comparison,
+                          const struct ntk_comparison_row *row, bool is_after, double *out_share)
+{
+    const struct ntk_comparison_row *total = comparison->total;
+    double whole = total ? (is_after ? total->after : total->before) : 0;
+
+    if (!ntk_measure_is_time(row->kind) || row->kind == NTK_MEASURE_REGION || row == total ||
+        whole <= 0 || !(is_after ? row->has_after : row->has_before)) {
+        return false;
+    }
+    *out_share = (is_after ? row->after : row->before) / whole;
+    return true;
+}
+
 void ntk_comparison_fini(struct ntk_comparison *comparison)
 {
     free(comparison->rows);

@@ -35,6 +35,11 @@ static inline bool ntk_comparison_is_own(enum ntk_measure_kind kind)
     return kind == NTK_MEASURE_LAYER || kind == NTK_MEASURE_REGION;
 }
 
+static inline bool ntk_comparison_more_is_better(enum ntk_measure_kind kind)
+{
+    return ntk_measure_unit(kind) == NTK_MEASURE_UNIT_SHARE;
+}
+
 static inline const char *ntk_comparison_shown(const struct ntk_comparison_row *row)
 {
     return row->shown ? row->shown : row->name;
@@ -73,6 +78,10 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
                             struct ntk_comparison *out_comparison);
 /* "same", "chance", "parts" ... */
 const char *ntk_comparison_verdict_name(enum ntk_comparison_verdict verdict);
+/* Of the time of its own side, 0 to 1: before of that before, after of that after. False: no time of
+ * a run, or the length of its execution is not known. */
+bool ntk_comparison_share(const struct ntk_comparison *comparison,
+                          const struct ntk_comparison_row *row, bool is_after, double *out_share);
 void ntk_comparison_fini(struct ntk_comparison *comparison);
 
 #endif

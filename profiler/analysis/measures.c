@@ -7,8 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/ceilings.h"
+#include "profiler/analysis/chip_memory.h"
 #include "profiler/analysis/dma_efficiency.h"
 #include "profiler/analysis/engine_activity.h"
+#include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/queue_names.h"
 #include "profiler/analysis/regions.h"
 
@@ -16,9 +19,9 @@
 
 static const struct {
     const char *key, *title;
-    bool is_time;
+    enum ntk_measure_unit unit;
 } kinds[NTK_MEASURE_KIND_COUNT] = {
-#define NTK_MEASURE(symbol, key, is_time, title) { key, title, is_time },
+#define NTK_MEASURE(symbol, key, unit, title) { key, title, NTK_MEASURE_UNIT_##unit },
 #include "profiler/analysis/measures.def"
 };
 
@@ -32,9 +35,9 @@ const char *ntk_measure_title(enum ntk_measure_kind kind)
     return kinds[kind].title;
 }
 
-bool ntk_measure_is_time(enum ntk_measure_kind kind)
+enum ntk_measure_unit ntk_measure_unit(enum ntk_measure_kind kind)
 {
-    return kinds[kind].is_time;
+    return kinds[kind].unit;
 }
 
 const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
@@ -131,6 +134,53 @@ static int add_regions(struct ntk_measures *measures, const struct ntk_program *
     return ret;
 }
 
+/* The greatest of any core: of a partition, which all have the same bytes. */
+static int add_peaks(struct ntk_measures *measures, const struct ntk_program *program)
+{
+    static const char *const names[NTK_CHIP_SPACE_COUNT] = { "SBUF peak, of a partition",
+                                                             "PSUM peak, of a partition" };
+    struct ntk_chip_memory chip;
+    int ret = ntk_analysis_chip_memory(program, 1, &chip);
+
+    if (ret < 0) {
+        return ret == -ENODATA ? 0 : ret;
+    }
+    for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT && ret == 0; s++) {
+        double most = 0;
+        for (size_t i = 0; i < chip.space_count; i++) {
+            const struct ntk_chip_memory_space *use = &chip.spaces[i];
+            most =
+                use->space == s && (double)use->peak_bytes > most ? (double)use->peak_bytes : most;
+        }
+        ret = ntk_measures_add(measures, NTK_MEASURE_MEMORY, names[s], most);
+    }
+    ntk_chip_memory_fini(&chip);
+    return ret;
+}
+
+/* What is not known is not there. */
+static int add_use(struct ntk_measures *measures, const struct ntk_program *program,
+                   const struct ntk_cost_table *costs)
+{
+    struct ntk_dma_traffic traffic;
+    struct ntk_hbm_traffic hbm;
+    double mfu;
+    int ret = 0;
+
+    if (ntk_analysis_mfu(program, costs, &mfu)) {
+        ret = ntk_measures_add(measures, NTK_MEASURE_USE, "MFU", mfu);
+    }
+    ntk_analysis_dma_traffic(program->trace, &traffic);
+    ntk_analysis_hbm_traffic(program->trace, &traffic, &hbm);
+    if (ret == 0 && hbm.is_known) {
+        ret = ntk_measures_add(measures, NTK_MEASURE_MEMORY, "HBM read", (double)hbm.read_bytes);
+        ret = ret ? ret
+                  : ntk_measures_add(measures, NTK_MEASURE_MEMORY, "HBM written",
+                                     (double)hbm.write_bytes);
+    }
+    return ret ? ret : add_peaks(measures, program);
+}
+
 static int add_queues(struct ntk_measures *measures, const struct ntk_trace *trace)
 {
     struct ntk_dma_efficiency dma;
@@ -159,6 +209,7 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
     int ret = path ? add_path(&measures, program, path) : 0;
 
     ntk_analysis_engine_activity(program->trace, &activity);
+    ret = ret ? ret : add_use(&measures, program, costs);
     ret = ret ? ret : add_regions(&measures, program);
     ret = ret ? ret : add_costs(&measures, costs);
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {

@@ -13,8 +13,14 @@
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
+enum ntk_measure_unit {
+    NTK_MEASURE_UNIT_TIME,  /* ps */
+    NTK_MEASURE_UNIT_BYTES, /* of all transfers, or the peak of each partition */
+    NTK_MEASURE_UNIT_SHARE, /* 0 to 1 of what is possible: more is better */
+};
+
 enum ntk_measure_kind {
-#define NTK_MEASURE(symbol, key, is_time, title) NTK_MEASURE_##symbol,
+#define NTK_MEASURE(symbol, key, unit, title) NTK_MEASURE_##symbol,
 #include "profiler/analysis/measures.def"
     NTK_MEASURE_KIND_COUNT
 };
@@ -23,7 +29,7 @@ struct ntk_measure {
     enum ntk_measure_kind kind;
     char *name;   /* the same in every capture of the program */
     char *shown;  /* to people; NULL: the name */
-    double value; /* ps, or what the kind counts */
+    double value; /* in the unit of its kind */
 };
 
 struct ntk_measures {
@@ -52,6 +58,11 @@ void ntk_measures_fini(struct ntk_measures *measures);
 
 const char *ntk_measure_key(enum ntk_measure_kind kind);
 const char *ntk_measure_title(enum ntk_measure_kind kind);
-bool ntk_measure_is_time(enum ntk_measure_kind kind);
+enum ntk_measure_unit ntk_measure_unit(enum ntk_measure_kind kind);
+
+static inline bool ntk_measure_is_time(enum ntk_measure_kind kind)
+{
+    return ntk_measure_unit(kind) == NTK_MEASURE_UNIT_TIME;
+}
 
 #endif

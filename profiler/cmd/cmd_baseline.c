@@ -42,6 +42,7 @@ static const struct ntk_opt options[] = {
       "allow an increase of CHANGE, such as 5%, 2us or 64K (default " DEFAULT_LIMIT
       "); may be repeated" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON" },
+    NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "junit", "FILE", NTK_OPT_TEXT, &arg_junit, "write test results for a CI system to FILE" },
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
     NTK_OPT_COMMON,
@@ -99,6 +100,8 @@ static int save(const char *path, struct ntk_side *side)
     struct ntk_buf out = { 0 };
 
     (void)ntk_str_copy(baseline.instance_type, sizeof baseline.instance_type, side->instance_type);
+    (void)ntk_str_copy(baseline.metrics_version, sizeof baseline.metrics_version,
+                       ntk_metrics_version_name(side->metrics));
     for (unsigned i = 0; i < side->uuid_known_bytes; i++) {
         (void)snprintf(baseline.neff_uuid + (size_t)2 * i, 3, "%02x", side->uuid[i]);
     }
@@ -150,6 +153,19 @@ static int check_machines(const char *path, const struct ntk_baseline *baseline,
                        path, baseline->instance_type, side->instance_type);
 }
 
+/* Uses of the chip by one set of rules are not those by another. */
+static int check_metrics(const char *path, const struct ntk_baseline *baseline,
+                         const struct ntk_side *side, struct ntk_err *err)
+{
+    if (!baseline->metrics_version[0] ||
+        strcmp(baseline->metrics_version, ntk_metrics_version_name(side->metrics)) == 0) {
+        return 0;
+    }
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                       "%s was saved with metrics of version %s: use --metrics-version %s", path,
+                       baseline->metrics_version, baseline->metrics_version);
+}
+
 static int check(const char *path, const struct ntk_side *side)
 {
     struct ntk_baseline baseline;
@@ -163,6 +179,7 @@ static int check(const char *path, const struct ntk_side *side)
         return ntk_profile_fail(&err);
     }
     ret = check_machines(path, &baseline, side, &err);
+    ret = ret ? ret : check_metrics(path, &baseline, side, &err);
     if (ret == 0 && arg_limits.count == 0) {
         ret = call_limit(DEFAULT_LIMIT, &err);
     }

@@ -7,6 +7,7 @@
 #include "profiler/cmd/cmd_cut.h"
 #include "profiler/cmd/cmd_side.h"
 #include "profiler/output/answers/output_analysis.h"
+#include "profiler/output/answers/output_matched.h"
 #include "shared/base/opt.h"
 
 static const char *arg_neff;
@@ -21,6 +22,7 @@ static const struct ntk_opt options[] = {
     { 0, "neff-after", "FILE", NTK_OPT_TEXT, &arg_neff_after,
       "read the NEFF of AFTER (default: the one given for BEFORE)" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
+    NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
     NTK_CUT_OPTIONS,
     NTK_OPT_COMMON,
@@ -37,9 +39,23 @@ static const struct ntk_opt_program program_options = {
                 "unlikely to be due to chance.",
 };
 
+static void put_comparison(const struct ntk_comparison *comparison,
+                           const struct ntk_output_matched *matched, struct ntk_buf *out)
+{
+    if (arg_json) {
+        struct ntk_json json;
+        ntk_json_init(&json, out, true);
+        ntk_output_comparison_json(comparison, matched, &json);
+        ntk_buf_add_char(out, '\n');
+    } else {
+        ntk_output_comparison_text(comparison, matched, out);
+    }
+}
+
 static int put(const struct ntk_side *before, const struct ntk_side *after)
 {
     struct ntk_comparison comparison;
+    struct ntk_work_match match;
     struct ntk_buf out = { 0 };
     int code;
 
@@ -47,13 +63,13 @@ static int put(const struct ntk_side *before, const struct ntk_side *after)
                                 after->measures.items, after->measures.count, &comparison) < 0) {
         out.failed = true;
     } else {
-        if (arg_json) {
-            struct ntk_json json;
-            ntk_json_init(&json, &out, true);
-            ntk_output_comparison_json(&comparison, &json);
-            ntk_buf_add_char(&out, '\n');
+        if (ntk_analysis_work_match(&before->units, &after->units, &match) < 0) {
+            out.failed = true;
         } else {
-            ntk_output_comparison_text(&comparison, &out);
+            put_comparison(&comparison,
+                           &(struct ntk_output_matched){ &before->units, &after->units, &match },
+                           &out);
+            ntk_work_match_fini(&match);
         }
         ntk_comparison_fini(&comparison);
     }
@@ -68,6 +84,8 @@ static int open_sides(char **paths, const char *neff, const char *neff_after,
 {
     ntk_side_init(before);
     ntk_side_init(after);
+    before->wants_units = true;
+    after->wants_units = true;
     int code = ntk_side_add(before, paths[0], neff);
 
     if (code == 0) {

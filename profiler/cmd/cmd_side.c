@@ -19,7 +19,7 @@ void ntk_side_init(struct ntk_side *side)
 }
 
 /* The measures of an open capture. */
-static int measure(const struct ntk_trace *trace, struct ntk_measures *out)
+static int measure(struct ntk_side *side, const struct ntk_trace *trace, struct ntk_measures *out)
 {
     struct ntk_analyses *analyses = NULL;
     int ret = ntk_analyses_create_shown(trace, &analyses);
@@ -27,6 +27,10 @@ static int measure(const struct ntk_trace *trace, struct ntk_measures *out)
     if (ret == 0) {
         ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
                                     &analyses->costs, out);
+    }
+    if (ret == 0 && side->wants_units && !side->has_units) {
+        ret = ntk_work_units_init(&side->units, analyses->program);
+        side->has_units = ret == 0;
     }
     ntk_analyses_destroy(analyses);
     return ret;
@@ -53,6 +57,7 @@ static int capture_add(struct ntk_side *side, const char *path, const char *neff
     if (code) {
         return code;
     }
+    side->metrics = profile.trace->metrics; /* the command's: that of all */
     side->is_incomplete = side->is_incomplete || profile.is_incomplete;
     side->neff_count += profile.neff != NULL;
     if (side->instance_type[0] && profile.ntff->instance_type[0] &&
@@ -68,7 +73,7 @@ static int capture_add(struct ntk_side *side, const char *path, const char *neff
                     "executions of the same program can be compared",
                     path);
         code = ntk_profile_fail(&err);
-    } else if ((ret = measure(profile.trace, &measures)) < 0 ||
+    } else if ((ret = measure(side, profile.trace, &measures)) < 0 ||
                (ret = ntk_vec_push(&side->measures, &measures)) < 0) {
         ntk_measures_fini(&measures);
         ntk_long_list_err_set(&err, ret, profile.trace->folder);
@@ -112,4 +117,5 @@ void ntk_side_fini(struct ntk_side *side)
         ntk_measures_fini(measures);
     }
     ntk_vec_fini(&side->measures);
+    ntk_work_units_fini(&side->units);
 }

@@ -8,15 +8,20 @@
 #define NTK_PROFILER_CMD_CMD_SIDE_H
 
 #include "profiler/analysis/measures.h"
+#include "profiler/analysis/work_units.h"
 #include "profiler/trace/trace.h"
 
 struct ntk_side {
     struct ntk_vec measures; /* struct ntk_measures, one for each execution */
     bool is_incomplete;      /* parts of a file are missing */
     size_t neff_count;       /* executions whose NEFF was named or found */
+    bool has_units;
+    struct ntk_work_units units; /* of the first execution, with wants_units */
+    bool wants_units;            /* set after _init */
     /* For the capture that tells most, as far as it does. */
     unsigned uuid_known_bytes;
     uint8_t uuid[NTK_NTFF_UUID_BYTES];
+    enum ntk_metrics_version metrics;
     char instance_type[64]; /* "": none of them tells */
 };
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "profiler/analysis/summary.h"
-#include "profiler/output/answers/output_analysis.h"
+#include "profiler/output/answers/output_matched.h"
 #include "profiler/output/answers/system_analyses.h"
 #include "profiler/output/output.h"
 #include "profiler/timeline/timeline_answer.h"
@@ -498,19 +498,11 @@ static int answer_flame(const struct ntk_timeline_ask *ask, const struct ntk_tim
     return answer_in_range(ask, query, ntk_timeline_put_flame, out, err);
 }
 
-static int measure(const struct ntk_analyses *analyses, struct ntk_measures *out_measures)
-{
-    return ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
-                                 &analyses->costs, out_measures);
-}
-
 static int answer_compare(const struct ntk_timeline_ask *ask,
                           const struct ntk_timeline_query *query, struct ntk_buf *out,
                           struct ntk_err *err)
 {
-    const struct ntk_analyses *analyses = NULL;
-    struct ntk_measures measures[2] = { 0 };
-    struct ntk_comparison comparison = { 0 };
+    const struct ntk_analyses *analyses[2] = { NULL };
     struct ntk_json json;
     int ret = 0;
 
@@ -520,17 +512,15 @@ static int answer_compare(const struct ntk_timeline_ask *ask,
                            "no comparison: start neuron-profile view with --compare");
     }
     for (size_t s = 0; s < 2 && ret == 0; s++) {
-        ret = analyses_of(ask, s, &analyses, err);
-        ret = ret == 0 ? measure(analyses, &measures[s]) : ret;
+        ret = analyses_of(ask, s, &analyses[s], err);
     }
-    ret = ret == 0 ? ntk_analysis_comparison(&measures[0], 1, &measures[1], 1, &comparison) : ret;
     if (ret == 0) {
         ntk_json_init(&json, out, false);
-        ntk_output_comparison_json(&comparison, &json);
-        ntk_comparison_fini(&comparison);
+        ret = ntk_output_compare_json(analyses[0], analyses[1], &json);
+        if (ret < 0) {
+            ntk_long_list_err_set(err, ret, ntk_trace_folder_get(ask->timeline->sources[0].trace));
+        }
     }
-    ntk_measures_fini(&measures[0]);
-    ntk_measures_fini(&measures[1]);
     return ret;
 }
 

@@ -17,7 +17,11 @@
 
 static const char *value_key(enum ntk_measure_kind kind)
 {
-    return ntk_measure_is_time(kind) ? "ps" : "bytes";
+    static const char *const keys[] = { [NTK_MEASURE_UNIT_TIME] = "ps",
+                                        [NTK_MEASURE_UNIT_BYTES] = "bytes",
+                                        [NTK_MEASURE_UNIT_SHARE] = "ratio" };
+
+    return keys[ntk_measure_unit(kind)];
 }
 
 static void put_execution(const struct ntk_measures *measures, struct ntk_json *json)
@@ -52,6 +56,7 @@ void ntk_baseline_write(const struct ntk_baseline *baseline, struct ntk_buf *out
     ntk_json_key_u64(&json, "saved_unix_ns", baseline->saved_unix_ns);
     ntk_json_key_text(&json, "instance_type", baseline->instance_type);
     ntk_json_key_text(&json, "neff_uuid", baseline->neff_uuid);
+    ntk_json_key_text(&json, "metrics_version", baseline->metrics_version);
     ntk_json_key_array_begin(&json, "executions");
     ntk_vec_each(const struct ntk_measures, measures, &baseline->executions) {
         put_execution(measures, &json);
@@ -160,6 +165,7 @@ static int read_whole(const json_t *json, struct ntk_baseline *baseline, const c
     baseline->saved_unix_ns = saved > 0 ? (uint64_t)saved : 0;
     read_text(json, "instance_type", baseline->instance_type, sizeof baseline->instance_type);
     read_text(json, "neff_uuid", baseline->neff_uuid, sizeof baseline->neff_uuid);
+    read_text(json, "metrics_version", baseline->metrics_version, sizeof baseline->metrics_version);
     return read_executions(json_object_get(json, "executions"), baseline, path, err);
 }
 

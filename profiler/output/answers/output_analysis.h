@@ -68,8 +68,11 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
 void ntk_output_dma_json(const struct ntk_trace *trace, const struct ntk_dma_efficiency *dma,
                          const struct ntk_hbm_traffic *hbm, struct ntk_json *json);
 
-void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct ntk_buf *out);
-void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct ntk_json *json);
+struct ntk_output_matched; /* output_matched.h; NULL where units are not known */
+void ntk_output_comparison_text(const struct ntk_comparison *comparison,
+                                const struct ntk_output_matched *matched, struct ntk_buf *out);
+void ntk_output_comparison_json(const struct ntk_comparison *comparison,
+                                const struct ntk_output_matched *matched, struct ntk_json *json);
 
 void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out);
 void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *json);

@@ -10,16 +10,22 @@
 
 static void amount_add(struct ntk_buf *out, enum ntk_measure_kind kind, double value)
 {
-    if (ntk_measure_is_time(kind)) {
+    switch (ntk_measure_unit(kind)) {
+    case NTK_MEASURE_UNIT_TIME:
         ntk_buf_add_format(out, "%.3f us", value / 1e6);
-    } else {
+        break;
+    case NTK_MEASURE_UNIT_BYTES:
         ntk_buf_add_format(out, "%.0f bytes", value);
+        break;
+    default:
+        ntk_buf_add_format(out, "%.2f %%", 100 * value);
+        break;
     }
 }
 
 static void limit_add(struct ntk_buf *out, const struct ntk_baseline_limit *limit)
 {
-    ntk_buf_add_char(out, '+');
+    ntk_buf_add_char(out, ntk_comparison_more_is_better(limit->kind) ? '-' : '+');
     if (limit->is_share) {
         ntk_buf_add_format(out, "%g%%", 100 * limit->amount);
     } else {
@@ -57,6 +63,12 @@ static void amount_cell(struct ntk_text_table *table, enum ntk_measure_kind kind
     buf_cell(table, &text);
 }
 
+static bool has_worsened(const struct ntk_comparison_row *row)
+{
+    return ntk_comparison_more_is_better(row->kind) ? row->after < row->before
+                                                    : row->after > row->before;
+}
+
 static void finding_cells(struct ntk_text_table *table, const struct ntk_baseline_finding *finding,
                           bool can_tell)
 {
@@ -72,7 +84,7 @@ static void finding_cells(struct ntk_text_table *table, const struct ntk_baselin
     limit_add(&text, finding->limit);
     buf_cell(table, &text);
     ntk_text_table_text(table, finding->is_beyond ? "BEYOND"
-                               : can_tell && !row->is_significant && row->after > row->before
+                               : can_tell && !row->is_significant && has_worsened(row)
                                    ? "may be chance"
                                    : "within");
 }
@@ -114,8 +126,16 @@ void ntk_output_baseline_text(const struct ntk_output_baseline *check, struct nt
 static void finding_json(const struct ntk_baseline_finding *finding, struct ntk_json *json)
 {
     const struct ntk_comparison_row *row = finding->row;
-    bool is_time = ntk_measure_is_time(row->kind);
-    double scale = is_time ? NTK_TRACE_PS_PER_NS : 1;
+    static const struct {
+        const char *baseline, *now, *limit;
+        double scale;
+    } keys[] = {
+        [NTK_MEASURE_UNIT_TIME] = { "baseline_ns", "now_ns", "limit_ns", NTK_TRACE_PS_PER_NS },
+        [NTK_MEASURE_UNIT_BYTES] = { "baseline_bytes", "now_bytes", "limit_bytes", 1 },
+        [NTK_MEASURE_UNIT_SHARE] = { "baseline_ratio", "now_ratio", "limit_ratio", 1 },
+    };
+    enum ntk_measure_unit unit = ntk_measure_unit(row->kind);
+    double scale = keys[unit].scale;
 
     ntk_json_object_begin(json);
     ntk_json_key_text(json, "kind", ntk_measure_key(row->kind));
@@ -123,16 +143,13 @@ static void finding_json(const struct ntk_baseline_finding *finding, struct ntk_
     if (strcmp(ntk_comparison_shown(row), row->name) != 0) {
         ntk_json_key_text(json, "key", row->name);
     }
-    ntk_json_key_share(json, is_time ? "baseline_ns" : "baseline_bytes", row->before,
-                       row->has_before ? scale : 0);
-    ntk_json_key_share(json, is_time ? "now_ns" : "now_bytes", row->after,
-                       row->has_after ? scale : 0);
+    ntk_json_key_share(json, keys[unit].baseline, row->before, row->has_before ? scale : 0);
+    ntk_json_key_share(json, keys[unit].now, row->after, row->has_after ? scale : 0);
     ntk_json_key_share(json, "change_ratio", row->after - row->before, row->before);
     if (finding->limit->is_share) {
         ntk_json_key_double(json, "limit_ratio", finding->limit->amount);
     } else {
-        ntk_json_key_double(json, is_time ? "limit_ns" : "limit_bytes",
-                            finding->limit->amount / scale);
+        ntk_json_key_double(json, keys[unit].limit, finding->limit->amount / scale);
     }
     ntk_json_key_share(json, "p", row->p, row->has_p ? 1 : 0);
     ntk_json_key_bool(json, "is_beyond", finding->is_beyond);

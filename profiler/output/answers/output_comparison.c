@@ -4,37 +4,98 @@
 
 #include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/output_cells.h"
+#include "profiler/output/answers/output_matched.h"
+
+#define POINTS 100 /* percentage points of 1 */
 
 static void value_cell(struct ntk_text_table *table, enum ntk_measure_kind kind, double value,
                        bool is_there)
 {
     if (!is_there) {
         ntk_text_table_text(table, "-");
-    } else if (ntk_measure_is_time(kind)) {
+        return;
+    }
+    switch (ntk_measure_unit(kind)) {
+    case NTK_MEASURE_UNIT_TIME:
         ntk_cell_us(table, (int64_t)value);
-    } else {
+        break;
+    case NTK_MEASURE_UNIT_BYTES:
         ntk_cell_bytes(table, (uint64_t)value);
+        break;
+    default:
+        ntk_text_table_format(table, "%.2f%%", POINTS * value);
+        break;
     }
 }
 
-static void row_cells(struct ntk_text_table *table, const struct ntk_comparison_row *row)
+static void change_cell(struct ntk_text_table *table, enum ntk_measure_kind kind, double change)
+{
+    switch (ntk_measure_unit(kind)) {
+    case NTK_MEASURE_UNIT_TIME:
+        ntk_text_table_format(table, "%+.3f", change / 1e6);
+        break;
+    case NTK_MEASURE_UNIT_BYTES:
+        ntk_text_table_format(table, "%+.0f", change);
+        break;
+    default:
+        ntk_text_table_format(table, "%+.2f", POINTS * change);
+        break;
+    }
+}
+
+/* Shares of its own run are shown for what is a part of one. */
+static bool has_shares(enum ntk_measure_kind kind)
+{
+    return ntk_measure_is_time(kind) && kind != NTK_MEASURE_TOTAL && kind != NTK_MEASURE_REGION;
+}
+
+static void side_cells(struct ntk_text_table *table, const struct ntk_comparison *comparison,
+                       const struct ntk_comparison_row *row, bool is_after)
+{
+    double share = 0;
+
+    value_cell(table, row->kind, is_after ? row->after : row->before,
+               is_after ? row->has_after : row->has_before);
+    if (has_shares(row->kind)) {
+        bool is_known = ntk_comparison_share(comparison, row, is_after, &share);
+        ntk_cell_share(table, share, is_known ? 1 : 0);
+    }
+}
+
+/* What became of a layer or region that the other side has not: "became scores", "from a, b". */
+static bool matched_cell(struct ntk_text_table *table, const struct ntk_output_matched *matched,
+                         const struct ntk_comparison_row *row)
+{
+    struct ntk_buf text = { 0 };
+    bool is_found = matched && ntk_comparison_is_own(row->kind) &&
+                    ntk_output_matched_add(matched, row->name, row->has_after, &text);
+
+    if (is_found) {
+        ntk_text_table_text(table, ntk_buf_ok(&text) ? ntk_buf_text_get(&text) : "");
+    }
+    ntk_buf_fini(&text);
+    return is_found;
+}
+
+static void row_cells(struct ntk_text_table *table, const struct ntk_comparison *comparison,
+                      const struct ntk_output_matched *matched,
+                      const struct ntk_comparison_row *row)
 {
     double change = row->after - row->before;
+    bool is_on_both = row->has_before && row->has_after;
 
     ntk_text_table_text(table, ntk_comparison_shown(row));
-    value_cell(table, row->kind, row->before, row->has_before);
-    value_cell(table, row->kind, row->after, row->has_after);
-    if (ntk_measure_is_time(row->kind)) {
-        ntk_text_table_format(table, "%+.3f", change / 1e6);
-    } else {
-        ntk_text_table_format(table, "%+.0f", change);
-    }
-    if (!row->has_after) {
+    side_cells(table, comparison, row, false);
+    side_cells(table, comparison, row, true);
+    change_cell(table, row->kind, change);
+    if (!is_on_both && matched_cell(table, matched, row)) {
+        /* what it is instead of gone or new */
+    } else if (!row->has_after) {
         ntk_text_table_text(table, "gone");
     } else if (row->before > 0) {
         ntk_text_table_format(table, "%+.1f%%", 100 * change / row->before);
     } else {
-        ntk_text_table_text(table, "new");
+        ntk_text_table_text(table, row->has_before && change <= 0 ? "" : "new");
     }
     if (row->has_p) {
         ntk_text_table_format(table, "%.2g", row->p);
@@ -42,22 +103,49 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_comparison_
     }
 }
 
+/* The heads of the columns of a kind; their number. */
+static size_t kind_heads(enum ntk_measure_kind kind, bool is_tested, const char **heads)
+{
+    static const struct {
+        const char *before, *after, *change;
+    } units[] = {
+        [NTK_MEASURE_UNIT_TIME] = { "BEFORE US", "AFTER US", "CHANGE US" },
+        [NTK_MEASURE_UNIT_BYTES] = { "BEFORE", "AFTER", "CHANGE BYTES" },
+        [NTK_MEASURE_UNIT_SHARE] = { "BEFORE", "AFTER", "CHANGE POINTS" },
+    };
+    enum ntk_measure_unit unit = ntk_measure_unit(kind);
+    size_t count = 0;
+
+    heads[count++] = ntk_measure_title(kind);
+    heads[count++] = units[unit].before;
+    if (has_shares(kind)) {
+        heads[count++] = "OF BEFORE";
+    }
+    heads[count++] = units[unit].after;
+    if (has_shares(kind)) {
+        heads[count++] = "OF AFTER";
+    }
+    heads[count++] = units[unit].change;
+    heads[count++] = "CHANGE";
+    if (is_tested) {
+        heads[count++] = "P";
+        heads[count++] = "TEST";
+    }
+    return count;
+}
+
 static bool has_changed(const struct ntk_comparison_row *row)
 {
     return row->before < row->after || row->before > row->after;
 }
 
-static void kind_text(const struct ntk_comparison *comparison, enum ntk_measure_kind kind,
+static void kind_text(const struct ntk_comparison *comparison,
+                      const struct ntk_output_matched *matched, enum ntk_measure_kind kind,
                       struct ntk_buf *out)
 {
     bool is_tested = comparison->before_count > 1 && comparison->after_count > 1;
-    const char *const heads[] = { ntk_measure_title(kind),
-                                  ntk_measure_is_time(kind) ? "BEFORE US" : "BEFORE",
-                                  ntk_measure_is_time(kind) ? "AFTER US" : "AFTER",
-                                  ntk_measure_is_time(kind) ? "CHANGE US" : "CHANGE BYTES",
-                                  "CHANGE",
-                                  "P",
-                                  "TEST" };
+    const char *heads[9];
+    size_t columns = kind_heads(kind, is_tested, heads);
     struct ntk_text_table table;
     size_t shown = 0;
     size_t changed = 0;
@@ -68,7 +156,7 @@ static void kind_text(const struct ntk_comparison *comparison, enum ntk_measure_
     if (comparison->is_unrelated && ntk_comparison_is_own(kind)) {
         return;
     }
-    ntk_text_table_init(&table, is_tested ? 7 : 5, 1u << 0 | 1u << 6, heads);
+    ntk_text_table_init(&table, columns, 1u << 0 | (is_tested ? 1u << (columns - 1) : 0), heads);
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct ntk_comparison_row *row = &comparison->rows[i];
         if (row->kind != kind) {
@@ -82,7 +170,7 @@ static void kind_text(const struct ntk_comparison *comparison, enum ntk_measure_
         all++;
         changed += has_changed(row);
         if ((has_changed(row) || kind == NTK_MEASURE_TOTAL) && shown < NTK_OUTPUT_ROWS_MAX) {
-            row_cells(&table, row);
+            row_cells(&table, comparison, matched, row);
             shown++;
         }
     }
@@ -161,7 +249,8 @@ static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf
     ntk_buf_add_char(out, '\n');
 }
 
-void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
+void ntk_output_comparison_text(const struct ntk_comparison *comparison,
+                                const struct ntk_output_matched *matched, struct ntk_buf *out)
 {
     ntk_buf_add_format(out, "Executions: %zu before, %zu after; medians", comparison->before_count,
                        comparison->after_count);
@@ -178,12 +267,27 @@ void ntk_output_comparison_text(const struct ntk_comparison *comparison, struct 
                               "side are needed)\n");
     }
     verdict_text(comparison, out);
+    if (matched) {
+        ntk_output_matched_text(matched, out);
+    }
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {
-        kind_text(comparison, k, out);
+        kind_text(comparison, matched, k, out);
     }
 }
 
-void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct ntk_json *json)
+static void share_json(struct ntk_json *json, const char *key,
+                       const struct ntk_comparison *comparison,
+                       const struct ntk_comparison_row *row, bool is_after)
+{
+    double share;
+
+    if (ntk_comparison_share(comparison, row, is_after, &share)) {
+        ntk_json_key_double(json, key, share);
+    }
+}
+
+void ntk_output_comparison_json(const struct ntk_comparison *comparison,
+                                const struct ntk_output_matched *matched, struct ntk_json *json)
 {
     ntk_json_object_begin(json);
     ntk_json_key_u64(json, "before_count", comparison->before_count);
@@ -199,6 +303,10 @@ void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct 
         ntk_json_text(json, comparison->most->name);
     } else {
         ntk_json_null(json);
+    }
+    if (matched) {
+        ntk_json_key(json, "matches");
+        ntk_output_matched_json(matched, json);
     }
     for (unsigned k = 0; k < NTK_MEASURE_KIND_COUNT; k++) {
         double scale = ntk_measure_is_time(k) ? NTK_TRACE_PS_PER_NS : 1;
@@ -218,6 +326,8 @@ void ntk_output_comparison_json(const struct ntk_comparison *comparison, struct 
                                row->has_before ? scale : 0);
             ntk_json_key_share(json, ntk_measure_is_time(k) ? "after_ns" : "after", row->after,
                                row->has_after ? scale : 0);
+            share_json(json, "before_ratio", comparison, row, false);
+            share_json(json, "after_ratio", comparison, row, true);
             ntk_json_key_double(json, ntk_measure_is_time(k) ? "change_ns" : "change",
                                 (row->after - row->before) / scale);
             ntk_json_key_share(json, "change_ratio", row->after - row->before, row->before);

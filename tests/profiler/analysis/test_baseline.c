@@ -36,6 +36,8 @@ static void limits_are_read(void **state)
         double amount;
     } good[] = {
         { "total=5%", NULL, NTK_MEASURE_TOTAL, true, 0.05 },
+        { "chip_use/MFU=10%", "MFU", NTK_MEASURE_USE, true, 0.1 },
+        { "memory_bytes/HBM read=1M", "HBM read", NTK_MEASURE_MEMORY, false, 1048576 },
         { "total=0%", NULL, NTK_MEASURE_TOTAL, true, 0 },
         { "total=0", NULL, NTK_MEASURE_TOTAL, false, 0 },
         { "engines/Tensor=2us", "Tensor", NTK_MEASURE_ENGINE, false, 2e6 },
@@ -56,6 +58,8 @@ static void limits_are_read(void **state)
                                        "total=64K",
                                        "engines=2x",
                                        "queue_bytes=2us",
+                                       "chip_use=2us",
+                                       "chip_use=64K",
                                        "total=inf%",
                                        "total=9999999999999999999999999999999999999%" };
 
@@ -149,6 +153,37 @@ static void what_grew_by_more_is_beyond(void **state)
     assert_true(is_beyond(before, same, 1, "queue_bytes=9"));
 }
 
+static bool use_is_beyond(double before, double after, const char *text)
+{
+    struct ntk_baseline_limit limit = limit_of(text);
+    struct ntk_measures sides[2] = { 0 };
+    struct ntk_baseline_result result;
+    struct ntk_comparison comparison;
+    bool beyond;
+
+    put(&sides[0], NTK_MEASURE_USE, "MFU", before);
+    put(&sides[1], NTK_MEASURE_USE, "MFU", after);
+    assert_int_equal(ntk_analysis_comparison(&sides[0], 1, &sides[1], 1, &comparison), 0);
+    assert_int_equal(ntk_baseline_check(&comparison, &limit, 1, &result, NULL), 0);
+    beyond = result.findings[0].is_beyond;
+    ntk_baseline_result_fini(&result);
+    ntk_comparison_fini(&comparison);
+    ntk_measures_fini(&sides[0]);
+    ntk_measures_fini(&sides[1]);
+    free(limit.name);
+    return beyond;
+}
+
+/* Less is worse: of 40 % of the peak 36 are left, then 35. */
+static void a_use_of_the_chip_that_shrank_is_beyond(void **state)
+{
+    (void)state;
+    assert_false(use_is_beyond(0.40, 0.80, "chip_use=0%"));
+    assert_false(use_is_beyond(0.40, 0.37, "chip_use/MFU=10%"));
+    assert_true(use_is_beyond(0.40, 0.35, "chip_use/MFU=10%"));
+    assert_true(use_is_beyond(0.40, 0.399, "chip_use=0%"));
+}
+
 static void what_may_be_chance_is_not_beyond(void **state)
 {
     static const double before[] = { 100, 130, 90, 120, 110 };
@@ -190,6 +225,7 @@ static void what_is_written_is_read(void **state)
 {
     struct ntk_baseline baseline = { .saved_unix_ns = 1795420451360198700,
                                      .instance_type = "trn2.3xlarge",
+                                     .metrics_version = "2.32",
                                      .neff_uuid = "630e77" };
     struct ntk_baseline again;
     struct ntk_measures measures[2] = { 0 };
@@ -199,6 +235,7 @@ static void what_is_written_is_read(void **state)
     put(&measures[0], NTK_MEASURE_TOTAL, "execution", 54276582);
     put(&measures[0], NTK_MEASURE_LAYER, "a \"b\" <c>\n\x1b", 9007199254740991.0);
     put(&measures[1], NTK_MEASURE_BYTES, "q", 0);
+    put(&measures[1], NTK_MEASURE_USE, "MFU", 0.25);
     ntk_vec_init(&baseline.executions, sizeof *measures);
     assert_int_equal(ntk_vec_push(&baseline.executions, &measures[0]), 0);
     assert_int_equal(ntk_vec_push(&baseline.executions, &measures[1]), 0);
@@ -208,12 +245,14 @@ static void what_is_written_is_read(void **state)
     assert_int_equal(again.saved_unix_ns, baseline.saved_unix_ns);
     assert_string_equal(again.instance_type, "trn2.3xlarge");
     assert_string_equal(again.neff_uuid, "630e77");
+    assert_string_equal(again.metrics_version, "2.32");
     assert_int_equal(again.executions.count, 2);
     const struct ntk_measures *first = ntk_vec_at(&again.executions, 0);
     assert_true(ntk_measures_find(first, NTK_MEASURE_TOTAL, "execution")->value == 54276582);
     assert_true(ntk_measures_find(first, NTK_MEASURE_LAYER, "a \"b\" <c>\n\x1b")->value ==
                 9007199254740991.0);
     const struct ntk_measures *second = ntk_vec_at(&again.executions, 1);
+    assert_true(ntk_measures_find(second, NTK_MEASURE_USE, "MFU")->value == 0.25);
     assert_true(ntk_measures_find(second, NTK_MEASURE_BYTES, "q")->value == 0);
     ntk_baseline_fini(&again);
     /* Each beginning of it is refused with a message. */
@@ -299,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(limits_are_read),
         cmocka_unit_test(what_grew_by_more_is_beyond),
+        cmocka_unit_test(a_use_of_the_chip_that_shrank_is_beyond),
         cmocka_unit_test(what_may_be_chance_is_not_beyond),
         cmocka_unit_test(a_limit_of_nothing_is_an_error),
         cmocka_unit_test(what_is_written_is_read),

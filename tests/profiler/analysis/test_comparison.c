@@ -125,6 +125,43 @@ static void the_measures_of_an_execution_are_those_of_its_analyses(void **state)
     hand_trace_fini(&h);
 }
 
+/* A run of 100 us with 50 in an engine, and one of 50 us with 40: half and four fifths. */
+static void shares_are_of_the_time_of_the_own_run(void **state)
+{
+    struct ntk_measures before = { 0 };
+    struct ntk_measures after = { 0 };
+    struct ntk_comparison c;
+    struct ntk_buf text = { 0 };
+    double share = 0;
+
+    (void)state;
+    put(&before, NTK_MEASURE_TOTAL, "execution", 100e6);
+    put(&after, NTK_MEASURE_TOTAL, "execution", 50e6);
+    put(&before, NTK_MEASURE_ENGINE, "Tensor", 50e6);
+    put(&after, NTK_MEASURE_ENGINE, "Tensor", 40e6);
+    put(&after, NTK_MEASURE_QUEUE, "q", 5e6);
+    put(&before, NTK_MEASURE_REGION, "loop", 10e6);
+    put(&before, NTK_MEASURE_BYTES, "q", 10);
+    put(&before, NTK_MEASURE_USE, "MFU", 0.25);
+    put(&after, NTK_MEASURE_USE, "MFU", 0.5);
+    assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
+    assert_true(ntk_comparison_share(&c, row(&c, "Tensor"), false, &share) && share == 0.5);
+    assert_true(ntk_comparison_share(&c, row(&c, "Tensor"), true, &share) && share == 0.8);
+    for (size_t i = 0; i < c.row_count; i++) { /* no part of a run, or of none on that side */
+        const struct ntk_comparison_row *one = &c.rows[i];
+        bool is_part =
+            one->kind == NTK_MEASURE_ENGINE || (one->kind == NTK_MEASURE_QUEUE && one->has_after);
+        assert_int_equal(ntk_comparison_share(&c, one, true, &share), is_part);
+    }
+    ntk_output_comparison_text(&c, NULL, &text);
+    assert_non_null(strstr(ntk_buf_text_get(&text), "50.000      50.0%    40.000     80.0%"));
+    assert_non_null(strstr(ntk_buf_text_get(&text), "MFU              25.00%  50.00%"));
+    ntk_buf_fini(&text);
+    ntk_comparison_fini(&c);
+    ntk_measures_fini(&before);
+    ntk_measures_fini(&after);
+}
+
 static void measure_sample(enum ntk_metrics_version version, struct ntk_measures *out)
 {
     struct ntk_trace_options options = { .metrics = version };
@@ -147,7 +184,7 @@ static void measure_sample(enum ntk_metrics_version version, struct ntk_measures
     ntk_ntff_close(ntff);
 }
 
-/* Which is why diff and baseline do not have --metrics-version. */
+/* Of a program without products: MFU alone depends on the version. */
 static void measures_are_the_same_in_each_version_of_metrics(void **state)
 {
     struct ntk_measures current;
@@ -360,7 +397,7 @@ static void two_programs_with_nothing_in_common_are_unrelated(void **state)
     put(&after, NTK_MEASURE_ENGINE, "Vector", 5e6);
     assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
     assert_true(c.is_unrelated);
-    ntk_output_comparison_text(&c, &text);
+    ntk_output_comparison_text(&c, NULL, &text);
     assert_non_null(strstr(ntk_buf_text_get(&text),
                            "Different programs: they share 0 of 2 layers and regions before and 1 "
                            "after\nAFTER takes 10.000 us more than BEFORE (+10.0%)"));
@@ -380,6 +417,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(changes_are_distinguished_from_variation),
+        cmocka_unit_test(shares_are_of_the_time_of_the_own_run),
         cmocka_unit_test(the_measures_of_an_execution_are_those_of_its_analyses),
         cmocka_unit_test(measures_are_the_same_in_each_version_of_metrics),
         cmocka_unit_test(repeated_executions_of_one_program_are_not_a_change),

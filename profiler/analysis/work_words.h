@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * work_words - the words of work_units.h: each slot's, found the first time that it runs.
+ *
+ * Owner:   ntk_work_words_create() allocates, _destroy() frees; it borrows the program and appends
+ *          to the vector of words, whose texts are the vector's.
+ * Threads: one at a time.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_WORK_WORDS_H
+#define NTK_PROFILER_ANALYSIS_WORK_WORDS_H
+
+#include "profiler/analysis/work_units.h"
+
+#define NTK_WORK_NO_WORD UINT32_MAX
+
+struct ntk_work_words;
+
+/* Of one core; NULL without memory. */
+struct ntk_work_words *ntk_work_words_create(const struct ntk_program *program, size_t core,
+                                             struct ntk_vec *words, struct ntk_map *numbers);
+void ntk_work_words_destroy(struct ntk_work_words *words);
+
+/* The word of an instruction, which come in order of time; NTK_WORK_NO_WORD: it has none. -ENOMEM
+ * in *failed. */
+uint32_t ntk_work_words_next(struct ntk_work_words *words,
+                             const struct ntk_trace_instruction *instruction, int *failed);
+
+#endif

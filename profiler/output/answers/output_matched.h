@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * output_matched - what became of the layers and regions of one program in another, as text and
+ * JSON (analysis/work_match.h).
+ */
+#ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_MATCHED_H
+#define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_MATCHED_H
+
+#include "profiler/analysis/work_match.h"
+#include "profiler/output/answers/analyses.h"
+#include "shared/base/buf.h"
+#include "shared/base/json.h"
+
+struct ntk_output_matched { /* borrowed */
+    const struct ntk_work_units *before, *after;
+    const struct ntk_work_match *match;
+};
+
+/* A table, or nothing where all units are kept under their names. */
+void ntk_output_matched_text(const struct ntk_output_matched *matched, struct ntk_buf *out);
+/* An array. */
+void ntk_output_matched_json(const struct ntk_output_matched *matched, struct ntk_json *json);
+/* Appends "became NAME, NAME" for a unit before, "from NAME" for one after. False: it has no such
+ * unit, or no link. */
+bool ntk_output_matched_add(const struct ntk_output_matched *matched, const char *key,
+                            bool is_after, struct ntk_buf *out);
+
+/* Everything that differs between two executions. 0 or -errno of a long list. */
+int ntk_output_compare_json(const struct ntk_analyses *before, const struct ntk_analyses *after,
+                            struct ntk_json *json);
+
+#endif
