@@ -573,7 +573,7 @@ static int serve(const struct ntk_timeline *timeline, struct shown *shown)
     struct ntk_timeline_serve_options wanted = {
         .ask = { .timeline = timeline,
                  .title = title,
-                 .compares = options->compare != NULL,
+                 .compares = timeline->compares,
                  .source_text = shown->text,
                  .traces = shown->traces.items,
                  .trace_count = shown->hosts.count ? shown->traces.count : 0,
@@ -670,6 +670,7 @@ int ntk_profile_page(const struct ntk_page_options *options)
         int ret = ntk_timeline_create(
             &(struct ntk_timeline_options){ .sources = shown.sources.items,
                                             .source_count = shown.sources.count,
+                                            .compares = options->compare != NULL,
                                             .hosts = shown.hosts.items,
                                             .host_count = shown.hosts.count,
                                             .ranks = shown.has_ranks ? &shown.ranks : NULL,

@@ -92,7 +92,7 @@ static const struct ntk_opt options[] = {
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
       "serve the page on PORT (default 3001, or the next free one; 0: any)" },
     { 0, "compare", "FILE", NTK_OPT_TEXT, &arg_compare,
-      "show a later capture next to the first one on the page, row by row, with the changes" },
+      "show a later capture next to the first one, row by row, with the changes (page or html)" },
     { 0, "compare-neff", "FILE", NTK_OPT_TEXT, &arg_compare_neff,
       "read this NEFF for --compare (default: the same NEFF)" },
     { 0, "no-open", NULL, NTK_OPT_FLAG, &arg_no_open, "serve the page without starting a browser" },
@@ -282,9 +282,11 @@ static int check_page_options(bool is_page)
     if (arg_port != UINT64_MAX && arg_port > UINT16_MAX) {
         return ntk_opt_usage_error(&program, "--port must be at most 65535");
     }
-    if (!is_page && (arg_port != UINT64_MAX || arg_no_open || arg_compare)) {
-        return ntk_opt_usage_error(&program,
-                                   "--port, --no-open and --compare require --output-format page");
+    if (!is_page && (arg_port != UINT64_MAX || arg_no_open)) {
+        return ntk_opt_usage_error(&program, "--port and --no-open require --output-format page");
+    }
+    if (!is_page && arg_compare && strcmp(arg_format, "html") != 0) {
+        return ntk_opt_usage_error(&program, "--compare requires --output-format page or html");
     }
     if (is_page && arg_output) {
         return ntk_opt_usage_error(&program, "--output-file: page is served, not written");
@@ -325,6 +327,8 @@ static int view_html(void)
                                                      .ignore_device = arg_ignore_device,
                                                      .ignore_system = arg_ignore_system,
                                                      .output = arg_output ? arg_output : HTML_PATH,
+                                                     .compare = arg_compare,
+                                                     .compare_neff = arg_compare_neff,
                                                      .output_bytes_max = arg_html_bytes,
                                                      .nki_root = arg_nki_root,
                                                      .framework_root = arg_framework_root });

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/output/answers/output_matched.h"
 #include "profiler/output/output.h"
 #include "profiler/timeline/timeline_answer.h"
 #include "profiler/timeline/timeline_insight.h"
@@ -69,7 +70,13 @@ int ntk_html_put_answers(struct ntk_html_writer *w, const char *title, struct nt
     int ret = 0;
 
     ntk_html_put_member(out, "{", "meta");
-    ntk_timeline_put_meta(timeline, title, false, out);
+    ntk_timeline_put_meta(timeline, title, timeline->compares, out);
+    if (timeline->compares) {
+        struct ntk_json json;
+        ntk_html_put_member(out, ",", "compare");
+        ntk_json_init(&json, out, false);
+        ret = ntk_output_compare_json(w->analyses[0], w->analyses[1], &json);
+    }
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         ntk_html_put_member(out, ",", keys[k]);
         ntk_buf_add_char(out, '[');

@@ -577,6 +577,7 @@ static int copy_sources(struct ntk_timeline *timeline, const struct ntk_timeline
         }
         timeline->source_count++;
     }
+    timeline->compares = options->compares && options->source_count == 2;
     return timeline->sources ? 0 : -ENOMEM;
 }
 

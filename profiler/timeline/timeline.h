@@ -132,6 +132,7 @@ struct ntk_timeline_options {
     size_t source_count;
     const struct ntk_timeline_host *hosts;
     size_t host_count;
+    bool compares;                /* source 1 is a later run of what source 0 is */
     struct ntk_rank_list *ranks;  /* finished; NULL: no rows of ranks */
     uint64_t ranks_zero_ns;       /* as zero_ns of hosts, which is the same where there are both */
     ntk_trace_progress *progress; /* NULL: none */
@@ -144,6 +145,7 @@ struct ntk_timeline {
     size_t source_count;
     struct ntk_timeline_source *sources;
     struct ntk_timeline_regions **regions; /* of each source: what repeats in it */
+    bool compares;                         /* as in the options; there are two sources */
     int64_t begin_ps, end_ps;              /* of everything; begin <= 0 */
     uint64_t slice_count;
     uint64_t region_slice_count; /* of those; the others are events of the captures */

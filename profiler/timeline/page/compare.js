@@ -3,32 +3,49 @@
 import { make } from './dom.js';
 import { bytes } from './format.js';
 import { answer } from './answers.js';
-import { addTab, table } from './panel.js';
+import { addTab, bar, table } from './panel.js';
 import { duration } from './time.js';
 import { state } from './state.js';
 
 // Kinds of measures by their key, in the order in which they are shown.
-const TITLES = { total: 'All of it', path_resources: 'On the critical path, by engine and queue', path_layers: 'On the critical path, by layer', operations: 'Operations, busy', engines: 'Engines, busy',
+const TITLES = { total: 'All of it', chip_use: 'Use of the chip', memory_bytes: 'Memory', regions: 'Regions, median', path_resources: 'On the critical path, by engine and queue', path_layers: 'On the critical path, by layer', operations: 'Operations, busy', engines: 'Engines, busy',
   queues: 'DMA queues, busy', queue_bytes: 'DMA queues, bytes' };
 
-function change(row, write) {
+const percent = (share) => `${(share * 100).toFixed(1)}%`;
+// Of what is possible: more is better.
+const SHARES = new Set(['chip_use']);
+
+function change(row, write, isShare) {
   const [before, after] = values(row);
   const difference = (after ?? 0) - (before ?? 0);
   const text = difference === 0 ? '' : `${difference > 0 ? '+' : '−'}${write(Math.abs(difference))}`;
-  return { value: difference, text, element: make('span', { class: difference > 0 ? 'slower' : difference < 0 ? 'faster' : '' }, text) };
+  const worse = isShare ? -difference : difference;
+  return { value: difference, text, element: make('span', { class: worse > 0 ? 'slower' : worse < 0 ? 'faster' : '' }, text) };
 }
 
 const values = (row) => ['before', 'after'].map((side) => (row[`${side}_ns`] !== undefined ? (row[`${side}_ns`] === null ? null : row[`${side}_ns`] * 1000) : row[side] ?? row[`${side}_bytes`] ?? null));
 
 function part(key, rows) {
   const isTime = rows.some((row) => row.before_ns !== undefined);
-  const write = isTime ? duration : bytes;
+  const isShare = SHARES.has(key);
+  const hasRuns = rows.some((row) => row.before_ratio !== undefined || row.after_ratio !== undefined);
+  const write = isTime ? duration : isShare ? (value) => `${(value * 100).toFixed(2)}%` : bytes;
   const cell = (value) => ({ value: value ?? -1, text: value === null ? '-' : write(value) });
-  return make('section', {}, make('h3', {}, TITLES[key] ?? key.replaceAll('_', ' ')), table([['Name', true], ['Before'], ['After'], ['Change'], ['Share']], rows.map((row) => {
+  const ofRun = (ratio) => (ratio === undefined ? '' : bar(ratio, percent(ratio), `${percent(ratio)} of the time of this run`));
+  return make('section', {}, make('h3', {}, TITLES[key] ?? key.replaceAll('_', ' ')), table([['Name', true], ['Before'], ...(hasRuns ? [['Of its run']] : []), ['After'], ...(hasRuns ? [['Of its run']] : []), ['Change'], ['Of before']], rows.map((row) => {
     const [before, after] = values(row);
-    return { cells: [row.name, cell(before), cell(after), change(row, write),
+    return { cells: [row.name, cell(before), ...(hasRuns ? [ofRun(row.before_ratio)] : []), cell(after), ...(hasRuns ? [ofRun(row.after_ratio)] : []), change(row, write, isShare),
       { value: row.change_ratio ?? 0, text: row.change_ratio ? `${row.change_ratio > 0 ? '+' : '−'}${Math.abs(row.change_ratio * 100).toFixed(1)}%` : '' }] };
   }), { most: 100 }));
+}
+
+// What became of layers and regions, by their work; what is kept under its name needs no row.
+function matches(list) {
+  const isTold = list.some(({ relation, before, after }) => before && after && (relation !== 'kept' || before.key !== after.key));
+  if (!isTold) return null;
+  const unit = (one) => (one ? [one.name, { value: one.busy_ns, text: duration(one.busy_ns * 1000) }, bar(one.ratio, percent(one.ratio), `${percent(one.ratio)} of the time of this part`)] : ['', '', '']);
+  return make('section', { class: 'matches' }, make('h3', {}, 'What became what'), make('p', { class: 'soft' }, 'By shapes, types and sources of data. Bars: the share of the part that the other one has.'),
+    table([['Before', true], ['Busy'], ['Of it'], ['Became', true], ['After', true], ['Busy'], ['Of it']], list.map(({ relation, before, after }) => ({ cells: [...unit(before), relation, ...unit(after)] })), { most: 100 }));
 }
 
 function render(box) {
@@ -36,12 +53,12 @@ function render(box) {
   if (!all) return;
   // What only one of two different programs has tells nothing.
   const shown = (rows) => (all.is_unrelated ? rows.filter((row) => values(row).every((value) => value !== null)) : rows);
-  const parts = Object.entries(all).filter(([, value]) => Array.isArray(value)).map(([key, rows]) => [key, shown(rows)]).filter(([, rows]) => rows.length);
+  const parts = Object.entries(all).filter(([key, value]) => key !== 'matches' && Array.isArray(value)).map(([key, rows]) => [key, shown(rows)]).filter(([, rows]) => rows.length);
   const [total] = all.total ?? [];
   box.append(make('div', { class: 'pane-head' }, make('h2', {}, total ? `${duration(total.before_ns * 1000)} → ${duration(total.after_ns * 1000)}` : 'Comparison'),
     make('span', { class: 'soft' }, `before: ${state.meta.sources[0].name}, after: ${state.meta.sources[1].name}`)),
   ...(all.is_unrelated ? [make('p', { class: 'soft' }, 'Different programs: nearly no layer or region is in both. The tables show what both have.')] : []),
-  make('div', { class: 'parts' }, ...parts.map(([key, rows]) => part(key, rows))));
+  matches(all.matches ?? []) ?? '', make('div', { class: 'parts' }, ...parts.map(([key, rows]) => part(key, rows))));
 }
 
 export const start = () => addTab('compare', 'Compare', render);

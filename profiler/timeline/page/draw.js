@@ -5,6 +5,7 @@ import { byId } from './dom.js';
 import { palette, theme } from './colours.js';
 import { bytes, count as countText } from './format.js';
 import { padOf, rows, showShare } from './rows.js';
+import { ownWindow } from './runs.js';
 import { ticks } from './time.js';
 import { changed, state, to, xOf } from './state.js';
 import { FORM_SLICES } from './tiles.js';
@@ -326,7 +327,7 @@ function drawTrack(row, y, wantsShare) {
     }
   }
   if (wantsShare && parts.isBest && !isValueTrack(track) && track.kind !== 'rank') {
-    const window = Math.min(to(), state.meta.span) - Math.max(state.from, 0);
+    const window = ownWindow(track, state.from, Math.min(to(), state.meta.span));
     showShare(row, window > 0 ? `${((busy / window) * 100).toFixed(busy / window < 0.0995 ? 1 : 0)}%` : '');
   }
 }

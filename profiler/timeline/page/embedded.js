@@ -265,6 +265,11 @@ export const server = {
     if (value === undefined) throw new Error(why ?? `${name} is none of an analysis`);
     return value;
   },
+  compare: async () => {
+    const { compare } = await answers();
+    if (!compare) throw absent('A comparison');
+    return compare;
+  },
   flows: async (track, slice) => {
     const found = (await details())?.flows[track]?.[slice];
     if (!found) throw absent('Who let a slice go');

@@ -4,6 +4,7 @@ import { make } from './dom.js';
 import { bytes, whole } from './format.js';
 import { addTab, bar, refresh, showTab, table } from './panel.js';
 import { coreOf, reveal } from './rows.js';
+import { ownWindow } from './runs.js';
 import { duration, exact } from './time.js';
 import { changed, glideTo, on, state, tell } from './state.js';
 
@@ -28,9 +29,17 @@ function byWhat() {
 
 const percent = (share) => `${(share * 100).toFixed(1)}%`;
 
+// Of the time of its own run in the range: a shorter run is not idle after its end.
+function ownBusy(track, busy) {
+  const { from, to } = state.range;
+  const own = ownWindow(state.meta.tracks[track], from, to);
+  return own > 0 ? (busy * (to - from)) / own : 0;
+}
+
 // A queue is busy while any of its DMA engines is.
-function busyOf(track, busy) {
+function busyOf(track, share) {
   const { kind, lanes } = state.meta.tracks[track];
+  const busy = ownBusy(track, share);
   return kind === 'queue' && lanes > 1
     ? bar(busy, `${percent(busy)}, any of ${lanes}`, `${percent(busy)} of the range, any of ${lanes} DMA engines`)
     : bar(busy, percent(busy), `${percent(busy)} of the range`);
@@ -42,7 +51,7 @@ function total(kind, name) {
   const found = stats.tracks.filter(({ track }) => state.meta.tracks[track].kind === kind);
   if (all < 2 || !found.length) return null;
   const sum = (key) => found.reduce((all, one) => all + (one[key] ?? 0), 0);
-  const busy = sum('busy') / all;
+  const busy = found.reduce((sum, one) => sum + ownBusy(one.track, one.busy ?? 0), 0) / all;
   return { cells: [`${all} ${name}`, 'mean, sums', bar(busy, percent(busy), `${percent(busy)} of the range, the mean of ${all} rows`),
     { text: whole(sum('count')) }, kind === 'queue' ? { text: bytes(sum('bytes')) } : ''] };
 }

@@ -1,15 +1,24 @@
-// The roofline: work per byte against work per time, all of it and each layer.
+// The roofline: work per byte against work per time. All of an execution, its layers, regions and source lines; of two
+// runs both, each with its own roof.
 
 import { make } from './dom.js';
 import { bytes, count } from './format.js';
-import { absence, analysis, sourceChoice } from './answers.js';
-import { addTab, bar, table } from './panel.js';
+import { absence, answer, source, sourceChoice } from './answers.js';
+import { addTab, bar, refresh, table } from './panel.js';
 import { duration } from './time.js';
+import { state } from './state.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
-const WIDTH = 560;
-const HEIGHT = 300;
-const EDGE = { left: 62, right: 14, top: 14, bottom: 34 };
+const EDGE = { left: 74, right: 96, top: 18, bottom: 40 };
+const SIDE = { from: 78, width: 60 }; // from the right: points without device memory traffic
+const LEAST_HEIGHT = 300;
+const REACH = 22; // pixels from the pointer to a point
+const LABELS = 14; // of the points that take the longest
+const KINDS = [['all', 'All of it'], ['layer', 'Layers'], ['region', 'Regions'], ['line', 'Source lines']];
+const RUNS = ['before', 'after'];
+
+const hidden = new Set(); // kinds
+let watcher = null;
 
 function svg(tag, attributes, ...children) {
   const element = document.createElementNS(SVG, tag);
@@ -18,54 +27,207 @@ function svg(tag, attributes, ...children) {
   return element;
 }
 
-// Points that can be drawn: work and bytes are known and not 0.
-function pointsOf(roofline) {
-  return [{ layer: 'all of it', isAll: true, ...roofline.total }, ...roofline.layers]
-    .filter((one) => one.flops > 0 && one.flops_per_byte > 0 && one.time_ns > 0)
-    .map((one) => ({ ...one, rate: one.flops / (one.time_ns * 1e-9) }));
+// ---- what there is ---------------------------------------------------------------------------------
+
+const rate = (value) => `${count(value)}FLOP/s`;
+const percent = (share) => `${(share * 100).toFixed(1)}%`;
+
+// Rows of a run: [kind, name, figures].
+function rowsOf({ roofline, run }) {
+  const of = (kind, rows) => rows.map((row) => ({ ...row, kind, run, name: kind === 'all' ? 'All of it' : row[kind] }));
+  return [...of('all', [roofline.total]), ...of('layer', roofline.layers), ...of('region', roofline.regions), ...of('line', roofline.lines)];
 }
 
-function plot(roofline) {
-  const points = pointsOf(roofline);
-  const ridge = roofline.ridge_flops_per_byte;
-  const xs = [Math.min(ridge / 100, ...points.map((one) => one.flops_per_byte / 3)), Math.max(ridge * 20, ...points.map((one) => one.flops_per_byte * 3))];
-  const ys = [Math.min(roofline.peak_flops_per_second / 1e4, ...points.map((one) => one.rate / 3)), roofline.peak_flops_per_second * 3];
-  const place = (value, [low, high], from, to) => from + ((Math.log10(value) - Math.log10(low)) / (Math.log10(high) - Math.log10(low))) * (to - from);
-  const x = (value) => place(value, xs, EDGE.left, WIDTH - EDGE.right);
-  const y = (value) => place(value, ys, HEIGHT - EDGE.bottom, EDGE.top);
-  const picture = svg('svg', { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'roofline', role: 'img', 'aria-label': `Roofline: ${roofline.total.bound} bound, ${((roofline.total.roofline_ratio ?? 0) * 100).toFixed(1)}% of what the roof allows` });
+// A place needs work and time that are known and not 0. Without bytes it is at the side.
+const pointsOf = (one) => rowsOf(one).filter((row) => row.flops > 0 && row.time_ns > 0)
+  .map((row) => ({ ...row, rate: row.flops / (row.time_ns * 1e-9) }));
+
+// The runs to show whose answers are there; messages go into box.
+function runsOf(box) {
+  const sources = state.meta.compares ? [0, 1] : [source()];
+  return sources.map((s) => ({ s, run: state.meta.compares ? RUNS[s] : '', roofline: answer(box, 'roofline', `analysis ${s} roofline`, () => state.source.analysis(s, 'roofline')) }))
+    .filter((one) => one.roofline);
+}
+
+// "31.5TFLOP/s, bf16 50%, fp32 50%, 1 of 2 cores"
+function computeText({ ceilings, peak_flops_per_second: peak }) {
+  const all = ceilings.types.reduce((sum, type) => sum + type.flops, 0);
+  const mix = ceilings.types.length > 1 ? ceilings.types.map((type) => `${type.type} ${Math.round((type.flops / all) * 100)}%`).join(', ') : ceilings.types[0]?.type ?? '16 bits';
+  return `${rate(peak)}, ${mix}, ${ceilings.core_count} of ${ceilings.core_total} ${ceilings.core_total === 1 ? 'core' : 'cores'}`;
+}
+
+function memoryText({ ceilings, peak_bytes_per_second: peak }) {
+  const isDma = ceilings.dma_bytes_per_second < ceilings.memory_bytes_per_second;
+  const stacks = `${ceilings.memory_stack_count} memory ${ceilings.memory_stack_count === 1 ? 'stack' : 'stacks'}`;
+  return `${count(peak)}B/s, ${isDma ? `${ceilings.dma_engine_count} DMA engines` : stacks}`;
+}
+
+// ---- the picture -----------------------------------------------------------------------------------
+
+function scalesOf(runs, points, width, height) {
+  const inside = points.filter((one) => one.flops_per_byte > 0);
+  const ridges = runs.map(({ roofline }) => roofline.ridge_flops_per_byte);
+  const peaks = runs.flatMap(({ roofline }) => [roofline.peak_flops_per_second, ...roofline.ceilings.types.map((type) => type.flops_per_second)]);
+  const xs = [Math.min(...ridges.map((ridge) => ridge / 100), ...inside.map((one) => one.flops_per_byte / 2)), Math.max(...ridges.map((ridge) => ridge * 10), ...inside.map((one) => one.flops_per_byte * 2))];
+  const ys = [Math.min(Math.max(...peaks) / 1e4, ...points.map((one) => one.rate / 2)), Math.max(...peaks) * 2];
+  const place = (value, [low, high], from, until) => from + ((Math.log10(value) - Math.log10(low)) / (Math.log10(high) - Math.log10(low))) * (until - from);
+  return { xs, ys, x: (value) => place(value, xs, EDGE.left, width - EDGE.right), y: (value) => place(value, ys, height - EDGE.bottom, EDGE.top) };
+}
+
+function grid({ xs, ys, x, y }, width, height) {
+  const parts = [];
   for (let power = Math.ceil(Math.log10(xs[0])); power <= Math.log10(xs[1]); power++) {
-    picture.append(svg('line', { class: 'grid', x1: x(10 ** power), x2: x(10 ** power), y1: EDGE.top, y2: HEIGHT - EDGE.bottom }),
-      svg('text', { x: x(10 ** power), y: HEIGHT - EDGE.bottom + 14, 'text-anchor': 'middle' }, power >= 0 ? count(10 ** power) : String(10 ** power)));
+    parts.push(svg('line', { class: 'grid', x1: x(10 ** power), x2: x(10 ** power), y1: EDGE.top, y2: height - EDGE.bottom }),
+      svg('text', { x: x(10 ** power), y: height - EDGE.bottom + 15, 'text-anchor': 'middle' }, power >= 0 ? count(10 ** power) : String(10 ** power)));
   }
   for (let power = Math.ceil(Math.log10(ys[0])); power <= Math.log10(ys[1]); power++) {
-    picture.append(svg('line', { class: 'grid', y1: y(10 ** power), y2: y(10 ** power), x1: EDGE.left, x2: WIDTH - EDGE.right }),
-      svg('text', { x: EDGE.left - 6, y: y(10 ** power) + 4, 'text-anchor': 'end' }, count(10 ** power)));
+    parts.push(svg('line', { class: 'grid', y1: y(10 ** power), y2: y(10 ** power), x1: EDGE.left, x2: width - EDGE.right }),
+      svg('text', { x: EDGE.left - 7, y: y(10 ** power) + 4, 'text-anchor': 'end' }, count(10 ** power)));
   }
-  picture.append(svg('polyline', { class: 'roof', points: `${x(xs[0])},${y(Math.max(ys[0], xs[0] * roofline.peak_bytes_per_second))} ${x(ridge)},${y(roofline.peak_flops_per_second)} ${x(xs[1])},${y(roofline.peak_flops_per_second)}` }),
-    svg('text', { x: WIDTH - EDGE.right, y: y(roofline.peak_flops_per_second) - 6, 'text-anchor': 'end' }, `${count(roofline.peak_flops_per_second)}FLOP/s`),
-    svg('text', { x: (EDGE.left + WIDTH - EDGE.right) / 2, y: HEIGHT - 4, 'text-anchor': 'middle' }, 'FLOPs per byte of device memory'),
-    svg('text', { x: 12, y: HEIGHT / 2, 'text-anchor': 'middle', transform: `rotate(-90 12 ${HEIGHT / 2})` }, 'FLOPs per second'));
-  for (const point of points) {
-    const dot = svg('circle', { class: point.isAll ? 'all' : 'layer', cx: x(point.flops_per_byte), cy: y(point.rate), r: point.isAll ? 6 : 4 });
-    dot.append(svg('title', {}, `${point.layer}: ${count(point.rate)}FLOP/s at ${point.flops_per_byte.toFixed(1)} FLOPs per byte`));
-    picture.append(dot, svg('text', { class: 'name', x: x(point.flops_per_byte) + 9, y: y(point.rate) + 4 }, point.layer));
+  return [...parts,
+    svg('rect', { class: 'side', x: width - SIDE.from, y: EDGE.top, width: SIDE.width, height: height - EDGE.bottom - EDGE.top }),
+    svg('text', { x: width - SIDE.from + SIDE.width / 2, y: height - EDGE.bottom + 15, 'text-anchor': 'middle' }, 'no HBM'),
+    svg('text', { x: (EDGE.left + width - EDGE.right) / 2, y: height - 6, 'text-anchor': 'middle' }, 'FLOPs per byte of device memory'),
+    svg('text', { x: 14, y: height / 2, 'text-anchor': 'middle', transform: `rotate(-90 14 ${height / 2})` }, 'FLOPs per second')];
+}
+
+// The slope of memory up to the ridge, then what can be computed; ceilings of single types are dashed.
+function roof({ roofline, run, s }, { xs, ys, x, y }, width, below) {
+  const { peak_flops_per_second: peak, peak_bytes_per_second: speed, ridge_flops_per_byte: ridge, ceilings } = roofline;
+  const low = Math.max(xs[0], ys[0] / speed);
+  const name = run ? `${run}: ` : '';
+  const parts = [svg('polyline', { class: `roof run-${s}`, points: `${x(low)},${y(low * speed)} ${x(ridge)},${y(peak)} ${x(xs[1])},${y(peak)}` })];
+  if (ceilings.types.length > 1) {
+    for (const type of ceilings.types) {
+      parts.push(svg('line', { class: `ceiling run-${s}`, x1: x(Math.min(type.flops_per_second / speed, xs[1])), x2: x(xs[1]), y1: y(type.flops_per_second), y2: y(type.flops_per_second) }),
+        svg('text', { x: width - EDGE.right, y: y(type.flops_per_second) - 4, 'text-anchor': 'end' }, `${name}${type.type} ${rate(type.flops_per_second)}`));
+    }
   }
-  return picture;
+  const middle = Math.sqrt(low * ridge);
+  const angle = (Math.atan2(y(ridge * speed) - y(low * speed), x(ridge) - x(low)) * 180) / Math.PI;
+  const [mx, my] = [x(middle), y(middle * speed) + (below ? 15 : -7)];
+  parts.push(svg('text', { class: `roof-text run-${s}`, x: width - EDGE.right, y: y(peak) + (below ? 15 : -6), 'text-anchor': 'end' }, `${name}${computeText(roofline)}`),
+    svg('text', { class: `roof-text run-${s}`, x: mx, y: my, 'text-anchor': 'middle', transform: `rotate(${angle} ${mx} ${my})` }, `${name}${memoryText(roofline)}`));
+  return parts;
+}
+
+const SHAPES = {
+  all: (x, y, r) => `M${x} ${y - r - 2}L${x + r + 2} ${y}L${x} ${y + r + 2}L${x - r - 2} ${y}Z`,
+  layer: (x, y, r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`,
+  region: (x, y, r) => `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}Z`,
+  line: (x, y, r) => `M${x} ${y - r}L${x + r} ${y + r}L${x - r} ${y + r}Z`,
+};
+
+const short = (name) => (name.length > 44 ? `${name.slice(0, 42)}…` : name);
+
+// Names of the longest points where there is room for them.
+function labels(placed, width) {
+  const taken = [];
+  return placed.filter((point) => point.flops_per_byte > 0).sort((a, b) => (b.kind === 'all') - (a.kind === 'all') || b.time_ns - a.time_ns).slice(0, LABELS).flatMap((point) => {
+    const text = short(point.name);
+    const box = { x0: point.x + 9, x1: point.x + 13 + text.length * 6.2, y0: point.y - 7, y1: point.y + 7 };
+    if (box.x1 > width - EDGE.right) Object.assign(box, { x0: point.x - 13 - text.length * 6.2, x1: point.x - 9 });
+    if (taken.some((other) => box.x0 < other.x1 && other.x0 < box.x1 && box.y0 < other.y1 && other.y0 < box.y1)) return [];
+    taken.push(box);
+    return [svg('text', { class: 'name', x: box.x0, y: point.y + 4 }, text)];
+  });
+}
+
+function facts(point) {
+  return make('div', {}, make('b', {}, point.name), ...[
+    [point.run, point.kind === 'all' ? '' : point.kind].filter(Boolean).join(', '),
+    `${rate(point.rate)} ${point.flops_per_byte > 0 ? `at ${point.flops_per_byte.toFixed(1)} FLOPs per byte` : 'without device memory traffic'}`,
+    `${count(point.flops)}FLOP and ${bytes(point.hbm_bytes)} in ${duration(point.time_ns * 1000)}`,
+    `${point.bound} bound, at least ${duration(point.least_ns * 1000)}${point.is_hidden ? ', hidden by others' : ''}`,
+    point.roofline_ratio === null ? '' : `${percent(point.roofline_ratio)} of its roof`,
+  ].filter(Boolean).map((text) => make('div', {}, text)));
+}
+
+// The nearest point to the pointer is named.
+function hover(frame, picture, placed) {
+  const note = make('div', { class: 'roofline-note', hidden: true });
+  let near = null;
+  const choose = (point) => {
+    if (near === point) return;
+    near?.mark.classList.remove('near');
+    near = point;
+    note.hidden = !point;
+    if (!point) return;
+    point.mark.classList.add('near');
+    note.replaceChildren(facts(point));
+    note.style.left = `${Math.max(4, Math.min(point.x + 14, frame.clientWidth - note.offsetWidth - 6))}px`;
+    note.style.top = `${Math.max(4, point.y + 14 + note.offsetHeight > frame.clientHeight ? point.y - note.offsetHeight - 12 : point.y + 14)}px`;
+  };
+  picture.addEventListener('pointermove', (event) => {
+    const { left, top } = picture.getBoundingClientRect();
+    const far = (point) => Math.hypot(point.x - (event.clientX - left), point.y - (event.clientY - top));
+    const best = placed.reduce((found, point) => (!found || far(point) < far(found) ? point : found), null);
+    choose(best && far(best) <= REACH ? best : null);
+  });
+  picture.addEventListener('pointerleave', () => choose(null));
+  return note;
+}
+
+function plot(frame, runs, points) {
+  const width = Math.max(420, frame.clientWidth);
+  const height = frame.clientHeight;
+  const scales = scalesOf(runs, points, width, height);
+  const main = runs[runs.length - 1].roofline.total;
+  const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'roofline', role: 'img', 'aria-label': `Roofline: ${main.bound} bound, ${percent(main.roofline_ratio ?? 0)} of what the roof allows` });
+  picture.append(...grid(scales, width, height), ...runs.flatMap((one, i) => roof(one, scales, width, i > 0)));
+  let beside = 0; // at the side they lie next to each other
+  const placed = points.map((point) => ({ ...point, x: point.flops_per_byte > 0 ? scales.x(point.flops_per_byte) : width - SIDE.from + 8 + (beside++ * 17) % (SIDE.width - 16), y: scales.y(point.rate) }));
+  for (const point of [...placed].reverse()) {
+    point.mark = svg('path', { class: `${point.kind} run-${point.run === 'after' ? 1 : 0}`, d: SHAPES[point.kind](point.x, point.y, point.kind === 'all' ? 6 : 4.5), 'aria-label': point.name });
+    picture.append(point.mark);
+  }
+  picture.append(...labels(placed, width));
+  frame.replaceChildren(picture, hover(frame, picture, placed));
+}
+
+// ---- the tab ---------------------------------------------------------------------------------------
+
+function legend(points) {
+  return KINDS.filter(([kind]) => points.some((point) => point.kind === kind)).map(([kind, title]) => {
+    const check = make('input', { type: 'checkbox', onchange: () => {
+      if (check.checked) hidden.delete(kind);
+      else hidden.add(kind);
+      refresh('roofline');
+    } });
+    check.checked = !hidden.has(kind);
+    const mark = svg('svg', { width: 14, height: 14, class: 'roofline key', 'aria-hidden': 'true' }, svg('path', { class: `${kind} run-0`, d: SHAPES[kind](7, 7, 4) }));
+    return make('label', {}, check, mark, ` ${title} (${points.filter((point) => point.kind === kind).length})`);
+  });
+}
+
+function rowsTable(rows, hasRuns) {
+  return table([['Name', true], ['Kind', true], ...(hasRuns ? [['Run', true]] : []), ['Time'], ['FLOPs'], ['HBM'], ['FLOPs/byte'], ['Bound', true], ['At least'], ['Of the roof']], rows.map((one) => ({
+    cells: [one.name, one.kind === 'all' ? '' : one.kind, ...(hasRuns ? [one.run] : []), { value: one.time_ns, text: duration(one.time_ns * 1000) }, { value: one.flops, text: count(one.flops) }, { value: one.hbm_bytes, text: bytes(one.hbm_bytes) },
+      { value: one.flops_per_byte ?? -1, text: one.flops_per_byte === null ? '' : one.flops_per_byte.toFixed(1) }, one.bound,
+      { value: one.least_ns, text: one.least_ns ? duration(one.least_ns * 1000) : '' }, one.roofline_ratio === null ? (one.is_hidden ? 'hidden' : '') : bar(one.roofline_ratio, undefined, 'of what its roof allows in this time')],
+  })));
 }
 
 function render(box) {
-  const choice = sourceChoice('roofline');
-  if (choice) box.append(choice);
-  const roofline = analysis(box, 'roofline', 'roofline');
-  if (!roofline) return;
-  const all = [{ layer: 'all of it', ...roofline.total }, ...roofline.layers];
-  box.append(make('div', { class: 'two' }, plot(roofline),
-    table([['Layer', true], ['Time'], ['FLOPs'], ['HBM'], ['FLOPs/byte'], ['Bound', true], ['At least'], ['Of the roof']], all.map((one) => ({
-      cells: [one.layer, { value: one.time_ns, text: duration(one.time_ns * 1000) }, { value: one.flops, text: count(one.flops) }, { value: one.hbm_bytes, text: bytes(one.hbm_bytes) },
-        { value: one.flops_per_byte ?? -1, text: one.flops_per_byte === null ? '' : one.flops_per_byte.toFixed(1) }, one.bound,
-        { value: one.least_ns, text: one.least_ns ? duration(one.least_ns * 1000) : '' }, one.roofline_ratio === null ? '' : bar(one.roofline_ratio)],
-    })))));
+  watcher?.disconnect();
+  const choice = state.meta.compares ? null : sourceChoice('roofline');
+  const head = make('div', { class: 'pane-head' }, ...(choice ? [choice] : []));
+  const runs = runsOf(box);
+  if (!runs.length) {
+    if (choice) box.prepend(head);
+    return;
+  }
+  const rows = runs.flatMap(rowsOf);
+  const all = runs.flatMap(pointsOf);
+  const points = all.filter((point) => !hidden.has(point.kind));
+  head.append(...legend(all), make('span', { class: 'soft' }, runs.map(({ run, roofline }) => `${run ? `${run}: ` : ''}${roofline.mfu_ratio === null ? '' : `MFU ${percent(roofline.mfu_ratio)}, `}memory is the limit below ${roofline.ridge_flops_per_byte.toFixed(1)} FLOPs per byte`).join(' · ')));
+  if (runs.length > 1) head.append(make('span', { class: 'roofline-runs' }, ...runs.map(({ run, s }) => make('span', { class: `run-${s}` }, run))));
+  const frame = make('div', { class: 'roofline-frame' });
+  frame.style.minHeight = `${LEAST_HEIGHT}px`;
+  const rest = rows.length - all.length;
+  box.append(head, frame, ...(rest ? [make('p', { class: 'soft' }, `${rest} without matrix products ${rest === 1 ? 'has' : 'have'} no point and ${rest === 1 ? 'is' : 'are'} only in the table.`)] : []), rowsTable(rows, runs.length > 1));
+  watcher = new ResizeObserver(() => frame.isConnected && plot(frame, runs, points));
+  watcher.observe(frame);
 }
 
 export const start = () => addTab('roofline', 'Roofline', render, () => absence('roofline', 'roofline'));

@@ -1,6 +1,7 @@
-"""Looks at the page that stands for itself: html.py BROWSER PROFILE_FOLDER FILE.html LONG.html SHORT.html ADDRESS.
+"""Looks at the page that stands for itself: html.py BROWSER PROFILE_FOLDER FILE.html LONG.html SHORT.html ADDRESS BOTH.html DIFF.json.
 
-ADDRESS is the page of the same capture as a server gives it: both must answer the same.
+ADDRESS is the page of the same capture as a server gives it: both must answer the same. BOTH.html compares two captures, and
+DIFF.json is what diff prints about them.
 """
 import json
 import os
@@ -69,7 +70,7 @@ def check_functions(page, address):
         text = answer.read().decode()
     asked = set(re.findall(r'^  (\w+): ', text[text.index('export const server'):], re.M))
     ours = set(page.browser.evaluate("(async () => Object.keys((await import('page/source.js')).server))()"))
-    other = {'compare', 'host', 'drop'}  # of two captures, of a folder, of files that a server keeps: a file shows one capture
+    other = {'host', 'drop'}  # of a folder, of files that a server keeps: a file has neither
     assert asked and asked - other == ours, f'the server has {asked - other - ours}, the file {ours - asked}'
 
 
@@ -128,8 +129,25 @@ def check_hands(page):
     browser.wait_for("document.documentElement.dataset.state === 'complete'")
 
 
+def check_both(page, diff_path):
+    with open(diff_path) as file:
+        diff = json.load(file)
+    assert page.ask('meta()')['compares'], 'two captures are not compared'
+    differs = difference(page.ask('compare()'), diff)
+    assert not differs, f'compared otherwise than by diff: {differs}'
+    browser = page.browser
+    browser.evaluate("document.querySelector('#tab-compare').click()")
+    browser.wait_for("document.querySelector('.pane-compare table') !== null")
+    page.picture('compare')
+    browser.evaluate("document.querySelector('#tab-roofline').click()")
+    browser.wait_for("document.querySelector('.roofline-frame .roof.run-1') !== null")
+    for run in (0, 1):
+        assert browser.evaluate(f"document.querySelectorAll('.roofline-frame path.all.run-{run}').length") <= 1
+    page.picture('roofline')
+
+
 def main():
-    program, folder, path, long_path, short_path, address = sys.argv[1:]
+    program, folder, path, long_path, short_path, address, both_path, diff_path = sys.argv[1:]
     browser = Watched(program, folder)
     try:
         browser.size(1440, 900)
@@ -143,6 +161,8 @@ def main():
         check_answers(page, address)
         check_hands(page)
         page.picture('search')
+
+        check_both(Page(browser, both_path), diff_path)
 
         page = Page(browser, long_path)
         page.picture('long')
@@ -172,7 +192,7 @@ def main():
         outside = [url for url in browser.asked if not url.startswith(('file://', 'data:', 'blob:', 'about:'))]
         files = {url for url in browser.asked if url.startswith('file://')}
         assert not outside, f'asks for {outside}'
-        assert len(files) == 3, f'other files than the three pages: {files}'
+        assert len(files) == 4, f'other files than the four pages: {files}'
         assert not browser.said, f'the page complains: {browser.said}'
     finally:
         browser.close()

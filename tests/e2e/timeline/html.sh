@@ -40,6 +40,9 @@ wait_for address_is_there
 address=$(sed -n 's/^View profile at //p' view.log)
 details=$NTK_SOURCE_DIR/tests/e2e/timeline/html_details.py
 python3 "$details" mail/a.html "$address" wait releases layer >&2 || fail "details of the file are not those served"
+# Two captures in one file: the comparison is that of diff.
+neuron-profile view -s attention.ntff -n attention.neff --compare long.ntff --compare-neff long.neff --output-format html --output-file both.html 2>err
+neuron-profile diff attention.ntff long.ntff -n attention.neff --neff-after long.neff --json >diff.json
 theirs=${NTK_VENDOR_CAPTURES:+$NTK_VENDOR_CAPTURES/v6_fused_fp32_s512}
 if [ -n "$theirs" ] && [ -e "$theirs.ntff" ]; then
     neuron-profile view -s "$theirs.ntff" -n "$theirs.neff" --output-format html --output-file theirs.html
@@ -50,4 +53,4 @@ if [ -n "$theirs" ] && [ -e "$theirs.ntff" ]; then
     python3 "$details" theirs.html "$(sed -n 's/^View profile at //p' theirs.log)" \
         operands compiler_opcode compiler_operands name tensor predecessors >&2 || fail "details of a capture of hardware"
 fi
-python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/html.py" "$browser" "$scratch/profile" mail/a.html mail/long.html mail/short.html "$address" || fail "see above"
+python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/html.py" "$browser" "$scratch/profile" mail/a.html mail/long.html mail/short.html "$address" both.html diff.json || fail "see above"

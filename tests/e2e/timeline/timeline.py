@@ -377,7 +377,18 @@ def check_panes(page, summary, analyses):
     vector = next(engine for engine in analyses['idle']['engines'] if engine['engine'] == 'vector')
     assert f"{vector['instruction_count']} instructions" in browser.evaluate("document.querySelector('.flame').title"), 'instructions of Vector'
     open_tab('roofline', "document.querySelector('.roofline .all') !== null")
-    assert analyses['roofline']['total']['bound'] in browser.evaluate("document.querySelector('.roofline').getAttribute('aria-label')")
+    roofline = analyses['roofline']
+    assert roofline['total']['bound'] in browser.evaluate("document.querySelector('.roofline-frame .roofline').getAttribute('aria-label')")
+    # One point for all of it and for each layer, region and line with products; the pointer names them.
+    for key, kind in (('layers', 'layer'), ('regions', 'region'), ('lines', 'line')):
+        equal(f'points of {key}', browser.evaluate(f"document.querySelectorAll('.roofline-frame path.{kind}').length"),
+              sum(row['flops'] > 0 and row['time_ns'] > 0 for row in roofline[key]))
+    assert browser.evaluate("(() => { const frame = document.querySelector('.roofline-frame'); return frame.querySelector('svg').clientWidth >= frame.parentElement.clientWidth - 40; })()"), 'not of full width'
+    browser.evaluate("(() => { const { x, y, width, height } = document.querySelector('.roofline-frame path.all').getBoundingClientRect(); document.querySelector('.roofline-frame svg').dispatchEvent("
+                     "new PointerEvent('pointermove', { clientX: x + width / 2, clientY: y + height / 2 })); })()")
+    note = browser.evaluate("document.querySelector('.roofline-note').hidden ? '' : document.querySelector('.roofline-note').textContent")
+    assert 'All of it' in note and f"{roofline['total']['bound']} bound" in note, f'the pointer shows {note}'
+    page.picture('roofline')
     open_tab('memory', "document.querySelectorAll('.pane-memory table').length >= 3")
     equal('tensors', [row[0] for row in cells('.pane-memory .two > div:last-child table:first-of-type')], [one['name'] for one in analyses['tensors']])
     open_tab('on-chip', "document.querySelectorAll('.pane-on-chip .chip-list li').length > 0")
@@ -513,6 +524,21 @@ def check_compare(page, address, diff):
     page.picture('compare-pane')
     shown = browser.evaluate("[...document.querySelectorAll('.pane-compare table:first-of-type tbody tr')].map((row) => row.cells[4].textContent)")[0]
     near('change', float(shown.strip('+%')), diff['total'][0]['change_ratio'] * 100, 0.06)
+    # Shares refer to the time of each run, in the tables and next to the rows.
+    for key, title in (('engines', 'Engines, busy'), ('path_resources', 'On the critical path, by engine and queue')):
+        cells = browser.evaluate(f"[...document.querySelectorAll('.pane-compare section')].find((e) => e.querySelector('h3').textContent === {json.dumps(title)})"
+                                 ".querySelectorAll('tbody tr').values().map((row) => [0, 2, 4].map((i) => row.cells[i].textContent)).toArray()")
+        rows = {row['name']: row for row in diff[key]}
+        for name, before, after in cells:
+            for text, side in ((before, 'before'), (after, 'after')):
+                if text:
+                    near(f'{name} {side}', float(text.strip('%')), 100 * rows[name][f'{side}_ns'] / diff['total'][0][f'{side}_ns'], 0.06)
+    if any(one['relation'] != 'kept' and one['before'] and one['after'] for one in diff['matches']):
+        equal('what became what', browser.evaluate("document.querySelectorAll('.pane-compare .matches tbody tr').length"), len(diff['matches']))
+    own = browser.evaluate("(async () => { const { ownWindow } = await import('/runs.js'); const { state } = await import('/state.js'); return state.meta.tracks.filter(({ kind }) => kind === 'engine')"
+                           ".map((track) => [state.meta.groups[track.group].source, ownWindow(track, 0, state.meta.span)]); })()")
+    for one, window in own:
+        near('time of which the shares of a row are', window / 1000, diff['total'][0][('before_ns', 'after_ns')[one]], 0.01)
     browser.evaluate("document.querySelector('#tab-summary').click()")
     browser.wait_for("document.querySelectorAll('.pane-summary tbody tr').length > 10")
     before = browser.evaluate("document.querySelector('.tiles b').textContent")
