@@ -45,7 +45,7 @@ const CHARTS = [
   } },
   { title: 'Executions per second', lines: [{ name: 'completed', colour: 'accent' }, { name: 'failed', colour: 'bad' }], write: format.rate, async load() {
     const rows = await coreSeries('executions');
-    const failed = await coreSeries('failures');
+    const failed = await coreSeries('errors');
     return [rows, [rows.map((row) => row.value), failed.map((row) => row.value)]];
   } },
   { title: 'Latency', lines: [{ name: 'p50', colour: 'accent' }, { name: 'p99', colour: 'accent2' }], write: format.nanoseconds, async load() {

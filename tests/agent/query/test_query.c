@@ -236,7 +236,7 @@ static void uncounted_executions_are_reported_and_are_not_zero(void **state)
 {
     static const char *const questions[] = { "executions", "errors", "latency" };
     static const char *const counts[] = { "completed", "transient", "completed" };
-    static const char *const metrics[] = { "executions", "failures", "model_executions" };
+    static const char *const metrics[] = { "executions", "errors", "model_executions" };
     char *path = store_mixed(*state, "uncounted.db");
 
     for (size_t i = 0; i < 3; i++) {
