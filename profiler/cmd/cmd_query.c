@@ -84,7 +84,11 @@ static int query_capture(const char *path, const char *sql)
     if (code) {
         return code;
     }
-    if (!name || ntk_export_create(profile.trace, name, path, &export) < 0) {
+    int ret = !name ? -ENOMEM
+              : ntk_query_is_of_rows(sql)
+                  ? ntk_export_create_rows(profile.trace, name, path, &export)
+                  : ntk_export_create(profile.trace, name, path, &export);
+    if (ret < 0) {
         ntk_err_no_memory(&err);
         code = ntk_profile_fail(&err);
     } else if (ntk_profile_source_text(&profile, arg_nki_root, arg_framework_root, &text)) {

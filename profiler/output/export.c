@@ -177,8 +177,8 @@ int ntk_export_create_lines(const struct ntk_trace *trace, struct ntk_export **o
     return 0;
 }
 
-int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
-                      struct ntk_export **out_export)
+int ntk_export_create_rows(const struct ntk_trace *trace, const char *profile_name,
+                           const char *path, struct ntk_export **out_export)
 {
     struct ntk_export *export = NULL;
     int ret = ntk_export_create_lines(trace, &export);
@@ -188,6 +188,24 @@ int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, c
     }
     export->profile_name = profile_name;
     export->path = path;
+    ret = fill_cores(export);
+    if (ret < 0) {
+        ntk_export_destroy(export);
+        return ret;
+    }
+    *out_export = export;
+    return 0;
+}
+
+int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
+                      struct ntk_export **out_export)
+{
+    struct ntk_export *export = NULL;
+    int ret = ntk_export_create_rows(trace, profile_name, path, &export);
+
+    if (ret < 0) {
+        return ret;
+    }
     ret = ntk_analysis_summary_of(export->program, &export->summary);
     if (ret == 0) {
         ret = ntk_analysis_opcode_table(trace, &export->opcodes);
@@ -197,9 +215,6 @@ int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, c
     }
     if (ret == 0) {
         ret = ntk_analysis_regions(export->program, &export->regions);
-    }
-    if (ret == 0) {
-        ret = fill_cores(export);
     }
     if (ret < 0) {
         ntk_export_destroy(export);

@@ -74,7 +74,11 @@ int ntk_export_source_lines(const struct ntk_export *export,
 /* 0 or -errno, as for ntk_long_list_err_set(). */
 int ntk_export_create(const struct ntk_trace *trace, const char *profile_name, const char *path,
                       struct ntk_export **out_export);
-/* The same for the tables of source lines alone: summary, layers and similar tables are empty. */
+/* The same for tables of single rows, such as Instruction and DmaPacket: the others, which need a
+ * pass over all rows of the trace, are empty. */
+int ntk_export_create_rows(const struct ntk_trace *trace, const char *profile_name,
+                           const char *path, struct ntk_export **out_export);
+/* The same for the tables of source lines alone: names are missing, too. */
 int ntk_export_create_lines(const struct ntk_trace *trace, struct ntk_export **out_export);
 void ntk_export_destroy(struct ntk_export *export);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/output/export.h"
+#include "profiler/output/tables/query_groups.h"
 #include "profiler/output/tables/rows.h"
 #include "profiler/output/tables/sqlite_tables.h"
 #include "profiler/output/tables/tables.h"
@@ -132,6 +133,8 @@ static int fill_table(struct query *query, const struct ntk_export *export, size
     struct ntk_export part = *export;
     if (table.rows == ntk_rows_instructions) {
         part.skipped_parts = ntk_rows_instruction_unused(table.columns, table.column_count);
+    } else if (table.rows == ntk_rows_packets) {
+        part.skipped_parts = ntk_rows_packet_unused(table.columns, table.column_count);
     }
     ret = ret < 0 ? ret : ntk_sqlite_table_fill(query->db, &part, &table, progress);
     sqlite3_free(drop);
@@ -174,6 +177,33 @@ static int fill(struct query *query, const struct ntk_export *export, struct ntk
                      err, ret, NTK_ERR_NO_OFFSET, "cannot read the tables: %s%s", strerror(-ret),
                      ret == -ENOSPC ? "; set SQLITE_TMPDIR to a folder with more free space" : "")
                : 0;
+}
+
+/* The same as groups, where that is enough (query_plan.h): 1 with the statement for them, 0, or
+ * -errno with a message. */
+static int fill_groups(struct query *query, const struct ntk_export *export, const char *sql,
+                       char **out_sql, struct ntk_err *err)
+{
+    struct ntk_query_plan plan = { 0 };
+    struct ntk_progress progress;
+    char what[96];
+    int ret = ntk_query_plan_make(query->tables, query->table_count, sql, &plan);
+
+    if (ret == 1) {
+        const struct ntk_table *table = &query->tables[plan.table];
+        (void)snprintf(what, sizeof what, "reading table %s", table->name);
+        ntk_progress_begin(&progress, what);
+        ret = ntk_query_groups_fill(query->db, export, table, &plan, &progress);
+        ntk_progress_end(&progress);
+    }
+    if (ret == 1) {
+        *out_sql = plan.sql;
+        plan.sql = NULL;
+    }
+    ntk_query_plan_fini(&plan);
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read the tables: %s",
+                                 strerror(-ret))
+                   : ret;
 }
 
 /* ---- the answer ------------------------------------------------------------------------------ */
@@ -330,16 +360,40 @@ int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_que
     sqlite3_set_authorizer(query.db, NULL, NULL);
     sqlite3_finalize(query.select);
     query.select = NULL;
+    char *grouped = NULL;
+    ret = ret < 0 ? ret : fill_groups(&query, export, sql, &grouped, err);
     if (ret == 0) {
         keep_joined(&query, sql);
+        ret = fill(&query, export, err);
     }
-    ret = ret < 0 ? ret : fill(&query, export, err);
-    ret = ret < 0 ? ret : prepare(&query, sql, err); /* for the tables as they are now */
+    ret = ret < 0 ? ret : prepare(&query, grouped ? grouped : sql, err); /* as tables are now */
     ret = ret < 0 ? ret : answer(&query, format, sink, err);
     sqlite3_finalize(query.select);
     sqlite3_close(query.db);
     free(query.readings);
+    free(grouped);
     return ret;
+}
+
+bool ntk_query_is_of_rows(const char *sql)
+{
+    static int (*const of_rows[])(const struct ntk_export *, ntk_row_put *, void *) = {
+        ntk_rows_instructions, ntk_rows_packets,      ntk_rows_transfers,
+        ntk_rows_semaphores,   ntk_rows_active_spans,
+    };
+    size_t count;
+    const struct ntk_table *tables = ntk_tables_schema(&count);
+
+    for (size_t t = 0; t < count; t++) {
+        bool is_of_rows = false;
+        for (size_t i = 0; i < sizeof of_rows / sizeof *of_rows; i++) {
+            is_of_rows = is_of_rows || tables[t].rows == of_rows[i];
+        }
+        if (!is_of_rows && strcasestr(sql, tables[t].name)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ---- what there is --------------------------------------------------------------------------- */

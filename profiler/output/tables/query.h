@@ -7,6 +7,9 @@
  * $TMPDIR, /var/tmp, /tmp), which has no name. Rows are written as they come. Nothing but reading
  * these tables is allowed: no other files, no changes, no settings.
  *
+ * Of aggregates over one table, groups of rows with partial counts and sums go there instead of the
+ * rows (query_plan.h): then no table is built, and the answer is the same.
+ *
  * Why not virtual tables: rows are made in order and given away (table.h), so each scan would make
  * a table again, and a join would do that for every row of the other side.
  *
@@ -29,6 +32,9 @@ enum ntk_query_format {
  * or more columns than a text table shows. Else -errno. */
 int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_query_format format,
                   struct ntk_sink *sink, struct ntk_err *err);
+
+/* Whether ntk_export_create_rows() is enough for all tables whose names are in the statement. */
+bool ntk_query_is_of_rows(const char *sql);
 
 /* The tables that a statement may name, of a capture or of folders; name: the columns of this one,
  * -ENOENT when there is none. */

@@ -58,9 +58,12 @@ enum ntk_instruction_part {
     NTK_PART_OPERANDS = 1, /* operands, operation, compiler_operands, activation */
     NTK_PART_POSITION = 2, /* nki_location to frame_ids */
     NTK_PART_PREDECESSORS = 4,
+    NTK_PART_NAMES = 8,     /* bir_id to hlo_attrs; "named" too */
+    NTK_PART_TRANSFER = 16, /* of packets: transfer_id to dest_json */
 };
-/* What rows need not have for these columns of theirs. */
+/* What rows need not have for these columns of theirs: of instructions, of packets. */
 unsigned ntk_rows_instruction_unused(const struct ntk_column *columns, size_t count);
+unsigned ntk_rows_packet_unused(const struct ntk_column *columns, size_t count);
 
 struct ntk_packet_row {
     int64_t id, core_index;

@@ -30,9 +30,21 @@ static void fill_transfer(const struct ntk_export *export, size_t core, uint32_t
     }
 }
 
+unsigned ntk_rows_packet_unused(const struct ntk_column *columns, size_t count)
+{
+    for (size_t c = 0; c < count; c++) {
+        if (columns[c].presence != NTK_COLUMN_NEVER &&
+            columns[c].offset >= offsetof(struct ntk_packet_row, transfer_id)) {
+            return 0;
+        }
+    }
+    return NTK_PART_TRANSFER;
+}
+
 int ntk_rows_packets(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     const struct ntk_trace *trace = export->trace;
+    bool has_transfers = !(export->skipped_parts & NTK_PART_TRANSFER);
 
     for (size_t c = 0; c < trace->core_count; c++) {
         const struct ntk_trace_core *core = &trace->cores[c];
@@ -45,6 +57,7 @@ int ntk_rows_packets(const struct ntk_export *export, ntk_row_put *put, void *ct
             .no = "no",
             .is_cc = trace->has_collectives ? NULL : "no",
             .semaphore = "-1",
+            .transfer_id = NTK_ABSENT_I64,
         };
         ntk_trace_each_packet(core, from) {
             size_t e = from->engine % NTK_NTFF_DMA_ENGINES;
@@ -67,7 +80,9 @@ int ntk_rows_packets(const struct ntk_export *export, ntk_row_put *put, void *ct
             row.crc = from->crc;
             row.index = counts[e][q]++;
             row.ring_id = 1 + (int64_t)((c * NTK_NTFF_DMA_ENGINES + e) * NTK_NTFF_DMA_QUEUES + q);
-            fill_transfer(export, c, (uint32_t)(from - core->packets), &row);
+            if (has_transfers) {
+                fill_transfer(export, c, (uint32_t)(from - core->packets), &row);
+            }
             int ret = put(ctx, &row);
             if (ret < 0) {
                 return ret;

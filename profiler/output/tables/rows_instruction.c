@@ -162,6 +162,7 @@ static int put_instructions(const struct instruction_target *target, size_t core
     char texts[2][NAME_BYTES];
     char unnamed[8];
     bool has_operands = !(export->skipped_parts & NTK_PART_OPERANDS);
+    bool has_names = names && !(export->skipped_parts & NTK_PART_NAMES);
     bool has_positions = names && !(export->skipped_parts & NTK_PART_POSITION);
     bool has_predecessors = names && !(export->skipped_parts & NTK_PART_PREDECESSORS);
     int ret = has_predecessors ? ntk_predecessors_create(export, core_index, &predecessors) : 0;
@@ -197,7 +198,7 @@ static int put_instructions(const struct instruction_target *target, size_t core
         row.crc_out = from->crc_out;
         row.layer = layer ? layer : core->neff ? "" : NULL;
         fill_work(export->trace, fact, from->opcode, &row);
-        if (names) {
+        if (has_names) {
             fill_names(names, fact, texts, &attributes, &row);
         }
         if (has_positions) {
@@ -229,15 +230,32 @@ unsigned ntk_rows_instruction_unused(const struct ntk_column *columns, size_t co
         size_t offset;
         enum ntk_instruction_part part;
     } parts[] = {
-        PART(operands, OPERANDS),          PART(operation, OPERANDS),
-        PART(compiler_operands, OPERANDS), PART(activation, OPERANDS),
-        PART(nki_location, POSITION),      PART(bir_location, POSITION),
-        PART(kernel_name, POSITION),       PART(kernel_function, POSITION),
-        PART(iteration, POSITION),         PART(iteration_path, POSITION),
-        PART(frame_ids, POSITION),         PART(predecessors, PREDECESSORS),
+        PART(operands, OPERANDS),
+        PART(operation, OPERANDS),
+        PART(compiler_operands, OPERANDS),
+        PART(activation, OPERANDS),
+        PART(nki_location, POSITION),
+        PART(bir_location, POSITION),
+        PART(kernel_name, POSITION),
+        PART(kernel_function, POSITION),
+        PART(iteration, POSITION),
+        PART(iteration_path, POSITION),
+        PART(frame_ids, POSITION),
+        PART(predecessors, PREDECESSORS),
+        PART(bir_id, NAMES),
+        PART(bir_name, NAMES),
+        PART(penguin_id, NAMES),
+        PART(raw_bir_id, NAMES),
+        PART(raw_penguin_id, NAMES),
+        PART(raw_hlo_id, NAMES),
+        PART(raw_framework_id, NAMES),
+        PART(penguin_text, NAMES),
+        PART(hlo_name, NAMES),
+        PART(hlo_attrs, NAMES),
     };
 #undef PART
-    unsigned unused = NTK_PART_OPERANDS | NTK_PART_POSITION | NTK_PART_PREDECESSORS;
+    unsigned unused =
+        NTK_PART_OPERANDS | NTK_PART_POSITION | NTK_PART_PREDECESSORS | NTK_PART_NAMES;
 
     for (size_t c = 0; c < count; c++) {
         for (size_t p = 0; p < sizeof parts / sizeof *parts; p++) {

@@ -25,7 +25,7 @@ int ntk_sqlite_errno(int code)
     }
 }
 
-static const char *type_of(enum ntk_column_kind kind)
+const char *ntk_sqlite_type(enum ntk_column_kind kind)
 {
     switch (kind) {
     case NTK_COLUMN_F64:
@@ -48,7 +48,7 @@ int ntk_sqlite_table_create(sqlite3 *db, const struct ntk_table *table)
         const struct ntk_column *column = &table->columns[i];
 
         ntk_buf_add_format(&create, "%s\n  \"%s\" %s%s", i ? "," : "", column->name,
-                           type_of(column->kind),
+                           ntk_sqlite_type(column->kind),
                            column->presence == NTK_COLUMN_ALWAYS ? " NOT NULL" : "");
     }
     ntk_buf_add_text(&create, "\n) STRICT");
@@ -69,7 +69,7 @@ struct writer {
 };
 
 /* Most tables have a row for each span of one kind; of tables with fewer the share stays low. */
-static uint64_t expect_rows(const struct ntk_export *export, const struct ntk_table *table)
+uint64_t ntk_sqlite_rows_expected(const struct ntk_export *export, const struct ntk_table *table)
 {
     uint64_t counts[3] = { 0 };
 
@@ -132,7 +132,7 @@ int ntk_sqlite_table_fill(sqlite3 *db, const struct ntk_export *export,
     struct writer writer = { .table = table, .progress = progress };
     struct ntk_buf insert = { 0 };
 
-    writer.expected_count = progress ? expect_rows(export, table) : 0;
+    writer.expected_count = progress ? ntk_sqlite_rows_expected(export, table) : 0;
     ntk_buf_add_format(&insert, "INSERT INTO \"%s\" VALUES (", table->name);
     for (size_t i = 0; i < table->column_count; i++) {
         ntk_buf_add_text(&insert, i ? ",?" : "?");

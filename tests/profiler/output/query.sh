@@ -34,6 +34,36 @@ done
 ask -s m.ntff m.sqlite 'SELECT opcode, count(*) AS n, sum(duration_ns) AS ns FROM Instruction GROUP BY 1 ORDER BY 3 DESC, 1'
 ask -s m.ntff m.sqlite 'WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 5) SELECT i, NULL AS absent, 0.5 AS half FROM s'
 ask -s m.ntff m.sqlite 'SELECT a.id FROM Instruction a JOIN Instruction b ON a.id = b.id WHERE b.duration_ns > 0 ORDER BY 1'
+# Aggregates are answered from groups of rows (query_plan.h), where that is the same.
+while IFS= read -r sql; do
+    ask -s m.ntff m.sqlite "$sql"
+done <<'SQL'
+SELECT count(*) FROM Instruction
+SELECT sum(duration_ns), min(start_ts), max(end_ts), avg(duration_ns), total(duration_ns), count(layer) FROM Instruction
+SELECT engine, opcode, count(*), max(duration_ns) m FROM Instruction WHERE pc > 100 AND engine <> 'sync' GROUP BY engine, opcode HAVING count(*) > 3 ORDER BY count(*) DESC, 2 LIMIT 5
+SELECT engine e, sum(duration_ns) / 1000.0 AS us FROM Instruction GROUP BY e ORDER BY us DESC
+SELECT duration_ns / 100 * 100 AS bucket, count(*) FROM Instruction GROUP BY bucket
+SELECT duration_ns / 100, count(*), count(DISTINCT opcode) FROM Instruction GROUP BY duration_ns / 100
+SELECT DISTINCT engine, opcode FROM Instruction
+SELECT DISTINCT opcode FROM Instruction WHERE duration_ns > 100 ORDER BY opcode DESC LIMIT 4
+SELECT queue_name, sum(transfer_bytes), avg(transfer_bytes) FROM DmaPacket GROUP BY queue_name
+SELECT min(opcode), max(opcode), min(engine) FROM Instruction WHERE opcode LIKE 'M%'
+SELECT sum(psum_write_bytes), count(psum_write_bytes), avg(sbuf_read_bytes) FROM Instruction WHERE engine = 'none'
+SELECT count(*), sum(duration_ns) FROM Instruction WHERE engine = 'none' GROUP BY engine
+SELECT layer, opcode, count(*) FROM Instruction GROUP BY layer, opcode ORDER BY 1, 2
+SELECT CASE WHEN duration_ns > 500 THEN 'long' ELSE 'short' END AS size, count(*) FROM Instruction GROUP BY size
+SELECT engine, count(*) FROM Instruction GROUP BY engine ORDER BY sum(evt_wait_time_ns) DESC
+SELECT round(avg(duration_ns), 2) FROM Instruction
+SELECT max(throughput), min(throughput), count(throughput) FROM DmaPacket
+SELECT opcode, duration_ns FROM Instruction WHERE duration_ns = (SELECT max(duration_ns) FROM Instruction) ORDER BY start_ts LIMIT 2
+SELECT sum(duration_ns) * 1.0 / count(*) AS mean, count(operands), count(*) - count(layer) FROM Instruction
+SELECT engine, avg(evt_wait_time_ns), sum(evt_wait_time_ns), count(evt_wait_time_ns) FROM Instruction GROUP BY 1
+SELECT engine_idx % 4 AS lane, sum(transfer_bytes) AS bytes, max(throughput) AS fastest FROM DmaPacket GROUP BY lane ORDER BY lane
+SELECT transfer_id, count(*), sum(read_bytes) FROM DmaPacket GROUP BY transfer_id ORDER BY 2 DESC, 1 LIMIT 5
+SELECT id, count(*) FROM Instruction GROUP BY id ORDER BY id DESC LIMIT 3
+SELECT core_count FROM (SELECT count(DISTINCT pcore_idx) AS core_count FROM Instruction)
+SELECT metric, count(*) FROM (SELECT engine AS metric FROM Instruction) GROUP BY metric
+SQL
 # Columns that a statement does not read are not made.
 ask -s m.ntff m.sqlite 'SELECT rowid, DURATION_NS AS d, "pc" FROM Instruction ORDER BY 1 LIMIT 3'
 ask -s m.ntff m.sqlite 'SELECT count(*) AS n, count(operands) AS o FROM Instruction NATURAL JOIN Instruction AS again'

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * query_groups - the rows of a table as groups with partial counts and sums, for query_plan.h.
+ *
+ * Rows are counted as they are made, so no table is built. Threads: one.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TABLES_QUERY_GROUPS_H
+#define NTK_PROFILER_OUTPUT_TABLES_QUERY_GROUPS_H
+
+#include <sqlite3.h>
+
+#include "profiler/output/export.h"
+#include "profiler/output/tables/query_plan.h"
+#include "shared/base/progress.h"
+
+/* More groups than this and than 1 of NTK_GROUPS_SHARE rows are not worth it. */
+#define NTK_GROUPS_MANY 65536
+#define NTK_GROUPS_SHARE 8
+
+/* Puts the groups into db in place of the empty table. 1; 0 when there are too many, or sums are
+ * too large to be exact, and nothing has changed; -errno. */
+int ntk_query_groups_fill(sqlite3 *db, const struct ntk_export *export,
+                          const struct ntk_table *table, const struct ntk_query_plan *plan,
+                          struct ntk_progress *progress);
+
+#endif

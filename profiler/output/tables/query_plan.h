@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * query_plan - which SELECTs can be answered from groups of rows, and how.
+ *
+ *   SELECT opcode, count(*), sum(duration_ns) FROM Instruction WHERE pc > 3 GROUP BY opcode
+ *
+ * Rows that agree in all columns read outside of count, sum, total, avg, min and max (the keys:
+ * opcode, pc) are interchangeable. So one row per group of them, with partial counts and sums, is
+ * all that SQLite needs, and the statement in which calls add up partial values has the same
+ * answer. Only what is certain is planned: one table, columns by their plain names, columns outside
+ * of these calls grouped by. The caller answers everything else from all rows.
+ *
+ * Owner:   ntk_query_plan_fini() frees, also a zeroed one. Threads: any; no state.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TABLES_QUERY_PLAN_H
+#define NTK_PROFILER_OUTPUT_TABLES_QUERY_PLAN_H
+
+#include "profiler/output/tables/table.h"
+
+#define NTK_PLAN_KEYS_MAX 16
+#define NTK_PLAN_PARTIALS_MAX 16
+
+enum ntk_partial_kind {
+    NTK_PARTIAL_ROWS,  /* of the group */
+    NTK_PARTIAL_COUNT, /* that have the column */
+    NTK_PARTIAL_SUM,   /* of integers; absent where no row has it, as the next two */
+    NTK_PARTIAL_MIN,
+    NTK_PARTIAL_MAX,
+};
+
+struct ntk_partial {
+    enum ntk_partial_kind kind;
+    size_t column;   /* of the table; not of ROWS */
+    bool is_divided; /* a sum that must be exact as a floating-point number */
+};
+
+struct ntk_query_plan {
+    size_t table; /* index */
+    size_t key_count, partial_count;
+    size_t keys[NTK_PLAN_KEYS_MAX]; /* columns of the table */
+    /* Column i of them is called "ntk i" in the statement. */
+    struct ntk_partial partials[NTK_PLAN_PARTIALS_MAX];
+    char *sql;
+};
+
+/* 1, or 0 where the statement is not planned; -ENOMEM. */
+int ntk_query_plan_make(const struct ntk_table *tables, size_t table_count, const char *sql,
+                        struct ntk_query_plan *out_plan);
+void ntk_query_plan_fini(struct ntk_query_plan *plan);
+
+#endif
