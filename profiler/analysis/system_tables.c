@@ -427,14 +427,21 @@ void ntk_system_tables_fini(struct ntk_system_tables *tables)
 /* A capture's window begins a little before the run of the device that the trace has. */
 #define CAPTURED_BEFORE_NS 1000000U
 
-/* An execution that fails at once has a window of no length. */
+/* The window of an execution that fails at once has no length. */
+static bool can_be_as_long(const struct ntk_system_execution *execution,
+                           const struct ntk_system_captured *captured)
+{
+    return captured->end_ns > captured->start_ns || execution->device_ns == 0;
+}
+
 static bool is_in_window(const struct ntk_system_execution *execution,
                          const struct ntk_system_captured *captured)
 {
-    return execution->device_start_ns == captured->start_ns ||
-           (execution->device_start_ns < captured->end_ns &&
-            execution->device_start_ns > captured->start_ns &&
-            execution->device_start_ns - captured->start_ns < CAPTURED_BEFORE_NS);
+    return execution->device_start_ns >= captured->start_ns &&
+           (execution->device_start_ns < captured->end_ns ||
+            execution->device_start_ns == captured->start_ns) &&
+           execution->device_start_ns - captured->start_ns < CAPTURED_BEFORE_NS &&
+           can_be_as_long(execution, captured);
 }
 
 /* Whether it fills the window to its end, as ours do. */
@@ -493,8 +500,11 @@ static const struct ntk_system_execution *captured_first(const struct ntk_system
 {
     *out_reason = "its model has no execution on its core in the trace";
     for (size_t i = 0; i < tables->execution_count; i++) {
-        if (captured->nc != UINT32_MAX && can_be(tables, &tables->executions[i], captured)) {
-            return &tables->executions[i];
+        const struct ntk_system_execution *execution = &tables->executions[i];
+
+        if (captured->nc != UINT32_MAX && can_be(tables, execution, captured) &&
+            (!captured->has_window || can_be_as_long(execution, captured))) {
+            return execution;
         }
     }
     return NULL;
@@ -519,11 +529,13 @@ ntk_system_tables_captured(const struct ntk_system_tables *tables,
 {
     const struct ntk_system_execution *found = NULL;
     bool is_known = captured->process_id && tables->process_id && !tables->is_vendor;
+    /* Earlier versions of our runtime have each window begin at 0. */
+    bool is_timed = captured->has_window && (tables->is_vendor || captured->start_ns > 0);
     const char *reason = NULL;
 
     if (is_known && captured->process_id != tables->process_id) {
         reason = "it is of another process";
-    } else if (captured->has_window && has_clock(tables, captured)) {
+    } else if (is_timed && has_clock(tables, captured)) {
         found = captured_at(tables, captured, &reason);
     } else if (!tables->is_vendor) {
         found = captured_first(tables, captured, &reason);

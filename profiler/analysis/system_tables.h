@@ -68,9 +68,9 @@ struct ntk_system_captured {
     uint64_t start_ns, end_ns; /* of the window, on the clock of the core */
 };
 /* That execution: the one that begins in its window, by the clock of its core. In our folders it is
- * also of its process and of its model; a recording without times of the core's clock has the first
- * execution of the model instead. In the vendor's folders captures may be of another process. NULL:
- * absent, and *out_reason (may be NULL) says why. */
+ * also of its process and of its model; where the recording or the capture has no times of the
+ * core's clock, it is the first execution of the model. In the vendor's folders captures may be of
+ * another process. NULL: absent, and *out_reason (may be NULL) says why. */
 const struct ntk_system_execution *
 ntk_system_tables_captured(const struct ntk_system_tables *tables,
                            const struct ntk_system_captured *captured, const char **out_reason);

@@ -133,10 +133,9 @@ bool core_recorder_step_begin(struct ntk_core_recording *recorder,
         }
         return false;
     }
-    *out_first =
-        (struct core_record_sink){ .writer = recorder->writer,
-                                   .subgraph = first,
-                                   .offset_ps = (device_clock_ns - recorder->begin_ns) * 1000 };
+    *out_first = (struct core_record_sink){ .writer = recorder->writer,
+                                            .subgraph = first,
+                                            .offset_ps = device_clock_ns * 1000 };
     return true;
 }
 
@@ -275,7 +274,9 @@ int ntk_core_recording_save(struct ntk_core_recording *recording, const char *pa
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no execution was recorded for %s",
                            path);
     }
-    ntk_ntff_writer_set_execution(recording->writer, 0, recording->duration_ns * 1000);
+    /* On the clock of the core: that is how traces find the execution. */
+    ntk_ntff_writer_set_execution(recording->writer, recording->begin_ns * 1000,
+                                  (recording->begin_ns + recording->duration_ns) * 1000);
     return ntk_ntff_writer_save(recording->writer, path, err);
 }
 

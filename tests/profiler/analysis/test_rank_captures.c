@@ -76,7 +76,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* Next to the trace; the window is on the clock of the core, end_ns 0: it has none. */
+/* Next to the trace; the window is on the clock of the core. */
 static void capture_add(struct fixture *f, const char *name, uint64_t process_id, uint64_t model_id,
                         uint64_t start_ns, uint64_t end_ns)
 {
@@ -96,9 +96,7 @@ static void capture_add(struct fixture *f, const char *name, uint64_t process_id
     struct ntk_err err = { 0 };
 
     assert_int_equal(ntk_ntff_writer_create(path, &capture, &writer, &err), 0);
-    if (end_ns > 0) {
-        ntk_ntff_writer_set_execution(writer, start_ns * 1000, end_ns * 1000);
-    }
+    ntk_ntff_writer_set_execution(writer, start_ns * 1000, end_ns * 1000);
     assert_int_equal(ntk_ntff_writer_commit(writer, &err), 0);
     ntk_ntff_writer_destroy(writer);
     assert_int_equal(ntk_vec_push(&f->trace.captures, &path), 0);
@@ -139,6 +137,26 @@ static void executions_that_begin_at_one_time_are_told_apart_by_their_length(voi
     capture_add(f, "b_instid_0_vnc_1_failed.ntff", PROCESS, MODEL, 700, 700);
     assert_int_equal(placed(f, 0)->start_ns, HOST + 51000);
     assert_int_equal(placed(f, 1)->start_ns, HOST + 1000);
+}
+
+/* Earlier versions of our runtime had each window begin at 0. */
+static void captures_whose_window_begins_at_0_are_of_the_first_of_their_model(void **state)
+{
+    struct fixture *f = *state;
+
+    f->spans[RUN_1] = span_of("nc_exec_running", 1, HOST + 1000, 0, 700);
+    f->spans[CALL_2].model_id = f->spans[RUN_2].model_id = MODEL + 1;
+    capture_add(f, "i_instid_0_vnc_1.ntff", PROCESS, MODEL + 1, 0, 900);
+    assert_int_equal(placed(f, 0)->start_ns, HOST + 51000);
+}
+
+static void captures_of_no_length_are_of_the_first_that_took_no_time(void **state)
+{
+    struct fixture *f = *state;
+
+    f->spans[RUN_2] = span_of("nc_exec_running", 2, HOST + 51000, 700, 0);
+    capture_add(f, "j_instid_0_vnc_1_failed.ntff", PROCESS, MODEL, 0, 0);
+    assert_int_equal(placed(f, 0)->start_ns, HOST + 51000);
 }
 
 static void captures_of_another_process_or_model_are_not_placed(void **state)
@@ -216,6 +234,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(captures_are_of_the_execution_of_their_window),
         TEST(executions_that_begin_at_one_time_are_told_apart_by_their_length),
+        TEST(captures_whose_window_begins_at_0_are_of_the_first_of_their_model),
+        TEST(captures_of_no_length_are_of_the_first_that_took_no_time),
         TEST(captures_of_another_process_or_model_are_not_placed),
         TEST(without_times_of_the_core_the_first_of_the_model_counts),
         TEST(an_execution_at_an_impossible_time_places_nothing),

@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "shared/formats/ntff/ntff.h"
 #include "tests/runtime-hooks/core/core_fixture.h"
+#include "tests/support/scratch.h"
 #include "tests/support/unit.h"
 
 static int start(struct core_fixture *f, uint64_t first, uint64_t count)
@@ -40,6 +42,47 @@ static void a_recorder_has_the_executions_it_was_asked_for(void **state)
     core_adder_fini(&adder);
 }
 
+/* By it a trace finds the execution. */
+static void a_recording_is_on_the_clock_of_its_core(void **state)
+{
+    struct core_fixture *f = *state;
+    struct core_adder adder;
+    struct ntk_core_recording *recording = NULL;
+    struct ntk_ntff *ntff = NULL;
+    char *path = test_scratch_path(f->folder, "third.ntff");
+
+    core_adder_init(f, &adder, NULL, NULL);
+    (void)core_adder_run(f, &adder, 1);
+    assert_int_equal(start(f, 3, 1), 0);
+    (void)core_adder_run(f, &adder, 1);
+    uint64_t begin_ns = ntk_core_device_clock_ns(f->core, 0);
+    (void)core_adder_run(f, &adder, 1);
+    uint64_t end_ns = ntk_core_device_clock_ns(f->core, 0);
+    (void)core_adder_run(f, &adder, 1);
+    assert_true(begin_ns > 0 && end_ns > begin_ns);
+    assert_int_equal(
+        ntk_core_recorder_stop(f->core, 0, NTK_CORE_RECORDER_TRIGGER, &recording, &f->err), 0);
+    assert_int_equal(ntk_core_recording_save(recording, path, &f->err), 0);
+    assert_int_equal(ntk_ntff_open(path, &ntff, &f->err), 0);
+    assert_true(ntff->has_window);
+    assert_int_equal(ntff->window_start_ps, begin_ns * 1000);
+    assert_int_equal(ntff->window_end_ps, end_ns * 1000);
+    for (size_t s = 0; s < ntff->subgraphs[0].section_count; s++) {
+        const struct ntk_ntff_section *section = &ntff->subgraphs[0].sections[s];
+
+        for (uint64_t i = 0; i < section->record_count; i++) {
+            struct ntk_ntff_record record;
+
+            ntk_ntff_record_get(&ntff->subgraphs[0], section, i, &record);
+            assert_in_range(record.time_ps, begin_ns * 1000, end_ns * 1000);
+        }
+    }
+    ntk_ntff_close(ntff);
+    ntk_core_recording_destroy(recording);
+    core_adder_fini(&adder);
+    free(path);
+}
+
 static void a_recorder_that_comes_too_late_says_so(void **state)
 {
     struct core_fixture *f = *state;
@@ -66,6 +109,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_recorder_has_the_executions_it_was_asked_for,
                                         core_fixture_setup, core_fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_recording_is_on_the_clock_of_its_core, core_fixture_setup,
+                                        core_fixture_teardown),
         cmocka_unit_test_setup_teardown(a_recorder_that_comes_too_late_says_so, core_fixture_setup,
                                         core_fixture_teardown),
     };

@@ -45,10 +45,9 @@ struct capture_content capture_content(const char *path)
 
                 ntk_ntff_record_get(&ntff->subgraphs[g], section, i, &record);
                 content.instructions += record.kind == NTK_NTFF_RECORD_INSTRUCTION_START;
-                content.first_ps =
-                    record.time_ps < content.first_ps ? record.time_ps : content.first_ps;
-                content.last_ps =
-                    record.time_ps > content.last_ps ? record.time_ps : content.last_ps;
+                int64_t since_ps = record.time_ps - (int64_t)ntff->window_start_ps;
+                content.first_ps = since_ps < content.first_ps ? since_ps : content.first_ps;
+                content.last_ps = since_ps > content.last_ps ? since_ps : content.last_ps;
             }
         }
     }
