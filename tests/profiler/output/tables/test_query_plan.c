@@ -115,7 +115,7 @@ static void what_is_not_certain_is_not_planned(void **state)
     }
 }
 
-/* As many tokens, columns and calls as nobody writes. */
+/* More tokens, columns and calls than a statement is likely to have. */
 static void what_is_too_long_is_not_planned(void **state)
 {
     char sql[8192] = "SELECT count(*)";
