@@ -19,6 +19,11 @@ struct walk {
     int64_t program_from_ps, program_until_ps; /* of all engines */
     int64_t ran_out_ps; /* from then until program_until_ps it has nothing left to do */
     const struct ntk_trace_instruction *semaphore; /* the last one, if an EVENT_SEMAPHORE */
+    uint32_t item;               /* whose wait is accounted for; NTK_NO_INDEX: none */
+    struct ntk_wait_chain chain; /* of that wait, where has_chain */
+    bool has_chain;
+    ntk_idle_part_call *call; /* NULL: none */
+    void *ctx;
     int failed;
 };
 
@@ -36,6 +41,23 @@ static bool is_same(const struct ntk_idle_row *a, const struct ntk_idle_row *b)
            a->number == b->number;
 }
 
+static void report_part(struct walk *walk, const struct ntk_idle_row *key, int64_t start_ps,
+                        int64_t end_ps)
+{
+    bool is_wait = key->reason == NTK_IDLE_ENGINE || key->reason == NTK_IDLE_DMA;
+    const struct ntk_idle_part part = { .core = walk->engine->core,
+                                        .engine = walk->engine->engine,
+                                        .start_ps = start_ps,
+                                        .end_ps = end_ps,
+                                        .cause = key,
+                                        .chain = is_wait && walk->has_chain ? &walk->chain : NULL,
+                                        .item = walk->item };
+
+    if (walk->call && walk->failed == 0) {
+        walk->failed = walk->call(&part, walk->ctx);
+    }
+}
+
 static void add(struct walk *walk, const struct ntk_idle_row *key, int64_t start_ps, int64_t end_ps)
 {
     int64_t idle_ps = end_ps - start_ps;
@@ -44,6 +66,7 @@ static void add(struct walk *walk, const struct ntk_idle_row *key, int64_t start
     if (idle_ps <= 0) {
         return;
     }
+    report_part(walk, key, start_ps, end_ps);
     ntk_vec_each(struct ntk_idle_row, candidate, &walk->rows) {
         if (is_same(candidate, key)) {
             row = candidate;
@@ -121,12 +144,11 @@ static void add_lines(struct walk *walk, size_t item, const struct ntk_release *
 /* What the wait from until_ps on goes back to. */
 static void add_chain(struct walk *walk, size_t item, int64_t end_ps)
 {
-    struct ntk_wait_chain chain;
-
-    if (end_ps > walk->until_ps && !walk->failed) {
+    walk->has_chain = end_ps > walk->until_ps && !walk->failed;
+    if (walk->has_chain) {
         ntk_wait_chain_get(walk->program, walk->engine->core, walk->dependencies, (uint32_t)item,
-                           walk->until_ps, end_ps, &chain);
-        walk->failed = ntk_wait_chains_add(&walk->engine->chains, &chain);
+                           walk->until_ps, end_ps, &walk->chain);
+        walk->failed = ntk_wait_chains_add(&walk->engine->chains, &walk->chain);
     }
 }
 
@@ -184,14 +206,14 @@ static void add_gap(struct walk *walk, const struct ntk_trace_instruction *instr
         return;
     }
     /* What the runtime makes of the compiler's trigger of a transfer waits for the program. */
+    walk->item = (uint32_t)(instruction - walk->core->instructions);
     bool is_trigger = fact->is_runtime && fact->wait != NTK_WAIT_NONE &&
                       walk->until_ps >= walk->program_from_ps &&
                       instruction->start_ps <= walk->ran_out_ps;
     if ((fact->is_runtime && !is_trigger) || fact->waits_inside) {
         add_other(walk, fact, instruction->start_ps);
     } else {
-        add_wait(walk, (size_t)(instruction - walk->core->instructions), fact,
-                 instruction->start_ps);
+        add_wait(walk, walk->item, fact, instruction->start_ps);
     }
 }
 
@@ -210,8 +232,9 @@ static void end_semaphore(struct walk *walk, int64_t next_ps)
     if (end_ps <= walk->until_ps) {
         return;
     }
+    walk->item = (uint32_t)(semaphore - walk->core->instructions);
     if (fact->waits_inside && !fact->is_runtime) {
-        add_wait(walk, (size_t)(semaphore - walk->core->instructions), fact, end_ps);
+        add_wait(walk, walk->item, fact, end_ps);
     } else {
         add_other(walk, fact, end_ps);
     }
@@ -266,16 +289,25 @@ static int program_time_get(const struct ntk_program *program, struct program_ti
     return 0;
 }
 
+/* What is called for each part. */
+struct listener {
+    ntk_idle_part_call *call;
+    void *ctx;
+};
+
 static int engine_reasons(const struct ntk_program *program, size_t core_index,
                           uint8_t engine_index, const struct ntk_dependencies *dependencies,
-                          const struct program_time *time, struct ntk_idle_engine *engine)
+                          const struct program_time *time, const struct listener *listener,
+                          struct ntk_idle_engine *engine)
 {
     const struct ntk_trace *trace = program->trace;
     struct walk walk = { .program = program,
                          .core = &trace->cores[core_index],
                          .dependencies = &dependencies->cores[core_index],
                          .engine = engine,
-                         .rows = NTK_VEC_INIT(struct ntk_idle_row) };
+                         .rows = NTK_VEC_INIT(struct ntk_idle_row),
+                         .call = listener->call,
+                         .ctx = listener->ctx };
     /* What came after the last record of a file that was cut off is lost, not idling. */
     struct ntk_idle_row end =
         plain(trace->cores[core_index].is_cut.instructions ? NTK_IDLE_UNKNOWN : NTK_IDLE_END);
@@ -306,6 +338,7 @@ static int engine_reasons(const struct ntk_program *program, size_t core_index,
         }
     }
     end_semaphore(&walk, trace->total_ps);
+    walk.item = NTK_NO_INDEX;
     add(&walk, &end, walk.until_ps, trace->total_ps);
     ntk_vec_sort(&walk.rows, compare_rows);
     engine->rows = walk.rows.items;
@@ -318,6 +351,14 @@ int ntk_analysis_idle_reasons(const struct ntk_program *program,
                               const struct ntk_dependencies *dependencies,
                               struct ntk_idle_reasons *out_reasons)
 {
+    return ntk_analysis_idle_parts(program, dependencies, NULL, NULL, out_reasons);
+}
+
+int ntk_analysis_idle_parts(const struct ntk_program *program,
+                            const struct ntk_dependencies *dependencies, ntk_idle_part_call *call,
+                            void *ctx, struct ntk_idle_reasons *out_reasons)
+{
+    const struct listener listener = { call, ctx };
     const struct ntk_trace *trace = program->trace;
     struct ntk_idle_reasons result = { .total_ps = trace->total_ps };
     int ret = 0;
@@ -334,7 +375,7 @@ int ntk_analysis_idle_reasons(const struct ntk_program *program,
     for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
         for (uint8_t e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
             if (trace->cores[c].ntff->engine_buffers[e]) {
-                ret = engine_reasons(program, c, e, dependencies, &time,
+                ret = engine_reasons(program, c, e, dependencies, &time, &listener,
                                      &result.engines[result.engine_count++]);
             }
         }

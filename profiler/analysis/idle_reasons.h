@@ -65,9 +65,26 @@ struct ntk_idle_reasons {
     struct ntk_idle_engine *engines;
 };
 
+/* A stretch of idle time with one reason. Those of an engine come in order of time; where one begins
+ * at the end of the one before, the engine did not work in between. */
+struct ntk_idle_part {
+    size_t core; /* index in the trace */
+    uint8_t engine;
+    int64_t start_ps, end_ps;
+    const struct ntk_idle_row *cause;   /* the reason and what it names; figures are 0 */
+    const struct ntk_wait_chain *chain; /* what it goes back to; NULL: no wait that was released */
+    uint32_t item;                      /* the instruction that waited; NTK_NO_INDEX: none */
+};
+/* A negative return stops and is returned. */
+typedef int ntk_idle_part_call(const struct ntk_idle_part *part, void *ctx);
+
 int ntk_analysis_idle_reasons(const struct ntk_program *program,
                               const struct ntk_dependencies *dependencies,
                               struct ntk_idle_reasons *out_reasons);
+/* The same, with a call for each part: core by core, engine by engine. */
+int ntk_analysis_idle_parts(const struct ntk_program *program,
+                            const struct ntk_dependencies *dependencies, ntk_idle_part_call *call,
+                            void *ctx, struct ntk_idle_reasons *out_reasons);
 void ntk_idle_reasons_fini(struct ntk_idle_reasons *reasons);
 /* "engine", "dma", "issue" ... */
 const char *ntk_idle_reason_name(enum ntk_idle_reason reason);

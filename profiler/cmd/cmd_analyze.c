@@ -2,6 +2,7 @@
 /* cmd_analyze - analyses by name, as text or JSON. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +24,11 @@ static const char *arg_output;
 static struct ntk_joined_options arg_changes;
 static int add_changes(const char *value, struct ntk_err *err);
 static int (*const on_what_if)(const char *value, struct ntk_err *err) = add_changes;
+#define UNLIMITED UINT64_MAX /* --limit was not given */
+static uint64_t arg_limit = UNLIMITED;
+static unsigned engines; /* bits */
+static int add_engines(const char *value, struct ntk_err *err);
+static int (*const on_engine)(const char *value, struct ntk_err *err) = add_engines;
 static bool arg_json;
 static bool arg_list;
 
@@ -40,6 +46,11 @@ static const struct ntk_opt options[] = {
       "with -d and the 'joined' analysis: estimate the time of all ranks if run, host or link were "
       "this many times as fast, optionally for one rank, such as link=2,rank3.host=0 (0: takes no "
       "time)" },
+    { 0, "engine", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&on_engine,
+      "with the 'bubbles' analysis: only gaps of these engines, such as tensor,vector" },
+    { 0, "limit", "N", NTK_OPT_U64, &arg_limit,
+      "with the 'bubbles' analysis: list the N longest gaps (default 20); with --json, N of each "
+      "cause (default 100)" },
     NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "output-file", "FILE", NTK_OPT_TEXT, &arg_output, "write to FILE instead of stdout" },
     NTK_CUT_OPTIONS,
@@ -62,6 +73,35 @@ static const struct ntk_opt_program program_options = {
 static int add_changes(const char *value, struct ntk_err *err)
 {
     return ntk_joined_changes_add(&arg_changes, value, err);
+}
+
+/* NTK_NTFF_ENGINE_COUNT: no engine has the name. */
+static unsigned engine_of(const char *name, size_t length)
+{
+    unsigned e = 0;
+
+    while (e < NTK_NTFF_ENGINE_COUNT && (strlen(ntk_ntff_engine_name(e)) != length ||
+                                         strncmp(ntk_ntff_engine_name(e), name, length) != 0)) {
+        e++;
+    }
+    return e;
+}
+
+static int add_engines(const char *value, struct ntk_err *err)
+{
+    for (const char *at = value; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        size_t length = strcspn(at, ",");
+        unsigned e = engine_of(at, length);
+
+        if (e == NTK_NTFF_ENGINE_COUNT) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "unknown engine '%.*s': the engines are tensor, scalar, gpsimd, "
+                               "vector and sync",
+                               (int)length, at);
+        }
+        engines |= 1U << e;
+    }
+    return 0;
 }
 
 /* What is asked: a capture, or the traces of a folder. */
@@ -204,6 +244,9 @@ static int run_capture(char *const *names, int name_count)
         ntk_long_list_err_set(&err, ret, profile.trace->folder);
         code = ntk_profile_fail(&err);
     } else {
+        analyses->bubbles =
+            (struct ntk_bubbles_options){ .limit = arg_limit == UNLIMITED ? 0 : (size_t)arg_limit,
+                                          .engines = engines };
         code =
             run(&(struct asked){ .part = profile.trace, .analyses = analyses }, names, name_count);
     }
@@ -318,6 +361,41 @@ static void print_list(void)
     }
 }
 
+static bool is_named(int argc, char **argv, const char *name)
+{
+    bool found = argc == 0;
+
+    for (int i = 0; i < argc; i++) {
+        found = found || strcmp(argv[i], name) == 0;
+    }
+    return found;
+}
+
+/* Options that belong to one analysis, which is not asked. 0, or the exit code with the message
+ * printed. */
+static int check_options(int name_count, char **names)
+{
+    bool has_bubbles = !arg_folder && is_named(name_count, names, "bubbles");
+
+    if (arg_changes.change_count > 0 && !arg_folder) {
+        return ntk_opt_usage_error(
+            &program_options, "--what-if requires a folder with traces of several ranks: use -d");
+    }
+    if (arg_changes.change_count > 0 && !is_named(name_count, names, "joined")) {
+        return ntk_opt_usage_error(&program_options, "--what-if requires the 'joined' analysis");
+    }
+    if ((engines || arg_limit != UNLIMITED) && !has_bubbles) {
+        return ntk_opt_usage_error(&program_options,
+                                   "--%s requires the 'bubbles' analysis of a capture (-s)",
+                                   engines ? "engine" : "limit");
+    }
+    if (arg_limit != UNLIMITED && (arg_limit == 0 || arg_limit > NTK_BUBBLES_LIMIT_MAX)) {
+        return ntk_opt_usage_error(&program_options, "--limit: expected 1 to %d",
+                                   NTK_BUBBLES_LIMIT_MAX);
+    }
+    return 0;
+}
+
 int ntk_cmd_analyze(int argc, char **argv)
 {
     int first = ntk_opt_parse(&program_options, argc, argv);
@@ -332,16 +410,9 @@ int ntk_cmd_analyze(int argc, char **argv)
     if (arg_folder && (arg_session || arg_neff)) {
         return ntk_opt_usage_error(&program_options, "-d cannot be used with -s or -n");
     }
-    if (arg_changes.change_count > 0 && !arg_folder) {
-        return ntk_opt_usage_error(
-            &program_options, "--what-if requires a folder with traces of several ranks: use -d");
-    }
-    bool has_joined = first == argc;
-    for (int i = first; i < argc; i++) {
-        has_joined = has_joined || strcmp(argv[i], "joined") == 0;
-    }
-    if (arg_changes.change_count > 0 && !has_joined) {
-        return ntk_opt_usage_error(&program_options, "--what-if requires the 'joined' analysis");
+    int code = check_options(argc - first, argv + first);
+    if (code) {
+        return code;
     }
     for (int i = first; i < argc; i++) {
         struct ntk_suggest near = ntk_suggest_begin(argv[i]);

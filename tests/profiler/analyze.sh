@@ -31,6 +31,9 @@ judge() {
 sums_hold() {
     holds '.idle as $i | all($i.engines[]; (.busy_ns + .idle_ns - $i.total_ns | fabs) < 0.01 and
         (([.idle_by_reason_ns[]] | add) - .idle_ns | fabs) < 0.01 and (([.waits[].idle_ns] | add) - .idle_ns | fabs) < 0.01)'
+    holds '.bubbles as $b | ([.idle.engines[].idle_ns] | add) as $idle | ($b.idle_ns - $idle | fabs) < 0.01 and
+        ([$b.causes[].count] | add) == $b.count and (([$b.causes[].gaps_ns] | add) - $idle | fabs) < 0.01 and
+        all($b.causes[]; .due_ns > 0 and .due_ns <= .gaps_ns + 0.01 and .longest_ns == .gaps[0].gap_ns)'
     holds '."critical-path" as $p | all($p.resources, $p.layers; ([.[].path_ns] | add) - $p.total_ns | fabs < 0.1)'
     holds '."critical-path" | ([.kinds_ns[]] | add) - .total_ns | fabs < 0.01'
     holds '."critical-path" | .steps[0].start_ns == 0 and ([.steps[1:][].start_ns] == [.steps[:-1][].end_ns]) and
@@ -94,6 +97,13 @@ while IFS='",( ' read -r kind _ _ id _ threshold _; do
         complain "docs/advice.md has not rule $id with $sign $threshold"
 done <rules
 
+analyze 0 -s a.ntff -n a.neff --engine vector,tensor --limit 2 --json bubbles
+holds '.bubbles | .engine_count == 2 and all(.causes[]; (.gaps | length) <= 2 and
+    all(.gaps[]; .engine == "vector" or .engine == "tensor")) and any(.causes[]; .count > 2)'
+analyze 0 -s a.ntff -n a.neff --limit 3 bubbles
+grep -q '^The 3 longest gaps;' printed && [ "$(sed '1,/^The 3 longest/d' printed | wc -l)" = 4 ] || complain "three gaps"
+grep -q 'waits for DMA queue qSyncIO0$' printed || complain "expected the cause of a gap"
+
 # Without the NEFF queues have no names.
 analyze 0 -s a.ntff -n - --json idle
 holds 'keys == ["idle"]'
@@ -131,6 +141,13 @@ analyze 0 -d out host-gaps
 [ "$(grep -c '^== ' printed)" = 1 ] || complain "one analysis was asked for"
 analyze 0 -d "$(dirname out/*/*/ntrace.pb | head -1)" ranks
 grep -q '^Unavailable: requires at least two workers' printed || complain "ranks of one process"
+analyze 2 -s a.ntff --limit 0 bubbles
+analyze 2 -s a.ntff --limit 3 idle
+grep -q "limit requires the 'bubbles' analysis" err || complain "a limit of another analysis"
+analyze 2 -s a.ntff --engine vector top
+analyze 2 -s a.ntff --engine pool bubbles
+grep -q "unknown engine 'pool'" err || complain "an unknown engine"
+analyze 2 -d out --limit 3
 analyze 2 -d out idle
 grep -q "analysis 'idle' does not apply to this kind of input" err || complain "an analysis of the other kind"
 analyze 2 -d out -s a.ntff

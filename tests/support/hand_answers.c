@@ -89,6 +89,67 @@ static void check_idle(const struct hand_trace *h, const struct ntk_idle_reasons
     }
 }
 
+/* ---- bubbles ---- */
+
+/* Whether the engine works at a moment from start_ps until end_ps. */
+static bool works_in(const struct ntk_trace_core *core, unsigned engine, int64_t start_ps,
+                     int64_t end_ps)
+{
+    for (size_t i = 0; i < core->instruction_count; i++) {
+        const struct ntk_trace_instruction *one = &core->instructions[i];
+        if (one->engine == engine && one->opcode != NTK_NTFF_OPCODE_EVENT_SEMAPHORE &&
+            one->start_ps < end_ps && one->end_ps > start_ps && one->end_ps > one->start_ps) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void check_bubbles(const struct hand_trace *h, const struct ntk_idle_reasons *idle,
+                          const struct ntk_bubbles *bubbles)
+{
+    int64_t idle_ps[HAND_TRACE_CORES][NTK_NTFF_ENGINE_COUNT] = { 0 };
+    int64_t sum_ps = 0;
+    uint64_t count = 0;
+
+    assert_int_equal(bubbles->total_ps, idle->total_ps);
+    assert_int_equal(bubbles->engine_count, idle->engine_count);
+    for (size_t i = 0; i < bubbles->cause_count; i++) {
+        const struct ntk_bubble_cause *cause = &bubbles->causes[i];
+        int64_t gaps_ps = 0;
+        int64_t cause_ps = 0;
+
+        assert_int_equal(cause->bubble_count, cause->count);
+        assert_true(cause->count > 0);
+        assert_true(i == 0 || cause->reason == NTK_IDLE_END ||
+                    bubbles->causes[i - 1].gaps_ps >= cause->gaps_ps);
+        for (size_t b = 0; b < cause->bubble_count; b++) {
+            const struct ntk_bubble *one = &cause->bubbles[b];
+            int64_t gap_ps = one->end_ps - one->start_ps;
+            assert_int_equal(one->cause, i);
+            assert_true(one->start_ps >= 0 && gap_ps > 0 && one->end_ps <= idle->total_ps);
+            assert_true(one->cause_ps > 0 && one->cause_ps <= gap_ps);
+            assert_true(b == 0 ||
+                        cause->bubbles[b - 1].end_ps - cause->bubbles[b - 1].start_ps >= gap_ps);
+            assert_false(
+                works_in(&h->trace.cores[one->core], one->engine, one->start_ps, one->end_ps));
+            idle_ps[one->core][one->engine] += gap_ps;
+            gaps_ps += gap_ps;
+            cause_ps += one->cause_ps;
+        }
+        assert_int_equal(cause->gaps_ps, gaps_ps);
+        assert_int_equal(cause->cause_ps, cause_ps);
+        count += cause->count;
+        sum_ps += gaps_ps;
+    }
+    assert_int_equal(bubbles->count, count);
+    assert_int_equal(bubbles->idle_ps, sum_ps);
+    for (size_t i = 0; i < idle->engine_count; i++) {
+        const struct ntk_idle_engine *engine = &idle->engines[i];
+        assert_int_equal(idle_ps[engine->core][engine->engine], engine->idle_ps);
+    }
+}
+
 /* ---- critical path ---- */
 
 static void check_table(const struct ntk_path_table *table, int64_t wanted_ps)
@@ -275,11 +336,14 @@ void hand_answers_ask_with(struct hand_trace *h, struct ntk_neff_positions *posi
     int wanted = h->trace.has_total ? 0 : -ENODATA;
     assert_int_equal(ntk_analysis_critical_path(a.program, &a.dependencies, &a.path), wanted);
     assert_int_equal(ntk_analysis_idle_reasons(a.program, &a.dependencies, &a.idle), wanted);
+    const struct ntk_bubbles_options all = { .limit = NTK_BUBBLES_LIMIT_MAX };
+    assert_int_equal(ntk_analysis_bubbles(a.program, &a.dependencies, &all, &a.bubbles), wanted);
     assert_int_equal(ntk_analysis_cost_table(a.program, wanted ? NULL : &a.path, &a.costs), 0);
     assert_int_equal(ntk_analysis_dma_efficiency(&h->trace, &a.dma), 0);
     a.has_roofline = ntk_analysis_roofline(a.program, &a.costs, &a.roofline) == 0;
     if (wanted == 0) {
         check_idle(h, &a.idle);
+        check_bubbles(h, &a.idle, &a.bubbles);
         check_path(h, &a.path);
     }
     check_costs(h, &a);
@@ -296,6 +360,7 @@ void hand_answers_done(struct hand_trace *h, struct hand_answers *answers)
     ntk_roofline_fini(&answers->roofline);
     ntk_dma_efficiency_fini(&answers->dma);
     ntk_cost_table_fini(&answers->costs);
+    ntk_bubbles_fini(&answers->bubbles);
     ntk_idle_reasons_fini(&answers->idle);
     ntk_critical_path_fini(&answers->path);
     ntk_dependencies_fini(&answers->dependencies);

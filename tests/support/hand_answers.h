@@ -2,7 +2,7 @@
 /*
  * hand_answers - a trace put together by hand, asked everything at once.
  *
- * Whatever is in the trace, some things hold: idle reasons add up to the idle time, the steps of
+ * Whatever is in the trace, some things hold: idle reasons and gaps add up to the idle time, the steps of
  * the critical path lie end to end and are as long as the execution, parts add up to their total,
  * shares are fractions. hand_answers_ask() asserts all of that, so a test needs to say only what
  * its own trace says.
@@ -10,6 +10,7 @@
 #ifndef NTK_TESTS_HAND_ANSWERS_H
 #define NTK_TESTS_HAND_ANSWERS_H
 
+#include "profiler/analysis/bubbles.h"
 #include "profiler/analysis/cost_table.h"
 #include "profiler/analysis/critical_path.h"
 #include "profiler/analysis/dma_efficiency.h"
@@ -24,6 +25,7 @@ struct hand_answers {
     struct ntk_critical_path
         path; /* with idle and roofline: empty without a length of the execution */
     struct ntk_idle_reasons idle;
+    struct ntk_bubbles bubbles; /* all of them; empty as idle */
     struct ntk_cost_table costs;
     struct ntk_dma_efficiency dma;
     struct ntk_transfers transfers;

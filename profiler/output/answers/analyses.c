@@ -39,6 +39,24 @@ static int answer_idle(const struct ntk_analyses *asked, struct ntk_buf *text,
     return 0;
 }
 
+static int answer_bubbles(const struct ntk_analyses *asked, struct ntk_buf *text,
+                          struct ntk_json *json)
+{
+    struct ntk_bubbles bubbles;
+    int ret = ntk_analysis_bubbles(asked->program, &asked->dependencies, &asked->bubbles, &bubbles);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_bubbles_json(asked->program, &bubbles, json);
+    } else {
+        ntk_output_bubbles_text(asked->program, &bubbles, asked->bubbles.limit, text);
+    }
+    ntk_bubbles_fini(&bubbles);
+    return 0;
+}
+
 static int answer_path(const struct ntk_analyses *asked, struct ntk_buf *text,
                        struct ntk_json *json)
 {
@@ -264,6 +282,8 @@ static const struct {
       answer_activity },
     { { "idle", "Engines", "how busy each engine is, and what it waits for", NO_LENGTH },
       answer_idle },
+    { { "bubbles", "Bubbles", "gaps of each engine by cause, and the longest of them", NO_LENGTH },
+      answer_bubbles },
     { { "critical-path", "Critical path", "what determines the length of the execution",
         NO_LENGTH },
       answer_path,

@@ -9,6 +9,7 @@
 #define NTK_PROFILER_OUTPUT_ANSWERS_ANALYSES_H
 
 #include "profiler/analysis/advice.h"
+#include "profiler/analysis/bubbles.h"
 #include "profiler/analysis/cost_table.h"
 #include "profiler/analysis/critical_path.h"
 #include "profiler/analysis/dependencies.h"
@@ -24,6 +25,7 @@ struct ntk_analyses { /* what analyses of a capture are made from */
     bool has_path; /* false: the capture does not say how long the execution took */
     struct ntk_critical_path path;
     struct ntk_cost_table costs;
+    struct ntk_bubbles_options bubbles; /* zeroed: all engines, as many as usual */
 };
 
 /* 0 or -errno, as for ntk_long_list_err_set(). */

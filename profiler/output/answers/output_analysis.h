@@ -11,6 +11,7 @@
 
 #include "profiler/analysis/activity_over_time.h"
 #include "profiler/analysis/advice.h"
+#include "profiler/analysis/bubbles.h"
 #include "profiler/analysis/chip_memory.h"
 #include "profiler/analysis/comparison.h"
 #include "profiler/analysis/cost_table.h"
@@ -30,6 +31,12 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
                           struct ntk_buf *out);
 void ntk_output_idle_json(const struct ntk_program *program, const struct ntk_idle_reasons *idle,
                           struct ntk_json *json);
+
+/* limit: of gaps that are listed; 0: NTK_OUTPUT_ROWS_MAX. JSON has all that bubbles has. */
+void ntk_output_bubbles_text(const struct ntk_program *program, const struct ntk_bubbles *bubbles,
+                             size_t limit, struct ntk_buf *out);
+void ntk_output_bubbles_json(const struct ntk_program *program, const struct ntk_bubbles *bubbles,
+                             struct ntk_json *json);
 
 void ntk_output_path_text(const struct ntk_program *program, const struct ntk_critical_path *path,
                           struct ntk_buf *out);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bubbles - where are the gaps of each engine, how long is each, and what caused it?
+ *
+ * A gap is a longest stretch of the execution in which an engine does not work (idle_reasons.h). It
+ * may have parts with different reasons: a wait, then issue. Its cause is the one with most of its
+ * time, the earlier one where two are equal. So the gaps of an engine add up to its idle time, and
+ * those of all causes to that of all engines.
+ *
+ * A cause names what ended the wait: the engine and its operation, or the DMA queue. Semaphores of
+ * one queue or one operation are one cause. Beyond NTK_BUBBLE_CAUSES_MAX causes, new ones name
+ * neither operation nor queue.
+ *
+ * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution
+ * took.
+ *
+ * Owner:   the result is the caller's storage; ntk_bubbles_fini() frees what it points to. Names of
+ *          queues are the program's.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_BUBBLES_H
+#define NTK_PROFILER_ANALYSIS_BUBBLES_H
+
+#include "profiler/analysis/idle_reasons.h"
+
+#define NTK_BUBBLES_LIMIT 100
+#define NTK_BUBBLES_LIMIT_MAX 100000
+#define NTK_BUBBLE_CAUSES_MAX 1024
+
+struct ntk_bubble {
+    size_t core; /* index in the trace */
+    uint8_t engine;
+    size_t cause; /* index in the causes */
+    int64_t start_ps, end_ps;
+    int64_t cause_ps; /* of its time due to the cause; the rest has other reasons */
+    uint32_t next;    /* the instruction before which it is; NTK_NO_INDEX: the execution ended */
+    /* What the longest wait of the cause goes back to, where that is more than the cause. */
+    bool has_root, is_root_unknown;
+    struct ntk_chain_link root;
+};
+
+struct ntk_bubble_cause {
+    enum ntk_idle_reason reason;
+    struct ntk_chain_link maker; /* of NTK_IDLE_ENGINE and _DMA: who ended the wait; part_ps is 0 */
+    uint64_t count;              /* of gaps */
+    int64_t gaps_ps;             /* of their whole time */
+    int64_t cause_ps;            /* of those due to the cause */
+    size_t bubble_count;         /* at most the limit */
+    struct ntk_bubble *bubbles;  /* its longest gaps, the longest first, then by time */
+};
+
+struct ntk_bubbles_options {
+    size_t limit;     /* gaps that are listed of each cause; 0: NTK_BUBBLES_LIMIT */
+    unsigned engines; /* a bit of each wanted engine; 0: all */
+};
+
+struct ntk_bubbles {
+    int64_t total_ps; /* of the execution */
+    size_t engine_count;
+    uint64_t count; /* of gaps */
+    int64_t idle_ps;
+    size_t cause_count;
+    /* The most time first, but NTK_IDLE_END after all others: nothing shortens it. */
+    struct ntk_bubble_cause *causes;
+};
+
+/* options NULL: the defaults. */
+int ntk_analysis_bubbles(const struct ntk_program *program,
+                         const struct ntk_dependencies *dependencies,
+                         const struct ntk_bubbles_options *options,
+                         struct ntk_bubbles *out_bubbles);
+void ntk_bubbles_fini(struct ntk_bubbles *bubbles);
+
+#endif
