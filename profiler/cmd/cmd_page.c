@@ -613,6 +613,35 @@ static int serve(const struct ntk_timeline *timeline, struct shown *shown)
     return 0;
 }
 
+/* What of the page had no room in the file, on stderr. */
+static void say_omitted(const char *path, const struct ntk_timeline_html_extent *extent)
+{
+    const struct {
+        bool is_omitted;
+        const char *text;
+    } parts[] = {
+        { extent->lacks_positions, "the source lines of slices" },
+        { extent->lacks_tensors, "the tensors of slices" },
+        { extent->lacks_host, "what the host did" },
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i].is_omitted) {
+            fprintf(stderr,
+                    "neuron-profile: %s does not show %s; use a larger --html-size, or "
+                    "--output-format page\n",
+                    path, parts[i].text);
+        }
+    }
+    if (extent->has_slices && extent->detail_count < extent->slice_count) {
+        fprintf(stderr,
+                "neuron-profile: %s shows operands, names and waits of %llu of %llu slices; use a "
+                "larger --html-size, or --output-format page\n",
+                path, (unsigned long long)extent->detail_count,
+                (unsigned long long)extent->slice_count);
+    }
+}
+
 static int write_html(const struct ntk_timeline *timeline, const struct shown *shown)
 {
     const struct ntk_page_options *options = shown->options;
@@ -621,8 +650,16 @@ static int write_html(const struct ntk_timeline *timeline, const struct shown *s
     struct ntk_err err = { 0 };
 
     title_of(options, title, sizeof title);
-    int ret = ntk_timeline_html_write(timeline, title, options->output, options->output_bytes_max,
-                                      shown->text, &extent, &err);
+    const struct ntk_timeline_html_options wanted = {
+        .title = title,
+        .path = options->output,
+        .bytes_max = options->output_bytes_max,
+        .text = shown->text,
+        .traces = shown->traces.items,
+        .trace_count = shown->hosts.count ? shown->traces.count : 0,
+        .joined_json = shown->has_ranks ? ntk_buf_text_get(&shown->joined_json) : NULL,
+    };
+    int ret = ntk_timeline_html_write(timeline, &wanted, &extent, &err);
     if (ret == 0 && !extent.has_slices) {
         char text[NTK_UNITS_TEXT_BYTES];
         uint64_t ns =
@@ -632,11 +669,8 @@ static int write_html(const struct ntk_timeline *timeline, const struct shown *s
                 "--html-size, or --output-format page\n",
                 options->output, ntk_units_duration(text, sizeof text, ns));
     }
-    if (ret == 0 && extent.lacks_positions) {
-        fprintf(stderr,
-                "neuron-profile: %s does not show the source lines of slices; use a larger "
-                "--html-size, or --output-format page\n",
-                options->output);
+    if (ret == 0) {
+        say_omitted(options->output, &extent);
     }
     return ret < 0 ? ntk_profile_fail(&err) : 0;
 }

@@ -87,7 +87,7 @@ static const struct ntk_opt options[] = {
     { 0, "json-pretty-print", NULL, NTK_OPT_FLAG, &arg_pretty,
       "indent json; summary-json is always indented" },
     { 0, "html-size", "SIZE", NTK_OPT_BYTES, &arg_html_bytes,
-      "limit html to SIZE (default 16M) by omitting the finest zoom levels",
+      "limit html to SIZE (default 16M) by omitting details of slices, then the finest zoom levels",
       .is_above_zero = true },
     { 0, "port", "PORT", NTK_OPT_U64, &arg_port,
       "serve the page on PORT (default 3001, or the next free one; 0: any)" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* html_answers - what the page asks a server, answered beforehand. */
+/* html_answers - what the page asks a server about captures and hosts, answered beforehand. */
 #include "profiler/timeline/html_private.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "profiler/output/answers/output_matched.h"
+#include "profiler/output/answers/system_analyses.h"
 #include "profiler/output/output.h"
 #include "profiler/timeline/timeline_answer.h"
 #include "profiler/timeline/timeline_insight.h"
@@ -104,43 +105,64 @@ int ntk_html_put_answers(struct ntk_html_writer *w, const char *title, struct nt
     return ret;
 }
 
-static int put_flows(const struct ntk_html_writer *w, size_t track, size_t slice,
-                     struct ntk_buf *out, struct ntk_err *err)
+/* ---- what the host did ----------------------------------------------------------------------- */
+
+static int put_host_answer(const struct ntk_system_asked *asked, const char *joined_json,
+                           size_t index, struct ntk_buf *out)
 {
-    size_t source = ntk_timeline_source_of(w->timeline, ntk_timeline_track_get(w->timeline, track));
-    bool is_host = source == NTK_TIMELINE_NO_SOURCE;
+    struct ntk_buf value = { 0 };
+    struct ntk_json json;
+    int ret = 0;
 
-    return ntk_timeline_put_flows(w->timeline, is_host ? NULL : w->analyses[source],
-                                  is_host ? NULL : w->operands[source], track, slice, out, err);
-}
-
-/* {"slices": [[...]], "flows": [[...]]}: by track, then by slice; null where nothing is known. */
-void ntk_html_put_details(struct ntk_html_writer *w, struct ntk_buf *out)
-{
-    const struct ntk_timeline *timeline = w->timeline;
-
-    static const char *const keys[] = { "slices", "flows" };
-
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
-        ntk_html_put_member(out, k ? "," : "{", keys[k]);
-        for (size_t t = 0; t < timeline->tracks.count; t++) {
-            const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, t);
-            ntk_buf_add_text(out, t ? ",[" : "[[");
-            for (size_t i = 0; i < track->slice_count; i++) {
-                struct ntk_err err = { 0 };
-                size_t before;
-                ntk_buf_add_text(out, i ? "," : "");
-                before = out->bytes_count;
-                int ret = k == 0 ? ntk_timeline_put_slice(timeline, t, i, out, &err)
-                                 : put_flows(w, t, i, out, &err);
-                if (ret < 0) {
-                    out->bytes_count = before;
-                    ntk_buf_add_text(out, "null");
-                }
-            }
-            ntk_buf_add_char(out, ']');
-        }
-        ntk_buf_add_text(out, timeline->tracks.count ? "]" : "[]");
+    if (joined_json && ntk_system_analyses_streams(index)) {
+        ntk_buf_add_format(out, "{\"value\":%s}", joined_json);
+        return 0;
+    }
+    ntk_json_init(&json, &value, false);
+    ret = ntk_system_analyses_put(asked, index, NULL, &json);
+    if (ret == -ENODATA) {
+        ntk_buf_add_text(out, "{\"absent\":");
+        ntk_json_add_quoted(out, ntk_system_analyses_info(index)->absent);
+        ret = 0;
+    } else {
+        ntk_buf_add_text(out, "{\"value\":");
+        ntk_buf_add(out, ntk_buf_text_get(&value), value.bytes_count);
     }
     ntk_buf_add_char(out, '}');
+    out->failed |= !ntk_buf_ok(&value);
+    ntk_buf_fini(&value);
+    return ret;
+}
+
+/* By name, as the tab Host asks for them; where there is no host nothing. */
+int ntk_html_put_host(struct ntk_html_writer *w, const struct ntk_timeline_html_options *options)
+{
+    static const char *const names[] = { "host-gaps", "memory", "ranks", "joined" };
+    const struct ntk_system_asked asked = { .traces = options->traces,
+                                            .trace_count = options->trace_count };
+    struct ntk_buf data = { 0 };
+    struct ntk_buf text = { 0 };
+    const char *separator = "{";
+    bool is_put = false;
+    int ret = 0;
+
+    if (w->timeline->zero_ns == 0) {
+        return 0;
+    }
+    for (size_t i = 0; i < ntk_system_analyses_count() && ret == 0; i++) {
+        for (size_t n = 0; n < sizeof names / sizeof *names && ret == 0; n++) {
+            if (strcmp(ntk_system_analyses_info(i)->name, names[n]) == 0) {
+                ntk_html_put_member(&data, separator, names[n]);
+                separator = ",";
+                ret = put_host_answer(&asked, options->joined_json, i, &data);
+            }
+        }
+    }
+    ntk_buf_add_char(&data, '}');
+    ret = ret == 0 ? ntk_html_add_data("id=\"data-host\"", &data, &text) : ret;
+    ret = ret == 0 ? ntk_html_put_if_room(w, &text, &is_put) : ret;
+    w->extent.lacks_host = !is_put;
+    ntk_buf_fini(&data);
+    ntk_buf_fini(&text);
+    return ret;
 }

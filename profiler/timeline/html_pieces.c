@@ -6,9 +6,6 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-/* The modules of the page, which come behind the data. */
-#define PAGE_BYTES ((uint64_t)256 << 10)
-
 static void add_base64(const void *data, size_t bytes_count, struct ntk_buf *out)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -63,7 +60,7 @@ int ntk_html_put_data(struct ntk_html_writer *w, const char *attributes, struct 
 /* What the file may still grow by. */
 uint64_t ntk_html_room_bytes(const struct ntk_html_writer *w)
 {
-    uint64_t used = w->sink->flushed_bytes + w->sink->buf.bytes_count + PAGE_BYTES;
+    uint64_t used = w->sink->flushed_bytes + w->sink->buf.bytes_count + w->page_bytes;
 
     return used < w->bytes_max ? w->bytes_max - used : 0;
 }

@@ -13,6 +13,7 @@ struct ntk_html_writer {
     struct ntk_sink *sink;
     const struct ntk_timeline *timeline;
     uint64_t bytes_max;
+    uint64_t page_bytes; /* of the modules, which come behind the data */
     struct ntk_timeline_html_extent extent;
     /* For each source. */
     struct ntk_analyses **analyses;
@@ -40,7 +41,13 @@ void ntk_html_give_back(const struct ntk_html_writer *w);
 /* A value of the object that is open, made by a function that appends to a buffer. */
 void ntk_html_put_member(struct ntk_buf *out, const char *separator, const char *key);
 int ntk_html_put_answers(struct ntk_html_writer *w, const char *title, struct ntk_buf *out);
-void ntk_html_put_details(struct ntk_html_writer *w, struct ntk_buf *out);
+/* What the host did, as far as there is room. */
+int ntk_html_put_host(struct ntk_html_writer *w, const struct ntk_timeline_html_options *options);
+
+/* html_details.c: as far as there is room. */
+
+int ntk_html_put_details(struct ntk_html_writer *w);
+int ntk_html_put_tensors(struct ntk_html_writer *w);
 
 /* html_source.c */
 

@@ -59,9 +59,10 @@ struct ntk_timeline_slice {
 /* One bucket. Busy time counts overlaps once, and no waiting: a queue is busy while any of its DMA
  * engines is. */
 struct ntk_timeline_node {
-    float busy_ps;  /* semaphore: sum of value * ps */
-    float vote_ps;  /* how far what is ahead; semaphore: the largest value */
-    float bytes;    /* of packets, spread over their time */
+    float busy_ps; /* semaphore: sum of value * ps */
+    float vote_ps; /* how far what is ahead; semaphore: the largest value */
+    float sum; /* bytes of packets, spread over their time; cycles that instructions that begin here
+                  waited */
     uint32_t count; /* slices that begin here */
     uint16_t what;  /* the one with more than half of the busy time, if any */
     uint16_t reserved;
@@ -178,7 +179,7 @@ static inline bool ntk_timeline_is_value(const struct ntk_timeline_track *track)
 void ntk_timeline_give_back(const struct ntk_timeline_track *track, size_t first, size_t count);
 /* Everything that was checked since. */
 void ntk_timeline_give_back_all(const struct ntk_timeline *timeline);
-#define NTK_TIMELINE_PASS ((size_t)16 << 10)
+#define NTK_TIMELINE_PASS ((size_t)4 << 10)
 /* To be called with each index on the way, upwards or downwards: gives back now and then. */
 static inline void ntk_timeline_pass(const struct ntk_timeline_track *track, size_t index,
                                      bool is_back)

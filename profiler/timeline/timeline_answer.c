@@ -613,8 +613,9 @@ static void list_hits(const struct ntk_timeline *timeline, uint32_t index,
     }
 }
 
+/* Of events, or else of repetitions of regions, which are not events of the capture. */
 static void count_hits(const struct ntk_timeline *timeline,
-                       const struct ntk_timeline_wanted *wanted,
+                       const struct ntk_timeline_wanted *wanted, bool is_of_regions,
                        uint64_t counts[NTK_TIMELINE_HIT_BUCKETS])
 {
     double bucket_ps =
@@ -622,7 +623,8 @@ static void count_hits(const struct ntk_timeline *timeline,
     const size_t last = NTK_TIMELINE_HIT_BUCKETS - 1;
 
     ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
-        for (size_t i = 0; i < track->slice_count; i++) {
+        bool is_counted = (track->kind == NTK_TIMELINE_REGION) == is_of_regions;
+        for (size_t i = 0; is_counted && i < track->slice_count; i++) {
             if (is_hit(wanted, track, &track->slices[i])) {
                 int64_t at_ps = track->slices[i].start_ps - timeline->begin_ps;
                 size_t bucket = (size_t)((double)at_ps / bucket_ps);
@@ -637,12 +639,17 @@ int ntk_timeline_put_hits(const struct ntk_timeline *timeline,
                           const struct ntk_timeline_wanted *wanted, int64_t from_ps, bool is_back,
                           struct ntk_buf *out)
 {
-    uint64_t counts[NTK_TIMELINE_HIT_BUCKETS] = { 0 };
+    uint64_t counts[2][NTK_TIMELINE_HIT_BUCKETS] = { { 0 } };
     struct ntk_vec hits = NTK_VEC_INIT(struct hit);
     struct ntk_json json;
-    uint64_t total = 0;
+    uint64_t totals[2] = { 0 };
 
-    count_hits(timeline, wanted, counts);
+    for (int of = 0; of < 2; of++) {
+        count_hits(timeline, wanted, of == 1, counts[of]);
+        for (size_t i = 0; i < NTK_TIMELINE_HIT_BUCKETS; i++) {
+            totals[of] += counts[of][i];
+        }
+    }
     for (size_t t = 0; t < timeline->tracks.count; t++) {
         list_hits(timeline, (uint32_t)t, wanted, from_ps + timeline->begin_ps, is_back, &hits);
     }
@@ -651,11 +658,11 @@ int ntk_timeline_put_hits(const struct ntk_timeline *timeline,
     ntk_json_object_begin(&json);
     ntk_json_key_array_begin(&json, "counts");
     for (size_t i = 0; i < NTK_TIMELINE_HIT_BUCKETS; i++) {
-        ntk_json_u64(&json, counts[i]);
-        total += counts[i];
+        ntk_json_u64(&json, counts[totals[0] == 0][i]);
     }
     ntk_json_array_end(&json);
-    ntk_json_key_u64(&json, "total", total);
+    ntk_json_key_u64(&json, "total", totals[0]);
+    ntk_json_key_u64(&json, "repetitions", totals[1]);
     ntk_json_key_array_begin(&json, "hits");
     size_t shown = hits.count < NTK_TIMELINE_HITS_MAX ? hits.count : NTK_TIMELINE_HITS_MAX;
     size_t first = is_back ? hits.count - shown : 0;

@@ -12,6 +12,7 @@
 #include "profiler/timeline/timeline_answer.h"
 #include "profiler/timeline/timeline_insight.h"
 #include "profiler/timeline/timeline_source.h"
+#include "profiler/timeline/timeline_tensors.h"
 #include "profiler/timeline/timeline_tile.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/str.h"
@@ -31,6 +32,7 @@ struct ntk_timeline_ask {
     struct ntk_operands **operands;
     struct ntk_source_lines **lines;
     struct ntk_source_text *source_text;
+    struct ntk_timeline_tensors **tensors; /* one, made on request; it borrows the analyses */
 };
 
 static const char *query_get(const struct ntk_timeline_query *query, const char *name)
@@ -143,8 +145,10 @@ static int answer_meta(const struct ntk_timeline_ask *ask, const struct ntk_time
     return 0;
 }
 
-static int answer_tiles(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
-                        struct ntk_buf *out, struct ntk_err *err)
+/* tensors NULL: what slices are. */
+static int put_tiles(const struct ntk_timeline_ask *ask, const struct ntk_timeline_tensors *tensors,
+                     const struct ntk_timeline_query *query, struct ntk_buf *out,
+                     struct ntk_err *err)
 {
     uint64_t level = 0;
     uint64_t tile = 0;
@@ -158,11 +162,19 @@ static int answer_tiles(const struct ntk_timeline_ask *ask, const struct ntk_tim
     if (ret == 0) {
         ret = get_list(query, "tracks", &tracks, &count, err);
     }
-    if (ret == 0) {
+    if (ret == 0 && tensors) {
+        ret = ntk_timeline_put_tensor_tile(tensors, (unsigned)level, tile, tracks, count, out, err);
+    } else if (ret == 0) {
         ret = ntk_timeline_tile_put(ask->timeline, (unsigned)level, tile, tracks, count, out, err);
     }
     free(tracks);
     return ret;
+}
+
+static int answer_tiles(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
+                        struct ntk_buf *out, struct ntk_err *err)
+{
+    return put_tiles(ask, NULL, query, out, err);
 }
 
 static int answer_slice(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
@@ -288,6 +300,45 @@ static int analyses_asked(const struct ntk_timeline_ask *ask,
     int ret = get_source(ask, query, out_source, err);
 
     return ret == 0 ? analyses_of(ask, *out_source, out_analyses, err) : ret;
+}
+
+/* ---- tensors --------------------------------------------------------------------------------- */
+
+static int tensors_of(const struct ntk_timeline_ask *ask, struct ntk_err *err)
+{
+    const struct ntk_analyses *analyses = NULL;
+    int ret = 0;
+
+    for (size_t s = 0; !*ask->tensors && s < ask->timeline->source_count && ret == 0; s++) {
+        ret = analyses_of(ask, s, &analyses, err);
+    }
+    if (ret == 0 && !*ask->tensors) {
+        ret = ntk_timeline_tensors_create(ask->timeline, ask->analyses, ask->tensors);
+        ret = ret < 0 ? ntk_err_no_memory(err) : 0;
+    }
+    return ret;
+}
+
+static int answer_tensors(const struct ntk_timeline_ask *ask,
+                          const struct ntk_timeline_query *query, struct ntk_buf *out,
+                          struct ntk_err *err)
+{
+    int ret = tensors_of(ask, err);
+
+    (void)query;
+    if (ret == 0) {
+        ntk_timeline_put_tensors(*ask->tensors, out);
+    }
+    return ret;
+}
+
+static int answer_tensor_tiles(const struct ntk_timeline_ask *ask,
+                               const struct ntk_timeline_query *query, struct ntk_buf *out,
+                               struct ntk_err *err)
+{
+    int ret = tensors_of(ask, err);
+
+    return ret ? ret : put_tiles(ask, *ask->tensors, query, out, err);
 }
 
 /* {"value": what is put between these two}, or null and why it is absent. */
@@ -544,6 +595,8 @@ static const struct {
     { { "iterations", "application/json", true }, answer_iterations },
     { { "source_file", "application/json", true }, answer_source_file },
     { { "position", "application/json", true }, answer_position },
+    { { "tensors", "application/json", true }, answer_tensors },
+    { { "tensor_tiles", "application/octet-stream", true }, answer_tensor_tiles },
 };
 
 size_t ntk_timeline_question_count(void)
@@ -591,7 +644,8 @@ int ntk_timeline_ask_create(const struct ntk_timeline_ask_options *options,
     ask->analyses = calloc(options->timeline->source_count + 1, sizeof(struct ntk_analyses *));
     ask->operands = calloc(options->timeline->source_count + 1, sizeof(struct ntk_operands *));
     ask->lines = calloc(options->timeline->source_count + 1, sizeof(struct ntk_source_lines *));
-    if (!ask->title || !ask->analyses || !ask->operands || !ask->lines) {
+    ask->tensors = calloc(1, sizeof *ask->tensors);
+    if (!ask->tensors || !ask->title || !ask->analyses || !ask->operands || !ask->lines) {
         ntk_timeline_ask_destroy(ask);
         return ntk_err_no_memory(err);
     }
@@ -604,6 +658,8 @@ void ntk_timeline_ask_destroy(struct ntk_timeline_ask *ask)
     if (!ask) {
         return;
     }
+    ntk_timeline_tensors_destroy(ask->tensors ? *ask->tensors : NULL);
+    free(ask->tensors);
     for (size_t s = 0; ask->lines && s < ask->timeline->source_count; s++) {
         ntk_source_lines_destroy(ask->lines[s]); /* they borrow the analyses */
     }

@@ -183,7 +183,7 @@ static int check_room(struct upload *upload, uint64_t bytes_count)
             ntk_err_set(
                 &upload->err, -ENOSPC, NTK_ERR_NO_OFFSET,
                 "no space in %s for %llu MB: use neuron-profile view to show files without a copy",
-                folder, (unsigned long long)(bytes_count / 1000000));
+                folder, (unsigned long long)(bytes_count >> 20));
             return 507;
         }
     }

@@ -21,8 +21,9 @@
 #define IMPORT_BEFORE "'./"
 #define IMPORT_AFTER "'page/"
 
-/* The modules of the page, which come behind the data. */
-#define PAGE_BYTES ((uint64_t)256 << 10)
+#define MODULE_MORE_BYTES 512 /* of a module in the map: longer names of imports, its address */
+
+#define EXTENT_BYTES 4096 /* what the file has of itself, and the end of the page */
 
 #define LINES_SHARE 4 /* they take at most this part of the room */
 
@@ -79,6 +80,19 @@ static int put_import_map(struct ntk_html_writer *w)
     return ret;
 }
 
+/* As many bytes as the map takes. */
+static uint64_t import_map_bytes(void)
+{
+    uint64_t bytes = 0;
+
+    for (const struct ntk_http_file *file = ntk_timeline_page_files; file->name; file++) {
+        if (ntk_str_ends_with(file->name, ".js")) {
+            bytes += (file->bytes_count + MODULE_MORE_BYTES) / 3 * 4 + strlen(file->name);
+        }
+    }
+    return bytes;
+}
+
 static int put_style(struct ntk_html_writer *w)
 {
     const struct ntk_http_file *file = file_get("style.css");
@@ -110,19 +124,23 @@ static int put_extent(struct ntk_html_writer *w)
     ntk_json_key_bool(&json, "has_slices", w->extent.has_slices);
     ntk_json_key_u64(&json, "level", w->extent.level);
     ntk_json_key_bool(&json, "lacks_positions", w->extent.lacks_positions);
+    ntk_json_key_bool(&json, "lacks_tensors", w->extent.lacks_tensors);
+    ntk_json_key_bool(&json, "lacks_host", w->extent.lacks_host);
+    ntk_json_key_u64(&json, "slices", w->extent.slice_count);
+    ntk_json_key_u64(&json, "details", w->extent.detail_count);
+    ntk_json_key_u64(&json, "chunk", NTK_TIMELINE_HTML_CHUNK);
     ntk_json_object_end(&json);
     int ret = ntk_html_put_data(w, "id=\"data-extent\"", &data);
     ntk_buf_fini(&data);
     return ret;
 }
 
-static int put_all_data(struct ntk_html_writer *w, const char *title)
+static int put_all_data(struct ntk_html_writer *w, const struct ntk_timeline_html_options *options)
 {
     struct ntk_buf data = { 0 };
     struct ntk_buf text = { 0 };
     bool has_whole = false;
-    bool has_details = false;
-    int ret = ntk_html_put_answers(w, title, &data);
+    int ret = ntk_html_put_answers(w, options->title, &data);
 
     if (ret == 0) {
         ret = ntk_html_put_data(w, "id=\"data-answers\"", &data);
@@ -147,20 +165,12 @@ static int put_all_data(struct ntk_html_writer *w, const char *title)
     if (ret == 0) {
         ret = ntk_html_put_tiles(w, has_whole);
     }
-    if (ret == 0 && has_whole && w->timeline->slice_count <= NTK_TIMELINE_HTML_DETAILS_MAX) {
-        ntk_html_put_details(w, &data);
-        ret = ntk_html_add_data("id=\"data-details\"", &data, &text);
-        ret = ret == 0 ? ntk_html_put_if_room(w, &text, &has_details) : ret;
-    }
-    if (ret == 0) {
-        ret = ntk_html_put_positions(w);
-    }
-    if (ret == 0) {
-        ret = ntk_html_put_source_files(w);
-    }
-    if (ret == 0) {
-        ret = put_extent(w);
-    }
+    ret = ret ? ret : ntk_html_put_host(w, options);
+    ret = ret ? ret : ntk_html_put_positions(w);
+    ret = ret ? ret : ntk_html_put_source_files(w);
+    ret = ret ? ret : ntk_html_put_tensors(w);
+    ret = ret ? ret : ntk_html_put_details(w); /* it takes all the room that is left */
+    ret = ret ? ret : put_extent(w);
     ntk_buf_fini(&text);
     ntk_buf_fini(&data);
     return ret;
@@ -184,7 +194,8 @@ static const struct {
     { "\"icon.svg\"", PIECE_ICON, "", "" },
 };
 
-static int put_piece(struct ntk_html_writer *w, size_t index, const char *title)
+static int put_piece(struct ntk_html_writer *w, size_t index,
+                     const struct ntk_timeline_html_options *options)
 {
     int ret = 0;
 
@@ -197,7 +208,7 @@ static int put_piece(struct ntk_html_writer *w, size_t index, const char *title)
         ret = put_style(w);
         break;
     case PIECE_SCRIPT:
-        ret = put_all_data(w, title);
+        ret = put_all_data(w, options);
         ret = ret == 0 ? put_import_map(w) : ret;
         break;
     }
@@ -205,7 +216,7 @@ static int put_piece(struct ntk_html_writer *w, size_t index, const char *title)
     return ret;
 }
 
-static int put_page(struct ntk_html_writer *w, const char *title)
+static int put_page(struct ntk_html_writer *w, const struct ntk_timeline_html_options *options)
 {
     const struct ntk_http_file *file = file_get("index.html");
     const char *at = (const char *)file->bytes;
@@ -227,23 +238,25 @@ static int put_page(struct ntk_html_writer *w, const char *title)
             break;
         }
         ntk_buf_add(&w->sink->buf, at, (size_t)(next - at));
-        ret = put_piece(w, which, title);
+        ret = put_piece(w, which, options);
         at = next + strlen(pieces[which].text);
     }
     ntk_buf_add(&w->sink->buf, at, (size_t)(end - at));
     return ret;
 }
 
-int ntk_timeline_html_write(const struct ntk_timeline *timeline, const char *title,
-                            const char *path, uint64_t bytes_max, struct ntk_source_text *text,
+int ntk_timeline_html_write(const struct ntk_timeline *timeline,
+                            const struct ntk_timeline_html_options *options,
                             struct ntk_timeline_html_extent *out_extent, struct ntk_err *err)
 {
     struct ntk_sink sink;
     struct ntk_html_writer w = { .sink = &sink,
                                  .timeline = timeline,
-                                 .source_text = text,
-                                 .bytes_max = bytes_max ? bytes_max : NTK_TIMELINE_HTML_BYTES };
-    int ret = ntk_sink_open(&sink, path, err);
+                                 .source_text = options->text,
+                                 .page_bytes = import_map_bytes() + EXTENT_BYTES,
+                                 .bytes_max = options->bytes_max ? options->bytes_max
+                                                                 : NTK_TIMELINE_HTML_BYTES };
+    int ret = ntk_sink_open(&sink, options->path, err);
 
     if (ret < 0) {
         return ret;
@@ -262,7 +275,7 @@ int ntk_timeline_html_write(const struct ntk_timeline *timeline, const char *tit
     }
     bool is_made = ret == 0;
     if (is_made) {
-        ret = put_page(&w, title);
+        ret = put_page(&w, options);
     }
     for (size_t s = 0; w.analyses && w.operands && w.lines && s < timeline->source_count; s++) {
         ntk_source_lines_destroy(w.lines[s]);

@@ -116,12 +116,12 @@ static void fill_bytes(struct fill *fill, const struct ntk_timeline_slice *slice
     if (slice->end_ps <= slice->start_ps) {
         node = node_at(fill, slice->start_ps);
         if (node) {
-            node->bytes += (float)bytes;
+            node->sum += (float)bytes;
         }
         return;
     }
     for (float ps = 0.0F; (node = next_node(fill, slice->start_ps, slice->end_ps, &at, &ps));) {
-        node->bytes += (float)(ps * bytes / (double)(slice->end_ps - slice->start_ps));
+        node->sum += (float)(ps * bytes / (double)(slice->end_ps - slice->start_ps));
     }
 }
 
@@ -145,6 +145,9 @@ static void fill_add(struct fill *fill, const struct ntk_timeline_slice *slice)
         if (node->count == 0 && node->vote_ps == 0.0F) {
             node->what = slice->what; /* instants alone in their bucket */
         }
+        if (fill->track->kind == NTK_TIMELINE_ENGINE) {
+            node->sum += (float)ntk_timeline_slice_value(fill->track, slice);
+        }
         node->count += node->count < UINT32_MAX;
         if (ntk_timeline_is_value(fill->track)) {
             node->vote_ps = node->vote_ps > (float)value ? node->vote_ps : (float)value;
@@ -158,7 +161,7 @@ static void merge(const struct ntk_timeline_track *track, struct ntk_timeline_no
                   const struct ntk_timeline_node *from)
 {
     to->busy_ps += from->busy_ps;
-    to->bytes += from->bytes;
+    to->sum += from->sum;
     to->count = from->count > UINT32_MAX - to->count ? UINT32_MAX : to->count + from->count;
     if (ntk_timeline_is_value(track)) {
         to->vote_ps = to->vote_ps > from->vote_ps ? to->vote_ps : from->vote_ps;
@@ -299,11 +302,37 @@ int ntk_timeline_slices_each(const struct ntk_timeline_track *track, int64_t fro
     return ret < 0 ? ret : 0;
 }
 
+/* A fill, with what slices count as; NULL: as themselves. */
+struct filling {
+    struct fill fill;
+    const struct ntk_timeline_recast *as;
+};
+
 static int fill_call(size_t index, const struct ntk_timeline_slice *slice, void *ctx)
 {
+    struct filling *filling = ctx;
+    struct ntk_timeline_slice one = *slice;
+
     (void)index;
-    fill_add(ctx, slice);
+    if (filling->as) {
+        one.what = filling->as->call(filling->fill.track, slice, filling->as->ctx);
+    }
+    fill_add(&filling->fill, &one);
     return 0;
+}
+
+void ntk_timeline_pyramid_read_as(const struct ntk_timeline_track *track,
+                                  const struct ntk_timeline_recast *as, int64_t begin_ps,
+                                  unsigned level, uint64_t tile,
+                                  struct ntk_timeline_node *out_nodes)
+{
+    struct filling filling = { .as = as };
+    int64_t from_ps = begin_ps + (int64_t)((tile << NTK_TIMELINE_TILE_SHIFT) << level);
+    int64_t to_ps = from_ps + (int64_t)(UINT64_C(1) << (level + NTK_TIMELINE_TILE_SHIFT));
+
+    memset(out_nodes, 0, NTK_TIMELINE_TILE_BUCKETS * sizeof *out_nodes);
+    fill_init(&filling.fill, track, from_ps, level, NTK_TIMELINE_TILE_BUCKETS, out_nodes);
+    (void)ntk_timeline_slices_each(track, from_ps, to_ps, fill_call, &filling);
 }
 
 void ntk_timeline_pyramid_read(const struct ntk_timeline_track *track, int64_t begin_ps,
@@ -312,15 +341,11 @@ void ntk_timeline_pyramid_read(const struct ntk_timeline_track *track, int64_t b
     const struct ntk_timeline_pyramid *pyramid = &track->pyramid;
     uint64_t first = tile << NTK_TIMELINE_TILE_SHIFT;
 
-    memset(out_nodes, 0, NTK_TIMELINE_TILE_BUCKETS * sizeof *out_nodes);
     if (level < pyramid->first) {
-        struct fill fill;
-        int64_t from_ps = begin_ps + (int64_t)(first << level);
-        int64_t to_ps = from_ps + (int64_t)(UINT64_C(1) << (level + NTK_TIMELINE_TILE_SHIFT));
-        fill_init(&fill, track, from_ps, level, NTK_TIMELINE_TILE_BUCKETS, out_nodes);
-        (void)ntk_timeline_slices_each(track, from_ps, to_ps, fill_call, &fill);
+        ntk_timeline_pyramid_read_as(track, NULL, begin_ps, level, tile, out_nodes);
         return;
     }
+    memset(out_nodes, 0, NTK_TIMELINE_TILE_BUCKETS * sizeof *out_nodes);
     if (level - pyramid->first >= pyramid->level_count) {
         return;
     }

@@ -33,6 +33,18 @@ void ntk_timeline_pyramid_fini(struct ntk_timeline_pyramid *pyramid);
 void ntk_timeline_pyramid_read(const struct ntk_timeline_track *track, int64_t begin_ps,
                                unsigned level, uint64_t tile, struct ntk_timeline_node *out_nodes);
 
+/* What a slice counts as, in the place of its own what. */
+struct ntk_timeline_recast {
+    uint16_t (*call)(const struct ntk_timeline_track *track, const struct ntk_timeline_slice *slice,
+                     const void *ctx);
+    const void *ctx;
+};
+/* The same with slices counted as something else: all slices of the tile are read, at any level. */
+void ntk_timeline_pyramid_read_as(const struct ntk_timeline_track *track,
+                                  const struct ntk_timeline_recast *as, int64_t begin_ps,
+                                  unsigned level, uint64_t tile,
+                                  struct ntk_timeline_node *out_nodes);
+
 /* Share of the bucket, 0 to 1; of a semaphore the mean value. */
 double ntk_timeline_node_mean(const struct ntk_timeline_node *node, unsigned level);
 

@@ -20,6 +20,8 @@
  *   /api/v1/iterations?source&loop     the iterations of a loop
  *   /api/v1/source_file?source&file    the text of a source file, or null
  *   /api/v1/position?track&slice  where in the source a slice comes from, or null
+ *   /api/v1/tensors               names of the tensors that slices are about (timeline_tensors.h)
+ *   /api/v1/tensor_tiles?level&tile&tracks   a tile with their numbers in the place of what slices are
  *   /api/v1/flame?source&from&to  time by engine, layer and operation
  *   PUT /api/v1/drop              another capture, see timeline_drop.h
  *

@@ -26,6 +26,7 @@ static void put_head(struct ntk_buf *out, unsigned level, uint64_t tile, size_t 
 struct slices {
     const struct ntk_timeline *timeline;
     const struct ntk_timeline_track *track;
+    const struct ntk_timeline_recast *as; /* NULL: themselves */
     struct ntk_buf *out;
     size_t count, count_max;
 };
@@ -38,7 +39,7 @@ static int put_slice(size_t index, const struct ntk_timeline_slice *slice, void 
         .end_ps = (double)(slice->end_ps - slices->timeline->begin_ps),
         .slice = (uint32_t)index,
         .value = ntk_timeline_slice_value(slices->track, slice),
-        .what = slice->what,
+        .what = slices->as ? slices->as->call(slices->track, slice, slices->as->ctx) : slice->what,
         .lane = slice->lane,
         .is_wait = slice->is_wait,
     };
@@ -52,13 +53,14 @@ static int put_slice(size_t index, const struct ntk_timeline_slice *slice, void 
 }
 
 /* False, with nothing written, when there are too many. */
-static bool put_slices(const struct ntk_timeline *timeline, uint32_t index, int64_t from_ps,
-                       int64_t to_ps, size_t count_max, struct ntk_buf *out)
+static bool put_slices(const struct ntk_timeline *timeline, const struct ntk_timeline_recast *as,
+                       uint32_t index, int64_t from_ps, int64_t to_ps, size_t count_max,
+                       struct ntk_buf *out)
 {
     const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, index);
     size_t section_at = out->bytes_count;
     struct ntk_timeline_tile_section section = { .track = index, .form = NTK_TIMELINE_FORM_SLICES };
-    struct slices slices = { timeline, track, out, 0, count_max };
+    struct slices slices = { timeline, track, as, out, 0, count_max };
 
     if (track->kind == NTK_TIMELINE_RATE ||
         ntk_timeline_slices_begin_count(track, from_ps, to_ps) > count_max) {
@@ -95,13 +97,18 @@ static void put_bucket_section(uint32_t index, const struct ntk_timeline_tile_bu
     ntk_buf_add(out, buckets, count * sizeof *buckets);
 }
 
-static void put_buckets(const struct ntk_timeline *timeline, uint32_t index, unsigned level,
-                        uint64_t tile, struct scratch *scratch, struct ntk_buf *out)
+static void put_buckets(const struct ntk_timeline *timeline, const struct ntk_timeline_recast *as,
+                        uint32_t index, unsigned level, uint64_t tile, struct scratch *scratch,
+                        struct ntk_buf *out)
 {
     const struct ntk_timeline_track *track = ntk_timeline_track_get(timeline, index);
     size_t count = 0;
 
-    ntk_timeline_pyramid_read(track, timeline->begin_ps, level, tile, scratch->nodes);
+    if (as) {
+        ntk_timeline_pyramid_read_as(track, as, timeline->begin_ps, level, tile, scratch->nodes);
+    } else {
+        ntk_timeline_pyramid_read(track, timeline->begin_ps, level, tile, scratch->nodes);
+    }
     for (size_t i = 0; i < NTK_TIMELINE_TILE_BUCKETS; i++) {
         const struct ntk_timeline_node *node = &scratch->nodes[i];
         if (node->count == 0 && node->vote_ps == 0.0F && node->busy_ps == 0.0F) {
@@ -112,9 +119,7 @@ static void put_buckets(const struct ntk_timeline *timeline, uint32_t index, uns
             .what = node->what,
             .count = node->count,
             .mean = (float)ntk_timeline_node_mean(node, level),
-            .extra = ntk_timeline_is_value(track)        ? node->vote_ps
-                     : track->kind == NTK_TIMELINE_QUEUE ? node->bytes
-                                                         : 0.0F,
+            .extra = ntk_timeline_is_value(track) ? node->vote_ps : node->sum,
         };
         count++;
     }
@@ -137,7 +142,7 @@ static void put_rate(const struct ntk_timeline *timeline, uint32_t index, unsign
         }
         ntk_timeline_pyramid_read(track, timeline->begin_ps, level, tile, scratch->nodes);
         for (size_t i = 0; i < NTK_TIMELINE_TILE_BUCKETS; i++) {
-            sums[i] += scratch->nodes[i].bytes;
+            sums[i] += scratch->nodes[i].sum;
         }
     }
     for (size_t i = 0; i < NTK_TIMELINE_TILE_BUCKETS; i++) {
@@ -156,6 +161,14 @@ static void put_rate(const struct ntk_timeline *timeline, uint32_t index, unsign
 int ntk_timeline_tile_put(const struct ntk_timeline *timeline, unsigned level, uint64_t tile,
                           const uint32_t *tracks, size_t track_count, struct ntk_buf *out,
                           struct ntk_err *err)
+{
+    return ntk_timeline_tile_put_as(timeline, NULL, level, tile, tracks, track_count, out, err);
+}
+
+int ntk_timeline_tile_put_as(const struct ntk_timeline *timeline,
+                             const struct ntk_timeline_recast *as, unsigned level, uint64_t tile,
+                             const uint32_t *tracks, size_t track_count, struct ntk_buf *out,
+                             struct ntk_err *err)
 {
     uint64_t span = (uint64_t)(timeline->end_ps - timeline->begin_ps);
     unsigned top = ntk_timeline_level_top((int64_t)span);
@@ -187,9 +200,9 @@ int ntk_timeline_tile_put(const struct ntk_timeline *timeline, unsigned level, u
         count++;
         if (ntk_timeline_track_get(timeline, tracks[i])->kind == NTK_TIMELINE_RATE) {
             put_rate(timeline, tracks[i], level, tile, scratch, out);
-        } else if (!put_slices(timeline, tracks[i], from_ps, to_ps, NTK_TIMELINE_TILE_SLICES,
+        } else if (!put_slices(timeline, as, tracks[i], from_ps, to_ps, NTK_TIMELINE_TILE_SLICES,
                                out)) {
-            put_buckets(timeline, tracks[i], level, tile, scratch, out);
+            put_buckets(timeline, as, tracks[i], level, tile, scratch, out);
         }
     }
     if (ntk_buf_ok(out)) {
@@ -211,7 +224,8 @@ void ntk_timeline_tile_put_all(const struct ntk_timeline *timeline, struct ntk_b
     put_head(out, ntk_timeline_level_top(timeline->end_ps - timeline->begin_ps), 0, count);
     for (size_t t = 0; t < timeline->tracks.count; t++) {
         if (ntk_timeline_track_get(timeline, t)->slice_count > 0) {
-            (void)put_slices(timeline, (uint32_t)t, timeline->begin_ps, INT64_MAX, SIZE_MAX, out);
+            (void)put_slices(timeline, NULL, (uint32_t)t, timeline->begin_ps, INT64_MAX, SIZE_MAX,
+                             out);
         }
     }
 }

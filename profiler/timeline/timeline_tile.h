@@ -62,7 +62,8 @@ static_assert(sizeof(struct ntk_timeline_tile_section) == 16, "tile 1: section")
  *        2    2 what         most of the busy time
  *        4    4 count        slices that begin here
  *        8    4 mean         share of the time that is busy, 0 to 1; semaphore: mean value; rate: bytes/s
- *       12    4 extra        queue: bytes; semaphore: largest value; else 0
+ *       12    4 extra        queue: bytes; engine: cycles waited by the slices that begin here;
+ *                            semaphore: largest value; else 0
  */
 struct ntk_timeline_tile_bucket {
     uint16_t index, what;
@@ -97,6 +98,12 @@ static_assert(sizeof(struct ntk_timeline_tile_slice) == 32, "tile 1: slice");
 int ntk_timeline_tile_put(const struct ntk_timeline *timeline, unsigned level, uint64_t tile,
                           const uint32_t *tracks, size_t track_count, struct ntk_buf *out,
                           struct ntk_err *err);
+struct ntk_timeline_recast;
+/* The same with slices as something else (timeline_pyramid.h). */
+int ntk_timeline_tile_put_as(const struct ntk_timeline *timeline,
+                             const struct ntk_timeline_recast *as, unsigned level, uint64_t tile,
+                             const uint32_t *tracks, size_t track_count, struct ntk_buf *out,
+                             struct ntk_err *err);
 /* All slices of all tracks that have some, in one tile of the top level. */
 void ntk_timeline_tile_put_all(const struct ntk_timeline *timeline, struct ntk_buf *out);
 

@@ -5,6 +5,7 @@ import { analysis, answer, source, sourceChoice } from './answers.js';
 import { addTab, bar } from './panel.js';
 import { lineName, linesOf } from './place.js';
 import { tell } from './state.js';
+import { duration } from './time.js';
 
 // What of a text names a line of the source leads to it.
 function linked(text, found) {
@@ -15,9 +16,9 @@ function linked(text, found) {
   });
 }
 
-const percent = (share) => `${(100 * share).toFixed(1)} %`;
+const percent = (share) => `${(100 * share).toFixed(1)}%`;
 const gain = (one) => (one.estimated_gain_us === undefined ? ''
-  : `. Estimated gain ${one.estimated_gain_us.toFixed(3)} µs (${percent(one.estimated_gain_of_execution)}), at most ${one.largest_gain_us.toFixed(3)} µs (${percent(one.largest_gain_of_execution)})`);
+  : `. Estimated gain ${duration(one.estimated_gain_us * 1e6)} (${percent(one.estimated_gain_of_execution)} of the execution), at most ${duration(one.largest_gain_us * 1e6)} (${percent(one.largest_gain_of_execution)})`);
 
 function render(box) {
   const choice = sourceChoice('advice');

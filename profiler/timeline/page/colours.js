@@ -48,7 +48,38 @@ function make(name, isDark) {
 }
 
 // By number of the what.
-export const palette = (whats, isDark) => whats.map((what) => make(what.name, isDark));
+export const palette = (whats, isDark) => whats.map((what) => ({ ...make(what.name, isDark), isQuiet: QUIET.test(what.name) }));
+
+// ---- what colours say ---------------------------------------------------------------------------------
+
+// Choices of what a colour says, by name.
+export const MODES = [['operation', 'operation'], ['engine', 'engine'], ['tensor', 'tensor'], ['wait', 'wait']];
+
+const GOLDEN = 137.508; // degrees: hues of neighbours are far apart
+const ENGINES = { Tensor: [216, 78], Scalar: [26, 84], Vector: [158, 58], GpSimd: [300, 42], Sync: [336, 60], DMA: [268, 52] };
+export const OTHER = 'other';
+
+function ofHue([hue, saturation], isDark, lightness = isDark ? 56 : 57) {
+  const [r, g, b] = rgb(hue, saturation, lightness);
+  return { css: `rgb(${r} ${g} ${b})`, word: (0xff000000 | (b << 16) | (g << 8) | r) >>> 0, text: 0.299 * r + 0.587 * g + 0.114 * b > 150 ? '#10202f' : '#ffffff' };
+}
+
+const greyOf = (isDark) => ofHue(GREY, isDark, isDark ? 34 : 78);
+
+// Waiting before an instruction, of the time of both: up to this part, what it is called, and its hue.
+const WAITS = [[0.1, 'waits below 10% of waiting and working', [216, 46]], [0.5, '10% to 50%', [44, 88]], [0.9, '50% to 90%', [26, 90]], [Infinity, 'above 90%', [356, 74]]];
+
+// The entries of the legend of a mode, by key: { name, css, word, text }.
+export function entriesOf(mode, isDark, tensors) {
+  const grey = { name: OTHER, ...greyOf(isDark) };
+  if (mode === 'engine') return new Map([...Object.entries(ENGINES).map(([name, hue]) => [name, { name, ...ofHue(hue, isDark) }]), [OTHER, { ...grey, name: 'waits and bookkeeping' }]]);
+  if (mode === 'wait') return new Map([...WAITS.map(([, name, hue], i) => [i, { name, ...ofHue(hue, isDark) }]), [OTHER, { ...grey, name: 'not an engine' }]]);
+  if (mode === 'tensor') return new Map([...tensors.map((name, i) => [i + 1, { name, ...ofHue([(i * GOLDEN) % 360, 60], isDark, (isDark ? 52 : 50) + (i % 3) * 6) }]), [0, { ...grey, name: 'no tensor, or not known' }]]);
+  return new Map();
+}
+
+// What does not work at all waits.
+export const waitKey = (waited, worked) => (worked > 0 ? WAITS.findIndex(([most]) => waited / (waited + worked) < most) : WAITS.length - 1);
 
 // The colours of the theme, as the style sheet has them.
 export function theme() {

@@ -1,8 +1,9 @@
 // The rows as pixels. Buckets of a tile are painted once into a bitmap and then only stretched, slices are
 // rectangles; so a frame costs what is on the screen, however much there is in the capture.
 
+import { bucketsOf } from './buckets.js';
 import { byId } from './dom.js';
-import { palette, theme } from './colours.js';
+import { entriesOf, OTHER, palette, theme, waitKey } from './colours.js';
 import { bytes, count as countText } from './format.js';
 import { padOf, rows, showShare } from './rows.js';
 import { ownWindow } from './runs.js';
@@ -20,6 +21,8 @@ let context;
 let ratio = 1;
 let height = 1;
 let colours = [];
+let entries = new Map(); // of the chosen mode
+let pixels = new Map(); // of each entry in this frame, for the legend
 let look = {};
 let labelsLeft = 0;
 let sharesAt = 0;
@@ -36,8 +39,17 @@ export function start() {
 
 export function restyle() {
   look = theme();
-  colours = palette(state.meta.whats, document.documentElement.dataset.theme === 'dark');
+  const isDark = document.documentElement.dataset.theme === 'dark';
+  colours = palette(state.meta.whats, isDark);
+  entries = entriesOf(state.colour, isDark, state.tensors);
   state.tiles.repaint();
+}
+
+// What the colours say now: the entries of the mode, or the operations, with the pixels that each has; the most first.
+export function legend() {
+  const name = (key) => entries.get(key) ?? { name: state.meta.whats[key].name, ...colours[key] };
+  const isMode = state.colour === 'engine' || state.colour === 'wait' || state.colour === 'tensor';
+  return [...pixels].filter(([key]) => entries.has(key) || (!isMode && !['region', 'semaphore'].includes(state.meta.whats[key].family))).sort((a, b) => b[1] - a[1]).map(([key, count]) => ({ ...name(key), count }));
 }
 
 export const colourOf = (what) => colours[what];
@@ -60,6 +72,30 @@ export const isValueTrack = (track) => track.kind === 'semaphore' || track.kind 
 export function valueText(track, value) {
   if (track.unit === 'KiB') return bytes(value * 1024);
   return track.unit ? `${value} ${track.unit}` : String(value);
+}
+
+// ---- colours of a row -----------------------------------------------------------------------------------
+
+// By the mode and the row: key(what, waited, worked, tensor) is that of an entry; a number of an operation where there are none.
+export function keysOf(track) {
+  const { kind } = track;
+  if (state.colour === 'engine' && (kind === 'engine' || kind === 'queue')) {
+    const own = kind === 'queue' ? 'DMA' : track.name;
+    return (what) => (colours[what].isQuiet || !entries.has(own) ? OTHER : own);
+  }
+  if (state.colour === 'wait' && kind === 'engine') return (what, waited, worked) => waitKey(waited, worked);
+  if (state.colour === 'wait' && kind === 'queue') return () => OTHER;
+  if (state.colour === 'tensor' && (kind === 'engine' || kind === 'queue')) return (what, waited, worked, tensor) => tensor ?? 0;
+  return (what) => what;
+}
+
+export const colourFor = (key) => entries.get(key) ?? colours[key];
+const seen = (key, count) => pixels.set(key, (pixels.get(key) ?? 0) + count);
+
+// ps of a cycle that an instruction waited.
+export function cycleOf(track) {
+  const { mhz } = state.meta.sources[state.meta.groups[track.group].source] ?? {};
+  return mhz ? 1e6 / mhz : 0;
 }
 
 // ---- texts ----------------------------------------------------------------------------------------
@@ -106,12 +142,18 @@ function paint(tile, track, rowsHigh) {
   const image = context2d.createImageData(width, rowsHigh);
   const words = new Uint32Array(image.data.buffer);
   const isValue = isValueTrack(track);
+  const keyOf = keysOf(track);
+  const cycle = cycleOf(track);
+  const bucket = 2 ** tile.level;
   const { halves, floats } = tile;
   const shown = new Set();
+  tile.keys = new Map(); // how many buckets have it
   for (let i = 0; i < tile.count; i++) {
     const x = halves[i * 8];
-    const { word } = colours[halves[i * 8 + 1]];
+    const key = keyOf(halves[i * 8 + 1], isValue ? 0 : floats[i * 4 + 3] * cycle, floats[i * 4 + 2] * bucket, tile.tensors?.[i]);
+    const { word } = colourFor(key);
     shown.add(halves[i * 8 + 1]);
+    tile.keys.set(key, (tile.keys.get(key) ?? 0) + 1);
     if (isValue) {
       const scale = rowsHigh / Math.max(1, track.max);
       paintColumn(words, width, rowsHigh, x, Math.max(1, Math.round(floats[i * 4 + 3] * scale)), mix(word, 110));
@@ -148,6 +190,7 @@ function drawBuckets(tile, row, track, y, from, until) {
   if (isDim) context.globalAlpha = 0.25;
   context.drawImage(tile.bitmap, first, 0, last - first, high, x0, y + padOf(row), x1 - x0, row.height - 2 * padOf(row));
   if (isDim) context.globalAlpha = 1;
+  tile.keys.forEach((count, key) => seen(key, (count / state.meta.tile_buckets) * ((x1 - x0) / (last - first)) * state.meta.tile_buckets));
   drawn.bitmaps++;
 }
 
@@ -173,6 +216,8 @@ function drawSlices(tile, row, track, y, from, until) {
   const rights = new Float64Array(track.lanes).fill(-1);
   const hasText = laneHigh >= 12;
   const { pointer } = state;
+  const keyOf = keysOf(track);
+  const cycle = cycleOf(track);
   let busy = 0;
   let busyUntil = from;
   let last = -1;
@@ -195,10 +240,12 @@ function drawSlices(tile, row, track, y, from, until) {
     x1 = Math.max(Math.min(x1, state.width + 2), x0 + 1);
     rights[lane] = x1;
     const what = halves[i * 16 + 12];
-    const colour = colours[what];
-    if (what !== last) {
+    const key = keyOf(what, words[i * 8 + 5] * cycle, octets[i * 32 + 27] ? 0 : end - start, tile.tensors?.[i]);
+    const colour = colourFor(key);
+    seen(key, x1 - x0);
+    if (key !== last) {
       context.fillStyle = colour.css;
-      last = what;
+      last = key;
     }
     const top = y + padOf(row) + lane * laneHigh;
     const isDim = state.hits && !state.hits.isHit(what, row.track, words[i * 8 + 4]);
@@ -308,9 +355,31 @@ function drawRate(row, track, y, parts) {
   if (state.pointer?.row === row) drawn.hit = { track: row.track, rate: shown ?? 0, from: state.pointer.time };
 }
 
+const SUMS = { queue: 'time', engine: 'start' }; // how values of slices are added up
+
+// Where one part of the row has buckets and another slices, those become buckets too, tile by tile.
+function alike(parts, track) {
+  if (parts.every(({ here }) => here.form === FORM_SLICES) || !parts.some(({ here }) => here.form === FORM_SLICES)) return parts;
+  const level = levelNow();
+  const width = state.tiles.width(level);
+  const same = [];
+  same.isBest = parts.isBest;
+  for (const part of parts) {
+    if (part.here.form !== FORM_SLICES) {
+      same.push(part);
+      continue;
+    }
+    for (let tile = Math.floor(part.from / width); tile * width < part.until; tile++) {
+      same.push({ here: state.tiles.derived(part.here, level, tile, (found) => bucketsOf(found, { isValue: isValueTrack(track), sums: SUMS[track.kind] }, level, tile, state.meta.tile_buckets)),
+        from: Math.max(part.from, tile * width), until: Math.min(part.until, (tile + 1) * width) });
+    }
+  }
+  return same;
+}
+
 function drawTrack(row, y, wantsShare) {
   const track = state.meta.tracks[row.track];
-  const parts = tilesOf(row.track);
+  const parts = alike(tilesOf(row.track), track);
   let busy = 0;
   if (track.kind === 'rate') {
     drawRate(row, track, y, parts);
@@ -354,6 +423,12 @@ export function boxOf({ track, lane, start, end }) {
   return { x: x0, y: row.y - byId('rows').scrollTop + padOf(row) + (lane ?? 0) * high, width: Math.max(1.5, xOf(end) - x0), height: high };
 }
 
+// The row of a track on the screen; null when it is not shown.
+export function rowBox(track) {
+  const row = rows.list.find((candidate) => candidate.track === track);
+  return row ? { y: row.y - byId('rows').scrollTop, height: row.height } : null;
+}
+
 function outline(slice, colour, width) {
   const box = boxOf(slice);
   if (!box || box.x > state.width || box.x + box.width < 0) return;
@@ -384,6 +459,7 @@ export function frame(now) {
   paintUntil = performance.now() + PAINT_MS;
   Object.assign(drawn, { hit: null, incomplete: false, slices: 0, bitmaps: 0 });
   labelsLeft = LABELS_MAX;
+  pixels = new Map();
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
   context.imageSmoothingEnabled = false;
   context.font = FONT;

@@ -1,16 +1,17 @@
 // Where the data comes from in a file that stands for itself: what neuron-profile wrote into it. Takes the place of
-// source.js there. What is in the file: answers (JSON); all slices in one tile, where they are not too many, and for
-// short captures everything that is known of each; tiles for the rows that are not in it, from the top level down to where
-// all slices are there or the file would be too large.
+// source.js there. What is in the file: answers (JSON); all slices in one tile, where they are not too many; tiles for the
+// rows that are not in it, from the top level down to where all slices are there or the file would be too large; and what is
+// known of single slices, as far as there was room.
 
 import { decode, FORM_SLICES, section } from './tiles.js';
-import { bytes } from './format.js';
+import { bytes, whole } from './format.js';
 import { duration } from './time.js';
 
 const SLICE_BYTES = 32;
 
 const HIT_BUCKETS = 512;
 const HITS_MAX = 1000;
+const NAMED_MAX = 8; // rows in a text
 
 async function unpack(id) {
   const text = atob(document.getElementById(id).textContent);
@@ -24,9 +25,16 @@ const unpackJson = async (id) => JSON.parse(new TextDecoder().decode(await unpac
 const made = new Map();
 const once = (name, make) => made.get(name) ?? made.set(name, make()).get(name);
 const answers = () => once('answers', () => unpackJson('data-answers'));
-const details = () => once('details', async () => (document.getElementById('data-details') ? unpackJson('data-details') : null));
+const optional = (id) => once(id, async () => (document.getElementById(id) ? unpackJson(id) : null));
+const positions = () => optional('data-positions');
+const tensors = () => optional('data-tensors');
 
-const positions = () => once('positions', async () => (document.getElementById('data-positions') ? unpackJson('data-positions') : null));
+// What is known of a slice, { slice, flow }; null where the file has no room for it.
+async function detailsOf(track, slice) {
+  const { chunk } = await extent();
+  const found = await optional(`data-details-${track}-${Math.floor(slice / chunk)}`);
+  return found && { slice: found.slices[slice % chunk], flow: found.flows[slice % chunk] };
+}
 
 // From "level/tile" to the bytes of a tile.
 const tiles = () => once('tiles', async () => {
@@ -45,16 +53,32 @@ const extent = () => once('extent', () => unpackJson('data-extent'));
 // What is omitted, in short and in full.
 async function metaWithNote() {
   const { meta } = await answers();
-  const { has_slices: isAll, level, bytes_max: most, lacks_positions: lacks } = await extent();
-  const notes = [];
-  if (!isAll) notes.push(`no detail below ${duration(2 ** level)}`);
-  if (lacks) notes.push('no source lines of single instructions');
+  const there = await extent();
+  const notes = []; // [in short, in full]
+  if (!there.has_slices) notes.push([`no detail below ${duration(2 ** there.level)}`, 'a finer zoom where slices are many, for search and for statistics']);
+  else if (there.details < there.slices) notes.push([`operands and waits of ${whole(there.details)} of ${whole(there.slices)} slices`, `operands, names and waits of ${lackingRows(meta, there)}`]);
+  if (there.lacks_positions) notes.push(['no source lines of single instructions', 'where each slice comes from in the source']);
+  if (there.lacks_tensors) notes.push(['no colours by tensor', 'the tensors of slices']);
+  if (there.lacks_host) notes.push(['no tab of the host', 'what the host did']);
   if (!notes.length) return meta;
-  return { ...meta, note: `${notes.join(', ')} in this file`,
-    note_more: `A file of at most ${bytes(most)} has no room for ${isAll ? '' : 'a finer zoom where slices are many, and for search and statistics'}${isAll || !lacks ? '' : ', nor for '}${lacks ? 'where each slice comes from in the source' : ''}. neuron-profile view --html-size makes a larger one; the page that it serves has everything.` };
+  return { ...meta, note: `${notes.map(([short]) => short).join(', ')} in this file`,
+    note_more: `A file of at most ${bytes(there.bytes_max)} has no room for ${notes.map(([, full]) => full).join(', nor for ')}. neuron-profile view --html-size makes a larger one; the page that it serves has everything.` };
 }
 
-const whole = () => once('whole', async () => (document.getElementById('data-whole') ? unpack('data-whole') : null));
+// The rows whose slices are without details, and from which slice on.
+function lackingRows(meta, { chunk }) {
+  const found = meta.tracks.flatMap(({ name, slices: count }, t) => {
+    const chunks = Math.ceil(count / chunk);
+    let there = 0;
+    while (there < chunks && document.getElementById(`data-details-${t}-${there}`)) there++;
+    if (there === chunks) return [];
+    return there ? `${name} (from slice ${whole(there * chunk)} of ${whole(count)} on)` : name;
+  });
+  const most = found.slice(0, NAMED_MAX).join(', ');
+  return found.length > NAMED_MAX ? `${most} and ${found.length - NAMED_MAX} more rows` : most;
+}
+
+const wholeTile = () => once('whole', async () => (document.getElementById('data-whole') ? unpack('data-whole') : null));
 
 // The slices of tiles side by side as one run for each track; those that reach into a tile from before are in the one before.
 function strung(list, width) {
@@ -79,7 +103,7 @@ function strung(list, width) {
 
 // All slices by track, or null where the file has not all.
 const slices = () => once('slices', async () => {
-  const tile = await whole();
+  const tile = await wholeTile();
   if (tile) return decode(tile);
   const { has_slices: isAll, level } = await extent();
   if (!isAll) return null;
@@ -145,7 +169,7 @@ async function joined(a, b) {
 
 async function tileOf(level, tile) {
   const { meta } = await answers();
-  const all = await whole();
+  const all = await wholeTile();
   if (all && level === meta.level_top) {
     const rest = (await tiles()).get(`${level}/0`);
     return rest ? joined(all, rest) : all;
@@ -159,7 +183,7 @@ async function tileOf(level, tile) {
 }
 
 async function sliceOf(track, slice) {
-  const full = (await details())?.slices[track]?.[slice];
+  const full = (await detailsOf(track, slice))?.slice;
   if (full) return full;
   const { meta } = await answers();
   for (const one of each((await allSlices('What is known of a slice')).get(track))) {
@@ -169,7 +193,7 @@ async function sliceOf(track, slice) {
       track, slice, start, end, what, lane, name: meta.whats[what].name,
       groups: [{ title: 'Timing', rows: [{ name: 'Start', unit: 'ps', value: start + meta.begin }, { name: 'End', unit: 'ps', value: end + meta.begin },
         { name: 'Duration', unit: 'ps', value: end - start }] },
-      { title: 'More', rows: [{ name: 'Not in this file', unit: 'text', value: 'operands, names, bytes, what it waited for: there are too many slices. neuron-profile view shows them' }] }],
+      { title: 'More', rows: [{ name: 'Not in this file', unit: 'text', value: 'operands, names, bytes, what it waited for: there was no room for those of this slice. A larger --html-size or neuron-profile view shows them' }] }],
     };
   }
   throw new Error(`track ${track} has no slice ${slice}`);
@@ -232,18 +256,27 @@ async function slicesAt({ pc, source, file, line }) {
     return known.of.map((list, t) => new Set(meta.tracks[t].kind === 'engine' && meta.groups[meta.tracks[t].group].source === source
       ? list.flatMap((place, i) => (wanted.has(place) ? [i] : [])) : []));
   }
-  const known = await details();
-  if (!known) throw absent('The PC of instructions');
-  return known.slices.map((list) => new Set(list.flatMap((one, i) => (one?.groups.some(({ rows }) => rows.some(({ name, value }) => name === 'PC' && value === pc)) ? [i] : []))));
+  const isThere = (one) => one?.groups.some(({ rows }) => rows.some(({ name, value }) => name === 'PC' && value === pc));
+  return Promise.all(meta.tracks.map(async ({ kind, slices: count }, t) => {
+    const wanted = new Set();
+    for (let i = 0; kind === 'engine' && i < count; i++) {
+      const found = await detailsOf(t, i);
+      if (!found) throw absent('The PC of all instructions');
+      if (isThere(found.slice)) wanted.add(i);
+    }
+    return wanted;
+  }));
 }
 
 async function hitsOf(whats, from, isBack, where) {
   const { meta } = await answers();
   const wanted = new Set(whats);
   const at = where === undefined ? null : await slicesAt(where);
-  const counts = new Array(HIT_BUCKETS).fill(0);
+  const [events, repetitions] = [0, 0].map(() => new Array(HIT_BUCKETS).fill(0));
+  const sum = (counts) => counts.reduce((all, n) => all + n, 0);
   const hits = [];
   for (const [track, section] of await allSlices('Search')) {
+    const counts = meta.tracks[track].kind === 'region' ? repetitions : events; // not events of the capture
     for (const one of each(section)) {
       if (at ? !at[track].has(one.slice) : !wanted.has(one.what)) continue;
       counts[Math.min(HIT_BUCKETS - 1, Math.floor((one.start / meta.span) * HIT_BUCKETS))]++;
@@ -251,7 +284,26 @@ async function hitsOf(whats, from, isBack, where) {
     }
   }
   hits.sort((a, b) => a.start - b.start || a.track - b.track || a.slice - b.slice);
-  return { counts, total: counts.reduce((sum, n) => sum + n, 0), hits: isBack ? hits.slice(-HITS_MAX) : hits.slice(0, HITS_MAX) };
+  return { counts: sum(events) ? events : repetitions, total: sum(events), repetitions: sum(repetitions), hits: isBack ? hits.slice(-HITS_MAX) : hits.slice(0, HITS_MAX) };
+}
+
+// A tile with numbers of tensors in the place of what slices are; buckets are about none.
+async function tensorTile(level, tile) {
+  const known = await tensors();
+  const buffer = (await tileOf(level, tile)).slice(0);
+  for (const [track, { form, count, words, halves }] of decode(buffer)) {
+    for (let i = 0; i < count; i++) {
+      if (form === FORM_SLICES) halves[16 * i + 12] = known.of[track]?.[words[8 * i + 4]] ?? 0;
+      else halves[8 * i + 1] = 0;
+    }
+  }
+  return buffer;
+}
+
+async function hostOf(name) {
+  const { value, absent: why } = (await optional('data-host'))[name] ?? {};
+  if (value === undefined) throw new Error(why ?? `unknown analysis ${name}`);
+  return value;
 }
 
 export const server = {
@@ -271,8 +323,8 @@ export const server = {
     return compare;
   },
   flows: async (track, slice) => {
-    const found = (await details())?.flows[track]?.[slice];
-    if (!found) throw absent('Who let a slice go');
+    const found = (await detailsOf(track, slice))?.flow;
+    if (!found) throw absent('What released a slice');
     return found;
   },
   path: async (source, from, to) => {
@@ -299,4 +351,11 @@ export const server = {
     return known?.places[(known.of[track]?.[slice] ?? 0) - 1] ?? null;
   },
   summary: async (source) => (await answers()).summaries[source],
+  tensors: async () => {
+    const known = await tensors();
+    if (!known && (await extent()).lacks_tensors) throw absent('The tensors of slices');
+    return known?.tensors ?? { names: [] };
+  },
+  tensorTiles: tensorTile,
+  ...(document.getElementById('data-host') ? { host: hostOf } : {}),
 };

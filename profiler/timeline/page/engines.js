@@ -24,7 +24,7 @@ function stacked(engine, total) {
 }
 
 // An idle core's name says so, too.
-function trackOf(core, engine) {
+export function trackOf(core, engine) {
   const { meta } = state;
   return meta.tracks.findIndex((track) => track.kind === 'engine' && track.name.toLowerCase() === engine.toLowerCase() &&
     meta.groups[track.group].source === source() && meta.groups[track.group].name.split(',')[0] === `NeuronCore ${core}`);
@@ -48,7 +48,7 @@ function chains(idle) {
   found.sort((a, b) => b[1].idle_ns - a[1].idle_ns);
   if (!found.length) return [];
   return [make('h3', {}, 'What waits go back to'),
-    table([['Core', true], ['Engine', true], ['Root', true], ['Chain: each waited for the next', true], ['Times'], ['Total'], ['Share'], ['Longest']], found.map(([engine, chain]) => ({
+    table([['Core', true], ['Engine', true], ['Root', true], ['Chain: each waited for the next (part of the wait)', true], ['Times'], ['Total'], ['Of the execution'], ['Longest']], found.map(([engine, chain]) => ({
       onclick: () => {
         reveal(trackOf(engine.core, engine.engine));
         glideTo(psOf(chain.longest_at_ns), psOf(chain.longest_at_ns + chain.longest_ns), 0.6);
@@ -68,13 +68,13 @@ function render(box) {
   const waits = [];
   for (const engine of idle.engines) for (const wait of engine.waits) waits.push([engine, wait]);
   waits.sort((a, b) => b[1].idle_ns - a[1].idle_ns);
-  box.append(make('p', { class: 'legend' }, ...REASONS.map(([key, name]) => make('span', {}, make('i', { class: `reason-${key}` }), name))),
+  box.append(make('p', { class: 'legend' }, make('span', {}, 'Where the time of the execution went:'), ...REASONS.map(([key, name]) => make('span', {}, make('i', { class: `reason-${key}` }), name))),
     make('div', { class: 'two' },
       table([['Core', true], ['Engine', true], ['Instructions'], ['Busy, of the execution'], ['Where the time went', true]], idle.engines.map((engine) => ({
         onclick: () => reveal(trackOf(engine.core, engine.engine)),
         cells: [String(engine.core), engine.engine, { value: engine.instruction_count, text: whole(engine.instruction_count) }, bar(engine.busy_ratio), { element: stacked(engine, idle.total_ns), text: '' }],
       }))),
-      table([['Core', true], ['Engine', true], ['Waited for', true], ['Times'], ['Total'], ['Share'], ['Longest']], waits.map(([engine, wait]) => ({
+      table([['Core', true], ['Engine', true], ['Waited for', true], ['Times'], ['Total'], ['Of the execution'], ['Longest']], waits.map(([engine, wait]) => ({
         onclick: () => {
           reveal(trackOf(engine.core, engine.engine));
           if (wait.longest_ns) glideTo(psOf(wait.longest_at_ns), psOf(wait.longest_at_ns + wait.longest_ns), 0.6);

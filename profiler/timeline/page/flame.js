@@ -50,7 +50,7 @@ function draw(box, node, depth, left, width, total, names) {
   const share = (node.sum / total) * 100;
   const look = colour(node, depth);
   const path = [...names, node.name];
-  const text = `${path.slice(1).join(', ') || node.name}: ${duration(node.sum)}, ${share.toFixed(1)}%, ${whole(node.count)} instructions`;
+  const text = `${path.slice(1).join(', ') || node.name}: ${duration(node.sum)}, ${share.toFixed(1)}% of what is shown, ${whole(node.count)} instructions`;
   const button = make('button', { type: 'button', class: 'flame', title: text, 'aria-label': text, onclick: () => {
     zoomed = path.slice(1);
     refresh('flame');

@@ -72,7 +72,7 @@ function rowsOf(waits, found, texts) {
 
 const BLOCKERS = { ...REASONS, no_condition: 'no semaphore', unknown: 'unknown', runtime: 'the runtime', compiler: 'instructions without a line' };
 const blockerName = (found, line, by) => (by.reason ? BLOCKERS[by.reason] : `${by.file === line.file ? '' : place.baseName(found.files[by.file].path)}:${by.line}`);
-const blockers = (found, line) => line.blocked_by.filter(() => line.wait > 0).map((by) => `${blockerName(found, line, by)} ${((by.wait / line.wait) * 100).toFixed(0)}%`).join(', ');
+const blockers = (found, line) => line.blocked_by.filter(() => line.wait > 0).map((by) => `${blockerName(found, line, by)} ${((by.wait / line.wait) * 100).toFixed(0)}% of its stall`).join(', ');
 
 function rowOf(found, row, i, most) {
   const { line } = row;
@@ -209,7 +209,7 @@ function says(found) {
   const all = rest.reduce((sum, { count }) => sum + count, mine);
   const time = found.lines.reduce((sum, { duration }) => sum + duration, 0);
   const known = found.lines.reduce((sum, { file, duration }) => sum + (file === undefined ? 0 : duration), 0);
-  const share = mine && time > 0 ? `, ${((known / time) * 100).toFixed(1)}% of the time` : '';
+  const share = mine && time > 0 ? `, ${((known / time) * 100).toFixed(1)}% of the time of all instructions` : '';
   return `${whole(mine)} of ${whole(all)} instructions have a source line${share}${rest.map(({ reason, count }) => `; ${whole(count)} ${REASONS[reason]}`).join('')}. Stall and time add up over engines, which work at the same time.`;
 }
 

@@ -6,7 +6,7 @@ import { panel, showTab } from './panel.js';
 import { load as loadRange } from './range.js';
 import { layout } from './rows.js';
 import { run as search } from './search.js';
-import { changed, on, show, state, to } from './state.js';
+import { changed, on, show, state, tell, to } from './state.js';
 
 const WAIT_MS = 200;
 let timer = 0;
@@ -25,6 +25,7 @@ export function write() {
   if (state.markers.length) parts.set('markers', state.markers.map((marker) => marker.toFixed(0)).join(','));
   if (byId('search').value) parts.set('search', byId('search').value);
   parts.set('folded', sets(state.folded));
+  if (state.colour !== 'operation') parts.set('colour', state.colour);
   if (state.tall.size) parts.set('tall', sets(state.tall));
   if (panel.current) parts.set('tab', panel.current);
   written = `#${parts}`;
@@ -47,6 +48,7 @@ export function read() {
   if (parts.has('folded')) state.folded = new Set(numbers(parts.get('folded')).filter((g) => g < meta.groups.length));
   state.tall = new Set(numbers(parts.get('tall')).filter((t) => t < meta.tracks.length));
   state.markers = numbers(parts.get('markers')).filter((marker) => marker >= 0 && marker <= meta.span);
+  tell('colour', parts.get('colour') ?? 'operation');
   layout();
   if (until > from) show(from, (until - from) / state.width);
   byId('rows').scrollTop = Number(parts.get('y')) || 0;

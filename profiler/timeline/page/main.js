@@ -3,6 +3,7 @@
 import { byId, setText } from './dom.js';
 import { whole } from './format.js';
 import * as advice from './advice.js';
+import * as bubbles from './bubbles.js';
 import * as compare from './compare.js';
 import * as details from './details.js';
 import * as drawing from './draw.js';
@@ -14,6 +15,7 @@ import * as host from './host.js';
 import * as input from './input.js';
 import * as keys from './keys.js';
 import * as layers from './layers.js';
+import * as legend from './legend.js';
 import * as lines from './lines.js';
 import * as link from './link.js';
 import * as markers from './markers.js';
@@ -46,14 +48,15 @@ function head() {
   const [first] = meta.sources;
   setText(byId('title'), meta.title);
   document.title = `${meta.title} - neuron-profile`;
-  setText(byId('facts'), meta.compares ? `before: ${first.name} (${duration(first.total ?? 0)}) · after: ${meta.sources[1].name} (${duration(meta.sources[1].total ?? 0)}) · ${first.instance}${meta.part ? ` · ${meta.part}` : ''}` : [first?.neff, first?.instance, meta.sources.length > 1 ? `${meta.sources.length} captures` : '',
-    first?.total !== undefined && meta.sources.length === 1 ? `execution ${duration(first.total)}` : '', `${whole(meta.slices)} events`, meta.part, meta.note].filter(Boolean).join(' · '));
+  setText(byId('facts'), meta.compares ? `before: ${first.name} (${duration(first.total ?? 0)}) · after: ${meta.sources[1].name} (${duration(meta.sources[1].total ?? 0)}) · ${first.instance}${meta.part ? ` · ${meta.part}` : ''}` : [meta.note, first?.neff.slice(first.neff.lastIndexOf('/') + 1), first?.instance, meta.sources.length > 1 ? `${meta.sources.length} captures` : '',
+    first?.total !== undefined && meta.sources.length === 1 ? `execution ${duration(first.total)}` : '', `${whole(meta.slices)} events`, meta.part].filter(Boolean).join(' · '));
   byId('facts').title = meta.note ? meta.note_more : byId('facts').textContent;
 }
 
 function frame(now) {
   drawing.frame(now);
   ruler.draw();
+  legend.draw(now);
   tooltip.draw();
 }
 
@@ -81,10 +84,11 @@ export async function start(source) {
   ruler.start();
   input.start();
   keys.start();
+  legend.start();
   const parts = [details, flows, range, search, markers, drop];
   if (state.meta.compares) parts.push(compare);
   if (state.meta.zero_ns && source.host) parts.push(host);
-  if (state.meta.sources.length) parts.push(place, advice, lines, summary, regions, engines, path, layers, flame, roofline, memory, onchip);
+  if (state.meta.sources.length) parts.push(place, advice, lines, summary, regions, engines, bubbles, path, layers, flame, roofline, memory, onchip);
   for (const part of parts) part.start();
   panel.start();
   on('error', (error) => say(error.message, true));

@@ -1,7 +1,7 @@
 // The axis of time above the rows, and the whole capture in small above that.
 
 import { byId } from './dom.js';
-import { colourOf } from './draw.js';
+import { colourFor, cycleOf, keysOf } from './draw.js';
 import { theme } from './colours.js';
 import { inOrder } from './rows.js';
 import { tickText, ticks } from './time.js';
@@ -72,13 +72,17 @@ function paintSmall() {
     const tile = state.tiles.find(track, state.meta.level_top, 0);
     if (!tile) return;
     const top = 3 + line * high;
+    const keyOf = keysOf(state.meta.tracks[track]);
+    const cycle = cycleOf(state.meta.tracks[track]);
     for (let i = 0; i < tile.count; i++) {
       const isSlice = tile.form === 2;
       const start = isSlice ? tile.times[i * 4] : tile.halves[i * 8] * 2 ** tile.level;
       const end = isSlice ? tile.times[i * 4 + 1] : start + 2 ** tile.level;
       const mean = isSlice ? 1 : Math.min(1, tile.floats[i * 4 + 2]);
       const x = (start / span) * canvas.width;
-      context.fillStyle = colourOf(isSlice ? tile.halves[i * 16 + 12] : tile.halves[i * 8 + 1]).css;
+      const waited = (isSlice ? tile.words[i * 8 + 5] : tile.floats[i * 4 + 3]) * cycle;
+      const worked = isSlice && tile.octets[i * 32 + 27] ? 0 : (end - start) * mean;
+      context.fillStyle = colourFor(keyOf(isSlice ? tile.halves[i * 16 + 12] : tile.halves[i * 8 + 1], waited, worked, tile.tensors?.[i])).css;
       context.globalAlpha = 0.25 + 0.75 * mean;
       context.fillRect(x, top, Math.max(1, ((end - start) / span) * canvas.width), Math.max(1, high - 1));
     }

@@ -87,7 +87,7 @@ export async function run(text, isQuiet) {
     const [whats, tracks] = where ? [[], []] : await matching(text, [state.meta.whats, state.meta.tracks]);
     const answer = where || whats.length ? await state.source.hits(whats, 0, false, where) : null;
     if (mine !== asked) return;
-    state.hits = answer?.total ? { ...answer, whats, where, isHit: isHitOf(whats, where, answer), text } : null;
+    state.hits = answer?.total || answer?.repetitions ? { ...answer, whats, where, isHit: isHitOf(whats, where, answer), text } : null;
     others = { tracks, layers: [], tensors: [] };
     const isShown = state.hits || tracks.length;
     if (isShown) show(isQuiet);
@@ -120,7 +120,7 @@ let listing = 0;
 function relist() {
   const { hits } = state;
   clearTimeout(listing);
-  if (!hits?.where || hits.total <= hits.hits.length) return;
+  if (!hits?.where || hits.total <= hits.hits.length) return; // places are of instructions: no repetitions
   listing = setTimeout(async () => {
     const answer = await state.source.hits(hits.whats, Math.max(0, state.from), false, hits.where).catch(() => null);
     if (!answer || state.hits !== hits) return;
@@ -148,9 +148,11 @@ function show(isQuiet) {
   changed();
 }
 
+const countOf = (number, name) => `${whole(number)} ${name}${number === 1 ? '' : 's'}`;
+
 function foundText() {
-  const parts = [[state.hits?.total, 'hit'], [others.tracks.length, 'row'], [others.layers.length, 'layer'], [others.tensors.length, 'tensor']];
-  return parts.filter(([number]) => number).map(([number, name]) => `${whole(number)} ${name}${number === 1 ? '' : 's'}`).join(', ');
+  const parts = [[state.hits?.total, 'hit'], [state.hits?.repetitions, 'repetition'], [others.tracks.length, 'row'], [others.layers.length, 'layer'], [others.tensors.length, 'tensor']];
+  return parts.filter(([number]) => number).map(([number, name]) => countOf(number, name)).join(', ');
 }
 
 // The hit after, or before, what is selected.
@@ -186,8 +188,8 @@ function render(box) {
     return;
   }
   const shown = hits.hits.slice(0, SHOWN);
-  box.append(make('div', { class: 'pane-head' }, make('h2', {}, `${whole(hits.total)} hits`),
-    make('span', { class: 'soft' }, `${hits.where ? hits.text.replace(/^pc/i, 'PC') : hits.whats.map((w) => state.meta.whats[w].name).join(', ')}${hits.total > shown.length ? `; the first ${shown.length}` : ''}`),
+  box.append(make('div', { class: 'pane-head' }, make('h2', {}, `${countOf(hits.total, 'hit')}${hits.repetitions ? `, ${countOf(hits.repetitions, 'repetition')}` : ''}`),
+    make('span', { class: 'soft' }, `${hits.where ? hits.text.replace(/^pc/i, 'PC') : hits.whats.map((w) => state.meta.whats[w].name).join(', ')}${hits.total + hits.repetitions > shown.length ? `; the first ${shown.length}` : ''}`),
     make('span', { class: 'space' }), make('button', { type: 'button', onclick: () => step(-1) }, 'Before'), make('button', { type: 'button', onclick: () => step(1) }, 'Next')),
   table([['What', true], ['Row', true], ['Core', true], ['Start'], ['Duration']], shown.map((hit) => ({
     onclick: () => goTo(hit.track, hit.slice),

@@ -30,6 +30,9 @@ function ranges(numbers) {
 export const server = {
   meta: () => askJson('meta'),
   tiles: async (level, tile, tracks) => (await ask('tiles', { level, tile, tracks: ranges(tracks) })).arrayBuffer(),
+  // Names of the tensors that slices are about, and tiles with their numbers, from 1 on, in the place of what slices are.
+  tensors: () => askJson('tensors'),
+  tensorTiles: async (level, tile, tracks) => (await ask('tensor_tiles', { level, tile, tracks: ranges(tracks) })).arrayBuffer(),
   slice: (track, slice) => askJson('slice', { track, slice }),
   stats: (from, to) => askJson('stats', { from: Math.floor(from), to: Math.ceil(to) }),
   // The first hits that begin at or after from; with isBack the last that begin before it.

@@ -12,6 +12,8 @@ export const state = {
   range: null,      // { from, to }
   markers: [],      // [ps]
   hits: null,       // of the search
+  colour: 'operation', // what colours say: MODES of colours.js
+  tensors: [],      // names, where colours are by tensor
   folded: new Set(),
   tall: new Set(),
 };

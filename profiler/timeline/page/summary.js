@@ -10,14 +10,16 @@ import { state } from './state.js';
 const percent = (value) => `${(value * 100).toFixed(1)}%`;
 const time = (value) => duration(value * 1e12);
 
-// [name, metric, how it is written]
+const EXECUTION = 'of the execution';
+
+// [name, metric, how it is written, of what a share is]
 const TILES = [
-  ['Execution', 'total_time', time], ['Something works', 'total_active_time_percent', percent],
-  ['Tensor', 'tensor_engine_active_time_percent', percent], ['Vector', 'vector_engine_active_time_percent', percent],
-  ['Scalar', 'scalar_engine_active_time_percent', percent], ['GpSimd', 'gpsimd_engine_active_time_percent', percent],
-  ['Sync', 'sync_engine_active_time_percent', percent], ['DMA', 'dma_active_time_percent', percent],
-  ['Hardware FLOPs', 'hardware_flops', count], ['MFU', 'mfu_estimated_percent', percent], ['HFU', 'hfu_estimated_percent', percent],
-  ['MBU', 'mbu_estimated_percent', percent], ['HBM read', 'hbm_read_bytes', bytes], ['HBM written', 'hbm_write_bytes', bytes],
+  ['Execution', 'total_time', time], ['Something works', 'total_active_time_percent', percent, EXECUTION],
+  ['Tensor', 'tensor_engine_active_time_percent', percent, EXECUTION], ['Vector', 'vector_engine_active_time_percent', percent, EXECUTION],
+  ['Scalar', 'scalar_engine_active_time_percent', percent, EXECUTION], ['GpSimd', 'gpsimd_engine_active_time_percent', percent, EXECUTION],
+  ['Sync', 'sync_engine_active_time_percent', percent, EXECUTION], ['DMA', 'dma_active_time_percent', percent, EXECUTION],
+  ['Hardware FLOPs', 'hardware_flops', count], ['MFU', 'mfu_estimated_percent', percent, 'of the peak FLOPs'], ['HFU', 'hfu_estimated_percent', percent, 'of the peak FLOPs'],
+  ['MBU', 'mbu_estimated_percent', percent, 'of the peak bandwidth'], ['HBM read', 'hbm_read_bytes', bytes], ['HBM written', 'hbm_write_bytes', bytes],
 ];
 
 function written(name, value) {
@@ -38,8 +40,8 @@ function render(box) {
   if (cores > 1) {
     box.append(make('p', { class: 'soft' }, `Shares are those of the vendor's tool, of the ${cores} cores together: the part of the execution in which the engine of any core was at work. The rows above and the tab Engines have each core by itself.`));
   }
-  box.append(make('div', { class: 'tiles' }, ...TILES.filter(([, metric]) => metrics[metric] !== undefined).map(([name, metric, write]) =>
-    make('div', { title: metric }, make('span', {}, name), make('b', {}, write(metrics[metric]))))),
+  box.append(make('div', { class: 'tiles' }, ...TILES.filter(([, metric]) => metrics[metric] !== undefined).map(([name, metric, write, of]) =>
+    make('div', { title: metric }, make('span', {}, name), make('b', {}, write(metrics[metric])), make('small', {}, of ?? '')))),
   table([['Metric', true], ['Shown'], ['Value']], Object.entries(metrics).map(([name, value]) => ({
     cells: [name, written(name, value), { value, text: typeof value === 'number' ? value.toLocaleString('en', { maximumFractionDigits: 12 }) : String(value) }],
   })), { most: 1000 }));

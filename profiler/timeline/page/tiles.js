@@ -11,6 +11,7 @@ export const FORM_SLICES = 2;
 const ASKED_AT_ONCE = 4;
 const AGAIN_MS = 2000; // after a failure
 const BYTES_MAX = 192 * 1024 * 1024;
+const DERIVED_MAX = 64; // of one section
 
 // One track of a tile; fields are views into the answer, entries apart by a stride.
 export function section(buffer, at, form, count) {
@@ -56,6 +57,14 @@ export class Tiles {
     this.bytes = 0;
     this.frame = 0;
     this.quietUntil = 0; // after a failure
+    this.hasTensors = false; // entries have the number of their tensor, too
+  }
+
+  // From now on with the tensors of entries, or without.
+  setTensors(has) {
+    this.hasTensors = has;
+    this.tracks.forEach((map) => map.clear());
+    this.bytes = 0;
   }
 
   key(level, tile) { return tile * 64 + level; }
@@ -101,8 +110,11 @@ export class Tiles {
     const names = tracks.map((track) => track * 2 ** 48 + key);
     names.forEach((name) => this.onTheWay.add(name));
     this.flying++;
+    const { hasTensors } = this;
     try {
-      for (const [track, found] of decode(await this.source.tiles(level, tile, tracks))) {
+      const decoded = decode(await this.source.tiles(level, tile, tracks));
+      if (hasTensors) await this.addTensors(decoded, level, tile);
+      for (const [track, found] of hasTensors === this.hasTensors ? decoded : []) {
         this.tracks[track].set(key, Object.assign(found, { level, tile, seen: this.frame, bitmap: null }));
         this.bytes += found.bytes + 64;
       }
@@ -115,6 +127,18 @@ export class Tiles {
     this.flying--;
     names.forEach((name) => this.onTheWay.delete(name));
     if (!this.quietUntil) this.arrived();
+  }
+
+  async addTensors(decoded, level, tile) {
+    const tracks = [...decoded.keys()].filter((track) => ['engine', 'queue'].includes(this.meta.tracks[track].kind));
+    if (!tracks.length) return;
+    for (const [track, { form, count, halves }] of decode(await this.source.tensorTiles(level, tile, tracks))) {
+      const found = decoded.get(track);
+      const isSlices = form === FORM_SLICES;
+      const numbers = new Map(); // of buckets those with the same index belong together
+      for (let i = 0; i < count; i++) numbers.set(isSlices ? i : halves[i * 8], isSlices ? halves[i * 16 + 12] : halves[i * 8 + 1]);
+      found.tensors = Uint16Array.from({ length: found.count }, (_, i) => numbers.get(found.form === FORM_SLICES ? i : found.halves[i * 8]) ?? 0);
+    }
   }
 
   get isIdle() { return this.flying === 0; }
@@ -130,5 +154,21 @@ export class Tiles {
     }
   }
 
-  repaint() { this.tracks.forEach((map) => map.forEach((found) => { found.bitmap = null; })); }
+  // What a section with slices is as a tile of buckets: made once.
+  derived(found, level, tile, make) {
+    found.derived ??= new Map();
+    const key = this.key(level, tile);
+    if (!found.derived.has(key)) {
+      if (found.derived.size >= DERIVED_MAX) found.derived.clear();
+      found.derived.set(key, Object.assign(make(found), { level, tile, bitmap: null }));
+    }
+    return found.derived.get(key);
+  }
+
+  repaint() {
+    this.tracks.forEach((map) => map.forEach((found) => {
+      found.bitmap = null;
+      found.derived = null;
+    }));
+  }
 }

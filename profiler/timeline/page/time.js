@@ -32,3 +32,12 @@ export function tickText(ps, step, window) {
   const figures = Math.max(0, -Math.floor(Math.log10(step / one) + 1e-9));
   return `${(ps / one).toLocaleString('en', { minimumFractionDigits: figures, maximumFractionDigits: figures })} ${unit}`;
 }
+
+// From when to when, both in the unit of the window and with as many figures as tell a hundredth of it: "72.1 to 98 us".
+export function span(from, to) {
+  const size = Math.max(Math.abs(from), Math.abs(to));
+  const [unit, one] = UNITS.find(([, least]) => size >= least) ?? UNITS[4];
+  const figures = Math.min(6, Math.max(0, Math.ceil(-Math.log10((to - from) / one / 100) - 1e-9)));
+  const text = (ps) => trim((ps / one + 0).toFixed(figures)).replace(/^-0$/, '0');
+  return `${text(from)}–${text(to)} ${unit}`;
+}

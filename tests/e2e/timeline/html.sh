@@ -18,6 +18,8 @@ neuron-profile view -s attention.ntff -n attention.neff --output-format html --o
 [ ! -s err ] || fail "html complains"
 neuron-profile view -s long.ntff -n long.neff --output-format html --output-file mail/long.html 2>err
 [ "$(stat -c %s mail/long.html)" -lt 16777216 ] || fail "too large for a mail: $(ls -l mail/long.html)"
+grep -Eq '^neuron-profile: mail/long.html shows operands, names and waits of [0-9]+ of [0-9]+ slices; use a larger --html-size' err ||
+    fail "omitted details are not reported"
 neuron-profile view -s long.ntff -n long.neff --output-format html --html-size 1M --output-file mail/short.html 2>err
 [ "$(stat -c %s mail/short.html)" -lt 1048576 ] || fail "larger than the limit: $(ls -l mail/short.html)"
 grep -q '^neuron-profile: mail/short.html shows no detail below [0-9.]*us where slices are dense; use a larger --html-size' err ||

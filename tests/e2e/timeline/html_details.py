@@ -18,7 +18,14 @@ def main():
     def unpacked(name):
         packed = re.search(rf'id="data-{name}">([^<]*)<', text)
         return packed and json.loads(zlib.decompress(base64.b64decode(packed.group(1))))
-    details = unpacked('details')
+    meta = unpacked('answers')['meta']
+    chunk = unpacked('extent')['chunk']
+    details = {'slices': [], 'flows': []}
+    for track, about in enumerate(meta['tracks']):
+        chunks = [unpacked(f'details-{track}-{n}') for n in range(-(-about['slices'] // chunk))]
+        for kind, answers in details.items():
+            answers.append([one for part in chunks for one in part[kind]])
+            assert len(answers[-1]) == about['slices'], f'{kind} of {about["name"]}: {len(answers[-1])} of {about["slices"]}'
     places = unpacked('positions')  # numbers from 1 on
     details['positions'] = [[places['places'][i - 1] if i else None for i in track] for track in places['of']] if places else []
     seen = set()

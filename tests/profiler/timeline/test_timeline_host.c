@@ -281,7 +281,11 @@ static void the_page_of_one_file_has_rows_of_the_host(void **state)
     char *folder = test_scratch_create();
     char *path = test_scratch_path(folder, "page.html");
 
-    assert_int_equal(ntk_timeline_html_write(timeline, "run", path, 0, NULL, &extent, NULL), 0);
+    assert_int_equal(
+        ntk_timeline_html_write(timeline,
+                                &(struct ntk_timeline_html_options){ .title = "run", .path = path },
+                                &extent, NULL),
+        0);
     free(path);
     test_scratch_destroy(folder);
     ntk_timeline_destroy(timeline);

@@ -35,7 +35,11 @@ static char *page_of(size_t source_count, size_t count, uint64_t bytes_max,
             &timeline, NULL),
         0);
     assert_int_equal(
-        ntk_timeline_html_write(timeline, "a title", path, bytes_max, NULL, out_extent, NULL), 0);
+        ntk_timeline_html_write(timeline,
+                                &(struct ntk_timeline_html_options){
+                                    .title = "a title", .path = path, .bytes_max = bytes_max },
+                                out_extent, NULL),
+        0);
     assert_int_equal(ntk_fs_read(path, 64 << 20, &text, &bytes, NULL), 0);
     if (bytes_max) {
         assert_true(bytes <= bytes_max);
@@ -120,13 +124,16 @@ static void a_short_capture_is_there_in_full(void **state)
 {
     struct ntk_timeline_html_extent extent = { 0 };
     char *page = page_of(1, 50, 0, &extent);
-    json_t *details = data_of(page, "data-details");
+    json_t *details = data_of(page, "data-details-0-0");
     json_t *reported = data_of(page, "data-extent");
 
     assert_true(extent.has_slices);
     assert_non_null(strstr(page, "id=\"data-whole\""));
-    assert_int_equal(json_array_size(json_array_get(json_object_get(details, "slices"), 0)), 50);
+    assert_int_equal(json_array_size(json_object_get(details, "slices")), 50);
+    assert_int_equal(json_array_size(json_object_get(details, "flows")), 50);
     assert_true(json_is_true(json_object_get(reported, "has_slices")));
+    assert_int_equal(extent.detail_count, extent.slice_count);
+    assert_int_equal(count_of(page, "id=\"data-details-"), 6); /* a chunk of each row */
     json_decref(details);
     json_decref(reported);
     free(page);
@@ -139,7 +146,7 @@ static void levels_end_where_the_file_would_be_too_large(void **state)
      * megabyte. */
     char *least = page_of(1, 20000, 850 * KIB, &extents[0]);
     char *more = page_of(1, 20000, 1300 * KIB, &extents[1]);
-    char *all = page_of(1, 20000, 16 * 1024 * KIB, &extents[2]);
+    char *all = page_of(1, 20000, 3000 * KIB, &extents[2]);
 
     for (size_t i = 0; i < 2; i++) {
         assert_false(extents[i].has_slices);
@@ -159,11 +166,39 @@ static void levels_end_where_the_file_would_be_too_large(void **state)
     free(all);
 }
 
+/* Room for all slices and for the details of some: engines have theirs before queues, and each the
+ * beginning before any has the rest. */
+static void details_are_there_as_far_as_there_is_room(void **state)
+{
+    struct ntk_timeline_html_extent extents[2] = { 0 };
+    char *some = page_of(1, 12000, 2300 * KIB, &extents[0]);
+    char *all = page_of(1, 12000, 16 * 1024 * KIB, &extents[1]);
+    json_t *reported = data_of(some, "data-extent");
+
+    assert_true(extents[0].has_slices && extents[1].has_slices);
+    assert_int_equal(extents[1].detail_count, extents[1].slice_count);
+    assert_true(extents[0].detail_count > 0 && extents[0].detail_count < extents[0].slice_count);
+    assert_int_equal(json_integer_value(json_object_get(reported, "details")),
+                     extents[0].detail_count);
+    assert_int_equal(json_integer_value(json_object_get(reported, "slices")),
+                     extents[0].slice_count);
+    assert_int_equal(count_of(some, "id=\"data-details-"),
+                     (extents[0].detail_count + NTK_TIMELINE_HTML_CHUNK - 1) /
+                         NTK_TIMELINE_HTML_CHUNK);
+    assert_non_null(strstr(some, "id=\"data-details-0-0\""));
+    assert_non_null(strstr(some, "id=\"data-details-1-0\""));
+    assert_null(strstr(some, "id=\"data-details-3-0\"")); /* the semaphore */
+    json_decref(reported);
+    free(some);
+    free(all);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_without_captures_has_answers_all_the_same),
         cmocka_unit_test(a_short_capture_is_there_in_full),
+        cmocka_unit_test(details_are_there_as_far_as_there_is_room),
         cmocka_unit_test(levels_end_where_the_file_would_be_too_large),
     };
 

@@ -207,8 +207,10 @@ static void write_page(const struct ntk_timeline *timeline)
     char *path = NULL;
 
     assert_true(asprintf(&path, "%s/page.html", test_scratch_folder) > 0);
-    assert_int_equal(ntk_timeline_html_write(timeline, "one", path, 2 * MIB, NULL, &extent, NULL),
-                     0);
+    const struct ntk_timeline_html_options options = { .title = "one",
+                                                       .path = path,
+                                                       .bytes_max = 2 * MIB };
+    assert_int_equal(ntk_timeline_html_write(timeline, &options, &extent, NULL), 0);
     assert_int_equal(unlink(path), 0);
     free(path);
 }

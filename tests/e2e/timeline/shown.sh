@@ -1,0 +1,35 @@
+#!/bin/bash
+# shown - what the timeline page draws and says is what there is: rows of a trace by construction look alike wherever they are,
+# colours and legend agree, the line below the rows names the window, gaps lead to their place, and counts are those of events.
+. "$(dirname "$0")/../lib.sh"
+needs_browser
+needs python3 jq
+
+server_is_up() { [ -s server.log ] && echo yes; }
+is_up() { grep -q '^View profile at ' view.log && echo yes; }
+neuron-packager example attention -o attention.neff
+neuron-profile capture -n attention.neff -s attention.ntff >/dev/null
+neuron-profile analyze -s attention.ntff -n attention.neff --limit 100 --json bubbles >bubbles.json
+neuron-profile view -s attention.ntff -n attention.neff --output-format summary-json >summary.json
+neuron-profile view attention.ntff --port 0 --no-open >view.log 2>view.err &
+pids+=($!)
+# Two ranks, served and as one file.
+neuron-profile inspect -o world -- sh -c 'for rank in 0 1; do
+        NEURON_RT_VISIBLE_CORES=$rank "$NTK_BIN_DIR/../tests/tests_profiler_collective_rank" $rank 2 5 || exit 1 &
+        ranks="$ranks $!"
+    done; for rank in $ranks; do wait $rank || exit 1; done' >/dev/null 2>err || fail "two ranks"
+neuron-profile view -d world --output-format html --output-file world.html 2>err || fail "the ranks as a file"
+[ ! -s err ] || fail "html complains"
+neuron-profile view -d world --port 0 --no-open >world.log 2>err &
+pids+=($!)
+world_is_up() { grep -q '^View profile at ' world.log && echo yes; }
+wait_for world_is_up
+mkfifo hold
+"$NTK_BIN_DIR/../tests/timeline_server" 1000 <hold >server.log &
+pids+=($!)
+exec 9>hold
+wait_for server_is_up
+wait_for is_up
+python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/shown.py" "$browser" "$scratch/profile" "$(cut -d' ' -f1 server.log)" \
+    "$(sed -n 's/^View profile at //p' view.log)" bubbles.json summary.json \
+    "$(sed -n 's/^View profile at //p' world.log)" world.html 9>&- || fail "see above"
