@@ -36,7 +36,8 @@ function drawRuler() {
   for (const tick of list) {
     const x = Math.round(xOf(tick - begin));
     context.fillRect(x, HEIGHT.ruler - 7, 1, 7);
-    context.fillText(tickText(tick, step, state.scale * state.width), x + 4, HEIGHT.ruler / 2);
+    const text = tickText(tick, step, state.scale * state.width);
+    if (x + 4 + context.measureText(text).width <= state.width) context.fillText(text, x + 4, HEIGHT.ruler / 2);
   }
   context.fillStyle = look.line;
   for (let i = 0; i < list.length; i++) {
