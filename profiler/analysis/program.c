@@ -292,7 +292,7 @@ static size_t slot_count(const struct ntk_program *program, size_t index)
     return buffer ? buffer->code_bytes / NTK_NTFF_SLOT_BYTES : 0;
 }
 
-bool ntk_program_runs_transfers(const struct ntk_program *program)
+static bool runs_transfers(const struct ntk_program *program)
 {
     size_t lists = program->trace->core_count * NTK_NTFF_ENGINE_COUNT;
 
@@ -304,6 +304,17 @@ bool ntk_program_runs_transfers(const struct ntk_program *program)
         }
     }
     return false;
+}
+
+bool ntk_program_lacks_packets(const struct ntk_program *program)
+{
+    const struct ntk_trace *trace = program->trace;
+    bool has_packets = false;
+
+    for (size_t c = 0; c < trace->core_count; c++) {
+        has_packets = has_packets || trace->cores[c].packet_count > 0;
+    }
+    return trace->is_cut.packets || (!has_packets && !trace->is_part && runs_transfers(program));
 }
 
 /* Layers are numbered in the order in which they first run. */

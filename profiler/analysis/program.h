@@ -89,8 +89,9 @@ static inline bool ntk_fact_peak_flops(const struct ntk_trace *trace,
 bool ntk_fact_is_work(const struct ntk_slot_fact *fact, uint8_t opcode);
 
 struct ntk_program;
-/* Whether any instruction that ran begins a transfer. */
-bool ntk_program_runs_transfers(const struct ntk_program *program);
+/* Records of packets are truncated, or missing although instructions began transfers. A part of an
+ * execution may have none. */
+bool ntk_program_lacks_packets(const struct ntk_program *program);
 
 struct ntk_program {
     const struct ntk_trace *trace;

@@ -376,23 +376,12 @@ static void leave_out(struct summary_filler *f, enum ntk_summary_id first, enum 
     }
 }
 
-/* Transfers ran without a record of a packet; a part of an execution may have none. */
-static bool lacks_packets(const struct summary_filler *f, const struct ntk_dma_traffic *traffic)
-{
-    const struct ntk_trace *trace = f->trace;
-
-    if (trace->is_cut.packets) {
-        return true;
-    }
-    return traffic->all.packet_count == 0 && !trace->is_part && f->program &&
-           ntk_program_runs_transfers(f->program);
-}
-
 /* What records in a file that was cut off add up to is less than there was: absent, not less. */
-static void leave_out_cut(struct summary_filler *f, const struct ntk_dma_traffic *traffic)
+static void leave_out_cut(struct summary_filler *f)
 {
     const struct ntk_trace *trace = f->trace;
-    bool has_no_packets = lacks_packets(f, traffic);
+    bool has_no_packets =
+        f->program ? ntk_program_lacks_packets(f->program) : trace->is_cut.packets;
 
     if (trace->is_cut.instructions || has_no_packets) {
         leave_out(f, NTK_SUMMARY_total_exec_time, NTK_SUMMARY_total_active_time_percent);
@@ -454,7 +443,7 @@ static int get(const struct ntk_trace *trace, const struct ntk_program *program,
     summary_fill_onchip(&f, &traffic);
     fill_system(&f);
     fill_collectives(&f);
-    leave_out_cut(&f, &traffic);
+    leave_out_cut(&f);
     fill_part(&f);
     summary_fill_throttling(&f);
     if (f.failed) {

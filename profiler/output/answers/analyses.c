@@ -11,6 +11,7 @@
 #define TEXT_PIECES 72
 #define JSON_PIECES 1000
 #define NO_LENGTH "the capture does not contain the time of the execution"
+#define NO_PACKETS "the capture does not contain the records of DMA packets"
 #define NO_ONCHIP "some instructions were not decoded, or the length of the execution is unknown"
 #define NO_ROOFLINE \
     "the machine, the work, the device memory traffic or the length of the execution is unknown"
@@ -157,6 +158,10 @@ static int answer_dma(const struct ntk_analyses *asked, struct ntk_buf *text, st
         return ret;
     }
     ntk_analysis_dma_traffic(trace, &traffic);
+    if (ntk_program_lacks_packets(asked->program) && traffic.all.packet_count == 0) {
+        ntk_dma_efficiency_fini(&dma);
+        return -ENODATA;
+    }
     ntk_analysis_hbm_traffic(trace, &traffic, &hbm);
     if (json) {
         ntk_output_dma_json(trace, &dma, &hbm, json);
@@ -294,7 +299,7 @@ static const struct {
       answer_regions },
     { { "tensors", "Tensors", "reads and writes of tensors in device memory", NO_TENSORS },
       answer_tensors },
-    { { "dma", "DMA", "how well queues use their engines: packet sizes, rates, waste", NULL },
+    { { "dma", "DMA", "how well queues use their engines: packet sizes, rates, waste", NO_PACKETS },
       answer_dma },
     { { "memory", "Memory", "contents of device memory, state buffer and PSUM over time", NULL },
       answer_memory },

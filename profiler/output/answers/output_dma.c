@@ -57,6 +57,11 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
     char spill[NTK_UNITS_TEXT_BYTES];
     struct ntk_text_table table;
 
+    if (trace->is_cut.packets) {
+        ntk_buf_add_text(out,
+                         "The records of DMA packets are truncated: the figures of queues are at "
+                         "least these\n");
+    }
     ntk_buf_add_format(
         out, "Device memory: %s read, %s written; %s moved by spill queues\n",
         hbm->is_known ? ntk_units_bytes(read, sizeof read, hbm->read_bytes) : "unknown",

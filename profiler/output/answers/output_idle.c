@@ -121,9 +121,16 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
         const struct ntk_idle_engine *engine = &idle->engines[i];
         ntk_cell_u64(&table, program->trace->cores[engine->core].ntff->core);
         ntk_text_table_text(&table, ntk_engine_shown(engine->engine));
-        ntk_cell_u64(&table, engine->instruction_count);
-        ntk_cell_us(&table, engine->busy_ps);
-        ntk_cell_share(&table, (double)engine->busy_ps, (double)idle->total_ps);
+        /* None of the records of a truncated file: unknown, not idle. */
+        if (program->trace->cores[engine->core].is_cut.instructions && !engine->instruction_count) {
+            ntk_text_table_text(&table, "-");
+            ntk_text_table_text(&table, "-");
+            ntk_text_table_text(&table, "-");
+        } else {
+            ntk_cell_u64(&table, engine->instruction_count);
+            ntk_cell_us(&table, engine->busy_ps);
+            ntk_cell_share(&table, (double)engine->busy_ps, (double)idle->total_ps);
+        }
         for (unsigned r = 0; r < NTK_IDLE_REASON_COUNT; r++) {
             ntk_cell_share(&table, (double)engine->reasons_ps[r], (double)idle->total_ps);
         }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profiler/analysis/advice.h"
+#include "profiler/analysis/summary.h"
 #include "tests/support/hand_answers.h"
 #include "tests/support/unit.h"
 
@@ -130,11 +131,43 @@ static void a_window_may_have_no_records(void **state)
     done(&m);
 }
 
+/* Absent is not zero: nothing of the kind that lacks records, and no collectives in a truncated
+ * file, which may have lost theirs. */
+static void the_summary_omits_what_records_lack(void **state)
+{
+    static const struct {
+        enum lack lack;
+        bool is_part, dma, collectives;
+    } cases[] = {
+        { COMPLETE, false, true, true },          { NO_EVENTS, false, true, true },
+        { NO_PACKETS, false, false, true },       { NO_PACKETS, true, true, true },
+        { CUT_EVENTS, false, true, false },       { CUT_PACKETS, false, false, false },
+        { CUT_INSTRUCTIONS, false, true, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct ntk_summary summary;
+        struct made m;
+
+        ask(&m, cases[i].lack, cases[i].is_part);
+        assert_int_equal(ntk_analysis_summary_of(m.a.program, &summary), 0);
+        assert_int_equal(ntk_program_lacks_packets(m.a.program), !cases[i].dma);
+        assert_int_equal(summary.values[NTK_SUMMARY_dma_active_time].is_present, cases[i].dma);
+        assert_int_equal(summary.values[NTK_SUMMARY_cc_op_active_time_percent].is_present,
+                         cases[i].collectives);
+        assert_int_equal(summary.values[NTK_SUMMARY_cc_op_count].is_present, cases[i].collectives);
+        ntk_summary_fini(&summary);
+        done(&m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_lack_comes_first_and_omits_what_needs_it),
         cmocka_unit_test(a_window_may_have_no_records),
+        cmocka_unit_test(the_summary_omits_what_records_lack),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
