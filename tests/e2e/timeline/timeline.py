@@ -522,12 +522,12 @@ def check_compare(page, address, diff):
     browser.wait_for("document.querySelector('.pane-compare table') !== null")
     equal('tables that compare', browser.evaluate(COLLIDING), [])
     page.picture('compare-pane')
-    shown = browser.evaluate("[...document.querySelectorAll('.pane-compare table:first-of-type tbody tr')].map((row) => row.cells[4].textContent)")[0]
+    shown = browser.evaluate("[...document.querySelectorAll('.pane-compare .parts table:first-of-type tbody tr')].map((row) => row.cells[4].textContent)")[0]
     near('change', float(shown.strip('+%')), diff['total'][0]['change_ratio'] * 100, 0.06)
     # Shares refer to the time of each run, in the tables and next to the rows.
     for key, title in (('engines', 'Engines, busy'), ('path_resources', 'On the critical path, by engine and queue')):
-        cells = browser.evaluate(f"[...document.querySelectorAll('.pane-compare section')].find((e) => e.querySelector('h3').textContent === {json.dumps(title)})"
-                                 ".querySelectorAll('tbody tr').values().map((row) => [0, 2, 4].map((i) => row.cells[i].textContent)).toArray()")
+        cells = browser.evaluate(f"[...[...document.querySelectorAll('.pane-compare section')].find((e) => e.querySelector('h3').textContent === {json.dumps(title)})"
+                                 ".querySelectorAll('tbody tr')].map((row) => [0, 2, 4].map((i) => row.cells[i].textContent))")
         rows = {row['name']: row for row in diff[key]}
         for name, before, after in cells:
             for text, side in ((before, 'before'), (after, 'after')):
