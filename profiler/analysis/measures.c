@@ -201,22 +201,41 @@ static int add_queues(struct ntk_measures *measures, const struct ntk_trace *tra
     return ret;
 }
 
+/* Of the time, when the part is done. */
+#define SHARE_PATH 0.02
+#define SHARE_ACTIVITY 0.2
+#define SHARE_USE 0.55
+#define SHARE_REGIONS 0.7
+
+static void passed(struct ntk_progress *progress, double share)
+{
+    if (progress) {
+        ntk_progress_show(progress, share);
+    }
+}
+
 int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_critical_path *path,
-                          const struct ntk_cost_table *costs, struct ntk_measures *out_measures)
+                          const struct ntk_cost_table *costs, struct ntk_progress *progress,
+                          struct ntk_measures *out_measures)
 {
     struct ntk_measures measures = { 0 };
     struct ntk_activity activity;
     int ret = path ? add_path(&measures, program, path) : 0;
 
+    passed(progress, SHARE_PATH);
     ntk_analysis_engine_activity(program->trace, &activity);
+    passed(progress, SHARE_ACTIVITY);
     ret = ret ? ret : add_use(&measures, program, costs);
+    passed(progress, SHARE_USE);
     ret = ret ? ret : add_regions(&measures, program);
+    passed(progress, SHARE_REGIONS);
     ret = ret ? ret : add_costs(&measures, costs);
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
         ret = ntk_measures_add(&measures, NTK_MEASURE_ENGINE, ntk_ntff_engine_title(e),
                                (double)activity.engines[e].active_ps);
     }
     ret = ret ? ret : add_queues(&measures, program->trace);
+    passed(progress, 1);
     if (ret < 0) {
         ntk_measures_fini(&measures);
         return ret;

@@ -655,6 +655,7 @@ static int write_html(const struct ntk_timeline *timeline, const struct shown *s
         .path = options->output,
         .bytes_max = options->output_bytes_max,
         .text = shown->text,
+        .shows_progress = true,
         .traces = shown->traces.items,
         .trace_count = shown->hosts.count ? shown->traces.count : 0,
         .joined_json = shown->has_ranks ? ntk_buf_text_get(&shown->joined_json) : NULL,

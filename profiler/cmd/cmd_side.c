@@ -22,11 +22,14 @@ void ntk_side_init(struct ntk_side *side)
 static int measure(struct ntk_side *side, const struct ntk_trace *trace, struct ntk_measures *out)
 {
     struct ntk_analyses *analyses = NULL;
+    struct ntk_progress progress;
     int ret = ntk_analyses_create_shown(trace, &analyses);
 
     if (ret == 0) {
+        ntk_progress_begin(&progress, "measuring");
         ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
-                                    &analyses->costs, out);
+                                    &analyses->costs, &progress, out);
+        ntk_progress_end(&progress);
     }
     if (ret == 0 && side->wants_units && !side->has_units) {
         ret = ntk_work_units_init(&side->units, analyses->program);

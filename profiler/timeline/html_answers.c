@@ -100,6 +100,8 @@ int ntk_html_put_answers(struct ntk_html_writer *w, const char *title, struct nt
             ntk_html_give_back(w);
         }
         ntk_buf_add_char(out, ']');
+        ntk_html_passed(w, NTK_HTML_SHARE_ANSWERS * (double)(k + 1) /
+                               (double)(sizeof keys / sizeof *keys));
     }
     ntk_buf_add_char(out, '}');
     return ret;

@@ -8,6 +8,7 @@
 #include "profiler/output/sink.h"
 #include "profiler/timeline/timeline_html.h"
 #include "profiler/timeline/timeline_source.h"
+#include "shared/base/progress.h"
 
 struct ntk_html_writer {
     struct ntk_sink *sink;
@@ -20,7 +21,21 @@ struct ntk_html_writer {
     struct ntk_operands **operands;
     struct ntk_source_lines **lines;
     struct ntk_source_text *source_text; /* NULL: none */
+    bool shows_progress;
+    struct ntk_progress progress; /* of what is written */
 };
+
+/* Of the time of writing, when the part is done: of a capture of a million packets. */
+#define NTK_HTML_SHARE_ANSWERS 0.3
+#define NTK_HTML_SHARE_LINES 0.35
+#define NTK_HTML_SHARE_TILES 0.98
+
+static inline void ntk_html_passed(struct ntk_html_writer *w, double share)
+{
+    if (w->shows_progress) {
+        ntk_progress_show(&w->progress, share);
+    }
+}
 
 /* html_pieces.c */
 

@@ -35,9 +35,20 @@ static bool has_slices_only(const struct ntk_timeline *timeline, const struct nt
     return true;
 }
 
+/* Levels are written until the room of the first one is used up. */
+static void show_progress(struct ntk_html_writer *w, uint64_t first_room, size_t bytes_count)
+{
+    uint64_t room = ntk_html_room_bytes(w);
+    uint64_t used = (first_room > room ? first_room - room : 0) + bytes_count;
+    double share = used < first_room ? (double)used / (double)first_room : 1;
+
+    ntk_html_passed(w,
+                    NTK_HTML_SHARE_LINES + (NTK_HTML_SHARE_TILES - NTK_HTML_SHARE_LINES) * share);
+}
+
 /* All tiles of a level, as far as there is room. */
 static int add_level(struct ntk_html_writer *w, unsigned level, const uint32_t *tracks,
-                     size_t count, struct ntk_buf *text, bool *out_has_all)
+                     size_t count, uint64_t first_room, struct ntk_buf *text, bool *out_has_all)
 {
     uint64_t last = (uint64_t)(w->timeline->end_ps - w->timeline->begin_ps) >>
                     (level + NTK_TIMELINE_TILE_SHIFT);
@@ -55,6 +66,7 @@ static int add_level(struct ntk_html_writer *w, unsigned level, const uint32_t *
                        "id=\"data-tile-%u-%llu\" data-tile=\"%u/%llu\"", level,
                        (unsigned long long)i, level, (unsigned long long)i);
         ret = ret == 0 ? ntk_html_add_data(attributes, &tile, text) : ret;
+        show_progress(w, first_room, text->bytes_count);
     }
     ntk_buf_fini(&tile);
     return ret;
@@ -68,6 +80,7 @@ int ntk_html_put_tiles(struct ntk_html_writer *w, bool has_whole)
     unsigned top = ntk_timeline_level_top(timeline->end_ps - timeline->begin_ps);
     unsigned level_count = has_whole ? NTK_TIMELINE_HTML_LEVELS : top + 1;
     uint32_t *tracks = malloc((timeline->tracks.count + 1) * sizeof *tracks);
+    uint64_t first_room = ntk_html_room_bytes(w);
     struct ntk_buf text = { 0 };
     bool has_all = false;
     bool has_room = true;
@@ -81,7 +94,7 @@ int ntk_html_put_tiles(struct ntk_html_writer *w, bool has_whole)
     }
     for (unsigned n = 0; n < level_count && n <= top && count && ret == 0 && has_room; n++) {
         bool has_all_here = false;
-        ret = add_level(w, top - n, tracks, count, &text, &has_all_here);
+        ret = add_level(w, top - n, tracks, count, first_room, &text, &has_all_here);
         if (ret == 0 && n == 0) {
             ntk_buf_add(&w->sink->buf, text.bytes, text.bytes_count);
             ntk_buf_reset(&text);

@@ -155,6 +155,7 @@ static int put_all_data(struct ntk_html_writer *w, const struct ntk_timeline_htm
         bool is_put = false;
         ret = ntk_html_put_if_room(w, &text, &is_put);
     }
+    ntk_html_passed(w, NTK_HTML_SHARE_LINES);
     ntk_buf_reset(&text);
     ntk_buf_reset(&data);
     if (ret == 0 && w->timeline->slice_count <= NTK_TIMELINE_HTML_SLICES_MAX) {
@@ -171,6 +172,7 @@ static int put_all_data(struct ntk_html_writer *w, const struct ntk_timeline_htm
     ret = ret ? ret : ntk_html_put_tensors(w);
     ret = ret ? ret : ntk_html_put_details(w); /* it takes all the room that is left */
     ret = ret ? ret : put_extent(w);
+    ntk_html_passed(w, 1);
     ntk_buf_fini(&text);
     ntk_buf_fini(&data);
     return ret;
@@ -253,6 +255,7 @@ int ntk_timeline_html_write(const struct ntk_timeline *timeline,
     struct ntk_html_writer w = { .sink = &sink,
                                  .timeline = timeline,
                                  .source_text = options->text,
+                                 .shows_progress = options->shows_progress,
                                  .page_bytes = import_map_bytes() + EXTENT_BYTES,
                                  .bytes_max = options->bytes_max ? options->bytes_max
                                                                  : NTK_TIMELINE_HTML_BYTES };
@@ -267,15 +270,19 @@ int ntk_timeline_html_write(const struct ntk_timeline *timeline,
     ret = w.analyses && w.operands && w.lines ? 0 : ntk_err_no_memory(err);
     for (size_t s = 0; ret == 0 && s < timeline->source_count; s++) {
         w.operands[s] = ntk_operands_create(timeline->sources[s].trace);
-        ret = w.operands[s] ? ntk_analyses_create(timeline->sources[s].trace, &w.analyses[s])
-                            : -ENOMEM;
+        const struct ntk_trace *trace = timeline->sources[s].trace;
+        ret = !w.operands[s]            ? -ENOMEM
+              : options->shows_progress ? ntk_analyses_create_shown(trace, &w.analyses[s])
+                                        : ntk_analyses_create(trace, &w.analyses[s]);
         if (ret < 0) {
             ntk_long_list_err_set(err, ret, ntk_trace_folder_get(timeline->sources[s].trace));
         }
     }
     bool is_made = ret == 0;
     if (is_made) {
+        ntk_progress_begin(&w.progress, "writing the page");
         ret = put_page(&w, options);
+        ntk_progress_end(&w.progress);
     }
     for (size_t s = 0; w.analyses && w.operands && w.lines && s < timeline->source_count; s++) {
         ntk_source_lines_destroy(w.lines[s]);

@@ -41,6 +41,7 @@ struct ntk_timeline_html_options {
     struct ntk_source_text *text;                 /* of the source; NULL: none */
     const struct ntk_system_trace *const *traces; /* of the hosts that are shown */
     size_t trace_count;
+    bool shows_progress;     /* on stderr */
     const char *joined_json; /* answer of the analysis joined; NULL: ask the traces */
 };
 

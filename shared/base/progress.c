@@ -2,6 +2,8 @@
 /* progress - a bar on stderr. */
 #include "shared/base/progress.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "shared/base/clock.h"
@@ -12,9 +14,13 @@
 
 void ntk_progress_begin(struct ntk_progress *progress, const char *what)
 {
+    const char *when = getenv("NEURON_PROGRESS");
+    bool is_forced = when && strcmp(when, "always") == 0;
+
     *progress = (struct ntk_progress){ .what = what,
                                        .start_ns = ntk_clock_monotonic_ns(),
-                                       .is_terminal = isatty(STDERR_FILENO) == 1,
+                                       .is_terminal = is_forced || isatty(STDERR_FILENO) == 1,
+                                       .is_forced = is_forced,
                                        .to = stderr,
                                        .now_ns = ntk_clock_monotonic_ns };
 }
@@ -24,8 +30,9 @@ void ntk_progress_show(struct ntk_progress *progress, double share)
     uint64_t now_ns = progress->now_ns();
     char bar[BAR_CELLS + 1];
 
-    if (!progress->is_terminal || now_ns - progress->start_ns < QUIET_NS ||
-        now_ns - progress->last_ns < STEP_NS) {
+    bool is_early = now_ns - progress->start_ns < QUIET_NS || now_ns - progress->last_ns < STEP_NS;
+
+    if (!progress->is_terminal || (is_early && !progress->is_forced)) {
         return;
     }
     for (int i = 0; i < BAR_CELLS; i++) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * progress - one line on stderr for work that takes longer than two seconds; nothing when stderr is
- * not a terminal. Owner: caller's storage. Threads: one.
+ * not a terminal. With NEURON_PROGRESS=always, from the start and on any stderr.
+ *
+ * Owner: caller's storage. Threads: one.
  */
 #ifndef NTK_SHARED_BASE_PROGRESS_H
 #define NTK_SHARED_BASE_PROGRESS_H
@@ -13,7 +15,7 @@
 struct ntk_progress {
     const char *what;
     uint64_t start_ns, last_ns;
-    bool is_terminal, is_shown;
+    bool is_terminal, is_forced, is_shown;
     FILE *to;                 /* stderr */
     uint64_t (*now_ns)(void); /* the monotonic clock */
 };

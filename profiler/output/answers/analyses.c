@@ -381,6 +381,7 @@ static int create(const struct ntk_trace *trace, struct ntk_progress *progress,
     ret = ret ? ret
               : ntk_analysis_cost_table(asked->program, asked->has_path ? &asked->path : NULL,
                                         &asked->costs);
+    passed(progress, 1);
     if (ret < 0) {
         ntk_analyses_destroy(asked);
         return ret;

@@ -111,7 +111,7 @@ static int measure(const struct ntk_analyses *analyses, struct ntk_measures *out
                    struct ntk_work_units *out_units)
 {
     int ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
-                                    &analyses->costs, out_measures);
+                                    &analyses->costs, NULL, out_measures);
 
     return ret ? ret : ntk_work_units_init(out_units, analyses->program);
 }

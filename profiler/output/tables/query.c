@@ -168,6 +168,7 @@ static int fill(struct query *query, const struct ntk_export *export, struct ntk
         if (query->readings[t].is_read) {
             ntk_progress_begin(&progress, what);
             ret = fill_table(query, export, t, &progress);
+            ntk_progress_show(&progress, 1);
             ntk_progress_end(&progress);
         }
     }
@@ -194,6 +195,7 @@ static int fill_groups(struct query *query, const struct ntk_export *export, con
         (void)snprintf(what, sizeof what, "reading table %s", table->name);
         ntk_progress_begin(&progress, what);
         ret = ntk_query_groups_fill(query->db, export, table, &plan, &progress);
+        ntk_progress_show(&progress, 1);
         ntk_progress_end(&progress);
     }
     if (ret == 1) {

@@ -66,6 +66,24 @@ static void longer_work_has_a_bar_that_goes_away(void **state)
     expect(&screen, "\rexecuting [###############...............]  50 %\r\033[K");
 }
 
+static void the_variable_shows_all_at_once(void **state)
+{
+    struct screen screen;
+
+    (void)state;
+    setenv("NEURON_PROGRESS", "always", 1);
+    struct ntk_progress progress = begin(&screen, true);
+    unsetenv("NEURON_PROGRESS");
+    ntk_progress_show(&progress, 0);
+    ntk_progress_show(&progress, 1);
+    ntk_progress_end(&progress);
+    expect(&screen, "\rexecuting [..............................]   0 %"
+                    "\rexecuting [##############################] 100 %\r\033[K");
+    assert_false(begin(&screen, false).is_forced);
+    fclose(screen.to);
+    free(screen.text);
+}
+
 static void it_is_drawn_ten_times_a_second(void **state)
 {
     struct screen screen;
@@ -97,6 +115,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_of_two_seconds_shows_nothing),
         cmocka_unit_test(longer_work_has_a_bar_that_goes_away),
+        cmocka_unit_test(the_variable_shows_all_at_once),
         cmocka_unit_test(it_is_drawn_ten_times_a_second),
         cmocka_unit_test(without_a_terminal_there_is_none),
     };
