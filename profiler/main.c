@@ -31,7 +31,7 @@ static bool arg_schema;
 
 static const struct ntk_opt options[] = {
     { 0, "show-profile-schema", NULL, NTK_OPT_FLAG, &arg_schema,
-      "print the table schema of view's formats as YAML and exit" },
+      "print the schema of the tables that view writes, as YAML, and exit" },
     NTK_OPT_COMMON,
     { 0 },
 };

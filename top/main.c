@@ -264,7 +264,7 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first < argc) {
-        return ntk_opt_usage_error(&program, "unexpected argument \"%s\"", argv[first]);
+        return ntk_opt_argument_error(&program, NULL, argv[first]);
     }
     if (arg_remote.token_file) {
         ntk_memory_forbid_cores();

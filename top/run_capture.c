@@ -59,7 +59,7 @@ static int program_run(const struct ntk_top_run *run, char *const *argv, bool *o
     int ret = ntk_child_start(&(struct ntk_child){ .argv = argv }, &pid);
 
     if (ret < 0) {
-        printf("cannot run %s: %s\n", argv[0], strerror(-ret));
+        printf("cannot run '%s': %s\n", argv[0], strerror(-ret));
         return -1;
     }
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -105,7 +105,7 @@ static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
 
     (void)snprintf(folder, sizeof folder, "%s/neuron-top-XXXXXX", ntk_fs_temporary_folder());
     if (!mkdtemp(folder)) {
-        SAY(run, "cannot create a folder for the profile in %s: %s", ntk_fs_temporary_folder(),
+        SAY(run, "cannot create a folder for the profile in '%s': %s", ntk_fs_temporary_folder(),
             strerror(errno));
         return true;
     }
@@ -124,9 +124,9 @@ static bool record(struct ntk_top_run *run, uint32_t pid, const char *tag)
     if (code == 0) {
         SAY(run, "the profile of %s is in %s", tag, folder);
     } else if (rmdir(folder) == 0) { /* with nothing in it */
-        SAY(run, "no profile of %s", tag);
+        SAY(run, "no profile was written for %s", tag);
     } else {
-        SAY(run, "no profile of %s; the recorded files are in %s", tag, folder);
+        SAY(run, "no profile was written for %s; the recorded files are in %s", tag, folder);
     }
     if (ends && access(folder, F_OK) == 0) {
         printf("neuron-top: the recorded files of %s are in %s\n", tag, folder);

@@ -73,7 +73,7 @@ int ntk_archive_tables_parse(const char *list, bool wanted[NTK_STORE_DATASET_COU
                 ntk_suggest_add(&near, ntk_store_datasets[i].name);
             }
             ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                              "unknown table '%s'%s: 'help' lists them", word,
+                              "unknown table '%s'%s: 'help' lists the tables", word,
                               ntk_suggest_text(&near));
         }
     }
@@ -224,7 +224,7 @@ struct step {
 
 static int fail(const struct step *step, int ret)
 {
-    return ntk_err_set(step->err, ret, NTK_ERR_NO_OFFSET, "cannot write %s/%s: %s",
+    return ntk_err_set(step->err, ret, NTK_ERR_NO_OFFSET, "cannot write '%s/%s': %s",
                        step->archive->options->target.destination,
                        ntk_buf_text_get(&step->archive->path), strerror(-ret));
 }

@@ -35,7 +35,8 @@ struct folder {
 
 static int fail(const char *path, int code, struct ntk_err *err)
 {
-    return ntk_err_set(err, code, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path, strerror(-code));
+    return ntk_err_set(err, code, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", path,
+                       strerror(-code));
 }
 
 static void abort_part(struct ntk_archive_target *target)

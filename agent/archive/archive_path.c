@@ -43,7 +43,7 @@ int ntk_archive_path_check(const char *what, const char *name, struct ntk_err *e
     int ret = !ntk_buf_ok(&path) ? ntk_err_no_memory(err)
               : path.bytes_count > NTK_ARCHIVE_COMPONENT_BYTES_MAX
                   ? ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
-                                "the name of the %s is too long for a folder", what)
+                                "the name of the %s is too long for a folder name", what)
                   : 0;
     ntk_buf_fini(&path);
     return ret;

@@ -61,7 +61,7 @@ static int commit_part(struct ntk_archive_target *target, bool keeps, struct ntk
         ret = bytes == MAP_FAILED ? -errno : 0;
     }
     if (ret < 0) {
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read %s back: %s", bucket->path,
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot verify '%s': %s", bucket->path,
                     strerror(-ret));
     } else {
         ret = ntk_s3_put(bucket->s3, bucket->path, bytes, (size_t)info.st_size, keeps, err);

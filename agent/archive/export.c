@@ -65,7 +65,8 @@ static const struct ntk_opt_program program = {
     .name = "neuron-monitor export",
     .usage = "--db FILE --output-folder PLACE [OPTION]...",
     .summary =
-        "Write a neuron-monitor database as Parquet files, one per table, host and hour or day, to "
+        "Writes a neuron-monitor database as Parquet files, one per table, host and hour or day, "
+        "to "
         "a folder or an S3 bucket. The agent may be running. Exporting again changes nothing.",
     .options = option_rows,
 };

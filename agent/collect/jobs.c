@@ -76,7 +76,7 @@ static void count_troubles(struct ntk_jobs_folder *folder)
 {
     if (folder->trouble_count > 1) {
         size_t used = strlen(folder->trouble);
-        snprintf(folder->trouble + used, sizeof folder->trouble - used, " (and %zu more like it)",
+        snprintf(folder->trouble + used, sizeof folder->trouble - used, " (and %zu similar)",
                  folder->trouble_count - 1);
     }
 }

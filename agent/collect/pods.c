@@ -172,7 +172,7 @@ static int ask(const struct ntk_pods *pods, struct ntk_pod_list *list, struct nt
     if (ret < 0) {
         char text[NTK_ERR_TEXT_BYTES];
         ntk_str_copy_clean(text, sizeof text, why.text, strlen(why.text));
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "no pods from the kubelet at %s: %s",
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot get pods from the kubelet at %s: %s",
                     pods->socket_path, text);
     }
     return ret;

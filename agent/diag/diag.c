@@ -255,8 +255,8 @@ static bool list_take(const char *text, const char *what, uint32_t count, bool *
 
     if (ntk_str_parse_list(text, count - 1, numbers, &found) < 0 || found == 0) {
         (void)ntk_opt_usage_error(&program,
-                                  count == 1 ? "--%s: invalid list of %ss \"%s\": only 0 exists"
-                                             : "--%s: invalid list of %ss \"%s\": expected numbers "
+                                  count == 1 ? "--%s: invalid list of %ss '%s': only 0 exists"
+                                             : "--%s: invalid list of %ss '%s': expected numbers "
                                                "such as 0-3,8, at most %u",
                                   what, what, text, count - 1);
         return false;

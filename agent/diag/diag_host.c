@@ -188,7 +188,7 @@ static void ecc_look(struct ntk_diag *diag, const struct ntk_device_reading *rea
         }
     } else {
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, "the driver does not count them");
+        ntk_diag_say(&result, "the driver does not count these errors");
     }
     ntk_diag_add(diag, &result);
     result =
@@ -198,7 +198,7 @@ static void ecc_look(struct ntk_diag *diag, const struct ntk_device_reading *rea
         result.figure = (double)sum;
     } else {
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, "the driver does not count them");
+        ntk_diag_say(&result, "the driver does not count these errors");
     }
     ntk_diag_add(diag, &result);
 }
@@ -210,7 +210,7 @@ static void components_look(struct ntk_diag *diag, const struct ntk_device_readi
 
     if (!reading->has_unhealthy_components) {
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, "the driver does not report it");
+        ntk_diag_say(&result, "the driver does not report this");
     } else if (reading->unhealthy_components[0]) {
         result.verdict = NTK_DIAG_FAIL;
         ntk_diag_say(&result, "unhealthy: %s", reading->unhealthy_components);
@@ -326,7 +326,7 @@ static void power_tell(struct ntk_diag *diag, const struct ntk_device_reading *r
         result.figure = reading->power_max_percent / 100.0;
     } else {
         result.verdict = NTK_DIAG_SKIP;
-        ntk_diag_say(&result, "the driver has no figure yet: it publishes at most one per minute");
+        ntk_diag_say(&result, "no value yet: the driver publishes at most one per minute");
     }
     ntk_diag_add(diag, &result);
 }

@@ -26,7 +26,7 @@ static int refuse(struct ntk_err *err, size_t line, const char *word, const char
     char clean[64];
 
     ntk_str_copy_clean(clean, sizeof clean, word, strlen(word));
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "line %zu: \"%s\" %s", line, clean, what);
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "line %zu: '%s' %s", line, clean, what);
 }
 
 static int test_find(const char *name)
@@ -71,7 +71,8 @@ static int row_parse(char *words[COLUMNS], size_t line, struct ntk_diag_threshol
                       "is not a valid machine: expected a name, or a prefix and \"*\"");
     }
     if (test < 0) {
-        return refuse(err, line, words[1], "is not a test (neuron-monitor diag --list shows them)");
+        return refuse(err, line, words[1],
+                      "is not a test (neuron-monitor diag --list shows the tests)");
     }
     if (ntk_diag_tests[test].unit == NTK_DIAG_NONE) {
         return refuse(err, line, words[1], "is a test without a figure");

@@ -161,7 +161,7 @@ static NRT_STATUS loaded_make(struct ntk_diag_worker *worker, const uint8_t *byt
         status = ntk_nrt_io_open(nrt, loaded->model, &loaded->io, out_call);
     }
     if (status == NRT_SUCCESS && loaded->io.infos->tensor_count > TENSORS_MAX) {
-        *out_call = "this many tensors";
+        *out_call = "loading a NEFF with too many tensors";
         status = NRT_UNSUPPORTED_NEFF_VERSION;
     }
     for (uint64_t i = 0; status == NRT_SUCCESS && i < loaded->io.infos->tensor_count; i++) {

@@ -28,7 +28,7 @@ void ntk_diag_format_figure(char *buf, size_t buf_bytes, enum ntk_diag_unit unit
         (void)snprintf(buf, buf_bytes, "%.3f s", figure);
         break;
     case NTK_DIAG_RATIO:
-        (void)snprintf(buf, buf_bytes, "%.1f %%", figure * 100.0);
+        (void)snprintf(buf, buf_bytes, "%.1f%%", figure * 100.0);
         break;
     default:
         (void)snprintf(buf, buf_bytes, "%.0f", figure);

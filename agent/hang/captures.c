@@ -257,7 +257,7 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
         captures->options->folder, ntk_clock_wall_ns(captures->options->clock),
         ntk_captures_reason_names[reason], uid, run->folder, sizeof run->folder, &err);
     if (ret == 0 && (ret = start(captures, run, job, pid_text)) < 0) {
-        ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "cannot run %s: %s", captures->program,
+        ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "cannot run '%s': %s", captures->program,
                     strerror(-ret));
     }
     budget->taken_ns[reason] = now_ns;

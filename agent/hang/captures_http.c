@@ -314,7 +314,7 @@ static void finish(void *upload, struct ntk_http_response *response)
         (void)ntk_str_copy(run->id, sizeof run->id, ntk_str_base_name(run->folder));
     }
     if (ret >= 0 && (ret = start(captures, wish, run)) < 0) {
-        ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "cannot run %s: %s", captures->program,
+        ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "cannot run '%s': %s", captures->program,
                     strerror(-ret));
     }
     if (ret < 0) {

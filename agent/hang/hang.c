@@ -39,7 +39,7 @@ static const struct ntk_opt_program program = {
     .name = "neuron-monitor hang",
     .usage = "[OPTION]... [URL|HOST[:PORT]]...",
     .summary =
-        "Show collective operations that are not making progress: which ranks arrived, which are "
+        "Shows collective operations that are not making progress: which ranks arrived, which are "
         "missing, and what the missing ranks are doing. Also show single executions that do not "
         "finish. Reads this machine, or the agents (neuron-monitor --http) named as HOST.",
     .options = option_rows,

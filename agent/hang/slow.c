@@ -31,7 +31,7 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor slow",
     .usage = "[OPTION]... [URL|HOST[:PORT]]...",
-    .summary = "Show which rank the other ranks of its communicator repeatedly wait for, how long "
+    .summary = "Shows which rank the other ranks of its communicator repeatedly wait for, how long "
                "they wait, and whether its cores or its host cause the delay. Reads this machine, "
                "or the agents (neuron-monitor --http) named as HOST.",
     .options = option_rows,

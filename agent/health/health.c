@@ -35,8 +35,8 @@ static const struct ntk_opt option_rows[] = {
       "with --npd: report only these reasons as problems, such as hbm_uncorrectable,dma_abort" },
     { 0, "This machine", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns,
-      "if no agent runs, observe for TIME (default 1s): growing fault counters are a sign of "
-      "trouble",
+      "if no agent runs, observe for TIME (default 1s): increasing fault counters indicate a "
+      "problem",
       .is_above_zero = true },
     { 0, "sysfs-root", "FOLDER", NTK_OPT_TEXT, &arg_sysfs_root,
       "read devices below FOLDER (default /sys)" },
@@ -48,7 +48,7 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor health",
     .usage = "[OPTION]... [URL|HOST[:PORT]]...",
-    .summary = "Show whether each device is healthy, unhealthy or unknown, the reason, the "
+    .summary = "Shows whether each device is healthy, unhealthy or unknown, the reason, the "
                "affected cores, and what to do. Reads this machine, or the agents (neuron-monitor "
                "--http) named as HOST.",
     .options = option_rows,

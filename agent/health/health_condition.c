@@ -17,7 +17,7 @@ int ntk_health_reasons_parse(const char *text, uint32_t *out_reasons, struct ntk
     size_t bytes = bad ? strcspn(bad, ",") : 0;
 
     return bad ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                             "unknown reason '%.*s' (docs/health.md lists them)",
+                             "unknown reason '%.*s' (docs/health.md lists the reasons)",
                              (int)(bytes < 40 ? bytes : 40), bad)
                : 0;
 }

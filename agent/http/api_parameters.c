@@ -107,7 +107,7 @@ static int take_metric(const char *value, struct ntk_api_parameters *p, struct n
     p->query.metric = ntk_store_metric_find(value);
     return p->query.metric < NTK_STORE_METRIC_COUNT
                ? 0
-               : bad(err, "unknown series; /api/v1/machine lists them");
+               : bad(err, "unknown series: /api/v1/machine lists the series");
 }
 
 static int take_percentiles(const char *value, struct ntk_api_parameters *p, struct ntk_err *err)
@@ -200,7 +200,7 @@ int ntk_api_parameters_check(const struct ntk_api_parameters *parameters,
     const char *names[NTK_QUERY_OPTION_COUNT];
 
     if (question->options & NTK_QUERY_OF_METRIC && !(parameters->seen & NTK_QUERY_OF_METRIC)) {
-        return bad(err, "metric: missing (/api/v1/machine lists them)");
+        return bad(err, "missing parameter 'metric': /api/v1/machine lists the values");
     }
     for (size_t i = 0; i < NTK_QUERY_OPTION_COUNT; i++) {
         names[i] = rows[i].name;

@@ -48,7 +48,7 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor job",
     .usage = "[ID] --db FILE [OPTION]...",
-    .summary = "Show which cores batch jobs held and how they used them: core-hours, executions, "
+    .summary = "Shows which cores batch jobs held and how they used them: core-hours, executions, "
                "errors, memory, MFU, power. Prints one job in full, or one row per job, from the "
                "database of an agent with --hpc-job-mapping-dir. The agent may be running.",
     .options = option_rows,
@@ -222,7 +222,7 @@ int ntk_job_main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first + 1 < argc) {
-        return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first + 1]);
+        return ntk_opt_argument_error(&program, NULL, argv[first + 1]);
     }
     int code = check_options();
     if (code) {

@@ -71,7 +71,8 @@ static int set_metric(const char *value, struct ntk_err *err)
             ntk_suggest_add(&near, ntk_store_metrics[i].name);
         }
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "unknown metric%s; --metric help lists them", ntk_suggest_text(&near));
+                           "unknown metric%s: --metric help lists the metrics",
+                           ntk_suggest_text(&near));
     }
     return 0;
 }
@@ -124,7 +125,7 @@ static const struct ntk_opt_program program = {
     .name = "neuron-monitor query",
     .usage = "QUESTION --db FILE [OPTION]...",
     .summary =
-        "Answer questions from a neuron-monitor database: latency, executions, errors, events, "
+        "Answers questions from a neuron-monitor database: latency, executions, errors, events, "
         "memory, cores, processes, ranks, verdicts, health, series. The agent may be running.",
     .options = option_rows,
     .epilogue =
@@ -248,7 +249,8 @@ int ntk_query_main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program, "no question: expected, for example, 'latency'");
+        return ntk_opt_usage_error(&program,
+                                   "missing argument QUESTION: --help lists the questions");
     }
     const struct ntk_query_question *question = ntk_query_question_find(argv[first]);
     if (!question) {
@@ -256,11 +258,11 @@ int ntk_query_main(int argc, char **argv)
         for (question = ntk_query_questions; question->name; question++) {
             ntk_suggest_add(&near, question->name);
         }
-        return ntk_opt_usage_error(&program, "unknown question '%s'%s: --help lists them",
+        return ntk_opt_usage_error(&program, "unknown question '%s'%s: --help lists the questions",
                                    argv[first], ntk_suggest_text(&near));
     }
     if (first + 1 < argc) {
-        return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first + 1]);
+        return ntk_opt_argument_error(&program, NULL, argv[first + 1]);
     }
     int code = check_options(question);
     if (code) {

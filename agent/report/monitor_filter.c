@@ -53,7 +53,7 @@ static int check(const char *pattern, struct ntk_err *err)
             token = 'x';
             if (*at >= '1' && *at <= '9') {
                 return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                   "'\\%c' (a back reference) is not supported", *at);
+                                   "the back reference '\\%c' is not supported", *at);
             }
         } else if (*at == '[') {
             at = bracket_end(at);

@@ -251,7 +251,7 @@ int ntk_run_main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program, "no command");
+        return ntk_opt_argument_error(&program, "COMMAND", NULL);
     }
     if (arg_tag && strlen(arg_tag) > TAG_BYTES_MAX) {
         return ntk_opt_usage_error(&program, "--tag is longer than %d bytes", TAG_BYTES_MAX);
@@ -267,6 +267,6 @@ int ntk_run_main(int argc, char **argv)
     hooks_put(&command);
     execvp(argv[first], argv + first);
     int error = errno;
-    ntk_log_error(NULL, "cannot run %s: %s", argv[first], strerror(error));
+    ntk_log_error(NULL, "cannot run '%s': %s", argv[first], strerror(error));
     return error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }

@@ -110,7 +110,8 @@ int ntk_run_program_find(const char *name, struct ntk_run_program *out, struct n
     *out = (struct ntk_run_program){ 0 };
     int ret = path_find(name, out->path);
     if (ret < 0) {
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot run %s: %s", name, strerror(-ret));
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot run '%s': %s", name,
+                           strerror(-ret));
     }
     for (int i = 0; i < SCRIPTS_MAX && interpreter_get(out->path, interpreter); i++) {
         memcpy(out->path, interpreter, sizeof interpreter);

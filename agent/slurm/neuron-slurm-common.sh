@@ -125,10 +125,10 @@ check_health() {
     # Without what only processes report: a job must not take the node from the others.
     verdict=$(timeout 30 neuron-monitor health --npd --for 500ms 2>/dev/null)
     code=$?
-    [ $code -le 2 ] || say "the health of the devices is not known: neuron-monitor health ends with $code"
+    [ $code -le 2 ] || say "device health is unknown: neuron-monitor health exited with $code"
     [ $code = 1 ] || return 0 # unknown is not a reason to lose a node
     reason=$(printf '%s\n' "$verdict" | awk -F ': ' 'sub(/^device /, "neuron", $1) { print $1 " is unhealthy: " $2; exit }')
-    say "${reason:-a device is unhealthy}: the node is drained"
+    say "${reason:-a device is unhealthy}: draining the node"
     if [ -n "${SLURMD_NODENAME:-}" ] && command -v scontrol >/dev/null; then
         scontrol update "NodeName=$SLURMD_NODENAME" State=DRAIN "Reason=${reason:-a Neuron device is unhealthy}" >&2 || true
     fi

@@ -61,7 +61,7 @@ static int ask(void *ctx, const struct ntk_http_question *question, struct ntk_h
     struct ntk_cloudwatch *c = ctx;
 
     if (atomic_load(&c->is_stopping)) {
-        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "cancelled: the program is exiting");
+        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "canceled: the program is exiting");
     }
     struct ntk_http_question with_authority = *question;
     with_authority.ca_file = question->ca_file ? question->ca_file : c->ca_file;

@@ -148,7 +148,7 @@ int ntk_cloudwatch_labels_check(const struct ntk_labels *labels, struct ntk_err 
     for (size_t i = 0; i < labels->count; i++) {
         if (is_taken(labels->rows[i].name)) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "label %s already exists in metrics: choose a different name",
+                               "label '%s' already exists in metrics: choose a different name",
                                labels->rows[i].name);
         }
     }

@@ -396,7 +396,8 @@ static int print(struct ntk_emf_output *output, struct ntk_buf *lines, struct nt
         ret = write_stdout(bytes, lines->bytes_count, &done);
         output->is_torn = line_begin(bytes, done) < done;
     }
-    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "standard output: %s", strerror(-ret))
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write to stdout: %s",
+                                 strerror(-ret))
                    : 0;
 }
 

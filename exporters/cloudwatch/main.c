@@ -60,7 +60,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "emf", 0, NTK_OPT_FLAG, &arg_emf,
       "write lines for a CloudWatch agent instead of sending requests; requires no keys" },
     { 0, "emf-output", "TARGET", NTK_OPT_TEXT, &arg_emf_output,
-      "write to TARGET: - for standard output (default), a file, tcp://HOST:PORT, udp://HOST:PORT, "
+      "write to TARGET: - for stdout (default), a file, tcp://HOST:PORT, udp://HOST:PORT, "
       "or 'agent'" },
     { 0, "log-group", "NAME", NTK_OPT_TEXT, &arg_log_group,
       "set the log group that the agent uses for the lines" },
@@ -72,7 +72,7 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor-cloudwatch",
     .usage = "[OPTION]... < REPORTS",
-    .summary = "Sends neuron-monitor reports from standard input to Amazon CloudWatch:\n"
+    .summary = "Sends neuron-monitor reports from stdin to Amazon CloudWatch:\n"
                "neuron-monitor | neuron-monitor-cloudwatch --namespace NAME --region REGION",
     .options = option_rows,
 };

@@ -14,8 +14,7 @@ static uint64_t arg_period_ns;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "period", "TIME", NTK_OPT_DURATION, &arg_period_ns,
-      "accept and ignore this option of old command lines (use neuron-monitor --k8s-period)",
-      .is_above_zero = true },
+      "ignored, for compatibility: use neuron-monitor --k8s-period", .is_above_zero = true },
     { 0, "Other", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_OPT_COMMON,
     { 0 },
@@ -44,7 +43,7 @@ int main(int argc, char **argv)
         got = read(STDIN_FILENO, bytes, sizeof bytes);
     } while (got > 0 || (got < 0 && errno == EINTR));
     if (got < 0) {
-        ntk_log_error(NULL, "cannot read standard input: %s", strerror(errno));
+        ntk_log_error(NULL, "cannot read stdin: %s", strerror(errno));
         return 1;
     }
     return 0;

@@ -79,15 +79,16 @@ int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *
             "expected a name of letters, digits and _ that does not begin with a digit or __");
     }
     if (!row.value[0]) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "label %s has no value", row.name);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "label '%s' has no value", row.name);
     }
     if (is_taken(row.name)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "label %s already exists in metrics: choose a different name", row.name);
+                           "label '%s' already exists in metrics: choose a different name",
+                           row.name);
     }
     for (size_t i = 0; i < labels->count; i++) {
         if (!strcmp(labels->rows[i].name, row.name)) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate label %s", row.name);
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate label '%s'", row.name);
         }
     }
     if (labels->count == NTK_LABELS_MAX) {

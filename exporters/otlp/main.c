@@ -60,7 +60,7 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor-otlp",
     .usage = "[OPTION]... < REPORTS",
-    .summary = "Pushes neuron-monitor reports from standard input to an OpenTelemetry collector by "
+    .summary = "Pushes neuron-monitor reports from stdin to an OpenTelemetry collector by "
                "OTLP over HTTP:\n"
                "neuron-monitor | neuron-monitor-otlp --endpoint http://host:4318",
     .options = option_rows,

@@ -416,7 +416,7 @@ int ntk_otlp_config_read(struct ntk_otlp_config *config, const char *endpoint,
                   : set_base(config, "OTLP", endpoint, err);
     }
     if (ret >= 0 && config->key_file && !config->cert_file) {
-        ret = refuse("OTEL_EXPORTER_OTLP_CLIENT_KEY", "no client certificate", err);
+        ret = refuse("OTEL_EXPORTER_OTLP_CLIENT_KEY", "requires a client certificate", err);
     }
     return ret;
 }

@@ -117,7 +117,7 @@ static void put_all(struct run *run)
 
     while ((ret = ntk_report_stream_next(run->stream, &snapshot, &err)) != 0) {
         if (ret < 0) {
-            ntk_log_warn(NULL, "standard input: %s", ntk_err_format(&err, text, sizeof text));
+            ntk_log_warn(NULL, "stdin: %s", ntk_err_format(&err, text, sizeof text));
             continue;
         }
         take(run, snapshot);
@@ -200,7 +200,7 @@ int ntk_pipe_run(struct ntk_pipe *pipe, int fd, const struct ntk_pipe_sink *sink
     int ret = drain(pipe, sink, err);
     if (ret >= 0 && ended && counts.report_count == 0) {
         return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                           "standard input ended without a neuron-monitor report");
+                           "stdin ended without a neuron-monitor report");
     }
     return ret;
 }

@@ -49,7 +49,7 @@ static const struct ntk_opt option_rows[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor-prometheus",
     .usage = "[OPTION]... < REPORTS",
-    .summary = "Serves neuron-monitor reports from standard input to Prometheus, on any path:\n"
+    .summary = "Serves neuron-monitor reports from stdin to Prometheus, on any path:\n"
                "neuron-monitor | neuron-monitor-prometheus --port 9000",
     .options = option_rows,
 };

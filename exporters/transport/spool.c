@@ -134,8 +134,8 @@ static int read_folder(struct ntk_spool *spool, const char *folder, struct ntk_e
     int ret = 0;
 
     if (!dir) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot read the folder %s: %s", folder,
-                           strerror(errno));
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot read the folder '%s': %s",
+                           folder, strerror(errno));
     }
     for (;;) {
         errno = 0;
@@ -151,7 +151,7 @@ static int read_folder(struct ntk_spool *spool, const char *folder, struct ntk_e
     }
     closedir(dir);
     if (ret < 0) {
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read the folder %s: %s", folder,
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read the folder '%s': %s", folder,
                            strerror(-ret));
     }
     spool->next_number = NUMBER_FIRST;
@@ -195,7 +195,7 @@ int ntk_spool_open(const char *folder, uint64_t bytes_max, size_t message_bytes_
             openat(spool->folder_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     }
     if (spool->lock_fd < 0) {
-        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot use the folder %s: %s", folder,
+        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot use the folder '%s': %s", folder,
                           strerror(errno));
     } else if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) < 0) {
         ret = ntk_err_set(

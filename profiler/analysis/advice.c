@@ -116,7 +116,7 @@ static void judge_throttling(struct ntk_advice_list *list)
             double share = (double)throttling.limited_ns * NTK_TRACE_PS_PER_NS / list->total_ps;
 
             ntk_advice_judge(list, NTK_ADVICE_THROTTLING, share, share,
-                             "core %u was throttled for %.1f %% of the execution (%.3f us)",
+                             "core %u was throttled for %.1f%% of the execution (%.3f us)",
                              trace->cores[c].ntff->core, 100 * share,
                              (double)throttling.limited_ns / 1e3);
         }

@@ -156,7 +156,7 @@ void ntk_advice_dma(struct ntk_advice_list *list)
         if (data && share >= NTK_ADVICE_SMALL_ACTIVE_RATIO) {
             item = ntk_advice_judge(
                 list, NTK_ADVICE_SMALL_PACKETS, (double)small / (double)data, share,
-                "%.1f %% of the packets of %s (%llu of %llu) are smaller than %u bytes%s",
+                "%.1f%% of the packets of %s (%llu of %llu) are smaller than %u bytes%s",
                 100 * (double)small / (double)data, name, (unsigned long long)small,
                 (unsigned long long)data, NTK_DMA_SMALL_BYTES,
                 ntk_advice_lines(list, &queues[i].small, "started at", 1, " packets", line));
@@ -167,8 +167,8 @@ void ntk_advice_dma(struct ntk_advice_list *list)
         if (row->has_rate && share >= NTK_ADVICE_ACTIVE_RATIO) {
             item = ntk_advice_judge(
                 list, NTK_ADVICE_DMA_EFFICIENCY, row->efficiency, share,
-                "%s moved %.1f %% of what its DMA engines could have moved in the time they worked "
-                "for it (%.3f us in total): %s more%s",
+                "%s moved %.1f%% of what its DMA engines could have moved in the time spent on it "
+                "(%.3f us in total): %s more was possible%s",
                 name, 100 * row->efficiency, (double)row->busy_ps / 1e6,
                 ntk_units_bytes(bytes, sizeof bytes, (uint64_t)row->wasted_bytes),
                 ntk_advice_lines(list, &queues[i].busy, "started at", 1e6, " us", line));
@@ -184,7 +184,7 @@ void ntk_advice_dma(struct ntk_advice_list *list)
 
         struct ntk_advice_item *item = ntk_advice_judge(
             list, NTK_ADVICE_SPILL, ratio, (double)dma->spill_active_ps / list->total_ps,
-            "%.1f %% of the device memory traffic (%s) is due to spilled values, in %.3f us%s",
+            "%.1f%% of the device memory traffic (%s) is due to spilled values, in %.3f us%s",
             100 * ratio, ntk_units_bytes(bytes, sizeof bytes, dma->spill_bytes),
             (double)dma->spill_active_ps / 1e6,
             ntk_advice_lines(list, &spill, "started at", 1, " bytes", line));

@@ -23,7 +23,7 @@ static const char *root_text(const struct ntk_idle_engine *engine, unsigned sour
         if (!is_direct && !chain->is_unknown && chain->idle_ps >= for_ps / 2) {
             char name[NTK_NTFF_NAME_BYTES + 32];
             ntk_chain_link_name(root, name, sizeof name);
-            snprintf(buf, buf_bytes, ", which goes back to %s (%.1f %% of that time)", name,
+            snprintf(buf, buf_bytes, ", ultimately for %s (%.1f%% of that time)", name,
                      100 * (double)chain->idle_ps / (double)for_ps);
         }
         break; /* the longest comes first */
@@ -62,8 +62,8 @@ void ntk_advice_idle(struct ntk_advice_list *list)
             struct ntk_advice_item *item = ntk_advice_judge(
                 list, NTK_ADVICE_WAIT,
                 busy >= NTK_ADVICE_ACTIVE_RATIO || engine->busy_ps == most_ps ? share : 0, share,
-                "%s of core %u works for %.1f %% of the execution and waits for %.1f %% (%.3f us): "
-                "it waits for %s%s%s",
+                "%s of core %u is busy for %.1f%% of the execution and idle for %.1f%% (%.3f us), "
+                "waiting for %s%s%s",
                 ntk_ntff_engine_title(engine->engine), trace->cores[engine->core].ntff->core,
                 100 * busy, 100 * share, (double)for_ps[e] / 1e6,
                 e == NTK_NTFF_ENGINE_AXI ? "DMA" : ntk_ntff_engine_title(e),
@@ -86,7 +86,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
 
             struct ntk_advice_item *item =
                 ntk_advice_judge(list, NTK_ADVICE_IDLE_CORE, share, share,
-                                 "core %u is idle for %.1f %% of the execution (%.3f us)",
+                                 "core %u is idle for %.1f%% of the execution (%.3f us)",
                                  trace->cores[c].ntff->core, 100 * share, (double)least_ps / 1e6);
             if (list->input->path) { /* both cores do half of it */
                 ntk_advice_gain(item, list->work / 2, share / 2);
@@ -175,7 +175,7 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
     double ratio = ntk_advice_transpose_ratio(list);
     struct ntk_advice_item *item = ntk_advice_judge(
         list, NTK_ADVICE_TRANSPOSES, ratio, share * ratio,
-        "%.1f %% of the operations of the tensor engine only move data (transposes)%s", 100 * ratio,
+        "%.1f%% of the operations of the tensor engine only move data (transposes)%s", 100 * ratio,
         ntk_advice_lines(list, &moved, "at", 1e9, " billion", line));
     if (list->input->path) {
         ntk_advice_gain(item, list->tensor * ratio, list->tensor);
@@ -183,8 +183,8 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
     if (tensor_rate(list, &rate, &busy_share) && busy_share >= NTK_ADVICE_ACTIVE_RATIO) {
         item = ntk_advice_judge(
             list, NTK_ADVICE_TENSOR_RATE, rate, busy_share,
-            "while it is busy (%.1f %% of the execution), the tensor engine does %.1f "
-            "%% of the operations it is capable of%s",
+            "while it is busy (%.1f%% of the execution), the tensor engine does %.1f%% "
+            "of the operations it is capable of%s",
             100 * busy_share, 100 * rate, ntk_advice_lines(list, &busy, "at", 1e6, " us", line));
         if (list->input->path) { /* the threshold, and the peak */
             ntk_advice_gain(

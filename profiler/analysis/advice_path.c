@@ -116,7 +116,7 @@ static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs 
         ntk_path_resource_name(&queue, name, sizeof name);
         struct ntk_advice_item *item =
             ntk_advice_judge(list, NTK_ADVICE_PATH_DMA, share, share,
-                             "%.1f %% of the execution is spent waiting for DMA: %.3f us in %llu "
+                             "%.1f%% of the execution is spent waiting for DMA: %.3f us in %llu "
                              "transfers on the critical path, most of it (%.3f us) for %s%s",
                              100 * share, (double)dma_ps / 1e6, (unsigned long long)count,
                              (double)most->path_ps / 1e6, name,
@@ -178,7 +178,7 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
     ntk_advice_lines(list, &sum->lines, "at", 1e6, " us", line);
     struct ntk_advice_item *item =
         ntk_advice_judge(list, NTK_ADVICE_PATH_ISSUE, issue, issue,
-                         "the %s engine issues instructions for %.1f %% of the execution: %.3f us "
+                         "the %s engine issues instructions for %.1f%% of the execution: %.3f us "
                          "between %llu steps on the critical path%s",
                          ntk_ntff_engine_title(engine), 100 * issue, (double)sum->issue_ps / 1e6,
                          (unsigned long long)sum->count, line);
@@ -187,8 +187,8 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
     item = ntk_advice_judge(
         list, is_compute ? NTK_ADVICE_PATH_COMPUTE : NTK_ADVICE_PATH_ENGINE,
         issue > share / 2 && issue > ntk_advice_threshold(NTK_ADVICE_PATH_ISSUE) ? 0 : share, share,
-        "%.1f %% of the execution is spent in the %s engine: %.3f us in %llu steps on "
-        "the critical path (%.1f %% execution, %.1f %% issue, %.1f %% drain)%s",
+        "%.1f%% of the execution is spent in the %s engine: %.3f us in %llu steps on "
+        "the critical path (%.1f%% execution, %.1f%% issue, %.1f%% drain)%s",
         100 * share, ntk_ntff_engine_title(engine), (double)sum->path_ps / 1e6,
         (unsigned long long)sum->count, 100 * (share - issue - drain), 100 * issue, 100 * drain,
         line);
@@ -250,7 +250,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
 
         struct ntk_advice_item *item = ntk_advice_judge(
             list, NTK_ADVICE_PATH_LATENCY, share, share,
-            "%.1f %% of the execution is semaphore latency in %llu steps on the critical "
+            "%.1f%% of the execution is semaphore latency in %llu steps on the critical "
             "path: %.3f us on average%s",
             100 * share, (unsigned long long)latency.count,
             (double)latency.path_ps / 1e6 / (double)latency.count,
@@ -260,9 +260,10 @@ void ntk_advice_path(struct ntk_advice_list *list)
     ntk_line_costs_fini(&latency.lines);
     ntk_line_costs_fini(&dma.lines);
     double share = (double)runtime.path_ps / list->total_ps;
-    struct ntk_advice_item *item = ntk_advice_judge(
-        list, NTK_ADVICE_RUNTIME, share, share,
-        "%.1f %% of the execution is spent in the start and end added by the runtime: %.3f us",
-        100 * share, (double)runtime.path_ps / 1e6);
+    struct ntk_advice_item *item =
+        ntk_advice_judge(list, NTK_ADVICE_RUNTIME, share, share,
+                         "%.1f%% of the execution is spent in the prologue and epilogue added by "
+                         "the runtime: %.3f us",
+                         100 * share, (double)runtime.path_ps / 1e6);
     ntk_advice_gain(item, share / 2, share); /* twice the work per execution */
 }

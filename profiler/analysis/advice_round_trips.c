@@ -163,12 +163,12 @@ static void judge(struct ntk_advice_list *list, const struct trips *trips,
                  trips->groups[0].count ? "more " : "");
     }
     if (list->input->path) {
-        snprintf(on_path, sizeof on_path, "; %.3f us of the critical path are its transfers",
+        snprintf(on_path, sizeof on_path, "; its transfers take %.3f us of the critical path",
                  (double)group->path_ps / 1e6);
     }
     struct ntk_advice_item *item = ntk_advice_judge(
         list, NTK_ADVICE_ROUND_TRIP, value, active * value,
-        "%s written to device memory (%s) and read back (%s): %.1f %% of the traffic%s%s", name,
+        "%s written to device memory (%s) and read back (%s): %.1f%% of the traffic%s%s", name,
         ntk_units_bytes(written, sizeof written, group->write_bytes),
         ntk_units_bytes(read, sizeof read, group->read_bytes), 100 * value, on_path, line);
     if (list->input->path) {

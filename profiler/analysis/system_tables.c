@@ -475,7 +475,7 @@ static const struct ntk_system_execution *captured_at(const struct ntk_system_ta
 {
     const struct ntk_system_execution *found = NULL;
 
-    *out_reason = "no execution in the trace begins at its time";
+    *out_reason = "no execution in the trace starts at its time";
     for (size_t i = 0; i < tables->execution_count; i++) {
         const struct ntk_system_execution *execution = &tables->executions[i];
 
@@ -484,7 +484,7 @@ static const struct ntk_system_execution *captured_at(const struct ntk_system_ta
             continue;
         }
         if (found && found->nc == execution->nc && found->clock_life != execution->clock_life) {
-            *out_reason = "the core was reset, and several executions begin at its time";
+            *out_reason = "the core was reset, and several executions start at that time";
             return NULL;
         }
         if (!found || (!is_window(found, captured) && is_window(execution, captured))) {
@@ -540,8 +540,8 @@ ntk_system_tables_captured(const struct ntk_system_tables *tables,
     } else if (!tables->is_vendor) {
         found = captured_first(tables, captured, &reason);
     } else {
-        reason = captured->has_window ? "the trace has no times of its core's clock"
-                                      : "it has no times of the core's clock";
+        reason = captured->has_window ? "the trace contains no clock times of its core"
+                                      : "it contains no core clock times";
     }
     if (out_reason) {
         *out_reason = found ? NULL : reason;

@@ -36,7 +36,7 @@ static int fill(struct ntk_session *session, struct ntk_session_tensor *tensor, 
     }
     if (bytes_count != tensor->info->size) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s has %zu bytes, but input %s requires %zu", from, bytes_count, name,
+                           "%s has %zu bytes, but input '%s' requires %zu", from, bytes_count, name,
                            tensor->info->size);
     }
     NRT_STATUS status = session->nrt.nrt_tensor_write(tensor->tensor, bytes, 0, bytes_count);
@@ -61,7 +61,8 @@ int ntk_session_set_input(struct ntk_session *session, const char *name, const c
         }
     }
     if (!tensor) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "the NEFF has no input named %s", name);
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "the NEFF has no input named '%s'",
+                           name);
     }
     int ret = ntk_fs_read(path, INPUT_BYTES_MAX, &bytes, &bytes_count, err);
     if (ret == 0) {
@@ -88,7 +89,7 @@ static int fill_from_member(struct ntk_session *session, struct ntk_session_tens
         }
     }
     return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                       "the NEFF has no value for input %s (no member inputs/%s.npy or .bin)",
+                       "the NEFF has no value for input '%s' (no member inputs/%s.npy or .bin)",
                        tensor->info->name, tensor->info->name);
 }
 

@@ -35,13 +35,12 @@ struct ntk_err;
 /* --metrics-version: by whose rules the figures of all captures that the command opens are counted.
  * A row of the options of each command that shows such figures. */
 extern int (*const ntk_profile_on_metrics_version)(const char *value, struct ntk_err *err);
-#define NTK_PROFILE_OPT_METRICS_VERSION                                                          \
-    {                                                                                            \
-        .long_name = "metrics-version", .arg_name = "VERSION", .kind = NTK_OPT_CALL,             \
-        .value = (void *)(uintptr_t)&ntk_profile_on_metrics_version,                             \
-        .help =                                                                                  \
-            "compute metrics as this version of the original tool does: 2.32 (default) or 2.28", \
-        .choices = "2.32 2.28"                                                                   \
+#define NTK_PROFILE_OPT_METRICS_VERSION                                                           \
+    {                                                                                             \
+        .long_name = "metrics-version", .arg_name = "VERSION", .kind = NTK_OPT_CALL,              \
+        .value = (void *)(uintptr_t)&ntk_profile_on_metrics_version,                              \
+        .help = "compute metrics like this version of the vendor's tool: 2.32 (default) or 2.28", \
+        .choices = "2.32 2.28"                                                                    \
     }
 
 /* A capture with its NEFF, opened and paired. */

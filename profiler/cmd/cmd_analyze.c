@@ -408,7 +408,7 @@ int ntk_cmd_analyze(int argc, char **argv)
         return 0;
     }
     if (arg_folder && (arg_session || arg_neff)) {
-        return ntk_opt_usage_error(&program_options, "-d cannot be used with -s or -n");
+        return ntk_opt_usage_error(&program_options, "-d cannot be combined with -s or -n");
     }
     int code = check_options(argc - first, argv + first);
     if (code) {

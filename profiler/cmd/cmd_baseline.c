@@ -218,12 +218,12 @@ static int run(int argc, char **argv)
         return ntk_opt_command_error(&program_options, first < argc ? argv[first] : NULL);
     }
     if (argc - first < 3) {
-        return ntk_opt_usage_error(&program_options,
-                                   argc - first < 2 ? "no baseline file" : "no captures");
+        return ntk_opt_argument_error(&program_options, argc - first < 2 ? "BASELINE" : "CAPTURE",
+                                      NULL);
     }
     if (saves && (arg_json || arg_junit || arg_output || arg_limits.count > 0)) {
-        return ntk_opt_usage_error(&program_options,
-                                   "--limit, --json, --junit and --output-file require check");
+        return ntk_opt_usage_error(
+            &program_options, "--limit, --json, --junit and --output-file apply to 'check' only");
     }
     code = side_open(&side, argv + first + 2, argc - first - 2);
     if (code == 0) {

@@ -262,7 +262,7 @@ static int inputs_from_line(struct ntk_session *session, uint64_t index, struct 
             words[count++] = word;
         }
         ret = count % 2 ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                      "%s, line %" PRIu64 ": input '%s' has no file",
+                                      "%s, line %" PRIu64 ": missing file for input '%s'",
                                       arg_multi_input, index + 1, words[count - 1])
                         : inputs_set(session, words, count, err);
     }
@@ -537,7 +537,8 @@ static int check_workers(void)
     }
     if (strcmp(arg_profile_id, "all") != 0 && ntk_str_parse_u64(arg_profile_id, &id) < 0) {
         return ntk_opt_usage_error(
-            &program, "--collectives-profile-id: expected all or a rank, not '%s'", arg_profile_id);
+            &program, "invalid value '%s' for --collectives-profile-id: expected all or a rank",
+            arg_profile_id);
     }
     return 0;
 }
@@ -566,7 +567,7 @@ int ntk_cmd_capture(int argc, char **argv)
         return types_print();
     }
     if ((argc - first) % 2) {
-        return ntk_opt_usage_error(&program, "input '%s' has no file", argv[argc - 1]);
+        return ntk_opt_usage_error(&program, "missing file for input '%s'", argv[argc - 1]);
     }
     if (!arg_neff && access(NEFF_DEFAULT, F_OK) != 0) {
         return ntk_opt_usage_error(&program, "no NEFF: use -n FILE (its default, " NEFF_DEFAULT

@@ -202,7 +202,7 @@ char *ntk_profile_session_path(const char *given)
         path = *(char **)ntk_vec_at(&files, 0);
         *(char **)ntk_vec_at(&files, 0) = NULL;
     } else if (ret < 0) {
-        ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", given, strerror(-ret));
+        ntk_err_set(&err, ret, NTK_ERR_NO_OFFSET, "cannot read '%s': %s", given, strerror(-ret));
     } else if (files.count == 0) {
         ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET, "%s is a folder without captures (*.ntff)",
                     given);

@@ -109,11 +109,8 @@ int ntk_cmd_diff(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (argc - first != 2) {
-        return ntk_opt_usage_error(&program_options,
-                                   argc - first == 0 ? "no captures: pass BEFORE and AFTER"
-                                   : argc - first == 1
-                                       ? "no AFTER"
-                                       : "too many operands: pass two captures or folders");
+        return ntk_opt_argument_error(&program_options, argc == first ? "BEFORE" : "AFTER",
+                                      argc - first < 2 ? NULL : argv[first + 2]);
     }
     code = open_sides(argv + first, arg_neff, arg_neff_after ? arg_neff_after : arg_neff, &before,
                       &after);

@@ -61,8 +61,8 @@ static const struct ntk_opt options[] = {
       "runtimes of this toolkit",
       .choices = "own vendor" },
     { 0, "on-fail", NULL, NTK_OPT_FLAG, &arg_on_fail, "also record failed executions" },
-    { 0, "cpu-util", NULL, NTK_OPT_FLAG, &arg_cpu, "record the processor load" },
-    { 0, "host-memory", NULL, NTK_OPT_FLAG, &arg_memory, "record the host memory" },
+    { 0, "cpu-util", NULL, NTK_OPT_FLAG, &arg_cpu, "record the CPU load" },
+    { 0, "host-memory", NULL, NTK_OPT_FLAG, &arg_memory, "record host memory usage" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -127,7 +127,7 @@ static int command_run(char **argv)
     sigaction(SIGQUIT, &ignore, NULL);
     int ret = ntk_child_start(&(struct ntk_child){ .argv = argv }, &pid);
     if (ret < 0) {
-        fprintf(stderr, "neuron-profile: cannot run %s: %s\n", argv[0], strerror(-ret));
+        fprintf(stderr, "neuron-profile: cannot run '%s': %s\n", argv[0], strerror(-ret));
         return ret == -ENOENT ? 127 : 126;
     }
     child = pid;
@@ -154,7 +154,7 @@ static int output_prepare(bool *out_is_new, struct ntk_err *err)
     }
     return ret < 0 ? ntk_err_set(
                          err, ret, NTK_ERR_NO_OFFSET,
-                         "cannot write profiles to folder %s: %s; choose another folder with -o",
+                         "cannot write profiles to folder '%s': %s; choose another folder with -o",
                          arg_output, strerror(-ret))
                    : 0;
 }
@@ -239,7 +239,7 @@ static int process_record(void)
             (unsigned long long)result.executions,
             result.has_ended ? "; then the process exited" : "");
     if (result.lost > 0) {
-        fprintf(stderr, "neuron-profile: %llu events were lost: there were too many\n",
+        fprintf(stderr, "neuron-profile: %llu events were overwritten before they could be read\n",
                 (unsigned long long)result.lost);
     }
     printf("%s\n", result.folder);
@@ -262,20 +262,21 @@ int ntk_cmd_inspect(int argc, char **argv)
         return ntk_opt_usage_error(&program, "--pid and a command are mutually exclusive");
     }
     if (arg_pid > 0 && arg_format && strcmp(arg_format, "vendor") == 0) {
-        return ntk_opt_usage_error(&program, "--pid supports only the 'own' format");
+        return ntk_opt_usage_error(&program, "--pid requires --format own");
     }
     if (arg_pid > 0 && (arg_device || arg_on_fail || arg_cpu || arg_memory)) {
-        return ntk_opt_usage_error(&program, "--pid records only calls made by the process; to "
-                                             "record more, start the process with inspect");
+        return ntk_opt_usage_error(
+            &program, "--pid records only the calls of a running process: to record more, "
+                      "start the process with neuron-profile inspect");
     }
     if (arg_pid > INT32_MAX) {
-        return ntk_opt_usage_error(&program, "--pid: no process with this number");
+        return ntk_opt_usage_error(&program, "--pid must be at most %d", INT32_MAX);
     }
     if (arg_pid > 0) {
         return process_record();
     }
     if (first >= argc) {
-        return ntk_opt_usage_error(&program, "no command");
+        return ntk_opt_argument_error(&program, "COMMAND", NULL);
     }
     struct ntk_err err = { 0 };
     bool is_new = false;

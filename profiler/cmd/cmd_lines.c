@@ -135,7 +135,7 @@ int ntk_cmd_lines(int argc, char **argv)
         arg_session = argv[first++];
     }
     if (first < argc) {
-        return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
+        return ntk_opt_argument_error(&program, NULL, argv[first]);
     }
     if (!arg_session) {
         return ntk_opt_usage_error(&program, "no capture: use -s FILE");

@@ -149,8 +149,8 @@ int ntk_cmd_query(int argc, char **argv)
     }
     if (argc - first > 1) {
         return ntk_opt_usage_error(&program,
-                                   "unexpected operand '%s': pass the query as one operand in "
-                                   "quotes, and a capture with -s",
+                                   "unexpected argument '%s': put the query in quotes, and pass a "
+                                   "capture with -s",
                                    argv[first + 1]);
     }
     if (arg_json && arg_csv) {

@@ -83,14 +83,14 @@ int ntk_cmd_show_session(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first < argc) {
-        return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
+        return ntk_opt_argument_error(&program, NULL, argv[first]);
     }
     if (arg_folder && !arg_session && !arg_neff) {
         return ntk_profile_folder(&(struct ntk_folder_options){
             .folder = arg_folder, .format = arg_json ? "summary-json" : "summary-text" });
     }
     if (arg_folder) {
-        return ntk_opt_usage_error(&program, "-d cannot be used with -s or -n");
+        return ntk_opt_usage_error(&program, "-d cannot be combined with -s or -n");
     }
     if (!arg_session) {
         return ntk_opt_usage_error(&program, "no capture: use -s FILE or -d FOLDER");

@@ -257,14 +257,15 @@ static int err_not_seen(const struct ntk_ring_poll *poll, struct ntk_err *err)
         (void)snprintf(unreadable, sizeof unreadable, "; %u unreadable process%s: %s",
                        poll->unreadable, poll->unreadable > 1 ? "es" : "", strerror(EACCES));
     }
-    return arg_job ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                 "no process of job %s found: --job expects a tag, or the address "
-                                 "where ranks meet%s",
-                                 arg_job, unreadable)
-                   : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                                 "process %llu not found: it has not initialized its runtime, or "
-                                 "its hooks are off%s",
-                                 (unsigned long long)arg_pid, unreadable);
+    return arg_job
+               ? ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                             "no process of job '%s' found: --job expects a tag, or the address "
+                             "where ranks meet%s",
+                             arg_job, unreadable)
+               : ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                             "process %llu not found: it has not initialized its runtime, or "
+                             "its hooks are disabled%s",
+                             (unsigned long long)arg_pid, unreadable);
 }
 
 /* By user. What only root could ask does not count where the asker has processes with that name. */
@@ -708,8 +709,8 @@ static int folder_make(struct askings *askings, struct ntk_err *err)
     }
     return strlen(folder) < NTK_TRIGGER_FOLDER_BYTES
                ? 0
-               : ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
-                             "%s: the path is too long for the processes", folder);
+               : ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET, "%s: the path is too long",
+                             folder);
 }
 
 /* What is asked of the processes of one user. */
@@ -810,7 +811,7 @@ int ntk_cmd_trigger(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first < argc) {
-        return ntk_opt_usage_error(&program, "unexpected operand '%s'", argv[first]);
+        return ntk_opt_argument_error(&program, NULL, argv[first]);
     }
     if (arg_count > NTK_TRIGGER_EXECUTIONS_MAX) {
         return ntk_opt_usage_error(&program, "--executions must be at most %u",

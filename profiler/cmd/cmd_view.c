@@ -75,7 +75,7 @@ static const struct ntk_opt options[] = {
       "read the inspection folders in and below FOLDER instead of a capture; with -n, read all "
       "captures of that NEFF" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
-      "read names and figures missing from the capture from this NEFF (default: the matching one "
+      "add names and figures from this NEFF that the capture lacks (default: the matching one "
       "next to the capture; - for none)" },
     { 0, "output-format", "FORMAT", NTK_OPT_CALL, (void *)(uintptr_t)&format_setter,
       "write page (default on a terminal), summary-text (default elsewhere), summary-json, json, "
@@ -132,11 +132,10 @@ static const struct ntk_opt options[] = {
     { 0, "data-path", "FOLDER", NTK_OPT_TEXT, &arg_store,
       "write parquet to FOLDER/profiles/global/NAME@latest" },
     { 0, "disable-ui", NULL, NTK_OPT_FLAG, &arg_no_page, "serve no page, even on a terminal" },
-    { 0, "ingest-only", NULL, NTK_OPT_FLAG, &arg_no_page, "do the same as --disable-ui" },
+    { 0, "ingest-only", NULL, NTK_OPT_FLAG, &arg_no_page, "same as --disable-ui" },
     NTK_OPT_MEMORY_TRACKER(&arg_tracker),
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
-    { 0, "force", NULL, NTK_OPT_FLAG, &arg_force,
-      "accept and ignore: files are always read again" },
+    { 0, "force", NULL, NTK_OPT_FLAG, &arg_force, "ignored: files are always read again" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -193,7 +192,7 @@ static char *store_path(const char *of)
 static int check_store(void)
 {
     if (arg_name && (!arg_name[0] || strchr(arg_name, '/'))) {
-        return ntk_opt_usage_error(&program, "--display-name: invalid name '%s'", arg_name);
+        return ntk_opt_usage_error(&program, "invalid value '%s' for --display-name", arg_name);
     }
     if (arg_store && (arg_output || strcmp(arg_format, "parquet") != 0)) {
         return ntk_opt_usage_error(&program, "--data-path requires parquet without --output-file");
@@ -289,7 +288,9 @@ static int check_page_options(bool is_page)
         return ntk_opt_usage_error(&program, "--compare requires --output-format page or html");
     }
     if (is_page && arg_output) {
-        return ntk_opt_usage_error(&program, "--output-file: page is served, not written");
+        return ntk_opt_usage_error(
+            &program,
+            "--output-file and --output-format page are mutually exclusive: the page is served");
     }
     if (arg_compare && !arg_session) {
         return ntk_opt_usage_error(&program, "--compare requires -s");
@@ -375,11 +376,11 @@ static int view_folder(bool is_json)
     bool is_of_neff = arg_neff && strcmp(arg_neff, NTK_PROFILE_NO_NEFF) != 0;
     if (is_of_neff && (arg_cores || arg_types || arg_instances)) {
         return ntk_opt_usage_error(&program,
-                                   "-d with -n shows captures, which do not contain these events");
+                                   "-d with -n shows only captures: use the filters without -n");
     }
     if (is_of_neff && !is_summary && !is_html) {
         return ntk_opt_usage_error(&program,
-                                   "output format '%s' cannot be used with -d and -n: use "
+                                   "output format '%s' cannot be combined with -d and -n: use "
                                    "summary-text, summary-json or html",
                                    arg_format);
     }
@@ -398,8 +399,7 @@ static int take_operand(int count, char **operands)
     struct stat status;
 
     if (count > 1 || (count == 1 && (arg_session || arg_folder))) {
-        return ntk_opt_usage_error(&program, "unexpected operand '%s'",
-                                   operands[arg_session || arg_folder ? 0 : 1]);
+        return ntk_opt_argument_error(&program, NULL, operands[arg_session || arg_folder ? 0 : 1]);
     }
     if (count == 1 && stat(operands[0], &status) == 0 && S_ISDIR(status.st_mode)) {
         arg_folder = operands[0];
@@ -471,7 +471,7 @@ static int view_capture(bool is_json)
     struct ntk_profile profile = { 0 };
 
     if (arg_cores || arg_types || arg_instances || arg_primary || arg_secondary) {
-        return ntk_opt_usage_error(&program, "--system-trace-* require -d");
+        return ntk_opt_usage_error(&program, "--system-trace-... options require -d");
     }
     if (arg_flows && strcmp(arg_format, "perfetto") != 0 && strcmp(arg_format, "chrome") != 0) {
         return ntk_opt_usage_error(&program,

@@ -47,8 +47,8 @@ static const struct ntk_opt start_options[] = {
 static const struct ntk_opt_program start_program = {
     .name = "neuron-profile start-session",
     .usage = "-s FILE.ntff [-a ADDRESS] MODEL-ID",
-    .summary = "Starts recording what a model does on its cores, in a first-generation runtime "
-               "daemon (neuron-rtd), until stop-session.",
+    .summary = "Starts recording a model in a first-generation runtime daemon (neuron-rtd). "
+               "stop-session ends the recording.",
     .options = start_options,
 };
 
@@ -263,12 +263,11 @@ static int start_session(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first + 1 != argc) {
-        return ntk_opt_usage_error(&start_program, first < argc
-                                                       ? "only one model can be recorded at a time"
-                                                       : "no model number");
+        return ntk_opt_argument_error(&start_program, "MODEL-ID",
+                                      first < argc ? argv[first + 1] : NULL);
     }
     if (ntk_str_parse_u64(argv[first], &model) < 0 || model == 0 || model > UINT32_MAX) {
-        return ntk_opt_usage_error(&start_program, "'%s': invalid model number", argv[first]);
+        return ntk_opt_usage_error(&start_program, "invalid model number '%s'", argv[first]);
     }
     int code = 1;
     if (!talk_begin(&talk, &start_program, false, &code)) {

@@ -27,7 +27,7 @@ static void add_value(struct ntk_buf *out, const struct ntk_summary_value *value
         } else if (value->kind == NTK_SUMMARY_KIND_SECONDS) {
             ntk_buf_add_format(out, "%.3f us", value->number * 1e6);
         } else if (value->kind == NTK_SUMMARY_KIND_FRACTION) {
-            ntk_buf_add_format(out, "%.2f %%", value->number * 100);
+            ntk_buf_add_format(out, "%.2f%%", value->number * 100);
         } else {
             ntk_buf_add_format(out, "%.6g", value->number);
         }

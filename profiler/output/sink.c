@@ -48,7 +48,7 @@ int ntk_sink_commit(struct ntk_sink *sink, struct ntk_err *err)
     if (sink->is_stdout) {
         ret = finish_stdout(sink, err);
     } else if (ret < 0) {
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write %s: %s", sink->replace.path,
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", sink->replace.path,
                     strerror(-ret));
     } else {
         ret = ntk_fs_replace_commit(&sink->replace, err);

@@ -58,8 +58,7 @@ const char *packager_parse_file(const struct ntk_opt_program *program, int argc,
         return NULL;
     }
     if (argc - first != 1) {
-        *out_code =
-            ntk_opt_usage_error(program, argc == first ? "no file" : "only one file is allowed");
+        *out_code = ntk_opt_argument_error(program, "FILE", argc == first ? NULL : argv[first + 1]);
         return NULL;
     }
     if (is_capture(argv[first])) {

@@ -80,7 +80,7 @@ static int begin_binary(char *words, struct ntk_vec *binaries, struct ntk_err *e
         return BAD(".engine requires an engine name and a member name");
     }
     if (!ntk_tar_name_is_inside(member) || strlen(member) >= NTK_NEFF_MEMBER_NAME_MAX) {
-        return BAD("invalid member name \"%s\"", member);
+        return BAD("invalid member name '%s'", member);
     }
     for (size_t i = 0; i < binaries->count; i++) {
         if (strcmp(((struct binary *)ntk_vec_at(binaries, i))->name, member) == 0) {
@@ -98,7 +98,7 @@ static int begin_binary(char *words, struct ntk_vec *binaries, struct ntk_err *e
             return 0;
         }
     }
-    return BAD("unknown engine \"%s\": expected PE, Activation, Pool, DVE or SP", engine);
+    return BAD("unknown engine '%s': expected PE, Activation, Pool, DVE or SP", engine);
 }
 
 static int directive(char *line, struct ntk_vec *binaries, struct ntk_err *err)
@@ -111,7 +111,7 @@ static int directive(char *line, struct ntk_vec *binaries, struct ntk_err *err)
         return begin_binary(line + strlen(".engine "), binaries, err);
     }
     if (!ntk_str_starts_with(line, ".zero ")) {
-        return BAD("unknown directive \"%s\": expected .engine or .zero", line);
+        return BAD("unknown directive '%s': expected .engine or .zero", line);
     }
     if (!last) {
         return BAD(".zero before the first .engine");
@@ -214,7 +214,7 @@ static int write_folder(const struct ntk_vec *binaries, struct ntk_err *err)
 
         if (snprintf(path, sizeof path, "%s/%s", output, binary->name) >= (int)sizeof path) {
             return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
-                               "the path of member %s is too long", binary->name);
+                               "the path of member '%s' is too long", binary->name);
         }
         *strrchr(path, '/') = '\0';
         ret = ntk_fs_make_folders(path, 0777, err);
@@ -272,7 +272,7 @@ static int replace_members(const struct ntk_tar *tar, const struct ntk_vec *bina
             }
         }
         if (!is_there) {
-            return BAD("%s has no member %s", into, binary->name);
+            return BAD("%s has no member '%s'", into, binary->name);
         }
         count = is_other ? without_slots_of(members, count, binary->name) : count;
     }
@@ -333,8 +333,7 @@ int packager_asm(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (argc - first != 1) {
-        return ntk_opt_usage_error(&program,
-                                   argc == first ? "no listing" : "only one listing is allowed");
+        return ntk_opt_argument_error(&program, "LISTING", argc == first ? NULL : argv[first + 1]);
     }
     if (!output) {
         return ntk_opt_usage_error(&program, "no output: use --output FILE");

@@ -219,7 +219,7 @@ int packager_create(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first != argc) {
-        return ntk_opt_usage_error(&program, "unexpected operand \"%s\"", argv[first]);
+        return ntk_opt_argument_error(&program, NULL, argv[first]);
     }
     if (!input || !output) {
         return ntk_opt_usage_error(&program, "no %s: use --%s", input ? "output" : "input",
@@ -229,17 +229,21 @@ int packager_create(int argc, char **argv)
         return packager_fail(&err);
     }
     if (version && !parse_version(&header)) {
-        return ntk_opt_usage_error(&program, "invalid version \"%s\"", version);
+        return ntk_opt_usage_error(
+            &program, "invalid value '%s' for --neff-version: expected MAJOR.MINOR", version);
     }
     if (!is_within(pkg_version, 2)) {
-        return ntk_opt_usage_error(&program, "package version must be 1 or 2");
+        return ntk_opt_usage_error(&program, "--package-version must be 1 or 2");
     }
     if (features && ntk_str_parse_u64(features, &header.feature_bits) < 0) {
-        return ntk_opt_usage_error(&program, "invalid feature bits \"%s\"", features);
+        return ntk_opt_usage_error(
+            &program, "invalid value '%s' for --features: expected a number such as 0xc00",
+            features);
     }
     if (!is_within(lnc, 2) || !is_within(tpb_count, 64)) {
-        return ntk_opt_usage_error(&program, !is_within(lnc, 2) ? "LNC must be 1 or 2"
-                                                                : "cores must be between 1 and 64");
+        return ntk_opt_usage_error(&program, !is_within(lnc, 2)
+                                                 ? "--lnc must be 1 or 2"
+                                                 : "--tpb-count must be between 1 and 64");
     }
     if (pkg_version != NOT_GIVEN) {
         header.pkg_version = pkg_version;

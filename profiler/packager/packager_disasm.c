@@ -280,7 +280,7 @@ static int add_engine(struct ntk_buf *out, const struct packager_listing *listin
     }
     if (!is_word(subgraph->folder) || !is_word(engine->binary_name)) {
         return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "member \"%s/%s\" has a name that a listing cannot contain",
+                           "member '%s/%s' has a name that a listing cannot contain",
                            subgraph->folder, engine->binary_name);
     }
     ntk_buf_add_format(out, "\n.engine %s %s%s%s\n", packager_engine_name(which), subgraph->folder,
@@ -516,7 +516,7 @@ static int add_subgraphs(struct printer *printer, const struct ntk_neff *neff, s
     }
     if (ret == 0 && only_subgraph && !has_any) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "no subgraph %s: neuron-packager info lists the subgraphs",
+                           "no subgraph '%s': neuron-packager info lists the subgraphs",
                            only_subgraph);
     }
     return ret;

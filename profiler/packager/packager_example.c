@@ -141,8 +141,7 @@ int packager_example(int argc, char **argv)
         return 0;
     }
     if (argc - first != 1) {
-        return ntk_opt_usage_error(&program, argc == first ? "no example name"
-                                                           : "only one example is allowed");
+        return ntk_opt_argument_error(&program, "NAME", argc == first ? NULL : argv[first + 1]);
     }
     example = ntk_example_find(argv[first]);
     if (!example) {
@@ -159,7 +158,7 @@ int packager_example(int argc, char **argv)
     if (dtype) {
         wanted.dtype = ntk_dtype_find(dtype);
         if (wanted.dtype == NTK_DTYPE_NONE) {
-            return ntk_opt_usage_error(&program, "unknown dtype \"%s\"", dtype);
+            return ntk_opt_usage_error(&program, "unknown dtype '%s'", dtype);
         }
     }
     wanted.size = size;

@@ -19,7 +19,7 @@ static bool keep_debug;
 
 static const struct ntk_opt options[] = {
     { 'o', "output", "FILE", NTK_OPT_TEXT, &output, "write the result to FILE" },
-    { 0, "keep-debug", 0, NTK_OPT_FLAG, &keep_debug, "keep the files for debuggers" },
+    { 0, "keep-debug", 0, NTK_OPT_FLAG, &keep_debug, "keep the debug files" },
     NTK_OPT_COMMON,
     { 0 },
 };
@@ -27,7 +27,7 @@ static const struct ntk_opt options[] = {
 static const struct ntk_opt_program program = {
     .name = "neuron-packager optimize",
     .usage = "[--keep-debug] -o FILE FILE",
-    .summary = "Writes a NEFF without files for debuggers and with an uncompressed payload. The "
+    .summary = "Writes a NEFF without debug files and with an uncompressed payload. The "
                "program and the UUID stay the same, so captures of either file match both.",
     .options = options,
 };

@@ -44,7 +44,7 @@ static int member_begin(struct unpacking *unpacking, const char *name, struct nt
 
     if (snprintf(path, sizeof path, "%s/%s", folder, name) >= (int)sizeof path) {
         return ntk_err_set(err, -ENAMETOOLONG, NTK_ERR_NO_OFFSET,
-                           "the path of member %s is too long", name);
+                           "the path of member '%s' is too long", name);
     }
     slash = strrchr(path, '/');
     *slash = '\0';
@@ -70,7 +70,7 @@ static int member_pass(void *ctx, const char *name, const uint8_t *block, size_t
         }
     }
     if (fwrite(block, 1, bytes_count, unpacking->file.file) != bytes_count) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot write %s: %s",
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot write '%s': %s",
                            unpacking->file.path, strerror(errno));
     }
     if (!is_last) {

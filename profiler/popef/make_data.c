@@ -36,7 +36,7 @@ static int npy_info(const struct ntk_neff_npy *npy, const char *path,
         i++;
     }
     if (i == sizeof npy_types / sizeof *npy_types) {
-        return BAD("%s: unsupported element type \"%s\"", path, npy->descr);
+        return BAD("%s: unsupported element type '%s'", path, npy->descr);
     }
     if (npy->fortran_order && npy->dim_count > 1) {
         return BAD("%s: the array is stored in column-major order (fortran_order); save it in "
@@ -214,7 +214,7 @@ static int keys_check(const json_t *item, enum make_data_kind kind, struct ntk_e
             i++;
         }
         if (!known[i]) {
-            return BAD("%s: unknown key \"%s\"", json_string_value(json_object_get(item, "name")),
+            return BAD("%s: unknown key '%s'", json_string_value(json_object_get(item, "name")),
                        key);
         }
     }

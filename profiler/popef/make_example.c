@@ -124,16 +124,20 @@ int make_example(int argc, char **argv)
     if (first < 0) {
         return ntk_opt_exit_code(first);
     }
-    const char *name = first < argc ? argv[first] : "";
-    bool is_add = strcmp(name, "add") == 0;
-    if (argc - first != 1 || (!is_add && strcmp(name, "accumulate") != 0)) {
-        return ntk_opt_usage_error(&program, "expected one example: add or accumulate");
+    if (argc - first != 1) {
+        return ntk_opt_argument_error(&program, "NAME", argc == first ? NULL : argv[first + 1]);
+    }
+    bool is_add = strcmp(argv[first], "add") == 0;
+    if (!is_add && strcmp(argv[first], "accumulate") != 0) {
+        return ntk_opt_usage_error(&program, "unknown example '%s': expected add or accumulate",
+                                   argv[first]);
     }
     if (!output) {
         return ntk_opt_usage_error(&program, "no output: use --output FILE");
     }
     if (replicas > INT32_MAX || iterations > INT32_MAX) {
-        return ntk_opt_usage_error(&program, "too many replicas or iterations");
+        return ntk_opt_usage_error(&program, "--replicas and --iterations must be at most %d",
+                                   INT32_MAX);
     }
     ntk_buf_add_format(&text, is_add ? add_text : accumulate_text, compress ? "true" : "false",
                        (unsigned long long)replicas, (unsigned long long)iterations);

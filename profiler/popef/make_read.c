@@ -38,7 +38,7 @@ static int object_check(const json_t *object, const char *what, const char *cons
             i++;
         }
         if (!keys[i]) {
-            return BAD("%s: unknown key \"%s\"", what, key);
+            return BAD("%s: unknown key '%s'", what, key);
         }
     }
     return 0;
@@ -50,7 +50,7 @@ static int text_get(const json_t *object, const char *what, const char *key, con
     const json_t *value = json_object_get(object, key);
 
     if (value && !json_is_string(value)) {
-        return BAD("%s: \"%s\" is not a string", what, key);
+        return BAD("%s: '%s' is not a string", what, key);
     }
     *out = value ? json_string_value(value) : *out;
     return 0;
@@ -62,7 +62,7 @@ static int bool_get(const json_t *object, const char *what, const char *key, boo
     const json_t *value = json_object_get(object, key);
 
     if (value && !json_is_boolean(value)) {
-        return BAD("%s: \"%s\" is not true or false", what, key);
+        return BAD("%s: '%s' is not true or false", what, key);
     }
     *out = value ? json_is_true(value) : *out;
     return 0;
@@ -74,7 +74,7 @@ static int number_get(const json_t *object, const char *what, const char *key, i
     const json_t *value = json_object_get(object, key);
 
     if (value && !json_is_integer(value)) {
-        return BAD("%s: \"%s\" is not an integer", what, key);
+        return BAD("%s: '%s' is not an integer", what, key);
     }
     *out = value ? json_integer_value(value) : *out;
     return 0;
@@ -85,7 +85,7 @@ static int index_of(const char *what, const char *text, uint32_t *out, struct nt
     uint64_t value = 0;
 
     if (ntk_str_parse_u64(text, &value) < 0 || value > UINT32_MAX) {
-        return BAD("%s: \"%s\" is not a program number", what, text);
+        return BAD("%s: '%s' is not a program number", what, text);
     }
     *out = (uint32_t)value;
     return 0;
@@ -101,14 +101,14 @@ static int programs_get(const json_t *object, const char *what, const char *key,
 
     *out_is_given = list != NULL;
     if (list && !json_is_array(list)) {
-        return BAD("%s: \"%s\" is not a list", what, key);
+        return BAD("%s: '%s' is not a list", what, key);
     }
     json_array_foreach((json_t *)list, i, item)
     {
         uint32_t index = (uint32_t)json_integer_value(item);
 
         if (!json_is_integer(item) || json_integer_value(item) != index) {
-            return BAD("%s: \"%s\" contains an invalid program number", what, key);
+            return BAD("%s: '%s' contains an invalid program number", what, key);
         }
         if (ntk_vec_push(out, &index) < 0) {
             return ntk_err_no_memory(err);
@@ -242,14 +242,14 @@ static int options_read(const json_t *metadata, const char *key, struct ntk_vec 
     json_t *value;
 
     if (list && !json_is_object(list)) {
-        return BAD("metadata: \"%s\" is not an object", key);
+        return BAD("metadata: '%s' is not an object", key);
     }
     json_object_foreach(list, name, value)
     {
         struct popef_option option = { name, json_string_value(value) };
 
         if (!option.value) {
-            return BAD("metadata: %s: \"%s\" is not a string", key, name);
+            return BAD("metadata: %s: '%s' is not a string", key, name);
         }
         if (ntk_vec_push(out, &option) < 0) {
             return ntk_err_no_memory(err);
@@ -314,7 +314,7 @@ static int anchor_read(struct make_description *d, const json_t *item, struct nt
     }
     for (anchor.type = 0; ret == 0 && strcmp(types[anchor.type], type) != 0; anchor.type++) {
         if (anchor.type == POPEF_TENSOR_OUTPUT) {
-            ret = BAD("anchor %s: \"type\" must be unknown, input or output", anchor.name);
+            ret = BAD("anchor '%s': \"type\" must be unknown, input or output", anchor.name);
             break;
         }
     }
@@ -336,7 +336,7 @@ static int anchor_read(struct make_description *d, const json_t *item, struct nt
     if (ret == 0 && popef_tensor_info_extend(&one, d->metadata.replication_factor,
                                              anchor.is_per_replica, anchor.use_remote_buffers,
                                              anchor.repeats, &anchor.tensor_info) < 0) {
-        ret = BAD("anchor %s: more than %d dimensions with replicas and repeats", anchor.name,
+        ret = BAD("anchor '%s': more than %d dimensions with replicas and repeats", anchor.name,
                   POPEF_RANK_MAX);
     }
     if (ret == 0) {
@@ -459,7 +459,7 @@ static int data_list_read(struct make_description *d, const char *key, enum make
     json_t *item;
 
     if (list && !json_is_array(list)) {
-        return BAD("\"%s\" is not a list", key);
+        return BAD("'%s' is not a list", key);
     }
     json_array_foreach(list, i, item)
     {
@@ -486,7 +486,7 @@ static int description_read(struct make_description *d, struct ntk_err *err)
         ret = text_get(d->root, "description", "producer", &producer, err);
     }
     if (ret == 0 && !(d->profile = make_profile_find(producer))) {
-        ret = BAD("unknown producer \"%s\": expected %s", producer, make_profile_names());
+        ret = BAD("unknown producer '%s': expected %s", producer, make_profile_names());
     }
     const json_t *executable = json_object_get(d->root, "executable");
     if (ret == 0 && executable) {

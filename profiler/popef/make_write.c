@@ -155,7 +155,7 @@ static int file_put(struct popef_blob_writer *blob, const struct make_data *data
     int ret = piece ? 0 : ntk_err_no_memory(err);
 
     if (!file || fseeko(file, (off_t)data->offset, SEEK_SET) != 0) {
-        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot read %s: %s", data->path,
+        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot read '%s': %s", data->path,
                           strerror(errno));
     }
     for (uint64_t left = data->bytes_count; ret == 0 && left > 0;) {

@@ -58,10 +58,10 @@ static void link_check(const struct popef_reader *reader, const struct popef_blo
         return;
     }
     if (blob->type == POPEF_BLOB_METADATA) {
-        ntk_log_warn("dump", "%s: metadata refers to the missing executable \"%s\"",
+        ntk_log_warn("dump", "%s: metadata refers to the missing executable '%s'",
                      popef_reader_file_name(reader, blob->file), executable);
     } else {
-        ntk_log_warn("dump", "%s: opaque blob \"%s\" refers to the missing executable \"%s\"",
+        ntk_log_warn("dump", "%s: opaque blob '%s' refers to the missing executable '%s'",
                      popef_reader_file_name(reader, blob->file), blob->name, executable);
     }
 }
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first == argc) {
-        return ntk_opt_usage_error(&program, "no file");
+        return ntk_opt_argument_error(&program, "FILE", NULL);
     }
     if (is_verbose) {
         popef_log_set_level(POPEF_LOG_DEBUG);

@@ -23,7 +23,7 @@ static const struct ntk_opt create_options[] = {
 static const struct ntk_opt_program create_program = {
     .name = "popef_make create",
     .usage = "-o FILE DESCRIPTION",
-    .summary = "Write a file from a JSON description.",
+    .summary = "Writes a PopEF file from a JSON description.",
     .options = create_options,
 };
 
@@ -32,7 +32,7 @@ static const struct ntk_opt append_options[] = { NTK_OPT_COMMON, { 0 } };
 static const struct ntk_opt_program append_program = {
     .name = "popef_make append",
     .usage = "DESCRIPTION FILE",
-    .summary = "Append the blobs of a description to a file.",
+    .summary = "Appends the blobs of a description to a PopEF file.",
     .options = append_options,
 };
 
@@ -81,10 +81,12 @@ static int command_create(int argc, char **argv)
     if (first < 0) {
         return ntk_opt_exit_code(first);
     }
-    if (argc - first != 1 || !output) {
-        return ntk_opt_usage_error(&create_program, argc - first != 1
-                                                        ? "expected one description"
-                                                        : "no output: use --output FILE");
+    if (argc - first != 1) {
+        return ntk_opt_argument_error(&create_program, "DESCRIPTION",
+                                      argc == first ? NULL : argv[first + 1]);
+    }
+    if (!output) {
+        return ntk_opt_usage_error(&create_program, "no output: use --output FILE");
     }
     return make(argv[first], output, POPEF_WRITER_CREATE);
 }
@@ -97,7 +99,8 @@ static int command_append(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (argc - first != 2) {
-        return ntk_opt_usage_error(&append_program, "expected a description and a file");
+        return ntk_opt_argument_error(&append_program, argc == first ? "DESCRIPTION" : "FILE",
+                                      argc - first < 2 ? NULL : argv[first + 2]);
     }
     return make(argv[first], argv[first + 1], POPEF_WRITER_APPEND);
 }

@@ -66,14 +66,14 @@ static char *folder_make(const char *below, uint32_t pid, struct ntk_err *err)
             return folder;
         }
         if (errno != EEXIST) {
-            ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create %s: %s", folder,
+            ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create '%s': %s", folder,
                         strerror(errno));
             ret = -1;
         }
         free(folder);
     }
     if (ret == 0) {
-        ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET, "%s has too many recordings from this second",
+        ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET, "%s: too many recordings in one second",
                     below);
     }
     return NULL;

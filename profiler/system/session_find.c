@@ -106,13 +106,14 @@ int ntk_session_find(const char *folder, struct ntk_vec *out_paths, struct ntk_e
     int ret = walk(folder, 0, out_paths);
     if (ret < 0) {
         ntk_session_paths_fini(out_paths);
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", folder,
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read '%s': %s", folder,
                            strerror(-ret));
     }
     if (out_paths->count == 0) {
         ntk_session_paths_fini(out_paths);
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                           "%s contains no inspection: no ntrace.pb and no capture", folder);
+                           "%s: not an inspection folder: it contains no ntrace.pb and no capture",
+                           folder);
     }
     ntk_vec_sort(out_paths, path_compare);
     return 0;

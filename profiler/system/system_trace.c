@@ -160,7 +160,7 @@ static ssize_t head_read(const char *path, uint8_t head[HEAD_BYTES], struct ntk_
 
     if (fd >= 0) {
         if (count < 0) {
-            ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot read %s: %s", path,
+            ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot read '%s': %s", path,
                         strerror(errno));
         }
         close(fd);
@@ -363,7 +363,7 @@ int ntk_system_trace_open(const char *folder, struct ntk_system_trace **out_trac
     ret = ntk_session_files(folder, ".ntff", &trace->captures);
     if (ret < 0) {
         ntk_system_trace_close(trace);
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", folder,
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read '%s': %s", folder,
                            strerror(-ret));
     }
     enum file_state states[FILE_COUNT];

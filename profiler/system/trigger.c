@@ -122,7 +122,7 @@ int ntk_trigger_take(struct ntk_trigger_target *target, const char *segment_path
                                              "process %u (%s) belongs to another user: only its "
                                              "owner and root can record it",
                                              target->pid, target->command)
-                               : ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s",
+                               : ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open '%s': %s",
                                              segment_path, strerror(errno));
     }
     int ret = section_find(target, fd, &offset, err);
@@ -134,7 +134,7 @@ int ntk_trigger_take(struct ntk_trigger_target *target, const char *segment_path
             mmap(NULL, target->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)page);
         if (target->memory == MAP_FAILED) {
             target->memory = NULL;
-            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot map %s: %s", segment_path,
+            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot map '%s': %s", segment_path,
                               strerror(errno));
         } else {
             target->guard = ntk_map_guard_add(target->memory, target->memory_bytes);
@@ -265,7 +265,7 @@ static int file_copy(int from, const char *path, uint64_t *left, struct ntk_err 
             (void)unlink(path);
         }
     }
-    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path,
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", path,
                                  strerror(-ret))
                    : 0;
 }

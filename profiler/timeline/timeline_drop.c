@@ -88,7 +88,8 @@ static int add_file(const char *name, const char *value, void *ctx)
     }
     for (size_t i = 0; i < upload->file_count; i++) {
         if (strcmp(upload->files[i].name, base) == 0) {
-            return ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate file %s", base);
+            return ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate file '%s'",
+                               base);
         }
         if (is_capture && upload->files[i].is_capture) {
             return ntk_err_set(&upload->err, -EINVAL, NTK_ERR_NO_OFFSET,
@@ -237,7 +238,7 @@ static void *begin(const struct ntk_http_request *request, uint64_t bytes_count,
         ntk_err_no_memory(&upload->err);
         status = 500;
     } else if (!status && !mkdtemp(upload->folder)) {
-        ntk_err_set(&upload->err, -errno, NTK_ERR_NO_OFFSET, "cannot create a folder in %s: %s",
+        ntk_err_set(&upload->err, -errno, NTK_ERR_NO_OFFSET, "cannot create a folder in '%s': %s",
                     ntk_fs_temporary_folder(), strerror(errno));
         free(upload->folder);
         upload->folder = NULL;
@@ -281,7 +282,7 @@ static int write_all(int fd, const char *bytes, size_t count)
 static void fail(struct upload *upload, int error)
 {
     upload->status = 507;
-    ntk_err_set(&upload->err, error, NTK_ERR_NO_OFFSET, "cannot store %s in %s: %s",
+    ntk_err_set(&upload->err, error, NTK_ERR_NO_OFFSET, "cannot store '%s' in %s: %s",
                 upload->files[upload->current].name, ntk_fs_temporary_folder(), strerror(-error));
 }
 

@@ -75,7 +75,7 @@ static void start_child(struct manager *manager, struct ntk_attach_process *proc
         exit((int)ntk_attach_writer_run(process, &manager->options));
     }
     if (pid < 0) {
-        ntk_log_warn(MODULE, "cannot start a process for %d: %s", (int)process->pid,
+        ntk_log_warn(MODULE, "cannot start the writer for process %d: %s", (int)process->pid,
                      strerror(errno));
         manager->is_any_failed = true;
         seen->pace.next_ns = NTK_ATTACH_NEVER;
@@ -212,7 +212,7 @@ static void start_given(struct manager *manager)
         struct ntk_attach_process process = { .pid = (pid_t)strtoul(manager->arguments.pids[i],
                                                                     NULL, 10) };
         int ret = ntk_attach_process_read(&process);
-        const char *why = ret == -EACCES               ? "permission denied for its mappings"
+        const char *why = ret == -EACCES               ? "permission denied for its memory mappings"
                           : ret < 0                    ? "no such process"
                           : process.has_own_segment    ? "the process already has hooks"
                           : process.library_count == 0 ? "the process has no libnrt.so.1 mapped"
@@ -222,7 +222,7 @@ static void start_given(struct manager *manager)
         if (seen && seen->child == 0) {
             start_child(manager, &process, seen);
         } else if (!seen) {
-            ntk_log_error(MODULE, "cannot attach to %d: %s", (int)process.pid,
+            ntk_log_error(MODULE, "cannot attach to process %d: %s", (int)process.pid,
                           why ? why : "out of memory");
             manager->is_any_failed = true;
         }

@@ -46,14 +46,13 @@ int ntk_attach_options_parse(int argc, char **argv, struct ntk_attach_arguments 
     given.pids = argv + first;
     given.pid_count = argc - first;
     if (given.all == (given.pid_count > 0)) {
-        return ntk_opt_usage_error(&program,
-                                   given.all ? "--all and a process number are mutually exclusive"
-                                             : "no process: pass a process number, or --all") +
+        return ntk_opt_usage_error(&program, given.all ? "--all and PID are mutually exclusive"
+                                                       : "missing argument PID (or use --all)") +
                1;
     }
     for (int i = 0; i < given.pid_count; i++) {
         if (ntk_str_parse_u64(given.pids[i], &pid) < 0 || pid == 0 || pid > INT32_MAX) {
-            return ntk_opt_usage_error(&program, "%s: not a process number", given.pids[i]) + 1;
+            return ntk_opt_usage_error(&program, "invalid process number '%s'", given.pids[i]) + 1;
         }
     }
     if (given.cost_percent < 0 || given.cost_percent > 100) {
@@ -63,7 +62,7 @@ int ntk_attach_options_parse(int argc, char **argv, struct ntk_attach_arguments 
         ((given.ring_bytes & (given.ring_bytes - 1)) != 0 || given.ring_bytes > 1u << 30 ||
          given.ring_bytes < (uint64_t)sysconf(_SC_PAGESIZE))) {
         return ntk_opt_usage_error(&program,
-                                   "--buffer must be a power of two, from one page to 1G") +
+                                   "--buffer must be a power of two between one page and 1G") +
                1;
     }
     *out_arguments = given;

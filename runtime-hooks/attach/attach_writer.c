@@ -271,7 +271,7 @@ static void judge_cost(struct writer *writer, uint64_t now_ns)
                                      writer->counts.exec_ns, now_ns, &execution_ns)) {
         (void)snprintf(
             why, sizeof why,
-            "an execution takes %.1f us on average and observing it costs %.1f us, more than %g %% "
+            "an execution takes %.1f us on average and observing it costs %.1f us, more than %g%% "
             "of that",
             execution_ns / 1e3, (double)writer->judge.cost_ns / 1e3, writer->judge.cost_max * 100);
         stop_executions(writer, why);
@@ -465,8 +465,8 @@ static int catch_signals(void)
 
 static enum ntk_attach_end fail(const struct ntk_attach_process *process, const struct ntk_err *err)
 {
-    ntk_log_error(MODULE, "cannot attach to %d (%s): %s", (int)process->pid, process->command,
-                  err->text);
+    ntk_log_error(MODULE, "cannot attach to process %d (%s): %s", (int)process->pid,
+                  process->command, err->text);
     return NTK_ATTACH_FAILED;
 }
 

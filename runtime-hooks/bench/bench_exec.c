@@ -121,7 +121,7 @@ static int tensors_make(struct worker *worker, int core, struct ntk_err *err)
         }
     }
     if (status != NRT_SUCCESS) {
-        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot create the tensors of %s: %s",
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot create the tensors of '%s': %s",
                            worker->bench->path, ntk_nrt_status_name(nrt, status));
     }
     return 0;
@@ -336,7 +336,7 @@ static int models_load(const struct ntk_nrt *nrt, const struct bench_exec *bench
         NRT_STATUS status = nrt->nrt_load(neff, bytes, (int32_t)core, -1, &placed->model);
 
         if (status != NRT_SUCCESS) {
-            ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot load %s on core %u: %s",
+            ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot load '%s' on core %u: %s",
                               bench->path, bench->first_core + core,
                               ntk_nrt_status_name(nrt, status));
             break;

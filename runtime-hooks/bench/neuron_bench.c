@@ -51,8 +51,7 @@ static const struct ntk_opt exec_options[] = {
     { 'n', "count", "N", NTK_OPT_U64, &execution_count,
       "stop after N executions of all threads together, instead of after TIME",
       .is_above_zero = true },
-    { 0, "work", "N", NTK_OPT_U64, &execution_count, "do the same as --count",
-      .is_above_zero = true },
+    { 0, "work", "N", NTK_OPT_U64, &execution_count, "same as --count", .is_above_zero = true },
     { 'w', "warmup", "N", NTK_OPT_TEXT, &warmup_text,
       "run N executions per thread before the measured ones, or none (default)" },
     { 0, "fixed-nc-count", "N", NTK_OPT_U64, &fixed_count,
@@ -67,7 +66,7 @@ static const struct ntk_opt exec_options[] = {
     { 0, "enable-only-latency", NULL, NTK_OPT_FLAG, &is_latency_only,
       "with -o: do not record the additional execution" },
     { 'r', "rate", "R", NTK_OPT_DOUBLE, &rate,
-      "limit all threads together to R executions per second (default: no limit)" },
+      "limit the total rate to R executions per second (default: no limit)" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &as_json, "print one JSON object" },
     NTK_OPT_COMMON,
     { 0 },
@@ -136,7 +135,8 @@ static int cores_choose(const char *path, uint32_t *out_first, uint32_t *out_cou
     char range[64];
 
     if (cores_text && fixed_count > 0) {
-        return ntk_opt_usage_error(&exec_program, "--cores excludes --fixed-nc-count");
+        return ntk_opt_usage_error(&exec_program,
+                                   "--cores and --fixed-nc-count are mutually exclusive");
     }
     if (fixed_count > BENCH_CORES_MAX) {
         return ntk_opt_usage_error(&exec_program, "--fixed-nc-count must be at most %d",
@@ -152,17 +152,20 @@ static int cores_choose(const char *path, uint32_t *out_first, uint32_t *out_cou
     }
     int ret = ntk_str_parse_list(cores_text, CORE_LAST, cores, &count);
     if (ret == -ERANGE) {
-        return ntk_opt_usage_error(&exec_program, "--cores: '%s': core numbers must be at most %d",
-                                   cores_text, CORE_LAST);
+        return ntk_opt_usage_error(
+            &exec_program, "invalid value '%s' for --cores: core numbers must be at most %d",
+            cores_text, CORE_LAST);
     }
     if (ret < 0 || count == 0) {
-        return ntk_opt_usage_error(
-            &exec_program, "--cores: invalid list '%s': expected cores such as 0-3", cores_text);
+        return ntk_opt_usage_error(&exec_program,
+                                   "invalid value '%s' for --cores: expected a list such as 0-3",
+                                   cores_text);
     }
     for (size_t i = 1; i < count; i++) {
         if (cores[i] != cores[i - 1] + 1) {
-            return ntk_opt_usage_error(&exec_program,
-                                       "--cores: the cores of '%s' are not contiguous", cores_text);
+            return ntk_opt_usage_error(
+                &exec_program, "invalid value '%s' for --cores: the cores must be contiguous",
+                cores_text);
         }
     }
     (void)snprintf(range, sizeof range, "%u-%u", cores[0], cores[count - 1]);
@@ -269,7 +272,8 @@ static int values_choose(struct bench_exec *bench)
     size_t fill = 0;
 
     if (strcmp(warmup_text, "none") != 0 && ntk_str_parse_u64(warmup_text, &bench->warmup) < 0) {
-        return ntk_opt_usage_error(&exec_program, "--warmup: '%s': expected a number or none",
+        return ntk_opt_usage_error(&exec_program,
+                                   "invalid value '%s' for --warmup: expected a number or none",
                                    warmup_text);
     }
     while (strcmp(fills[fill], fill_text) != 0) { /* it is one of them: NTK_OPT_CHOICE */
@@ -314,7 +318,8 @@ static int command_exec(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (argc - first != 1) {
-        return ntk_opt_usage_error(&exec_program, "expected exactly one FILE");
+        return ntk_opt_argument_error(&exec_program, "FILE",
+                                      argc == first ? NULL : argv[first + 1]);
     }
     if (thread_count > THREADS_MAX || rate < 0.0) {
         return ntk_opt_usage_error(&exec_program,

@@ -92,15 +92,15 @@ static int file_prepare(struct ntk_core_channel *channel, struct ntk_err *err)
     int ret = byte_lock(channel->fd, channel->own, F_WRLCK, false);
 
     if (ret < 0) {
-        return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "%s: that end is already in use",
-                           channel->path);
+        return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET,
+                           "%s: this end of the channel is already in use", channel->path);
     }
     /* No living process has it mapped: what is in it is a dead connection's. */
     if (is_first && ftruncate(channel->fd, 0) < 0) {
-        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot empty %s", channel->path);
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot empty '%s'", channel->path);
     }
     if (is_first && posix_fallocate(channel->fd, 0, (off_t)bytes) != 0) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "no space for %s", channel->path);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "no space for '%s'", channel->path);
     }
     if (fstat(channel->fd, &status) < 0 || status.st_size != (off_t)bytes) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s has the wrong size",
@@ -108,7 +108,7 @@ static int file_prepare(struct ntk_core_channel *channel, struct ntk_err *err)
     }
     void *mapping = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, channel->fd, 0);
     if (mapping == MAP_FAILED) {
-        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "cannot map %s", channel->path);
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "cannot map '%s'", channel->path);
     }
     channel->shared = mapping;
     channel->ring = (char *)mapping + sizeof(struct shared);
@@ -153,7 +153,7 @@ static int file_open(struct ntk_core_channel *channel, struct ntk_err *err)
 
         channel->fd = open(channel->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
         if (channel->fd < 0) {
-            return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot open %s: %s", channel->path,
+            return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot open '%s': %s", channel->path,
                                strerror(errno));
         }
         if (byte_lock(channel->fd, GUARD_BYTE, F_WRLCK, true) == 0 &&
@@ -163,7 +163,7 @@ static int file_open(struct ntk_core_channel *channel, struct ntk_err *err)
         close(channel->fd); /* removed between the two */
         channel->fd = -1;
     }
-    return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s disappears repeatedly", channel->path);
+    return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "'%s' disappears repeatedly", channel->path);
 }
 
 int ntk_core_channel_open(struct ntk_core *core, uint32_t from, uint32_t to, bool is_sender,

@@ -157,7 +157,7 @@ static int file_open_locked(const char *path, bool create, bool wait, struct ntk
             open(path, O_RDWR | (create ? O_CREAT : 0) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 
         if (fd < 0) {
-            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
+            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open '%s': %s", path,
                                strerror(errno));
         }
         if (flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB) != 0 || fstat(fd, &status) != 0) {
@@ -167,7 +167,7 @@ static int file_open_locked(const char *path, bool create, bool wait, struct ntk
             if (code == -EINTR) {
                 continue;
             }
-            return ntk_err_set(err, code, NTK_ERR_NO_OFFSET, "cannot lock %s: %s", path,
+            return ntk_err_set(err, code, NTK_ERR_NO_OFFSET, "cannot lock '%s': %s", path,
                                strerror(-code));
         }
         if (!S_ISREG(status.st_mode) || status.st_uid != geteuid()) {
@@ -180,7 +180,7 @@ static int file_open_locked(const char *path, bool create, bool wait, struct ntk
         }
         close(fd);
     }
-    return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "%s appears and disappears repeatedly",
+    return ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "'%s' appears and disappears repeatedly",
                        path);
 }
 
@@ -263,7 +263,7 @@ static int comm_connect(struct ntk_core_comm *comm, struct ntk_err *err)
         close(fd);
     }
     return ret == -EAGAIN
-               ? ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "cannot replace %s", comm->path)
+               ? ntk_err_set(err, -EBUSY, NTK_ERR_NO_OFFSET, "cannot replace '%s'", comm->path)
                : ret;
 }
 

@@ -52,7 +52,7 @@ static int instance_check(const struct ntk_core_setting *instance, struct ntk_er
     }
     ntk_core_machine_names(names, sizeof names);
     return refused(instance,
-                   ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown machine %s: expected %s",
+                   ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown machine '%s': expected %s",
                                instance->value, names),
                    err);
 }

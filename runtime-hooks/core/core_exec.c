@@ -515,7 +515,7 @@ static bool core_take(const struct run *run)
         return true;
     }
     pthread_mutex_unlock(&nc->execution_lock);
-    ntk_err_set(execution->err, -ENOMEM, NTK_ERR_NO_OFFSET, "cannot clear core %u for model %s",
+    ntk_err_set(execution->err, -ENOMEM, NTK_ERR_NO_OFFSET, "cannot clear core %u for model '%s'",
                 number, model->name);
     refused_tell(model, execution->id, execution->call_start_ticks, NTK_CORE_NO_MEMORY);
     return false;
@@ -678,8 +678,8 @@ static enum ntk_core_outcome cpu_step_run(struct execution *execution, const str
     free(tensors);
     if (failed != 0) {
         ntk_err_set(execution->err, -EIO, NTK_ERR_NO_OFFSET,
-                    "CPU node %s of model %s failed with %d", step->name, execution->model->name,
-                    failed);
+                    "CPU node '%s' of model '%s' failed with %d", step->name,
+                    execution->model->name, failed);
         return NTK_CORE_CPU_NODE_FAILED;
     }
     return NTK_CORE_COMPLETED;
@@ -751,15 +751,17 @@ static int views_take(struct ntk_core_model *model, struct ntk_core_tensor *cons
     uint32_t taken = 0;
 
     if (tensor_count != model->io_count) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "model %s requires %u tensors, got %zu",
-                           model->name, model->io_count, tensor_count);
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "model '%s' requires %u tensors, got %zu", model->name, model->io_count,
+                           tensor_count);
     }
     while (taken < model->io_count && ret == 0) {
         const struct ntk_core_io *io = &model->ios[taken];
 
         if (!tensors[taken]) {
-            ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "missing %s tensor %s of model %s",
-                              io->is_output ? "output" : "input", io->name, model->name);
+            ret =
+                ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "missing %s tensor '%s' of model '%s'",
+                            io->is_output ? "output" : "input", io->name, model->name);
             break;
         }
         struct core_tensor_view *view = &views[taken];
@@ -767,12 +769,12 @@ static int views_take(struct ntk_core_model *model, struct ntk_core_tensor *cons
         taken++;
         if (!view->address || view->bytes < io->bytes) {
             ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                              "tensor %s of model %s requires %llu bytes, got %llu", io->name,
+                              "tensor '%s' of model '%s' requires %llu bytes, got %llu", io->name,
                               model->name, (unsigned long long)io->bytes,
                               (unsigned long long)view->bytes);
         } else if (!lies_well(model, view)) {
             ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                              "tensor %s is on core %u, but model %s runs on core %u", io->name,
+                              "tensor '%s' is on core %u, but model '%s' runs on core %u", io->name,
                               view->nc, model->name, model->nc);
         }
     }
@@ -832,9 +834,9 @@ static int execute(struct ntk_core_model *model, struct ntk_core_tensor *const *
     }
     execution.context = core_context_take(model, &has_context, NULL);
     if (!has_context) {
-        ret =
-            ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                        "out of memory for the tensors between the nodes of model %s", model->name);
+        ret = ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                          "out of memory for the tensors between the nodes of model '%s'",
+                          model->name);
         refused_tell(model, execution.id, execution.call_start_ticks, ntk_core_outcome_of(ret));
     } else {
         execution.between = execution.context ? execution.context->buffer.address : NULL;

@@ -74,7 +74,7 @@ static bool has_counter(enum ntk_core_fault_kind kind)
 /* "what" and a text of the user's, cut to what a message can hold. */
 static int refuse(struct ntk_err *err, const char *text, const char *what)
 {
-    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "\"%.60s\" %s", text, what);
+    return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'%.60s' %s", text, what);
 }
 
 static int when_set(struct rule *rule, enum when when, const char *text, struct ntk_err *err)
@@ -104,7 +104,7 @@ static int probability_set(struct rule *rule, const char *text, const char *valu
 
     if (ntk_str_parse_double(value, &probability) < 0 ||
         !(probability > 0.0 && probability <= 1.0)) {
-        return refuse(err, text, "is not a probability above 0 and at most 1");
+        return refuse(err, text, "is invalid: expected a probability above 0 and at most 1");
     }
     rule->always = probability >= 1.0;
     rule->threshold = rule->always ? UINT64_MAX : (uint64_t)(probability * 0x1p64);
@@ -116,7 +116,7 @@ static int core_set(struct rule *rule, const char *text, const char *value, stru
     uint64_t core = 0;
 
     if (rule->has_core) {
-        return refuse(err, text, "is a duplicate: the cores are already set");
+        return refuse(err, text, "is a duplicate: the core is already set");
     }
     rule->has_core = true;
     if (strcmp(value, "all") == 0) {
@@ -136,7 +136,7 @@ static int factor_set(struct rule *rule, const char *text, const char *value, st
 {
     if (rule->fault.factor > 0 || ntk_str_parse_double(value, &rule->fault.factor) < 0 ||
         !(rule->fault.factor >= 1 && rule->fault.factor <= NTK_CORE_FAULT_FACTOR_MAX)) {
-        return refuse(err, text, "is not a factor from 1 to 1000, or is a duplicate");
+        return refuse(err, text, "is invalid or a duplicate: expected a factor from 1 to 1000");
     }
     return 0;
 }
@@ -145,7 +145,8 @@ static int time_set(struct rule *rule, const char *text, const char *value, stru
 {
     if (rule->fault.time_ns > 0 || ntk_str_parse_duration_ns(value, &rule->fault.time_ns) < 0 ||
         rule->fault.time_ns == 0 || rule->fault.time_ns > NTK_CORE_FAULT_TIME_MAX_NS) {
-        return refuse(err, text, "is not a time such as 5ms, at most 60s, or is a duplicate");
+        return refuse(err, text,
+                      "is invalid or a duplicate: expected a time such as 5ms, at most 60s");
     }
     return 0;
 }
@@ -157,7 +158,7 @@ static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
 
     (void)ntk_str_copy(copy, sizeof copy, text);
     if (!value) {
-        return refuse(err, copy, "is not a setting such as at=100");
+        return refuse(err, copy, "is invalid: expected a setting such as at=100");
     }
     *value++ = '\0';
     if (strcmp(text, "at") == 0) {
@@ -183,7 +184,7 @@ static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
     }
     if (strcmp(text, "seed") == 0) {
         if (rule->has_seed || ntk_str_parse_u64(value, &rule->seed) < 0) {
-            return refuse(err, copy, "is not a seed, or is a duplicate");
+            return refuse(err, copy, "is invalid or a duplicate: expected a seed (a number)");
         }
         rule->has_seed = true;
         return 0;
@@ -191,7 +192,8 @@ static int setting_parse(struct rule *rule, char *text, struct ntk_err *err)
     if (strcmp(text, "amount") == 0) {
         if (rule->has_amount || ntk_str_parse_u64(value, &rule->fault.amount) < 0 ||
             rule->fault.amount == 0 || rule->fault.amount > NTK_CORE_FAULT_AMOUNT_MAX) {
-            return refuse(err, copy, "is not an amount from 1 to 1000000, or is a duplicate");
+            return refuse(err, copy,
+                          "is invalid or a duplicate: expected an amount from 1 to 1000000");
         }
         rule->has_amount = true;
         return 0;
@@ -247,7 +249,7 @@ static int rule_parse(struct rule *rule, char *text, struct ntk_err *err)
         return ret;
     }
     if (rule->when == WHEN_UNKNOWN) {
-        return refuse(err, copy, "does not say when: use at=N, every=N, from=N or probability=P");
+        return refuse(err, copy, "has no trigger: use at=N, every=N, from=N or probability=P");
     }
     if (rule->has_seed && rule->when != WHEN_PROBABILITY &&
         rule->fault.kind != NTK_CORE_FAULT_JITTER) {

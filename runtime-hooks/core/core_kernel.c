@@ -333,7 +333,7 @@ static int run_check(const struct ntk_core_kernel *kernel, const struct ntk_core
     }
     return run->first_nc_count > 0 ? 0
                                    : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                                 "%s has no cores to run on", kernel->name);
+                                                 "'%s' has no cores to run on", kernel->name);
 }
 
 int ntk_core_kernel_run(struct ntk_core_kernel *kernel, const struct ntk_core_kernel_run *run,

@@ -416,7 +416,7 @@ int ntk_core_memory_dump(struct ntk_core *core, void (*tell)(const char *path), 
         FILE *file = dump_open(core, path, sizeof path, NTK_CORE_TEXT_LIVE_OF_STACK, &facts);
 
         if (!file) {
-            return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path,
+            return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", path,
                                strerror(errno));
         }
         pthread_mutex_lock(&core->memlog->lock);
@@ -426,7 +426,7 @@ int ntk_core_memory_dump(struct ntk_core *core, void (*tell)(const char *path), 
             ret = -EIO;
         }
         if (ret < 0) {
-            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path,
+            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", path,
                                strerror(-ret));
         }
         tell(path);

@@ -98,7 +98,7 @@ static int shortage(struct ntk_core *core, const struct core_memory_request *req
         usage_name(request->category, usage, sizeof usage),
         core_text_write(core->options.texts, NTK_CORE_TEXT_PLACE, &facts, place, sizeof place));
     core_shortage_tell(core, request->physical_core, cause);
-    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "%s; its HBM stack has %s", cause,
+    return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "%s; the HBM stack has %s in total", cause,
                        ntk_units_bytes(limit, sizeof limit, stack->size));
 }
 

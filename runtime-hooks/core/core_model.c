@@ -95,7 +95,7 @@ static void cpu_nodes_check(const struct ntk_neff *neff, const char *why, struct
     for (uint32_t n = 0; n < neff->node_count; n++) {
         if (neff->nodes[n].kind == NTK_NEFF_NODE_CPU) {
             refusal_add(refusal, -EPERM,
-                        "node %s runs on the CPU, which is not allowed for this NEFF%s%s%s",
+                        "node '%s' runs on the CPU, which is not allowed for this NEFF%s%s%s",
                         neff->nodes[n].name, why ? " (" : "", why ? why : "", why ? ")" : "");
             return;
         }
@@ -264,7 +264,7 @@ static int place_choose(const struct ntk_core *core, const struct ntk_neff *neff
         }
     }
     if (longest > 1) {
-        (void)snprintf(why, sizeof why, " (node %.200s has %u subgraphs, and each requires one)",
+        (void)snprintf(why, sizeof why, " (node '%.200s' has %u subgraphs, and each requires one)",
                        longest_name, longest);
     }
     /* One that runs on the host alone is next to a core all the same. */

@@ -57,7 +57,7 @@ static int ios_make(struct ntk_core_model *model, const struct ntk_neff *neff, s
         for (uint32_t k = 0; k < from->dim_count; k++) {
             if (from->dims[k] > UINT32_MAX) {
                 return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                                   "a dimension of tensor %s exceeds 32 bits", io->name);
+                                   "a dimension of tensor '%s' exceeds 32 bits", io->name);
             }
             io->shape[k] = (uint32_t)from->dims[k];
         }
@@ -103,11 +103,11 @@ static int slots_make(struct ntk_core_model *model, const struct ntk_neff *neff,
         if (io->entry.node >= neff->node_count ||
             io->entry.output >= neff->nodes[io->entry.node].output_count) {
             return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "tensor %s belongs to no node of the graph", io->name);
+                               "tensor '%s' belongs to no node of the graph", io->name);
         }
         if (i >= model->input_count && neff->nodes[io->entry.node].kind == NTK_NEFF_NODE_PARAM) {
             return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "output %s of the network is a parameter", io->name);
+                               "output '%s' of the network is a parameter", io->name);
         }
         struct core_slot *slot =
             &model->slots[model->node_slots[io->entry.node] + io->entry.output];
@@ -139,7 +139,7 @@ static int params_make(struct ntk_core_model *model, const struct ntk_neff *neff
         }
         if (!node->value) {
             return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "node %s is a parameter without a value", node->name);
+                               "node '%s' is a parameter without a value", node->name);
         }
         model->param_count++;
         param->physical_core = physical;
@@ -216,7 +216,7 @@ static int slot_grow(struct core_slot *slot, const struct core_subgraph *subgrap
     }
     if (slot->io != CORE_SLOT_NONE || slot->param) {
         return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "variable %s of %s has %llu bytes, but the network's tensor has %llu",
+                           "variable '%s' of %s has %llu bytes, but the network's tensor has %llu",
                            var->name, subgraph->name, (unsigned long long)var->bytes_count,
                            (unsigned long long)slot->bytes);
     }
@@ -243,7 +243,7 @@ static int variable_make(struct ntk_core_model *model, const struct step_source 
         }
         if (variable->slot == CORE_SLOT_NONE) {
             return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "variable %s of %s is not a tensor of its node", var->name,
+                               "variable '%s' of %s is not a tensor of its node", var->name,
                                subgraph->name);
         }
         ret = slot_grow(&model->slots[variable->slot], subgraph, var, err);
@@ -267,7 +267,7 @@ static int variable_make(struct ntk_core_model *model, const struct step_source 
             break;
         }
         if (var->backing_offset > UINT64_MAX / 2 || var->bytes_count > UINT64_MAX / 2) {
-            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "variable %s is too large",
+            return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "variable '%s' is too large",
                                var->name);
         }
         variable->kind = CORE_VARIABLE_SCRATCHPAD;
@@ -383,7 +383,7 @@ static int step_begin(struct ntk_core_model *model, const struct step_source *so
     for (uint32_t i = 0; i < from->input_count; i++) {
         if (!ntk_neff_tensor_get(neff, from->inputs[i])) {
             return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                               "node %s uses a tensor that no node produces", from->name);
+                               "node '%s' uses a tensor that no node produces", from->name);
         }
         step->inputs[i] = model->node_slots[from->inputs[i].node] + from->inputs[i].output;
     }
@@ -440,12 +440,12 @@ static int library_open(struct ntk_core_model *model, const struct ntk_neff *nef
     }
     const struct ntk_neff_member *member = ntk_neff_member_get(neff, member_name);
     if (!member) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the NEFF has no member %s",
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the NEFF has no member '%s'",
                            member_name);
     }
     int fd = library_file(member, path, sizeof path, &is_named);
     if (fd < 0) {
-        return ntk_err_set(err, fd, NTK_ERR_NO_OFFSET, "cannot unpack %s of the NEFF: %s",
+        return ntk_err_set(err, fd, NTK_ERR_NO_OFFSET, "cannot unpack '%s' of the NEFF: %s",
                            member_name, strerror(-fd));
     }
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -456,7 +456,7 @@ static int library_open(struct ntk_core_model *model, const struct ntk_neff *nef
         const char *reason = dlerror();
 
         close(fd);
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "cannot load %s of the NEFF: %s",
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "cannot load '%s' of the NEFF: %s",
                            member_name, reason ? reason : "unknown error");
     }
     struct core_library *library = ntk_vec_add(&model->libraries);
@@ -489,7 +489,7 @@ static int cpu_step_make(struct ntk_core_model *model, const struct step_source 
     }
     step->is_cpu = true;
     if (!from->library) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "CPU node %s has no shared object",
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "CPU node '%s' has no shared object",
                            from->name);
     }
     ret = library_open(model, neff, from->library, &handle, err);
@@ -498,7 +498,7 @@ static int cpu_step_make(struct ntk_core_model *model, const struct step_source 
     }
     void *symbol = dlsym(handle, from->func_name);
     if (!symbol) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s in the NEFF has no function %s",
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s in the NEFF has no function '%s'",
                            from->library, from->func_name);
     }
     memcpy(&step->function, &symbol, sizeof step->function);
@@ -537,7 +537,7 @@ static int core_step_make(struct ntk_core_model *model, const struct step_source
         }
         if (ret == 0 && info.needs_partner && count < 2) {
             ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET,
-                              "%s of node %s requires the other core of a pair, which is missing",
+                              "%s of node '%s' requires the other core of a pair, which is missing",
                               subgraph->name, from->name);
         }
         step->is_empty = step->is_empty && info.is_empty;
@@ -555,7 +555,7 @@ static int core_steps_make(struct ntk_core_model *model, struct step_source *sou
 
     if (subgraph_count != length * lnc) {
         return ntk_err_set(err, subgraph_count > lnc ? -ECHRNG : -EBADMSG, NTK_ERR_NO_OFFSET,
-                           "node %s has %u subgraphs, but a logical core runs %u", from->name,
+                           "node '%s' has %u subgraphs, but a logical core runs %u", from->name,
                            subgraph_count, lnc);
     }
     int ret = length > 1 ? core_pipeline_plan(model, source->neff, source->node, nc,

@@ -90,7 +90,7 @@ static int writer_add(const struct plan *plan, uint32_t subgraph, const struct n
     const struct ntk_neff_tensor *output = ntk_map_get(&plan->outputs, var->name);
 
     if (other) {
-        return BAD(plan, "tensor %s of node %s is written by %s and by %s", var->name,
+        return BAD(plan, "tensor '%s' of node '%s' is written by %s and by %s", var->name,
                    plan->node->name, subgraph_name(plan, other->subgraph),
                    subgraph_name(plan, subgraph));
     }
@@ -147,17 +147,17 @@ static int reader_check(const struct plan *plan, uint32_t subgraph, const struct
     }
     if (is_input) {
         return BAD(plan,
-                   "%s reads tensor %s, which is an input of node %s but is also written by %s",
+                   "%s reads tensor '%s', which is an input of node '%s' but is also written by %s",
                    subgraph_name(plan, subgraph), var->name, plan->node->name,
                    subgraph_name(plan, writer->subgraph));
     }
     if (writer->subgraph >= subgraph) {
-        return BAD(plan, "%s reads tensor %s of node %s before %s writes it",
+        return BAD(plan, "%s reads tensor '%s' of node '%s' before %s writes it",
                    subgraph_name(plan, subgraph), var->name, plan->node->name,
                    subgraph_name(plan, writer->subgraph));
     }
     if (writer->var->bytes_count != var->bytes_count) {
-        return BAD(plan, "tensor %s of node %s has %llu bytes in %s and %llu in %s", var->name,
+        return BAD(plan, "tensor '%s' of node '%s' has %llu bytes in %s and %llu in %s", var->name,
                    plan->node->name, (unsigned long long)writer->var->bytes_count,
                    subgraph_name(plan, writer->subgraph), (unsigned long long)var->bytes_count,
                    subgraph_name(plan, subgraph));
@@ -182,10 +182,10 @@ static int readers_check(const struct plan *plan)
         const struct core_writer *writer = entry->value;
 
         if (writer->is_passed && !writer->is_read) {
-            return BAD(
-                plan,
-                "tensor %s written by %s: not an output of node %s, and no later subgraph reads it",
-                writer->var->name, subgraph_name(plan, writer->subgraph), plan->node->name);
+            return BAD(plan,
+                       "tensor '%s' written by %s: not an output of node '%s', and no later "
+                       "subgraph reads it",
+                       writer->var->name, subgraph_name(plan, writer->subgraph), plan->node->name);
         }
     }
     return 0;

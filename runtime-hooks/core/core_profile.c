@@ -135,7 +135,7 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
 
     if (model->is_hosted) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "model %s does not run on a NeuronCore: a capture is not possible",
+                           "model '%s' does not run on a NeuronCore: a capture is not possible",
                            model->name);
     }
     capture = calloc(1, sizeof *capture);
@@ -155,7 +155,7 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
     ntk_vec_each(struct core_capture *, other, &core->captures) {
         if ((*other)->model == model || strcmp((*other)->path, path) == 0) {
             ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                              "a capture of %s is already being written to %s", model->name,
+                              "a capture of '%s' is already being written to '%s'", model->name,
                               (*other)->path);
         }
     }
@@ -164,7 +164,7 @@ int ntk_core_profile_start(struct ntk_core_model *model, const char *path, struc
         int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0644);
 
         if (fd < 0) {
-            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path,
+            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", path,
                               strerror(errno));
         } else {
             close(fd);
@@ -209,7 +209,7 @@ int ntk_core_profile_stop(struct ntk_core *core, const char *path, struct ntk_er
     }
     pthread_mutex_unlock(&core->lock);
     if (!capture) {
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no capture is being written to %s",
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no capture is being written to '%s'",
                            path);
     }
     pthread_mutex_lock(&capture->lock);

@@ -103,7 +103,7 @@ static int tree_complete(struct core_tree *tree, struct power *power, struct ntk
     int ret = tree_round(tree, power);
 
     if (ret < 0) {
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write the device tree %s: %s",
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write the device tree '%s': %s",
                            tree->root, strerror(-ret));
     }
     return ntk_core_tree_finish(tree, err);
@@ -322,7 +322,7 @@ static int publisher_begin(struct ntk_core_publisher *publisher, struct ntk_err 
         ntk_core_tree_leave(tree);
         return ret;
     }
-    return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write the device tree %s: %s",
+    return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write the device tree '%s': %s",
                        tree->root, strerror(-ret));
 }
 

@@ -271,7 +271,7 @@ int ntk_core_recording_save(struct ntk_core_recording *recording, const char *pa
                             struct ntk_err *err)
 {
     if (!recording->writer) {
-        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no execution was recorded for %s",
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no execution was recorded for '%s'",
                            path);
     }
     /* On the clock of the core: that is how traces find the execution. */
@@ -295,8 +295,8 @@ int ntk_core_recorder_save(struct ntk_core *core, uint32_t nc, enum ntk_core_rec
         ret = ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "core %u is not being recorded", nc);
     } else if ((recorder->keeps == NTK_CORE_KEEPS_FAILED && !recorder->is_held) ||
                (uuid && memcmp(recorder->uuid, uuid, sizeof recorder->uuid) != 0)) {
-        ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no matching execution was kept for %s",
-                          path);
+        ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                          "no matching execution was kept for '%s'", path);
     } else {
         ret = ntk_core_recording_save(recorder, path, err);
         recorder->is_held = false;

@@ -137,7 +137,7 @@ static int file_open(const struct ntk_core_soft *soft, const char *name, bool cr
     int fd =
         open(path, O_RDWR | (create ? O_CREAT : 0) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd < 0) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open '%s': %s", path,
                            strerror(errno));
     }
     if (fstat(fd, &status) < 0 || !S_ISREG(status.st_mode) ||
@@ -354,7 +354,7 @@ static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_o
     (void)unlink(new_path); /* of one that was killed here */
     int fd = open(new_path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || ftruncate(fd, sizeof(struct ntk_soft_state)) < 0) {
-        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create %s: %s", new_path,
+        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create '%s': %s", new_path,
                           strerror(errno));
     }
     if (ret == 0) {
@@ -363,7 +363,7 @@ static int state_create(struct ntk_core_soft *soft, const struct ntk_core_soft_o
     if (ret == 0) {
         state_build(soft->state, options, generation);
         if (rename(new_path, path) < 0) {
-            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create %s: %s", path,
+            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create '%s': %s", path,
                               strerror(errno));
         }
     }
@@ -599,7 +599,7 @@ int ntk_core_soft_remove(struct ntk_core_soft *soft, struct ntk_err *err)
     for (size_t i = 0; ret == 0 && i < sizeof names / sizeof *names; i++) {
         (void)snprintf(path, sizeof path, "%s/%s", soft->folder, names[i]);
         if (unlink(path) < 0 && errno != ENOENT) {
-            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot remove %s: %s", path,
+            ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot remove '%s': %s", path,
                               strerror(errno));
         }
     }

@@ -377,8 +377,8 @@ static int root_prepare(struct core_tree *tree, struct ntk_err *err)
         ret = -errno;
     }
     ret = ret < 0 ? ret : root_open(tree, path);
-    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot open the device tree %s: %s",
-                                 path, strerror(-ret))
+    return ret < 0 ? ntk_err_set(err, ret, NTK_ERR_NO_OFFSET,
+                                 "cannot open the device tree '%s': %s", path, strerror(-ret))
                    : 0;
 }
 
@@ -452,7 +452,7 @@ static int stage_show(struct core_tree *tree, struct ntk_err *err)
         return ret;
     }
     if ((rename(tree->root, old_path) < 0 && errno != ENOENT) || rename(path, tree->root) < 0) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create the device tree %s: %s",
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create the device tree '%s': %s",
                            tree->root, strerror(errno));
     }
     return ntk_fs_remove_tree(old_path, err);
@@ -467,7 +467,7 @@ int ntk_core_tree_finish(struct core_tree *tree, struct ntk_err *err)
         (void)snprintf(path, sizeof path, "class/neuron_device/neuron%u", d);
         (void)snprintf(target, sizeof target, "../../" DEVICES_PATH "/neuron%u", d);
         if (symlinkat(target, tree->root_fd, path) < 0 && errno != EEXIST) {
-            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create %s/%s: %s",
+            return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create '%s/%s': %s",
                                tree->root, path, strerror(errno));
         }
     }

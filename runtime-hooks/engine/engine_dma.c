@@ -185,7 +185,7 @@ int ntk_engine_pinned_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
             ret = pinned_check(b, group, err);
             ret = ret < 0 ? ret : group_prepare(b, g, err);
             if (ret < 0) {
-                ntk_err_prefix(err, "group %u of pinned queue set %s", group->id, set->name);
+                ntk_err_prefix(err, "group %u of pinned queue set '%s'", group->id, set->name);
                 break;
             }
             dma = ntk_vec_at(&b->program->dmas, b->group_dma[g] - 1);
@@ -432,7 +432,7 @@ static int dge_check(const struct ntk_engine_builder *b, const struct ntk_isa_in
         return 0;
     }
     if (set->type != NTK_NEFF_QUEUE_DYNAMIC) {
-        return BAD("queue set \"%s\" is not dynamic: its descriptors exist before the run",
+        return BAD("queue set '%s' is not dynamic: its descriptors exist before the run",
                    set->name);
     }
     if (dge == NTK_ISA_DGE_HARDWARE && b->spec->generation < DGE_HARDWARE_GENERATION) {
@@ -549,7 +549,7 @@ int ntk_engine_dma_prepare(struct ntk_engine_builder *b, const struct ntk_isa_in
                    b->program->info.queue_count);
     }
     if (b->subgraph->queue_sets[instr->queue].pinned) {
-        return BAD("queue set %s is pinned: its groups move only when the model starts",
+        return BAD("queue set '%s' is pinned: its groups move only when the model starts",
                    b->subgraph->queue_sets[instr->queue].name);
     }
     if (instr->op == NTK_ISA_OP_SENDRECV) {

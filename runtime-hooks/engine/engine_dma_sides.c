@@ -399,7 +399,7 @@ static int transpose_prepare(const struct ntk_neff_transfer *from,
             from->transpose_order[d] ? strchr(letters, from->transpose_order[d]) : NULL;
 
         if (!at) {
-            return BAD("invalid transpose_op \"%.8s\": expected an order of W, Z, Y, X",
+            return BAD("invalid transpose_op '%.8s': expected an order of W, Z, Y, X",
                        from->transpose_order);
         }
         transfer->order[d] = (uint8_t)(at - letters);
@@ -411,7 +411,7 @@ static int transpose_prepare(const struct ntk_neff_transfer *from,
         }
     }
     if (seen != 15 || from->transpose_order[4] != 0) {
-        return BAD("invalid transpose_op \"%.8s\": expected an order of W, Z, Y, X",
+        return BAD("invalid transpose_op '%.8s': expected an order of W, Z, Y, X",
                    from->transpose_order);
     }
     if (elements % product != 0) {

@@ -192,7 +192,7 @@ static int variables_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
 
     for (uint32_t v = 0; v < subgraph->var_count; v++) {
         if (subgraph->vars[v].var_id >= VARIABLES_MAX) {
-            return BAD("variable \"%s\": id %u is too large", subgraph->vars[v].name,
+            return BAD("variable '%s': id %u is too large", subgraph->vars[v].name,
                        subgraph->vars[v].var_id);
         }
         if (subgraph->vars[v].var_id >= count) {
@@ -236,7 +236,7 @@ static int variables_prepare(struct ntk_engine_builder *b, struct ntk_err *err)
             return BAD("queue set %u has an unsupported number of queues: %u", q, queues);
         }
         if (subgraph->queue_sets[q].pinned && b->spec->generation > 1) {
-            return BAD("queue set %s is pinned: only NC-v1 supports that",
+            return BAD("queue set '%s' is pinned: only NC-v1 supports that",
                        subgraph->queue_sets[q].name);
         }
         program->queue_sets[q].queue_count = queues;

@@ -230,7 +230,7 @@ static int names_close(const struct ntk_engine_builder *b, struct ntk_err *err)
             const struct ntk_engine_function *other = ntk_vec_at(functions, k);
 
             if (strcmp(function->name, other->name) == 0) {
-                return BAD("duplicate function \"%s\"", function->name);
+                return BAD("duplicate function '%s'", function->name);
             }
         }
     }
@@ -244,7 +244,7 @@ static int names_close(const struct ntk_engine_builder *b, struct ntk_err *err)
             is_there = strcmp(function->name, name) == 0;
         }
         if (!is_there) {
-            return BAD("DMA group %u starts function \"%s\", which is missing from the binary",
+            return BAD("DMA group %u starts function '%s', which is missing from the binary",
                        engine->groups[g].id, name);
         }
     }

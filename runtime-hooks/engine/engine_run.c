@@ -27,9 +27,9 @@ const char *ntk_engine_outcome_name(enum ntk_engine_outcome outcome)
     case NTK_RUN_TIMEOUT:
         return "timeout";
     case NTK_RUN_BAD_INPUT:
-        return "bad input";
+        return "invalid input";
     case NTK_RUN_NO_MEMORY:
-        return "no memory";
+        return "out of memory";
     }
     return "?";
 }

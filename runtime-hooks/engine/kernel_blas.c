@@ -52,7 +52,7 @@ static int load(struct ntk_err *err)
     }
     if (!set_num_threads || !product) {
         reason = dlerror();
-        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "cannot load %s: %s", SONAME,
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "cannot load '%s': %s", SONAME,
                            reason ? reason : "no function cblas_sgemm");
     }
     set_num_threads(1); /* another process may have loaded it before */

@@ -256,7 +256,8 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
     if (mkdir(path, 0700) != 0 && errno != EEXIST) {
         int code = -errno;
 
-        return note_set(note, note_bytes, code, "cannot create %.300s: %s", path, strerror(-code));
+        return note_set(note, note_bytes, code, "cannot create '%.300s': %s", path,
+                        strerror(-code));
     }
     /* Links are followed in a name that the user gave, nowhere else. */
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC |
@@ -276,7 +277,7 @@ static int open_folder_once(char *path, size_t path_bytes, char *note, size_t no
     if (fd < 0) {
         int code = -errno;
 
-        return note_set(note, note_bytes, code, "cannot open %.300s: %s", path, strerror(-code));
+        return note_set(note, note_bytes, code, "cannot open '%.300s': %s", path, strerror(-code));
     }
     if (is_own && (fstat(fd, &status) != 0 || status.st_uid != geteuid() ||
                    (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)) {
@@ -381,7 +382,7 @@ static int create_file(int folder, const char *folder_path, unsigned int pid,
         }
         return fd;
     }
-    return note_set(note, note_bytes, code, "cannot create a segment in %.300s: %s", folder_path,
+    return note_set(note, note_bytes, code, "cannot create a segment in '%.300s': %s", folder_path,
                     strerror(-code));
 }
 
@@ -620,14 +621,14 @@ int hooks_segment_create(const struct ntk_hooks_config *config, uint32_t mode, c
     }
 
     if (ftruncate(hooks.segment.fd, (off_t)layout.segment_bytes) != 0) {
-        ret = note_set(note, note_bytes, -errno, "cannot size %.300s: %s", hooks.segment.path,
+        ret = note_set(note, note_bytes, -errno, "cannot size '%.300s': %s", hooks.segment.path,
                        strerror(errno));
         goto out;
     }
     mapping =
         mmap(NULL, layout.segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, hooks.segment.fd, 0);
     if (mapping == MAP_FAILED) {
-        ret = note_set(note, note_bytes, -errno, "cannot map %.300s: %s", hooks.segment.path,
+        ret = note_set(note, note_bytes, -errno, "cannot map '%.300s': %s", hooks.segment.path,
                        strerror(errno));
         goto out;
     }

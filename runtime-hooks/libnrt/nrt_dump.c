@@ -101,7 +101,7 @@ void nrt_dump_inputs(struct nrt_model *model, struct ntk_core_tensor *const *ten
     }
     if (ret < 0) {
         nrt_log_write(NRT_LOG_TDRV, NRT_LOG_ERROR, FUNCTION,
-                      "cannot dump the inputs of model %s: %s", name, strerror(-ret));
+                      "cannot dump the inputs of model '%s': %s", name, strerror(-ret));
         return;
     }
     nrt_log_write(NRT_LOG_TDRV, NRT_LOG_ERROR, FUNCTION,

@@ -79,7 +79,7 @@ static void tell(const char *assignment, void *ctx)
         break;
     case NRT_ENV_UNKNOWN:
         if (is_of_a_family(name)) {
-            nrt_log_write(NRT_LOG_NRT, NRT_LOG_WARN, "nrt_init", "unknown variable %s", name);
+            nrt_log_write(NRT_LOG_NRT, NRT_LOG_WARN, "nrt_init", "unknown variable '%s'", name);
         }
         break;
     }

@@ -54,7 +54,7 @@ NRT_STATUS nrt_execute_call_init(struct nrt_execute_call *call, struct nrt_model
     for (size_t i = 0; i < call->count; i++) {
         call->tensors[i] = nrt_front_set_take(ios[i].is_output ? output : input, ios[i].name);
         if (!call->tensors[i]) {
-            nrt_log_error("nrt_execute", "model %s: the %s set has no tensor %s (NRT_INVALID)",
+            nrt_log_error("nrt_execute", "model '%s': the %s set has no tensor '%s' (NRT_INVALID)",
                           ntk_core_model_name(model->core), ios[i].is_output ? "output" : "input",
                           ios[i].name);
             ntk_core_execute_refused(model->core, -EINVAL);
@@ -140,7 +140,7 @@ static NRT_STATUS run(struct nrt_model *model, struct nrt_set *input, struct nrt
 
     /* Its creator has it too. */
     if (ntk_core_handle_references(model) > CALLS_MAX + 1) {
-        nrt_log_error("nrt_execute", "model %s: %d calls in progress (NRT_QUEUE_FULL)",
+        nrt_log_error("nrt_execute", "model '%s': %d calls in progress (NRT_QUEUE_FULL)",
                       ntk_core_model_name(model->core), CALLS_MAX);
         ntk_core_execute_refused(model->core, -EAGAIN);
         return NRT_QUEUE_FULL;

@@ -69,7 +69,7 @@ static NRT_STATUS model_load(const void *neff_bytes, size_t size, int32_t vnc, i
     handle->core = loaded;
     ntk_inspect_model_loaded(loaded, neff_bytes, size);
     *model = handle;
-    nrt_log_info("nrt_load", "model %s has id %u on core %u", ntk_core_model_name(loaded),
+    nrt_log_info("nrt_load", "model '%s' has id %u on core %u", ntk_core_model_name(loaded),
                  ntk_core_model_id(loaded), ntk_core_model_nc(loaded));
     return NRT_SUCCESS;
 }

@@ -97,7 +97,7 @@ static int hold_folder_make(char *folder, size_t folder_bytes, struct ntk_err *e
         snprintf(folder, folder_bytes, "%s/neuron-trigger-XXXXXX", ntk_fs_temporary_folder());
 
     if (bytes < 0 || (size_t)bytes >= folder_bytes || !mkdtemp(folder)) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create a folder in %s: %s",
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot create a folder in '%s': %s",
                            ntk_fs_temporary_folder(), strerror(errno));
     }
     return 0;
@@ -115,7 +115,8 @@ static int hold(struct ntk_segment_trigger *trigger, const char *path, uint32_t 
         ret = -EMFILE;
     }
     if (ret < 0) {
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path, strerror(-ret));
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot open '%s': %s", path,
+                           strerror(-ret));
     }
     trigger->files[listener.held_count] = core << 24 | (uint32_t)fd;
     listener.held[listener.held_count++] = fd;

@@ -81,8 +81,8 @@ static int infer_node(struct graph_executor *graph, uint32_t index,
         }
         if (!producer->op && !types[entry->node]) {
             ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                              "\"%s\" requires the variable \"%s\", which has no value", node->name,
-                              producer->name);
+                              "node '%s' requires the variable '%s', which has no value",
+                              node->name, producer->name);
         }
         in[i] = &graph_executor_entry(graph, entry->node, entry->output)->type;
     }
@@ -124,7 +124,7 @@ static int infer_shapes_and_types(struct graph_executor *graph, const struct mlu
         if (bytes > available) {
             return ntk_err_set(
                 err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                "\"%s\": the values up to this node take %llu bytes, but this machine has %llu",
+                "node '%s': the values up to this node take %llu bytes, but this machine has %llu",
                 symbol->nodes[index].name, (unsigned long long)bytes,
                 (unsigned long long)available);
         }
@@ -323,7 +323,7 @@ int graph_executor_set_arg(struct graph_executor *graph, uint32_t node,
     if (graph->symbol->nodes[node].op || !arg->host.data || value->dtype != arg->type.dtype ||
         !mlu_shape_equal(&value->shape, &arg->type.shape)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "\"%s\" was bound with a different type or shape",
+                           "variable '%s' was bound with a different type or shape",
                            graph->symbol->nodes[node].name);
     }
     memcpy(arg->host.data, value->data, value->count * mlu_dtype_bytes(value->dtype));

@@ -260,7 +260,7 @@ int mlu_array_from_npy(struct mlu_array *array, const void *bytes, size_t bytes_
         return ret;
     }
     if (!dtype_of_descr(npy.descr, &dtype)) {
-        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET, "unsupported element type \"%s\"",
+        return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET, "unsupported element type '%s'",
                            npy.descr);
     }
     if (npy.dim_count > MLU_DIMS_MAX) {

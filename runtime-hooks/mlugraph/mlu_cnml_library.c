@@ -48,7 +48,7 @@ static void *library_open(struct ntk_err *err)
 
     if (named && ntk_fs_may_block(named)) {
         (void)ntk_err_set(err, -ELIBACC, NTK_ERR_NO_OFFSET,
-                          "cannot open %s: not a regular file (set by NEURON_LIBCNML)", named);
+                          "cannot open '%s': not a regular file (set by NEURON_LIBCNML)", named);
         return NULL;
     }
     if (named && named[0]) {

@@ -107,7 +107,7 @@ static int cnml_answer(cnmlStatus_t status, const char *what, const char *name, 
     return status == CNML_STATUS_SUCCESS
                ? 0
                : ntk_err_set(err, status == CNML_STATUS_UNSUPPORT ? -ENOTSUP : -EIO,
-                             NTK_ERR_NO_OFFSET, "\"%s\": %s failed: %s (%d)", name, what,
+                             NTK_ERR_NO_OFFSET, "node '%s': %s failed: %s (%d)", name, what,
                              status_name(status), (int)status);
 }
 
@@ -423,9 +423,10 @@ static int create_deconv(struct op *op, struct ntk_err *err)
 
     if (p->num_group > 1 || p->dilate[0] > 1 || p->dilate[1] > 1 || p->adj[0] > p->pad[0] ||
         p->adj[1] > p->pad[1]) {
-        return UNSUPPORTED("\"%s\": CNML does not support Deconvolution with groups, dilation or "
-                           "more adj than pad",
-                           op->node->name);
+        return UNSUPPORTED(
+            "node '%s': CNML does not support Deconvolution with groups, dilation or "
+            "more adj than pad",
+            op->node->name);
     }
     struct tensor *filter =
         derive(op, MLU_TENSOR_FILTER, op->in[1]->type.dtype, &shape, turned_filter, err);
@@ -451,7 +452,7 @@ static int create_deconv(struct op *op, struct ntk_err *err)
 static int create_mlp(struct op *op, struct ntk_err *err)
 {
     if (!op->param->flatten && op->in[0]->type.shape.dim_count > 2) {
-        return UNSUPPORTED("\"%s\": CNML does not support FullyConnected without flatten",
+        return UNSUPPORTED("node '%s': CNML does not support FullyConnected without flatten",
                            op->node->name);
     }
     struct internal_op *i = add_one(op, cnml.cnmlComputeMlpOpForward_V3);
@@ -485,7 +486,7 @@ static int create_pool(struct op *op, struct ntk_err *err)
 
     if (p->pool == MLU_POOL_SUM ||
         (p->pool == MLU_POOL_AVG && !p->is_global && p->counts_padding && overhangs(op))) {
-        return UNSUPPORTED("\"%s\": CNML does not support this Pooling", op->node->name);
+        return UNSUPPORTED("node '%s': CNML does not support this Pooling", op->node->name);
     }
     status = cnml.cnmlCreatePoolOpParam(
         &param, p->is_global ? (int)dims[2] : (int)p->kernel[0],
@@ -532,7 +533,7 @@ static int create_batch_norm(struct op *op, struct ntk_err *err)
     int ret;
 
     if (!mlu_axis_of(op->param->axis, op->in[0]->type.shape.dim_count, &axis) || axis != 1) {
-        return UNSUPPORTED("\"%s\": CNML supports BatchNorm only over channels", op->node->name);
+        return UNSUPPORTED("node '%s': CNML supports BatchNorm only over channels", op->node->name);
     }
     ret = tensor_create(op->stream, MLU_TENSOR_DATA, &op->in[0]->type, &between, err);
     if (ret < 0 || !between) {
@@ -592,7 +593,7 @@ static int create_softmax(struct op *op, struct ntk_err *err)
     if (op->param->temperature != 1 || (op->param->is_flat_softmax && shape->dim_count != 2) ||
         (!op->param->is_flat_softmax && !mlu_axis_of(op->param->axis, shape->dim_count, &axis))) {
         return UNSUPPORTED(
-            "\"%s\": CNML supports softmax only over one dimension and without temperature",
+            "node '%s': CNML supports softmax only over one dimension and without temperature",
             op->node->name);
     }
     struct internal_op *i = add_one(op, cnml.cnmlComputeSoftmaxOpForward_V3);
@@ -626,7 +627,7 @@ static int create_binary(struct op *op, struct ntk_err *err)
     /* CNML stretches the second only. */
     if (!is_plain && (!stretched[binary].create ||
                       !mlu_shape_equal(&op->in[0]->type.shape, &op->out[0]->type.shape))) {
-        return UNSUPPORTED("\"%s\": CNML broadcasts only the second value, and only in a sum, "
+        return UNSUPPORTED("node '%s': CNML broadcasts only the second value, and only in a sum, "
                            "difference or product",
                            op->node->name);
     }
@@ -698,7 +699,8 @@ static int create_lists(struct op *op, struct ntk_err *err)
     cnmlStatus_t status = CNML_STATUS_BADALLOC;
 
     if (op->param->squeezes || !mlu_axis_of(op->param->axis, shape->dim_count, &axis)) {
-        return UNSUPPORTED("\"%s\": CNML does not support split with squeeze_axis", op->node->name);
+        return UNSUPPORTED("node '%s': CNML does not support split with squeeze_axis",
+                           op->node->name);
     }
     int mode = modes[place_of(shape, axis)];
     cnmlTensor_t *in = handles_of(op->in, (uint32_t)in_count);
@@ -781,7 +783,7 @@ static bool is_told_by_shapes(const struct op *op)
 static int create_transpose(struct op *op, struct ntk_err *err)
 {
     if (!is_told_by_shapes(op)) {
-        return UNSUPPORTED("\"%s\": CNML cannot derive the swapped dimensions from the shapes",
+        return UNSUPPORTED("node '%s': CNML cannot derive the swapped dimensions from the shapes",
                            op->node->name);
     }
     struct internal_op *i = add_one(op, cnml.cnmlComputeTransposeOpForward_V3);
@@ -803,7 +805,7 @@ static int create_cast(struct op *op, struct ntk_err *err)
     } else if (from == MLU_DTYPE_UINT8 && to == MLU_DTYPE_FLOAT32) {
         type = CNML_CAST_UINT8_TO_FLOAT32;
     } else {
-        return UNSUPPORTED("\"%s\": CNML does not support a cast from %s to %s", op->node->name,
+        return UNSUPPORTED("node '%s': CNML does not support a cast from %s to %s", op->node->name,
                            mlu_dtype_name(from), mlu_dtype_name(to));
     }
     struct internal_op *i = add_one(op, cnml.cnmlComputeCastOpForward_V3);
@@ -822,7 +824,7 @@ static int create_pad(struct op *op, struct ntk_err *err)
         width[0] + width[1] + width[2] + width[3] != 0 || width[4] != width[5] ||
         width[6] != width[7]) {
         return UNSUPPORTED(
-            "\"%s\": CNML supports Pad only with equal constant borders around height and width",
+            "node '%s': CNML supports Pad only with equal constant borders around height and width",
             op->node->name);
     }
     status = cnml.cnmlCreateAddPadOpParam(&param, (int)(2 * width[4]), (int)(2 * width[6]),
@@ -876,17 +878,17 @@ static int check_tensors(const struct op *op, struct ntk_err *err)
 {
     for (uint32_t i = 0; i < op->node->input_count; i++) {
         if (op->in[i] && !op->in[i]->handle) {
-            return UNSUPPORTED("\"%s\": CNML has no tensor for input %u", op->node->name, i);
+            return UNSUPPORTED("node '%s': CNML has no tensor for input %u", op->node->name, i);
         }
         if (op->in[i] && op->in[i]->kind == MLU_TENSOR_DATA &&
             mlu_op_role(op->node->op, i) != MLU_ROLE_DATA) {
-            return UNSUPPORTED("\"%s\": input %u is a weight, which must be a constant in CNML",
+            return UNSUPPORTED("node '%s': input %u is a weight, which must be a constant in CNML",
                                op->node->name, i);
         }
     }
     for (uint32_t i = 0; i < op->node->output_count; i++) {
         if (!op->out[i]->handle) {
-            return UNSUPPORTED("\"%s\": CNML has no tensor for output %u", op->node->name, i);
+            return UNSUPPORTED("node '%s': CNML has no tensor for output %u", op->node->name, i);
         }
     }
     return 0;

@@ -178,7 +178,7 @@ static int check_constants(const struct op *op, struct ntk_err *err)
 {
     for (uint32_t i = 0; i < op->node->input_count; i++) {
         if (op->in[i] && op->in[i]->kind != MLU_TENSOR_DATA && !op->in[i]->array.data) {
-            return BAD("\"%s\": constant %u is not bound", op->node->name, i);
+            return BAD("node '%s': constant %u is not bound", op->node->name, i);
         }
     }
     return 0;
@@ -199,7 +199,7 @@ static void make_usable(struct op *op)
 static int op_compile(void *handle, struct ntk_err *err)
 {
     struct op *op = handle;
-    int ret = op->is_fused ? BAD("\"%s\": part of a fusion operator", op->node->name)
+    int ret = op->is_fused ? BAD("node '%s': part of a fusion operator", op->node->name)
                            : check_constants(op, err);
 
     if (ret == 0) {
@@ -226,13 +226,13 @@ static int run(const struct op *op, struct mlu_array *inside, struct ntk_err *er
         if (op->in[i]) {
             in[i] =
                 op->in[i]->mark > 0 && inside ? &inside[op->in[i]->mark - 1] : &op->in[i]->array;
-            ret = in[i]->data ? 0 : BAD("\"%s\": input %u has no data", op->node->name, i);
+            ret = in[i]->data ? 0 : BAD("node '%s': input %u has no data", op->node->name, i);
         }
     }
     for (uint32_t i = 0; ret == 0 && i < op->node->output_count; i++) {
         out[i] =
             op->out[i]->mark > 0 && inside ? &inside[op->out[i]->mark - 1] : &op->out[i]->array;
-        ret = out[i]->data ? 0 : BAD("\"%s\": output %u has no buffer", op->node->name, i);
+        ret = out[i]->data ? 0 : BAD("node '%s': output %u has no buffer", op->node->name, i);
     }
     if (ret == 0) {
         ret = mlu_compute(op->node, op->param, in, out, err);
@@ -246,7 +246,7 @@ static int op_forward(void *handle, struct ntk_err *err)
 {
     struct op *op = handle;
 
-    return op->is_compiled ? run(op, NULL, err) : BAD("\"%s\": not compiled", op->node->name);
+    return op->is_compiled ? run(op, NULL, err) : BAD("node '%s': not compiled", op->node->name);
 }
 
 static void fusion_destroy(void *handle)
@@ -282,7 +282,7 @@ static int fusion_add(void *handle, void *op_handle, struct ntk_err *err)
     struct op *op = op_handle;
 
     if (fusion->is_compiled || op->is_fused || op->is_compiled) {
-        return BAD("\"%s\": too late to fuse", op->node->name);
+        return BAD("node '%s': too late to fuse", op->node->name);
     }
     op->is_fused = true;
     return ntk_vec_push(&fusion->ops, &op) < 0 ? ntk_err_no_memory(err) : 0;
@@ -331,7 +331,7 @@ static int fusion_compile(void *handle, struct ntk_err *err)
             if (tensor && tensor->kind == MLU_TENSOR_DATA && tensor->mark == 0 &&
                 !is_in(fusion->in, fusion->in_count, tensor) &&
                 !is_in(fusion->out, fusion->out_count, tensor)) {
-                ret = BAD("\"%s\": input %u has no producer", op->node->name, i);
+                ret = BAD("node '%s': input %u has no producer", op->node->name, i);
             }
         }
         for (uint32_t i = 0; ret == 0 && i < op->node->output_count; i++) {

@@ -23,7 +23,7 @@ static int bad_shape(const struct mlu_node *node, uint32_t input, const struct m
 {
     char text[MLU_SHAPE_TEXT_BYTES];
 
-    return BAD("\"%s\": input %u has the shape %s; %s", node->name, input,
+    return BAD("node '%s': input %u has the shape %s; %s", node->name, input,
                mlu_shape_text(&type->shape, text), why);
 }
 
@@ -133,7 +133,7 @@ static int infer_pooling(const struct mlu_node *node, const struct mlu_op_param 
             return bad_shape(node, 0, in[0], "the window is larger than the padded input", err);
         }
         if (p->pad[i] >= p->kernel[i]) {
-            return BAD("\"%s\": the padding must be smaller than the window", node->name);
+            return BAD("node '%s': the padding must be smaller than the window", node->name);
         }
         uint64_t steps = size - p->kernel[i];
         out->shape.dims[2 + i] = (p->is_full ? steps + p->stride[i] - 1 : steps) / p->stride[i] + 1;
@@ -267,7 +267,8 @@ static int reshape_reverse(struct reshape *r, struct ntk_err *err)
     for (uint32_t i = 0; i + 2 < r->code_count; i++) {
         if (r->codes[i] == -4) { /* its two numbers would be before it */
             return ntk_err_set(err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                               "\"%s\": reshape with reverse does not support -4", r->node->name);
+                               "node '%s': reshape with reverse does not support -4",
+                               r->node->name);
         }
     }
     turn_around(r->codes, r->code_count);
@@ -280,7 +281,7 @@ static int reshape_reverse(struct reshape *r, struct ntk_err *err)
 static int reshape_put(struct reshape *r, int64_t dim, struct ntk_err *err)
 {
     if (r->count == MLU_DIMS_MAX || (dim == -1 && r->left >= 0)) {
-        return BAD("\"%s\": attribute shape contains %s", r->node->name,
+        return BAD("node '%s': attribute shape contains %s", r->node->name,
                    r->count == MLU_DIMS_MAX ? "too many dimensions" : "two -1");
     }
     if (dim == -1) {
@@ -342,7 +343,7 @@ static int reshape_code(struct reshape *r, uint32_t *index, struct ntk_err *err)
         *index += 2;
         return reshape_divide(r, r->codes[*index - 1], r->codes[*index], err);
     }
-    return BAD("\"%s\": attribute shape does not match %u dimensions", r->node->name,
+    return BAD("node '%s': attribute shape does not match %u dimensions", r->node->name,
                r->from.dim_count);
 }
 
@@ -415,7 +416,7 @@ static int infer_transpose(const struct mlu_node *node, const struct mlu_op_para
         int64_t axis = p->shape_count == 0 ? (int64_t)(count - 1 - i) : p->shape[i];
 
         if (axis < 0 || axis >= (int64_t)count || seen >> axis & 1) {
-            return BAD("\"%s\": axes must contain each dimension once", node->name);
+            return BAD("node '%s': axes must contain each dimension once", node->name);
         }
         seen |= 1U << axis;
         out->shape.dims[i] = in[0]->shape.dims[axis];
@@ -452,7 +453,7 @@ static int infer_dtypes(const struct mlu_node *node, const struct mlu_op_param *
     for (uint32_t i = 1; i < node->input_count; i++) {
         /* MXNet keeps the parameters of a BatchNorm in float32 when its data are float16. */
         if (in[i] && in[i]->dtype != in[0]->dtype && node->op->kind != MLU_OP_BATCH_NORM) {
-            return BAD("\"%s\": input %u is %s, but input 0 is %s", node->name, i,
+            return BAD("node '%s': input %u is %s, but input 0 is %s", node->name, i,
                        mlu_dtype_name(in[i]->dtype), mlu_dtype_name(in[0]->dtype));
         }
     }
@@ -527,7 +528,7 @@ int mlu_infer(const struct mlu_node *node, const struct mlu_op_param *param,
             char text[MLU_SHAPE_TEXT_BYTES];
 
             return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET,
-                               "\"%s\": an output of shape %s is larger than 4 GiB", node->name,
+                               "node '%s': an output of shape %s is larger than 4 GiB", node->name,
                                mlu_shape_text(&out[i].shape, text));
         }
     }

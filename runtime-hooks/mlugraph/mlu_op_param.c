@@ -15,7 +15,7 @@
 
 static int bad_value(const struct mlu_node *node, const char *key, struct ntk_err *err)
 {
-    return BAD("\"%s\": attribute %s has the invalid value \"%s\"", node->name, key,
+    return BAD("node '%s': attribute '%s' has the invalid value '%s'", node->name, key,
                mlu_node_attr_get(node, key));
 }
 
@@ -80,7 +80,7 @@ static int read_pair(const struct mlu_node *node, const char *key, int64_t least
     }
     if (count != 2) {
         return UNSUPPORTED(
-            "\"%s\": attribute %s is \"%s\"; only two-dimensional windows are supported",
+            "node '%s': attribute '%s' is '%s'; only two-dimensional windows are supported",
             node->name, key, text);
     }
     for (uint32_t i = 0; i < 2; i++) {
@@ -98,8 +98,9 @@ static int read_count(const struct mlu_node *node, const char *key, uint64_t *to
     const char *text = mlu_node_attr_get(node, key);
 
     if (!text) {
-        return *to > 0 ? 0
-                       : BAD("\"%s\": %s requires attribute %s", node->name, node->op->name, key);
+        return *to > 0
+                   ? 0
+                   : BAD("node '%s': %s requires attribute '%s'", node->name, node->op->name, key);
     }
     if (ntk_str_parse_u64(text, to) < 0 || *to == 0 || *to > (uint64_t)NUMBER_MAX) {
         return bad_value(node, key, err);
@@ -158,8 +159,8 @@ static int read_word(const struct mlu_node *node, const char *key, const char *c
         }
     }
     return !text ? 0
-                 : UNSUPPORTED("\"%s\": attribute %s is \"%s\", which is not supported", node->name,
-                               key, text);
+                 : UNSUPPORTED("node '%s': attribute '%s' is '%s', which is not supported",
+                               node->name, key, text);
 }
 
 /* Attributes that change the result and are not computed here. */
@@ -189,7 +190,7 @@ static int read_bias(const struct mlu_node *node, bool no_bias, struct mlu_op_pa
 
     p->has_bias = !no_bias;
     if (ret == 0 && p->has_bias != (node->input_count == 3)) {
-        return BAD("\"%s\": no_bias is %s, but there are %u inputs", node->name,
+        return BAD("node '%s': no_bias is %s, but there are %u inputs", node->name,
                    no_bias ? "True" : "False", node->input_count);
     }
     return ret;
@@ -205,12 +206,12 @@ static int read_convolution(const struct mlu_node *node, struct mlu_op_param *p,
     ret = ret < 0 ? ret : read_count(node, "num_group", &p->num_group, err);
     ret = ret < 0 ? ret : read_bias(node, transposed, p, err);
     if (ret == 0 && p->kernel[0] == 0) {
-        return BAD("\"%s\": %s requires attribute kernel", node->name, node->op->name);
+        return BAD("node '%s': %s requires attribute 'kernel'", node->name, node->op->name);
     }
     const char *target = mlu_node_attr_get(node, "target_shape");
     if (ret == 0 && target && strcmp(target, "()") != 0 && strcmp(target, "(0,0)") != 0 &&
         strcmp(target, "(0, 0)") != 0) {
-        return UNSUPPORTED("\"%s\": attribute target_shape is unsupported: use pad and adj",
+        return UNSUPPORTED("node '%s': attribute target_shape is unsupported: use pad and adj",
                            node->name);
     }
     return ret;
@@ -231,7 +232,7 @@ static int read_pooling(const struct mlu_node *node, struct mlu_op_param *p, str
     p->pool = (enum mlu_pool)type;
     p->is_full = convention == 1;
     if (ret == 0 && !p->is_global && p->kernel[0] == 0) {
-        return BAD("\"%s\": %s requires attribute kernel", node->name, node->op->name);
+        return BAD("node '%s': %s requires attribute 'kernel'", node->name, node->op->name);
     }
     return ret;
 }
@@ -245,7 +246,7 @@ static int read_activation(const struct mlu_node *node, struct mlu_op_param *p, 
     if (node->op->variant == MLU_ACTIVE_BY_TYPE) {
         ret = read_word(node, "act_type", types, MLU_ACTIVE_BY_TYPE, &type, err);
         if (ret == 0 && type == MLU_ACTIVE_BY_TYPE) {
-            return BAD("\"%s\": Activation requires attribute act_type", node->name);
+            return BAD("node '%s': Activation requires attribute 'act_type'", node->name);
         }
     }
     p->active = (enum mlu_active)type;
@@ -296,7 +297,7 @@ static int read_cast(const struct mlu_node *node, struct mlu_op_param *p, struct
     const char *text = mlu_node_attr_get(node, "dtype");
 
     if (!text) {
-        return BAD("\"%s\": %s requires attribute dtype", node->name, node->op->name);
+        return BAD("node '%s': %s requires attribute 'dtype'", node->name, node->op->name);
     }
     return mlu_dtype_parse(text, &p->dtype) ? 0 : bad_value(node, "dtype", err);
 }
@@ -354,7 +355,7 @@ int mlu_op_param_read(const struct mlu_node *node, struct mlu_op_param *out_para
         break;
     case MLU_OP_SCALAR:
         if (!mlu_node_attr_get(node, "scalar")) {
-            return BAD("\"%s\": %s requires attribute scalar", node->name, node->op->name);
+            return BAD("node '%s': %s requires attribute 'scalar'", node->name, node->op->name);
         }
         ret = read_double(node, "scalar", &p.scalar, err);
         p.binary = (enum mlu_binary)node->op->variant;

@@ -133,7 +133,7 @@ static int read_attrs(struct reader *r, uint32_t index, struct mlu_node *node, c
         return 0;
     }
     if (!json_is_object(object)) {
-        return BAD("node %u \"%s\": its %s is not an object", index, node->name, key);
+        return BAD("node %u '%s': its %s is not an object", index, node->name, key);
     }
     size_t more = json_object_size(object);
     if (more == 0) {
@@ -147,7 +147,7 @@ static int read_attrs(struct reader *r, uint32_t index, struct mlu_node *node, c
     json_object_foreach(object, name, value)
     {
         if (json_is_object(value) || json_is_array(value) || json_is_null(value)) {
-            return BAD("node %u \"%s\": attribute %s is not a string", index, node->name, name);
+            return BAD("node %u '%s': attribute '%s' is not a string", index, node->name, name);
         }
         struct mlu_attr *attr = &node->attrs[node->attr_count++];
         attr->key = strdup(name);
@@ -236,11 +236,11 @@ static int read_inputs(struct reader *r, uint32_t index, struct mlu_node *node, 
         return 0;
     }
     if (!json_is_array(inputs)) {
-        return BAD("node %u \"%s\": its inputs are not an array", index, node->name);
+        return BAD("node %u '%s': its inputs are not an array", index, node->name);
     }
     size_t count = json_array_size(inputs);
     if (count > MLU_SYMBOL_ENTRIES_MAX - r->entry_count) {
-        return TOO_MANY("node %u \"%s\": the file has more than %d inputs", index, node->name,
+        return TOO_MANY("node %u '%s': the file has more than %d inputs", index, node->name,
                         MLU_SYMBOL_ENTRIES_MAX);
     }
     if (count == 0) {
@@ -255,23 +255,23 @@ static int read_inputs(struct reader *r, uint32_t index, struct mlu_node *node, 
         struct mlu_entry *entry = &node->inputs[i];
 
         if (read_entry(input, entry) < 0) {
-            return BAD("node %u \"%s\": input %zu is not [node, output]", index, node->name, i);
+            return BAD("node %u '%s': input %zu is not [node, output]", index, node->name, i);
         }
         if (entry->node >= json_array_size(nodes)) {
-            return BAD("node %u \"%s\": input %zu refers to a missing node; the file has only %zu",
+            return BAD("node %u '%s': input %zu refers to a missing node; the file has only %zu",
                        index, node->name, i, json_array_size(nodes));
         }
         if (entry->node >= index) {
             return is_in_cycle(index, nodes)
-                       ? BAD("node %u \"%s\": depends on itself; cycles are not allowed", index,
+                       ? BAD("node %u '%s': depends on itself; cycles are not allowed", index,
                              node->name)
-                       : BAD("node %u \"%s\": input %zu comes from the later node %u; expected "
+                       : BAD("node %u '%s': input %zu comes from the later node %u; expected "
                              "topological order",
                              index, node->name, i, entry->node);
         }
         struct mlu_node *producer = &r->symbol->nodes[entry->node];
         if (!has_output(producer, entry->output)) {
-            return BAD("node %u \"%s\": input %zu refers to a missing output of node %u \"%s\", "
+            return BAD("node %u '%s': input %zu refers to a missing output of node %u '%s', "
                        "which has only %u",
                        index, node->name, i, entry->node, producer->name, producer->output_count);
         }
@@ -291,9 +291,8 @@ static int find_device(struct reader *r, uint32_t index, struct mlu_node *node)
         const char *text = mlu_node_attr_get(node, device_keys[k]);
 
         if (text && !mlu_device_parse(text, &node->device)) {
-            return BAD(
-                "node %u \"%s\": unknown device \"%s\": expected a device such as mlu0 or cpu",
-                index, node->name, text);
+            return BAD("node %u '%s': unknown device '%s': expected a device such as mlu0 or cpu",
+                       index, node->name, text);
         }
         if (text) {
             return 0;
@@ -323,11 +322,11 @@ static int count_outputs(struct reader *r, uint32_t index, struct mlu_node *node
     uint64_t count = 0;
 
     if (!text) {
-        return BAD("node %u \"%s\": %s requires attribute num_outputs", index, node->name,
+        return BAD("node %u '%s': %s requires attribute 'num_outputs'", index, node->name,
                    node->op->name);
     }
     if (ntk_str_parse_u64(text, &count) < 0 || count == 0 || count > MLU_SYMBOL_OUTPUTS_MAX) {
-        return BAD("node %u \"%s\": num_outputs is %s: expected 1 to %d", index, node->name, text,
+        return BAD("node %u '%s': num_outputs is %s: expected 1 to %d", index, node->name, text,
                    MLU_SYMBOL_OUTPUTS_MAX);
     }
     node->output_count = (uint32_t)count;
@@ -342,7 +341,7 @@ static int check_input_count(struct reader *r, uint32_t index, const struct mlu_
     uint64_t num_args;
 
     if (node->input_count < op->input_count_min || node->input_count > most) {
-        return BAD("node %u \"%s\": %s has %u inputs: expected %s%u", index, node->name, op->name,
+        return BAD("node %u '%s': %s has %u inputs: expected %s%u", index, node->name, op->name,
                    node->input_count,
                    most == op->input_count_min               ? ""
                    : node->input_count < op->input_count_min ? "at least "
@@ -351,8 +350,8 @@ static int check_input_count(struct reader *r, uint32_t index, const struct mlu_
     }
     if (most == UINT32_MAX && text &&
         (ntk_str_parse_u64(text, &num_args) < 0 || num_args != node->input_count)) {
-        return BAD("node %u \"%s\": num_args is %s, but there are %u inputs", index, node->name,
-                   text, node->input_count);
+        return BAD("node %u '%s': num_args is %s, but there are %u inputs", index, node->name, text,
+                   node->input_count);
     }
     return 0;
 }
@@ -391,7 +390,7 @@ static int read_node(struct reader *r, uint32_t index, const json_t *nodes, cons
         return ntk_err_no_memory(r->err);
     }
     if (!op_name) {
-        return BAD("node %u \"%s\": no \"op\"", index, node->name);
+        return BAD("node %u '%s': no \"op\"", index, node->name);
     }
     for (size_t i = 0; i < sizeof attr_keys / sizeof attr_keys[0]; i++) {
         int ret = read_attrs(r, index, node, json, attr_keys[i]);
@@ -406,20 +405,20 @@ static int read_node(struct reader *r, uint32_t index, const json_t *nodes, cons
     if (strcmp(op_name, "null") == 0) {
         node->output_count = 1;
         return node->input_count > 0
-                   ? BAD("node %u \"%s\": a variable cannot have inputs", index, node->name)
+                   ? BAD("node %u '%s': a variable cannot have inputs", index, node->name)
                    : 0;
     }
     node->op = mlu_op_find(op_name);
     if (!node->op && !r->options->takes_unknown) {
         return ntk_err_set(r->err, -ENOTSUP, NTK_ERR_NO_OFFSET,
-                           "node %u \"%s\": unknown operator \"%s\"", index, node->name, op_name);
+                           "node %u '%s': unknown operator '%s'", index, node->name, op_name);
     }
     ret = node->op ? 0 : take_unknown(r, node, op_name);
     if (ret < 0) {
         return ret;
     }
     if (symbol->operator_count == MLU_SYMBOL_OPERATORS_MAX) {
-        return TOO_MANY("node %u \"%s\": more than %d operators", index, node->name,
+        return TOO_MANY("node %u '%s': more than %d operators", index, node->name,
                         MLU_SYMBOL_OPERATORS_MAX);
     }
     node->order = symbol->operator_count;
@@ -524,7 +523,7 @@ static int read_arg_nodes(struct reader *r, const json_t *root)
                        r->symbol->node_count);
         }
         if (r->symbol->nodes[index].op) {
-            return BAD("arg_nodes %zu is node %d \"%s\", which is an operator", i, (int)index,
+            return BAD("arg_nodes %zu is node %d '%s', which is an operator", i, (int)index,
                        r->symbol->nodes[index].name);
         }
     }
@@ -561,8 +560,8 @@ static int read_heads(struct reader *r, const json_t *root)
                        symbol->node_count);
         }
         if (!has_output(&symbol->nodes[head->node], head->output)) {
-            return BAD("head %zu refers to a missing output of node %u \"%s\", which has only %u",
-                       i, head->node, symbol->nodes[head->node].name,
+            return BAD("head %zu refers to a missing output of node %u '%s', which has only %u", i,
+                       head->node, symbol->nodes[head->node].name,
                        symbol->nodes[head->node].output_count);
         }
     }

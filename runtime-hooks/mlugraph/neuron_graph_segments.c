@@ -102,7 +102,7 @@ static void say_unknown(const struct mlu_symbol *symbol)
         count += node->unknown != NULL;
     }
     if (first) {
-        ntk_log_warn(NULL, "unknown operators run on the CPU: %u; the first is \"%s\" (%s)", count,
+        ntk_log_warn(NULL, "unknown operators run on the CPU: %u; the first is '%s' (%s)", count,
                      first->name, first->op->name);
     }
 }

@@ -16,7 +16,7 @@ NRT_STATUS ntk_nrt_io_open(const struct ntk_nrt *nrt, nrt_model_t *model, struct
         status = nrt->nrt_allocate_tensor_set(&io->sets[i]);
     }
     if (status == NRT_SUCCESS) {
-        *out_call = "the allocation of a list of tensors";
+        *out_call = "allocating the list of tensors";
         io->tensors = calloc(io->infos->tensor_count + 1, sizeof(nrt_tensor_t *));
         status = io->tensors ? NRT_SUCCESS : NRT_RESOURCE;
     }

@@ -105,7 +105,7 @@ static void *library_open(bool has_driver, struct ntk_nrt *nrt, struct ntk_err *
 
     if (named && ntk_fs_may_block(named)) {
         (void)ntk_err_set(err, -ELIBACC, NTK_ERR_NO_OFFSET,
-                          "cannot open %s: not a regular file (set by NEURON_LIBNRT)", named);
+                          "cannot open '%s': not a regular file (set by NEURON_LIBNRT)", named);
         return NULL;
     }
     if (named && named[0]) {

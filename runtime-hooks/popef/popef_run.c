@@ -112,18 +112,18 @@ static int metadata_check(const struct popef_metadata *metadata, struct ntk_err 
 {
     if (metadata->num_processes > 1) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "executable \"%s\" is part of a model of %" PRId64
+                           "executable '%s' is part of a model of %" PRId64
                            " processes; only models of one process are supported",
                            metadata->executable, metadata->num_processes);
     }
     if (metadata->replication_factor < 1 || metadata->replication_factor > RUN_REPLICAS_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "executable \"%s\" has %" PRId64 " replicas (supported: 1 to %d)",
+                           "executable '%s' has %" PRId64 " replicas (supported: 1 to %d)",
                            metadata->executable, metadata->replication_factor, RUN_REPLICAS_MAX);
     }
     if (metadata->device_iterations < 1) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "executable \"%s\" has %" PRId64
+                           "executable '%s' has %" PRId64
                            " device iterations (expected at least 1)",
                            metadata->executable, metadata->device_iterations);
     }
@@ -146,12 +146,13 @@ static int cores_choose(uint32_t count)
     }
     if (ntk_str_parse_list(cores_text, CORE_LAST, cores, &given_cores) < 0 || given_cores == 0) {
         return ntk_opt_usage_error(
-            &program, "--cores: invalid list '%s': expected cores such as 0-3", cores_text);
+            &program, "invalid value '%s' for --cores: expected a list such as 0-3", cores_text);
     }
     for (size_t i = 1; i < given_cores; i++) {
         if (cores[i] != cores[i - 1] + 1) {
-            return ntk_opt_usage_error(&program, "--cores: the cores of '%s' are not contiguous",
-                                       cores_text);
+            return ntk_opt_usage_error(
+                &program, "invalid value '%s' for --cores: the cores must be contiguous",
+                cores_text);
         }
     }
     if (given_cores < count) {
@@ -347,7 +348,7 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first == argc) {
-        return ntk_opt_usage_error(&program, "no file");
+        return ntk_opt_argument_error(&program, "FILE", NULL);
     }
     int ret = files_read(&reader, argv + first, argc - first, &err);
     if (ret == 0 && popef_model_open(reader, executable_name, &model, &popef_err) < 0) {

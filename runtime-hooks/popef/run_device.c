@@ -89,10 +89,11 @@ static int parts_of(const struct run_device *device, const nrt_tensor_info_t *in
         return 0;
     }
     if (one == 0 || info->size != one || all / one > PARTS_MAX) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s: the program's tensor %s has %zu bytes, but the anchor has %" PRIu64
-                           " per replica",
-                           found->anchor->name, info->name, info->size, all);
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "%s: the program's tensor '%s' has %zu bytes, but the anchor has %" PRIu64
+            " per replica",
+            found->anchor->name, info->name, info->size, all);
     }
     *out_count = (uint32_t)(all / one);
     return 0;
@@ -321,7 +322,7 @@ static struct run_buffer *buffer_of(const struct run_device *device, uint32_t re
     struct run_buffer *buffer = ntk_map_get(&device->replicas[replica].buffers, handle);
 
     if (!buffer) {
-        (void)ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no program has a tensor %s", handle);
+        (void)ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no program has a tensor '%s'", handle);
         return NULL;
     }
     if ((uint64_t)buffer->part_bytes * buffer->part_count != bytes_count) {

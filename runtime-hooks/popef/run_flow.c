@@ -69,8 +69,7 @@ static int given_check(const struct flow *flow, const struct run_options *option
         }
         if (!is_there) {
             return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                               "no program in the flow uses an input \"%s\"",
-                               options->given[i].name);
+                               "no program in the flow uses an input '%s'", options->given[i].name);
         }
     }
     return 0;
@@ -153,7 +152,7 @@ static int outputs_open(struct flow *flow, const char *folder, struct ntk_err *e
         }
         if (!read_handle(flow, anchor)) {
             return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
-                               "output \"%s\": no program has a tensor %s", anchor->name,
+                               "output '%s': no program has a tensor '%s'", anchor->name,
                                anchor->handle);
         }
         bool is_taken = is_name_taken(flow, anchor, folder);
@@ -215,8 +214,8 @@ static int iterations_find(const struct flow *flow, uint64_t *out, struct ntk_er
         }
         if (first && items != *out) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "\"%s\" has data for %" PRIu64
-                               " iterations, but \"%s\" has data for %" PRIu64,
+                               "'%s' has data for %" PRIu64
+                               " iterations, but '%s' has data for %" PRIu64,
                                first->anchor->name, *out, source->anchor->name, items);
         }
         first = source;

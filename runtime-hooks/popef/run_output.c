@@ -43,7 +43,7 @@ int run_output_open(struct run_output *output, const struct popef_anchor *anchor
     free(name);
     int ret = ntk_fs_replace_begin(&output->replace, output->path, err);
     if (ret == 0 && fwrite(no_header, 1, sizeof no_header, output->replace.file) != HEADER_BYTES) {
-        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write %s: %s", output->path,
+        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", output->path,
                           strerror(errno));
     }
     return ret;
@@ -52,7 +52,7 @@ int run_output_open(struct run_output *output, const struct popef_anchor *anchor
 int run_output_add(struct run_output *output, struct ntk_err *err)
 {
     if (fwrite(output->item, 1, output->item_bytes, output->replace.file) != output->item_bytes) {
-        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write %s: %s", output->path,
+        return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", output->path,
                            strerror(errno));
     }
     output->items++;
@@ -100,7 +100,7 @@ int run_output_commit(struct run_output *output, struct ntk_err *err)
     if (ret == 0 &&
         (fseeko(output->replace.file, 0, SEEK_SET) != 0 ||
          fwrite(header.bytes, 1, header.bytes_count, output->replace.file) != HEADER_BYTES)) {
-        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write %s: %s", output->path,
+        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", output->path,
                           strerror(errno));
     }
     ntk_buf_fini(&header);

@@ -91,7 +91,7 @@ static int program_add(struct run_programs *programs, const char *key, const jso
     int ret = 0;
 
     if (ntk_str_parse_u64(key, &index) < 0 || index > UINT32_MAX) {
-        return BAD(LIST_NAME ": invalid program number \"%s\"", key);
+        return BAD(LIST_NAME ": invalid program number '%s'", key);
     }
     program.index = (uint32_t)index;
     while (program.kind <= RUN_NEFF && (!kind || strcmp(kind, kinds[program.kind]) != 0)) {
@@ -160,7 +160,7 @@ int run_programs_read(const struct popef_reader *reader, const struct popef_blob
                   : BAD(LIST_NAME " of %zu bytes is too large", list->bytes_count);
     }
     if (ret < 0) {
-        ntk_err_prefix(err, "executable \"%s\"", executable->name);
+        ntk_err_prefix(err, "executable '%s'", executable->name);
         run_programs_fini(&programs);
         return ret;
     }

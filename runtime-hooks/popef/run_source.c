@@ -93,19 +93,19 @@ int run_source_open(struct run_source *source, const struct popef_reader *reader
         source->is_constant = true;
     } else {
         ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                          "the input \"%s\" (%s) has no source: no tensor or feed has its name; "
+                          "the input '%s' (%s) has no source: no tensor or feed has its name; "
                           "use --input %s=FILE",
                           anchor->name, anchor->handle, anchor->name);
     }
     if (ret == 0 && source->total_bytes == 0 && source->item_bytes > 0 && !is_seed) {
-        ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                          "the data for the input \"%s\" is empty", anchor->name);
+        ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "the data for the input '%s' is empty",
+                          anchor->name);
     }
     if (ret == 0) {
         source->item = calloc(1, source->item_bytes + 1);
         ret = source->item ? 0
                            : ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
-                                         "out of memory for %" PRIu64 " bytes of the input \"%s\"",
+                                         "out of memory for %" PRIu64 " bytes of the input '%s'",
                                          source->item_bytes, anchor->name);
     }
     if (ret == 0 && source->item && is_seed && !source->stream && source->file < 0) {
@@ -162,7 +162,7 @@ int run_source_take(struct run_source *source, struct ntk_err *err)
         ret = source->stream ? stream_read(source, at, count, err)
                              : ntk_fs_pread(source->file, source->item, count, source->offset + at);
         if (ret < 0 && source->file >= 0) {
-            ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", source->path,
+            ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read '%s': %s", source->path,
                         strerror(-ret));
         }
     }

@@ -24,7 +24,7 @@ static void reply_status(struct ntk_rpc_call *call, int code, const char *detail
     status.details.data = (uint8_t *)details;
     status.details.len = strlen(details);
     if (!reply) {
-        ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "no memory");
+        ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "out of memory");
         return;
     }
     protobuf_c_message_init(type, reply);

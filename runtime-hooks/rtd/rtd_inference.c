@@ -263,7 +263,7 @@ static bool output_fetch(struct rtd_inference *inference, size_t i, void *to, st
         return false;
     }
     if (output->shm && !rtd_shm_write(output->shm, to, bytes)) {
-        (void)ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write to shared memory %s",
+        (void)ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot write to shared memory '%s'",
                           output->shm->path);
         return false;
     }

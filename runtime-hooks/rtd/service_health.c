@@ -73,7 +73,7 @@ bool rtd_health_watch(struct ntk_rpc_call *call, const ProtobufCMessage *message
     struct rtd_watcher *watcher = calloc(1, sizeof *watcher);
 
     if (!watcher) {
-        ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "no memory");
+        ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "out of memory");
         return false;
     }
     watcher->call = call;

@@ -103,7 +103,7 @@ static struct entry *entry_add(struct stream *stream, struct ntk_rpc_call *call)
         if (stream) {
             stream->is_finished = true;
         }
-        ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "no memory");
+        ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "out of memory");
         return NULL;
     }
     entry->stream = stream;
@@ -184,7 +184,7 @@ void rtd_stream_ended(struct ntk_rpc_call *call)
     struct stream *stream = ntk_rpc_call_own_get(call);
 
     if (!stream) {
-        ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "no memory");
+        ntk_rpc_call_finish(call, NULL, NTK_RPC_INTERNAL, "out of memory");
         return;
     }
     pthread_mutex_lock(&manager->lock);

@@ -153,7 +153,8 @@ int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_canc
         &pid);
     close(fds[1]);
     if (ret < 0) {
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot run %.200s: %s", words[0], strerror(-ret));
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot run '%.200s': %s", words[0],
+                    strerror(-ret));
     } else {
         uint64_t until_ns = ntk_clock_monotonic_ns() + timeout_ns;
         int status = 0;
@@ -164,7 +165,7 @@ int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_canc
             ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%.200s: %s", words[0],
                         ret == -ETIMEDOUT   ? "timed out"
                         : ret == -EMSGSIZE  ? "printed too much output"
-                        : ret == -ECANCELED ? "cancelled: the program is exiting"
+                        : ret == -ECANCELED ? "canceled: the program is exiting"
                                             : "cannot read its output");
         } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
             ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%.200s: failed with %s %d", words[0],

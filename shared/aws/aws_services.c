@@ -171,7 +171,7 @@ int ntk_aws_from_instance(struct ntk_aws_credentials *c, struct ntk_aws_keys *ke
     int role_bytes = (int)strcspn(role, "\r\n");
     int bytes = snprintf(path, sizeof path, "%s%.*s", roles, role_bytes, role);
     if (!role_bytes || bytes >= (int)sizeof path) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the instance has no role");
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the instance has no IAM role");
     }
     ret = ask_imds(c, path, err);
     if (ret > 0) {

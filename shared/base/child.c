@@ -133,7 +133,7 @@ int ntk_child_tied_start(char *const *argv, struct ntk_child_tied *out_child, st
     close(ends[0]);
     if (code != 0) {
         close(ends[1]);
-        return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot start %s again: %s", argv[0],
+        return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot start '%s' again: %s", argv[0],
                            strerror(code));
     }
     *out_child = (struct ntk_child_tied){ pid, ends[1] };

@@ -26,10 +26,10 @@ int ntk_fs_open_regular(const char *path, struct stat *out_status, struct ntk_er
     int ret = fd < 0 || fstat(fd, &status) < 0 ? -errno : 0;
 
     if (ret < 0) {
-        ret = ntk_err_set(err, ret, NO_OFFSET, "cannot open %s: %s", path, strerror(-ret));
+        ret = ntk_err_set(err, ret, NO_OFFSET, "cannot open '%s': %s", path, strerror(-ret));
     } else if (!S_ISREG(status.st_mode)) {
         ret = ntk_err_set(err, S_ISDIR(status.st_mode) ? -EISDIR : -EINVAL, NO_OFFSET,
-                          "cannot read %s: not a regular file", path);
+                          "cannot read '%s': not a regular file", path);
     }
     if (ret < 0) {
         if (fd >= 0) {
@@ -54,13 +54,13 @@ static int read_open_file(int fd, const char *path, uint64_t file_bytes, size_t 
                           uint8_t **out_bytes, size_t *out_count, struct ntk_err *err)
 {
     if (file_bytes > limit_bytes) {
-        return ntk_err_set(err, -EFBIG, NO_OFFSET, "cannot read %s: %llu bytes (at most %zu)", path,
-                           (unsigned long long)file_bytes, limit_bytes);
+        return ntk_err_set(err, -EFBIG, NO_OFFSET, "cannot read '%s': %llu bytes (at most %zu)",
+                           path, (unsigned long long)file_bytes, limit_bytes);
     }
     size_t size = (size_t)file_bytes;
     uint8_t *bytes = malloc(size + 1);
     if (!bytes) {
-        return ntk_err_set(err, -ENOMEM, NO_OFFSET, "cannot read %s: out of memory", path);
+        return ntk_err_set(err, -ENOMEM, NO_OFFSET, "cannot read '%s': out of memory", path);
     }
     size_t count = 0;
     while (count < size) {
@@ -71,7 +71,7 @@ static int read_open_file(int fd, const char *path, uint64_t file_bytes, size_t 
         if (got < 0) {
             int code = -errno;
             free(bytes);
-            return ntk_err_set(err, code, count, "cannot read %s: %s", path, strerror(-code));
+            return ntk_err_set(err, code, count, "cannot read '%s': %s", path, strerror(-code));
         }
         if (got == 0) {
             break; /* it became shorter while we read */
@@ -151,7 +151,7 @@ int ntk_fs_make_folders(const char *path, mode_t mode, struct ntk_err *err)
         char kept = *at;
         *at = '\0';
         if (mkdir(copy, mode) < 0 && errno != EEXIST) {
-            ret = ntk_err_set(err, -errno, NO_OFFSET, "cannot create folder %s: %s", copy,
+            ret = ntk_err_set(err, -errno, NO_OFFSET, "cannot create folder '%s': %s", copy,
                               strerror(errno));
         }
         *at = kept;
@@ -286,7 +286,7 @@ int ntk_fs_remove_tree(const char *path, struct ntk_err *err)
         ret = -errno;
     }
     if (ret < 0) {
-        return ntk_err_set(err, ret, NO_OFFSET, "cannot remove %s: %s", path, strerror(-ret));
+        return ntk_err_set(err, ret, NO_OFFSET, "cannot remove '%s': %s", path, strerror(-ret));
     }
     return 0;
 }
@@ -366,7 +366,7 @@ static int begin_in_place(struct ntk_fs_replace *replace, const char *path, stru
     if (!replace->file) {
         int code = errno ? -errno : -EIO;
         ntk_fs_replace_abort(replace);
-        return ntk_err_set(err, code, NO_OFFSET, "cannot write %s: %s", path, strerror(-code));
+        return ntk_err_set(err, code, NO_OFFSET, "cannot write '%s': %s", path, strerror(-code));
     }
     return 0;
 }
@@ -391,7 +391,7 @@ int ntk_fs_replace_begin(struct ntk_fs_replace *replace, const char *path, struc
         free(replace->temporary_path);
         replace->temporary_path = NULL;
         ntk_fs_replace_abort(replace);
-        return ntk_err_set(err, code, NO_OFFSET, "cannot write %s: %s", path, strerror(-code));
+        return ntk_err_set(err, code, NO_OFFSET, "cannot write '%s': %s", path, strerror(-code));
     }
     mode_t mask = umask(0);
     umask(mask);
@@ -421,7 +421,7 @@ int ntk_fs_replace_commit(struct ntk_fs_replace *replace, struct ntk_err *err)
         code = -errno;
     }
     if (code < 0) {
-        ntk_err_set(err, code, NO_OFFSET, "cannot write %s: %s", replace->path, strerror(-code));
+        ntk_err_set(err, code, NO_OFFSET, "cannot write '%s': %s", replace->path, strerror(-code));
         ntk_fs_replace_abort(replace);
         return code;
     }
@@ -465,7 +465,7 @@ int ntk_fs_print(const struct ntk_buf *text, struct ntk_err *err)
     if ((fwrite(text->bytes, 1, text->bytes_count, stdout) != text->bytes_count ||
          fflush(stdout) != 0) &&
         errno != EPIPE) {
-        return ntk_err_set(err, -errno, NO_OFFSET, "standard output: %s", strerror(errno));
+        return ntk_err_set(err, -errno, NO_OFFSET, "cannot write to stdout: %s", strerror(errno));
     }
     return 0;
 }
@@ -488,8 +488,8 @@ int ntk_fs_open_unnamed(const char *folder, struct ntk_err *err)
     if (fd < 0) {
         int code = -errno;
         free(name);
-        return ntk_err_set(err, code, NO_OFFSET, "cannot create a temporary file in %s: %s", folder,
-                           strerror(-code));
+        return ntk_err_set(err, code, NO_OFFSET, "cannot create a temporary file in '%s': %s",
+                           folder, strerror(-code));
     }
     unlink(name);
     free(name);

@@ -35,6 +35,13 @@ int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *forma
     return 2;
 }
 
+int ntk_opt_argument_error(const struct ntk_opt_program *program, const char *name,
+                           const char *word)
+{
+    return word ? ntk_opt_usage_error(program, "unexpected argument '%s'", word)
+                : ntk_opt_usage_error(program, "missing argument %s", name);
+}
+
 /* Adds to "a, b or c"; what does not fit is omitted. Returns the bytes used. */
 static size_t list_add(char *text, size_t size, size_t used, const char *name, size_t bytes,
                        bool is_last)
@@ -493,7 +500,7 @@ int ntk_opt_parse_all(const struct ntk_opt_program *program, int argc, char **ar
 
     if (first >= 0 && first < argc) {
         program->commands ? ntk_opt_command_error(program, argv[first])
-                          : ntk_opt_usage_error(program, "unexpected argument '%s'", argv[first]);
+                          : ntk_opt_argument_error(program, NULL, argv[first]);
         return -EINVAL;
     }
     return first < 0 ? first : 0;

@@ -120,6 +120,9 @@ int ntk_opt_exit_code(int parsed);
 /* Prints "<program>: <sentence>" and "Try '<program> --help'." on stderr; returns 2. */
 int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* "unexpected argument 'word'", or "missing argument NAME" without a word; returns 2. */
+int ntk_opt_argument_error(const struct ntk_opt_program *program, const char *name,
+                           const char *word);
 /* "no command", or "unknown command" for a word, with the names of all; returns 2. */
 int ntk_opt_command_error(const struct ntk_opt_program *program, const char *word);
 /* Runs the command that argv[first] names, with argv from there on; returns its exit code. */

@@ -134,7 +134,7 @@ int ntk_http_listen_unix(const char *path, struct ntk_err *err)
         fd = is_served(&address) ? -EADDRINUSE : listen_as(&address, &temporary);
     }
     return fd >= 0 ? fd
-                   : ntk_err_set(err, fd, NTK_ERR_NO_OFFSET, "cannot listen on %s: %s", path,
+                   : ntk_err_set(err, fd, NTK_ERR_NO_OFFSET, "cannot listen on '%s': %s", path,
                                  fd == -EADDRINUSE ? "another process is listening on it"
                                                    : strerror(-fd));
 }

@@ -115,7 +115,7 @@ static int read_bool(struct reader *reader, const char *key, yaml_node_t *value)
 
 static int refuse(struct reader *reader, const char *key, yaml_node_t *value)
 {
-    return fail(reader, value, key, "is not supported by this server");
+    return fail(reader, value, key, "is not supported");
 }
 
 static int read_interval(struct reader *reader, const char *key, yaml_node_t *value)
@@ -343,9 +343,9 @@ int ntk_http_security_config_parse(const char *text, size_t text_bytes,
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, text_bytes);
     if (!yaml_parser_load(&parser, &document)) {
-        ret =
-            ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "line %zu: %s",
-                        parser.problem_mark.line + 1, parser.problem ? parser.problem : "no YAML");
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "line %zu: %s",
+                          parser.problem_mark.line + 1,
+                          parser.problem ? parser.problem : "not a YAML file");
         yaml_parser_delete(&parser);
         return ret;
     }

@@ -246,10 +246,11 @@ static int add_token(struct curl_slist **headers, const char *path, struct ntk_e
     memcpy(header, name, sizeof name);
     ssize_t got = ntk_fs_read_text(path, token, TOKEN_BYTES);
     token[got > 0 ? strcspn(token, "\r\n") : 0] = '\0';
-    int ret = got > 0 && token[0] ? add_header(headers, header)
-                                  : ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
-                                                "cannot read the token from %.200s: %s", path,
-                                                got < 0 ? strerror((int)-got) : "it contains none");
+    int ret =
+        got > 0 && token[0]
+            ? add_header(headers, header)
+            : ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot read the token from '%.200s': %s",
+                          path, got < 0 ? strerror((int)-got) : "the file contains no token");
     explicit_bzero(header, sizeof header);
     return ret;
 }
@@ -309,7 +310,7 @@ static int fail(const struct http_transfer *transfer, CURLcode code, struct ntk_
                            (unsigned long long)(transfer->question->head_ns / NTK_NS_PER_SECOND));
     }
     if (transfer->is_stopped || error == -ECANCELED) {
-        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "%s: cancelled", url);
+        return ntk_err_set(err, -ECANCELED, NTK_ERR_NO_OFFSET, "%s: canceled", url);
     }
     return ntk_err_set(err, error, NTK_ERR_NO_OFFSET, "%s: %s", url,
                        said[0] ? said : curl_easy_strerror(code));

@@ -79,20 +79,20 @@ static int check_options(const struct ntk_example *example,
                          const struct ntk_example_options *options, struct ntk_err *err)
 {
     if (options->size != 0 && !example->size_meaning) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example %s has no size",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example '%s' has no size",
                            example->name);
     }
     if (options->size != 0 &&
         (options->size < example->size_min || options->size > example->size_max ||
          options->size % example->size_step != 0)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "size of %s must be between %llu and %llu%s", example->name,
+                           "size of '%s' must be between %llu and %llu%s", example->name,
                            (unsigned long long)example->size_min,
                            (unsigned long long)example->size_max,
                            example->size_step > 1 ? " and a multiple of 128" : "");
     }
     if (options->repeat > 1 && !example->repeats) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example %s does not support repeat",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example '%s' does not support repeat",
                            example->name);
     }
     if (options->repeat > NTK_EXAMPLE_REPEAT_MAX) {
@@ -100,7 +100,7 @@ static int check_options(const struct ntk_example *example,
                            NTK_EXAMPLE_REPEAT_MAX);
     }
     if (options->dtype != NTK_DTYPE_NONE && !example->has_dtype) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example %s supports only one dtype",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "example '%s' supports only one dtype",
                            example->name);
     }
     if (options->dtype != NTK_DTYPE_NONE && options->dtype != NTK_DTYPE_FLOAT32 &&

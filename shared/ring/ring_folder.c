@@ -27,12 +27,12 @@ int ntk_ring_folder_open(const char *path, int64_t owner, struct ring_folder **o
         return errno == ENOENT ? -ENOENT
                : errno == ELOOP || errno == ENOTDIR
                    ? ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "%s is not a folder", path)
-                   : ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
+                   : ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open '%s': %s", path,
                                  strerror(errno));
     }
     if (fstat(fd, &status) != 0 || (owner >= 0 && (int64_t)status.st_uid != owner)) {
         close(fd);
-        return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET, "%s belongs to the wrong user", path);
+        return ntk_err_set(err, -EPERM, NTK_ERR_NO_OFFSET, "%s is owned by the wrong user", path);
     }
     folder = calloc(1, sizeof *folder);
     if (folder == NULL || (folder->path = strdup(path)) == NULL) {

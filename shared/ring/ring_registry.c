@@ -355,7 +355,7 @@ static void take_file(struct ring_folder *folder, const char *name, void *ctx)
             folder->is_owed = true;
         }
         if (errno != ENOENT) {
-            (void)ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
+            (void)ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "cannot open '%s': %s", path,
                               strerror(errno));
             refuse(registry, folder, &file, &err);
         }

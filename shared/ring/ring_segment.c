@@ -254,8 +254,8 @@ int ntk_ring_segment_open(int fd, const char *path, enum ntk_ring_from from,
     segment->name = ntk_str_base_name(segment->path);
     mapping = mmap(NULL, header.segment_bytes, PROT_READ, MAP_SHARED, fd, 0);
     if (mapping == MAP_FAILED) {
-        ret =
-            ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot map %s: %s", path, strerror(errno));
+        ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot map '%s': %s", path,
+                          strerror(errno));
         goto out;
     }
     ret = take_mapping(segment, &header, mapping, (uint32_t)status.st_uid, err);

@@ -124,6 +124,6 @@ int ntk_rpc_listen_why(const char *endpoint, struct ntk_err *err)
     const char *path = path_of(endpoint);
     const char *why = path ? why_not_path(path) : why_not_port(endpoint);
 
-    return ntk_err_set(err, -EADDRNOTAVAIL, NTK_ERR_NO_OFFSET, "cannot listen on %s: %s", endpoint,
-                       why ? why : "address in use or not available");
+    return ntk_err_set(err, -EADDRNOTAVAIL, NTK_ERR_NO_OFFSET, "cannot listen on '%s': %s",
+                       endpoint, why ? why : "address in use or not available");
 }

@@ -78,8 +78,8 @@ static int open_and_lock(struct ntk_store *store, struct ntk_err *err)
 
     store->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0640);
     if (store->lock_fd < 0) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open the database %s: %s", path,
-                           strerror(errno));
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot open the database '%s': %s",
+                           path, strerror(errno));
     }
     if (fstat(store->lock_fd, &info) < 0 || !S_ISREG(info.st_mode)) {
         return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "%s is not a database", path);
@@ -87,7 +87,7 @@ static int open_and_lock(struct ntk_store *store, struct ntk_err *err)
     if (fcntl(store->lock_fd, F_OFD_SETLK, &lock) < 0) {
         int code = errno == EAGAIN || errno == EACCES ? -EBUSY : -errno;
         return ntk_err_set(
-            err, code, NTK_ERR_NO_OFFSET, "cannot write to the database %s: %s", path,
+            err, code, NTK_ERR_NO_OFFSET, "cannot write to the database '%s': %s", path,
             code == -EBUSY ? "another neuron-monitor is writing to it" : strerror(errno));
     }
     return 0;

@@ -178,27 +178,27 @@ int ntk_store_file_check(sqlite3 *db, bool *out_is_ours, struct ntk_err *err)
         return ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot read the header");
     }
     if (is_zero(head, count)) { /* blocks that never reached the disk */
-        return ntk_err_set(err, -EBADMSG, 0, "its first bytes are all zero");
+        return ntk_err_set(err, -EBADMSG, 0, "the first bytes are all zero");
     }
     bool is_sqlite = memcmp(head, MAGIC, count < sizeof MAGIC ? count : sizeof MAGIC) == 0;
     if (is_sqlite && count < HEADER_BYTES) {
-        return ntk_err_set(err, -EBADMSG, count, "it ends inside the header");
+        return ntk_err_set(err, -EBADMSG, count, "the file ends inside the header");
     }
     uint32_t application = is_sqlite ? number_at(head, APPLICATION_AT) : 0;
     bool is_ours = application == NTK_STORE_APPLICATION_ID || has_our_tables(file, size);
     if (!is_sqlite) {
-        return is_ours ? ntk_err_set(err, -EBADMSG, 0, "its header is damaged")
+        return is_ours ? ntk_err_set(err, -EBADMSG, 0, "the header is damaged")
                        : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "not a database");
     }
     if (application != 0 && application != NTK_STORE_APPLICATION_ID) {
-        return is_ours ? ntk_err_set(err, -EBADMSG, APPLICATION_AT, "its header is damaged")
+        return is_ours ? ntk_err_set(err, -EBADMSG, APPLICATION_AT, "the header is damaged")
                        : ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,
                                      "a database created by another program");
     }
     /* SQLite would not open these, or never write to them, and not call them damaged. */
     if (is_ours && (number_at(head, FORMAT_AT) > FORMAT_MAX || head[WRITE_VERSION_AT] > 2 ||
                     head[WRITE_VERSION_AT + 1] > 2)) {
-        return ntk_err_set(err, -EBADMSG, WRITE_VERSION_AT, "its header is damaged");
+        return ntk_err_set(err, -EBADMSG, WRITE_VERSION_AT, "the header is damaged");
     }
     *out_is_ours = is_ours;
     return 0;

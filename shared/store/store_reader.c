@@ -107,8 +107,8 @@ int ntk_store_reader_open_until(const char *path, const atomic_bool *stop,
     if (access(path, F_OK) < 0) {
         int code = errno;
         return code == ENOENT
-                   ? ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "database %s not found", path)
-                   : ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path,
+                   ? ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "database '%s' not found", path)
+                   : ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot open '%s': %s", path,
                                  strerror(code));
     }
     if (!ntk_store_file_is_plain(path)) {

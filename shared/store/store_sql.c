@@ -194,7 +194,7 @@ static int check_layout(sqlite3 *db, bool is_ours, bool *out_is_empty, struct nt
         return ret;
     }
     if (application != NTK_STORE_APPLICATION_ID && is_ours) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "its header is damaged");
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the header is damaged");
     }
     if (application != NTK_STORE_APPLICATION_ID) {
         return ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET,

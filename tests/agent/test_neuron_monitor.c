@@ -99,7 +99,7 @@ static void a_configuration_that_cannot_be_used_is_one_line_and_1(void **state)
     char expected[1024];
 
     snprintf(expected, sizeof expected,
-             "neuron-monitor: cannot open %s: No such file or directory\n", path);
+             "neuron-monitor: cannot open '%s': No such file or directory\n", path);
     expect(f, "-c", path, 1, expected);
 
     assert_int_equal(ntk_fs_write(path, "{\"system_metrics\":[{\"type\":\"gpu\"}]}", 35, NULL), 0);
@@ -111,11 +111,11 @@ static void a_configuration_that_cannot_be_used_is_one_line_and_1(void **state)
 
     if (geteuid() != 0) { /* root reads everything */
         assert_int_equal(chmod(path, 0), 0);
-        snprintf(expected, sizeof expected, "neuron-monitor: cannot open %s: Permission denied\n",
+        snprintf(expected, sizeof expected, "neuron-monitor: cannot open '%s': Permission denied\n",
                  path);
         expect(f, "-c", path, 1, expected);
     }
-    snprintf(expected, sizeof expected, "neuron-monitor: cannot read %s: not a regular file\n",
+    snprintf(expected, sizeof expected, "neuron-monitor: cannot read '%s': not a regular file\n",
              f->folder);
     expect(f, "-c", f->folder, 1, expected);
     free(path);

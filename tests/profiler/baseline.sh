@@ -25,8 +25,8 @@ done
 baseline 0 check kept.json "${fast[@]}" attention/1.ntff attention/2.ntff attention/3.ntff attention/4.ntff
 says printed 'Within the limits: 1 measure'
 baseline 3 check kept.json "${slow[@]}" attention-slow --limit total=5% --limit engines=1000% --junit results.xml
-says printed 'Beyond the limit: 1 of'
-says printed 'BEYOND'
+says printed 'Over the limit: 1 of'
+says printed '  OVER'
 python3 - <<'PY' || complain 'results.xml'
 import xml.etree.ElementTree as tree
 suite = tree.parse('results.xml').getroot()

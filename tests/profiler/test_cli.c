@@ -99,10 +99,10 @@ static void wrong_usage_is_one_line_and_exit_code_2(void **state)
     expect(RUN(f, "view"), 2, "no capture: use -s FILE");
     expect(RUN(f, "view", "-s", f->sample, "--output-format", "xml"), 2,
            "invalid value 'xml' for --output-format");
-    expect(RUN(f, "view", "-s", f->sample, "more"), 2, "unexpected operand 'more'");
+    expect(RUN(f, "view", "-s", f->sample, "more"), 2, "unexpected argument 'more'");
     expect(RUN(f, "view", "--frobnicate"), 2, "frobnicate");
     expect(RUN(f, "show-session"), 2, "no capture: use -s FILE");
-    expect(RUN(f, "capture", "-n", f->neff, "x"), 2, "input 'x' has no file");
+    expect(RUN(f, "capture", "-n", f->neff, "x"), 2, "missing file for input 'x'");
     expect(RUN(f, "capture", "-n", f->neff, "--num-exec", "0"), 2, "--num-exec");
     expect(RUN(f, "capture", "-n", f->neff, "--profile-nth-exec", "two"), 2, "--profile-nth-exec");
     expect(RUN(f, "capture", "-n", f->neff, "-t", "other"), 2,
@@ -145,9 +145,9 @@ static void bad_files_are_one_sentence_and_exit_code_1(void **state)
     expect(RUN(f, "inspect", "-o", blocked, "true"), 1,
            ": Not a directory; choose another folder with -o");
     expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "nosuch", f->neff), 1,
-           "no input named nosuch");
+           "no input named 'nosuch'");
     expect(RUN(f, "capture", "-n", f->neff, "-s", f->ntff, "x", f->sample), 1,
-           "but input x requires");
+           "but input 'x' requires");
     expect(RUN(f, "capture", "-n", f->neff, "-s", "/nonexistent/x.ntff"), 1, "/nonexistent/x.ntff");
     expect(run_with(f, (const char *const[]){ "capture", "-n", f->neff, "-s", f->ntff, NULL },
                     "NEURON_LIBNRT=/nonexistent.so"),
@@ -595,12 +595,12 @@ static void folders_of_sources_must_be_there(void **state)
 
     expect(RUN(f, "lines", "-s", f->sample, "-n", "-"), 0, "");
     expect(RUN(f, "lines", "-s", f->sample, "-n", "-", "--nki-source-root", "/nowhere"), 1,
-           "cannot open the source folder /nowhere: No such file or directory");
+           "cannot open the source folder '/nowhere': No such file or directory");
     expect(RUN(f, "view", "-s", f->sample, "-n", "-", "--output-format", "json", "--output-file",
                "-", "--framework-source-root", "/nowhere"),
-           1, "cannot open the source folder /nowhere");
+           1, "cannot open the source folder '/nowhere'");
     expect(RUN(f, "query", "-s", f->sample, "-n", "-", "--nki-source-root", "/nowhere", "SELECT 1"),
-           1, "cannot open the source folder /nowhere");
+           1, "cannot open the source folder '/nowhere'");
     expect(RUN(f, "view", "-s", f->sample, "-n", "-", "--output-format", "summary-text",
                "--nki-source-root", "."),
            0, "--nki-source-root ignored: summary-text shows no source lines; use page or html,");

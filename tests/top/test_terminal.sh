@@ -116,11 +116,11 @@ key Down Down Down Right
 sees "no mouse" 'mouse *< off >'
 [ "$(tmx display-message -p -t top '#{mouse_any_flag}')" = 0 ] || fail "the mouse is not given back at once"
 key Up Up Right Right Right
-sees "no colours" 'colours *< none >'
+sees "no colours" 'colors *< none >'
 tmx capture-pane -e -p -t top | greps $'\e\[[0-9;]*[34][0-7]' && fail "colours in spite of the setting"
 key Escape
 sees "the screen behind the page" 'Utilization (Avg: .*TF'
-saved() { [ "$(sort "$kept")" = $'colours = none\nmouse = off\nrefresh = 2s\nvalues = flops' ] && echo yes; }
+saved() { [ "$(sort "$kept")" = $'colors = none\nmouse = off\nrefresh = 2s\nvalues = flops' ] && echo yes; }
 wait_for saved
 key q
 sees "the end with settings" 'status=0'
@@ -208,7 +208,7 @@ options=--verbose start small 80 24 TERM=no-such-terminal
 sees "a frame on an unknown terminal" 'vCPU Utilization'
 key q
 sees "its status" 'status=0'
-sees "what it was taken for" 'unknown terminal type "no-such-terminal"; using xterm-256color'
+sees "what it was taken for" 'unknown terminal type '\''no-such-terminal'\''; using xterm-256color'
 
 start small 80 24 TERM=dumb
 sees "a terminal that cannot" 'terminal type "dumb" is unknown or lacks required capabilities'

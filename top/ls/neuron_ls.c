@@ -55,7 +55,7 @@ static const struct ntk_opt options[] = {
       "print text (the table, default) or json (an object with the machine, its devices and "
       "processes)",
       "json text" },
-    { 0, "json", NULL, NTK_OPT_FLAG, &arg_object, "print the same as --output-format json" },
+    { 0, "json", NULL, NTK_OPT_FLAG, &arg_object, "same as --output-format json" },
     { 0, "why", "LIST", NTK_OPT_TEXT, &arg_why,
       "print the processes that hold these logical cores, such as 0-3, and exit" },
     { 0, "watch", NULL, NTK_OPT_FLAG, &arg_watch, "repeat the output until interrupted" },
@@ -248,7 +248,7 @@ static int check_arguments(enum output *out_output)
     }
     if (arg_why && (arg_watch || arg_array || arg_topology)) {
         return ntk_opt_usage_error(
-            &program, "--why cannot be used with --watch, --json-output or --topology");
+            &program, "--why cannot be combined with --watch, --json-output or --topology");
     }
     if (arg_count > 0 && !arg_watch) {
         return ntk_opt_usage_error(&program, "--count requires --watch");
@@ -269,7 +269,7 @@ int main(int argc, char **argv)
         return ntk_opt_exit_code(first);
     }
     if (first < argc) {
-        return ntk_opt_usage_error(&program, "unexpected argument \"%s\"", argv[first]);
+        return ntk_opt_argument_error(&program, NULL, argv[first]);
     }
     ret = check_arguments(&output);
     if (ret != 0) {

@@ -80,14 +80,14 @@ static int say_no_tree(const struct ntk_ls_read_options *options, struct ntk_err
     if (!options->sysfs_root && ntk_device_soft_root(options->hooks_dir, path, sizeof path) == 0 &&
         access(path, R_OK | X_OK) < 0 && errno == EACCES) {
         return ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET,
-                           "no device tree below %s, and permission denied for %s", sys, path);
+                           "no device tree below '%s', and permission denied for '%s'", sys, path);
     }
     if (ntk_paths_checked(snprintf(path, sizeof path, "%s/devices/virtual/neuron_device", sys),
                           path, sizeof path) >= 0 &&
         access(path, R_OK | X_OK) < 0 && errno == EACCES) {
-        return ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET, "permission denied for %s", path);
+        return ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET, "permission denied for '%s'", path);
     }
-    return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no device tree below %s", sys);
+    return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no device tree below '%s'", sys);
 }
 
 int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,
@@ -109,10 +109,10 @@ int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine
     }
     tree = ntk_device_source_tree(source);
     if (tree->origin == NTK_DEVICE_ORIGIN_NONE || tree->device_count == 0) {
-        ret = tree->origin == NTK_DEVICE_ORIGIN_NONE
-                  ? say_no_tree(options, err)
-                  : ntk_err_set(err, -ENODEV, NTK_ERR_NO_OFFSET, "no device in the tree of %s",
-                                tree->root);
+        ret =
+            tree->origin == NTK_DEVICE_ORIGIN_NONE
+                ? say_no_tree(options, err)
+                : ntk_err_set(err, -ENODEV, NTK_ERR_NO_OFFSET, "no devices below '%s'", tree->root);
         goto out;
     }
     ret = read_devices(source, &machine, err);

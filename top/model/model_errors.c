@@ -274,7 +274,7 @@ static int add_core_row(struct ntk_top_model *model, struct ntk_top_table *table
     cells[NTK_TOP_ERRORS_WHERE].value = device;
     cells[NTK_TOP_ERRORS_WHAT] = ntk_top_cell_text(is_dead ? "core is dead" : "core is stuck");
     cells[NTK_TOP_ERRORS_CAUSES] = ntk_top_cell_text(is_dead ? "no execution completes on this core"
-                                                             : "one execution since then");
+                                                             : "one execution is still running");
     cells[NTK_TOP_ERRORS_LAST] = ntk_top_cell_number((double)since_ns);
     cells[NTK_TOP_ERRORS_AGO] =
         ntk_top_cell_number(since_ns < now_ns ? (double)(now_ns - since_ns) : 0);

@@ -277,6 +277,10 @@ static enum line_kind line_read(const struct ntk_top_settings *settings, struct 
     *out_name = trimmed((struct span){ line.text, (size_t)(equals - line.text) });
     *out_value =
         trimmed((struct span){ equals + 1, line.bytes - (size_t)(equals + 1 - line.text) });
+    if (out_name->bytes == strlen("colours") &&
+        memcmp(out_name->text, "colours", out_name->bytes) == 0) {
+        *out_name = (struct span){ "colors", strlen("colors") }; /* files keep the British name */
+    }
     for (size_t i = 0; i < NTK_TOP_SETTINGS_ALL; i++) {
         char name[NAME_BYTES];
 
@@ -298,7 +302,7 @@ static int complain(int ret, const char *name, unsigned int line, const char *wh
 
     if (ret == 0) {
         ntk_str_copy_clean(text, sizeof text, object.text, object.bytes);
-        (void)ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s:%u: %s \"%s\"", name, line, what,
+        (void)ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s:%u: %s '%s'", name, line, what,
                           text);
     }
     return -EINVAL;
@@ -323,7 +327,7 @@ int ntk_top_settings_parse(struct ntk_top_settings *settings, const char *text, 
         case LINE_EMPTY:
             break;
         case LINE_BAD:
-            ret = complain(ret, name, number, "not \"name = value\":", line, err);
+            ret = complain(ret, name, number, "expected 'name = value', not", line, err);
             break;
         case LINE_UNKNOWN:
             ret = complain(ret, name, number, "unknown setting", key, err);

@@ -385,7 +385,7 @@ static SCREEN *open_terminal(FILE *out, FILE *keys)
     for (size_t i = 0; !terminal && i < sizeof likely / sizeof *likely; i++) {
         terminal = newterm(likely[i], out, keys);
         if (terminal) {
-            ntk_log_info("", "unknown terminal type \"%s\"; using %s", name ? name : "", likely[i]);
+            ntk_log_info("", "unknown terminal type '%s'; using %s", name ? name : "", likely[i]);
         }
     }
     return terminal;
@@ -417,7 +417,7 @@ int ntk_screen_curses_create(const struct ntk_screen_look *look, int key_fd,
 
         free_screen(screen);
         return ntk_err_set(err, -ENOTTY, NTK_ERR_NO_OFFSET,
-                           "the terminal type \"%s\" is unknown or lacks required capabilities",
+                           "the terminal type '%s' is unknown or lacks required capabilities",
                            name ? name : "");
     }
     screen->base.ops = &curses_ops;

@@ -62,7 +62,7 @@ int ntk_top_host_list_read(struct ntk_top_host_list *list, const char *path, str
     int ret = 0;
 
     if (!file) {
-        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot read the host list %.200s: %s",
+        return ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET, "cannot read the host list '%.200s': %s",
                            path, strerror(errno));
     }
     while (ret == 0 && fgets(line, sizeof line, file)) {
@@ -82,7 +82,7 @@ int ntk_top_host_list_read(struct ntk_top_host_list *list, const char *path, str
         }
     }
     if (ret == 0 && ferror(file)) {
-        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot read the host list %.200s", path);
+        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot read the host list '%.200s'", path);
     }
     fclose(file);
     return ret < 0 || list->count > 0

@@ -80,7 +80,7 @@ static void draw_head(const struct ntk_top_model *model, struct ntk_screen *scre
 
 const struct ntk_top_view ntk_top_view_errors = {
     .columns = &columns,
-    .empty = "no errors, or nothing counts them",
+    .empty = "no errors, or no source counts them",
     .observe = ntk_top_model_errors_observe,
     .project = ntk_top_model_errors,
     .head_rows = head_rows,

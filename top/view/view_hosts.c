@@ -5,7 +5,7 @@
 #include "top/view/views.h"
 
 static const struct ntk_top_column items[] = {
-    [NTK_TOP_HOSTS_NAME] = { "HOST", "name as given", NTK_TOP_AS_TEXT, 15, 25, 0 },
+    [NTK_TOP_HOSTS_NAME] = { "HOST", "name, as entered", NTK_TOP_AS_TEXT, 15, 25, 0 },
     [NTK_TOP_HOSTS_STATE] = { "STATE", "worst first, then busiest", NTK_TOP_AS_TEXT, 11, 0,
                               NTK_TOP_COLUMN_BY_VALUE },
     [NTK_TOP_HOSTS_BUSY] = { NTK_TOP_FIGURE_BUSY_OF_CORES, 16, NTK_TOP_COLUMN_FIRST },

@@ -11,7 +11,7 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_PROCESSES_CORES] = { "CORES", "logical cores that it holds", NTK_TOP_AS_TEXT, 6, 6,
                                   NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_ASCENDING },
     [NTK_TOP_PROCESSES_BUSY] = { NTK_TOP_FIGURE_BUSY_OF_CORES, 14, NTK_TOP_COLUMN_FIRST },
-    [NTK_TOP_PROCESSES_CPU] = { "CPU", "its share of all vCPUs", NTK_TOP_AS_PERCENT, 6, 0, 0 },
+    [NTK_TOP_PROCESSES_CPU] = { "CPU", "share of all vCPUs", NTK_TOP_AS_PERCENT, 6, 0, 0 },
     [NTK_TOP_PROCESSES_HBM] = { "HBM", "device memory", NTK_TOP_AS_BYTES, 8, 0, 0 },
     [NTK_TOP_PROCESSES_HOST] = { "HOST", "host memory of the runtime", NTK_TOP_AS_BYTES, 8, 0, 0 },
     [NTK_TOP_PROCESSES_RATE] = { NTK_TOP_FIGURE_RATE, 0, 0 },

@@ -91,7 +91,7 @@ export function createChart(title, lines, write, base = 10) {
     }
     const last = data.times.length - 1;
     setText(reading, last < 0 ? '' : readingAt(hover ?? last));
-    canvas.setAttribute('aria-label', last < 0 ? `${title}: nothing is stored` : `${title}: ${readingAt(hover ?? last)}`);
+    canvas.setAttribute('aria-label', last < 0 ? `${title}: no stored data` : `${title}: ${readingAt(hover ?? last)}`);
   }
 
   function point(i) {

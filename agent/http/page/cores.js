@@ -63,14 +63,14 @@ function layOut() {
     return make('div', { class: 'device' }, make('h3', {}, make('span', illness(device) === 'unhealthy' ? { class: 'bad' } : {}, `Device ${device.index} ${illness(device)}`.trim()), heading), grid);
   });
   heat.replaceChildren(...devices);
-  if (devices.length === 0) heat.append(make('p', { class: 'note' }, 'No Neuron devices are known here.'));
+  if (devices.length === 0) heat.append(make('p', { class: 'note' }, 'No Neuron devices.'));
 }
 
 function drawDetail() {
   const box = byId('core');
   const core = selected === null ? null : state.cores.get(selected);
   if (!core) {
-    box.replaceChildren(make('p', { class: 'note' }, state.cores.size ? 'Select a core for its engines, memory traffic and history.' : ''));
+    box.replaceChildren(make('p', { class: 'note' }, state.cores.size ? 'Select a core to show its engines, memory traffic and history.' : ''));
     return;
   }
   let table = box.querySelector('table');
@@ -80,7 +80,7 @@ function drawDetail() {
   }
   setText(box.querySelector('h3'), `Core ${core.index} on device ${core.device}${state.lnc > 1 && core.physical.length ? ` (physical ${core.physical.join(', ')})` : ''}`);
   const rows = [
-    [core.busyOfCalls ? 'busy (time of calls, waiting included)' : 'busy', format.percent(core.busy), core.busy],
+    [core.busyOfCalls ? 'busy (time of calls, including waiting)' : 'busy', format.percent(core.busy), core.busy],
     ...ENGINES.map(([id, name, help]) => [`${name} ${help}`, format.percent(core.engines[id]), core.engines[id]]),
     ['FLOP/s', format.count(core.flops), core.flops],
     [`${state.memoryType} read`, core.read === undefined ? '-' : `${format.bytes(core.read)}/s`, core.read],

@@ -90,7 +90,7 @@ function chooseEvents(rows) {
 // True when there may be more than were checked.
 async function drawEvents() {
   const rows = await ask('events', { newest: EVENTS_ASKED, ...(core === null ? {} : { core: physicalOf(core)[0] }) });
-  fillTable(byId('events'), EVENTS, chooseEvents(rows), 'Nothing happened in this time.');
+  fillTable(byId('events'), EVENTS, chooseEvents(rows), 'No events in this time range.');
   return rows.length === EVENTS_ASKED;
 }
 
@@ -123,8 +123,8 @@ async function refresh() {
       chart.view.set({ times, values, from: rows.length ? Date.parse(rows[0].from) : 0, to: rows.length ? Date.parse(rows.at(-1).to) : 1 });
     }
     const isCut = await drawEvents();
-    note([core === null ? '' : `Core ${core} and its device only. Press its cell again for the whole machine.`,
-      isCut ? `Too many events: showing the last ${EVENTS_ASKED} events of the time.` : ''].join(' ').trim());
+    note([core === null ? '' : `Showing only core ${core} and its device. Click its cell again for the whole machine.`,
+      isCut ? `Too many events: showing the last ${EVENTS_ASKED}.` : ''].join(' ').trim());
     document.documentElement.dataset.history = asked[0];
   } catch (error) {
     note(error.message);
@@ -153,7 +153,7 @@ export async function start() {
   if (!machine.history) {
     byId('range').remove();
     due = Infinity;
-    note('History needs a database: start neuron-monitor with --db FILE.');
+    note('History requires a database: start neuron-monitor with --db FILE.');
     return;
   }
   choice(byId('range'), RANGES.map(([name]) => [name, name]), range[0], (value) => {

@@ -91,11 +91,11 @@ export function draw() {
       value: (runtime) => format.seconds(runtime.latency?.[`${kind}_latency`]?.[name]),
       raw: (runtime) => runtime.latency?.[`${kind}_latency`]?.[name] ?? '',
     })),
-  ], state.runtimes, 'No application uses Neuron cores now.');
+  ], state.runtimes, 'No application uses NeuronCores.');
 }
 
 export function start() {
-  choice(byId('latency-kind'), [['total', 'total', 'as the caller sees it'], ['device', 'device', 'start to end on the core; of software cores this is host time']], kind, (value) => {
+  choice(byId('latency-kind'), [['total', 'total', 'time seen by the caller'], ['device', 'device', 'time on the core; for software cores, host time']], kind, (value) => {
     kind = value;
     draw();
   });

@@ -30,7 +30,7 @@ export async function follow(url, onReport, onState) {
       if (!response.ok) throw new Error(`${response.status} ${(await response.text()).trim()}`);
       onState('live', 'live');
       await read(response, onReport);
-      onState('lost', 'the agent ended; retrying');
+      onState('lost', 'the agent exited; retrying');
     } catch (error) {
       onState('lost', `${error.message}; retrying`);
     }

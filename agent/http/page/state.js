@@ -52,7 +52,7 @@ function runtimeOf(entry, groups) {
     user: ext.user ?? '',
     pod: ext.pod_name ? `${ext.namespace}/${ext.pod_name}` : ext.container_id?.slice(0, 12) ?? '',
     lnc: ext.lnc ?? 1,
-    hooks: [ext.hooks, ext.cores_guessed && 'cores guessed', ext.partial_executions ? 'executions counted in part' : ext.no_executions && 'executions not counted'].filter(Boolean).join(', '),
+    hooks: [ext.hooks, ext.cores_guessed && 'cores guessed', ext.partial_executions ? 'executions partly counted' : ext.no_executions && 'executions not counted'].filter(Boolean).join(', '),
     period,
     completed,
     failed,

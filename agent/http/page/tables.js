@@ -31,13 +31,13 @@ const PROCESSES = [
   { name: 'user', text: true, value: (r) => r.user || '-' },
   { name: 'pod', text: true, value: (r) => r.pod || '-' },
   { name: 'cores', text: true, value: (r) => ranges(Object.keys(r.cores).map(Number)) },
-  { name: 'busy', help: 'mean of its cores', value: (r) => format.percent(r.busy), raw: (r) => r.busy ?? '' },
+  { name: 'busy', help: 'mean utilization of its cores', value: (r) => format.percent(r.busy), raw: (r) => r.busy ?? '' },
   { name: 'exec/s', value: (r) => format.rate(r.rate), raw: (r) => r.completed ?? '' },
   { name: 'failed/s', value: (r) => format.rate(r.failureRate), raw: (r) => r.failed ?? '', bad: (r) => r.failed > 0 },
   { name: 'p50', value: (r) => format.seconds(r.latency?.total_latency?.p50), raw: (r) => r.latency?.total_latency?.p50 ?? '' },
   { name: 'p99', value: (r) => format.seconds(r.latency?.total_latency?.p99), raw: (r) => r.latency?.total_latency?.p99 ?? '' },
   { name: 'in flight', value: (r) => format.whole(r.inFlight), raw: (r) => r.inFlight ?? '' },
-  { name: 'device mem', help: '~: what models took is the difference around their loads', value: (r) => format.bytes(r.deviceBytes, r.deviceEstimated), raw: (r) => r.deviceBytes ?? '' },
+  { name: 'device mem', help: '~: estimated from the memory in use before and after model loads', value: (r) => format.bytes(r.deviceBytes, r.deviceEstimated), raw: (r) => r.deviceBytes ?? '' },
   { name: 'host mem', value: (r) => format.bytes(r.hostBytes), raw: (r) => r.hostBytes ?? '' },
   { name: 'RSS', value: (r) => format.bytes(r.rssBytes), raw: (r) => r.rssBytes ?? '' },
   { name: 'vCPU', value: (r) => format.percent(r.vcpu), raw: (r) => r.vcpu ?? '' },
@@ -61,7 +61,7 @@ const MODELS = [
 const MEMORY = [
   { name: 'category', text: true, value: (row) => row.category },
   { name: 'bytes', value: (row) => format.bytes(row.bytes, row.estimated), raw: (row) => row.bytes },
-  { name: 'peak', help: 'the peaks of all processes, added up', value: (row) => format.bytes(row.peak, row.estimated), raw: (row) => row.peak },
+  { name: 'peak', help: 'sum of the peaks of all processes', value: (row) => format.bytes(row.peak, row.estimated), raw: (row) => row.peak },
 ];
 
 function drawProcesses() {
@@ -69,7 +69,7 @@ function drawProcesses() {
     const busy = Object.values(runtime.cores).map((core) => core.neuroncore_utilization).filter((share) => share !== undefined);
     return { ...runtime, busy: busy.length ? sum(busy) / busy.length : null };
   });
-  fillTable(byId('processes'), PROCESSES, rows, 'No application uses Neuron cores now.', (row) => (row.ended ? 'ended' : ''));
+  fillTable(byId('processes'), PROCESSES, rows, 'No application uses NeuronCores.', (row) => (row.ended ? 'ended' : ''));
   const models = state.runtimes.flatMap((runtime) => runtime.models.map((model) =>
     ({ ...model, tag: runtime.tag, lnc: runtime.lnc, period: runtime.period, histogram: model.total_latency ? merge([model.total_latency]) : null })));
   fillTable(byId('models'), MODELS, models, 'No model is loaded.', (row) => (row.loaded === false ? 'ended' : ''));
@@ -112,7 +112,7 @@ function drawMemory() {
 export function drawErrors() {
   const past = state.stored
     ? { name: `last ${state.stored.range}`, count: (name) => state.stored.row?.[name] }
-    : { name: 'since the page is open', count: (name) => state.errors[name].page };
+    : { name: 'since page load', count: (name) => state.errors[name].page };
   fillTable(byId('errors'), [
     { name: 'class', text: true, value: (name) => name },
     { name: 'this period', value: (name) => format.whole(state.errors[name].period), raw: (name) => state.errors[name].period, bad: (name) => state.errors[name].period > 0 },
@@ -127,8 +127,8 @@ export function drawErrors() {
     { name: 'verdict', text: true, value: (row) => row.verdict, bad: (row) => row.verdict === 'unhealthy' },
     { name: 'since', text: true, value: (row) => new Date(row.since_ns / 1e6).toLocaleString() },
     { name: 'reason', text: true, value: (row) => row.reason },
-    { name: 'what it is', text: true, value: (row) => row.message },
-    { name: 'what to do', text: true, value: (row) => row.action.replaceAll('_', ' ') },
+    { name: 'problem', text: true, value: (row) => row.message },
+    { name: 'action', text: true, value: (row) => row.action.replaceAll('_', ' ') },
   ], ill, state.devices.some((device) => device.health) ? 'All devices are healthy.' : 'No source reports device health.');
   const devices = state.devices.filter((device) => device.ecc_total);
   const column = (name, key) => ({ name, value: (device) => format.whole(device.ecc_total[key]), raw: (device) => device.ecc_total[key] ?? '', bad: (device) => key.endsWith('uncorrected') && device.ecc_total[key] > 0 });
@@ -136,7 +136,7 @@ export function drawErrors() {
     { name: 'device', text: true, value: (device) => String(device.index) },
     column(`${state.memoryType} corr.`, 'mem_ecc_corrected'), column(`${state.memoryType} uncorr.`, 'mem_ecc_uncorrected'),
     column('SRAM corr.', 'sram_ecc_corrected'), column('SRAM uncorr.', 'sram_ecc_uncorrected'),
-  ], devices, 'No device counts them.');
+  ], devices, 'No device counts ECC errors.');
 }
 
 export function draw() {

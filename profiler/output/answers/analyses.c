@@ -12,9 +12,9 @@
 #define JSON_PIECES 1000
 #define NO_LENGTH "the capture does not contain the time of the execution"
 #define NO_PACKETS "the capture does not contain the records of DMA packets"
-#define NO_ONCHIP "some instructions were not decoded, or the length of the execution is unknown"
+#define NO_ONCHIP "some instructions were not decoded, or the duration of the execution is unknown"
 #define NO_ROOFLINE \
-    "the machine, the work, the device memory traffic or the length of the execution is unknown"
+    "the machine, the work, the device memory traffic or the duration of the execution is unknown"
 #define NO_TENSORS                                                                   \
     "tensors require the NEFF (-n), and the name of the tensor in each transfer of " \
     "a vendor program"
@@ -289,7 +289,7 @@ static const struct {
       answer_idle },
     { { "bubbles", "Bubbles", "gaps of each engine by cause, and the longest of them", NO_LENGTH },
       answer_bubbles },
-    { { "critical-path", "Critical path", "what determines the length of the execution",
+    { { "critical-path", "Critical path", "what determines the duration of the execution",
         NO_LENGTH },
       answer_path,
       brief_path },

@@ -36,10 +36,9 @@ void ntk_output_activity_text(const struct ntk_trace *trace,
     char head[64];
     size_t width = activity->piece_count;
 
-    ntk_buf_add_format(out,
-                       "One character is %.3f us; busy: from blank (none of it) through . : + * to "
-                       "# (all of it)\n",
-                       (double)activity->total_ps / 1e6 / (double)width);
+    ntk_buf_add_format(
+        out, "One character is %.3f us: blank is idle; . : + * and # are increasingly busy\n",
+        (double)activity->total_ps / 1e6 / (double)width);
     ntk_buf_add_text(out, "The last column is the share of the execution. A queue is busy while "
                           "any of its DMA engines is busy\n");
     ntk_buf_add_format(out, "%-*s |0", 4 + NAME_WIDTH, "");

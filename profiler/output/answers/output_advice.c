@@ -21,7 +21,7 @@ void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out
     struct ntk_buf text = { 0 };
 
     if (advice->count == 0) {
-        ntk_buf_add_text(out, "No findings: no figure is beyond its threshold\n");
+        ntk_buf_add_text(out, "No findings: all figures are within their thresholds\n");
     }
     for (size_t i = 0; i < advice->count; i++) {
         const struct ntk_advice_item *item = &advice->items[i];
@@ -35,8 +35,8 @@ void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out
         if (item->has_gain) {
             double us = advice->total_ps / 1e6;
             ntk_buf_add_format(&text,
-                               "estimated gain: %.3f us (%.1f %% of the execution), at most "
-                               "%.3f us (%.1f %%).",
+                               "estimated gain: %.3f us (%.1f%% of the execution), at most "
+                               "%.3f us (%.1f%%).",
                                item->gain * us, 100 * item->gain, item->gain_bound * us,
                                100 * item->gain_bound);
             put_wrapped("    ", &text, width, out);

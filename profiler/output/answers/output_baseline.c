@@ -18,7 +18,7 @@ static void amount_add(struct ntk_buf *out, enum ntk_measure_kind kind, double v
         ntk_buf_add_format(out, "%.0f bytes", value);
         break;
     default:
-        ntk_buf_add_format(out, "%.2f %%", 100 * value);
+        ntk_buf_add_format(out, "%.2f%%", 100 * value);
         break;
     }
 }
@@ -83,9 +83,9 @@ static void finding_cells(struct ntk_text_table *table, const struct ntk_baselin
     text = (struct ntk_buf){ 0 };
     limit_add(&text, finding->limit);
     buf_cell(table, &text);
-    ntk_text_table_text(table, finding->is_beyond ? "BEYOND"
+    ntk_text_table_text(table, finding->is_beyond ? "OVER"
                                : can_tell && !row->is_significant && has_worsened(row)
-                                   ? "may be chance"
+                                   ? "may be due to chance"
                                    : "within");
 }
 
@@ -99,7 +99,7 @@ void ntk_output_baseline_text(const struct ntk_output_baseline *check, struct nt
     struct ntk_text_table table;
 
     if (result->beyond_count > 0) {
-        ntk_buf_add_format(out, "Beyond the limit: %zu of %zu measure%s\n", result->beyond_count,
+        ntk_buf_add_format(out, "Over the limit: %zu of %zu measure%s\n", result->beyond_count,
                            result->count, result->count == 1 ? "" : "s");
     } else {
         ntk_buf_add_format(out, "Within the limits: %zu measure%s\n", result->count,
@@ -110,7 +110,7 @@ void ntk_output_baseline_text(const struct ntk_output_baseline *check, struct nt
                        check->path, comparison->after_count);
     ntk_buf_add_text(
         out, comparison->can_tell
-                 ? "; beyond: over the limit, and grew significantly (neuron-profile diff)\n\n"
+                 ? "; OVER: increased significantly, and by more than the limit\n\n"
                  : "; too few executions to tell a change from chance (at least 4 on each side are "
                    "needed)\n\n");
     ntk_text_table_init(&table, 6, 1u << 0 | 1u << 5, heads);

@@ -54,7 +54,7 @@ static const char *value_text(const struct ntk_summary_value *value, char *buf, 
         (void)snprintf(buf, buf_bytes, "%.3f us", value->number * 1e6);
         return buf;
     case NTK_SUMMARY_KIND_FRACTION:
-        (void)snprintf(buf, buf_bytes, "%.2f %%", value->number * 100);
+        (void)snprintf(buf, buf_bytes, "%.2f%%", value->number * 100);
         return buf;
     case NTK_SUMMARY_KIND_BYTES:
         return ntk_units_bytes(buf, buf_bytes, value->count);

@@ -99,7 +99,7 @@ static void row_cells(struct ntk_text_table *table, const struct ntk_comparison 
     }
     if (row->has_p) {
         ntk_text_table_format(table, "%.2g", row->p);
-        ntk_text_table_text(table, row->is_significant ? "significant" : "may be chance");
+        ntk_text_table_text(table, row->is_significant ? "significant" : "may be due to chance");
     }
 }
 
@@ -204,7 +204,7 @@ static void unrelated_text(const struct ntk_comparison *comparison, struct ntk_b
                            (change < 0 ? -change : change) / 1e6, change < 0 ? "less" : "more",
                            100 * change / total->before);
     }
-    ntk_buf_add_text(out, "the tables show what both have\n");
+    ntk_buf_add_text(out, "the tables show what they have in common\n");
 }
 
 static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
@@ -221,15 +221,15 @@ static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf
     }
     switch (comparison->verdict) {
     case NTK_COMPARISON_SAME:
-        ntk_buf_add_text(out, "No differences: all numbers are equal");
+        ntk_buf_add_text(out, "No differences: all figures are equal");
         break;
     case NTK_COMPARISON_CHANCE:
         ntk_buf_add_text(out, "No significant differences: those that remain may be due to chance");
         break;
     case NTK_COMPARISON_PARTS:
-        ntk_buf_add_format(out, "%s; %zu other number%s changed%s",
-                           total ? "The length of the execution did not change"
-                                 : "The length of the executions is unknown",
+        ntk_buf_add_format(out, "%s; %zu other figure%s changed%s",
+                           total ? "The duration of the execution did not change"
+                                 : "The duration of the executions is unknown",
                            count, count == 1 ? "" : "s", significantly);
         break;
     default:
@@ -257,7 +257,7 @@ void ntk_output_comparison_text(const struct ntk_comparison *comparison,
     if (comparison->can_tell) {
         ntk_buf_add_format(out,
                            ".\n"
-                           "P: Mann-Whitney test, two-sided; significant: at most %.0f %% of these "
+                           "P: Mann-Whitney test, two-sided; significant: at most %.0f%% of these "
                            "changes are expected to be due to chance\n"
                            "(Benjamini-Hochberg)\n",
                            100 * NTK_COMPARISON_FALSE_RATE);

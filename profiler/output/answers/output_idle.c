@@ -16,7 +16,7 @@ static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_by
     const char *what = row->is_event ? "event" : "semaphore";
     const char *opcode = row->has_opcode
                              ? ntk_ntff_opcode_name(row->opcode, opcode_bytes, sizeof opcode_bytes)
-                             : "(instruction unknown)";
+                             : "(unknown instruction)";
 
     switch (row->reason) {
     case NTK_IDLE_ENGINE:
@@ -35,10 +35,10 @@ static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_by
         snprintf(buf, buf_bytes, "issuing instructions that do not wait");
         break;
     case NTK_IDLE_RUNTIME:
-        snprintf(buf, buf_bytes, "start and end by the runtime");
+        snprintf(buf, buf_bytes, "runtime prologue and epilogue");
         break;
     case NTK_IDLE_END:
-        snprintf(buf, buf_bytes, "nothing left to do");
+        snprintf(buf, buf_bytes, "no work left");
         break;
     default:
         snprintf(buf, buf_bytes, "unknown");
@@ -52,7 +52,7 @@ static void chain_text(const struct ntk_wait_chain *chain, struct ntk_buf *out)
     for (size_t i = 0; i < chain->link_count; i++) {
         char name[REASON_BYTES];
         ntk_chain_link_name(&chain->links[i], name, sizeof name);
-        ntk_buf_add_format(out, "%s%s (%.1f %%)", i ? " > " : "", name,
+        ntk_buf_add_format(out, "%s%s (%.1f%%)", i ? " > " : "", name,
                            100 * (double)chain->links[i].part_ps / (double)chain->idle_ps);
     }
     if (chain->is_unknown) {
@@ -98,9 +98,8 @@ static void chains_text(const struct ntk_program *program, const struct ntk_idle
         }
     }
     if (shown) {
-        ntk_buf_add_text(
-            out,
-            "\nWhat waits go back to: each of a chain waited for the next, the last is the root\n");
+        ntk_buf_add_text(out, "\nCauses of waits: each element of a chain waited for the next; the "
+                              "last is the root cause\n");
         ntk_text_table_put(&table, out);
     }
     ntk_text_table_fini(&table);

@@ -296,8 +296,9 @@ int ntk_output_loops_text(const struct ntk_export *export, enum ntk_source_order
     if (count) {
         ntk_text_table_put(&table, out);
     } else {
-        ntk_buf_add_text(out, "No loops: the NEFF has no kernel tree for what ran (set "
-                              "NKI_DEBUG_INFO=True when the kernel is compiled)\n");
+        ntk_buf_add_text(out,
+                         "No loops: the NEFF has no kernel tree for the executed code (compile "
+                         "the kernel with NKI_DEBUG_INFO=True)\n");
     }
     ntk_text_table_fini(&table);
     ntk_output_more(out, count);

@@ -391,7 +391,7 @@ static void startup_text(const struct ntk_system_trace *trace, const struct ntk_
     ntk_buf_add_format(text, "; loads took %s",
                        ntk_units_duration(loads, sizeof loads, split->loads_ns));
     if (split->has_run) {
-        ntk_buf_add_format(text, ", the device worked for %s",
+        ntk_buf_add_format(text, ", the device was busy for %s",
                            ntk_units_duration(device, sizeof device, split->device_ns));
     }
     ntk_buf_add_char(text, '\n');
@@ -587,7 +587,7 @@ static void kind_text(const struct ntk_skew_kind *kind, struct ntk_buf *text)
     char which[96] = "";
 
     if (kind->most_count > kind->step_count) {
-        (void)snprintf(which, sizeof which, " (of up to %llu: the %s ones that all workers have)",
+        (void)snprintf(which, sizeof which, " (of up to %llu: the %s ones common to all workers)",
                        (unsigned long long)kind->most_count, kind->is_from_end ? "last" : "first");
     }
     ntk_buf_add_format(text,
@@ -678,14 +678,14 @@ static const struct {
       answer_memory },
     { { "executions", "Executions", "submit, queue, device and host time of each execution", NULL },
       answer_executions },
-    { { "startup", "Start-up", "time until a device starts working, and time of loads", NULL },
+    { { "startup", "Start-up", "time until a device starts working, and load times", NULL },
       answer_startup },
     { { "out-of-memory", "Out of memory", "which allocation failed, and what filled the memory",
         NULL },
       answer_out_of_memory },
     { { "ranks", "Ranks",
         "how far apart ranks start executions and collectives, and which rank is late",
-        "requires at least two workers that execute" },
+        "requires executions by at least two workers" },
       answer_ranks },
     { { "joined", "Joined ranks",
         "compute, communication and wait time of ranks, and their critical path",

@@ -24,7 +24,8 @@ struct target { /* the file of one table, opened with its first row */
 
 static int fail(const char *path, int code, struct ntk_err *err)
 {
-    return ntk_err_set(err, code, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path, strerror(-code));
+    return ntk_err_set(err, code, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", path,
+                       strerror(-code));
 }
 
 static int begin_file(struct target *target)
@@ -116,7 +117,7 @@ static int look_at(const char *path, const struct ntk_folder_files *files, struc
         if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0 &&
             !files->is_ours(entry->d_name, files->ctx)) {
             ret = ntk_err_set(err, -EEXIST, NTK_ERR_NO_OFFSET,
-                              "cannot write %s: the folder exists and contains other files (%s)",
+                              "cannot write '%s': the folder exists and contains other files (%s)",
                               path, entry->d_name);
         }
     }

@@ -62,7 +62,7 @@ int ntk_export_to_sqlite(const struct ntk_export *export, const char *path, stru
     int close_ret = ntk_sqlite_errno(sqlite3_close(db));
     ret = ret ? ret : close_ret;
     if (ret < 0) {
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path, strerror(-ret));
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", path, strerror(-ret));
         ntk_fs_replace_abort(&replace);
         return ret;
     }

@@ -9,13 +9,17 @@
 
 /* ---- levels of the compiler ---- */
 
-#define LEVEL_IDS                                                                              \
-    ALWAYS(ntk_level_row, id, "id", I64, "",                                                   \
-           "id on this level, with the subgraph in bits 48 to 63"),                            \
-        ALWAYS(ntk_level_row, raw_bir_id, "raw_bir_id", I64, "", "of the first row; 0: none"), \
-        ALWAYS(ntk_level_row, raw_penguin_id, "raw_penguin_id", I64, "", "the same"),          \
-        ALWAYS(ntk_level_row, raw_hlo_id, "raw_hlo_id", I64, "", "the same"),                  \
-        ALWAYS(ntk_level_row, raw_framework_id, "raw_framework_id", I64, "", "the same")
+#define LEVEL_IDS                                                            \
+    ALWAYS(ntk_level_row, id, "id", I64, "",                                 \
+           "id on this level, with the subgraph in bits 48 to 63"),          \
+        ALWAYS(ntk_level_row, raw_bir_id, "raw_bir_id", I64, "",             \
+               "raw_bir_id of the first row; 0: none"),                      \
+        ALWAYS(ntk_level_row, raw_penguin_id, "raw_penguin_id", I64, "",     \
+               "raw_penguin_id of the first row; 0: none"),                  \
+        ALWAYS(ntk_level_row, raw_hlo_id, "raw_hlo_id", I64, "",             \
+               "raw_hlo_id of the first row; 0: none"),                      \
+        ALWAYS(ntk_level_row, raw_framework_id, "raw_framework_id", I64, "", \
+               "raw_framework_id of the first row; 0: none")
 #define LEVEL_SUMS                                                                              \
     ALWAYS(ntk_level_row, start_ns, "start_ts", I64, "ns", "start of the first row"),           \
         ALWAYS(ntk_level_row, end_ns, "end_ts", I64, "ns", "end of the last row"),              \
@@ -102,9 +106,11 @@ static const struct ntk_column framework_node[] = {
           "bytes read and written by DMA in each interval"),
     MAYBE(ntk_node_row, hfu, "hfu", F64, "%",
           "flops divided by the peak of a tensor engine while any of its rows ran"),
-    MAYBE(ntk_node_row, mfu, "mfu", F64, "%", "the same, excluding operations that only move data"),
-    MAYBE(ntk_node_row, hfu_list, "hfu_per_interval", TEXT, "", "[0.5, 0.25]: for each interval"),
-    MAYBE(ntk_node_row, mfu_list, "mfu_per_interval", TEXT, "", "the same for mfu"),
+    MAYBE(ntk_node_row, mfu, "mfu", F64, "%", "hfu, excluding operations that only move data"),
+    MAYBE(ntk_node_row, hfu_list, "hfu_per_interval", TEXT, "",
+          "[0.5, 0.25]: hfu of each interval"),
+    MAYBE(ntk_node_row, mfu_list, "mfu_per_interval", TEXT, "",
+          "[0.5, 0.25]: mfu of each interval"),
     MAYBE(ntk_node_row, mbu_list, "mbu_per_interval", TEXT, "",
           "device memory traffic of each interval, divided by the maximum of one stack"),
     MAYBE(ntk_node_row, hbm_read_bytes, "hbm_read_bytes", I64, "B", "bytes read by DMA"),
@@ -127,7 +133,7 @@ static const struct ntk_column framework_node[] = {
     MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_SCALAR], "total_channels_scalar", I64, "",
           "partitions that its instructions on the scalar engine use, in total"),
     MAYBE(ntk_node_row, engine_channels[NTK_NTFF_ENGINE_VECTOR], "total_channels_vector", I64, "",
-          "the same for the vector engine"),
+          "partitions that its instructions on the vector engine use, in total"),
     /* Not in the schema. */
     ALWAYS(ntk_node_row, core_index, "pcore_idx", I64, "", "core of the capture, from 0"),
 };
@@ -165,36 +171,37 @@ static const struct ntk_column kernel_instructions[] = {
 };
 
 static const struct ntk_column kernel_iteration_variables[] = {
-    ALWAYS(ntk_kernel_row, id, "iteration_variable_id", I64, "", "from 1"),
+    ALWAYS(ntk_kernel_row, id, "iteration_variable_id", I64, "", "number of the variable, from 1"),
     MAYBE(ntk_kernel_row, name, "variable_name", TEXT, "", "variable of the loop"),
-    MAYBE(ntk_kernel_row, value, "variable_value", I64, "", "its value; missing if not an integer"),
+    MAYBE(ntk_kernel_row, value, "variable_value", I64, "",
+          "value of the variable; missing if not an integer"),
     MAYBE(ntk_kernel_row, parent_id, "parent_iteration_variable_id", I64, "",
           "enclosing iteration"),
     KERNEL_PLACE,
 };
 
 static const struct ntk_column kernel_stack_frames[] = {
-    ALWAYS(ntk_kernel_row, id, "stack_frame_id", I64, "", "from 1"),
+    ALWAYS(ntk_kernel_row, id, "stack_frame_id", I64, "", "number of the frame, from 1"),
     MAYBE(ntk_kernel_row, name, "fully_qualified_function_name", TEXT, "", "function"),
     MAYBE(ntk_kernel_row, parent_id, "parent_stack_frame_id", I64, "", "enclosing function"),
     KERNEL_PLACE,
 };
 
 static const struct ntk_column stack_frame[] = {
-    ALWAYS(ntk_frame_row, id, "id", I64_TEXT, "", "from 1"),
+    ALWAYS(ntk_frame_row, id, "id", I64_TEXT, "", "number, from 1"),
     ALWAYS(ntk_frame_row, location_id, "file_location_id", I32, "", "StackFrameFileLocation"),
     ALWAYS(ntk_frame_row, parent_id, "parent_frame_id", I64_TEXT, "", "caller; 0: none"),
 };
 
 static const struct ntk_column stack_frame_file_location[] = {
-    ALWAYS(ntk_frame_row, id, "id", I64_TEXT, "", "from 1"),
+    ALWAYS(ntk_frame_row, id, "id", I64_TEXT, "", "number, from 1"),
     ALWAYS(ntk_frame_row, file_id, "file_name_id", I32, "", "StackFrameFileName"),
     ALWAYS(ntk_frame_row, function_id, "function_name_id", I32, "", "StackFrameFunctionName"),
     ALWAYS(ntk_frame_row, line, "line_number", I32, "", "line, from 1"),
 };
 
 static const struct ntk_column stack_frame_name[] = {
-    ALWAYS(ntk_frame_row, id, "id", I64_TEXT, "", "from 1"),
+    ALWAYS(ntk_frame_row, id, "id", I64_TEXT, "", "number, from 1"),
     ALWAYS(ntk_frame_row, name, "name", TEXT, "", "file or function"),
 };
 
@@ -244,7 +251,7 @@ static const struct ntk_column source_line[] = {
 };
 
 static const struct ntk_column source_loop[] = {
-    ALWAYS(ntk_source_loop_row, id, "id", I64, "", "from 1"),
+    ALWAYS(ntk_source_loop_row, id, "id", I64, "", "number of the loop, from 1"),
     MAYBE(ntk_source_loop_row, parent_id, "parent_id", I64, "", "enclosing loop"),
     MAYBE(ntk_source_loop_row, file, "file_path", TEXT, "", "file"),
     ALWAYS(ntk_source_loop_row, line, "line_number", I64, "", "first line of the loop"),
@@ -258,8 +265,10 @@ static const struct ntk_column source_loop[] = {
     MAYBE(
         ntk_source_loop_row, overlap, "overlap", F64, "",
         "sum of the iteration spans divided by span_ns; above 1, iterations ran at the same time"),
-    MAYBE(ntk_source_loop_row, mean_span_ns, "mean_span_ns", F64, "ns", "of an iteration"),
-    MAYBE(ntk_source_loop_row, max_span_ns, "max_span_ns", I64, "ns", "of the slowest iteration"),
+    MAYBE(ntk_source_loop_row, mean_span_ns, "mean_span_ns", F64, "ns",
+          "mean span of an iteration"),
+    MAYBE(ntk_source_loop_row, max_span_ns, "max_span_ns", I64, "ns",
+          "span of the slowest iteration"),
     MAYBE(ntk_source_loop_row, max_span_values, "max_span_value", TEXT, "",
           "values of the variables in the slowest iteration, outermost first"),
     MAYBE(ntk_source_loop_row, text, "text", TEXT, "", "text of the line"),
@@ -269,9 +278,9 @@ static const struct ntk_column source_iteration[] = {
     ALWAYS(ntk_source_iteration_row, loop_id, "loop_id", I64, "", "SourceLoop"),
     ALWAYS(ntk_source_iteration_row, values, "values", TEXT, "",
            "values of the variables, outermost first"),
-    ALWAYS(ntk_source_iteration_row, start_ns, "start_ts", I64, "ns", "start of its first row"),
-    ALWAYS(ntk_source_iteration_row, end_ns, "end_ts", I64, "ns", "end of its last row"),
-    ALWAYS(ntk_source_iteration_row, span_ns, "span_ns", I64, "ns", "time between them"),
+    ALWAYS(ntk_source_iteration_row, start_ns, "start_ts", I64, "ns", "start of the first row"),
+    ALWAYS(ntk_source_iteration_row, end_ns, "end_ts", I64, "ns", "end of the last row"),
+    ALWAYS(ntk_source_iteration_row, span_ns, "span_ns", I64, "ns", "time between start and end"),
     SUMS(ntk_source_iteration_row, sums, ""),
     SUMS(ntk_source_iteration_row, totals, "total_"),
 };

@@ -20,11 +20,11 @@ export function answer(box, tab, key, ask) {
   const entry = known.get(key);
   if (entry?.value !== undefined) return entry.value;
   if (entry?.error) {
-    box.append(make('p', { class: 'soft' }, `Not known: ${entry.error}.`));
+    box.append(make('p', { class: 'soft' }, `Unknown: ${entry.error}.`));
     return null;
   }
   if (!entry) begin(tab, key, ask);
-  box.append(make('p', { class: 'soft' }, 'Working it out …'));
+  box.append(make('p', { class: 'soft' }, 'Computing …'));
   return null;
 }
 

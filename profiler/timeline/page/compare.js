@@ -8,8 +8,8 @@ import { duration } from './time.js';
 import { state } from './state.js';
 
 // Kinds of measures by their key, in the order in which they are shown.
-const TITLES = { total: 'All of it', chip_use: 'Use of the chip', memory_bytes: 'Memory', regions: 'Regions, median', path_resources: 'On the critical path, by engine and queue', path_layers: 'On the critical path, by layer', operations: 'Operations, busy', engines: 'Engines, busy',
-  queues: 'DMA queues, busy', queue_bytes: 'DMA queues, bytes' };
+const TITLES = { total: 'Total', chip_use: 'Use of the chip', memory_bytes: 'Memory', regions: 'Regions, median', path_resources: 'Critical path by engine and queue', path_layers: 'Critical path by layer', operations: 'Operations, active time', engines: 'Engines, active time',
+  queues: 'DMA queues, active time', queue_bytes: 'DMA queues, bytes' };
 
 const percent = (share) => `${(share * 100).toFixed(1)}%`;
 // Of what is possible: more is better.
@@ -57,7 +57,7 @@ function render(box) {
   const [total] = all.total ?? [];
   box.append(make('div', { class: 'pane-head' }, make('h2', {}, total ? `${duration(total.before_ns * 1000)} → ${duration(total.after_ns * 1000)}` : 'Comparison'),
     make('span', { class: 'soft' }, `before: ${state.meta.sources[0].name}, after: ${state.meta.sources[1].name}`)),
-  ...(all.is_unrelated ? [make('p', { class: 'soft' }, 'Different programs: nearly no layer or region is in both. The tables show what both have.')] : []),
+  ...(all.is_unrelated ? [make('p', { class: 'soft' }, 'Different programs: they share almost no layers or regions. The tables show what they have in common.')] : []),
   matches(all.matches ?? []) ?? '', make('div', { class: 'parts' }, ...parts.map(([key, rows]) => part(key, rows))));
 }
 

@@ -116,21 +116,21 @@ function render(box) {
   if (bucket) {
     const [title, lines] = describe(bucket);
     box.append(make('h2', {}, title), ...lines.map((line) => make('p', {}, line)),
-      make('p', { class: 'soft' }, 'Too many slices to show one by one. '),
-      make('button', { type: 'button', onclick: () => glideTo(bucket.start, bucket.end, 0.3) }, 'Zoom in here'));
+      make('p', { class: 'soft' }, 'Too many slices to show individually. '),
+      make('button', { type: 'button', onclick: () => glideTo(bucket.start, bucket.end, 0.3) }, 'Zoom in'));
     return;
   }
   if (!full || !state.selected) {
-    box.append(make('p', { class: 'soft' }, 'Click on a slice for its details; drag over the rows for statistics of a range.'));
+    box.append(make('p', { class: 'soft' }, 'Click a slice for its details; drag over the rows for the statistics of a range.'));
     return;
   }
   const track = state.meta.tracks[full.track];
   const here = full;
   box.append(make('div', { class: 'pane-head' }, make('h2', {}, full.name), make('span', { class: 'soft' }, `${track.name} · ${state.meta.groups[track.group].name}`),
     make('span', { class: 'space' }),
-    make('button', { type: 'button', onclick: () => step(-1), disabled: full.slice === 0, 'aria-label': 'The slice before' }, '‹'),
-    make('button', { type: 'button', onclick: () => step(1), disabled: full.slice + 1 >= track.slices, 'aria-label': 'The next slice' }, '›'),
-    make('button', { type: 'button', onclick: () => glideTo(here.start, here.end, 0.4) }, 'Zoom to it')));
+    make('button', { type: 'button', onclick: () => step(-1), disabled: full.slice === 0, 'aria-label': 'Previous slice' }, '‹'),
+    make('button', { type: 'button', onclick: () => step(1), disabled: full.slice + 1 >= track.slices, 'aria-label': 'Next slice' }, '›'),
+    make('button', { type: 'button', onclick: () => glideTo(here.start, here.end, 0.4) }, 'Zoom to slice')));
   const columns = make('div', { class: 'facts' });
   for (const { title, rows } of full.groups) columns.append(make('section', {}, make('h3', {}, title), make('dl', {}, ...rows.map(row))));
   box.append(columns);

@@ -10,7 +10,7 @@ let isBusy = false;
 
 const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes('Files');
 
-const HINT = 'Drop a capture (*.ntff), with its NEFF (*.neff)';
+const HINT = 'Drop a capture (*.ntff), optionally with its NEFF (*.neff)';
 
 // Below the rows, until the next one or a click.
 function say(text, isBad, ...more) {
@@ -25,15 +25,15 @@ function say(text, isBad, ...more) {
 function whatIsWrong(files) {
   const captures = files.filter(({ name }) => name.endsWith('.ntff'));
   const other = files.find(({ name }) => !/\.(ntff|neff)$/.test(name));
-  if (!state.source.drop) return 'This file shows one capture: neuron-profile view shows others';
+  if (!state.source.drop) return 'This file contains one capture: use neuron-profile view for others';
   if (other) return `${other.name} is neither a capture (*.ntff) nor a NEFF (*.neff)`;
-  if (!captures.length) return 'A capture (*.ntff) is missing: drop it together with its NEFF';
+  if (!captures.length) return 'No capture (*.ntff): drop it together with its NEFF';
   if (captures.length > 1) return `${captures[0].name} and ${captures[1].name} are two captures: drop one at a time`;
   return '';
 }
 
 export async function open(files) {
-  const wrong = isBusy ? 'The files before are still on their way' : whatIsWrong(files);
+  const wrong = isBusy ? 'The previous files are still being uploaded' : whatIsWrong(files);
   if (wrong) {
     say(wrong, true);
     return;

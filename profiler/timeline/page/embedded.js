@@ -44,7 +44,7 @@ const tiles = () => once('tiles', async () => {
 });
 
 function absent(what) {
-  return new Error(`${what} is not in this file; neuron-profile view has it`);
+  return new Error(`${what} is not in this file: use neuron-profile view`);
 }
 
 // How much of the timeline is in the file.
@@ -57,7 +57,7 @@ async function metaWithNote() {
   const notes = []; // [in short, in full]
   if (!there.has_slices) notes.push([`no detail below ${duration(2 ** there.level)}`, 'a finer zoom where slices are many, for search and for statistics']);
   else if (there.details < there.slices) notes.push([`operands and waits of ${whole(there.details)} of ${whole(there.slices)} slices`, `operands, names and waits of ${lackingRows(meta, there)}`]);
-  if (there.lacks_positions) notes.push(['no source lines of single instructions', 'where each slice comes from in the source']);
+  if (there.lacks_positions) notes.push(['no source lines of individual instructions', 'where each slice comes from in the source']);
   if (there.lacks_tensors) notes.push(['no colours by tensor', 'the tensors of slices']);
   if (there.lacks_host) notes.push(['no tab of the host', 'what the host did']);
   if (!notes.length) return meta;
@@ -186,7 +186,7 @@ async function sliceOf(track, slice) {
   const full = (await detailsOf(track, slice))?.slice;
   if (full) return full;
   const { meta } = await answers();
-  for (const one of each((await allSlices('What is known of a slice')).get(track))) {
+  for (const one of each((await allSlices('The list of slices')).get(track))) {
     if (one.slice !== slice) continue;
     const { start, end, what, lane } = one;
     return {
@@ -229,7 +229,7 @@ function statsOf(found, track, from, to) {
 
 async function statsIn(from, to) {
   const { meta } = await answers();
-  const found = await allSlices('Statistics of a range');
+  const found = await allSlices('The data for range statistics');
   const tracks = [];
   for (const [t, section] of found) {
     if (['semaphore', 'counter', 'rate'].includes(meta.tracks[t].kind)) continue;
@@ -242,7 +242,7 @@ async function statsIn(from, to) {
 const sourceLines = () => once('lines', async () => (document.getElementById('data-lines') ? unpackJson('data-lines') : null));
 async function linesOf(source) {
   const all = await sourceLines();
-  if (!all) throw absent('What lines of the source cost');
+  if (!all) throw absent('The cost of source lines');
   return all[source];
 }
 
@@ -251,7 +251,7 @@ async function slicesAt({ pc, source, file, line }) {
   const { meta } = await answers();
   if (pc === undefined) {
     const known = await positions();
-    if (!known) throw absent('The line of instructions');
+    if (!known) throw absent('The source line of each instruction');
     const wanted = new Set(known.places.flatMap((one, i) => (one.file === file && one.line === line ? [i + 1] : [])));
     return known.of.map((list, t) => new Set(meta.tracks[t].kind === 'engine' && meta.groups[meta.tracks[t].group].source === source
       ? list.flatMap((place, i) => (wanted.has(place) ? [i] : [])) : []));
@@ -275,7 +275,7 @@ async function hitsOf(whats, from, isBack, where) {
   const [events, repetitions] = [0, 0].map(() => new Array(HIT_BUCKETS).fill(0));
   const sum = (counts) => counts.reduce((all, n) => all + n, 0);
   const hits = [];
-  for (const [track, section] of await allSlices('Search')) {
+  for (const [track, section] of await allSlices('The search index')) {
     const counts = meta.tracks[track].kind === 'region' ? repetitions : events; // not events of the capture
     for (const one of each(section)) {
       if (at ? !at[track].has(one.slice) : !wanted.has(one.what)) continue;
@@ -314,7 +314,7 @@ export const server = {
   hits: (whats, from, isBack, where) => hitsOf(whats, Math.floor(from), isBack, where),
   analysis: async (source, name) => {
     const { value, absent: why } = (await answers()).analyses[source][name] ?? {};
-    if (value === undefined) throw new Error(why ?? `${name} is none of an analysis`);
+    if (value === undefined) throw new Error(why ?? `unknown analysis ${name}`);
     return value;
   },
   compare: async () => {
@@ -333,7 +333,7 @@ export const server = {
   },
   flame: async (source, from, to) => {
     const { meta, flames } = await answers();
-    if (from > 0 || to < meta.span) throw absent('Time of a range by layer');
+    if (from > 0 || to < meta.span) throw absent('The time by layer of a range');
     return flames[source];
   },
   lines: async (source) => (await linesOf(source)).lines,

@@ -8,7 +8,7 @@ import { reveal } from './rows.js';
 import { duration } from './time.js';
 import { glideTo, state } from './state.js';
 
-const REASONS = [['busy', 'works'], ['engine', 'waits for an engine'], ['dma', 'waits for DMA'], ['issue', 'issue'], ['runtime', 'runtime'], ['unknown', 'not known'], ['end', 'nothing left to do']];
+const REASONS = [['busy', 'busy'], ['engine', 'waiting for an engine'], ['dma', 'waiting for DMA'], ['issue', 'issue'], ['runtime', 'runtime'], ['unknown', 'unknown'], ['end', 'no work left']];
 
 function stacked(engine, total) {
   const parts = { busy: engine.busy_ns, ...engine.idle_by_reason_ns };
@@ -47,13 +47,13 @@ function chains(idle) {
   for (const engine of idle.engines) for (const chain of engine.chains ?? []) if (chain.links.length > 1 || chain.root_waited_for_unknown) found.push([engine, chain]);
   found.sort((a, b) => b[1].idle_ns - a[1].idle_ns);
   if (!found.length) return [];
-  return [make('h3', {}, 'What waits go back to'),
+  return [make('h3', {}, 'Causes of waits'),
     table([['Core', true], ['Engine', true], ['Root', true], ['Chain: each waited for the next (part of the wait)', true], ['Times'], ['Total'], ['Of the execution'], ['Longest']], found.map(([engine, chain]) => ({
       onclick: () => {
         reveal(trackOf(engine.core, engine.engine));
         glideTo(psOf(chain.longest_at_ns), psOf(chain.longest_at_ns + chain.longest_ns), 0.6);
       },
-      cells: [String(engine.core), engine.engine, chain.root_waited_for_unknown ? 'not known' : chain.root,
+      cells: [String(engine.core), engine.engine, chain.root_waited_for_unknown ? 'unknown' : chain.root,
         chain.links.map((link) => `${link.name} (${((link.part_ns / chain.idle_ns) * 100).toFixed(0)}%)`).join(' > '),
         { value: chain.count, text: whole(chain.count) }, { value: chain.idle_ns, text: duration(chain.idle_ns * 1000) },
         bar(chain.idle_ratio), { value: chain.longest_ns, text: duration(chain.longest_ns * 1000) }],
@@ -70,11 +70,11 @@ function render(box) {
   waits.sort((a, b) => b[1].idle_ns - a[1].idle_ns);
   box.append(make('p', { class: 'legend' }, make('span', {}, 'Where the time of the execution went:'), ...REASONS.map(([key, name]) => make('span', {}, make('i', { class: `reason-${key}` }), name))),
     make('div', { class: 'two' },
-      table([['Core', true], ['Engine', true], ['Instructions'], ['Busy, of the execution'], ['Where the time went', true]], idle.engines.map((engine) => ({
+      table([['Core', true], ['Engine', true], ['Instructions'], ['Busy, share of execution'], ['Time by reason', true]], idle.engines.map((engine) => ({
         onclick: () => reveal(trackOf(engine.core, engine.engine)),
         cells: [String(engine.core), engine.engine, { value: engine.instruction_count, text: whole(engine.instruction_count) }, bar(engine.busy_ratio), { element: stacked(engine, idle.total_ns), text: '' }],
       }))),
-      table([['Core', true], ['Engine', true], ['Waited for', true], ['Times'], ['Total'], ['Of the execution'], ['Longest']], waits.map(([engine, wait]) => ({
+      table([['Core', true], ['Engine', true], ['Waited for', true], ['Count'], ['Total'], ['Of the execution'], ['Longest']], waits.map(([engine, wait]) => ({
         onclick: () => {
           reveal(trackOf(engine.core, engine.engine));
           if (wait.longest_ns) glideTo(psOf(wait.longest_at_ns), psOf(wait.longest_at_ns + wait.longest_ns), 0.6);

@@ -70,7 +70,7 @@ function draw(box, node, depth, left, width, total, names) {
 function render(box) {
   const { range, meta } = state;
   const [from, until] = range ? [range.from, range.to] : [0, meta.span];
-  const group = make('div', { role: 'radiogroup', 'aria-label': 'From the top' });
+  const group = make('div', { role: 'radiogroup', 'aria-label': 'Order of levels' });
   const again = () => {
     zoomed = [];
     refresh('flame');
@@ -78,8 +78,8 @@ function render(box) {
   choice(group, [['engine', 'Engine, layer, operation'], ['layer', 'Layer, engine, operation']], order, (value) => { order = value; again(); });
   const waits = make('input', { type: 'checkbox', id: 'flame-waits', onchange: (event) => { hasWaits = event.target.checked; again(); } });
   waits.checked = hasWaits;
-  box.append(make('div', { class: 'pane-head' }, sourceChoice('flame'), group, make('label', { for: 'flame-waits' }, waits, ' with waiting in EVENT_SEMAPHORE'),
-    make('span', { class: 'soft' }, range ? `of the range of ${duration(until - from)}` : 'of the whole capture'), make('span', { class: 'space' }),
+  box.append(make('div', { class: 'pane-head' }, sourceChoice('flame'), group, make('label', { for: 'flame-waits' }, waits, ' include waits (EVENT_SEMAPHORE)'),
+    make('span', { class: 'soft' }, range ? `selected range, ${duration(until - from)}` : 'whole capture'), make('span', { class: 'space' }),
     zoomed.length ? make('button', { type: 'button', onclick: again }, 'Show all') : null));
   const rows = answer(box, 'flame', `flame ${source()} ${Math.floor(from)} ${Math.ceil(until)}`, () => state.source.flame(source(), from, until));
   if (!rows) return;
@@ -92,7 +92,7 @@ function render(box) {
     node = node.children.get(name);
   }
   if (total === 0) {
-    box.append(make('p', { class: 'soft' }, 'No instruction ran here.'));
+    box.append(make('p', { class: 'soft' }, 'No instruction ran in this range.'));
     return;
   }
   const area = make('div', { class: 'flames' });

@@ -10,7 +10,7 @@ import { duration } from './time.js';
 import { changed, on, state } from './state.js';
 
 const RELEASES_SHOWN = 8;
-const TRANSFER_TITLES = { engine: 'Began the transfer', queue: 'Of the transfer', semaphore: 'By the transfer' };
+const TRANSFER_TITLES = { engine: 'Started transfer', queue: 'Transfer', semaphore: 'Changed by transfer' };
 
 let flows = null; // of state.selected
 let of = null;
@@ -32,13 +32,13 @@ function waitRows({ wait, previous, is_wait_known: isKnown }) {
   if (wait) {
     rows.push(line('For', condition(wait)));
     if (wait.by) rows.push(line(wait.by_transfer ? 'Transfer started by' : 'Changed by', linkTo(wait.by)));
-    else rows.push(line('Changed by', wait.by_transfer ? `DMA${wait.queue ? `, ${wait.queue}` : ''}` : 'not known'));
+    else rows.push(line('Changed by', wait.by_transfer ? `DMA${wait.queue ? `, ${wait.queue}` : ''}` : 'unknown'));
     if (wait.by_transfer && wait.by && wait.queue) rows.push(line('Queue', wait.queue));
-    if (wait.change) rows.push(line('The change', linkTo(wait.change)));
+    if (wait.change) rows.push(line('Change', linkTo(wait.change)));
   } else {
-    rows.push(line('For', isKnown ? 'no semaphore' : 'not known'));
+    rows.push(line('For', isKnown ? 'no semaphore' : 'unknown'));
   }
-  if (previous) rows.push(line('Before it', linkTo(previous)));
+  if (previous) rows.push(line('Previous', linkTo(previous)));
   return rows;
 }
 
@@ -46,9 +46,9 @@ const longLine = (name, text) => make('div', {}, make('dt', {}, name), make('dd'
 
 // What the compiler lets it follow: why, and the last time that ran before.
 function followed({ predecessors, predecessor_count: total }) {
-  const words = { ORDERED: 'in order', FLOW_DEPENDENCE: 'reads what it wrote', ANTI_DEPENDENCE: 'overwrites what it read', OUTPUT_DEPENDENCE: 'overwrites what it wrote' };
+  const words = { ORDERED: 'program order', FLOW_DEPENDENCE: 'reads its output', ANTI_DEPENDENCE: 'overwrites its input', OUTPUT_DEPENDENCE: 'overwrites its output' };
   const more = total - predecessors.length;
-  return [...predecessors.map(({ kind, name, last }) => line(words[kind] ?? 'not told', make('span', {}, name ?? '', ' ', last ? linkTo(last) : 'did not run before'))),
+  return [...predecessors.map(({ kind, name, last }) => line(words[kind] ?? 'unknown', make('span', {}, name ?? '', ' ', last ? linkTo(last) : 'not executed before'))),
     more ? line('', `${whole(more)} more`) : null];
 }
 
@@ -58,8 +58,8 @@ function released(list, total) {
 }
 
 function transferRows(title, { queue, name, op, source, dest, count: packets, bytes: moved, duration: took, first, last }, by) {
-  return make('section', {}, make('h3', {}, title), make('dl', {}, by ? line('Begun by', linkTo(by)) : null, name ? line('Name', name) : null,
-    source || dest ? longLine(op ? op[0].toUpperCase() + op.slice(1) : 'Moves', `${source ?? 'not known'} \u2192 ${dest ?? 'not known'}`) : null, line('Queue', queue),
+  return make('section', {}, make('h3', {}, title), make('dl', {}, by ? line('Started by', linkTo(by)) : null, name ? line('Name', name) : null,
+    source || dest ? longLine(op ? op[0].toUpperCase() + op.slice(1) : 'Moves', `${source ?? 'unknown'} \u2192 ${dest ?? 'unknown'}`) : null, line('Queue', queue),
     line('Moved', `${bytes(moved)} in ${whole(packets)} ${packets === 1 ? 'packet' : 'packets'}, ${duration(took)}`),
     line('First packet', linkTo(first)), line('Last packet', linkTo(last))));
 }
@@ -71,20 +71,20 @@ function show(full, columns) {
       flows.name ? line('Name', flows.name) : null, flows.flops ? line('FLOPs', count(flows.flops)) : null)));
   }
   if (flows.operands !== undefined) {
-    columns.append(make('section', {}, make('h3', {}, 'Told'), make('dl', {}, longLine('Operands', flows.operands || 'none'),
+    columns.append(make('section', {}, make('h3', {}, 'Operands'), make('dl', {}, longLine('Operands', flows.operands || 'none'),
       flows.compiler_opcode ? line('Compiled as', flows.compiler_opcode) : null,
-      flows.compiler_operands ? longLine('Its operands', flows.compiler_operands) : null)));
+      flows.compiler_operands ? longLine('Compiled operands', flows.compiler_operands) : null)));
   }
-  if (flows.predecessors?.length) columns.append(make('section', {}, make('h3', {}, 'Follows'), make('dl', {}, ...followed(flows))));
+  if (flows.predecessors?.length) columns.append(make('section', {}, make('h3', {}, 'Depends on'), make('dl', {}, ...followed(flows))));
   const { kind } = state.meta.tracks[full.track];
   if (flows.wait !== undefined) columns.append(make('section', {}, make('h3', {}, 'Waited'), make('dl', {}, ...waitRows(flows))));
   else if (kind !== 'queue' && flows.by) columns.append(make('section', {}, make('h3', {}, 'Changed'), make('dl', {}, line('By', linkTo(flows.by)))));
-  if (flows.wait?.transfer) columns.append(transferRows('Waited for the transfer', flows.wait.transfer));
+  if (flows.wait?.transfer) columns.append(transferRows('Waited for transfer', flows.wait.transfer));
   if (flows.transfer) columns.append(transferRows(TRANSFER_TITLES[kind], flows.transfer, kind === 'queue' ? flows.by : null));
   if (flows.transfer_releases?.length) {
-    columns.append(make('section', {}, make('h3', {}, 'Let go by the transfer'), make('dl', {}, ...released(flows.transfer_releases, flows.transfer_release_count))));
+    columns.append(make('section', {}, make('h3', {}, 'Released by the transfer'), make('dl', {}, ...released(flows.transfer_releases, flows.transfer_release_count))));
   }
-  if (flows.releases?.length) columns.append(make('section', {}, make('h3', {}, 'Let go'), make('dl', {}, ...released(flows.releases, flows.release_count))));
+  if (flows.releases?.length) columns.append(make('section', {}, make('h3', {}, 'Released'), make('dl', {}, ...released(flows.releases, flows.release_count))));
 }
 
 // ---- arrows -----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import { addTab, bar, table } from './panel.js';
 import { duration } from './time.js';
 import { glideTo, state } from './state.js';
 
-const CAUSES = { tensors: 'moves tensors', model: 'loads or unloads', execution: 'is in the call', other_call: 'is in another call', application: 'is in the application' };
+const CAUSES = { tensors: 'tensor copies', model: 'model loads and unloads', execution: 'execution call', other_call: 'other calls', application: 'application' };
 
 // ns since 1970, which a double holds to 256 ns, as ps of the timeline.
 const psOf = (ns) => (ns - state.meta.zero_ns) * 1000 - state.meta.begin;
@@ -17,7 +17,7 @@ function gaps(box) {
   const processes = answer(box, 'host', 'host gaps', () => state.source.host('host-gaps'));
   if (!processes) return;
   const rows = processes.flatMap(({ process_id: pid, cores }) => cores.map((core) => ({ pid, ...core })));
-  box.append(make('h3', {}, 'Between two executions'), table([['Process'], ['Core'], ['Executions'], ['Gaps'], ['In total'], ['Of the time from first to last'], ['Median'], ['Longest'], ['The host', true]], rows.map((row) => ({
+  box.append(make('h3', {}, 'Gaps between executions'), table([['Process'], ['Core'], ['Executions'], ['Gaps'], ['In total'], ['Of the time from first to last'], ['Median'], ['Longest'], ['The host', true]], rows.map((row) => ({
     onclick: row.gap_count ? () => glideTo(psOf(row.longest_at_ns), psOf(row.longest_at_ns) + row.longest_ns * 1000, 0.4) : null,
     cells: [String(row.pid ?? 'unknown'), String(row.nc), { value: row.run_count, text: whole(row.run_count) }, { value: row.gap_count, text: whole(row.gap_count) },
       { value: row.gap_ns, text: duration(row.gap_ns * 1000) }, row.span_ns ? bar(row.gap_ns / row.span_ns) : '', { value: row.median_ns, text: duration(row.median_ns * 1000) },
@@ -42,7 +42,7 @@ function ranks(box) {
   box.append(make('h3', {}, 'Ranks'));
   const kinds = answer(box, 'host', 'host ranks', () => state.source.host('ranks'));
   for (const kind of kinds ?? []) {
-    box.append(make('h3', {}, `${kind.type}: ${whole(kind.step_count)} steps, median skew ${duration(kind.median_ns * 1000)}, greatest ${duration(kind.greatest_ns * 1000)}`),
+    box.append(make('h3', {}, `${kind.type}: ${whole(kind.step_count)} steps, median skew ${duration(kind.median_ns * 1000)}, maximum ${duration(kind.greatest_ns * 1000)}`),
       table([['Worker'], ['Spans'], ['In total'], ['Last, of the steps'], ['Behind the first'], ['Waited for the last']], kind.workers.map((row) => ({
         cells: [String(row.worker_gid), { value: row.span_count, text: whole(row.span_count) }, { value: row.total_ns, text: duration(row.total_ns * 1000) },
           kind.step_count ? bar(row.last_count / kind.step_count) : '', { value: row.behind_ns, text: duration(row.behind_ns * 1000) }, { value: row.waited_ns, text: duration(row.waited_ns * 1000) }],
@@ -50,7 +50,7 @@ function ranks(box) {
   }
 }
 
-const PARTS = { run: 'compute', host: 'host', wait: 'wait', link: 'communicate', inside: 'compute in a collective', unknown: 'unknown' };
+const PARTS = { run: 'compute', host: 'host', wait: 'wait', link: 'communicate', inside: 'in a collective', unknown: 'unknown' };
 const ROWS = 600;
 
 function joined(box) {
@@ -59,7 +59,7 @@ function joined(box) {
   const share = (ns, of) => ({ value: ns, text: of ? `${((100 * ns) / of).toFixed(1)}%` : '' });
   const sum = (parts) => Object.values(parts).reduce((all, ns) => all + ns, 0);
   box.append(make('h3', {}, `${whole(job.workers.length)} ranks at ${whole(job.collective_count)} collectives; critical path ${duration(job.total_ns * 1000)}; shares are of the rank's own time`),
-    table([['Rank'], ['Machine', true], ...Object.values(PARTS).map((name) => [name]), ['Waited'], ['Last'], ['On the path']], job.workers.slice(0, ROWS).map((row) => ({
+    table([['Rank'], ['Machine', true], ...Object.values(PARTS).map((name) => [name]), ['Waited'], ['Last'], ['On critical path']], job.workers.slice(0, ROWS).map((row) => ({
       cells: [{ value: row.number, text: String(row.number) }, row.host, ...Object.keys(PARTS).map((part) => share(row.parts_ns[part], row.span_ns)),
         { value: row.waited_ns, text: duration(row.waited_ns * 1000) }, { value: row.last_count, text: whole(row.last_count) }, { value: sum(row.path_ns), text: duration(sum(row.path_ns) * 1000) }],
     }))));

@@ -16,7 +16,7 @@ const LOOPS_OPEN = 3; // of those that wait longest
 const TEXTS_MAX = 8;  // files whose text a list of lines of several has
 
 const MEASURES = [['wait', 'Stall', (v) => duration(v * 1000)], ['duration', 'Time', (v) => duration(v * 1000)], ['bytes', 'HBM', bytes], ['count', 'Instr.', whole]];
-const REASONS = { runtime: 'of the runtime', compiler: 'of the compiler', no_debug_info: 'without debug information' };
+const REASONS = { runtime: 'from the runtime', compiler: 'from the compiler', no_debug_info: 'without debug information' };
 
 const view = { order: null, file: null, chosen: null, top: 0, opened: new Map() };
 
@@ -40,11 +40,11 @@ function textOf(box, found, file) {
 // What of the lines and texts is not here.
 function leftOut(found, texts) {
   const notes = [];
-  if (found.lines.length < found.line_count) notes.push(`${whole(found.line_count - found.lines.length)} of ${whole(found.line_count)} lines are not shown: neuron-profile lines --json has all`);
+  if (found.lines.length < found.line_count) notes.push(`${whole(found.line_count - found.lines.length)} of ${whole(found.line_count)} lines are not shown: neuron-profile lines --json prints all`);
   for (const [file, text] of texts) {
     const name = place.baseName(found.files[file].path);
     if (text?.is_cut) notes.push(`the text of ${name} is truncated after line ${whole(text.lines.length)}`);
-    if (text?.is_missing) notes.push(`the text of ${name} did not fit into this file`);
+    if (text?.is_missing) notes.push(`the text of ${name} does not fit in this file`);
   }
   return notes.length ? make('p', { class: 'soft left-out' }, `${notes.join('; ').replace(/^t/, 'T')}.`) : null;
 }
@@ -59,7 +59,7 @@ function rowsOf(waits, found, texts) {
     if (lines) {
       const byNumber = new Map(here.map((line) => [line.line, line]));
       const rows = lines.map((text, i) => ({ number: `${i + 1}`, text, line: byNumber.get(i + 1) ?? null }));
-      const missing = isCut ? '(the text is truncated before this line)' : '(the file has no such line: it is another version)';
+      const missing = isCut ? '(the text is truncated before this line)' : '(no such line: the file is a different version)';
       here.filter(({ line }) => line > lines.length).forEach((line) => rows.push({ number: `${line.line}`, text: missing, line }));
       return rows;
     }
@@ -81,7 +81,7 @@ function rowOf(found, row, i, most) {
   const cells = MEASURES.map(([key, , write]) => (line && line[key] > 0 ? bar(line[key] / most[key], write(line[key])).element : make('span', { class: 'bar-none' })));
   const says = line ? `${MEASURES.map(([key, title, write]) => `${title} ${write(line[key])}`).join(', ')}, active ${duration(line.active)}${line.blocked_by.length ? `, waits for ${blockers(found, line)}` : ''}${line.function ? `, in ${line.function}` : ''}` : '';
   const element = make('div', { class: `line${isChosen ? ' chosen' : ''}${isHere ? ' here' : ''}${line ? ' link' : ''}`, role: 'option', id: `line-${i}`, 'aria-selected': String(Boolean(isChosen)), title: says,
-    'aria-label': line ? `${row.number}: ${row.text.trim()}. ${says}${isHere ? '. Has the selected instruction' : ''}` : `${row.number}: ${row.text}`,
+    'aria-label': line ? `${row.number}: ${row.text.trim()}. ${says}${isHere ? '. Contains the selected instruction' : ''}` : `${row.number}: ${row.text}`,
     onclick: line ? () => choose(line, found) : undefined },
   make('span', { class: 'mark', 'aria-hidden': 'true' }, isHere ? '▶' : isChosen ? '●' : ''), make('span', { class: 'number' }, row.number), ...cells, make('code', {}, row.text));
   element.style.top = `${i * ROW}px`;
@@ -92,7 +92,7 @@ function rowOf(found, row, i, most) {
 function code(found, rows, isReady) {
   const most = Object.fromEntries(MEASURES.map(([key]) => [key, Math.max(1, ...found.lines.filter(({ file }) => file !== undefined).map((line) => line[key]))]));
   const list = make('div', { class: 'code-rows' });
-  const box = make('div', { class: 'code', role: 'listbox', tabindex: 0, 'aria-label': 'Lines of the source; arrow keys go through those that cost something, and mark their instructions' }, list);
+  const box = make('div', { class: 'code', role: 'listbox', tabindex: 0, 'aria-label': 'Source lines; the arrow keys select lines with a cost and highlight their instructions' }, list);
   list.style.height = `${rows.length * ROW}px`;
   const fill = () => {
     const first = Math.max(0, Math.floor(view.top / ROW) - 10);
@@ -140,8 +140,8 @@ function heads(found) {
     view.reveal = view.chosen;
     refresh('lines');
   } }, `${title}${view.order === key ? ' ▾' : ''}`);
-  return make('div', { class: 'line line-head' }, make('span', { class: 'mark' }), button('line', 'Line', 'In the order of the file, with its text'),
-    ...MEASURES.map(([key, title]) => button(key, title, 'The largest first')),
+  return make('div', { class: 'line line-head' }, make('span', { class: 'mark' }), button('line', 'Line', 'Show the text in file order'),
+    ...MEASURES.map(([key, title]) => button(key, title, 'Sort by this column')),
     found.files.length > 1 ? make('select', { 'aria-label': 'File', onchange: (event) => {
       view.file = Number(event.target.value);
       view.order = 'line';
@@ -177,14 +177,14 @@ function loopBox(loop, byId, isOpen) {
       refresh('lines');
     } }, make('span', { class: 'fold' })),
     make('button', { type: 'button', class: 'as-link', title: `${loop.path}:${loop.line}: show the loop`, onclick: () => glideTo(loop.start, loop.end, 0.9) }, `${names.join(' › ')} :${loop.line}`),
-    make('span', { class: 'soft', title: 'Sum of the spans of its iterations over the span of the loop: 1 when they do not overlap' },
+    make('span', { class: 'soft', title: 'Sum of the iteration spans divided by the span of the loop; 1 if iterations do not overlap' },
       `${whole(loop.iterations)} iterations in ${duration(loop.end - loop.start)}, stall ${duration(loop.wait * 1000)}, overlap ${loop.overlap.toFixed(2)}`)));
   if (isShown) {
     const inner = make('div', { id });
     const found = answer(inner, 'lines', `iterations ${source()} ${loop.id}`, () => state.source.iterations(source(), loop.id));
     if (found) {
       inner.append(strip(names, found.iterations, valuesHere(names)));
-      if (found.count > found.iterations.length) inner.append(make('p', { class: 'soft' }, `The ${whole(found.iterations.length)} slowest of ${whole(found.count)} iterations.`));
+      if (found.count > found.iterations.length) inner.append(make('p', { class: 'soft' }, `Showing the ${whole(found.iterations.length)} slowest of ${whole(found.count)} iterations.`));
     }
     box.append(inner);
   }
@@ -195,9 +195,9 @@ function loops(found) {
   const byId_ = new Map(found.loops.map((loop) => [loop.id, loop]));
   const open = new Set([...found.loops].sort((a, b) => b.wait - a.wait).slice(0, LOOPS_OPEN).map(({ id }) => id));
   const box = make('div', { class: 'loops' }, make('h3', {}, 'Loops: ▲ span, ▼ stall of each iteration'));
-  if (!found.loops.length) box.append(make('p', { class: 'soft' }, 'No loops: the NEFF has no kernel tree for what ran (set NKI_DEBUG_INFO=True when the kernel is compiled).'));
+  if (!found.loops.length) box.append(make('p', { class: 'soft' }, 'No loops: the NEFF has no kernel tree for the executed code (compile the kernel with NKI_DEBUG_INFO=True).'));
   box.append(...found.loops.map((loop) => loopBox(loop, byId_, open.has(loop.id))));
-  if (found.loops.length >= 1000) box.append(make('p', { class: 'soft' }, `The first ${whole(found.loops.length)} loops of the kernel: neuron-profile lines --loops --json has all.`));
+  if (found.loops.length >= 1000) box.append(make('p', { class: 'soft' }, `Showing the first ${whole(found.loops.length)} loops of the kernel: neuron-profile lines --loops --json prints all.`));
   return box;
 }
 
@@ -210,7 +210,7 @@ function says(found) {
   const time = found.lines.reduce((sum, { duration }) => sum + duration, 0);
   const known = found.lines.reduce((sum, { file, duration }) => sum + (file === undefined ? 0 : duration), 0);
   const share = mine && time > 0 ? `, ${((known / time) * 100).toFixed(1)}% of the time of all instructions` : '';
-  return `${whole(mine)} of ${whole(all)} instructions have a source line${share}${rest.map(({ reason, count }) => `; ${whole(count)} ${REASONS[reason]}`).join('')}. Stall and time add up over engines, which work at the same time.`;
+  return `${whole(mine)} of ${whole(all)} instructions have a source line${share}${rest.map(({ reason, count }) => `; ${whole(count)} ${REASONS[reason]}`).join('')}. Stall and time are sums over engines, which run concurrently.`;
 }
 
 function render(box) {

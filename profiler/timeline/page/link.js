@@ -68,9 +68,9 @@ async function copy() {
   write();
   try {
     await navigator.clipboard.writeText(location.href);
-    setText(byId('said'), 'The link is copied.');
+    setText(byId('said'), 'Link copied.');
   } catch {
-    setText(byId('said'), 'The link is in the address bar.');
+    setText(byId('said'), 'Cannot copy: the link is in the address bar.');
   }
 }
 

@@ -73,10 +73,10 @@ export async function start(source) {
     state.source = source;
     state.meta = await source.meta();
   } catch (error) {
-    say(`The capture cannot be had: ${error.message}`, true);
+    say(`Cannot load the capture: ${error.message}`, true);
     return;
   }
-  state.tiles = new Tiles(source, state.meta, () => { say(''); tell('tiles'); changed(); }, (error) => say(`No data: ${error.message}. Is neuron-profile still there?`, true));
+  state.tiles = new Tiles(source, state.meta, () => { say(''); tell('tiles'); changed(); }, (error) => say(`No data: ${error.message}. Check that neuron-profile is still running.`, true));
   state.meta.groups.forEach((group, g) => group.folded && state.folded.add(g));
   rows.unfoldWork();
   head();

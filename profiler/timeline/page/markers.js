@@ -27,16 +27,16 @@ function toggle(time) {
 
 function render(box) {
   if (!state.markers.length) {
-    box.append(make('p', { class: 'soft' }, 'Press m or the right button to mark a moment; a second time takes the mark away.'));
+    box.append(make('p', { class: 'soft' }, 'Press m or right-click to set a marker; do it again to remove the marker.'));
     return;
   }
-  box.append(table([['Marker'], ['Time'], ['Since the one before'], ['Statistics']], state.markers.map((marker, i) => ({
+  box.append(table([['Marker'], ['Time'], ['Since the previous one'], ['Statistics']], state.markers.map((marker, i) => ({
     onclick: () => show(marker - (state.scale * state.width) / 2, state.scale),
     cells: [String(i + 1), exact(marker + state.meta.begin), i ? duration(marker - state.markers[i - 1]) : '',
       i ? { element: make('button', { type: 'button', onclick: (event) => {
         event.stopPropagation();
         setRange(state.markers[i - 1], marker, true);
-      } }, 'What is between') } : ''],
+      } }, 'Show the interval') } : ''],
   }))), make('button', { type: 'button', onclick: () => {
     state.markers = [];
     refresh('markers');

@@ -180,13 +180,13 @@ function zoomTo(view, event) {
 function show(space) {
   const view = prepare(space);
   const left = space.value_count - space.values.length;
-  view.canvas = make('canvas', { class: 'chip-map', role: 'img', 'aria-label': `${TITLES[space.space]} of NeuronCore ${space.core}: ${whole(space.value_count)} values, at most ${bytes(space.peak_bytes)} at once` });
+  view.canvas = make('canvas', { class: 'chip-map', role: 'img', 'aria-label': `${TITLES[space.space]} of NeuronCore ${space.core}: ${whole(space.value_count)} values, peak ${bytes(space.peak_bytes)}` });
   view.list = make('div', { class: 'chip-list' });
   view.canvas.addEventListener('pointermove', pointAt);
   view.canvas.addEventListener('pointerleave', () => { pointed = null; paint(); });
   view.canvas.addEventListener('dblclick', (event) => zoomTo(view, event));
   views.push(view);
-  return make('section', {}, make('h3', {}, `${TITLES[space.space]} of NeuronCore ${space.core}`), left ? make('p', { class: 'soft' }, `${whole(left)} smaller or shorter values are not in the map.`) : '', view.canvas, view.list);
+  return make('section', {}, make('h3', {}, `${TITLES[space.space]} of NeuronCore ${space.core}`), left ? make('p', { class: 'soft' }, `${whole(left)} smaller or short-lived values are not shown.`) : '', view.canvas, view.list);
 }
 
 function render(box) {
@@ -195,7 +195,7 @@ function render(box) {
   if (choice) box.append(choice);
   const spaces = analysis(box, 'on-chip', 'on-chip');
   if (!spaces) return;
-  if (!spaces.length) box.append(make('p', { class: 'soft' }, 'Nothing on the chip was written and read.'));
+  if (!spaces.length) box.append(make('p', { class: 'soft' }, 'No value on the chip was written and read.'));
   box.append(...spaces.map(show));
   requestAnimationFrame(paint);
 }

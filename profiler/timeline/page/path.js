@@ -14,7 +14,7 @@ let isShown = false;
 let steps = null; // of the window
 let timer = 0;
 
-const KINDS = { instruction: 'execution', transfer: 'transfers', latency: 'semaphore latency', wait: 'waits', start: 'before the first', end: 'after the last', issue: 'issue', drain: 'drain' };
+const KINDS = { instruction: 'execution', transfer: 'transfers', latency: 'semaphore latency', wait: 'waits', start: 'before the first instruction', end: 'after the last instruction', issue: 'issue', drain: 'drain' };
 
 async function load() {
   if (!isShown) return;
@@ -68,7 +68,7 @@ function draw(context, look) {
 }
 
 function shares(title, list) {
-  return table([[title, true], ['Steps'], ['On the path'], ['Of the execution']], list.map((one) => ({
+  return table([[title, true], ['Steps'], ['On critical path'], ['Of the execution']], list.map((one) => ({
     cells: [one.name ?? one.layer, { value: one.steps, text: String(one.steps) }, { value: one.path_ns, text: duration(one.path_ns * 1000) }, bar(one.path_ratio)],
   })), { most: 100 });
 }
@@ -86,7 +86,7 @@ function render(box) {
   toggle.checked = isShown;
   const kinds = Object.entries(path.kinds_ns).filter(([, ns]) => ns > 0).map(([kind, ns]) => `${KINDS[kind] ?? kind} ${duration(ns * 1000)}`);
   box.append(make('div', { class: 'pane-head' }, make('h2', {}, duration(path.total_ns * 1000)), make('span', { class: 'soft' }, kinds.join(', ')),
-    make('span', { class: 'space' }), make('label', { for: 'path-shown' }, toggle, ' Show it over the rows')),
+    make('span', { class: 'space' }), make('label', { for: 'path-shown' }, toggle, ' Draw the path over the rows')),
   make('div', { class: 'three' }, shares('Engine or queue', path.resources), shares('Operation', path.opcodes), path.layers.length ? shares('Layer', path.layers) : null));
 }
 

@@ -52,12 +52,12 @@ function total(kind, name) {
   if (all < 2 || !found.length) return null;
   const sum = (key) => found.reduce((all, one) => all + (one[key] ?? 0), 0);
   const busy = found.reduce((sum, one) => sum + ownBusy(one.track, one.busy ?? 0), 0) / all;
-  return { cells: [`${all} ${name}`, 'mean, sums', bar(busy, percent(busy), `${percent(busy)} of the range, the mean of ${all} rows`),
+  return { cells: [`${all} ${name}`, 'mean and sums', bar(busy, percent(busy), `${percent(busy)} of the range, the mean of ${all} rows`),
     { text: whole(sum('count')) }, kind === 'queue' ? { text: bytes(sum('bytes')) } : ''] };
 }
 
 function rowsTable() {
-  return table([['Row', true], ['Core', true], ['Busy, of the range'], ['Slices'], ['Bytes']], stats.tracks.map(({ track, busy, count, bytes: moved }) => ({
+  return table([['Row', true], ['Core', true], ['Busy, share of range'], ['Slices'], ['Bytes']], stats.tracks.map(({ track, busy, count, bytes: moved }) => ({
     onclick: () => reveal(track),
     cells: [state.meta.tracks[track].name, coreOf(track), busyOf(track, busy), { value: count, text: whole(count) }, moved === undefined ? '' : { value: moved, text: bytes(moved) }],
   })), { foot: [total('engine', 'engines'), total('queue', 'queues'), total('host', 'host rows')].filter(Boolean) });
@@ -65,7 +65,7 @@ function rowsTable() {
 
 function whatsTable() {
   const all = byWhat();
-  return table([['What', true], ['On', true], ['Count'], ['Total'], ['Mean'], ['Longest'], ['Bytes']], all.map((entry) => ({
+  return table([['Name', true], ['Row', true], ['Count'], ['Total'], ['Mean'], ['Longest'], ['Bytes']], all.map((entry) => ({
     cells: [state.meta.whats[entry.what].name, [...entry.rows].join(', '), { value: entry.count, text: whole(entry.count) },
       { value: entry.sum, text: duration(entry.sum) }, { value: entry.sum / entry.count, text: duration(entry.sum / entry.count) },
       { value: entry.longest, text: duration(entry.longest) }, entry.bytes ? { value: entry.bytes, text: bytes(entry.bytes) } : ''],
@@ -74,13 +74,13 @@ function whatsTable() {
 
 function render(box) {
   if (!stats || !state.range) {
-    box.append(make('p', { class: 'soft' }, 'Drag over the rows to choose a range; its statistics appear here.'));
+    box.append(make('p', { class: 'soft' }, 'Drag over the rows to select a range and see its statistics here.'));
     return;
   }
   const { from, to } = state.range;
   box.append(make('div', { class: 'pane-head' }, make('h2', {}, duration(to - from)),
     make('span', { class: 'soft' }, `${exact(from + state.meta.begin)} to ${exact(to + state.meta.begin)}`), make('span', { class: 'space' }),
-    make('button', { type: 'button', onclick: () => glideTo(from, to, 0.9) }, 'Zoom to it'),
+    make('button', { type: 'button', onclick: () => glideTo(from, to, 0.9) }, 'Zoom to range'),
     make('button', { type: 'button', onclick: () => clear() }, 'Clear')),
   make('div', { class: 'two' }, rowsTable(), whatsTable()));
 }

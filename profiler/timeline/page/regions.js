@@ -43,7 +43,7 @@ async function jump(region, startNs, endNs) {
 function outliers(region) {
   const box = make('span', {});
   region.outliers.forEach((one, i) => box.append(i ? ', ' : '', make('button', {
-    type: 'button', class: 'as-link', title: `Time ${whole(one.index)} of ${whole(region.count)}, at ${duration(one.start_ns * 1000)}`,
+    type: 'button', class: 'as-link', title: `Repetition ${whole(one.index)} of ${whole(region.count)}, at ${duration(one.start_ns * 1000)}`,
     onclick: (event) => {
       event.stopPropagation();
       jump(region, one.start_ns, one.end_ns);
@@ -65,7 +65,7 @@ function line(region) {
     cells: [`${'· '.repeat(region.depth)}${region.name}`, region.kind, `NC ${region.core} ${region.engine ? titleOf(region.engine) : 'all'}`, { value: region.count, text: whole(region.count) },
       time(region.median_ns), {
         value: region.worst_ns, text: '', element: make('button', {
-          type: 'button', class: 'as-link', title: `Time ${whole(region.worst)}`, onclick: (event) => {
+          type: 'button', class: 'as-link', title: `Repetition ${whole(region.worst)}`, onclick: (event) => {
             event.stopPropagation();
             jump(region, region.worst_at_ns, region.worst_at_ns + region.worst_ns);
           },
@@ -80,12 +80,12 @@ function render(box) {
   const found = analysis(box, 'regions', 'regions');
   if (!found) return;
   if (!found.regions.length) {
-    box.append(make('p', { class: 'soft' }, 'Nothing repeats in this capture: no loop, iteration, layer or collective.'));
+    box.append(make('p', { class: 'soft' }, 'No repetitions: no loop, iteration, layer or collective.'));
   } else {
-    box.append(table([['Region', true], ['Kind', true], ['Where', true], ['Times'], ['Median'], ['Longest'], ['Total'], ['Of the execution'], ['Slow times', true]], found.regions.map(line), { most: 300 }));
+    box.append(table([['Region', true], ['Kind', true], ['Where', true], ['Count'], ['Median'], ['Longest'], ['Total'], ['Share of execution'], ['Slow repetitions', true]], found.regions.map(line), { most: 300 }));
   }
   if (found.omitted) box.append(make('p', { class: 'soft' }, `${whole(found.omitted)} repetitions are omitted: too many different ones.`));
-  if (found.has_unread_collectives) box.append(make('p', { class: 'soft' }, 'The records of the collectives cores cannot be read: only collectives with known names are listed.'));
+  if (found.has_unread_collectives) box.append(make('p', { class: 'soft' }, 'The records of the collective-communication cores cannot be read: only collectives with known names are listed.'));
 }
 
 // A page without a link to a place begins at what the execution spends most of its time on.

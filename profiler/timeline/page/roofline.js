@@ -201,7 +201,7 @@ function legend(points) {
 }
 
 function rowsTable(rows, hasRuns) {
-  return table([['Name', true], ['Kind', true], ...(hasRuns ? [['Run', true]] : []), ['Time'], ['FLOPs'], ['HBM'], ['FLOPs/byte'], ['Bound', true], ['At least'], ['Of the roof']], rows.map((one) => ({
+  return table([['Name', true], ['Kind', true], ...(hasRuns ? [['Run', true]] : []), ['Time'], ['FLOPs'], ['HBM'], ['FLOPs/byte'], ['Bound', true], ['Minimum'], ['Share of roofline']], rows.map((one) => ({
     cells: [one.name, one.kind === 'all' ? '' : one.kind, ...(hasRuns ? [one.run] : []), { value: one.time_ns, text: duration(one.time_ns * 1000) }, { value: one.flops, text: count(one.flops) }, { value: one.hbm_bytes, text: bytes(one.hbm_bytes) },
       { value: one.flops_per_byte ?? -1, text: one.flops_per_byte === null ? '' : one.flops_per_byte.toFixed(1) }, one.bound,
       { value: one.least_ns, text: one.least_ns ? duration(one.least_ns * 1000) : '' }, one.roofline_ratio === null ? (one.is_hidden ? 'hidden' : '') : bar(one.roofline_ratio, undefined, 'of what its roof allows in this time')],

@@ -94,9 +94,9 @@ export function inOrder() {
 
 function trackTitle(track) {
   if (track.kind === 'rate') return `${track.name}: bytes per second of all queues`;
-  const what = { semaphore: 'changes', queue: 'packets', host: 'events', counter: 'samples', region: 'times', rank: 'times' }[track.kind] ?? 'instructions';
+  const what = { semaphore: 'changes', queue: 'packets', host: 'events', counter: 'samples', region: 'repetitions', rank: 'intervals' }[track.kind] ?? 'instructions';
   const lanes = track.kind === 'queue' ? `, DMA engines ${track.engines.join(', ')}; busy: any of them` : '';
-  return `${track.name}${sideOf(track) && `, ${sideOf(track)}`}: ${track.slices.toLocaleString('en')} ${what}${lanes}. The share is of the time that is shown. Click: taller or lower`;
+  return `${track.name}${sideOf(track) && `, ${sideOf(track)}`}: ${track.slices.toLocaleString('en')} ${what}${lanes}. The share refers to the visible time. Click to change the height`;
 }
 
 function groupRow(g, set) {

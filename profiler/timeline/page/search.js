@@ -40,7 +40,7 @@ function matching(text, lists) {
     };
     worker.onmessage = ({ data }) => {
       if (!data) {
-        clock = setTimeout(fail, MATCH_MS, 'ended after a second: try a simpler expression');
+        clock = setTimeout(fail, MATCH_MS, 'timed out after 1 s: try a simpler expression');
         return;
       }
       stop();
@@ -48,7 +48,7 @@ function matching(text, lists) {
     };
     worker.onerror = (event) => {
       event.preventDefault(); // it is reported here
-      fail('this browser cannot search for that');
+      fail('this browser does not support the expression');
     };
     worker.postMessage({ text, lists: lists.map((named) => named.map(({ name }) => name)) });
   });
@@ -79,7 +79,7 @@ export async function run(text, isQuiet) {
   try {
     RegExp(text, 'i');
   } catch {
-    clear('no regular expression');
+    clear('invalid regular expression');
     return;
   }
   try {
@@ -96,7 +96,7 @@ export async function run(text, isQuiet) {
     const found = named.some((list) => list.length) ? await matching(text, named) : [[], []];
     [others.layers, others.tensors] = found.map((list, n) => list.map((i) => named[n][i]));
     if (isShown || found.some((list) => list.length)) show(isShown || isQuiet);
-    else clear('no hit');
+    else clear('no match');
   } catch (error) {
     if (error instanceof Hopeless) clear(error.message);
     else tell('error', error);
@@ -148,10 +148,10 @@ function show(isQuiet) {
   changed();
 }
 
-const countOf = (number, name) => `${whole(number)} ${name}${number === 1 ? '' : 's'}`;
+const countOf = (number, name) => `${whole(number)} ${name}${number === 1 ? '' : name === 'match' ? 'es' : 's'}`;
 
 function foundText() {
-  const parts = [[state.hits?.total, 'hit'], [state.hits?.repetitions, 'repetition'], [others.tracks.length, 'row'], [others.layers.length, 'layer'], [others.tensors.length, 'tensor']];
+  const parts = [[state.hits?.total, 'match'], [state.hits?.repetitions, 'repetition'], [others.tracks.length, 'row'], [others.layers.length, 'layer'], [others.tensors.length, 'tensor']];
   return parts.filter(([number]) => number).map(([number, name]) => countOf(number, name)).join(', ');
 }
 
@@ -169,7 +169,7 @@ async function step(by) {
     if (next) hits.hits = answer.hits;
   }
   if (next) goTo(next.track, next.slice);
-  else setText(byId('said'), 'no more hits');
+  else setText(byId('said'), 'no more matches');
 }
 
 function renderOthers(box) {
@@ -184,13 +184,13 @@ function render(box) {
   const { hits } = state;
   if (others) renderOthers(box);
   if (!hits) {
-    if (!others) box.append(make('p', { class: 'soft' }, 'Search for operations, rows, layers and tensors with a regular expression, such as matmul|reduce, for an instruction with pc 76, or for those of a source line with line kernel.py:12.'));
+    if (!others) box.append(make('p', { class: 'soft' }, 'Search for operations, rows, layers and tensors with a regular expression such as matmul|reduce, for an instruction such as pc 76, or for a source line such as line kernel.py:12.'));
     return;
   }
   const shown = hits.hits.slice(0, SHOWN);
-  box.append(make('div', { class: 'pane-head' }, make('h2', {}, `${countOf(hits.total, 'hit')}${hits.repetitions ? `, ${countOf(hits.repetitions, 'repetition')}` : ''}`),
-    make('span', { class: 'soft' }, `${hits.where ? hits.text.replace(/^pc/i, 'PC') : hits.whats.map((w) => state.meta.whats[w].name).join(', ')}${hits.total + hits.repetitions > shown.length ? `; the first ${shown.length}` : ''}`),
-    make('span', { class: 'space' }), make('button', { type: 'button', onclick: () => step(-1) }, 'Before'), make('button', { type: 'button', onclick: () => step(1) }, 'Next')),
+  box.append(make('div', { class: 'pane-head' }, make('h2', {}, `${countOf(hits.total, 'match')}${hits.repetitions ? `, ${countOf(hits.repetitions, 'repetition')}` : ''}`),
+    make('span', { class: 'soft' }, `${hits.where ? hits.text.replace(/^pc/i, 'PC') : hits.whats.map((w) => state.meta.whats[w].name).join(', ')}${hits.total + hits.repetitions > shown.length ? `; showing the first ${shown.length}` : ''}`),
+    make('span', { class: 'space' }), make('button', { type: 'button', onclick: () => step(-1) }, 'Previous'), make('button', { type: 'button', onclick: () => step(1) }, 'Next')),
   table([['What', true], ['Row', true], ['Core', true], ['Start'], ['Duration']], shown.map((hit) => ({
     onclick: () => goTo(hit.track, hit.slice),
     cells: [state.meta.whats[hit.what].name, state.meta.tracks[hit.track].name, coreOf(hit.track), { value: hit.start, text: exact(hit.start + state.meta.begin) },

@@ -34,11 +34,11 @@ export function strip(names, iterations, here) {
     const down = make('i', { class: 'down' });
     up.style.height = `${(spanOf(column) / spanMost) * 100}%`;
     down.style.height = `${(column.wait / waitMost) * 100}%`;
-    const text = textOf(column) + (isHere ? ', has the selected instruction' : '');
+    const text = textOf(column) + (isHere ? ', contains the selected instruction' : '');
     return make('button', { type: 'button', class: `turn${column === slowest ? ' slowest' : ''}${isHere ? ' here' : ''}`, tabindex: column === slowest ? 0 : -1, title: text, 'aria-label': text,
       onclick: () => glideTo(column.worst.start, column.worst.end, 0.8) }, make('span', {}, up), make('span', {}, down));
   });
-  const box = make('div', { class: 'strip', role: 'group', 'aria-label': 'Iterations: span upwards, stall downwards' }, ...buttons);
+  const box = make('div', { class: 'strip', role: 'group', 'aria-label': 'Iterations: span above, stall below the line' }, ...buttons);
   box.addEventListener('keydown', (event) => {
     const at = buttons.indexOf(document.activeElement);
     const next = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: buttons.length - 1 }[event.key];

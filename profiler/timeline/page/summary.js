@@ -14,7 +14,7 @@ const EXECUTION = 'of the execution';
 
 // [name, metric, how it is written, of what a share is]
 const TILES = [
-  ['Execution', 'total_time', time], ['Something works', 'total_active_time_percent', percent, EXECUTION],
+  ['Execution', 'total_time', time], ['Any engine or DMA', 'total_active_time_percent', percent, EXECUTION],
   ['Tensor', 'tensor_engine_active_time_percent', percent, EXECUTION], ['Vector', 'vector_engine_active_time_percent', percent, EXECUTION],
   ['Scalar', 'scalar_engine_active_time_percent', percent, EXECUTION], ['GpSimd', 'gpsimd_engine_active_time_percent', percent, EXECUTION],
   ['Sync', 'sync_engine_active_time_percent', percent, EXECUTION], ['DMA', 'dma_active_time_percent', percent, EXECUTION],
@@ -38,7 +38,7 @@ function render(box) {
   const metrics = Object.values(all)[0];
   const cores = state.meta.sources[source()].cores.length;
   if (cores > 1) {
-    box.append(make('p', { class: 'soft' }, `Shares are those of the vendor's tool, of the ${cores} cores together: the part of the execution in which the engine of any core was at work. The rows above and the tab Engines have each core by itself.`));
+    box.append(make('p', { class: 'soft' }, `As in the vendor's tool, shares refer to all ${cores} cores: the part of the execution in which the engine of any core was active. The rows above and the Engines tab show each core.`));
   }
   box.append(make('div', { class: 'tiles' }, ...TILES.filter(([, metric]) => metrics[metric] !== undefined).map(([name, metric, write, of]) =>
     make('div', { title: metric }, make('span', {}, name), make('b', {}, write(metrics[metric])), make('small', {}, of ?? '')))),

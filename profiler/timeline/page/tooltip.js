@@ -19,10 +19,10 @@ export function describe(hit) {
   const what = state.meta.whats[hit.what].name;
   if (hit.bucket) {
     const { mean, extra } = hit.bucket;
-    if (isValueTrack(track)) return [track.name, [`${hit.bucket.count.toLocaleString('en')} changes in ${duration(hit.end - hit.start)}`, `mean ${valueText(track, Number(mean.toFixed(2)))}, largest ${valueText(track, extra)}`]];
+    if (isValueTrack(track)) return [track.name, [`${hit.bucket.count.toLocaleString('en')} changes in ${duration(hit.end - hit.start)}`, `mean ${valueText(track, Number(mean.toFixed(2)))}, maximum ${valueText(track, extra)}`]];
     const ofLanes = track.kind === 'queue' && track.lanes > 1 ? `, any of ${track.lanes} DMA engines` : '';
     return [`mostly ${what}`, [`${track.name}, busy ${percent(mean * 100)} of ${duration(hit.end - hit.start)}${ofLanes}`,
-      `${hit.bucket.count.toLocaleString('en')} begin here${track.kind === 'queue' ? `, ${bytes(extra)}` : track.kind === 'engine' && extra ? `, which waited ${waited(extra, track)} before` : ''}`]];
+      `${hit.bucket.count.toLocaleString('en')} start here${track.kind === 'queue' ? `, ${bytes(extra)}` : track.kind === 'engine' && extra ? `, which waited ${waited(extra, track)} before` : ''}`]];
   }
   const lines = [`${duration(hit.end - hit.start)} at ${duration(hit.start + state.meta.begin)}`];
   if (track.kind === 'queue') lines.push(`${bytes(hit.value)} by DMA engine ${track.engines[hit.lane]}`, track.name);

@@ -40,7 +40,7 @@ static int cannot_read(const struct load *load, struct ntk_err *err)
 {
     int code = errno ? errno : EIO;
 
-    return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot read %s: %s", load->path,
+    return ntk_err_set(err, -code, NTK_ERR_NO_OFFSET, "cannot read '%s': %s", load->path,
                        strerror(code));
 }
 
@@ -206,7 +206,7 @@ static int stream(struct cli *cli, struct load *load, struct ntk_err *err)
     ret = ntk_rpc_client_stream(cli->client, "/nrt.nmgr_v1/load", next, load,
                                 &nrt__load_response__descriptor, &reply, err);
     const Nrt__LoadResponse *answer = (const Nrt__LoadResponse *)reply;
-    (void)snprintf(what, sizeof what, "cannot load %s", load->path);
+    (void)snprintf(what, sizeof what, "cannot load '%s'", load->path);
     ret = ret < 0 ? ret : ntk_rpc_daemon_check(answer->status, what, err);
     if (ret == 0) {
         tell(cli, load, answer->h_nn ? answer->h_nn->id : 0);

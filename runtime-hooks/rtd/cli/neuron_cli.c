@@ -80,11 +80,10 @@ static int usage_check(const struct cli_command *command, int operands, char **a
     struct ntk_err err = { 0 };
 
     if (operands > (command->operand ? 1 : 0)) {
-        return ntk_opt_usage_error(&program, "unexpected operand '%s'",
-                                   argv[command->operand ? 1 : 0]);
+        return ntk_opt_argument_error(&program, NULL, argv[command->operand ? 1 : 0]);
     }
     if (command->operand && !command->is_optional && operands == 0) {
-        return ntk_opt_usage_error(&program, "%s requires %s", command->name, command->operand);
+        return ntk_opt_argument_error(&program, command->operand, NULL);
     }
     if (operands == 1 && !is_load && cli_number(argv[0], &number, &err) < 0) {
         return ntk_opt_usage_error(&program, "%s %s: %s", command->name, command->operand,

@@ -241,11 +241,11 @@ static int read_member(struct tar_reader *r, struct archive_entry *entry)
     }
     r->names_left -= strlen(name);
     if (!ntk_tar_name_is_inside(name)) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "member \"%s\" is outside the archive",
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "member '%s' is outside the archive",
                            name);
     }
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry)) {
-        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "member \"%s\" is not a regular file",
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "member '%s' is not a regular file",
                            name);
     }
     if (r->members.count >= limits->member_count) {
@@ -253,10 +253,10 @@ static int read_member(struct tar_reader *r, struct archive_entry *entry)
                            limits->member_count);
     }
     if (size < 0 || (uint64_t)size > r->left) {
-        return ntk_err_set(
-            err, -EFBIG, NTK_ERR_NO_OFFSET, "member \"%s\" claims %lld bytes, more than the %s",
-            name, (long long)size,
-            r->is_limited ? "members of one file may have in total" : "archive can contain");
+        return ntk_err_set(err, -EFBIG, NTK_ERR_NO_OFFSET,
+                           "member '%s' claims %lld bytes, more than the %s", name, (long long)size,
+                           r->is_limited ? "members of one file may have in total"
+                                         : "archive can contain");
     }
     r->left -= (uint64_t)size;
 
@@ -571,7 +571,7 @@ static int write_member(struct archive *archive, struct archive_entry *entry,
     size_t done = 0;
 
     if (!ntk_tar_name_is_inside(member->name)) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "member \"%s\" is outside the archive",
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "member '%s' is outside the archive",
                            member->name);
     }
     archive_entry_clear(entry);

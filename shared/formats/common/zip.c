@@ -46,7 +46,7 @@ static int read_bytes(struct archive *archive, struct archive_entry *entry, uint
     uint64_t capacity = 0;
 
     if (is_declared && declared > *left) {
-        return TOO_MUCH("member %s: %llu bytes exceed the limit", member->name,
+        return TOO_MUCH("member '%s': %llu bytes exceed the limit", member->name,
                         (unsigned long long)declared);
     }
     for (;;) {
@@ -73,12 +73,12 @@ static int read_bytes(struct archive *archive, struct archive_entry *entry, uint
         }
         member->bytes_count += (size_t)got;
         if (member->bytes_count > *left || (is_declared && member->bytes_count > declared)) {
-            return TOO_MUCH("member %s expands beyond %s", member->name,
+            return TOO_MUCH("member '%s' expands beyond %s", member->name,
                             is_declared ? "its declared size" : "the size limit");
         }
     }
     if (is_declared && member->bytes_count != declared) {
-        return BAD("member %s ends after %zu of %llu bytes", member->name, member->bytes_count,
+        return BAD("member '%s' ends after %zu of %llu bytes", member->name, member->bytes_count,
                    (unsigned long long)declared);
     }
     member->bytes[member->bytes_count] = '\0';
@@ -96,13 +96,13 @@ static int read_member(struct archive *archive, struct archive_entry *entry,
         return 0;
     }
     if (!name || !ntk_tar_name_is_inside(name)) {
-        return BAD("invalid member name \"%s\"", name ? name : "");
+        return BAD("invalid member name '%s'", name ? name : "");
     }
     if (strlen(name) > limits->name_bytes) {
         return TOO_MUCH("the name of a member is too long (%zu bytes)", strlen(name));
     }
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_is_encrypted(entry)) {
-        return BAD("member %s is encrypted or not a regular file", name);
+        return BAD("member '%s' is encrypted or not a regular file", name);
     }
     if (members->count == limits->member_count) {
         return TOO_MUCH("more than %zu members", limits->member_count);

@@ -118,7 +118,7 @@ static int symbols_check(const struct ntk_mlumodel *model, struct ntk_err *err)
     qsort(sorted, model->function_count, sizeof(struct ntk_mlumodel_function *), by_symbol);
     for (uint32_t i = 1; ret == 0 && i < model->function_count; i++) {
         if (strcmp(sorted[i - 1]->symbol, sorted[i]->symbol) == 0) {
-            ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "duplicate function %s",
+            ret = ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "duplicate function '%s'",
                               sorted[i]->symbol);
         }
     }

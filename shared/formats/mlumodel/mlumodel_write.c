@@ -31,7 +31,7 @@ static int functions_check(const struct ntk_mlumodel_function *functions, uint32
         }
         for (uint32_t k = 0; k < i; k++) {
             if (strcmp(functions[i].symbol, functions[k].symbol) == 0) {
-                return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate function %s",
+                return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "duplicate function '%s'",
                                    functions[i].symbol);
             }
         }

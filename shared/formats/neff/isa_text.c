@@ -152,7 +152,7 @@ static int assemble_line(struct assembler *assembler, char *line, unsigned numbe
     length = strcspn(line, " \t\r:");
     if (line[length] == ':') {
         if (!ntk_isa_text_is_label(line, length)) {
-            return BAD("invalid label \"%.*s\": expected letters, digits and underscores",
+            return BAD("invalid label '%.*s': expected letters, digits and underscores",
                        (int)length, line);
         }
         ret = label_add(&assembler->labels, line, length, assembler->code.bytes_count, number, err);
@@ -163,7 +163,7 @@ static int assemble_line(struct assembler *assembler, char *line, unsigned numbe
     }
     ret = ntk_isa_text_parse_labelled(line, &instr, label, err);
     if (ret == 0 && label[0] != '\0' && !ntk_isa_jumps(instr.op)) {
-        ret = BAD("label %s on an instruction that does not jump", label);
+        ret = BAD("label '%s' on an instruction that does not jump", label);
     }
     if (ret == 0) {
         ret = ntk_isa_encode(&instr, assembler->engine, bytes, &slots, err);
@@ -189,7 +189,7 @@ static int labels_resolve(struct assembler *assembler, struct ntk_err *err)
     }
     for (size_t i = 1; i < count; i++) {
         if (strcmp(labels[i - 1].name, labels[i].name) == 0) {
-            return BAD("line %u: duplicate label %s (first in line %u)",
+            return BAD("line %u: duplicate label '%s' (first in line %u)",
                        labels[i].line > labels[i - 1].line ? labels[i].line : labels[i - 1].line,
                        labels[i].name,
                        labels[i].line > labels[i - 1].line ? labels[i - 1].line : labels[i].line);
@@ -205,7 +205,7 @@ static int labels_resolve(struct assembler *assembler, struct ntk_err *err)
         int ret;
 
         if (!found) {
-            return BAD("line %u: unknown label %s", wanted->line, wanted->name);
+            return BAD("line %u: unknown label '%s'", wanted->line, wanted->name);
         }
         ret = ntk_isa_decode(head, NTK_ISA_SLOT_BYTES, assembler->engine, &instr, &slots, err);
         instr.target = assembler->first_slot + found->slot;

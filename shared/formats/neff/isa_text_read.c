@@ -110,25 +110,25 @@ static int parse_operand(const char *text, struct ntk_isa_operand *operand, stru
         }
     }
     if (operand->space == NTK_ISA_SPACE_NONE) {
-        return BAD("unknown space in \"%s\": expected var, sbuf, psum or pattern", text);
+        return BAD("unknown space in '%s': expected var, sbuf, psum or pattern", text);
     }
     if (!parse_place(&at, operand)) {
-        return BAD("invalid operand \"%s\": expected SPACE(FIRST:COUNT:STEP)+OFFSET:DTYPE[...]",
+        return BAD("invalid operand '%s': expected SPACE(FIRST:COUNT:STEP)+OFFSET:DTYPE[...]",
                    text);
     }
     length = strcspn(at, "[");
     if (length >= sizeof dtype || at[length] != '[') {
-        return BAD("\"%s\" has no dimensions", text);
+        return BAD("'%s' has no dimensions", text);
     }
     memcpy(dtype, at, length);
     dtype[length] = '\0';
     operand->dtype = ntk_dtype_find(dtype);
     if (operand->dtype == NTK_DTYPE_NONE) {
-        return BAD("unknown dtype \"%s\"", dtype);
+        return BAD("unknown dtype '%s'", dtype);
     }
     at += length + 1;
     if (!parse_dims(&at, operand)) {
-        return BAD("invalid dimensions in \"%s\": expected [COUNT:STEP,...], at most %d", text,
+        return BAD("invalid dimensions in '%s': expected [COUNT:STEP,...], at most %d", text,
                    NTK_ISA_DIMS_MAX);
     }
     return 0;
@@ -142,7 +142,7 @@ static int parse_alu(const char *text, enum ntk_isa_alu *out, struct ntk_err *er
             return 0;
         }
     }
-    return BAD("unknown operator \"%s\"", text);
+    return BAD("unknown operator '%s'", text);
 }
 
 static int parse_function(const char *text, enum ntk_isa_act *out, struct ntk_err *err)
@@ -153,7 +153,7 @@ static int parse_function(const char *text, enum ntk_isa_act *out, struct ntk_er
             return 0;
         }
     }
-    return BAD("unknown activation function \"%s\"", text);
+    return BAD("unknown activation function '%s'", text);
 }
 
 static int parse_command(const char *text, enum ntk_isa_reduce_cmd *out, struct ntk_err *err)
@@ -164,7 +164,7 @@ static int parse_command(const char *text, enum ntk_isa_reduce_cmd *out, struct 
             return 0;
         }
     }
-    return BAD("unknown reduce command \"%s\"", text);
+    return BAD("unknown reduce command '%s'", text);
 }
 
 static int parse_dge(const char *text, uint8_t *out, struct ntk_err *err)
@@ -175,7 +175,7 @@ static int parse_dge(const char *text, uint8_t *out, struct ntk_err *err)
             return 0;
         }
     }
-    return BAD("unknown descriptor writer \"%s\": expected unknown, software, hardware or none",
+    return BAD("unknown descriptor writer '%s': expected unknown, software, hardware or none",
                text);
 }
 
@@ -197,7 +197,7 @@ static int parse_flags(const char *text, uint8_t *out, struct ntk_err *err)
             at += length;
         } else if (!take_number(&at, (unsigned)~NTK_ISA_OPF_DGE & UINT8_MAX, &bits) ||
                    (*at != ',' && *at != '\0')) {
-            return BAD("unknown flags \"%s\"", text);
+            return BAD("unknown flags '%s'", text);
         }
         *out |= (uint8_t)bits;
     } while (take_char(&at, ','));
@@ -225,7 +225,7 @@ static int parse_immediate(const char *text, uint32_t *out, struct ntk_err *err)
             return 0;
         }
     }
-    return BAD("\"%s\": expected a 32-bit integer or a number with a decimal point", text);
+    return BAD("'%s': expected a 32-bit integer or a number with a decimal point", text);
 }
 
 static int parse_wait(const char *text, struct ntk_isa_instr *instr, struct ntk_err *err)
@@ -237,20 +237,20 @@ static int parse_wait(const char *text, struct ntk_isa_instr *instr, struct ntk_
     bool is_equal;
 
     if ((!is_event && !take_char(&at, 's')) || !take_number(&at, UINT16_MAX - 1, &number)) {
-        return BAD("invalid wait \"%s\": expected s5>=1, s5==1 or e5>=1", text);
+        return BAD("invalid wait '%s': expected s5>=1, s5==1 or e5>=1", text);
     }
     is_equal = ntk_str_starts_with(at, "==");
     if (!is_equal && !ntk_str_starts_with(at, ">=")) {
-        return BAD("invalid wait \"%s\": expected s5>=1, s5==1 or e5>=1", text);
+        return BAD("invalid wait '%s': expected s5>=1, s5==1 or e5>=1", text);
     }
     at += 2;
     if (!take_number(&at, UINT16_MAX, &value)) {
-        return BAD("invalid value in wait \"%s\": expected a 16-bit integer", text);
+        return BAD("invalid value in wait '%s': expected a 16-bit integer", text);
     }
     if (strcmp(at, "/take") == 0) {
         instr->flags |= NTK_ISA_FLAG_WAIT_CONSUME;
     } else if (*at != '\0') {
-        return BAD("\"%s\" has an unknown suffix: only /take is allowed", text);
+        return BAD("'%s' has an unknown suffix: only /take is allowed", text);
     }
     instr->flags |=
         (is_event ? NTK_ISA_FLAG_WAIT_EVENT : 0U) | (is_equal ? NTK_ISA_FLAG_WAIT_EQUAL : 0U);
@@ -271,7 +271,7 @@ static int parse_signal(const char *text, bool may_be_event, uint16_t *out_numbe
     if ((!is_event && !take_char(&at, 's')) || !take_number(&at, UINT16_MAX - 1, &number) ||
         !take_char(&at, is_event ? '=' : '+') || !take_number(&at, UINT16_MAX, &value) ||
         *at != '\0') {
-        return BAD("invalid signal \"%s\": expected s5+1%s", text, may_be_event ? " or e5=1" : "");
+        return BAD("invalid signal '%s': expected s5+1%s", text, may_be_event ? " or e5=1" : "");
     }
     *out_number = (uint16_t)number;
     *out_value = (uint16_t)value;
@@ -286,7 +286,7 @@ static int parse_limited(const char *key, const char *text, uint64_t max, uint64
 
     return take_number(&at, max, out) && *at == '\0'
                ? 0
-               : BAD("%s: \"%s\": expected a number, at most %llu", key, text,
+               : BAD("%s: '%s': expected a number, at most %llu", key, text,
                      (unsigned long long)max);
 }
 
@@ -296,7 +296,7 @@ static int parse_register(const char *key, const char *text, uint8_t *out, struc
     uint64_t number = 0;
 
     if (!take_char(&at, 'r') || !take_number(&at, NTK_ISA_REGISTERS - 1, &number) || *at != '\0') {
-        return BAD("%s: \"%s\": expected a register r0 to r%d", key, text, NTK_ISA_REGISTERS - 1);
+        return BAD("%s: '%s': expected a register r0 to r%d", key, text, NTK_ISA_REGISTERS - 1);
     }
     *out = (uint8_t)(number + 1);
     return 0;
@@ -398,7 +398,7 @@ static int parse_word(const char *key, const char *text, struct ntk_isa_instr *i
         instr->name_id = (uint32_t)number;
         return ret;
     }
-    return BAD("unknown field \"%s\"", key);
+    return BAD("unknown field '%s'", key);
 }
 
 int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_instr, char *label,
@@ -421,7 +421,7 @@ int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_inst
     }
     info = ntk_isa_op_info_find(word);
     if (!info) {
-        return BAD("unknown operation \"%s\"", word);
+        return BAD("unknown operation '%s'", word);
     }
     instr = ntk_isa_instr_make((enum ntk_isa_op)info->number);
     while ((word = strtok_r(NULL, " \t\r\n", &rest))) {
@@ -429,7 +429,7 @@ int ntk_isa_text_parse_labelled(const char *line, struct ntk_isa_instr *out_inst
         int ret;
 
         if (!text) {
-            return BAD("\"%s\": expected KEY=VALUE", word);
+            return BAD("'%s': expected KEY=VALUE", word);
         }
         *text++ = '\0';
         for (size_t i = 0; i < seen_count; i++) {

@@ -244,7 +244,7 @@ void neff_build_add_tensor(struct ntk_neff_build *build, struct ntk_vec *tensors
         return;
     }
     if (bytes == 0 || dim_count > NTK_NEFF_DIMS_MAX) {
-        neff_build_fail(build, -EINVAL, "tensor %s: unknown dtype or too many dimensions", name);
+        neff_build_fail(build, -EINVAL, "tensor '%s': unknown dtype or too many dimensions", name);
         return;
     }
     tensor = neff_build_add(build, tensors);

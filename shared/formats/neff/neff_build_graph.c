@@ -68,7 +68,7 @@ static bool is_passed(struct ntk_neff_build *build, size_t first, size_t i,
     const struct build_tensor *made = output_find(build, first, i, tensor->name);
 
     if (made && (made->dtype != tensor->dtype || made->bytes_count != tensor->bytes_count)) {
-        neff_build_fail(build, -EINVAL, "tensor %s has two different shapes or dtypes",
+        neff_build_fail(build, -EINVAL, "tensor '%s' has two different shapes or dtypes",
                         tensor->name);
     }
     return made != NULL;
@@ -88,7 +88,7 @@ static void stages_join(struct ntk_neff_build *build, size_t first, struct graph
         }
         ntk_vec_each(struct build_tensor, tensor, &stage->outputs) {
             if (output_find(build, first, i, tensor->name)) {
-                neff_build_fail(build, -EEXIST, "tensor %s has two producers", tensor->name);
+                neff_build_fail(build, -EEXIST, "tensor '%s' has two producers", tensor->name);
             }
             if (!is_taken(build, i + 1, end, tensor->name) ||
                 is_taken(build, end, build->nodes.count, tensor->name) ||

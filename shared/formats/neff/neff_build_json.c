@@ -490,7 +490,7 @@ static bool connect(struct ntk_neff_build *build, struct ntk_vec *produced, uint
         uint32_t output = 0;
 
         if (node->outputs.count == 0) {
-            neff_build_fail(build, -EINVAL, "node %s has no output", node->node->name);
+            neff_build_fail(build, -EINVAL, "node '%s' has no output", node->node->name);
             return false;
         }
         ntk_vec_each(struct build_tensor, tensor, &node->inputs) {
@@ -498,7 +498,7 @@ static bool connect(struct ntk_neff_build *build, struct ntk_vec *produced, uint
 
             p->taken = true;
             if (!same_tensor(p->tensor, tensor)) {
-                neff_build_fail(build, -EINVAL, "tensor %s has two different shapes or dtypes",
+                neff_build_fail(build, -EINVAL, "tensor '%s' has two different shapes or dtypes",
                                 tensor->name);
                 return false;
             }
@@ -507,7 +507,7 @@ static bool connect(struct ntk_neff_build *build, struct ntk_vec *produced, uint
             struct produced *p;
 
             if (find_produced(produced, tensor->name)) {
-                neff_build_fail(build, -EEXIST, "tensor %s has two producers", tensor->name);
+                neff_build_fail(build, -EEXIST, "tensor '%s' has two producers", tensor->name);
                 return false;
             }
             p = ntk_vec_add(produced);

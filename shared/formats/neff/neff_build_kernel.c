@@ -20,7 +20,7 @@ static uint32_t add_var(struct ntk_neff_kernel *kernel, uint32_t index, const ch
     }
     ntk_vec_each(struct build_var, other, &subgraph->vars) {
         if (strcmp(other->name, name) == 0) {
-            neff_build_fail(build, -EEXIST, "duplicate variable %s", name);
+            neff_build_fail(build, -EEXIST, "duplicate variable '%s'", name);
             return 0;
         }
     }
@@ -101,7 +101,7 @@ struct ntk_neff_kernel *ntk_neff_build_stage(struct ntk_neff_build *build,
     if (build->options.lnc != 1 ||
         before->node != *(struct build_node **)ntk_vec_at(nodes, nodes->count - 1)) {
         neff_build_fail(build, -EINVAL,
-                        "node %s cannot have another subgraph: subgraphs run one after another, "
+                        "node '%s' cannot have another subgraph: subgraphs run one after another, "
                         "and a logical core is one physical core",
                         before->node->name);
         return dead_kernel(build);
@@ -298,7 +298,7 @@ uint32_t ntk_neff_kernel_pointer(struct ntk_neff_kernel *kernel, const char *nam
 
     if (!neff_build_failed(kernel->build)) {
         if (referenced_var_id >= var_count) {
-            neff_build_fail(kernel->build, -EINVAL, "pointer %s refers to an unknown variable",
+            neff_build_fail(kernel->build, -EINVAL, "pointer '%s' refers to an unknown variable",
                             name);
         }
         last_var(kernel)->referenced_var_id = referenced_var_id;
@@ -344,7 +344,7 @@ uint32_t ntk_neff_kernel_var(struct ntk_neff_kernel *kernel, const char *name)
             return (uint32_t)i;
         }
     }
-    neff_build_fail(kernel->build, -ENOENT, "unknown variable %s", name);
+    neff_build_fail(kernel->build, -ENOENT, "unknown variable '%s'", name);
     return 0;
 }
 
@@ -363,7 +363,8 @@ uint32_t ntk_neff_kernel_queue(struct ntk_neff_kernel *kernel, const char *name,
     if (queue_count < 1 || queue_count > NTK_NEFF_QUEUES_MAX ||
         (unsigned)owner >= NTK_ISA_ENGINE_COUNT) {
         neff_build_fail(kernel->build, -EINVAL,
-                        "queue set %s: invalid engine or number of queues (%u)", name, queue_count);
+                        "queue set '%s': invalid engine or number of queues (%u)", name,
+                        queue_count);
         return 0;
     }
     queue = neff_build_add(kernel->build, &subgraph->queues);

@@ -350,7 +350,7 @@ static int read_tree(struct tree_reader *r, const struct ntk_neff *neff,
     if (!member || !member->bytes) {
         (void)ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET,
                           member ? "%s does not fit in the free memory"
-                                 : "%s refers to the missing member %s",
+                                 : "%s refers to the missing member '%s'",
                           member ? entry->member : list_name, entry->member);
         return warn(ctx, err.text);
     }

@@ -130,7 +130,7 @@ int ntk_neff_npy_read_start(const void *bytes, size_t start_bytes, uint64_t byte
     memcpy(npy.descr, value + 1, length);
     total = element_bytes(npy.descr);
     if (total == 0) {
-        return BAD("unsupported element type \"%s\"", npy.descr);
+        return BAD("unsupported element type '%s'", npy.descr);
     }
     value = value_of(text, "fortran_order");
     npy.fortran_order = value && strncmp(value, "True", 4) == 0;

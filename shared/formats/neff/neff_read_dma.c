@@ -102,7 +102,7 @@ static int check_pattern(const struct group_reader *g, const struct ntk_neff_pat
         return bad_transfer(g, "a table cannot be moved");
     }
     if (low < 0 || (uint64_t)high > limit) {
-        return BAD(g->r, "%s: group %u exceeds variable %s: bytes %lld to %lld of %llu", g->where,
+        return BAD(g->r, "%s: group %u exceeds variable '%s': bytes %lld to %lld of %llu", g->where,
                    g->group, var->name, (long long)low, (long long)high, (unsigned long long)limit);
     }
     return 0;
@@ -400,7 +400,7 @@ static int read_transfer(const struct group_reader *g, const json_t *json,
     }
     index = neff_lookup(op, transfer_op_names, COUNT_OF(transfer_op_names));
     if (index < 0) {
-        return BAD(g->r, "%s: group %u: unknown op \"%s\"", g->where, g->group, op);
+        return BAD(g->r, "%s: group %u: unknown op '%s'", g->where, g->group, op);
     }
     transfer->op = (enum ntk_neff_transfer_op)index;
     if (transfer->op == NTK_NEFF_TRANSFER_COPY && json_object_get(json, "transpose_op")) {

@@ -107,7 +107,7 @@ static int read_outputs(struct graph_reader *g, const json_t *json, uint32_t ind
     }
     if (count == 0) {
         if (node->kind != NTK_NEFF_NODE_INPUT && node->kind != NTK_NEFF_NODE_PARAM) {
-            return BAD(r, "%s: node %s has no outputs", graph_file, node->name);
+            return BAD(r, "%s: node '%s' has no outputs", graph_file, node->name);
         }
         names = neff_keep(r, 1, sizeof *names);
         if (!names) {
@@ -165,7 +165,7 @@ static int read_kelf_of_node(struct reader *r, const json_t *attrs, struct ntk_n
         return ret;
     }
     if (!file_name) {
-        return BAD(r, "%s: node %s has no kelf", graph_file, node->name);
+        return BAD(r, "%s: node '%s' has no kelf", graph_file, node->name);
     }
     for (uint32_t i = 0; i < neff->kelf_count; i++) {
         if (strcmp(neff->kelfs[i].file_name, file_name) == 0) {
@@ -193,7 +193,7 @@ static int read_value(struct reader *r, const json_t *attrs, struct ntk_neff_nod
         return ret;
     }
     if (node->output_count != 1) {
-        return BAD(r, "%s: parameter %s has %u values (expected 1)", graph_file, node->name,
+        return BAD(r, "%s: parameter '%s' has %u values (expected 1)", graph_file, node->name,
                    node->output_count);
     }
     value = neff_keep(r, 1, sizeof *value);
@@ -231,7 +231,7 @@ static int read_node(struct graph_reader *g, const json_t *json, uint32_t index)
         return ret == 0 && node->kind == NTK_NEFF_NODE_PARAM ? read_value(r, attrs, node) : ret;
     }
     if (strcmp(op, "tvm_op") != 0) {
-        return BAD(r, "%s: node %s has the unknown op \"%s\"", graph_file, node->name, op);
+        return BAD(r, "%s: node '%s' has the unknown op '%s'", graph_file, node->name, op);
     }
     if ((ret = neff_get_text(r, attrs, graph_file, "func_name", "", &node->func_name)) < 0 ||
         (ret = neff_get_text(r, attrs, graph_file, "library", NULL, &node->library)) < 0) {
@@ -315,7 +315,7 @@ static int read_inputs(struct reader *r, const struct ntk_map *vars, struct ntk_
             (node->kind == NTK_NEFF_NODE_PARAM && !node->value &&
              var_bytes(vars, node->name) > 0)) {
             if (ntk_map_get(names, node->outputs[0].name)) {
-                return BAD(r, "%s: duplicate input %s", graph_file, node->name);
+                return BAD(r, "%s: duplicate input '%s'", graph_file, node->name);
             }
             if (ntk_map_put(names, node->outputs[0].name, node) < 0) {
                 return NO_MEMORY(r);

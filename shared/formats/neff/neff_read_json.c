@@ -314,7 +314,7 @@ int neff_parse_apart(struct reader *r, const char *where, const char *text, size
     if (json_array_size(json_object_get(*out, key)) > 0) {
         neff_json_drop(r, *out);
         *out = NULL;
-        return BAD(r, "%s: duplicate key \"%s\"", where, key);
+        return BAD(r, "%s: duplicate key '%s'", where, key);
     }
     *out_list = list;
     return 0;

@@ -36,7 +36,7 @@ static int is_alt_fabric(struct reader *r, const json_t *json, const char *what,
     }
     *out_alt = strcmp(fabric, "alt") == 0;
     if (!*out_alt && strcmp(fabric, "main") != 0) {
-        return BAD(r, "%s: invalid fabric_path \"%s\": expected main or alt", what, fabric);
+        return BAD(r, "%s: invalid fabric_path '%s': expected main or alt", what, fabric);
     }
     return 0;
 }
@@ -59,7 +59,7 @@ static int check_own_fields(struct reader *r, const struct ntk_neff_subgraph *su
         const json_t *value = json_object_get(json, own[i].key);
 
         if (value && !json_is_null(value) && var->type != own[i].type) {
-            return BAD(r, "%s: variable %s has %s, which belongs to type \"%s\", not \"%s\"",
+            return BAD(r, "%s: variable '%s' has %s, which belongs to type '%s', not '%s'",
                        subgraph->name, var->name, own[i].key, var_type_names[own[i].type],
                        var_type_names[var->type]);
         }
@@ -76,7 +76,7 @@ int neff_read_constant(struct reader *r, const char *where, const char *folder,
     int ret;
 
     if (!var->file_name) {
-        return BAD(r, "%s: constant %s has no file", where, var->name);
+        return BAD(r, "%s: constant '%s' has no file", where, var->name);
     }
     path = neff_join(r, folder, var->file_name);
     if (!path) {
@@ -84,7 +84,7 @@ int neff_read_constant(struct reader *r, const char *where, const char *folder,
     }
     member = ntk_neff_member_get(r->neff, path);
     if (!member) {
-        return BAD(r, "%s: the archive has no %s for constant %s", where, path, var->name);
+        return BAD(r, "%s: the archive has no %s for constant '%s'", where, path, var->name);
     }
     var->member = path;
     if (!member->bytes) {
@@ -105,7 +105,7 @@ int neff_read_constant(struct reader *r, const char *where, const char *folder,
     }
     var->bytes_count = var->bytes_count > 0 ? var->bytes_count : var->data_bytes;
     if (var->data_bytes != var->bytes_count) {
-        return BAD(r, "%s: constant %s has %llu bytes, but its file has %llu", where, var->name,
+        return BAD(r, "%s: constant '%s' has %llu bytes, but its file has %llu", where, var->name,
                    (unsigned long long)var->bytes_count, (unsigned long long)var->data_bytes);
     }
     if (r->leave_constants) {
@@ -137,7 +137,7 @@ static int read_head(struct reader *r, const struct ntk_neff_subgraph *subgraph,
         return NO_MEMORY(r);
     }
     if (!json_is_object(json)) {
-        return BAD(r, "%s: %s %s is not an object", subgraph->name, kind->name, name);
+        return BAD(r, "%s: %s '%s' is not an object", subgraph->name, kind->name, name);
     }
     ret = neff_get_text(r, json, name, "type", "", &type);
     if (ret < 0) {
@@ -145,7 +145,7 @@ static int read_head(struct reader *r, const struct ntk_neff_subgraph *subgraph,
     }
     *out_type = neff_lookup(type, kind->types, kind->type_count);
     if (*out_type < 0) {
-        return BAD(r, "%s: %s %s has the unknown type \"%s\"", subgraph->name, kind->name, name,
+        return BAD(r, "%s: %s '%s' has the unknown type '%s'", subgraph->name, kind->name, name,
                    type);
     }
     return 0;
@@ -164,7 +164,7 @@ static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, 
     }
     var->type = (enum ntk_neff_var_type)type;
     if (!json_object_get(json, "var_id")) {
-        return BAD(r, "%s: variable %s has no var_id", subgraph->name, name);
+        return BAD(r, "%s: variable '%s' has no var_id", subgraph->name, name);
     }
     if ((ret = neff_get_u32(r, json, name, "var_id", UINT32_MAX - 1, 0, &var->var_id)) < 0 ||
         (ret = neff_get_u64(r, json, name, "size", VALUE_MAX, 0, &var->bytes_count)) < 0 ||
@@ -184,12 +184,12 @@ static int read_var(struct reader *r, const struct ntk_neff_subgraph *subgraph, 
         return ret;
     }
     if ((var->alignment & (var->alignment - 1)) != 0) {
-        return BAD(r, "%s: variable %s: alignment %llu is not a power of two", subgraph->name, name,
-                   (unsigned long long)var->alignment);
+        return BAD(r, "%s: variable '%s': alignment %llu is not a power of two", subgraph->name,
+                   name, (unsigned long long)var->alignment);
     }
     if (!json_object_get(json, "size") && var->type != NTK_NEFF_VAR_STATE_BUFFER &&
         var->type != NTK_NEFF_VAR_DGE_TABLE) {
-        return BAD(r, "%s: variable %s has no size", subgraph->name, name);
+        return BAD(r, "%s: variable '%s' has no size", subgraph->name, name);
     }
     if (var->list_count > 0) {
         var->list = neff_keep(r, var->list_count, sizeof *var->list);
@@ -278,7 +278,8 @@ static int read_vars(struct reader *r, struct ntk_neff_subgraph *subgraph, const
 
         if (var->type == NTK_NEFF_VAR_POINTER &&
             !ntk_map_get_number(&ids, var->referenced_var_id)) {
-            ret = BAD(r, "%s: pointer %s refers to an unknown variable", subgraph->name, var->name);
+            ret =
+                BAD(r, "%s: pointer '%s' refers to an unknown variable", subgraph->name, var->name);
             goto out;
         }
         for (uint32_t k = 0; k < var->list_count; k++) {
@@ -313,7 +314,7 @@ static int read_semaphores(struct reader *r, const struct ntk_neff_subgraph *sub
 
         if (!neff_number_of(json_array_get(list, i), &number) || number < 0 ||
             number >= NTK_ISA_SEMAPHORES) {
-            return BAD(r, "%s: queue set %s refers to an unknown semaphore", subgraph->name,
+            return BAD(r, "%s: queue set '%s' refers to an unknown semaphore", subgraph->name,
                        set->name);
         }
         set->semaphores[i] = (uint16_t)number;
@@ -349,7 +350,7 @@ static int read_queue_set(struct reader *r, const struct ntk_neff_subgraph *subg
     if (text) {
         index = neff_lookup(text, engine_keys, NTK_ISA_ENGINE_COUNT);
         if (index < 0) {
-            return BAD(r, "%s: queue set %s has an unknown engine: \"%s\"", subgraph->name, name,
+            return BAD(r, "%s: queue set '%s' has an unknown engine: '%s'", subgraph->name, name,
                        text);
         }
         set->owner = (uint32_t)index;
@@ -363,7 +364,7 @@ static int read_queue_set(struct reader *r, const struct ntk_neff_subgraph *subg
         return ret;
     }
     if (set->queue_count == 0) {
-        return BAD(r, "%s: queue set %s has no queue", subgraph->name, name);
+        return BAD(r, "%s: queue set '%s' has no queue", subgraph->name, name);
     }
     set->pinned = neff_is_true(json_object_get(json, "pinned"));
     dynamic = json_object_get(json, "dynamic_dma");
@@ -404,7 +405,8 @@ static int read_queue_sets(struct reader *r, struct ntk_neff_subgraph *subgraph,
         ret = read_queue_set(r, subgraph, name, value, set);
         for (uint32_t i = 0; ret == 0 && i < set->instance_count; i++) {
             if (ntk_map_get(&instances, set->instances[i])) {
-                ret = BAD(r, "%s: duplicate queue instance %s", subgraph->name, set->instances[i]);
+                ret =
+                    BAD(r, "%s: duplicate queue instance '%s'", subgraph->name, set->instances[i]);
             } else if (ntk_map_put(&instances, set->instances[i], set) < 0) {
                 ret = NO_MEMORY(r);
             }

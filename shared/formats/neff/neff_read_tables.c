@@ -72,7 +72,7 @@ int neff_read_tables(struct reader *r, const json_t *json, const char *where, co
         json_object_foreach(object, key, value)
         {
             if (is_known(engine, key)) {
-                return BAD(r, "%s: duplicate table %s", where, key);
+                return BAD(r, "%s: duplicate table '%s'", where, key);
             }
             ret = read_table(r, where, folder, key, value, &engine->tables[engine->table_count]);
             if (ret < 0) {

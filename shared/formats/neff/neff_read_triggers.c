@@ -78,11 +78,12 @@ int neff_check_triggers(const struct group_reader *g, const struct ntk_neff_engi
         const struct trigger *other = &triggers[i];
 
         if (compare(one, other) == 0 && one->descriptors != other->descriptors) {
-            ret = BAD(g->r,
-                      "%s: two groups with id %u in queue set %s are started by the same trigger, "
-                      "one with %llu descriptors and one with %llu",
-                      g->where, one->id, subgraph->queue_sets[one->queue_set].name,
-                      (unsigned long long)one->descriptors, (unsigned long long)other->descriptors);
+            ret =
+                BAD(g->r,
+                    "%s: two groups with id %u in queue set '%s' are started by the same trigger, "
+                    "one with %llu descriptors and one with %llu",
+                    g->where, one->id, subgraph->queue_sets[one->queue_set].name,
+                    (unsigned long long)one->descriptors, (unsigned long long)other->descriptors);
             break;
         }
     }

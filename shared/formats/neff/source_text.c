@@ -74,7 +74,7 @@ int ntk_source_text_create(const struct ntk_source_text_options *options,
         text->roots[r] = roots[r] ? open(roots[r], O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
         if (roots[r] && text->roots[r] < 0 && ret == 0) {
             ret = ntk_err_set(err, -errno, NTK_ERR_NO_OFFSET,
-                              "cannot open the source folder %s: %s", roots[r], strerror(errno));
+                              "cannot open the source folder '%s': %s", roots[r], strerror(errno));
         }
     }
     if (ret < 0) {
@@ -226,10 +226,10 @@ static void read_file(struct ntk_source_text *text, const char *path, struct sou
         return;
     }
     if (bytes > NTK_SOURCE_TEXT_FILE_BYTES_MAX) {
-        warn(text, "source file %s omitted: larger than 64 MiB", path);
+        warn(text, "source file '%s' omitted: larger than 64 MiB", path);
     } else if (bytes > NTK_SOURCE_TEXT_BYTES_MAX - text->bytes_count) {
         if (!text->has_too_many) {
-            warn(text, "source files from %s on are omitted: they exceed 256 MiB in total", path);
+            warn(text, "source files from '%s' on are omitted: they exceed 256 MiB in total", path);
         }
         text->has_too_many = true;
     } else {
@@ -244,7 +244,7 @@ static void read_file(struct ntk_source_text *text, const char *path, struct sou
             file->bytes = NULL;
         }
         if (file->bytes && fd >= 0 && text->built_s && status.st_mtime > text->built_s) {
-            warn(text, "source file %s was changed after the NEFF was built", path);
+            warn(text, "source file '%s' was changed after the NEFF was built", path);
         }
     }
     if (fd >= 0) {
@@ -291,7 +291,7 @@ const char *ntk_source_text_line(struct ntk_source_text *text, const char *path,
     }
     if (line > file->line_count) {
         if (!file->is_other) {
-            warn(text, "source file %s does not match the NEFF: the file has no line %u", path,
+            warn(text, "source file '%s' does not match the NEFF: the file has no line %u", path,
                  line);
         }
         file->is_other = true;

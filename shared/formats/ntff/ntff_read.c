@@ -595,11 +595,12 @@ static int map_file(struct reader *r, const char *path, const uint8_t **out_byte
 
     if (fd < 0) {
         ret = -errno;
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot open %s: %s", path, strerror(-ret));
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot open '%s': %s", path,
+                           strerror(-ret));
     }
     if (fstat(fd, &st) < 0) {
         ret = -errno;
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", path, strerror(-ret));
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read '%s': %s", path, strerror(-ret));
     } else if (!S_ISREG(st.st_mode)) {
         ret =
             ntk_err_set(err, S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL, NTK_ERR_NO_OFFSET,
@@ -611,7 +612,7 @@ static int map_file(struct reader *r, const char *path, const uint8_t **out_byte
         void *mapped = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
         if (mapped == MAP_FAILED) {
             ret = -errno;
-            ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot map %s: %s", path, strerror(-ret));
+            ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot map '%s': %s", path, strerror(-ret));
         } else {
             r->mapped = mapped;
             r->mapped_bytes = (size_t)st.st_size;

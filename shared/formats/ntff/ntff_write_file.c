@@ -284,7 +284,7 @@ static int put_file(struct ntk_ntff_writer *w, struct ntk_fs_replace *replace,
         shrink++;
     }
     if (ret < 0) {
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write %s: %s", path, strerror(-ret));
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", path, strerror(-ret));
         ntk_fs_replace_abort(replace);
         goto out;
     }

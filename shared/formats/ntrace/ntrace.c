@@ -79,7 +79,7 @@ int ntk_ntrace_writer_add(struct ntk_ntrace_writer *writer, const ProtobufCMessa
         if (ftruncate(fd, (off_t)writer->bytes) < 0) {
             ret = -errno; /* then readers leave out the rest of the piece */
         }
-        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write %s: %s", writer->replace.path,
+        ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot write '%s': %s", writer->replace.path,
                     strerror(-writer->full));
     }
     return ret;
@@ -417,7 +417,7 @@ static int each_run(struct each *each)
         }
     }
     if (n < 0) {
-        return ntk_err_set(each->err, (int)n, NTK_ERR_NO_OFFSET, "cannot read %s: %s", each->path,
+        return ntk_err_set(each->err, (int)n, NTK_ERR_NO_OFFSET, "cannot read '%s': %s", each->path,
                            strerror((int)-n));
     }
     if (ret < 0) {

@@ -93,7 +93,7 @@ static int window_each(struct window *window, ntk_vendor_trace_take *take, void 
             return cut(window, "is truncated", err);
         }
         if (ret < 0) {
-            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read %s: %s", window->name,
+            return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot read '%s': %s", window->name,
                                strerror(-ret));
         }
         const uint8_t *record = window->bytes + window->at + LENGTH_BYTES;

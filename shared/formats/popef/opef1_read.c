@@ -35,7 +35,7 @@ static int truncated(const struct ntk_popef_file *file, uint64_t offset, struct 
 static int bad_info(const struct ntk_popef_file *file, uint32_t type, uint64_t offset,
                     struct popef_error *err)
 {
-    return ntk_popef_fail(err, POPEF_ERROR_INFO, offset, "%s: bad %s info at offset %llu",
+    return ntk_popef_fail(err, POPEF_ERROR_INFO, offset, "%s: invalid %s info at offset %llu",
                           file->name, ntk_popef_kind(type), (unsigned long long)offset);
 }
 

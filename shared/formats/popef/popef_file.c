@@ -31,11 +31,11 @@ static int file_of(int fd, const char *name, struct ntk_popef_file **out_file,
     int ret;
 
     if (fd < 0 || fstat(fd, &status) < 0) {
-        ret = ntk_popef_fail(err, POPEF_ERROR_OPEN, POPEF_NO_OFFSET, "cannot open %s: %s", name,
+        ret = ntk_popef_fail(err, POPEF_ERROR_OPEN, POPEF_NO_OFFSET, "cannot open '%s': %s", name,
                              strerror(errno));
     } else if (!S_ISREG(status.st_mode)) {
         ret = ntk_popef_fail(err, POPEF_ERROR_OPEN, POPEF_NO_OFFSET,
-                             "cannot open %s: not a regular file", name);
+                             "cannot open '%s': not a regular file", name);
     } else if (!(file = file_make(name))) {
         ret = ntk_popef_no_memory(err);
     } else {
@@ -116,7 +116,7 @@ int ntk_popef_file_read(const struct ntk_popef_file *file, uint64_t offset, void
             continue;
         }
         if (got < 0) {
-            return ntk_popef_fail(err, POPEF_ERROR_IO, offset, "cannot read %s: %s", file->name,
+            return ntk_popef_fail(err, POPEF_ERROR_IO, offset, "cannot read '%s': %s", file->name,
                                   strerror(errno));
         }
         if (got == 0) {

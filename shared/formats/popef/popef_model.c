@@ -22,7 +22,7 @@ static int absent(const struct popef_reader *reader, const char *what, const cha
         return 0;
     }
     return ntk_popef_fail(err, POPEF_ERROR_ABSENT_EXECUTABLE, blob->offset,
-                          "%s: %s refers to a missing executable \"%s\"",
+                          "%s: %s refers to a missing executable '%s'",
                           popef_reader_file_name(reader, blob->file), what, name);
 }
 
@@ -51,7 +51,7 @@ static const char *executables_list(const struct popef_reader *reader, const cha
 
     to[0] = '\0';
     for (size_t i = 0; i < popef_reader_executable_count(reader) && used < bytes; i++) {
-        used += (size_t)snprintf(to + used, bytes - used, "%s\"%s\"", i > 0 ? ", " : before,
+        used += (size_t)snprintf(to + used, bytes - used, "%s'%s'", i > 0 ? ", " : before,
                                  popef_reader_executable(reader, i)->blob.name);
     }
     return to;
@@ -65,8 +65,8 @@ static int executable_choose(const struct popef_reader *reader, const char *name
 
     *out = name ? popef_reader_find_executable(reader, name) : popef_reader_executable(reader, 0);
     if (!*out && name) {
-        return ntk_popef_fail(err, POPEF_ERROR_MODEL, POPEF_NO_OFFSET, "no executable \"%s\"%s",
-                              name, executables_list(reader, "; available: ", there, sizeof there));
+        return ntk_popef_fail(err, POPEF_ERROR_MODEL, POPEF_NO_OFFSET, "no executable '%s'%s", name,
+                              executables_list(reader, "; available: ", there, sizeof there));
     }
     if (!*out || (!name && count > 1)) {
         return ntk_popef_fail(err, POPEF_ERROR_MODEL, POPEF_NO_OFFSET,
@@ -86,14 +86,14 @@ static int metadata_choose(const struct popef_reader *reader, const char *execut
         if (strcmp(metadata->executable, executable) == 0) {
             if (*out) {
                 return ntk_popef_fail(err, POPEF_ERROR_MODEL, POPEF_NO_OFFSET,
-                                      "executable \"%s\" has several metadata blobs", executable);
+                                      "executable '%s' has several metadata blobs", executable);
             }
             *out = metadata;
         }
     }
     if (!*out) {
         return ntk_popef_fail(err, POPEF_ERROR_MODEL, POPEF_NO_OFFSET,
-                              "executable \"%s\" has no metadata", executable);
+                              "executable '%s' has no metadata", executable);
     }
     return 0;
 }

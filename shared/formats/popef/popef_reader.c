@@ -125,7 +125,7 @@ static int add_name(const struct popef_reader *reader, struct part *part, enum p
         return ntk_popef_fail(err,
                               type == POPEF_BLOB_EXECUTABLE ? POPEF_ERROR_DUPLICATE_EXECUTABLE
                                                             : POPEF_ERROR_DUPLICATE_TENSOR,
-                              offset, "duplicate %s \"%s\"", ntk_popef_kind(type), name);
+                              offset, "duplicate %s '%s'", ntk_popef_kind(type), name);
     }
     return ntk_map_put(&part->names[type], name, record) < 0 ? ntk_popef_no_memory(err) : 0;
 }
@@ -227,7 +227,7 @@ static int parse(struct popef_reader *reader, struct ntk_popef_file *file, struc
             next_look = part->arena.bytes + MEMORY_BYTES_STEP;
             if (ntk_memory_available() < MEMORY_BYTES_LEFT) {
                 ret = ntk_popef_fail(err, POPEF_ERROR_MEMORY, offset,
-                                     "%s: its descriptions do not fit in memory", file->name);
+                                     "%s: the blob descriptions do not fit in memory", file->name);
             }
         }
     }

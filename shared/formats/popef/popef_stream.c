@@ -78,7 +78,7 @@ uint64_t popef_stream_left(const struct popef_stream *stream)
 static int bad_compression(const struct popef_stream *stream, struct popef_error *err)
 {
     return ntk_popef_fail(err, POPEF_ERROR_COMPRESSION, stream->data_offset,
-                          "%s: %s: bad compressed data", stream->file->name, stream->name);
+                          "%s: %s: invalid compressed data", stream->file->name, stream->name);
 }
 
 /* Inflates into out until it is full or the zlib stream ends; how many bytes that gave. */

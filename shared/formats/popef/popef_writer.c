@@ -56,7 +56,7 @@ struct popef_writer {
 
 static int cannot_write(struct popef_writer *writer, int error, struct popef_error *err)
 {
-    writer->failed = ntk_popef_fail(err, POPEF_ERROR_IO, POPEF_NO_OFFSET, "cannot write %s: %s",
+    writer->failed = ntk_popef_fail(err, POPEF_ERROR_IO, POPEF_NO_OFFSET, "cannot write '%s': %s",
                                     writer->path, strerror(error));
     return writer->failed;
 }
@@ -220,7 +220,7 @@ static int active_finish(struct popef_writer *writer, struct popef_error *err)
         active_take_back(writer);
         return ret;
     }
-    ntk_popef_log(POPEF_LOG_DEBUG, "%s: %s \"%s\" of %llu bytes at offset %llu", writer->path,
+    ntk_popef_log(POPEF_LOG_DEBUG, "%s: %s '%s' of %llu bytes at offset %llu", writer->path,
                   ntk_popef_kind(active->type), active->name ? active->name : "",
                   (unsigned long long)active->stored_bytes, (unsigned long long)active->offset);
     active_end(writer);
@@ -245,7 +245,7 @@ static int name_add(struct popef_writer *writer, uint32_t type, const char *name
         return ntk_popef_fail(err,
                               type == POPEF_BLOB_EXECUTABLE ? POPEF_ERROR_DUPLICATE_EXECUTABLE
                                                             : POPEF_ERROR_DUPLICATE_TENSOR,
-                              POPEF_NO_OFFSET, "duplicate %s \"%s\"", ntk_popef_kind(type), name);
+                              POPEF_NO_OFFSET, "duplicate %s '%s'", ntk_popef_kind(type), name);
     }
     return ntk_map_put(names, name, writer) < 0 ? ntk_popef_no_memory(err) : 0;
 }
@@ -568,7 +568,7 @@ static int open_old(struct popef_writer *writer, struct popef_error *err)
         writer->is_new = writer->fd >= 0;
     }
     if (writer->fd < 0) {
-        return ntk_popef_fail(err, POPEF_ERROR_OPEN, POPEF_NO_OFFSET, "cannot open %s: %s",
+        return ntk_popef_fail(err, POPEF_ERROR_OPEN, POPEF_NO_OFFSET, "cannot open '%s': %s",
                               writer->path, strerror(errno));
     }
     return names_read(writer, err);

@@ -78,7 +78,7 @@ done
 ask "${questions[@]}" | diff wanted - >&2 || fail "hosts are read as something else"
 [ "$(ls a)" = b ] && [ -z "$(find a/b -mindepth 1 -maxdepth 1 ! -name 'hostile*')" ] && [ ! -e x ] || fail "a name led out of the folder"
 neuron-monitor export --db h.db --output-folder long --host "$(printf 'a%.0s' {1..300})" 2>err && fail "a long name" || [ $? = 1 ]
-greps 'the name of the host is too long for a folder' <err || fail "of a long name"
+greps 'the name of the host is too long for a folder name' <err || fail "of a long name"
 
 # ---- bad databases and folders: one message, exit 1; wrong use: exit 2 ----
 refused() { # WORDS ARGUMENT...
@@ -101,7 +101,7 @@ open("bad.db", "wb").write(data)
 PY
 refused 'bad.db' --db bad.db --output-folder bad
 find bad -name '.*.tmp-*' 2>/dev/null | greps . && fail "a damaged database leaves $(find bad -name '.*')"
-refused 'database none.db not found' --db none.db --output-folder out
+refused 'database '\''none.db'\'' not found' --db none.db --output-folder out
 : >file
 refused 'file' --db h.db --output-folder file
 if [ "$(id -u)" != 0 ]; then

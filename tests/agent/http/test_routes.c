@@ -168,8 +168,8 @@ static void hostile_parameters_are_one_sentence_and_400(void **state)
 {
     const struct fixture *f = *state;
     static const char *const rows[][2] = {
-        { "series", "metric: missing (/api/v1/machine lists them)" },
-        { "series?metric=x'--", "metric: unknown series; /api/v1/machine lists them" },
+        { "series", "missing parameter 'metric': /api/v1/machine lists the values" },
+        { "series?metric=x'--", "metric: unknown series: /api/v1/machine lists the series" },
         { "series?metric", "metric: missing value" },
         { "cores?wat=1", "unknown parameter 'wat'" },
         { "memory?device=1", "device does not apply to question 'memory'" },

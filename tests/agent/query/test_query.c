@@ -416,12 +416,14 @@ static void wrong_questions_get_one_sentence(void **state)
     const struct fixture *f = *state;
     char text[600];
 
-    EXPECT_ERROR(2, "neuron-monitor query: no question: expected, for example, 'latency'\n" TRY,
-                 "--db", f->path);
-    EXPECT_ERROR(2, "neuron-monitor query: unknown question 'weather': --help lists them\n" TRY,
-                 "weather", "--db", f->path);
+    EXPECT_ERROR(
+        2, "neuron-monitor query: missing argument QUESTION: --help lists the questions\n" TRY,
+        "--db", f->path);
+    EXPECT_ERROR(
+        2, "neuron-monitor query: unknown question 'weather': --help lists the questions\n" TRY,
+        "weather", "--db", f->path);
     EXPECT_ERROR(2, "neuron-monitor query: no database: use --db FILE\n" TRY, "latency");
-    EXPECT_ERROR(2, "neuron-monitor query: unexpected operand 'x'\n" TRY, "latency", "x", "--db",
+    EXPECT_ERROR(2, "neuron-monitor query: unexpected argument 'x'\n" TRY, "latency", "x", "--db",
                  f->path);
     EXPECT_ERROR(2, "neuron-monitor query: --csv and --json are mutually exclusive\n" TRY,
                  "latency", "--csv", "--json", "--db", f->path);
@@ -437,8 +439,8 @@ static void wrong_questions_get_one_sentence(void **state)
     snprintf(text, sizeof text, "neuron-monitor query: %s: the window ends before it begins\n",
              f->path);
     EXPECT_ERROR(1, text, "latency", "--from", "2033-01-01", "--db", f->path);
-    EXPECT_ERROR(1, "neuron-monitor query: database /nonexistent.db not found\n", "latency", "--db",
-                 "/nonexistent.db");
+    EXPECT_ERROR(1, "neuron-monitor query: database '/nonexistent.db' not found\n", "latency",
+                 "--db", "/nonexistent.db");
     char *other = test_scratch_path(f->folder, "other.db");
     ntk_fs_write(other, "this is a text file, not a database, and longer than a header", 61, NULL);
     snprintf(text, sizeof text, "neuron-monitor query: %s: not a database\n", other);

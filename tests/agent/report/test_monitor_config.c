@@ -250,7 +250,7 @@ static void each_wrong_text_is_refused_with_its_place(void **state)
           "line 1: neuron_runtimes[0].tag_filter: invalid regular expression '(': Unmatched ( or "
           "\\(" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"(a)\\\\1\"}]}",
-          "line 1: neuron_runtimes[0].tag_filter: '\\1' (a back reference) is not supported" },
+          "line 1: neuron_runtimes[0].tag_filter: the back reference '\\1' is not supported" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"((a{99}){99}){99}\"}]}",
           "line 1: neuron_runtimes[0].tag_filter: the repetitions multiply to more than 1000" },
         { "{\"neuron_runtimes\":[{\"tag_filter\":\"a++++++++++++++++++++++++++++\"}]}",

@@ -121,9 +121,9 @@ rm lib/libneuron-hooks.so
 runs 7 nothing 'libneuron-hooks.so is not installed: ./still runs without hooks$' $monitor run ./still
 
 # ---- there is nothing to run ----
-runs 127 '' 'cannot run no-such: No such file or directory$' $monitor run no-such
-runs 127 '' 'cannot run ./no-such: No such file or directory$' $monitor run ./no-such
-runs 126 '' 'cannot run ./err: Permission denied$' $monitor run ./err
-runs 126 '' 'cannot run ./lib: Permission denied$' $monitor run ./lib
+runs 127 '' 'cannot run '\''no-such'\'': No such file or directory$' $monitor run no-such
+runs 127 '' 'cannot run '\''./no-such'\'': No such file or directory$' $monitor run ./no-such
+runs 126 '' 'cannot run '\''./err'\'': Permission denied$' $monitor run ./err
+runs 126 '' 'cannot run '\''./lib'\'': Permission denied$' $monitor run ./lib
 "$monitor" run 2>err && fail "expected a usage error without a command"
-[ "$(head -1 err)" = 'neuron-monitor run: no command' ] || fail "no command"
+[ "$(head -1 err)" = 'neuron-monitor run: missing argument COMMAND' ] || fail "no command"

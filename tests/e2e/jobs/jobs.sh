@@ -39,14 +39,14 @@ epilog SLURM_JOB_ID=7
 # What is not a job, holds nothing, or cannot be written stops no job.
 prolog SLURM_JOB_ID=7
 prolog SLURM_JOB_GPUS=0
-grep -q "nothing is written" said || fail "a job without an id: $(cat said)"
+grep -q "the job is not recorded" said || fail "a job without an id: $(cat said)"
 prolog SLURM_JOB_ID=../../etc SLURM_JOB_GPUS=0
 prolog SLURM_JOB_ID=7 SLURM_JOB_GPUS='x;1-;0-99999999,$(touch hacked)' NEURON_SLURM_CORES=2
 [ "$(folder | wc -l)" -le 1024 ] && [ ! -e hacked ] || fail "an invalid list of devices: $(folder | head)"
 epilog SLURM_JOB_ID=7
 is ""
 prolog SLURM_JOB_ID=7 SLURM_JOB_GPUS=0 NEURON_SLURM_FOLDER=/dev/null/jobs
-grep -q "nothing is written" said || fail "a folder that cannot be made: $(cat said)"
+grep -q "the job is not recorded" said || fail "a folder that cannot be made: $(cat said)"
 # Many at once on one device.
 for id in $(seq 1 12); do SLURM_JOB_ID=$id SLURM_JOB_GPUS=0 sh "$scripts/neuron-slurm-prolog" & ends[id]=$!; done
 wait "${ends[@]}"
@@ -140,7 +140,7 @@ port=$agent_port
 # Invalid files are reported once and hold nothing; the job of the others stays.
 mkfifo jobs/0.0
 ln -s /etc/hostname jobs/1
-trouble_is_said() { grep -q "jobs/0.0: not a regular file (and 1 more like it)" agent.log && echo yes; }
+trouble_is_said() { grep -q "jobs/0.0: not a regular file (and 1 similar)" agent.log && echo yes; }
 wait_for trouble_is_said
 wait_for two_jobs
 rm jobs/0.0 jobs/1
@@ -174,6 +174,6 @@ refused 1 't.db: no job 4711' 4711 --db t.db
 refused 1 't.db: no job 42 of bob' 42 --user bob --db t.db
 refused 1 't.db: no job of carol' --user carol --db t.db
 refused 2 'no database: use --db FILE' 42
-refused 2 "unexpected operand '43'" 42 43 --db t.db
+refused 2 "unexpected argument '43'" 42 43 --db t.db
 refused 2 'are mutually exclusive' --db t.db --from 2026-01-01 --last 1h
 refused 1 'nowhere.db' --db nowhere.db

@@ -119,7 +119,7 @@ def check_hands(page):
     browser.evaluate("document.querySelector('#canvas').focus()")
     browser.key('/')
     browser.call('Input.insertText', text='((((((((.+)+)+)+)+)+)+)+)+!')
-    browser.wait_for("document.querySelector('#found').textContent === 'ended after a second: try a simpler expression'")
+    browser.wait_for("document.querySelector('#found').textContent === 'timed out after 1 s: try a simpler expression'")
     browser.evaluate("document.querySelector('#search').select()")
     browser.call('Input.insertText', text='^matmul$')
     browser.wait_for("/hits$/.test(document.querySelector('#found').textContent)")

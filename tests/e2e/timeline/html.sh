@@ -26,12 +26,12 @@ grep -q '^neuron-profile: mail/short.html shows no detail below [0-9.]*us where 
     fail "omissions are not reported"
 code=0
 neuron-profile view -s attention.ntff --output-format html --output-file nowhere/a.html 2>err || code=$?
-[ $code = 1 ] && grep -q 'cannot write nowhere/a.html: No such file or directory' err || fail "code $code"
+[ $code = 1 ] && grep -q 'cannot write '\''nowhere/a.html'\'': No such file or directory' err || fail "code $code"
 (
     trap '' XFSZ
     ulimit -f 8
     ! neuron-profile view -s attention.ntff --output-format html --output-file mail/full.html 2>err
-    grep -q 'cannot write mail/full.html: File too large' err || fail "a full disk"
+    grep -q 'cannot write '\''mail/full.html'\'': File too large' err || fail "a full disk"
 ) || exit 1
 [ "$(ls mail)" = $'a.html\nlong.html\nshort.html' ] || fail "a failed export leaves something: $(ls mail)"
 

@@ -227,7 +227,7 @@ def check_counts(page, summary):
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '.'; s.dispatchEvent(new Event('input')); })()")
     browser.wait_for("/hits/.test(document.querySelector('#found').textContent)")
     found = page.text('#found')
-    assert found.startswith(f'{events:,} hits, {regions:,} repetitions'), f'{found}, expected {events:,} hits and {regions:,} repetitions'
+    assert found.startswith(f'{events:,} matches, {regions:,} repetitions'), f'{found}, expected {events:,} hits and {regions:,} repetitions'
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = ''; s.dispatchEvent(new Event('input')); })()")
 
 

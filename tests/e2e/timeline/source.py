@@ -45,7 +45,7 @@ def check(browser, address, lines, loops, iterations):
     # A line marks its instructions on the timeline.
     click(browser, f"[...document.querySelectorAll('.code .line')].find((e) => e.textContent.includes('text_of({number})'))")
     browser.wait_for("/hits?$/.test(document.querySelector('#found').textContent)")
-    browser.wait_for(f"document.querySelector('#found').textContent === '{first['instruction_count']} hits'")
+    browser.wait_for(f"document.querySelector('#found').textContent === '{first['instruction_count']} matches'")
     browser.wait_for(f"document.querySelector('.line.chosen .number')?.textContent === '{number}'")
     # A selected instruction shows its line, in the details too, and its iteration.
     text("document.querySelector('#canvas').focus()")
@@ -156,7 +156,7 @@ def check_short(browser, address):
     """One that has no room for lines says so."""
     browser.call('Page.navigate', url='about:blank')
     browser.call('Page.navigate', url=address)
-    browser.wait_for("document.querySelector('#facts')?.textContent.includes('no source lines of single instructions')")
+    browser.wait_for("document.querySelector('#facts')?.textContent.includes('no source lines of individual instructions')")
 
 
 def main():

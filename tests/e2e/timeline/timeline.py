@@ -245,7 +245,7 @@ def check_search(page):
     browser.key('/')
     equal('focus', browser.evaluate('document.activeElement.id'), 'search')
     browser.call('Input.insertText', text='^matmul$|RECIP')
-    browser.wait_for("document.querySelector('#found').textContent === '12 hits'")
+    browser.wait_for("document.querySelector('#found').textContent === '12 matches'")
     browser.key('Enter')
     browser.wait_for("(async () => (await import('/state.js')).state.selected !== null)()")
     first = page.state('[state.selected.start, state.meta.whats[state.selected.what].name]')
@@ -260,7 +260,7 @@ def check_search(page):
     browser.wait_for("document.querySelector('#found').textContent === '2 repetitions, 1 row, 1 layer'") # of a region that is called after what it does
     equal('rows and layers', browser.evaluate("[...document.querySelectorAll('.pane-search .as-link')].map((e) => e.textContent)"), ['qSyncIO0 (NeuronCore 0)', 'softmax'])
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '(('; s.dispatchEvent(new Event('input')); })()")
-    browser.wait_for("document.querySelector('#found').textContent === 'no regular expression'")
+    browser.wait_for("document.querySelector('#found').textContent === 'invalid regular expression'")
     equal('invalid', browser.evaluate("document.querySelector('#search').getAttribute('aria-invalid')"), 'true')
     # An instruction by its place, on every engine that has it; a tensor by its name, also where nothing else is called so.
     pc, count, first = page.state("""await (async () => {
@@ -275,7 +275,7 @@ def check_search(page):
         return [pc, hits.length, Math.min(...hits.map(([, start]) => start))];
       })()""")
     browser.evaluate(f"(() => {{ const s = document.querySelector('#search'); s.value = 'pc {pc}'; s.dispatchEvent(new Event('input')); }})()")
-    browser.wait_for(f"document.querySelector('#found').textContent === '{count} hit{'' if count == 1 else 's'}'")
+    browser.wait_for(f"document.querySelector('#found').textContent === '{count} match{'' if count == 1 else 'es'}'")
     equal('head of the hits', browser.evaluate("document.querySelector('.pane-search h2 + span').textContent"), f'PC {pc}')
     browser.evaluate("(async () => (await import('/details.js')).select(null))()")
     browser.evaluate("document.querySelector('#canvas').focus()")
@@ -283,7 +283,7 @@ def check_search(page):
     browser.wait_for(f"(async () => (await import('/state.js')).state.selected?.start === {first})()")
     page.picture('search-pc')
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = 'pc 123456'; s.dispatchEvent(new Event('input')); })()")
-    browser.wait_for("document.querySelector('#found').textContent === 'no hit'")
+    browser.wait_for("document.querySelector('#found').textContent === 'no match'")
     tensor = page.state("(await state.source.analysis(0, 'tensors'))[0].name")
     browser.evaluate(f"(() => {{ const s = document.querySelector('#search'); s.value = '^{tensor}$'; s.dispatchEvent(new Event('input')); }})()")
     browser.wait_for("/1 tensor$/.test(document.querySelector('#found').textContent)")
@@ -291,15 +291,15 @@ def check_search(page):
     browser.evaluate("[...document.querySelectorAll('.pane-search .as-link')].at(-1).click()")
     browser.wait_for("document.querySelector('[role=tab][aria-selected=true]').textContent === 'Memory'")
     # Longer than anyone waits, and deeper than a browser goes: the page says so, and is alive.
-    slow = 'ended after a second: try a simpler expression'
+    slow = 'timed out after 1 s: try a simpler expression'
     for name, expression, said in (('slow', '((((((((.+)+)+)+)+)+)+)+)+!', [slow]),
-                                   ('deep', '(' * 20000 + ')' * 20000, [slow, 'this browser cannot search for that'])):  # a busy machine takes longer to find out
+                                   ('deep', '(' * 20000 + ')' * 20000, [slow, 'this browser does not support the expression'])):  # a busy machine takes longer to find out
         browser.evaluate(f"(() => {{ const s = document.querySelector('#search'); s.value = '{expression}'; s.dispatchEvent(new Event('input')); }})()")
         browser.wait_for(f"{json.dumps(said)}.includes(document.querySelector('#found').textContent)")
         equal(f'{name} invalid', browser.evaluate("document.querySelector('#search').getAttribute('aria-invalid')"), 'true')
         page.picture(f'search-{name}')
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = 'activate'; s.dispatchEvent(new Event('input')); })()")
-    browser.wait_for("document.querySelector('#found').textContent === '2 hits'")
+    browser.wait_for("document.querySelector('#found').textContent === '2 matches'")
 
 
 def check_markers(page):
@@ -323,7 +323,7 @@ def check_link(page):
     address = browser.evaluate('location.href')
     browser.call('Page.navigate', url='about:blank')
     page.open(address)
-    browser.wait_for("document.querySelector('#found').textContent === '2 hits'")
+    browser.wait_for("document.querySelector('#found').textContent === '2 matches'")
     browser.wait_for("(async () => (await import('/state.js')).state.selected !== null)()")
     after = page.state(view)
     for index, (a, b) in enumerate(zip(after, before)):
@@ -428,7 +428,7 @@ def check_flows(page):
     page.picture('flows')
     browser.evaluate("[...document.querySelectorAll('.pane-slice dl > div')].find((e) => e.firstChild.textContent === 'Changed by').querySelector('button').click()")
     browser.wait_for("document.querySelector('.pane-slice h2').textContent === 'MATMUL'")
-    browser.wait_for("[...document.querySelectorAll('.pane-slice h3')].some((e) => e.textContent === 'Let go')")
+    browser.wait_for("[...document.querySelectorAll('.pane-slice h3')].some((e) => e.textContent === 'Released')")
 
 
 def check_transfer(page):
@@ -438,18 +438,18 @@ def check_transfer(page):
     row = "[...document.querySelectorAll('.pane-slice dl > div')].find((e) => e.firstChild.textContent === '{}')"
     go = "(async () => (await import('/details.js')).goTo((await import('/state.js')).state.meta.tracks.findIndex((t) => t.name === '{}'), {}))()"
     browser.evaluate(go.format('Sync', 4))
-    browser.wait_for(f"{names}.includes('Began the transfer')")
+    browser.wait_for(f"{names}.includes('Started transfer')")
     moved = browser.evaluate(row.format('Moved') + '.textContent')
     assert '16.0KB in 16 packets' in moved, f'what the last load moved: {moved}'
     page.picture('transfer')
     browser.evaluate(row.format('Last packet') + ".querySelector('button').click()")
-    browser.wait_for(f"{names}.includes('Of the transfer')")
+    browser.wait_for(f"{names}.includes('Transfer')")
     equal('row of the packet', page.state('state.meta.tracks[state.selected.track].kind'), 'queue')
-    assert 'Sync DMA_TRIGGER' in browser.evaluate(row.format('Begun by') + '.textContent'), 'a packet names who began it'
-    browser.wait_for(f"{names}.includes('Let go by the transfer')")
+    assert 'Sync DMA_TRIGGER' in browser.evaluate(row.format('Started by') + '.textContent'), 'a packet names who began it'
+    browser.wait_for(f"{names}.includes('Released by the transfer')")
     page.picture('packet')
-    browser.evaluate("[...document.querySelectorAll('.pane-slice section')].find((e) => e.firstChild.textContent === 'Let go by the transfer').querySelector('button').click()")
-    browser.wait_for(f"{names}.includes('Waited for the transfer')")
+    browser.evaluate("[...document.querySelectorAll('.pane-slice section')].find((e) => e.firstChild.textContent === 'Released by the transfer').querySelector('button').click()")
+    browser.wait_for(f"{names}.includes('Waited for transfer')")
     page.picture('waited')
 
 
@@ -525,7 +525,7 @@ def check_compare(page, address, diff):
     shown = browser.evaluate("[...document.querySelectorAll('.pane-compare .parts table:first-of-type tbody tr')].map((row) => row.cells[4].textContent)")[0]
     near('change', float(shown.strip('+%')), diff['total'][0]['change_ratio'] * 100, 0.06)
     # Shares refer to the time of each run, in the tables and next to the rows.
-    for key, title in (('engines', 'Engines, busy'), ('path_resources', 'On the critical path, by engine and queue')):
+    for key, title in (('engines', 'Engines, active time'), ('path_resources', 'Critical path by engine and queue')):
         cells = browser.evaluate(f"[...[...document.querySelectorAll('.pane-compare section')].find((e) => e.querySelector('h3').textContent === {json.dumps(title)})"
                                  ".querySelectorAll('tbody tr')].map((row) => [0, 2, 4].map((i) => row.cells[i].textContent))")
         rows = {row['name']: row for row in diff[key]}

@@ -45,7 +45,7 @@ PATH=/usr/bin:/bin lonely/neuron-monitor --quiet --period 1s --capture-folder no
 lonely=$!
 pids+=("$lonely")
 says() { grep -q "$2" "$1" && echo yes; }
-wait_for says lonely.txt 'no capture for p99: cannot run neuron-profile: No such file'
+wait_for says lonely.txt 'no capture for p99: cannot run '\''neuron-profile'\'': No such file'
 kill "$lonely"
 wait "$lonely" || fail "the lonely agent failed: $(cat lonely.txt)"
 [ -z "$(ls none)" ] || fail "an empty folder: $(ls none)"

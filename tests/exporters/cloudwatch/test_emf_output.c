@@ -228,7 +228,7 @@ static void standard_output_begins_a_new_line_after_one_that_was_cut(void **stat
     stdout_restore(f);
 
     assert_int_equal(cut, -EFBIG);
-    assert_string_equal(err.text, "standard output: File too large");
+    assert_string_equal(err.text, "cannot write to stdout: File too large");
     assert_int_equal(still_full, -EFBIG);
     assert_int_equal(after, 0);
     assert_int_equal(whole, 0);

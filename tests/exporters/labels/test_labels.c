@@ -37,14 +37,14 @@ static void what_would_break_a_series_is_refused(void **state)
         { "7up=x", "a name of letters" },
         { "a-b=x", "a name of letters" },
         { "__name__=x", "a name of letters" },
-        { "node=", "label node has no value" },
-        { "instance_id=x", "label instance_id" },
-        { "neuroncore=x", "label neuroncore" },
-        { "event_type=x", "label event_type" },
-        { "runtime_tag=x", "label runtime_tag" },
-        { "le=x", "label le" },
-        { "job=x", "label job" },
-        { "rack=9", "duplicate label rack" },
+        { "node=", "label 'node' has no value" },
+        { "instance_id=x", "label 'instance_id'" },
+        { "neuroncore=x", "label 'neuroncore'" },
+        { "event_type=x", "label 'event_type'" },
+        { "runtime_tag=x", "label 'runtime_tag'" },
+        { "le=x", "label 'le'" },
+        { "job=x", "label 'job'" },
+        { "rack=9", "duplicate label 'rack'" },
     };
     struct ntk_labels labels = { 0 };
     struct ntk_err err = { 0 };
@@ -93,7 +93,7 @@ static void a_file_is_one_of_a_line(void **state)
     labels.count = 0;
     assert_int_equal(ntk_fs_write(path, bad, sizeof bad - 1, NULL), 0);
     assert_int_equal(ntk_labels_add_file(&labels, path, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "labels: line 3: label pid"));
+    assert_non_null(strstr(err.text, "labels: line 3: label 'pid'"));
     test_scratch_destroy(folder);
     assert_true(ntk_labels_add_file(&labels, path, &err) < 0);
 }

@@ -125,10 +125,10 @@ static void dma_on_the_path_and_the_engine_that_waits_for_it(void **state)
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 700);
     ask(&h, NULL, NULL, &a);
     expect(&a, NTK_ADVICE_PATH_DMA, 0.65,
-           "65.0 % of the execution is spent waiting for DMA: 0.650 us in 1");
+           "65.0% of the execution is spent waiting for DMA: 0.650 us in 1");
     expect(&a, NTK_ADVICE_PATH_DMA, 0.65, "qSyncIO0");
     expect(&a, NTK_ADVICE_WAIT, 0.5,
-           "Tensor of core 0 works for 50.0 % of the execution and waits for 50.0 %");
+           "Tensor of core 0 is busy for 50.0% of the execution and idle for 50.0%");
     expect_gain(&a, NTK_ADVICE_PATH_DMA, 0.5, 0.7); /* Tensor works until 200; 50 start it */
     expect_gain(&a, NTK_ADVICE_WAIT, 0.5, 0.5);
     assert_null(find(&a, NTK_ADVICE_PATH_ENGINE));
@@ -170,7 +170,7 @@ static void sentences_name_the_line_that_waits_and_the_one_it_waits_for(void **s
     ask_with(&h, hand_positions("/k/a.py", 1, 4, 10), &tensors, NULL, &a);
     expect(&a, NTK_ADVICE_PATH_DMA, 0.65, ", most at a.py:11 for a.py:10 (0.650 us)");
     expect(&a, NTK_ADVICE_WAIT, 0.5,
-           "(0.500 us): it waits for DMA, most at a.py:11 for a.py:10 (0.500 us)");
+           "(0.500 us), waiting for DMA, most at a.py:11 for a.py:10 (0.500 us)");
     expect(&a, NTK_ADVICE_SMALL_PACKETS, 1, ", most started at a.py:10 (2 packets)");
     expect(&a, NTK_ADVICE_DMA_EFFICIENCY, find(&a, NTK_ADVICE_DMA_EFFICIENCY)->value,
            ", most started at a.py:10 (0.640 us)");
@@ -197,10 +197,10 @@ static void one_engine_and_its_issue(void **state)
     }
     ask(&h, NULL, NULL, &a);
     expect(&a, NTK_ADVICE_PATH_ENGINE, 0.97,
-           "97.0 % of the execution is spent in the GpSimd engine: 0.970 us in 19 steps on the "
-           "critical path (70.0 % execution, 27.0 % issue, 0.0 % drain)");
+           "97.0% of the execution is spent in the GpSimd engine: 0.970 us in 19 steps on the "
+           "critical path (70.0% execution, 27.0% issue, 0.0% drain)");
     expect(&a, NTK_ADVICE_PATH_ISSUE, 0.27,
-           "the GpSimd engine issues instructions for 27.0 % of the execution");
+           "the GpSimd engine issues instructions for 27.0% of the execution");
     expect_gain(&a, NTK_ADVICE_PATH_ENGINE, 0.97 / 2, 0.97);
     expect_gain(&a, NTK_ADVICE_PATH_ISSUE, 0.27 / 2, 0.27);
     assert_null(find(&a, NTK_ADVICE_PATH_LATENCY));
@@ -220,13 +220,13 @@ static void hand_overs_that_take_long(void **state)
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 350);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, second, 650, 1000);
     ask(&h, NULL, NULL, &a);
-    expect(&a, NTK_ADVICE_PATH_LATENCY, 0.3, "30.0 % of the execution is semaphore latency");
+    expect(&a, NTK_ADVICE_PATH_LATENCY, 0.3, "30.0% of the execution is semaphore latency");
     expect_gain(&a, NTK_ADVICE_PATH_LATENCY, 0.15, 0.3);
     assert_null(find(&a, NTK_ADVICE_PATH_ISSUE));
     done(&h, &a);
 }
 
-/* 40 products of 128 by 128 by 444 in bfloat16, one every 188 ns, weights meanwhile: 94 % of what
+/* 40 products of 128 by 128 by 444 in bfloat16, one every 188 ns, weights meanwhile: 94% of what
  * the engine is capable of. Only less work would help. */
 static void a_tensor_engine_at_its_peak_gets_no_advice_for_larger_tiles(void **state)
 {
@@ -247,8 +247,7 @@ static void a_tensor_engine_at_its_peak_gets_no_advice_for_larger_tiles(void **s
         hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, weights, 188 * i + 2, 188 * i + 62);
     }
     ask(&h, NULL, NULL, &a);
-    expect(&a, NTK_ADVICE_PATH_COMPUTE, 1,
-           "100.0 % of the execution is spent in the Tensor engine");
+    expect(&a, NTK_ADVICE_PATH_COMPUTE, 1, "100.0% of the execution is spent in the Tensor engine");
     expect_gain(&a, NTK_ADVICE_PATH_COMPUTE, 0, 1); /* without transposes */
     assert_int_equal(a.advice.count, 1);
     done(&h, &a);
@@ -306,9 +305,9 @@ static void packets_spills_and_reloads(void **state)
     hand_trace_packet(&h, 0, 0, 2, NTK_TRACE_DMA_DATA, 2300, 300, 700);
     hand_trace_packet(&h, 0, 1, 2, NTK_TRACE_DMA_DATA, 4, 400, 600); /* at the same time; no data */
     ask(&h, &tensors, &hbm, &a);
-    expect(&a, NTK_ADVICE_SMALL_PACKETS, 0.5, "50.0 % of the packets of qSyncIO0 (1 of 2)");
-    expect(&a, NTK_ADVICE_DMA_EFFICIENCY, 0.25, "qScalarSpillReload0 moved 25.0 %");
-    expect(&a, NTK_ADVICE_SPILL, 2300.0 / 4000, "57.5 % of the device memory traffic (2.2KB)");
+    expect(&a, NTK_ADVICE_SMALL_PACKETS, 0.5, "50.0% of the packets of qSyncIO0 (1 of 2)");
+    expect(&a, NTK_ADVICE_DMA_EFFICIENCY, 0.25, "qScalarSpillReload0 moved 25.0%");
+    expect(&a, NTK_ADVICE_SPILL, 2300.0 / 4000, "57.5% of the device memory traffic (2.2KB)");
     assert_true(fabs(find(&a, NTK_ADVICE_SPILL)->share - 0.4) < 1e-9); /* each moment once */
     expect(&a, NTK_ADVICE_RELOAD, 2.5, "input x is read 2.50 times");
     for (size_t i = 0; i < a.advice.count; i++) { /* the path has no transfer */
@@ -358,9 +357,10 @@ static void cores_that_idle_runtimes_that_take_long_and_throttling(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, own, 700, 1000);
     hand_trace_run(&h, 1, NTK_ISA_ENGINE_PE, other, 0, 100);
     ask(&h, NULL, NULL, &a);
-    expect(&a, NTK_ADVICE_RUNTIME, 0.7, "70.0 % of the execution is spent in the start and end");
-    expect(&a, NTK_ADVICE_IDLE_CORE, 0.9, "core 1 is idle for 90.0 %");
-    expect(&a, NTK_ADVICE_THROTTLING, 0.4, "core 0 was throttled for 40.0 %");
+    expect(&a, NTK_ADVICE_RUNTIME, 0.7,
+           "70.0% of the execution is spent in the prologue and epilogue");
+    expect(&a, NTK_ADVICE_IDLE_CORE, 0.9, "core 1 is idle for 90.0%");
+    expect(&a, NTK_ADVICE_THROTTLING, 0.4, "core 0 was throttled for 40.0%");
     expect_gain(&a, NTK_ADVICE_RUNTIME, 0.35, 0.7);
     expect_gain(&a, NTK_ADVICE_IDLE_CORE, 0.15, 0.45); /* half of the 300 ns that are work */
     assert_false(find(&a, NTK_ADVICE_THROTTLING)->has_gain);
@@ -386,8 +386,8 @@ static void transposes_and_half_empty_products(void **state)
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, p, 0, 100);
     hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, t, 100, 200);
     ask(&h, NULL, NULL, &a);
-    expect(&a, NTK_ADVICE_TRANSPOSES, 0.2, "20.0 % of the operations of the tensor engine");
-    expect(&a, NTK_ADVICE_TENSOR_RATE, 64 / (200 * 2.4), "the tensor engine does 13.3 %");
+    expect(&a, NTK_ADVICE_TRANSPOSES, 0.2, "20.0% of the operations of the tensor engine");
+    expect(&a, NTK_ADVICE_TENSOR_RATE, 64 / (200 * 2.4), "the tensor engine does 13.3%");
     double rate = 64 / (200 * 2.4);
     expect_gain(&a, NTK_ADVICE_TRANSPOSES, 0.2 * 0.2, 0.2);
     expect_gain(&a, NTK_ADVICE_TENSOR_RATE, 0.2 * (1 - rate / 0.5), 0.2 * (1 - rate));

@@ -133,8 +133,8 @@ static void a_round_trip_on_the_path(void **state)
     put_program(&m, "qSPIO0", 4, 4);
     ask(&m);
     expect(&m, 1, 0.480, 0.500,
-           "scratch tensor s1 is written to device memory (2.0KB) and read back (2.0KB): 100.0 % "
-           "of the traffic; 0.480 us of the critical path are its transfers");
+           "scratch tensor s1 is written to device memory (2.0KB) and read back (2.0KB): 100.0% "
+           "of the traffic; its transfers take 0.480 us of the critical path");
     assert_null(trip(&m, 1));
     done(&m);
 }
@@ -150,7 +150,7 @@ static void work_at_the_same_time_lessens_the_estimate_not_the_bound(void **stat
     hand_trace_run(&m.h, 0, NTK_ISA_ENGINE_DVE, other, 300, 350);
     hand_trace_run(&m.h, 0, NTK_ISA_ENGINE_DVE, other, 500, 600);
     ask(&m);
-    expect(&m, 1, 0.330, 0.500, "0.480 us of the critical path");
+    expect(&m, 1, 0.330, 0.500, "its transfers take 0.480 us of the critical path");
     done(&m);
 }
 
@@ -255,7 +255,7 @@ static void the_largest_ones_each_and_the_others_as_a_sum(void **state)
     done(&m);
 }
 
-/* 2.5 % of the bytes. */
+/* 2.5% of the bytes. */
 static void a_small_round_trip_is_not_worth_advice(void **state)
 {
     struct made m;

@@ -84,7 +84,7 @@ for format in pprof folded; do
     says err "$format requires one capture: pass it with -s"
     ends 1 neuron-profile view -s attention.ntff --output-format $format --output-file nowhere/f
     [ "$(wc -l <err)" = 1 ] || fail "$format into no folder: $(cat err)"
-    says err 'cannot write nowhere/f: No such file or directory'
+    says err "cannot write 'nowhere/f': No such file or directory"
 done
 
 # ---- captures of hardware, where they are at hand ----

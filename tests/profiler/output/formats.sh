@@ -199,7 +199,7 @@ diff -r sample.csv.d m.csv.d >/dev/null || fail "the folder was not replaced as 
 touch m.csv.d/notes.txt
 code=0
 neuron-profile view -s m.ntff --output-format csv --output-file m.csv.d 2>err || code=$?
-[ $code = 1 ] && grep -q 'cannot write m.csv.d: the folder exists and contains other files (notes.txt)' err ||
+[ $code = 1 ] && grep -q 'cannot write '\''m.csv.d'\'': the folder exists and contains other files (notes.txt)' err ||
     fail "a folder with other files: code $code"
 rm m.csv.d/notes.txt
 diff -r sample.csv.d m.csv.d >/dev/null || fail "a refused export changed the folder"
@@ -215,17 +215,17 @@ refused() {
     [ -z "$(ls -A empty)" ] || fail "$what leaves $(ls -A empty)"
 }
 for format in json csv sqlite parquet perfetto chrome; do
-    refused "$format into no folder" 'cannot write nowhere/f: No such file or directory' \
+    refused "$format into no folder" 'cannot write '\''nowhere/f'\'': No such file or directory' \
         --output-format $format --output-file nowhere/f
     # A file that may not grow is the full disk of a test.
     (
         trap '' XFSZ
         ulimit -f 1
-        refused "$format on a full disk" 'cannot write .*: \(File too large\|Input/output error\)' \
+        refused "$format on a full disk" 'cannot write '\''.*'\'': \(File too large\|Input/output error\)' \
             --output-format $format --output-file f
     ) || exit 1
 done
-[ ! -w /dev/full ] || refused "json on a full device" 'cannot write /dev/full: No space left on device' \
+[ ! -w /dev/full ] || refused "json on a full device" 'cannot write '\''/dev/full'\'': No space left on device' \
     --output-format json --output-file /dev/full
 refused "a folder to stdout" 'cannot be written to stdout' --output-format csv --output-file -
 refused "a database to stdout" 'cannot be written to stdout' --output-format sqlite --output-file -

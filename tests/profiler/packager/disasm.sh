@@ -49,14 +49,14 @@ says printed ' @ a.py:404 h=0,t=4: load(404)'
 disasm 0 --json made.neff --nki-source-root src
 jq -e '[.subgraphs[].engines[].instructions[:6][].text // empty] == ["load(402)", "load(404)", "load(404)"]' printed >/dev/null || complain 'texts of lines'
 disasm 1 made.neff --nki-source-root nowhere
-says err 'cannot open the source folder nowhere'
+says err "cannot open the source folder 'nowhere'"
 disasm 0 made.neff --engine SP --subgraph sg00
 [ "$(grep -c '^\.engine' printed)" = 1 ] || complain 'more than one engine'
 disasm 1 made.neff --subgraph sg07
-says err 'no subgraph sg07'
+says err "no subgraph 'sg07'"
 disasm 2 made.neff --engine sp
 neuron-packager asm listing.txt -o back >printed 2>err && complain 'asm took a listing of hardware'
-says err 'unknown operation "SET_ORDERING_MODE"'
+says err 'unknown operation '\''SET_ORDERING_MODE'\'''
 # A generation with unknown slots is shown as bytes, and nothing is lost.
 sed -i 's/"target": *"cayman"/"target":"later"/' plain/kelf-*.json
 neuron-packager create -i plain -o other.neff >unpacked 2>err || complain 'create for a later one'

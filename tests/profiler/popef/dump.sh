@@ -63,13 +63,13 @@ lacks 'Inputs (User provided)'
 has '"Add:0"'
 [ "$(grep -c '^PopEF file: ' out)" = 2 ] || complain "not a head for each file"
 code 1 popef_dump executable.popef nowhere.popef variables.popef
-says 'cannot open nowhere.popef: No such file or directory'
+says 'cannot open '\''nowhere.popef'\'': No such file or directory'
 [ "$(grep -c '^PopEF file: ' out)" = 2 ] || complain "the others are not listed"
 code 1 popef_dump "$corpus/executable" "$corpus/executable"
-says 'duplicate executable "42"'
+says 'duplicate executable '\''42'\'''
 [ "$(grep -c '^PopEF file: ' out)" = 1 ] || complain "a duplicate is listed"
 code 0 popef_dump "$corpus/opaque"
-says 'opaque blob "popart" refers to the missing executable "42"'
+says "opaque blob 'popart' refers to the missing executable '42'"
 code 0 popef_dump "$corpus/opaque" "$corpus/executable"
 [ ! -s err ] || complain "a good link is reported"
 

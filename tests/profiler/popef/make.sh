@@ -108,21 +108,21 @@ Opaques:
 printf '{"executable": {"name": "c", "file": "raw.bin"}}' >d.json
 cp f.popef before.popef
 code 1 popef_make append d.json f.popef
-says 'duplicate executable "c"'
+says 'duplicate executable '\''c'\'''
 cmp before.popef f.popef || complain "a refused append changed the file"
 
 # ---- what is wrong ----
 refused 'line 1' '{'
-refused 'unknown key "tensor"' '{"tensor": []}'
-refused 'unknown producer "caffe"' '{"producer": "caffe"}'
+refused "unknown key 'tensor'" '{"tensor": []}'
+refused "unknown producer 'caffe'" '{"producer": "caffe"}'
 refused 'executable: expected either "file" or "programs"' '{"executable": {"name": "a"}}'
 refused 'executable without a name' '{"executable": {"file": "raw.bin"}}'
 refused 'program 5: missing "file"' '{"executable": {"name": "a", "programs": {"5": {}}}}'
-refused '"five" is not a program number' '{"executable": {"name": "a", "programs": {"five": {"kind": "copy_in"}}}}'
+refused "'five' is not a program number" '{"executable": {"name": "a", "programs": {"five": {"kind": "copy_in"}}}}'
 refused 'nowhere.neff' '{"executable": {"name": "a", "programs": {"5": {"file": "nowhere.neff"}}}}'
 refused 'w: expected either "file" or "values"' '{"tensors": [{"name": "w"}]}'
 refused 'stored in column-major order' '{"tensors": [{"name": "w", "file": "columns.npy"}]}'
-refused 'unsupported element type "<U4"' '{"tensors": [{"name": "w", "file": "text.npy"}]}'
+refused 'unsupported element type '\''<U4'\''' '{"tensors": [{"name": "w", "file": "text.npy"}]}'
 printf 'no array at all' >fake.npy
 refused 'not a NumPy array file' '{"tensors": [{"name": "w", "file": "fake.npy"}]}'
 refused 'data size 24, expected 12' '{"tensors": [{"name": "w", "file": "raw.bin", "dataType": "U8", "shape": [12]}]}'
@@ -130,7 +130,7 @@ refused 'not a multiple of the tensor size' '{"feeds": [{"name": "w", "file": "r
 refused 'w: data size 8, expected 4' '{"tensors": [{"name": "w", "dataType": "F32", "shape": [1], "values": [1, 2]}]}'
 refused 'w: shape or type differs from its anchor' '{"tensors": [{"name": "w", "file": "w.npy"}],
   "metadata": {"anchors": [{"name": "w", "type": "input", "dataType": "F32", "shape": [3, 2]}]}}'
-refused 'duplicate tensor "w"' '{"tensors": [{"name": "w", "file": "w.npy"}, {"name": "w", "file": "w.npy"}]}'
+refused 'duplicate tensor '\''w'\''' '{"tensors": [{"name": "w", "file": "w.npy"}, {"name": "w", "file": "w.npy"}]}'
 refused 'missing or unknown "dataType": F33' '{"tensors": [{"name": "w", "file": "raw.bin", "dataType": "F33", "shape": [1]}]}'
 refused '"type" must be unknown, input or output' '{"metadata": {"anchors": [{"name": "w", "type": "both"}]}}'
 refused 'two names for one program' '{"metadata": {"programsMap": {"1": "a", "01": "b"}}}'

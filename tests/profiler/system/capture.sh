@@ -105,7 +105,7 @@ cmp -s out.out a.raw || complain "small tensors share a buffer"
 
 # ---- inputs that the NEFF holds ----
 capture 1 -s nothing.ntff --io-from=neff
-says "has no value for input in (no member inputs/in.npy or .bin)"
+says "has no value for input 'in' (no member inputs/in.npy or .bin)"
 capture 0 -s given.ntff --io-from=neff "$input" a.raw
 capture 2 --io-from=disk
 says "invalid value 'disk' for --io-from: expected zeros or neff"
@@ -118,7 +118,7 @@ cmp -s out.out a.raw || complain "a file that is given goes first"
 head -c 100 a.raw >m/inputs/in.bin
 neuron-packager create -i m -o held.neff >/dev/null 2>err || complain "a NEFF with a short input"
 capture 1 -n held.neff --io-from=neff
-says "inputs/in.bin has 100 bytes, but input in requires 32768"
+says "inputs/in.bin has 100 bytes, but input 'in' requires 32768"
 
 # ---- warm-up: the record is the one after it ----
 capture 0 -s warm.ntff --warmup 3 --num-exec 2 --profile-nth-exec 2

@@ -137,7 +137,7 @@ grep -Eq '_instid_0_vnc_0.ntff +10001 +0 +1 ' text && ! grep -q 'Not joined' tex
 cp -r vendor other
 LC_ALL=C sed -i 's/nc_timestamp_ns/xc_timestamp_ns/g' "other/${leaf#vendor/}/ntrace.pb"
 neuron-profile view -d other >text 2>err || complain "no clock of the core: exit code $?"
-grep -Eq '^Not joined to the trace: .*_vnc_0.ntff: the trace has no times of its core.s clock$' text || complain "no clock of the core"
+grep -Eq '^Not joined to the trace: .*_vnc_0.ntff: the trace contains no clock times of its core$' text || complain "no clock of the core"
 neuron-profile view -d vendor --output-format summary-json >text 2>err || complain "vendor's layout: summary: exit code $?"
 grep -q '"trace_version": 2' text && ! grep -q '"host_name"' text || complain "vendor's layout: summary"
 neuron-profile view -d vendor --output-format summary-json --private >text 2>err || complain "--private: exit code $?"
@@ -180,26 +180,26 @@ code() { # WANTED PATTERN ARGUMENT...
     [ $got = "$wanted" ] || complain "$*: exit code $got, not $wanted"
     grep -q -- "$pattern" err || complain "$*: expected '$pattern'"
 }
-code 2 "no command" inspect -o out
+code 2 "missing argument COMMAND" inspect -o out
 code 2 "invalid value 'none' for --device-profile-mode: expected model or session" inspect --device-profile-mode none true
 code 2 "invalid value 'xml' for --format: expected own or vendor" inspect --format xml true
-code 2 "supports only the 'own' format" inspect --pid 1 --format vendor
+code 2 "--pid requires --format own" inspect --pid 1 --format vendor
 code 2 "are mutually exclusive" inspect --pid 1 true
 code 2 "requires --pid" inspect --duration 1s true
-code 2 "records only calls made by the process" inspect --pid 1 --capture-device-profiles
+code 2 "records only the calls of a running process" inspect --pid 1 --capture-device-profiles
 code 1 "process 1 has no Neuron runtime" inspect --pid 1
-code 127 "cannot run no-such-program" inspect -o none no-such-program
+code 127 "cannot run 'no-such-program'" inspect -o none no-such-program
 code 7 "wrote no profile to none" inspect -o none -- sh -c 'exit 7'
 code 143 "wrote no profile to none" inspect -o none -- sh -c 'kill -TERM $$'
-code 1 "contains no inspection" view -d "$NEURON_HOOKS_DIR"
+code 1 "not an inspection folder" view -d "$NEURON_HOOKS_DIR"
 code 1 "nowhere" view -d nowhere
 code 2 "are mutually exclusive" view -d out -s x.ntff
 code 2 "invalid value 'xml' for --output-format: " view -d out --output-format xml
 code 2 "cannot group events by 'colour': use" view -d out --output-format perfetto --system-trace-primary-group colour
 code 2 "require -d" view -s x.ntff --system-trace-secondary-group process_id
 code 2 "requires perfetto or chrome" view -s x.ntff --show-perfetto-flows
-code 2 "output format 'json' cannot be used with -d and -n: " view -d out -n m.neff --output-format json
+code 2 "output format 'json' cannot be combined with -d and -n: " view -d out -n m.neff --output-format json
 code 2 "invalid core list 'x'" view -d out --system-trace-filter-neuron-core x
 code 2 "require -d" view -s x.ntff --system-trace-filter-event-type hardware
-code 2 "do not contain these events" view -d out -n m.neff --system-trace-filter-event-type hardware
+code 2 "use the filters without -n" view -d out -n m.neff --system-trace-filter-event-type hardware
 code 1 "nothing.neff" view -d out -n nothing.neff

@@ -427,7 +427,7 @@ static void a_folder_without_an_inspection_is_refused(void **state)
     struct ntk_err err = { 0 };
 
     assert_int_equal(ntk_session_find(made->folder, &paths, &err), -ENOENT);
-    assert_non_null(strstr(err.text, "contains no inspection"));
+    assert_non_null(strstr(err.text, "not an inspection folder"));
     assert_int_equal(ntk_session_find("/nonexistent", &paths, &err), -ENOENT);
     assert_non_null(strstr(err.text, "/nonexistent"));
 }

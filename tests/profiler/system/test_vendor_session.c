@@ -375,9 +375,9 @@ static void a_reset_of_the_core_begins_another_life_of_its_clock(void **state)
     assert_null(reason_of(trace, 4999500, 3));
     assert_null(reason_of(trace, 7000000, 5));
     assert_string_equal(reason_of(trace, 9800, 0),
-                        "the core was reset, and several executions begin at its time");
+                        "the core was reset, and several executions start at that time");
     assert_string_equal(reason_of(trace, 8000000, 0),
-                        "no execution in the trace begins at its time");
+                        "no execution in the trace starts at its time");
     char *json = json_of(trace);
     assert_non_null(strstr(json, "\"nc_timestamp_ns\":0,")); /* a time like any other */
     free(json);
@@ -392,7 +392,7 @@ static void without_a_clock_of_the_core_no_capture_is_joined(void **state)
     struct ntk_system_trace *trace = open_it(f);
 
     assert_int_equal(trace->sync_points.count, 0);
-    assert_string_equal(reason_of(trace, 0, 0), "the trace has no times of its core's clock");
+    assert_string_equal(reason_of(trace, 0, 0), "the trace contains no clock times of its core");
     ntk_system_trace_close(trace);
 }
 

@@ -48,7 +48,7 @@ grep -q '^adder.neff on core 1, 1 thread,' out || complain "a core by its number
 code 0 "$bench" exec adder.neff -n 1 --json
 grep -Eq '"min":([0-9]+),"mean":\1,"p50":\1,"p90":\1,"p99":\1,"p99.9":\1,"max":\1}' out || complain "percentiles of one call"
 code 1 "$bench" exec ones -c 1
-grep -q 'cannot load ones on core 1: NRT_INVALID' err || complain "the core of a load"
+grep -q 'cannot load '\''ones'\'' on core 1: NRT_INVALID' err || complain "the core of a load"
 (
     export NEURON_SOFT_INSTANCE=inf1.6xlarge NEURON_HOOKS_DIR=$scratch/inf1
     mkdir "$NEURON_HOOKS_DIR"
@@ -59,7 +59,7 @@ grep -q 'cannot load ones on core 1: NRT_INVALID' err || complain "the core of a
     grep -q '"core_count":6,"threads":6,.*"executions":20,"numerical_errors":0,"errors":0,' out ||
         complain "two pipelines"
     code 1 "$bench" exec pipe.neff -n 20 -c 1-4
-    grep -q 'cannot load pipe.neff on core 4: NRT_LOAD_NOT_ENOUGH_NC' err ||
+    grep -q 'cannot load '\''pipe.neff'\'' on core 4: NRT_LOAD_NOT_ENOUGH_NC' err ||
         complain "half a pipeline"
     ) || failed=1
 # The options and files of the vendor's program: single latencies of the measured executions, by core, in us.

@@ -101,7 +101,7 @@ static void a_model_without_memory_for_all_of_them_is_refused(void **state)
     assert_int_equal(used(f), before);
     model = NULL;
     assert_int_equal(load(f, 4, 0, &bytes, &model), -ENOMEM);
-    assert_non_null(strstr(f->err.text, "its HBM stack has"));
+    assert_non_null(strstr(f->err.text, "the HBM stack has"));
     assert_null(model);
     assert_int_equal(used(f), before);
 }

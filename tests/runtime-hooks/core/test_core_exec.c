@@ -269,9 +269,9 @@ static void a_setting_that_cannot_be_read_opens_nothing_and_is_named(void **stat
         { .lnc = 1, .machine.instance = { "THE_MACHINE", "abacus" } },
         { .lnc = 1, .machine.instance = { .value = "abacus" } },
     };
-    static const char *const sentences[] = { "THE_FAULTS: \"at=0\" is invalid",
-                                             "THE_MACHINE: unknown machine abacus: expected ",
-                                             "unknown machine abacus: expected " };
+    static const char *const sentences[] = { "THE_FAULTS: 'at=0' is invalid",
+                                             "THE_MACHINE: unknown machine 'abacus': expected ",
+                                             "unknown machine 'abacus': expected " };
     struct core_fixture *f = *state;
 
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {

@@ -156,18 +156,18 @@ static void parameters_that_cannot_be_are_refused(void **state)
         const char *sentence;
     } cases[] = {
         { "neff.json", "\"file_name\":\"param_w.npy\"", "\"file\":\"\"",
-          "node w is a parameter without a value" },
+          "node 'w' is a parameter without a value" },
         { "neff.json", "param_w.npy", "nowhere.npy",
-          "neff.json: the archive has no nowhere.npy for constant w" },
+          "neff.json: the archive has no nowhere.npy for constant 'w'" },
         { "neff.json", "[[128,64],[128,64]", "[[128,64],[128,32]",
-          "neff.json: constant w has 16384 bytes, but its file has 32768" },
+          "neff.json: constant 'w' has 16384 bytes, but its file has 32768" },
         { "neff.json", "\"heads\":[[2,0,0]]", "\"heads\":[[2,0,0],[1,0,0]]",
-          "output w of the network is a parameter" },
+          "output 'w' of the network is a parameter" },
         { "neff.json", "\"output_names\":[\"w\"]", "\"output_names\":[\"w\",\"v\"]",
-          "neff.json: parameter w has 2 values (expected 1)" },
+          "neff.json: parameter 'w' has 2 values (expected 1)" },
         { "sg00/def.json", "\"w\":{\"type\":\"input\",\"var_id\":2,\"size\":32768",
           "\"w\":{\"type\":\"input\",\"var_id\":2,\"size\":65536",
-          "variable w of sg00 has 65536 bytes, but the network's tensor has 32768" },
+          "variable 'w' of sg00 has 65536 bytes, but the network's tensor has 32768" },
     };
     struct core_fixture *f = *state;
     size_t bytes = 0;
@@ -266,7 +266,7 @@ static void a_capture_of_the_host_alone_says_why_there_is_none(void **state)
 
     assert_int_equal(ntk_core_profile_start(adder.model, path, &f->err), -EINVAL);
     assert_string_equal(f->err.text,
-                        "model adder does not run on a NeuronCore: a capture is not possible");
+                        "model 'adder' does not run on a NeuronCore: a capture is not possible");
     assert_int_equal(access(path, F_OK), -1);
     free(path);
     core_adder_fini(&adder);

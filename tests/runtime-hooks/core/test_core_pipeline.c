@@ -321,17 +321,21 @@ static void a_pipeline_that_does_not_fit_together_is_refused(void **state)
         const char *member, *from, *to;
         const char *sentence;
     } cases[] = {
-        { "sg02/", "\"h3\"", "\"h1\"", "tensor h1 of node pipe is written by sg00 and by sg02" },
-        { "sg00/", "\"x\"", "\"h2\"", "sg00 reads tensor h2 of node pipe before sg01 writes it" },
+        { "sg02/", "\"h3\"", "\"h1\"",
+          "tensor 'h1' of node 'pipe' is written by sg00 and by sg02" },
+        { "sg00/", "\"x\"", "\"h2\"",
+          "sg00 reads tensor 'h2' of node 'pipe' before sg01 writes it" },
         { "sg00/", "\"h1\"", "\"x2\"",
-          "tensor x2 written by sg00: not an output of node pipe, and no later subgraph reads it" },
+          "tensor 'x2' written by sg00: not an output of node 'pipe', and no later subgraph reads "
+          "it" },
         { "sg02/", "\"h2\"", "\"x2\"",
-          "tensor h2 written by sg01: not an output of node pipe, and no later subgraph reads it" },
-        { "sg00/", "\"x\"", "\"q\"", "variable q of sg00 is not a tensor of its node" },
+          "tensor 'h2' written by sg01: not an output of node 'pipe', and no later subgraph reads "
+          "it" },
+        { "sg00/", "\"x\"", "\"q\"", "variable 'q' of sg00 is not a tensor of its node" },
         { "sg0", "\"h2\"", "\"x\"",
-          "sg02 reads tensor x, which is an input of node pipe but is also written by sg01" },
+          "sg02 reads tensor 'x', which is an input of node 'pipe' but is also written by sg01" },
         { "sg01/def.json", "32768", "65536",
-          "tensor h1 of node pipe has 32768 bytes in sg00 and 65536 in sg01" },
+          "tensor 'h1' of node 'pipe' has 32768 bytes in sg00 and 65536 in sg01" },
         { "kelf-0.json", NULL, "{\"graphs\":[],\"version\":\"0.5\",\"target\":\"*\"}",
           "kelf-0.json: no graphs" },
     };
@@ -378,7 +382,7 @@ static void a_tensor_of_the_network_has_one_size(void **state)
     }
     assert_int_equal(load(f, neff, bytes, NULL, &model), -EBADMSG);
     assert_string_equal(f->err.text,
-                        "variable x of sg01 has 65536 bytes, but the network's tensor has 32768");
+                        "variable 'x' of sg01 has 65536 bytes, but the network's tensor has 32768");
     free(neff);
 }
 
@@ -391,8 +395,9 @@ static void a_pipeline_longer_than_the_machine_is_refused(void **state)
     uint8_t *neff = pipeline_make(5, 1, &bytes);
 
     assert_int_equal(load(f, neff, bytes, NULL, &model), -ECHRNG);
-    assert_string_equal(f->err.text, "the NEFF requires 5 NeuronCores (node pipe has 5 subgraphs, "
-                                     "and each requires one), but only 4 are available");
+    assert_string_equal(f->err.text,
+                        "the NEFF requires 5 NeuronCores (node 'pipe' has 5 subgraphs, "
+                        "and each requires one), but only 4 are available");
     free(neff);
     neff = pipeline_make(3, 1, &bytes);
     assert_int_equal(load(f, neff, bytes, &from_two, &model), -ECHRNG);
@@ -412,7 +417,7 @@ static void later_chips_have_no_pipelines(void **state)
     core_fixture_close(f);
     machine_open(f, "trn1.32xlarge");
     assert_int_equal(load(f, neff, bytes, NULL, &model), -ECHRNG);
-    assert_string_equal(f->err.text, "node pipe has 2 subgraphs, but a logical core runs 1");
+    assert_string_equal(f->err.text, "node 'pipe' has 2 subgraphs, but a logical core runs 1");
     free(neff);
 }
 

@@ -125,7 +125,7 @@ static void nodes_take_turns_where_they_do_not_fit_together(void **state)
             char expected[160];
 
             (void)snprintf(expected, sizeof expected,
-                           "the NEFF requires 5 NeuronCores (node pipe has 4 subgraphs, and each "
+                           "the NEFF requires 5 NeuronCores (node 'pipe' has 4 subgraphs, and each "
                            "requires one), but may use only %u",
                            cases[i].core_limit);
             assert_string_equal(f->err.text, expected);

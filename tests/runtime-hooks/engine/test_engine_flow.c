@@ -261,7 +261,7 @@ static void jumps_that_lead_nowhere_are_refused(void **state)
           "Pool slot 2: calls slot 1, which is not a later function" },
         { "nop\nfunction name=1\nnop\nfunction name=2\ncall to=1\n",
           "Pool slot 4: calls slot 1, which is not a later function" },
-        { "nop\nfunction name=1\nfunction name=1\n", "Pool: duplicate function \"f\"" },
+        { "nop\nfunction name=1\nfunction name=1\n", "Pool: duplicate function 'f'" },
         { "nop\nfunction name=3\n", "Pool slot 1: a function with an empty name" },
         { "nop\nfunction name=9\n", "Pool slot 1: unknown name 9: the engine has 3" },
     };

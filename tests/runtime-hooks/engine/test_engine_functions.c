@@ -135,8 +135,7 @@ static void groups_belong_to_the_function_that_starts_with_them(void **state)
     engine_fixture_assemble(f, NTK_ISA_ENGINE_SP, "nop\nfunction name=3\nnop\n");
     assert_int_equal(engine_fixture_make(f), -EBADMSG);
     assert_string_equal(
-        f->err.text,
-        "SP: DMA group 0 starts function \"nowhere\", which is missing from the binary");
+        f->err.text, "SP: DMA group 0 starts function 'nowhere', which is missing from the binary");
 }
 
 /* Every byte of a program of loops and calls is spoilt; it is refused, or ends within its limit. */

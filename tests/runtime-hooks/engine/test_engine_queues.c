@@ -141,14 +141,14 @@ static void an_engine_without_instructions_has_pinned_groups_too(void **state)
 static void queues_that_cannot_be_pinned_are_refused(void **state)
 {
     static const char *const sentences[] = {
-        "group 0 of pinned queue set qPinned0: it signals, but no program is running yet",
-        "group 0 of pinned queue set qPinned0: it signals, but no program is running yet",
-        "group 0 of pinned queue set qPinned0: it writes y, not the state buffer",
-        "group 0 of pinned queue set qPinned0: it reads y, which is not a constant",
-        ("SP slot 3: queue set qPinned0 is pinned: its groups move only when the model starts"),
-        "group 0 of pinned queue set qPinned0: DMA group 0 does more than copy, which NC-v1 does "
+        "group 0 of pinned queue set 'qPinned0': it signals, but no program is running yet",
+        "group 0 of pinned queue set 'qPinned0': it signals, but no program is running yet",
+        "group 0 of pinned queue set 'qPinned0': it writes y, not the state buffer",
+        "group 0 of pinned queue set 'qPinned0': it reads y, which is not a constant",
+        ("SP slot 3: queue set 'qPinned0' is pinned: its groups move only when the model starts"),
+        "group 0 of pinned queue set 'qPinned0': DMA group 0 does more than copy, which NC-v1 does "
         "not support",
-        "queue set qPinned0 is pinned: only NC-v1 supports that",
+        "queue set 'qPinned0' is pinned: only NC-v1 supports that",
     };
     struct engine_fixture *f = *state;
 

@@ -24,7 +24,7 @@ static int child_has_no_folder(struct observed *child, void *ctx)
     (void)child;
     setenv("NEURON_HOOKS_DIR", ctx, 1);
     CHECK(ntk_hooks_attach(&config, note, sizeof note) < 0);
-    CHECK(strncmp(note, "cannot create /proc/none", 24) == 0);
+    CHECK(strncmp(note, "cannot create '/proc/none'", 26) == 0);
     CHECK(ntk_hooks_segment_path() == NULL);
     ntk_hooks_core_claim(0, 0, 1);
     observed_execute(observed_load(10001, 0), 0, 0, 1);

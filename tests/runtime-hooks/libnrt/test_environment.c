@@ -190,7 +190,7 @@ static void variables_without_effect_are_reported(void **state)
     assert_true(ntk_fs_read_text(path, log, sizeof log) > 0);
     assert_non_null(strstr(log, "NEURON_RT_RESET_CORES has no effect on software NeuronCores"));
     assert_non_null(strstr(log, "  WARN     NRT:nrt_init "));
-    assert_non_null(strstr(log, "unknown variable NEURON_RT_VISIBLE_CORE"));
+    assert_non_null(strstr(log, "unknown variable 'NEURON_RT_VISIBLE_CORE'"));
     assert_null(strstr(log, "NEURON_RT_EXEC_TIMEOUT"));
     assert_null(strstr(log, "NEURON_CC_FLAGS"));
     free(path);

@@ -63,8 +63,8 @@ np.save("half.npy", np.load("x.npy").astype(np.float16))
 np.save("flat.npy", np.load("x.npy").reshape(-1))'
 head -c 3000 net.npz >cut.npz
 head -c 1000 net.params >cut.params
-refused 1 '"c1" requires the variable "data", which has no value' "$graph" run --mlu host net-symbol.json -p net.npz
-refused 1 '"fc" requires the variable "fc_bias", which has no value' "$graph" run --mlu host net-symbol.json -p few.npz -i data=x.npy
+refused 1 'node '\''c1'\'' requires the variable '\''data'\'', which has no value' "$graph" run --mlu host net-symbol.json -p net.npz
+refused 1 'node '\''fc'\'' requires the variable '\''fc_bias'\'', which has no value' "$graph" run --mlu host net-symbol.json -p few.npz -i data=x.npy
 refused 1 'the weight does not match' "$graph" run --mlu host net-symbol.json -p wide.npz -i data=x.npy
 refused 1 'input 1 is float32, but input 0 is float16' "$graph" run --mlu host net-symbol.json -p net.npz -i data=half.npy
 refused 1 'expected four dimensions' "$graph" run --mlu host net-symbol.json -p net.npz -i data=flat.npy
@@ -74,8 +74,8 @@ refused 1 'cut.npz: the archive is damaged' "$graph" params cut.npz
 refused 1 'cut.params: the file has 1000 bytes' "$graph" params cut.params
 refused 1 'x.npy: neither' "$graph" params x.npy
 refused 1 'unknown variable' "$graph" run --mlu host net-symbol.json -p net.npz -i dta=x.npy
-refused 1 'duplicate array data' "$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -i data=x.npy
-refused 1 'gone.npy: No such file' "$graph" run --mlu host net-symbol.json -p net.npz -i data=gone.npy
+refused 1 'duplicate array '\''data'\''' "$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -i data=x.npy
+refused 1 "gone.npy': No such file" "$graph" run --mlu host net-symbol.json -p net.npz -i data=gone.npy
 refused 1 'net.npz/out: ' "$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -o net.npz/out
 refused 1 'cannot open libcnml' env NEURON_LIBCNML=/nowhere/libcnml.so "$graph" run net-symbol.json -p net.npz -i data=x.npy
 refused 1 'mlu1 does not exist on this machine' env NEURON_SOFT_INSTANCE=mlu270 NEURON_HOOKS_DIR=$scratch/one "$graph" run net-symbol.json -p net.npz -i data=x.npy

@@ -68,7 +68,7 @@ cat >warp.json <<'JSON'
 JSON
 [ "$("$graph" segments warp.json 2>err)" = "device=mlu0 ops=0,1 inputs=0 outputs=1 fire=0
 device=mlu0 ops=3,4 inputs=3 outputs=4 fire=3" ] || complain "an unknown operator: $("$graph" segments warp.json 2>&1)"
-[ "$(cat err)" = 'neuron-graph: unknown operators run on the CPU: 1; the first is "w" (Warp)' ] || complain "an unknown operator"
+[ "$(cat err)" = 'neuron-graph: unknown operators run on the CPU: 1; the first is '\''w'\'' (Warp)' ] || complain "an unknown operator"
 "$graph" segments --json warp.json 2>/dev/null | grep -q '{"name":"w","op":"Warp","device":"cpu"}' || complain "an unknown operator in JSON"
 sed 's/\[3,2\]/[3,1024]/' warp.json >far.json
 
@@ -88,18 +88,18 @@ printf '{"nodes": [{"op": "\\u001b[31mWarp", "name": "w", "inputs": []}], "heads
 head -c 100 net.json >cut.json
 head -c 100000 /dev/zero | tr '\0' '[' >deep.json
 : >empty.json
-refused 1 "cycle.json: node 0 \"a\": depends on itself" "$graph" segments cycle.json
-refused 1 "unknown.json: node 0 \"w\": unknown operator \"Warp\"" "$graph" run unknown.json
+refused 1 "cycle.json: node 0 'a': depends on itself" "$graph" segments cycle.json
+refused 1 "unknown.json: node 0 'w': unknown operator 'Warp'" "$graph" run unknown.json
 refused 1 "escape.json: node 0" "$graph" run escape.json
 grep -q $'\033' err && complain "an escape sequence reached the terminal"
-refused 1 "far.json: node 4 \"c\": input 0 refers to a missing output of node 3" "$graph" segments far.json
+refused 1 "far.json: node 4 'c': input 0 refers to a missing output of node 3" "$graph" segments far.json
 refused 1 "cut.json: line 1" "$graph" segments cut.json
 refused 1 "deep.json: line 1" "$graph" segments deep.json
 refused 1 "empty.json: the file is empty" "$graph" segments empty.json
-refused 1 "gone.json: No such file" "$graph" segments gone.json
+refused 1 "gone.json': No such file" "$graph" segments gone.json
 refused 1 "not a regular file" "$graph" segments .
-refused 2 "no file" "$graph" segments
-refused 2 "only one file is allowed" "$graph" segments net.json net.json
+refused 2 "missing argument FILE" "$graph" segments
+refused 2 "unexpected argument 'net.json'" "$graph" segments net.json net.json
 refused 2 "a device such as" "$graph" segments --ctx moon net.json
 refused 2 "NAME=DEVICE" "$graph" segments --group moon net.json
 refused 2 "unknown command 'dance': use segments, run or params" "$graph" dance

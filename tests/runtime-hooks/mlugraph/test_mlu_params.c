@@ -103,8 +103,8 @@ static void params_that_are_invalid_are_refused_with_a_sentence(void **state)
         const char *sentence;
     } rows[] = {
         { "empty", "the file is empty" },           { "big_endian", "a: unsupported element type" },
-        { "not_npy", "a: not a NumPy array file" }, { "outside", "name \"../a.npy\"" },
-        { "twice", "duplicate array a" },
+        { "not_npy", "a: not a NumPy array file" }, { "outside", "name '../a.npy'" },
+        { "twice", "duplicate array 'a'" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -129,15 +129,15 @@ refused unfed 'the input "x" (h2d_user_input) has no source'
 refused unlisted 'input h2d_input_parameter of program 5 has no source'
 refused no_anchor 'input h2d_input_parameter of program 5 has no source'
 refused flow 'program 0 of the flow is missing from the executable'
-refused size "x: the program's tensor h2d_user_input has 8 bytes, but the anchor has 12 per replica"
+refused size "x: the program's tensor 'h2d_user_input' has 8 bytes, but the anchor has 12 per replica"
 refused uneven '"x" has data for 3 iterations, but "w" has data for 2'
-refused output 'output "q": no program has a tensor nowhere'
+refused output 'output "q": no program has a tensor '\''nowhere'\'''
 refused processes 'is part of a model of 4 processes'
 refused many '1099511627776 replicas'
 refused never '0 device iterations'
-refused empty 'the data for the input "x" is empty'
+refused empty 'the data for the input '\''x'\'' is empty'
 refused two '2 executables: select one: "'
-for file in opaque_data no_list climbing; do refused $file 'executable "m": it contains no programs for NeuronCores'; done
+for file in opaque_data no_list climbing; do refused $file 'executable '\''m'\'': it contains no programs for NeuronCores'; done
 refused no_file 'the file for program 5 (b.neff) is not in the archive'
 refused kind 'program 5 has an unknown kind: spell'
 refused number 'invalid program number "five"'
@@ -149,7 +149,7 @@ refused no_neff 'cannot load program 5 on core 0'
 head -c 3000 plain.popef >cut.popef
 refused cut 'truncated blob at offset 0'
 code 1 popef_run plain.popef -i z=in.raw -o refused
-grep -qF 'no program in the flow uses an input "z"' err || complain "a wrong name"
+grep -qF 'no program in the flow uses an input '\''z'\''' err || complain "a wrong name"
 printf 12345 >odd
 code 1 popef_run plain.popef -i x=odd -o refused
 grep -qF 'odd has 5 bytes, not a multiple of the tensor size 8 for x' err || complain "a wrong size"

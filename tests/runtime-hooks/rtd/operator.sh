@@ -194,7 +194,7 @@ listens_at() { grep -qF "Server listening on $1" "$2.log" && echo yes; }
 wait_for listens_at 127.0.0.1:$port port
 code=0
 neuron-rtd -x -g 127.0.0.1:$port -t 10:1d.0 2>taken.log || code=$?
-[ $code = 1 ] && grep -q "cannot listen on 127.0.0.1:$port: Address already in use" taken.log || fail "a port of another: $code"
+[ $code = 1 ] && grep -q "cannot listen on '127.0.0.1:$port': Address already in use" taken.log || fail "a port of another: $code"
 neuron-rtd -x -g here.sock -t 10:1d.0 2>here.log &
 rtd[here.sock]=$!
 pids+=($!)
@@ -219,16 +219,16 @@ refused 2 "'1c': not a PCI address" -t 1c
 refused 2 '--log-level must be between 3 and 7' -l 2
 refused 2 "option '-c' requires a value" -c
 refused 1 'there.json' -i ./there
-refused 1 'there.json: No such file' -i ./there.json
+refused 1 "there.json': No such file" -i ./there.json
 # One message says what is wrong with an address, and gRPC says nothing next to it.
 unheard() { # SENTENCE ADDRESS
     refused 1 "$1" -g "$2"
     ! grep -q '\.cc:' refused.log || fail "$2: unexpected output"
 }
 unheard 'unix:: missing path' unix:
-unheard "cannot listen on unix:$scratch: path exists and is a folder" "$scratch"
-unheard "cannot listen on unix:$scratch/gone/s: No such file or directory" "$scratch/gone/s"
-unheard 'cannot listen on 127.0.0.1:x: Servname not supported' 127.0.0.1:x
+unheard "cannot listen on 'unix:$scratch': path exists and is a folder" "$scratch"
+unheard "cannot listen on 'unix:$scratch/gone/s': No such file or directory" "$scratch/gone/s"
+unheard 'cannot listen on '\''127.0.0.1:x'\'': Servname not supported' 127.0.0.1:x
 refused 1 'no-config' -c no-config
 printf '{"devices": [0, 2]}' >gap.json
 refused 2 'device 1 is missing' -i ./gap

@@ -89,7 +89,7 @@ static void commands_end_as_they_end(void **state)
         { "sh -c 'kill -9 $$'", -EIO, "sh: failed with signal 9" },
         { "sh -c 'while :; do echo 12345678901234567890; done'", -EMSGSIZE,
           "sh: printed too much output" },
-        { "/nothing/there", -ENOENT, "cannot run /nothing/there: No such file or directory" },
+        { "/nothing/there", -ENOENT, "cannot run '/nothing/there': No such file or directory" },
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

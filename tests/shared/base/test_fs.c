@@ -92,7 +92,7 @@ static void a_fifo_is_refused_at_once(void **state)
 
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_int_equal(ntk_fs_open_regular(path, &status, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "waits: not a regular file"));
+    assert_non_null(strstr(err.text, "waits': not a regular file"));
     assert_int_equal(ntk_fs_read(path, 100, &bytes, &count, &err), -EINVAL);
     assert_true(ntk_fs_may_block(path));
     assert_int_equal(ntk_fs_open_regular(*state, NULL, NULL), -EISDIR);

@@ -196,10 +196,10 @@ static void test_token_file(void **state)
                                                 .token_file = path };
 
     assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), -EIO);
-    assert_non_null(strstr(f->err.text, "cannot read the token from /"));
+    assert_non_null(strstr(f->err.text, "cannot read the token from '/"));
     assert_int_equal(ntk_fs_write(path, "\n", 1, &f->err), 0);
     assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), -EIO);
-    assert_non_null(strstr(f->err.text, "it contains none"));
+    assert_non_null(strstr(f->err.text, "the file contains no token"));
     assert_int_equal(ntk_fs_write(path, "one\nmore\n", 9, &f->err), 0);
     peer_play(&f->peer, (struct script){ answer, 0, 0, 0 });
     assert_int_equal(ntk_http_client_ask(f->client, &question, &f->answer, &f->err), 0);
@@ -381,7 +381,7 @@ static void test_feed_and_cancel(void **state)
     };
 
     peer_play(&f->peer, (struct script){ "HTTP/1.1 200 OK\r\n\r\nline\n", 0, 0, 1 });
-    assert_error(f, &question, -ECANCELED, 1, "cancelled");
+    assert_error(f, &question, -ECANCELED, 1, "canceled");
     peer_done(&f->peer);
     assert_string_equal(gathered.text, "line\n");
     /* An answer that is not 2xx is not for the feed. */

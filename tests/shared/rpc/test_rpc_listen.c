@@ -82,7 +82,7 @@ static void each_reason_has_its_sentence(void **state)
         char begin[400];
 
         assert_true(ntk_rpc_listen_why(cases[i].endpoint, &err) < 0);
-        (void)snprintf(begin, sizeof begin, "cannot listen on %s: ", cases[i].endpoint);
+        (void)snprintf(begin, sizeof begin, "cannot listen on '%s': ", cases[i].endpoint);
         assert_memory_equal(err.text, begin, strlen(begin));
         assert_non_null(strstr(err.text, cases[i].why));
     }

@@ -163,12 +163,12 @@ if unprivileged true 2>/dev/null; then
     chmod 0 "$NEURON_HOOKS_DIR/soft"
     code 1 unprivileged neuron-ls
     chmod 700 "$NEURON_HOOKS_DIR/soft"
-    [ -e /sys/devices/virtual/neuron_device ] || grep -q "permission denied for $NEURON_HOOKS_DIR/soft/sys" err || fail "see err"
+    [ -e /sys/devices/virtual/neuron_device ] || grep -q "permission denied for '$NEURON_HOOKS_DIR/soft/sys'" err || fail "see err"
     mkdir -p closed/devices/virtual/neuron_device
     chmod 0 closed/devices
     code 1 unprivileged neuron-ls --sysfs-root closed
     chmod 700 closed/devices
-    grep -q 'permission denied for closed/devices/virtual/neuron_device' err || fail "see err"
+    grep -q 'permission denied for '\''closed/devices/virtual/neuron_device'\''' err || fail "see err"
 else
     echo "root cannot give up its rights here: what may not be looked at was not tried"
 fi

@@ -47,15 +47,15 @@ static void the_first_bad_line_is_reported_and_the_good_ones_count(void **state)
         const char *text;
         const char *says;
     } rows[] = {
-        { "mouse = off\nrefresh = 1ms\n", "x.conf:2: invalid value for refresh \"1ms\"" },
-        { "mouse = off\nrefresh = 2h\nwhat = 1\n", "x.conf:2: invalid value for refresh \"2h\"" },
-        { "\nmouse = off\ncolors = none\n", "x.conf:3: unknown setting \"colors\"" },
-        { "mouse = off\nnonsense", "x.conf:2: not \"name = value\": \"nonsense\"" },
-        { "mouse = off\n= 3", "x.conf:2: not \"name = value\": \"= 3\"" },
-        { "tree =\nmouse = off", "x.conf:1: invalid value for tree \"\"" },
-        { "mouse = off\nview = nowhere", "x.conf:2: invalid value for view \"nowhere\"" },
+        { "mouse = off\nrefresh = 1ms\n", "x.conf:2: invalid value for refresh '1ms'" },
+        { "mouse = off\nrefresh = 2h\nwhat = 1\n", "x.conf:2: invalid value for refresh '2h'" },
+        { "\nmouse = off\ncolour = none\n", "x.conf:3: unknown setting 'colour'" },
+        { "mouse = off\nnonsense", "x.conf:2: expected 'name = value', not 'nonsense'" },
+        { "mouse = off\n= 3", "x.conf:2: expected 'name = value', not '= 3'" },
+        { "tree =\nmouse = off", "x.conf:1: invalid value for tree ''" },
+        { "mouse = off\nview = nowhere", "x.conf:2: invalid value for view 'nowhere'" },
         { "mouse = off\ntree = aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
-          "x.conf:2: invalid value for tree \"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\"" },
+          "x.conf:2: invalid value for tree 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'" },
     };
     struct ntk_top_settings settings;
 
@@ -189,17 +189,17 @@ static void an_invalid_list_is_reported_and_the_default_is_used(void **state)
         const char *text;
         const char *says;
     } rows[] = {
-        { "processes.columns = +what", "x.conf:1: invalid value for processes.columns \"+what\"" },
-        { "processes.columns = user", "x.conf:1: invalid value for processes.columns \"user\"" },
+        { "processes.columns = +what", "x.conf:1: invalid value for processes.columns '+what'" },
+        { "processes.columns = user", "x.conf:1: invalid value for processes.columns 'user'" },
         { "processes.columns = -user -",
-          "x.conf:1: invalid value for processes.columns \"-user -\"" },
-        { "processes.columns = -pid", "x.conf:1: invalid value for processes.columns \"-pid\"" },
-        { "processes.sort = up", "x.conf:1: invalid value for processes.sort \"up\"" },
-        { "processes.sort = pid down", "x.conf:1: invalid value for processes.sort \"pid down\"" },
+          "x.conf:1: invalid value for processes.columns '-user -'" },
+        { "processes.columns = -pid", "x.conf:1: invalid value for processes.columns '-pid'" },
+        { "processes.sort = up", "x.conf:1: invalid value for processes.sort 'up'" },
+        { "processes.sort = pid down", "x.conf:1: invalid value for processes.sort 'pid down'" },
         { "processes.sort = pid reversed x",
-          "x.conf:1: invalid value for processes.sort \"pid reversed x\"" },
-        { "main.columns = -x", "x.conf:1: unknown setting \"main.columns\"" },
-        { "graphs.sort = x", "x.conf:1: unknown setting \"graphs.sort\"" },
+          "x.conf:1: invalid value for processes.sort 'pid reversed x'" },
+        { "main.columns = -x", "x.conf:1: unknown setting 'main.columns'" },
+        { "graphs.sort = x", "x.conf:1: unknown setting 'graphs.sort'" },
     };
     struct ntk_top_settings settings;
     struct ntk_top_table_choice usual;

@@ -54,7 +54,7 @@ cli 0 'Loaded model 10001 on NCG 1' load one.neff --ncg-id 1
 cli 0 'Loaded model 10002 on NCG 1' load one.neff --ncg-id=1 --enable-direct-file-load --ninfer 2 --timeout 9
 cli 0 'Loaded model 10003 on NCG 6' load two.neff --ncg-id 0
 cli 0 'Loaded model 10004' load one.neff --ncg-id -1
-cli 1 'neuron-cli: cannot load one.neff: NERR_INVALID_HANDLE (3): Failed to find EG: 77' load one.neff --ncg-id 77
+cli 1 'neuron-cli: cannot load '\''one.neff'\'': NERR_INVALID_HANDLE (3): Failed to find EG: 77' load one.neff --ncg-id 77
 cli 0 'Started model 10001' start 10001
 cli 1 'neuron-cli: cannot start model 10002: NERR_INVALID (2): another model is running on the NCG' start 10002
 cli 1 'neuron-cli: cannot unload model 10001: NERR_INVALID (2): model is running' unload 10001
@@ -82,7 +82,7 @@ cli 0 "Found 0 NCG's" list-ncg
 cli 0 '{}' reset --json
 
 # What cannot be loaded leaves no group behind.
-cli 1 'neuron-cli: cannot read nothing: No such file or directory' load nothing
+cli 1 'neuron-cli: cannot read '\''nothing'\'': No such file or directory' load nothing
 cli 1 'neuron-cli: . is no file' load .
 : >empty
 cli 1 'neuron-cli: empty is empty' load empty
@@ -90,17 +90,17 @@ head -c 1000 one.neff >short
 cli 1 'neuron-cli: short: not a NEFF: the file ends inside the header' load short --ncg-id 0
 head -c 3000 one.neff >cut
 cli 1 '' load cut --ncg-id 0
-grep -q '^neuron-cli: cannot load cut: NERR_INVALID (2): .' err || fail "see err"
+grep -q '^neuron-cli: cannot load '\''cut'\'': NERR_INVALID (2): .' err || fail "see err"
 cli 1 '' load cut
 cli 0 "Found 0 NCG's" list-ncg
 
 cli 2 '' frobnicate
 cli 2 ''
-cli 2 'neuron-cli: start requires MODEL-ID' start
+cli 2 'neuron-cli: missing argument MODEL-ID' start
 cli 2 "neuron-cli: start MODEL-ID: '-': expected a number from 1 to 4294967295" start -- -
 cli 2 "neuron-cli: start MODEL-ID: '0': expected a number from 1 to 4294967295" start 0
-cli 2 "neuron-cli: unexpected operand '2'" start 1 2
-cli 2 "neuron-cli: unexpected operand '2'" list-ncg 2
+cli 2 "neuron-cli: unexpected argument '2'" start 1 2
+cli 2 "neuron-cli: unexpected argument '2'" list-ncg 2
 cli 2 'neuron-cli: --ncg-id, --enable-direct-file-load, --timeout and --ninfer apply to load only' list-ncg --ncg-id 1
 cli 2 'neuron-cli: --ncg-id must be between -1 and 4294967295' load one.neff --ncg-id -2
 
@@ -123,4 +123,4 @@ wait_for listens none.log
 cli 1 '' list-model
 grep -q '^neuron-cli: cannot list models: NERR_HW_ERROR (6): ' err || fail "see err"
 cli 1 '' load one.neff
-grep -q '^neuron-cli: cannot load one.neff: NERR_HW_ERROR (6): ' err || fail "see err"
+grep -q '^neuron-cli: cannot load '\''one.neff'\'': NERR_HW_ERROR (6): ' err || fail "see err"

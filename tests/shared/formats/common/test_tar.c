@@ -115,7 +115,7 @@ static void members_that_are_not_files_are_refused(void **state)
         struct ntk_err err = { 0 };
 
         assert_int_equal(read_one("link", "00000000000", types[i], &err), -EBADMSG);
-        assert_string_equal(err.text, "member \"link\" is not a regular file");
+        assert_string_equal(err.text, "member 'link' is not a regular file");
     }
 }
 
@@ -124,8 +124,8 @@ static void a_size_beyond_the_archive_is_refused_before_it_is_allocated(void **s
     struct ntk_err err = { 0 };
 
     assert_int_equal(read_one("liar", "77777777777", '0', &err), -EFBIG);
-    assert_string_equal(
-        err.text, "member \"liar\" claims 8589934591 bytes, more than the archive can contain");
+    assert_string_equal(err.text,
+                        "member 'liar' claims 8589934591 bytes, more than the archive can contain");
     assert_int_equal(read_one("liar", "00000003001", '0', &err), -EBADMSG); /* more than is there */
 }
 

@@ -142,10 +142,10 @@ static void two_functions_of_one_name_are_refused(void **state)
     uint8_t *file = made(&bytes);
 
     assert_int_equal(ntk_mlumodel_write(twice, 3, &buf, &err), -EINVAL);
-    assert_string_equal(err.text, "duplicate function subnet0");
+    assert_string_equal(err.text, "duplicate function 'subnet0'");
     memcpy(file + 64 + 2 * 128, "subnet0", 8);
     assert_int_equal(ntk_mlumodel_read(file, bytes, &model, &err), -EBADMSG);
-    assert_string_equal(err.text, "duplicate function subnet0");
+    assert_string_equal(err.text, "duplicate function 'subnet0'");
     free(file);
 }
 

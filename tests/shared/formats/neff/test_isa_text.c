@@ -74,27 +74,27 @@ static void a_line_says_what_is_wrong_with_it(void **state)
     static const struct {
         const char *line, *sentence;
     } cases[] = {
-        { "frobnicate", "unknown operation \"frobnicate\"" },
-        { "nop imm0", "\"imm0\": expected KEY=VALUE" },
+        { "frobnicate", "unknown operation 'frobnicate'" },
+        { "nop imm0", "'imm0': expected KEY=VALUE" },
         { "nop imm0=1 imm0=2", "imm0 appears twice" },
-        { "nop speed=1", "unknown field \"speed\"" },
+        { "nop speed=1", "unknown field 'speed'" },
         { "nop imm0=99999999999",
-          "\"99999999999\": expected a 32-bit integer or a number with a decimal point" },
-        { "nop imm0=1x", "\"1x\": expected a 32-bit integer or a number with a decimal point" },
-        { "nop wait=s5=1", "invalid wait \"s5=1\": expected s5>=1, s5==1 or e5>=1" },
-        { "nop signal=s5", "invalid signal \"s5\": expected s5+1 or e5=1" },
+          "'99999999999': expected a 32-bit integer or a number with a decimal point" },
+        { "nop imm0=1x", "'1x': expected a 32-bit integer or a number with a decimal point" },
+        { "nop wait=s5=1", "invalid wait 's5=1': expected s5>=1, s5==1 or e5>=1" },
+        { "nop signal=s5", "invalid signal 's5': expected s5+1 or e5=1" },
         { "memset D=heap(0:1):float32[1]",
-          "unknown space in \"heap(0:1):float32[1]\": expected var, sbuf, psum or pattern" },
-        { "memset D=sbuf(0:1):float99[1]", "unknown dtype \"float99\"" },
+          "unknown space in 'heap(0:1):float32[1]': expected var, sbuf, psum or pattern" },
+        { "memset D=sbuf(0:1):float99[1]", "unknown dtype 'float99'" },
         { "memset D=sbuf(0:1):float32[1,2,3,4,5]",
-          "invalid dimensions in \"sbuf(0:1):float32[1,2,3,4,5]\": expected [COUNT:STEP,...], at "
+          "invalid dimensions in 'sbuf(0:1):float32[1,2,3,4,5]': expected [COUNT:STEP,...], at "
           "most 4" },
-        { "register_move rd=r64", "rd: \"r64\": expected a register r0 to r63" },
-        { "register_alu ra=3", "ra: \"3\": expected a register r0 to r63" },
-        { "compare_branch to=loop", "to: \"loop\": expected a number, at most 4294967295" },
-        { "tensor_tensor op0=plus", "unknown operator \"plus\"" },
+        { "register_move rd=r64", "rd: 'r64': expected a register r0 to r63" },
+        { "register_alu ra=3", "ra: '3': expected a register r0 to r63" },
+        { "compare_branch to=loop", "to: 'loop': expected a number, at most 4294967295" },
+        { "tensor_tensor op0=plus", "unknown operator 'plus'" },
         { "dma_trigger group=4294967296",
-          "group: \"4294967296\": expected a number, at most 4294967295" },
+          "group: '4294967296': expected a number, at most 4294967295" },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -163,11 +163,11 @@ static void labels_that_are_wrong_are_refused(void **state)
     static const struct {
         const char *text, *sentence;
     } cases[] = {
-        { "nop\ncompare_branch to=x\n", "line 2: unknown label x" },
-        { "x: nop\ny: nop\nx: nop\n", "line 3: duplicate label x (first in line 1)" },
-        { "1x: nop\n", "line 1: invalid label \"1x\": expected letters, digits and underscores" },
-        { ": nop\n", "line 1: invalid label \"\": expected letters, digits and underscores" },
-        { "x: nop to=x\n", "line 1: label x on an instruction that does not jump" },
+        { "nop\ncompare_branch to=x\n", "line 2: unknown label 'x'" },
+        { "x: nop\ny: nop\nx: nop\n", "line 3: duplicate label 'x' (first in line 1)" },
+        { "1x: nop\n", "line 1: invalid label '1x': expected letters, digits and underscores" },
+        { ": nop\n", "line 1: invalid label '': expected letters, digits and underscores" },
+        { "x: nop to=x\n", "line 1: label 'x' on an instruction that does not jump" },
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

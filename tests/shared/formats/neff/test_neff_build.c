@@ -430,7 +430,7 @@ static void pointers_and_tables_name_other_variables(void **state)
     kernel = ntk_neff_build_kernel(build, "wrong");
     ntk_neff_kernel_pointer(kernel, "nowhere", 9);
     assert_int_equal(ntk_neff_build_bytes(build, &bytes, &count, &err), -EINVAL);
-    assert_string_equal(err.text, "pointer nowhere refers to an unknown variable");
+    assert_string_equal(err.text, "pointer 'nowhere' refers to an unknown variable");
     ntk_neff_build_destroy(build);
 }
 
@@ -523,12 +523,14 @@ static void stages_are_subgraphs_of_one_node(void **state)
 static void stages_that_cannot_be_are_refused(void **state)
 {
     static const char *const sentences[] = {
-        "node a cannot have another subgraph: subgraphs run one after another, and a logical core "
+        "node 'a' cannot have another subgraph: subgraphs run one after another, and a logical "
+        "core "
         "is one physical core",
-        "node a cannot have another subgraph: subgraphs run one after another, and a logical core "
+        "node 'a' cannot have another subgraph: subgraphs run one after another, and a logical "
+        "core "
         "is one physical core",
-        "tensor y has two producers",
-        "tensor y has two different shapes or dtypes",
+        "tensor 'y' has two producers",
+        "tensor 'y' has two different shapes or dtypes",
     };
 
     for (size_t i = 0; i < sizeof sentences / sizeof *sentences; i++) {
@@ -584,7 +586,7 @@ static void a_tensor_made_twice_is_refused(void **state)
 
     ntk_neff_build_cpu_node(build, "again", "again", NULL, &y, 1, &y, 1);
     assert_int_equal(ntk_neff_build_bytes(build, &bytes, &count, &err), -EEXIST);
-    assert_string_equal(err.text, "tensor y has two producers");
+    assert_string_equal(err.text, "tensor 'y' has two producers");
     ntk_neff_build_destroy(build);
 }
 

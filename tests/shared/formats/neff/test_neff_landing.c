@@ -293,7 +293,7 @@ static void lies_about_the_size_get_no_memory(void **state)
     memmove(shape, (const char[]){ '(', '9', '9', '9', '9', '9', ',', ')', ' ' },
             9); /* of "a", whose variable has 100000 bytes */
     assert_int_equal(open_on(&ground, bytes, count, false, &neff, &err), -EBADMSG);
-    assert_non_null(strstr(err.text, "constant a has 100000 bytes, but its file has 99999"));
+    assert_non_null(strstr(err.text, "constant 'a' has 100000 bytes, but its file has 99999"));
     assert_null(asked_bytes(&ground, "sg00/a.npy"));
     ground_fini(&ground);
     memmove(shape, (const char[]){ '(', '1', '0', '0', '0', '0', '1', ',', ')' }, 9);

@@ -309,7 +309,7 @@ static void damaged_trees_are_reported_with_member_and_offset(void **state)
     static const struct {
         const char *text, *warning;
     } cases[] = {
-        { NULL, "kernel_debug_info.json refers to the missing member a.klir.debuginfo.json" },
+        { NULL, "kernel_debug_info.json refers to the missing member 'a.klir.debuginfo.json'" },
         { "", "a.klir.debuginfo.json: the JSON is truncated (at byte 0)" },
         { "{}", "a.klir.debuginfo.json: expected an array (at byte 0)" },
         { "[{\"info\": [{\"func\": {\"name\": \"f\", \"children\": [",

@@ -120,8 +120,9 @@ static void a_file_that_is_too_short_is_another_version(void **state)
     expect(f, "/a/model.py", 8, NULL);
     const struct ntk_vec *warnings = ntk_source_text_warnings(f->text);
     assert_int_equal(warnings->count, 1);
-    assert_string_equal(*(char **)ntk_vec_at(warnings, 0),
-                        "source file /a/model.py does not match the NEFF: the file has no line 7");
+    assert_string_equal(
+        *(char **)ntk_vec_at(warnings, 0),
+        "source file '/a/model.py' does not match the NEFF: the file has no line 7");
 }
 
 static void a_file_that_is_newer_than_the_neff_is_reported(void **state)
@@ -294,7 +295,7 @@ static void a_folder_that_is_not_there_is_refused(void **state)
 
     assert_int_equal(ntk_source_text_create(&options, &f->text, &err), -ENOENT);
     assert_string_equal(err.text,
-                        "cannot open the source folder /nowhere: No such file or directory");
+                        "cannot open the source folder '/nowhere': No such file or directory");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -329,17 +329,17 @@ static void each_error_has_its_code_and_sentence(void **state)
         { 1, 6, 1, POPEF_ERROR_FORMAT, "x.popef: unsupported blob format 1 at offset 0" },
         { 0, 16, 0x43, POPEF_ERROR_TRUNCATED, "x.popef: truncated blob at offset 0" },
         { 0, 16, 0, POPEF_ERROR_TRUNCATED, "x.popef: truncated blob at offset 0" },
-        { 0, 56, 3, POPEF_ERROR_INFO, "x.popef: bad executable info at offset 0" },
-        { 0, 56, 1, POPEF_ERROR_INFO, "x.popef: bad executable info at offset 0" },
+        { 0, 56, 3, POPEF_ERROR_INFO, "x.popef: invalid executable info at offset 0" },
+        { 0, 56, 1, POPEF_ERROR_INFO, "x.popef: invalid executable info at offset 0" },
         { 0, 40, 5, POPEF_ERROR_DATA_SIZE, "x.popef: 42: data size 5, expected 4" },
         { 1, 56 + 24, 3, POPEF_ERROR_DATA_SIZE,
           "x.popef: input_parameter: data size 8, expected 12" },
-        { 1, 56 + 31, 0x80, POPEF_ERROR_INFO, "x.popef: bad tensor info at offset 0" },
-        { 1, 56 + 19, 15, POPEF_ERROR_INFO, "x.popef: bad tensor info at offset 0" },
-        { 1, 56 + 20, 17, POPEF_ERROR_INFO, "x.popef: bad tensor info at offset 0" },
+        { 1, 56 + 31, 0x80, POPEF_ERROR_INFO, "x.popef: invalid tensor info at offset 0" },
+        { 1, 56 + 19, 15, POPEF_ERROR_INFO, "x.popef: invalid tensor info at offset 0" },
+        { 1, 56 + 20, 17, POPEF_ERROR_INFO, "x.popef: invalid tensor info at offset 0" },
         { 2, 56 + 18, 3, POPEF_ERROR_DATA_SIZE, "x.popef: x: data size 6, expected 9" },
-        { 3, 56, 7, POPEF_ERROR_INFO, "x.popef: bad opaque info at offset 0" },
-        { 4, 56 + 30, 2, POPEF_ERROR_INFO, "x.popef: bad metadata info at offset 0" },
+        { 3, 56, 7, POPEF_ERROR_INFO, "x.popef: invalid opaque info at offset 0" },
+        { 4, 56 + 30, 2, POPEF_ERROR_INFO, "x.popef: invalid metadata info at offset 0" },
     };
 
     (void)state;
@@ -357,7 +357,7 @@ static void each_error_has_its_code_and_sentence(void **state)
     struct popef_error err = { 0 };
     assert_int_equal(popef_reader_open(&reader, NULL), 0);
     assert_int_equal(popef_reader_parse_file(reader, "/nowhere/x.popef", &err), -POPEF_ERROR_OPEN);
-    assert_string_equal(err.text, "cannot open /nowhere/x.popef: No such file or directory");
+    assert_string_equal(err.text, "cannot open '/nowhere/x.popef': No such file or directory");
     assert_int_equal(popef_reader_parse_file(reader, "/", &err), -POPEF_ERROR_OPEN);
     popef_reader_close(reader);
 }
@@ -460,9 +460,9 @@ static void an_unknown_type_is_skipped_and_listed(void **state)
 
 static void names_are_unique_among_all_files(void **state)
 {
-    static const char *const sentences[] = { "duplicate executable \"42\"",
-                                             "duplicate tensor \"input_parameter\"",
-                                             "duplicate feed \"x\"" };
+    static const char *const sentences[] = { "duplicate executable '42'",
+                                             "duplicate tensor 'input_parameter'",
+                                             "duplicate feed 'x'" };
     static const int codes[] = { POPEF_ERROR_DUPLICATE_EXECUTABLE, POPEF_ERROR_DUPLICATE_TENSOR,
                                  POPEF_ERROR_DUPLICATE_TENSOR };
 
@@ -552,7 +552,7 @@ static int64_t inflate_file(const struct ntk_buf *file, size_t step, char *to, s
         assert_true((size_t)given <= to_bytes && (uint64_t)given <= blob->data_size);
     }
     if (got < 0) {
-        assert_string_equal(err.text, "x.popef: packed: bad compressed data");
+        assert_string_equal(err.text, "x.popef: packed: invalid compressed data");
         /* It stays so. */
         assert_int_equal(popef_stream_read(stream, to, 1, NULL), got);
         given = got;

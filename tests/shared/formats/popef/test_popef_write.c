@@ -328,7 +328,7 @@ static void rules_of_names_hold_for_writers(void **state)
     executable_write(writer);
     assert_int_equal(popef_writer_create_executable(writer, "42", false, &blob, &err),
                      -POPEF_ERROR_DUPLICATE_EXECUTABLE);
-    assert_string_equal(err.text, "duplicate executable \"42\"");
+    assert_string_equal(err.text, "duplicate executable '42'");
     /* A scalar, and an empty feed of the same name. */
     assert_int_equal(popef_writer_create_tensor_data(writer, &tensor, &blob, NULL), 0);
     blob_write(blob, &value, 8);
@@ -336,10 +336,10 @@ static void rules_of_names_hold_for_writers(void **state)
     assert_int_equal(popef_blob_writer_close(blob, NULL), 0);
     assert_int_equal(popef_writer_create_tensor_data(writer, &tensor, &blob, &err),
                      -POPEF_ERROR_DUPLICATE_TENSOR);
-    assert_string_equal(err.text, "duplicate tensor \"x\"");
+    assert_string_equal(err.text, "duplicate tensor 'x'");
     assert_int_equal(popef_writer_create_feed_data(writer, &feed, &blob, &err),
                      -POPEF_ERROR_DUPLICATE_TENSOR);
-    assert_string_equal(err.text, "duplicate feed \"x\"");
+    assert_string_equal(err.text, "duplicate feed 'x'");
     tensor.name = "negative";
     tensor.tensor_info.rank = 1;
     tensor.tensor_info.shape[0] = -1;
@@ -476,16 +476,16 @@ static void a_model_is_an_executable_with_one_metadata(void **state)
     model_is(bytes, executable + metadata, NULL, 0, "");
     model_is(bytes, executable + metadata, "42", 0, "");
     model_is(bytes, executable + metadata, "43", POPEF_ERROR_MODEL,
-             "no executable \"43\"; available: \"42\"");
-    model_is(bytes, executable, NULL, POPEF_ERROR_MODEL, "executable \"42\" has no metadata");
+             "no executable '43'; available: '42'");
+    model_is(bytes, executable, NULL, POPEF_ERROR_MODEL, "executable '42' has no metadata");
     model_is(bytes + executable, metadata, NULL, POPEF_ERROR_ABSENT_EXECUTABLE,
-             "m: metadata refers to a missing executable \"42\"");
+             "m: metadata refers to a missing executable '42'");
     (void)vector_bytes(4, bytes + executable + metadata);
     model_is(bytes, executable + 2 * metadata, NULL, POPEF_ERROR_MODEL,
-             "executable \"42\" has several metadata blobs");
+             "executable '42' has several metadata blobs");
     size_t opaque = vector_bytes(3, bytes);
     model_is(bytes, opaque, NULL, POPEF_ERROR_ABSENT_EXECUTABLE,
-             "m: opaque blob refers to a missing executable \"42\"");
+             "m: opaque blob refers to a missing executable '42'");
     model_is(bytes, 0, NULL, POPEF_ERROR_MODEL, "0 executables: select one");
 }
 
