@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <pwd.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -39,6 +40,7 @@ static uint64_t arg_at_ns;
 static struct ntk_top_remote arg_remote;
 static const char *arg_hosts; /* a file of them */
 static struct ntk_top_host_list host_list;
+static const char *arg_layout;
 static enum ntk_top_view_id arg_view;
 static bool arg_has_view;
 
@@ -81,6 +83,10 @@ static const struct ntk_opt options[] = {
       "print rows of machine (default), devices, cores, applications or models",
       "machine devices cores applications models" },
     { 'x', "expand", NULL, NTK_OPT_FLAG, &arg_expand, "start with the whole tree expanded" },
+    { 0, "layout", "NAME", NTK_OPT_CHOICE, &arg_layout,
+      "show as the first screen: overview (devices and processes; default on a terminal) or "
+      "vendor (default of --once and --batch)",
+      "overview vendor" },
     { 0, "view", "NAME", NTK_OPT_CALL, (void *)(uintptr_t)&call_view, "start with this view:"
 #define NTK_TOP_VIEW(id, name, key, keys, title, help) " " #name
 #include "top/base/views.def"
@@ -175,8 +181,15 @@ static int start_settings(struct ntk_top_run *run)
 static void start_model(struct ntk_top_run *run)
 {
     const struct ntk_top_settings *settings = &run->settings;
+    const char *layout = arg_layout  ? arg_layout
+                         : arg_batch ? "vendor"
+                                     : settings->values[NTK_TOP_SETTING_LAYOUT];
     enum ntk_top_view_id view = arg_view;
+    struct passwd *user = getpwuid(geteuid());
 
+    ntk_str_copy(run->model->my_user, sizeof run->model->my_user, user ? user->pw_name : "");
+    run->model->first_view =
+        strcmp(layout, "vendor") == 0 ? NTK_TOP_VIEW_TREE : NTK_TOP_VIEW_OVERVIEW;
     run->model->with_flops = ntk_top_settings_is(settings, NTK_TOP_SETTING_VALUES, "flops");
     ntk_top_run_set_tree(run);
     ntk_top_run_set_lists(run);
@@ -185,6 +198,10 @@ static void start_model(struct ntk_top_run *run)
     }
     if (!arg_has_view) {
         (void)ntk_top_views_find(settings->values[NTK_TOP_SETTING_VIEW], &view);
+        /* The overview stands for the first screen of the layout; -x is about the tree. */
+        view = view != NTK_TOP_VIEW_OVERVIEW ? view
+               : arg_expand                  ? NTK_TOP_VIEW_TREE
+                                             : run->model->first_view;
     }
     run->model->hosts = ntk_top_source_hosts_get(run->source);
     run->model->has_utf8 = !arg_ascii && strcmp(nl_langinfo(CODESET), "UTF-8") == 0;

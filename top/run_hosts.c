@@ -25,6 +25,9 @@ bool ntk_top_run_open_host(struct ntk_top_run *run)
         return false; /* without memory the list stays */
     }
     model->settings = list->settings;
+    model->first_view = list->first_view;
+    ntk_str_copy(model->my_user, sizeof model->my_user, list->my_user);
+    ntk_top_model_set_view(model, list->first_view);
     model->with_flops = list->with_flops;
     model->is_report = true;
     model->host = &list->hosts->items[index];
@@ -47,8 +50,8 @@ bool ntk_top_run_close_host(struct ntk_top_run *run)
     const struct ntk_top_model *model = run->model;
 
     if (!run->hosts_model ||
-        (model->view != NTK_TOP_VIEW_MAIN && !ntk_top_view_is_missing(model)) || model->with_help ||
-        ntk_top_model_has_settings_open(model)) {
+        (model->view != ntk_top_model_home(model) && !ntk_top_view_is_missing(model)) ||
+        model->with_help || ntk_top_model_has_settings_open(model)) {
         return false;
     }
     ntk_top_run_save_settings(run); /* columns and order of its lists */

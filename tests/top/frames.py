@@ -202,7 +202,7 @@ class Program:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
             os.environ.update(NTK_TEST_SCENE=scene, TERM="xterm-256color", LC_ALL="C.UTF-8", NTK_TEST_WRITES="writes")
             os.environ.pop("NO_COLOR", None)
-            os.execv(program, [program, *options])
+            os.execv(program, [program, "--layout", "vendor", *options])
         self.wait(lambda: "vCPU Utilization" in self.terminal.text())
         self.settle()
 

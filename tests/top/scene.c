@@ -424,6 +424,7 @@ struct ntk_top_model *scene_model(const struct scene *scene)
     struct ntk_top_model *model = NULL;
 
     assert_int_equal(ntk_top_model_create(ntk_top_views, &model, NULL), 0);
+    model->view = model->first_view = NTK_TOP_VIEW_TREE;
     model->version = "1.2.3"; /* golden screens outlive releases */
     scene_update(model, scene);
     return model;

@@ -16,6 +16,7 @@ sees() { wait_for shows "$2"; }
 # lacks WHAT GREP-PATTERN: waits until a screen is without it; one may be caught half drawn.
 is_without() { screen >without && [ -s without ] && ! greps -e "$1" without && echo yes; }
 lacks() { wait_for is_without "$2"; }
+# The first screen is the vendor's, unless layout=overview.
 # start scene columns rows [VAR=value...]: the status of the program ends on the screen it came
 # from. With own_settings=yes it has its own settings, whatever one before keeps when it ends.
 starts=0
@@ -25,7 +26,7 @@ start() {
     tmx kill-session -t top 2>/dev/null || true
     [ "${own_settings-}" = "" ] || XDG_CONFIG_HOME=$scratch/config.$((++starts))
     tmx new-session -d -s top -x "$columns" -y "$rows" \
-        "echo before; env XDG_CONFIG_HOME='$XDG_CONFIG_HOME' NTK_TEST_SCENE=$scene $* '$program' -d 1 ${options-}; echo status=\$?; exec cat"
+        "echo before; env XDG_CONFIG_HOME='$XDG_CONFIG_HOME' NTK_TEST_SCENE=$scene $* '$program' -d 1 --layout ${layout-vendor} ${options-}; echo status=\$?; exec cat"
 }
 key() { tmx send-keys -t top "$@"; }
 program_pid() { pgrep -P "$(tmx display-message -p -t top '#{pane_pid}')" -x tests_top_scene; }

@@ -12,7 +12,7 @@ mkdir tools
 printf '#!/bin/sh\necho "$1" >%s/address\n' "$scratch" >tools/xdg-open
 chmod +x tools/xdg-open
 tmx new-session -d -s top -x 120 -y 60 \
-    "env DISPLAY=:none TMPDIR='$scratch' PATH='$scratch/tools:$PATH' '$NTK_BUILD_DIR/bin/neuron-top' -d 500ms; echo status=\$?; exec cat"
+    "env DISPLAY=:none TMPDIR='$scratch' PATH='$scratch/tools:$PATH' '$NTK_BUILD_DIR/bin/neuron-top' --layout vendor -d 500ms; echo status=\$?; exec cat"
 sees "the job" '\[2\]:served'
 is_screen() { screen | greps 'vCPU Utilization' && echo yes; }
 

@@ -84,7 +84,7 @@ neuron-top --hosts silent --once 2>err || code=$?
 
 # A terminal: a host opens and closes; one that dies keeps what it said last, with its age.
 tmx new-session -d -s keep cat
-tmx new-session -d -s top -x 120 -y 30 "neuron-top --hosts hosts.txt; echo status=\$?; exec cat"
+tmx new-session -d -s top -x 120 -y 30 "neuron-top --layout vendor --hosts hosts.txt; echo status=\$?; exec cat"
 shows() { tmx capture-pane -p -t top | greps -e "$1" && echo yes; }
 wait_for shows "${names[3]} *good "
 kill -9 "${agents[3]}"

@@ -104,7 +104,7 @@ wait_for shows status=0
 
 # Space freezes the present too.
 tmx kill-session -t top
-tmx new-session -d -s top -x 120 -y 40 "neuron-top; echo status=\$?; exec cat"
+tmx new-session -d -s top -x 120 -y 40 "neuron-top --layout vendor; echo status=\$?; exec cat"
 wait_for shows 'vCPU'
 tmx send-keys -t top Space
 wait_for shows frozen

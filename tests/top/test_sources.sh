@@ -62,10 +62,10 @@ shows() { screen | greps -e "$1" && echo yes; }
 key() { tmx send-keys -t top "$@"; }
 for source in live pipe http past; do
     case $source in
-    live) command=neuron-top then=' ago; navigate with \[ \] { }' ;;
-    pipe) command='neuron-monitor --period 500ms | neuron-top --stdin' then=' ago; navigate with \[ \] { }' ;;
-    http) command="neuron-top --connect http://127.0.0.1:$port" then=' ago; navigate with \[ \] { }' ;;
-    past) command="neuron-top --from history.db --at $(($(date +%s) - 4))" then='recorded at .*, paused' ;;
+    live) command='neuron-top --layout vendor' then=' ago; navigate with \[ \] { }' ;;
+    pipe) command='neuron-monitor --period 500ms | neuron-top --layout vendor --stdin' then=' ago; navigate with \[ \] { }' ;;
+    http) command="neuron-top --layout vendor --connect http://127.0.0.1:$port" then=' ago; navigate with \[ \] { }' ;;
+    past) command="neuron-top --layout vendor --from history.db --at $(($(date +%s) - 4))" then='recorded at .*, paused' ;;
     esac
     tmx new-session -d -s top -x 200 -y 50 \
         "export PATH='$PATH' NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' NEURON_SOFT_INSTANCE=$NEURON_SOFT_INSTANCE LC_ALL=C.UTF-8; $command; echo status=\$?; exec cat"
@@ -80,7 +80,7 @@ for source in live pipe http past; do
     wait_for shows 'Latency of recent executions'
     goes_back() { shows "$then" || key '['; } # once there is something to go back to
     wait_for goes_back
-    key Escape o
+    key Escape T
     wait_for shows 'Neuron Applications .*Busy in the last minute'
     key ' ' q
     wait_for shows status=0
@@ -91,7 +91,7 @@ done
 # at once.
 kill -TERM "${pids[@]}"
 wait "${pids[@]}" 2>/dev/null || true
-tmx new-session -d -s top -x 200 -y 50 "LC_ALL=C.UTF-8 TZ=UTC $NTK_BIN_DIR/neuron-top --from history.db --at $(date +%s); exec cat"
+tmx new-session -d -s top -x 200 -y 50 "LC_ALL=C.UTF-8 TZ=UTC $NTK_BIN_DIR/neuron-top --layout vendor --from history.db --at $(date +%s); exec cat"
 wait_for shows 'end of the recording'
 # cells of the lowest row of the graph: more than the one of the moment that is shown
 has_past() { [ "$(screen | grep ' 0% ' | grep -oP '[\x{2801}-\x{28ff}]' | wc -l)" -ge 6 ] && echo yes; }

@@ -23,7 +23,7 @@ sees "the tab before the first" '>\[3\]:7287<'
 key 1
 sees "a tab by number" '>\[1\]:all<'
 key '?'
-sees "the help" 'expand or collapse the entire tree'
+sees "the help" 'engine utilization of each core'
 key Escape
 sees "the screen again" 'vCPU Utilization'
 
@@ -110,7 +110,7 @@ sees "the page of settings" 'refresh *< 1s > '
 sees "where they are kept" 'saved in .*neuron-top.conf'
 key Right
 sees "a longer time" 'every 2s *$'
-key Down Down Down Right
+key Down Down Down Down Right
 sees "another choice" 'values *< flops >'
 key Down Down Down Right
 sees "no mouse" 'mouse *< off >'
@@ -128,7 +128,7 @@ printf '# mine\nfuture.thing = 7\nvalues = flops\nrefresh = 1ms\nview = engines\
 options=--ascii start trn1 80 24
 sees "the view of the settings" 'Engines'
 sees "a bad line" "neuron-top.conf:2: unknown setting .future.thing."
-key F2 Down Right Left Left
+key F2 Down Down Right Left Left
 sees "the last view" 'view *< '
 key q
 sees "the end out of the page" 'status=0'

@@ -122,6 +122,23 @@ const char *ntk_top_format_delay(char *buf, uint64_t delay_ns)
     return buf;
 }
 
+const char *ntk_top_format_age(char *buf, uint64_t age_ns)
+{
+    unsigned long long seconds = age_ns / NTK_NS_PER_SECOND;
+    unsigned long long minutes = seconds / 60;
+
+    if (minutes < 1) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%llus", seconds);
+    } else if (minutes < 120) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%llum", minutes);
+    } else if (minutes < 48 * 60) {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%lluh", minutes / 60);
+    } else {
+        (void)snprintf(buf, NTK_TOP_FORMAT_BYTES, "%llud", minutes / (24 * 60));
+    }
+    return buf;
+}
+
 const char *ntk_top_format_label(char buf[NTK_TOP_LABEL_BYTES], const char *memory_type,
                                  const char *text)
 {

@@ -25,6 +25,9 @@ const char *ntk_top_format_bytes(char *buf, struct ntk_top_bytes bytes);
  * "1h". */
 const char *ntk_top_format_delay(char *buf, uint64_t delay_ns);
 
+/* An age in one unit, the rest dropped: "12s", "119m", "47h", "3d". */
+const char *ntk_top_format_age(char *buf, uint64_t age_ns);
+
 /* text, with memory_type in the place of the first "HBM": labels are written for machines that have
  * HBM. Returns text itself or buf. */
 #define NTK_TOP_LABEL_BYTES 128

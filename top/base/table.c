@@ -37,11 +37,19 @@ void ntk_top_table_init(struct ntk_top_table *table, const struct ntk_top_column
         return;
     }
     table->sort_column = columns->sort_column;
+    table->hidden = ntk_top_columns_hidden(columns);
+}
+
+uint32_t ntk_top_columns_hidden(const struct ntk_top_columns *columns)
+{
+    uint32_t hidden = columns->hidden;
+
     for (size_t i = 0; i < columns->count; i++) {
         if (columns->items[i].flags & NTK_TOP_COLUMN_HIDDEN) {
-            table->hidden |= UINT32_C(1) << i;
+            hidden |= UINT32_C(1) << i;
         }
     }
+    return hidden;
 }
 
 static void pattern_set(struct ntk_top_pattern *pattern, const char *text)
@@ -231,9 +239,16 @@ const char *ntk_top_table_cell_text(const struct ntk_top_column *column,
     return buf;
 }
 
-bool ntk_top_table_is_shown(const struct ntk_top_table *table, size_t column)
+bool ntk_top_table_is_chosen(const struct ntk_top_table *table, size_t column)
 {
     return !(table->hidden >> column & 1);
+}
+
+bool ntk_top_table_is_shown(const struct ntk_top_table *table, size_t column)
+{
+    return ntk_top_table_is_chosen(table, column) &&
+           (!(table->columns->items[column].flags & NTK_TOP_COLUMN_IF_ANY) ||
+            (table->filled >> column & 1));
 }
 
 /* ---- filter and search ---- */
@@ -328,6 +343,12 @@ static void cursor_find(struct ntk_top_table *table)
 int ntk_top_table_end(struct ntk_top_table *table)
 {
     ntk_vec_clear(&table->order);
+    table->filled = 0;
+    for (size_t i = 0; i < table->cells.count; i++) {
+        const struct ntk_top_cell *cell = ntk_vec_at(&table->cells, i);
+
+        table->filled |= (uint32_t)cell->present << i % table->columns->count;
+    }
     for (size_t i = 0; i < table->rows.count; i++) {
         if ((!table->filter.text[0] ||
              row_matches(table, &table->filter, ntk_vec_at(&table->rows, i))) &&

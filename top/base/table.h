@@ -46,6 +46,7 @@ enum ntk_top_column_flags {
     NTK_TOP_COLUMN_ASCENDING = 1u << 1, /* the smallest number first, as texts */
     NTK_TOP_COLUMN_BY_VALUE = 1u << 2,  /* a text that is sorted by the value of its cell */
     NTK_TOP_COLUMN_FIRST = 1u << 3,     /* gets its width_more before the others */
+    NTK_TOP_COLUMN_IF_ANY = 1u << 4,    /* shown only while some row has it */
 };
 
 struct ntk_top_column {
@@ -61,6 +62,7 @@ struct ntk_top_columns {
     const struct ntk_top_column *items; /* the first one stays when the others scroll */
     size_t count;
     size_t sort_column; /* at first */
+    uint32_t hidden;    /* bit i: items[i] is not shown at first, whatever its flags */
 };
 
 enum ntk_top_row_kind {
@@ -108,7 +110,8 @@ struct ntk_top_table {
 
     size_t sort_column;
     bool sort_reversed;
-    uint32_t hidden; /* bit i: columns->items[i] is not shown */
+    uint32_t hidden; /* bit i: columns->items[i] is not chosen */
+    uint32_t filled; /* bit i: some row has a value in it */
     struct ntk_top_pattern filter;
     struct ntk_top_pattern search;
 
@@ -127,6 +130,8 @@ struct ntk_top_table {
     size_t chooser_cursor;
 };
 
+/* A mask of the columns that are not shown at first. */
+uint32_t ntk_top_columns_hidden(const struct ntk_top_columns *columns);
 void ntk_top_table_init(struct ntk_top_table *table, const struct ntk_top_columns *columns);
 void ntk_top_table_fini(struct ntk_top_table *table);
 
@@ -167,6 +172,8 @@ const struct ntk_top_cell *ntk_top_table_cell_get(const struct ntk_top_table *ta
 /* What the cell shows; a bar is its percentage. Returns buf or a text of the cell. */
 const char *ntk_top_table_cell_text(const struct ntk_top_column *column,
                                     const struct ntk_top_cell *cell, char buf[NTK_TOP_CELL_BYTES]);
+bool ntk_top_table_is_chosen(const struct ntk_top_table *table, size_t column);
+/* Chosen, and not one that is shown only while some row has it. */
 bool ntk_top_table_is_shown(const struct ntk_top_table *table, size_t column);
 bool ntk_top_table_is_descending(const struct ntk_top_table *table);
 /* Says how many rows are shown; moves `first` so that the selection is among them. */

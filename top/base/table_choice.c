@@ -49,12 +49,8 @@ static bool word_take(const char **text, char out[WORD_BYTES])
 void ntk_top_table_choice_init(const struct ntk_top_columns *columns,
                                struct ntk_top_table_choice *out)
 {
-    *out = (struct ntk_top_table_choice){ .sort_column = columns->sort_column };
-    for (size_t i = 0; i < columns->count; i++) {
-        if (columns->items[i].flags & NTK_TOP_COLUMN_HIDDEN) {
-            out->hidden |= UINT32_C(1) << i;
-        }
-    }
+    *out = (struct ntk_top_table_choice){ .hidden = ntk_top_columns_hidden(columns),
+                                          .sort_column = columns->sort_column };
 }
 
 bool ntk_top_table_choice_read_columns(const struct ntk_top_columns *columns, const char *text,

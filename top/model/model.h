@@ -196,8 +196,11 @@ struct ntk_top_model {
     size_t help_first;                 /* the first line shown, bounded by the view */
     size_t help_page;                  /* lines shown, set by the view */
     enum ntk_top_view_id view;
-    struct ntk_top_page page; /* over the open view */
-    bool wants_events;        /* the view of events was opened: the source shall read them */
+    enum ntk_top_view_id first_view; /* of a machine: the overview, or the vendor's tree */
+    char my_user[64];                /* of who watches, "" unknown */
+    bool only_mine;                  /* lists of processes have those of my_user alone */
+    struct ntk_top_page page;        /* over the open view */
+    bool wants_events;               /* the view of events was opened: the source shall read them */
     char events_note[NTK_TOP_NOTICE_BYTES]; /* why there are none, "" when there may be */
     struct ntk_top_event_log events;
     bool hbm_by_core; /* rows are cores, else devices */

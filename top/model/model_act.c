@@ -120,7 +120,7 @@ bool ntk_top_model_has_view(const struct ntk_top_model *model, enum ntk_top_view
 
 enum ntk_top_view_id ntk_top_model_home(const struct ntk_top_model *model)
 {
-    return model->hosts ? NTK_TOP_VIEW_HOSTS : NTK_TOP_VIEW_MAIN;
+    return model->hosts ? NTK_TOP_VIEW_HOSTS : model->first_view;
 }
 
 void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id view)
@@ -158,7 +158,7 @@ static void follow(struct ntk_top_model *model)
     }
 }
 
-/* What actions mean in every view but the first. False: what they mean everywhere. */
+/* What actions mean in every view but the tree. False: what they mean everywhere. */
 static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action, int argument)
 {
     const struct ntk_top_view *view = model->views[model->view];
@@ -174,6 +174,10 @@ static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action,
         return true;
     }
     switch (action) {
+    case NTK_TOP_ACTION_MINE:
+        model->only_mine = !model->only_mine;
+        ntk_top_model_project_view(model);
+        return true;
     case NTK_TOP_ACTION_TOGGLE:
     case NTK_TOP_ACTION_OPEN:
         ntk_top_model_page_open(model);
@@ -302,7 +306,7 @@ enum ntk_top_result ntk_top_model_act(struct ntk_top_model *model, enum ntk_top_
         }
         return NTK_TOP_REDRAW;
     }
-    if (model->view != NTK_TOP_VIEW_MAIN && act_on_view(model, action, argument)) {
+    if (model->view != NTK_TOP_VIEW_TREE && act_on_view(model, action, argument)) {
         return NTK_TOP_REDRAW;
     }
     if (move_cursor(model, action, argument)) {

@@ -5,11 +5,9 @@
 
 #include <errno.h>
 
-#include "shared/base/clock.h"
 #include "top/base/cells.h"
-
-/* An application that runs nothing for less is not worth a word. */
-#define IDLE_NS (60 * NTK_NS_PER_SECOND)
+#include "top/base/format.h"
+#include "top/model/model_processes.h"
 
 /* Its core, NULL when it has no part of the logical one. */
 static const struct ntk_core_sample *core_of(const struct ntk_top_model *model,
@@ -27,13 +25,11 @@ static const struct ntk_core_sample *core_of(const struct ntk_top_model *model,
 /* "train idle 12m", "train idle 3h" */
 static void add_idle(struct ntk_top_table *table, uint64_t idle_ns, struct ntk_top_cell *cell)
 {
-    unsigned long long minutes = idle_ns / (60 * NTK_NS_PER_SECOND);
+    char age[NTK_TOP_FORMAT_BYTES];
 
-    if (idle_ns >= IDLE_NS && minutes < 120) {
-        *cell = ntk_top_cell_text(ntk_top_table_text(table, "%s idle %llum", cell->text, minutes));
-    } else if (idle_ns >= IDLE_NS) {
-        *cell =
-            ntk_top_cell_text(ntk_top_table_text(table, "%s idle %lluh", cell->text, minutes / 60));
+    if (idle_ns >= NTK_TOP_HELD_IDLE_NS) {
+        *cell = ntk_top_cell_text(
+            ntk_top_table_text(table, "%s idle %s", cell->text, ntk_top_format_age(age, idle_ns)));
     }
 }
 

@@ -142,14 +142,26 @@ int ntk_top_model_hbm_observe(struct ntk_top_model *model)
     return 0;
 }
 
-struct ntk_top_number ntk_top_model_hbm_share(const struct ntk_top_model *model, uint32_t device)
+void ntk_top_model_hbm_device(const struct ntk_top_model *model, uint32_t device,
+                              struct ntk_top_bytes *out_used, struct ntk_top_bytes *out_capacity)
 {
     struct device_memory memory;
-    bool is_known;
 
     collect(model, device, true, &memory);
-    is_known = memory.has_used && memory.has_capacity && memory.capacity > 0;
-    return (struct ntk_top_number){ is_known ? 100 * (double)memory.used / (double)memory.capacity
+    *out_used = (struct ntk_top_bytes){ memory.used, memory.has_used,
+                                        memory.estimated > 0 && !memory.is_measured };
+    *out_capacity = (struct ntk_top_bytes){ memory.capacity, memory.has_capacity, false };
+}
+
+struct ntk_top_number ntk_top_model_hbm_share(const struct ntk_top_model *model, uint32_t device)
+{
+    struct ntk_top_bytes used;
+    struct ntk_top_bytes capacity;
+    bool is_known;
+
+    ntk_top_model_hbm_device(model, device, &used, &capacity);
+    is_known = used.present && capacity.present && capacity.value > 0;
+    return (struct ntk_top_number){ is_known ? 100 * (double)used.value / (double)capacity.value
                                              : 0,
                                     is_known };
 }

@@ -26,7 +26,10 @@ enum ntk_top_hbm_column {
     (NTK_TOP_HBM_CATEGORY +                   \
      ((int)(category) + NTK_TOP_HBM_CATEGORY_COUNT - 1) % NTK_TOP_HBM_CATEGORY_COUNT)
 
-/* The share of a device's memory that is used, by whomever. */
+/* What of a device's memory is used, by any application, and what it has. */
+void ntk_top_model_hbm_device(const struct ntk_top_model *model, uint32_t device,
+                              struct ntk_top_bytes *out_used, struct ntk_top_bytes *out_capacity);
+/* The share of a device's memory that is used, by any application. */
 struct ntk_top_number ntk_top_model_hbm_share(const struct ntk_top_model *model, uint32_t device);
 
 /* Keeps the most that each device has held so far. Always 0. */

@@ -3,10 +3,13 @@
 #include "top/model/model_processes.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "shared/base/clock.h"
 #include "top/base/cells.h"
+#include "top/base/format.h"
 #include "top/model/model_alerts.h"
 
 #define CONTAINER_CELLS 12                /* of the id: what container tools show */
@@ -131,6 +134,58 @@ static struct ntk_top_cell hooks(struct ntk_top_table *table,
                                                        : ""));
 }
 
+/* What its cores suffer from, the worst first, and since when: "dead 12s", "stuck 3m", "idle 2h"
+ * where it holds cores and runs nothing. */
+static struct ntk_top_cell state(const struct ntk_top_model *model, struct ntk_top_table *table,
+                                 const struct ntk_runtime_sample *runtime,
+                                 enum ntk_top_core_state *out_worst)
+{
+    uint64_t now_ns = model->snapshot->realtime_ns;
+    uint64_t idle_ns = UINT64_MAX;
+    uint64_t since_ns = 0;
+    char age[NTK_TOP_FORMAT_BYTES];
+
+    *out_worst = NTK_TOP_CORE_GOOD;
+    if (runtime->ended) {
+        return ntk_top_cell_text(runtime->killed ? "killed" : "ended");
+    }
+    for (size_t c = 0; c < runtime->core_count; c++) {
+        const struct ntk_core_sample *core = &runtime->cores[c];
+        uint32_t logical = core->core / model->lnc;
+        enum ntk_top_core_state found = ntk_top_model_alerts_core(model, logical);
+        uint64_t found_ns = ntk_top_model_alerts_since(model, logical);
+        uint64_t its_idle_ns = core->has & NTK_CORE_HAS_HELD_IDLE ? core->held_idle_ns : 0;
+
+        if (found > *out_worst || (found == *out_worst && found_ns < since_ns)) {
+            *out_worst = found;
+            since_ns = found_ns;
+        }
+        idle_ns = its_idle_ns < idle_ns ? its_idle_ns : idle_ns;
+    }
+    if (*out_worst != NTK_TOP_CORE_GOOD) {
+        return ntk_top_cell_text(
+            ntk_top_table_text(table, "%s %s", *out_worst == NTK_TOP_CORE_DEAD ? "dead" : "stuck",
+                               ntk_top_format_age(age, now_ns > since_ns ? now_ns - since_ns : 0)));
+    }
+    if (runtime->core_count > 0 && idle_ns >= NTK_TOP_HELD_IDLE_NS) {
+        return ntk_top_cell_text(
+            ntk_top_table_text(table, "idle %s", ntk_top_format_age(age, idle_ns)));
+    }
+    return ntk_top_cell_text("");
+}
+
+/* The tag where the application has set one: else it is the process id, which has a column. */
+static struct ntk_top_cell tag(const struct ntk_runtime_sample *runtime)
+{
+    char pid[16];
+    char own_pid[16]; /* as it sees itself, in a container */
+
+    (void)snprintf(pid, sizeof pid, "%u", runtime->pid);
+    (void)snprintf(own_pid, sizeof own_pid, "%u", runtime->header_pid);
+    return ntk_top_cell_text(
+        strcmp(runtime->tag, pid) == 0 || strcmp(runtime->tag, own_pid) == 0 ? "" : runtime->tag);
+}
+
 static bool has_failed(const struct ntk_runtime_sample *runtime)
 {
     return runtime->has & NTK_RUNTIME_HAS_EXECUTIONS &&
@@ -144,23 +199,28 @@ int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *t
 
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+        enum ntk_top_core_state worst;
+        struct ntk_top_cell what = state(model, table, runtime, &worst);
         struct ntk_top_cell *cells;
 
-        if (!ntk_top_model_is_in_tab(model, r)) {
+        if (!ntk_top_model_is_in_tab(model, r) ||
+            (model->only_mine && strcmp(runtime->user, model->my_user) != 0)) {
             continue;
         }
-        cells = ntk_top_table_add(table, ntk_top_cells_runtime_key(runtime),
-                                  runtime->error[0]     ? NTK_TOP_ROW_WARNING
-                                  : has_failed(runtime) ? NTK_TOP_ROW_ERROR
-                                  : runtime->ended      ? NTK_TOP_ROW_DIM
-                                                        : NTK_TOP_ROW_NORMAL);
+        cells = ntk_top_table_add(
+            table, ntk_top_cells_runtime_key(runtime),
+            runtime->error[0] || worst == NTK_TOP_CORE_STUCK    ? NTK_TOP_ROW_WARNING
+            : has_failed(runtime) || worst == NTK_TOP_CORE_DEAD ? NTK_TOP_ROW_ERROR
+            : runtime->ended                                    ? NTK_TOP_ROW_DIM
+                                                                : NTK_TOP_ROW_NORMAL);
         if (!cells) {
             return -ENOMEM;
         }
         ntk_top_table_set_tab(table, r + 1);
         cells[NTK_TOP_PROCESSES_PID] = ntk_top_cell_if(runtime->pid > 0, runtime->pid);
         cells[NTK_TOP_PROCESSES_USER] = ntk_top_cell_text(runtime->user);
-        cells[NTK_TOP_PROCESSES_TAG] = ntk_top_cell_text(runtime->tag);
+        cells[NTK_TOP_PROCESSES_TAG] = tag(runtime);
+        cells[NTK_TOP_PROCESSES_STATE] = what;
         cells[NTK_TOP_PROCESSES_CPU] = ntk_top_cell_if(
             runtime->has & NTK_RUNTIME_HAS_CPU, 100 * (runtime->cpu_user + runtime->cpu_system));
         cells[NTK_TOP_PROCESSES_RSS] =
@@ -172,9 +232,7 @@ int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *t
             ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_TOTALS && model->wants_events,
                             (double)runtime->events_lost.total);
         cells[NTK_TOP_PROCESSES_VERSION] = ntk_top_cell_text(runtime->runtime_version);
-        cells[NTK_TOP_PROCESSES_COMMAND] = ntk_top_cell_text(
-            runtime->ended ? ntk_top_table_text(table, "(ended) %s", runtime->command)
-                           : runtime->command);
+        cells[NTK_TOP_PROCESSES_COMMAND] = ntk_top_cell_text(runtime->command);
         ntk_top_cells_memory(runtime, NTK_MEMORY_ANY, &cells[NTK_TOP_PROCESSES_HBM],
                              &cells[NTK_TOP_PROCESSES_HOST]);
         fill_work(snapshot, runtime, cells);

@@ -132,7 +132,7 @@ int ntk_top_view_natural_rows(const struct ntk_top_model *model, int columns, bo
     int device_count = model->device_count > 0 ? (int)model->device_count : 1;
     int node_count = model->nodes.count > 0 ? (int)model->nodes.count : 1;
 
-    if (model->view != NTK_TOP_VIEW_MAIN) {
+    if (model->view != NTK_TOP_VIEW_TREE) {
         return ntk_top_view_full_rows(model, columns);
     }
     return 1 + BLANK_ROWS + 2 + device_count + 2 * SECTION_ROWS + 2 +
@@ -313,7 +313,7 @@ void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, b
     } else if (ntk_top_view_is_missing(model)) {
         ntk_top_view_title(model, screen);
         draw_missing(model, screen);
-    } else if (model->view != NTK_TOP_VIEW_MAIN) {
+    } else if (model->view != NTK_TOP_VIEW_TREE) {
         ntk_top_view_full(model, screen, with_keys);
     } else {
         ntk_top_model_set_page(model, (size_t)layout.tree_rows);
@@ -338,7 +338,7 @@ void ntk_top_view_draw(struct ntk_top_model *model, struct ntk_screen *screen, b
         ntk_top_view_tree(model, screen, &layout);
         ntk_top_view_tabs(model, screen, layout.tabs_row);
         if (layout.keys_row >= 0) {
-            ntk_top_view_keys(screen, layout.keys_row, NTK_TOP_PLACE_MAIN);
+            ntk_top_view_keys(screen, layout.keys_row, NTK_TOP_PLACE_TREE);
         }
     }
     ntk_screen_end(screen);

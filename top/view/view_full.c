@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_full - the frame of every view but the first: title, strip of the views, notice, body, tabs,
- * keys.
+ * view_full - the frame of every view but the tree: title, notice, body, strip of the views, keys.
+ * Frames without keys have the tabs instead of the strip.
  */
 #include <stdio.h>
 
@@ -102,24 +102,40 @@ static struct strip choose_strip(const struct ntk_top_model *model, struct ntk_s
     return strip;
 }
 
+/* Which rows of the list are shown: "only 7286  mine  25-48 of 120 ". */
+static void place_text(const struct ntk_top_model *model, char *out, size_t bytes)
+{
+    const struct ntk_top_table *table = &model->tables[model->view];
+    int length = 0;
+
+    out[0] = '\0';
+    if (model->tab_index > 0) {
+        length = snprintf(out, bytes, "only %.20s ", ntk_top_model_tab_get(model)->tag);
+    }
+    if (model->only_mine) {
+        length += snprintf(out + length, bytes - (size_t)length, "mine ");
+    }
+    if (!model->page.is_open && table->columns && table->order.count > table->page &&
+        table->page > 0) {
+        (void)snprintf(out + length, bytes - (size_t)length, "%zu-%zu of %zu ", table->first + 1,
+                       table->first + table->page, table->order.count);
+    }
+}
+
 /* The names of the views with their keys, the open one marked; where the list is at the right. */
 static void draw_strip(const struct ntk_top_model *model, struct ntk_screen *screen, int row)
 {
-    const struct ntk_top_table *table = &model->tables[model->view];
     struct strip strip;
-    int end = screen->columns;
+    char place[128];
+    int width;
+    int end;
     int column = 1;
 
+    place_text(model, place, sizeof place);
+    width = ntk_screen_width(screen, place);
+    end = screen->columns - width;
     ntk_screen_fill(screen, row, 0, screen->columns, NTK_STYLE_TITLE, ' ');
-    if (!model->page.is_open && table->columns && table->order.count > table->page &&
-        table->page > 0) {
-        char place[64];
-        int width = snprintf(place, sizeof place, "%zu-%zu of %zu ", table->first + 1,
-                             table->first + table->page, table->order.count);
-
-        end = screen->columns - width;
-        ntk_screen_put(screen, row, end, width, NTK_STYLE_TITLE, place);
-    }
+    ntk_screen_put(screen, row, end, width, NTK_STYLE_TITLE, place);
     strip = choose_strip(model, screen, (int)model->view, end - 1 - column);
     for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
         const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)i);
@@ -154,14 +170,11 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
 {
     const struct ntk_top_view *view = model->views[model->view];
     struct ntk_top_table *table = &model->tables[model->view];
-    int bottom = screen->rows - (with_keys ? 2 : 1); /* the row of the tabs */
+    int bottom = screen->rows - (with_keys ? 2 : 1); /* the row of the strip, or of the tabs */
     int row = 1;
     int head;
 
     ntk_top_view_title(model, screen);
-    if (with_keys) {
-        row++;
-    }
     if (model->alert[0]) {
         ntk_top_view_alert(model, screen, row++, with_keys);
     }
@@ -185,11 +198,10 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
         ntk_top_view_table(table, screen, row, bottom - row,
                            view->empty ? view->empty : ntk_top_view_nobody(model));
     }
-    if (with_keys) {
-        draw_strip(model, screen, 1); /* the list knows now where it is */
-    }
-    ntk_top_view_tabs(model, screen, bottom);
-    if (with_keys) {
+    if (!with_keys) {
+        ntk_top_view_tabs(model, screen, bottom);
+    } else {
+        draw_strip(model, screen, bottom); /* the list knows now where it is */
         ntk_top_view_keys(screen, bottom + 1,
                           model->page.is_open ? NTK_TOP_PLACE_VIEW
                           : view->columns     ? NTK_TOP_PLACE_LIST

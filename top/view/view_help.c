@@ -29,8 +29,6 @@ static int lines_make(struct line *lines)
 {
     int count = 0;
 
-    lines[count++] = (struct line){ NULL, "Keys" };
-    count = lines_of_actions(lines, count, false);
     lines[count++] = (struct line){ NULL, "Views" };
     for (int i = 0; i < NTK_TOP_VIEW_COUNT; i++) {
         const struct ntk_top_view_text *text = ntk_top_views_text_get((enum ntk_top_view_id)i);
@@ -38,7 +36,9 @@ static int lines_make(struct line *lines)
         lines[count++] = (struct line){ text->keys, text->help };
     }
     lines[count++] = (struct line){ NULL, "Keys of a view" };
-    return lines_of_actions(lines, count, true);
+    count = lines_of_actions(lines, count, true);
+    lines[count++] = (struct line){ NULL, "Keys" };
+    return lines_of_actions(lines, count, false);
 }
 
 static void draw_line(struct ntk_screen *screen, int row, int column, int width,

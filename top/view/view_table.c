@@ -253,7 +253,7 @@ static void draw_chooser(struct ntk_top_table *table, struct ntk_screen *screen,
         ntk_screen_fill(screen, top + i, column, width, style, ' ');
         ntk_screen_spot_add(screen, top + i, column, width, NTK_TOP_ACTION_COLUMN_AT, (int)index);
         ntk_screen_format(screen, top + i, column + 1, 6, style, "[%c] %c",
-                          ntk_top_table_is_shown(table, index) ? 'x' : ' ',
+                          ntk_top_table_is_chosen(table, index) ? 'x' : ' ',
                           is_sort ? (ntk_top_table_is_descending(table) ? 'v' : '^') : ' ');
         ntk_screen_put(screen, top + i, column + 7, CHOOSER_TITLE_CELLS - 1, style,
                        ntk_top_view_label(screen, item->title));

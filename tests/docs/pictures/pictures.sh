@@ -18,7 +18,7 @@ models_run() { neuron-top --json --once | jq -r 'if ([.models[] | select(.execut
 wait_for models_run
 tmx new-session -d -s top -x 120 -y 34 neuron-top
 screen() { tmx capture-pane -p -t top "$@"; }
-is_drawn() { screen | greps -E 'ND0 .*[1-9][0-9.]*%\].*[1-9][0-9.]*%\]' && screen | greps 'mlp-serving' && screen | greps 'attention' && echo yes; }
+is_drawn() { screen | greps -E 'ND0 .*[1-9][0-9.]*% .*[1-9][0-9.]*%' && screen | greps 'mlp-serving' && screen | greps 'attention' && echo yes; }
 wait_for is_drawn
 screen -eN >screen.ansi
 tmx send-keys -t top q

@@ -90,7 +90,7 @@ run() { # physical cores per logical core, instance, cores of the first, of the 
         "$(jq -r '.neuron_hardware_info.neuron_device_count' "$scratch/report.json")" ] || fail "LNC $1: devices"
 
     tmx kill-session -t top 2>/dev/null
-    tmx new-session -d -s top -x 200 -y 60 "NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BIN_DIR/neuron-top'; echo status=\$?; exec cat"
+    tmx new-session -d -s top -x 200 -y 60 "NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BIN_DIR/neuron-top' --layout vendor; echo status=\$?; exec cat"
     wait_for on_screen '>\[1\]:all<.*\]:first'
     wait_for same_memory "$scratch/screen" ""
     tmx send-keys -t top d

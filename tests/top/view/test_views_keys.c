@@ -15,27 +15,33 @@
 
 static void keys_open_views_and_lead_back(void **state)
 {
-    struct ntk_top_model *model = scene_model(&scene_small);
+    static const enum ntk_top_view_id firsts[] = { NTK_TOP_VIEW_OVERVIEW, NTK_TOP_VIEW_TREE };
 
-    press(model, 'e');
-    assert_int_equal(model->view, NTK_TOP_VIEW_ENGINES);
-    press(model, 'e');
-    assert_int_equal(model->view, NTK_TOP_VIEW_MAIN);
-    press(model, 'e');
-    press(model, NTK_SCREEN_KEY_ESCAPE);
-    assert_int_equal(model->view, NTK_TOP_VIEW_MAIN);
-    press(model, NTK_SCREEN_KEY_TAB_BACK);
-    assert_int_equal(model->view, ONE_MACHINE_COUNT - 1);
-    press(model, '\t');
-    assert_int_equal(model->view, NTK_TOP_VIEW_MAIN);
-    for (int i = 0; i < ONE_MACHINE_COUNT; i++) {
-        assert_int_equal(model->view, i);
+    for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++) {
+        struct ntk_top_model *model = scene_model(&scene_small);
+
+        model->first_view = firsts[f];
+        ntk_top_model_set_view(model, firsts[f]);
+        press(model, 'e');
+        assert_int_equal(model->view, NTK_TOP_VIEW_ENGINES);
+        press(model, 'e');
+        assert_int_equal(model->view, firsts[f]);
+        press(model, 'e');
+        press(model, NTK_SCREEN_KEY_ESCAPE);
+        assert_int_equal(model->view, firsts[f]);
+        press(model, 'o');
+        assert_int_equal(model->view, NTK_TOP_VIEW_OVERVIEW);
+        press(model, NTK_SCREEN_KEY_TAB_BACK);
+        assert_int_equal(model->view, ONE_MACHINE_COUNT - 1);
         press(model, '\t');
+        for (int i = 0; i < ONE_MACHINE_COUNT; i++) {
+            assert_int_equal(model->view, i);
+            press(model, '\t');
+        }
+        press(model, 'T');
+        assert_int_equal(model->view, NTK_TOP_VIEW_TREE);
+        ntk_top_model_destroy(model);
     }
-    press(model, 'e');
-    press(model, 'o');
-    assert_int_equal(model->view, NTK_TOP_VIEW_MAIN);
-    ntk_top_model_destroy(model);
 }
 
 static void no_two_keys_are_the_same(void **state)
@@ -71,10 +77,20 @@ static void what_happens_in_a_view_leaves_the_first_screen_alone(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* The list of processes in the order of their ids, as they started. */
+static struct ntk_top_model *open_processes_by_pid(const struct scene *scene)
+{
+    struct ntk_top_model *model = open_view(scene, NTK_TOP_VIEW_PROCESSES);
+
+    model->tables[NTK_TOP_VIEW_PROCESSES].sort_column = NTK_TOP_PROCESSES_PID;
+    ntk_top_model_project_view(model);
+    return model;
+}
+
 static void the_application_of_a_row_is_followed(void **state)
 {
     struct scene scene = scene_trn1;
-    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
+    struct ntk_top_model *model = open_processes_by_pid(&scene);
     const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
 
     assert_int_equal(table->order.count, 2);
@@ -104,7 +120,7 @@ static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
 {
     static const int keys[] = { NTK_SCREEN_KEY_ESCAPE, NTK_SCREEN_KEY_ENTER };
     struct scene scene = scene_trn1;
-    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
+    struct ntk_top_model *model = open_processes_by_pid(&scene);
     struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_PROCESSES];
     char *text;
 
@@ -113,7 +129,7 @@ static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
         press(model, NTK_SCREEN_KEY_ENTER);
         assert_true(model->page.is_open);
         assert_false(model->page.is_of_model);
-        text = scene_row(model, 24, 80, 4); /* below the alert and the label of software cores */
+        text = scene_row(model, 24, 80, 3); /* below the alert and the label of software cores */
         assert_non_null(strstr(text, "Application 7287"));
         free(text);
         press(model, '/'); /* boxes of the list, which is not seen, stay closed */
@@ -148,7 +164,7 @@ static void a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour(void *
 
     scene.runtime_count = 3;
     scene.cores_per_runtime = 4;
-    model = open_view(&scene, NTK_TOP_VIEW_PROCESSES);
+    model = open_processes_by_pid(&scene);
     table = &model->tables[NTK_TOP_VIEW_PROCESSES];
     press(model, NTK_SCREEN_KEY_END);
     scene.ended = 3;
@@ -177,27 +193,27 @@ static void a_click_selects_sorts_and_opens(void **state)
 
     assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
     ntk_top_view_draw(model, screen, true);
-    spot = ntk_screen_spot_find(screen, 6, 20);
+    spot = ntk_screen_spot_find(screen, 5, 20);
     assert_non_null(spot); /* the second row */
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
     assert_int_equal(table->cursor_index, 1);
     ntk_top_view_draw(model, screen, true);
-    spot = ntk_screen_spot_find(screen, 6, 20);
+    spot = ntk_screen_spot_find(screen, 5, 20);
     assert_non_null(spot); /* again: open it */
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
     assert_true(model->page.is_open);
     press(model, NTK_SCREEN_KEY_ESCAPE);
-    spot = ntk_screen_spot_find(screen, 4, 9);
+    spot = ntk_screen_spot_find(screen, 3, 9);
     assert_non_null(spot); /* a title */
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
     assert_int_equal(table->sort_column, 1);
     assert_false(table->sort_reversed);
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
     assert_true(table->sort_reversed);
-    spot = ntk_screen_spot_find(screen, 1, 5);
+    spot = ntk_screen_spot_find(screen, 22, 1);
     assert_non_null(spot); /* a name in the strip */
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
-    assert_int_equal(model->view, NTK_TOP_VIEW_ENGINES);
+    assert_int_equal(model->view, NTK_TOP_VIEW_OVERVIEW);
     ntk_screen_destroy(screen);
     ntk_top_model_destroy(model);
 }
@@ -209,16 +225,21 @@ static void the_strip_has_the_names_around_the_open_view_and_every_key(void **st
     struct ntk_top_model *model = scene_model(&scene_trn1);
 
     assert_int_equal(ntk_screen_text_create(24, 80, &screen, NULL), 0);
-    for (int view = 1; view < ONE_MACHINE_COUNT; view++) {
+    for (int view = 0; view < ONE_MACHINE_COUNT; view++) {
         struct ntk_buf text = { 0 };
         const char *strip;
 
         ntk_top_model_set_view(model, (enum ntk_top_view_id)view);
+        if (view == NTK_TOP_VIEW_TREE) {
+            continue; /* it has the vendor's two rows */
+        }
         ntk_top_view_draw(model, screen, true);
         ntk_screen_text_write(screen, &text);
-        strip = strchr(ntk_buf_text_get(&text), '\n');
-        assert_non_null(strip);
-        *strchr(strip + 1, '\n') = '\0';
+        strip = ntk_buf_text_get(&text);
+        for (int line = 0; line < 22; line++) {
+            strip = strchr(strip, '\n') + 1;
+        }
+        *strchr(strip, '\n') = '\0';
         for (int i = 0; i < ONE_MACHINE_COUNT; i++) {
             const struct ntk_top_view_text *of = ntk_top_views_text_get((enum ntk_top_view_id)i);
             bool is_near = i >= view - 1 && i <= view + 1;
@@ -247,12 +268,12 @@ static void a_click_in_the_box_of_columns_hides_and_shows(void **state)
     press(model, 'c');
     assert_int_equal(ntk_screen_text_create(30, 100, &screen, NULL), 0);
     ntk_top_view_draw(model, screen, true);
-    spot = ntk_screen_spot_find(screen, 6, 60); /* the third column */
+    spot = ntk_screen_spot_find(screen, 5, 60); /* the third column */
     assert_non_null(spot);
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
-    assert_false(ntk_top_table_is_shown(table, 2));
+    assert_false(ntk_top_table_is_chosen(table, 2));
     ntk_top_model_act(model, (enum ntk_top_action)spot->action, spot->argument);
-    assert_true(ntk_top_table_is_shown(table, 2));
+    assert_true(ntk_top_table_is_chosen(table, 2));
     assert_int_equal(table->cursor_index, 0); /* what is below it is not clicked */
     ntk_screen_destroy(screen);
     ntk_top_model_destroy(model);
@@ -331,6 +352,49 @@ static void columns_are_chosen_in_a_box(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* Method: a process of this user among those of others, in the list of its own and the overview. */
+static void mine_lists_the_processes_of_this_user_alone(void **state)
+{
+    static const enum ntk_top_view_id views[] = { NTK_TOP_VIEW_PROCESSES, NTK_TOP_VIEW_OVERVIEW };
+
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++) {
+        struct ntk_top_model *model = open_view(&scene_trn1, views[i]);
+        const struct ntk_top_table *table = &model->tables[views[i]];
+        char *strip;
+
+        assert_int_equal(table->order.count, 2);
+        (void)snprintf(model->my_user, sizeof model->my_user, "bob");
+        press(model, 'u');
+        assert_int_equal(table->order.count, 1);
+        assert_int_equal(ntk_top_model_selected(model)->pid, 7287);
+        strip = scene_row(model, 24, 120, 22);
+        assert_non_null(strstr(strip, " mine"));
+        free(strip);
+        press(model, 'u');
+        assert_int_equal(table->order.count, 2);
+        ntk_top_model_destroy(model);
+    }
+}
+
+/* Method: a tag that is the process id says nothing; one that was set gets a column. */
+static void the_column_of_tags_is_there_while_a_process_has_one(void **state)
+{
+    static const char *const tags[] = { "7286", "train" };
+    struct scene scene = scene_trn1;
+    struct ntk_top_model *model = open_view(&scene, NTK_TOP_VIEW_OVERVIEW);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_OVERVIEW];
+
+    assert_false(ntk_top_table_is_shown(table, NTK_TOP_PROCESSES_TAG));
+    scene.tags = tags;
+    scene_update(model, &scene);
+    assert_true(ntk_top_table_is_shown(table, NTK_TOP_PROCESSES_TAG));
+    assert_false(ntk_top_table_is_shown(table, NTK_TOP_PROCESSES_STATE));
+    scene.ended = 1;
+    scene_update(model, &scene);
+    assert_true(ntk_top_table_is_shown(table, NTK_TOP_PROCESSES_STATE));
+    ntk_top_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +410,8 @@ int main(void)
         cmocka_unit_test(categories_of_memory_add_up),
         cmocka_unit_test(a_filter_is_typed_and_shown),
         cmocka_unit_test(columns_are_chosen_in_a_box),
+        cmocka_unit_test(mine_lists_the_processes_of_this_user_alone),
+        cmocka_unit_test(the_column_of_tags_is_there_while_a_process_has_one),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

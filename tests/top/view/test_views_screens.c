@@ -26,8 +26,11 @@ static void every_view_fits_every_usual_terminal(void **state)
     driver_only.no_flops = driver_only.driver = true;
     driver_only.runtime_count = 0;
     absent.no_busy = absent.no_cpu = absent.no_memory = absent.no_flops = true;
-    for (int i = 1; i < ONE_MACHINE_COUNT; i++) {
+    for (int i = 0; i < ONE_MACHINE_COUNT; i++) {
         enum ntk_top_view_id view = (enum ntk_top_view_id)i;
+        if (view == NTK_TOP_VIEW_TREE) {
+            continue; /* test_view.c */
+        }
         const char *name = ntk_top_views_text_get(view)->name;
         struct ntk_top_model *model = open_view(&several, view);
         char golden_name[64];
