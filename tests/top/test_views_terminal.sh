@@ -101,9 +101,9 @@ key Escape c Down Space Escape
 sees "another column hidden" 'BUSY▼  *ACT  *POOL'
 ! line 3 | greps ' PE ' || fail "the column is still there"
 key '?'
-sees "the help" 'quit (also ctrl-c)' # a page is as long as what was drawn
+sees "the help" 'engine utilization of each core' # a page is as long as what was drawn
 key NPage NPage
-sees "the end of the help" 'show matching rows only'
+sees "the end of the help" 'play a recording slower or faster'
 key Escape q
 sees "the end" 'status=0'
 

@@ -203,6 +203,7 @@ struct ntk_top_model {
     bool wants_events;               /* the view of events was opened: the source shall read them */
     char events_note[NTK_TOP_NOTICE_BYTES]; /* why there are none, "" when there may be */
     struct ntk_top_event_log events;
+    bool each_event;  /* has a row; else repeated ones share one */
     bool hbm_by_core; /* rows are cores, else devices */
     struct ntk_top_graphs graphs;
     uint64_t

@@ -3,6 +3,7 @@
 #include "top/model/model_events.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "shared/base/str.h"
 #include "top/base/cells.h"
@@ -185,8 +186,68 @@ int ntk_top_model_events_observe(struct ntk_top_model *model)
     return ntk_top_event_log_add(&model->events, model->snapshot);
 }
 
+/* Whether two events say the same, at other times, of other memory. */
+static bool is_repeated(const struct ntk_top_event *a, const struct ntk_top_event *b)
+{
+    const struct ntk_event_sample *x = &a->sample;
+    const struct ntk_event_sample *y = &b->sample;
+
+    return x->kind == y->kind && x->pid == y->pid && x->core == y->core &&
+           x->category == y->category && x->status == y->status && x->error_code == y->error_code &&
+           x->error_class == y->error_class && x->model_id == y->model_id &&
+           strcmp(a->tag, b->tag) == 0 && strcmp(a->name, b->name) == 0 &&
+           strcmp(a->model, b->model) == 0;
+}
+
+/* Counts the event in one of the rows added last when that says the same; the row has the time of
+ * the newest, the bytes and durations of all, and the identity of the oldest. */
+static bool fold(struct ntk_top_table *table, const struct ntk_top_event **newest,
+                 const struct ntk_top_event *event)
+{
+    size_t count = table->rows.count;
+
+    for (size_t back = 0; back < NTK_TOP_EVENTS_FOLD_ROWS && back < count; back++) {
+        struct ntk_top_row *row = ntk_vec_at(&table->rows, count - 1 - back);
+        struct ntk_top_cell *cells = ntk_vec_at(&table->cells, row->first_cell);
+
+        if (!is_repeated(newest[(count - 1 - back) % NTK_TOP_EVENTS_FOLD_ROWS], event)) {
+            continue;
+        }
+        row->key = event->number;
+        cells[NTK_TOP_EVENTS_TIMES] = ntk_top_cell_number(
+            cells[NTK_TOP_EVENTS_TIMES].present ? cells[NTK_TOP_EVENTS_TIMES].value + 1 : 2);
+        if (cells[NTK_TOP_EVENTS_BYTES].present) {
+            cells[NTK_TOP_EVENTS_BYTES].value += (double)event->sample.bytes;
+        }
+        if (cells[NTK_TOP_EVENTS_DURATION].present) {
+            cells[NTK_TOP_EVENTS_DURATION].value += (double)event->sample.duration_ns;
+        }
+        /* Each has its own. */
+        cells[NTK_TOP_EVENTS_ADDRESS].present = false;
+        cells[NTK_TOP_EVENTS_EXECUTION].present = false;
+        if (cells[NTK_TOP_EVENTS_THREAD].value != event->sample.tid) {
+            cells[NTK_TOP_EVENTS_THREAD].present = false;
+        }
+        return true;
+    }
+    return false;
+}
+
+bool ntk_top_model_events_act(struct ntk_top_model *model, int action, int argument)
+{
+    (void)argument;
+    if (action != NTK_TOP_ACTION_TOGGLE_ALL) {
+        return false;
+    }
+    model->each_event = !model->each_event;
+    ntk_top_model_project_view(model);
+    return true;
+}
+
 int ntk_top_model_events(struct ntk_top_model *model, struct ntk_top_table *table)
 {
+    /* Of the rows added last, by their number. */
+    const struct ntk_top_event *newest[NTK_TOP_EVENTS_FOLD_ROWS];
     size_t count = ntk_top_event_log_kept(&model->events);
     size_t tab = 0;
 
@@ -200,6 +261,10 @@ int ntk_top_model_events(struct ntk_top_model *model, struct ntk_top_table *tabl
         if (model->tab_index > 0 && tab != model->tab_index) {
             continue;
         }
+        if (!model->each_event && fold(table, newest, event)) {
+            continue;
+        }
+        newest[table->rows.count % NTK_TOP_EVENTS_FOLD_ROWS] = event;
         cells = ntk_top_table_add(table, event->number, kind_of(sample));
         if (!cells) {
             return -ENOMEM;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_events - a row per event of the log. */
+/* model_events - a row per event of the log; repeated ones share a row. */
 #ifndef NTK_TOP_MODEL_MODEL_EVENTS_H
 #define NTK_TOP_MODEL_MODEL_EVENTS_H
 
@@ -8,6 +8,7 @@
 enum ntk_top_events_column {
     NTK_TOP_EVENTS_TIME,
     NTK_TOP_EVENTS_KIND,
+    NTK_TOP_EVENTS_TIMES,
     NTK_TOP_EVENTS_APP,
     NTK_TOP_EVENTS_CORE,
     NTK_TOP_EVENTS_WHAT,
@@ -22,9 +23,14 @@ enum ntk_top_events_column {
     NTK_TOP_EVENTS_COUNT,
 };
 
+/* An event that repeats one of so many rows above it is counted there. */
+#define NTK_TOP_EVENTS_FOLD_ROWS 4
+
 /* Keeps the events of every snapshot. 0 or -ENOMEM. */
 int ntk_top_model_events_observe(struct ntk_top_model *model);
 /* 0 or -ENOMEM. */
 int ntk_top_model_events(struct ntk_top_model *model, struct ntk_top_table *table);
+/* The key x: each event has a row, or repeated ones share one. */
+bool ntk_top_model_events_act(struct ntk_top_model *model, int action, int argument);
 
 #endif

@@ -13,6 +13,9 @@ static const struct ntk_top_column items[] = {
     [NTK_TOP_EVENTS_KIND] = { "EVENT",
                               "alloc, free, load, unload, start, stop, error, profile, mark, end",
                               NTK_TOP_AS_TEXT, 8, 0, 0 },
+    [NTK_TOP_EVENTS_TIMES] = { "TIMES",
+                               "how often it happened; BYTES and TOOK are sums (x: each alone)",
+                               NTK_TOP_AS_COUNT, 5, 0, NTK_TOP_COLUMN_IF_ANY },
     [NTK_TOP_EVENTS_APP] = { "APP", "tag of the application", NTK_TOP_AS_TEXT, 12, 8, 0 },
     [NTK_TOP_EVENTS_CORE] = { NTK_TOP_FIGURE_DEVICE_CORE, 8, 0,
                               NTK_TOP_COLUMN_BY_VALUE | NTK_TOP_COLUMN_ASCENDING },
@@ -75,6 +78,7 @@ const struct ntk_top_view ntk_top_view_events = {
     .empty = "no events recorded",
     .observe = ntk_top_model_events_observe,
     .project = ntk_top_model_events,
+    .act = ntk_top_model_events_act,
     .head_rows = head_rows,
     .draw_head = draw_head,
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * view_overview - what stands above the processes of the overview: a line about the machine, and
+ * view_overview - the head of the overview, above its processes: a line about the machine, and
  * the cores, memory and power of each device.
  *
  * Threads: one.

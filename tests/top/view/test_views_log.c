@@ -8,6 +8,7 @@
 #include "tests/top/scene.h"
 #include "tests/top/view/views_fixture.h"
 #include "top/model/model_errors.h"
+#include "top/model/model_events.h"
 #include "top/model/model_hbm.h"
 #include "top/view/view.h"
 #include "top/view/views.h"
@@ -174,6 +175,62 @@ static void remembered_errors_are_bounded(void **state)
     ntk_top_model_destroy(model);
 }
 
+static void log_push(struct ntk_top_model *model, uint16_t kind, const char *tag, uint64_t bytes)
+{
+    struct ntk_top_event_log *log = &model->events;
+    struct ntk_top_event *event = &log->events[log->count % NTK_TOP_EVENTS_MAX];
+
+    *event = (struct ntk_top_event){ .number = ++log->count };
+    event->sample.kind = kind;
+    event->sample.core = NTK_NO_CORE;
+    event->sample.bytes = bytes;
+    event->sample.realtime_ns = log->count * 1000000000;
+    (void)strcpy(event->tag, tag);
+}
+
+/* Method: an application that allocates and frees 62 times, then an event of another kind, then the
+ * same pair of another application: rows, counts and sums by construction. */
+static void repeated_events_share_a_row_until_x_shows_each(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_small, NTK_TOP_VIEW_EVENTS);
+    const struct ntk_top_table *table = &model->tables[NTK_TOP_VIEW_EVENTS];
+    const struct ntk_top_row *row;
+
+    (void)state;
+    ntk_top_event_log_fini(&model->events);
+    model->events = (struct ntk_top_event_log){ 0 };
+    model->events.events = calloc(NTK_TOP_EVENTS_MAX, sizeof *model->events.events);
+    assert_non_null(model->events.events);
+    for (int i = 0; i < 62; i++) {
+        log_push(model, NTK_EVENT_MEM_ALLOC, "train", 4096);
+        log_push(model, NTK_EVENT_MEM_FREE, "train", 1024);
+    }
+    log_push(model, NTK_EVENT_MARK, "train", 0);
+    log_push(model, NTK_EVENT_MEM_ALLOC, "other", 1);
+    ntk_top_model_project_view(model);
+    assert_int_equal(table->order.count, 4);
+
+    row = ntk_top_table_row_get(table, 0);
+    assert_string_equal(ntk_top_table_cell_get(table, row, NTK_TOP_EVENTS_APP)->text, "other");
+    assert_false(ntk_top_table_cell_get(table, row, NTK_TOP_EVENTS_TIMES)->present);
+    row = ntk_top_table_row_get(table, 2);
+    assert_string_equal(ntk_top_table_cell_get(table, row, NTK_TOP_EVENTS_KIND)->text, "free");
+    assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_EVENTS_TIMES)->value == 62);
+    assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_EVENTS_BYTES)->value == 62 * 1024);
+    assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_EVENTS_TIME)->value == 124e9);
+    assert_int_equal(row->key, 2); /* the oldest: it stays while others come */
+    row = ntk_top_table_row_get(table, 3);
+    assert_true(ntk_top_table_cell_get(table, row, NTK_TOP_EVENTS_BYTES)->value == 62 * 4096);
+    assert_true(ntk_top_table_is_shown(table, NTK_TOP_EVENTS_TIMES));
+
+    press(model, 'x');
+    assert_int_equal(table->order.count, 126);
+    assert_false(ntk_top_table_is_shown(table, NTK_TOP_EVENTS_TIMES));
+    press(model, 'x');
+    assert_int_equal(table->order.count, 4);
+    ntk_top_model_destroy(model);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +239,7 @@ int main(void)
         cmocka_unit_test(errors_stand_out_while_they_are_new_and_are_remembered),
         cmocka_unit_test(a_recording_has_no_totals_of_ecc_instead_of_zeros),
         cmocka_unit_test(remembered_errors_are_bounded),
+        cmocka_unit_test(repeated_events_share_a_row_until_x_shows_each),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
