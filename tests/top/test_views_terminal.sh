@@ -162,7 +162,7 @@ done
 sees "the last size" 'p>Processes<'
 key c
 tmx resize-window -t top -x 40 -y 8
-sees "the box in a small terminal" '\[x\] ^ PID'
+sees "the box in a small terminal" '\[x\] v BUSY'
 key Escape q
 tmx resize-window -t top -x 80 -y 24
 sees "the end of it" 'status=0'
