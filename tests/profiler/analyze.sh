@@ -140,7 +140,7 @@ holds '.ranks[0] | .type == "nc_exec_running" and .step_count == 4 and (.workers
 analyze 0 -d out host-gaps
 [ "$(grep -c '^== ' printed)" = 1 ] || complain "one analysis was asked for"
 analyze 0 -d "$(dirname out/*/*/ntrace.pb | head -1)" ranks
-grep -q '^Unavailable: requires at least two workers' printed || complain "ranks of one process"
+grep -q '^Unavailable: requires executions by at least two workers' printed || complain "ranks of one process"
 analyze 2 -s a.ntff --limit 0 bubbles
 analyze 2 -s a.ntff --limit 3 idle
 grep -q "limit requires the 'bubbles' analysis" err || complain "a limit of another analysis"

@@ -91,7 +91,8 @@ static void answers_are_what_was_asked(void **state)
     expect(f, "/api/v1/analysis?source=0&name=idle&brief=1", "200 OK", "\"total_ns\":100000");
     expect(f, "/api/v1/analysis?source=0&name=tensors", "200 OK",
            "{\"value\":null,\"absent\":\"tensors require the NEFF");
-    expect(f, "/api/v1/host?name=ranks", "200 OK", "\"absent\":\"requires at least two workers");
+    expect(f, "/api/v1/host?name=ranks", "200 OK",
+           "\"absent\":\"requires executions by at least two workers");
     expect(f, "/api/v1/flows?track=0&slice=5", "200 OK", "\"previous\":{\"track\":0,\"slice\":4");
     expect(f, "/api/v1/path?source=0&from=0&to=1000000", "200 OK", "\"steps\":[{\"kind\":");
     expect(f, "/api/v1/flame?source=0&from=0&to=1000000", "200 OK", "\"operation\":\"MATMUL\"");

@@ -125,22 +125,22 @@ refused() { # file, sentence
     grep -qF -- "$2" err || complain "$1: unexpected output"
     [ -z "$(ls -A refused 2>/dev/null)" ] || complain "$1: leaves $(ls -A refused)"
 }
-refused unfed 'the input "x" (h2d_user_input) has no source'
+refused unfed 'the input '\''x'\'' (h2d_user_input) has no source'
 refused unlisted 'input h2d_input_parameter of program 5 has no source'
 refused no_anchor 'input h2d_input_parameter of program 5 has no source'
 refused flow 'program 0 of the flow is missing from the executable'
 refused size "x: the program's tensor 'h2d_user_input' has 8 bytes, but the anchor has 12 per replica"
-refused uneven '"x" has data for 3 iterations, but "w" has data for 2'
-refused output 'output "q": no program has a tensor '\''nowhere'\'''
+refused uneven "'x' has data for 3 iterations, but 'w' has data for 2"
+refused output "output 'q': no program has a tensor 'nowhere'"
 refused processes 'is part of a model of 4 processes'
 refused many '1099511627776 replicas'
 refused never '0 device iterations'
 refused empty 'the data for the input '\''x'\'' is empty'
-refused two '2 executables: select one: "'
+refused two "2 executables: select one: '"
 for file in opaque_data no_list climbing; do refused $file 'executable '\''m'\'': it contains no programs for NeuronCores'; done
 refused no_file 'the file for program 5 (b.neff) is not in the archive'
 refused kind 'program 5 has an unknown kind: spell'
-refused number 'invalid program number "five"'
+refused number "invalid program number 'five'"
 refused version 'programs.json is not version 1'
 refused json 'programs.json: line 1'
 refused inflates 'more than the'
@@ -154,7 +154,7 @@ printf 12345 >odd
 code 1 popef_run plain.popef -i x=odd -o refused
 grep -qF 'odd has 5 bytes, not a multiple of the tensor size 8 for x' err || complain "a wrong size"
 code 1 popef_run plain.popef -i x=nowhere -o refused
-grep -qF 'cannot open nowhere' err || complain "see err"
+grep -qF "cannot open 'nowhere" err || complain "see err"
 NEURON_LIBNRT=/nowhere/libnrt.so code 1 popef_run plain.popef -o refused
 grep -qF 'cannot open libnrt.so.1' err || complain "see err"
 code 2 popef_run
