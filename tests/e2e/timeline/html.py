@@ -122,7 +122,7 @@ def check_hands(page):
     browser.wait_for("document.querySelector('#found').textContent === 'timed out after 1 s: try a simpler expression'")
     browser.evaluate("document.querySelector('#search').select()")
     browser.call('Input.insertText', text='^matmul$')
-    browser.wait_for("/hits$/.test(document.querySelector('#found').textContent)")
+    browser.wait_for("/matches$/.test(document.querySelector('#found').textContent)")
     browser.key('Enter')
     browser.wait_for("(async () => (await import('page/state.js')).state.selected !== null)()")
     browser.wait_for("document.querySelector('#panel-box h2')?.textContent === 'MATMUL'")

@@ -44,7 +44,7 @@ def check(browser, address, lines, loops, iterations):
         assert part in says, f'{part!r} is not in {says!r}'
     # A line marks its instructions on the timeline.
     click(browser, f"[...document.querySelectorAll('.code .line')].find((e) => e.textContent.includes('text_of({number})'))")
-    browser.wait_for("/hits?$/.test(document.querySelector('#found').textContent)")
+    browser.wait_for("/match(es)?$/.test(document.querySelector('#found').textContent)")
     browser.wait_for(f"document.querySelector('#found').textContent === '{first['instruction_count']} matches'")
     browser.wait_for(f"document.querySelector('.line.chosen .number')?.textContent === '{number}'")
     # A selected instruction shows its line, in the details too, and its iteration.
@@ -136,7 +136,7 @@ def check_long(browser, address):
     click(browser, "document.querySelector('#tab-lines')")
     browser.wait_for("document.querySelector('.code .line.link') !== null")
     click(browser, "document.querySelector('.code .line.link')")
-    browser.wait_for("/hits?$/.test(document.querySelector('#found').textContent)")
+    browser.wait_for("/match(es)?$/.test(document.querySelector('#found').textContent)")
     browser.wait_for("/^The text of kernel.py is truncated after line [0-9,]+[.]$/.test(document.querySelector('.left-out')?.textContent ?? '')")
     equal('what the page complained about', browser.said, [])
 

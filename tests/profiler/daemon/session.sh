@@ -67,9 +67,9 @@ profile 0 '' show-session -s first.ntff
 # What is not there.
 profile 1 'cannot record model 7: NERR_INVALID_HANDLE (3): Failed to find model: 7' start-session -s x.ntff -a "$socket" 7
 [ ! -e x.ntff.session ] || fail "a note is left"
-profile 1 "cannot stop the capture: NERR_INVALID_HANDLE (3): no capture is being written to '$scratch/x.ntff'" stop-session -s x.ntff -a "$socket"
+profile 1 "cannot stop the capture: NERR_INVALID_HANDLE (3): no capture is being written to $scratch/x.ntff" stop-session -s x.ntff -a "$socket"
 profile 1 'no daemon responds at unix:/nowhere: No such file or directory' start-session -s x.ntff -a /nowhere "$model"
-profile 1 'no/folder/x.ntff': No such file or directory' start-session -s no/folder/x.ntff -a "$socket" "$model"
+profile 1 'no/folder/x.ntff: No such file or directory' start-session -s no/folder/x.ntff -a "$socket" "$model"
 profile 1 'does not name a file' start-session -s captures/ -a "$socket" "$model"
 : >x.ntff.session
 profile 1 'x.ntff.session contains no address' stop-session -s x.ntff
@@ -77,9 +77,9 @@ head -c 5000 /dev/zero | tr '\0' x >x.ntff.session
 profile 1 'x.ntff.session' stop-session -s x.ntff
 printf '\033[2J' >x.ntff.session
 profile 1 'no daemon responds at unix:?[2J' stop-session -s x.ntff
-profile 2 'no model' start-session -s x.ntff
-profile 2 "'one': invalid model number" start-session -s x.ntff one
-profile 2 'only one model can be recorded at a time' start-session -s x.ntff 1 2
+profile 2 'missing argument MODEL-ID' start-session -s x.ntff
+profile 2 "invalid model number 'one'" start-session -s x.ntff one
+profile 2 'unexpected argument' start-session -s x.ntff 1 2
 profile 2 'no capture: use -s FILE' start-session 1
 profile 2 'no capture: use -s FILE' stop-session
 

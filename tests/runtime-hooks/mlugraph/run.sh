@@ -76,7 +76,7 @@ refused 1 'x.npy: neither' "$graph" params x.npy
 refused 1 'unknown variable' "$graph" run --mlu host net-symbol.json -p net.npz -i dta=x.npy
 refused 1 'duplicate array '\''data'\''' "$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -i data=x.npy
 refused 1 "gone.npy': No such file" "$graph" run --mlu host net-symbol.json -p net.npz -i data=gone.npy
-refused 1 'net.npz/out: ' "$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -o net.npz/out
+refused 1 "net.npz/out': " "$graph" run --mlu host net-symbol.json -p net.npz -i data=x.npy -o net.npz/out
 refused 1 'cannot open libcnml' env NEURON_LIBCNML=/nowhere/libcnml.so "$graph" run net-symbol.json -p net.npz -i data=x.npy
 refused 1 'mlu1 does not exist on this machine' env NEURON_SOFT_INSTANCE=mlu270 NEURON_HOOKS_DIR=$scratch/one "$graph" run net-symbol.json -p net.npz -i data=x.npy
 refused 2 "invalid value 'gpu' for --mlu" "$graph" run net-symbol.json --mlu gpu
