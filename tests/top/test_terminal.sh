@@ -136,7 +136,7 @@ sees "the end out of the page" 'status=0'
 greps '^view = engines$' "$kept" && fail "a page that is left with q is not kept"
 code=0
 "$program" --config "$kept" --once >out 2>err || code=$?
-[ $code = 2 ] && [ "$(cat err)" = "neuron-top: $kept:2: unknown setting \"future.thing\"" ] || fail "--config: $code"
+[ $code = 2 ] && [ "$(cat err)" = "neuron-top: $kept:2: unknown setting 'future.thing'" ] || fail "--config: $code"
 "$program" --once >out || fail "a bad default file stops a script"
 greps 'TF' out && fail "a script follows the settings of a person"
 echo 'values = flops' >good.conf
@@ -211,7 +211,7 @@ sees "its status" 'status=0'
 sees "what it was taken for" 'unknown terminal type '\''no-such-terminal'\''; using xterm-256color'
 
 start small 80 24 TERM=dumb
-sees "a terminal that cannot" 'terminal type "dumb" is unknown or lacks required capabilities'
+sees "a terminal that cannot" 'terminal type .dumb. is unknown or lacks required capabilities'
 sees "its status" 'status=1'
 
 # nothing is sent while nothing changes

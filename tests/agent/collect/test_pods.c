@@ -328,9 +328,9 @@ static void every_wrong_answer_is_a_sentence_without_pods(void **state)
         { FAKE_KUBELET_FORGETS, garbage, 9, "no grpc-status" },
         { FAKE_KUBELET_ANSWERS, garbage, 9, "cannot decode the list of pods in the response" },
         { FAKE_KUBELET_ANSWERS, "", 0, "ends inside a frame header" },
-        { FAKE_KUBELET_CUTS, garbage, 9, "no pods from the kubelet" },
-        { FAKE_KUBELET_BABBLES, "", 0, "no pods from the kubelet" },
-        { FAKE_KUBELET_SILENT, "", 0, "no pods from the kubelet" },
+        { FAKE_KUBELET_CUTS, garbage, 9, "cannot get pods from the kubelet" },
+        { FAKE_KUBELET_BABBLES, "", 0, "cannot get pods from the kubelet" },
+        { FAKE_KUBELET_SILENT, "", 0, "cannot get pods from the kubelet" },
     };
     struct fixture *f = *state;
     struct ntk_buf message = { 0 };
@@ -358,7 +358,7 @@ static void an_endless_answer_is_given_up(void **state)
     free(body);
     start(f);
     wait_for_round(f);
-    assert_error(f, "no pods from the kubelet");
+    assert_error(f, "cannot get pods from the kubelet");
 }
 
 static int was_asked(void *ctx)

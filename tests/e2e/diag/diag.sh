@@ -103,7 +103,7 @@ echo 'inf2.* pattern fail below 1M' >fail
 diag 0 -r 2 --core 0 --memory 64K --thresholds fail
 printf '# fine\n* pattern fail below much\n' >bad
 diag 1 -r 1 --thresholds bad
-[ "$(wc -l <err.log)" = 1 ] && grep -q 'bad: line 2: "much" is not a valid value' err.log || fail "see err.log"
+[ "$(wc -l <err.log)" = 1 ] && grep -q "bad: line 2: 'much' is not a valid value" err.log || fail "see err.log"
 [ ! -s out.json ] || fail "expected a message alone, found a report too"
 neuron-monitor diag --print-thresholds >shipped
 diag 0 -r 1 --thresholds shipped

@@ -117,7 +117,7 @@ unreadable() { # COMMAND: its output is in text
         greps '^permission denied for [1-9][0-9]* process\(es\)\?: run as root' text || fail "$*: $code $(cat text err)"
 }
 setpriv --reuid 65534 --regid 65534 --clear-groups neuron-profile trigger --job same -o "$scratch/all" >text 2>&1 && fail "not seen: $(cat text)"
-greps 'no process of job same found: .*; [1-9][0-9]* unreadable process\(es\)\?: Permission denied' text || fail "not seen: $(cat text)"
+greps "no process of job 'same' found: .*; [1-9][0-9]* unreadable process\(es\)\?: Permission denied" text || fail "not seen: $(cat text)"
 unreadable hang
 unreadable slow --for 200ms
 code=0

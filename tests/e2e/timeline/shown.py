@@ -225,7 +225,7 @@ def check_counts(page, summary):
     regions = page.run("return state.meta.tracks.reduce((sum, { kind, slices }) => sum + (kind === 'region' ? slices : 0), 0);")
     assert regions > 0, 'nothing repeats'
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = '.'; s.dispatchEvent(new Event('input')); })()")
-    browser.wait_for("/hits/.test(document.querySelector('#found').textContent)")
+    browser.wait_for("/matches/.test(document.querySelector('#found').textContent)")
     found = page.text('#found')
     assert found.startswith(f'{events:,} matches, {regions:,} repetitions'), f'{found}, expected {events:,} hits and {regions:,} repetitions'
     browser.evaluate("(() => { const s = document.querySelector('#search'); s.value = ''; s.dispatchEvent(new Event('input')); })()")
@@ -249,7 +249,7 @@ def check_shares(page):
     browser = page.browser
     for tab in browser.evaluate("[...document.querySelectorAll('[role=tab]')].map((e) => e.id)"):
         browser.evaluate(f"document.querySelector('#{tab}').click()")
-        browser.wait_for("!document.querySelector('#panel-box').textContent.includes('Working it out')")
+        browser.wait_for("!document.querySelector('#panel-box').textContent.includes('Computing')")
         equal(f'shares of {tab} without what they are of', [one for one in browser.evaluate(NAKED) if not one.startswith('Shown:')], [])
 
 
@@ -263,7 +263,7 @@ def check_ranks(page, address, path):
         rows = browser.evaluate("[...document.querySelectorAll('#labels .name')].map((e) => e.textContent)")
         assert 'Host' in tabs and 'Rank 1' in rows, f'{url}: {tabs}, {rows}'
         browser.evaluate("document.querySelector('#tab-host').click()")
-        browser.wait_for("!document.querySelector('#panel-box').textContent.includes('Working it out')")
+        browser.wait_for("!document.querySelector('#panel-box').textContent.includes('Computing')")
         seen.append([tabs, rows, browser.evaluate("document.querySelector('#panel-box').textContent")])
         page.picture(f'ranks-{len(seen)}')
     for what, served, ours in zip(('tabs', 'rows', 'what the host did'), *seen):

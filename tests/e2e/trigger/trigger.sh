@@ -69,7 +69,7 @@ is_refused() {
 refused() { wait_for is_refused "$@"; }
 refused 'is in the past: the processes are at' --pid "${ranks[1]}" --at-execution 1
 refused 'no execution numbered 100000000 or higher before the timeout' --pid "${ranks[1]}" --at-execution 100000000 --timeout 300ms
-refused 'no process of job absent found' --job absent
+refused "no process of job 'absent' found" --job absent
 refused 'process 1 not found' --pid 1
 # A recording that comes too late is not one: the asking program learns it at once, and asks for a
 # later one.

@@ -64,7 +64,7 @@ is_refused() {
 }
 refused() { wait_for is_refused "$@"; }
 refused 1 'authentication failed: check --token-file' --job train --host "127.0.0.1:$(port_of 0)" --token-file wrong
-refused 1 'no process of job absent found' --job absent --host "127.0.0.1:$(port_of 0)" --token-file token
+refused 1 "no process of job 'absent' found" --job absent --host "127.0.0.1:$(port_of 0)" --token-file token
 refused 1 'is in the past: the processes are at' --job train --host "127.0.0.1:$(port_of 0)" --token-file token --at-execution 1
 refused 2 'require --host' --job train --token-file token
 [ ! -e refused ] || [ -z "$(find refused -type f)" ] || fail "files of what was refused: $(find refused)"

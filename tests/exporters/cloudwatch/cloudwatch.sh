@@ -237,7 +237,7 @@ wrong() { # CODE SENTENCE OPTION...
         fail "${*:3}: code $code"
 }
 wrong 2 "unknown metric 'Nope'" --metrics SystemVcpuUsage,Nope
-wrong 2 'label NeuronCoreFlops already exists' --label NeuronCoreFlops=x
+wrong 2 'label '"'"'NeuronCoreFlops'"'"' already exists' --label NeuronCoreFlops=x
 wrong 2 "invalid namespace" --namespace ''
 wrong 2 "printable ASCII" --namespace "$(printf 'a\tb')"
 wrong 2 "require --emf" --emf-output -

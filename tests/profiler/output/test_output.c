@@ -59,9 +59,9 @@ static void summary_text_has_two_columns(void **state)
     ntk_output_summary_text(&f->summary, true, &f->text);
     assert_true(strncmp(ntk_buf_text_get(&f->text), "total_time ", 11) == 0);
     expect_text(f, "\ntrace_count                                     16\n");
-    expect_text(f, "\ntotal_active_time_percent                       37.50 %\n");
+    expect_text(f, "\ntotal_active_time_percent                       37.50%\n");
     expect_text(f, "\ninstance_type                                   trn2.3xlarge\n");
-    expect_text(f, "\nthrottle_activity_1_avg_util_limit_nc4_percent  50.00 %\n");
+    expect_text(f, "\nthrottle_activity_1_avg_util_limit_nc4_percent  50.00%\n");
     assert_null(strstr(ntk_buf_text_get(&f->text), "weight_size_bytes"));
 }
 
@@ -77,7 +77,7 @@ static void a_brief_summary_fits_on_a_screen(void **state)
     ntk_output_brief("sample", &f->summary, &advice, &f->text);
     assert_true(strncmp(ntk_buf_text_get(&f->text), "sample on a trn2.3xlarge\n\n", 26) == 0);
     expect_text(f, "\nEngines or DMA active ");
-    expect_text(f, ", 37.50 % of the duration\n");
+    expect_text(f, ", 37.50% of the duration\n");
     expect_text(f, "\nRead from device memory "); /* with bytes, or unknown */
     expect_text(f, "\nTensor       |#");
     expect_text(f, "\n 3. finding 3 [");
@@ -87,7 +87,9 @@ static void a_brief_summary_fits_on_a_screen(void **state)
     for (const char *c = ntk_buf_text_get(&f->text); *c; c++) {
         lines += *c == '\n';
     }
-    assert_true(lines <= 32);
+    if (lines > 34) {
+        fail_msg("%zu lines:\n%s", lines, ntk_buf_text_get(&f->text));
+    }
 }
 
 static void a_brief_summary_says_what_is_unknown(void **state)

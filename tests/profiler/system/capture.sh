@@ -87,7 +87,7 @@ says 'require --collectives-workers-per-node'
 capture 2 -r 2 --collectives-worker-count 1
 says 'ranks 0 to 1 exceed the 1 workers'
 capture 2 -r 2 -i none
-says "expected all or a rank, not 'none'"
+says "invalid value 'none' for --collectives-profile-id: expected all or a rank"
 
 # ---- queued executions ----
 for mode in async async-wait; do

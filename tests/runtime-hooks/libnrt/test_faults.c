@@ -174,7 +174,7 @@ static void a_wrong_text_fails_the_start_with_one_line(void **state)
     setenv("NEURON_RT_LOG_LOCATION", fixture.log, 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_INVALID);
     assert_true(log_says(
-        &fixture, "NEURON_SOFT_FAULT: \"at=never\" is invalid: expected a number of executions"));
+        &fixture, "NEURON_SOFT_FAULT: 'at=never' is invalid: expected a number of executions"));
     unsetenv("NEURON_SOFT_FAULT");
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     free(fixture.log);
