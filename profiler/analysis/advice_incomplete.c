@@ -5,12 +5,13 @@
 #include "shared/base/buf.h"
 
 /* Of the program that ran. */
-static bool any_runs(const struct ntk_program *program,
-                     bool (*is_one)(const struct ntk_slot_fact *fact))
+static bool any_waits(const struct ntk_program *program)
 {
     for (size_t c = 0; c < program->trace->core_count; c++) {
         ntk_trace_each_instruction(&program->trace->cores[c], instruction) {
-            if (is_one(ntk_program_fact(program, c, instruction))) {
+            const struct ntk_slot_fact *fact = ntk_program_fact(program, c, instruction);
+
+            if (fact->has_sync && fact->wait != NTK_WAIT_NONE) {
                 return true;
             }
         }
@@ -18,33 +19,21 @@ static bool any_runs(const struct ntk_program *program,
     return false;
 }
 
-static bool is_transfer(const struct ntk_slot_fact *fact)
-{
-    return fact->is_transfer;
-}
-
-static bool waits(const struct ntk_slot_fact *fact)
-{
-    return fact->has_sync && fact->wait != NTK_WAIT_NONE;
-}
-
 void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input *known)
 {
     const struct ntk_program *program = known->program;
     const struct ntk_trace *trace = program->trace;
-    uint64_t packets = 0;
     uint64_t events = 0;
     unsigned count = 0;
     struct ntk_buf text = { 0 };
 
     for (size_t c = 0; c < trace->core_count; c++) {
-        packets += trace->cores[c].packet_count;
         events += trace->cores[c].event_count;
     }
     /* A part of an execution may have none. Every capture has a few instructions without a start or
      * an end: those that ran when it began and ended. */
-    bool has_no_events = !events && !trace->is_part && any_runs(program, waits);
-    bool has_no_packets = !packets && !trace->is_part && any_runs(program, is_transfer);
+    bool has_no_events = !events && !trace->is_part && any_waits(program);
+    bool has_no_packets = ntk_program_lacks_packets(program);
     const struct {
         bool is_so;
         const char *what;

@@ -19,7 +19,6 @@ struct share {
 };
 
 struct gather {
-    const struct ntk_program *program;
     struct ntk_bubbles_options options;
     struct ntk_bubbles *bubbles;
     struct ntk_vec causes; /* struct ntk_bubble_cause */
@@ -165,7 +164,6 @@ static int end_gap(struct gather *gather)
         most = gather->shares[i].ps > most->ps ? &gather->shares[i] : most;
     }
     struct ntk_bubble_cause *cause = ntk_vec_at(&gather->causes, most->cause);
-    gap->cause = most->cause;
     gap->cause_ps = most->ps;
     gap->has_root = most->has_root;
     gap->is_root_unknown = most->is_root_unknown;
@@ -282,8 +280,7 @@ int ntk_analysis_bubbles(const struct ntk_program *program,
 {
     struct ntk_bubbles bubbles = { 0 };
     struct ntk_idle_reasons idle = { 0 };
-    struct gather gather = { .program = program,
-                             .options = options ? *options : (struct ntk_bubbles_options){ 0 },
+    struct gather gather = { .options = options ? *options : (struct ntk_bubbles_options){ 0 },
                              .bubbles = &bubbles,
                              .causes = NTK_VEC_INIT(struct ntk_bubble_cause) };
 

@@ -11,6 +11,7 @@
 #include "profiler/analysis/region_at.h"
 #include "profiler/analysis/source_lines_private.h"
 #include "shared/base/buf.h"
+#include "shared/base/hash.h"
 #include "shared/base/str.h"
 
 #define ENGINES NTK_NTFF_ENGINE_COUNT
@@ -25,7 +26,7 @@ struct key {
     uint32_t function; /* as in kernel.functions: 1 + index */
     uint32_t region;
     uint8_t engine, opcode;
-    uint8_t is_runtime; /* only where there is no line */
+    uint8_t is_runtime; /* only in frames without a line */
     uint8_t gap;
 };
 
@@ -61,8 +62,7 @@ static uint64_t hash_of(const struct key *key)
     static_assert(sizeof *key % sizeof(uint64_t) == 0, "hashed in words");
     memcpy(words, key, sizeof words);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
-        hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
+        hash = ntk_hash_number(hash ^ words[i]);
     }
     return hash;
 }

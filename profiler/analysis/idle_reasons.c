@@ -35,6 +35,18 @@ const char *ntk_idle_reason_name(enum ntk_idle_reason reason)
     return names[reason];
 }
 
+const char *ntk_idle_reason_text(enum ntk_idle_reason reason)
+{
+    static const char *const texts[NTK_IDLE_REASON_COUNT] = {
+        [NTK_IDLE_ISSUE] = "issuing instructions that do not wait",
+        [NTK_IDLE_RUNTIME] = "runtime prologue and epilogue",
+        [NTK_IDLE_UNKNOWN] = "unknown",
+        [NTK_IDLE_END] = "no work left",
+    };
+
+    return texts[reason];
+}
+
 static bool is_same(const struct ntk_idle_row *a, const struct ntk_idle_row *b)
 {
     return a->reason == b->reason && a->source == b->source && a->is_event == b->is_event &&

@@ -65,6 +65,9 @@ struct ntk_idle_reasons {
     struct ntk_idle_engine *engines;
 };
 
+/* As a sentence part; NULL for ENGINE and DMA, which name what they waited for. */
+const char *ntk_idle_reason_text(enum ntk_idle_reason reason);
+
 /* A stretch of idle time with one reason. Those of an engine come in order of time; where one begins
  * at the end of the one before, the engine did not work in between. */
 struct ntk_idle_part {

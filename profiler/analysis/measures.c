@@ -160,9 +160,8 @@ static int add_peaks(struct ntk_measures *measures, const struct ntk_program *pr
 
 /* What is not known is not there. */
 static int add_use(struct ntk_measures *measures, const struct ntk_program *program,
-                   const struct ntk_cost_table *costs)
+                   const struct ntk_cost_table *costs, const struct ntk_dma_traffic *traffic)
 {
-    struct ntk_dma_traffic traffic;
     struct ntk_hbm_traffic hbm;
     double mfu;
     int ret = 0;
@@ -170,8 +169,7 @@ static int add_use(struct ntk_measures *measures, const struct ntk_program *prog
     if (ntk_analysis_mfu(program, costs, &mfu)) {
         ret = ntk_measures_add(measures, NTK_MEASURE_USE, "MFU", mfu);
     }
-    ntk_analysis_dma_traffic(program->trace, &traffic);
-    ntk_analysis_hbm_traffic(program->trace, &traffic, &hbm);
+    ntk_analysis_hbm_traffic(program->trace, traffic, &hbm);
     if (ret == 0 && hbm.is_known) {
         ret = ntk_measures_add(measures, NTK_MEASURE_MEMORY, "HBM read", (double)hbm.read_bytes);
         ret = ret ? ret
@@ -207,35 +205,29 @@ static int add_queues(struct ntk_measures *measures, const struct ntk_trace *tra
 #define SHARE_USE 0.55
 #define SHARE_REGIONS 0.7
 
-static void passed(struct ntk_progress *progress, double share)
-{
-    if (progress) {
-        ntk_progress_show(progress, share);
-    }
-}
-
 int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_critical_path *path,
                           const struct ntk_cost_table *costs, struct ntk_progress *progress,
                           struct ntk_measures *out_measures)
 {
     struct ntk_measures measures = { 0 };
     struct ntk_activity activity;
+    struct ntk_dma_traffic traffic;
     int ret = path ? add_path(&measures, program, path) : 0;
 
-    passed(progress, SHARE_PATH);
-    ntk_analysis_engine_activity(program->trace, &activity);
-    passed(progress, SHARE_ACTIVITY);
-    ret = ret ? ret : add_use(&measures, program, costs);
-    passed(progress, SHARE_USE);
+    ntk_progress_show(progress, SHARE_PATH);
+    ntk_analysis_activity_and_traffic(program->trace, &activity, &traffic);
+    ntk_progress_show(progress, SHARE_ACTIVITY);
+    ret = ret ? ret : add_use(&measures, program, costs, &traffic);
+    ntk_progress_show(progress, SHARE_USE);
     ret = ret ? ret : add_regions(&measures, program);
-    passed(progress, SHARE_REGIONS);
+    ntk_progress_show(progress, SHARE_REGIONS);
     ret = ret ? ret : add_costs(&measures, costs);
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
         ret = ntk_measures_add(&measures, NTK_MEASURE_ENGINE, ntk_ntff_engine_title(e),
                                (double)activity.engines[e].active_ps);
     }
     ret = ret ? ret : add_queues(&measures, program->trace);
-    passed(progress, 1);
+    ntk_progress_show(progress, 1);
     if (ret < 0) {
         ntk_measures_fini(&measures);
         return ret;

@@ -154,7 +154,7 @@ static void runs_store(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
     }
 }
 
-/* The life that an operation belongs to; NULL: it has none, or there is no room. *out_ret. */
+/* The life that an operation belongs to; NULL: it has none, or the table is full. *out_ret. */
 static struct ntk_rank_life *life_of(struct ntk_rank_list *list, struct ntk_rank_ops *rank,
                                      const struct ntk_rank_op *op, int *out_ret)
 {

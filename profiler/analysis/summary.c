@@ -338,12 +338,8 @@ static void fill_system(struct summary_filler *f)
 
 static void fill_collectives(struct summary_filler *f)
 {
-    const struct ntk_trace *trace = f->trace;
-
-    /* Their records cannot be read yet, or may be what a file lacks: absent, not zero. */
-    if (trace->has_collectives || trace->is_cut.instructions || trace->is_cut.packets ||
-        trace->is_cut.events) {
-        return;
+    if (f->trace->has_collectives) {
+        return; /* their records cannot be read yet: absent, not zero */
     }
     summary_set_count(f, NTK_SUMMARY_cc_op_count, 0);
     summary_set_number(f, NTK_SUMMARY_cc_op_time, 0);
@@ -388,6 +384,7 @@ static void leave_out_cut(struct summary_filler *f)
     }
     if (trace->is_cut.instructions || trace->is_cut.packets || trace->is_cut.events) {
         leave_out(f, NTK_SUMMARY_trace_count, NTK_SUMMARY_trace_count);
+        leave_out(f, NTK_SUMMARY_cc_op_count, NTK_SUMMARY_cc_cores_instruction_active_time_percent);
     }
     if (trace->is_cut.events) {
         leave_out(f, NTK_SUMMARY_event_count, NTK_SUMMARY_event_count);

@@ -22,7 +22,7 @@ struct sums {
     int failed;
 };
 
-static const char *kind_of(enum ntk_neff_var_type type)
+const char *ntk_tensor_kind_name(enum ntk_neff_var_type type)
 {
     switch (type) {
     case NTK_NEFF_VAR_INPUT:
@@ -43,7 +43,7 @@ static struct ntk_tensor_row *row_of(struct sums *sums, const struct ntk_neff_va
 
     if (!index) {
         struct ntk_tensor_row row = { .name = var->name,
-                                      .kind = kind_of(var->type),
+                                      .kind = ntk_tensor_kind_name(var->type),
                                       .size_bytes = var->bytes_count };
         index = sums->rows.count + 1;
         if (ntk_vec_push(&sums->rows, &row) < 0 ||

@@ -33,6 +33,8 @@ struct ntk_tensor_traffic {
     struct ntk_tensor_row *rows; /* the most bytes first */
 };
 
+/* The kind of a tensor, as in the rows. */
+const char *ntk_tensor_kind_name(enum ntk_neff_var_type type);
 int ntk_analysis_tensor_traffic(const struct ntk_program *program,
                                 struct ntk_tensor_traffic *out_traffic);
 void ntk_tensor_traffic_fini(struct ntk_tensor_traffic *traffic);

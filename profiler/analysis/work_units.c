@@ -175,9 +175,7 @@ void ntk_work_units_fini(struct ntk_work_units *units)
         free(unit->key);
     }
     ntk_vec_each(struct ntk_work_word, word, &units->words) {
-        for (unsigned form = 0; form < NTK_WORK_FORMS; form++) {
-            free(word->forms[form]);
-        }
+        ntk_work_word_fini(word);
     }
     ntk_vec_fini(&units->units);
     ntk_vec_fini(&units->items);

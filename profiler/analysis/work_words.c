@@ -10,6 +10,7 @@
 #include "profiler/analysis/chip_access.h"
 #include "profiler/analysis/hbm_traffic.h"
 #include "profiler/analysis/open_slot.h"
+#include "profiler/analysis/tensor_traffic.h"
 #include "shared/base/buf.h"
 #include "shared/formats/neff/neff.h"
 #include "shared/formats/neff/vendor_slot.h"
@@ -25,8 +26,7 @@ struct ntk_work_words {
     bool has_accesses;
     struct ntk_chip_accesses accesses;
     uint32_t *writers[NTK_CHIP_SPACE_COUNT];  /* of each cell: a text, or UNKNOWN */
-    struct ntk_vec texts;                     /* const char *: keys of text_numbers */
-    struct ntk_map text_numbers;              /* text to 1 + its place */
+    struct ntk_map text_numbers;              /* text to 1 + its place in entries */
     struct ntk_map tensors;                   /* scratch by its name: text of what was stored */
     uint32_t *slots[NTK_NTFF_ENGINE_COUNT];   /* 1 + word of each slot, 0: not found yet */
     uint32_t *outputs[NTK_NTFF_ENGINE_COUNT]; /* text of what each slot writes */
@@ -41,22 +41,17 @@ struct ntk_work_words {
 static uint32_t text_number(struct ntk_work_words *w, const char *text)
 {
     uintptr_t number = text[0] ? (uintptr_t)ntk_map_get(&w->text_numbers, text) : UNKNOWN;
-    char *own = text[0] && !number ? strdup(text) : NULL;
 
-    if (number || !own) {
+    if (number || !text[0]) {
         return (uint32_t)number;
     }
-    if (ntk_vec_push(&w->texts, &own) < 0) {
-        free(own);
-        return UNKNOWN;
-    }
-    number = w->texts.count;
-    return ntk_map_put(&w->text_numbers, own, (void *)number) < 0 ? UNKNOWN : (uint32_t)number;
+    number = w->text_numbers.count + 1;
+    return ntk_map_put(&w->text_numbers, text, (void *)number) < 0 ? UNKNOWN : (uint32_t)number;
 }
 
 static const char *text_of(const struct ntk_work_words *w, uint32_t number)
 {
-    return number ? *(char **)ntk_vec_at(&w->texts, number - 1) : "";
+    return number ? w->text_numbers.entries[number - 1].key : "";
 }
 
 /* ---- sources ---- */
@@ -154,20 +149,6 @@ struct deed {
     uint64_t bytes;
 };
 
-static const char *kind_of(const struct ntk_neff_var *var)
-{
-    switch (var ? var->type : NTK_NEFF_VAR_STATE_BUFFER) {
-    case NTK_NEFF_VAR_INPUT:
-        return "input";
-    case NTK_NEFF_VAR_OUTPUT:
-        return "output";
-    case NTK_NEFF_VAR_FILE:
-        return "weight";
-    default:
-        return "scratch";
-    }
-}
-
 static void add_side(const struct ntk_neff_var *var, bool is_write, uint64_t bytes, void *ctx)
 {
     struct deed *deed = ctx;
@@ -251,7 +232,7 @@ static void form_set(struct ntk_work_word *word, unsigned form, const char *text
 static void transfer_forms(const struct deed *deed, struct ntk_work_word *word)
 {
     const char *direction = deed->is_store ? "store" : "load";
-    const char *kind = deed->var ? kind_of(deed->var) : "memory";
+    const char *kind = deed->var ? ntk_tensor_kind_name(deed->var->type) : "memory";
     bool is_scratch = strcmp(kind, "scratch") == 0;
     char text[512];
 
@@ -294,7 +275,7 @@ static void work_forms(const struct deed *deed, const char *sources, struct ntk_
     ntk_buf_fini(&text);
 }
 
-static void word_free(struct ntk_work_word *word)
+void ntk_work_word_fini(struct ntk_work_word *word)
 {
     for (unsigned form = 0; form < NTK_WORK_FORMS; form++) {
         free(word->forms[form]);
@@ -314,11 +295,11 @@ static uint32_t word_number(struct ntk_work_words *w, const struct deed *deed, c
     }
     uintptr_t number = word.forms[0] ? (uintptr_t)ntk_map_get(w->word_numbers, word.forms[0]) : 0;
     if (number) {
-        word_free(&word);
+        ntk_work_word_fini(&word);
         return (uint32_t)number - 1;
     }
     if (!word.forms[0] || ntk_vec_push(w->words, &word) < 0) {
-        word_free(&word);
+        ntk_work_word_fini(&word);
         *failed = -ENOMEM;
         return NTK_WORK_NO_WORD;
     }
@@ -332,7 +313,7 @@ static uint32_t word_number(struct ntk_work_words *w, const struct deed *deed, c
 static uint32_t output_of(struct ntk_work_words *w, const struct deed *deed, uint32_t sources)
 {
     if (deed->is_transfer && !deed->is_store) {
-        const char *kind = deed->var ? kind_of(deed->var) : "memory";
+        const char *kind = deed->var ? ntk_tensor_kind_name(deed->var->type) : "memory";
         uintptr_t stored =
             deed->var && deed->var->name ? (uintptr_t)ntk_map_get(&w->tensors, deed->var->name) : 0;
         return stored ? (uint32_t)stored : text_number(w, kind);
@@ -399,7 +380,6 @@ struct ntk_work_words *ntk_work_words_create(const struct ntk_program *program, 
     w->core = core;
     w->words = words;
     w->word_numbers = numbers;
-    ntk_vec_init(&w->texts, sizeof(char *));
     w->has_accesses = ntk_chip_accesses_init(&w->accesses, program, core) == 0;
     is_made = w->has_accesses;
     for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT && is_made; s++) {
@@ -435,10 +415,6 @@ void ntk_work_words_destroy(struct ntk_work_words *w)
         free(w->slots[e]);
         free(w->outputs[e]);
     }
-    ntk_vec_each(char *, text, &w->texts) {
-        free(*text);
-    }
-    ntk_vec_fini(&w->texts);
     ntk_map_fini(&w->text_numbers);
     ntk_map_fini(&w->tensors);
     free(w);

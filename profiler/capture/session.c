@@ -9,6 +9,7 @@
 
 #include "profiler/capture/session_private.h"
 #include "shared/base/fs.h"
+#include "shared/base/str.h"
 #include "shared/formats/neff/neff.h"
 
 #define NEFF_BYTES_MAX ((size_t)64 << 30)
@@ -59,12 +60,14 @@ static int check_is_runnable(const struct ntk_session *s, const uint8_t *bytes, 
                              struct ntk_err *err)
 {
     const char *opaque = getenv("NEURON_SOFT_OPAQUE");
-    bool is_opaque = opaque && strcmp(opaque, "0") != 0 && strcasecmp(opaque, "false") != 0;
+    const struct ntk_neff_open_options only = { .leave_constants = true };
+    bool is_on = false;
+    bool is_opaque = opaque && (ntk_str_parse_bool(opaque, &is_on) < 0 || is_on);
     struct ntk_neff *neff = NULL;
     int ret = 0;
 
     if (!s->nrt.is_software || is_opaque ||
-        ntk_neff_open_bytes(bytes, bytes_count, &neff, NULL) < 0) {
+        ntk_neff_open_with(bytes, bytes_count, &only, &neff, NULL) < 0) {
         return 0;
     }
     if (neff->is_vendor) {

@@ -15,6 +15,7 @@
 #include "profiler/system/session_find.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/opt.h"
+#include "shared/base/str.h"
 #include "shared/base/suggest.h"
 
 static const char *arg_neff;
@@ -75,32 +76,23 @@ static int add_changes(const char *value, struct ntk_err *err)
     return ntk_joined_changes_add(&arg_changes, value, err);
 }
 
-/* NTK_NTFF_ENGINE_COUNT: no engine has the name. */
-static unsigned engine_of(const char *name, size_t length)
-{
-    unsigned e = 0;
-
-    while (e < NTK_NTFF_ENGINE_COUNT && (strlen(ntk_ntff_engine_name(e)) != length ||
-                                         strncmp(ntk_ntff_engine_name(e), name, length) != 0)) {
-        e++;
-    }
-    return e;
-}
-
 static int add_engines(const char *value, struct ntk_err *err)
 {
-    for (const char *at = value; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
-        size_t length = strcspn(at, ",");
-        unsigned e = engine_of(at, length);
+    const char *names[NTK_NTFF_ENGINE_COUNT];
+    uint32_t bits;
 
-        if (e == NTK_NTFF_ENGINE_COUNT) {
-            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "unknown engine '%.*s': the engines are tensor, scalar, gpsimd, "
-                               "vector and sync",
-                               (int)length, at);
-        }
-        engines |= 1U << e;
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        names[e] = ntk_ntff_engine_name(e);
     }
+    const char *bad =
+        ntk_str_parse_names(value, names, sizeof *names, NTK_NTFF_ENGINE_COUNT, &bits);
+    if (bad) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "unknown engine '%.*s': the engines are tensor, scalar, gpsimd, "
+                           "vector and sync",
+                           (int)strcspn(bad, ","), bad);
+    }
+    engines |= bits;
     return 0;
 }
 

@@ -50,7 +50,8 @@ struct ntk_export {
     bool has_memory_tracker;                    /* what occupied the state buffer is wanted */
     bool has_flows;                             /* arrows, where the format has them */
     bool is_pretty;                             /* a JSON profile with indentation */
-    unsigned skipped_parts; /* of rows of instructions: enum ntk_instruction_part, rows.h */
+    unsigned
+        skipped_parts; /* of rows of instructions and packets: enum ntk_instruction_part, rows.h */
 
     const struct ntk_trace *trace;
     const char *profile_name; /* "run" of "/tmp/run.ntff" */

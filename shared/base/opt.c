@@ -38,8 +38,8 @@ int ntk_opt_usage_error(const struct ntk_opt_program *program, const char *forma
 int ntk_opt_argument_error(const struct ntk_opt_program *program, const char *name,
                            const char *word)
 {
-    return word ? ntk_opt_usage_error(program, "unexpected argument '%s'", word)
-                : ntk_opt_usage_error(program, "missing argument %s", name);
+    return name && !word ? ntk_opt_usage_error(program, "missing argument %s", name)
+                         : ntk_opt_usage_error(program, "unexpected argument '%s'", word);
 }
 
 /* Adds to "a, b or c"; what does not fit is omitted. Returns the bytes used. */

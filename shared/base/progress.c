@@ -27,9 +27,12 @@ void ntk_progress_begin(struct ntk_progress *progress, const char *what)
 
 void ntk_progress_show(struct ntk_progress *progress, double share)
 {
-    uint64_t now_ns = progress->now_ns();
     char bar[BAR_CELLS + 1];
 
+    if (!progress) {
+        return;
+    }
+    uint64_t now_ns = progress->now_ns();
     bool is_early = now_ns - progress->start_ns < QUIET_NS || now_ns - progress->last_ns < STEP_NS;
 
     if (!progress->is_terminal || (is_early && !progress->is_forced)) {

@@ -351,13 +351,6 @@ int ntk_analyses_put_brief(const struct ntk_analyses *asked, size_t index, struc
 #define SHARE_TRANSFERS 0.55
 #define SHARE_PATH 0.75
 
-static void passed(struct ntk_progress *progress, double share)
-{
-    if (progress) {
-        ntk_progress_show(progress, share);
-    }
-}
-
 static int create(const struct ntk_trace *trace, struct ntk_progress *progress,
                   struct ntk_analyses **out_analyses)
 {
@@ -367,21 +360,21 @@ static int create(const struct ntk_trace *trace, struct ntk_progress *progress,
         return -ENOMEM;
     }
     int ret = ntk_program_create(trace, &asked->program);
-    passed(progress, SHARE_PROGRAM);
+    ntk_progress_show(progress, SHARE_PROGRAM);
     ret = ret ? ret : ntk_analysis_dependencies(asked->program, &asked->dependencies);
-    passed(progress, SHARE_DEPENDENCIES);
+    ntk_progress_show(progress, SHARE_DEPENDENCIES);
     ret = ret ? ret : ntk_transfers_init(&asked->transfers, asked->program);
-    passed(progress, SHARE_TRANSFERS);
+    ntk_progress_show(progress, SHARE_TRANSFERS);
     if (ret == 0) {
         ret = ntk_analysis_critical_path(asked->program, &asked->dependencies, &asked->path);
         asked->has_path = ret == 0;
         ret = ret == -ENODATA ? 0 : ret;
     }
-    passed(progress, SHARE_PATH);
+    ntk_progress_show(progress, SHARE_PATH);
     ret = ret ? ret
               : ntk_analysis_cost_table(asked->program, asked->has_path ? &asked->path : NULL,
                                         &asked->costs);
-    passed(progress, 1);
+    ntk_progress_show(progress, 1);
     if (ret < 0) {
         ntk_analyses_destroy(asked);
         return ret;

@@ -95,7 +95,7 @@ static void add_bar(const struct ntk_summary *summary, const struct bar *bar, st
     ntk_buf_add_format(out, "%-12s |", bar->label);
     ntk_buf_add_fill(out, '#', cells);
     ntk_buf_add_fill(out, ' ', BAR_CELLS - cells);
-    ntk_buf_add_format(out, "| %6.2f %%\n", share->number * 100);
+    ntk_buf_add_format(out, "| %6.2f%%\n", share->number * 100);
 }
 
 /* Those that are not known are named in the heading: absent is not zero. */

@@ -11,16 +11,11 @@
 /* "waits for Vector ACTIVATE", "issue" */
 static const char *cause_text(const struct ntk_bubble_cause *cause, char *buf, size_t buf_bytes)
 {
-    static const char *const plain[NTK_IDLE_REASON_COUNT] = {
-        [NTK_IDLE_ISSUE] = "issues instructions that do not wait",
-        [NTK_IDLE_RUNTIME] = "start and end by the runtime",
-        [NTK_IDLE_UNKNOWN] = "unknown",
-        [NTK_IDLE_END] = "nothing left to do",
-    };
+    const char *plain = ntk_idle_reason_text(cause->reason);
     char name[CAUSE_BYTES - 16];
 
-    if (plain[cause->reason]) {
-        snprintf(buf, buf_bytes, "%s", plain[cause->reason]);
+    if (plain) {
+        snprintf(buf, buf_bytes, "%s", plain);
     } else {
         ntk_chain_link_name(&cause->maker, name, sizeof name);
         snprintf(buf, buf_bytes, "waits for %s", name);
@@ -151,8 +146,8 @@ static void gaps_text(const struct ntk_program *program, const struct ntk_bubble
     count = count < limit ? count : limit;
     ntk_buf_add_format(out,
                        count == bubbles->count
-                           ? "\nAll gaps, the longest first; those with nothing left to do last\n"
-                           : "\nThe %zu longest gaps; those with nothing left to do last\n",
+                           ? "\nAll gaps, the longest first; those with no work left last\n"
+                           : "\nThe %zu longest gaps; those with no work left last\n",
                        count);
     ntk_text_table_init(&table, 8, 1u << 1 | 1u << 5 | 1u << 6 | 1u << 7, heads);
     for (size_t i = 0; i < count; i++) {

@@ -31,17 +31,8 @@ static void reason_text(const struct ntk_idle_row *row, char *buf, size_t buf_by
             snprintf(buf, buf_bytes, "%s %u, changed by DMA", what, row->number);
         }
         break;
-    case NTK_IDLE_ISSUE:
-        snprintf(buf, buf_bytes, "issuing instructions that do not wait");
-        break;
-    case NTK_IDLE_RUNTIME:
-        snprintf(buf, buf_bytes, "runtime prologue and epilogue");
-        break;
-    case NTK_IDLE_END:
-        snprintf(buf, buf_bytes, "no work left");
-        break;
     default:
-        snprintf(buf, buf_bytes, "unknown");
+        snprintf(buf, buf_bytes, "%s", ntk_idle_reason_text(row->reason));
         break;
     }
 }

@@ -54,7 +54,7 @@ static void compute_text(const struct ntk_ceilings *ceilings, struct ntk_buf *ou
     ntk_buf_add_text(out, ", weighted over the mix of ");
     for (size_t i = 0; i < ceilings->type_count; i++) {
         const struct ntk_ceiling_type *type = &ceilings->types[i];
-        ntk_buf_add_format(out, "%s%s (%.1f %% of the FLOPs, at %.2f TFLOPS)", i ? ", " : "",
+        ntk_buf_add_format(out, "%s%s (%.1f%% of the FLOPs, at %.2f TFLOPS)", i ? ", " : "",
                            ntk_ceiling_type_name(type, name, sizeof name),
                            100 * (double)type->flops / all,
                            type->core_flops_per_second * (double)ceilings->ran_count / TERA);
@@ -82,7 +82,7 @@ static void ceilings_text(const struct ntk_trace *trace, const struct ntk_roofli
                        ceilings->memory_bytes_per_second / GIGA);
     ntk_buf_add_format(out, "Below %.1f FLOPs per byte, memory is the limit\n", roofline->ridge);
     if (roofline->has_mfu) {
-        ntk_buf_add_format(out, "MFU: %.2f %% of all cores in 16 bits, by metrics version %s\n",
+        ntk_buf_add_format(out, "MFU: %.2f%% of all cores in 16 bits, by metrics version %s\n",
                            100 * roofline->mfu, ntk_metrics_version_name(trace->metrics));
     }
 }

@@ -131,11 +131,7 @@ static int fill_table(struct query *query, const struct ntk_export *export, size
     ret = ret < 0 ? ret : ntk_sqlite_errno(sqlite3_exec(query->db, drop, NULL, NULL, NULL));
     ret = ret < 0 ? ret : ntk_sqlite_table_create(query->db, &table);
     struct ntk_export part = *export;
-    if (table.rows == ntk_rows_instructions) {
-        part.skipped_parts = ntk_rows_instruction_unused(table.columns, table.column_count);
-    } else if (table.rows == ntk_rows_packets) {
-        part.skipped_parts = ntk_rows_packet_unused(table.columns, table.column_count);
-    }
+    part.skipped_parts = ntk_rows_unused(&table, table.columns, table.column_count);
     ret = ret < 0 ? ret : ntk_sqlite_table_fill(query->db, &part, &table, progress);
     sqlite3_free(drop);
     free(columns);

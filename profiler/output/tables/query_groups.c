@@ -9,6 +9,7 @@
 #include "profiler/output/tables/rows.h"
 #include "profiler/output/tables/sqlite_tables.h"
 #include "shared/base/buf.h"
+#include "shared/base/hash.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
@@ -75,8 +76,7 @@ static size_t hash_of(const union value *key, size_t words)
     uint64_t hash = 0;
 
     for (size_t i = 0; i < words; i++) {
-        hash = (hash ^ key[i].bits) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
+        hash = ntk_hash_number(hash ^ key[i].bits);
     }
     return hash;
 }
@@ -327,11 +327,7 @@ int ntk_query_groups_fill(sqlite3 *db, const struct ntk_export *export,
     for (size_t c = 0; c < count; c++) {
         read[c] = *g.columns[c];
     }
-    if (table->rows == ntk_rows_instructions) {
-        part.skipped_parts = ntk_rows_instruction_unused(read, count);
-    } else if (table->rows == ntk_rows_packets) {
-        part.skipped_parts = ntk_rows_packet_unused(read, count);
-    }
+    part.skipped_parts = ntk_rows_unused(table, read, count);
     ntk_vec_init(&g.groups, g.words * sizeof(union value));
     int ret = table->rows(&part, add_row, &g);
     if (ret == -E2BIG || (ret == 0 && !is_exact(&g))) {

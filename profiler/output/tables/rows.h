@@ -64,6 +64,9 @@ enum ntk_instruction_part {
 /* What rows need not have for these columns of theirs: of instructions, of packets. */
 unsigned ntk_rows_instruction_unused(const struct ntk_column *columns, size_t count);
 unsigned ntk_rows_packet_unused(const struct ntk_column *columns, size_t count);
+/* The same for the rows of any table: 0 where they have no such members. */
+unsigned ntk_rows_unused(const struct ntk_table *table, const struct ntk_column *columns,
+                         size_t count);
 
 struct ntk_packet_row {
     int64_t id, core_index;

@@ -41,6 +41,14 @@ unsigned ntk_rows_packet_unused(const struct ntk_column *columns, size_t count)
     return NTK_PART_TRANSFER;
 }
 
+unsigned ntk_rows_unused(const struct ntk_table *table, const struct ntk_column *columns,
+                         size_t count)
+{
+    return table->rows == ntk_rows_instructions ? ntk_rows_instruction_unused(columns, count)
+           : table->rows == ntk_rows_packets    ? ntk_rows_packet_unused(columns, count)
+                                                : 0;
+}
+
 int ntk_rows_packets(const struct ntk_export *export, ntk_row_put *put, void *ctx)
 {
     const struct ntk_trace *trace = export->trace;

@@ -116,7 +116,7 @@ static int put_row(void *ctx, const void *row)
         code = sqlite3_step(writer->insert);
     }
     writer->row_count++;
-    if (writer->progress && writer->row_count % ROWS_BETWEEN_LOOKS == 0 &&
+    if (writer->row_count % ROWS_BETWEEN_LOOKS == 0 &&
         writer->row_count <= writer->expected_count) {
         ntk_progress_show(writer->progress,
                           (double)writer->row_count / (double)writer->expected_count);
