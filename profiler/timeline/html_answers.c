@@ -136,7 +136,7 @@ static int put_host_answer(const struct ntk_system_asked *asked, const char *joi
     return ret;
 }
 
-/* By name, as the tab Host asks for them; where there is no host nothing. */
+/* By name, as the tab Host asks for them; nothing without a host. */
 int ntk_html_put_host(struct ntk_html_writer *w, const struct ntk_timeline_html_options *options)
 {
     static const char *const names[] = { "host-gaps", "memory", "ranks", "joined" };

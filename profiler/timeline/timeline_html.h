@@ -3,9 +3,9 @@
  * timeline_html - the timeline page as one file that stands for itself: page, data and answers, to
  * be opened from a disk or a mail, without a server and without the network.
  *
- * Up to NTK_TIMELINE_HTML_SLICES_MAX slices it has them all in one tile. Beyond that, or where they would make
- * the file too large, it has the levels of the pyramid from the top down, as many as the file may
- * hold: with the last of them either every slice, or buckets of a width that the page and the
+ * Up to NTK_TIMELINE_HTML_SLICES_MAX slices it has them all in one tile. Beyond that, or where they
+ * would make the file too large, it has the levels of the pyramid from the top down, as many as the
+ * file may hold: with the last of them either every slice, or buckets of a width that the page and the
  * caller tell. Page, answers and the top level are there in any case. What lines of the source cost
  * takes at most a quarter of the file; where each slice comes from in the source, and the text of
  * files that have such lines, are there as far as there is room. The room that is left is for what

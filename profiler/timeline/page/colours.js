@@ -69,17 +69,20 @@ const greyOf = (isDark) => ofHue(GREY, isDark, isDark ? 34 : 78);
 // Waiting before an instruction, of the time of both: up to this part, what it is called, and its hue.
 const WAITS = [[0.1, 'waits below 10% of waiting and working', [216, 46]], [0.5, '10% to 50%', [44, 88]], [0.9, '50% to 90%', [26, 90]], [Infinity, 'above 90%', [356, 74]]];
 
-// The entries of the legend of a mode, by key: { name, css, word, text }.
+// The entries of the legend of a mode, by key: { name, css, word, text }. A key is a text or below 0: numbers from 0 on are
+// operations, which other rows keep.
 export function entriesOf(mode, isDark, tensors) {
   const grey = { name: OTHER, ...greyOf(isDark) };
   if (mode === 'engine') return new Map([...Object.entries(ENGINES).map(([name, hue]) => [name, { name, ...ofHue(hue, isDark) }]), [OTHER, { ...grey, name: 'waits and bookkeeping' }]]);
-  if (mode === 'wait') return new Map([...WAITS.map(([, name, hue], i) => [i, { name, ...ofHue(hue, isDark) }]), [OTHER, { ...grey, name: 'not an engine' }]]);
-  if (mode === 'tensor') return new Map([...tensors.map((name, i) => [i + 1, { name, ...ofHue([(i * GOLDEN) % 360, 60], isDark, (isDark ? 52 : 50) + (i % 3) * 6) }]), [0, { ...grey, name: 'no tensor, or not known' }]]);
+  if (mode === 'wait') return new Map([...WAITS.map(([, name, hue], i) => [-1 - i, { name, ...ofHue(hue, isDark) }]), [OTHER, { ...grey, name: 'not an engine' }]]);
+  if (mode === 'tensor') return new Map([...tensors.map((name, i) => [tensorKey(i + 1), { name, ...ofHue([(i * GOLDEN) % 360, 60], isDark, (isDark ? 52 : 50) + (i % 3) * 6) }]), [tensorKey(0), { ...grey, name: 'no tensor, or unknown' }]]);
   return new Map();
 }
 
 // What does not work at all waits.
-export const waitKey = (waited, worked) => (worked > 0 ? WAITS.findIndex(([most]) => waited / (waited + worked) < most) : WAITS.length - 1);
+export const waitKey = (waited, worked) => -1 - (worked > 0 ? WAITS.findIndex(([most]) => waited / (waited + worked) < most) : WAITS.length - 1);
+// 0: no tensor, or unknown.
+export const tensorKey = (tensor) => -1 - tensor;
 
 // The colours of the theme, as the style sheet has them.
 export function theme() {

@@ -3,7 +3,7 @@
 
 import { bucketsOf } from './buckets.js';
 import { byId } from './dom.js';
-import { entriesOf, OTHER, palette, theme, waitKey } from './colours.js';
+import { entriesOf, OTHER, palette, tensorKey, theme, waitKey } from './colours.js';
 import { bytes, count as countText } from './format.js';
 import { padOf, rows, showShare } from './rows.js';
 import { ownWindow } from './runs.js';
@@ -85,7 +85,7 @@ export function keysOf(track) {
   }
   if (state.colour === 'wait' && kind === 'engine') return (what, waited, worked) => waitKey(waited, worked);
   if (state.colour === 'wait' && kind === 'queue') return () => OTHER;
-  if (state.colour === 'tensor' && (kind === 'engine' || kind === 'queue')) return (what, waited, worked, tensor) => tensor ?? 0;
+  if (state.colour === 'tensor' && (kind === 'engine' || kind === 'queue')) return (what, waited, worked, tensor) => tensorKey(tensor ?? 0);
   return (what) => what;
 }
 
@@ -220,7 +220,7 @@ function drawSlices(tile, row, track, y, from, until) {
   const cycle = cycleOf(track);
   let busy = 0;
   let busyUntil = from;
-  let last = -1;
+  let last = null;
   for (let i = 0; i < tile.count; i++) {
     const start = times[i * 4];
     const end = times[i * 4 + 1];
@@ -254,12 +254,12 @@ function drawSlices(tile, row, track, y, from, until) {
     if (track.kind === 'region' && x1 - x0 > 3) { // times of one region overlap: where each begins is to be seen
       context.fillStyle = look.card;
       context.fillRect(x0, top, 1, laneHigh - gap);
-      last = -1;
+      last = null;
     }
     drawn.slices++;
     if (hasText && x1 - x0 > 26) {
       label(state.meta.whats[what].name, Math.max(x0, 0) + 5, top + laneHigh / 2 - gap / 2, x1 - Math.max(x0, 0) - 9, colour.text);
-      last = -1;
+      last = null;
     }
     if (isDim) context.globalAlpha = 1;
     if (pointer && pointer.row === row && pointer.x >= x0 - 1 && pointer.x < x1 + 1 && pointer.y >= top && pointer.y < top + laneHigh) {

@@ -2,7 +2,8 @@
 // lives; the user may cancel it.
 
 onmessage = ({ data: { text, lists } }) => {
-  postMessage(null); // it runs: what it takes from here on is the expression's
   const pattern = new RegExp(text, 'i');
+  pattern.test(''); // compiles it: what is too deep fails here
+  postMessage(null); // it runs: what it takes from here on is the expression's
   postMessage(lists.map((names) => names.flatMap((name, i) => (pattern.test(name) ? [i] : []))));
 };

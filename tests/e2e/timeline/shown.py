@@ -168,6 +168,9 @@ def check_colours(page):
     legend = page.legend()
     assert page.colours('Tensor').get(legend['above 90%'], 0) > 500, 'EVENT_SEMAPHORE waits all its time'
     assert page.colours('Vector').get(legend['waits below 10% of waiting and working'], 0) > 500, 'TENSOR_REDUCE does not wait'
+    # Other rows keep the colours of their operations, which are numbers from 0 on.
+    equal('keys that are those of operations', page.run("const { entriesOf } = await import('/colours.js'); return [...entriesOf('wait', false, []).keys(), ...entriesOf('tensor', false, ['q']).keys()]"
+                                                         ".filter((key) => key >= 0);"), [])
     browser.evaluate(choose.format('tensor'))  # the sample has no NEFF
     browser.wait_for("document.querySelector('#note').textContent.startsWith('No colours by tensor')")
     equal('the choice stays', browser.evaluate("document.querySelector('#colour').value"), 'wait')
@@ -180,7 +183,7 @@ def check_tensors(page):
     browser.wait_for("(async () => (await import('/state.js')).state.colour === 'tensor')()")
     browser.wait_for("[...document.querySelectorAll('#legend span')].some((e) => e.textContent === 'q')")
     legend = page.legend()
-    assert {'q', 'k', 'v', 'out', 'no tensor, or not known'} <= set(legend), f'tensors: {legend}'
+    assert {'q', 'k', 'v', 'out', 'no tensor, or unknown'} <= set(legend), f'tensors: {legend}'
     equal('colours', len(set(legend.values())), len(legend))
     queue = page.run("return state.meta.tracks.findIndex(({ name }) => name === 'qSyncIO0');")
     page.run(f"const {{ reveal }} = await import('/rows.js'); reveal({queue}); document.querySelector('#rows').scrollTop = 0;")

@@ -148,7 +148,7 @@ def check_many(browser, address):
     browser.wait_for("document.querySelector('#tab-lines[aria-selected=false]') !== null")
     browser.evaluate("(async () => { (await (await import('/place.js')).linesOf(0)).line_count += 20000; })()")
     click(browser, "document.querySelector('#tab-lines')")
-    browser.wait_for("/^20,000 of 20,[0-9]{3} lines are not shown: neuron-profile lines --json has all[.]$/.test(document.querySelector('.left-out')?.textContent ?? '')")
+    browser.wait_for("/^20,000 of 20,[0-9]{3} lines are not shown: neuron-profile lines --json prints all[.]$/.test(document.querySelector('.left-out')?.textContent ?? '')")
     equal('what the page complained about', browser.said, [])
 
 
