@@ -86,7 +86,7 @@ static const struct ntk_opt options[] = {
     { 0, "layout", "NAME", NTK_OPT_CHOICE, &arg_layout,
       "show as the first screen: overview (devices and processes; default on a terminal) or "
       "vendor (default of --once and --batch)",
-      "overview vendor" },
+      NTK_TOP_LAYOUTS },
     { 0, "view", "NAME", NTK_OPT_CALL, (void *)(uintptr_t)&call_view, "start with this view:"
 #define NTK_TOP_VIEW(id, name, key, keys, title, help) " " #name
 #include "top/base/views.def"
@@ -185,9 +185,12 @@ static void start_model(struct ntk_top_run *run)
                          : arg_batch ? "vendor"
                                      : settings->values[NTK_TOP_SETTING_LAYOUT];
     enum ntk_top_view_id view = arg_view;
-    struct passwd *user = getpwuid(geteuid());
 
-    ntk_str_copy(run->model->my_user, sizeof run->model->my_user, user ? user->pw_name : "");
+    if (!arg_batch) { /* text frames have no key that asks for it */
+        struct passwd *user = getpwuid(geteuid());
+
+        ntk_str_copy(run->model->my_user, sizeof run->model->my_user, user ? user->pw_name : "");
+    }
     run->model->first_view =
         strcmp(layout, "vendor") == 0 ? NTK_TOP_VIEW_TREE : NTK_TOP_VIEW_OVERVIEW;
     run->model->with_flops = ntk_top_settings_is(settings, NTK_TOP_SETTING_VALUES, "flops");

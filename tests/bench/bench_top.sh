@@ -59,7 +59,7 @@ load() {
     wait_for shows_applications "$1"
 }
 shows_applications() { [ "$(neuron-top --csv=applications --once | tail -n +2 | grep -c .)" = "$1" ] && echo yes; }
-is_drawn() { tmx capture-pane -p -t =top: | greps '>Overview<' && echo yes; }
+is_drawn() { tmx capture-pane -p -t =top: | greps '^busy [0-9]' && echo yes; }
 
 # judge NAME PEER COLUMN PEER_COLUMN FACTOR MOST: what neuron-top took over what a peer took, of all runs, whose columns are
 # ticks and bytes of neuron-top, htop and btop.

@@ -211,7 +211,7 @@ sees "its status" 'status=0'
 sees "what it was taken for" 'unknown terminal type '\''no-such-terminal'\''; using xterm-256color'
 
 start small 80 24 TERM=dumb
-sees "a terminal that cannot" 'terminal type .dumb. is unknown or lacks required capabilities'
+sees "a terminal that cannot" 'terminal type '\''dumb'\'' is unknown or lacks required capabilities'
 sees "its status" 'status=1'
 
 # nothing is sent while nothing changes

@@ -74,3 +74,8 @@ void ntk_top_cells_memory(const struct ntk_runtime_sample *runtime, uint32_t mod
     out_device->estimated = device.estimated;
     *out_host = ntk_top_cell_if(host.known, (double)host.bytes);
 }
+
+uint64_t ntk_top_cells_held_idle_ns(const struct ntk_core_sample *core)
+{
+    return core->has & NTK_CORE_HAS_HELD_IDLE ? core->held_idle_ns : 0;
+}

@@ -3,6 +3,7 @@
 #ifndef NTK_TOP_BASE_CELLS_H
 #define NTK_TOP_BASE_CELLS_H
 
+#include "shared/base/clock.h"
 #include "shared/metrics/snapshot.h"
 #include "top/base/table.h"
 
@@ -17,6 +18,9 @@ void ntk_top_cells_latency(const struct ntk_histogram *histogram, struct ntk_top
 /* "0-3,8": the logical cores of physical ones; its value is the first. */
 struct ntk_top_cell ntk_top_cells_cores(struct ntk_top_table *table, uint32_t lnc,
                                         const struct ntk_core_sample *cores, size_t count);
+#define NTK_TOP_HELD_IDLE_NS (60 * NTK_NS_PER_SECOND) /* from then on it is worth a word */
+/* For how long its process ran nothing on the core; 0 where that is unknown. */
+uint64_t ntk_top_cells_held_idle_ns(const struct ntk_core_sample *core);
 /* The tag of a process, or its pid. */
 struct ntk_top_cell ntk_top_cells_tag(struct ntk_top_table *table,
                                       const struct ntk_runtime_sample *runtime);

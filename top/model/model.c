@@ -684,3 +684,33 @@ bool ntk_top_model_core_find_of_all(const struct ntk_top_model *model, uint32_t 
 {
     return find_core(model, NULL, logical, out);
 }
+
+struct ntk_top_number ntk_top_model_device_busy(const struct ntk_top_model *model, uint32_t device)
+{
+    const struct ntk_top_core *cores = &model->cores[device * model->cores_per_device];
+    struct ntk_top_number mean = { 0, false, false };
+    uint32_t known = 0;
+
+    for (uint32_t c = 0; c < model->cores_per_device; c++) {
+        if (cores[c].busy_percent.present) {
+            mean.value += cores[c].busy_percent.value;
+            mean.estimated = mean.estimated || cores[c].busy_percent.estimated;
+            known++;
+        }
+    }
+    mean.present = known > 0;
+    mean.value = known > 0 ? mean.value / known : 0;
+    return mean;
+}
+
+const struct ntk_core_sample *ntk_top_model_core_of(const struct ntk_top_model *model,
+                                                    const struct ntk_runtime_sample *runtime,
+                                                    uint32_t logical)
+{
+    for (size_t c = 0; c < runtime->core_count; c++) {
+        if (runtime->cores[c].core / model->lnc == logical) {
+            return &runtime->cores[c];
+        }
+    }
+    return NULL;
+}

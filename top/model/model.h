@@ -302,6 +302,12 @@ bool ntk_top_model_core_find(const struct ntk_top_model *model, uint32_t logical
 /* The same of all applications together. */
 bool ntk_top_model_core_find_of_all(const struct ntk_top_model *model, uint32_t logical,
                                     struct ntk_core_sample *out);
+/* Mean share of the logical cores of a device that are known, of the selected tab. */
+struct ntk_top_number ntk_top_model_device_busy(const struct ntk_top_model *model, uint32_t device);
+/* The first part of a logical core that a process has; NULL: none. */
+const struct ntk_core_sample *ntk_top_model_core_of(const struct ntk_top_model *model,
+                                                    const struct ntk_runtime_sample *runtime,
+                                                    uint32_t logical);
 bool ntk_top_model_is_in_tab(const struct ntk_top_model *model, size_t runtime_index);
 
 #endif

@@ -59,10 +59,8 @@ static bool is_owned(const struct ntk_top_model *model, uint32_t logical)
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
 
-        for (size_t c = 0; !runtime->ended && c < runtime->core_count; c++) {
-            if (runtime->cores[c].core / model->lnc == logical) {
-                return true;
-            }
+        if (!runtime->ended && ntk_top_model_core_of(model, runtime, logical)) {
+            return true;
         }
     }
     return false;
@@ -149,6 +147,18 @@ enum ntk_top_core_state ntk_top_model_alerts_core(const struct ntk_top_model *mo
                    core->still_since_ns + NTK_TOP_ALERTS_STUCK_NS <= alerts->last_ns
                ? NTK_TOP_CORE_STUCK
                : NTK_TOP_CORE_GOOD;
+}
+
+const char *ntk_top_model_alerts_word(enum ntk_top_core_state state, bool is_short)
+{
+    switch (state) {
+    case NTK_TOP_CORE_STUCK:
+        return is_short ? "!" : "stuck";
+    case NTK_TOP_CORE_DEAD:
+        return is_short ? "x" : "dead";
+    default:
+        return "";
+    }
 }
 
 uint64_t ntk_top_model_alerts_since(const struct ntk_top_model *model, uint32_t logical)

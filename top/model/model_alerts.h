@@ -29,6 +29,8 @@ int ntk_top_model_alerts_observe(struct ntk_top_model *model);
 void ntk_top_model_alerts_project(struct ntk_top_model *model);
 enum ntk_top_core_state ntk_top_model_alerts_core(const struct ntk_top_model *model,
                                                   uint32_t logical);
+/* "dead", "stuck", "" for a good core; short: "x", "!". */
+const char *ntk_top_model_alerts_word(enum ntk_top_core_state state, bool is_short);
 /* The health of a device as the snapshot has it; healthy where it has none. */
 enum ntk_health_verdict ntk_top_model_alerts_device(const struct ntk_top_model *model,
                                                     uint32_t device);

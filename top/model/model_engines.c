@@ -7,20 +7,7 @@
 
 #include "top/base/cells.h"
 #include "top/base/format.h"
-#include "top/model/model_processes.h"
-
-/* Its core, NULL when it has no part of the logical one. */
-static const struct ntk_core_sample *core_of(const struct ntk_top_model *model,
-                                             const struct ntk_runtime_sample *runtime,
-                                             uint32_t logical)
-{
-    for (size_t c = 0; !runtime->ended && c < runtime->core_count; c++) {
-        if (runtime->cores[c].core / model->lnc == logical) {
-            return &runtime->cores[c];
-        }
-    }
-    return NULL;
-}
+#include "top/model/model_alerts.h"
 
 /* "train idle 12m", "train idle 3h" */
 static void add_idle(struct ntk_top_table *table, uint64_t idle_ns, struct ntk_top_cell *cell)
@@ -44,10 +31,11 @@ static void fill_owner(const struct ntk_top_model *model, struct ntk_top_table *
     size_t count = 0;
 
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
-        const struct ntk_core_sample *core = core_of(model, &snapshot->runtimes[r], logical);
+        const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
+        const struct ntk_core_sample *core = ntk_top_model_core_of(model, runtime, logical);
 
-        if (core) {
-            uint64_t its_ns = core->has & NTK_CORE_HAS_HELD_IDLE ? core->held_idle_ns : 0;
+        if (core && !runtime->ended) {
+            uint64_t its_ns = ntk_top_cells_held_idle_ns(core);
 
             owner = count++ == 0 ? r : owner;
             idle_ns = its_ns < idle_ns ? its_ns : idle_ns;
@@ -94,9 +82,7 @@ int ntk_top_model_engines(struct ntk_top_model *model, struct ntk_top_table *tab
         }
         cells[NTK_TOP_ENGINES_CORE] = ntk_top_cell_text(ntk_top_table_text(
             table, "ND%u NC%u%s", i / model->cores_per_device, i % model->cores_per_device,
-            state == NTK_TOP_CORE_DEAD    ? "x"
-            : state == NTK_TOP_CORE_STUCK ? "!"
-                                          : ""));
+            ntk_top_model_alerts_word(state, true)));
         cells[NTK_TOP_ENGINES_CORE].value = i;
         cells[NTK_TOP_ENGINES_BUSY] =
             ntk_top_cell_if(core.has & NTK_CORE_HAS_BUSY, 100 * core.utilization);

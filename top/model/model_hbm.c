@@ -153,14 +153,11 @@ void ntk_top_model_hbm_device(const struct ntk_top_model *model, uint32_t device
     *out_capacity = (struct ntk_top_bytes){ memory.capacity, memory.has_capacity, false };
 }
 
-struct ntk_top_number ntk_top_model_hbm_share(const struct ntk_top_model *model, uint32_t device)
+struct ntk_top_number ntk_top_model_hbm_share(struct ntk_top_bytes used,
+                                              struct ntk_top_bytes capacity)
 {
-    struct ntk_top_bytes used;
-    struct ntk_top_bytes capacity;
-    bool is_known;
+    bool is_known = used.present && capacity.present && capacity.value > 0;
 
-    ntk_top_model_hbm_device(model, device, &used, &capacity);
-    is_known = used.present && capacity.present && capacity.value > 0;
     return (struct ntk_top_number){ is_known ? 100 * (double)used.value / (double)capacity.value
                                              : 0,
                                     is_known };

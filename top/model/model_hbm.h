@@ -29,8 +29,9 @@ enum ntk_top_hbm_column {
 /* What of a device's memory is used, by any application, and what it has. */
 void ntk_top_model_hbm_device(const struct ntk_top_model *model, uint32_t device,
                               struct ntk_top_bytes *out_used, struct ntk_top_bytes *out_capacity);
-/* The share of a device's memory that is used, by any application. */
-struct ntk_top_number ntk_top_model_hbm_share(const struct ntk_top_model *model, uint32_t device);
+/* The share of it that is used. */
+struct ntk_top_number ntk_top_model_hbm_share(struct ntk_top_bytes used,
+                                              struct ntk_top_bytes capacity);
 
 /* Keeps the most that each device has held so far. Always 0. */
 int ntk_top_model_hbm_observe(struct ntk_top_model *model);

@@ -154,7 +154,7 @@ static struct ntk_top_cell state(const struct ntk_top_model *model, struct ntk_t
         uint32_t logical = core->core / model->lnc;
         enum ntk_top_core_state found = ntk_top_model_alerts_core(model, logical);
         uint64_t found_ns = ntk_top_model_alerts_since(model, logical);
-        uint64_t its_idle_ns = core->has & NTK_CORE_HAS_HELD_IDLE ? core->held_idle_ns : 0;
+        uint64_t its_idle_ns = ntk_top_cells_held_idle_ns(core);
 
         if (found > *out_worst || (found == *out_worst && found_ns < since_ns)) {
             *out_worst = found;
@@ -164,7 +164,7 @@ static struct ntk_top_cell state(const struct ntk_top_model *model, struct ntk_t
     }
     if (*out_worst != NTK_TOP_CORE_GOOD) {
         return ntk_top_cell_text(
-            ntk_top_table_text(table, "%s %s", *out_worst == NTK_TOP_CORE_DEAD ? "dead" : "stuck",
+            ntk_top_table_text(table, "%s %s", ntk_top_model_alerts_word(*out_worst, false),
                                ntk_top_format_age(age, now_ns > since_ns ? now_ns - since_ns : 0)));
     }
     if (runtime->core_count > 0 && idle_ns >= NTK_TOP_HELD_IDLE_NS) {
@@ -200,13 +200,14 @@ int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *t
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
         enum ntk_top_core_state worst;
-        struct ntk_top_cell what = state(model, table, runtime, &worst);
+        struct ntk_top_cell what;
         struct ntk_top_cell *cells;
 
         if (!ntk_top_model_is_in_tab(model, r) ||
             (model->only_mine && strcmp(runtime->user, model->my_user) != 0)) {
             continue;
         }
+        what = state(model, table, runtime, &worst);
         cells = ntk_top_table_add(
             table, ntk_top_cells_runtime_key(runtime),
             runtime->error[0] || worst == NTK_TOP_CORE_STUCK    ? NTK_TOP_ROW_WARNING

@@ -3,7 +3,6 @@
 #ifndef NTK_TOP_MODEL_MODEL_PROCESSES_H
 #define NTK_TOP_MODEL_MODEL_PROCESSES_H
 
-#include "shared/base/clock.h"
 #include "top/model/model.h"
 
 enum ntk_top_processes_column {
@@ -33,8 +32,6 @@ enum ntk_top_processes_column {
     NTK_TOP_PROCESSES_HOOKS,
     NTK_TOP_PROCESSES_COUNT,
 };
-
-#define NTK_TOP_HELD_IDLE_NS (60 * NTK_NS_PER_SECOND) /* from then on it is worth a word */
 
 /* 0 or -ENOMEM. */
 int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *table);

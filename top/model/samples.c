@@ -282,18 +282,11 @@ static void walk_devices(const struct ntk_top_model *model, struct row *row)
 {
     for (uint32_t d = 0; d < model->device_count; d++) {
         const struct ntk_device_sample *device = ntk_snapshot_find_device(model->snapshot, d);
-        double busy = 0;
-        uint32_t known = 0;
+        struct ntk_top_number busy = ntk_top_model_device_busy(model, d);
 
-        for (uint32_t c = 0; c < model->cores_per_device; c++) {
-            const struct ntk_top_core *core = &model->cores[d * model->cores_per_device + c];
-
-            busy += core->busy_percent.present ? core->busy_percent.value : 0;
-            known += core->busy_percent.present;
-        }
         set_count(row, COLUMN_devices_neuron_device, true, d);
         set_count(row, COLUMN_devices_neuroncore_count, true, model->cores_per_device);
-        set_number(row, COLUMN_devices_utilization_percent, known > 0, known ? busy / known : 0);
+        set_number(row, COLUMN_devices_utilization_percent, busy.present, busy.value);
         if (device) {
             set_device(row, model->snapshot, device);
         }

@@ -277,10 +277,6 @@ static enum line_kind line_read(const struct ntk_top_settings *settings, struct 
     *out_name = trimmed((struct span){ line.text, (size_t)(equals - line.text) });
     *out_value =
         trimmed((struct span){ equals + 1, line.bytes - (size_t)(equals + 1 - line.text) });
-    if (out_name->bytes == strlen("colours") &&
-        memcmp(out_name->text, "colours", out_name->bytes) == 0) {
-        *out_name = (struct span){ "colors", strlen("colors") }; /* files keep the British name */
-    }
     for (size_t i = 0; i < NTK_TOP_SETTINGS_ALL; i++) {
         char name[NAME_BYTES];
 

@@ -41,6 +41,7 @@ enum ntk_top_list_setting {
     (NTK_TOP_SETTING_COUNT + NTK_TOP_VIEW_COUNT * NTK_TOP_LIST_SETTING_COUNT)
 #define NTK_TOP_SETTING_BYTES 24
 #define NTK_TOP_SETTINGS_FILE_MAX (64 * 1024)
+#define NTK_TOP_LAYOUTS "overview vendor" /* of --layout, and of the setting */
 #define NTK_TOP_DELAY_MIN_NS UINT64_C(100000000)
 #define NTK_TOP_DELAY_MAX_NS UINT64_C(3600000000000)
 

@@ -8,6 +8,7 @@
 
 #include "shared/base/clock.h"
 #include "top/base/format.h"
+#include "top/model/model_alerts.h"
 #include "top/source/hosts.h"
 #include "top/view/view_cores.h"
 
@@ -243,14 +244,7 @@ void ntk_top_view_alert(const struct ntk_top_model *model, struct ntk_screen *sc
 const char *ntk_top_view_core_mark(enum ntk_top_core_state state, bool is_short, int *out_style)
 {
     *out_style = state == NTK_TOP_CORE_STUCK ? NTK_STYLE_WARNING : NTK_STYLE_ERROR;
-    switch (state) {
-    case NTK_TOP_CORE_STUCK:
-        return is_short ? "!" : "stuck";
-    case NTK_TOP_CORE_DEAD:
-        return is_short ? "x" : "dead";
-    default:
-        return "";
-    }
+    return ntk_top_model_alerts_word(state, is_short);
 }
 
 static void draw_too_small(struct ntk_screen *screen, bool with_keys)

@@ -217,9 +217,12 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
 
         ntk_screen_format(screen, row, left, grid.label_width, NTK_STYLE_NORMAL, "ND%d", device);
         if (layout->has_hbm) {
+            struct ntk_top_bytes used;
+            struct ntk_top_bytes capacity;
             char text[NTK_TOP_FORMAT_BYTES];
 
-            ntk_top_format_percent(text, ntk_top_model_hbm_share(model, (uint32_t)device));
+            ntk_top_model_hbm_device(model, (uint32_t)device, &used, &capacity);
+            ntk_top_format_percent(text, ntk_top_model_hbm_share(used, capacity));
             ntk_screen_format(screen, row, screen->columns - hbm_width(model) + 2,
                               hbm_width(model) - 2, NTK_STYLE_NORMAL, "%s %s", model->memory_type,
                               text);

@@ -282,7 +282,7 @@ static void draw_memory(const struct ntk_top_model *model, struct ntk_screen *sc
     } else if (grid->has_bytes) {
         ntk_top_format_bytes(text, used);
     } else {
-        ntk_top_format_percent_short(text, 6, ntk_top_model_hbm_share(model, device));
+        ntk_top_format_percent_short(text, 6, ntk_top_model_hbm_share(used, capacity));
     }
     ntk_screen_put_right(screen, row, column, grid->memory_cells,
                          used.present && used.value > 0 ? NTK_STYLE_NORMAL : NTK_STYLE_DIM, text);
@@ -302,25 +302,13 @@ static void draw_power(const struct ntk_top_model *model, struct ntk_screen *scr
                          has_power ? NTK_STYLE_NORMAL : NTK_STYLE_DIM, text);
 }
 
-/* The cores of the process under the cursor are marked. */
-static bool is_of(const struct ntk_runtime_sample *runtime, uint32_t logical, uint32_t lnc)
-{
-    for (size_t c = 0; runtime && c < runtime->core_count; c++) {
-        if (runtime->cores[c].core / lnc == logical) {
-            return true;
-        }
-    }
-    return false;
-}
-
+/* The cores of `selected`, the process under the cursor, are marked. */
 static void draw_device(const struct ntk_top_model *model, struct ntk_screen *screen, int row,
-                        int left, const struct grid *grid, uint32_t device)
+                        int left, const struct grid *grid, uint32_t device,
+                        const struct ntk_runtime_sample *selected)
 {
     const char *mark = ntk_top_model_alerts_mark(model, device);
-    const struct ntk_runtime_sample *runtime = ntk_top_model_selected(model);
     uint32_t first = device * model->cores_per_device;
-    struct ntk_top_number mean = { 0, false, false };
-    uint32_t known = 0;
     char text[NTK_TOP_FORMAT_BYTES];
 
     ntk_screen_format(screen, row, left, LABEL_CELLS,
@@ -334,15 +322,16 @@ static void draw_device(const struct ntk_top_model *model, struct ntk_screen *sc
         const struct ntk_top_core *core = &model->cores[first + c];
 
         draw_core(screen, row, left + LABEL_CELLS + (int)c * grid->core_cells, grid, core,
-                  is_of(runtime, first + c, model->lnc) ? NTK_STYLE_SELECTED : 0);
-        mean.value += core->busy_percent.present ? core->busy_percent.value : 0;
-        known += core->busy_percent.present;
+                  selected && ntk_top_model_core_of(model, selected, first + c) ? NTK_STYLE_SELECTED
+                                                                                : 0);
     }
     if (grid->mean_at >= 0) {
-        mean = (struct ntk_top_number){ known > 0 ? mean.value / known : 0, known > 0, false };
+        struct ntk_top_number mean = ntk_top_model_device_busy(model, device);
+
         ntk_top_format_percent_short(text, 6, mean);
         ntk_screen_put_right(screen, row, left + grid->mean_at, MEAN_CELLS,
-                             known > 0 && mean.value > 0 ? NTK_STYLE_NORMAL : NTK_STYLE_DIM, text);
+                             mean.present && mean.value > 0 ? NTK_STYLE_NORMAL : NTK_STYLE_DIM,
+                             text);
     }
     draw_memory(model, screen, row, left + grid->memory_at, grid, device);
     draw_power(model, screen, row, left + grid->power_at, device);
@@ -353,6 +342,7 @@ static void draw_device(const struct ntk_top_model *model, struct ntk_screen *sc
 void ntk_top_view_overview_head(const struct ntk_top_model *model, struct ntk_screen *screen,
                                 int row, int rows)
 {
+    const struct ntk_runtime_sample *selected = ntk_top_model_selected(model);
     int device_count = (int)model->device_count;
     struct grid grid;
     int shown;
@@ -372,7 +362,8 @@ void ntk_top_view_overview_head(const struct ntk_top_model *model, struct ntk_sc
     shown = shown < device_count ? shown - 1 : device_count;
     for (int i = 0; i < shown; i++) {
         draw_device(model, screen, row + FIXED_ROWS + i % grid.group_rows,
-                    i / grid.group_rows * (grid.group_cells + GROUP_GAP), &grid, (uint32_t)i);
+                    i / grid.group_rows * (grid.group_cells + GROUP_GAP), &grid, (uint32_t)i,
+                    selected);
     }
     if (shown < device_count) {
         ntk_screen_format(screen, row + FIXED_ROWS + grid.group_rows - 1,

@@ -30,7 +30,7 @@ static void good_lines_are_taken_in_every_usual_form(void **state)
     assert_int_equal(ntk_top_settings_refresh_ns(&settings), UINT64_C(1000000000));
     assert_true(ntk_top_settings_is(&settings, NTK_TOP_SETTING_MOUSE, "on"));
     assert_int_equal(parse(&settings,
-                           "# comment = 3\n\n  refresh=250ms\r\n\tmouse =  off \ncolours = light\n"
+                           "# comment = 3\n\n  refresh=250ms\r\n\tmouse =  off \ncolors = light\n"
                            "view = engines\ntree = expanded\ntree = collapsed",
                            &err),
                      0);
