@@ -34,7 +34,7 @@ uint64_t points_began_ns(const struct points_moment *moment, uint64_t group_peri
 
 /* -- points_page_tags -------------------------------------------------------------------------- */
 
-/* The application of a runtime, added if it is missing; NULL when there is no room. */
+/* The application of a runtime, added if it is missing; NULL when the page is full. */
 struct ntk_points_tag *points_tag_find(struct ntk_points_page *page,
                                        const struct ntk_runtime_sample *runtime,
                                        const struct points_moment *moment);

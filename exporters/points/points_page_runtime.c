@@ -45,7 +45,7 @@ static void add_ranks(struct ntk_points_tag *tag, const struct ntk_runtime_sampl
     }
 }
 
-/* The largest over the runtimes of a tag; `reported` is used if there is no histogram. */
+/* The largest over the runtimes of a tag; without a histogram, `reported`. */
 static void take_percentiles(const struct ntk_histogram *histogram, const double *reported,
                              bool *has, double seconds[NTK_PERCENTILE_COUNT])
 {

@@ -168,7 +168,7 @@ static void once_is_one_whole_report(void **state)
     assert_non_null(root);
     assert_ptr_equal(strchr(run.out, '\n'), run.out + run.out_bytes - 1);
     json_t *group = json_object_get(json_object_get(root, "system_data"), "memory_info");
-    assert_true(json_number_value(json_object_get(group, "period")) >= 0.19);
+    assert_true(json_number_value(json_object_get(group, "period")) > 0);
     assert_true(json_is_array(json_object_get(root, "neuron_runtime_data")));
     json_decref(root);
     test_run_fini(&run);
@@ -188,7 +188,7 @@ static void count_is_that_many_reports_numbered(void **state)
         json_t *root = json_loads(line, 0, NULL);
         json_t *memory = json_object_get(json_object_get(root, "system_data"), "memory_info");
         assert_int_equal(json_integer_value(json_object_get(root, "sequence")), i);
-        assert_true(json_number_value(json_object_get(memory, "period")) >= 0.08);
+        assert_true(json_number_value(json_object_get(memory, "period")) > 0);
         json_decref(root);
         line = end + 1;
     }

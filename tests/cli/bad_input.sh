@@ -82,7 +82,7 @@ for reads_neff in "neuron-packager info" "neuron-packager unpack -o u" "neuron-p
     row 1 "head.neff: not a NEFF" $reads_neff head.neff
     row 1 "foreign: " $reads_neff foreign
     row 1 "nothing: the file is empty" $reads_neff nothing
-    row 1 "waits'?: not a regular file" $reads_neff waits
+    row 1 "waits': not a regular file" $reads_neff waits
 done
 row 1 "flipped.neff: " env NEURON_RT_VALIDATE_HASH=1 neuron-packager info flipped.neff
 for file in gone.neff "$scratch" cut.neff head.neff foreign nothing waits; do
@@ -106,8 +106,8 @@ done
 neuron-profile inspect -o traces -- neuron-bench exec good.neff -n 1 >out 2>&1 </dev/null || complain "inspect"
 for file in $(find traces -name '*.pb'); do rm "$file" && mkfifo "$file"; done
 timeout "$patience" neuron-profile analyze -d traces joined >out 2>err </dev/null
-[ $? = 1 ] && grep -q "ntrace.pb'\?: not a regular file" err || complain "analyze joined waits for a FIFO"
-row 1 "waits'?: not a regular file" env NEURON_LIBNRT=./waits neuron-bench exec good.neff -n 1
+[ $? = 1 ] && grep -q "ntrace.pb': not a regular file" err || complain "analyze joined waits for a FIFO"
+row 1 "waits': not a regular file" env NEURON_LIBNRT=./waits neuron-bench exec good.neff -n 1
 [ ! -e o.ntff ] || complain "a capture of nothing was left"
 
 # ---- a full disk ----
@@ -154,15 +154,15 @@ fi
 mkdir -m 000 denied
 cp good.neff secret.neff
 chmod 000 secret.neff
-row 1 "secret.neff'?: Permission denied" "${as_nobody[@]}" neuron-packager info secret.neff
-row 1 "denied/o.neff'?: Permission denied" "${as_nobody[@]}" neuron-packager example mlp -o denied/o.neff
+row 1 "secret.neff': Permission denied" "${as_nobody[@]}" neuron-packager info secret.neff
+row 1 "denied/o.neff': Permission denied" "${as_nobody[@]}" neuron-packager example mlp -o denied/o.neff
 hooks=$NEURON_HOOKS_DIR
 export NEURON_HOOKS_DIR=$scratch/denied
 row 1 "" "${as_nobody[@]}" neuron-bench exec good.neff --count 1
 grep -q "$scratch/denied/.*Permission denied" err || complain "neuron-bench does not name the folder"
 # Watching goes on with what can be seen.
-row 0 "$scratch/denied'?: Permission denied" "${as_nobody[@]}" neuron-monitor --once --period 100ms
-row 0 "$scratch/denied'?: Permission denied" "${as_nobody[@]}" neuron-top --once
+row 0 "$scratch/denied': Permission denied" "${as_nobody[@]}" neuron-monitor --once --period 100ms
+row 0 "$scratch/denied': Permission denied" "${as_nobody[@]}" neuron-top --once
 export NEURON_HOOKS_DIR=$hooks
 chmod 700 denied # it can be removed
 

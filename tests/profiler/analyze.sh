@@ -142,12 +142,15 @@ analyze 0 -d out host-gaps
 analyze 0 -d "$(dirname out/*/*/ntrace.pb | head -1)" ranks
 grep -q '^Unavailable: requires executions by at least two workers' printed || complain "ranks of one process"
 analyze 2 -s a.ntff --limit 0 bubbles
+grep -q -- "--limit: expected 1 to 100000" err || complain "a limit of none"
 analyze 2 -s a.ntff --limit 3 idle
 grep -q "limit requires the 'bubbles' analysis" err || complain "a limit of another analysis"
 analyze 2 -s a.ntff --engine vector top
+grep -q "engine requires the 'bubbles' analysis" err || complain "an engine of another analysis"
 analyze 2 -s a.ntff --engine pool bubbles
 grep -q "unknown engine 'pool'" err || complain "an unknown engine"
 analyze 2 -d out --limit 3
+grep -q "limit requires the 'bubbles' analysis" err || complain "a limit of a folder"
 analyze 2 -d out idle
 grep -q "analysis 'idle' does not apply to this kind of input" err || complain "an analysis of the other kind"
 analyze 2 -d out -s a.ntff

@@ -128,7 +128,7 @@ static void captures_are_of_the_execution_of_their_window(void **state)
 
 /* One that fails before its first instruction takes no time of the core: the next one begins at the
  * same. */
-static void executions_that_begin_at_one_time_are_told_apart_by_their_length(void **state)
+static void executions_that_begin_together_are_distinguished_by_their_length(void **state)
 {
     struct fixture *f = *state;
 
@@ -233,7 +233,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(captures_are_of_the_execution_of_their_window),
-        TEST(executions_that_begin_at_one_time_are_told_apart_by_their_length),
+        TEST(executions_that_begin_together_are_distinguished_by_their_length),
         TEST(captures_whose_window_begins_at_0_are_of_the_first_of_their_model),
         TEST(captures_of_no_length_are_of_the_first_that_took_no_time),
         TEST(captures_of_another_process_or_model_are_not_placed),

@@ -79,7 +79,7 @@ printf '\033[2J' >x.ntff.session
 profile 1 'no daemon responds at unix:?[2J' stop-session -s x.ntff
 profile 2 'missing argument MODEL-ID' start-session -s x.ntff
 profile 2 "invalid model number 'one'" start-session -s x.ntff one
-profile 2 'unexpected argument' start-session -s x.ntff 1 2
+profile 2 "unexpected argument '2'" start-session -s x.ntff 1 2
 profile 2 'no capture: use -s FILE' start-session 1
 profile 2 'no capture: use -s FILE' stop-session
 
