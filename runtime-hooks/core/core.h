@@ -92,12 +92,15 @@ int ntk_core_machine_remove(struct ntk_err *err);
 
 /* --- process ---------------------------------------------------------------------------------- */
 
+struct ntk_clock;
+
 /* What it points to is only looked at while ntk_core_open() runs, but for names, which live for
  * ever. */
 struct ntk_core_options {
     struct ntk_core_machine_options machine;
     struct ntk_core_setting faults; /* docs/faults.md */
     bool is_paced;                  /* an execution lasts as long on the host as on the device */
+    const struct ntk_clock *clock;  /* of that wait and of pauses; borrowed; NULL: the system's */
     uint32_t rounding_seed;         /* of models that round by chance */
     const char *const *texts;       /* by enum ntk_core_text (core_text.h); NULL: plain ones */
     const char *lnc_name;           /* the setting behind lnc, for sentences; NULL: there is none */

@@ -137,8 +137,9 @@ static void link_wait(const struct ntk_core_comm *comm, uint64_t bytes)
     double more_ns = ns * (comm->link_factor - 1);
 
     if (comm->link_factor > 1) {
-        core_pause(more_ns < (double)NTK_CORE_FAULT_TIME_MAX_NS ? (uint64_t)more_ns
-                                                                : NTK_CORE_FAULT_TIME_MAX_NS);
+        core_pause(comm->clock, more_ns < (double)NTK_CORE_FAULT_TIME_MAX_NS
+                                    ? (uint64_t)more_ns
+                                    : NTK_CORE_FAULT_TIME_MAX_NS);
     }
 }
 

@@ -8,13 +8,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "runtime-hooks/core/core_debug.h"
 #include "runtime-hooks/core/core_publish.h"
 #include "runtime-hooks/core/core_record.h"
 #include "runtime-hooks/core/core_trace.h"
 #include "shared/base/clock.h"
+#include "shared/base/cond.h"
 
 #define VIEWS_ON_STACK 32U
 
@@ -195,14 +195,9 @@ void core_code_tell(uint32_t physical_core, struct ntk_hooks_model_ref model, ui
     }
 }
 
-void core_pace(uint64_t start_ns, uint64_t device_ns)
+void core_pace(const struct ntk_clock *clock, uint64_t start_ns, uint64_t device_ns)
 {
-    uint64_t until_ns = device_ns < INT64_MAX / 2 ? start_ns + device_ns : INT64_MAX;
-    struct timespec until = { .tv_sec = (time_t)(until_ns / NTK_NS_PER_SECOND),
-                              .tv_nsec = (long)(until_ns % NTK_NS_PER_SECOND) };
-
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
-    }
+    ntk_cond_sleep(clock, device_ns < INT64_MAX / 2 ? start_ns + device_ns : INT64_MAX);
 }
 
 static uint64_t host_ns_since(uint64_t start_ticks)
@@ -574,14 +569,15 @@ static void run_work(struct run *run, const struct core_slowness *slowness)
 static void run_pace(struct run *run, uint64_t start_ns)
 {
     const struct ntk_core_model *model = run->execution->model;
+    const struct ntk_clock *clock = model->core->options.clock;
 
     if (model->hangs_last &&
         (run->outcome == NTK_CORE_TIMED_OUT || run->outcome == NTK_CORE_COLLECTIVES)) {
         run->device_ns = hang_last(model, run->step, run->results);
-        core_pace(ntk_clock_monotonic_ns() - host_ns_since(run->exec.core_start_ticks),
+        core_pace(clock, ntk_clock_now_ns(clock) - host_ns_since(run->exec.core_start_ticks),
                   run->device_ns);
     } else if (model->core->options.is_paced) {
-        core_pace(start_ns, run->device_ns);
+        core_pace(clock, start_ns, run->device_ns);
     }
 }
 
@@ -626,7 +622,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
         return NTK_CORE_NO_MEMORY;
     }
     run_begin(&run);
-    uint64_t start_ns = core->options.is_paced ? ntk_clock_monotonic_ns() : 0;
+    uint64_t start_ns = core->options.is_paced ? ntk_clock_now_ns(core->options.clock) : 0;
     if (core->faults) {
         struct core_hardware_subject subject = { .model_name = model->name,
                                                  .model = model->hook,
@@ -634,7 +630,7 @@ static enum ntk_core_outcome core_step_run(struct execution *execution, uint32_t
                                                  .timeout_ns = model->timeout_ns };
 
         run.outcome = core_hardware_check(core, run.nc, &subject, &slowness, execution->err);
-        core_pause(slowness.pause_ns);
+        core_pause(core->options.clock, slowness.pause_ns);
     }
     bool is_fault = run.outcome != NTK_CORE_COMPLETED;
     run_work(&run, &slowness);

@@ -87,10 +87,10 @@ static void slowness_add(const struct ntk_core_fault *fault, struct core_slownes
     }
 }
 
-void core_pause(uint64_t pause_ns)
+void core_pause(const struct ntk_clock *clock, uint64_t pause_ns)
 {
     if (pause_ns > 0) {
-        core_pace(ntk_clock_monotonic_ns(), pause_ns);
+        core_pace(clock, ntk_clock_now_ns(clock), pause_ns);
     }
 }
 

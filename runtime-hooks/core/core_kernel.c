@@ -272,13 +272,13 @@ static enum ntk_core_outcome run_held(const struct running *running,
     for (uint32_t i = 0; i < running->width; i++) {
         core_counters_begin(core->counters, running->first_nc + i, exec.core_start_ticks);
     }
-    uint64_t start_ns = core->options.is_paced ? ntk_clock_monotonic_ns() : 0;
+    uint64_t start_ns = core->options.is_paced ? ntk_clock_now_ns(core->options.clock) : 0;
     if (ntk_core_trace_is_on()) {
         trace_running_begin(running, &span);
     }
     if (core->faults) {
         outcome = faults_check(running, &slowness);
-        core_pause(slowness.pause_ns);
+        core_pause(core->options.clock, slowness.pause_ns);
     }
     bool is_fault = outcome != NTK_CORE_COMPLETED;
     if (!is_fault) {
@@ -290,7 +290,7 @@ static enum ntk_core_outcome run_held(const struct running *running,
         result_fill(core, &work, physical_count, run->share, &slowness, &results[i]);
     }
     if (core->options.is_paced) {
-        core_pace(start_ns, result->duration_ns);
+        core_pace(core->options.clock, start_ns, result->duration_ns);
     }
     trace_running_end(running, &span, result->duration_ns);
     exec.core_end_ticks = ntk_hooks_now();

@@ -157,8 +157,8 @@ void core_memory_release(struct ntk_core *core, struct core_allocation *allocati
 /* Instructions go from the host to a core; 0 bytes are none. name: of the hooks. */
 void core_code_tell(uint32_t physical_core, struct ntk_hooks_model_ref model, uint32_t name,
                     uint64_t bytes);
-/* Sleeps until the host has spent as long as the device. */
-void core_pace(uint64_t start_ns, uint64_t device_ns);
+/* Sleeps until the host has spent as long as the device. clock NULL: the system's. */
+void core_pace(const struct ntk_clock *clock, uint64_t start_ns, uint64_t device_ns);
 /* What the driver would count of a run, for the device tree. The core is held. */
 void core_driver_count(struct ntk_core *core, uint32_t physical,
                        const struct ntk_engine_result *result, uint64_t host_ns, bool is_first,
@@ -196,7 +196,7 @@ enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc 
                                           const struct core_hardware_subject *subject,
                                           struct core_slowness *slowness, struct ntk_err *err);
 /* The calling thread sleeps for this time. */
-void core_pause(uint64_t pause_ns);
+void core_pause(const struct ntk_clock *clock, uint64_t pause_ns);
 
 /* --- core_memlog.c --- */
 

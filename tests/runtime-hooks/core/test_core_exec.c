@@ -11,6 +11,7 @@
 
 #include "shared/base/fs.h"
 #include "tests/runtime-hooks/core/core_fixture.h"
+#include "tests/support/clock.h"
 #include "tests/support/process.h"
 #include "tests/support/unit.h"
 
@@ -312,6 +313,38 @@ static void the_environment_changes_nothing(void **state)
     core_adder_fini(&adder);
 }
 
+/* Method: a clock whose waits have ended at once shows how long the host waited. */
+static void a_paced_execution_takes_the_host_as_long_as_the_device(void **state)
+{
+    static const char *const faults[] = { NULL, "slow-hbm:from=1,factor=100",
+                                          "pause:at=1,time=5ms" };
+    enum { COUNT = sizeof faults / sizeof *faults };
+    struct core_fixture *f = *state;
+    uint64_t device_ns[COUNT];
+
+    for (size_t i = 0; i < COUNT; i++) {
+        struct test_clock clock;
+        struct core_adder adder;
+        const struct ntk_core_options options = {
+            .lnc = 1, .is_paced = true, .clock = &clock.clock, .faults = { .value = faults[i] }
+        };
+
+        test_clock_init(&clock);
+        clock.passes_waits = true;
+        core_fixture_open(f, &options);
+        core_adder_init(f, &adder, NULL, NULL);
+        uint64_t begin_ns = test_clock_now_ns(&clock);
+        assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
+        device_ns[i] = ntk_core_device_clock_ns(f->core, 0);
+        assert_int_equal(test_clock_now_ns(&clock) - begin_ns, device_ns[i]);
+        core_adder_fini(&adder);
+        core_fixture_close(f);
+        test_clock_fini(&clock);
+    }
+    assert_true(device_ns[0] > 0 && device_ns[1] > device_ns[0]);
+    assert_int_equal(device_ns[2], device_ns[0] + 5 * NTK_NS_PER_MS);
+}
+
 #define OPEN(name) cmocka_unit_test_setup_teardown(name, core_fixture_setup, core_fixture_teardown)
 #define SHUT(name) \
     cmocka_unit_test_setup_teardown(name, core_fixture_prepare, core_fixture_teardown)
@@ -329,6 +362,7 @@ int main(void)
         SHUT(a_fault_is_in_the_tree_before_the_next_round),
         SHUT(a_setting_that_cannot_be_read_opens_nothing_and_is_named),
         SHUT(the_environment_changes_nothing),
+        SHUT(a_paced_execution_takes_the_host_as_long_as_the_device),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

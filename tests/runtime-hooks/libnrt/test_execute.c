@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "nrt/nrt_profile.h"
 #include "shared/formats/ntff/ntff.h"
@@ -136,37 +135,6 @@ static void a_cpu_node_takes_what_the_core_made(void **state)
         assert_true(z[i] == -(input_of(i) + (float)i));
     }
     loaded_fini(&loaded);
-}
-
-static double seconds_now(void)
-{
-    struct timespec now;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
-/* Only lower bounds are checked: the host may be as slow as it likes. */
-static void a_paced_execution_lasts_as_long_as_on_the_device(void **state)
-{
-    enum { STEPS = 500 };
-
-    setenv("NEURON_SOFT_PACE", "1", 1);
-    setenv("NEURON_SOFT_FAULT", "slow-hbm:from=1,factor=100", 1);
-    assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
-    for (int m = 0; m < 2; m++) {
-        struct loaded loaded;
-        size_t bytes;
-        uint8_t *neff = m == 0 ? test_model_slow(STEPS, &bytes) : test_model_moving(STEPS, &bytes);
-
-        loaded_init(&loaded, neff, bytes, 0);
-        free(neff);
-        double start = seconds_now();
-        assert_int_equal(nrt_execute(loaded.model, loaded.inputs, loaded.outputs), NRT_SUCCESS);
-        assert_true(seconds_now() - start >=
-                    (STEPS * TEST_MODEL_STEP_NS + m * 100.0 * TEST_MODEL_MOVE_NS) / 1e9);
-        loaded_fini(&loaded);
-    }
 }
 
 static void a_device_time_beyond_the_limit_is_a_timeout(void **state)
@@ -322,7 +290,6 @@ int main(void)
         TEST(nan_finishes_with_its_own_status_and_valid_outputs),
         TEST(a_program_that_cannot_go_on_is_a_timeout_at_once),
         TEST(a_cpu_node_takes_what_the_core_made),
-        TEST(a_paced_execution_lasts_as_long_as_on_the_device),
         TEST(a_device_time_beyond_the_limit_is_a_timeout),
         TEST(a_capture_holds_the_first_execution_after_its_start),
         TEST(threads_load_run_and_unload_at_once),
