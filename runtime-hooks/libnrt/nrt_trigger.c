@@ -23,6 +23,7 @@
 
 static struct {
     struct ntk_core *core;
+    const struct ntk_clock *clock;
     struct ntk_segment_trigger *trigger; /* NULL: no listener */
     pthread_t thread;
     _Atomic bool is_over;
@@ -74,11 +75,11 @@ static void executions_wait(const struct ntk_segment_trigger *trigger, uint32_t 
                             uint64_t count, uint64_t timeout_ns)
 {
     const struct timespec look = { .tv_nsec = LOOK_NS };
-    uint64_t begin_ns = ntk_clock_monotonic_ns();
+    uint64_t begin_ns = ntk_clock_now_ns(listener.clock);
 
     while (!atomic_load(&listener.is_over) && asked(trigger) == number &&
            ntk_core_executions_ended(listener.core) < count &&
-           (timeout_ns == 0 || ntk_clock_monotonic_ns() - begin_ns < timeout_ns)) {
+           (timeout_ns == 0 || ntk_clock_now_ns(listener.clock) - begin_ns < timeout_ns)) {
         (void)word_wait((uint32_t *)&trigger->asked, number, &look);
     }
 }
@@ -299,9 +300,10 @@ static void *listen_run(void *ctx)
     return NULL;
 }
 
-void nrt_trigger_start(struct ntk_core *core)
+void nrt_trigger_start(struct ntk_core *core, const struct ntk_clock *clock)
 {
     listener.core = core;
+    listener.clock = clock;
     listener.trigger = ntk_core_trigger_get();
     atomic_store(&listener.is_over, false);
     if (listener.trigger && ntk_core_thread_start(&listener.thread, listen_run, NULL) < 0) {
