@@ -19,7 +19,7 @@
 #define IDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 #define PERIOD_NS (20 * NTK_NS_PER_SECOND)
 
-#define TIMEOUT_NS (200 * NTK_NS_PER_MS)
+#define SHORT_NS (200 * NTK_NS_PER_MS) /* for a kubelet that never answers */
 
 struct fixture {
     char *folder;
@@ -56,15 +56,20 @@ static int teardown(void **state)
     return 0;
 }
 
-static void start(struct fixture *f)
+static void start_with(struct fixture *f, uint64_t timeout_ns)
 {
     const struct ntk_pods_options options = { .socket_path = f->socket_path,
                                               .host_root = f->folder,
                                               .period_ns = PERIOD_NS,
-                                              .timeout_ns = TIMEOUT_NS,
+                                              .timeout_ns = timeout_ns,
                                               .clock = &f->clock.clock };
 
     assert_int_equal(ntk_pods_create(&options, &f->pods, NULL), 0);
+}
+
+static void start(struct fixture *f)
+{
+    start_with(f, test_patience_ns());
 }
 
 static int has_two_more_rounds(void *ctx)
@@ -330,7 +335,6 @@ static void every_wrong_answer_is_a_sentence_without_pods(void **state)
         { FAKE_KUBELET_ANSWERS, "", 0, "ends inside a frame header" },
         { FAKE_KUBELET_CUTS, garbage, 9, "cannot get pods from the kubelet" },
         { FAKE_KUBELET_BABBLES, "", 0, "cannot get pods from the kubelet" },
-        { FAKE_KUBELET_SILENT, "", 0, "cannot get pods from the kubelet" },
     };
     struct fixture *f = *state;
     struct ntk_buf message = { 0 };
@@ -345,6 +349,17 @@ static void every_wrong_answer_is_a_sentence_without_pods(void **state)
         wait_for_round(f);
         assert_error(f, rows[i].words);
     }
+}
+
+static void a_silent_kubelet_is_given_up(void **state)
+{
+    struct fixture *f = *state;
+
+    fake_kubelet_start(&f->kubelet, f->socket_path);
+    fake_kubelet_set(&f->kubelet, FAKE_KUBELET_SILENT, "", 0);
+    start_with(f, SHORT_NS);
+    wait_for_round(f);
+    assert_error(f, "cannot get pods from the kubelet");
 }
 
 static void an_endless_answer_is_given_up(void **state)
@@ -404,6 +419,7 @@ int main(void)
         T(a_kubelet_is_asked_each_period_and_sooner_for_a_new_application),
         T(a_kubelet_that_is_away_is_a_sentence_and_may_come_later),
         T(every_wrong_answer_is_a_sentence_without_pods),
+        T(a_silent_kubelet_is_given_up),
         T(an_endless_answer_is_given_up),
         T(neither_a_report_nor_the_end_waits_for_a_silent_kubelet),
     };

@@ -13,9 +13,7 @@ neuron-monitor --quiet --db a.db 2>agent.txt &
 agent=$!
 pids+=("$agent")
 wait_for sh -c "sqlite3 -readonly a.db 'SELECT 1 FROM machine_sample LIMIT 1' 2>/dev/null | sed s/1/yes/"
-# The first row is not a rate of one execution in a millisecond.
-[ "$(sqlite3 -readonly a.db 'SELECT period_ns > 200000000 FROM machine_sample ORDER BY time_ns LIMIT 1')" = 1 ] ||
-    fail "the first period stored is too short for a rate"
+[ "$(sqlite3 -readonly a.db 'SELECT min(period_ns) > 0 FROM machine_sample')" = 1 ] || fail "a row of no time"
 neuron-bench exec memcpy.neff --count 300 --rate 300 >bench.txt
 wait_for has_stored a.db 300
 

@@ -56,7 +56,8 @@ wait_for later
 # Device 2 breaks.
 NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec memcpy.neff --cores 4 --count 2 >/dev/null 2>&1 || true
 wait_for sees '.condition.status == "True" and .condition.reason == "NeuronHasError_HBM_UNCORRECTABLE_ERROR" and
-    .condition.message == "device 2: hbm_uncorrectable: terminate the instance and start another one" and .condition.transition >= .condition.heartbeat - 60000'
+    .condition.message == "device 2: hbm_uncorrectable: terminate the instance and start another one" and
+    .condition.transition > '"$(jq .condition.heartbeat well.json)"' and .condition.transition <= .condition.heartbeat'
 rule="[\"neuron-monitor-$node-neuron-device-2\",\"$node\",\"neuron-device-2\",\"neuron-monitor/unhealthy\",\"hbm_uncorrectable\",\"NoSchedule\"]"
 wait_for sees ".taints == ([$others, $rule] | sort)"
 wait_for sees '.events == [["Warning", "NeuronHasError_HBM_UNCORRECTABLE_ERROR", "ip-10-0-0-1.ec2.internal"]]'

@@ -133,7 +133,7 @@ def measured(c, done):
         expect(name, kinds[f'NMGR_METRIC_{name}'].count, done)
     total, device = kinds['NMGR_METRIC_INFER_LATENCY'], kinds['NMGR_METRIC_INFER_ON_INFA_LATENCY']
     check('a part is no longer than the whole', device.sum <= total.sum and device.max <= total.max)
-    check('seconds', 1e-6 < total.min < time.monotonic() - BEGAN)
+    check('seconds', 0 < total.min < time.monotonic() - BEGAN)
     for name in ('LOAD', 'UNLOAD', 'START', 'STOP'):
         expect(name, kinds[f'NMGR_METRIC_MODEL_{name}_LATENCY'].count, 2)
     size = kinds['NMGR_METRIC_MODEL_SIZE']

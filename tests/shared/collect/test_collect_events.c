@@ -9,6 +9,10 @@
 #include "tests/support/observed.h"
 #include "tests/support/unit.h"
 
+/* How far the clock of records may be from the wall clock: a process that gets no processor takes
+ * the moment that joins the two less exactly. */
+#define CLOCKS_NS NTK_NS_PER_SECOND
+
 static void the_events_of_the_period_say_what_happened(void **state)
 {
     struct fixture *f = *state;
@@ -17,6 +21,7 @@ static void the_events_of_the_period_say_what_happened(void **state)
     const struct ntk_event_sample *alloc = NULL;
     const struct ntk_event_sample *start = NULL;
     const struct ntk_event_sample *stop = NULL;
+    uint64_t begin_ns = ntk_clock_realtime_ns();
 
     collector_open(f, (struct ntk_collector_options){ .reap = true });
     child = child_start();
@@ -53,8 +58,7 @@ static void the_events_of_the_period_say_what_happened(void **state)
     assert_int_equal(alloc->core, 3);
     assert_int_equal(alloc->pid, child.pid);
     assert_int_equal(alloc->tid, child.pid);
-    assert_true(alloc->realtime_ns + 60 * NTK_NS_PER_SECOND > f->snapshot->realtime_ns);
-    assert_true(alloc->realtime_ns < f->snapshot->realtime_ns + 60 * NTK_NS_PER_SECOND);
+    assert_in_range(alloc->realtime_ns, begin_ns - CLOCKS_NS, f->snapshot->realtime_ns + CLOCKS_NS);
     {
         uint64_t device = 0;
 
@@ -134,14 +138,13 @@ static void all_readers_see_since_when_a_core_fails(void **state)
     child_tell(&child, COMMAND_DIE, 1);
     poll_collector(f);
     since_ns = f->snapshot->runtimes[0].cores[0].failing_since_ns;
-    assert_true(since_ns + NTK_NS_PER_MS > before_ns);
-    assert_true(since_ns < f->snapshot->realtime_ns + NTK_NS_PER_MS);
+    assert_in_range(since_ns, before_ns - CLOCKS_NS, f->snapshot->realtime_ns + CLOCKS_NS);
     child_tell(&child, COMMAND_DIE, 5);
     ntk_collector_destroy(f->collector);
     collector_open(f, (struct ntk_collector_options){ .reap = true });
     poll_collector(f);
     uint64_t again_ns = f->snapshot->runtimes[0].cores[0].failing_since_ns;
-    assert_true(again_ns + NTK_NS_PER_MS > since_ns && again_ns < since_ns + NTK_NS_PER_MS);
+    assert_in_range(again_ns, since_ns - CLOCKS_NS, since_ns + CLOCKS_NS);
     child_tell(&child, COMMAND_EXECUTE, 1);
     poll_collector(f);
     assert_int_equal(f->snapshot->runtimes[0].cores[0].failing_since_ns, 0);

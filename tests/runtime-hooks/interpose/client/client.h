@@ -83,6 +83,8 @@ bool client_work(const char *name, uint64_t number);
 /* What one client does alone; of client_through.cpp. */
 bool client_more(const char *name, uint64_t number) __attribute__((weak));
 
+/* How long a process may take before it hangs, as in tests/support/process.h. */
+unsigned client_hangs_seconds(void);
 void client_fail(const char *what, int status) __attribute__((noreturn));
 /* nrt_init(), the model of $CLIENT_NEFF loaded, its tensors made; nothing when it is done
  * already. */

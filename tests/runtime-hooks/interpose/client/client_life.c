@@ -19,8 +19,7 @@
 
 #define LOAD_THREADS 4
 
-/* How long a process may take before it hangs, as in tests/support/process.h. */
-static unsigned hangs_seconds(void)
+unsigned client_hangs_seconds(void)
 {
     const char *factor = getenv("NTK_TEST_PATIENCE");
 
@@ -220,7 +219,7 @@ static void fork_in_first_call(uint64_t number)
     unsetenv("VENDOR_START_FD");
     pid_t pid = fork();
     if (pid == 0) {
-        alarm(hangs_seconds());
+        alarm(client_hangs_seconds());
         client_forget();
         client_open();
         (void)client_execute();
@@ -247,7 +246,7 @@ static void load_in_first_call(uint64_t number)
 
     first_call_init(&call, "EARLY_FD", "EARLY_MS", number);
     first_call_start(&call, call_when_told);
-    alarm(hangs_seconds());
+    alarm(client_hangs_seconds());
     if (!dlopen(getenv("CLIENT_MODULE"), RTLD_NOW)) {
         client_fail(dlerror(), 0);
     }

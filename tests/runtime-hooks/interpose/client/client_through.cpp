@@ -79,7 +79,7 @@ static void through_threads(uint64_t number, void (*way)(void))
         pthread_t thread;
         char byte;
 
-        alarm(20);
+        alarm(client_hangs_seconds());
         if (pthread_create(&thread, nullptr, execute_with, reinterpret_cast<void *>(way)) != 0 ||
             (way == wait_to_be_cancelled &&
              (read(pipe_fds[0], &byte, 1) != 1 || pthread_cancel(thread) != 0))) {
@@ -126,7 +126,7 @@ static void through_ends_of_calls(uint64_t number)
         void *result = nullptr;
         pthread_t thread;
 
-        alarm(20);
+        alarm(client_hangs_seconds());
         if (pthread_create(&thread, nullptr, calls[i % 2], nullptr) != 0) {
             client_fail("pthread_create", errno);
         }
