@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
-#include <pwd.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "shared/base/log.h"
 #include "shared/base/memory.h"
 #include "shared/base/opt.h"
+#include "shared/base/process.h"
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
 #include "shared/device/device.h"
@@ -187,9 +187,7 @@ static void start_model(struct ntk_top_run *run)
     enum ntk_top_view_id view = arg_view;
 
     if (!arg_batch) { /* text frames have no key that asks for it */
-        struct passwd *user = getpwuid(geteuid());
-
-        ntk_str_copy(run->model->my_user, sizeof run->model->my_user, user ? user->pw_name : "");
+        (void)ntk_process_user(geteuid(), run->model->my_user, sizeof run->model->my_user);
     }
     run->model->first_view =
         strcmp(layout, "vendor") == 0 ? NTK_TOP_VIEW_TREE : NTK_TOP_VIEW_OVERVIEW;

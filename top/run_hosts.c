@@ -29,6 +29,7 @@ bool ntk_top_run_open_host(struct ntk_top_run *run)
     ntk_str_copy(model->my_user, sizeof model->my_user, list->my_user);
     ntk_top_model_set_view(model, list->first_view);
     model->with_flops = list->with_flops;
+    model->only_mine = list->only_mine;
     model->is_report = true;
     model->host = &list->hosts->items[index];
     ntk_str_copy_clean(model->host_name, sizeof model->host_name, list->hosts->items[index].name,
@@ -54,7 +55,8 @@ bool ntk_top_run_close_host(struct ntk_top_run *run)
         model->with_help || ntk_top_model_has_settings_open(model)) {
         return false;
     }
-    ntk_top_run_save_settings(run); /* columns and order of its lists */
+    ntk_top_run_save_settings(run);                 /* columns and order of its lists */
+    run->hosts_model->only_mine = model->only_mine; /* for the host that is opened next */
     ntk_top_model_destroy(run->model);
     run->model = run->hosts_model;
     run->hosts_model = NULL;

@@ -2,6 +2,7 @@
 #include "shared/base/process.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,17 +46,18 @@ static uint64_t moment_of(uint64_t ticks)
     return boot_ns + ticks * (NTK_NS_PER_SECOND / (uint64_t)per_second);
 }
 
-static void user_name(uint32_t uid, char *buf, size_t buf_bytes)
+bool ntk_process_user(uint32_t uid, char *buf, size_t buf_bytes)
 {
-    char text[1024];
+    char text[16384]; /* entries of directory services may be long */
     struct passwd entry;
     struct passwd *found = NULL;
 
     if (getpwuid_r(uid, &entry, text, sizeof text, &found) == 0 && found) {
         ntk_str_copy_clean(buf, buf_bytes, found->pw_name, strlen(found->pw_name));
-    } else {
-        (void)snprintf(buf, buf_bytes, "user %u", uid);
+        return true;
     }
+    (void)snprintf(buf, buf_bytes, "%" PRIu32, uid);
+    return false;
 }
 
 int ntk_process_read(const char *proc, uint32_t pid, struct ntk_process *out)
@@ -77,7 +79,9 @@ int ntk_process_read(const char *proc, uint32_t pid, struct ntk_process *out)
     out->state = field_get(stat_text, FIELD_STATE)[0];
     out->parent = (uint32_t)strtoul(field_get(stat_text, FIELD_PARENT), NULL, 10);
     out->start_ns = moment_of(strtoull(field_get(stat_text, FIELD_START), NULL, 10));
-    user_name(out->uid, out->user, sizeof out->user);
+    if (!ntk_process_user(out->uid, out->user, sizeof out->user)) {
+        (void)snprintf(out->user, sizeof out->user, "user %" PRIu32, out->uid);
+    }
     return 0;
 }
 

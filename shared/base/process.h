@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * process - what /proc shows of a process, for messages that name it.
+ * process - what /proc shows of a process, for messages that name it, and names of users.
  *
  * Threads: any.
  */
 #ifndef NTK_SHARED_BASE_PROCESS_H
 #define NTK_SHARED_BASE_PROCESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,9 +22,12 @@ struct ntk_process {
     uint32_t uid;
     char state;        /* of proc(5): 'R', 'S', 'T' ... */
     char name[64];     /* of its command, without arguments */
-    char user[64];     /* its number where it has no name */
+    char user[64];     /* "user 4711" where it has no name */
     uint64_t start_ns; /* since 1970; 0 unknown */
 };
+
+/* The login name of a user, else the number; false for a number. */
+bool ntk_process_user(uint32_t uid, char *buf, size_t buf_bytes);
 
 /* proc: NULL "/proc". -ESRCH when there is no such process to be seen. */
 int ntk_process_read(const char *proc, uint32_t pid, struct ntk_process *out);

@@ -2,7 +2,6 @@
 /* /proc: CPUs and memory of the host; CPU time, memory, command and user of each runtime. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
+#include "shared/base/process.h"
 #include "shared/base/str.h"
 #include "shared/base/vec.h"
 #include "shared/collect/cgroup.h"
@@ -318,20 +318,11 @@ static ssize_t read_small(const struct source_proc *source, uint32_t pid, const 
 /* The name, else the number. */
 static const char *user_of(struct source_proc *source, uid_t uid)
 {
-    char text[1024];
-    struct passwd entry;
-    struct passwd *found = NULL;
-
-    if (source->has_user && source->user_id == uid) {
-        return source->user;
+    if (!source->has_user || source->user_id != uid) {
+        (void)ntk_process_user((uint32_t)uid, source->user, sizeof source->user);
+        source->has_user = true;
+        source->user_id = uid;
     }
-    if (getpwuid_r(uid, &entry, text, sizeof text, &found) == 0 && found) {
-        ntk_str_copy(source->user, sizeof source->user, found->pw_name);
-    } else {
-        (void)snprintf(source->user, sizeof source->user, "%u", (unsigned int)uid);
-    }
-    source->has_user = true;
-    source->user_id = uid;
     return source->user;
 }
 

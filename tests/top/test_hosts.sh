@@ -97,6 +97,19 @@ tmx send-keys -t top p
 wait_for shows '>Processes<'
 tmx send-keys -t top Escape
 wait_for shows 'vCPU'
+# Only one's own processes: the choice goes on to the host that is opened next.
+tmx send-keys -t top p u
+wait_for shows '>Processes<.* mine'
+tmx send-keys -t top Escape
+wait_for shows 'vCPU'
+tmx send-keys -t top Escape
+wait_for shows '>Hosts<'
+tmx send-keys -t top Home / "${names[1]}" Enter Enter
+wait_for shows "running on ${names[1]}"
+tmx send-keys -t top p
+wait_for shows '>Processes<.* mine'
+tmx send-keys -t top Escape
+wait_for shows 'vCPU'
 tmx send-keys -t top Escape
 wait_for shows '>Hosts<'
 tmx send-keys -t top q

@@ -16,9 +16,10 @@ enum ntk_top_action {
 /* Where an action does something. */
 enum ntk_top_place {
     NTK_TOP_PLACE_ALL,
-    NTK_TOP_PLACE_TREE, /* the vendor's layout */
-    NTK_TOP_PLACE_VIEW, /* every other view */
-    NTK_TOP_PLACE_LIST, /* those that are lists */
+    NTK_TOP_PLACE_TREE,  /* the vendor's layout */
+    NTK_TOP_PLACE_VIEW,  /* every other view */
+    NTK_TOP_PLACE_LIST,  /* those that are lists */
+    NTK_TOP_PLACE_OWNED, /* lists whose rows belong to processes */
     NTK_TOP_PLACE_DRAWN,
 };
 

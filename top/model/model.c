@@ -83,6 +83,13 @@ bool ntk_top_model_is_in_tab(const struct ntk_top_model *model, size_t runtime_i
     return tab->is_all || tab->runtime_index == runtime_index;
 }
 
+bool ntk_top_model_is_listed(const struct ntk_top_model *model, size_t runtime_index)
+{
+    return ntk_top_model_is_in_tab(model, runtime_index) &&
+           (!model->only_mine ||
+            strcmp(model->snapshot->runtimes[runtime_index].user, model->my_user) == 0);
+}
+
 /* Without a device tree, the machine that the applications say they run on. */
 static const struct ntk_machine *machine_of_runtimes(const struct ntk_snapshot *snapshot,
                                                      uint32_t *out_lnc)

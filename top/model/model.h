@@ -198,7 +198,7 @@ struct ntk_top_model {
     enum ntk_top_view_id view;
     enum ntk_top_view_id first_view; /* of a machine: the overview, or the vendor's tree */
     char my_user[64];                /* of who watches, "" unknown */
-    bool only_mine;                  /* lists of processes have those of my_user alone */
+    bool only_mine;                  /* lists of processes and models have those of my_user alone */
     struct ntk_top_page page;        /* over the open view */
     bool wants_events;               /* the view of events was opened: the source shall read them */
     char events_note[NTK_TOP_NOTICE_BYTES]; /* why there are none, "" when there may be */
@@ -309,5 +309,7 @@ const struct ntk_core_sample *ntk_top_model_core_of(const struct ntk_top_model *
                                                     const struct ntk_runtime_sample *runtime,
                                                     uint32_t logical);
 bool ntk_top_model_is_in_tab(const struct ntk_top_model *model, size_t runtime_index);
+/* Whether a list of processes or models has those of the runtime. */
+bool ntk_top_model_is_listed(const struct ntk_top_model *model, size_t runtime_index);
 
 #endif

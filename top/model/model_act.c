@@ -175,8 +175,10 @@ static bool act_on_view(struct ntk_top_model *model, enum ntk_top_action action,
     }
     switch (action) {
     case NTK_TOP_ACTION_MINE:
-        model->only_mine = !model->only_mine;
-        ntk_top_model_project_view(model);
+        if (view->is_owned) {
+            model->only_mine = !model->only_mine;
+            ntk_top_model_project_view(model);
+        }
         return true;
     case NTK_TOP_ACTION_TOGGLE:
     case NTK_TOP_ACTION_OPEN:

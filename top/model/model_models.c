@@ -81,7 +81,7 @@ int ntk_top_model_models(struct ntk_top_model *model, struct ntk_top_table *tabl
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
 
-        if (!ntk_top_model_is_in_tab(model, r)) {
+        if (!ntk_top_model_is_listed(model, r)) {
             continue;
         }
         for (size_t m = 0; m < runtime->model_count; m++) {

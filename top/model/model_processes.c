@@ -203,8 +203,7 @@ int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *t
         struct ntk_top_cell what;
         struct ntk_top_cell *cells;
 
-        if (!ntk_top_model_is_in_tab(model, r) ||
-            (model->only_mine && strcmp(runtime->user, model->my_user) != 0)) {
+        if (!ntk_top_model_is_listed(model, r)) {
             continue;
         }
         what = state(model, table, runtime, &worst);

@@ -25,6 +25,7 @@ struct ntk_top_view {
     const struct ntk_top_columns *columns; /* NULL: no list */
     bool shows_latency;
     bool shows_time;   /* of cores: that of software cores is labelled */
+    bool is_owned;     /* rows belong to processes, and may be those of one user alone */
     const char *empty; /* said where rows would be; NULL: why there are no applications */
     /* Sees every new snapshot of the model, shown or not: for what has a history. 0 or -ENOMEM. */
     int (*observe)(struct ntk_top_model *model);

@@ -112,7 +112,7 @@ static void place_text(const struct ntk_top_model *model, char *out, size_t byte
     if (model->tab_index > 0) {
         length = snprintf(out, bytes, "only %.20s ", ntk_top_model_tab_get(model)->tag);
     }
-    if (model->only_mine) {
+    if (model->only_mine && model->views[model->view]->is_owned && !model->page.is_open) {
         length += snprintf(out + length, bytes - (size_t)length, "mine ");
     }
     if (!model->page.is_open && table->columns && table->order.count > table->page &&
@@ -166,6 +166,16 @@ static bool labels_time(const struct ntk_top_model *model, int rows)
     return shows_time && rows >= LABELLED_ROWS_MIN && ntk_top_view_has_software(model);
 }
 
+/* What to say where rows would be. */
+static const char *empty_text(const struct ntk_top_model *model, const struct ntk_top_view *view)
+{
+    if (model->only_mine && view->is_owned && model->snapshot &&
+        model->snapshot->runtime_count > 0) {
+        return "none of these belongs to you (u: all users)";
+    }
+    return view->empty ? view->empty : ntk_top_view_nobody(model);
+}
+
 void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, bool with_keys)
 {
     const struct ntk_top_view *view = model->views[model->view];
@@ -195,8 +205,7 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
             view->draw_head(model, screen, row, head);
             row += head;
         }
-        ntk_top_view_table(table, screen, row, bottom - row,
-                           view->empty ? view->empty : ntk_top_view_nobody(model));
+        ntk_top_view_table(table, screen, row, bottom - row, empty_text(model, view));
     }
     if (!with_keys) {
         ntk_top_view_tabs(model, screen, bottom);
@@ -204,6 +213,7 @@ void ntk_top_view_full(struct ntk_top_model *model, struct ntk_screen *screen, b
         draw_strip(model, screen, bottom); /* the list knows now where it is */
         ntk_top_view_keys(screen, bottom + 1,
                           model->page.is_open ? NTK_TOP_PLACE_VIEW
+                          : view->is_owned    ? NTK_TOP_PLACE_OWNED
                           : view->columns     ? NTK_TOP_PLACE_LIST
                                               : NTK_TOP_PLACE_DRAWN);
     }

@@ -50,6 +50,7 @@ const struct ntk_top_view ntk_top_view_models = {
     .columns = &columns,
     .shows_latency = true,
     .shows_time = true,
+    .is_owned = true,
     .empty = "no model is loaded",
     .project = ntk_top_model_models,
 };

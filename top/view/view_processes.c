@@ -63,6 +63,7 @@ const struct ntk_top_view ntk_top_view_processes = {
     .columns = &columns,
     .shows_latency = true,
     .shows_time = true,
+    .is_owned = true,
     .project = ntk_top_model_processes,
 };
 
@@ -70,6 +71,7 @@ const struct ntk_top_view ntk_top_view_overview = {
     .columns = &overview_columns,
     .shows_latency = true,
     .shows_time = true,
+    .is_owned = true,
     .project = ntk_top_model_processes,
     .head_rows = ntk_top_view_overview_rows,
     .draw_head = ntk_top_view_overview_head,

@@ -78,7 +78,8 @@ void ntk_top_view_tabs(const struct ntk_top_model *model, struct ntk_screen *scr
 static int key_cells(const struct ntk_top_action_text *text, enum ntk_top_place place)
 {
     bool is_here = text->place == NTK_TOP_PLACE_ALL || text->place == place ||
-                   (text->place == NTK_TOP_PLACE_VIEW && place > NTK_TOP_PLACE_VIEW);
+                   (text->place == NTK_TOP_PLACE_VIEW && place > NTK_TOP_PLACE_VIEW) ||
+                   (text->place == NTK_TOP_PLACE_LIST && place == NTK_TOP_PLACE_OWNED);
 
     return text->bar[0] && is_here ? (int)(strlen(text->keys) + strlen(": ") + strlen(text->bar))
                                    : 0;

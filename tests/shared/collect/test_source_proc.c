@@ -230,6 +230,23 @@ static void the_user_of_a_process_that_is_gone_is_named_too(void **state)
     assert_string_equal(sample(f)->runtimes[0].user, root->pw_name);
 }
 
+/* Method: the highest user id that no entry of the user database has. */
+static void a_user_without_a_name_is_shown_as_number(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t uid = UINT32_C(4000000000);
+    char expected[16];
+
+    while (getpwuid(uid)) {
+        uid--;
+    }
+    (void)snprintf(expected, sizeof expected, "%u", uid);
+    f->process.pid = 7;
+    f->process.uid = uid;
+    f->ended = true;
+    assert_string_equal(sample(f)->runtimes[0].user, expected);
+}
+
 /* Method: the number of the process is another process's by now; then it is nobody's. */
 static void a_pid_of_another_process_gives_no_figures(void **state)
 {
@@ -262,6 +279,7 @@ int main(void)
         TEST(arguments_are_shown_only_on_request),
         TEST(cpu_time_counts_from_when_a_process_is_first_seen),
         TEST(the_user_of_a_process_that_is_gone_is_named_too),
+        TEST(a_user_without_a_name_is_shown_as_number),
         TEST(a_pid_of_another_process_gives_no_figures),
     };
 
