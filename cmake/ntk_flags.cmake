@@ -21,6 +21,8 @@ target_compile_options(ntk_flags INTERFACE -Wall -Wextra -Wshadow -Wpointer-arit
                        -Wno-missing-field-initializers -ffp-contract=off
                        $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
                        $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
+# A program depends on the libraries that it calls, not on those of its modules' other functions.
+target_link_options(ntk_flags INTERFACE -Wl,--as-needed)
 if(NTK_WERROR)
     target_compile_options(ntk_flags INTERFACE -Werror)
 endif()

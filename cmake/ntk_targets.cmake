@@ -70,6 +70,28 @@ function(ntk_shared_library name)
     set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${NTK_LIB_DIR})
 endfunction()
 
+# Installs a library in the folder of libraries, or in FOLDER below it, which the loader does not search. DEV NAME
+# DESCRIPTION [REQUIRES name] [INCLUDE folder]: programs may link it, so the package with the headers gets its link for the
+# linker, NAME.pc for pkg-config and a target for find_package(neuron-toolkit).
+function(ntk_install_library target)
+    cmake_parse_arguments(ARG "" "FOLDER;REQUIRES;INCLUDE" "DEV" ${ARGN})
+    set(folder ${CMAKE_INSTALL_LIBDIR})
+    if(ARG_FOLDER)
+        string(APPEND folder /${ARG_FOLDER})
+    endif()
+    install(TARGETS ${target}
+        LIBRARY DESTINATION ${folder} NAMELINK_COMPONENT dev
+        ARCHIVE DESTINATION ${folder} COMPONENT dev)
+    if(ARG_DEV)
+        list(POP_FRONT ARG_DEV name description)
+        get_target_property(file ${target} OUTPUT_NAME)
+        if(NOT file)
+            set(file ${target})
+        endif()
+        ntk_dev_library(${target} ${name} "${description}" ${file} "${ARG_FOLDER}" "${ARG_REQUIRES}" "${ARG_INCLUDE}")
+    endif()
+endfunction()
+
 # A program that is installed with its man page (MAN, the template man.awk reads); it lands in <build>/bin.
 # INTERNAL: other programs run it, not a person; it lands in <build>/libexec/neuron-toolkit.
 function(ntk_program name)
@@ -94,13 +116,26 @@ function(ntk_program name)
     endif()
 endfunction()
 
-# The vendor's name of a program, as a link next to it: pipes and units that call it go on running.
-function(ntk_install_vendor_name name vendor_name)
+# A link, created when the project is installed: ntk_install_link(TARGET path/below/the/prefix [component]).
+function(ntk_install_link to path)
+    set(component ${CMAKE_INSTALL_DEFAULT_COMPONENT_NAME})
+    if(ARGN)
+        set(component ${ARGN})
+    endif()
+    get_filename_component(folder ${path} DIRECTORY)
     install(CODE "
-        set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/bin\")
-        file(CREATE_LINK ${name} \"\${folder}/${vendor_name}\" SYMBOLIC)
-        list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${CMAKE_INSTALL_PREFIX}/bin/${vendor_name}\")
-        message(STATUS \"Installing: \${folder}/${vendor_name}\")")
+        set(link \"\${CMAKE_INSTALL_PREFIX}/${path}\")
+        file(MAKE_DIRECTORY \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${folder}\")
+        file(CREATE_LINK ${to} \"\$ENV{DESTDIR}\${link}\" SYMBOLIC)
+        list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${link}\")
+        message(STATUS \"Installing: \$ENV{DESTDIR}\${link}\")" COMPONENT ${component})
+endfunction()
+
+# The vendor's name of a program, as a link next to it with a page of the manual: pipes and units that call it go on
+# running.
+function(ntk_install_vendor_name name vendor_name)
+    ntk_install_link(${name} bin/${vendor_name})
+    ntk_install_link(${name}.1 share/man/man1/${vendor_name}.1)
 endfunction()
 
 # A second name of a program, as a link in <build>/bin and where it is installed, with its man page and completions.
@@ -108,9 +143,7 @@ function(ntk_second_name name second)
     add_custom_command(TARGET ${name} POST_BUILD
         COMMAND ${CMAKE_COMMAND} -E create_symlink ${name} ${NTK_BIN_DIR}/${second})
     ntk_install_vendor_name(${name} ${second})
-    set(page ${CMAKE_BINARY_DIR}/share/man/man1/${second}.1)
-    file(CREATE_LINK ${name}.1 ${page} SYMBOLIC)
-    install(FILES ${page} DESTINATION share/man/man1)
+    file(CREATE_LINK ${name}.1 ${CMAKE_BINARY_DIR}/share/man/man1/${second}.1 SYMBOLIC)
     ntk_install_completions(${name} ${second})
 endfunction()
 

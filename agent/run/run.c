@@ -68,7 +68,7 @@ static bool is_readable(const char *path)
     return access(path, R_OK) == 0;
 }
 
-/* In lib/neuron-hooks where this program is installed, in lib next to bin in a build tree, or where
+/* In neuron-hooks below the folder of libraries where this program is installed, in lib next to bin in a build tree, or where
  * libraries are installed. Not in a folder of the loader: the hooks have the soname of the runtime,
  * so ldconfig would make them the runtime of every program. */
 static bool hooks_find(const struct way *way, char path[PATH_MAX])
@@ -82,8 +82,8 @@ static bool hooks_find(const struct way *way, char path[PATH_MAX])
         *strrchr(self, '/') = '\0';
     }
     for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++) {
-        if ((snprintf(path, PATH_MAX, "%s/lib/neuron-hooks/%s", prefixes[i], way->library) <
-                 PATH_MAX &&
+        if ((snprintf(path, PATH_MAX, "%s/" NTK_LIBDIR "/neuron-hooks/%s", prefixes[i],
+                      way->library) < PATH_MAX &&
              is_readable(path)) ||
             (snprintf(path, PATH_MAX, "%s/lib/%s", prefixes[i], way->library) < PATH_MAX &&
              is_readable(path))) {

@@ -28,7 +28,8 @@ int ntk_cmd_daemon(int argc, char **argv)
     }
     (void)snprintf(program, sizeof program, "%s/%s", path, PROGRAM);
     execv(program, argv - 1); /* its name, which it does not use, is before the command's */
-    (void)ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "%s: cannot run '%s': %s", argv[0], program,
-                      strerror(errno));
+    (void)ntk_err_set(&err, -errno, NTK_ERR_NO_OFFSET, "%s: cannot run '%s': %s%s", argv[0],
+                      program, strerror(errno),
+                      errno == ENOENT ? " (install the package neuron-rtd)" : "");
     return ntk_profile_fail(&err);
 }

@@ -14,13 +14,13 @@
 #include "shared/base/str.h"
 
 #define HOOKS_MARKER "neuron_hooks_marker" /* runtime-hooks/interpose/marker.h */
-#define PRIVATE_NAME "neuron-soft/" NTK_NRT_SONAME
+#define PRIVATE_NAME NTK_LIBDIR "/neuron-soft/" NTK_NRT_SONAME
 
-/* Our software runtime: <prefix>/lib/neuron-soft where this program is installed, lib next to bin
- * in a build tree. */
+/* Our software runtime: neuron-soft below the folder of libraries where this program is installed,
+ * lib next to bin in a build tree. */
 static bool private_find(char path[PATH_MAX])
 {
-    static const char *const names[] = { PRIVATE_NAME, NTK_NRT_SONAME };
+    static const char *const names[] = { PRIVATE_NAME, "lib/" NTK_NRT_SONAME };
     char self[PATH_MAX];
     ssize_t bytes = readlink("/proc/self/exe", self, sizeof self - 1);
 
@@ -29,7 +29,7 @@ static bool private_find(char path[PATH_MAX])
         *strrchr(self, '/') = '\0';
     }
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        if (snprintf(path, PATH_MAX, "%s/lib/%s", self, names[i]) < PATH_MAX &&
+        if (snprintf(path, PATH_MAX, "%s/%s", self, names[i]) < PATH_MAX &&
             access(path, F_OK) == 0) {
             return true;
         }
