@@ -50,6 +50,11 @@ static bool is_named(const char *name, const char *word)
     return false;
 }
 
+const char *ntk_archive_table_name(size_t index)
+{
+    return index < NTK_STORE_DATASET_COUNT ? ntk_store_datasets[index].name : NULL;
+}
+
 int ntk_archive_tables_parse(const char *list, bool wanted[NTK_STORE_DATASET_COUNT],
                              struct ntk_err *err)
 {

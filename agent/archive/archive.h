@@ -48,6 +48,8 @@ struct ntk_archive_counts {
     uint64_t kept; /* parts that were there and stayed */
 };
 
+/* The names of all tables, NULL after the last. */
+const char *ntk_archive_table_name(size_t index);
 /* "core_minute,error_log" or a family of them: "core", "*_hour". -EINVAL. */
 int ntk_archive_tables_parse(const char *list, bool wanted[NTK_STORE_DATASET_COUNT],
                              struct ntk_err *err);

@@ -41,7 +41,8 @@ static const struct ntk_opt option_rows[] = {
     NTK_QUERY_SPAN_OPT(arg_span),
     { 0, "tables", "LIST", NTK_OPT_CALL, CALL(call_tables),
       "export only these tables, families such as core, or patterns such as '*_hour', separated by "
-      "commas; 'help' lists them" },
+      "commas; 'help' lists them",
+      .word_get = ntk_archive_table_name },
     { 0, "cluster", "NAME", NTK_OPT_TEXT, &options.cluster,
       "set the cluster of the machine (default " NTK_ARCHIVE_CLUSTER ")" },
     { 0, "host", "NAME", NTK_OPT_TEXT, &options.host,

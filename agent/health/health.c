@@ -26,13 +26,19 @@ static int set_reasons(const char *value, struct ntk_err *err)
 static int (*const call_reasons)(const char *, struct ntk_err *) = set_reasons;
 #define CALL(function) ((void *)(uintptr_t) & (function))
 
+static const char *reason_name(size_t index)
+{
+    return index < NTK_HEALTH_REASON_COUNT ? ntk_health_reasons[index].name : NULL;
+}
+
 static const struct ntk_opt option_rows[] = {
     { 'j', "json", 0, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
     { 0, "npd", 0, NTK_OPT_FLAG, &arg_npd,
       "act as a node-problem-detector plug-in: print one line, exit with 0 (healthy), 1 (a "
       "problem) or 2 (unknown)" },
     { 0, "reason", "LIST", NTK_OPT_CALL, CALL(call_reasons),
-      "with --npd: report only these reasons as problems, such as hbm_uncorrectable,dma_abort" },
+      "with --npd: report only these reasons as problems, such as hbm_uncorrectable,dma_abort",
+      .word_get = reason_name },
     { 0, "This machine", 0, NTK_OPT_HEADING, 0, 0 },
     { 0, "for", "TIME", NTK_OPT_DURATION, &arg_for_ns,
       "if no agent runs, observe for TIME (default 1s): increasing fault counters indicate a "

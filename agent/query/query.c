@@ -82,6 +82,18 @@ static int (*const call_device)(const char *, struct ntk_err *) = set_device;
 static int (*const call_percentiles)(const char *, struct ntk_err *) = set_percentiles;
 static int (*const call_kinds)(const char *, struct ntk_err *) = set_kinds;
 static int (*const call_metric)(const char *, struct ntk_err *) = set_metric;
+static const char *metric_name(size_t index)
+{
+    return index < NTK_STORE_METRIC_COUNT ? ntk_store_metrics[index].name : NULL;
+}
+
+static const char *kind_name(size_t index)
+{
+    return index < NTK_STORE_EVENT_COUNT    ? ntk_store_event_names[index]
+           : index == NTK_STORE_EVENT_COUNT ? "all"
+                                            : NULL;
+}
+
 #define CALL(function) ((void *)(uintptr_t) & (function))
 
 static const struct ntk_opt option_rows[] = {
@@ -103,10 +115,11 @@ static const struct ntk_opt option_rows[] = {
       "show only this physical core of the machine" },
     { 0, "device", "N", NTK_OPT_CALL, CALL(call_device), "show only this device" },
     { 0, "metric", "NAME", NTK_OPT_CALL, CALL(call_metric),
-      "show this metric (series); 'help' lists them" },
+      "show this metric (series); 'help' lists them", .word_get = metric_name },
     { 0, "kind", "LIST", NTK_OPT_CALL, CALL(call_kinds),
       "show only these events: start, end, load, unload, error, alloc, free, model_start, "
-      "model_stop, mark, or all (default: all but alloc, free and mark)" },
+      "model_stop, mark, or all (default: all but alloc, free and mark)",
+      .word_get = kind_name },
     { 0, "newest", "N", NTK_OPT_U64, &query.filter.newest_events,
       "show only the last N events of the window", .is_above_zero = true },
     { 0, "percentiles", "LIST", NTK_OPT_CALL, CALL(call_percentiles),
@@ -121,8 +134,14 @@ static const struct ntk_opt option_rows[] = {
     { 0 },
 };
 
+static const char *question_name(size_t index)
+{
+    return ntk_query_questions[index].name;
+}
+
 static const struct ntk_opt_program program = {
     .name = "neuron-monitor query",
+    .operand_get = question_name,
     .usage = "QUESTION --db FILE [OPTION]...",
     .summary =
         "Answers questions from a neuron-monitor database: latency, executions, errors, events, "

@@ -87,7 +87,8 @@ extern int (*const ntk_names_call)(const char *value, struct ntk_err *err);
     {                                                                                         \
         0, "names", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&ntk_names_call,                 \
             "export metrics under these names, separated by commas: own (default), classic, " \
-            "observer, mlu"                                                                   \
+            "observer, mlu",                                                                  \
+            "own classic observer mlu"                                                        \
     }
 
 #ifdef __cplusplus

@@ -31,7 +31,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "headers", "LIST", NTK_OPT_TEXT, &arg_headers,
       "add NAME=VALUE,... to each request, values percent-encoded" },
     { 0, "compression", "NAME", NTK_OPT_TEXT, &arg_compression,
-      "compress requests: gzip or none (default)" },
+      "compress requests: gzip or none (default)", "gzip none" },
     { 0, "timeout", "TIME", NTK_OPT_DURATION, &arg_timeout_ns,
       "time out a request after TIME (default 10s)", .is_above_zero = true },
     { 0, "interval", "TIME", NTK_OPT_DURATION, &arg_interval_ns,

@@ -33,6 +33,11 @@ static int (*const on_engine)(const char *value, struct ntk_err *err) = add_engi
 static bool arg_json;
 static bool arg_list;
 
+static const char *engine_name(size_t index)
+{
+    return index < NTK_NTFF_ENGINE_COUNT ? ntk_ntff_engine_name((unsigned)index) : NULL;
+}
+
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
       "read this capture, or the capture in this folder" },
@@ -48,7 +53,8 @@ static const struct ntk_opt options[] = {
       "this many times as fast, optionally for one rank, such as link=2,rank3.host=0 (0: takes no "
       "time)" },
     { 0, "engine", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&on_engine,
-      "with the 'bubbles' analysis: only gaps of these engines, such as tensor,vector" },
+      "with the 'bubbles' analysis: only gaps of these engines, such as tensor,vector",
+      .word_get = engine_name },
     { 0, "limit", "N", NTK_OPT_U64, &arg_limit,
       "with the 'bubbles' analysis: list the N longest gaps (default 20); with --json, N of each "
       "cause (default 100)" },
@@ -59,8 +65,12 @@ static const struct ntk_opt options[] = {
     { 0 },
 };
 
+static const char *analysis_name(size_t index);
+
 static const struct ntk_opt_program program_options = {
     .name = "neuron-profile analyze",
+    .operand_get = analysis_name,
+    .repeats_operands = true,
     .usage = "-s FILE.ntff [-n FILE.neff] [OPTION]... [NAME]...\n"
              "-d FOLDER [OPTION]... [NAME]...\n"
              "--list",
@@ -122,6 +132,23 @@ static bool has_name(bool is_system, const char *name)
         }
     }
     return false;
+}
+
+/* Those of a capture, then those that only a folder has. */
+static const char *analysis_name(size_t index)
+{
+    if (index < info_count(false)) {
+        return info_get(false, index)->name;
+    }
+    index -= info_count(false);
+    for (size_t i = 0; i < info_count(true); i++) {
+        const char *name = info_get(true, i)->name;
+
+        if (!has_name(false, name) && index-- == 0) {
+            return name;
+        }
+    }
+    return NULL;
 }
 
 static bool is_chosen(size_t index, char *const *names, int name_count, bool is_system)

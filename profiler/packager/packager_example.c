@@ -29,7 +29,7 @@ static const struct ntk_opt options[] = {
     { 'r', "repeat", "N", NTK_OPT_U64, &repeat, "repeat the work N times per execution",
       .is_above_zero = true },
     { 0, "dtype", "TYPE", NTK_OPT_TEXT, &dtype,
-      "use numbers of TYPE, float32 or bfloat16 (default)" },
+      "use numbers of TYPE, float32 or bfloat16 (default)", "float32 bfloat16" },
     { 0, "target", "NAME", NTK_OPT_TEXT, &target,
       "build for a generation: sunda, cayman, mariana, or * for as many machines as possible; "
       "--list shows the others (default: a generation that the machine named by "
@@ -43,8 +43,16 @@ static const struct ntk_opt options[] = {
     { 0 },
 };
 
+static const char *example_name(size_t index)
+{
+    const struct ntk_example *example = ntk_example_at(index);
+
+    return example ? example->name : NULL;
+}
+
 static const struct ntk_opt_program program = {
     .name = "neuron-packager example",
+    .operand_get = example_name,
     .usage = "NAME -o FILE [OPTION]...\n--list",
     .summary = "Writes an example NEFF that runs on software NeuronCores.",
     .options = options,

@@ -29,15 +29,6 @@ static const struct ntk_opt options[] = {
     { 0 },
 };
 
-static const struct ntk_opt_program program = {
-    .name = "popef_make example",
-    .usage = "add|accumulate -o FILE [OPTION]...",
-    .summary =
-        "Writes an example model for popef_run: add gives input + parameter; accumulate adds its "
-        "input to the parameter, which stays on the device and is saved at the end.",
-    .options = options,
-};
-
 /* Two rows of numbers, added. */
 static int neff_make(const char *name, const char *x_name, const char *w_name, const char *y_name,
                      uint8_t **out_bytes, size_t *out_count, struct ntk_err *err)
@@ -112,6 +103,43 @@ static const char accumulate_text[] =
     "  \"feeds\": [ { \"name\": \"step\", \"dataType\": \"F32\", \"shape\": [2],"
     "    \"values\": [1.0, 2.0, 1.0, 2.0, 1.0, 2.0, 1.0, 2.0] } ] }";
 
+/* The names of the tensors are those of its program. */
+static const struct example {
+    const char *name;
+    const char *text;
+    const char *x_name, *w_name, *y_name;
+} examples[] = {
+    { "add", add_text, "h2d_user_input", "h2d_input_parameter", "anchor_d2h_Add:0" },
+    { "accumulate", accumulate_text, "h2d_step", "h2d_weight", "weight_d2h_weight" },
+};
+
+#define EXAMPLES (sizeof examples / sizeof *examples)
+
+static const char *example_name(size_t index)
+{
+    return index < EXAMPLES ? examples[index].name : NULL;
+}
+
+static const struct example *example_find(const char *name)
+{
+    for (size_t i = 0; i < EXAMPLES; i++) {
+        if (strcmp(examples[i].name, name) == 0) {
+            return &examples[i];
+        }
+    }
+    return NULL;
+}
+
+static const struct ntk_opt_program program = {
+    .name = "popef_make example",
+    .operand_get = example_name,
+    .usage = "add|accumulate -o FILE [OPTION]...",
+    .summary =
+        "Writes an example model for popef_run: add gives input + parameter; accumulate adds its "
+        "input to the parameter, which stays on the device and is saved at the end.",
+    .options = options,
+};
+
 int make_example(int argc, char **argv)
 {
     struct make_description description = { 0 };
@@ -127,8 +155,8 @@ int make_example(int argc, char **argv)
     if (argc - first != 1) {
         return ntk_opt_argument_error(&program, "NAME", argc == first ? NULL : argv[first + 1]);
     }
-    bool is_add = strcmp(argv[first], "add") == 0;
-    if (!is_add && strcmp(argv[first], "accumulate") != 0) {
+    const struct example *example = example_find(argv[first]);
+    if (!example) {
         return ntk_opt_usage_error(&program, "unknown example '%s': expected add or accumulate",
                                    argv[first]);
     }
@@ -139,12 +167,10 @@ int make_example(int argc, char **argv)
         return ntk_opt_usage_error(&program, "--replicas and --iterations must be at most %d",
                                    INT32_MAX);
     }
-    ntk_buf_add_format(&text, is_add ? add_text : accumulate_text, compress ? "true" : "false",
+    ntk_buf_add_format(&text, example->text, compress ? "true" : "false",
                        (unsigned long long)replicas, (unsigned long long)iterations);
-    int ret = is_add ? neff_make("add", "h2d_user_input", "h2d_input_parameter", "anchor_d2h_Add:0",
-                                 &neff, &count, &err)
-                     : neff_make("accumulate", "h2d_step", "h2d_weight", "weight_d2h_weight", &neff,
-                                 &count, &err);
+    int ret = neff_make(example->name, example->x_name, example->w_name, example->y_name, &neff,
+                        &count, &err);
     if (ret == 0) {
         ret = make_description_read(ntk_buf_text_get(&text), text.bytes_count, ".", &description,
                                     &err);

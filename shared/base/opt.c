@@ -263,6 +263,9 @@ static void refuse_value(const struct ntk_opt_program *program, const struct ntk
     if (option->choices) {
         ntk_suggest_add_words(&near, option->choices);
     }
+    for (size_t i = 0; option->word_get && option->word_get(i); i++) {
+        ntk_suggest_add(&near, option->word_get(i));
+    }
     ntk_opt_usage_error(program, "invalid value '%s' for %s%s: %s", near.word, name,
                         ntk_suggest_text(&near), err->text);
 }

@@ -68,6 +68,8 @@ struct ntk_opt {
      * NULL: any, or files. */
     const char *choices;
     bool is_above_zero; /* a number that is 0 or less is an error: it would mean "not given" */
+    /* More words for the completion, from a table: the one of an index, NULL after the last. */
+    const char *(*word_get)(size_t index);
 };
 
 #define NTK_OPT_COMMON_HELP                                        \
@@ -108,6 +110,10 @@ struct ntk_opt_program {
     bool stop_at_operand;
     const char *epilogue;                   /* shown last in --help, may be NULL */
     const struct ntk_opt_command *commands; /* its subcommands; may be NULL */
+    /* The words that its first operand may be, for the completion: the one of an index, NULL after
+     * the last. NULL: any, or files. Subcommands only. */
+    const char *(*operand_get)(size_t index);
+    bool repeats_operands; /* each operand may be one of them */
 };
 
 /* The index of the first operand in argv; -ECANCELED when help, version or completion was printed;
@@ -138,8 +144,8 @@ void ntk_opt_print_help(const struct ntk_opt_program *program);
 void ntk_opt_print_man(const struct ntk_opt_program *program);
 /* Whether its value may be omitted: "[=URL]". */
 bool ntk_opt_takes_optional(const struct ntk_opt *option);
-/* The completion script of "bash", "zsh" or "fish" on stdout; "words" are the options of a
- * subcommand, as the script of bash asks for them, "man" what ntk_opt_print_man() prints. False for
+/* The completion script of "bash", "zsh" or "fish" on stdout; "words" are the options, operands and
+ * values of a subcommand, as these scripts ask for them, "man" what ntk_opt_print_man() prints. False for
  * another shell. */
 bool ntk_opt_print_completion(const struct ntk_opt_program *program, const char *shell);
 

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* opt_completion - the option table as a script that completes the program in a shell. */
+/*
+ * opt_completion - the option table as a script that completes the program in a shell.
+ *
+ * A script asks a subcommand for its words while it runs; those of the program itself are in the
+ * script, in the same lines:
+ *
+ *   --count -n --help ...       the options
+ *   --count -n ...              those that take a value in the next word
+ *   first one two ...           the words of the operands: "first" of one operand, "each" of all;
+ *                               "" for any
+ *   --format,-f json text ...   an option and the words of its value; "=--csv ...": only --csv=WORD
+ *                               takes one
+ */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +21,33 @@
 static bool is_completed(const struct ntk_opt *option)
 {
     return option->long_name && option->help && option->kind != NTK_OPT_HEADING;
+}
+
+static bool is_subcommand(const struct ntk_opt_program *program)
+{
+    return strchr(program->name, ' ') != NULL;
+}
+
+static bool has_words(const struct ntk_opt *option)
+{
+    return is_completed(option) && (option->choices || option->word_get);
+}
+
+/* The words of a value, each behind a blank. */
+static void print_choices(const struct ntk_opt *option)
+{
+    const char *words = option->choices ? option->choices : "";
+    const char *word;
+
+    for (words += strspn(words, " "); *words; words += strspn(words, " ")) {
+        size_t bytes = strcspn(words, " ");
+
+        printf(" %.*s", (int)bytes, words);
+        words += bytes;
+    }
+    for (size_t i = 0; option->word_get && (word = option->word_get(i)); i++) {
+        printf(" %s", word);
+    }
 }
 
 /* The names of options, "--count -n", each followed by a blank; those that take a value only when
@@ -36,91 +75,151 @@ static void print_commands(const struct ntk_opt_program *program, const char *se
     }
 }
 
-/* What the script of bash asks of a subcommand while it runs: its options in one line, those that
- * take a value in the next. */
-static void print_words(const struct ntk_opt_program *program)
+/* Words of a subcommand are its first operand; those of the program have their own place. */
+static void print_operands(const struct ntk_opt_program *program)
+{
+    const char *word;
+
+    if (program->operand_get) {
+        printf(program->repeats_operands ? "each" : "first");
+        for (size_t i = 0; (word = program->operand_get(i)); i++) {
+            printf(" %s", word);
+        }
+    } else if (program->commands && is_subcommand(program)) {
+        printf("first ");
+        print_commands(program, " ");
+    }
+}
+
+/* The lines of the head of this file; between them goes the separator. */
+static void print_lines(const struct ntk_opt_program *program, const char *separator)
 {
     print_names(program, false);
-    putchar('\n');
+    printf("%s", separator);
     print_names(program, true);
+    printf("%s", separator);
+    print_operands(program);
+    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
+        if (has_words(option)) {
+            printf("%s%s--%s", separator, ntk_opt_takes_optional(option) ? "=" : "",
+                   option->long_name);
+            if (option->short_name) {
+                printf(",%s-%c", ntk_opt_takes_optional(option) ? "=" : "", option->short_name);
+            }
+            print_choices(option);
+        }
+    }
+}
+
+static void print_words(const struct ntk_opt_program *program)
+{
+    print_lines(program, "\n");
     putchar('\n');
 }
 
-/* Where the word before is an option whose values are known. One that may be omitted comes behind =
- * only. */
-static void print_bash_choices(const struct ntk_opt_program *program)
+/* "neuron-top" as a part of names: "neuron_top". */
+static void name_of(const struct ntk_opt_program *program, char *out, size_t size)
 {
-    printf("    case $value$previous in\n");
-    for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
-        if (!option->choices || !is_completed(option)) {
-            continue;
-        }
-        printf("    1--%s", option->long_name);
-        if (!ntk_opt_takes_optional(option)) {
-            printf("|--%s", option->long_name);
-            if (option->short_name) {
-                printf("|-%c", option->short_name);
-            }
-        }
-        printf(") COMPREPLY=($(compgen -W '%s' -- \"$current\")); return ;;\n", option->choices);
+    size_t at = 0;
+
+    for (const char *c = program->name; *c && at < size - 1; c++) {
+        out[at++] = isalnum((unsigned char)*c) ? *c : '_';
     }
-    printf("    esac\n");
+    out[at] = '\0';
+}
+
+/* ---- bash ---- */
+
+/* The subcommand on the line, and what it says. */
+static void print_bash_subcommand(const struct ntk_opt_program *program)
+{
+    printf("    for ((first = 1; first < COMP_CWORD; first++)); do\n"
+           "        case ${COMP_WORDS[first]} in\n"
+           "        ");
+    print_commands(program, "|");
+    printf(")\n"
+           "            subcommand=${COMP_WORDS[first]}\n"
+           "            mapfile -t asked < <(\"$1\" \"$subcommand\" --completion words 2>/dev/null "
+           "</dev/null)\n"
+           "            [ ${#asked[@]} = 0 ] || told=(\"${asked[@]}\")\n"
+           "            break\n"
+           "            ;;\n"
+           "        esac\n"
+           "    done\n"
+           "    [ -n \"$subcommand\" ] || first=0\n");
 }
 
 static void print_bash(const struct ntk_opt_program *program)
 {
-    char function[64] = "_";
-    size_t at = 1;
+    char name[64];
 
-    for (const char *c = program->name; *c && at < sizeof function - 1; c++) {
-        function[at++] = isalnum((unsigned char)*c) ? *c : '_';
-    }
-    printf("%s() {\n", function);
+    name_of(program, name, sizeof name);
+    printf("_%s() {\n", name);
     printf("    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
-           "    local subcommand= told i value=\n");
-    printf("    local options='");
-    print_names(program, false);
-    printf("'\n    local valued='");
-    print_names(program, true);
-    printf("'\n");
+           "    local subcommand= value= line first=0 i count=0 asked=()\n"
+           "    local told=('");
+    print_lines(program, "' '");
+    printf("')\n");
     printf(
         "    COMPREPLY=()\n"
         "    case $current in =) current= value=1 ;; esac\n" /* --name=value comes in three words */
         "    case $previous in =) previous=${COMP_WORDS[COMP_CWORD-2]} value=1 ;; esac\n");
     if (program->commands) {
-        printf("    for ((i = 1; i < COMP_CWORD; i++)); do\n"
-               "        case ${COMP_WORDS[i]} in\n"
-               "        ");
-        print_commands(program, "|");
-        printf(")\n"
-               "            subcommand=${COMP_WORDS[i]}\n"
-               "            if told=$(\"$1\" \"$subcommand\" --completion words 2>/dev/null "
-               "</dev/null); then\n"
-               "                options=${told%%%%$'\\n'*} valued=${told##*$'\\n'}\n"
-               "            fi\n"
-               "            break\n"
-               "            ;;\n"
-               "        esac\n"
-               "    done\n");
+        print_bash_subcommand(program);
     }
-    print_bash_choices(program);
-    printf("    case \" $valued \" in\n"
+    printf("    for line in \"${told[@]:3}\"; do\n" /* the words of a value */
+           "        case ,${line%%%% *}, in\n"
+           "        *\",${value:+=}$previous,\"* | *\",$previous,\"*)\n"
+           "            COMPREPLY=($(compgen -W \"${line#* }\" -- \"$current\"))\n"
+           "            return\n"
+           "            ;;\n"
+           "        esac\n"
+           "    done\n");
+    printf("    case \" ${told[1]} \" in\n"
            "    *\" $previous \"*) return ;;\n" /* a value: a file, as bash does by default */
            "    esac\n"
            "    [ -z \"$value\" ] || return\n"
            "    case $current in\n"
-           "    -*) COMPREPLY=($(compgen -W \"$options\" -- \"$current\")) ;;\n");
+           "    -*) COMPREPLY=($(compgen -W \"${told[0]}\" -- \"$current\")); return ;;\n"
+           "    esac\n");
     if (program->commands) {
-        printf("    *)\n"
-               "        [ -n \"$subcommand\" ] || COMPREPLY=($(compgen -W '");
+        printf("    if [ -z \"$subcommand\" ]; then\n"
+               "        COMPREPLY=($(compgen -W '");
         print_commands(program, " ");
         printf("' -- \"$current\"))\n"
-               "        ;;\n");
+               "        return\n"
+               "    fi\n");
     }
-    printf("    esac\n"
+    /* Operands before this one: neither options nor their values. */
+    printf("    for ((i = first + 1; i < COMP_CWORD; i++)); do\n"
+           "        case ${COMP_WORDS[i]} in -*|=) continue ;; esac\n"
+           "        case \" ${told[1]}= \" in *\" ${COMP_WORDS[i-1]} \"*) continue ;; esac\n"
+           "        count=$((count + 1))\n"
+           "    done\n"
+           "    case ${told[2]} in\n"
+           "    first*) [ $count = 0 ] || return ;;\n"
+           "    esac\n"
+           "    [ -z \"${told[2]}\" ] || COMPREPLY=($(compgen -W \"${told[2]#* }\" -- "
+           "\"$current\"))\n"
            "}\n"
-           "complete -o default -F %s %s\n",
-           function, program->name);
+           "complete -o default -F _%s %s\n",
+           name, program->name);
+}
+
+/* ---- zsh ---- */
+
+/* Inside quotes of zsh: text of _arguments. */
+static void print_zsh_text(const char *text)
+{
+    for (const char *c = text; *c; c++) {
+        if (*c == '\'') {
+            printf("'\\''");
+        } else if (*c == '[' || *c == ']') {
+            printf("\\%c", *c);
+        } else {
+            putchar(*c);
+        }
+    }
 }
 
 /* One option of _arguments: "--name=" or "-n+", then what it is and what its value is. */
@@ -131,15 +230,7 @@ static void print_zsh_option(const struct ntk_opt *option, bool is_short)
     } else {
         printf(" \\\n  '--%s%s[", option->long_name, option->arg_name ? "=" : "");
     }
-    for (const char *c = option->help; *c; c++) {
-        if (*c == '\'') {
-            printf("'\\''");
-        } else if (*c == '[' || *c == ']') {
-            printf("\\%c", *c);
-        } else {
-            putchar(*c);
-        }
-    }
+    print_zsh_text(option->help);
     if (!option->arg_name) {
         printf("]'");
         return;
@@ -149,34 +240,65 @@ static void print_zsh_option(const struct ntk_opt *option, bool is_short)
     } else {
         printf("]:%s:", option->arg_name);
     }
-    if (option->choices) {
-        printf("(%s)'", option->choices);
+    if (has_words(option)) {
+        putchar('(');
+        print_choices(option);
+        printf(")'");
     } else {
         printf("_files'");
     }
 }
 
+/* Options, values and operands of a subcommand are its own, which it tells. */
+static void print_zsh_subcommand(const struct ntk_opt_program *program)
+{
+    printf("local -a told\n"
+           "local line i count=0 previous=${words[CURRENT-1]-} value=\n"
+           "case ${words[2]-} in\n");
+    print_commands(program, "|");
+    printf(")\n"
+           "    (( CURRENT > 2 )) && told=(\"${(@f)$(\"${words[1]}\" \"${words[2]}\" --completion "
+           "words 2>/dev/null </dev/null)}\")\n"
+           "    ;;\n"
+           "esac\n"
+           "if (( ${#told} > 2 )); then\n"
+           "    if [[ ${words[CURRENT]} == --*=* ]]; then\n"
+           "        previous=${words[CURRENT]%%%%=*} value=1\n"
+           "        compset -P '*='\n"
+           "    fi\n"
+           "    for line in \"${(@)told[4,-1]}\"; do\n"
+           "        if [[ ,${line%%%% *}, == *,$previous,* || ,${line%%%% *}, == "
+           "*,${value:+=}$previous,* ]]; then\n"
+           "            compadd -- ${=line#* }\n"
+           "            return\n"
+           "        fi\n"
+           "    done\n"
+           "    if [[ -n $value || \" ${told[2]} \" == *\" $previous \"* ]]; then\n"
+           "        _files\n"
+           "        return\n"
+           "    fi\n"
+           "    if [[ ${words[CURRENT]} == -* ]]; then\n"
+           "        compadd -- ${=told[1]}\n"
+           "        return\n"
+           "    fi\n"
+           "    for ((i = 3; i < CURRENT; i++)); do\n" /* operands before this one */
+           "        [[ ${words[i]} == -* || \" ${told[2]} \" == *\" ${words[i-1]} \"* ]] || "
+           "((++count))\n"
+           "    done\n"
+           "    if [[ ${told[3]} == each* || (${told[3]} == first* && $count == 0) ]]; then\n"
+           "        compadd -- ${=told[3]#* }\n"
+           "    else\n"
+           "        _files\n"
+           "    fi\n"
+           "    return\n"
+           "fi\n");
+}
+
 static void print_zsh(const struct ntk_opt_program *program)
 {
     printf("#compdef %s\n", program->name);
-    if (program->commands) { /* their options are their own, which they tell */
-        printf("local told\n"
-               "case ${words[2]-} in\n"
-               "");
-        print_commands(program, "|");
-        printf(
-            ")\n"
-            "    if (( CURRENT > 2 )) && told=$(\"${words[1]}\" \"${words[2]}\" --completion words "
-            "2>/dev/null </dev/null); then\n"
-            "        if [[ ${words[CURRENT]} == -* ]]; then\n"
-            "            compadd -- ${=told%%%%$'\\n'*}\n"
-            "        else\n"
-            "            _files\n"
-            "        fi\n"
-            "        return\n"
-            "    fi\n"
-            "    ;;\n"
-            "esac\n");
+    if (program->commands) {
+        print_zsh_subcommand(program);
     }
     printf("_arguments -s");
     for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
@@ -195,6 +317,58 @@ static void print_zsh(const struct ntk_opt_program *program)
     printf(" \\\n  '*:file:_files'\n");
 }
 
+/* ---- fish ---- */
+
+/* Options, values and operands of a subcommand are its own, which it tells: the words for what is
+ * typed, in the function __NAME_told. */
+static void print_fish_subcommand(const struct ntk_opt_program *program)
+{
+    char name[64];
+
+    name_of(program, name, sizeof name);
+    printf(
+        "function __%s_told\n"
+        "    set -l tokens (commandline -opc)\n"
+        "    set -l current (commandline -ct)\n"
+        "    set -l told (%s $tokens[2] --completion words 2>/dev/null </dev/null)\n"
+        "    set -l previous $tokens[-1]\n"
+        "    set -l behind ''\n"
+        "    test (count $told) -gt 2; or return\n"
+        "    if string match -qr -- '^--[^=]*=' $current\n"
+        "        set previous (string split -m 1 = -- $current)[1]\n"
+        "        set behind $previous=\n"
+        "    end\n"
+        "    for line in $told[4..-1]\n"
+        "        set -l words (string split ' ' -- $line)\n"
+        "        set -l names (string split , -- $words[1])\n"
+        "        if contains -- $previous $names; or begin; test -n \"$behind\"; and contains -- "
+        "=$previous $names; end\n"
+        "            printf '%%s\\n' $behind$words[2..-1]\n"
+        "            return\n"
+        "        end\n"
+        "    end\n"
+        "    test -z \"$behind\"; or return\n"
+        "    set -l valued (string split ' ' -- $told[2])\n"
+        "    contains -- $previous $valued; and return\n"
+        "    if string match -q -- '-*' $current\n"
+        "        string split -n ' ' -- $told[1]\n"
+        "        return\n"
+        "    end\n"
+        "    set -l count 0\n" /* operands before this one */
+        "    for i in (seq 3 (count $tokens))\n"
+        "        string match -q -- '-*' $tokens[$i]; or contains -- $tokens[(math $i - 1)] "
+        "$valued; or set count (math $count + 1)\n"
+        "    end\n"
+        "    set -l words (string split -n ' ' -- $told[3])\n"
+        "    test \"$words[1]\" = each -o \"$words[1]$count\" = first0; and printf '%%s\\n' "
+        "$words[2..-1]\n"
+        "end\n",
+        name, program->name);
+    printf("complete -c %s -n '__fish_seen_subcommand_from ", program->name);
+    print_commands(program, " ");
+    printf("; and count (__%s_told) >/dev/null' -f -a '(__%s_told)'\n", name, name);
+}
+
 static void print_fish(const struct ntk_opt_program *program)
 {
     const struct ntk_opt_command *command = program->commands;
@@ -202,12 +376,8 @@ static void print_fish(const struct ntk_opt_program *program)
     for (; command && command->name; command++) {
         printf("complete -c %s -n __fish_use_subcommand -a %s\n", program->name, command->name);
     }
-    if (program->commands) { /* their options are their own, which they tell */
-        printf("complete -c %s -n '__fish_seen_subcommand_from ", program->name);
-        print_commands(program, " ");
-        printf("; and string match -q -- \"-*\" (commandline -ct)' -a '(string split \" \" -- ("
-               "%s (commandline -opc)[2] --completion words 2>/dev/null </dev/null)[1])'\n",
-               program->name);
+    if (program->commands) {
+        print_fish_subcommand(program);
     }
     for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
         if (!is_completed(option)) {
@@ -217,8 +387,10 @@ static void print_fish(const struct ntk_opt_program *program)
         if (option->short_name) {
             printf(" -s %c", option->short_name);
         }
-        if (option->choices) {
-            printf(" -f -a '%s'", option->choices);
+        if (has_words(option)) {
+            printf(" -f -a '");
+            print_choices(option);
+            putchar('\'');
         }
         printf("%s -d '", option->arg_name && !ntk_opt_takes_optional(option) ? " -r" : "");
         for (const char *c = option->help; *c; c++) {

@@ -1,6 +1,6 @@
 # completion - what bash, zsh and fish complete for every program: they read the script that the
 # program prints, and are asked as at a prompt, zsh in a terminal. Every option that --help tells
-# is offered, every subcommand, and the options of subcommands. A shell that is not installed is
+# is offered, every subcommand, the options of subcommands, their values and operands that are names. A shell that is not installed is
 # skipped, with a message.
 . "$(dirname "$0")/../e2e/lib.sh"
 programs=$*
@@ -34,6 +34,15 @@ for program in $programs; do
     [ "$(ask "$program" --vers)" = --version ] || fail "$program --vers<tab>: $(ask "$program" --vers)"
 done
 
+# Subcommands whose operands are names, and these names; of some the first operand alone is one of them.
+declare -A operands=(
+    [neuron-monitor query]=$(neuron-monitor query --help | sed -n '/^Questions:/,$s/^  \([a-z]*\) .*/\1/p')
+    [neuron-packager example]=$(neuron-packager example --list | grep -o '^[a-z][^ ]*')
+    [neuron-profile analyze]=$(neuron-profile analyze --list | grep -oE '^ *[a-z][a-z_-]*  ' | tr -d ' ' | awk '!seen[$0]++')
+    [neuron-profile baseline]=$'save\ncheck'
+    [popef_make example]=$'add\naccumulate'
+)
+
 # subcommands PROGRAM WORD...: each is offered first, and has its own options.
 subcommands() {
     local program=$1 word
@@ -44,7 +53,8 @@ subcommands() {
         ask "$program" "$word" -- | grep '^--' | sort >offered || true
         options_of "$program" "$word" >want
         diff want offered >differ || fail "$program $word --<tab>: $(cat differ)"
-        [ -z "$(ask "$program" "$word" "")" ] || fail "$program $word <tab> is for files"
+        [ -n "${operands[$program $word]:-}" ] ||
+            [ -z "$(ask "$program" "$word" "")" ] || fail "$program $word <tab> is for files"
     done
 }
 subcommands neuron-bench exec machine
@@ -56,12 +66,25 @@ subcommands neuron-profile capture view query analyze lines diff baseline show-s
 [ "$(ask neuron-bench exec --cores 0 --dur)" = --duration ] || fail "an option after a value"
 [ "$(ask neuron-monitor que)" = query ] || fail "neuron-monitor que<tab>"
 
+for command in "${!operands[@]}"; do
+    read -r program word <<<"$command"
+    [ "$(wc -w <<<"${operands[$command]}")" -gt 1 ] || fail "expected names of $command"
+    diff <(printf '%s\n' ${operands[$command]}) <(ask "$program" "$word" "") >differ || fail "$command <tab>: $(cat differ)"
+done
+[ "$(ask neuron-monitor query --db x.db lat)" = latency ] || fail "a question behind the value of an option"
+[ -z "$(ask neuron-monitor query latency "")" ] || fail "a second question"
+[ -z "$(ask neuron-monitor query --db "")" ] || fail "the value of an option is not a question"
+[ "$(ask neuron-profile analyze idle critical-)" = critical-path ] || fail "a second analysis: $(ask neuron-profile analyze idle critical-)"
+
 # Values that are known are offered, with = too; those of an option that may have none behind = only.
 [ "$(ask neuron-ls --output-format "")" = $'json\ntext' ] || fail "neuron-ls --output-format <tab>"
 [ "$(ask neuron-ls --output-format = t)" = text ] || fail "neuron-ls --output-format=t<tab>"
 [ "$(ask neuron-top --view e | tr '\n' ' ')" = 'engines events errors ' ] || fail "neuron-top --view e<tab>"
 [ "$(ask neuron-top --csv = d)" = devices ] || fail "neuron-top --csv=d<tab>"
 [ -z "$(ask neuron-top --csv "")" ] || fail "a word after --csv is not a value"
+[ "$(ask neuron-bench exec --fill "" | tr '\n' ' ')" = 'zeros ones random ' ] || fail "neuron-bench exec --fill <tab>"
+[ "$(ask neuron-profile view --output-format = par)" = parquet ] || fail "neuron-profile view --output-format=par<tab>"
+[ "$(ask neuron-monitor query --metric hbm_ | head -1)" = hbm_read_bytes ] || fail "neuron-monitor query --metric hbm_<tab>: $(ask neuron-monitor query --metric hbm_)"
 
 # A subcommand's own table is not a script: its name is not a command of the shell.
 code=0
@@ -91,6 +114,13 @@ if command -v fish >/dev/null; then
     [ "$(fished neuron-top --csv=d)" = --csv=devices ] || fail "fish: neuron-top --csv=d<tab>"
     [ "$(fished neuron-top --view en)" = engines ] || fail "fish: neuron-top --view en<tab>"
     [ "$(fished neuron-bench ex)" = exec ] || fail "fish: neuron-bench ex<tab>: $(fished neuron-bench ex)"
+    [ "$(fished neuron-monitor query lat)" = latency ] || fail "fish: neuron-monitor query lat<tab>: $(fished neuron-monitor query lat)"
+    [ -z "$(fished neuron-monitor query latency lat)" ] || fail "fish: a second question"
+    [ "$(fished neuron-profile analyze idle crit)" = critical-path ] || fail "fish: neuron-profile analyze idle crit<tab>"
+    [ "$(fished neuron-packager example -o x at | head -1)" = attention ] || fail "fish: neuron-packager example -o x at<tab>"
+    [ "$(fished popef_make example acc)" = accumulate ] || fail "fish: popef_make example acc<tab>"
+    [ "$(fished neuron-profile view --output-format par)" = parquet ] || fail "fish: neuron-profile view --output-format par<tab>"
+    [ "$(fished neuron-bench exec --fill=z)" = --fill=zeros ] || fail "fish: neuron-bench exec --fill=z<tab>"
     options_of neuron-bench exec >want
     fished neuron-bench exec -- | { grep '^--' || true; } | sort -u >offered
     [ -z "$(comm -23 want offered)" ] || fail "fish: neuron-bench exec --<tab> lacks $(comm -23 want offered)"
@@ -126,6 +156,12 @@ ZSH
     typed "neuron-top --view en" '^% neuron-top --view engines *$'
     typed "neuron-bench ex" '^% neuron-bench exec *$'
     typed "neuron-bench exec --dur" '^% neuron-bench exec --duration *$'
+    typed "neuron-monitor query lat" '^% neuron-monitor query latency *$'
+    typed "neuron-monitor query --db x.db ex" '^% neuron-monitor query --db x.db executions *$'
+    typed "neuron-profile analyze idle crit" '^% neuron-profile analyze idle critical-path *$'
+    typed "popef_make example acc" '^% popef_make example accumulate *$'
+    typed "neuron-bench exec --fill=z" '^% neuron-bench exec --fill=zeros *$'
+    typed "neuron-profile view --output-format par" '^% neuron-profile view --output-format parquet *$'
     typed "neuron-top --" '^--expand  *-- start with the whole tree expanded'
 else
     echo "zsh or tmux is not installed: the completion of zsh was not tried"
