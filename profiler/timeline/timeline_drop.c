@@ -173,7 +173,7 @@ static int check_room(struct upload *upload, uint64_t bytes_count)
     if (free_count == 0 || stops) {
         ntk_err_set(
             &upload->err, -EMFILE, NTK_ERR_NO_OFFSET,
-            "already showing %d dropped captures: start neuron-profile view for the next one",
+            "too many dropped captures (at most %d): use neuron-profile view for the next one",
             NTK_TIMELINE_DROPS_MAX);
         return 503;
     }

@@ -46,9 +46,8 @@ static const struct ntk_trace_instruction *next_of(const struct ntk_program *pro
 static void causes_text(const struct ntk_program *program, const struct ntk_bubbles *bubbles,
                         struct ntk_buf *out)
 {
-    static const char *const heads[] = { "GAPS",    "IN THEM US", "OF IDLE", "DUE TO IT US",
-                                         "MEAN US", "LONGEST US", "CORE",    "ENGINE",
-                                         "AT US",   "CAUSE" };
+    static const char *const heads[] = { "GAPS",       "TOTAL US", "OF IDLE", "DUE US", "MEAN US",
+                                         "LONGEST US", "CORE",     "ENGINE",  "AT US",  "CAUSE" };
     struct ntk_text_table table;
 
     ntk_text_table_init(&table, 10, 1u << 7 | 1u << 9, heads);
@@ -122,8 +121,8 @@ static void gap_cells(const struct ntk_program *program, const struct ntk_bubble
 static void gaps_text(const struct ntk_program *program, const struct ntk_bubbles *bubbles,
                       size_t limit, struct ntk_buf *out)
 {
-    static const char *const heads[] = { "CORE",         "ENGINE", "AT US", "GAP US",
-                                         "DUE TO IT US", "BEFORE", "ROOT",  "CAUSE" };
+    static const char *const heads[] = { "CORE",   "ENGINE", "AT US", "GAP US",
+                                         "DUE US", "BEFORE", "ROOT",  "CAUSE" };
     struct ntk_text_table table;
     size_t count = 0;
 

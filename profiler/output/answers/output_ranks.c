@@ -133,7 +133,7 @@ static bool is_seen(const struct ntk_rank_summary *ranks, size_t before, const c
 
 void ntk_output_ranks_text(const struct ntk_rank_summary *ranks, size_t count, struct ntk_buf *out)
 {
-    static const char *const heads[] = { "METRIC", "LEAST", "MEDIAN", "GREATEST", "OF" };
+    static const char *const heads[] = { "METRIC", "MINIMUM", "MEDIAN", "MAXIMUM", "OF" };
     struct ntk_text_table table;
     struct seen *seen = calloc(count + 1, sizeof *seen);
 

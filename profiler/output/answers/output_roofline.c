@@ -103,8 +103,8 @@ static void list_text(const struct ntk_program *program, const char *title,
                       const struct ntk_roofline_row *total, const struct ntk_roofline_list *list,
                       struct ntk_buf *out)
 {
-    const char *const heads[] = { title,          "TIME US", "FLOPS",    "HBM BYTES",
-                                  "FLOPS / BYTE", "BOUND",   "LEAST US", "OF ROOFLINE" };
+    const char *const heads[] = { title,          "TIME US", "FLOPS",      "HBM BYTES",
+                                  "FLOPS / BYTE", "BOUND",   "MINIMUM US", "OF ROOFLINE" };
     struct ntk_text_table table;
 
     ntk_text_table_init(&table, 8, 1u << 0 | 1u << 5, heads);

@@ -105,7 +105,7 @@ static const struct ntk_column framework_node[] = {
     MAYBE(ntk_node_row, hbm_bytes, "hbm_transfer_size_per_interval", TEXT, "B",
           "bytes read and written by DMA in each interval"),
     MAYBE(ntk_node_row, hfu, "hfu", F64, "%",
-          "flops divided by the peak of a tensor engine while any of its rows ran"),
+          "flops divided by the peak of a tensor engine in the time in which any of its rows ran"),
     MAYBE(ntk_node_row, mfu, "mfu", F64, "%", "hfu, excluding operations that only move data"),
     MAYBE(ntk_node_row, hfu_list, "hfu_per_interval", TEXT, "",
           "[0.5, 0.25]: hfu of each interval"),

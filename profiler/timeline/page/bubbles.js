@@ -40,7 +40,7 @@ function select(name, title, values) {
 }
 
 function causesTable(found) {
-  return table([['Cause', true], ['Gaps'], ['Total'], ['Of all idle time'], ['Longest']], found.causes.map((cause, i) => ({
+  return table([['Cause', true], ['Gaps'], ['Total'], ['Share of idle time'], ['Longest']], found.causes.map((cause, i) => ({
     onclick: () => {
       chosen.cause = chosen.cause === i ? null : i;
       refresh('bubbles');
@@ -53,7 +53,7 @@ function causesTable(found) {
 }
 
 function gapsTable(gaps) {
-  return table([['Gap'], ['At'], ['Core', true], ['Engine', true], ['Cause', true], ['Part of the gap'], ['Root', true], ['Before', true]], gaps.slice(0, SHOWN).map(([gap, cause]) => ({
+  return table([['Gap'], ['At'], ['Core', true], ['Engine', true], ['Cause', true], ['Share of gap'], ['Root', true], ['Before', true]], gaps.slice(0, SHOWN).map(([gap, cause]) => ({
     onclick: () => goTo(gap),
     cells: [time(gap.gap_ns), { value: gap.start_ns, text: duration(gap.start_ns * 1000) }, String(gap.core), gap.engine, cause.cause, { value: gap.due_ns / gap.gap_ns, text: `${((gap.due_ns / gap.gap_ns) * 100).toFixed(1)}%`, title: `${duration(gap.due_ns * 1000)} of this gap are due to the cause` },
       gap.root === undefined ? '' : gap.root ?? 'unknown', gap.before ?? 'the end'],

@@ -32,7 +32,7 @@ function part(key, rows) {
   const write = isTime ? duration : isShare ? (value) => `${(value * 100).toFixed(2)}%` : bytes;
   const cell = (value) => ({ value: value ?? -1, text: value === null ? '-' : write(value) });
   const ofRun = (ratio) => (ratio === undefined ? '' : bar(ratio, percent(ratio), `${percent(ratio)} of the time of this run`));
-  return make('section', {}, make('h3', {}, TITLES[key] ?? key.replaceAll('_', ' ')), table([['Name', true], ['Before'], ...(hasRuns ? [['Of its run']] : []), ['After'], ...(hasRuns ? [['Of its run']] : []), ['Change'], ['Of before']], rows.map((row) => {
+  return make('section', {}, make('h3', {}, TITLES[key] ?? key.replaceAll('_', ' ')), table([['Name', true], ['Before'], ...(hasRuns ? [['Share of run']] : []), ['After'], ...(hasRuns ? [['Share of run']] : []), ['Change'], ['Relative to before']], rows.map((row) => {
     const [before, after] = values(row);
     return { cells: [row.name, cell(before), ...(hasRuns ? [ofRun(row.before_ratio)] : []), cell(after), ...(hasRuns ? [ofRun(row.after_ratio)] : []), change(row, write, isShare),
       { value: row.change_ratio ?? 0, text: row.change_ratio ? `${row.change_ratio > 0 ? '+' : '−'}${Math.abs(row.change_ratio * 100).toFixed(1)}%` : '' }] };
@@ -44,8 +44,8 @@ function matches(list) {
   const isTold = list.some(({ relation, before, after }) => before && after && (relation !== 'kept' || before.key !== after.key));
   if (!isTold) return null;
   const unit = (one) => (one ? [one.name, { value: one.busy_ns, text: duration(one.busy_ns * 1000) }, bar(one.ratio, percent(one.ratio), `${percent(one.ratio)} of the time of this part`)] : ['', '', '']);
-  return make('section', { class: 'matches' }, make('h3', {}, 'What became what'), make('p', { class: 'soft' }, 'By shapes, types and sources of data. Bars: the share of the part that the other one has.'),
-    table([['Before', true], ['Busy'], ['Of it'], ['Became', true], ['After', true], ['Busy'], ['Of it']], list.map(({ relation, before, after }) => ({ cells: [...unit(before), relation, ...unit(after)] })), { most: 100 }));
+  return make('section', { class: 'matches' }, make('h3', {}, 'Corresponding parts'), make('p', { class: 'soft' }, 'Matched by shape, type and source of data. Share of part: how much of its time the other one covers.'),
+    table([['Before', true], ['Busy'], ['Share of part'], ['Became', true], ['After', true], ['Busy'], ['Share of part']], list.map(({ relation, before, after }) => ({ cells: [...unit(before), relation, ...unit(after)] })), { most: 100 }));
 }
 
 function render(box) {

@@ -55,14 +55,14 @@ async function metaWithNote() {
   const { meta } = await answers();
   const there = await extent();
   const notes = []; // [in short, in full]
-  if (!there.has_slices) notes.push([`no detail below ${duration(2 ** there.level)}`, 'a finer zoom where slices are many, for search and for statistics']);
+  if (!there.has_slices) notes.push([`no detail below ${duration(2 ** there.level)}`, `levels below ${duration(2 ** there.level)} where slices are dense, search and range statistics`]);
   else if (there.details < there.slices) notes.push([`operands and waits of ${whole(there.details)} of ${whole(there.slices)} slices`, `operands, names and waits of ${lackingRows(meta, there)}`]);
-  if (there.lacks_positions) notes.push(['no source lines of individual instructions', 'where each slice comes from in the source']);
+  if (there.lacks_positions) notes.push(['no source lines of individual instructions', 'the source lines of individual instructions']);
   if (there.lacks_tensors) notes.push(['no colours by tensor', 'the tensors of slices']);
-  if (there.lacks_host) notes.push(['no tab of the host', 'what the host did']);
+  if (there.lacks_host) notes.push(['no Host tab', 'the activity of the host']);
   if (!notes.length) return meta;
   return { ...meta, note: `${notes.map(([short]) => short).join(', ')} in this file`,
-    note_more: `A file of at most ${bytes(there.bytes_max)} has no room for ${notes.map(([, full]) => full).join(', nor for ')}. neuron-profile view --html-size makes a larger one; the page that it serves has everything.` };
+    note_more: `Limited to ${bytes(there.bytes_max)}, this file omits ${notes.map(([, full]) => full).join('; ')}. Use a larger --html-size, or neuron-profile view, which shows everything.` };
 }
 
 // The rows whose slices are without details, and from which slice on.
@@ -72,7 +72,7 @@ function lackingRows(meta, { chunk }) {
     let there = 0;
     while (there < chunks && document.getElementById(`data-details-${t}-${there}`)) there++;
     if (there === chunks) return [];
-    return there ? `${name} (from slice ${whole(there * chunk)} of ${whole(count)} on)` : name;
+    return there ? `${name} (from slice ${whole(there * chunk)} of ${whole(count)})` : name;
   });
   const most = found.slice(0, NAMED_MAX).join(', ');
   return found.length > NAMED_MAX ? `${most} and ${found.length - NAMED_MAX} more rows` : most;
@@ -193,7 +193,7 @@ async function sliceOf(track, slice) {
       track, slice, start, end, what, lane, name: meta.whats[what].name,
       groups: [{ title: 'Timing', rows: [{ name: 'Start', unit: 'ps', value: start + meta.begin }, { name: 'End', unit: 'ps', value: end + meta.begin },
         { name: 'Duration', unit: 'ps', value: end - start }] },
-      { title: 'More', rows: [{ name: 'Not in this file', unit: 'text', value: 'operands, names, bytes, what it waited for: there was no room for those of this slice. A larger --html-size or neuron-profile view shows them' }] }],
+      { title: 'More', rows: [{ name: 'Not in this file', unit: 'text', value: 'operands, names, bytes and waits of this slice, for lack of space: use a larger --html-size, or neuron-profile view' }] }],
     };
   }
   throw new Error(`track ${track} has no slice ${slice}`);

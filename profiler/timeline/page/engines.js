@@ -48,7 +48,7 @@ function chains(idle) {
   found.sort((a, b) => b[1].idle_ns - a[1].idle_ns);
   if (!found.length) return [];
   return [make('h3', {}, 'Causes of waits'),
-    table([['Core', true], ['Engine', true], ['Root', true], ['Chain: each waited for the next (part of the wait)', true], ['Times'], ['Total'], ['Of the execution'], ['Longest']], found.map(([engine, chain]) => ({
+    table([['Core', true], ['Engine', true], ['Root', true], ['Chain: each waited for the next (part of the wait)', true], ['Times'], ['Total'], ['Share of execution'], ['Longest']], found.map(([engine, chain]) => ({
       onclick: () => {
         reveal(trackOf(engine.core, engine.engine));
         glideTo(psOf(chain.longest_at_ns), psOf(chain.longest_at_ns + chain.longest_ns), 0.6);
@@ -70,11 +70,11 @@ function render(box) {
   waits.sort((a, b) => b[1].idle_ns - a[1].idle_ns);
   box.append(make('p', { class: 'legend' }, make('span', {}, 'Where the time of the execution went:'), ...REASONS.map(([key, name]) => make('span', {}, make('i', { class: `reason-${key}` }), name))),
     make('div', { class: 'two' },
-      table([['Core', true], ['Engine', true], ['Instructions'], ['Busy, share of execution'], ['Time by reason', true]], idle.engines.map((engine) => ({
+      table([['Core', true], ['Engine', true], ['Instructions'], ['Busy share of execution'], ['Time by reason', true]], idle.engines.map((engine) => ({
         onclick: () => reveal(trackOf(engine.core, engine.engine)),
         cells: [String(engine.core), engine.engine, { value: engine.instruction_count, text: whole(engine.instruction_count) }, bar(engine.busy_ratio), { element: stacked(engine, idle.total_ns), text: '' }],
       }))),
-      table([['Core', true], ['Engine', true], ['Waited for', true], ['Count'], ['Total'], ['Of the execution'], ['Longest']], waits.map(([engine, wait]) => ({
+      table([['Core', true], ['Engine', true], ['Waited for', true], ['Count'], ['Total'], ['Share of execution'], ['Longest']], waits.map(([engine, wait]) => ({
         onclick: () => {
           reveal(trackOf(engine.core, engine.engine));
           if (wait.longest_ns) glideTo(psOf(wait.longest_at_ns), psOf(wait.longest_at_ns + wait.longest_ns), 0.6);

@@ -17,7 +17,7 @@ function gaps(box) {
   const processes = answer(box, 'host', 'host gaps', () => state.source.host('host-gaps'));
   if (!processes) return;
   const rows = processes.flatMap(({ process_id: pid, cores }) => cores.map((core) => ({ pid, ...core })));
-  box.append(make('h3', {}, 'Gaps between executions'), table([['Process'], ['Core'], ['Executions'], ['Gaps'], ['In total'], ['Of the time from first to last'], ['Median'], ['Longest'], ['The host', true]], rows.map((row) => ({
+  box.append(make('h3', {}, 'Gaps between executions'), table([['Process'], ['Core'], ['Executions'], ['Gaps'], ['Total'], ['Share of time from first to last'], ['Median'], ['Longest'], ['Host activity', true]], rows.map((row) => ({
     onclick: row.gap_count ? () => glideTo(psOf(row.longest_at_ns), psOf(row.longest_at_ns) + row.longest_ns * 1000, 0.4) : null,
     cells: [String(row.pid ?? 'unknown'), String(row.nc), { value: row.run_count, text: whole(row.run_count) }, { value: row.gap_count, text: whole(row.gap_count) },
       { value: row.gap_ns, text: duration(row.gap_ns * 1000) }, row.span_ns ? bar(row.gap_ns / row.span_ns) : '', { value: row.median_ns, text: duration(row.median_ns * 1000) },
@@ -32,7 +32,7 @@ function memory(box) {
   for (const { process_id: pid, peak_bytes: peak, peak_ns: at, uses } of processes) {
     if (!uses?.length) continue; // the trace has no allocations
     box.append(make('h3', {}, `Device memory of process ${pid ?? 'unknown'}: ${bytes(peak)} at ${duration(psOf(at) + state.meta.begin)}`),
-      table([['Use', true], ['At the peak'], ['Of the peak'], ['Its own most']], uses.map((use) => ({
+      table([['Use', true], ['At the peak'], ['Share of peak'], ['Own peak']], uses.map((use) => ({
         cells: [use.name, { value: use.peak_bytes, text: bytes(use.peak_bytes) }, bar(use.peak_bytes / peak), { value: use.own_peak_bytes, text: bytes(use.own_peak_bytes) }],
       }))));
   }
@@ -43,7 +43,7 @@ function ranks(box) {
   const kinds = answer(box, 'host', 'host ranks', () => state.source.host('ranks'));
   for (const kind of kinds ?? []) {
     box.append(make('h3', {}, `${kind.type}: ${whole(kind.step_count)} steps, median skew ${duration(kind.median_ns * 1000)}, maximum ${duration(kind.greatest_ns * 1000)}`),
-      table([['Worker'], ['Spans'], ['In total'], ['Last, of the steps'], ['Behind the first'], ['Waited for the last']], kind.workers.map((row) => ({
+      table([['Worker'], ['Spans'], ['Total'], ['Last, share of steps'], ['Behind the first'], ['Waited for the last']], kind.workers.map((row) => ({
         cells: [String(row.worker_gid), { value: row.span_count, text: whole(row.span_count) }, { value: row.total_ns, text: duration(row.total_ns * 1000) },
           kind.step_count ? bar(row.last_count / kind.step_count) : '', { value: row.behind_ns, text: duration(row.behind_ns * 1000) }, { value: row.waited_ns, text: duration(row.waited_ns * 1000) }],
       }))));

@@ -74,7 +74,7 @@ function layers(top) {
   const begin = Math.min(...top.layers.map((layer) => layer.start_ns));
   const end = Math.max(...top.layers.map((layer) => layer.end_ns));
   const total = Math.max(top.layers.reduce((sum, layer) => sum + layer.path_ns, 0), 1); // the path is as long as the execution
-  return table([['Layer', true], ['When', true], ['Instructions'], ['Busy'], ['On critical path'], ['Of the execution'], ['FLOPs'], ['HBM read'], ['HBM written']], nodes.map((node) => ({
+  return table([['Layer', true], ['When', true], ['Instructions'], ['Busy'], ['On critical path'], ['Share of execution'], ['FLOPs'], ['HBM read'], ['HBM written']], nodes.map((node) => ({
     onclick: () => go(node.start_ns, node.end_ns),
     cells: [nameCell(node), lane(node, begin, end), { value: node.count, text: whole(node.count) }, { value: node.active_ns, text: duration(node.active_ns * 1000) },
       { value: node.path_ns, text: duration(node.path_ns * 1000) }, bar(node.path_ns / total), { value: node.flops, text: node.flops ? count(node.flops) : '' },
@@ -84,7 +84,7 @@ function layers(top) {
 
 function costs(list) {
   const hasSlot = list.some((row) => row.pc !== undefined);
-  const columns = [['Engine', true], ['Operation', true], ...(hasSlot ? [['PC'], ['Layer', true]] : []), ['Count'], ['Busy'], ['Of the execution'], ['On critical path'], ['FLOPs']];
+  const columns = [['Engine', true], ['Operation', true], ...(hasSlot ? [['PC'], ['Layer', true]] : []), ['Count'], ['Busy'], ['Share of execution'], ['On critical path'], ['FLOPs']];
   return table(columns, list.map((row) => ({
     onclick: row.start_ns === undefined ? null : () => go(row.start_ns, row.end_ns),
     cells: [row.engine, row.opcode ?? row.name, ...(hasSlot ? [{ value: row.pc, text: String(row.pc) }, row.layer ?? ''] : []), { value: row.count, text: whole(row.count) },

@@ -68,7 +68,7 @@ function draw(context, look) {
 }
 
 function shares(title, list) {
-  return table([[title, true], ['Steps'], ['On critical path'], ['Of the execution']], list.map((one) => ({
+  return table([[title, true], ['Steps'], ['On critical path'], ['Share of execution']], list.map((one) => ({
     cells: [one.name ?? one.layer, { value: one.steps, text: String(one.steps) }, { value: one.path_ns, text: duration(one.path_ns * 1000) }, bar(one.path_ratio)],
   })), { most: 100 });
 }

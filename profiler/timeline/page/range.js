@@ -57,7 +57,7 @@ function total(kind, name) {
 }
 
 function rowsTable() {
-  return table([['Row', true], ['Core', true], ['Busy, share of range'], ['Slices'], ['Bytes']], stats.tracks.map(({ track, busy, count, bytes: moved }) => ({
+  return table([['Row', true], ['Core', true], ['Busy share of range'], ['Slices'], ['Bytes']], stats.tracks.map(({ track, busy, count, bytes: moved }) => ({
     onclick: () => reveal(track),
     cells: [state.meta.tracks[track].name, coreOf(track), busyOf(track, busy), { value: count, text: whole(count) }, moved === undefined ? '' : { value: moved, text: bytes(moved) }],
   })), { foot: [total('engine', 'engines'), total('queue', 'queues'), total('host', 'host rows')].filter(Boolean) });

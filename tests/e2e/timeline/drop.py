@@ -90,7 +90,7 @@ def check_server(address, folder):
     for _ in range(6):
         status, text = put(address, [('run.ntff', ntff)])
         assert status == 200, text
-    expect('one too many', put(address, [('run.ntff', ntff)]), 503, 'already showing 8 dropped captures')
+    expect('one too many', put(address, [('run.ntff', ntff)]), 503, 'too many dropped captures (at most 8)')
     for port in (answer['port'], json.loads(text)['port']):
         assert meta(port)['title'] == 'run.ntff'
 
