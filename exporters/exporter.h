@@ -95,10 +95,13 @@ static inline size_t ntk_exporter_application_max(const struct ntk_exporter_opti
 }
 
 /* Whether a user's next application gets its own series. One user gets at most three quarters of
- * them, the next one three quarters of the rest, so that no user hides those of others. */
+ * them, the next one three quarters of the rest, and the last eighth is kept for users with less
+ * than two, so that no user hides those of others. */
 static inline bool ntk_exporter_has_room(size_t application_max, size_t shown, size_t shown_of_user)
 {
-    return shown < application_max && shown_of_user / 3 < application_max - shown;
+    size_t kept = shown_of_user < 2 ? 0 : application_max / 8;
+
+    return shown + kept < application_max && shown_of_user / 3 < application_max - shown;
 }
 
 struct ntk_exporter {

@@ -506,7 +506,7 @@ static void without_a_step_each_report_goes_by_itself(void **state)
 
 static void applications_beyond_the_bound_share_series(void **state)
 {
-    enum { APPLICATIONS = 2 * NTK_EXPORTER_APPLICATIONS, OF_ONE_USER = 48, OF_THE_NEXT = 12 };
+    enum { APPLICATIONS = 2 * NTK_EXPORTER_APPLICATIONS, OF_ONE_USER = 48, OF_THE_NEXT = 8 };
     struct ntk_cloudwatch_data data = { 0 };
     struct ntk_snapshot *snapshot = ntk_snapshot_create();
     struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, APPLICATIONS);
@@ -535,7 +535,7 @@ static void applications_beyond_the_bound_share_series(void **state)
         }
     }
     assert_int_equal(tags, OF_ONE_USER + OF_THE_NEXT + 1);
-    assert_true(others > 6.79 && others < 6.81);
+    assert_true(others > 7.19 && others < 7.21);
     ntk_cloudwatch_data_fini(&data);
     ntk_snapshot_destroy(snapshot);
 }

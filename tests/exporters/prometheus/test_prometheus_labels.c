@@ -285,6 +285,27 @@ static void one_user_leaves_room_for_the_applications_of_others(void **state)
     assert_others("3\n");
 }
 
+/* However many users take all they can get, one with two applications is not among the rest. */
+static void the_last_places_are_for_users_with_few_applications(void **state)
+{
+    enum { GREEDY = 3, EACH = NTK_EXPORTER_APPLICATIONS, COUNT = GREEDY * EACH + 2 };
+    struct ntk_snapshot *snapshot = test_idle_snapshot();
+    struct ntk_runtime_sample *runtimes = ntk_snapshot_alloc_runtimes(snapshot, COUNT);
+
+    page.application_max = NTK_EXPORTER_APPLICATIONS;
+    for (size_t i = 0; i < COUNT; i++) {
+        runtimes[i].has = NTK_RUNTIME_HAS_EXECUTIONS;
+        runtimes[i].tag = i < COUNT - 2 ? ntk_snapshot_format(snapshot, "greedy-%zu", i)
+                                        : (i == COUNT - 2 ? "first" : "second");
+        runtimes[i].uid = (uint32_t)(1001 + i / EACH);
+        runtimes[i].outcome[NTK_OUTCOME_COMPLETED].period = 10;
+    }
+    update(snapshot);
+    assert_completed("first", "10");
+    assert_completed("second", "10");
+    assert_others("132\n"); /* 48, 8 and 2 of the greedy ones have their own series */
+}
+
 #define OTHER_COMPLETED "runtime_tag=\"" NTK_EXPORTER_OTHER "\",status_type=\"completed\""
 
 /* Series appear once, or Prometheus drops one of the two. */
@@ -321,6 +342,7 @@ int main(void)
         CASE(applications_with_one_tag_are_separated_by_pid_on_request),
         CASE(applications_beyond_the_bound_share_series_and_are_counted),
         CASE(one_user_leaves_room_for_the_applications_of_others),
+        CASE(the_last_places_are_for_users_with_few_applications),
         CASE(an_application_called_as_the_rest_is_of_the_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
