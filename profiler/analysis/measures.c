@@ -137,8 +137,8 @@ static int add_regions(struct ntk_measures *measures, const struct ntk_program *
 /* The greatest of any core: of a partition, which all have the same bytes. */
 static int add_peaks(struct ntk_measures *measures, const struct ntk_program *program)
 {
-    static const char *const names[NTK_CHIP_SPACE_COUNT] = { "SBUF peak, of a partition",
-                                                             "PSUM peak, of a partition" };
+    static const char *const names[NTK_CHIP_SPACE_COUNT] = { "SBUF peak per partition",
+                                                             "PSUM peak per partition" };
     struct ntk_chip_memory chip;
     int ret = ntk_analysis_chip_memory(program, 1, &chip);
 
