@@ -334,7 +334,7 @@ static void add_entry(struct ntk_jobs_folder *folder, const struct ntk_hardware 
         (place->device >= hardware->device_count ||
          (place->has_core && place->core >= per_device))) {
         snprintf(sentence, sizeof sentence,
-                 "no such %s: the machine has %u device%s with %u core%s each",
+                 "unknown %s: the machine has %u device%s with %u core%s each",
                  place->device < hardware->device_count ? "core" : "device", hardware->device_count,
                  hardware->device_count == 1 ? "" : "s", per_device, per_device == 1 ? "" : "s");
         add_trouble(folder, entry->name, sentence);

@@ -200,7 +200,8 @@ int ntk_spool_open(const char *folder, uint64_t bytes_max, size_t message_bytes_
     } else if (flock(spool->lock_fd, LOCK_EX | LOCK_NB) < 0) {
         ret = ntk_err_set(
             err, -EBUSY, NTK_ERR_NO_OFFSET,
-            "folder %s is in use by another program; each program needs its own folder", folder);
+            "folder '%s' is in use by another program: use a separate folder for each program",
+            folder);
     } else {
         sync_parent(spool);
         ret = read_folder(spool, folder, err);

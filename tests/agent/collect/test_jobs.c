@@ -319,7 +319,7 @@ static void devices_and_cores_that_are_not_there_hold_nothing(void **state)
     assert_jobs(f, "44 : 3 / 1 @10\n");
     snprintf(
         want, sizeof want,
-        "jobs: %s/1.2: no such core: the machine has 2 devices with 2 cores each (and 1 similar)",
+        "jobs: %s/1.2: unknown core: the machine has 2 devices with 2 cores each (and 1 similar)",
         f->path);
     assert_string_equal(said, want);
 }
