@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "agent/hang/hang_troubles.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "shared/base/str.h"
 
 #define RANKS_NAMED 16u /* of one communicator */
@@ -14,11 +18,13 @@ struct held_trouble {
 void ntk_hang_troubles_init(struct ntk_hang_troubles *troubles)
 {
     ntk_vec_init(&troubles->held, sizeof(struct held_trouble));
+    ntk_hang_jobs_init(&troubles->jobs);
 }
 
 void ntk_hang_troubles_fini(struct ntk_hang_troubles *troubles)
 {
     ntk_vec_fini(&troubles->held);
+    ntk_hang_jobs_fini(&troubles->jobs);
 }
 
 const struct ntk_runtime_sample *ntk_hang_member(const struct ntk_snapshot *snapshot, uint64_t key,
@@ -134,6 +140,7 @@ static bool is_alive(const struct ntk_ranks *ranks, uint64_t key)
 /* ---- of a period ---- */
 
 struct filling {
+    const struct ntk_hang_jobs *jobs;
     struct ntk_rank_trouble troubles[NTK_SNAPSHOT_TROUBLES_MAX];
     size_t count;
 };
@@ -141,8 +148,18 @@ struct filling {
 static void fill(struct filling *filling, const struct ntk_rank_trouble *trouble)
 {
     if (filling->count < NTK_SNAPSHOT_TROUBLES_MAX) {
-        filling->troubles[filling->count++] = *trouble;
+        filling->troubles[filling->count] = *trouble;
+        filling->troubles[filling->count++].job_id = ntk_hang_jobs_get(filling->jobs, trouble->key);
     }
+}
+
+/* The tag that all ranks of a job have: a process without one has its pid instead. */
+static const char *shared_tag(const char *tag, uint32_t pid)
+{
+    char own[16];
+
+    (void)snprintf(own, sizeof own, "%" PRIu32, pid);
+    return strcmp(tag, own) == 0 ? "" : tag;
 }
 
 static void fill_rank(struct filling *filling, struct ntk_rank_trouble trouble,
@@ -153,7 +170,7 @@ static void fill_rank(struct filling *filling, struct ntk_rank_trouble trouble,
     trouble.has_rank = true;
     trouble.rank = rank->rank;
     trouble.pid = row ? row->pid : 0;
-    trouble.tag = row ? row->tag : "";
+    trouble.tag = row ? row->tag : trouble.tag;
     trouble.cause = ntk_rank_where_names[rank->where];
     if (row && trouble.kind == NTK_TROUBLE_BROKE) {
         uint64_t age_ns = row->is_lost ? row->lost_for_ns : row->sample->since_ns;
@@ -175,7 +192,7 @@ static void fill_verdict(struct filling *filling, const struct ntk_comm_verdict 
         .key = verdict->first->sample->key,
         .rendezvous = verdict->first->sample->rendezvous,
         .rank_count = verdict->rank_count,
-        .tag = "",
+        .tag = shared_tag(verdict->first->tag, verdict->first->pid),
         .cause = verdict->kind == NTK_COMM_HANGS ? "operation" : "unknown",
         .operation = verdict->operation,
         .sequence = verdict->sequence,
@@ -204,12 +221,13 @@ static void fill_verdict(struct filling *filling, const struct ntk_comm_verdict 
 static void fill_change(struct filling *filling, const struct ntk_change_verdict *verdict,
                         const struct ntk_snapshot *snapshot)
 {
+    const struct ntk_runtime_sample *runtime = ntk_hang_member(snapshot, verdict->key, 0);
     const struct ntk_rank_trouble trouble = {
         .kind = NTK_TROUBLE_SLOWER,
         .key = verdict->key,
         .rendezvous = ntk_hang_rendezvous(snapshot, verdict->key),
         .rank_count = verdict->rank_count,
-        .tag = "",
+        .tag = runtime ? shared_tag(runtime->tag, runtime->pid) : "",
         .cause = ntk_change_where_names[verdict->where],
         .since_realtime_ns = verdict->since_realtime_ns,
         .behind_ns =
@@ -223,8 +241,9 @@ static void fill_change(struct filling *filling, const struct ntk_change_verdict
 void ntk_hang_troubles_set(struct ntk_hang_troubles *troubles, const struct ntk_ranks *ranks,
                            const struct ntk_change *change, struct ntk_snapshot *snapshot)
 {
-    struct filling filling = { .count = 0 };
+    struct filling filling = { .jobs = &troubles->jobs };
 
+    ntk_hang_jobs_look(&troubles->jobs, ranks, snapshot);
     for (size_t i = troubles->held.count; i-- > 0;) {
         struct held_trouble *held = ntk_vec_at(&troubles->held, i);
 

@@ -12,6 +12,7 @@
 #ifndef NTK_AGENT_HANG_HANG_TROUBLES_H
 #define NTK_AGENT_HANG_HANG_TROUBLES_H
 
+#include "agent/hang/hang_jobs.h"
 #include "shared/base/vec.h"
 #include "shared/metrics/ranks.h"
 #include "shared/metrics/ranks_change.h"
@@ -20,6 +21,7 @@
 
 struct ntk_hang_troubles {
     struct ntk_vec held; /* struct held_trouble: slow ranks */
+    struct ntk_hang_jobs jobs;
 };
 
 void ntk_hang_troubles_init(struct ntk_hang_troubles *troubles);

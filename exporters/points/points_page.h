@@ -173,9 +173,12 @@ struct ntk_points_trouble { /* of ranks */
     uint64_t key;
     bool has_rank;
     uint32_t rank;
+    bool is_elsewhere; /* no process of this machine reports the rank */
     uint64_t since_ns; /* Unix time */
     char cause[32];
+    char job_id[NTK_POINTS_JOB_BYTES];
     char rendezvous[NTK_POINTS_LABEL_BYTES];
+    char tag[NTK_POINTS_LABEL_BYTES];
 };
 
 /* A batch job; unknown texts are "". */

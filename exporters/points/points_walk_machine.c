@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* points_walk_machine - families of cores, devices, adapters, health, troubles of ranks. */
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -242,18 +243,48 @@ static void adapter_counter(const struct points_visit *v, size_t c)
     }
 }
 
+/* The labels of a trouble and room for the texts that they need. */
+struct trouble_labels {
+    struct points_number rank;
+    char key[17];
+    struct ntk_points_label rows[9];
+};
+
+static void trouble_labels_make(const struct ntk_points_page *page,
+                                const struct ntk_points_trouble *trouble,
+                                struct trouble_labels *labels)
+{
+    labels->rank = points_number_text(trouble->rank);
+    snprintf(labels->key, sizeof labels->key, "%016llx", (unsigned long long)trouble->key);
+    const struct ntk_points_label rows[] = {
+        { "cause", trouble->cause },
+        { "communicator", labels->key },
+        { "host_name", trouble->is_elsewhere ? "" : page->host_name },
+        { "job_id", trouble->job_id },
+        { "kind", ntk_trouble_kind_names[trouble->kind] },
+        { "rank", trouble->has_rank ? labels->rank.text : "all" },
+        { "rendezvous", trouble->rendezvous },
+        { "runtime_tag", trouble->tag },
+        { NULL, NULL },
+    };
+    static_assert(sizeof rows == sizeof labels->rows, "a row for each");
+    memcpy(labels->rows, rows, sizeof rows);
+}
+
 /* Two with the same labels cannot be: the first is written. */
 static bool is_written_before(const struct ntk_points_page *page, size_t at)
 {
-    const struct ntk_points_trouble *one = &page->troubles[at];
+    struct trouble_labels own, other;
 
+    trouble_labels_make(page, &page->troubles[at], &own);
     for (size_t i = 0; i < at; i++) {
-        const struct ntk_points_trouble *other = &page->troubles[i];
+        bool is_same = true;
 
-        if (one->kind == other->kind && one->key == other->key &&
-            one->has_rank == other->has_rank && one->rank == other->rank &&
-            strcmp(one->cause, other->cause) == 0 &&
-            strcmp(one->rendezvous, other->rendezvous) == 0) {
+        trouble_labels_make(page, &page->troubles[i], &other);
+        for (size_t k = 0; own.rows[k].name && is_same; k++) {
+            is_same = strcmp(own.rows[k].value, other.rows[k].value) == 0;
+        }
+        if (is_same) {
             return true;
         }
     }
@@ -264,19 +295,20 @@ static void rank_troubles(const struct points_visit *v)
 {
     for (size_t i = 0; i < v->page->trouble_count; i++) {
         const struct ntk_points_trouble *trouble = &v->page->troubles[i];
-        struct points_number rank = points_number_text(trouble->rank);
-        char key[17];
+        struct ntk_points_label known[9];
+        struct trouble_labels labels;
+        size_t used = 0;
 
         if (is_written_before(v->page, i)) {
             continue;
         }
-        snprintf(key, sizeof key, "%016llx", (unsigned long long)trouble->key);
-        points_put_f64(v,
-                       LABELS({ "cause", trouble->cause }, { "communicator", key },
-                              { "kind", ntk_trouble_kind_names[trouble->kind] },
-                              { "rank", trouble->has_rank ? rank.text : "all" },
-                              { "rendezvous", trouble->rendezvous }),
-                       (double)trouble->since_ns / POINTS_NS);
+        trouble_labels_make(v->page, trouble, &labels);
+        for (size_t k = 0; labels.rows[k].name; k++) {
+            known[used] = labels.rows[k];
+            used += labels.rows[k].value[0] != '\0';
+        }
+        known[used] = (struct ntk_points_label){ NULL, NULL };
+        points_put_f64(v, known, (double)trouble->since_ns / POINTS_NS);
     }
 }
 

@@ -468,6 +468,7 @@ void ntk_snapshot_set_troubles(struct ntk_snapshot *snapshot,
         copy[i] = troubles[i];
         copy[i].rendezvous = ntk_snapshot_text(snapshot, troubles[i].rendezvous);
         copy[i].tag = ntk_snapshot_text(snapshot, troubles[i].tag);
+        copy[i].job_id = ntk_snapshot_text(snapshot, troubles[i].job_id);
         copy[i].cause = ntk_snapshot_text(snapshot, troubles[i].cause);
     }
     snapshot->troubles = copy;

@@ -479,9 +479,10 @@ struct ntk_rank_trouble {
     uint32_t rank_count;
     bool has_rank; /* else no single one is named */
     uint32_t rank;
-    uint32_t pid; /* of the rank; 0: unknown */
-    const char *tag;
-    const char *cause; /* where the rank is, what blocks it; one word */
+    uint32_t pid;       /* of the rank; 0: unknown */
+    const char *tag;    /* of its process; without a process that of all ranks, or "" */
+    const char *job_id; /* of the batch job; "" none is known */
+    const char *cause;  /* where the rank is, what blocks it; one word */
     enum ntk_collective operation;
     uint64_t sequence; /* of the operation; 0: of none */
     uint64_t since_realtime_ns;

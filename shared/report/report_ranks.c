@@ -163,6 +163,7 @@ const struct report_field report_fields_trouble[] = {
     REPORT_ROW("rank_count", REPORT_U32, AT(rank_count)),
     REPORT_ROW("pid", REPORT_U32, AT(pid), .sparse = true),
     REPORT_ROW("neuron_runtime_tag", REPORT_TEXT, AT(tag), .sparse = true),
+    REPORT_ROW("job_id", REPORT_TEXT, AT(job_id), .sparse = true),
     REPORT_ROW("rendezvous", REPORT_TEXT, AT(rendezvous)),
     REPORT_ROW("cause", REPORT_TEXT, AT(cause)),
     REPORT_ROW("sequence", REPORT_U64, AT(sequence), .sparse = true),
@@ -215,7 +216,8 @@ void report_read_troubles(struct ntk_snapshot *snapshot, const json_t *ext)
         const char *key = json_string_value(json_object_get(entry, "communicator"));
         struct ntk_rank_trouble *trouble = &troubles[count];
 
-        *trouble = (struct ntk_rank_trouble){ .rendezvous = "", .tag = "", .cause = "" };
+        *trouble =
+            (struct ntk_rank_trouble){ .rendezvous = "", .tag = "", .job_id = "", .cause = "" };
         report_read_fields(snapshot, entry, report_fields_trouble, trouble);
         trouble->key = key ? strtoull(key, NULL, 16) : 0;
         trouble->kind = (enum ntk_trouble_kind)index_of(entry, "kind", ntk_trouble_kind_names,

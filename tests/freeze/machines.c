@@ -133,6 +133,7 @@ static void fill_rest(struct ntk_snapshot *s, bool is_busy)
                                               .has_rank = true,
                                               .pid = 41210,
                                               .tag = "bert",
+                                              .job_id = "17",
                                               .cause = "killed",
                                               .sequence = 77,
                                               .missing = 1,

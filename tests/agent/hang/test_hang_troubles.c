@@ -106,9 +106,84 @@ static void a_member_of_a_communicator_is_not_another_users_process(void **state
     ntk_snapshot_destroy(snapshot);
 }
 
+/* Ranks 0 and 1, on the logical cores 0 and 5. */
+static void add_ranks(struct ntk_snapshot *snapshot)
+{
+    assert_non_null(ntk_snapshot_alloc_runtimes(snapshot, 2));
+    for (uint32_t i = 0; i < 2; i++) {
+        struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
+
+        runtime->tag = "train";
+        runtime->cores = ntk_snapshot_alloc(snapshot, 1, sizeof *runtime->cores);
+        runtime->cores[0].core = i == 0 ? 0 : 11;
+        runtime->core_count = 1;
+        *ntk_snapshot_alloc_ranks(snapshot, runtime, 1) = rank_of(i, NTK_RANK_JOINED);
+        runtime->ranks[0].in_flight = i == 0;
+    }
+}
+
+static void add_lost(struct ntk_snapshot *snapshot)
+{
+    struct ntk_lost_rank *lost = ntk_snapshot_alloc_lost_ranks(snapshot, 1);
+
+    lost[0] = (struct ntk_lost_rank){ .pid = 11,
+                                      .tag = "train",
+                                      .command = "",
+                                      .lost_for_ns = SECOND,
+                                      .rank = rank_of(1, NTK_RANK_JOINED) };
+}
+
+/* Method: ranks over several periods, one of them on a core of a batch job. The job ends, then a
+ * rank is lost, then the communicator is gone. */
+static void the_batch_job_of_ranks_outlives_them(void **state)
+{
+    static const struct {
+        bool has_job;
+        void (*add)(struct ntk_snapshot *snapshot);
+        const char *expected;
+    } periods[] = { { false, add_ranks, "" },   { true, add_ranks, "17" },
+                    { false, add_ranks, "17" }, { false, add_lost, "17" },
+                    { false, NULL, "" },        { false, add_lost, "" } };
+    struct ntk_hang_troubles troubles;
+    struct ntk_change change;
+
+    (void)state;
+    ntk_hang_troubles_init(&troubles);
+    ntk_change_init(&change);
+    for (size_t i = 0; i < sizeof periods / sizeof *periods; i++) {
+        struct ntk_snapshot *snapshot = ntk_snapshot_create();
+        struct ntk_job job = { .id = "17", .cores = (uint32_t[]){ 5 }, .core_count = 1 };
+        const struct ntk_jobs jobs = {
+            .is_asked = true, .error = "", .rows = &job, .count = periods[i].has_job
+        };
+        struct ntk_ranks ranks;
+
+        snapshot->realtime_ns = NOW;
+        snapshot->hardware.lnc = 2;
+        ntk_snapshot_set_jobs(snapshot, &jobs);
+        if (periods[i].add) {
+            periods[i].add(snapshot);
+        }
+        ntk_ranks_init(&ranks);
+        assert_int_equal(ntk_ranks_add(&ranks, snapshot, "", (struct ntk_ranks_clock){ 0 }), 0);
+        assert_int_equal(ntk_ranks_judge(&ranks, 1), 0);
+        ntk_hang_troubles_set(&troubles, &ranks, &change, snapshot);
+        assert_int_equal(snapshot->trouble_count > 0, periods[i].add != NULL);
+        for (size_t k = 0; k < snapshot->trouble_count; k++) {
+            assert_string_equal(snapshot->troubles[k].job_id, periods[i].expected);
+            assert_string_equal(snapshot->troubles[k].tag, "train"); /* of unseen ranks, too */
+        }
+        ntk_ranks_fini(&ranks);
+        ntk_snapshot_destroy(snapshot);
+    }
+    ntk_change_fini(&change);
+    ntk_hang_troubles_fini(&troubles);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_batch_job_of_ranks_outlives_them),
         cmocka_unit_test(a_member_of_a_communicator_is_not_another_users_process),
         cmocka_unit_test(troubles_of_a_broken_communicator_began_when_it_broke),
     };

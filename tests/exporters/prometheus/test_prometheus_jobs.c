@@ -116,11 +116,76 @@ static void jobs_multiply_no_other_series(void **state)
     free(without);
 }
 
+/* Method: a rank of this machine, two that no process reports, and all ranks together. */
+static void a_verdict_on_ranks_names_job_and_host(void **state)
+{
+    struct ntk_snapshot *snapshot = test_sample_snapshot(1);
+    const struct ntk_rank_trouble troubles[] = {
+        { .kind = NTK_TROUBLE_HANGS,
+          .key = 7,
+          .rank_count = 4,
+          .has_rank = true,
+          .rank = 2,
+          .pid = 9,
+          .tag = "train",
+          .job_id = "17",
+          .cause = "elsewhere",
+          .since_realtime_ns = 1500000000 },
+        { .kind = NTK_TROUBLE_HANGS,
+          .key = 7,
+          .rank_count = 4,
+          .has_rank = true,
+          .rank = 3,
+          .cause = "unseen",
+          .since_realtime_ns = 1500000000 },
+        { .kind = NTK_TROUBLE_HANGS,
+          .key = 7,
+          .rank_count = 4,
+          .has_rank = true,
+          .rank = 3,
+          .cause = "unseen",
+          .since_realtime_ns = 1600000000 },
+        { .kind = NTK_TROUBLE_SLOWER,
+          .key = 8,
+          .rank_count = 4,
+          .cause = "outside",
+          .since_realtime_ns = 2000000000 },
+    };
+    struct ntk_buf text = { 0 };
+
+    (void)state;
+    snapshot->host_name = "node-1";
+    ntk_snapshot_set_troubles(snapshot, troubles, 4);
+    assert_int_equal(ntk_points_page_update(&page, snapshot), 0);
+    ntk_snapshot_destroy(snapshot);
+    ntk_prometheus_encode(&page, NTK_PROMETHEUS_TEXT_0_0_4, false, &text);
+    const char *lines = ntk_buf_text_get(&text);
+    assert_int_equal(count_lines(lines, "neuron_rank_trouble_since_seconds{", ""), 3);
+    assert_int_equal(
+        count_lines(lines, "neuron_rank_trouble_since_seconds{",
+                    "cause=\"elsewhere\",communicator=\"0000000000000007\",host_name=\"node-1\""),
+        1);
+    assert_int_equal(count_lines(lines, "neuron_rank_trouble_since_seconds{",
+                                 "job_id=\"17\",kind=\"hangs\",rank=\"2\",region=\"\","
+                                 "runtime_tag=\"train\",subnet_id=\"\"} 1.5"),
+                     1);
+    assert_int_equal(count_lines(lines, "neuron_rank_trouble_since_seconds{", "job_id="), 1);
+    assert_int_equal(count_lines(lines, "neuron_rank_trouble_since_seconds{", "host_name="), 2);
+    assert_int_equal(count_lines(lines, "neuron_rank_trouble_since_seconds{",
+                                 "communicator=\"0000000000000007\",instance_id"),
+                     1);
+    assert_int_equal(
+        count_lines(lines, "neuron_rank_trouble_since_seconds{", "kind=\"slower\",rank=\"all\""),
+        1);
+    ntk_buf_fini(&text);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(a_verdict_on_ranks_names_job_and_host),
         TEST(a_core_that_is_held_has_one_series),
         TEST(jobs_multiply_no_other_series),
     };

@@ -134,6 +134,7 @@ static void verdicts_on_ranks_come_back(void **state)
           .rank = 3,
           .pid = 12,
           .tag = "train",
+          .job_id = "17",
           .cause = "lost",
           .operation = NTK_COLLECTIVE_BARRIER,
           .sequence = 41,
@@ -166,6 +167,8 @@ static void verdicts_on_ranks_come_back(void **state)
     assert_int_equal(first->rank_count, 4);
     assert_int_equal(first->pid, 12);
     assert_string_equal(first->tag, "train");
+    assert_string_equal(first->job_id, "17");
+    assert_string_equal(second->job_id, "");
     assert_string_equal(first->cause, "lost");
     assert_int_equal(first->operation, NTK_COLLECTIVE_BARRIER);
     assert_int_equal(first->sequence, 41);

@@ -71,7 +71,8 @@ try_all() {
         select(.type == "query") | "count by (\(.name)) (\(.query.query | capture("label_values\\((?<of>[^,]*),").of))")' \
         "$dashboards"/neuron-*.json | sed 's/\$__rate_interval/10s/g; s/\$[a-z_]*/.*/g' | sort -u)
     [ $count -ge 39 ] || fail "only $count queries were tried"
-    for record in $(sed -n 's/ *- record: //p' neuron.rules.yml); do wait_for has_data "$record"; done
+    # Verdicts on ranks are in tests/e2e/hang/alerts.sh.
+    for record in $(sed -n 's/ *- record: //p' neuron.rules.yml | grep -v '^job_rank:'); do wait_for has_data "$record"; done
     kill "$server" && wait "$server" 2>/dev/null || true
 }
 try_all promql-at-modifier ''

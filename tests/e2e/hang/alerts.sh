@@ -1,0 +1,115 @@
+#!/bin/bash
+# alerts - alerts on ranks in a real Prometheus: of a job that works there is none, also when its page goes on for ten
+# minutes; a rank that hangs, is lost or is slow is named with its job, rank, host and cause, and the alert ends with its cause.
+. "$(dirname "$0")/../lib.sh"
+needs prometheus promtool jq curl
+
+export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_ROOT_COMM_ID=127.0.0.1:46825
+export NEURON_RT_LOG_LEVEL=QUIET
+rank=$NTK_BIN_DIR/../tests/tests_e2e_world_rank
+
+start() { # start RANKS STEP_MS [FAULT RANK]
+    local i
+    ranks=()
+    for ((i = 0; i < $1; i++)); do
+        "$rank" "$i" "$1" 100000 "$2" "$([ "$i" != "${4:--1}" ] || echo "$3")" 2>"rank$i.err" &
+        ranks[i]=$!
+        pids+=("$!")
+    done
+}
+# All ranks end after the same step: no rank is missed.
+end_job() {
+    touch world.end
+    wait "${ranks[@]}" || fail "a rank failed: $(cat rank?.err)"
+    rm world.end
+}
+
+mkdir jobs
+neuron-monitor --period 500ms --prometheus 127.0.0.1:0 --verbose 1 --quiet --hpc-job-mapping-dir jobs 2>agent.log &
+pids+=($!)
+agent_is_up() { grep -q 'serving metrics on port' agent.log && echo yes; }
+wait_for agent_is_up
+agent=127.0.0.1:$(sed -n 's/.*serving metrics on port //p' agent.log)
+cp "$NTK_SOURCE_DIR/exporters/prometheus/rules/neuron.rules.yml" .
+cat >server.yml <<END
+global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
+rule_files: [ neuron.rules.yml ]
+scrape_configs: [ { job_name: neuron, static_configs: [ { targets: [ "$agent" ] } ] } ]
+END
+prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 --log.level=info >server.log 2>&1 &
+pids+=($!)
+server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
+server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
+wait_for server_is_up
+
+# As Alertmanager gets them, "name job rank host cause". A scrape may fail while the machine is busy.
+alerts() {
+    curl -sf "http://127.0.0.1:$(server_port)/api/v1/alerts" >alerts.json || return
+    jq -r '.data.alerts[].labels as $l | $l.alertname + " " + ([$l.job, $l.rank, $l.host, $l.cause] | join(" "))' alerts.json |
+        grep -v '^NeuronMonitorDown ' | sort
+}
+fires() { [ "$(alerts | paste -sd';')" = "$1" ] && [ "$(jq -r '.data.alerts[].state' alerts.json | grep -c firing)" = 1 ] && echo yes; }
+is_quiet() { alerts >quiet.log || true; [ -s alerts.json ] && [ ! -s quiet.log ] && echo yes; }
+at_failure() { alerts >alerts.log; }
+answer() { curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" | jq -r '.data.result[0].value[1] // "none"'; }
+host=$(hostname)
+
+# A job that works. Its page as it goes on for ten more minutes: gauges stay, counters rise as they did.
+start 4 20
+at_work() { [ "$(answer 'sum(neuron_collective_operations_total) > bool 100')" = 1 ] && echo yes; }
+wait_for at_work
+[ "$(is_quiet)" = yes ] || fail "alerts of a job that works: $(cat quiet.log)"
+page() { curl -sf "http://$agent/metrics" | grep -v '^#'; }
+page >first
+later() {
+    page >second && [ "$(grep -c . second)" -gt 100 ] &&
+        ! cmp -s <(grep '^neuron_collective_operations' first) <(grep '^neuron_collective_operations' second) && echo yes
+}
+wait_for later
+{
+    printf 'rule_files: [ neuron.rules.yml ]\nevaluation_interval: 15s\ntests:\n  - interval: 15s\n    input_series:\n'
+    awk -v scraped="job=\"neuron\",instance=\"$agent\"" '
+        { match($0, / [^ ]*$/); name = substr($0, 1, RSTART - 1); value = substr($0, RSTART + 1) }
+        NR == FNR { before[name] = value; next }
+        {
+            step = name ~ /_(total|bucket|sum|count)[{]/ && name in before ? value - before[name] : 0
+            series = name
+            if (series !~ /[}]$/) { series = series "{" scraped "}" } else { sub(/[{]/, "{" scraped ",", series) }
+            gsub(/\047/, "\047\047", series)
+            printf "      - series: \047%s\047\n        values: \047%.9g%+.9gx40\047\n", series, value, step
+        }' first second
+    printf '    promql_expr_test:\n'
+    for minute in 1 5 10; do
+        printf '      - { expr: "count_over_time(ALERTS[10m])", eval_time: %sm, exp_samples: [] }\n' $minute
+    done
+    # The job is at work in it, or nothing would be proved.
+    printf '      - { expr: "sum(rate(neuron_collective_operations_total[5m])) > bool 0", eval_time: 10m, exp_samples: [ { value: 1 } ] }\n'
+} >healthy.yml
+promtool test rules healthy.yml >healthy.log 2>&1 || fail "alerts while a job works"
+end_job
+
+# A rank that hangs, in a batch job.
+printf '42\nuser=alice\n' >jobs/0
+start 3 5 sleep@20 1
+wait_for fires "NeuronRanksHang 42 1 $host elsewhere"
+jq -e '.data.alerts[] | select(.labels.alertname == "NeuronRanksHang") | .annotations.runbook_url | endswith("alerts.md#neuronrankshang")' \
+    alerts.json >/dev/null || fail "annotations: $(cat alerts.json)"
+# It is killed, and the scheduler forgets the job: another alert of the same job.
+rm jobs/0
+kill -9 "${ranks[1]}"
+wait_for fires "NeuronRankLost 42 1 $host lost"
+wait "${ranks[@]}" 2>/dev/null || true
+# The job starts again.
+start 3 5
+wait_for is_quiet
+end_job
+[ "$(is_quiet)" = yes ] || fail "alerts of a job that ended in order: $(cat quiet.log)"
+
+# A rank that the others wait for.
+NEURON_RT_ROOT_COMM_ID=127.0.0.1:46826
+start 4 20 slow@20 2
+wait_for fires "NeuronRankSlow 127.0.0.1:46826 2 $host host"
+end_job
+wait_for is_quiet
+# With the verdict, at once.
+[ "$(answer 'count(last_over_time(ALERTS{alertname=~"NeuronRank.*",alertstate="pending"}[1h]))')" = none ] || fail "an alert was pending"
