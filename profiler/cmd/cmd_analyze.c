@@ -161,6 +161,37 @@ static bool is_chosen(size_t index, char *const *names, int name_count, bool is_
     return name_count == 0;
 }
 
+/* One line if the capture lacks records that the analysis uses. */
+static void put_incomplete(const struct ntk_program *program, unsigned needs, struct ntk_buf *out)
+{
+    unsigned lacks = needs ? needs & ntk_program_lacks(program) : 0;
+
+    if (lacks) {
+        ntk_buf_add_text(out, "Partial: ");
+        ntk_incomplete_text(program, lacks, out);
+        ntk_buf_add_text(out, "; nothing is estimated for what they lack\n");
+    }
+}
+
+/* The key "incomplete": an array of texts; nothing for a complete capture. */
+static void put_incomplete_json(const struct ntk_program *program, struct ntk_json *json)
+{
+    unsigned lacks = ntk_program_lacks(program);
+
+    if (!lacks) {
+        return;
+    }
+    ntk_json_key_array_begin(json, "incomplete");
+    for (unsigned bit = 1; bit & NTK_LACK_ANY; bit <<= 1) {
+        struct ntk_buf text = { 0 };
+        if (ntk_incomplete_text(program, lacks & bit, &text) && ntk_buf_ok(&text)) {
+            ntk_json_text(json, ntk_buf_text_get(&text));
+        }
+        ntk_buf_fini(&text);
+    }
+    ntk_json_array_end(json);
+}
+
 static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sink,
                    struct ntk_json *json)
 {
@@ -176,11 +207,16 @@ static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sin
         }
         ntk_buf_add_format(out, "== %s ==\n", info->title);
     }
+    size_t title_end = out->bytes_count;
+    if (!json && !asked->is_system) {
+        put_incomplete(asked->analyses->program, info->needs, out);
+    }
     ret = asked->is_system ? ntk_system_analyses_put(&asked->folder, index, out, json)
                            : ntk_analyses_put(asked->analyses, index, out, json);
     if (ret == -ENODATA && json) {
         ntk_json_null(json);
     } else if (ret == -ENODATA) {
+        out->bytes_count = title_end; /* without the line "Partial:" */
         ntk_buf_add_format(out, "Unavailable: %s\n", info->absent);
     }
     return ret == -ENODATA ? 0 : ret;
@@ -204,6 +240,7 @@ static int put(const struct asked *asked, char *const *names, int name_count, st
         ntk_json_object_begin(&json);
         if (asked->part) {
             ntk_output_part_json(asked->part, &json);
+            put_incomplete_json(asked->analyses->program, &json);
         }
     } else if (asked->part && asked->part->is_part) {
         ntk_buf_add_text(&sink->buf, "Only ");

@@ -13,6 +13,7 @@
 #include "profiler/analysis/cost_table.h"
 #include "profiler/analysis/critical_path.h"
 #include "profiler/analysis/dependencies.h"
+#include "profiler/analysis/incomplete.h"
 #include "profiler/analysis/program.h"
 #include "profiler/analysis/transfers.h"
 #include "shared/base/buf.h"
@@ -38,6 +39,7 @@ void ntk_analyses_destroy(struct ntk_analyses *analyses);
 struct ntk_analysis_info {
     const char *name, *title, *help;
     const char *absent; /* what -ENODATA means; NULL: it never occurs */
+    unsigned needs;     /* enum ntk_lack: without these records the answer is partial */
 };
 
 size_t ntk_analyses_count(void);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * incomplete - kinds of records that a capture lacks, so that answers made from them are partial.
+ *
+ * Threads: any; no state.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_INCOMPLETE_H
+#define NTK_PROFILER_ANALYSIS_INCOMPLETE_H
+
+#include "profiler/analysis/program.h"
+#include "shared/base/buf.h"
+
+enum ntk_lack { /* bits */
+                NTK_LACK_INSTRUCTIONS = 1,
+                NTK_LACK_EVENTS = 2, /* changes of semaphores and events */
+                NTK_LACK_PACKETS = 4,
+                NTK_LACK_ANY = 7,
+};
+
+/* Truncated, or missing although the program waits or moves data. A part of an execution may have
+ * none. */
+unsigned ntk_program_lacks(const struct ntk_program *program);
+/* "instruction records are truncated, DMA records are missing", of those in lacks; returns how
+ * many. */
+unsigned ntk_incomplete_text(const struct ntk_program *program, unsigned lacks,
+                             struct ntk_buf *out);
+
+#endif
