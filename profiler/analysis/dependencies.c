@@ -10,6 +10,8 @@
 /* Semaphores and events share one numbering here: 256 of each. */
 #define NUMBERS 512
 #define EVENT_NUMBER 256
+/* Hidden changes are searched for this far back, for each wait. */
+#define HIDDEN_MAX 256
 /* A change later than this after the end of an instruction is not its own; hardware takes up to
  * 0.05 us. */
 #define SIGNAL_DELAY_PS 1000000
@@ -34,6 +36,7 @@ struct index {
     struct by_number changes;   /* events of the core */
     struct by_number signals;   /* instructions that signal the number */
     struct by_number transfers; /* instructions whose transfers signal it */
+    bool finds_hidden;          /* changes from before the engine was free, too */
 };
 
 static unsigned number_of(bool is_event, unsigned number)
@@ -242,8 +245,11 @@ static uint32_t find_change(struct index *index, const struct ntk_slot_fact *fac
         return NTK_NO_INDEX;
     }
     at--;
-    while (at > first && events[items[at]].time_ps > free_ps &&
-           is_satisfied(fact, events[items[at - 1]].value)) {
+    for (unsigned back = 0;
+         at > first &&
+         (index->finds_hidden ? back < HIDDEN_MAX : events[items[at]].time_ps > free_ps) &&
+         is_satisfied(fact, events[items[at - 1]].value);
+         back++) {
         at--;
     }
     *out_ordinal = at - first;
@@ -421,7 +427,7 @@ static uint32_t back_to(const struct holder *holder, size_t item)
 }
 
 static int core_dependencies(const struct ntk_program *program, size_t core_index,
-                             struct ntk_core_dependencies *out)
+                             bool finds_hidden, struct ntk_core_dependencies *out)
 {
     struct index *index = calloc(1, sizeof *index);
     uint32_t previous[NTK_NTFF_ENGINE_COUNT];
@@ -432,6 +438,7 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
     }
     index->program = program;
     index->core_index = core_index;
+    index->finds_hidden = finds_hidden;
     index->core = &program->trace->cores[core_index];
     ntk_long_list_init(&out->list, program->trace, sizeof(struct ntk_release),
                        program->trace->core_count);
@@ -542,8 +549,8 @@ void ntk_dependencies_give_back(const struct ntk_trace_core *core,
     ntk_long_list_give_back(&dependencies->list);
 }
 
-int ntk_analysis_dependencies(const struct ntk_program *program,
-                              struct ntk_dependencies *out_dependencies)
+static int find_all(const struct ntk_program *program, bool finds_hidden,
+                    struct ntk_dependencies *out_dependencies)
 {
     struct ntk_dependencies result = { .core_count = program->trace->core_count };
     int ret = 0;
@@ -553,7 +560,7 @@ int ntk_analysis_dependencies(const struct ntk_program *program,
         return -ENOMEM;
     }
     for (size_t c = 0; c < result.core_count && ret == 0; c++) {
-        ret = core_dependencies(program, c, &result.cores[c]);
+        ret = core_dependencies(program, c, finds_hidden, &result.cores[c]);
     }
     if (ret < 0) {
         ntk_dependencies_fini(&result);
@@ -561,6 +568,18 @@ int ntk_analysis_dependencies(const struct ntk_program *program,
     }
     *out_dependencies = result;
     return 0;
+}
+
+int ntk_analysis_dependencies(const struct ntk_program *program,
+                              struct ntk_dependencies *out_dependencies)
+{
+    return find_all(program, false, out_dependencies);
+}
+
+int ntk_analysis_dependencies_hidden(const struct ntk_program *program,
+                                     struct ntk_dependencies *out_dependencies)
+{
+    return find_all(program, true, out_dependencies);
 }
 
 void ntk_dependencies_fini(struct ntk_dependencies *dependencies)

@@ -96,6 +96,10 @@ void ntk_dependencies_give_back(const struct ntk_trace_core *core,
 /* 0 or -errno of a long list. */
 int ntk_analysis_dependencies(const struct ntk_program *program,
                               struct ntk_dependencies *out_dependencies);
+/* The same with the first change that made each condition true, also where the engine was not free
+ * by then: what would hold an instruction up if its engine were faster. */
+int ntk_analysis_dependencies_hidden(const struct ntk_program *program,
+                                     struct ntk_dependencies *out_dependencies);
 void ntk_dependencies_fini(struct ntk_dependencies *dependencies);
 
 #endif

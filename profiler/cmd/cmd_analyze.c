@@ -22,9 +22,12 @@ static const char *arg_neff;
 static const char *arg_session;
 static const char *arg_folder;
 static const char *arg_output;
-static struct ntk_joined_options arg_changes;
-static int add_changes(const char *value, struct ntk_err *err);
-static int (*const on_what_if)(const char *value, struct ntk_err *err) = add_changes;
+static const char *arg_what_if[NTK_WHAT_IF_CHANGES_MAX]; /* borrowed from the command line */
+static size_t arg_what_if_count;
+static struct ntk_joined_options arg_joined;
+static struct ntk_what_if_changes arg_changes;
+static int add_what_if(const char *value, struct ntk_err *err);
+static int (*const on_what_if)(const char *value, struct ntk_err *err) = add_what_if;
 #define UNLIMITED UINT64_MAX /* --limit was not given */
 static uint64_t arg_limit = UNLIMITED;
 static unsigned engines; /* bits */
@@ -49,9 +52,11 @@ static const struct ntk_opt options[] = {
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print JSON with all rows" },
     { 'l', "list", NULL, NTK_OPT_FLAG, &arg_list, "list the analyses and exit" },
     { 0, "what-if", "CHANGES", NTK_OPT_CALL, (void *)(uintptr_t)&on_what_if,
-      "with -d and the 'joined' analysis: estimate the time of all ranks if run, host or link were "
-      "this many times as fast, optionally for one rank, such as link=2,rank3.host=0 (0: takes no "
-      "time)" },
+      "estimate the time if parts were this many times as fast. Of a capture, with the 'what-if' "
+      "analysis: dma, dma-latency, latency, transposes, engines, the name of an engine, or "
+      "line:FILE:LINE (without a factor: takes no time), or wait:NAME (does not wait for this "
+      "semaphore, queue or line), such as dma=2,transposes. With -d and 'joined': run, host or "
+      "link, optionally for one rank, such as link=2,rank3.host=0 (0: takes no time)" },
     { 0, "engine", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&on_engine,
       "with the 'bubbles' analysis: only gaps of these engines, such as tensor,vector",
       .word_get = engine_name },
@@ -81,9 +86,26 @@ static const struct ntk_opt_program program_options = {
                 "omitted, never estimated.",
 };
 
-static int add_changes(const char *value, struct ntk_err *err)
+static int add_what_if(const char *value, struct ntk_err *err)
 {
-    return ntk_joined_changes_add(&arg_changes, value, err);
+    if (arg_what_if_count == NTK_WHAT_IF_CHANGES_MAX) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "too many changes (at most %u)",
+                           NTK_WHAT_IF_CHANGES_MAX);
+    }
+    arg_what_if[arg_what_if_count++] = value;
+    return 0;
+}
+
+/* What can be changed depends on the input. 0 or -EINVAL with a message. */
+static int changes_read(struct ntk_err *err)
+{
+    int ret = 0;
+
+    for (size_t i = 0; i < arg_what_if_count && ret == 0; i++) {
+        ret = arg_folder ? ntk_joined_changes_add(&arg_joined, arg_what_if[i], err)
+                         : ntk_what_if_changes_add(&arg_changes, arg_what_if[i], err);
+    }
+    return ret;
 }
 
 static int add_engines(const char *value, struct ntk_err *err)
@@ -299,10 +321,13 @@ static int run_capture(char *const *names, int name_count)
     if (ret < 0) {
         ntk_long_list_err_set(&err, ret, profile.trace->folder);
         code = ntk_profile_fail(&err);
+    } else if (ntk_what_if_changes_check(analyses->program, &arg_changes, &err) < 0) {
+        code = ntk_profile_fail(&err);
     } else {
         analyses->bubbles =
             (struct ntk_bubbles_options){ .limit = arg_limit == UNLIMITED ? 0 : (size_t)arg_limit,
                                           .engines = engines };
+        analyses->changes = arg_changes;
         code =
             run(&(struct asked){ .part = profile.trace, .analyses = analyses }, names, name_count);
     }
@@ -390,7 +415,7 @@ static int run_folder(char *const *names, int name_count)
             .folder = { .traces = (const struct ntk_system_trace *const *)traces,
                         .trace_count = count,
                         .folders = &paths,
-                        .options = &arg_changes,
+                        .options = &arg_joined,
                         .has_warned = &has_warned,
                         .err = &err },
         };
@@ -433,12 +458,11 @@ static int check_options(int name_count, char **names)
 {
     bool has_bubbles = !arg_folder && is_named(name_count, names, "bubbles");
 
-    if (arg_changes.change_count > 0 && !arg_folder) {
-        return ntk_opt_usage_error(
-            &program_options, "--what-if requires a folder with traces of several ranks: use -d");
-    }
-    if (arg_changes.change_count > 0 && !is_named(name_count, names, "joined")) {
-        return ntk_opt_usage_error(&program_options, "--what-if requires the 'joined' analysis");
+    const char *changed = arg_folder ? "joined" : "what-if";
+
+    if (arg_what_if_count > 0 && !is_named(name_count, names, changed)) {
+        return ntk_opt_usage_error(&program_options, "--what-if requires the '%s' analysis",
+                                   changed);
     }
     if ((engines || arg_limit != UNLIMITED) && !has_bubbles) {
         return ntk_opt_usage_error(&program_options,
@@ -465,6 +489,10 @@ int ntk_cmd_analyze(int argc, char **argv)
     }
     if (arg_folder && (arg_session || arg_neff)) {
         return ntk_opt_usage_error(&program_options, "-d cannot be combined with -s or -n");
+    }
+    struct ntk_err err = { 0 };
+    if (changes_read(&err) < 0) {
+        return ntk_opt_usage_error(&program_options, "--what-if: %s", err.text);
     }
     int code = check_options(argc - first, argv + first);
     if (code) {

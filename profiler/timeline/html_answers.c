@@ -29,6 +29,9 @@ static int put_analyses(const struct ntk_analyses *analyses, struct ntk_buf *out
         const struct ntk_analysis_info *info = ntk_analyses_info(i);
         struct ntk_buf value = { 0 };
         struct ntk_json json;
+        if (info->is_off_page) {
+            continue;
+        }
         ntk_json_init(&json, &value, false);
         int ret = ntk_analyses_put_brief(analyses, i, &json);
         ntk_html_put_member(out, separator, info->name);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "profiler/analysis/what_if.h"
 #include "tests/support/unit.h"
 
 static void expect_near(double value, double wanted)
@@ -315,6 +316,40 @@ static void check_roofline(const struct ntk_roofline *roofline)
     assert_true(roofline->total.least_ps <= least_ps * (1 + 1e-12));
 }
 
+/* ---- what-if ---- */
+
+static void check_what_if_row(const struct ntk_what_if_row *row)
+{
+    int64_t sum_ps = 0;
+
+    for (unsigned on = 0; on < NTK_WHAT_IF_ON_COUNT; on++) {
+        sum_ps += row->path_ps[on];
+    }
+    assert_int_equal(sum_ps, row->total_ps);
+    for (size_t i = 0; i < row->item_count; i++) {
+        assert_true(row->items[i].path_ps > 0);
+        assert_true(i == 0 || row->items[i - 1].path_ps >= row->items[i].path_ps);
+    }
+}
+
+/* Without a change it is what was measured; what is faster never takes longer. */
+static void check_what_if(const struct hand_trace *h, const struct hand_answers *a)
+{
+    struct ntk_what_if what_if;
+
+    assert_int_equal(ntk_analysis_what_if(a->program, &a->transfers, NULL, &what_if), 0);
+    assert_int_equal(what_if.measured_ps, h->trace.total_ps);
+    assert_int_equal(what_if.as_is.total_ps, h->trace.total_ps);
+    assert_true(what_if.tight_ps <= h->trace.total_ps);
+    check_what_if_row(&what_if.as_is);
+    for (size_t i = 0; i < what_if.row_count; i++) {
+        assert_true(what_if.rows[i].total_ps <= h->trace.total_ps);
+        assert_true(i == 0 || what_if.rows[i - 1].total_ps <= what_if.rows[i].total_ps);
+        check_what_if_row(&what_if.rows[i]);
+    }
+    ntk_what_if_fini(&what_if);
+}
+
 void hand_answers_ask(struct hand_trace *h, struct hand_answers *out_answers)
 {
     hand_answers_ask_with(h, NULL, out_answers);
@@ -345,6 +380,7 @@ void hand_answers_ask_with(struct hand_trace *h, struct ntk_neff_positions *posi
         check_idle(h, &a.idle);
         check_bubbles(h, &a.idle, &a.bubbles);
         check_path(h, &a.path);
+        check_what_if(h, &a);
     }
     check_costs(h, &a);
     check_dma(h, &a.dma);

@@ -276,6 +276,24 @@ static int answer_onchip(const struct ntk_analyses *asked, struct ntk_buf *text,
     return 0;
 }
 
+static int answer_what_if(const struct ntk_analyses *asked, struct ntk_buf *text,
+                          struct ntk_json *json)
+{
+    struct ntk_what_if what_if;
+    int ret = ntk_analysis_what_if(asked->program, &asked->transfers, &asked->changes, &what_if);
+
+    if (ret < 0) {
+        return ret;
+    }
+    if (json) {
+        ntk_output_what_if_json(asked->program, &what_if, json);
+    } else {
+        ntk_output_what_if_text(asked->program, &what_if, text);
+    }
+    ntk_what_if_fini(&what_if);
+    return 0;
+}
+
 static const struct {
     struct ntk_analysis_info info;
     answer *run;
@@ -317,6 +335,9 @@ static const struct {
         "distance to what the chip can do, in total, by layer, region and source line", NO_ROOFLINE,
         NTK_LACK_INSTRUCTIONS | NTK_LACK_PACKETS },
       answer_roofline },
+    { { "what-if", "What if", "new length of the execution if parts were faster or did not wait",
+        NO_LENGTH, NTK_LACK_ANY, true },
+      answer_what_if },
 };
 
 size_t ntk_analyses_count(void)

@@ -16,6 +16,7 @@
 #include "profiler/analysis/incomplete.h"
 #include "profiler/analysis/program.h"
 #include "profiler/analysis/transfers.h"
+#include "profiler/analysis/what_if.h"
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
 
@@ -27,6 +28,7 @@ struct ntk_analyses { /* what analyses of a capture are made from */
     struct ntk_critical_path path;
     struct ntk_cost_table costs;
     struct ntk_bubbles_options bubbles; /* zeroed: all engines, as many as usual */
+    struct ntk_what_if_changes changes; /* none: the usual ones */
 };
 
 /* 0 or -errno, as for ntk_long_list_err_set(). */
@@ -40,6 +42,7 @@ struct ntk_analysis_info {
     const char *name, *title, *help;
     const char *absent; /* what -ENODATA means; NULL: it never occurs */
     unsigned needs;     /* enum ntk_lack: without these records the answer is partial */
+    bool is_off_page;   /* the timeline page does not show it */
 };
 
 size_t ntk_analyses_count(void);

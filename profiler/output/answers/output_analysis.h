@@ -23,6 +23,7 @@
 #include "profiler/analysis/roofline.h"
 #include "profiler/analysis/summary.h"
 #include "profiler/analysis/tensor_traffic.h"
+#include "profiler/analysis/what_if.h"
 #include "shared/base/text_table.h"
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
@@ -99,6 +100,11 @@ void ntk_output_memory_text(const struct ntk_program *program, const struct ntk_
                             struct ntk_buf *out);
 void ntk_output_memory_json(const struct ntk_program *program, const struct ntk_chip_memory *chip,
                             struct ntk_json *json);
+
+void ntk_output_what_if_text(const struct ntk_program *program, const struct ntk_what_if *what_if,
+                             struct ntk_buf *out);
+void ntk_output_what_if_json(const struct ntk_program *program, const struct ntk_what_if *what_if,
+                             struct ntk_json *json);
 
 /* Why there are none. */
 const char *ntk_output_no_layers(const struct ntk_trace *trace);

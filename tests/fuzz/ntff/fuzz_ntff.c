@@ -93,6 +93,12 @@ static void analyse(const struct ntk_trace *trace)
         (void)ntk_analyses_put(analyses, i, NULL, &json);
         ntk_buf_reset(&out);
     }
+    /* The greatest times there are, and faster and slower parts at once. */
+    require(ntk_what_if_changes_add(&analyses->changes,
+                                    "dma=0.001,engines=0.001,latency=1000000,wait:3,tensor,"
+                                    "dma-latency=0.001,transposes=0.5",
+                                    NULL) == 0);
+    (void)ntk_analyses_put(analyses, (size_t)ntk_analyses_find("what-if"), &out, NULL);
     ntk_buf_fini(&out);
     ntk_analyses_destroy(analyses);
 }

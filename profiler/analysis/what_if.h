@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * what_if - how long would the execution take if parts of it were faster, or did not wait?
+ *
+ * The capture is timed again. An instruction starts when the one before it on its engine allows it
+ * and when the change that it waits for is there; a packet of a transfer starts when the
+ * instruction has begun the transfer and its DMA engine has moved the packet before it. Time that
+ * none of these explains stays as it was measured, so that without a change every time is the
+ * measured one. How good the rules are is therefore measured without that time: tight_ps.
+ * docs/formats/analyses.md has the rules in full, docs/decisions/what-if.md the reasons.
+ *
+ * Pure: trace to result; -ENODATA when the capture does not say how long the execution took, or
+ * -errno of a long list.
+ *
+ * Owner:   the result is the caller's storage; ntk_what_if_fini() frees what it points to.
+ * Threads: any.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_WHAT_IF_H
+#define NTK_PROFILER_ANALYSIS_WHAT_IF_H
+
+#include "profiler/analysis/dependencies.h"
+#include "profiler/analysis/transfers.h"
+#include "shared/base/err.h"
+
+#define NTK_WHAT_IF_CHANGES_MAX 16U
+#define NTK_WHAT_IF_NAME_BYTES 200U
+
+enum ntk_what_if_part {
+    NTK_WHAT_IF_DMA,         /* packets of transfers */
+    NTK_WHAT_IF_DMA_LATENCY, /* from the instruction that begins a transfer to its first packet */
+    NTK_WHAT_IF_LATENCY,     /* from an instruction to its change of a semaphore, to the waiter */
+    NTK_WHAT_IF_TRANSPOSES,  /* operations of the tensor engine that only move data */
+    NTK_WHAT_IF_ENGINES,     /* all instructions */
+    NTK_WHAT_IF_ENGINE,      /* those of one engine */
+    NTK_WHAT_IF_LINE,        /* those of a source line */
+    NTK_WHAT_IF_WAIT,        /* waits for a semaphore */
+    NTK_WHAT_IF_WAIT_QUEUE,  /* waits for the transfers of a queue */
+    NTK_WHAT_IF_WAIT_LINE,   /* waits of a source line */
+};
+
+struct ntk_what_if_change {
+    enum ntk_what_if_part part;
+    double speed;                      /* times as fast; 0: takes no time. Waits: 0 only */
+    unsigned number;                   /* engine, semaphore or line */
+    char name[NTK_WHAT_IF_NAME_BYTES]; /* file as in the NEFF, or the end of its path; queue */
+};
+
+struct ntk_what_if_changes { /* all of them at once */
+    size_t count;
+    struct ntk_what_if_change list[NTK_WHAT_IF_CHANGES_MAX];
+};
+
+/* "dma=2,transposes,wait:20,line:attention.py:31=4" is added. -EINVAL with a message. */
+int ntk_what_if_changes_add(struct ntk_what_if_changes *changes, const char *text,
+                            struct ntk_err *err);
+/* "dma=2,transposes"; returns buf. */
+const char *ntk_what_if_changes_text(const struct ntk_what_if_changes *changes, char *buf,
+                                     size_t buf_bytes);
+
+/* What the execution is made of, along its critical path; the first ones are engines. */
+enum ntk_what_if_on {
+    NTK_WHAT_IF_ON_DMA = NTK_NTFF_ENGINE_COUNT,
+    NTK_WHAT_IF_ON_LATENCY,
+    NTK_WHAT_IF_ON_WAIT, /* for a change without a known maker, with what else keeps its length */
+    NTK_WHAT_IF_ON_KEPT, /* time that no dependency explains */
+    NTK_WHAT_IF_ON_START,
+    NTK_WHAT_IF_ON_END,
+    NTK_WHAT_IF_ON_COUNT
+};
+/* "tensor", "dma", "latency" ... */
+const char *ntk_what_if_on_name(unsigned on);
+
+#define NTK_WHAT_IF_ITEMS_MAX 10U
+
+/* One instruction of a program, or the transfers of one queue, on a path. */
+struct ntk_what_if_item {
+    unsigned on;       /* an engine, or NTK_WHAT_IF_ON_DMA */
+    size_t core;       /* of the trace */
+    uint32_t example;  /* instruction: one of its executions, or one that began a transfer */
+    const char *queue; /* of the transfers, as in the NEFF; NULL: not known */
+    int64_t path_ps;
+};
+
+struct ntk_what_if_row {
+    struct ntk_what_if_changes changes;
+    int64_t total_ps;
+    int64_t bound_ps;                      /* the busiest engine or DMA engine takes as long */
+    unsigned bound_by;                     /* an engine, or NTK_WHAT_IF_ON_DMA */
+    int64_t path_ps[NTK_WHAT_IF_ON_COUNT]; /* their sum is total_ps */
+    size_t item_count;                     /* those that take most of the path, the longest first */
+    struct ntk_what_if_item items[NTK_WHAT_IF_ITEMS_MAX];
+};
+
+struct ntk_what_if {
+    int64_t measured_ps;
+    bool is_standard; /* the usual changes, one by one; else those that were requested */
+    struct ntk_what_if_row as_is; /* without a change */
+    int64_t tight_ps;             /* as_is without the time that no dependency explains, nowhere */
+    size_t row_count;
+    struct ntk_what_if_row *rows;    /* the largest gain first */
+    uint64_t unknown_wait_count;     /* instructions that wait for a change without a known maker */
+    uint64_t unknown_transfer_count; /* waits for transfers whose packets are not known */
+};
+
+/* Whether each change is of something that the capture has. -ENOENT with a message. */
+int ntk_what_if_changes_check(const struct ntk_program *program,
+                              const struct ntk_what_if_changes *changes, struct ntk_err *err);
+/* changes NULL, or none: the usual ones, one by one; else all of them at once. */
+int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_transfers *transfers,
+                         const struct ntk_what_if_changes *changes,
+                         struct ntk_what_if *out_what_if);
+void ntk_what_if_fini(struct ntk_what_if *what_if);
+
+#endif

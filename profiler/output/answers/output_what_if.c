@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* output_what_if - what_if.h as text and JSON. */
+#include <stdio.h>
+#include <string.h>
+
+#include "profiler/analysis/incomplete.h"
+#include "profiler/output/answers/output_analysis.h"
+#include "profiler/output/answers/output_cells.h"
+
+/* As many changes as may be requested, each with a name. */
+#define TEXT_BYTES (NTK_WHAT_IF_CHANGES_MAX * (NTK_WHAT_IF_NAME_BYTES + 64))
+#define NAME_BYTES 400
+/* The parts of a new path that a row of text has room for. */
+#define PATH_PARTS 2
+#define LIMITS                                                                               \
+    "The estimate keeps the order of instructions and transfers on each engine and the time" \
+    " that no dependency explains, and does not know waits across cores, contention for"     \
+    " memory or changes of the program"
+
+/* "tensor 61%, dma 30%" */
+static void path_cell(struct ntk_text_table *table, const struct ntk_what_if_row *row)
+{
+    bool is_shown[NTK_WHAT_IF_ON_COUNT] = { false };
+    char text[128] = "";
+    size_t used = 0;
+
+    for (unsigned p = 0; p < PATH_PARTS; p++) {
+        unsigned longest = NTK_WHAT_IF_ON_COUNT;
+        for (unsigned on = 0; on < NTK_WHAT_IF_ON_COUNT; on++) {
+            if (!is_shown[on] && row->path_ps[on] > 0 &&
+                (longest == NTK_WHAT_IF_ON_COUNT || row->path_ps[on] > row->path_ps[longest])) {
+                longest = on;
+            }
+        }
+        if (longest == NTK_WHAT_IF_ON_COUNT) {
+            break;
+        }
+        is_shown[longest] = true;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s %.0f%%", p ? ", " : "",
+                                 ntk_what_if_on_name(longest),
+                                 100.0 * (double)row->path_ps[longest] / (double)row->total_ps);
+    }
+    ntk_text_table_text(table, used ? text : "-");
+}
+
+static void row_text(struct ntk_text_table *table, const struct ntk_what_if *what_if,
+                     const struct ntk_what_if_row *row)
+{
+    char text[TEXT_BYTES];
+    int64_t gain_ps = what_if->as_is.total_ps - row->total_ps;
+
+    ntk_what_if_changes_text(&row->changes, text, sizeof text);
+    ntk_text_table_text(table, row->changes.count ? text : "(none)");
+    ntk_cell_us(table, row->total_ps);
+    ntk_cell_us(table, gain_ps);
+    ntk_cell_share(table, (double)gain_ps, (double)what_if->as_is.total_ps);
+    ntk_cell_us(table, row->bound_ps);
+    ntk_text_table_text(table, ntk_what_if_on_name(row->bound_by));
+    path_cell(table, row);
+}
+
+/* "Tensor pc 12 MATMUL attention.py:31", "DMA queue qSyncIO0" */
+static const char *item_name(const struct ntk_program *program, const struct ntk_what_if_item *item,
+                             char *buf, size_t buf_bytes)
+{
+    const struct ntk_trace_instruction *one =
+        &program->trace->cores[item->core].instructions[item->example];
+    const struct ntk_neff_position *at = ntk_program_position(program, item->core, one);
+    const char *file = at ? ntk_neff_position_file(program->positions, at) : NULL;
+    char queue[NAME_BYTES];
+    char opcode[16];
+
+    if (item->on == NTK_WHAT_IF_ON_DMA && item->queue) {
+        snprintf(buf, buf_bytes, "DMA queue %s", ntk_queue_shown(item->queue, queue, sizeof queue));
+        return buf;
+    }
+    snprintf(buf, buf_bytes, "%s%s pc %u %s%s%.*s", ntk_engine_shown(one->engine),
+             item->on == NTK_WHAT_IF_ON_DMA ? " transfer," : "", one->slot,
+             ntk_ntff_opcode_name(one->opcode, opcode, sizeof opcode), file ? " " : "",
+             (int)(file ? NTK_WHAT_IF_NAME_BYTES : 0), file ? file : "");
+    if (file) {
+        size_t used = strlen(buf);
+        snprintf(buf + used, buf_bytes - used, ":%u", at->line);
+    }
+    return buf;
+}
+
+/* What the path is made of then. */
+static void items_text(const struct ntk_program *program, const struct ntk_what_if_row *row,
+                       struct ntk_buf *out)
+{
+    static const char *const heads[] = { "THEN ON THE CRITICAL PATH", "US", "SHARE" };
+    struct ntk_text_table table;
+
+    ntk_buf_add_char(out, '\n');
+    ntk_text_table_init(&table, sizeof heads / sizeof *heads, 1u << 0, heads);
+    for (size_t i = 0; i < row->item_count; i++) {
+        char name[NAME_BYTES];
+        ntk_text_table_text(&table, item_name(program, &row->items[i], name, sizeof name));
+        ntk_cell_us(&table, row->items[i].path_ps);
+        ntk_cell_share(&table, (double)row->items[i].path_ps, (double)row->total_ps);
+    }
+    for (unsigned on = NTK_WHAT_IF_ON_LATENCY; on < NTK_WHAT_IF_ON_COUNT; on++) {
+        char name[32];
+        if (row->path_ps[on] > 0) {
+            snprintf(name, sizeof name, "(%s)", ntk_what_if_on_name(on));
+            ntk_text_table_text(&table, name);
+            ntk_cell_us(&table, row->path_ps[on]);
+            ntk_cell_share(&table, (double)row->path_ps[on], (double)row->total_ps);
+        }
+    }
+    ntk_text_table_put(&table, out);
+    ntk_text_table_fini(&table);
+}
+
+static double error_of(const struct ntk_what_if *what_if, int64_t ps)
+{
+    return (double)(ps - what_if->measured_ps) / (double)what_if->measured_ps;
+}
+
+void ntk_output_what_if_text(const struct ntk_program *program, const struct ntk_what_if *what_if,
+                             struct ntk_buf *out)
+{
+    static const char *const heads[] = { "CHANGE",         "TOTAL US", "GAIN US", "GAIN",
+                                         "LOWER BOUND US", "BOUND BY", "NEW PATH" };
+    struct ntk_text_table table;
+
+    ntk_buf_add_format(out,
+                       "The execution (%.3f us), timed again by its dependencies: %.3f us (%+.1f%%)"
+                       "; by dependencies alone: %.3f us (%+.1f%%)\n",
+                       (double)what_if->measured_ps / 1e6, (double)what_if->as_is.total_ps / 1e6,
+                       100 * error_of(what_if, what_if->as_is.total_ps),
+                       (double)what_if->tight_ps / 1e6, 100 * error_of(what_if, what_if->tight_ps));
+    ntk_text_table_init(&table, sizeof heads / sizeof *heads, 1u << 0 | 1u << 5 | 1u << 6, heads);
+    row_text(&table, what_if, &what_if->as_is);
+    for (size_t i = 0; i < what_if->row_count; i++) {
+        row_text(&table, what_if, &what_if->rows[i]);
+    }
+    ntk_text_table_put(&table, out);
+    ntk_text_table_fini(&table);
+    if (!what_if->is_standard && what_if->row_count == 1) {
+        items_text(program, &what_if->rows[0], out);
+    }
+    ntk_buf_add_char(out, '\n');
+    if (what_if->unknown_wait_count) {
+        ntk_buf_add_format(
+            out, "%llu waits keep their length: the capture does not contain their cause\n",
+            (unsigned long long)what_if->unknown_wait_count);
+    }
+    if (what_if->unknown_transfer_count) {
+        ntk_buf_add_format(
+            out, "%llu waits are for transfers without packets: dma applies to all of their time\n",
+            (unsigned long long)what_if->unknown_transfer_count);
+    }
+    if (what_if->is_standard) {
+        ntk_buf_add_text(out, "--what-if CHANGES estimates other changes\n");
+    }
+    ntk_buf_add_text(out, LIMITS "\n");
+}
+
+static void items_json(const struct ntk_program *program, const struct ntk_what_if_row *row,
+                       struct ntk_json *json)
+{
+    ntk_json_key_array_begin(json, "path");
+    for (size_t i = 0; i < row->item_count; i++) {
+        const struct ntk_what_if_item *item = &row->items[i];
+        const struct ntk_trace_core *core = &program->trace->cores[item->core];
+        const struct ntk_trace_instruction *one = &core->instructions[item->example];
+        char name[NAME_BYTES];
+
+        ntk_json_object_begin(json);
+        ntk_json_key_text(json, "name", item_name(program, item, name, sizeof name));
+        ntk_json_key_text(json, "kind",
+                          item->on == NTK_WHAT_IF_ON_DMA ? "transfer" : "instruction");
+        ntk_json_key_u64(json, "core", core->ntff->core);
+        if (item->on == NTK_WHAT_IF_ON_DMA) {
+            ntk_json_key_queue(json, "queue", item->queue);
+        } else {
+            ntk_json_key_text(json, "engine", ntk_ntff_engine_name(one->engine));
+            ntk_json_key_u64(json, "pc", one->slot);
+            ntk_json_key_opcode(json, "opcode", one->opcode);
+        }
+        ntk_json_key_ns(json, "path_ns", item->path_ps);
+        ntk_json_key_share(json, "path_ratio", (double)item->path_ps, (double)row->total_ps);
+        ntk_json_object_end(json);
+    }
+    ntk_json_array_end(json);
+}
+
+static void row_json(const struct ntk_program *program, const struct ntk_what_if *what_if,
+                     const struct ntk_what_if_row *row, struct ntk_json *json)
+{
+    char text[TEXT_BYTES];
+
+    ntk_json_object_begin(json);
+    if (row->changes.count) {
+        int64_t gain_ps = what_if->as_is.total_ps - row->total_ps;
+        ntk_json_key_text(json, "change",
+                          ntk_what_if_changes_text(&row->changes, text, sizeof text));
+        ntk_json_key_ns(json, "gain_ns", gain_ps);
+        ntk_json_key_share(json, "gain_ratio", (double)gain_ps, (double)what_if->as_is.total_ps);
+    } else {
+        ntk_json_key_double(json, "error_ratio", error_of(what_if, row->total_ps));
+        ntk_json_key_ns(json, "dependencies_only_ns", what_if->tight_ps);
+        ntk_json_key_double(json, "dependencies_only_error_ratio",
+                            error_of(what_if, what_if->tight_ps));
+    }
+    ntk_json_key_ns(json, "total_ns", row->total_ps);
+    ntk_json_key_ns(json, "least_ns", row->bound_ps);
+    ntk_json_key_text(json, "bound", ntk_what_if_on_name(row->bound_by));
+    ntk_json_key_object_begin(json, "path_by_part_ns");
+    for (unsigned on = 0; on < NTK_WHAT_IF_ON_COUNT; on++) {
+        ntk_json_key_ns(json, ntk_what_if_on_name(on), row->path_ps[on]);
+    }
+    ntk_json_object_end(json);
+    items_json(program, row, json);
+    ntk_json_object_end(json);
+}
+
+void ntk_output_what_if_json(const struct ntk_program *program, const struct ntk_what_if *what_if,
+                             struct ntk_json *json)
+{
+    ntk_json_object_begin(json);
+    ntk_json_key_ns(json, "measured_ns", what_if->measured_ps);
+    ntk_json_key_bool(json, "is_partial",
+                      program->trace->is_part || ntk_program_lacks(program) != 0);
+    ntk_json_key(json, "baseline");
+    row_json(program, what_if, &what_if->as_is, json);
+    ntk_json_key_array_begin(json, "changes");
+    for (size_t i = 0; i < what_if->row_count; i++) {
+        row_json(program, what_if, &what_if->rows[i], json);
+    }
+    ntk_json_array_end(json);
+    ntk_json_key_u64(json, "unknown_waits", what_if->unknown_wait_count);
+    ntk_json_key_u64(json, "unknown_transfers", what_if->unknown_transfer_count);
+    ntk_json_key_text(json, "limits", LIMITS);
+    ntk_json_object_end(json);
+}

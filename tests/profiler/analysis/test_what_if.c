@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: traces put together by hand whose length after each change is known by construction. For
+ * each of them hand_answers_ask() requires that without a change the length is the measured one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/output/answers/output_analysis.h"
+#include "tests/support/hand_answers.h"
+#include "tests/support/hand_positions.h"
+#include "tests/support/unit.h"
+
+#define NONE NTK_ISA_NO_SEMAPHORE
+#define NS(ns) ((ns)*NTK_TRACE_PS_PER_NS)
+#define PE NTK_ISA_ENGINE_PE
+#define ACT NTK_ISA_ENGINE_ACT
+#define DVE NTK_ISA_ENGINE_DVE
+#define SP NTK_ISA_ENGINE_SP
+
+/* The caller frees it. */
+static struct ntk_what_if what_if(const struct hand_answers *a, const char *changes)
+{
+    struct ntk_what_if_changes parsed = { 0 };
+    struct ntk_what_if result;
+    struct ntk_err err = { 0 };
+
+    assert_int_equal(ntk_what_if_changes_add(&parsed, changes, &err), 0);
+    assert_int_equal(ntk_what_if_changes_check(a->program, &parsed, &err), 0);
+    assert_int_equal(ntk_analysis_what_if(a->program, &a->transfers, &parsed, &result), 0);
+    assert_false(result.is_standard);
+    assert_int_equal(result.row_count, 1);
+    assert_int_equal(result.as_is.total_ps, a->program->trace->total_ps);
+    return result;
+}
+
+static void expect(const struct hand_answers *a, const char *changes, int64_t total_ns)
+{
+    struct ntk_what_if result = what_if(a, changes);
+    int64_t sum_ps = 0;
+
+    if (result.rows[0].total_ps != NS(total_ns)) {
+        fail_msg("%s: %lld ps, not %lld ns", changes, (long long)result.rows[0].total_ps,
+                 (long long)total_ns);
+    }
+    for (unsigned on = 0; on < NTK_WHAT_IF_ON_COUNT; on++) {
+        sum_ps += result.rows[0].path_ps[on];
+    }
+    assert_int_equal(sum_ps, result.rows[0].total_ps);
+    ntk_what_if_fini(&result);
+}
+
+static void run(struct hand_trace *h, size_t core, unsigned engine, unsigned wait,
+                unsigned wait_value, unsigned signal, int64_t start_ns, int64_t end_ns)
+{
+    uint32_t slot = hand_trace_nop(h, core, engine, wait, wait_value, signal);
+
+    hand_trace_run(h, core, engine, slot, start_ns, end_ns);
+}
+
+/* SP begins a load 0-50, its data is there at load_ns. */
+static void load(struct hand_trace *h, int64_t load_ns)
+{
+    struct ntk_isa_instr copy = hand_trace_load(h, 0, 4);
+
+    hand_trace_run(h, 0, SP, hand_trace_open(h, 0, SP, &copy), 0, 50);
+    hand_trace_change(h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, load_ns);
+}
+
+static void dma_twice_as_fast_halves_what_waits_for_dma(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1070);
+    load(&h, 1050);
+    run(&h, 0, PE, 20, 1, NONE, 1060, 1070);
+    hand_answers_ask(&h, &a);
+
+    expect(&a, "dma=2", 570);
+    expect(&a, "dma=4", 320);
+    expect(&a, "dma=0.5", 2070);
+    expect(&a, "dma", 70);
+    expect(&a, "tensor=2", 1065);
+    expect(&a, "latency", 1060); /* the 10 ns from the change to the waiting instruction */
+    expect(&a, "dma=2,tensor=2,latency", 555);
+    hand_answers_done(&h, &a);
+}
+
+static void dma_changes_nothing_of_what_computes(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 900);
+    load(&h, 200);
+    run(&h, 0, DVE, 20, 1, NONE, 210, 300);
+    run(&h, 0, ACT, NONE, 0, NONE, 0, 300);
+    run(&h, 0, ACT, NONE, 0, NONE, 300, 900);
+    hand_answers_ask(&h, &a);
+
+    expect(&a, "dma=2", 900);
+    expect(&a, "dma,dma-latency,latency", 900);
+    expect(&a, "scalar=2", 450);
+    expect(&a, "engines=2", 450);
+    expect(&a, "engines=10", 174); /* the load: 5 and 150 ns, then 10 and 9 for DVE */
+    hand_answers_done(&h, &a);
+}
+
+static void engines_that_take_turns_each_have_half(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 2000);
+    for (unsigned i = 0; i < 10; i++) {
+        run(&h, 0, PE, i ? 10 : NONE, i, 9, 200 * i, 200 * i + 100);
+        run(&h, 0, ACT, 9, i + 1, 10, 200 * i + 100, 200 * i + 200);
+        hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, i + 1, 200 * i + 100);
+        hand_trace_change(&h, 0, NTK_NTFF_ENGINE_SCALAR, 10, i + 1, 200 * i + 200);
+    }
+    hand_answers_ask(&h, &a);
+
+    expect(&a, "tensor=2", 1500);
+    expect(&a, "scalar=2", 1500);
+    expect(&a, "engines=2", 1000);
+    expect(&a, "tensor", 1000);
+    expect(&a, "wait:9", 1000); /* ACT never waits, and PE starts as ACT ends */
+    expect(&a, "wait:9,wait:10", 1000);
+    hand_answers_done(&h, &a);
+}
+
+static void another_engine_becomes_the_bound(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    run(&h, 0, PE, NONE, 0, NONE, 0, 1000);
+    run(&h, 0, ACT, NONE, 0, NONE, 0, 800);
+    hand_answers_ask(&h, &a);
+
+    struct ntk_what_if result = what_if(&a, "tensor=4");
+    assert_int_equal(result.as_is.bound_by, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(result.as_is.items[0].on, NTK_NTFF_ENGINE_TENSOR);
+    assert_int_equal(result.rows[0].total_ps, NS(800));
+    assert_int_equal(result.rows[0].bound_by, NTK_NTFF_ENGINE_SCALAR);
+    assert_int_equal(result.rows[0].item_count, 1);
+    assert_int_equal(result.rows[0].items[0].on, NTK_NTFF_ENGINE_SCALAR);
+    assert_int_equal(result.rows[0].items[0].path_ps, NS(800));
+    ntk_what_if_fini(&result);
+    hand_answers_done(&h, &a);
+}
+
+static void transposes_are_removed_and_products_are_not(void **state)
+{
+    struct ntk_isa_instr turn = ntk_isa_instr_make(NTK_ISA_OP_NC_TRANSPOSE);
+    struct hand_trace h;
+    struct hand_answers a;
+
+    turn.operand[NTK_ISA_DST] = ntk_isa_psum(0, 128, 128, NTK_DTYPE_BFLOAT16);
+    turn.operand[NTK_ISA_SRC0] = ntk_isa_sbuf(0, 128, 128, NTK_DTYPE_BFLOAT16);
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 700);
+    hand_trace_run(&h, 0, PE, hand_trace_open(&h, 0, PE, &turn), 0, 300);
+    run(&h, 0, PE, NONE, 0, NONE, 300, 700);
+    hand_answers_ask(&h, &a);
+
+    expect(&a, "transposes", 400);
+    expect(&a, "transposes=3", 500);
+    hand_answers_done(&h, &a);
+}
+
+static void a_wait_that_is_gone_leaves_its_engine(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 700);
+    run(&h, 0, PE, NONE, 0, 9, 0, 500);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 500);
+    run(&h, 0, ACT, NONE, 0, NONE, 0, 50);
+    run(&h, 0, ACT, 9, 1, NONE, 500, 700);
+    hand_answers_ask(&h, &a);
+
+    expect(&a, "wait:9", 500); /* PE is the last one then */
+    expect(&a, "wait:9,tensor=5", 250);
+    hand_answers_done(&h, &a);
+}
+
+/* ACT is still busy when the change comes; once it is faster, it waits. */
+static void a_hidden_dependency_holds_a_faster_engine_up(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 700);
+    run(&h, 0, PE, NONE, 0, 9, 0, 500);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 500);
+    run(&h, 0, ACT, NONE, 0, NONE, 0, 600);
+    run(&h, 0, ACT, 9, 1, NONE, 600, 700);
+    hand_answers_ask(&h, &a);
+
+    expect(&a, "scalar=10", 510);
+    expect(&a, "scalar=10,tensor=10", 70);
+    hand_answers_done(&h, &a);
+}
+
+static void the_later_of_two_cores_counts(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 2, "trn2.3xlarge", 1000);
+    run(&h, 0, ACT, NONE, 0, NONE, 0, 1000);
+    run(&h, 1, PE, NONE, 0, NONE, 0, 700);
+    hand_answers_ask(&h, &a);
+
+    expect(&a, "scalar=10", 700);
+    expect(&a, "tensor=10", 1000);
+    expect(&a, "engines=10", 100);
+    struct ntk_what_if result = what_if(&a, "scalar=10");
+    assert_int_equal(result.rows[0].items[0].core, 1);
+    ntk_what_if_fini(&result);
+    hand_answers_done(&h, &a);
+}
+
+/* The change at 500 has no maker; nothing explains the 200 ns between two instructions of DVE, as
+ * there are others without a gap. */
+static void what_is_not_explained_stays_and_is_measured(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 650);
+    run(&h, 0, ACT, 33, 1, NONE, 500, 600);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_GPSIMD, 33, 1, 500);
+    run(&h, 0, DVE, NONE, 0, NONE, 0, 100);
+    run(&h, 0, DVE, NONE, 0, NONE, 300, 400);
+    run(&h, 0, DVE, NONE, 0, NONE, 400, 620);
+    hand_answers_ask(&h, &a);
+
+    expect(&a, "vector=2", 630); /* ACT, and the 30 ns after the last instruction */
+    struct ntk_what_if result = what_if(&a, "dma=2");
+    assert_int_equal(result.unknown_wait_count, 1);
+    assert_int_equal(result.tight_ps, NS(630)); /* DVE is ready at 420; the wait of ACT is kept */
+    assert_int_equal(result.as_is.path_ps[NTK_WHAT_IF_ON_KEPT], NS(200));
+    assert_int_equal(result.as_is.path_ps[NTK_WHAT_IF_ON_END], NS(30));
+    ntk_what_if_fini(&result);
+    hand_answers_done(&h, &a);
+}
+
+static struct ntk_ntff_queue queues[] = { { .name = "qSPIO0", .engine = 0, .queue = 3 } };
+static struct ntk_neff_var vars[] = {
+    { .name = "SB", .type = NTK_NEFF_VAR_STATE_BUFFER },
+    { .name = "x", .type = NTK_NEFF_VAR_INPUT, .var_id = 1, .bytes_count = 32768 },
+};
+
+/* Two loads of 500 ns each share a DMA engine; the second is begun while the first one moves. */
+static void transfers_of_one_dma_engine_follow_each_other(void **state)
+{
+    struct ntk_isa_instr copy;
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1200);
+    copy = hand_trace_load(&h, 0, 64);
+    h.neff_subgraphs[0].queue_sets[0].semaphores[1] = 21;
+    h.neff_subgraphs[0].queue_sets[0].semaphore_count = 2;
+    h.neff_subgraphs[0].vars = vars;
+    h.neff_subgraphs[0].var_count = 2;
+    h.subgraphs[0].queues = queues;
+    h.subgraphs[0].queue_count = 1;
+    for (unsigned i = 0; i < 2; i++) {
+        copy.done_semaphore = (uint16_t)(20 + i);
+        hand_trace_run(&h, 0, SP, hand_trace_open(&h, 0, SP, &copy), 50 * i, 50 * i + 50);
+        hand_trace_packet(&h, 0, 0, 3, NTK_TRACE_DMA_IO, 32768, 100 + 500 * i, 600 + 500 * i);
+        hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20 + i, 1, 600 + 500 * i);
+    }
+    run(&h, 0, PE, 21, 1, NONE, 1100, 1200);
+    hand_answers_ask(&h, &a);
+
+    assert_int_equal(a.transfers.cores[0].unknown_count, 0);
+    expect(&a, "dma=2", 700); /* 100 + 2 x 250 + 100 */
+    expect(&a, "dma-latency", 1150);
+    expect(&a, "dma=2,dma-latency", 650);
+    expect(&a, "wait:qSPIO0", 1100); /* the transfers are the last then */
+    struct ntk_what_if result = what_if(&a, "tensor=2");
+    assert_int_equal(result.rows[0].bound_by, NTK_WHAT_IF_ON_DMA);
+    assert_int_equal(result.rows[0].bound_ps, NS(1000));
+    assert_int_equal(result.rows[0].items[0].on, NTK_WHAT_IF_ON_DMA);
+    assert_string_equal(result.rows[0].items[0].queue, "qSPIO0");
+    assert_int_equal(result.unknown_transfer_count, 0);
+    ntk_what_if_fini(&result);
+    hand_answers_done(&h, &a);
+}
+
+static void lines_are_found_by_the_end_of_their_path(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+    struct ntk_err err = { 0 };
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 700);
+    run(&h, 0, PE, NONE, 0, 9, 0, 300); /* line 10 */
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_TENSOR, 9, 1, 300);
+    run(&h, 0, PE, NONE, 0, NONE, 300, 700); /* line 11 */
+    run(&h, 0, ACT, NONE, 0, NONE, 0, 20);   /* line 10 */
+    run(&h, 0, ACT, 9, 1, NONE, 300, 400);   /* line 11 */
+    hand_answers_ask_with(&h, hand_positions("/k/a.py", 1, 4, 10), &a);
+
+    expect(&a, "line:a.py:10=2", 550);
+    expect(&a, "line:k/a.py:10", 400);
+    expect(&a, "line:/k/a.py:11", 300);
+    expect(&a, "wait:a.py:11", 700);
+    static const char *const unknown[] = { "line:a.py:12",     "line:b.py:10=2", "line:.py:10",
+                                           "wait:11",          "wait:a.py:10",   "wait:qNone",
+                                           "line:x/k/a.py:10", "transposes" };
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        struct ntk_what_if_changes changes = { 0 };
+        assert_int_equal(ntk_what_if_changes_add(&changes, unknown[i], &err), 0);
+        assert_int_equal(ntk_what_if_changes_check(a.program, &changes, &err), -ENOENT);
+        assert_non_null(strstr(err.text, unknown[i]));
+    }
+    hand_answers_done(&h, &a);
+}
+
+static void an_incomplete_capture_is_partial(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+    struct ntk_buf out = { 0 };
+    struct ntk_json json;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 100);
+    run(&h, 0, PE, NONE, 0, NONE, 0, 100);
+    hand_answers_ask(&h, &a);
+    for (int is_cut = 0; is_cut < 2; is_cut++) {
+        h.trace.is_cut.packets = is_cut;
+        struct ntk_what_if result = what_if(&a, "tensor=2");
+        ntk_json_init(&json, &out, false);
+        ntk_output_what_if_json(a.program, &result, &json);
+        assert_non_null(strstr(ntk_buf_text_get(&out),
+                               is_cut ? "\"is_partial\":true" : "\"is_partial\":false"));
+        assert_non_null(strstr(ntk_buf_text_get(&out), "\"gain_ns\":50"));
+        ntk_buf_reset(&out);
+        ntk_what_if_fini(&result);
+    }
+    ntk_buf_fini(&out);
+    hand_answers_done(&h, &a);
+}
+
+static void without_a_length_there_is_no_answer(void **state)
+{
+    struct ntk_what_if result;
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 0);
+    run(&h, 0, PE, NONE, 0, NONE, 0, 100);
+    hand_answers_ask(&h, &a);
+    assert_int_equal(ntk_analysis_what_if(a.program, &a.transfers, NULL, &result), -ENODATA);
+    hand_answers_done(&h, &a);
+}
+
+static void changes_are_read_or_refused(void **state)
+{
+    static const char *const bad[] = {
+        "",          "dma=0",       "dma=-1",   "dma=nan",    "dma=inf", "dma=1e300",
+        "dma=1e-9",  "dma=",        "dma=2x",   "dma=0x10",   "dma=2,",  ",dma=2",
+        "bogus",     "bogus=2",     "wait:3=2", "wait:3=0",   "wait:",   "wait:256",
+        "line:a.py", "line:a.py:x", "line::3",  "wait:a.py:", "dma= 2",  "dma=+2",
+    };
+    static const char *const good = "dma=2,transposes,engines=1.5,vector,wait:20,wait:qSyncIO0,"
+                                    "wait:a.py:3,line:k/a.py:31=4,latency,dma-latency=2";
+    struct ntk_what_if_changes changes = { 0 };
+    struct ntk_err err = { 0 };
+    char text[400];
+
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        struct ntk_what_if_changes none = { 0 };
+        if (ntk_what_if_changes_add(&none, bad[i], &err) != -EINVAL) {
+            fail_msg("'%s' is accepted", bad[i]);
+        }
+    }
+    assert_int_equal(ntk_what_if_changes_add(&changes, good, &err), 0);
+    assert_int_equal(changes.count, 10);
+    assert_string_equal(ntk_what_if_changes_text(&changes, text, sizeof text), good);
+    for (size_t i = changes.count; i < NTK_WHAT_IF_CHANGES_MAX; i++) {
+        assert_int_equal(ntk_what_if_changes_add(&changes, "sync=2", &err), 0);
+    }
+    assert_int_equal(ntk_what_if_changes_add(&changes, "sync=2", &err), -EINVAL);
+    assert_string_equal(err.text, "too many changes (at most 16)");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dma_twice_as_fast_halves_what_waits_for_dma),
+        cmocka_unit_test(dma_changes_nothing_of_what_computes),
+        cmocka_unit_test(engines_that_take_turns_each_have_half),
+        cmocka_unit_test(another_engine_becomes_the_bound),
+        cmocka_unit_test(transposes_are_removed_and_products_are_not),
+        cmocka_unit_test(a_wait_that_is_gone_leaves_its_engine),
+        cmocka_unit_test(a_hidden_dependency_holds_a_faster_engine_up),
+        cmocka_unit_test(the_later_of_two_cores_counts),
+        cmocka_unit_test(what_is_not_explained_stays_and_is_measured),
+        cmocka_unit_test(transfers_of_one_dma_engine_follow_each_other),
+        cmocka_unit_test(lines_are_found_by_the_end_of_their_path),
+        cmocka_unit_test(an_incomplete_capture_is_partial),
+        cmocka_unit_test(without_a_length_there_is_no_answer),
+        cmocka_unit_test(changes_are_read_or_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,82 @@
+#!/bin/bash
+# what_if - estimates after a change, compared with captures of software cores that have exactly this change; changes
+# that a capture does not have, wrong usage, and captures without all of their records.
+. "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
+# Captures have whole ns; the estimate must be within this share of device time.
+tolerance=0.001
+capture() { # NEFF OUTPUT FAULT
+    NEURON_SOFT_FAULT=$3 neuron-profile capture -n "$1" -s "$2" >/dev/null 2>err || complain "capture $2"
+}
+estimate() { # CAPTURE CHANGES
+    neuron-profile analyze -s "$1" -n e.neff --json --what-if "$2" what-if 2>err | jq '."what-if".changes[0].total_ns'
+}
+measured() { # CAPTURE
+    neuron-profile analyze -s "$1" -n e.neff --json what-if >printed 2>err
+    jq '."what-if".measured_ns' printed
+    jq -e '."what-if".baseline | (.error_ratio | fabs) < '$tolerance' and (.dependencies_only_error_ratio | fabs) < '$tolerance \
+        printed >/dev/null || complain "$1: the rules do not explain the whole execution"
+    jq -e 'all(."what-if" | .baseline, .changes[]; ([.path_by_part_ns[]] | add) - .total_ns | fabs < 0.1)' printed >/dev/null ||
+        complain "$1: the parts of the path do not add up"
+}
+near() { # WHAT ESTIMATE WANTED
+    jq -en "($2 / $3 - 1 | fabs) < $tolerance" >/dev/null || complain "$1: $2 ns, not $3 ns"
+}
+for run in "mlp 1" "conv 1" "attention 1" "attention-slow 1" "attention 2"; do
+    set -- $run
+    neuron-packager example "$1" --lnc "$2" -o e.neff >/dev/null 2>err || complain "example $1"
+    rm -rf machine
+    mkdir -m 700 machine
+    export NEURON_HOOKS_DIR=$scratch/machine NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_RT_VIRTUAL_CORE_SIZE=$2
+    capture e.neff as_is.ntff ''
+    capture e.neff slow_dma.ntff slow-hbm:every=1,factor=2
+    capture e.neff slow_core.ntff slow-core:every=1,factor=2
+    as_is=$(measured as_is.ntff)
+    slow_dma=$(measured slow_dma.ntff)
+    slow_core=$(measured slow_core.ntff)
+    [ "$slow_dma" -gt "$((as_is + as_is / 10))" ] && [ "$slow_core" -gt "$((as_is + as_is / 10))" ] || complain "$run: nothing is slower"
+    near "$run: dma=2" "$(estimate slow_dma.ntff dma=2)" "$as_is"
+    near "$run: dma=0.5" "$(estimate as_is.ntff dma=0.5)" "$slow_dma"
+    near "$run: engines=2" "$(estimate slow_core.ntff engines=2)" "$as_is"
+    near "$run: engines=0.5" "$(estimate as_is.ntff engines=0.5)" "$slow_core"
+    near "$run: from one to the other" "$(estimate slow_dma.ntff dma=2,engines=0.5)" "$slow_core"
+done
+
+# ---- text, and what a capture does not have ----
+ends 0 neuron-profile analyze -s as_is.ntff -n e.neff --what-if dma=2 --what-if vector what-if
+grep -q '^The execution ([0-9.]* us), timed again by its dependencies: [0-9.]* us (+0.0%); by dependencies alone: ' printed ||
+    complain "no baseline with its error"
+grep -Eq '^dma=2,vector +[0-9.]+ +[0-9.]+ +[0-9.]+% ' printed || complain "no row of the change"
+grep -q '^THEN ON THE CRITICAL PATH ' printed && grep -q '^DMA queue q' printed || complain "no new critical path"
+says printed 'The estimate keeps the order of instructions and transfers on each engine'
+for change in line:nosuch.py:3 wait:qNoSuch wait:255; do
+    ends 1 neuron-profile analyze -s as_is.ntff -n e.neff --what-if $change what-if
+    [ "$(wc -l <err)" = 1 ] && [ ! -s printed ] || complain "$change is one message"
+    says err "--what-if $change: no instruction of the capture "
+done
+for change in dma=0 dma=-2 dma=nan dma=inf dma=1e9 dma=2x bogus=2 wait:20=2 line:a.py link=2 ''; do
+    ends 2 neuron-profile analyze -s as_is.ntff -n e.neff --what-if "$change" what-if
+    says err "--what-if: '$change': expected dma, "
+done
+ends 2 neuron-profile analyze -s as_is.ntff --what-if dma=2 idle
+says err "--what-if requires the 'what-if' analysis"
+
+# ---- a capture that was cut off: every analysis of what is missing says so ----
+grep -q '^Partial: ' printed && complain "a complete capture is partial"
+neuron-packager example mlp -o e.neff >/dev/null 2>err
+capture e.neff whole.ntff ''
+size=$(stat -c %s whole.ntff)
+found=
+for left in 31 28 25 22 19 16; do # of 32 parts
+    head -c $((size * left / 32)) whole.ntff >cut.ntff
+    ends 1 neuron-profile analyze -s cut.ntff -n e.neff --json # with what could be read
+    jq -e '.incomplete | length > 0' printed >/dev/null && jq -e '."what-if" != null' printed >/dev/null || continue
+    found=$found$left
+    jq -e '."what-if".is_partial' printed >/dev/null || complain "what-if of a capture that is cut off is not partial"
+    jq -r '.incomplete[]' printed >lacks
+    ends 1 neuron-profile analyze -s cut.ntff -n e.neff what-if critical-path
+    grep '^== \|^Partial' printed | grep -A1 'What if' | grep -qF "Partial: " || complain "the text of what-if does not say so"
+    if grep -q 'instruction\|semaphore' lacks; then
+        grep '^== \|^Partial' printed | grep -A1 'Critical path' | grep -qF "Partial: " || complain "the critical path does not say so"
+    fi
+done
+[ -n "$found" ] || complain "no capture could be cut"
