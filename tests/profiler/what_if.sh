@@ -1,6 +1,6 @@
 #!/bin/bash
 # what_if - estimates after a change, compared with captures of software cores that have exactly this change; changes
-# that a capture does not have, wrong usage, and captures without all of their records.
+# that a capture does not have, wrong usage, captures without all of their records, and those of real machines.
 . "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
 # Captures have whole ns; the estimate must be within this share of device time.
 tolerance=0.001
@@ -80,3 +80,18 @@ for left in 31 28 25 22 19 16; do # of 32 parts
     fi
 done
 [ -n "$found" ] || complain "no capture could be cut"
+
+# ---- captures of real machines, if there are any: how much of the execution the rules explain ----
+explains() { # CAPTURE NEFF LEAST-ERROR GREATEST-ERROR
+    ends 0 neuron-profile analyze -s "$NTK_VENDOR_CAPTURES/$1" -n "$NTK_VENDOR_CAPTURES/$2" --json what-if
+    jq -e '."what-if" | .baseline.error_ratio == 0 and (.baseline.dependencies_only_error_ratio | . >= '"$3"' and . <= '"$4"') and
+        all(.changes[]; .gain_ns >= 0)' printed >/dev/null || complain "$1: the error of the dependencies"
+}
+if [ -n "${NTK_VENDOR_CAPTURES:-}" ]; then
+    explains v4_stream_256k_fd1k.ntff v4_stream_256k_fd1k.neff -0.02 0
+    explains v5_transpose_1024.ntff v5_transpose_1024.neff -0.09 -0.06
+    explains v6_attn_tkg.ntff v6_attn_tkg.neff -0.07 -0.05
+    explains v6_baseline_bf16_s512.ntff v6_baseline_bf16_s512.neff -0.13 -0.1
+    explains v6_fused_fp32_s512.ntff v6_fused_fp32_s512.neff -0.13 -0.1
+    explains inspect_trn2_rt230/profile_exec_2.ntff inspect_trn2_rt230/neff_171450338541704.neff -0.52 -0.49
+fi
