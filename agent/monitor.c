@@ -25,6 +25,7 @@
 #include "agent/refresh.h"
 #include "agent/report/monitor_schedule.h"
 #include "agent/report/monitor_stream.h"
+#include "agent/store_counts.h"
 #include "shared/abi/paths.h"
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
@@ -50,6 +51,7 @@ struct ntk_monitor {
     uint64_t drain_ns;                   /* time between two drains now */
     struct ntk_store_reader *totals;     /* what the store knew before us; NULL without --db */
     struct ntk_store *store;
+    struct ntk_store_counts *store_counts; /* NULL without --db */
     struct ntk_instance_source *instance;
     struct ntk_pods *pods;        /* NULL: no kubelet is asked */
     struct ntk_jobs_folder *jobs; /* NULL: not watched */
@@ -597,6 +599,7 @@ static int open_store(struct ntk_monitor *monitor, struct ntk_err *err)
     if (ret < 0) {
         return ret;
     }
+    monitor->store_counts = ntk_store_counts_create(monitor->store, path);
     ret = ntk_store_reader_open(path, &monitor->totals, err);
     return ret;
 }
@@ -821,6 +824,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
         free(monitor->config);
     }
     ntk_store_reader_close(monitor->totals);
+    ntk_store_counts_destroy(monitor->store_counts);
     int ret = ntk_store_close(monitor->store, err);
     if (monitor->collector && ret == 0) {
         ntk_collector_keep(monitor->collector, monitor->sequence); /* all of it is on the disk */

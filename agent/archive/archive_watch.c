@@ -44,6 +44,7 @@ struct ntk_archive_watch {
     atomic_bool stop;
     struct ntk_output_source source;
     _Atomic uint64_t parts, failures, lost_steps;
+    _Atomic uint64_t complete_ns; /* when all that has ended was archived; at first the begin */
     struct ntk_archive *_Atomic archive; /* NULL while the place cannot be opened */
     /* For the thread. */
     uint64_t store_id;
@@ -268,6 +269,8 @@ static void say(struct ntk_archive_watch *watch, int ret, const struct ntk_err *
 
     if (ret < 0) {
         atomic_fetch_add(&watch->failures, 1);
+    } else {
+        atomic_store(&watch->complete_ns, ntk_clock_wall_ns(watch->options.clock));
     }
     if (ret < 0 && !watch->is_failing) {
         ntk_log_warn(MODULE, "%s; unarchived rows stay in the database; retrying", err->text);
@@ -323,6 +326,8 @@ static void read_counts(void *ctx, struct ntk_output_counts *counts)
     counts->sent_items += atomic_load(&watch->parts);
     counts->lost_items += atomic_load(&watch->lost_steps);
     counts->retry_count += atomic_load(&watch->failures);
+    counts->has_complete = true;
+    counts->complete_ns = atomic_load(&watch->complete_ns);
 }
 
 /* ---- open, close ---- */
@@ -339,6 +344,7 @@ int ntk_archive_watch_create(const char *db_path, const struct ntk_archive_optio
     watch->options = *options;
     watch->db_path = db_path;
     watch->began_ns = ntk_clock_wall_ns(options->clock);
+    atomic_store(&watch->complete_ns, watch->began_ns);
     pthread_mutex_init(&watch->lock, NULL);
     pthread_cond_init(&watch->wake, NULL);
     watch->source =

@@ -116,6 +116,8 @@ static const struct figure figures[] = {
 #include "shared/metrics/rank.def"
 
     { OF_OUTPUT(OUTPUT_CUT, cut_items), .has = offsetof(struct ntk_output_counts, has_cut) },
+    { OF_OUTPUT(OUTPUT_COMPLETE, complete_ns), .has = offsetof(struct ntk_output_counts, has_complete) },
+    { OF_OUTPUT(OUTPUT_FREE, free_bytes), .has = offsetof(struct ntk_output_counts, has_free) },
     { OF_OUTPUT(OUTPUT_ITEMS, lost_items), ITEM("result", "lost") },
     { OF_OUTPUT(OUTPUT_ITEMS, refused_items), ITEM("result", "refused") },
     { OF_OUTPUT(OUTPUT_ITEMS, sent_items), ITEM("result", "sent") },

@@ -34,6 +34,10 @@ struct ntk_output_counts {
     uint64_t retry_count;  /* deliveries that will be, or were, retried */
     uint64_t memory_items; /* waiting */
     uint64_t spool_items;  /* waiting on the disk */
+    bool has_complete;
+    uint64_t complete_ns; /* Unix time of the last commit, or when nothing was waiting */
+    bool has_free;
+    uint64_t free_bytes; /* of the file system that the output writes to */
 };
 
 struct ntk_output_source {

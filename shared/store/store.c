@@ -226,6 +226,7 @@ static void set_failing(struct ntk_store *store, const struct ntk_err *err)
     store->status.failing = err != NULL;
     if (err) {
         memcpy(store->status.text, err->text, sizeof store->status.text);
+        store->status.failures++;
     }
     store->in_transaction = 0;
     pthread_mutex_unlock(&store->mutex);
@@ -281,6 +282,7 @@ static bool commit(struct ntk_store *store)
     store->status.snapshots_stored += done_count;
     store->status.sequence_stored = done[done_count - 1]->sequence;
     store->status.rows_stored += store->transaction_rows;
+    store->status.committed_realtime_ns = ntk_clock_wall_ns(store->options.clock);
     pthread_mutex_unlock(&store->mutex);
     for (size_t i = 0; i < done_count; i++) {
         ntk_snapshot_destroy(done[i]);

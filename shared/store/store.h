@@ -66,6 +66,8 @@ struct ntk_store_status {
     uint64_t snapshots_lost;   /* thrown away: those joined fill their memory */
     uint64_t sequence_stored;  /* of the newest that is committed, 0 none */
     uint64_t rows_stored;
+    uint64_t committed_realtime_ns; /* when the last commit was, 0 never */
+    uint64_t failures;              /* writes that failed and were tried again */
 };
 
 struct ntk_store;

@@ -25,7 +25,7 @@ end_job() {
 }
 
 mkdir jobs
-neuron-monitor --period 500ms --prometheus 127.0.0.1:0 --verbose 1 --quiet --hpc-job-mapping-dir jobs 2>agent.log &
+neuron-monitor --period 500ms --prometheus 127.0.0.1:0 --verbose 1 --quiet --db alerts.db --hpc-job-mapping-dir jobs 2>agent.log &
 pids+=($!)
 agent_is_up() { grep -q 'serving metrics on port' agent.log && echo yes; }
 wait_for agent_is_up
@@ -87,6 +87,12 @@ wait_for later
 } >healthy.yml
 promtool test rules healthy.yml >healthy.log 2>&1 || fail "alerts while a job works"
 end_job
+# The page has the state of the database.
+of_store='{output="store"'
+wait_for eval "[ \"\$(answer 'neuron_monitor_output_items_total$of_store,result=\"sent\"} > bool 0')\" = 1 ] && echo yes"
+[ "$(answer "abs(time() - neuron_monitor_output_complete_timestamp_seconds$of_store}) < bool 600")" = 1 ] || fail "no time of the last commit"
+[ "$(answer "neuron_monitor_output_free_bytes$of_store} > bool 0")" = 1 ] || fail "no free bytes"
+[ "$(answer "neuron_monitor_output_items_total$of_store,result=\"lost\"}")" = 0 ] || fail "periods were lost"
 
 # A rank that hangs, in a batch job.
 printf '42\nuser=alice\n' >jobs/0

@@ -133,7 +133,12 @@ static void the_outputs_of_the_process_are_reported(void **state)
         .spool_items = 6,
     };
     page.outputs[1] = (struct ntk_output_counts){ .name = "stdout", .has_cut = true };
-    page.output_count = 2;
+    page.outputs[2] = (struct ntk_output_counts){ .name = "store",
+                                                  .has_complete = true,
+                                                  .complete_ns = 1500000000,
+                                                  .has_free = true,
+                                                  .free_bytes = 4096 };
+    page.output_count = 3;
     char *text = encode(false);
     assert_line(text, "# TYPE neuron_monitor_output_items_total counter");
     assert_line(text,
@@ -143,6 +148,9 @@ static void the_outputs_of_the_process_are_reported(void **state)
     assert_line(text,
                 "neuron_monitor_output_items_total{output=\"remote write\",result=\"sent\"} 7");
     assert_line(text, "neuron_monitor_output_retries_total{output=\"remote write\"} 4");
+    assert_line(text, "neuron_monitor_output_complete_timestamp_seconds{output=\"store\"} 1.5");
+    assert_line(text, "neuron_monitor_output_free_bytes{output=\"store\"} 4096");
+    assert_no(text, "neuron_monitor_output_free_bytes{output=\"stdout\"}");
     assert_line(text, "# TYPE neuron_monitor_output_waiting_items gauge");
     assert_line(text,
                 "neuron_monitor_output_waiting_items{output=\"remote write\",place=\"memory\"} 5");
