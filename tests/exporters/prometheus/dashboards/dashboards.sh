@@ -70,6 +70,10 @@ try_all() {
     done < <(jq -r --arg but "$but" '(.panels[] | select(.type != $but).targets[].expr), (.templating.list[] |
         select(.type == "query") | "count by (\(.name)) (\(.query.query | capture("label_values\\((?<of>[^,]*),").of))")' \
         "$dashboards"/neuron-*.json | sed 's/\$__rate_interval/10s/g; s/\$[a-z_]*/.*/g' | sort -u)
+    # The lists of unhealthy devices omit devices whose health is only unknown.
+    while IFS= read -r query; do
+        [[ $query == *'verdict="unhealthy"'* ]] || fail "other devices than unhealthy ones: $query"
+    done < <(jq -r '.panels[] | select(.title == "Unhealthy devices").targets[].expr' "$dashboards"/neuron-*.json)
     [ $count -ge 39 ] || fail "only $count queries were tried"
     # Verdicts on ranks are in tests/e2e/hang/alerts.sh.
     for record in $(sed -n 's/ *- record: //p' neuron.rules.yml | grep -v '^job_rank:'); do wait_for has_data "$record"; done
