@@ -5,7 +5,8 @@
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME neuron-toolkit)
 set(CPACK_PACKAGE_VENDOR "the Neuron toolkit developers")
-set(CPACK_PACKAGE_CONTACT "${CPACK_PACKAGE_VENDOR} <neuron-toolkit@localhost>")
+set(NTK_PACKAGE_CONTACT "${CPACK_PACKAGE_VENDOR} <neuron-toolkit@localhost>" CACHE STRING "maintainer that packages name")
+set(CPACK_PACKAGE_CONTACT "${NTK_PACKAGE_CONTACT}")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_PACKAGE_DIRECTORY ${CMAKE_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)
@@ -13,18 +14,46 @@ set(CPACK_COMPONENTS_GROUPING IGNORE)
 set(CPACK_COMPONENTS_ALL "")
 set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY OFF)
 
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_SOURCE_DIR}/cmake/package/kind.cmake)
+
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+# `cpack -G RPM`: what the libraries are called is the same on all systems, the versions of symbols that only Debian adds
+# are not. Libraries with a vendor's soname are not for other packages.
+set(CPACK_RPM_COMPONENT_INSTALL ON)
+set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
+set(CPACK_RPM_PACKAGE_RELEASE 1)
+set(CPACK_RPM_PACKAGE_LICENSE MIT)
+set(CPACK_RPM_COMPRESSION_TYPE xz)
+set(CPACK_RPM_PACKAGE_AUTOREQ ON)
+set(CPACK_RPM_PACKAGE_AUTOPROV ON)
+set(CPACK_RPM_SPEC_MORE_DEFINE "%global __provides_exclude ^lib(nrt|cnrt|cnml|neuron-hooks|neuron-hooks-audit)[.]so
+%global __requires_exclude [(](CURL_OPENSSL_4|NCURSES.*)[)]|^lib(nrt|cnrt|cnml)[.]so
+%global __elf_exclude_path ^$
+%global __elf_flags %{nil}
+%global _build_id_links none
+%global _use_internal_dependency_generator 1")
+foreach(folder . /doc /man /man/man1 /lintian /lintian/overrides /licenses /bash-completion /bash-completion/completions /zsh
+        /zsh/site-functions /fish /fish/vendor_completions.d)
+    list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share${folder})
+endforeach()
+list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /etc/default /usr/libexec /usr/lib/systemd /usr/lib/systemd/system
+    /usr/${CMAKE_INSTALL_LIBDIR}/pkgconfig /usr/${CMAKE_INSTALL_LIBDIR}/cmake)
 
 set(ntk_deb_version ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
 
 # A package: component, name, section and the two parts of its description. DEPENDS, SUGGESTS: in addition to the
 # libraries that its files need. Packages with the same files in older versions: one package, neuron-toolkit.
 macro(ntk_package component name section summary description)
-    cmake_parse_arguments(package "" "DEPENDS;SUGGESTS" "" ${ARGN})
+    cmake_parse_arguments(package "" "DEPENDS;SUGGESTS;RPM_NAME;RPM_REQUIRES" "" ${ARGN})
+    if(NOT package_RPM_NAME)
+        set(package_RPM_NAME ${name})
+    endif()
     string(TOUPPER ${component} key)
     list(APPEND CPACK_COMPONENTS_ALL ${component})
     set(CPACK_COMPONENT_${key}_DESCRIPTION "${summary}\n${description}")
@@ -32,34 +61,90 @@ macro(ntk_package component name section summary description)
     set(CPACK_DEBIAN_${key}_PACKAGE_SECTION ${section})
     set(CPACK_DEBIAN_${key}_PACKAGE_DEPENDS "${package_DEPENDS}")
     set(CPACK_DEBIAN_${key}_PACKAGE_SUGGESTS "${package_SUGGESTS}")
+    set(CPACK_RPM_${key}_PACKAGE_NAME ${package_RPM_NAME})
+    set(CPACK_RPM_${key}_PACKAGE_SUMMARY "${summary}")
+    set(CPACK_RPM_${key}_PACKAGE_DESCRIPTION "${description}")
+    set(CPACK_RPM_${key}_PACKAGE_REQUIRES "${package_RPM_REQUIRES}")
+    set(CPACK_RPM_${key}_PACKAGE_OBSOLETES neuron-toolkit)
     set(CPACK_DEBIAN_${key}_PACKAGE_BREAKS neuron-toolkit)
     set(CPACK_DEBIAN_${key}_PACKAGE_REPLACES neuron-toolkit)
 endmacro()
 
 ntk_package(tools neuron-tools utils
     "tools to watch and profile AWS Neuron accelerators"
-    "neuron-monitor (agent and exporters), neuron-top, neuron-ls, neuron-profile, neuron-packager, and the hooks that
-neuron-monitor loads into the jobs that it observes."
+    "neuron-monitor (agent and exporters), neuron-top, neuron-ls, neuron-profile,
+neuron-packager, and the hooks that neuron-monitor loads into the jobs that it
+observes."
     SUGGESTS "neuron-soft-runtime, neuron-rtd")
 # libopenblas.so.0 is loaded by the first core, so dpkg-shlibdeps does not find it.
 if(TARGET runtime_hooks_libnrt)
     ntk_package(soft_runtime neuron-soft-runtime utils
         "software NeuronCores that run NEFFs without a Neuron device"
-        "A libnrt.so.1 with software NeuronCores in /usr/${CMAKE_INSTALL_LIBDIR}/neuron-soft, which the loader does not search,
-neuron-bench to run NEFFs, libcnrt and libcnml over the same cores, and programs for PopEF."
-        DEPENDS libopenblas0)
+        "A libnrt.so.1 with software NeuronCores in a folder that the loader does not
+search, neuron-bench to run NEFFs, libcnrt and libcnml over the same cores, and
+programs for PopEF."
+        DEPENDS libopenblas0 RPM_REQUIRES "libopenblas.so.0()(64bit)")
 endif()
 if(TARGET neuron-rtd)
     ntk_package(rtd neuron-rtd utils
         "runtime daemon of the first generation on software NeuronCores"
-        "neuron-rtd serves the gRPC interface of the Neuron runtime 1.x. neuron-cli is its client. The package also has what
-neuron-profile start-session and stop-session need."
-        DEPENDS libopenblas0)
+        "neuron-rtd serves the gRPC interface of the Neuron runtime 1.x. neuron-cli is
+its client. The package also has what neuron-profile start-session and
+stop-session need."
+        DEPENDS libopenblas0 RPM_REQUIRES "libopenblas.so.0()(64bit)")
 endif()
 if(TARGET runtime_hooks_libnrt)
     ntk_package(dev neuron-toolkit-dev libdevel
         "headers and libraries to build against the Neuron toolkit"
         "Headers, links for the linker, libnds.a, and files for pkg-config and CMake."
-        DEPENDS "neuron-soft-runtime (= ${ntk_deb_version})")
+        DEPENDS "neuron-soft-runtime (= ${ntk_deb_version})"
+        RPM_NAME neuron-toolkit-devel RPM_REQUIRES "neuron-soft-runtime = ${PROJECT_VERSION}")
 endif()
+
+# What each package has in addition to its files: who may copy it, what changed, and scripts where it has a service.
+ntk_service_scripts(tools neuron-monitor.service neuron-monitor.service "var/lib/neuron-monitor etc/systemd/system/neuron-monitor.service.d")
+ntk_service_scripts(rtd "neuron-rtd-soft.service 'neuron-rtd-soft@*.service'" "neuron-rtd-soft*.service"
+    "etc/systemd/system/neuron-rtd-soft.service.d etc/systemd/system/neuron-rtd-soft@.service.d")
+set(ntk_package_folder ${CMAKE_BINARY_DIR}/package)
+execute_process(COMMAND awk -f ${CMAKE_SOURCE_DIR}/cmake/package/copyright.awk ${CMAKE_SOURCE_DIR}/LICENSE
+    OUTPUT_FILE ${ntk_package_folder}/copyright COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND env LC_ALL=C TZ=UTC date -d @${NTK_EPOCH} -R OUTPUT_VARIABLE ntk_date
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND awk -v version=${ntk_deb_version} -v date=${ntk_date} -v by=${CPACK_PACKAGE_CONTACT}
+        -f ${CMAKE_SOURCE_DIR}/cmake/package/changelog.awk ${CMAKE_SOURCE_DIR}/CHANGELOG.md
+    COMMAND gzip -9n OUTPUT_FILE ${ntk_package_folder}/changelog.Debian.gz COMMAND_ERROR_IS_FATAL ANY)
+# libpopef.so.1, libcnrt.so.4 and libcnml.so.7 are where the loader searches.
+configure_file(${CMAKE_SOURCE_DIR}/cmake/package/triggers ${ntk_package_folder}/soft_runtime/triggers COPYONLY)
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+    string(TOUPPER ${component} key)
+    foreach(file copyright changelog.Debian.gz)
+        ntk_install_packaged(${ntk_package_folder}/${file} share/doc/${CPACK_DEBIAN_${key}_PACKAGE_NAME}/${file}
+            COMPONENT ${component} KINDS DEB)
+    endforeach()
+    ntk_install_packaged(${CMAKE_SOURCE_DIR}/LICENSE share/licenses/${CPACK_RPM_${key}_PACKAGE_NAME}/LICENSE
+        COMPONENT ${component} KINDS RPM)
+    configure_file(${CMAKE_SOURCE_DIR}/cmake/package/lintian-${component}
+        ${ntk_package_folder}/lintian/${CPACK_DEBIAN_${key}_PACKAGE_NAME} COPYONLY)
+    ntk_install_packaged(${ntk_package_folder}/lintian/${CPACK_DEBIAN_${key}_PACKAGE_NAME}
+        share/lintian/overrides/${CPACK_DEBIAN_${key}_PACKAGE_NAME} COMPONENT ${component} KINDS DEB)
+    set(CPACK_DEBIAN_${key}_PACKAGE_CONTROL_EXTRA "")
+    foreach(file conffiles postinst prerm postrm triggers)
+        if(EXISTS ${ntk_package_folder}/${component}/${file})
+            list(APPEND CPACK_DEBIAN_${key}_PACKAGE_CONTROL_EXTRA ${ntk_package_folder}/${component}/${file})
+        endif()
+    endforeach()
+    foreach(pair post=POST_INSTALL preun=PRE_UNINSTALL postun=POST_UNINSTALL)
+        string(REPLACE "=" ";" pair ${pair})
+        list(GET pair 0 file)
+        list(GET pair 1 variable)
+        if(EXISTS ${ntk_package_folder}/${component}/${file})
+            set(CPACK_RPM_${key}_${variable}_SCRIPT_FILE ${ntk_package_folder}/${component}/${file})
+        endif()
+    endforeach()
+    if(EXISTS ${ntk_package_folder}/${component}/conffiles)
+        file(STRINGS ${ntk_package_folder}/${component}/conffiles files)
+        list(TRANSFORM files PREPEND "%config(noreplace) ")
+        set(CPACK_RPM_${key}_USER_FILELIST "${files}")
+    endif()
+endforeach()
 include(CPack)

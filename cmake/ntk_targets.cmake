@@ -135,7 +135,7 @@ endfunction()
 # running.
 function(ntk_install_vendor_name name vendor_name)
     ntk_install_link(${name} bin/${vendor_name})
-    ntk_install_link(${name}.1 share/man/man1/${vendor_name}.1)
+    ntk_install_link(${name}.1.gz share/man/man1/${vendor_name}.1.gz)
 endfunction()
 
 # A second name of a program, as a link in <build>/bin and where it is installed, with its man page and completions.
@@ -167,8 +167,11 @@ function(ntk_install_man name template)
         COMMAND awk -v program=$<TARGET_FILE:${name}> -f ${CMAKE_SOURCE_DIR}/cmake/man.awk
             ${CMAKE_CURRENT_SOURCE_DIR}/${template} >${made}
         DEPENDS ${name} ${template} ${CMAKE_SOURCE_DIR}/cmake/man.awk)
-    add_custom_target(${name}_man ALL DEPENDS ${made})
-    install(FILES ${made} DESTINATION share/man/man1)
+    set(packed ${CMAKE_BINARY_DIR}/share/man-gz/${name}.1.gz)
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/man-gz)
+    add_custom_command(OUTPUT ${packed} COMMAND gzip -9nc ${made} >${packed} DEPENDS ${made})
+    add_custom_target(${name}_man ALL DEPENDS ${packed})
+    install(FILES ${packed} DESTINATION share/man/man1)
 endfunction()
 
 # What the program itself prints for each shell, where the shell searches for it; ARGN: for a

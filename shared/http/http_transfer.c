@@ -171,7 +171,11 @@ static void set_options(CURL *easy, struct http_transfer *transfer, struct curl_
 
     curl_easy_reset(easy); /* connections stay */
     curl_easy_setopt(easy, CURLOPT_URL, question->url);
+#if LIBCURL_VERSION_NUM >= 0x075500
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->error);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700

@@ -2,15 +2,28 @@
 build=$1
 . "$(dirname "$0")/lib.sh"
 
-DESTDIR=$scratch/dest cmake --install "$build" --prefix /opt/ntk >install.log || fail "see install.log"
+# What is below the prefix already stays there.
+installed() { DESTDIR=$scratch/dest "$NTK_SOURCE_DIR/cmake/installed.sh" "$@" >install.log 2>&1 || fail "see install.log"; }
+tree() { find dest -printf '%P %y %m %l\n' | LC_ALL=C sort; }
+mkdir -p dest/opt/ntk/{bin,share/doc/other,lib/systemd}
+echo other >dest/opt/ntk/bin/other
+tree >before
+installed install "$build" /opt/ntk
 for package in tools soft_runtime rtd dev; do
     "has_$package" dest/opt/ntk /opt/ntk
 done
 runs "$scratch/dest/opt/ntk" "$runs_tools$runs_soft_runtime$runs_rtd
     neuron-profile start-session --version"
 [ "$(ls -A dest)" = opt ] || fail "files outside the prefix: $(ls -A dest)"
-differences=$(diff <(sort "$build/install_manifest.txt") <(find dest -not -type d | sed 's/^dest//' | sort)) ||
+differences=$(diff <(sort "$build/install_manifest.txt") <(find dest -not -type d -not -name installed -not -name other | sed 's/^dest//' | sort)) ||
     fail "install_manifest.txt (<) and what is installed (>): $differences"
+
+# A second installation removes what the first one had and it has not.
+echo share/neuron-toolkit/old/stale >>dest/opt/ntk/share/neuron-toolkit/installed
+echo share/neuron-toolkit/old/ >>dest/opt/ntk/share/neuron-toolkit/installed
+mkdir dest/opt/ntk/share/neuron-toolkit/old && touch dest/opt/ntk/share/neuron-toolkit/old/stale
+installed install "$build" /opt/ntk
+[ ! -e dest/opt/ntk/share/neuron-toolkit/old ] || fail "an update leaves files of the older version"
 
 # The units as the service manager reads them, where its checker is installed.
 if command -v systemd-analyze >/dev/null; then
@@ -23,8 +36,19 @@ if command -v systemd-analyze >/dev/null; then
     done
 fi
 
+uninstalls() {
+    local differences
+    installed uninstall /opt/ntk
+    differences=$(diff before <(tree)) || fail "before it was installed (<) and after it was uninstalled (>): $differences"
+    ! DESTDIR=$scratch/dest "$NTK_SOURCE_DIR/cmake/installed.sh" uninstall /opt/ntk >install.log 2>&1 ||
+        fail "what is not installed is uninstalled"
+}
+
 # A program is built against what is installed, by pkg-config and by CMake.
-skip_sanitized
+if [ -n "${NTK_SANITIZE:-}" ]; then # a sanitized library cannot be loaded by a plain program
+    uninstalls
+    exit 0
+fi
 root=$scratch/dest/opt/ntk
 cat >popef.c <<'TEXT'
 #include <popef.h>
@@ -59,3 +83,4 @@ TEXT
 { cmake -S consumer -B consumer/build -DCMAKE_PREFIX_PATH="$root" && cmake --build consumer/build; } >consumer.log 2>&1 ||
     fail "see consumer.log"
 consumer/build/by_cmake || fail "by_cmake does not run"
+uninstalls

@@ -15,8 +15,8 @@ for name in "${names[@]}"; do
 done
 
 # Each file that `cmake --install` installs is in one package.
-DESTDIR=$scratch/dest cmake --install "$build" --prefix /usr >install.log || fail "see install.log"
-packed() { (cd "$1" && find . -not -type d) | grep -v '^./usr/share/doc/neuron-[a-z-]*/\(copyright\|changelog\)' | sort; }
+NTK_PACKAGE_KIND=DEB DESTDIR=$scratch/dest cmake --install "$build" --prefix /usr >install.log || fail "see install.log"
+packed() { (cd "$1" && find . -not -type d) | sort; }
 for name in "${names[@]}"; do packed "alone/${name%%=*}"; done | sort >packed
 differences=$(diff packed <(packed dest)) || fail "in packages (<) and installed (>): $differences"
 mkdir together && for name in "${names[@]}"; do cp -a "alone/${name%%=*}/." together; done
@@ -62,25 +62,68 @@ if closure=$(apt-get -s -o Dir::State::status="$scratch/status" -o Debug::NoLock
     ! greps -E '^Inst (libopenblas|libgrpc|libabsl)' <<<"$closure" || fail "neuron-tools brings OpenBLAS or gRPC"
 fi
 
-# dpkg installs, upgrades and removes them. Scripts run outside the root, with stand-ins for what they call.
+# What a Debian package says about itself.
+for name in "${names[@]}"; do
+    for file in copyright changelog.Debian.gz; do
+        [ -s "alone/${name%%=*}/usr/share/doc/${name#*=}/$file" ] || fail "${name#*=} has no $file"
+    done
+done
+zcat alone/tools/usr/share/doc/neuron-tools/changelog.Debian.gz >changelog
+version=$(dpkg-deb --field "$(deb_of neuron-tools)" Version)
+dpkg-parsechangelog -l changelog -S Version 2>parse.log | grep -qx "$version" && [ ! -s parse.log ] || fail "the changelog is not of version $version"
+[ "$(find alone -path '*/man1/*' -not -name '*.gz')" = "" ] || fail "a page of the manual is not compressed"
+# Every option of the agent is a comment of its configuration file.
+neuron-monitor --help | sed -n 's/^ *\(-., \)\?\(--[a-z0-9-]*\).*/\2/p' >options
+[ "$(wc -l <options)" -gt 20 ] || fail "only these options: $(cat options)"
+while read -r option; do
+    grep -q "^#.*$option" alone/tools/etc/default/neuron-monitor || fail "/etc/default/neuron-monitor lacks $option"
+done <options
+greps -v '^#' <alone/tools/etc/default/neuron-monitor | greps -vx 'NEURON_MONITOR_OPTIONS=' && fail "an option is set"
+
+if [ "${NTK_PACKAGE_CHECK:-0}" = 1 ]; then
+    needs lintian
+    lintian --allow-root --fail-on error,warning packages/*.deb >lintian.log 2>&1 || fail "see lintian.log"
+fi
+
 for package in tools soft_runtime rtd; do
     runs_it=runs_$package
-    [ "$package" = tools ] && runs "$scratch/alone/tools/usr" "$runs_tools" || runs "$scratch/alone/$package/usr" "${!runs_it}"
+    [ "$package" != soft_runtime ] || (cd "$scratch" && runs "$scratch/alone/tools/usr" 'neuron-packager example mlp -o mlp.neff')
+    runs "$scratch/alone/$package/usr" "${!runs_it}"
 done
+
+# dpkg installs, upgrades and removes them. Scripts run outside the root, with stand-ins for what they call.
 if [ "$(id -u)" != 0 ]; then # files with owners are not for everybody to unpack
     exit 0
 fi
-mkdir -p root/var/lib/dpkg/{info,updates,triggers} stand-in
+mkdir -p root/var/lib/dpkg/{info,updates,triggers} root/run/systemd/system stand-in
 touch root/var/lib/dpkg/{status,available}
-printf '#!/bin/sh\ntouch %s/ldconfig-ran\n' "$scratch" >stand-in/ldconfig
-chmod +x stand-in/ldconfig
+for name in ldconfig systemctl deb-systemd-invoke; do
+    printf '#!/bin/sh\necho %s "$@" >>%s/called\n' $name "$scratch" >stand-in/$name
+done
+chmod +x stand-in/*
 export PATH=$scratch/stand-in:$PATH
 in_root() {
-    dpkg --root="$scratch/root" --force-not-root --force-depends --force-script-chrootless --log=/dev/null "$@" \
+    : >called
+    dpkg --root="$scratch/root" --force-not-root --force-depends --force-script-chrootless --force-confold --log=/dev/null "$@" \
         >dpkg.log 2>&1 || fail "see dpkg.log"
 }
 in_root -i packages/*.deb
-[ -e ldconfig-ran ] || fail "the linker's cache does not learn of libpopef.so.1"
+greps -x ldconfig called || fail "the linker's cache does not learn of libpopef.so.1"
+! greps invoke called || fail "the first installation starts or stops a service: $(cat called)"
 for name in "${names[@]}"; do "has_${name%%=*}" root/usr /usr; done
+mkdir -p root/var/lib/neuron-monitor root/etc/systemd/system/multi-user.target.wants
+touch root/var/lib/neuron-monitor/monitor.db
+ln -s /usr/lib/systemd/system/neuron-monitor.service root/etc/systemd/system/multi-user.target.wants/
+echo 'NEURON_MONITOR_OPTIONS=--label node=a7' >root/etc/default/neuron-monitor
+in_root -i "$(deb_of neuron-tools)"
+greps -x 'deb-systemd-invoke try-restart neuron-monitor.service' called || fail "an upgrade does not restart the service: $(cat called)"
+[ "$(cat root/etc/default/neuron-monitor)" = 'NEURON_MONITOR_OPTIONS=--label node=a7' ] || fail "an upgrade changes the configuration"
 in_root -r "${names[@]#*=}"
+greps -x 'deb-systemd-invoke stop neuron-monitor.service' called || fail "removal does not stop the service: $(cat called)"
+greps -x "deb-systemd-invoke stop neuron-rtd-soft.service neuron-rtd-soft@\*.service" called || fail "removal does not stop the daemons: $(cat called)"
 [ ! -e root/usr/bin/neuron-monitor ] || fail "a removed package leaves neuron-monitor behind"
+[ ! -L root/etc/systemd/system/multi-user.target.wants/neuron-monitor.service ] || fail "a removed service is still enabled"
+[ -e root/var/lib/neuron-monitor/monitor.db ] && [ -e root/etc/default/neuron-monitor ] || fail "removal deletes data"
+in_root -P "${names[@]#*=}"
+left=$(find root/etc root/usr root/var/lib/neuron-monitor -not -type d 2>/dev/null || true)
+[ "$left" = "" ] && [ ! -e root/var/lib/neuron-monitor ] || fail "purged packages leave $left"
