@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chip_memory - lives of values by cell, then one sweep over their begins and ends. */
+/* chip_memory - lives of values, then one sweep over their begins and ends. */
 #include "profiler/analysis/chip_memory.h"
 
 #include <errno.h>
@@ -8,12 +8,6 @@
 
 #include "profiler/trace/sorter.h"
 #include "shared/formats/neff/isa.h"
-
-struct value { /* in a cell */
-    bool is_there;
-    uint32_t layer, writer;
-    int64_t from_ps, until_ps;
-};
 
 struct edge {
     int64_t time_ps;
@@ -32,28 +26,22 @@ struct heap {
 
 struct lives {
     const struct ntk_program *program;
-    const struct ntk_trace_core *core;
-    size_t core_index;
-    struct ntk_chip_accesses accesses;
-    struct ntk_sorter
-        edges[NTK_CHIP_SPACE_COUNT];            /* struct edge: two for each value there ever was */
-    size_t list_bytes;                          /* of each of edges outside of a file */
-    struct value *values[NTK_CHIP_SPACE_COUNT]; /* by cell */
+    struct ntk_sorter edges[NTK_CHIP_SPACE_COUNT]; /* two for each value there ever was */
+    size_t list_bytes;                             /* of each of edges outside of a file */
     struct heap heaps[NTK_CHIP_SPACE_COUNT];
-    int failed;
 };
 
 /* ---- lives ---- */
 
-static void add_edge(struct lives *lives, unsigned space, struct edge edge)
+static int add_edge(struct lives *lives, unsigned space, struct edge edge)
 {
     struct edge *new = ntk_sorter_add(&lives->edges[space]);
 
-    if (new) {
-        *new = edge;
-    } else {
-        lives->failed = lives->edges[space].failed;
+    if (!new) {
+        return lives->edges[space].failed;
     }
+    *new = edge;
+    return 0;
 }
 
 static double weight(const struct ntk_chip_life *life)
@@ -103,55 +91,15 @@ static void tell_life(struct heap *heap, const struct ntk_chip_life *life)
     }
 }
 
-/* The values of cells first to end have ended; neighbours with one life are one pair of edges. */
-static void end_values(struct lives *lives, unsigned space, size_t first, size_t end)
+static int put_life(void *ctx, enum ntk_chip_space space, const struct ntk_chip_life *life,
+                    uint32_t layer)
 {
-    const uint32_t *lows = lives->accesses.cells[space].lows;
-    struct value *values = lives->values[space];
+    struct lives *lives = ctx;
+    int32_t bytes = (int32_t)(life->high - life->low);
 
-    for (size_t b = first; b < end;) {
-        size_t next = b + 1;
-        const struct value *value = &values[b];
-        while (next < end && values[next].is_there == value->is_there &&
-               values[next].writer == value->writer && values[next].from_ps == value->from_ps &&
-               values[next].until_ps == value->until_ps) {
-            next++;
-        }
-        if (value->is_there && value->until_ps > value->from_ps) {
-            struct ntk_chip_life life = { .low = lows[b],
-                                          .high = lows[next],
-                                          .writer = value->writer,
-                                          .from_ps = value->from_ps,
-                                          .until_ps = value->until_ps };
-            int32_t bytes = (int32_t)(lows[next] - lows[b]);
-            tell_life(&lives->heaps[space], &life);
-            add_edge(lives, space, (struct edge){ value->from_ps, bytes, value->layer });
-            add_edge(lives, space, (struct edge){ value->until_ps, -bytes, value->layer });
-        }
-        b = next;
-    }
-}
-
-static void apply(struct lives *lives, size_t index, uint32_t layer, uint32_t writer,
-                  int64_t end_ps)
-{
-    const struct ntk_chip_access *access = ntk_vec_at(&lives->accesses.list, index);
-    struct ntk_chip_span span = lives->accesses.spans[index];
-    struct value *values = lives->values[access->space];
-
-    if (!(access->views & NTK_CHIP_AS_IT_IS)) {
-        return;
-    }
-    if (access->is_write && !access->is_read) {
-        end_values(lives, access->space, span.first, span.end);
-    }
-    for (size_t c = span.first; c < span.end; c++) {
-        if (access->is_write && (!access->is_read || !values[c].is_there)) {
-            values[c] = (struct value){ true, layer, writer, end_ps, end_ps };
-        } else if (values[c].is_there && end_ps > values[c].until_ps) {
-            values[c].until_ps = end_ps;
-        }
-    }
+    tell_life(&lives->heaps[space], life);
+    int ret = add_edge(lives, space, (struct edge){ life->from_ps, bytes, layer });
+    return ret ? ret : add_edge(lives, space, (struct edge){ life->until_ps, -bytes, layer });
 }
 
 /* For one moment: ends before begins. */
@@ -166,49 +114,24 @@ static int compare_edges(const void *a, const void *b)
 static int lives_init(struct lives *lives)
 {
     const struct ntk_trace *trace = lives->program->trace;
+    int ret = 0;
 
     lives->list_bytes = ntk_trace_list_bytes_get(trace) / NTK_CHIP_SPACE_COUNT;
     for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
         ntk_sorter_init(&lives->edges[s], sizeof(struct edge), compare_edges, lives->list_bytes,
                         ntk_trace_folder_get(trace));
-    }
-    lives->failed = ntk_chip_accesses_init(&lives->accesses, lives->program, lives->core_index);
-    for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT && lives->failed == 0; s++) {
-        lives->values[s] = calloc(lives->accesses.cells[s].count + 1, sizeof *lives->values[s]);
         lives->heaps[s].lives = calloc(NTK_CHIP_LIVES_MAX, sizeof *lives->heaps[s].lives);
-        lives->failed = lives->values[s] && lives->heaps[s].lives ? 0 : -ENOMEM;
+        ret = lives->heaps[s].lives ? ret : -ENOMEM;
     }
-    return lives->failed;
+    return ret;
 }
 
 static void lives_fini(struct lives *lives)
 {
     for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
         ntk_sorter_fini(&lives->edges[s]);
-        free(lives->values[s]);
         free(lives->heaps[s].lives);
     }
-    ntk_chip_accesses_fini(&lives->accesses);
-}
-
-static int follow(struct lives *lives)
-{
-    ntk_trace_each_instruction(lives->core, instruction) {
-        const struct ntk_chip_slot *slot = ntk_chip_slot_of(&lives->accesses, instruction);
-        uint32_t layer = ntk_program_fact(lives->program, lives->core_index, instruction)->layer;
-
-        for (uint32_t a = 0; a < slot->count; a++) {
-            apply(lives, slot->first + a, layer,
-                  (uint32_t)(instruction - lives->core->instructions), instruction->end_ps);
-        }
-        if (lives->failed) {
-            return lives->failed;
-        }
-    }
-    for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT; s++) {
-        end_values(lives, s, 0, lives->accesses.cells[s].count);
-    }
-    return lives->failed;
 }
 
 /* ---- the sum of all lives ---- */
@@ -321,13 +244,10 @@ int ntk_analysis_chip_memory(const struct ntk_program *program, size_t piece_cou
         return -ENOMEM;
     }
     for (size_t c = 0; c < trace->core_count && ret == 0; c++) {
-        struct lives lives = { .program = program, .core = &trace->cores[c], .core_index = c };
+        struct lives lives = { .program = program };
 
         ret = lives_init(&lives);
-        if (ret == 0 && !ntk_chip_accesses_is_complete(&lives.accesses, lives.core)) {
-            ret = -ENODATA;
-        }
-        ret = ret ? ret : follow(&lives);
+        ret = ret ? ret : ntk_analysis_chip_lives(program, c, put_life, &lives);
         for (unsigned s = 0; s < NTK_CHIP_SPACE_COUNT && ret == 0; s++) {
             struct ntk_chip_memory_space *space = &memory.spaces[memory.space_count];
             struct ntk_sorted sorted = { 0 };

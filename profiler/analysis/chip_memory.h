@@ -3,11 +3,7 @@
  * chip_memory - what is in the state buffer and in PSUM that is still needed: value by value, how
  * much over time, when is it most, and which layers made it?
  *
- * Counted are bytes of a partition, whichever partitions a tile uses. A value lives from the end of
- * the instruction that wrote it (of a load: that began it) to the end of the last one that read it
- * before it was overwritten; one without a reader does not count. The source of a store counts
- * until the store has begun. Neighbouring bytes of one writer that are read until the same moment
- * are one value.
+ * Counted are bytes of a partition, whichever partitions a tile uses, of the lives of chip_lives.h.
  *
  * Known where chip_access.h knows of everything that ran what it touches: prepared transfers need
  * the NEFF; else -ENODATA. Pure: trace to result; -ENOMEM, -ENODATA.
@@ -17,16 +13,10 @@
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 #define NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 
-#include "profiler/analysis/chip_access.h"
+#include "profiler/analysis/chip_lives.h"
 
 /* Of more values those with most bytes times time are listed one by one. */
 #define NTK_CHIP_LIVES_MAX 2000
-
-struct ntk_chip_life {
-    uint32_t low, high; /* bytes of a partition, [low, high) */
-    uint32_t writer;    /* instruction of the core */
-    int64_t from_ps, until_ps;
-};
 
 struct ntk_chip_memory_part {
     uint32_t layer; /* that made the values */

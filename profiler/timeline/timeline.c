@@ -12,6 +12,7 @@
 #include "profiler/analysis/engine_activity.h"
 #include "profiler/analysis/queue_names.h"
 #include "profiler/timeline/timeline_build.h"
+#include "profiler/timeline/timeline_counters.h"
 #include "profiler/timeline/timeline_pyramid.h"
 #include "profiler/timeline/timeline_regions.h"
 #include "profiler/trace/executed.h"
@@ -492,9 +493,25 @@ static bool works(const struct ntk_trace_core *core)
     return false;
 }
 
+/* Counters lie between engines and queues, but their tracks come last. */
+static int build_core(struct ntk_timeline_build *build, struct ntk_timeline_counters *counters,
+                      size_t source, size_t core_index, uint32_t group, int64_t end_ps)
+{
+    const struct ntk_timeline_source *from = &build->timeline->sources[source];
+    const struct ntk_trace_core *core = &from->trace->cores[core_index];
+    int ret = build_engines(build, core, group, from->offset_ps);
+
+    ret = ret ? ret : ntk_timeline_counters_read(build, counters, core_index, group);
+    ret = ret ? ret : build_queues(build, core, group, source, from->offset_ps);
+    ret = ret ? ret : build_semaphores(build, core, group, source, from->offset_ps, end_ps);
+    ret = ret ? ret : ntk_timeline_build_regions(build, source, core_index, group, from->offset_ps);
+    return ret ? ret : ntk_timeline_counters_build(build, counters, from->offset_ps, end_ps);
+}
+
 static int build_source(struct ntk_timeline_build *build, size_t source)
 {
     const struct ntk_timeline_source *from = &build->timeline->sources[source];
+    struct ntk_timeline_counters *counters = NULL;
     uint32_t parent = NTK_TIMELINE_NO_GROUP;
     bool has_work = false;
     int ret = 0;
@@ -505,6 +522,7 @@ static int build_source(struct ntk_timeline_build *build, size_t source)
         ret = parent == NTK_TIMELINE_NO_GROUP ? -ENOMEM : 0;
     }
     ret = ret ? ret : ntk_timeline_regions_create(build, source);
+    ret = ret ? ret : ntk_timeline_counters_create(build, source, &counters);
     for (size_t c = 0; c < from->trace->core_count && !has_work; c++) {
         has_work = works(&from->trace->cores[c]);
     }
@@ -517,21 +535,14 @@ static int build_source(struct ntk_timeline_build *build, size_t source)
         (void)snprintf(name, sizeof name, "NeuronCore %u%s", core->ntff->core,
                        is_idle ? ", idle" : "");
         uint32_t group = ntk_timeline_add_group(build, name, parent, source, is_idle);
-        ret = group == NTK_TIMELINE_NO_GROUP ? -ENOMEM
-                                             : build_engines(build, core, group, from->offset_ps);
-        if (ret == 0) {
-            ret = build_queues(build, core, group, source, from->offset_ps);
-        }
-        if (ret == 0) {
-            ret = build_semaphores(build, core, group, source, from->offset_ps, end_ps);
-        }
-        if (ret == 0) {
-            ret = ntk_timeline_build_regions(build, source, c, group, from->offset_ps);
-        }
+        ret = group == NTK_TIMELINE_NO_GROUP
+                  ? -ENOMEM
+                  : build_core(build, counters, source, c, group, end_ps);
         if (end_ps > build->timeline->end_ps) {
             build->timeline->end_ps = end_ps;
         }
     }
+    ntk_timeline_counters_destroy(counters);
     return ret;
 }
 
@@ -545,7 +556,9 @@ static int build_pyramids(struct ntk_timeline *timeline, ntk_trace_progress *pro
             timeline->begin_ps = track->slices[0].start_ps;
         }
         timeline->slice_count += track->slice_count;
-        timeline->region_slice_count += track->kind == NTK_TIMELINE_REGION ? track->slice_count : 0;
+        bool is_derived = track->kind == NTK_TIMELINE_REGION ||
+                          (track->kind == NTK_TIMELINE_COUNTER && track->core);
+        timeline->derived_slice_count += is_derived ? track->slice_count : 0;
     }
     ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {
         if (ntk_timeline_pyramid_build(track, &timeline->spill, timeline->begin_ps,

@@ -37,7 +37,7 @@ enum ntk_timeline_kind {
     NTK_TIMELINE_RATE,      /* no slices: bytes per second of all queues of the core */
     /* spans of a thread of the host, or of a core as the host sees it; lanes nest */
     NTK_TIMELINE_HOST,
-    NTK_TIMELINE_COUNTER, /* a slice is the time between two samples */
+    NTK_TIMELINE_COUNTER, /* a slice is the time between two samples, or two values */
     NTK_TIMELINE_REGION,  /* a slice is one time of what repeats; lanes nest */
     NTK_TIMELINE_RANK,    /* what a rank did: joined at collectives; or on which one the path is */
     NTK_TIMELINE_KIND_COUNT
@@ -85,11 +85,13 @@ struct ntk_timeline_track {
     char name[NTK_NTFF_NAME_BYTES];
     enum ntk_timeline_kind kind;
     uint32_t group;
-    const struct ntk_trace_core *core;   /* of engines, queues, semaphores, rates; else NULL */
-    const struct ntk_system_trace *host; /* of hosts and counters; else NULL */
-    uint32_t *values;                    /* COUNTER */
-    const char *unit;                    /* COUNTER, static: "KiB", "%" */
-    uint32_t lane_count;                 /* at least 1 */
+    const struct ntk_trace_core *core;         /* NULL: the row is of a host, or of ranks */
+    const struct ntk_system_trace *host;       /* of hosts and their counters; else NULL */
+    uint32_t *values;                          /* COUNTER: in units of scale */
+    const char *unit;                          /* COUNTER, static: "KiB", "%", "B/s" */
+    const char *help;                          /* COUNTER of a core, static: what is counted */
+    double scale;                              /* COUNTER of a core; 0: 1 */
+    uint32_t lane_count;                       /* at least 1 */
     uint16_t lane_ids[NTK_TIMELINE_LANES_MAX]; /* QUEUE: the DMA engine */
     const struct ntk_spill
         *spill; /* of the timeline: has slices, values and the levels of the pyramid */
@@ -149,7 +151,7 @@ struct ntk_timeline {
     bool compares;                         /* as in the options; there are two sources */
     int64_t begin_ps, end_ps;              /* of everything; begin <= 0 */
     uint64_t slice_count;
-    uint64_t region_slice_count; /* of those; the others are events of the captures */
+    uint64_t derived_slice_count; /* of those; the others are events of the captures */
     uint64_t zero_ns;      /* 0 of the timeline on the clock of the hosts; 0: there is no host */
     struct ntk_vec groups; /* of struct ntk_timeline_group */
     struct ntk_vec tracks; /* of struct ntk_timeline_track; a core's RATE is behind its queues */

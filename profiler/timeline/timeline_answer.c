@@ -38,6 +38,10 @@ static void put_track(const struct ntk_timeline_track *track, struct ntk_json *j
     if (track->unit) {
         ntk_json_key_text(json, "unit", track->unit);
     }
+    if (track->help) {
+        ntk_json_key_text(json, "help", track->help);
+        ntk_json_key_double(json, "scale", track->scale);
+    }
     ntk_json_object_end(json);
 }
 
@@ -125,7 +129,7 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
     }
     ntk_json_key_u64(&json, "level_top",
                      ntk_timeline_level_top(timeline->end_ps - timeline->begin_ps));
-    ntk_json_key_u64(&json, "slices", timeline->slice_count - timeline->region_slice_count);
+    ntk_json_key_u64(&json, "slices", timeline->slice_count - timeline->derived_slice_count);
     ntk_timeline_put_busiest(timeline, &json);
     put_part(timeline, &json);
     ntk_json_key_array_begin(&json, "sources");
@@ -353,12 +357,26 @@ static void put_span(const struct ntk_timeline_track *track, const struct ntk_ti
 static void put_sample(const struct ntk_timeline_track *track,
                        const struct ntk_timeline_slice *slice, struct ntk_json *json)
 {
-    bool is_kib = strcmp(track->unit, "KiB") == 0;
+    static const struct {
+        const char *of_track, *name, *unit;
+        double factor;
+    } units[] = {
+        { "KiB", "Bytes", "bytes", 1024 },
+        { "%", "Percent", "number", 1 },
+        { "B", "Bytes", "bytes", 1 },
+        { "B/s", "Bytes per second", "bytes", 1 },
+        { "transfers", "Transfers", "number", 1 },
+    };
+    double value = track->values[slice->ref] * (track->scale > 0 ? track->scale : 1);
 
     end_rows(json);
-    begin_rows(json, "Sample");
-    put_row(json, is_kib ? "Bytes" : "Percent", is_kib ? "bytes" : "number",
-            (double)track->values[slice->ref] * (is_kib ? 1024.0 : 1.0));
+    begin_rows(json, track->help ? "Value" : "Sample");
+    for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+        if (strcmp(track->unit, units[u].of_track) == 0) {
+            put_row(json, units[u].name, units[u].unit, value * units[u].factor);
+        }
+    }
+    put_text_row_if(json, "Meaning", track->help);
 }
 
 static void put_region(const struct ntk_timeline *timeline, const struct ntk_timeline_track *track,

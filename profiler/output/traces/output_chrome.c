@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/counters.h"
 #include "profiler/analysis/queue_names.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/tables/rows.h"
@@ -39,6 +40,7 @@ struct writer {
     struct ntk_lanes *queues; /* of transfers, by the number of their queue */
     struct ntk_queue_names queue_names;
     const struct ntk_export *export; /* of the capture */
+    int64_t counter_core;            /* number of the core that counters are written of */
     bool has_arrows;
     /* Of uint64_t, with arrows: threads by instruction of all cores, and by transfer. */
     struct ntk_long_list tids, transfer_tids;
@@ -365,15 +367,35 @@ static int put_throttle(void *ctx, const void *data)
     return end_event(w);
 }
 
-static int put_pending(void *ctx, const void *data)
+static int put_counter(void *ctx, enum ntk_counter counter, int64_t time_ps, double value)
 {
+    const struct ntk_counter_info *info = ntk_counter_info_get(counter);
     struct writer *w = ctx;
-    const struct ntk_pending_row *row = data;
+    char text[32];
 
-    begin_counter(w, row->core_index, "Pending DMA", row->time_ns);
-    ADD(w->buf, "\"transfers\":");
-    ntk_buf_add_i64(w->buf, row->value);
+    begin_counter(w, w->counter_core, info->name, ntk_rows_ns(time_ps));
+    ntk_buf_add_char(w->buf, '"');
+    ntk_buf_add_text(w->buf, info->unit);
+    ADD(w->buf, "\":");
+    if (info->is_whole) {
+        ntk_buf_add_i64(w->buf, (int64_t)value);
+    } else {
+        ntk_buf_add(w->buf, text, ntk_json_format_double(text, sizeof text, value));
+    }
     return end_event(w);
+}
+
+static int put_counters(const struct ntk_export *export, struct writer *w)
+{
+    struct ntk_counters counters;
+    int ret = 0;
+
+    ntk_counters_init(&counters, &export->transfers);
+    for (size_t c = 0; c < export->trace->core_count && ret == 0; c++) {
+        w->counter_core = (int64_t)ntk_trace_core_number(export->trace, c);
+        ret = ntk_analysis_counters(&counters, c, put_counter, w);
+    }
+    return ret;
 }
 
 static int put_semaphore(void *ctx, const void *data)
@@ -499,9 +521,9 @@ static int put_capture(const struct ntk_export *export, struct writer *w)
         int (*rows)(const struct ntk_export *export, ntk_row_put *put, void *ctx);
         ntk_row_put *put;
     } kinds[] = {
-        { ntk_rows_packets, put_packet },  { ntk_rows_transfers, put_transfer },
-        { ntk_rows_rates, put_rate },      { ntk_rows_throttles, put_throttle },
-        { ntk_rows_pending, put_pending }, { ntk_rows_semaphores, put_semaphore },
+        { ntk_rows_packets, put_packet },       { ntk_rows_transfers, put_transfer },
+        { ntk_rows_rates, put_rate },           { ntk_rows_throttles, put_throttle },
+        { ntk_rows_semaphores, put_semaphore },
     };
     int ret = ntk_queue_names_init(&w->queue_names, export->trace);
 
@@ -519,6 +541,7 @@ static int put_capture(const struct ntk_export *export, struct writer *w)
         w->pid = 0;
         ret = kinds[k].rows(export, kinds[k].put, w);
     }
+    ret = ret == 0 ? put_counters(export, w) : ret;
     ret = ret == 0 && w->has_arrows ? put_arrows(export, w) : ret;
     forget_lanes(w);
     ntk_long_list_fini(&w->tids);

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profiler/analysis/counters.h"
 #include "profiler/analysis/dma_rate.h"
-#include "profiler/analysis/pending.h"
 #include "profiler/analysis/queue_names.h"
 #include "profiler/output/export_to.h"
 #include "profiler/output/tables/rows.h"
@@ -54,7 +54,8 @@ struct core_writer {
     const struct ntk_trace_core *core;
     int32_t pid;
     struct ntk_perfetto_slots *slots;
-    uint64_t process, rate, pending, throttle; /* tracks */
+    uint64_t process, rate, throttle; /* tracks */
+    uint64_t counters[NTK_COUNTER_COUNT];
     uint64_t semaphores[NTK_EXPORT_SEMAPHORES];
     struct ntk_arrows *arrows; /* NULL: none are wanted */
     struct ntk_vec flows[2];   /* of uint64_t: of the start and the end of a slice */
@@ -440,18 +441,24 @@ static int put_semaphores(struct core_writer *c)
     return 0;
 }
 
-static int put_pending(void *ctx, int64_t time_ps, int64_t count)
+static int put_counter(void *ctx, enum ntk_counter counter, int64_t time_ps, double value)
 {
+    const struct ntk_counter_info *info = ntk_counter_info_get(counter);
     struct core_writer *c = ctx;
-    int ret = c->pending ? 0
-                         : ntk_perfetto_put_counter_track(c->to, "Pending DMA", NULL, c->process,
-                                                          &c->pending);
+    uint64_t *track = &c->counters[counter];
+    int64_t time_ns = ntk_rows_ns(time_ps);
+    int ret =
+        *track ? 0
+               : ntk_perfetto_put_counter_track(c->to, info->name, info->unit, c->process, track);
 
-    return ret ? ret
-               : ntk_perfetto_put_count(c->to, c->pending, ntk_rows_ns(time_ps), (uint64_t)count);
+    if (ret < 0) {
+        return ret;
+    }
+    return info->is_whole ? ntk_perfetto_put_count(c->to, *track, time_ns, (int64_t)value)
+                          : ntk_perfetto_put_number(c->to, *track, time_ns, value);
 }
 
-static int put_counters(struct core_writer *c)
+static int put_counters(struct core_writer *c, const struct ntk_counters *counters)
 {
     int ret = 0;
 
@@ -468,14 +475,17 @@ static int put_counters(struct core_writer *c)
                                                  (double)from->k / from->n)
                        : ret;
     }
-    ret = ret ? ret : ntk_analysis_pending(&c->export->transfers, c->index, put_pending, c);
+    ret = ret ? ret : ntk_analysis_counters(counters, c->index, put_counter, c);
     return ret ? ret : put_semaphores(c);
 }
 
 int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *export)
 {
     struct ntk_arrows arrows = { 0 };
+    struct ntk_counters counters;
     int ret = put_names(to, export);
+
+    ntk_counters_init(&counters, &export->transfers);
 
     if (ret == 0 && export->has_flows) {
         ret = ntk_arrows_init(&arrows, &export->transfers);
@@ -494,7 +504,7 @@ int ntk_perfetto_put_capture(struct ntk_perfetto *to, const struct ntk_export *e
         ret = ret == 0 ? put_instructions(&c) : ret;
         ret = ret == 0 ? put_packets(&c) : ret;
         ret = ret == 0 ? put_transfers(&c) : ret;
-        ret = ret == 0 ? put_counters(&c) : ret;
+        ret = ret == 0 ? put_counters(&c, &counters) : ret;
         ntk_vec_fini(&c.flows[0]);
         ntk_vec_fini(&c.flows[1]);
         ntk_perfetto_slots_destroy(c.slots);

@@ -4,7 +4,7 @@
 import { bucketsOf } from './buckets.js';
 import { byId } from './dom.js';
 import { entriesOf, OTHER, palette, tensorKey, theme, waitKey } from './colours.js';
-import { bytes, count as countText } from './format.js';
+import { bytes, count as countText, percent, whole } from './format.js';
 import { padOf, rows, showShare } from './rows.js';
 import { ownWindow } from './runs.js';
 import { ticks } from './time.js';
@@ -69,9 +69,18 @@ export function resize() {
 // Rows that are a value over time.
 export const isValueTrack = (track) => track.kind === 'semaphore' || track.kind === 'counter';
 
+const VALUES = {
+  KiB: (value) => bytes(value * 1024),
+  B: bytes,
+  'B/s': (value) => `${countText(value)}B/s`,
+  '%': percent,
+  transfers: (value) => `${whole(value)} transfer${value === 1 ? '' : 's'}`,
+};
+
+// A value as tiles have it: whole numbers of the row's scale.
 export function valueText(track, value) {
-  if (track.unit === 'KiB') return bytes(value * 1024);
-  return track.unit ? `${value} ${track.unit}` : String(value);
+  const write = VALUES[track.unit] ?? String;
+  return write(value * (track.scale ?? 1));
 }
 
 // ---- colours of a row -----------------------------------------------------------------------------------
@@ -269,6 +278,21 @@ function drawSlices(tile, row, track, y, from, until) {
   return busy;
 }
 
+// The largest value of the row, in its corner.
+function scaleText(row, track, y) {
+  if (!track.help || row.height < 24) return;
+  cornerText(valueText(track, track.max), row, y);
+}
+
+function cornerText(text, row, y) {
+  context.fillStyle = look.card;
+  context.globalAlpha = 0.75;
+  context.fillRect(2, y + padOf(row), widthOf(text) + 6, 13);
+  context.globalAlpha = 1;
+  context.fillStyle = look.soft;
+  context.fillText(text, 5, y + padOf(row) + 7);
+}
+
 // A value over time, as steps.
 function drawSteps(tile, row, track, y, from, until) {
   const { times, words, halves } = tile;
@@ -345,13 +369,7 @@ function drawRate(row, track, y, parts) {
     }
   }
   context.fill();
-  const text = `${countText(most)}B/s`;
-  context.fillStyle = look.card;
-  context.globalAlpha = 0.75;
-  context.fillRect(2, y + padOf(row), widthOf(text) + 6, 13);
-  context.globalAlpha = 1;
-  context.fillStyle = look.soft;
-  context.fillText(text, 5, y + padOf(row) + 7);
+  cornerText(`${countText(most)}B/s`, row, y);
   if (state.pointer?.row === row) drawn.hit = { track: row.track, rate: shown ?? 0, from: state.pointer.time };
 }
 
@@ -395,6 +413,7 @@ function drawTrack(row, y, wantsShare) {
       if (state.pointer?.row === row && state.pointer.time >= from && state.pointer.time < until) bucketHit(here, row);
     }
   }
+  if (isValueTrack(track)) scaleText(row, track, y);
   if (wantsShare && parts.isBest && !isValueTrack(track) && track.kind !== 'rank') {
     const window = ownWindow(track, state.from, Math.min(to(), state.meta.span));
     showShare(row, window > 0 ? `${((busy / window) * 100).toFixed(busy / window < 0.0995 ? 1 : 0)}%` : '');

@@ -7,7 +7,7 @@ import { changed, state, tell } from './state.js';
 
 const GROUP_HEIGHT = 24;
 const LANE_HEIGHT = 16;
-const HEIGHTS = { engine: 30, queue: 22, semaphore: 18, rate: 40, host: 24, counter: 36, region: 22, rank: 22 };
+const HEIGHTS = { engine: 30, queue: 22, semaphore: 18, rate: 40, host: 24, counter: 36, value: 28, region: 22, rank: 22 };
 const PAD = 3;
 const RANKS_TALL = 16; // more of them are lower, many more lower still
 const RANKS_LOW = 64;
@@ -25,6 +25,7 @@ function heightOf(track, id) {
   if (track.kind === 'region') return Math.max(HEIGHTS.region, track.lanes * LANE_HEIGHT + 2 * PAD);
   if (track.kind === 'queue' && track.lanes > 1) return Math.min(48, Math.max(HEIGHTS.queue, track.lanes * 3 + 2 * PAD));
   if (track.kind === 'rank' && isRank(track)) return rankCount() > RANKS_LOW ? 7 : rankCount() > RANKS_TALL ? 14 : HEIGHTS.rank;
+  if (track.help) return HEIGHTS.value;
   return HEIGHTS[track.kind] ?? HEIGHTS.queue;
 }
 
@@ -94,6 +95,7 @@ export function inOrder() {
 
 function trackTitle(track) {
   if (track.kind === 'rate') return `${track.name}: bytes per second of all queues`;
+  if (track.help) return `${track.name}${sideOf(track) && `, ${sideOf(track)}`}: ${track.help}. Click to change the height`;
   const what = { semaphore: 'changes', queue: 'packets', host: 'events', counter: 'samples', region: 'repetitions', rank: 'intervals' }[track.kind] ?? 'instructions';
   const lanes = track.kind === 'queue' ? `, DMA engines ${track.engines.join(', ')}; busy: any of them` : '';
   return `${track.name}${sideOf(track) && `, ${sideOf(track)}`}: ${track.slices.toLocaleString('en')} ${what}${lanes}. The share refers to the visible time. Click to change the height`;

@@ -500,7 +500,7 @@ def check_compare(page, address, diff):
     page.open(address)
     # Each row of the first capture is above that of the second, in one group for the core.
     groups = browser.evaluate("[...document.querySelectorAll('#labels .group')].map((e) => e.textContent)")
-    equal('groups', groups, ['NeuronCore 0', 'DMA queues', 'Semaphores'])
+    equal('groups', groups, ['NeuronCore 0', 'Counters', 'PSUM banks', 'DMA queues', 'Semaphores'])
     for name in ('attention.ntff', 'mlp.ntff'):
         assert name in browser.evaluate("document.querySelector('#facts').textContent"), f'{name} is not named'
     shown = browser.evaluate("[...document.querySelectorAll('#labels .track')].map((e) => [e.querySelector('.name').textContent, e.querySelector('.side').textContent])")

@@ -29,7 +29,9 @@ neuron-profile capture -n attention.neff -s attention.ntff >/dev/null 2>&1 || fa
 lost="select name, value from stats where value > 0 and (severity in ('error', 'data_loss')
     or name like '%skipped%' or name like '%incremental%')"
 slices="select name, count(*), sum(dur), min(ts), max(ts + dur) from slice group by 1 order by 1"
-counters="select name, count(*), min(ts), max(ts) from counter join counter_track on track_id = counter_track.id group by 1 order by 1"
+# Counters of tables alone: trace_rows.py checks the others.
+counters="select name, count(*), min(ts), max(ts) from counter join counter_track on track_id = counter_track.id
+    where name not glob '* live*' and name not glob 'MFU*' and name not glob 'HBM [rw]*' group by 1 order by 1"
 for run in "sample -s sample_v6.ntff -n -" "attention -s attention.ntff -n attention.neff"; do
     set -- $run
     name=$1

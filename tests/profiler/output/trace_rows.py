@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """trace_rows TRACE.txt TRACE.json FILE.sqlite - a Perfetto trace as protoc prints it and a Chrome trace against the tables.
 
-Both have every instruction, packet and transfer once, on lines where nothing overlaps, and every counter.
+Both have every instruction, packet and transfer once, on lines where nothing overlaps, and every counter. Those without a
+table are the same in both, and add up to the figures of the summary.
 """
 import collections
 import json
@@ -88,6 +89,47 @@ def tables(path):
     return spans, counters
 
 
+DERIVED = re.compile(r"(SBUF|PSUM|PSUM bank \d) live|MFU|HBM (read|written)")
+
+
+def parted(rows):
+    """Spans and counters of tables, and the other counters: by core and name, in order of time."""
+    derived = collections.defaultdict(list)
+    for core, name, time, value in rows[1]:
+        if DERIVED.fullmatch(name):
+            derived[core, name].append((time, value))
+    return [rows[0], [r for r in rows[1] if not DERIVED.fullmatch(r[1])]], dict(derived)
+
+
+def sums(derived, database):
+    """Over time: bytes of HBM, and MFU of all cores, against the summary. Times of the file are whole ns."""
+    db = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    db.row_factory = sqlite3.Row
+    (row,) = db.execute("select * from Summary").fetchall()
+    cores = db.execute("select count(distinct pcore_idx) from Instruction").fetchone()[0]
+    known = {"HBM read": row["hbm_read_bytes"], "HBM written": row["hbm_write_bytes"]}
+    if row["mfu_inst_estimated_percent"] is not None and row["total_time"]:
+        known["MFU"] = row["mfu_inst_estimated_percent"] * 100 * cores * row["total_time"]
+    for name, wanted in known.items():
+        series = [points for (_, n), points in derived.items() if n == name]
+        if not series:
+            continue
+        got = sum(v * (after - t) * 1e-9 for points in series for (t, v), (after, _) in zip(points, points[1:]))
+        slack = sum(abs(b[1] - a[1]) for points in series for a, b in zip(points, points[1:])) * 2e-9
+        if wanted is None or abs(got - wanted) > slack + 1e-6 * wanted:
+            sys.exit(f"{name}: {got} over time, the summary has {wanted}")
+    for (core, name), points in derived.items():
+        if points[-1][1] != 0 or min(v for _, v in points) < 0:
+            sys.exit(f"{name} of core {core} does not end with 0, or is below: {points[-3:]}")
+        if name == "MFU" and max(v for _, v in points) <= 0:
+            sys.exit("MFU is always 0")
+    for (core, name), points in derived.items():
+        if name == "PSUM live":
+            banks = max(v for (c, n), of in derived.items() if c == core and "bank" in n for _, v in of)
+            if max(v for _, v in points) < banks:
+                sys.exit("a bank of PSUM has more than PSUM")
+
+
 def same(what, ours, wanted):
     # Rates have 24 bits: Chrome's text is the shortest that reads back to them.
     bits = lambda value: struct.pack("<f", value)
@@ -137,8 +179,13 @@ def words(traces, database):
 def main():
     wanted = tables(sys.argv[3])
     io = [[(c, n, "io" if t == "unknown" else t, s, d) for c, n, t, s, d in wanted[0]], wanted[1]]
-    same("perfetto", perfetto(sys.argv[1]), io)
-    same("chrome", chrome(sys.argv[2]), wanted)
+    theirs, derived = parted(perfetto(sys.argv[1]))
+    same("perfetto", theirs, io)
+    theirs, again = parted(chrome(sys.argv[2]))
+    same("chrome", theirs, wanted)
+    if derived != again:
+        sys.exit(f"counters differ: {[k for k in {*derived, *again} if derived.get(k) != again.get(k)]}")
+    sums(derived, sys.argv[3])
     words(sys.argv[1:3], sys.argv[3])
 
 

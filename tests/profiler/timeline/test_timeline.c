@@ -107,7 +107,9 @@ static void a_capture_becomes_a_row_per_engine_queue_and_semaphore(void **state)
 {
     static const char *const names[] = { "Tensor",       "GpSimd",         "qGpSimdDynamic",
                                          "qScalarTable", "qSyncDynamicHW", "DMA throughput",
-                                         "Semaphore 3",  "Semaphore 4",    "Event 9" };
+                                         "Semaphore 3",  "Semaphore 4",    "Event 9",
+                                         "SBUF live",    "PSUM live",      "PSUM bank 0 live",
+                                         "MFU" };
     struct ntff_sample sample = { .version = 6 };
     struct ntk_buf file = { 0 };
     struct ntk_ntff *ntff = NULL;

@@ -97,7 +97,7 @@ static void a_timeline_in_a_file_is_that_on_the_heap(void **state)
         struct opened opened = { 0 };
         open_timeline(path, i ? 1 : 0, i ? 1 : 0, &opened);
         assert_int_equal(opened.timeline->spill.fd >= 0, i);
-        assert_int_equal(opened.timeline->slice_count - opened.timeline->region_slice_count,
+        assert_int_equal(opened.timeline->slice_count - opened.timeline->derived_slice_count,
                          big.instruction_count + big.packet_count + big.event_count);
         ask(opened.timeline, &answers[i]);
         close_timeline(&opened);

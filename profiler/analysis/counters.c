@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/* counters - lives of values, MATMULs and transfers as intervals of steps.h. */
+#include "profiler/analysis/counters.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "profiler/analysis/chip_lives.h"
+#include "profiler/analysis/hbm_traffic.h"
+#include "profiler/analysis/pending.h"
+#include "profiler/analysis/steps.h"
+#include "profiler/trace/executed.h"
+#include "shared/formats/neff/isa.h"
+
+#define BANK(n)                                                                                  \
+    [NTK_COUNTER_PSUM_BANK + (n)] = { "PSUM bank " #n " live", "B",                              \
+                                      "bytes of a partition of this bank that are still needed", \
+                                      true }
+
+static const struct ntk_counter_info infos[NTK_COUNTER_COUNT] = {
+    [NTK_COUNTER_SBUF] = { "SBUF live", "B",
+                           "bytes of a partition of the state buffer that are still needed", true },
+    [NTK_COUNTER_PSUM] = { "PSUM live", "B", "bytes of a partition of PSUM that are still needed",
+                           true },
+    BANK(0),
+    BANK(1),
+    BANK(2),
+    BANK(3),
+    BANK(4),
+    BANK(5),
+    BANK(6),
+    BANK(7),
+    [NTK_COUNTER_MFU] = { "MFU", "%",
+                          "operations of MATMULs without transposes, of the peak of the core",
+                          false },
+    [NTK_COUNTER_HBM_READ] = { "HBM read", "B/s", "bytes that transfers read from device memory",
+                               false },
+    [NTK_COUNTER_HBM_WRITE] = { "HBM written", "B/s", "bytes that transfers write to device memory",
+                                false },
+    [NTK_COUNTER_PENDING] = { "Pending DMA", "transfers", "transfers that began and are not done",
+                              true },
+};
+static_assert(NTK_CHIP_BANKS == 8, "a row for each bank");
+
+const struct ntk_counter_info *ntk_counter_info_get(enum ntk_counter counter)
+{
+    return &infos[counter];
+}
+
+struct target {
+    enum ntk_counter counter;
+    ntk_counter_put *put;
+    void *ctx;
+};
+
+static int put_point(void *ctx, int64_t time_ps, double value)
+{
+    const struct target *target = ctx;
+
+    return target->put(target->ctx, target->counter, time_ps, value);
+}
+
+static int finish(struct ntk_steps *steps, enum ntk_steps_kind kind, struct target target)
+{
+    return ntk_steps_finish(steps, kind, put_point, &target);
+}
+
+/* ---- memory on the chip ---------------------------------------------------------------------- */
+
+enum { ON_CHIP = NTK_COUNTER_PSUM_BANK + NTK_CHIP_BANKS }; /* counters from the first on */
+static_assert(NTK_COUNTER_SBUF == 0 && NTK_COUNTER_PSUM == 1, "those on the chip are the first");
+
+static int add_life(void *ctx, enum ntk_chip_space space, const struct ntk_chip_life *life,
+                    uint32_t layer)
+{
+    struct ntk_steps *steps = ctx;
+    enum ntk_counter all = space == NTK_CHIP_SBUF ? NTK_COUNTER_SBUF : NTK_COUNTER_PSUM;
+    int ret = ntk_steps_add(&steps[all], life->from_ps, life->until_ps, life->high - life->low);
+
+    (void)layer;
+    for (uint32_t low = life->low, high; space == NTK_CHIP_PSUM && low < life->high && ret == 0;
+         low = high) {
+        uint32_t bank = low / NTK_ISA_PSUM_BANK_BYTES;
+        high = (bank + 1) * NTK_ISA_PSUM_BANK_BYTES;
+        high = high < life->high ? high : life->high;
+        ret = ntk_steps_add(&steps[NTK_COUNTER_PSUM_BANK + bank], life->from_ps, life->until_ps,
+                            high - low);
+    }
+    return ret;
+}
+
+static int put_chip(const struct ntk_program *program, size_t core, struct target target)
+{
+    struct ntk_steps steps[ON_CHIP];
+
+    for (unsigned c = 0; c < ON_CHIP; c++) {
+        ntk_steps_init(&steps[c], program->trace, ON_CHIP);
+    }
+    int ret = program->trace->is_cut.instructions
+                  ? -ENODATA
+                  : ntk_analysis_chip_lives(program, core, add_life, steps);
+    for (unsigned c = 0; c < ON_CHIP && ret == 0; c++) {
+        target.counter = c;
+        ret = finish(&steps[c], NTK_STEPS_MOST, target);
+    }
+    for (unsigned c = 0; c < ON_CHIP; c++) {
+        ntk_steps_fini(&steps[c]);
+    }
+    return ret == -ENODATA ? 0 : ret;
+}
+
+/* ---- the tensor engine ----------------------------------------------------------------------- */
+
+static bool mfu_is_known(const struct ntk_program *program, size_t core)
+{
+    const struct ntk_trace *trace = program->trace;
+    struct ntk_executed executed = { .core = &trace->cores[core] };
+    bool is_known =
+        trace->has_chip && trace->chip.core_flops_per_second > 0 && !trace->is_cut.instructions;
+    uint64_t flops;
+
+    while (is_known && ntk_executed_next(&executed)) {
+        is_known = executed.instruction.opcode != NTK_NTFF_OPCODE_MATMUL ||
+                   ntk_fact_peak_flops(
+                       trace, ntk_program_fact(program, core, &executed.instruction), &flops);
+    }
+    return is_known;
+}
+
+static int put_mfu(const struct ntk_program *program, size_t core, struct target target)
+{
+    const struct ntk_trace *trace = program->trace;
+    struct ntk_steps steps;
+    int ret = 0;
+
+    if (!mfu_is_known(program, core)) {
+        return 0;
+    }
+    ntk_steps_init(&steps, trace, 1);
+    ntk_trace_each_instruction(&trace->cores[core], instruction) {
+        const struct ntk_slot_fact *fact;
+        uint64_t flops = 0;
+        if (instruction->opcode != NTK_NTFF_OPCODE_MATMUL) {
+            continue;
+        }
+        fact = ntk_program_fact(program, core, instruction);
+        if (!fact->is_transpose && ntk_fact_peak_flops(trace, fact, &flops)) {
+            ret = ntk_steps_add_amount(&steps, instruction->start_ps, instruction->end_ps,
+                                       100 * (double)flops / trace->chip.core_flops_per_second);
+        }
+        if (ret < 0) {
+            break;
+        }
+    }
+    target.counter = NTK_COUNTER_MFU;
+    ret = ret ? ret : finish(&steps, NTK_STEPS_MEAN, target);
+    ntk_steps_fini(&steps);
+    return ret;
+}
+
+/* ---- device memory --------------------------------------------------------------------------- */
+
+static int put_hbm(const struct ntk_counters *counters, size_t core, struct target target)
+{
+    const struct ntk_transfers *transfers = counters->transfers;
+    const struct ntk_transfers_core *of = &transfers->cores[core];
+    struct ntk_steps steps[2];
+    int ret = 0;
+
+    if (!counters->hbm_is_known || of->unknown_count) {
+        return 0;
+    }
+    for (unsigned w = 0; w < 2; w++) {
+        ntk_steps_init(&steps[w], transfers->program->trace, 2);
+    }
+    for (size_t t = 0; t < of->count && ret == 0; t++) {
+        const struct ntk_transfer *transfer = &of->items[t];
+        const struct ntk_slot_fact *fact = ntk_transfer_fact(transfers, core, transfer);
+        ret = ntk_steps_add_amount(&steps[0], transfer->start_ps, transfer->end_ps,
+                                   (double)fact->read_bytes);
+        ret = ret ? ret
+                  : ntk_steps_add_amount(&steps[1], transfer->start_ps, transfer->end_ps,
+                                         (double)fact->write_bytes);
+        if (t % NTK_TRACE_LOOKS == 0) {
+            ntk_transfers_give_back(transfers, core);
+        }
+    }
+    for (unsigned w = 0; w < 2; w++) {
+        target.counter = NTK_COUNTER_HBM_READ + w;
+        ret = ret ? ret : finish(&steps[w], NTK_STEPS_MEAN, target);
+        ntk_steps_fini(&steps[w]);
+    }
+    return ret;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static int put_pending(void *ctx, int64_t time_ps, int64_t count)
+{
+    return put_point(ctx, time_ps, (double)count);
+}
+
+void ntk_counters_init(struct ntk_counters *counters, const struct ntk_transfers *transfers)
+{
+    const struct ntk_trace *trace = transfers->program->trace;
+    struct ntk_dma_traffic traffic;
+    struct ntk_hbm_traffic hbm;
+
+    ntk_analysis_dma_traffic(trace, &traffic);
+    ntk_analysis_hbm_traffic(trace, &traffic, &hbm);
+    *counters = (struct ntk_counters){ transfers, hbm.is_known && !trace->is_cut.packets };
+}
+
+int ntk_analysis_counters(const struct ntk_counters *counters, size_t core, ntk_counter_put *put,
+                          void *ctx)
+{
+    const struct ntk_program *program = counters->transfers->program;
+    struct target target = { .put = put, .ctx = ctx };
+    int ret = put_chip(program, core, target);
+
+    ret = ret ? ret : put_mfu(program, core, target);
+    ret = ret ? ret : put_hbm(counters, core, target);
+    target.counter = NTK_COUNTER_PENDING;
+    return ret ? ret : ntk_analysis_pending(counters->transfers, core, put_pending, &target);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * counters - how much of the chip was in use, over time: memory on the chip, the tensor engine,
+ * device memory, and DMA.
+ *
+ *   SBUF, PSUM     bytes of a partition with a value that is still needed, as in chip_memory.h
+ *   MFU            operations of a MATMUL, spread evenly over it, as a share of the peak of the
+ *                  core: as mfu_inst_estimated_percent counts them, without transposes
+ *   HBM            bytes of device memory that transfers read or write, spread evenly over the
+ *                  time from the first packet of each to the last
+ *   Pending DMA    transfers that began and have packets left, as in pending.h
+ *
+ * A counter has no points where the capture does not tell all of it: SBUF and PSUM where
+ * chip_access.h does not know what an instruction touches, MFU where the work of a MATMUL or the
+ * chip is unknown, HBM where a transfer lacks its packets or its bytes; and where nothing of it
+ * happened. What records of a truncated capture lack is not known either. The sum over time of MFU
+ * and HBM is that of the summary.
+ *
+ * Points are those of steps.h. Pure: transfers to points; -errno of a sorter or a list, -ENOMEM, or
+ * what put returned.
+ *
+ * Owner: the caller's storage, nothing to free; it borrows the transfers. Threads: any.
+ */
+#ifndef NTK_PROFILER_ANALYSIS_COUNTERS_H
+#define NTK_PROFILER_ANALYSIS_COUNTERS_H
+
+#include "profiler/analysis/chip_access.h"
+#include "profiler/analysis/transfers.h"
+
+enum ntk_counter {
+    NTK_COUNTER_SBUF,
+    NTK_COUNTER_PSUM,
+    NTK_COUNTER_PSUM_BANK, /* the first of them */
+    NTK_COUNTER_MFU = NTK_COUNTER_PSUM_BANK + NTK_CHIP_BANKS,
+    NTK_COUNTER_HBM_READ,
+    NTK_COUNTER_HBM_WRITE,
+    NTK_COUNTER_PENDING,
+    NTK_COUNTER_COUNT
+};
+
+struct ntk_counter_info {
+    const char *name;
+    const char *unit; /* "B", "%", "B/s", "transfers" */
+    const char *help;
+    bool is_whole; /* values are whole numbers */
+};
+
+/* counter < NTK_COUNTER_COUNT */
+const struct ntk_counter_info *ntk_counter_info_get(enum ntk_counter counter);
+static inline bool ntk_counter_is_bank(enum ntk_counter counter)
+{
+    return counter >= NTK_COUNTER_PSUM_BANK && counter < NTK_COUNTER_PSUM_BANK + NTK_CHIP_BANKS;
+}
+
+struct ntk_counters {
+    const struct ntk_transfers *transfers;
+    bool hbm_is_known; /* bytes of all transfers of all cores */
+};
+
+void ntk_counters_init(struct ntk_counters *counters, const struct ntk_transfers *transfers);
+
+/* The value from then on. Less than 0 ends the points, and is the result. */
+typedef int ntk_counter_put(void *ctx, enum ntk_counter counter, int64_t time_ps, double value);
+
+/* Counter by counter, each in order of time. */
+int ntk_analysis_counters(const struct ntk_counters *counters, size_t core, ntk_counter_put *put,
+                          void *ctx);
+
+#endif
