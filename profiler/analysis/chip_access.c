@@ -14,6 +14,7 @@
 #define PARTITIONS 128
 
 struct learning {
+    bool is_unknown[256]; /* by opcode: one of them is not decoded */
     struct ntk_chip_accesses *accesses;
     const struct ntk_trace_core *core;
     int64_t most[NTK_CHIP_SPACE_COUNT]; /* bytes of a partition */
@@ -190,6 +191,22 @@ static uint8_t add_vendor(struct learning *l, const uint8_t *slot)
                      (reported_count >= 0 ? NTK_CHIP_AS_REPORTED : 0));
 }
 
+/* Slots come in order of engine and place, or of time. */
+static void note_unknown(struct learning *l, const struct ntk_trace_instruction *instruction)
+{
+    struct ntk_chip_unknown *unknown = &l->accesses->unknown;
+
+    if (!unknown->is_instruction || instruction->engine < unknown->engine ||
+        (instruction->engine == unknown->engine && instruction->slot < unknown->slot)) {
+        unknown->is_instruction = true;
+        unknown->engine = instruction->engine;
+        unknown->opcode = instruction->opcode;
+        unknown->slot = instruction->slot;
+    }
+    unknown->opcode_count += !l->is_unknown[instruction->opcode];
+    l->is_unknown[instruction->opcode] = true;
+}
+
 static void learn(struct learning *l, const struct ntk_program *program, size_t core_index,
                   const struct ntk_trace_instruction *instruction, struct ntk_chip_slot *slot)
 {
@@ -214,6 +231,9 @@ static void learn(struct learning *l, const struct ntk_program *program, size_t 
             bytes && trace->has_chip && ntk_vendor_slot_has_layout(trace->chip.generation);
         l->accesses->has_vendor = true;
         slot->known_views = has_layout ? add_vendor(l, bytes) : 0;
+    }
+    if (!(slot->known_views & NTK_CHIP_AS_IT_IS)) {
+        note_unknown(l, instruction);
     }
     slot->count = (uint32_t)l->accesses->list.count - slot->first;
     l->accesses->known_views &= slot->known_views;
@@ -328,13 +348,30 @@ static bool has_prepared(const struct ntk_trace_core *core)
     return false;
 }
 
-/* Prepared transfers of a vendor's program do not be in its slots: the NEFF says what each trigger
+/* Prepared transfers of a vendor's program are not in its slots: the NEFF says what each trigger
  * moves, and nothing what moved without one. */
 bool ntk_chip_accesses_is_complete(const struct ntk_chip_accesses *accesses,
                                    const struct ntk_trace_core *core)
 {
     return (accesses->known_views & NTK_CHIP_AS_IT_IS) && !accesses->has_lost_trigger &&
            (accesses->has_trigger || !accesses->has_vendor || !has_prepared(core));
+}
+
+int ntk_chip_find_unknown(const struct ntk_program *program, struct ntk_chip_unknown *out_unknown)
+{
+    bool is_complete = true;
+
+    for (size_t c = 0; c < program->trace->core_count && is_complete; c++) {
+        struct ntk_chip_accesses accesses;
+        int ret = ntk_chip_accesses_init(&accesses, program, c);
+        if (ret < 0) {
+            return ret;
+        }
+        is_complete = ntk_chip_accesses_is_complete(&accesses, &program->trace->cores[c]);
+        *out_unknown = accesses.unknown;
+        ntk_chip_accesses_fini(&accesses);
+    }
+    return !is_complete;
 }
 
 void ntk_chip_accesses_fini(struct ntk_chip_accesses *accesses)

@@ -56,6 +56,16 @@ struct ntk_chip_span {
     uint32_t first, end; /* cells */
 };
 
+/* Why places are unknown. */
+struct ntk_chip_unknown {
+    bool
+        is_instruction; /* some are not decoded; else transfers that were prepared before the run */
+    /* The first of them, by engine and slot; opcode_count: how many different ones there are. */
+    uint8_t engine, opcode;
+    uint32_t slot;
+    unsigned opcode_count;
+};
+
 struct ntk_chip_accesses {
     struct ntk_vec list; /* struct ntk_chip_access */
     struct ntk_chip_cells cells[NTK_CHIP_SPACE_COUNT];
@@ -63,7 +73,8 @@ struct ntk_chip_accesses {
     uint8_t known_views;         /* bits: those that know everything that ran */
     bool has_open, has_vendor;
     bool has_trigger; /* a vendor's, of prepared transfers: they are as it is, and never told */
-    bool has_lost_trigger; /* one with a destination that the NEFF does not describe */
+    bool has_lost_trigger;           /* one with a destination that the NEFF does not describe */
+    struct ntk_chip_unknown unknown; /* of what they really touch */
     struct ntk_chip_slot *slots[NTK_NTFF_ENGINE_COUNT];
 };
 
@@ -83,6 +94,10 @@ ntk_chip_slot_of(const struct ntk_chip_accesses *accesses,
  * need the NEFF. */
 bool ntk_chip_accesses_is_complete(const struct ntk_chip_accesses *accesses,
                                    const struct ntk_trace_core *core);
+
+/* Why the places of the first core that lacks some are unknown: 1; 0: all are known; or
+ * -ENOMEM. */
+int ntk_chip_find_unknown(const struct ntk_program *program, struct ntk_chip_unknown *out_unknown);
 
 /* "sbuf", "psum" */
 const char *ntk_chip_space_name(enum ntk_chip_space space);

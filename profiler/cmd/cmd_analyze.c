@@ -238,8 +238,12 @@ static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sin
     if (ret == -ENODATA && json) {
         ntk_json_null(json);
     } else if (ret == -ENODATA) {
+        char why[NTK_ANALYSES_ABSENT_BYTES];
         out->bytes_count = title_end; /* without the line "Partial:" */
-        ntk_buf_add_format(out, "Unavailable: %s\n", info->absent);
+        ntk_buf_add_format(out, "Unavailable: %s\n",
+                           asked->is_system
+                               ? info->absent
+                               : ntk_analyses_absent(asked->analyses, index, why, sizeof why));
     }
     return ret == -ENODATA ? 0 : ret;
 }

@@ -20,31 +20,39 @@ void ntk_html_put_member(struct ntk_buf *out, const char *separator, const char 
     ntk_buf_add_char(out, ':');
 }
 
+/* {"value": ...}, or where ret is -ENODATA, {"absent": "why"}. Frees the value. */
+static void put_value(struct ntk_buf *out, int ret, const char *absent, struct ntk_buf *value)
+{
+    if (ret == -ENODATA) {
+        ntk_html_put_member(out, "{", "absent");
+        ntk_json_add_quoted(out, absent);
+    } else {
+        ntk_html_put_member(out, "{", "value");
+        ntk_buf_add(out, ntk_buf_text_get(value), value->bytes_count);
+    }
+    ntk_buf_add_char(out, '}');
+    out->failed |= !ntk_buf_ok(value);
+    ntk_buf_fini(value);
+}
+
 static int put_analyses(const struct ntk_analyses *analyses, struct ntk_buf *out)
 {
     const char *separator = "";
 
     ntk_buf_add_char(out, '{');
     for (size_t i = 0; i < ntk_analyses_count(); i++) {
-        const struct ntk_analysis_info *info = ntk_analyses_info(i);
+        char absent[NTK_ANALYSES_ABSENT_BYTES];
         struct ntk_buf value = { 0 };
         struct ntk_json json;
-        if (info->is_off_page) {
+        if (ntk_analyses_info(i)->is_off_page) {
             continue;
         }
         ntk_json_init(&json, &value, false);
         int ret = ntk_analyses_put_brief(analyses, i, &json);
-        ntk_html_put_member(out, separator, info->name);
-        if (ret == -ENODATA) {
-            ntk_buf_add_text(out, "{\"absent\":");
-            ntk_json_add_quoted(out, info->absent);
-        } else {
-            ntk_buf_add_text(out, "{\"value\":");
-            ntk_buf_add(out, ntk_buf_text_get(&value), value.bytes_count);
-        }
-        ntk_buf_add_char(out, '}');
-        out->failed |= !ntk_buf_ok(&value);
-        ntk_buf_fini(&value);
+        ntk_html_put_member(out, separator, ntk_analyses_info(i)->name);
+        put_value(out, ret,
+                  ret == -ENODATA ? ntk_analyses_absent(analyses, i, absent, sizeof absent) : NULL,
+                  &value);
         if (ret < 0 && ret != -ENODATA) {
             return ret;
         }
@@ -125,18 +133,8 @@ static int put_host_answer(const struct ntk_system_asked *asked, const char *joi
     }
     ntk_json_init(&json, &value, false);
     ret = ntk_system_analyses_put(asked, index, NULL, &json);
-    if (ret == -ENODATA) {
-        ntk_buf_add_text(out, "{\"absent\":");
-        ntk_json_add_quoted(out, ntk_system_analyses_info(index)->absent);
-        ret = 0;
-    } else {
-        ntk_buf_add_text(out, "{\"value\":");
-        ntk_buf_add(out, ntk_buf_text_get(&value), value.bytes_count);
-    }
-    ntk_buf_add_char(out, '}');
-    out->failed |= !ntk_buf_ok(&value);
-    ntk_buf_fini(&value);
-    return ret;
+    put_value(out, ret, ntk_system_analyses_info(index)->absent, &value);
+    return ret == -ENODATA ? 0 : ret;
 }
 
 /* By name, as the tab Host asks for them; nothing without a host. */

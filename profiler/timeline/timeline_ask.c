@@ -351,11 +351,11 @@ static void begin_value(struct ntk_json *json, struct ntk_buf *out)
 
 /* ret is that of putting it; -ENODATA: nothing was put, the files do not say, which is an answer
  * too. */
-static int end_value(int ret, const struct ntk_analysis_info *info, struct ntk_json *json)
+static int end_value(int ret, const char *absent, struct ntk_json *json)
 {
     if (ret == -ENODATA) {
         ntk_json_null(json);
-        ntk_json_key_text(json, "absent", info->absent);
+        ntk_json_key_text(json, "absent", absent);
         ret = 0;
     }
     ntk_json_object_end(json);
@@ -384,7 +384,12 @@ static int answer_analysis(const struct ntk_timeline_ask *ask,
     begin_value(&json, out);
     ret = is_brief ? ntk_analyses_put_brief(analyses, (size_t)index, &json)
                    : ntk_analyses_put(analyses, (size_t)index, NULL, &json);
-    return end_value(ret, ntk_analyses_info((size_t)index), &json);
+    char absent[NTK_ANALYSES_ABSENT_BYTES] = "";
+    return end_value(ret,
+                     ret == -ENODATA
+                         ? ntk_analyses_absent(analyses, (size_t)index, absent, sizeof absent)
+                         : NULL,
+                     &json);
 }
 
 static int answer_host(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
@@ -409,7 +414,7 @@ static int answer_host(const struct ntk_timeline_ask *ask, const struct ntk_time
     }
     begin_value(&json, out);
     return end_value(ntk_system_analyses_put(&asked, index, NULL, &json),
-                     ntk_system_analyses_info(index), &json);
+                     ntk_system_analyses_info(index)->absent, &json);
 }
 
 static int answer_flows(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,

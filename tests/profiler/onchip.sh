@@ -8,12 +8,22 @@ for capture in "$NTK_VENDOR_CAPTURES"/*.ntff; do
     neff=${capture%.ntff}.neff
     neuron-profile analyze -s "$capture" -n "$neff" --json on-chip >told.json
     if grep -q '"on-chip": *null' told.json; then
-        echo "$(basename "$capture"): not known"
+        # Then the message names the operation that prevents it, in text and in JSON.
+        why='cannot decode the operands of [A-Za-z_0-9]+ [(][A-Za-z]+, pc [0-9]+[)]'
+        neuron-profile analyze -s "$capture" -n "$neff" on-chip memory >told.txt
+        grep -Eq "^Unavailable: $why" told.txt || fail "$(basename "$capture"): on-chip names no operation: $(cat told.txt)"
+        grep -Eq "^State buffer and PSUM are unknown: $why" told.txt || fail "$(basename "$capture"): memory names no operation"
+        neuron-profile analyze -s "$capture" -n "$neff" --json memory | grep -Eq "\"chip_absent\": *\"$why" ||
+            fail "$(basename "$capture"): JSON names no operation"
         continue
     fi
     neuron-profile view -s "$capture" -n "$neff" --output-format json --output-file rows.json
     neuron-packager disasm "$neff" >listing.txt
     python3 "$NTK_SOURCE_DIR/tests/profiler/onchip.py" rows.json told.json listing.txt || fail "$(basename "$capture")"
     told=1
+done
+# Those of versions 4 and 5 are known.
+for capture in v4_stream_256k_fd1k v5_transpose_1024; do
+    neuron-profile analyze -s "$NTK_VENDOR_CAPTURES/$capture.ntff" memory | greps -E '^ *[0-9]+ +sbuf .*KB' || fail "$capture has no map"
 done
 [ -n "${told:-}" ] || fail "nothing is known of any capture"

@@ -298,6 +298,8 @@ static const struct {
     struct ntk_analysis_info info;
     answer *run;
     answer *brief; /* NULL: that of run does not grow with the execution */
+    /* More than info.absent; NULL: that is all. */
+    void (*why)(const struct ntk_program *program, char *buf, size_t buf_bytes);
 } analyses[] = {
     { { "advice", "Advice", "findings to check first, each with its figure", NO_LENGTH },
       answer_advice },
@@ -330,7 +332,9 @@ static const struct {
       answer_memory },
     { { "on-chip", "On the chip", "location and lifetime of data in the state buffer and in PSUM",
         NO_ONCHIP, NTK_LACK_INSTRUCTIONS },
-      answer_onchip },
+      answer_onchip,
+      NULL,
+      ntk_output_onchip_why },
     { { "roofline", "Roofline",
         "distance to what the chip can do, in total, by layer, region and source line", NO_ROOFLINE,
         NTK_LACK_INSTRUCTIONS | NTK_LACK_PACKETS },
@@ -348,6 +352,16 @@ size_t ntk_analyses_count(void)
 const struct ntk_analysis_info *ntk_analyses_info(size_t index)
 {
     return &analyses[index].info;
+}
+
+const char *ntk_analyses_absent(const struct ntk_analyses *asked, size_t index, char *buf,
+                                size_t buf_bytes)
+{
+    if (!analyses[index].why) {
+        return analyses[index].info.absent;
+    }
+    analyses[index].why(asked->program, buf, buf_bytes);
+    return buf;
 }
 
 int ntk_analyses_find(const char *name)

@@ -50,6 +50,10 @@ size_t ntk_analyses_count(void);
 const struct ntk_analysis_info *ntk_analyses_info(size_t index);
 /* -1: no analysis has the name. */
 int ntk_analyses_find(const char *name);
+/* What -ENODATA means for these files, in buf or static. */
+#define NTK_ANALYSES_ABSENT_BYTES 192
+const char *ntk_analyses_absent(const struct ntk_analyses *analyses, size_t index, char *buf,
+                                size_t buf_bytes);
 /* The answer appended to json, or to text where json is NULL. 0, -ENOMEM, or -ENODATA: the files do
  * not say; nothing was appended then. */
 int ntk_analyses_put(const struct ntk_analyses *analyses, size_t index, struct ntk_buf *text,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* output_memory - device memory of a capture, and chip_memory.h, as text and JSON. */
 #include "profiler/output/answers/output_analysis.h"
-#include "shared/formats/neff/neff.h"
 #include "profiler/output/answers/output_cells.h"
 
 static uint64_t device_total(const struct ntk_ntff_subgraph *subgraph)
@@ -74,12 +73,9 @@ void ntk_output_memory_text(const struct ntk_program *program, const struct ntk_
     if (chip) {
         chip_text(program, chip, out);
     } else {
-        ntk_buf_add_text(
-            out, program->trace->neff && program->trace->neff->is_vendor
-                     ? "\n"
-                       "State buffer and PSUM are unknown: some instructions were not decoded\n"
-                     : "\n"
-                       "State buffer and PSUM are unknown: pass the NEFF with -n\n");
+        char why[NTK_OUTPUT_WHY_BYTES];
+        ntk_output_onchip_why(program, why, sizeof why);
+        ntk_buf_add_format(out, "\nState buffer and PSUM are unknown: %s\n", why);
     }
 }
 
@@ -144,7 +140,10 @@ void ntk_output_memory_json(const struct ntk_program *program, const struct ntk_
     if (chip) {
         chip_json(program, chip, json);
     } else {
+        char why[NTK_OUTPUT_WHY_BYTES];
         ntk_json_null(json);
+        ntk_output_onchip_why(program, why, sizeof why);
+        ntk_json_key_text(json, "chip_absent", why);
     }
     ntk_json_object_end(json);
 }

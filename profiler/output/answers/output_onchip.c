@@ -2,6 +2,7 @@
 /* output_onchip - the values of chip_memory.h one by one: where, how long, what they are. */
 #include "profiler/output/answers/output_analysis.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "profiler/analysis/instruction_label.h"
@@ -42,6 +43,35 @@ static int compare_weights(const void *a, const void *b)
     double d = weight(x) - weight(y);
 
     return d > 0 ? -1 : d < 0 ? 1 : (x > y) - (x < y);
+}
+
+void ntk_output_onchip_why(const struct ntk_program *program, char *buf, size_t buf_bytes)
+{
+    const struct ntk_trace *trace = program->trace;
+    struct ntk_chip_unknown unknown = { 0 };
+    char others[64] = "";
+    char unnamed[8];
+
+    if (!trace->has_total || trace->total_ps <= 0) {
+        (void)snprintf(buf, buf_bytes, "the capture does not contain the time of the execution");
+        return;
+    }
+    int ret = ntk_chip_find_unknown(program, &unknown);
+    if (ret < 0) {
+        (void)snprintf(buf, buf_bytes, "out of memory");
+    } else if (unknown.is_instruction) {
+        if (unknown.opcode_count > 1) {
+            (void)snprintf(others, sizeof others, " and of %u other operations",
+                           unknown.opcode_count - 1);
+        }
+        (void)snprintf(buf, buf_bytes, "cannot decode the operands of %s (%s, pc %u)%s",
+                       ntk_ntff_opcode_name(unknown.opcode, unnamed, sizeof unnamed),
+                       ntk_ntff_engine_title(unknown.engine), unknown.slot, others);
+    } else {
+        (void)snprintf(buf, buf_bytes, "%s",
+                       trace->neff ? "the NEFF does not describe all prepared transfers"
+                                   : "pass the NEFF with -n");
+    }
 }
 
 static void space_cells(const struct ntk_program *program,

@@ -392,6 +392,55 @@ static void programs_that_cannot_be_read_have_no_answer(void **state)
     }
 }
 
+/* Two of one opcode and one of another: the first by engine and place is named. */
+static void what_is_not_decoded_is_named(void **state)
+{
+    static const uint8_t slots[3][NTK_NTFF_SLOT_BYTES] = { { [0] = 0x77, [1] = 0x10 },
+                                                           { [0] = 0x77, [1] = 0x10 },
+                                                           { [0] = 0x78, [1] = 0x10 } };
+    const struct ntk_isa_operand place = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_FLOAT32);
+    struct ntk_isa_instr known = copy(place, place);
+    struct ntk_chip_unknown unknown = { 0 };
+    struct ntk_program *program;
+    uint32_t places[3];
+    struct hand_trace h;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    execute(&h, NTK_ISA_ENGINE_DVE, known, NULL, 0, 100);
+    for (int64_t i = 2; i >= 0; i--) {
+        places[i] = hand_trace_slot(&h, 0, NTK_ISA_ENGINE_DVE, slots[i]);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, places[i], 100 * (i + 1), 100 * (i + 2));
+    }
+    hand_trace_end(&h);
+    assert_int_equal(ntk_program_create(&h.trace, &program), 0);
+    assert_int_equal(ntk_chip_find_unknown(program, &unknown), 1);
+    assert_true(unknown.is_instruction);
+    assert_int_equal(unknown.engine, NTK_ISA_ENGINE_DVE);
+    assert_int_equal(unknown.opcode, 0x78);
+    assert_int_equal(unknown.slot, places[2]);
+    assert_int_equal(unknown.opcode_count, 2);
+    ntk_program_destroy(program);
+    hand_trace_fini(&h);
+}
+
+static void nothing_is_named_where_all_is_decoded(void **state)
+{
+    const struct ntk_isa_operand place = ntk_isa_sbuf(0, 128, 16, NTK_DTYPE_FLOAT32);
+    struct ntk_chip_unknown unknown = { 0 };
+    struct ntk_program *program;
+    struct hand_trace h;
+
+    (void)state;
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    execute(&h, NTK_ISA_ENGINE_DVE, copy(place, place), NULL, 0, 100);
+    hand_trace_end(&h);
+    assert_int_equal(ntk_program_create(&h.trace, &program), 0);
+    assert_int_equal(ntk_chip_find_unknown(program, &unknown), 0);
+    ntk_program_destroy(program);
+    hand_trace_fini(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +453,8 @@ int main(void)
         cmocka_unit_test(values_with_most_bytes_times_time_are_listed),
         cmocka_unit_test(values_of_a_program_of_hardware_are_those_of_its_slots),
         cmocka_unit_test(programs_that_cannot_be_read_have_no_answer),
+        cmocka_unit_test(what_is_not_decoded_is_named),
+        cmocka_unit_test(nothing_is_named_where_all_is_decoded),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
