@@ -1,6 +1,7 @@
 // What to look at first, each with the number behind it, as `neuron-profile analyze advice` says.
 
 import { make } from './dom.js';
+import { share } from './format.js';
 import { analysis, answer, source, sourceChoice } from './answers.js';
 import { addTab, bar } from './panel.js';
 import { lineName, linesOf } from './place.js';
@@ -16,9 +17,8 @@ function linked(text, found) {
   });
 }
 
-const percent = (share) => `${(100 * share).toFixed(1)}%`;
 const gain = (one) => (one.estimated_gain_us === undefined ? ''
-  : `. Estimated gain ${duration(one.estimated_gain_us * 1e6)} (${percent(one.estimated_gain_of_execution)} of the execution), at most ${duration(one.largest_gain_us * 1e6)} (${percent(one.largest_gain_of_execution)})`);
+  : `. Estimated gain ${duration(one.estimated_gain_us * 1e6)} (${share(one.estimated_gain_of_execution)} of the execution), at most ${duration(one.largest_gain_us * 1e6)} (${share(one.largest_gain_of_execution)})`);
 
 function render(box) {
   const choice = sourceChoice('advice');

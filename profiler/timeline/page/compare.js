@@ -1,7 +1,7 @@
 // Two captures: what became slower or faster from the first to the second, as `neuron-profile diff` says.
 
 import { make } from './dom.js';
-import { bytes } from './format.js';
+import { bytes, share } from './format.js';
 import { answer } from './answers.js';
 import { addTab, bar, table } from './panel.js';
 import { duration } from './time.js';
@@ -11,7 +11,6 @@ import { state } from './state.js';
 const TITLES = { total: 'Total', chip_use: 'Use of the chip', memory_bytes: 'Memory', regions: 'Regions, median', path_resources: 'Critical path by engine and queue', path_layers: 'Critical path by layer', operations: 'Operations, active time', engines: 'Engines, active time',
   queues: 'DMA queues, active time', queue_bytes: 'DMA queues, bytes' };
 
-const percent = (share) => `${(share * 100).toFixed(1)}%`;
 // Of what is possible: more is better.
 const SHARES = new Set(['chip_use']);
 
@@ -31,7 +30,7 @@ function part(key, rows) {
   const hasRuns = rows.some((row) => row.before_ratio !== undefined || row.after_ratio !== undefined);
   const write = isTime ? duration : isShare ? (value) => `${(value * 100).toFixed(2)}%` : bytes;
   const cell = (value) => ({ value: value ?? -1, text: value === null ? '-' : write(value) });
-  const ofRun = (ratio) => (ratio === undefined ? '' : bar(ratio, percent(ratio), `${percent(ratio)} of the time of this run`));
+  const ofRun = (ratio) => (ratio === undefined ? '' : bar(ratio, share(ratio), `${share(ratio)} of the time of this run`));
   return make('section', {}, make('h3', {}, TITLES[key] ?? key.replaceAll('_', ' ')), table([['Name', true], ['Before'], ...(hasRuns ? [['Share of run']] : []), ['After'], ...(hasRuns ? [['Share of run']] : []), ['Change'], ['Relative to before']], rows.map((row) => {
     const [before, after] = values(row);
     return { cells: [row.name, cell(before), ...(hasRuns ? [ofRun(row.before_ratio)] : []), cell(after), ...(hasRuns ? [ofRun(row.after_ratio)] : []), change(row, write, isShare),
@@ -43,7 +42,7 @@ function part(key, rows) {
 function matches(list) {
   const isTold = list.some(({ relation, before, after }) => before && after && (relation !== 'kept' || before.key !== after.key));
   if (!isTold) return null;
-  const unit = (one) => (one ? [one.name, { value: one.busy_ns, text: duration(one.busy_ns * 1000) }, bar(one.ratio, percent(one.ratio), `${percent(one.ratio)} of the time of this part`)] : ['', '', '']);
+  const unit = (one) => (one ? [one.name, { value: one.busy_ns, text: duration(one.busy_ns * 1000) }, bar(one.ratio, share(one.ratio), `${share(one.ratio)} of the time of this part`)] : ['', '', '']);
   return make('section', { class: 'matches' }, make('h3', {}, 'Corresponding parts'), make('p', { class: 'soft' }, 'Matched by shape, type and source of data. Share of part: how much of its time the other one covers.'),
     table([['Before', true], ['Busy'], ['Share of part'], ['Became', true], ['After', true], ['Busy'], ['Share of part']], list.map(({ relation, before, after }) => ({ cells: [...unit(before), relation, ...unit(after)] })), { most: 100 }));
 }

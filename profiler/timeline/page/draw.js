@@ -5,7 +5,7 @@ import { bucketsOf } from './buckets.js';
 import { byId } from './dom.js';
 import { entriesOf, OTHER, palette, tensorKey, theme, waitKey } from './colours.js';
 import { bytes, count as countText, percent, whole } from './format.js';
-import { padOf, rows, showShare } from './rows.js';
+import { padOf, rowOfTrack, rows, showShare } from './rows.js';
 import { ownWindow } from './runs.js';
 import { ticks } from './time.js';
 import { changed, state, to, xOf } from './state.js';
@@ -311,7 +311,7 @@ function drawSteps(tile, row, track, y, from, until) {
     context.fillStyle = value ? colours[what].css : look.line;
     context.fillRect(x0, y + padOf(row) + high - tall, x1 - x0, tall);
     drawn.slices++;
-    if (x1 - x0 > 26 && high >= 12) label(valueText(track, value), Math.max(x0, 0) + 4, y + padOf(row) + high / 2, x1 - x0 - 6, tall > high * 0.6 ? colours[what].text : look.ink);
+    if (!track.help && x1 - x0 > 26 && high >= 12) label(valueText(track, value), Math.max(x0, 0) + 4, y + padOf(row) + high / 2, x1 - x0 - 6, tall > high * 0.6 ? colours[what].text : look.ink);
     if (pointer && pointer.row === row && pointer.x >= x0 && pointer.x < x1) {
       drawn.hit = { track: row.track, slice: words[i * 8 + 4], value, what, lane: 0, start, end };
     }
@@ -434,7 +434,7 @@ function bucketHit(tile, row) {
 
 // Where a slice is on the screen; null when its row is not shown.
 export function boxOf({ track, lane, start, end }) {
-  const row = rows.list.find((candidate) => candidate.track === track);
+  const row = rowOfTrack(track);
   if (!row) return null;
   const { lanes } = state.meta.tracks[track];
   const high = (row.height - 2 * padOf(row)) / lanes;
@@ -444,7 +444,7 @@ export function boxOf({ track, lane, start, end }) {
 
 // The row of a track on the screen; null when it is not shown.
 export function rowBox(track) {
-  const row = rows.list.find((candidate) => candidate.track === track);
+  const row = rowOfTrack(track);
   return row ? { y: row.y - byId('rows').scrollTop, height: row.height } : null;
 }
 

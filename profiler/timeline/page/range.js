@@ -1,7 +1,7 @@
 // The range that was dragged: how busy each row is in it, and with what.
 
 import { make } from './dom.js';
-import { bytes, whole } from './format.js';
+import { bytes, share, whole } from './format.js';
 import { addTab, bar, refresh, showTab, table } from './panel.js';
 import { coreOf, reveal } from './rows.js';
 import { ownWindow } from './runs.js';
@@ -27,7 +27,6 @@ function byWhat() {
   return [...sums.values()].sort((a, b) => b.sum - a.sum);
 }
 
-const percent = (share) => `${(share * 100).toFixed(1)}%`;
 
 // Of the time of its own run in the range: a shorter run is not idle after its end.
 function ownBusy(track, busy) {
@@ -37,12 +36,12 @@ function ownBusy(track, busy) {
 }
 
 // A queue is busy while any of its DMA engines is.
-function busyOf(track, share) {
+function busyOf(track, ofWindow) {
   const { kind, lanes } = state.meta.tracks[track];
-  const busy = ownBusy(track, share);
+  const busy = ownBusy(track, ofWindow);
   return kind === 'queue' && lanes > 1
-    ? bar(busy, `${percent(busy)}, any of ${lanes}`, `${percent(busy)} of the range, any of ${lanes} DMA engines`)
-    : bar(busy, percent(busy), `${percent(busy)} of the range`);
+    ? bar(busy, `${share(busy)}, any of ${lanes}`, `${share(busy)} of the range, any of ${lanes} DMA engines`)
+    : bar(busy, share(busy), `${share(busy)} of the range`);
 }
 
 // Of all rows of a kind, those without a slice in the range too.
@@ -52,7 +51,7 @@ function total(kind, name) {
   if (all < 2 || !found.length) return null;
   const sum = (key) => found.reduce((all, one) => all + (one[key] ?? 0), 0);
   const busy = found.reduce((sum, one) => sum + ownBusy(one.track, one.busy ?? 0), 0) / all;
-  return { cells: [`${all} ${name}`, 'mean and sums', bar(busy, percent(busy), `${percent(busy)} of the range, the mean of ${all} rows`),
+  return { cells: [`${all} ${name}`, 'mean and sums', bar(busy, share(busy), `${share(busy)} of the range, the mean of ${all} rows`),
     { text: whole(sum('count')) }, kind === 'queue' ? { text: bytes(sum('bytes')) } : ''] };
 }
 

@@ -2,7 +2,7 @@
 // runs both, each with its own roof.
 
 import { make } from './dom.js';
-import { bytes, count } from './format.js';
+import { bytes, count, share } from './format.js';
 import { absence, answer, source, sourceChoice } from './answers.js';
 import { addTab, bar, refresh, table } from './panel.js';
 import { duration } from './time.js';
@@ -30,7 +30,6 @@ function svg(tag, attributes, ...children) {
 // ---- what there is ---------------------------------------------------------------------------------
 
 const rate = (value) => `${count(value)}FLOP/s`;
-const percent = (share) => `${(share * 100).toFixed(1)}%`;
 
 // Rows of a run: [kind, name, figures].
 function rowsOf({ roofline, run }) {
@@ -39,7 +38,7 @@ function rowsOf({ roofline, run }) {
 }
 
 // A place needs work and time that are known and not 0. Without bytes it is at the side.
-const pointsOf = (one) => rowsOf(one).filter((row) => row.flops > 0 && row.time_ns > 0)
+const pointsOf = (rows) => rows.filter((row) => row.flops > 0 && row.time_ns > 0)
   .map((row) => ({ ...row, rate: row.flops / (row.time_ns * 1e-9) }));
 
 // The runs to show whose answers are there; messages go into box.
@@ -139,7 +138,7 @@ function facts(point) {
     `${rate(point.rate)} ${point.flops_per_byte > 0 ? `at ${point.flops_per_byte.toFixed(1)} FLOPs per byte` : 'without device memory traffic'}`,
     `${count(point.flops)}FLOP and ${bytes(point.hbm_bytes)} in ${duration(point.time_ns * 1000)}`,
     `${point.bound} bound, at least ${duration(point.least_ns * 1000)}${point.is_hidden ? ', hidden by others' : ''}`,
-    point.roofline_ratio === null ? '' : `${percent(point.roofline_ratio)} of its roof`,
+    point.roofline_ratio === null ? '' : `${share(point.roofline_ratio)} of its roof`,
   ].filter(Boolean).map((text) => make('div', {}, text)));
 }
 
@@ -173,7 +172,7 @@ function plot(frame, runs, points) {
   const height = frame.clientHeight;
   const scales = scalesOf(runs, points, width, height);
   const main = runs[runs.length - 1].roofline.total;
-  const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'roofline', role: 'img', 'aria-label': `Roofline: ${main.bound} bound, ${percent(main.roofline_ratio ?? 0)} of what the roof allows` });
+  const picture = svg('svg', { width, height, viewBox: `0 0 ${width} ${height}`, class: 'roofline', role: 'img', 'aria-label': `Roofline: ${main.bound} bound, ${share(main.roofline_ratio ?? 0)} of what the roof allows` });
   picture.append(...grid(scales, width, height), ...runs.flatMap((one, i) => roof(one, scales, width, i > 0)));
   let beside = 0; // at the side they lie next to each other
   const placed = points.map((point) => ({ ...point, x: point.flops_per_byte > 0 ? scales.x(point.flops_per_byte) : width - SIDE.from + 8 + (beside++ * 17) % (SIDE.width - 16), y: scales.y(point.rate) }));
@@ -218,9 +217,9 @@ function render(box) {
     return;
   }
   const rows = runs.flatMap(rowsOf);
-  const all = runs.flatMap(pointsOf);
+  const all = pointsOf(rows);
   const points = all.filter((point) => !hidden.has(point.kind));
-  head.append(...legend(all), make('span', { class: 'soft' }, runs.map(({ run, roofline }) => `${run ? `${run}: ` : ''}${roofline.mfu_ratio === null ? '' : `MFU ${percent(roofline.mfu_ratio)}, `}memory is the limit below ${roofline.ridge_flops_per_byte.toFixed(1)} FLOPs per byte`).join(' · ')));
+  head.append(...legend(all), make('span', { class: 'soft' }, runs.map(({ run, roofline }) => `${run ? `${run}: ` : ''}${roofline.mfu_ratio === null ? '' : `MFU ${share(roofline.mfu_ratio)}, `}memory is the limit below ${roofline.ridge_flops_per_byte.toFixed(1)} FLOPs per byte`).join(' · ')));
   if (runs.length > 1) head.append(make('span', { class: 'roofline-runs' }, ...runs.map(({ run, s }) => make('span', { class: `run-${s}` }, run))));
   const frame = make('div', { class: 'roofline-frame' });
   frame.style.minHeight = `${LEAST_HEIGHT}px`;

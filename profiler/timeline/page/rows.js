@@ -167,7 +167,8 @@ function tall(t) {
   layout();
 }
 
-const rowOfTrack = (track) => rows.list.find((row) => row.track === track);
+// Of a track; undefined when it is not shown.
+export const rowOfTrack = (track) => rows.list.find((row) => row.track === track);
 export const rowAt = (y) => rows.list.find((row) => y >= row.y && y < row.y + row.height);
 
 // Makes a track visible: unfolds what hides it and scrolls there.

@@ -1,30 +1,29 @@
 // All metrics of a capture, the ones that matter most on top.
 
 import { make } from './dom.js';
-import { bytes, count } from './format.js';
+import { bytes, count, share } from './format.js';
 import { answer, source, sourceChoice } from './answers.js';
 import { addTab, table } from './panel.js';
 import { duration } from './time.js';
 import { state } from './state.js';
 
-const percent = (value) => `${(value * 100).toFixed(1)}%`;
 const time = (value) => duration(value * 1e12);
 
 const EXECUTION = 'of the execution';
 
 // [name, metric, how it is written, of what a share is]
 const TILES = [
-  ['Execution', 'total_time', time], ['Any engine or DMA', 'total_active_time_percent', percent, EXECUTION],
-  ['Tensor', 'tensor_engine_active_time_percent', percent, EXECUTION], ['Vector', 'vector_engine_active_time_percent', percent, EXECUTION],
-  ['Scalar', 'scalar_engine_active_time_percent', percent, EXECUTION], ['GpSimd', 'gpsimd_engine_active_time_percent', percent, EXECUTION],
-  ['Sync', 'sync_engine_active_time_percent', percent, EXECUTION], ['DMA', 'dma_active_time_percent', percent, EXECUTION],
-  ['Hardware FLOPs', 'hardware_flops', count], ['MFU', 'mfu_estimated_percent', percent, 'of the peak FLOPs'], ['HFU', 'hfu_estimated_percent', percent, 'of the peak FLOPs'],
-  ['MBU', 'mbu_estimated_percent', percent, 'of the peak bandwidth'], ['HBM read', 'hbm_read_bytes', bytes], ['HBM written', 'hbm_write_bytes', bytes],
+  ['Execution', 'total_time', time], ['Any engine or DMA', 'total_active_time_percent', share, EXECUTION],
+  ['Tensor', 'tensor_engine_active_time_percent', share, EXECUTION], ['Vector', 'vector_engine_active_time_percent', share, EXECUTION],
+  ['Scalar', 'scalar_engine_active_time_percent', share, EXECUTION], ['GpSimd', 'gpsimd_engine_active_time_percent', share, EXECUTION],
+  ['Sync', 'sync_engine_active_time_percent', share, EXECUTION], ['DMA', 'dma_active_time_percent', share, EXECUTION],
+  ['Hardware FLOPs', 'hardware_flops', count], ['MFU', 'mfu_estimated_percent', share, 'of the peak FLOPs'], ['HFU', 'hfu_estimated_percent', share, 'of the peak FLOPs'],
+  ['MBU', 'mbu_estimated_percent', share, 'of the peak bandwidth'], ['HBM read', 'hbm_read_bytes', bytes], ['HBM written', 'hbm_write_bytes', bytes],
 ];
 
 function written(name, value) {
   if (typeof value !== 'number') return String(value);
-  if (/percent/.test(name)) return percent(value);
+  if (/percent/.test(name)) return share(value);
   if (/_time$|_time_nc|latency/.test(name)) return time(value);
   if (/bytes/.test(name)) return bytes(value);
   return value.toLocaleString('en', { maximumFractionDigits: 6 });

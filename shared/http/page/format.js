@@ -15,6 +15,7 @@ export const count = (value) => known(value, (v) => scaled(v, 1000, ['', 'k', 'M
 export const whole = (value) => known(value, (v) => v.toLocaleString('en', { maximumFractionDigits: 0 }));
 export const rate = (value) => known(value, (v) => (v > 0 && v < 100 ? v.toFixed(1) : count(v)));
 export const percent = (value) => known(value, (v) => `${v.toFixed(1)}%`);
+export const share = (value) => known(value, (v) => percent(v * 100)); // of a value from 0 to 1
 export const seconds = (value) => known(value, (v) => scaled(v * 1e9, 1000, ['ns', 'us', 'ms', 's']));
 export const nanoseconds = (value) => known(value, (v) => scaled(v, 1000, ['ns', 'us', 'ms', 's']));
 
