@@ -8,8 +8,8 @@
  * read until the same moment are one life.
  *
  * Pure: trace to lives, as they end. Memory does not grow with the capture.
- * Errors: -ENODATA where chip_access.h does not know of everything that ran what it touches;
- *         -ENOMEM, or what put returned.
+ * Errors:  -ENODATA where chip_access.h does not know of everything that ran what it touches;
+ *          -ENOMEM, or what put returned.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_LIVES_H
 #define NTK_PROFILER_ANALYSIS_CHIP_LIVES_H

@@ -70,6 +70,16 @@ int (*const ntk_cut_on_from)(const char *value, struct ntk_err *err) = set_from;
 int (*const ntk_cut_on_to)(const char *value, struct ntk_err *err) = set_to;
 int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err) = set_core;
 
+const char *ntk_cut_from(void)
+{
+    return from.text;
+}
+
+const char *ntk_cut_to(void)
+{
+    return to.text;
+}
+
 bool ntk_cut_has_times(void)
 {
     return from.text || to.text;

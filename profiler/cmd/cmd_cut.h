@@ -33,6 +33,9 @@ extern int (*const ntk_cut_on_core)(const char *value, struct ntk_err *err);
 /* Whether any of the three was given, or one of the times. */
 bool ntk_cut_is_given(void);
 bool ntk_cut_has_times(void);
+/* As they were given; NULL: not. */
+const char *ntk_cut_from(void);
+const char *ntk_cut_to(void);
 /* NULL: all. As it was given. */
 const char *ntk_cut_cores(void);
 bool ntk_cut_has_core(uint32_t core);

@@ -17,6 +17,7 @@
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_cut.h"
 #include "profiler/cmd/neff_find.h"
+#include "profiler/cmd/page_sql.h"
 #include "profiler/output/answers/output_joined.h"
 #include "profiler/output/answers/output_system.h"
 #include "profiler/system/session_find.h"
@@ -83,7 +84,8 @@ struct shown {
     struct ntk_span_filter filter; /* of what is shown of traces */
     struct ntk_buf joined_json;
     struct ntk_source_text *text; /* of the source; NULL: none */
-    int code;                     /* of the program: 1 when something could not be read */
+    struct ntk_page_sql sql;
+    int code; /* of the program: 1 when something could not be read */
 };
 
 static void shown_init(struct shown *shown, const struct ntk_page_options *options)
@@ -96,6 +98,7 @@ static void shown_init(struct shown *shown, const struct ntk_page_options *optio
     ntk_vec_init(&shown->hosts, sizeof(struct ntk_timeline_host));
     ntk_vec_init(&shown->names, sizeof(char *));
     ntk_rank_list_init(&shown->ranks);
+    ntk_page_sql_init(&shown->sql);
 }
 
 static void shown_fini(struct shown *shown)
@@ -118,6 +121,7 @@ static void shown_fini(struct shown *shown)
     ntk_vec_fini(&shown->names);
     ntk_rank_list_fini(&shown->ranks);
     ntk_buf_fini(&shown->joined_json);
+    ntk_page_sql_fini(&shown->sql);
 }
 
 /* Kept as long as the page is served; "" without memory. */
@@ -566,10 +570,36 @@ static void title_of(const struct ntk_page_options *options, char *buf, size_t b
     free(whole);
 }
 
+/* What queries can be asked of. A window of folders is on the clock of the host: a capture has
+ * another. */
+static int fill_sql(const struct shown *shown, struct ntk_page_sql *sql)
+{
+    const struct ntk_page_options *options = shown->options;
+    const char *neff = options->neff;
+    size_t s = 0;
+    int ret = 0;
+
+    ntk_vec_each(struct ntk_profile *, profile, &shown->profiles) {
+        const struct ntk_timeline_source *source =
+            s < shown->sources.count ? ntk_vec_at(&shown->sources, s) : NULL;
+        if (source && ret == 0 && !(options->folder && ntk_cut_has_times())) {
+            ret = ntk_page_sql_add(sql, options, *profile, source->name, neff);
+        }
+        neff = options->compare_neff ? options->compare_neff : options->neff;
+        s++;
+    }
+    return ret == 0 && options->folder && shown->traces.count
+               ? ntk_page_sql_add_folder(sql, options)
+               : ret;
+}
+
 static int serve(const struct ntk_timeline *timeline, struct shown *shown)
 {
     const struct ntk_page_options *options = shown->options;
     char title[NAME_MAX + 1];
+    if (fill_sql(shown, &shown->sql) < 0) {
+        return no_memory();
+    }
     struct ntk_timeline_serve_options wanted = {
         .ask = { .timeline = timeline,
                  .title = title,
@@ -579,6 +609,8 @@ static int serve(const struct ntk_timeline *timeline, struct shown *shown)
                  .trace_count = shown->hosts.count ? shown->traces.count : 0,
                  .joined_json = shown->has_ranks ? ntk_buf_text_get(&shown->joined_json) : NULL },
         .view_program = "/proc/self/exe",
+        .sql_sources = shown->sql.sources.items,
+        .sql_source_count = shown->sql.sources.count,
         .port = (uint16_t)options->port,
     };
     struct ntk_timeline_serve *server = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_query - SQL over a capture, or over the folders of inspections. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ static bool arg_tracker;
 static bool arg_tables;
 static bool arg_json;
 static bool arg_csv;
+static uint64_t arg_rows;
 
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
@@ -34,6 +36,7 @@ static const struct ntk_opt options[] = {
       "list the tables of a capture or, with -d, those of folders; with a NAME, list its columns" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print a JSON array of objects" },
     { 0, "csv", NULL, NTK_OPT_FLAG, &arg_csv, "print comma-separated values" },
+    { 0, "rows", "N", NTK_OPT_U64, &arg_rows, "print at most N rows (default 0: all)" },
     NTK_OPT_MEMORY_TRACKER(&arg_tracker),
     NTK_OPT_SOURCE_ROOTS(&arg_nki_root, &arg_framework_root),
     NTK_PROFILE_OPT_METRICS_VERSION,
@@ -59,17 +62,25 @@ static int answer(const struct ntk_export *export, const void *ctx, struct ntk_e
                                    : arg_csv ? NTK_QUERY_CSV
                                              : NTK_QUERY_TEXT;
     struct ntk_sink sink = { 0 };
+    bool has_more = false;
     int ret = ntk_sink_open(&sink, arg_output ? arg_output : "-", err);
 
     if (ret < 0) {
         return ret;
     }
-    ret = ntk_query_run(export, ctx, format, &sink, err);
+    ret = ntk_query_run(export, ctx, format, arg_rows, &sink, &has_more, err);
     if (ret < 0) {
         ntk_sink_abort(&sink);
         return ret;
     }
-    return ntk_sink_commit(&sink, err);
+    ret = ntk_sink_commit(&sink, err);
+    if (ret == 0 && has_more) {
+        fprintf(stderr,
+                "neuron-profile: printed the first %" PRIu64
+                " rows; use a larger --rows for more\n",
+                arg_rows);
+    }
+    return ret;
 }
 
 static int query_capture(const char *path, const char *sql)

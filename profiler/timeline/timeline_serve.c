@@ -14,13 +14,14 @@
 #include "shared/http/http_guard.h"
 
 #define API "/api/v1/"
-#define ROUTES_MAX 24
+#define ROUTES_MAX 32
 
 struct ntk_timeline_serve {
     struct ntk_timeline_ask *ask;
     struct ntk_http_files *files;
     struct ntk_http_guard *guard;
     struct ntk_timeline_drop *drop;
+    struct ntk_timeline_sql *sql;
     struct ntk_http_upload uploads[2]; /* the other ends them */
     struct ntk_http_server *server;
     char paths[ROUTES_MAX][32];
@@ -97,7 +98,8 @@ static void make_routes(struct ntk_timeline_serve *serve)
     size_t quick = 0;
     size_t slow = 0;
 
-    assert(ntk_timeline_question_count() + 2 <= ROUTES_MAX); /* both tables end with zeros */
+    /* Both tables end with zeros. */
+    assert(ntk_timeline_question_count() + NTK_TIMELINE_SQL_ROUTES + 2 <= ROUTES_MAX);
     for (size_t i = 0; i < ntk_timeline_question_count(); i++) {
         const struct ntk_timeline_question *question = ntk_timeline_question_get(i);
         struct ntk_http_route route = { serve->paths[i], answer_any, serve };
@@ -107,6 +109,10 @@ static void make_routes(struct ntk_timeline_serve *serve)
         } else {
             serve->routes[quick++] = route;
         }
+    }
+    if (serve->sql) {
+        ntk_timeline_sql_routes(serve->sql, &serve->routes[quick]);
+        quick += NTK_TIMELINE_SQL_ROUTES;
     }
     serve->routes[quick] = (struct ntk_http_route){ "/*", ntk_http_files_answer, serve->files };
 }
@@ -133,6 +139,11 @@ int ntk_timeline_serve_create(const struct ntk_timeline_serve_options *options,
         ret = serve->drop ? 0 : ntk_err_no_memory(err);
         serve->uploads[0] = ntk_timeline_drop_route(serve->drop);
     }
+    if (ret == 0 && options->view_program && options->sql_source_count) {
+        serve->sql = ntk_timeline_sql_create(options->view_program, options->sql_sources,
+                                             options->sql_source_count);
+        ret = serve->sql ? 0 : ntk_err_no_memory(err);
+    }
     if (ret == 0) {
         make_routes(serve);
         ret = listen_at(serve, options->port, err);
@@ -153,6 +164,7 @@ void ntk_timeline_serve_destroy(struct ntk_timeline_serve *serve)
     ntk_timeline_drop_stop(serve->drop); /* no client waits for it */
     ntk_http_server_destroy(serve->server);
     ntk_timeline_drop_destroy(serve->drop);
+    ntk_timeline_sql_destroy(serve->sql);
     ntk_http_guard_destroy(serve->guard);
     ntk_http_files_destroy(serve->files);
     ntk_timeline_ask_destroy(serve->ask);

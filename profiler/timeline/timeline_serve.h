@@ -23,6 +23,7 @@
  *   /api/v1/tensors               names of the tensors that slices are about (timeline_tensors.h)
  *   /api/v1/tensor_tiles?level&tile&tracks   a tile with their numbers in the place of what slices are
  *   /api/v1/flame?source&from&to  time by engine, layer and operation
+ *   /api/v1/sql...                SELECTs over the captures (timeline_sql.h)
  *   PUT /api/v1/drop              another capture, see timeline_drop.h
  *
  * Numbers are decimal and from 0; times are ps since the timeline's begin, those behind its end
@@ -36,6 +37,7 @@
 #define NTK_PROFILER_TIMELINE_TIMELINE_SERVE_H
 
 #include "profiler/timeline/timeline_ask.h"
+#include "profiler/timeline/timeline_sql.h"
 
 /* The vendor's; how many more are tried when it is taken. */
 #define NTK_TIMELINE_PORT 3001
@@ -45,8 +47,10 @@ struct ntk_timeline_serve;
 
 struct ntk_timeline_serve_options {
     struct ntk_timeline_ask_options ask;
-    const char *view_program; /* shows what is dropped onto the page, see timeline_drop.h; borrowed;
-                                 NULL: nothing can be dropped */
+    const char *view_program; /* neuron-profile, for what is dropped onto the page and for queries;
+                                 borrowed; NULL: neither */
+    const struct ntk_timeline_sql_source *sql_sources; /* what queries are asked of; borrowed */
+    size_t sql_source_count;                           /* 0: none */
     uint16_t port; /* 0 lets the system choose; else it or one of the next that is free */
 };
 

@@ -21,6 +21,8 @@ struct query {
     const struct ntk_table *tables;
     size_t table_count;
     struct reading *readings; /* table_count of them */
+    uint64_t rows_left;       /* of the answer */
+    bool has_more;
 };
 
 /* What the statement reads of a table. */
@@ -253,8 +255,22 @@ static void put_csv_row(sqlite3_stmt *select, struct ntk_buf *out)
     ntk_buf_add_char(out, '\n');
 }
 
-static int put_csv(sqlite3_stmt *select, struct ntk_sink *sink)
+/* The next row of the answer. A code of SQLite; SQLITE_DONE too where the rest is not wanted. */
+static int next_row(struct query *query)
 {
+    int code = sqlite3_step(query->select);
+
+    if (code == SQLITE_ROW && query->rows_left == 0) {
+        query->has_more = true;
+        return SQLITE_DONE;
+    }
+    query->rows_left -= code == SQLITE_ROW;
+    return code;
+}
+
+static int put_csv(struct query *query, struct ntk_sink *sink)
+{
+    sqlite3_stmt *select = query->select;
     int code;
 
     for (int c = 0; c < sqlite3_column_count(select); c++) {
@@ -262,20 +278,21 @@ static int put_csv(sqlite3_stmt *select, struct ntk_sink *sink)
         ntk_buf_add_csv(&sink->buf, sqlite3_column_name(select, c));
     }
     ntk_buf_add_char(&sink->buf, '\n');
-    while ((code = sqlite3_step(select)) == SQLITE_ROW && ntk_sink_step(sink) == 0) {
+    while ((code = next_row(query)) == SQLITE_ROW && ntk_sink_step(sink) == 0) {
         put_csv_row(select, &sink->buf);
     }
     return code == SQLITE_ROW ? SQLITE_DONE : code; /* the sink tells its own failure */
 }
 
-static int put_json(sqlite3_stmt *select, struct ntk_sink *sink)
+static int put_json(struct query *query, struct ntk_sink *sink)
 {
+    sqlite3_stmt *select = query->select;
     struct ntk_json json;
     int code;
 
     ntk_json_init(&json, &sink->buf, false);
     ntk_json_array_begin(&json);
-    while ((code = sqlite3_step(select)) == SQLITE_ROW && ntk_sink_step(sink) == 0) {
+    while ((code = next_row(query)) == SQLITE_ROW && ntk_sink_step(sink) == 0) {
         ntk_json_object_begin(&json);
         for (int c = 0; c < sqlite3_column_count(select); c++) {
             ntk_json_key(&json, sqlite3_column_name(select, c));
@@ -289,13 +306,14 @@ static int put_json(sqlite3_stmt *select, struct ntk_sink *sink)
 }
 
 /* Numbers stand to the right: what the first row has says which columns are some. */
-static int put_text(sqlite3_stmt *select, struct ntk_sink *sink)
+static int put_text(struct query *query, struct ntk_sink *sink)
 {
+    sqlite3_stmt *select = query->select;
     const char *heads[NTK_TEXT_TABLE_COLUMNS_MAX];
     size_t columns = (size_t)sqlite3_column_count(select);
     struct ntk_text_table table;
     uint32_t left = 0;
-    int code = sqlite3_step(select);
+    int code = next_row(query);
 
     for (size_t c = 0; c < columns; c++) {
         heads[c] = sqlite3_column_name(select, (int)c);
@@ -304,7 +322,7 @@ static int put_text(sqlite3_stmt *select, struct ntk_sink *sink)
         }
     }
     ntk_text_table_init(&table, columns, left, heads);
-    for (; code == SQLITE_ROW; code = sqlite3_step(select)) {
+    for (; code == SQLITE_ROW; code = next_row(query)) {
         for (size_t c = 0; c < columns; c++) {
             char number[32];
             const char *text = cell_text(select, (int)c, number, sizeof number);
@@ -329,16 +347,17 @@ static int answer(struct query *query, enum ntk_query_format format, struct ntk_
                            "select fewer, or use --json or --csv",
                            columns, NTK_TEXT_TABLE_COLUMNS_MAX);
     }
-    code = format == NTK_QUERY_JSON  ? put_json(query->select, sink)
-           : format == NTK_QUERY_CSV ? put_csv(query->select, sink)
-                                     : put_text(query->select, sink);
+    code = format == NTK_QUERY_JSON  ? put_json(query, sink)
+           : format == NTK_QUERY_CSV ? put_csv(query, sink)
+                                     : put_text(query, sink);
     return code == SQLITE_DONE ? 0 : sql_error(query, err);
 }
 
 int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_query_format format,
-                  struct ntk_sink *sink, struct ntk_err *err)
+                  uint64_t row_count_max, struct ntk_sink *sink, bool *out_has_more,
+                  struct ntk_err *err)
 {
-    struct query query = { 0 };
+    struct query query = { .rows_left = row_count_max ? row_count_max : UINT64_MAX };
 
     query.tables = ntk_tables_of(export, &query.table_count);
     query.readings = calloc(query.table_count, sizeof *query.readings);
@@ -366,6 +385,9 @@ int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_que
     }
     ret = ret < 0 ? ret : prepare(&query, grouped ? grouped : sql, err); /* as tables are now */
     ret = ret < 0 ? ret : answer(&query, format, sink, err);
+    if (out_has_more) {
+        *out_has_more = query.has_more;
+    }
     sqlite3_finalize(query.select);
     sqlite3_close(query.db);
     free(query.readings);

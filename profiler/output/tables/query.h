@@ -28,10 +28,12 @@ enum ntk_query_format {
     NTK_QUERY_CSV,  /* a line of names first, absent is empty */
 };
 
-/* -EINVAL: SQLite's message for the statement, more than one statement, one that is not a SELECT,
+/* row_count_max 0: all rows; *out_has_more: there are others, NULL is fine.
+ * -EINVAL: SQLite's message for the statement, more than one statement, one that is not a SELECT,
  * or more columns than a text table shows. Else -errno. */
 int ntk_query_run(const struct ntk_export *export, const char *sql, enum ntk_query_format format,
-                  struct ntk_sink *sink, struct ntk_err *err);
+                  uint64_t row_count_max, struct ntk_sink *sink, bool *out_has_more,
+                  struct ntk_err *err);
 
 /* Whether ntk_export_create_rows() is enough for all tables whose names are in the statement. */
 bool ntk_query_is_of_rows(const char *sql);

@@ -30,6 +30,7 @@ import * as roofline from './roofline.js';
 import * as rows from './rows.js';
 import * as ruler from './ruler.js';
 import * as search from './search.js';
+import * as sql from './sql.js';
 import * as summary from './summary.js';
 import * as theme from './theme.js';
 import * as tooltip from './tooltip.js';
@@ -89,6 +90,7 @@ export async function start(source) {
   if (state.meta.compares) parts.push(compare);
   if (state.meta.zero_ns && source.host) parts.push(host);
   if (state.meta.sources.length) parts.push(place, advice, lines, summary, regions, engines, bubbles, path, layers, flame, roofline, memory, onchip);
+  if (source.sql) parts.push(sql);
   for (const part of parts) part.start();
   panel.start();
   on('error', (error) => say(error.message, true));

@@ -50,6 +50,13 @@ export const server = {
   sourceFile: (source, file) => askJson('source_file', { source, file }), // null: it has no text
   position: (track, slice) => askJson('position', { track, slice }), // null: not known
   summary: (source) => askJson('summary', { source }),
+  // Queries over the tables of captures (timeline_sql.h); a source without a server has none.
+  sql: {
+    sources: () => askJson('sql_sources'),
+    begin: ({ sql, source, rows, seconds }) => askJson('sql', { sql, source, rows, seconds }),
+    answer: (id) => askJson('sql_answer', { id }),
+    cancel: (id) => askJson('sql_cancel', { id }),
+  },
   // Shows other files: where, and what is to be said about them.
   drop: async (files) => {
     const query = new URLSearchParams(files.map((file) => ['file', `${file.size},${file.name}`]));

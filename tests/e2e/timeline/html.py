@@ -70,7 +70,8 @@ def check_functions(page, address):
         text = answer.read().decode()
     asked = set(re.findall(r'^  (\w+): ', text[text.index('export const server'):], re.M))
     ours = set(page.browser.evaluate("(async () => Object.keys((await import('page/source.js')).server))()"))
-    other = {'host', 'drop'}  # of a folder, of files that a server keeps: a file has neither
+    other = {'host', 'drop', 'sql'}  # of a folder, of files that a server keeps, of queries that it runs: a file has none
+    assert not page.browser.evaluate("document.querySelector('#tab-sql') !== null"), 'a tab for queries without a server'
     assert asked and asked - other == ours, f'the server has {asked - other - ours}, the file {ours - asked}'
 
 
@@ -196,7 +197,7 @@ def main():
         assert drawn[0] > 0 and drawn[1] == 0, f'the depth is drawn from slices: {drawn}'
 
         page = Page(browser, short_path)
-        assert re.search('no detail below [0-9.]+ us in this file', browser.evaluate("document.querySelector('#facts').textContent")), 'the page names the omitted rows'
+        assert re.search('no detail below [0-9.]+ us.* in this file', browser.evaluate("document.querySelector('#facts').textContent")), 'the page names the omitted rows'
         assert '--html-size' in browser.evaluate("document.querySelector('#facts').title"), 'and what to do'
         assert 'not in this file' in page.ask(f"stats(0, {meta['span']})")['error'], 'statistics of what is not there'
         page.picture('short')
