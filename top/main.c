@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <langinfo.h>
 #include <locale.h>
+#include <malloc.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -20,8 +21,9 @@
 #include "top/source/host_list.h"
 #include "top/view/views.h"
 
-#define FIRST_DELAY_NS (200 * NTK_NS_PER_MS) /* between the two samples of the first frame */
+#define FIRST_DELAY_NS (90 * NTK_NS_PER_MS) /* between the two samples of the first frame */
 #define UNSET UINT64_MAX
+#define HEAP_KEPT_BYTES (16 << 20)
 
 static const char *arg_config;
 static uint64_t arg_delay_ns = UNSET;
@@ -304,6 +306,10 @@ int main(int argc, char **argv)
         return ret;
     }
     (void)setlocale(LC_CTYPE, "");
+    /* A snapshot goes and the next one comes: memory that went back to the kernel between would
+     * come page by page again. */
+    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEPT_BYTES);
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_KEPT_BYTES);
 
     run.signal_fd = ntk_top_run_signals_take();
     if (run.signal_fd < 0) {

@@ -46,11 +46,19 @@ static bool signals_say_end(int signal_fd)
 
 void ntk_top_run_ask_for_more(struct ntk_top_run *run)
 {
-    bool wants_latency = run->json || run->csv || ntk_top_model_shows_latency(run->model);
+    bool wants_all = run->json || run->csv;
+    bool wants_latency = wants_all || ntk_top_model_shows_latency(run->model);
+    bool wants_models = wants_all || ntk_top_model_shows_model_latency(run->model);
+    bool wants_usage = wants_all || ntk_top_model_shows_usage(run->model);
 
-    if (run->reads_latency != wants_latency) {
+    if (run->reads_latency != wants_latency || run->reads_models != wants_models) {
         run->reads_latency = wants_latency;
-        ntk_top_source_read_latency(run->source, wants_latency);
+        run->reads_models = wants_models;
+        ntk_top_source_read_latency(run->source, wants_latency, wants_models);
+    }
+    if (run->reads_usage != wants_usage) {
+        run->reads_usage = wants_usage;
+        ntk_top_source_read_usage(run->source, wants_usage);
     }
     if (run->model->wants_events && !run->reads_events) {
         run->reads_events = true;

@@ -30,6 +30,8 @@ struct ntk_top_run {
     char message[NTK_ERR_TEXT_BYTES]; /* of this program, until a key is typed */
     bool reads_events;
     bool reads_latency;
+    bool reads_models; /* the latency of models */
+    bool reads_usage;
     bool has_more_past; /* the next wait is none */
 
     /* of the screen */
@@ -57,8 +59,8 @@ struct ntk_top_run {
 /* Blocks the signals that end or resize us, so that they arrive between two frames; a descriptor
  * for them, or -1. */
 int ntk_top_run_signals_take(void);
-/* Events and latencies cost more than counters: events are read once a view has shown them,
- * latencies while a view shows them. */
+/* Events, latencies and /proc cost more than counters: events are read once a view has shown them,
+ * the others while a view shows them. */
 void ntk_top_run_ask_for_more(struct ntk_top_run *run);
 /* The most urgent line below the title. */
 void ntk_top_run_set_note(struct ntk_top_run *run);
@@ -78,6 +80,9 @@ bool ntk_top_run_capture(struct ntk_top_run *run);
 bool ntk_top_run_open_host(struct ntk_top_run *run);
 /* Back to the list from the first screen of a host; false: that is not where we are. */
 bool ntk_top_run_close_host(struct ntk_top_run *run);
+/* The key of the list of hosts where that is not open: back to it, or a message that there is one
+ * machine only. False: the list is open, or the key is for a box. */
+bool ntk_top_run_show_hosts(struct ntk_top_run *run);
 /* A snapshot into the model when the source has one: 1 new, 0 none, negative the end. */
 int ntk_top_run_feed(struct ntk_top_run *run, struct ntk_err *err);
 /* Reads the past of the shown moment for the graphs that are drawn, for at most that long. Whether

@@ -41,7 +41,7 @@ bool ntk_top_run_open_host(struct ntk_top_run *run)
     ntk_top_past_fini(&run->past);
     run->past = (struct ntk_top_past){ 0 };
     run->is_in_past = run->is_frozen = false;
-    run->reads_events = run->reads_latency = false;
+    run->reads_events = run->reads_latency = run->reads_models = run->reads_usage = false;
     ntk_top_source_hosts_show(run->source, index);
     return true;
 }
@@ -64,5 +64,21 @@ bool ntk_top_run_close_host(struct ntk_top_run *run)
     run->past = (struct ntk_top_past){ 0 };
     run->is_in_past = run->is_frozen = false;
     ntk_top_source_hosts_show(run->source, SIZE_MAX);
+    return true;
+}
+
+bool ntk_top_run_show_hosts(struct ntk_top_run *run)
+{
+    struct ntk_top_model *model = run->model;
+
+    if (model->hosts || model->with_help || ntk_top_model_has_settings_open(model)) {
+        return false;
+    }
+    if (run->hosts_model) {
+        ntk_top_model_set_view(model, ntk_top_model_home(model));
+        return ntk_top_run_close_host(run);
+    }
+    ntk_str_copy(run->message, sizeof run->message,
+                 "this is one machine: name others with --connect or --hosts to compare them");
     return true;
 }

@@ -249,6 +249,10 @@ static bool handle_keys(struct ntk_top_run *run)
         if (action == NTK_TOP_ACTION_BACK && ntk_top_run_close_host(run)) {
             break;
         }
+        if (action == NTK_TOP_ACTION_VIEW && argument == NTK_TOP_VIEW_HOSTS &&
+            ntk_top_run_show_hosts(run)) {
+            break;
+        }
         was_open = ntk_top_model_has_settings_open(run->model);
         if ((was_open || !steer(run, action)) &&
             ntk_top_model_act(run->model, action, argument) == NTK_TOP_QUIT) {
@@ -267,12 +271,19 @@ static bool handle_keys(struct ntk_top_run *run)
     return true;
 }
 
+/* Whether the source is read between two frames: the next one would be late. */
+static bool looks_between(const struct ntk_top_run *run)
+{
+    return run->source->ops->has_news &&
+           (run->reads_events || run->delay_ns > NTK_TOP_SOURCE_RARE_NS);
+}
+
 /* When the next frame is due, or the source is asked whether there is reason for one before. */
 static uint64_t next_look_ns(const struct ntk_top_run *run)
 {
     uint64_t look_ns = ntk_clock_monotonic_ns() + NTK_TOP_SOURCE_LOOK_NS;
 
-    return run->source->ops->has_news && look_ns < run->next_ns ? look_ns : run->next_ns;
+    return looks_between(run) && look_ns < run->next_ns ? look_ns : run->next_ns;
 }
 
 /* Seen between two refreshes too; the signal of it may come at any time. */
@@ -312,7 +323,8 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
         if (!ntk_top_run_wait_until(run, next_look_ns(run), run->key_fd, &has_key)) {
             return 0;
         }
-        if (ntk_clock_monotonic_ns() < run->next_ns && ntk_top_source_has_news(run->source)) {
+        if (looks_between(run) && ntk_clock_monotonic_ns() < run->next_ns &&
+            ntk_top_source_has_news(run->source)) {
             run->next_ns = 0;
         }
         if (has_key && !handle_keys(run)) {

@@ -111,9 +111,11 @@ void ntk_aggregate_set_lists_events(struct ntk_aggregate *aggregate, bool lists_
     aggregate->lists_events = lists_events;
 }
 
-void ntk_aggregate_set_reads_latency(struct ntk_aggregate *aggregate, bool reads_latency)
+void ntk_aggregate_set_reads_latency(struct ntk_aggregate *aggregate, bool reads_latency,
+                                     bool reads_model_latency)
 {
     aggregate->no_latency = !reads_latency;
+    aggregate->no_model_latency = !reads_model_latency;
 }
 
 const char *ntk_aggregate_event_text(struct ntk_aggregate *aggregate, const char *text)

@@ -18,7 +18,7 @@ bool ntk_aggregate_read_model_histogram(struct ntk_aggregate *aggregate,
                                         const struct ntk_runtime_reading *reading,
                                         const struct ntk_ring_model *model)
 {
-    return !aggregate->no_latency && model->has_histogram &&
+    return !aggregate->no_model_latency && model->has_histogram &&
            reading->model_histogram(reading->ctx, model, &aggregate->histogram) == 0;
 }
 

@@ -100,7 +100,7 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
         out->has |= NTK_MODEL_HAS_EFFECTIVE_FLOPS;
         out->effective_flops = count_take(model->effective_flops, &state->effective_flops);
     }
-    if (!model->has_histogram || aggregate->no_latency) {
+    if (!model->has_histogram || aggregate->no_model_latency) {
         state->moved = moved;
         return;
     }

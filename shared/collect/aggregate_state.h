@@ -199,6 +199,7 @@ struct ntk_aggregate {
         events_taken; /* in this period: how many, by process and whether they are errors */
     bool lists_events;
     bool no_latency;
+    bool no_model_latency;
     uint32_t events_generation; /* another one when places in the list change */
     uint64_t events_unlisted;
     uint64_t events_read_total;

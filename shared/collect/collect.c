@@ -20,6 +20,8 @@ struct ntk_collector {
     struct ntk_collector_options options; /* texts are copies */
     char *texts[4];
     struct ntk_aggregate *aggregate;
+    bool reads_latency; /* of processes */
+    bool reads_models;  /* ... of models */
     struct ntk_collect_source sources[SOURCE_COUNT];
     const char *note; /* borrowed from the ring source */
 };
@@ -130,7 +132,9 @@ int ntk_collector_create(const struct ntk_collector_options *options,
         goto out;
     }
     ntk_aggregate_set_lists_events(collector->aggregate, !options->no_events);
-    ntk_aggregate_set_reads_latency(collector->aggregate, !options->no_latency);
+    ntk_aggregate_set_reads_latency(collector->aggregate, !options->no_latency,
+                                    !options->no_latency);
+    collector->reads_latency = collector->reads_models = !options->no_latency;
     set_host(collector);
     set_now(collector, aggregate_options.begin_monotonic_ns);
     ret = open_sources(collector, err);
@@ -271,15 +275,23 @@ void ntk_collector_read_events(struct ntk_collector *collector)
     ntk_aggregate_set_lists_events(collector->aggregate, true);
 }
 
-void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted)
+void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted, bool of_models)
 {
-    if (collector->options.no_latency == !wanted) {
-        return;
-    }
-    collector->options.no_latency = !wanted;
-    ntk_aggregate_set_reads_latency(collector->aggregate, wanted);
-    if (wanted) {
+    bool is_more = (wanted && !collector->reads_latency) || (of_models && !collector->reads_models);
+
+    collector->reads_latency = wanted;
+    collector->reads_models = of_models;
+    ntk_aggregate_set_reads_latency(collector->aggregate, wanted, of_models);
+    if (is_more) {
         ntk_source_ring_begin_latency(&collector->sources[SOURCE_RING], collector->aggregate);
+    }
+}
+
+void ntk_collector_read_usage(struct ntk_collector *collector, bool wanted)
+{
+    if (collector->options.no_usage != !wanted) {
+        collector->options.no_usage = !wanted;
+        ntk_source_proc_read_usage(&collector->sources[SOURCE_PROC], collector->aggregate, wanted);
     }
 }
 

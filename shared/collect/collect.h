@@ -63,11 +63,15 @@ struct ntk_collector_options {
     bool reap; /* drain and remove the files of dead processes: the agent does, neuron-top not */
     bool no_events;     /* do not read the rings at all */
     bool no_latency;    /* nor the histograms, most of what a busy machine has to read */
+    bool no_usage;      /* nor the CPU time and memory of processes in /proc */
     bool command_lines; /* what a process is called with its arguments, which may hold secrets */
     size_t events_max;  /* listed per snapshot; 0: NTK_COLLECT_EVENTS_MAX */
     /* Least time from a poll or check of fault indicators to the next check by a drain; 0:
      * NTK_COLLECT_HEALTH_NS. Longer than the time between two polls: polls alone check them. */
     uint64_t health_ns;
+    /* Least time between two reads of the fault indicators of cores on a machine with many cores
+     * (64, a thousand files and more); 0: with each check. */
+    uint64_t many_cores_ns;
     /*
      * The stored totals of a process since its segment began at began_ns (CLOCK_MONOTONIC), which
      * the collector sees for the first time and which is older than the collector: fills cores[]
@@ -127,9 +131,13 @@ bool ntk_collector_health_changed(struct ntk_collector *collector);
  * that was. */
 void ntk_collector_read_events(struct ntk_collector *collector);
 
-/* Whether histograms are read from now on: without, samples have no latency. Beginning to, their
- * first period begins now. */
-void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted);
+/* Whether histograms of processes, and of models, are read from now on: without, samples have no
+ * latency. Beginning to, their first period begins now. */
+void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted, bool of_models);
+
+/* Whether the CPU time and memory of processes are read from now on: without, samples have neither.
+ * Beginning to, their first period begins now. */
+void ntk_collector_read_usage(struct ntk_collector *collector, bool wanted);
 
 /* Where totals are kept (totals_get): all snapshots up to this sequence are. The files of processes
  * that ended in them may go; whoever comes after a collector that was killed before finds them, and

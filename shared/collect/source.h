@@ -42,6 +42,9 @@ int ntk_source_adapter_open(const struct ntk_collector_options *options,
 /* /proc: the host, and the processes that the aggregate knows. After the ring. */
 int ntk_source_proc_open(const struct ntk_collector_options *options,
                          struct ntk_collect_source *out_source, struct ntk_err *err);
+/* See ntk_collector_read_usage(). */
+void ntk_source_proc_read_usage(struct ntk_collect_source *source, struct ntk_aggregate *aggregate,
+                                bool wanted);
 
 #ifdef __cplusplus
 }

@@ -24,6 +24,7 @@ struct source_device {
     uint64_t identity;                   /* of the tree that was judged last */
     bool appeared;                       /* ... which is newer than the collector */
     uint64_t health_ns;                  /* least time between two looks for faults */
+    uint64_t many_cores_ns;              /* ... in cores that are in use, where there are many */
     uint64_t looked_ns;                  /* for faults */
     uint64_t whole_ns;                   /* ... and for the tree and its cores */
     bool is_hurried;                     /* the next look is a whole one, now */
@@ -84,7 +85,8 @@ static bool are_cores_due(struct source_device *source, struct ntk_aggregate *ag
     const struct ntk_device_tree *tree = ntk_device_source_tree(source->device);
     bool is_due = source->cores_ns == 0 ||
                   tree->device_count * tree->cores_per_device < MANY_CORES ||
-                  monotonic_ns - source->worked_ns < IDLE_AFTER_NS ||
+                  (monotonic_ns - source->worked_ns < IDLE_AFTER_NS &&
+                   monotonic_ns - source->cores_ns >= source->many_cores_ns) ||
                   monotonic_ns - source->cores_ns >= IDLE_CORES_NS;
 
     source->cores_ns = is_due ? monotonic_ns : source->cores_ns;
@@ -224,6 +226,7 @@ int ntk_source_device_open(const struct ntk_collector_options *options,
         return ntk_err_no_memory(err);
     }
     source->health_ns = options->health_ns ? options->health_ns : NTK_COLLECT_HEALTH_NS;
+    source->many_cores_ns = options->many_cores_ns;
     source->hooks_dir = options->hooks_dir;
     ntk_holders_init(&source->holders, options->proc_root, options->hooks_dir);
     ret = ntk_device_source_open(&device_options, &source->device, err);

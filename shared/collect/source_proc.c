@@ -29,6 +29,7 @@ struct source_proc {
     struct ntk_vec cpus;
     size_t process_files;
     bool command_lines;
+    bool no_usage;
     /* of the process described last in this round: the next one is often of the same */
     bool has_user;
     uid_t user_id;
@@ -376,6 +377,9 @@ static void sample_process(struct source_proc *source, struct ntk_aggregate *agg
         }
         return;
     }
+    if (source->no_usage && process->described) {
+        return;
+    }
     ssize_t got = read_process_stat(source, process, text, sizeof text);
     if (got < 0 || !parse_process_stat(text, &stat) || stat.start_time != process->start_time) {
         if (process->context) {
@@ -391,8 +395,10 @@ static void sample_process(struct source_proc *source, struct ntk_aggregate *agg
     if (!process->described) {
         describe(source, aggregate, index, process->pid);
     }
-    ntk_aggregate_process_usage(aggregate, index, stat.user_ticks, stat.system_ticks,
-                                stat.rss_pages);
+    if (!source->no_usage) {
+        ntk_aggregate_process_usage(aggregate, index, stat.user_ticks, stat.system_ticks,
+                                    stat.rss_pages);
+    }
 }
 
 static int source_proc_sample(void *state, struct ntk_aggregate *aggregate, uint64_t monotonic_ns,
@@ -411,6 +417,18 @@ static int source_proc_sample(void *state, struct ntk_aggregate *aggregate, uint
         sample_process(source, aggregate, i, process);
     }
     return 0;
+}
+
+/* What they used before counts for no period. */
+void ntk_source_proc_read_usage(struct ntk_collect_source *collect_source,
+                                struct ntk_aggregate *aggregate, bool wanted)
+{
+    struct source_proc *source = collect_source->state;
+
+    source->no_usage = !wanted;
+    for (size_t i = 0; wanted && i < ntk_aggregate_process_count(aggregate); i++) {
+        sample_process(source, aggregate, i, ntk_aggregate_process_get(aggregate, i));
+    }
 }
 
 /* CPU time counts from when a process is first seen; what it is called is known when it ends
@@ -466,6 +484,7 @@ int ntk_source_proc_open(const struct ntk_collector_options *options,
         return ntk_err_no_memory(err);
     }
     source->command_lines = options->command_lines;
+    source->no_usage = options->no_usage;
     source->stat = -1;
     source->meminfo = -1;
     ntk_str_copy(source->root, sizeof source->root, options->proc_root);

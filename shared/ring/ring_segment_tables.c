@@ -10,6 +10,10 @@
 
 /* After this many unused rows there are no used ones. */
 #define MEMORY_ROWS_UNUSED 64
+/* Slots of models are used from the first on, and none becomes free again: after this many free
+ * ones there are no used ones. */
+#define MODELS_FREE 8
+#define BLOCKS_AHEAD 8 /* of cores: most are unused, and a look at each is a line of the cache */
 
 /* ---- cores ---- */
 
@@ -47,8 +51,16 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
         const struct ntk_segment_core *block =
             (const void *)segment_entry_at(segment, NTK_SECTION_CORES, i);
         struct ntk_ring_core_seen *seen = &segment->core_seen[i];
-        uint32_t state = ntk_abi_load_acquire(&block->state);
+        uint32_t state;
         struct ntk_ring_core *out = &out_cores[filled];
+
+        if (i + BLOCKS_AHEAD < segment->section[NTK_SECTION_CORES].count) {
+            const struct ntk_segment_core *ahead =
+                (const void *)segment_entry_at(segment, NTK_SECTION_CORES, i + BLOCKS_AHEAD);
+
+            __builtin_prefetch(&ahead->state);
+        }
+        state = ntk_abi_load_acquire(&block->state);
 
         if (state == NTK_CORE_UNUSED) {
             continue;
@@ -200,16 +212,21 @@ size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
                                struct ntk_ring_model *out_models, size_t out_count)
 {
     size_t filled = 0;
+    uint32_t free_count = 0; /* slots in a row */
     uint32_t i;
 
-    for (i = 0; i < segment->section[NTK_SECTION_MODELS].count && filled < out_count; i++) {
+    for (i = 0; i < segment->section[NTK_SECTION_MODELS].count && filled < out_count &&
+                free_count < MODELS_FREE;
+         i++) {
         const struct ntk_segment_model *entry =
             (const void *)segment_entry_at(segment, NTK_SECTION_MODELS, i);
         struct ntk_ring_model *out = &out_models[filled];
         struct ntk_segment_model model;
+        bool is_free = ntk_abi_load_acquire(&entry->state) == NTK_MODEL_FREE;
 
-        if (ntk_abi_load_acquire(&entry->state) == NTK_MODEL_FREE || !read_model(entry, &model) ||
-            model.id == 0 || model.state == NTK_MODEL_FREE || model.state > NTK_MODEL_UNLOADED) {
+        free_count = is_free ? free_count + 1 : 0;
+        if (is_free || !read_model(entry, &model) || model.id == 0 ||
+            model.state == NTK_MODEL_FREE || model.state > NTK_MODEL_UNLOADED) {
             continue;
         }
         out->id = model.id;

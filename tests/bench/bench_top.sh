@@ -3,7 +3,8 @@
 # btop, all at the same time in terminals of 120x40. htop has a PID namespace with 100 tasks, so that what it costs does
 # not depend on the machine. The machine has 128 NeuronCores (trn2.48xlarge, LNC 1) and is idle, then one application
 # works on 32 of them, then 120 applications have one each. Also the time to the first frame. Its peers are htop and
-# btop: without them (or tmux, or the software machine) the bench is skipped.
+# btop: without them (or tmux, or the software machine) the bench is skipped. What was tried to lower the cost, and what each
+# step gives up, is in docs/decisions/terminal.md.
 . "$(dirname "$0")/lib.sh"
 needs tmux neuron-top neuron-bench neuron-packager
 seconds=${NTK_BENCH_SECONDS:-$(size 10 0.3)}

@@ -277,6 +277,10 @@ void ntk_top_model_set_view(struct ntk_top_model *model, enum ntk_top_view_id vi
 bool ntk_top_model_is_nobody_there(const struct ntk_top_model *model);
 /* Whether what is open shows how long executions take. */
 bool ntk_top_model_shows_latency(const struct ntk_top_model *model);
+/* The same of models: in their list, and on pages. */
+bool ntk_top_model_shows_model_latency(const struct ntk_top_model *model);
+/* The same for CPU time and memory of processes. */
+bool ntk_top_model_shows_usage(const struct ntk_top_model *model);
 bool ntk_top_model_has_settings_open(const struct ntk_top_model *model);
 /* Writes the list of the open view again: what it shows was changed. */
 void ntk_top_model_project_view(struct ntk_top_model *model);

@@ -44,11 +44,14 @@ struct ntk_top_source_ops {
     /* Snapshots list events from now on, beginning with those that are still known. NULL: it has
      * none, or always does. */
     void (*read_events)(struct ntk_top_source *source);
-    /* Whether snapshots shall have latencies, which cost much on a busy machine. NULL: they have
-     * what they have. */
-    void (*read_latency)(struct ntk_top_source *source, bool wanted);
-    /* Whether something changed that shall be seen before its time: the health of a device. Cheap,
-     * for a call every NTK_TOP_SOURCE_LOOK_NS. NULL: it comes when it comes. */
+    /* Whether snapshots shall have latencies of processes, and of models, which cost much on a busy
+     * machine. NULL: they have what they have. */
+    void (*read_latency)(struct ntk_top_source *source, bool wanted, bool of_models);
+    /* The same for CPU time and memory of processes. */
+    void (*read_usage)(struct ntk_top_source *source, bool wanted);
+    /* Whether something changed that shall be seen before its time: the health of a device. For a
+     * call every NTK_TOP_SOURCE_LOOK_NS where refreshes are rarer than NTK_TOP_SOURCE_RARE_NS, or
+     * events are read, which would be overwritten. NULL: it comes when it comes. */
     bool (*has_news)(struct ntk_top_source *source);
     /* The past of what is shown, for graphs: 1 and the caller's snapshot of a moment before it, the
      * newest first; 0 when there is no more since that time. NULL: not known. */
@@ -57,6 +60,7 @@ struct ntk_top_source_ops {
 };
 
 #define NTK_TOP_SOURCE_LOOK_NS (150 * NTK_NS_PER_MS)
+#define NTK_TOP_SOURCE_RARE_NS (1500 * NTK_NS_PER_MS)
 
 struct ntk_top_source {
     const struct ntk_top_source_ops *ops;
@@ -71,7 +75,8 @@ const char *ntk_top_source_note(const struct ntk_top_source *source);
 /* False when the source cannot be steered. */
 bool ntk_top_source_control(struct ntk_top_source *source, enum ntk_top_control control);
 void ntk_top_source_read_events(struct ntk_top_source *source);
-void ntk_top_source_read_latency(struct ntk_top_source *source, bool wanted);
+void ntk_top_source_read_latency(struct ntk_top_source *source, bool wanted, bool of_models);
+void ntk_top_source_read_usage(struct ntk_top_source *source, bool wanted);
 /* 1, or 0 when nothing is known. */
 int ntk_top_source_before_shown(struct ntk_top_source *source, uint64_t since_ns,
                                 struct ntk_snapshot **out_snapshot);

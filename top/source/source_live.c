@@ -18,7 +18,10 @@
 
 /* Each refresh checks the fault indicators. Only where refreshes are rarer than the usual one per
  * second, they are checked between two of them as well. */
-#define HEALTH_NS (1500 * NTK_NS_PER_MS)
+#define HEALTH_NS NTK_TOP_SOURCE_RARE_NS
+/* The fault counters of 128 cores are a thousand files, most of what a refresh would read. What
+ * fails in an observed process shows at once, from its segment. */
+#define MANY_CORES_NS (5 * NTK_NS_PER_SECOND)
 
 struct live_source {
     struct ntk_top_source base;
@@ -100,9 +103,14 @@ static void live_read_events(struct ntk_top_source *base)
     ntk_collector_read_events(((struct live_source *)base)->collector);
 }
 
-static void live_read_latency(struct ntk_top_source *base, bool wanted)
+static void live_read_latency(struct ntk_top_source *base, bool wanted, bool of_models)
 {
-    ntk_collector_read_latency(((struct live_source *)base)->collector, wanted);
+    ntk_collector_read_latency(((struct live_source *)base)->collector, wanted, of_models);
+}
+
+static void live_read_usage(struct ntk_top_source *base, bool wanted)
+{
+    ntk_collector_read_usage(((struct live_source *)base)->collector, wanted);
 }
 
 static bool live_has_news(struct ntk_top_source *base)
@@ -120,6 +128,7 @@ static const struct ntk_top_source_ops live_ops = {
     .note = live_note,
     .read_events = live_read_events,
     .read_latency = live_read_latency,
+    .read_usage = live_read_usage,
     .has_news = live_has_news,
 };
 
@@ -131,8 +140,10 @@ int ntk_top_source_live_open(const char *sysfs_root, struct ntk_top_source **out
     struct ntk_collector_options options = { .sysfs_root = sysfs_root,
                                              .no_events = true,
                                              .no_latency = true,
+                                             .no_usage = true,
                                              .command_lines = true,
-                                             .health_ns = HEALTH_NS };
+                                             .health_ns = HEALTH_NS,
+                                             .many_cores_ns = MANY_CORES_NS };
     struct live_source *source = calloc(1, sizeof *source);
     int ret;
 

@@ -71,7 +71,7 @@ static void latency_is_read_while_a_view_needs_it(void **state)
     const struct ntk_runtime_sample *runtime;
     struct ntk_runtime_reading reading = reading_of(fake);
 
-    ntk_aggregate_set_reads_latency(f->aggregate, false);
+    ntk_aggregate_set_reads_latency(f->aggregate, false, false);
     see(f, fake);
     execute(fake, 5, 1000);
     sample(f, fake);
@@ -85,7 +85,7 @@ static void latency_is_read_while_a_view_needs_it(void **state)
 
     /* What was before is not of the first period that has it. */
     execute(fake, 3, 1000);
-    ntk_aggregate_set_reads_latency(f->aggregate, true);
+    ntk_aggregate_set_reads_latency(f->aggregate, true, true);
     ntk_aggregate_runtime_begin_latency(f->aggregate, &reading);
     execute(fake, 2, 1000);
     sample(f, fake);
@@ -96,7 +96,7 @@ static void latency_is_read_while_a_view_needs_it(void **state)
     assert_int_equal(runtime->models[0].total_latency.count, 2);
     assert_true(runtime->cores[0].has & NTK_CORE_HAS_LATENCY);
 
-    ntk_aggregate_set_reads_latency(f->aggregate, false);
+    ntk_aggregate_set_reads_latency(f->aggregate, false, false);
     fake->histograms_read = 0;
     execute(fake, 7, 1000);
     sample(f, fake);
