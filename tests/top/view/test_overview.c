@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tests/support/unit.h"
 #include "tests/top/scene.h"
@@ -43,6 +44,35 @@ static void every_machine_fits_every_usual_terminal(void **state)
     shows(&scene_trn2_lnc2, "trn2_lnc2");
     shows(&idle, "idle");
     shows(&crowd, "crowd");
+}
+
+/* Method: a device that is unhealthy and two whose health is unknown. */
+static void faults_are_marked_on_their_devices(void **state)
+{
+    static struct ntk_health_sample fault = { .reason = NTK_HEALTH_REASON_HBM_REPAIRABLE };
+    struct ntk_snapshot *snapshot = (struct ntk_snapshot *)scene_snapshot(&scene_trn2_lnc2);
+    struct ntk_top_model *model = scene_model(&scene_trn2_lnc2);
+
+    (void)state;
+    setenv("TZ", "UTC", 1);
+    tzset();
+    for (size_t i = 0; i < snapshot->device_count; i++) {
+        struct ntk_device_sample *device = &snapshot->devices[i];
+
+        device->has |= NTK_DEVICE_HAS_HEALTH;
+        device->verdict = i == 3              ? NTK_HEALTH_UNHEALTHY
+                          : i == 9 || i == 10 ? NTK_HEALTH_UNKNOWN
+                                              : NTK_HEALTH_HEALTHY;
+        device->verdict_since_ns = snapshot->realtime_ns;
+        device->health = &fault;
+        device->health_count = device->verdict != NTK_HEALTH_HEALTHY;
+    }
+    assert_int_equal(ntk_top_model_update(model, snapshot, NULL), 0);
+    ntk_top_model_set_view(model, NTK_TOP_VIEW_OVERVIEW);
+    golden(model, 80, 24, "faults");
+    golden(model, 120, 40, "faults");
+    golden(model, 200, 60, "faults");
+    ntk_top_model_destroy(model);
 }
 
 /* Method: every height of 80 columns: each device or process that has no room is counted, and the
@@ -94,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_machine_fits_every_usual_terminal),
+        cmocka_unit_test(faults_are_marked_on_their_devices),
         cmocka_unit_test(what_has_no_room_is_counted),
         cmocka_unit_test(the_cores_of_the_selected_process_are_marked),
     };
