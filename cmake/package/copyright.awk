@@ -12,7 +12,7 @@ BEGIN {
     in_text = 1
     next
 }
-in_text && (NF || begun) {
-    begun = 1
+in_text && (NF || started) {
+    started = 1
     print NF ? " " $0 : " ."
 }

@@ -81,6 +81,13 @@ done <options
 greps -v '^#' <alone/tools/etc/default/neuron-monitor | greps -vx 'NEURON_MONITOR_OPTIONS=' && fail "an option is set"
 
 if [ "${NTK_PACKAGE_CHECK:-0}" = 1 ]; then
+    # One build gives the same package each time.
+    for round in 1 2; do
+        (cd "$scratch" && SOURCE_DATE_EPOCH=1000000000 cpack --config "$build/CPackConfig.cmake" \
+            -D CPACK_COMPONENTS_ALL=rtd -B "$scratch/round$round" >cpack.log 2>&1) || fail "see cpack.log"
+        sleep 1 # files have times in seconds
+    done
+    cmp round1/neuron-rtd_*.deb round2/neuron-rtd_*.deb || fail "two packages of one build differ"
     needs lintian
     lintian --allow-root --fail-on error,warning packages/*.deb >lintian.log 2>&1 || fail "see lintian.log"
 fi
