@@ -8,16 +8,20 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "exporters/push/push.h"
 #include "exporters/remote_write/remote_write_encode.h"
 #include "exporters/transport/push_status.h"
 #include "shared/base/clock.h"
+#include "shared/base/fs.h"
 #include "shared/http/http_client.h"
 
 #define JOB "neuron-monitor"
 /* A receiver that takes longer is asked again: it knows samples that it has. */
 #define TIMEOUT_NS (10 * NTK_NS_PER_SECOND)
+#define HEADERS_MAX 32
+#define HEADERS_BYTES ((size_t)16 * 1024)
 
 struct ntk_remote_write_target ntk_remote_write_target;
 
@@ -26,6 +30,8 @@ static const struct ntk_opt option_rows[] = {
       "push metrics to a Prometheus remote-write receiver" },
     { 0, "remote-write-token-file", "FILE", NTK_OPT_TEXT, &ntk_remote_write_target.token_file,
       "read the bearer token from this file, for each request" },
+    { 0, "remote-write-headers-file", "FILE", NTK_OPT_TEXT, &ntk_remote_write_target.headers_file,
+      "send the headers in this file (Name: value, one per line) with each request" },
     { 0, "remote-write-spool", "FOLDER", NTK_OPT_TEXT, &ntk_remote_write_target.spool_folder,
       "keep undelivered data in this folder (default: in memory)" },
     { 0, "remote-write-native-histograms", 0, NTK_OPT_FLAG, &ntk_remote_write_target.has_native,
@@ -37,7 +43,8 @@ static int is_asked(struct ntk_err *err)
 {
     const struct ntk_remote_write_target *target = &ntk_remote_write_target;
 
-    if (!target->url && (target->token_file || target->spool_folder || target->has_native)) {
+    if (!target->url && (target->token_file || target->headers_file || target->spool_folder ||
+                         target->has_native)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "--remote-write-... requires --remote-write");
     }
@@ -47,6 +54,9 @@ static int is_asked(struct ntk_err *err)
 struct remote_write {
     char *url;
     char *token_file; /* NULL: none */
+    uint8_t *headers; /* bytes of the file; NULL: none */
+    const char *header_rows[HEADERS_MAX];
+    size_t header_count;
     char instance[NTK_PUSH_HOST_BYTES];
     struct ntk_remote_write *encoder;
 };
@@ -61,6 +71,9 @@ static void address(void *ctx, const void *bytes, size_t bytes_count, const char
     headers[0] = "Content-Encoding: snappy";
     headers[1] = "Content-Type: application/x-protobuf";
     headers[2] = "X-Prometheus-Remote-Write-Version: 0.1.0";
+    for (size_t i = 0; i < state->header_count; i++) {
+        headers[3 + i] = state->header_rows[i];
+    }
     question->url = state->url;
     question->timeout_ns = TIMEOUT_NS;
     question->token_file = state->token_file;
@@ -91,7 +104,54 @@ static void destroy(void *ctx)
     ntk_remote_write_destroy(state->encoder);
     free(state->url);
     free(state->token_file);
+    free(state->headers);
     free(state);
+}
+
+/* A name as HTTP has it, a colon and a value; what the protocol sets is not the user's. */
+static bool is_header(const char *line)
+{
+    static const char letters[] =
+        "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    size_t length = strspn(line, letters);
+
+    return length > 0 && line[length] == ':' && line[length + 1 + strspn(line + length + 1, " ")] &&
+           strncasecmp(line, "Content-", 8) != 0 &&
+           strncasecmp(line, "X-Prometheus-Remote-Write-", 26) != 0;
+}
+
+/* Empty lines and those that begin with # are skipped. Messages have no values: they are secrets. */
+static int read_headers(struct remote_write *state, const char *path, struct ntk_err *err)
+{
+    size_t count = 0;
+    unsigned int line_number = 0;
+    int ret = path ? ntk_fs_read(path, HEADERS_BYTES, &state->headers, &count, err) : 0;
+
+    if (ret < 0 || !path) {
+        return ret;
+    }
+    if (strlen((const char *)state->headers) != count) {
+        return ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: not a text file", path);
+    }
+    for (char *at = (char *)state->headers, *next; *at; at = next) {
+        size_t length = strcspn(at, "\n");
+
+        next = at + length + (at[length] == '\n');
+        at[length] = '\0';
+        at[strcspn(at, "\r")] = '\0';
+        line_number++;
+        if (!at[0] || at[0] == '#') {
+            continue;
+        }
+        if (!is_header(at) || state->header_count == HEADERS_MAX) {
+            return ntk_err_set(
+                err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: line %u: %s", path, line_number,
+                is_header(at) ? "too many headers (at most 32)"
+                              : "expected 'Name: value', not a header of the protocol");
+        }
+        state->header_rows[state->header_count++] = at;
+    }
+    return 0;
 }
 
 static int create(const struct ntk_exporter_options *options, void **out_state, struct ntk_err *err)
@@ -118,6 +178,11 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     if (!state->url || !state->encoder || (target->token_file && !state->token_file)) {
         destroy(state);
         return ntk_err_no_memory(err);
+    }
+    int ret = read_headers(state, target->headers_file, err);
+    if (ret < 0) {
+        destroy(state);
+        return ret;
     }
     const struct ntk_push_peer peer = { .name = "remote write",
                                         .spool_folder = target->spool_folder,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: a receiver of the test's own that answers each request with the next status of a list; a
  * real Prometheus is asked in remote_write.sh. */
+#include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -154,13 +155,48 @@ static void requests_say_what_they_are(void **state)
     struct fixture *f = *state;
     const char *head = f->receiver.heads[0];
 
+    static const char headers[] = "X-Scope-OrgID: team-a\r\n\n# own\nX-Other:  b: c";
+    char *headers_file = test_scratch_path(f->folder, "headers");
+
     assert_int_equal(ntk_fs_write(f->token_file, "s3cret\n", 7, NULL), 0);
+    assert_int_equal(ntk_fs_write(headers_file, headers, sizeof headers - 1, NULL), 0);
+    ntk_remote_write_target.headers_file = headers_file;
     push(f, 1, statuses, f->token_file);
     assert_non_null(strstr(head, "POST /push HTTP/1.1\r\n"));
     assert_non_null(strstr(head, "\r\nContent-Encoding: snappy\r\n"));
     assert_non_null(strstr(head, "\r\nContent-Type: application/x-protobuf\r\n"));
     assert_non_null(strstr(head, "\r\nX-Prometheus-Remote-Write-Version: 0.1.0\r\n"));
     assert_non_null(strstr(head, "\r\nAuthorization: Bearer s3cret\r\n"));
+    assert_non_null(strstr(head, "\r\nX-Scope-OrgID: team-a\r\n"));
+    assert_non_null(strstr(head, "\r\nX-Other:  b: c\r\n"));
+    assert_null(strstr(head, "# own"));
+    ntk_remote_write_target.headers_file = NULL;
+    free(headers_file);
+}
+
+static void headers_that_cannot_be_are_refused_without_their_value(void **state)
+{
+    static const char *const texts[] = { "A: 1\ns3cret\n", "A: 1\nB C: s3cret\n", "A: 1\nB:  \n",
+                                         "A: 1\ncontent-type: s3cret\n",
+                                         "A: 1\nx-prometheus-remote-write-version: s3cret\n" };
+    const struct ntk_exporter_options options = { 0 };
+    struct fixture *f = *state;
+    char *path = test_scratch_path(f->folder, "headers");
+
+    ntk_remote_write_target.url = f->url;
+    ntk_remote_write_target.token_file = NULL;
+    ntk_remote_write_target.headers_file = path;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct ntk_err err = { 0 };
+        void *made = NULL;
+
+        assert_int_equal(ntk_fs_write(path, texts[i], strlen(texts[i]), NULL), 0);
+        assert_int_equal(ntk_exporter_remote_write.create(&options, &made, &err), -EBADMSG);
+        assert_non_null(strstr(err.text, "line 2: expected 'Name: value'"));
+        assert_null(strstr(err.text, "s3cret"));
+    }
+    ntk_remote_write_target.headers_file = NULL;
+    free(path);
 }
 
 int main(void)
@@ -169,6 +205,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_may_pass_is_sent_again_what_will_not_is_dropped,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(requests_say_what_they_are, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(headers_that_cannot_be_are_refused_without_their_value,
+                                        set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
