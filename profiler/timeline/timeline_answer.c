@@ -376,7 +376,9 @@ static void put_sample(const struct ntk_timeline_track *track,
             put_row(json, units[u].name, units[u].unit, value * units[u].factor);
         }
     }
-    put_text_row_if(json, "Meaning", track->help);
+    if (track->help) {
+        put_text_row(json, "Meaning", track->help);
+    }
 }
 
 static void put_region(const struct ntk_timeline *timeline, const struct ntk_timeline_track *track,
