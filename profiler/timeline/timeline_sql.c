@@ -348,6 +348,20 @@ static int begin(struct ntk_timeline_sql *sql, struct query *query, uint64_t sou
     return ret;
 }
 
+/* A question that starts or ends a process is not for pages of other sites, which a browser would
+ * let ask without reading the answer. Browsers say which page asks; other programs do not. */
+static bool is_of_other_site(const struct ntk_http_request *request,
+                             struct ntk_http_response *response)
+{
+    const char *site = ntk_http_request_header_get(request, "Sec-Fetch-Site");
+    bool is_other = site && strcmp(site, "same-origin") != 0 && strcmp(site, "none") != 0;
+
+    if (is_other) {
+        answer_error(response, 403, "pages of other sites cannot start or cancel queries");
+    }
+    return is_other;
+}
+
 static void answer_begin(const struct ntk_http_request *request, struct ntk_http_response *response,
                          void *ctx)
 {
@@ -359,6 +373,9 @@ static void answer_begin(const struct ntk_http_request *request, struct ntk_http
     uint64_t seconds = 0;
     uint64_t id = 0;
 
+    if (is_of_other_site(request, response)) {
+        return;
+    }
     if (!text) {
         answer_error(response, 400, "missing sql");
         return;
@@ -445,6 +462,9 @@ static void answer_cancel(const struct ntk_http_request *request,
     struct ntk_timeline_sql *sql = ctx;
     struct ntk_buf out = { 0 };
 
+    if (is_of_other_site(request, response)) {
+        return;
+    }
     pthread_mutex_lock(&sql->lock);
     struct query *query = query_of(sql, request, response);
     if (query) {
