@@ -5,6 +5,7 @@
  */
 #include "exporters/remote_write/remote_write.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 /* A receiver that takes longer is asked again: it knows samples that it has. */
 #define TIMEOUT_NS (10 * NTK_NS_PER_SECOND)
 #define HEADERS_MAX 32
+#define OWN_HEADERS 3
+static_assert(HEADERS_MAX + OWN_HEADERS < NTK_PUSH_HEADERS_MAX, "and a NULL");
 #define HEADERS_BYTES ((size_t)16 * 1024)
 
 struct ntk_remote_write_target ntk_remote_write_target;
@@ -72,7 +75,7 @@ static void address(void *ctx, const void *bytes, size_t bytes_count, const char
     headers[1] = "Content-Type: application/x-protobuf";
     headers[2] = "X-Prometheus-Remote-Write-Version: 0.1.0";
     for (size_t i = 0; i < state->header_count; i++) {
-        headers[3 + i] = state->header_rows[i];
+        headers[OWN_HEADERS + i] = state->header_rows[i];
     }
     question->url = state->url;
     question->timeout_ns = TIMEOUT_NS;
@@ -111,16 +114,21 @@ static void destroy(void *ctx)
 /* A name as HTTP has it, a colon and a value; what the protocol sets is not the user's. */
 static bool is_header(const char *line)
 {
+    static const char *const own[] = { "Content-", "X-Prometheus-Remote-Write-",
+                                       "Host:", "Transfer-Encoding:", "Connection:" };
     static const char letters[] =
         "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     size_t length = strspn(line, letters);
 
-    return length > 0 && line[length] == ':' && line[length + 1 + strspn(line + length + 1, " ")] &&
-           strncasecmp(line, "Content-", 8) != 0 &&
-           strncasecmp(line, "X-Prometheus-Remote-Write-", 26) != 0;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (strncasecmp(line, own[i], strlen(own[i])) == 0) {
+            return false;
+        }
+    }
+    return length > 0 && line[length] == ':' && line[length + 1 + strspn(line + length + 1, " \t")];
 }
 
-/* Empty lines and those that begin with # are skipped. Messages have no values: they are secrets. */
+/* Empty lines and those that begin with # are skipped. Values are secrets: no message has them. */
 static int read_headers(struct remote_write *state, const char *path, struct ntk_err *err)
 {
     size_t count = 0;
@@ -148,6 +156,12 @@ static int read_headers(struct remote_write *state, const char *path, struct ntk
                 err, -EBADMSG, NTK_ERR_NO_OFFSET, "%s: line %u: %s", path, line_number,
                 is_header(at) ? "too many headers (at most 32)"
                               : "expected 'Name: value', not a header of the protocol");
+        }
+        if (state->token_file && strncasecmp(at, "Authorization:", 14) == 0) {
+            return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                               "%s: line %u: Authorization and a token file exclude each other; "
+                               "use one of the two",
+                               path, line_number);
         }
         state->header_rows[state->header_count++] = at;
     }

@@ -176,7 +176,11 @@ static void requests_say_what_they_are(void **state)
 
 static void headers_that_cannot_be_are_refused_without_their_value(void **state)
 {
-    static const char *const texts[] = { "A: 1\ns3cret\n", "A: 1\nB C: s3cret\n", "A: 1\nB:  \n",
+    static const char *const texts[] = { "A: 1\ns3cret\n",
+                                         "A: 1\nB C: s3cret\n",
+                                         "A: 1\nB:  \n",
+                                         "A: 1\nB:\t\n",
+                                         "A: 1\nhost: s3cret\n",
                                          "A: 1\ncontent-type: s3cret\n",
                                          "A: 1\nx-prometheus-remote-write-version: s3cret\n" };
     const struct ntk_exporter_options options = { 0 };
@@ -195,6 +199,15 @@ static void headers_that_cannot_be_are_refused_without_their_value(void **state)
         assert_non_null(strstr(err.text, "line 2: expected 'Name: value'"));
         assert_null(strstr(err.text, "s3cret"));
     }
+    struct ntk_err err = { 0 };
+    void *made = NULL;
+
+    ntk_remote_write_target.token_file = path;
+    assert_int_equal(ntk_fs_write(path, "authorization: Basic s3cret\n", 28, NULL), 0);
+    assert_int_equal(ntk_exporter_remote_write.create(&options, &made, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "line 1: Authorization and a token file exclude each other"));
+    assert_null(strstr(err.text, "s3cret"));
+    ntk_remote_write_target.token_file = NULL;
     ntk_remote_write_target.headers_file = NULL;
     free(path);
 }
