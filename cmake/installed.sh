@@ -4,7 +4,7 @@
 # Both respect $DESTDIR. The record names files, and folders with a slash at their end, relative to the prefix.
 set -euo pipefail
 export LC_ALL=C
-prefix=${*: -1}
+prefix=$(realpath -ms -- "${*: -1}")
 root=${DESTDIR:-}$prefix
 record=share/neuron-toolkit/installed
 
@@ -33,7 +33,7 @@ install)
     cd /
     cmake --install "$2" --prefix "$prefix"
     {
-        awk 1 "$2/install_manifest.txt" | sed "s|^$prefix/||" # its last line has no end
+        awk -v prefix="${prefix%/}/" 'index($0, prefix) == 1 { print substr($0, length(prefix) + 1) }' "$2/install_manifest.txt"
         echo "$record"
     } | sort -u >"$lists/files"
     # Each folder on the way to a file.

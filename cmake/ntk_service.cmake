@@ -12,7 +12,7 @@ if(NOT NTK_EPOCH)
 endif()
 
 # Installs a file in packages of the named KINDS (all, by default) at a place, otherwise at ELSE, or nowhere. Places are
-# relative to the prefix. cmake/package/kind.cmake tells which kind it is.
+# relative to the prefix. cmake/package/kind.cmake sets the kind.
 function(ntk_install_packaged file place)
     cmake_parse_arguments(ARG "" "ELSE;COMPONENT" "KINDS" ${ARGN})
     set(component ${CMAKE_INSTALL_DEFAULT_COMPONENT_NAME})

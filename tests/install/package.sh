@@ -48,13 +48,6 @@ for name in "${names[@]}"; do
         fail "${name#*=}: packages of its libraries (<) and what it depends on (>): $differences"
 done
 ! needed_by alone/tools | greps -E 'blas|grpc|absl' || fail "neuron-tools needs OpenBLAS or gRPC"
-# A program names only libraries that it calls.
-if [ -z "${NTK_SANITIZE:-}" ]; then
-    for file in $(find alone -type f -exec file {} + | sed -n '/ELF.*dynamic/s/:.*//p'); do
-        unused=$(LD_LIBRARY_PATH=$scratch/together/usr/lib ldd -u "$file" | sed 1d)
-        [ "$unused" = "" ] || complain "$file links libraries that it does not use: $unused"
-    done
-fi
 # All that comes with it on a machine that has nothing yet, where apt knows packages.
 : >status
 if closure=$(apt-get -s -o Dir::State::status="$scratch/status" -o Debug::NoLocking=1 --no-install-recommends \
@@ -81,6 +74,11 @@ done <options
 greps -v '^#' <alone/tools/etc/default/neuron-monitor | greps -vx 'NEURON_MONITOR_OPTIONS=' && fail "an option is set"
 
 if [ "${NTK_PACKAGE_CHECK:-0}" = 1 ]; then
+    # A program names only libraries that it calls.
+    for file in $(find alone -type f -exec file {} + | sed -n '/ELF.*dynamic/s/:.*//p'); do
+        unused=$(LD_LIBRARY_PATH=$scratch/together/usr/lib ldd -u "$file" | sed 1d)
+        [ "$unused" = "" ] || complain "$file links libraries that it does not use: $unused"
+    done
     # One build gives the same package each time.
     for round in 1 2; do
         (cd "$scratch" && SOURCE_DATE_EPOCH=1000000000 cpack --config "$build/CPackConfig.cmake" \
