@@ -21,7 +21,9 @@
 #include "top/source/host_list.h"
 #include "top/view/views.h"
 
-#define FIRST_DELAY_NS (90 * NTK_NS_PER_MS) /* between the two samples of the first frame */
+/* Between the two samples of the first frame; rates of a single frame need more to count. */
+#define FIRST_DELAY_NS (90 * NTK_NS_PER_MS)
+#define ONCE_DELAY_NS (200 * NTK_NS_PER_MS)
 #define UNSET UINT64_MAX
 #define HEAP_KEPT_BYTES (16 << 20)
 
@@ -142,7 +144,7 @@ static int first_sample(struct ntk_top_run *run, struct ntk_err *err)
 {
     int ret;
 
-    run->next_ns = ntk_clock_monotonic_ns() + FIRST_DELAY_NS;
+    run->next_ns = ntk_clock_monotonic_ns() + (arg_once ? ONCE_DELAY_NS : FIRST_DELAY_NS);
     if (run->source->fd >= 0) {
         return 0; /* others compared already */
     }
