@@ -40,9 +40,9 @@ back() {
     wait_for shows 'o>Overview<'
 }
 
-answer "Which process uses core 5?" "S" 'CORES▲' ' serving .* 4-7 '
+answer "Which process uses core 5?" "S" 'CORES *▲' ' serving .* 4-7 '
 tmx send-keys -t top s
-wait_for shows 'BUSY▼'
+wait_for shows 'BUSY *▼'
 back ""
 answer "Why is it slow?" "Enter" '^Application .*[a-z]' 'latency' 'outcome'
 back Escape

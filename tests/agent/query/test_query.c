@@ -400,7 +400,8 @@ static void events_are_listed_in_order(void **state)
            "events", "--db", f->path, "--csv", "--newest", "1");
     EXPECT("[]\n", "events", "--db", f->path, "--json", "--core", "5", "--kind", "error");
     EXPECT_ERROR(2,
-                 "neuron-monitor query: invalid value 'errors' for --kind: expected start, end, "
+                 "neuron-monitor query: invalid value 'errors' for --kind (did you mean 'error'?): "
+                 "expected start, end, "
                  "load, unload, error, alloc, free, model_start, model_stop, mark, separated by "
                  "commas, or all\n" TRY,
                  "events", "--db", f->path, "--kind", "errors");

@@ -51,7 +51,7 @@ class Page:
         return self.run(f"""const {{ rows }} = await import('/rows.js');
           const row = rows.list.find(({{ track }}) => track !== undefined && state.meta.tracks[track].name === '{name}');
           const canvas = document.querySelector('#canvas');
-          const image = canvas.getContext('2d').getImageData({x}, row.y + 3, {width}, row.height - 6).data;
+          const image = canvas.getContext('2d').getImageData({x}, row.y - document.querySelector('#rows').scrollTop + 3, {width}, row.height - 6).data;
           let sum = 0;
           for (let i = 0; i < image.length; i += 4) sum += 3 * 255 - image[i] - image[i + 1] - image[i + 2];
           return sum / {width};""")
@@ -60,7 +60,7 @@ class Page:
         """The colours of a row's pixels, as rgb(), with how often each is there."""
         return self.run(f"""const {{ rows }} = await import('/rows.js');
           const row = rows.list.find(({{ track }}) => track !== undefined && state.meta.tracks[track].name === '{name}');
-          const image = document.querySelector('#canvas').getContext('2d').getImageData(0, row.y + 3, Math.floor(state.width), row.height - 6).data;
+          const image = document.querySelector('#canvas').getContext('2d').getImageData(0, row.y - document.querySelector('#rows').scrollTop + 3, Math.floor(state.width), row.height - 6).data;
           const found = {{}};
           for (let i = 0; i < image.length; i += 4) {{
             const key = `rgb(${{image[i]}} ${{image[i + 1]}} ${{image[i + 2]}})`;
@@ -186,11 +186,11 @@ def check_tensors(page):
     assert {'q', 'k', 'v', 'out', 'no tensor, or unknown'} <= set(legend), f'tensors: {legend}'
     equal('colours', len(set(legend.values())), len(legend))
     queue = page.run("return state.meta.tracks.findIndex(({ name }) => name === 'qSyncIO0');")
-    page.run(f"const {{ reveal }} = await import('/rows.js'); reveal({queue}); document.querySelector('#rows').scrollTop = 0;")
+    page.run(f"const {{ reveal }} = await import('/rows.js'); reveal({queue});")
     there = set(page.colours('qSyncIO0')) & {legend[name] for name in ('q', 'k', 'v')}
     assert there, f'no tensor among the packets: {legend}'
     page.picture('tensors')
-    page.run("tell('colour', 'operation');")
+    page.run("document.querySelector('#rows').scrollTop = 0; tell('colour', 'operation');")
 
 
 def check_bubbles(page, bubbles):
