@@ -68,9 +68,9 @@ static bool is_readable(const char *path)
     return access(path, R_OK) == 0;
 }
 
-/* In neuron-hooks below the folder of libraries where this program is installed, in lib next to bin in a build tree, or where
- * libraries are installed. Not in a folder of the loader: the hooks have the soname of the runtime,
- * so ldconfig would make them the runtime of every program. */
+/* In neuron-hooks below the folder of libraries where this program is installed, in lib next to bin
+ * in a build tree, or where libraries are installed. Not in a folder of the loader: the hooks have
+ * the soname of the runtime, so ldconfig would make them the runtime of every program. */
 static bool hooks_find(const struct way *way, char path[PATH_MAX])
 {
     char self[PATH_MAX];

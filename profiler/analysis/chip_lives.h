@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chip_lives - the values in the state buffer and in PSUM of a core: which bytes, from when to when.
+ * chip_lives - the values in the state buffer and in PSUM of a core: which bytes, and when.
  *
  * A value lives from the end of the instruction that wrote it (of a load: that began it) to the end
  * of the last one that read it before it was overwritten; one without a reader is not a life. The

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* what_if_time - a walk along the measured times that gives each instruction and packet a new one. */
+/* what_if_time - walks along the measured times and gives each instruction and packet a new one. */
 #include "profiler/analysis/what_if_private.h"
 
 #include <stdlib.h>

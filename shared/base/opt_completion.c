@@ -33,7 +33,7 @@ static bool has_words(const struct ntk_opt *option)
     return is_completed(option) && (option->choices || option->word_get);
 }
 
-/* The words of a value, each behind a blank. */
+/* The words of a value, each after a blank. */
 static void print_choices(const struct ntk_opt *option)
 {
     const char *words = option->choices ? option->choices : "";

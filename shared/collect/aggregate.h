@@ -46,8 +46,7 @@ struct ntk_health_time ntk_aggregate_now(const struct ntk_aggregate *aggregate);
 /* Facts that hold for all snapshots. */
 /* Whether a consumer needs events: a snapshot without any says so. */
 void ntk_aggregate_set_lists_events(struct ntk_aggregate *aggregate, bool lists_events);
-/* Whether histograms are read: at first they are. */
-/* Of processes, and of their models. */
+/* Whether histograms of processes, and of their models, are read: at first both are. */
 void ntk_aggregate_set_reads_latency(struct ntk_aggregate *aggregate, bool reads_latency,
                                      bool reads_model_latency);
 void ntk_aggregate_set_host(struct ntk_aggregate *aggregate, const char *boot_id,

@@ -58,7 +58,7 @@ void ntk_output_regions_text(const struct ntk_program *program, const struct ntk
 void ntk_output_regions_json(const struct ntk_program *program, const struct ntk_regions *regions,
                              struct ntk_json *json);
 
-/* Why places on the chip are unknown: names the operation that is not decoded, or what is missing. */
+/* Why places on the chip are unknown: the operation that is not decoded, or what is missing. */
 #define NTK_OUTPUT_WHY_BYTES 192
 void ntk_output_onchip_why(const struct ntk_program *program, char *buf, size_t buf_bytes);
 
