@@ -556,8 +556,8 @@ static int build_pyramids(struct ntk_timeline *timeline, ntk_trace_progress *pro
             timeline->begin_ps = track->slices[0].start_ps;
         }
         timeline->slice_count += track->slice_count;
-        bool is_derived = track->kind == NTK_TIMELINE_REGION ||
-                          (track->kind == NTK_TIMELINE_COUNTER && track->core);
+        bool is_derived =
+            track->kind == NTK_TIMELINE_REGION || ntk_timeline_is_counter_of_core(track);
         timeline->derived_slice_count += is_derived ? track->slice_count : 0;
     }
     ntk_vec_each(struct ntk_timeline_track, track, &timeline->tracks) {

@@ -101,6 +101,12 @@ struct ntk_timeline_track {
     struct ntk_timeline_pyramid pyramid;
 };
 
+/* Whether its values are computed of what other tracks show: no events, and no hits of a search. */
+static inline bool ntk_timeline_is_counter_of_core(const struct ntk_timeline_track *track)
+{
+    return track->kind == NTK_TIMELINE_COUNTER && track->core;
+}
+
 struct ntk_timeline_group {
     char name[NTK_NTFF_NAME_BYTES];
     uint32_t parent; /* NTK_TIMELINE_NO_GROUP */

@@ -606,7 +606,8 @@ static bool is_of_line(const struct ntk_timeline_wanted *wanted, const struct nt
 static bool is_hit(const struct ntk_timeline_wanted *wanted, const struct ntk_timeline_track *track,
                    const struct ntk_timeline_slice *slice)
 {
-    return (wanted->whats && wanted->whats[slice->what]) ||
+    return (wanted->whats && wanted->whats[slice->what] &&
+            !ntk_timeline_is_counter_of_core(track)) ||
            (wanted->has_pc && track->kind == NTK_TIMELINE_ENGINE &&
             track->core->instructions[slice->ref].slot == wanted->pc) ||
            (wanted->program && track->kind == NTK_TIMELINE_ENGINE &&

@@ -276,6 +276,7 @@ async function hitsOf(whats, from, isBack, where) {
   const sum = (counts) => counts.reduce((all, n) => all + n, 0);
   const hits = [];
   for (const [track, section] of await allSlices('The search index')) {
+    if (meta.tracks[track].kind === 'counter' && meta.tracks[track].help) continue; // computed, as the next ones
     const counts = meta.tracks[track].kind === 'region' ? repetitions : events; // not events of the capture
     for (const one of each(section)) {
       if (at ? !at[track].has(one.slice) : !wanted.has(one.what)) continue;
