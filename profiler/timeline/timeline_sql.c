@@ -52,6 +52,13 @@ struct ntk_timeline_sql {
 
 /* ---- a query that runs ----------------------------------------------------------------------- */
 
+/* The sanitizers reserve terabytes of addresses before main(). */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define LIMITS_DATA false
+#else
+#define LIMITS_DATA true
+#endif
+
 static void limit(int resource, uint64_t most)
 {
     struct rlimit wanted = { most, most };
@@ -70,7 +77,9 @@ static pid_t start(const char *program, const char *const *arguments, int out, i
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)sigprocmask(SIG_SETMASK, &none, NULL);
         (void)setpriority(PRIO_PROCESS, 0, NICE);
-        limit(RLIMIT_DATA, NTK_TIMELINE_SQL_MEMORY_BYTES);
+        if (LIMITS_DATA) {
+            limit(RLIMIT_DATA, NTK_TIMELINE_SQL_MEMORY_BYTES);
+        }
         limit(RLIMIT_FSIZE, NTK_TIMELINE_SQL_FILE_BYTES);
         limit(RLIMIT_CORE, 0);
         if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
