@@ -105,7 +105,7 @@ int ntk_points_page_resume(struct ntk_points_page *page, const struct ntk_snapsh
 
 bool ntk_points_page_delivered(struct ntk_points_page *page)
 {
-    page->deliveries++;
+    page->deliveries += !page->age.is_stale;
     return points_tags_forget(page, page->now_ns);
 }
 

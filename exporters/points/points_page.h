@@ -226,7 +226,7 @@ struct ntk_points_page {
     size_t fine_count;   /* of these */
     uint64_t now_ns;     /* of the last update, Unix time */
     struct ntk_points_age age; /* set by the server of the page */
-    uint64_t deliveries;       /* how often it was scraped or pushed */
+    uint64_t deliveries;       /* how often it was scraped or pushed, not stale */
     uint64_t sequence;         /* updates so far */
     double created_seconds;
     uint64_t began_ns;   /* Unix time since when it counts */
@@ -291,7 +291,8 @@ int ntk_points_page_update(struct ntk_points_page *page, const struct ntk_snapsh
 /* As above, of everything that was counted before the first update: no tag is on the page until a
  * process has it. */
 int ntk_points_page_resume(struct ntk_points_page *page, const struct ntk_snapshot *totals);
-/* The page was served; true when something left it by that. */
+/* The page was served; true when something left it by that. A stale page does not count: it has no
+ * application. */
 bool ntk_points_page_delivered(struct ntk_points_page *page);
 /* Fills the metrics of this process: page->process from /proc/self, page->outputs. */
 void ntk_points_page_update_process(struct ntk_points_page *page);

@@ -18,7 +18,7 @@ neuron-packager example memcpy -o memcpy.neff
 neuron-bench exec memcpy.neff --duration 600s --rate 100 >/dev/null 2>&1 &
 template_job=$!
 pids+=("$template_job")
-has_executions() { neuron-top --once --json | jq -e '.models[0].executions > 0' >/dev/null && echo yes; }
+has_executions() { neuron-top --once --json | jq -e '.models[0].executions > 20' >/dev/null && echo yes; }
 wait_for has_executions
 cp "$(segment)" template
 kill -9 "$template_job"
@@ -69,6 +69,10 @@ page_agrees() {
     page_sum short >>short.seen
     [ "$(highest long) $(highest short)" = "$(sum_of long) $(sum_of short)" ] && echo yes
 }
+at_failure() { # what each says
+    echo "page: long $(highest long), short $(highest short); reports: long $(sum_of long), short $(sum_of short)"
+    grep -E '^(neuron_monitor_other_applications|execution_status_total[{].*runtime_tag="(long|short|other)".*"completed")' metrics || true
+} >seen.log
 wait_for page_agrees
 invented=$(find /dev/shm/neuron-6553? -type f -name '[1-9]*-*' | wc -l)
 kill -TERM "$agent"

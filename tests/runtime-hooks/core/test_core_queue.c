@@ -227,10 +227,12 @@ static void items_know_when_they_were_submitted_began_and_ended(void **state)
 static void a_wait_ends_at_its_time_and_leaves_the_item_alone(void **state)
 {
     struct queue_fixture *f = *state;
+    uint64_t before = ntk_clock_monotonic_ns();
 
     assert_int_equal(item_submit_new(f->first, &f->start, NULL), 0);
     assert_int_equal(ntk_core_queue_wait(f->first, 1, 0), -ETIMEDOUT);
     assert_int_equal(ntk_core_queue_wait(f->first, 1, 10 * NTK_NS_PER_MS), -ETIMEDOUT);
+    assert_true(ntk_clock_monotonic_ns() - before >= 10 * NTK_NS_PER_MS);
     sem_post(&f->start);
     assert_int_equal(ntk_core_queue_wait(f->first, 1, UINT64_MAX - 1), 0);
     assert_int_equal(ntk_core_queue_wait(f->first, 1, 0), 0);
