@@ -599,7 +599,7 @@ static int open_store(struct ntk_monitor *monitor, struct ntk_err *err)
     if (ret < 0) {
         return ret;
     }
-    monitor->store_counts = ntk_store_counts_create(monitor->store, path);
+    monitor->store_counts = ntk_store_counts_create(monitor->store);
     ret = ntk_store_reader_open(path, &monitor->totals, err);
     return ret;
 }

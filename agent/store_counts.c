@@ -2,13 +2,11 @@
 #include "agent/store_counts.h"
 
 #include <stdlib.h>
-#include <sys/statvfs.h>
 
 #include "exporters/transport/output_counts.h"
 
 struct ntk_store_counts {
     struct ntk_store *store;
-    const char *path;
     struct ntk_output_source source;
 };
 
@@ -16,7 +14,6 @@ static void read_counts(void *ctx, struct ntk_output_counts *counts)
 {
     const struct ntk_store_counts *own = ctx;
     struct ntk_store_status status;
-    struct statvfs disk;
 
     ntk_store_status_get(own->store, &status);
     counts->sent_items += status.snapshots_stored;
@@ -25,19 +22,16 @@ static void read_counts(void *ctx, struct ntk_output_counts *counts)
     counts->retry_count += status.failures;
     counts->complete_ns = status.committed_realtime_ns;
     counts->has_complete = status.committed_realtime_ns > 0;
-    if (statvfs(own->path, &disk) == 0) {
-        counts->has_free = true;
-        counts->free_bytes = (uint64_t)disk.f_bavail * disk.f_frsize;
-    }
+    counts->has_free = status.has_free;
+    counts->free_bytes = status.free_bytes;
 }
 
-struct ntk_store_counts *ntk_store_counts_create(struct ntk_store *store, const char *path)
+struct ntk_store_counts *ntk_store_counts_create(struct ntk_store *store)
 {
     struct ntk_store_counts *counts = store ? calloc(1, sizeof *counts) : NULL;
 
     if (counts) {
         counts->store = store;
-        counts->path = path;
         counts->source =
             (struct ntk_output_source){ .name = "store", .read = read_counts, .ctx = counts };
         ntk_output_source_add(&counts->source);

@@ -3,7 +3,7 @@
  * store_counts - the database as an output of this process (exporters/transport/output_counts.h),
  * in periods.
  *
- * Owner:   create / destroy; the store and the path are borrowed for that time.
+ * Owner:   create / destroy; the store is borrowed for that time.
  * Threads: create and destroy from one.
  */
 #ifndef NTK_AGENT_STORE_COUNTS_H
@@ -14,7 +14,7 @@
 struct ntk_store_counts;
 
 /* NULL without memory: the database is not counted. */
-struct ntk_store_counts *ntk_store_counts_create(struct ntk_store *store, const char *path);
+struct ntk_store_counts *ntk_store_counts_create(struct ntk_store *store);
 /* Before the store is closed. NULL is fine. */
 void ntk_store_counts_destroy(struct ntk_store_counts *counts);
 

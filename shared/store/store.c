@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -220,8 +221,21 @@ static int open_or_replace(struct ntk_store *store, struct ntk_err *err)
     }
 }
 
+/* On the writer's thread, since a disk that does not answer holds whoever asks it. */
+static void look_at_disk(struct ntk_store *store)
+{
+    struct statvfs disk;
+    bool has_free = statvfs(store->path, &disk) == 0;
+
+    pthread_mutex_lock(&store->mutex);
+    store->status.has_free = has_free;
+    store->status.free_bytes = has_free ? (uint64_t)disk.f_bavail * disk.f_frsize : 0;
+    pthread_mutex_unlock(&store->mutex);
+}
+
 static void set_failing(struct ntk_store *store, const struct ntk_err *err)
 {
+    look_at_disk(store);
     pthread_mutex_lock(&store->mutex);
     store->status.failing = err != NULL;
     if (err) {
@@ -284,6 +298,7 @@ static bool commit(struct ntk_store *store)
     store->status.rows_stored += store->transaction_rows;
     store->status.committed_realtime_ns = ntk_clock_wall_ns(store->options.clock);
     pthread_mutex_unlock(&store->mutex);
+    look_at_disk(store);
     for (size_t i = 0; i < done_count; i++) {
         ntk_snapshot_destroy(done[i]);
     }

@@ -68,6 +68,8 @@ struct ntk_store_status {
     uint64_t rows_stored;
     uint64_t committed_realtime_ns; /* when the last commit was, 0 never */
     uint64_t failures;              /* writes that failed and were tried again */
+    bool has_free;
+    uint64_t free_bytes; /* of the disk, at the last write */
 };
 
 struct ntk_store;
