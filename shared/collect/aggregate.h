@@ -150,9 +150,10 @@ void ntk_aggregate_runtime_forgive(struct ntk_aggregate *aggregate, const char *
 /* Where its counters start counting. Not a sample. */
 int ntk_aggregate_runtime_first(struct ntk_aggregate *aggregate,
                                 const struct ntk_runtime_reading *reading);
-/* From where the latency of a known process counts. */
+/* From where the latency of a known process counts: that of its cores, and of its models. */
 void ntk_aggregate_runtime_begin_latency(struct ntk_aggregate *aggregate,
-                                         const struct ntk_runtime_reading *reading);
+                                         const struct ntk_runtime_reading *reading, bool of_cores,
+                                         bool of_models);
 /* One per period and process; after one with `ended` no more. */
 int ntk_aggregate_runtime(struct ntk_aggregate *aggregate,
                           const struct ntk_runtime_reading *reading);

@@ -133,18 +133,19 @@ static void begin_model_latency(struct ntk_aggregate *aggregate,
 }
 
 void ntk_aggregate_runtime_begin_latency(struct ntk_aggregate *aggregate,
-                                         const struct ntk_runtime_reading *reading)
+                                         const struct ntk_runtime_reading *reading, bool of_cores,
+                                         bool of_models)
 {
     struct runtime_state *runtime = ntk_map_get(&aggregate->by_key, reading->key);
 
-    for (size_t i = 0; runtime && i < reading->core_count; i++) {
+    for (size_t i = 0; runtime && of_cores && i < reading->core_count; i++) {
         struct core_state *core = ntk_aggregate_core_state(runtime, reading->cores[i].core);
 
         if (core) {
             begin_core_latency(aggregate, reading, &reading->cores[i], core);
         }
     }
-    for (size_t i = 0; runtime && i < reading->model_count; i++) {
+    for (size_t i = 0; runtime && of_models && i < reading->model_count; i++) {
         struct model_state *model = ntk_aggregate_model_state(runtime, reading->models[i].id);
 
         if (model) {

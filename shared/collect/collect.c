@@ -277,13 +277,15 @@ void ntk_collector_read_events(struct ntk_collector *collector)
 
 void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted, bool of_models)
 {
-    bool is_more = (wanted && !collector->reads_latency) || (of_models && !collector->reads_models);
+    bool begins = wanted && !collector->reads_latency;
+    bool models_begin = of_models && !collector->reads_models;
 
     collector->reads_latency = wanted;
     collector->reads_models = of_models;
     ntk_aggregate_set_reads_latency(collector->aggregate, wanted, of_models);
-    if (is_more) {
-        ntk_source_ring_begin_latency(&collector->sources[SOURCE_RING], collector->aggregate);
+    if (begins || models_begin) {
+        ntk_source_ring_begin_latency(&collector->sources[SOURCE_RING], collector->aggregate,
+                                      begins, models_begin);
     }
 }
 

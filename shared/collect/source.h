@@ -25,7 +25,7 @@ void ntk_source_ring_read_events(struct ntk_collect_source *source,
                                  struct ntk_aggregate *aggregate);
 /* The latency of known processes counts from now on. */
 void ntk_source_ring_begin_latency(struct ntk_collect_source *source,
-                                   struct ntk_aggregate *aggregate);
+                                   struct ntk_aggregate *aggregate, bool of_cores, bool of_models);
 struct ntk_collector_unreadable ntk_source_ring_unreadable(const struct ntk_collect_source *source);
 /* See ntk_collector_keep(). */
 void ntk_source_ring_keep(struct ntk_collect_source *source, uint64_t sequence);

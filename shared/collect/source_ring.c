@@ -567,7 +567,7 @@ void ntk_source_ring_read_events(struct ntk_collect_source *collect_source,
 }
 
 void ntk_source_ring_begin_latency(struct ntk_collect_source *collect_source,
-                                   struct ntk_aggregate *aggregate)
+                                   struct ntk_aggregate *aggregate, bool of_cores, bool of_models)
 {
     struct source_ring *source = collect_source->state;
 
@@ -577,7 +577,7 @@ void ntk_source_ring_begin_latency(struct ntk_collect_source *collect_source,
 
         if (ntk_ring_segment_state(segment) == NTK_SEGMENT_ALIVE) {
             read_segment(source, segment, false, &reading);
-            ntk_aggregate_runtime_begin_latency(aggregate, &reading);
+            ntk_aggregate_runtime_begin_latency(aggregate, &reading, of_cores, of_models);
         }
     }
 }

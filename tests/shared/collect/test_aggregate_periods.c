@@ -86,7 +86,7 @@ static void latency_is_read_while_a_view_needs_it(void **state)
     /* What was before is not of the first period that has it. */
     execute(fake, 3, 1000);
     ntk_aggregate_set_reads_latency(f->aggregate, true, true);
-    ntk_aggregate_runtime_begin_latency(f->aggregate, &reading);
+    ntk_aggregate_runtime_begin_latency(f->aggregate, &reading, true, true);
     execute(fake, 2, 1000);
     sample(f, fake);
     runtime = &finish(f)->runtimes[0];
@@ -95,6 +95,19 @@ static void latency_is_read_while_a_view_needs_it(void **state)
     assert_int_equal(runtime->total_latency.sum_ns, 2000);
     assert_int_equal(runtime->models[0].total_latency.count, 2);
     assert_true(runtime->cores[0].has & NTK_CORE_HAS_LATENCY);
+
+    /* That of models begins alone: that of the process goes on. */
+    ntk_aggregate_set_reads_latency(f->aggregate, true, false);
+    sample(f, fake);
+    assert_int_equal(finish(f)->runtimes[0].models[0].has & NTK_MODEL_HAS_LATENCY, 0);
+    execute(fake, 4, 1000);
+    ntk_aggregate_set_reads_latency(f->aggregate, true, true);
+    ntk_aggregate_runtime_begin_latency(f->aggregate, &reading, false, true);
+    execute(fake, 1, 1000);
+    sample(f, fake);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->total_latency.count, 5);
+    assert_int_equal(runtime->models[0].total_latency.count, 1);
 
     ntk_aggregate_set_reads_latency(f->aggregate, false, false);
     fake->histograms_read = 0;
