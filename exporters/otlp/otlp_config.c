@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "exporters/push/push.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 
@@ -148,10 +149,6 @@ static int read_list(struct ntk_otlp_config *config, const char *variable, const
     return ret;
 }
 
-/* For the message itself: the exporter makes them. */
-static const char *const own_headers[] = { "content-type", "content-encoding", "content-length",
-                                           "transfer-encoding", "host" };
-
 static int add_header(struct ntk_otlp_config *config, const char *variable, char *name, char *value,
                       struct ntk_err *err)
 {
@@ -165,10 +162,8 @@ static int add_header(struct ntk_otlp_config *config, const char *variable, char
             return refuse(variable, "a value contains a control character", err);
         }
     }
-    for (size_t i = 0; i < sizeof own_headers / sizeof *own_headers; i++) {
-        if (!strcasecmp(name, own_headers[i])) {
-            return refuse(variable, "the exporter itself sets one of these headers", err);
-        }
+    if (ntk_push_header_is_own(name, strlen(name))) {
+        return refuse(variable, "the exporter itself sets one of these headers", err);
     }
     if (config->headers.count == NTK_OTLP_HEADERS_MAX) {
         return refuse(variable, "too many headers", err);

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "exporters/points/points_page.h"
@@ -22,6 +24,19 @@ struct ntk_push {
     struct ntk_http_answer answer;
     struct ntk_outbox *outbox; /* NULL when disabled */
 };
+
+bool ntk_push_header_is_own(const char *name, size_t name_bytes)
+{
+    static const char *const own[] = { "content-type", "content-encoding", "content-length",
+                                       "transfer-encoding", "host" };
+
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
+        if (strlen(own[i]) == name_bytes && strncasecmp(name, own[i], name_bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 void ntk_push_host_name(char out[NTK_PUSH_HOST_BYTES])
 {

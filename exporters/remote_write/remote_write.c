@@ -114,18 +114,15 @@ static void destroy(void *ctx)
 /* A name as HTTP has it, a colon and a value; what the protocol sets is not the user's. */
 static bool is_header(const char *line)
 {
-    static const char *const own[] = { "Content-", "X-Prometheus-Remote-Write-",
-                                       "Host:", "Transfer-Encoding:", "Connection:" };
     static const char letters[] =
         "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     size_t length = strspn(line, letters);
 
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (strncasecmp(line, own[i], strlen(own[i])) == 0) {
-            return false;
-        }
-    }
-    return length > 0 && line[length] == ':' && line[length + 1 + strspn(line + length + 1, " \t")];
+    return length > 0 && line[length] == ':' &&
+           line[length + 1 + strspn(line + length + 1, " \t")] &&
+           strncasecmp(line, "Content-", 8) != 0 && strncasecmp(line, "Connection:", 11) != 0 &&
+           strncasecmp(line, "X-Prometheus-Remote-Write-", 26) != 0 &&
+           !ntk_push_header_is_own(line, length);
 }
 
 /* Empty lines and those that begin with # are skipped. Values are secrets: no message has them. */
