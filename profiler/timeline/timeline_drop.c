@@ -198,11 +198,7 @@ static void answer_text(struct ntk_http_response *response, int status, const ch
     response->status = status;
     ntk_buf_add_text(&out, text);
     ntk_buf_add_char(&out, '\n');
-    response->body = ntk_http_body_create(&out);
-    if (!response->body) {
-        response->status = 500;
-        response->text = "out of memory\n";
-    }
+    ntk_http_response_put(response, &out);
 }
 
 static void end(void *state)
@@ -400,11 +396,7 @@ static void answer_shown(struct ntk_http_response *response, unsigned port, char
     ntk_json_object_end(&json);
     ntk_buf_add_char(&out, '\n');
     response->content_type = "application/json";
-    response->body = ntk_http_body_create(&out);
-    if (!response->body) {
-        response->status = 500;
-        response->text = "out of memory\n";
-    }
+    ntk_http_response_put(response, &out);
 }
 
 /* A place among those that are shown; -1: none, or it ends. The program runs under the lock, so

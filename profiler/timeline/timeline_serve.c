@@ -61,11 +61,7 @@ static void answer_any(const struct ntk_http_request *request, struct ntk_http_r
     } else {
         response->content_type = ntk_timeline_question_get(index)->content_type;
     }
-    response->body = ntk_http_body_create(&out);
-    if (!response->body) {
-        response->status = 500;
-        response->text = "out of memory\n";
-    }
+    ntk_http_response_put(response, &out);
 }
 
 /* ---- the server ------------------------------------------------------------------------------ */

@@ -21,7 +21,6 @@
 #include "shared/base/str.h"
 
 #define SAID_BYTES_MAX ((size_t)64 << 10)
-#define NS_PER_MS 1000000U
 #define NICE 5 /* the page comes first */
 
 enum state { UNUSED, RUNNING, DONE, FAILED, CANCELLED };
@@ -138,7 +137,7 @@ static enum end follow(struct query *query, struct ntk_buf *csv, struct ntk_buf 
         if (now_ns >= until_ns) {
             return TOO_LATE;
         }
-        if (poll(pipes, 2, (int)((until_ns - now_ns) / NS_PER_MS) + 1) <= 0) {
+        if (poll(pipes, 2, (int)((until_ns - now_ns) / NTK_NS_PER_MS) + 1) <= 0) {
             continue;
         }
         if (pipes[0].revents && !take(query->out, csv, NTK_TIMELINE_SQL_ANSWER_BYTES, &is_long)) {
@@ -233,21 +232,17 @@ static void answer(struct ntk_http_response *response, struct ntk_buf *out)
 {
     ntk_buf_add_char(out, '\n');
     response->content_type = "application/json";
-    response->body = ntk_http_body_create(out);
-    if (!response->body) {
-        response->status = 500;
-        response->text = "out of memory\n";
-    }
+    ntk_http_response_put(response, out);
 }
 
 static void answer_error(struct ntk_http_response *response, int status, const char *text)
 {
     struct ntk_buf out = { 0 };
 
+    response->status = status;
     ntk_buf_add_text(&out, text);
-    answer(response, &out);
-    response->status = response->body ? status : 500;
-    response->content_type = NULL;
+    ntk_buf_add_char(&out, '\n');
+    ntk_http_response_put(response, &out);
 }
 
 /* False, with the answer: it is missing, or no number from `least` to `most`. */
@@ -442,7 +437,7 @@ static void answer_answer(const struct ntk_http_request *request,
         ntk_json_init(&json, &out, false);
         ntk_json_object_begin(&json);
         ntk_json_key_text(&json, "state", names[query->state]);
-        ntk_json_key_u64(&json, "ms", (now_ns - query->begin_ns) / NS_PER_MS);
+        ntk_json_key_u64(&json, "ms", (now_ns - query->begin_ns) / NTK_NS_PER_MS);
         if (query->message[0]) {
             ntk_json_key_text(&json, "message", query->message);
         }

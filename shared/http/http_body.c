@@ -25,6 +25,16 @@ struct ntk_http_body *ntk_http_body_create(struct ntk_buf *buf)
     return body;
 }
 
+void ntk_http_response_put(struct ntk_http_response *response, struct ntk_buf *buf)
+{
+    response->body = ntk_http_body_create(buf);
+    if (!response->body) {
+        response->status = 500;
+        response->content_type = NULL;
+        response->text = "out of memory\n";
+    }
+}
+
 struct ntk_http_body *ntk_http_body_ref(struct ntk_http_body *body)
 {
     if (body) {

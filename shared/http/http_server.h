@@ -99,6 +99,9 @@ struct ntk_http_response {
     struct ntk_http_feed *feed; /* endless; created on the same server */
 };
 
+/* The content is the bytes of buf, which is empty afterwards; without memory the answer is 500. */
+void ntk_http_response_put(struct ntk_http_response *response, struct ntk_buf *buf);
+
 typedef void (*ntk_http_handler)(const struct ntk_http_request *request,
                                  struct ntk_http_response *response, void *ctx);
 
