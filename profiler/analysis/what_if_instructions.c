@@ -149,8 +149,8 @@ static void bind_engine(struct ntk_retime *r, uint32_t item, struct ntk_retime_b
     if (one->start_ps >= before->end_ps) {
         int64_t gap_ps =
             ntk_retime_smaller(one->start_ps - before->end_ps, r->issue_ps[one->engine]);
-        ntk_retime_bind(bound, before->end_ps + gap_ps, moment->end_ps + gap_ps, previous,
-                        NTK_MOMENT_ENGINE);
+        ntk_retime_bind(bound, before->end_ps + gap_ps, ntk_retime_sum(moment->end_ps, gap_ps),
+                        previous, NTK_MOMENT_ENGINE);
     } else {
         double part = (double)(one->start_ps - before->start_ps) /
                       (double)(before->end_ps - before->start_ps);
@@ -169,8 +169,9 @@ static void bind_engine(struct ntk_retime *r, uint32_t item, struct ntk_retime_b
         int64_t gap_ps = ntk_retime_smaller(one->start_ps - free_ps, r->issue_ps[one->engine]);
         int64_t drain_ps =
             ntk_retime_scaled(all[holder].end_ps - free_ps, ntk_retime_factor(r, holder));
-        ntk_retime_bind(bound, free_ps + gap_ps, r->moments[holder].end_ps - drain_ps + gap_ps,
-                        holder, NTK_MOMENT_ENGINE);
+        ntk_retime_bind(bound, free_ps + gap_ps,
+                        ntk_retime_sum(r->moments[holder].end_ps, gap_ps - drain_ps), holder,
+                        NTK_MOMENT_ENGINE);
     }
 }
 
@@ -198,8 +199,8 @@ void ntk_retime_instruction(struct ntk_retime *r, uint32_t item)
             bound.was_ps = ntk_retime_larger(bound.was_ps, was_ps + gap_ps);
         } else {
             ntk_retime_bind(&bound, was_ps + gap_ps,
-                            is_ps + ntk_retime_scaled(gap_ps, r->latency_factor), release->by,
-                            cause_of(release));
+                            ntk_retime_sum(is_ps, ntk_retime_scaled(gap_ps, r->latency_factor)),
+                            release->by, cause_of(release));
         }
     }
     struct ntk_moment *moment = &r->moments[item];

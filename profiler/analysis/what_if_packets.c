@@ -90,7 +90,7 @@ static struct ntk_retime_bound bind_packet(const struct ntk_retime *r,
 
     if (one->start_ps >= maker->end_ps && moment->is_done) {
         int64_t gap_ps = ntk_retime_smaller(one->start_ps - maker->end_ps, r->begin_ps);
-        int64_t is_ps = moment->end_ps + ntk_retime_scaled(gap_ps, r->begin_factor);
+        int64_t is_ps = ntk_retime_sum(moment->end_ps, ntk_retime_scaled(gap_ps, r->begin_factor));
         ntk_retime_bind(&bound, maker->end_ps + gap_ps, is_ps, by, NTK_MOMENT_TRANSFER);
     } else if (one->start_ps >= maker->start_ps) {
         int64_t is_ps = ntk_retime_sum(moment->start_ps, one->start_ps - maker->start_ps);
@@ -193,22 +193,23 @@ bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint32_t by, int64_t ch
         if (!r->moments[by].is_done || change_ps < maker->end_ps) {
             return false;
         }
-        *out_ps =
-            r->moments[by].end_ps + ntk_retime_scaled(change_ps - maker->end_ps, r->dma_factor);
+        *out_ps = ntk_retime_sum(r->moments[by].end_ps,
+                                 ntk_retime_scaled(change_ps - maker->end_ps, r->dma_factor));
         return true;
     }
     const struct ntk_moved *moved = &r->moved[transfer - of->items];
     if (moved->is_done && change_ps >= moved->done_was_ps) {
-        *out_ps = moved->done_is_ps +
-                  ntk_retime_scaled(change_ps - moved->done_was_ps, r->latency_factor);
+        *out_ps =
+            ntk_retime_sum(moved->done_is_ps,
+                           ntk_retime_scaled(change_ps - moved->done_was_ps, r->latency_factor));
         return true;
     }
     if (moved->left == transfer->packet_count || change_ps < moved->start_was_ps) {
         return false; /* none of its packets was before */
     }
     if (change_ps >= moved->end_was_ps) {
-        *out_ps =
-            moved->end_is_ps + ntk_retime_scaled(change_ps - moved->end_was_ps, r->latency_factor);
+        *out_ps = ntk_retime_sum(
+            moved->end_is_ps, ntk_retime_scaled(change_ps - moved->end_was_ps, r->latency_factor));
         return true;
     }
     int64_t was_ps = moved->end_was_ps - moved->start_was_ps;
