@@ -130,7 +130,7 @@ static void name_of(const struct ntk_opt_program *program, char *out, size_t siz
 
 /* ---- bash ---- */
 
-/* The subcommand on the line, and what it says. */
+/* The subcommand on the line, and the lines that it prints. */
 static void print_bash_subcommand(const struct ntk_opt_program *program)
 {
     printf("    for ((first = 1; first < COMP_CWORD; first++)); do\n"
@@ -141,7 +141,7 @@ static void print_bash_subcommand(const struct ntk_opt_program *program)
            "            subcommand=${COMP_WORDS[first]}\n"
            "            mapfile -t asked < <(\"$1\" \"$subcommand\" --completion words 2>/dev/null "
            "</dev/null)\n"
-           "            [ ${#asked[@]} = 0 ] || told=(\"${asked[@]}\")\n"
+           "            [ ${#asked[@]} = 0 ] || lines=(\"${asked[@]}\")\n"
            "            break\n"
            "            ;;\n"
            "        esac\n"
@@ -157,7 +157,7 @@ static void print_bash(const struct ntk_opt_program *program)
     printf("_%s() {\n", name);
     printf("    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]}\n"
            "    local subcommand= value= line first=0 i count=0 asked=()\n"
-           "    local told=('");
+           "    local lines=('");
     print_lines(program, "' '");
     printf("')\n");
     printf(
@@ -167,7 +167,7 @@ static void print_bash(const struct ntk_opt_program *program)
     if (program->commands) {
         print_bash_subcommand(program);
     }
-    printf("    for line in \"${told[@]:3}\"; do\n" /* the words of a value */
+    printf("    for line in \"${lines[@]:3}\"; do\n" /* the words of a value */
            "        case ,${line%%%% *}, in\n"
            "        *\",${value:+=}$previous,\"* | *\",$previous,\"*)\n"
            "            COMPREPLY=($(compgen -W \"${line#* }\" -- \"$current\"))\n"
@@ -175,12 +175,12 @@ static void print_bash(const struct ntk_opt_program *program)
            "            ;;\n"
            "        esac\n"
            "    done\n");
-    printf("    case \" ${told[1]} \" in\n"
+    printf("    case \" ${lines[1]} \" in\n"
            "    *\" $previous \"*) return ;;\n" /* a value: a file, as bash does by default */
            "    esac\n"
            "    [ -z \"$value\" ] || return\n"
            "    case $current in\n"
-           "    -*) COMPREPLY=($(compgen -W \"${told[0]}\" -- \"$current\")); return ;;\n"
+           "    -*) COMPREPLY=($(compgen -W \"${lines[0]}\" -- \"$current\")); return ;;\n"
            "    esac\n");
     if (program->commands) {
         printf("    if [ -z \"$subcommand\" ]; then\n"
@@ -193,13 +193,13 @@ static void print_bash(const struct ntk_opt_program *program)
     /* Operands before this one: neither options nor their values. */
     printf("    for ((i = first + 1; i < COMP_CWORD; i++)); do\n"
            "        case ${COMP_WORDS[i]} in -*|=) continue ;; esac\n"
-           "        case \" ${told[1]}= \" in *\" ${COMP_WORDS[i-1]} \"*) continue ;; esac\n"
+           "        case \" ${lines[1]}= \" in *\" ${COMP_WORDS[i-1]} \"*) continue ;; esac\n"
            "        count=$((count + 1))\n"
            "    done\n"
-           "    case ${told[2]} in\n"
+           "    case ${lines[2]} in\n"
            "    first*) [ $count = 0 ] || return ;;\n"
            "    esac\n"
-           "    [ -z \"${told[2]}\" ] || COMPREPLY=($(compgen -W \"${told[2]#* }\" -- "
+           "    [ -z \"${lines[2]}\" ] || COMPREPLY=($(compgen -W \"${lines[2]#* }\" -- "
            "\"$current\"))\n"
            "}\n"
            "complete -o default -F _%s %s\n",
@@ -249,44 +249,44 @@ static void print_zsh_option(const struct ntk_opt *option, bool is_short)
     }
 }
 
-/* Options, values and operands of a subcommand are its own, which it tells. */
+/* Options, values and operands of a subcommand are its own, which it prints. */
 static void print_zsh_subcommand(const struct ntk_opt_program *program)
 {
-    printf("local -a told\n"
+    printf("local -a lines\n"
            "local line i count=0 previous=${words[CURRENT-1]-} value=\n"
            "case ${words[2]-} in\n");
     print_commands(program, "|");
     printf(")\n"
-           "    (( CURRENT > 2 )) && told=(\"${(@f)$(\"${words[1]}\" \"${words[2]}\" --completion "
+           "    (( CURRENT > 2 )) && lines=(\"${(@f)$(\"${words[1]}\" \"${words[2]}\" --completion "
            "words 2>/dev/null </dev/null)}\")\n"
            "    ;;\n"
            "esac\n"
-           "if (( ${#told} > 2 )); then\n"
+           "if (( ${#lines} > 2 )); then\n"
            "    if [[ ${words[CURRENT]} == --*=* ]]; then\n"
            "        previous=${words[CURRENT]%%%%=*} value=1\n"
            "        compset -P '*='\n"
            "    fi\n"
-           "    for line in \"${(@)told[4,-1]}\"; do\n"
+           "    for line in \"${(@)lines[4,-1]}\"; do\n"
            "        if [[ ,${line%%%% *}, == *,$previous,* || ,${line%%%% *}, == "
            "*,${value:+=}$previous,* ]]; then\n"
            "            compadd -- ${=line#* }\n"
            "            return\n"
            "        fi\n"
            "    done\n"
-           "    if [[ -n $value || \" ${told[2]} \" == *\" $previous \"* ]]; then\n"
+           "    if [[ -n $value || \" ${lines[2]} \" == *\" $previous \"* ]]; then\n"
            "        _files\n"
            "        return\n"
            "    fi\n"
            "    if [[ ${words[CURRENT]} == -* ]]; then\n"
-           "        compadd -- ${=told[1]}\n"
+           "        compadd -- ${=lines[1]}\n"
            "        return\n"
            "    fi\n"
            "    for ((i = 3; i < CURRENT; i++)); do\n" /* operands before this one */
-           "        [[ ${words[i]} == -* || \" ${told[2]} \" == *\" ${words[i-1]} \"* ]] || "
+           "        [[ ${words[i]} == -* || \" ${lines[2]} \" == *\" ${words[i-1]} \"* ]] || "
            "((++count))\n"
            "    done\n"
-           "    if [[ ${told[3]} == each* || (${told[3]} == first* && $count == 0) ]]; then\n"
-           "        compadd -- ${=told[3]#* }\n"
+           "    if [[ ${lines[3]} == each* || (${lines[3]} == first* && $count == 0) ]]; then\n"
+           "        compadd -- ${=lines[3]#* }\n"
            "    else\n"
            "        _files\n"
            "    fi\n"
@@ -319,26 +319,26 @@ static void print_zsh(const struct ntk_opt_program *program)
 
 /* ---- fish ---- */
 
-/* Options, values and operands of a subcommand are its own, which it tells: the words for what is
- * typed, in the function __NAME_told. */
+/* Options, values and operands of a subcommand are its own, which it prints: the words for what is
+ * typed, in the function __NAME_words. */
 static void print_fish_subcommand(const struct ntk_opt_program *program)
 {
     char name[64];
 
     name_of(program, name, sizeof name);
     printf(
-        "function __%s_told\n"
+        "function __%s_words\n"
         "    set -l tokens (commandline -opc)\n"
         "    set -l current (commandline -ct)\n"
-        "    set -l told (%s $tokens[2] --completion words 2>/dev/null </dev/null)\n"
+        "    set -l lines (%s $tokens[2] --completion words 2>/dev/null </dev/null)\n"
         "    set -l previous $tokens[-1]\n"
         "    set -l behind ''\n"
-        "    test (count $told) -gt 2; or return\n"
+        "    test (count $lines) -gt 2; or return\n"
         "    if string match -qr -- '^--[^=]*=' $current\n"
         "        set previous (string split -m 1 = -- $current)[1]\n"
         "        set behind $previous=\n"
         "    end\n"
-        "    for line in $told[4..-1]\n"
+        "    for line in $lines[4..-1]\n"
         "        set -l words (string split ' ' -- $line)\n"
         "        set -l names (string split , -- $words[1])\n"
         "        if contains -- $previous $names; or begin; test -n \"$behind\"; and contains -- "
@@ -348,10 +348,10 @@ static void print_fish_subcommand(const struct ntk_opt_program *program)
         "        end\n"
         "    end\n"
         "    test -z \"$behind\"; or return\n"
-        "    set -l valued (string split ' ' -- $told[2])\n"
+        "    set -l valued (string split ' ' -- $lines[2])\n"
         "    contains -- $previous $valued; and return\n"
         "    if string match -q -- '-*' $current\n"
-        "        string split -n ' ' -- $told[1]\n"
+        "        string split -n ' ' -- $lines[1]\n"
         "        return\n"
         "    end\n"
         "    set -l count 0\n" /* operands before this one */
@@ -359,14 +359,14 @@ static void print_fish_subcommand(const struct ntk_opt_program *program)
         "        string match -q -- '-*' $tokens[$i]; or contains -- $tokens[(math $i - 1)] "
         "$valued; or set count (math $count + 1)\n"
         "    end\n"
-        "    set -l words (string split -n ' ' -- $told[3])\n"
+        "    set -l words (string split -n ' ' -- $lines[3])\n"
         "    test \"$words[1]\" = each -o \"$words[1]$count\" = first0; and printf '%%s\\n' "
         "$words[2..-1]\n"
         "end\n",
         name, program->name);
     printf("complete -c %s -n '__fish_seen_subcommand_from ", program->name);
     print_commands(program, " ");
-    printf("; and count (__%s_told) >/dev/null' -f -a '(__%s_told)'\n", name, name);
+    printf("; and count (__%s_words) >/dev/null' -f -a '(__%s_words)'\n", name, name);
 }
 
 static void print_fish(const struct ntk_opt_program *program)
