@@ -22,7 +22,7 @@ differences=$(diff <(sort "$build/install_manifest.txt") <(find dest -not -type 
 echo share/neuron-toolkit/old/stale >>dest/opt/ntk/share/neuron-toolkit/installed
 echo share/neuron-toolkit/old/ >>dest/opt/ntk/share/neuron-toolkit/installed
 mkdir dest/opt/ntk/share/neuron-toolkit/old && touch dest/opt/ntk/share/neuron-toolkit/old/stale
-installed install "$build" /opt/ntk
+installed install "$build" "$(realpath -m --relative-to=. /opt/ntk)/" # another spelling of the prefix
 [ ! -e dest/opt/ntk/share/neuron-toolkit/old ] || fail "an update leaves files of the older version"
 
 # The units as the service manager reads them, where its checker is installed.

@@ -28,9 +28,10 @@ greps 'libgrpc' requires-rtd || fail "neuron-rtd requires no gRPC"
 greps blas requires-soft_runtime || fail "neuron-soft-runtime requires no OpenBLAS"
 greps '^libpopef.so.1' provides-soft_runtime || fail "neuron-soft-runtime does not provide libpopef.so.1"
 greps '^neuron-soft-runtime = ' requires-dev || fail "neuron-toolkit-devel does not require neuron-soft-runtime"
-for action in 'try-restart' 'disable --now'; do
-    rpm -qp --scripts "$(rpm_of neuron-tools)" | greps "systemctl.* $action neuron-monitor.service" || fail "no script runs $action"
-done
+script_has() { rpm -qp --scripts "$(rpm_of "$1")" | greps "$2" || fail "no script of $1 has '$2'"; }
+for action in try-restart stop; do script_has neuron-tools "systemctl.* $action neuron-monitor.service"; done
+script_has neuron-rtd "systemctl stop neuron-rtd-soft.service 'neuron-rtd-soft@\*.service'"
+script_has neuron-rtd 'rm -f /etc/systemd/system/\*/neuron-rtd-soft\*.service'
 [ "$(rpm -qpc "$(rpm_of neuron-tools)")" = /etc/default/neuron-monitor ] || fail "the configuration file is not one"
 
 [ "$(id -u)" = 0 ] || skip "only root installs packages below a folder"

@@ -73,7 +73,7 @@ wait_for later
         NR == FNR { before[name] = value; next }
         {
             step = name ~ /_(total|bucket|sum|count)[{]/ && name in before ? value - before[name] : 0
-            if (name ~ /_(lost|errors)_total[{]/) step = 0 # what this machine lost in a moment is not lost all the time
+            if (name ~ /_lost_total[{]/) step = 0 # what this machine lost in a moment is not lost all the time
             series = name
             if (series !~ /[}]$/) { series = series "{" scraped "}" } else { sub(/[{]/, "{" scraped ",", series) }
             gsub(/\047/, "\047\047", series)
