@@ -83,7 +83,7 @@ static void series_of_a_runtime_go_and_its_counters_come_back_with_its_tag(void 
                 "region=\"\",runtime_tag=\"" TAG "\",status_type=\"completed\",subnet_id=\"\"} 70");
     assert_non_null(strstr(text, "neuron_execution_latency_seconds_count{"));
     free(text);
-    /* A stale page has none of them: it is no such scrape. */
+    /* Scrapes of a stale page do not count: it has none of them. */
     page.age = (struct ntk_points_age){ .is_known = true, .is_stale = true };
     for (int scrape = 0; scrape < 3; scrape++) {
         assert_false(ntk_points_page_delivered(&page));
