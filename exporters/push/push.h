@@ -28,7 +28,7 @@ struct ntk_http_question;
 struct ntk_points_page;
 
 #define NTK_PUSH_HEADERS_MAX 72
-/* Whether the request itself sets a header of this name, which users then cannot set. */
+/* Whether the request sets this header itself; users cannot set it then. */
 bool ntk_push_header_is_own(const char *name, size_t name_bytes);
 #define NTK_PUSH_HOST_BYTES 256
 
