@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attribute - which thread, doing what, was the reason for each part of each gap.
+ *
+ * The rule, in docs/idle.md: a gap belongs to the thread that submits the execution which ends it.
+ * While that thread waits for another one of the job, the time belongs to the one that woke it, and
+ * so on. Waits for a lock end the chain: they name the lock and its holder.
+ */
+#include "shared/hostwork/hostwork.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/hostwork/attribute_rows.h"
+#include "shared/hostwork/syscalls.h"
+
+/* Later parts of gaps are UNKNOWN in one piece each. */
+#define PIECES_MAX (1u << 21)
+
+struct walk {
+    struct ntk_host_records *records;
+    struct ntk_host_rows *rows;
+    struct ntk_vec *pieces;
+    struct ntk_map by_tid; /* struct thread_work */
+    struct thread_work *works;
+    uint32_t gap;
+    uint32_t chain[NTK_HOST_CHAIN_MAX];
+    int failed;
+};
+
+struct thread_work {
+    const struct ntk_host_thread *thread;
+    const struct ntk_host_slice *slices;
+    size_t slice_count;
+    const struct ntk_host_sample *samples;
+    size_t sample_count;
+};
+
+/* ---- order ---- */
+
+static int by_u64(uint64_t a, uint64_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int compare_gaps(const void *a, const void *b)
+{
+    const struct ntk_host_gap *x = a;
+    const struct ntk_host_gap *y = b;
+
+    return x->core != y->core ? by_u64(x->core, y->core) : by_u64(x->start_ns, y->start_ns);
+}
+
+static int compare_slices(const void *a, const void *b)
+{
+    const struct ntk_host_slice *x = a;
+    const struct ntk_host_slice *y = b;
+
+    return x->tid != y->tid ? by_u64(x->tid, y->tid) : by_u64(x->start_ns, y->start_ns);
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+    const struct ntk_host_sample *x = a;
+    const struct ntk_host_sample *y = b;
+
+    return x->tid != y->tid ? by_u64(x->tid, y->tid) : by_u64(x->time_ns, y->time_ns);
+}
+
+/* Slices of one thread do not overlap, whatever the sampler wrote: the later one begins later. */
+static void separate_slices(struct ntk_vec *slices)
+{
+    struct ntk_host_slice *all = slices->items;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < slices->count; i++) {
+        struct ntk_host_slice slice = all[i];
+        const struct ntk_host_slice *before = kept > 0 ? &all[kept - 1] : NULL;
+
+        if (before && before->tid == slice.tid && slice.start_ns < before->end_ns) {
+            slice.start_ns = before->end_ns;
+        }
+        if (slice.end_ns > slice.start_ns) {
+            all[kept++] = slice;
+        }
+    }
+    slices->count = kept;
+}
+
+static struct thread_work *work_of(const struct walk *walk, uint32_t tid)
+{
+    return tid ? ntk_map_get_number(&walk->by_tid, tid) : NULL;
+}
+
+static int index_threads(struct walk *walk)
+{
+    struct ntk_host_records *records = walk->records;
+
+    walk->works = calloc(records->threads.count + 1, sizeof *walk->works);
+    if (!walk->works) {
+        return -ENOMEM;
+    }
+    for (size_t i = 0; i < records->threads.count; i++) {
+        const struct ntk_host_thread *thread = ntk_vec_at(&records->threads, i);
+
+        walk->works[i].thread = thread;
+        if (ntk_map_put_number(&walk->by_tid, thread->tid, &walk->works[i]) < 0) {
+            return -ENOMEM;
+        }
+    }
+    ntk_vec_each(const struct ntk_host_slice, slice, &records->slices) {
+        struct thread_work *work = work_of(walk, slice->tid);
+        if (work) {
+            work->slices = work->slice_count++ == 0 ? slice : work->slices;
+        }
+    }
+    ntk_vec_each(const struct ntk_host_sample, sample, &records->samples) {
+        struct thread_work *work = work_of(walk, sample->tid);
+        if (work) {
+            work->samples = work->sample_count++ == 0 ? sample : work->samples;
+        }
+    }
+    return 0;
+}
+
+/* The first slice that ends after the time. */
+static size_t first_slice(const struct thread_work *work, uint64_t time_ns)
+{
+    size_t low = 0;
+    size_t high = work->slice_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (work->slices[middle].end_ns > time_ns) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+static size_t first_sample(const struct thread_work *work, uint64_t time_ns)
+{
+    size_t low = 0;
+    size_t high = work->sample_count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (work->samples[middle].time_ns >= time_ns) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* ---- pieces ---- */
+
+static void put(struct walk *walk, const struct ntk_host_piece *piece)
+{
+    if (piece->end_ns <= piece->start_ns || walk->failed) {
+        return;
+    }
+    if (walk->pieces->count < PIECES_MAX && ntk_vec_push(walk->pieces, piece) < 0) {
+        walk->failed = -ENOMEM;
+        return;
+    }
+    walk->failed = ntk_host_rows_add(walk->rows, piece);
+}
+
+static void put_cause(struct walk *walk, uint32_t tid, uint64_t start_ns, uint64_t end_ns,
+                      enum ntk_host_cause cause, size_t depth)
+{
+    put(walk, &(struct ntk_host_piece){ .start_ns = start_ns,
+                                        .end_ns = end_ns,
+                                        .gap = walk->gap,
+                                        .tid = tid,
+                                        .syscall = -1,
+                                        .cause = (uint8_t)cause,
+                                        .chain = (uint8_t)depth });
+}
+
+/* The thread is on a CPU; samples in this time say where. */
+static void put_running(struct walk *walk, const struct thread_work *work, uint64_t start_ns,
+                        uint64_t end_ns, size_t depth)
+{
+    const struct ntk_host_thread *thread = work->thread;
+    uint64_t from_ns = start_ns > thread->first_ns ? start_ns : thread->first_ns;
+    uint64_t to_ns = end_ns < thread->last_ns ? end_ns : thread->last_ns;
+
+    if (from_ns >= to_ns) {
+        put_cause(walk, thread->tid, start_ns, end_ns, NTK_HOST_UNKNOWN, depth);
+        return;
+    }
+    put_cause(walk, thread->tid, start_ns, from_ns, NTK_HOST_UNKNOWN, depth);
+    struct ntk_host_piece piece = { .start_ns = from_ns,
+                                    .end_ns = to_ns,
+                                    .gap = walk->gap,
+                                    .tid = thread->tid,
+                                    .syscall = -1,
+                                    .cause = NTK_HOST_RUNNING,
+                                    .chain = (uint8_t)depth };
+    for (size_t i = first_sample(work, from_ns);
+         i < work->sample_count && work->samples[i].time_ns < to_ns && !walk->failed; i++) {
+        piece.stack = piece.stack ? piece.stack : work->samples[i].stack;
+        walk->failed = ntk_host_rows_hit(walk->rows, &work->samples[i], walk->gap);
+    }
+    put(walk, &piece);
+    put_cause(walk, thread->tid, to_ns, end_ns, NTK_HOST_UNKNOWN, depth);
+}
+
+static enum ntk_host_cause cause_of(const struct ntk_host_slice *slice)
+{
+    switch ((enum ntk_host_slice_kind)slice->kind) {
+    case NTK_HOST_PREEMPTED:
+        return NTK_HOST_CPU_WAIT;
+    case NTK_HOST_QUOTA:
+        return NTK_HOST_THROTTLED;
+    case NTK_HOST_FAULTING:
+        return NTK_HOST_PAGE_FAULT;
+    case NTK_HOST_HALTED:
+        return NTK_HOST_STOPPED;
+    case NTK_HOST_BLOCKED:
+        break;
+    }
+    if (slice->is_gil) {
+        return NTK_HOST_GIL;
+    }
+    return slice->syscall < 0 ? NTK_HOST_OTHER
+                              : ntk_host_syscall_cause(slice->syscall, slice->argument);
+}
+
+/* Waits that another thread of the job may end, whose work is then the reason. */
+static bool may_pass_on(enum ntk_host_cause cause)
+{
+    return cause == NTK_HOST_WAIT || cause == NTK_HOST_POLL || cause == NTK_HOST_READ ||
+           cause == NTK_HOST_WRITE || cause == NTK_HOST_NETWORK || cause == NTK_HOST_CHILD;
+}
+
+static bool is_in_chain(const struct walk *walk, size_t depth, uint32_t tid)
+{
+    for (size_t i = 0; i < depth; i++) {
+        if (walk->chain[i] == tid) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void blame(struct walk *walk, uint32_t tid, uint64_t start_ns, uint64_t end_ns,
+                  size_t depth); // NOLINT(misc-no-recursion): at most NTK_HOST_CHAIN_MAX deep
+
+/* [start_ns, end_ns) of the slice, before the thread was ready again. */
+static void put_blocked(struct walk *walk, const struct ntk_host_slice *slice, uint64_t start_ns,
+                        uint64_t end_ns, size_t depth) // NOLINT(misc-no-recursion)
+{
+    enum ntk_host_cause cause = cause_of(slice);
+
+    if (start_ns >= end_ns) {
+        return;
+    }
+    if (may_pass_on(cause) && depth + 1 < NTK_HOST_CHAIN_MAX && work_of(walk, slice->waker) &&
+        slice->waker != slice->tid && !is_in_chain(walk, depth, slice->waker)) {
+        walk->chain[depth] = slice->tid;
+        blame(walk, slice->waker, start_ns, end_ns, depth + 1);
+        return;
+    }
+    put(walk, &(struct ntk_host_piece){
+                  .start_ns = start_ns,
+                  .end_ns = end_ns,
+                  .gap = walk->gap,
+                  .tid = slice->tid,
+                  .holder = cause == NTK_HOST_LOCK || cause == NTK_HOST_GIL ? slice->waker : 0,
+                  .stack = slice->stack,
+                  .object = slice->object,
+                  .syscall = slice->syscall,
+                  .cause = (uint8_t)cause,
+                  .chain = (uint8_t)depth });
+}
+
+static void blame(struct walk *walk, uint32_t tid, uint64_t start_ns, uint64_t end_ns,
+                  size_t depth) // NOLINT(misc-no-recursion)
+{
+    const struct thread_work *work = work_of(walk, tid);
+    uint64_t at_ns = start_ns;
+
+    if (!work) {
+        put_cause(walk, tid, start_ns, end_ns, NTK_HOST_UNKNOWN, depth);
+        return;
+    }
+    for (size_t i = first_slice(work, start_ns);
+         i < work->slice_count && work->slices[i].start_ns < end_ns && !walk->failed; i++) {
+        const struct ntk_host_slice *slice = &work->slices[i];
+        uint64_t from_ns = slice->start_ns > at_ns ? slice->start_ns : at_ns;
+        uint64_t to_ns = slice->end_ns < end_ns ? slice->end_ns : end_ns;
+        uint64_t ready_ns =
+            slice->ready_ns && slice->kind == NTK_HOST_BLOCKED ? slice->ready_ns : slice->end_ns;
+
+        if (from_ns > at_ns) {
+            put_running(walk, work, at_ns, from_ns, depth);
+        }
+        ready_ns = ready_ns < from_ns ? from_ns : ready_ns < to_ns ? ready_ns : to_ns;
+        put_blocked(walk, slice, from_ns, ready_ns, depth);
+        put_cause(walk, tid, ready_ns, to_ns,
+                  slice->is_ready_quota ? NTK_HOST_THROTTLED : NTK_HOST_CPU_WAIT, depth);
+        at_ns = to_ns;
+    }
+    if (at_ns < end_ns) {
+        put_running(walk, work, at_ns, end_ns, depth);
+    }
+}
+
+/* ---- all gaps ---- */
+
+/* The submitter where the gap's own execution has none: of the last one before it on the core. */
+static void fill_submitters(struct ntk_vec *gaps)
+{
+    struct ntk_host_gap *all = gaps->items;
+
+    for (size_t i = 1; i < gaps->count; i++) {
+        if (all[i].tid == 0 && all[i - 1].core == all[i].core) {
+            all[i].tid = all[i - 1].tid;
+        }
+    }
+}
+
+int ntk_host_attribute(struct ntk_host_records *records, uint32_t core_count,
+                       struct ntk_host_result *out_result)
+{
+    struct ntk_host_rows rows;
+    struct walk walk = { .records = records, .rows = &rows, .pieces = &out_result->pieces };
+
+    memset(out_result, 0, sizeof *out_result);
+    ntk_vec_init(&out_result->pieces, sizeof(struct ntk_host_piece));
+    ntk_host_rows_init(&rows, records, out_result);
+    ntk_vec_sort(&records->gaps, compare_gaps);
+    ntk_vec_sort(&records->slices, compare_slices);
+    ntk_vec_sort(&records->samples, compare_samples);
+    separate_slices(&records->slices);
+    fill_submitters(&records->gaps);
+    walk.failed = index_threads(&walk);
+    out_result->core_count = core_count;
+    out_result->held_ns = core_count * (records->end_ns - records->start_ns);
+    for (size_t i = 0; i < records->gaps.count && !walk.failed; i++) {
+        const struct ntk_host_gap *gap = ntk_vec_at(&records->gaps, i);
+
+        if (gap->end_ns <= gap->start_ns) {
+            continue;
+        }
+        uint64_t ns = gap->end_ns - gap->start_ns;
+        out_result->idle_ns += ns;
+        out_result->gap_count++;
+        out_result->longest_ns = ns > out_result->longest_ns ? ns : out_result->longest_ns;
+        walk.gap = (uint32_t)i;
+        blame(&walk, gap->tid, gap->start_ns, gap->end_ns, 0);
+    }
+    int ret = walk.failed ? walk.failed : ntk_host_rows_finish(&rows);
+    ntk_host_rows_fini(&rows);
+    ntk_map_fini(&walk.by_tid);
+    free(walk.works);
+    if (ret < 0) {
+        ntk_host_result_fini(out_result);
+    }
+    return ret;
+}
+
+void ntk_host_result_fini(struct ntk_host_result *result)
+{
+    ntk_vec_fini(&result->rows);
+    ntk_vec_fini(&result->flames);
+    ntk_vec_fini(&result->steps);
+    ntk_vec_fini(&result->pieces);
+    memset(result, 0, sizeof *result);
+}
+
+size_t ntk_host_result_order(const struct ntk_host_result *result,
+                             enum ntk_host_cause out_causes[NTK_HOST_CAUSE_COUNT])
+{
+    size_t count = 0;
+
+    for (int c = 0; c < NTK_HOST_CAUSE_COUNT; c++) {
+        size_t at = count;
+
+        if (result->causes[c].ns == 0) {
+            continue;
+        }
+        for (; at > 0 && result->causes[out_causes[at - 1]].ns < result->causes[c].ns; at--) {
+            out_causes[at] = out_causes[at - 1];
+        }
+        out_causes[at] = (enum ntk_host_cause)c;
+        count++;
+    }
+    return count;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attribute_rows - sums of the pieces by cause, thread and function: private to attribute.c.
+ *
+ * The time that a thread runs is exact; which function it runs is known of the samples only. So its
+ * running time is divided as its samples are.
+ *
+ * Owner:   caller's storage; _fini() frees. Threads: one.
+ */
+#ifndef NTK_SHARED_HOSTWORK_ATTRIBUTE_ROWS_H
+#define NTK_SHARED_HOSTWORK_ATTRIBUTE_ROWS_H
+
+#include "shared/hostwork/hostwork.h"
+
+struct ntk_host_rows {
+    struct ntk_host_records *records;
+    struct ntk_host_result *result;
+    struct ntk_map keys;    /* to 1 + index in sums */
+    struct ntk_vec sums;    /* struct sum: pieces that do not run */
+    struct ntk_map runners; /* by tid, to 1 + index in running */
+    struct ntk_vec running; /* struct running */
+    struct ntk_map hit_keys;
+    struct ntk_vec hits; /* struct hit: samples in running pieces */
+    struct {
+        uint32_t gap_plus_one; /* of ns */
+        uint64_t ns;
+    } cause_gap[NTK_HOST_CAUSE_COUNT];
+};
+
+void ntk_host_rows_init(struct ntk_host_rows *rows, struct ntk_host_records *records,
+                        struct ntk_host_result *result);
+void ntk_host_rows_fini(struct ntk_host_rows *rows);
+/* Pieces of one gap come together. 0 or -ENOMEM. */
+int ntk_host_rows_add(struct ntk_host_rows *rows, const struct ntk_host_piece *piece);
+/* A sample in a running piece of the gap. */
+int ntk_host_rows_hit(struct ntk_host_rows *rows, const struct ntk_host_sample *sample,
+                      uint32_t gap);
+/* Fills causes, rows, flames and steps of the result. */
+int ntk_host_rows_finish(struct ntk_host_rows *rows);
+
+#endif

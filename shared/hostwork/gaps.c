@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/hostwork/gaps.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define BUSY_MAX (1u << 21)
+#define MARKS_MAX (1u << 16)
+#define TEXT_BYTES 257
+
+struct busy {
+    uint64_t start_ns, end_ns;
+    uint32_t core, tid;
+};
+
+int ntk_host_gaps_begin(struct ntk_host_gaps *gaps, struct ntk_ring_segment *segment,
+                        struct ntk_host_records *records, uint64_t now_ns, struct ntk_err *err)
+{
+    struct ntk_ring_process process;
+
+    ntk_ring_segment_process(segment, &process);
+    if (process.mode < 2) {
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                           "process %u keeps no events: start it without NEURON_HOOKS=counters",
+                           process.pid);
+    }
+    if (process.flags & NTK_PROCESS_NO_EXECUTIONS) {
+        return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
+                           "executions of process %u are too frequent to be observed from outside: "
+                           "start it with neuron-monitor run",
+                           process.pid);
+    }
+    memset(gaps, 0, sizeof *gaps);
+    ntk_vec_init(&gaps->busy, sizeof(struct busy));
+    gaps->segment = segment;
+    gaps->records = records;
+    gaps->start_ns = now_ns;
+    records->start_ns = now_ns;
+    return 0;
+}
+
+void ntk_host_gaps_fini(struct ntk_host_gaps *gaps)
+{
+    ntk_vec_fini(&gaps->busy);
+}
+
+/* ---- events ---- */
+
+static void take_mark(struct ntk_host_gaps *gaps, const struct ntk_slot *slot)
+{
+    struct ntk_vec *marks = &gaps->records->marks;
+    char text[TEXT_BYTES];
+    struct ntk_host_mark mark = {
+        .start_ns = ntk_ring_segment_monotonic_ns(gaps->segment, slot->start_ticks),
+        .value = slot->word[2],
+    };
+
+    mark.end_ns = mark.start_ns + ntk_ring_segment_ticks_to_ns(gaps->segment, slot->word[0]);
+    if (slot->word[0] == 0 || mark.end_ns <= gaps->start_ns || marks->count >= MARKS_MAX ||
+        ntk_ring_segment_text(gaps->segment, NTK_WORD_LO(slot->word[1]), text, sizeof text) == 0) {
+        return;
+    }
+    mark.name = ntk_host_stacks_text(&gaps->records->stacks, text);
+    (void)ntk_vec_push(marks, &mark);
+}
+
+/* The record is written when the execution ends; its time on the core ends there too. */
+static void take_execution(struct ntk_host_gaps *gaps, const struct ntk_slot *slot)
+{
+    uint64_t ticks = slot->word[3] && slot->word[3] < slot->word[0] ? slot->word[3] : slot->word[0];
+    uint64_t end_ns =
+        ntk_ring_segment_monotonic_ns(gaps->segment, slot->start_ticks + slot->word[0]);
+    uint64_t ns = ntk_ring_segment_ticks_to_ns(gaps->segment, ticks);
+    struct ntk_ring_thread thread;
+
+    if (slot->core == NTK_NO_CORE || end_ns <= gaps->start_ns) {
+        return;
+    }
+    ntk_ring_segment_thread(gaps->segment, slot, &thread);
+    struct busy busy = {
+        .start_ns = end_ns > ns ? end_ns - ns : 0,
+        .end_ns = end_ns,
+        .core = slot->core,
+        .tid = thread.tid,
+    };
+    if (gaps->busy.count >= BUSY_MAX || ntk_vec_push(&gaps->busy, &busy) < 0) {
+        gaps->beyond++;
+    }
+}
+
+static void take(const struct ntk_ring_segment *segment, const struct ntk_slot *slots, size_t count,
+                 void *ctx)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (slots[i].kind == NTK_EVENT_EXEC) {
+            take_execution(ctx, &slots[i]);
+        } else if (slots[i].kind == NTK_EVENT_MARK) {
+            take_mark(ctx, &slots[i]);
+        }
+    }
+    (void)segment;
+}
+
+bool ntk_host_gaps_follow(struct ntk_host_gaps *gaps)
+{
+    size_t count;
+
+    (void)ntk_ring_segment_drain(gaps->segment, 0, take, gaps);
+    count = ntk_ring_segment_cores(gaps->segment, gaps->cores, NTK_SEGMENT_CORES);
+    for (size_t i = 0; i < count; i++) {
+        if (gaps->cores[i].owned && gaps->cores[i].in_flight == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* ---- gaps ---- */
+
+static int compare_busy(const void *a, const void *b)
+{
+    const struct busy *x = a;
+    const struct busy *y = b;
+
+    if (x->core != y->core) {
+        return x->core < y->core ? -1 : 1;
+    }
+    return x->start_ns != y->start_ns ? (x->start_ns < y->start_ns ? -1 : 1)
+                                      : (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+static int add_gap(struct ntk_host_gaps *gaps, uint64_t start_ns, uint64_t end_ns, uint32_t core,
+                   uint32_t tid)
+{
+    struct ntk_host_gap gap = { start_ns, end_ns, core, tid };
+
+    if (start_ns >= end_ns) {
+        return 0;
+    }
+    if (gaps->records->gaps.count >= NTK_HOST_GAPS_MAX) {
+        gaps->records->lost++;
+        return 0;
+    }
+    return ntk_vec_push(&gaps->records->gaps, &gap);
+}
+
+/* LNC 2: an execution is counted on the first physical core of a logical one, and is on both. */
+static bool is_second_of_pair(const struct ntk_host_gaps *gaps, size_t count, size_t index)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (i != index && gaps->cores[i].owned && gaps->cores[i].core < gaps->cores[index].core &&
+            gaps->cores[i].logical == gaps->cores[index].logical) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What runs when the observation ends has no event yet. */
+static int add_core(struct ntk_host_gaps *gaps, const struct ntk_ring_core *core, uint64_t now_ns)
+{
+    uint64_t until_ns = gaps->start_ns;
+    uint64_t last_ns = now_ns;
+    uint32_t tid = 0;
+    int ret = 0;
+
+    if (core->in_flight > 0) {
+        uint64_t since_ns = core->read_monotonic_ns > core->running_ns
+                                ? core->read_monotonic_ns - core->running_ns
+                                : 0;
+        last_ns = since_ns < now_ns ? since_ns : now_ns;
+    }
+    ntk_vec_each(const struct busy, busy, &gaps->busy) {
+        if (busy->core > core->core || ret < 0) {
+            break;
+        }
+        if (busy->core < core->core) {
+            continue;
+        }
+        uint64_t to_ns = busy->start_ns < now_ns ? busy->start_ns : now_ns;
+        ret = add_gap(gaps, until_ns, to_ns, core->core, busy->tid);
+        until_ns = busy->end_ns > until_ns ? busy->end_ns : until_ns;
+        tid = busy->tid;
+    }
+    return ret < 0 ? ret : add_gap(gaps, until_ns, last_ns, core->core, tid);
+}
+
+int ntk_host_gaps_end(struct ntk_host_gaps *gaps, uint64_t now_ns, uint32_t *out_cores)
+{
+    uint64_t read;
+    uint64_t lost;
+    uint64_t published;
+    size_t count;
+    int ret = 0;
+
+    (void)ntk_host_gaps_follow(gaps);
+    gaps->records->end_ns = now_ns;
+    ntk_vec_sort(&gaps->busy, compare_busy);
+    count = ntk_ring_segment_cores(gaps->segment, gaps->cores, NTK_SEGMENT_CORES);
+    *out_cores = 0;
+    for (size_t i = 0; i < count && ret == 0; i++) {
+        if (gaps->cores[i].owned && !is_second_of_pair(gaps, count, i)) {
+            (*out_cores)++;
+            ret = add_core(gaps, &gaps->cores[i], now_ns);
+        }
+    }
+    ntk_ring_segment_events(gaps->segment, &read, &lost, &published);
+    gaps->records->lost += lost + gaps->beyond;
+    return ret;
+}

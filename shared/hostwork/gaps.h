@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gaps - the times in which cores of an observed process had nothing in flight, and its marks: from
+ * the events and counters in its segment.
+ *
+ * _begin() at the start of an observation, _follow() several times per second (the rings overwrite
+ * their oldest events), _end() at its end.
+ *
+ * Owner:   caller's storage; the segment is the registry's; _fini() frees.
+ * Threads: one.
+ */
+#ifndef NTK_SHARED_HOSTWORK_GAPS_H
+#define NTK_SHARED_HOSTWORK_GAPS_H
+
+#include "shared/base/err.h"
+#include "shared/hostwork/hostwork.h"
+#include "shared/ring/ring_registry.h"
+
+struct ntk_host_gaps {
+    struct ntk_ring_segment *segment;
+    struct ntk_host_records *records;
+    uint64_t start_ns;
+    struct ntk_vec busy; /* struct busy of gaps.c: intervals in which a core had work */
+    uint64_t beyond;     /* executions that found no room */
+    struct ntk_ring_core cores[NTK_SEGMENT_CORES];
+};
+
+/* -ENODATA with a message: the process keeps no events, or its executions are not observed. */
+int ntk_host_gaps_begin(struct ntk_host_gaps *gaps, struct ntk_ring_segment *segment,
+                        struct ntk_host_records *records, uint64_t now_ns, struct ntk_err *err);
+/* Takes the new events. Whether a core that the process holds is idle now. */
+bool ntk_host_gaps_follow(struct ntk_host_gaps *gaps);
+/* Writes gaps and marks to the records. *out_cores: how many cores the process holds. */
+int ntk_host_gaps_end(struct ntk_host_gaps *gaps, uint64_t now_ns, uint32_t *out_cores);
+void ntk_host_gaps_fini(struct ntk_host_gaps *gaps);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hostwork - what the host threads of a job did while its cores were idle: the records, and the
+ * answer that is computed from them.
+ *
+ * A sampler (sample_bpf.h, sample_proc.h) fills struct ntk_host_records; the gaps come from the
+ * segment (gaps.h). ntk_host_attribute() is a pure function from records to struct ntk_host_result.
+ * docs/idle.md defines every figure. Times are nanoseconds of CLOCK_MONOTONIC, as those of
+ * executions (ntk_ring_segment_monotonic_ns()).
+ *
+ * Owner:   caller's storage; _init() or zeroed where it says so, _fini() frees.
+ * Threads: one at a time per struct.
+ */
+#ifndef NTK_SHARED_HOSTWORK_HOSTWORK_H
+#define NTK_SHARED_HOSTWORK_HOSTWORK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/map.h"
+#include "shared/base/vec.h"
+
+/* Bounds; what is beyond them is counted in ntk_host_records.lost. */
+#define NTK_HOST_THREADS_MAX 16384u
+#define NTK_HOST_SLICES_MAX (1u << 20)
+#define NTK_HOST_SAMPLES_MAX (1u << 18)
+#define NTK_HOST_GAPS_MAX (1u << 20)
+#define NTK_HOST_FRAMES_MAX (1u << 20)
+#define NTK_HOST_DEPTH_MAX 256u /* frames of one stack */
+#define NTK_HOST_CHAIN_MAX 8u   /* threads that wait for one another */
+#define NTK_HOST_COMM_BYTES 16
+
+enum ntk_host_cause {
+#define NTK_HOST_CAUSE(symbol, name, text) NTK_HOST_##symbol,
+#include "shared/hostwork/causes.def"
+    NTK_HOST_CAUSE_COUNT
+};
+const char *ntk_host_cause_name(enum ntk_host_cause cause);
+const char *ntk_host_cause_text(enum ntk_host_cause cause);
+
+/* ---- stacks: a tree of frames, so that a stack is one number ---- */
+
+enum ntk_host_language { NTK_HOST_NATIVE, NTK_HOST_KERNEL, NTK_HOST_PYTHON };
+
+struct ntk_host_frame {
+    uint32_t parent;    /* 1 + index of the frame around it; 0: the outermost */
+    const char *name;   /* clean UTF-8; of code without a symbol "module+0x1234" */
+    const char *module; /* base name of the file; "" unknown */
+    uint32_t line;      /* of Python; 0 unknown */
+    enum ntk_host_language language;
+};
+
+struct ntk_host_stacks {
+    struct ntk_vec frames; /* struct ntk_host_frame; parents before children */
+    struct ntk_map nodes;  /* by parent and frame */
+    struct ntk_map texts;  /* each text once: keys are what frames and objects point to */
+    uint64_t refused;      /* frames beyond the bound */
+};
+/* A stack is 1 + the index of its innermost frame; 0 is none. Adds one frame inside of `parent`;
+ * returns the new stack, or `parent` when there is no room. */
+uint32_t ntk_host_stacks_push(struct ntk_host_stacks *stacks, uint32_t parent, const char *name,
+                              const char *module, uint32_t line, enum ntk_host_language language);
+const struct ntk_host_frame *ntk_host_stacks_at(const struct ntk_host_stacks *stacks,
+                                                uint32_t stack);
+/* The text, once, clean; "" without memory. Lives as long as the stacks. */
+const char *ntk_host_stacks_text(struct ntk_host_stacks *stacks, const char *text);
+
+/* ---- records ---- */
+
+struct ntk_host_gap {
+    uint64_t start_ns, end_ns;
+    uint32_t core; /* global physical */
+    uint32_t tid;  /* of the thread that submits the execution which ends it; 0 unknown */
+};
+
+/* A span that the job marked, for the table by step. */
+struct ntk_host_mark {
+    uint64_t start_ns, end_ns;
+    const char *name; /* a text of the stacks */
+    uint64_t value;
+};
+
+struct ntk_host_thread {
+    uint32_t tid, pid;                  /* as the sampler's pid namespace numbers them */
+    char name[NTK_HOST_COMM_BYTES + 1]; /* clean */
+    uint64_t first_ns, last_ns;         /* when it was observed */
+};
+
+enum ntk_host_slice_kind {
+    NTK_HOST_BLOCKED,   /* in a system call, or in nothing that is known */
+    NTK_HOST_PREEMPTED, /* runnable */
+    NTK_HOST_QUOTA,     /* runnable, but its cgroup has used up its quota */
+    NTK_HOST_FAULTING,  /* waits for a page */
+    NTK_HOST_HALTED     /* stopped or traced */
+};
+
+/* A thread that is off the CPU. Where a thread has no slice, it runs. */
+struct ntk_host_slice {
+    uint64_t start_ns, end_ns;
+    uint64_t ready_ns; /* from here on it was runnable; 0: only at its end */
+    uint32_t tid;
+    uint32_t waker;     /* the thread of the job that ended it; 0 none */
+    int32_t syscall;    /* number; -1 none */
+    uint32_t stack;     /* 0 none */
+    const char *object; /* the file of its descriptor, a text of the stacks; NULL none */
+    uint64_t argument[3];
+    uint8_t kind;           /* enum ntk_host_slice_kind */
+    uint8_t is_ready_quota; /* the time since ready_ns is throttling */
+    uint8_t is_gil;         /* the lock it waits for is an interpreter's */
+    uint8_t reserved[5];
+};
+
+/* A thread that was seen on a CPU. */
+struct ntk_host_sample {
+    uint64_t time_ns;
+    uint32_t tid;
+    uint32_t stack;
+    uint8_t cause; /* RUNNING, PAGE_FAULT or GARBAGE */
+    uint8_t reserved[7];
+};
+
+enum ntk_host_method { NTK_HOST_METHOD_PROC, NTK_HOST_METHOD_BPF };
+
+struct ntk_host_records {
+    uint64_t start_ns, end_ns; /* of the observation */
+    enum ntk_host_method method;
+    struct ntk_vec gaps;    /* struct ntk_host_gap */
+    struct ntk_vec marks;   /* struct ntk_host_mark */
+    struct ntk_vec threads; /* struct ntk_host_thread */
+    struct ntk_vec slices;  /* struct ntk_host_slice; in any order */
+    struct ntk_vec samples; /* struct ntk_host_sample; in any order */
+    struct ntk_host_stacks stacks;
+    uint64_t events;         /* that the sampler took */
+    uint64_t lost;           /* that found no room, anywhere */
+    uint64_t stacks_skipped; /* not copied, for their number per second */
+};
+void ntk_host_records_init(struct ntk_host_records *records);
+void ntk_host_records_fini(struct ntk_host_records *records);
+struct ntk_host_thread *ntk_host_records_thread(const struct ntk_host_records *records,
+                                                uint32_t tid);
+
+/* ---- the answer ---- */
+
+/* A part of a gap with one cause: of a timeline, a row per thread. */
+struct ntk_host_piece {
+    uint64_t start_ns, end_ns;
+    uint32_t gap;    /* index in records.gaps, which are sorted by core and start */
+    uint32_t tid;    /* whose work this is: the end of the chain of waits; 0 unknown */
+    uint32_t holder; /* of the lock that tid waits for; 0 unknown */
+    uint32_t stack;
+    const char *object;
+    int32_t syscall; /* -1 none */
+    uint8_t cause;   /* enum ntk_host_cause */
+    uint8_t chain;   /* threads between the one that submits and tid */
+};
+
+struct ntk_host_share {
+    uint64_t ns;
+    uint32_t gap_count;  /* gaps that have any of it */
+    uint64_t longest_ns; /* most of it in one gap */
+};
+
+struct ntk_host_row {
+    struct ntk_host_share share;
+    enum ntk_host_cause cause;
+    uint32_t tid, holder;
+    const char *function; /* "" unknown */
+    const char *module;   /* of the function; "" unknown */
+    const char *object;   /* NULL none */
+    const char *syscall;  /* name; NULL none */
+    uint32_t stack;       /* of the first of it */
+};
+
+/* A stack with its time, for flame graphs. */
+struct ntk_host_flame {
+    uint32_t stack, tid;
+    enum ntk_host_cause cause;
+    uint64_t ns;
+};
+
+struct ntk_host_step {
+    const struct ntk_host_mark *mark; /* of the records */
+    uint64_t idle_ns;
+    uint32_t gap_count;
+    uint64_t longest_ns;
+    uint64_t cause_ns[NTK_HOST_CAUSE_COUNT];
+};
+
+struct ntk_host_result {
+    uint64_t idle_ns; /* sum over cores */
+    uint64_t held_ns; /* cores of the process x time */
+    uint32_t core_count, gap_count;
+    uint64_t longest_ns; /* gap */
+    struct ntk_host_share causes[NTK_HOST_CAUSE_COUNT];
+    struct ntk_vec rows;   /* struct ntk_host_row, largest first */
+    struct ntk_vec flames; /* struct ntk_host_flame, largest first */
+    struct ntk_vec steps;  /* struct ntk_host_step, in order of time */
+    struct ntk_vec pieces; /* struct ntk_host_piece, by gap and start */
+};
+/* Sorts the vecs of the records; the result borrows texts of them. core_count: held cores. 0 or
+ * -ENOMEM. */
+int ntk_host_attribute(struct ntk_host_records *records, uint32_t core_count,
+                       struct ntk_host_result *out_result);
+void ntk_host_result_fini(struct ntk_host_result *result);
+/* Causes by time, the largest first; returns how many have any. */
+size_t ntk_host_result_order(const struct ntk_host_result *result,
+                             enum ntk_host_cause out_causes[NTK_HOST_CAUSE_COUNT]);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * syscalls - what a thread that is blocked in a system call waits for.
+ *
+ * Numbers are those of the machine this program was built for.
+ */
+#ifndef NTK_SHARED_HOSTWORK_SYSCALLS_H
+#define NTK_SHARED_HOSTWORK_SYSCALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "shared/hostwork/hostwork.h"
+
+/* NULL: a number that is not in the table. */
+const char *ntk_host_syscall_name(int32_t number);
+/* The cause of a wait in it; arguments decide whether a futex is a lock. */
+enum ntk_host_cause ntk_host_syscall_cause(int32_t number, const uint64_t argument[3]);
+/* Whether its first argument is a descriptor. */
+bool ntk_host_syscall_has_descriptor(int32_t number);
+
+#endif

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: a child has the hooks in it and executes when its test says so. It notes the time around
+ * each call, so that the gaps have bounds that hold on any machine.
+ */
+#include "shared/hostwork/gaps.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "runtime-hooks/hooks/hooks.h"
+#include "shared/base/clock.h"
+#include "tests/support/observed.h"
+#include "tests/support/scratch.h"
+#include "tests/support/unit.h"
+
+#define CLOCK_SLACK_NS UINT64_C(200000) /* of ticks to nanoseconds */
+
+enum { CORE = 5, RUNS = 4 };
+
+static struct ntk_hooks_model_ref model_ref;
+
+static void claim(void)
+{
+    struct ntk_hooks_config config = {
+        .instance_type = "trn1.2xlarge", .lnc = 1, .device_count = 1, .cores_per_device = 8
+    };
+    struct ntk_hooks_model model = { .id = 10001, .name = "m", .core = CORE, .core_count = 1 };
+    char note[256];
+
+    if (ntk_hooks_attach(&config, note, sizeof note) != 0) {
+        _Exit(3);
+    }
+    ntk_hooks_core_claim(CORE, CORE, 1);
+    ntk_hooks_model_begin(&model, &model_ref);
+    ntk_hooks_model_loaded(model_ref, ntk_hooks_now(), 0, 0);
+}
+
+/* Sends the time before and after the begin, and before and after the end. */
+static void execute(struct observed *child, uint64_t id)
+{
+    struct ntk_hooks_exec exec = {
+        .model = model_ref, .execution_id = id, .core = CORE, .core_count = 1
+    };
+
+    observed_send(child, ntk_clock_monotonic_ns());
+    exec.call_start_ticks = ntk_hooks_now();
+    exec.core_start_ticks = ntk_hooks_exec_begin(model_ref, CORE, 1);
+    observed_send(child, ntk_clock_monotonic_ns());
+    (void)observed_receive(child);
+    observed_send(child, ntk_clock_monotonic_ns());
+    ntk_hooks_exec_end(&exec);
+    observed_send(child, ntk_clock_monotonic_ns());
+}
+
+static int child_works(struct observed *child, void *ctx)
+{
+    claim();
+    observed_send(child, 1);
+    while (observed_receive(child)) {
+        uint64_t began = ntk_hooks_mark_begin();
+        execute(child, 1);
+        ntk_hooks_mark_text("step", began, 42);
+        observed_send(child, 2);
+    }
+    (void)ctx;
+    ntk_hooks_detach();
+    return 0;
+}
+
+struct observation {
+    char *folder;
+    struct observed child;
+    struct ntk_ring_registry *registry;
+    struct ntk_host_records records;
+    struct ntk_host_gaps gaps;
+};
+
+static int begin(void **state)
+{
+    static struct observation observation;
+    struct ntk_err err = { 0 };
+
+    memset(&observation, 0, sizeof observation);
+    observation.folder = test_scratch_create();
+    observation.child = observed_start(observation.folder, child_works, NULL);
+    (void)observed_receive(&observation.child);
+    struct ntk_ring_options options = { .folder = observation.folder };
+    assert_int_equal(ntk_ring_registry_open(&options, &observation.registry, &err), 0);
+    assert_int_equal(ntk_ring_registry_poll(observation.registry, NULL, &err), 0);
+    assert_int_equal(ntk_ring_registry_count(observation.registry), 1);
+    ntk_host_records_init(&observation.records);
+    assert_int_equal(ntk_host_gaps_begin(&observation.gaps,
+                                         ntk_ring_registry_get(observation.registry, 0),
+                                         &observation.records, ntk_clock_monotonic_ns(), &err),
+                     0);
+    *state = &observation;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct observation *o = *state;
+
+    observed_send(&o->child, 0);
+    assert_int_equal(observed_finish(&o->child, 0), 0);
+    ntk_host_gaps_fini(&o->gaps);
+    ntk_host_records_fini(&o->records);
+    ntk_ring_registry_close(o->registry);
+    test_scratch_destroy(o->folder);
+    return 0;
+}
+
+struct stamps {
+    uint64_t before_begin, after_begin, before_end, after_end;
+};
+
+static void run(struct observation *o, struct stamps *out)
+{
+    observed_send(&o->child, 1);
+    out->before_begin = observed_receive(&o->child);
+    out->after_begin = observed_receive(&o->child);
+    observed_send(&o->child, 1);
+    out->before_end = observed_receive(&o->child);
+    out->after_end = observed_receive(&o->child);
+    (void)observed_receive(&o->child);
+}
+
+static void assert_between(uint64_t value, uint64_t least, uint64_t most)
+{
+    assert_true(value + CLOCK_SLACK_NS >= least);
+    assert_true(value <= most + CLOCK_SLACK_NS);
+}
+
+static void a_gap_lies_between_executions(void **state)
+{
+    struct observation *o = *state;
+    struct stamps stamps[RUNS];
+    uint32_t cores;
+
+    for (size_t i = 0; i < RUNS; i++) {
+        run(o, &stamps[i]);
+    }
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    assert_int_equal(ntk_host_gaps_end(&o->gaps, now_ns, &cores), 0);
+    assert_int_equal(cores, 1);
+    assert_int_equal(o->records.gaps.count, RUNS + 1);
+    const struct ntk_host_gap *gaps = o->records.gaps.items;
+    assert_int_equal(gaps[0].start_ns, o->records.start_ns);
+    assert_between(gaps[0].end_ns, stamps[0].before_begin, stamps[0].after_begin);
+    for (size_t i = 1; i < RUNS; i++) {
+        assert_int_equal(gaps[i].core, CORE);
+        assert_int_equal(gaps[i].tid, (uint32_t)o->child.pid);
+        assert_between(gaps[i].start_ns, stamps[i - 1].before_end, stamps[i - 1].after_end);
+        assert_between(gaps[i].end_ns, stamps[i].before_begin, stamps[i].after_begin);
+    }
+    assert_int_equal(gaps[RUNS].end_ns, now_ns);
+}
+
+static void what_runs_at_the_end_is_no_gap(void **state)
+{
+    struct observation *o = *state;
+    uint32_t cores;
+
+    observed_send(&o->child, 1);
+    uint64_t least_ns = observed_receive(&o->child);
+    uint64_t most_ns = observed_receive(&o->child);
+    assert_false(ntk_host_gaps_follow(&o->gaps));
+    assert_int_equal(ntk_host_gaps_end(&o->gaps, ntk_clock_monotonic_ns(), &cores), 0);
+    assert_int_equal(o->records.gaps.count, 1);
+    const struct ntk_host_gap *gap = o->records.gaps.items;
+    assert_between(gap->end_ns, least_ns, most_ns);
+    observed_send(&o->child, 1);
+    for (int i = 0; i < 3; i++) {
+        (void)observed_receive(&o->child);
+    }
+}
+
+static void marks_of_the_job_are_steps(void **state)
+{
+    struct observation *o = *state;
+    struct ntk_host_result result;
+    struct stamps stamps;
+    uint32_t cores;
+
+    assert_true(ntk_host_gaps_follow(&o->gaps));
+    run(o, &stamps);
+    assert_int_equal(ntk_host_gaps_end(&o->gaps, ntk_clock_monotonic_ns(), &cores), 0);
+    assert_int_equal(ntk_host_attribute(&o->records, cores, &result), 0);
+    assert_int_equal(result.steps.count, 1);
+    const struct ntk_host_step *step = ntk_vec_at(&result.steps, 0);
+    assert_int_equal(step->mark->value, 42);
+    assert_true(result.idle_ns < result.held_ns);
+    ntk_host_result_fini(&result);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(a_gap_lies_between_executions),
+        TEST(what_runs_at_the_end_is_no_gap),
+        TEST(marks_of_the_job_are_steps),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
