@@ -2,13 +2,9 @@
 
 # The time of all that is made for a package: SOURCE_DATE_EPOCH, or that of the commit.
 set(NTK_EPOCH "$ENV{SOURCE_DATE_EPOCH}")
-find_package(Git QUIET)
-if(NOT NTK_EPOCH AND GIT_FOUND)
-    execute_process(COMMAND ${GIT_EXECUTABLE} log -1 --format=%ct WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
-        OUTPUT_VARIABLE NTK_EPOCH OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
-endif()
 if(NOT NTK_EPOCH)
-    file(TIMESTAMP ${CMAKE_SOURCE_DIR}/CHANGELOG.md NTK_EPOCH %s UTC)
+    execute_process(COMMAND ${CMAKE_SOURCE_DIR}/cmake/source.sh time OUTPUT_VARIABLE NTK_EPOCH
+        OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 endif()
 
 # Installs a file in packages of the named KINDS (all, by default) at a place, otherwise at ELSE, or nowhere. Places are

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "shared/base/build.h"
 #include "shared/base/err.h"
 #include "shared/base/log.h"
 #include "shared/base/str.h"
@@ -339,7 +340,8 @@ static int take_value(const struct ntk_opt_program *program, const struct ntk_op
         ntk_opt_print_help(program);
         return -ECANCELED;
     case NTK_OPT_VERSION:
-        printf("%s %s\n", program->name, NTK_VERSION);
+        printf("%s %s\ncommit: %s\nbuild: %s\n", program->name, NTK_VERSION, ntk_build_commit,
+               ntk_build_options);
         return -ECANCELED;
     case NTK_OPT_COMPLETION:
         return print_completion(program, value);

@@ -4,6 +4,9 @@
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 set +e +o pipefail # what fails is asked for where it matters
 export LC_ALL=C.UTF-8
+# What the build recorded: the source tree may be at another commit by now.
+commit=$(sed -n 's/.*ntk_build_commit.*"\(.*\)".*/\1/p' "$NTK_BUILD_DIR/generated/build_commit.c")
+[[ $commit =~ ^([0-9a-f]{12}(-modified)?|unknown)$ ]] || fail "the build recorded the commit '$commit'"
 
 # check COMMAND...
 check() {
@@ -18,7 +21,8 @@ check() {
         [[ $said == *"cannot write to stdout"* ]] || complain "$* --help on a full disk says $said"
     fi
     said=$("$@" --version 2>&1)
-    [[ $said =~ ^"$*"\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || complain "$* --version says $said"
+    [[ $said =~ ^"$*"\ [0-9]+\.[0-9]+\.[0-9]+$'\n'commit:\ $commit$'\n'build:\ [A-Z][A-Za-z]+,\ $(uname -m),\ .*attach$ ]] ||
+        complain "$* --version says $said"
     said=$("$@" --no-such-option 2>&1 >/dev/null)
     [ $? = 2 ] || complain "$* --no-such-option: not exit code 2"
     [ "$said" = "$*: unknown option '--no-such-option'"$'\n'"Try '$* --help'." ] || complain "$*: says $said"

@@ -24,3 +24,29 @@ PKG_CONFIG_LIBDIR=$scratch/none cmake -S project -B none >none.log 2>&1 || fail 
 grep -qFx -- '-- missing package: sqlite3 (pkg-config sqlite3, version 3.37 or later)' none.log || fail "a missing SQLite is not named"
 # Each library has its oldest version.
 ! grep -nE '^ntk_find_package\([^ ]+ [^ )]+\)' "$NTK_SOURCE_DIR/cmake/ntk_packages.cmake" || fail "a library has no version"
+
+# The commit of a source tree: of git, of an archive that git made, and of neither.
+needs git
+mkdir -p tree/cmake
+cp "$NTK_SOURCE_DIR"/cmake/source.sh tree/cmake
+cp "$NTK_SOURCE_DIR"/{SOURCE,.gitattributes,CHANGELOG.md} tree
+in_tree() { git -C tree -c user.name=test -c user.email=test@localhost "$@" >git.log 2>&1 || fail "see git.log"; }
+says() { # COMMIT TIME
+    [ "$(tree/cmake/source.sh commit) $(tree/cmake/source.sh time)" = "$*" ] ||
+        fail "not '$*': $(tree/cmake/source.sh commit) $(tree/cmake/source.sh time)"
+}
+says unknown "$(stat -c %Y tree/CHANGELOG.md)"
+in_tree init -q
+in_tree add -A
+GIT_COMMITTER_DATE='1000000000 +0000' in_tree commit -qm one
+commit=$(git -C tree rev-parse --short=12 HEAD)
+says "$commit" 1000000000
+tree/cmake/source.sh write build.c
+touch -d @1 build.c
+tree/cmake/source.sh write build.c
+[ "$(stat -c %Y build.c)" = 1 ] || fail "the same commit is written again, so that all programs are linked again"
+echo >>tree/CHANGELOG.md
+says "$commit-modified" 1000000000
+git -C tree archive HEAD | { mkdir archive && tar -x -C archive; }
+rm -rf tree && mv archive tree
+says "$commit" 1000000000

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: MIT */
+/* build - the texts of libraries and tests, which do not record their commit. */
+#include "shared/base/build.h"
+
+const char ntk_build_commit[] = "unknown";
+const char ntk_build_options[] = "unknown";
