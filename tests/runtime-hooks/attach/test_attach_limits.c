@@ -98,7 +98,7 @@ static void executions_that_are_too_short_are_given_up(void **state)
     seen_now(f, &seen);
     assert_int_equal(seen.in_flight, 0);
     attach_expect_reported(f, "executions of process ");
-    attach_expect_reported(f, "more than 1 %");
+    attach_expect_reported(f, "more than 1%");
     assert_int_equal(attach_end(f, SIGINT), 0);
     assert_non_null(
         strstr(attach_read_file(f->out), "execution calls, then stopped observing them"));
