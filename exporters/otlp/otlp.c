@@ -59,7 +59,7 @@ static bool is_protobuf(const struct ntk_http_answer *answer)
            ntk_str_starts_with(type, "application/x-protobuf");
 }
 
-static void judge(void *ctx, const struct ntk_http_answer *answer,
+static bool judge(void *ctx, const struct ntk_http_answer *answer,
                   struct ntk_outbox_answer *out_answer)
 {
     const struct ntk_buf *body = &answer->body;
@@ -74,15 +74,17 @@ static void judge(void *ctx, const struct ntk_http_answer *answer,
         (void)ntk_otlp_read_partial(body->bytes, body->bytes_count, &out_answer->refused_items,
                                     out_answer->text, sizeof out_answer->text);
     }
+    return false;
 }
 
-static void address(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
-                    struct ntk_http_question *question)
+static int address(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
+                   struct ntk_http_question *question, struct ntk_err *err)
 {
     const struct otlp *state = ctx;
     const uint8_t *start = bytes;
     size_t count = 0;
 
+    (void)err;
     question->url = state->config.url;
     question->timeout_ns = state->config.timeout_ns;
     question->ca_file = state->config.ca_file;
@@ -98,6 +100,7 @@ static void address(void *ctx, const void *bytes, size_t bytes_count, const char
     for (size_t i = 0; i < state->config.headers.count; i++) {
         headers[count++] = state->header_texts[i];
     }
+    return 0;
 }
 
 static void see(void *ctx, const struct ntk_snapshot *snapshot)

@@ -84,7 +84,8 @@ struct ntk_points_model { /* of a tag: one that is loaded */
 struct ntk_points_latency_series {
     uint64_t began_ns; /* Unix time since when it counts; 0: nothing was counted yet */
     struct ntk_latency_series edges;
-    struct ntk_histogram_dense *fine; /* NULL unless the page keeps them */
+    struct ntk_histogram_dense *fine;  /* NULL unless the page keeps them */
+    struct ntk_slow_execution slowest; /* of the last period */
 };
 
 struct ntk_points_latency { /* of a tag: all models of a name */

@@ -148,6 +148,9 @@ static void add_latencies(struct ntk_points_page *page, struct ntk_points_tag *t
         if (latency) {
             add_latency(page, &latency->total, &model->total_latency, period_began_ns);
             add_latency(page, &latency->device, &model->device_latency, period_began_ns);
+            if (model->slowest.duration_ns > latency->total.slowest.duration_ns) {
+                latency->total.slowest = model->slowest;
+            }
         }
     }
 }

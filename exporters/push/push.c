@@ -48,27 +48,38 @@ void ntk_push_host_name(char out[NTK_PUSH_HOST_BYTES])
 
 /* -- sending, on the outbox's thread ----------------------------------------------------------- */
 
+/* True: once more, at once. */
+static bool send_once(struct ntk_push *push, const void *bytes, size_t bytes_count,
+                      struct ntk_outbox_answer *answer)
+{
+    const char *headers[NTK_PUSH_HEADERS_MAX] = { NULL };
+    struct ntk_http_question question = { .headers = headers,
+                                          .body = bytes,
+                                          .body_bytes = bytes_count };
+    struct ntk_err err = { 0 };
+
+    answer->result = NTK_OUTBOX_RETRY;
+    int ret = push->peer.address(push->peer.ctx, bytes, bytes_count, headers, &question, &err);
+    if (ret < 0) {
+        answer->result = ret == -EBADMSG ? NTK_OUTBOX_REFUSED : NTK_OUTBOX_RETRY;
+    } else {
+        ret = ntk_http_client_ask(push->client, &question, &push->answer, &err);
+        if (ret >= 0) {
+            return push->peer.judge(push->peer.ctx, &push->answer, answer);
+        }
+        if (ret == -EMSGSIZE && push->peer.refuses_long_answers) {
+            answer->result = NTK_OUTBOX_REFUSED; /* it would be so again */
+        }
+    }
+    (void)snprintf(answer->text, sizeof answer->text, "%.250s", err.text);
+    return false;
+}
+
 static void send_request(void *ctx, const void *bytes, size_t bytes_count,
                          struct ntk_outbox_answer *answer)
 {
-    struct ntk_push *push = ctx;
-    const char *headers[NTK_PUSH_HEADERS_MAX] = { NULL };
-    struct ntk_http_question question = { .headers = headers };
-    struct ntk_err err = { 0 };
-
-    push->peer.address(push->peer.ctx, bytes, bytes_count, headers, &question);
-    question.body = bytes;
-    question.body_bytes = bytes_count;
-    answer->result = NTK_OUTBOX_RETRY;
-    int ret = ntk_http_client_ask(push->client, &question, &push->answer, &err);
-    if (ret >= 0) {
-        push->peer.judge(push->peer.ctx, &push->answer, answer);
-        return;
+    while (send_once(ctx, bytes, bytes_count, answer)) {
     }
-    if (ret == -EMSGSIZE && push->peer.refuses_long_answers) {
-        answer->result = NTK_OUTBOX_REFUSED; /* it would be so again */
-    }
-    (void)snprintf(answer->text, sizeof answer->text, "%.250s", err.text);
 }
 
 static void cancel(void *ctx)

@@ -43,11 +43,13 @@ struct ntk_push_peer {
     bool has_gzip;             /* of requests */
     bool refuses_long_answers; /* a request with an answer too long is dropped, else sent again */
     uint64_t interval_ns;      /* between two pages; 0: one for each snapshot */
-    /* Fills all of the question but its body; headers end with NULL and have room for
-     * NTK_PUSH_HEADERS_MAX. */
-    void (*address)(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
-                    struct ntk_http_question *question);
-    void (*judge)(void *ctx, const struct ntk_http_answer *answer,
+    /* Fills the question, whose body is the message unless it sets another form of it; headers end
+     * with NULL and have room for NTK_PUSH_HEADERS_MAX. -EBADMSG: the message cannot be sent, ever;
+     * another error: it is tried again. */
+    int (*address)(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
+                   struct ntk_http_question *question, struct ntk_err *err);
+    /* True: the message is sent again at once, as address() now says. */
+    bool (*judge)(void *ctx, const struct ntk_http_answer *answer,
                   struct ntk_outbox_answer *out_answer);
     /* Sees each snapshot before it is on the page; NULL: no need. */
     void (*see)(void *ctx, const struct ntk_snapshot *snapshot);

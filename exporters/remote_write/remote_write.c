@@ -1,21 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * remote_write - where to: each snapshot becomes samples of its time, pushed in order to a receiver
- * of Prometheus remote write 1.0.
+ * of Prometheus remote write.
+ *
+ * Which version the receiver understands is learnt from its answers. Messages are of 2.0 until it
+ * refuses one and takes the same samples as a message of 1.0. Then they are of 1.0, and those of
+ * 2.0 that wait are converted when they are sent.
  */
 #include "exporters/remote_write/remote_write.h"
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "exporters/push/push.h"
 #include "exporters/remote_write/remote_write_encode.h"
+#include "exporters/remote_write/remote_write_request.h"
 #include "exporters/transport/push_status.h"
 #include "shared/base/clock.h"
 #include "shared/base/fs.h"
+#include "shared/base/log.h"
 #include "shared/http/http_client.h"
 
 #define JOB "neuron-monitor"
@@ -33,8 +42,14 @@ static const struct ntk_opt option_rows[] = {
       "push metrics to a Prometheus remote-write receiver" },
     { 0, "remote-write-token-file", "FILE", NTK_OPT_TEXT, &ntk_remote_write_target.token_file,
       "read the bearer token from this file, for each request" },
+    { 0, "remote-write-password-file", "FILE", NTK_OPT_TEXT, &ntk_remote_write_target.password_file,
+      "read user:password for basic authentication from this file, for each request" },
     { 0, "remote-write-headers-file", "FILE", NTK_OPT_TEXT, &ntk_remote_write_target.headers_file,
       "send the headers in this file (Name: value, one per line) with each request" },
+    { 0, "remote-write-protocol", "VERSION", NTK_OPT_TEXT, &ntk_remote_write_target.protocol,
+      "send messages of remote write 1.0 or 2.0 (default: 2.0, or 1.0 if the receiver does not "
+      "accept "
+      "it)" },
     { 0, "remote-write-spool", "FOLDER", NTK_OPT_TEXT, &ntk_remote_write_target.spool_folder,
       "keep undelivered data in this folder (default: in memory)" },
     { 0, "remote-write-native-histograms", 0, NTK_OPT_FLAG, &ntk_remote_write_target.has_native,
@@ -46,58 +61,164 @@ static int is_asked(struct ntk_err *err)
 {
     const struct ntk_remote_write_target *target = &ntk_remote_write_target;
 
-    if (!target->url && (target->token_file || target->headers_file || target->spool_folder ||
-                         target->has_native)) {
+    if (!target->url && (target->token_file || target->password_file || target->headers_file ||
+                         target->protocol || target->spool_folder || target->has_native)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
                            "--remote-write-... requires --remote-write");
+    }
+    if (target->protocol && strcmp(target->protocol, "1.0") != 0 &&
+        strcmp(target->protocol, "2.0") != 0) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "invalid value '%.20s' for --remote-write-protocol: expected 1.0 or 2.0",
+                           target->protocol);
+    }
+    if (target->token_file && target->password_file) {
+        return ntk_err_set(
+            err, -EINVAL, NTK_ERR_NO_OFFSET,
+            "--remote-write-token-file and --remote-write-password-file exclude each "
+            "other");
     }
     return target->url != NULL;
 }
 
 struct remote_write {
     char *url;
-    char *token_file; /* NULL: none */
-    uint8_t *headers; /* bytes of the file; NULL: none */
+    char *token_file;    /* NULL: none */
+    char *password_file; /* NULL: none */
+    uint8_t *headers;    /* bytes of the file; NULL: none */
     const char *header_rows[HEADERS_MAX];
     size_t header_count;
     char instance[NTK_PUSH_HOST_BYTES];
     struct ntk_remote_write *encoder;
+    atomic_bool makes_v1; /* new messages are of 1.0 */
+
+    /* Of the thread that sends. */
+    bool is_fixed;       /* the user said which version */
+    bool knows_v2;       /* the receiver took a message of 2.0 */
+    bool tries_v1;       /* this message was refused as one of 2.0 */
+    bool sends_v2;       /* what is on its way */
+    struct ntk_buf made; /* a message of 2.0 as one of 1.0 */
 };
 
-static void address(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
-                    struct ntk_http_question *question)
-{
-    const struct remote_write *state = ctx;
+/* -- sending, on the outbox's thread ----------------------------------------------------------- */
 
-    (void)bytes;
-    (void)bytes_count;
+static int address(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
+                   struct ntk_http_question *question, struct ntk_err *err)
+{
+    struct remote_write *state = ctx;
+
+    state->sends_v2 = remote_write_is_v2(bytes, bytes_count);
+    if (state->sends_v2 && (state->tries_v1 || atomic_load(&state->makes_v1))) {
+        ntk_buf_reset(&state->made);
+        int ret = remote_write_to_v1(bytes, bytes_count, &state->made, err);
+        if (ret < 0) {
+            return ret;
+        }
+        question->body = state->made.bytes;
+        question->body_bytes = state->made.bytes_count;
+        state->sends_v2 = false;
+    }
     headers[0] = "Content-Encoding: snappy";
-    headers[1] = "Content-Type: application/x-protobuf";
-    headers[2] = "X-Prometheus-Remote-Write-Version: 0.1.0";
+    headers[1] = state->sends_v2
+                     ? "Content-Type: application/x-protobuf;proto=io.prometheus.write.v2.Request"
+                     : "Content-Type: application/x-protobuf";
+    headers[2] = state->sends_v2 ? "X-Prometheus-Remote-Write-Version: 2.0.0"
+                                 : "X-Prometheus-Remote-Write-Version: 0.1.0";
     for (size_t i = 0; i < state->header_count; i++) {
         headers[OWN_HEADERS + i] = state->header_rows[i];
     }
     question->url = state->url;
     question->timeout_ns = TIMEOUT_NS;
     question->token_file = state->token_file;
+    question->password_file = state->password_file;
     question->answer_bytes_max = 64 * 1024;
+    return 0;
 }
 
-static void judge(void *ctx, const struct ntk_http_answer *answer,
+/* How many samples and histograms the receiver says that it wrote; false: it does not say. */
+static bool read_written(const struct ntk_http_answer *answer, uint64_t *out_count)
+{
+    static const char *const names[] = { "x-prometheus-remote-write-samples-written",
+                                         "x-prometheus-remote-write-histograms-written",
+                                         "x-prometheus-remote-write-exemplars-written" };
+    bool has = false;
+
+    *out_count = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char text[24];
+        if (ntk_http_answer_header_get(answer, names[i], text, sizeof text)) {
+            has = true;
+            *out_count += i < 2 ? strtoull(text, NULL, 10) : 0;
+        }
+    }
+    return has;
+}
+
+/* A receiver of 1.0 that does not look at the type reads an empty message, and takes it. */
+static bool refuses_v2(const struct remote_write *state, long status, bool has_written)
+{
+    if (has_written || state->is_fixed) {
+        return false;
+    }
+    return status / 100 == 2 || status == 415 ||
+           (status / 100 == 4 && status != 429 && !state->knows_v2);
+}
+
+static void judge_v2(struct remote_write *state, const struct ntk_http_answer *answer,
+                     uint64_t written, struct ntk_outbox_answer *out_answer)
+{
+    const char *said = ntk_buf_text_get(&answer->body);
+
+    state->knows_v2 = true;
+    ntk_push_status_judge(NTK_PUSH_REMOTE_WRITE, answer, said, out_answer);
+    if (out_answer->result == NTK_OUTBOX_RETRY || written >= out_answer->item_count ||
+        (out_answer->result == NTK_OUTBOX_REFUSED && !written)) {
+        return;
+    }
+    /* Some of it was written, and the rest never will be. */
+    if (out_answer->result == NTK_OUTBOX_SENT) {
+        (void)snprintf(out_answer->text, sizeof out_answer->text,
+                       "the receiver wrote %" PRIu64 " of %" PRIu64, written,
+                       out_answer->item_count);
+    }
+    out_answer->result = NTK_OUTBOX_SENT;
+    out_answer->refused_items = out_answer->item_count - written;
+}
+
+static bool judge(void *ctx, const struct ntk_http_answer *answer,
                   struct ntk_outbox_answer *out_answer)
 {
-    (void)ctx;
+    struct remote_write *state = ctx;
+    uint64_t written;
+    bool has_written = read_written(answer, &written);
+
+    if (state->sends_v2 && refuses_v2(state, answer->status, has_written)) {
+        state->tries_v1 = true;
+        return true;
+    }
+    if (state->sends_v2 && has_written) {
+        judge_v2(state, answer, written, out_answer);
+        return false;
+    }
     ntk_push_status_judge(NTK_PUSH_REMOTE_WRITE, answer, ntk_buf_text_get(&answer->body),
                           out_answer);
+    if (state->tries_v1 && out_answer->result == NTK_OUTBOX_SENT) {
+        ntk_log_info("remote write", "the receiver understands version 1.0 only");
+        atomic_store(&state->makes_v1, true);
+    }
+    state->tries_v1 = false;
+    return false;
 }
+
+/* -- the exporter ------------------------------------------------------------------------------ */
 
 static int encode(void *ctx, const struct ntk_points_page *page, uint64_t time_ns,
                   ntk_push_emit *emit, void *emit_ctx, struct ntk_err *err)
 {
-    const struct remote_write *state = ctx;
+    struct remote_write *state = ctx;
 
-    return ntk_remote_write_encode(state->encoder, page, (int64_t)(time_ns / NTK_NS_PER_MS), emit,
-                                   emit_ctx, err);
+    return ntk_remote_write_encode(state->encoder, page, (int64_t)(time_ns / NTK_NS_PER_MS),
+                                   !atomic_load(&state->makes_v1), emit, emit_ctx, err);
 }
 
 static void destroy(void *ctx)
@@ -107,6 +228,8 @@ static void destroy(void *ctx)
     ntk_remote_write_destroy(state->encoder);
     free(state->url);
     free(state->token_file);
+    free(state->password_file);
+    ntk_buf_fini(&state->made);
     free(state->headers);
     free(state);
 }
@@ -154,10 +277,11 @@ static int read_headers(struct remote_write *state, const char *path, struct ntk
                 is_header(at) ? "too many headers (at most 32)"
                               : "expected 'Name: value', not a header of the protocol");
         }
-        if (state->token_file && strncasecmp(at, "Authorization:", 14) == 0) {
+        if ((state->token_file || state->password_file) &&
+            strncasecmp(at, "Authorization:", 14) == 0) {
             return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                               "%s: line %u: Authorization and a token file exclude each other; "
-                               "use one of the two",
+                               "%s: line %u: Authorization and a file with a token or a password "
+                               "exclude each other; use one of the two",
                                path, line_number);
         }
         state->header_rows[state->header_count++] = at;
@@ -185,8 +309,12 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
                                                       .has_native = target->has_native };
     state->url = strdup(target->url);
     state->token_file = target->token_file ? strdup(target->token_file) : NULL;
+    state->password_file = target->password_file ? strdup(target->password_file) : NULL;
+    state->is_fixed = target->protocol != NULL;
+    atomic_init(&state->makes_v1, target->protocol && strcmp(target->protocol, "1.0") == 0);
     state->encoder = ntk_remote_write_create(&encoder);
-    if (!state->url || !state->encoder || (target->token_file && !state->token_file)) {
+    if (!state->url || !state->encoder || (target->token_file && !state->token_file) ||
+        (target->password_file && !state->password_file)) {
         destroy(state);
         return ntk_err_no_memory(err);
     }

@@ -13,10 +13,12 @@ extern const struct ntk_exporter ntk_exporter_remote_write;
 /* Read when one is made. */
 extern struct ntk_remote_write_target {
     const char *url;
-    const char *headers_file; /* of "Name: value" lines, for each request; NULL: none */
-    const char *token_file;   /* a bearer token; NULL: none */
-    const char *spool_folder; /* NULL: memory only */
-    bool has_native;          /* native histograms next to the classic ones */
+    const char *headers_file;  /* of "Name: value" lines, for each request; NULL: none */
+    const char *token_file;    /* a bearer token; NULL: none */
+    const char *password_file; /* user:password; NULL: none */
+    const char *protocol;      /* "1.0" or "2.0"; NULL: what the receiver understands */
+    const char *spool_folder;  /* NULL: memory only */
+    bool has_native;           /* native histograms next to the classic ones */
 } ntk_remote_write_target;
 
 #ifdef __cplusplus

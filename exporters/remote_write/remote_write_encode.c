@@ -2,32 +2,42 @@
 /* remote_write_encode - points of the page to series, series to requests. */
 #include "exporters/remote_write/remote_write_encode.h"
 
-#include <snappy-c.h>
+#include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "exporters/points/points_buckets.h"
 #include "exporters/points/points_walk.h"
-#include "exporters/remote_write/remote_write.pb-c.h"
+#include "exporters/remote_write/remote_write_request.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
 
 #define NS (double)NTK_NS_PER_SECOND
-/* Behind each name and value of a series' key; labels have no control characters. */
-#define KEY_SEPARATOR '\x1f'
 /* A request that has as many is sent before it is full. */
 #define REQUEST_BYTES ((size_t)2 * 1024 * 1024)
 #define OWN_LABELS 4 /* __name__, instance, job, le */
 #define LABELS_MAX (OWN_LABELS + NTK_INSTANCE_TEXTS + NTK_POINTS_LABELS_MAX)
+static_assert(LABELS_MAX <= REMOTE_WRITE_LABELS_MAX, "a series has room for all of its labels");
+#define EXEMPLAR_BYTES 96
+
+/* What is known of a series: the page that had it last, its family, its type, whether it is a native
+ * histogram. */
+#define MARK_NATIVE ((uintptr_t)1)
+#define MARK_TYPE(mark) ((Ntk__RemoteWrite__MetricType)((mark) >> 1 & 7))
+#define MARK_FAMILY(mark) ((size_t)((mark) >> 4 & 0xfff))
+#define MARK_GENERATION(mark) ((mark) >> 16)
+static_assert(NTK_POINTS_FAMILIES < 0x1000, "a mark has 12 bits for the family");
 
 struct ntk_remote_write {
     struct ntk_remote_write_options options;
-    struct ntk_map seen; /* key -> mark of the page that had it last */
+    struct ntk_map seen; /* key -> mark */
     uintptr_t generation;
 
     /* For the page that is being encoded. */
     const struct ntk_points_page *page;
+    size_t family;
     const struct ntk_metric_row *row;
     size_t found_count; /* known series that this page has too */
     int64_t time_ms;
@@ -35,10 +45,7 @@ struct ntk_remote_write {
     void *ctx;
     struct ntk_err *err;
     int ret; /* the first failure */
-
-    /* For the request that is being made. */
-    struct ntk_buf proto;
-    uint64_t sample_count;
+    struct remote_write_request request;
 
     /* For the series that is being made. */
     struct ntk_buf key;
@@ -63,7 +70,7 @@ void ntk_remote_write_destroy(struct ntk_remote_write *state)
         return;
     }
     ntk_map_fini(&state->seen);
-    ntk_buf_fini(&state->proto);
+    remote_write_request_fini(&state->request);
     ntk_buf_fini(&state->key);
     free(state);
 }
@@ -79,85 +86,69 @@ static void fail(struct ntk_remote_write *state)
 
 static void flush(struct ntk_remote_write *state)
 {
-    size_t out_bytes = snappy_max_compressed_length(state->proto.bytes_count);
+    uint64_t sample_count = state->request.sample_count;
     struct ntk_buf out = { 0 };
 
-    if (state->sample_count == 0 || state->ret < 0) {
+    if (sample_count == 0 || state->ret < 0) {
         return;
     }
-    char *to = ntk_buf_extend(&out, out_bytes);
-    if (!to || !ntk_buf_ok(&state->proto) ||
-        snappy_compress((const char *)state->proto.bytes, state->proto.bytes_count, to,
-                        &out_bytes) != SNAPPY_OK) {
+    if (remote_write_request_finish(&state->request, &out) < 0) {
         fail(state);
     } else {
-        out.bytes_count = out_bytes;
-        state->ret = state->emit(&out, state->sample_count, state->ctx, state->err);
+        state->ret = state->emit(&out, sample_count, state->ctx, state->err);
     }
     ntk_buf_fini(&out);
-    ntk_buf_reset(&state->proto);
-    state->sample_count = 0;
 }
 
-/* The next part of a key, which is cut up. */
-static char *next_part(char **key)
+/* A text that the family's name ends with; "" none. */
+static const char *unit_of(const char *name)
 {
-    char *part = *key;
+    static const char *const units[] = { "seconds", "bytes", "ratio" };
 
-    *key += strcspn(part, (const char[]){ KEY_SEPARATOR, '\0' });
-    *(*key)++ = '\0';
-    return part;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        const char *found = strstr(name, units[i]);
+        size_t length = strlen(units[i]);
+        if (found && found > name && found[-1] == '_' &&
+            (!found[length] || strcmp(found + length, "_total") == 0)) {
+            return units[i];
+        }
+    }
+    return "";
 }
 
-/* Appends a series to the request, which may come in pieces; the key is cut up. Of the two one is
- * NULL. */
-static void add_series(struct ntk_remote_write *state, char *key, Ntk__RemoteWrite__Sample *sample,
-                       Ntk__RemoteWrite__Histogram *histogram)
+static void add_series(struct ntk_remote_write *state, struct remote_write_series series,
+                       uintptr_t mark)
 {
-    Ntk__RemoteWrite__WriteRequest piece = NTK__REMOTE_WRITE__WRITE_REQUEST__INIT;
-    Ntk__RemoteWrite__TimeSeries series = NTK__REMOTE_WRITE__TIME_SERIES__INIT;
-    Ntk__RemoteWrite__TimeSeries *series_rows[] = { &series };
-    Ntk__RemoteWrite__Label labels[LABELS_MAX];
-    Ntk__RemoteWrite__Label *label_rows[LABELS_MAX];
+    const struct ntk_metric_row *row = ntk_points_family_get(MARK_FAMILY(mark));
 
-    while (*key && series.n_labels < LABELS_MAX) {
-        Ntk__RemoteWrite__Label *label = label_rows[series.n_labels] = &labels[series.n_labels];
-        ntk__remote_write__label__init(label);
-        label->name = next_part(&key);
-        label->value = next_part(&key);
-        series.n_labels++;
-    }
-    series.labels = label_rows;
-    if (sample) {
-        sample->timestamp = state->time_ms;
-        series.samples = &sample;
-        series.n_samples = 1;
-    } else {
-        histogram->timestamp = state->time_ms;
-        series.histograms = &histogram;
-        series.n_histograms = 1;
-    }
-    piece.timeseries = series_rows;
-    piece.n_timeseries = 1;
-    void *to =
-        ntk_buf_extend(&state->proto, ntk__remote_write__write_request__get_packed_size(&piece));
-    if (!to) {
+    series.time_ms = state->time_ms;
+    series.type = MARK_TYPE(mark);
+    series.help = row->help;
+    series.unit = unit_of(row->name);
+    if (remote_write_request_add(&state->request, &series) < 0) {
         fail(state);
-        return;
     }
-    ntk__remote_write__write_request__pack(&piece, to);
-    if (++state->sample_count == NTK_REMOTE_WRITE_SAMPLES ||
-        state->proto.bytes_count > REQUEST_BYTES) {
+    if (state->request.sample_count == NTK_REMOTE_WRITE_SAMPLES ||
+        remote_write_request_bytes(&state->request) > REQUEST_BYTES) {
         flush(state);
     }
 }
 
 /* -- a page ------------------------------------------------------------------------------------ */
 
-/* What seen has of a series: the page, and whether it is a native histogram. */
-static void *mark(const struct ntk_remote_write *state, bool is_native)
+static uintptr_t make_mark(const struct ntk_remote_write *state, bool is_created, bool is_native)
 {
-    return (void *)(state->generation * 2 + is_native);
+    static const Ntk__RemoteWrite__MetricType types[] = {
+        [NTK_METRIC_KIND_GAUGE] = NTK__REMOTE_WRITE__METRIC_TYPE__GAUGE,
+        [NTK_METRIC_KIND_COUNTER] = NTK__REMOTE_WRITE__METRIC_TYPE__COUNTER,
+        [NTK_METRIC_KIND_HISTOGRAM] = NTK__REMOTE_WRITE__METRIC_TYPE__HISTOGRAM,
+        [NTK_METRIC_KIND_INFO] = NTK__REMOTE_WRITE__METRIC_TYPE__INFO,
+    };
+    Ntk__RemoteWrite__MetricType type =
+        is_created ? NTK__REMOTE_WRITE__METRIC_TYPE__GAUGE : types[state->row->kind];
+
+    return state->generation << 16 | (uintptr_t)state->family << 4 | (uintptr_t)type << 1 |
+           (is_native ? MARK_NATIVE : 0);
 }
 
 static int by_name(const void *a, const void *b)
@@ -168,7 +159,7 @@ static int by_name(const void *a, const void *b)
 
 /* The key of a series of the point, remembered as being on this page; NULL without memory. */
 static char *make_key(struct ntk_remote_write *state, const struct ntk_point *point,
-                      const char *name, const char *edge, bool is_native)
+                      const char *name, const char *edge, uintptr_t mark)
 {
     struct ntk_points_label labels[LABELS_MAX] = { { "__name__", name },
                                                    { "instance", state->options.instance },
@@ -187,29 +178,67 @@ static char *make_key(struct ntk_remote_write *state, const struct ntk_point *po
     ntk_buf_reset(&state->key);
     for (size_t i = 0; i < count; i++) {
         if (labels[i].value[0]) { /* an empty label is none */
-            ntk_buf_add_format(&state->key, "%s%c%s%c", labels[i].name, KEY_SEPARATOR,
-                               labels[i].value, KEY_SEPARATOR);
+            ntk_buf_add_text(&state->key, labels[i].name);
+            ntk_buf_add_char(&state->key, REMOTE_WRITE_SEPARATOR);
+            ntk_buf_add_text(&state->key, labels[i].value);
+            ntk_buf_add_char(&state->key, REMOTE_WRITE_SEPARATOR);
         }
     }
     ntk_buf_add_char(&state->key, '\0');
     char *key = ntk_buf_ok(&state->key) ? (char *)state->key.bytes : NULL;
     state->found_count += key && ntk_map_get(&state->seen, key);
-    if (!key || ntk_map_put(&state->seen, key, mark(state, is_native)) < 0) {
+    if (!key || ntk_map_put(&state->seen, key, (void *)mark) < 0) {
         fail(state);
         return NULL;
     }
     return key;
 }
 
-static void add_sample(struct ntk_remote_write *state, const struct ntk_point *point,
-                       const char *name, const char *edge, double value)
+/* The slowest execution of the last period, as the exemplar of a series whose value holds it. */
+static void set_exemplar(struct remote_write_series *series,
+                         const struct ntk_points_latency_series *latency, char text[EXEMPLAR_BYTES])
 {
-    Ntk__RemoteWrite__Sample sample = NTK__REMOTE_WRITE__SAMPLE__INIT;
-    char *key = make_key(state, point, name, edge, false);
+    const struct ntk_slow_execution *slowest = &latency->slowest;
 
-    sample.value = value;
-    if (key) {
-        add_series(state, key, &sample, NULL);
+    if (!slowest->end_ns) {
+        return;
+    }
+    (void)snprintf(text, EXEMPLAR_BYTES, "execution_id%c%" PRIu64 "%cpid%c%" PRIu32 "%c",
+                   REMOTE_WRITE_SEPARATOR, slowest->id, REMOTE_WRITE_SEPARATOR,
+                   REMOTE_WRITE_SEPARATOR, slowest->pid, REMOTE_WRITE_SEPARATOR);
+    series->exemplar_key = text;
+    series->exemplar_value = (double)slowest->duration_ns / NS;
+    series->exemplar_ms = (int64_t)(slowest->end_ns / NTK_NS_PER_MS);
+}
+
+static void add_sample(struct ntk_remote_write *state, const struct ntk_point *point,
+                       const char *name, double value, bool is_created)
+{
+    uintptr_t mark = make_mark(state, is_created, false);
+    struct remote_write_series series = {
+        .value = value, .began_ms = is_created ? 0 : (int64_t)(point->began_ns / NTK_NS_PER_MS)
+    };
+
+    series.key = make_key(state, point, name, "", mark);
+    if (series.key) {
+        add_series(state, series, mark);
+    }
+}
+
+static void add_bucket(struct ntk_remote_write *state, const struct ntk_point *point,
+                       const char *name, const char *edge, uint64_t count, bool has_slowest)
+{
+    uintptr_t mark = make_mark(state, false, false);
+    struct remote_write_series series = { .value = (double)count,
+                                          .began_ms = (int64_t)(point->began_ns / NTK_NS_PER_MS) };
+    char exemplar[EXEMPLAR_BYTES];
+
+    series.key = make_key(state, point, name, edge, mark);
+    if (has_slowest) {
+        set_exemplar(&series, point->latency, exemplar);
+    }
+    if (series.key) {
+        add_series(state, series, mark);
     }
 }
 
@@ -217,11 +246,16 @@ static void add_native(struct ntk_remote_write *state, const struct ntk_point *p
 {
     struct ntk_points_native *native = &state->native;
     Ntk__RemoteWrite__Histogram histogram = NTK__REMOTE_WRITE__HISTOGRAM__INIT;
-    char *key = make_key(state, point, state->row->name, "", true);
+    uintptr_t mark = make_mark(state, false, true);
+    struct remote_write_series series = { .histogram = &histogram,
+                                          .began_ms = (int64_t)(point->began_ns / NTK_NS_PER_MS) };
+    char exemplar[EXEMPLAR_BYTES];
 
-    if (!key) {
+    series.key = make_key(state, point, state->row->name, "", mark);
+    if (!series.key) {
         return;
     }
+    set_exemplar(&series, point->latency, exemplar);
     ntk_points_native_make(point->latency->fine, native);
     for (size_t i = 0; i < native->span_count; i++) {
         Ntk__RemoteWrite__BucketSpan *span = state->span_rows[i] = &state->spans[i];
@@ -240,7 +274,7 @@ static void add_native(struct ntk_remote_write *state, const struct ntk_point *p
     histogram.n_positive_spans = native->span_count;
     histogram.positive_deltas = native->delta;
     histogram.n_positive_deltas = native->delta_count;
-    add_series(state, key, NULL, &histogram);
+    add_series(state, series, mark);
 }
 
 static void add_latency(struct ntk_remote_write *state, const struct ntk_point *point)
@@ -248,17 +282,22 @@ static void add_latency(struct ntk_remote_write *state, const struct ntk_point *
     const struct ntk_latency_series *series = &point->latency->edges;
     char name[NTK_POINTS_NAME_BYTES];
     char edge[NTK_POINTS_EDGE_BYTES];
+    uint64_t slowest_ns = point->latency->slowest.duration_ns;
+    uint64_t edge_before_ns = 0;
 
     snprintf(name, sizeof name, "%s_bucket", state->row->name);
     for (unsigned int i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
+        uint64_t edge_ns = UINT64_C(1) << (NTK_LATENCY_EDGE_FIRST + i);
         ntk_points_edge_format(i, edge);
-        add_sample(state, point, name, edge, (double)series->below[i]);
+        add_bucket(state, point, name, edge, series->below[i],
+                   slowest_ns > edge_before_ns && slowest_ns <= edge_ns);
+        edge_before_ns = edge_ns;
     }
-    add_sample(state, point, name, "+Inf", (double)series->count);
+    add_bucket(state, point, name, "+Inf", series->count, slowest_ns > edge_before_ns);
     snprintf(name, sizeof name, "%s_sum", state->row->name);
-    add_sample(state, point, name, "", (double)series->sum_ns / NS);
+    add_sample(state, point, name, (double)series->sum_ns / NS, false);
     snprintf(name, sizeof name, "%s_count", state->row->name);
-    add_sample(state, point, name, "", (double)series->count);
+    add_sample(state, point, name, (double)series->count, false);
     if (state->options.has_native && point->latency->fine) {
         add_native(state, point);
     }
@@ -276,10 +315,10 @@ static void visit(const struct ntk_point *point, void *ctx)
         add_latency(state, point);
         return;
     }
-    add_sample(state, point, state->row->name, "", point->number);
+    add_sample(state, point, state->row->name, point->number, false);
     if (point->created_seconds > 0) {
         ntk_points_created_name(state->row, name);
-        add_sample(state, point, name, "", point->created_seconds);
+        add_sample(state, point, name, point->created_seconds, true);
     }
 }
 
@@ -292,28 +331,29 @@ static void end_missing(struct ntk_remote_write *state)
 
     memcpy(&stale, &bits, sizeof stale);
     ntk_map_each(entry, &state->seen) {
-        Ntk__RemoteWrite__Sample sample = NTK__REMOTE_WRITE__SAMPLE__INIT;
         Ntk__RemoteWrite__Histogram histogram = NTK__REMOTE_WRITE__HISTOGRAM__INIT;
-        if (entry->value == mark(state, false) || entry->value == mark(state, true)) {
+        uintptr_t mark = (uintptr_t)entry->value;
+        struct remote_write_series series = { .key = entry->key, .value = stale };
+        if (MARK_GENERATION(mark) == state->generation) {
             if (ntk_map_put(&kept, entry->key, entry->value) < 0) {
                 fail(state);
             }
-        } else if ((uintptr_t)entry->value & 1) {
+            continue;
+        }
+        if (mark & MARK_NATIVE) {
             histogram.count_case = NTK__REMOTE_WRITE__HISTOGRAM__COUNT_COUNT_INT;
             histogram.zero_count_case = NTK__REMOTE_WRITE__HISTOGRAM__ZERO_COUNT_ZERO_COUNT_INT;
             histogram.sum = stale;
-            add_series(state, entry->key, NULL, &histogram);
-        } else {
-            sample.value = stale;
-            add_series(state, entry->key, &sample, NULL);
+            series.histogram = &histogram;
         }
+        add_series(state, series, mark);
     }
     ntk_map_fini(&state->seen);
     state->seen = kept;
 }
 
 int ntk_remote_write_encode(struct ntk_remote_write *state, const struct ntk_points_page *page,
-                            int64_t time_ms,
+                            int64_t time_ms, bool is_v2,
                             int (*emit)(struct ntk_buf *request, uint64_t sample_count, void *ctx,
                                         struct ntk_err *err),
                             void *ctx, struct ntk_err *err)
@@ -328,9 +368,10 @@ int ntk_remote_write_encode(struct ntk_remote_write *state, const struct ntk_poi
     state->ctx = ctx;
     state->err = err;
     state->ret = 0;
-    state->sample_count = 0;
-    ntk_buf_reset(&state->proto);
+    remote_write_request_fini(&state->request);
+    state->request = (struct remote_write_request){ .is_v2 = is_v2 };
     for (size_t i = 0; i < NTK_POINTS_FAMILIES && state->ret >= 0; i++) {
+        state->family = i;
         state->row = ntk_points_family_get(i);
         if (ntk_points_is_shown(page, state->options.vendor_only, i)) {
             ntk_points_walk(page, i, visit, state);

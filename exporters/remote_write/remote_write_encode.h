@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote_write_encode - the page as requests of Prometheus remote write 1.0. Pure but for its
- * memory of the series.
+ * remote_write_encode - the page as requests of Prometheus remote write 1.0 or 2.0. Pure but for
+ * its memory of the series.
  *
  * The series are those of the text, and on request a native histogram next to the classic buckets
  * of each latency. A request has at most NTK_REMOTE_WRITE_SAMPLES samples, labels sorted by name,
  * "job" and "instance" added, empty labels omitted. A series that was there and is not any more
- * gets one last sample that says so (the staleness marker).
+ * gets one last sample that says so (the staleness marker). The slowest execution of the last
+ * period is the exemplar of its bucket. 2.0 adds types, help texts, units and start times.
  *
- * Source:  prometheus/docs, specs/prw/remote_write_spec.md.
+ * Source:  prometheus/docs, specs/prw/remote_write_spec.md and remote_write_spec_2_0.md.
  * Owner:   create / destroy.
  * Threads: one.
  */
@@ -46,7 +47,7 @@ void ntk_remote_write_destroy(struct ntk_remote_write *state);
 
 /* Calls emit with each finished request: snappy bytes, which emit may take out of the buffer. */
 int ntk_remote_write_encode(struct ntk_remote_write *state, const struct ntk_points_page *page,
-                            int64_t time_ms,
+                            int64_t time_ms, bool is_v2,
                             int (*emit)(struct ntk_buf *request, uint64_t sample_count, void *ctx,
                                         struct ntk_err *err),
                             void *ctx, struct ntk_err *err);

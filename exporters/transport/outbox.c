@@ -289,7 +289,8 @@ static bool send_one(struct ntk_outbox *outbox, struct message *message)
     uint64_t pause_ns = options->pause_min_ns;
 
     for (;;) {
-        struct ntk_outbox_answer answer = { .result = NTK_OUTBOX_RETRY };
+        struct ntk_outbox_answer answer = { .item_count = message->item_count,
+                                            .result = NTK_OUTBOX_RETRY };
 
         pthread_mutex_unlock(&outbox->lock);
         options->send(options->ctx, message->bytes, message->bytes_count, &answer);

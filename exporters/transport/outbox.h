@@ -47,6 +47,7 @@ enum ntk_outbox_result {
 };
 
 struct ntk_outbox_answer {
+    uint64_t item_count; /* of the message, set before it is sent */
     enum ntk_outbox_result result;
     uint64_t retry_after_ns; /* at least this long, when the peer asked for it; 0: as the outbox
                               * chooses */
@@ -56,7 +57,8 @@ struct ntk_outbox_answer {
 
 struct ntk_outbox_options {
     const char *name; /* of the peer, in log lines and output_counts; borrowed */
-    /* Sends one message; fills the zeroed answer. May wait; must end soon after cancel(). */
+    /* Sends one message; fills the answer, which is zeroed but for item_count. May wait; must end
+     * soon after cancel(). */
     void (*send)(void *ctx, const void *bytes, size_t bytes_count,
                  struct ntk_outbox_answer *answer);
     void (*cancel)(void *ctx); /* from another thread; NULL when send() never waits long */

@@ -113,6 +113,10 @@ void ntk_aggregate_set_speaker(struct ntk_aggregate *aggregate, const char *key,
  * follow. */
 void ntk_aggregate_failure(struct ntk_aggregate *aggregate, uint32_t core, uint32_t status,
                            bool is_new);
+/* An execution of the speaker: the slowest of a model is remembered until the model's next sample.
+ * A model that was not sampled yet has none. */
+void ntk_aggregate_execution(struct ntk_aggregate *aggregate, uint32_t model_id,
+                             const struct ntk_slow_execution *execution);
 /* Whether some core of the machine is known through no segment, so that the tree's counters are
  * wanted. */
 bool ntk_aggregate_wants_device_cores(const struct ntk_aggregate *aggregate);

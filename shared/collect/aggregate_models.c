@@ -24,6 +24,19 @@ struct model_state *ntk_aggregate_model_state(struct runtime_state *runtime, uin
     return model;
 }
 
+void ntk_aggregate_execution(struct ntk_aggregate *aggregate, uint32_t model_id,
+                             const struct ntk_slow_execution *execution)
+{
+    if (!aggregate->speaker_runtime) {
+        return;
+    }
+    ntk_vec_each(struct model_state, model, &aggregate->speaker_runtime->models) {
+        if (model->id == model_id && execution->duration_ns > model->slowest.duration_ns) {
+            model->slowest = *execution;
+        }
+    }
+}
+
 static struct name_state *name_state(struct runtime_state *runtime, const char *name)
 {
     struct name_state *state;
@@ -76,6 +89,8 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
     bool moved;
 
     out->id = model->id;
+    out->slowest = state->slowest;
+    state->slowest = (struct ntk_slow_execution){ 0 };
     out->loaded = !reading->ended && model->state != NTK_MODEL_UNLOADED;
     out->core = model->core;
     out->core_count = model->core_count;

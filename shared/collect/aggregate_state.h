@@ -67,6 +67,7 @@ struct model_state {
     uint64_t effective_flops;
     uint64_t node_switches;
     uint64_t starts, stops;
+    struct ntk_slow_execution slowest; /* since the last sample */
     struct baseline total;
     struct baseline device;
 };

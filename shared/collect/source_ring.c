@@ -320,18 +320,54 @@ static struct ntk_event_sample *take_event(struct source_ring *source,
     return event;
 }
 
+static bool ended_before(const struct source_ring *source, const struct ntk_ring_segment *segment,
+                         const struct ntk_slot *slot, uint64_t duration)
+{
+    return ntk_ring_segment_monotonic_ns(segment, slot->start_ticks + duration) <
+           source->begin_monotonic_ns;
+}
+
+/* The slowest of executions of one model that follow one another; slot may be NULL. */
+static void take_slowest(const struct source_ring *source, const struct ntk_ring_segment *segment,
+                         const struct ntk_slot *slot)
+{
+    if (!slot || ended_before(source, segment, slot, slot->word[0])) {
+        return;
+    }
+    ntk_aggregate_execution(
+        source->aggregate, NTK_WORD_LO(slot->word[1]),
+        &(struct ntk_slow_execution){
+            .end_ns = ntk_ring_segment_realtime_ns(segment, slot->start_ticks + slot->word[0]),
+            .duration_ns = ntk_ring_segment_ticks_to_ns(segment, slot->word[0]),
+            .id = slot->word[2],
+            .pid = source->process.pid });
+}
+
+static const struct ntk_slot *slower(const struct source_ring *source,
+                                     const struct ntk_ring_segment *segment,
+                                     const struct ntk_slot *slowest, const struct ntk_slot *slot)
+{
+    if (slowest && NTK_WORD_LO(slowest->word[1]) != NTK_WORD_LO(slot->word[1])) {
+        take_slowest(source, segment, slowest);
+        return slot;
+    }
+    return !slowest || slot->word[0] > slowest->word[0] ? slot : slowest;
+}
+
 static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_slot *slots,
                        size_t count, void *ctx)
 {
     struct source_ring *source = ctx;
+    const struct ntk_slot *slowest = NULL;
 
     for (size_t i = 0; i < count; i++) {
         const struct ntk_slot *slot = &slots[i];
         struct ntk_event_sample *event;
         uint64_t duration;
-        uint64_t end;
 
         if (!is_listed(slot)) {
+            slowest =
+                slot->kind == NTK_EVENT_EXEC ? slower(source, segment, slowest, slot) : slowest;
             continue;
         }
         duration = slot->kind == NTK_EVENT_MEM_ALLOC || slot->kind == NTK_EVENT_MEM_FREE ||
@@ -339,8 +375,7 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
                        ? 0
                        : slot->word[0];
         /* What ended before this collector began was another collector's to tell. */
-        end = ntk_ring_segment_monotonic_ns(segment, slot->start_ticks + duration);
-        if (end < source->begin_monotonic_ns) {
+        if (ended_before(source, segment, slot, duration)) {
             continue;
         }
         bool is_failure = slot->kind == NTK_EVENT_EXEC; /* an error when it ended */
@@ -362,6 +397,7 @@ static void take_batch(const struct ntk_ring_segment *segment, const struct ntk_
                                   event->error_class != NTK_ERROR_CLASS_NONE);
         }
     }
+    take_slowest(source, segment, slowest);
 }
 
 static int64_t drain_segment(struct source_ring *source, struct ntk_ring_segment *segment)

@@ -45,6 +45,7 @@ struct ntk_http_question {
     bool http2; /* HTTP/2 from the first byte on, without TLS (gRPC), on its own connection */
     const char *user_password; /* "user:password" of basic authentication; NULL: none */
     const char *token_file;    /* its first line as a bearer token, read again; NULL: none */
+    const char *password_file; /* its first line as user_password, read again; NULL: none */
     const char *ca_file;       /* PEM; NULL: the system's */
     const char *cert_file;     /* PEM: the client's identity, or NULL */
     const char *key_file;      /* PEM, of cert_file; NULL: it is in there too */

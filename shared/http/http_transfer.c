@@ -13,7 +13,7 @@
 #include "shared/base/url.h"
 
 #define HEAD_BYTES_MAX ((size_t)64 * 1024)
-#define TOKEN_BYTES 4096
+#define SECRET_BYTES 4096
 #define RETRY_AFTER_SECONDS_MAX UINT64_C(3600)
 
 static void init_curl(void)
@@ -240,22 +240,45 @@ static int add_header(struct curl_slist **headers, const char *header)
     return more ? 0 : -ENOMEM;
 }
 
-/* "Authorization: Bearer ..." of the file as it is now. */
+/* The first line of a file as it is now; what is the word for it in messages. */
+static int read_secret(const char *path, const char *what, char secret[SECRET_BYTES],
+                       struct ntk_err *err)
+{
+    ssize_t got = ntk_fs_read_text(path, secret, SECRET_BYTES);
+
+    secret[got > 0 ? strcspn(secret, "\r\n") : 0] = '\0';
+    return got > 0 && secret[0]
+               ? 0
+               : ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot read the %s from '%.200s': %s",
+                             what, path, got < 0 ? strerror((int)-got) : "the first line is empty");
+}
+
 static int add_token(struct curl_slist **headers, const char *path, struct ntk_err *err)
 {
     static const char name[] = "Authorization: Bearer ";
-    char header[sizeof name + TOKEN_BYTES];
-    char *token = header + sizeof name - 1;
+    char header[sizeof name + SECRET_BYTES];
 
     memcpy(header, name, sizeof name);
-    ssize_t got = ntk_fs_read_text(path, token, TOKEN_BYTES);
-    token[got > 0 ? strcspn(token, "\r\n") : 0] = '\0';
-    int ret =
-        got > 0 && token[0]
-            ? add_header(headers, header)
-            : ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "cannot read the token from '%.200s': %s",
-                          path, got < 0 ? strerror((int)-got) : "the file contains no token");
+    int ret = read_secret(path, "token", header + sizeof name - 1, err);
+    ret = ret < 0 ? ret : add_header(headers, header);
     explicit_bzero(header, sizeof header);
+    return ret;
+}
+
+static int set_password(CURL *easy, const char *path, struct ntk_err *err)
+{
+    char secret[SECRET_BYTES];
+    int ret = read_secret(path, "password", secret, err);
+
+    if (ret >= 0 && !strchr(secret, ':')) {
+        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET,
+                          "'%.200s': the first line is not 'user:password'", path);
+    } else if (ret >= 0) {
+        curl_easy_setopt(easy, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
+        ret = curl_easy_setopt(easy, CURLOPT_USERPWD, secret) == CURLE_OK ? 0
+                                                                          : ntk_err_no_memory(err);
+    }
+    explicit_bzero(secret, sizeof secret);
     return ret;
 }
 
@@ -343,7 +366,12 @@ int http_transfer_begin(struct http_transfer *transfer, const struct ntk_http_qu
         return ret;
     }
     set_options(easy, transfer, transfer->headers);
-    return 0;
+    ret = question->password_file ? set_password(easy, question->password_file, err) : 0;
+    if (ret < 0) {
+        free_headers(transfer->headers);
+        transfer->headers = NULL;
+    }
+    return ret;
 }
 
 int http_transfer_end(struct http_transfer *transfer, CURLcode code, struct ntk_err *err)

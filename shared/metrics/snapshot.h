@@ -330,6 +330,14 @@ struct ntk_memory_sample {
 
 /* ---- models of a runtime ---- */
 
+/* One that took longest, to be shown as an example. */
+struct ntk_slow_execution {
+    uint64_t end_ns; /* since 1970 UTC; 0: none is known */
+    uint64_t duration_ns;
+    uint64_t id;  /* of its process, as in ERROR events and traces */
+    uint32_t pid; /* as in the sample of its runtime */
+};
+
 enum ntk_model_has {
     NTK_MODEL_HAS_LATENCY = 1u << 0,
     NTK_MODEL_HAS_DEVICE_LATENCY = 1u << 1,
@@ -371,6 +379,7 @@ struct ntk_model_sample {
     uint64_t load_ns;
     struct ntk_histogram total_latency;
     struct ntk_histogram device_latency;
+    struct ntk_slow_execution slowest; /* of the period; of an agent that reads events alone */
 };
 
 /* Cumulative latency by model name, for as long as the runtime lives: unloading one of two models

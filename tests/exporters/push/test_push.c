@@ -23,23 +23,26 @@ struct peer {
 
 static unsigned destroyed;
 
-static void address(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
-                    struct ntk_http_question *question)
+static int address(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
+                   struct ntk_http_question *question, struct ntk_err *err)
 {
+    (void)err;
     (void)ctx;
     (void)bytes;
     (void)bytes_count;
     (void)headers;
     question->url = "http://127.0.0.1:1/";
     question->timeout_ns = NTK_NS_PER_SECOND;
+    return 0;
 }
 
-static void judge(void *ctx, const struct ntk_http_answer *answer,
+static bool judge(void *ctx, const struct ntk_http_answer *answer,
                   struct ntk_outbox_answer *out_answer)
 {
     (void)ctx;
     (void)answer;
     out_answer->result = NTK_OUTBOX_RETRY;
+    return false;
 }
 
 static void see(void *ctx, const struct ntk_snapshot *snapshot)

@@ -6,7 +6,7 @@ needs prometheus neuron-monitor jq curl
 port=$(free_ports 1) # for the server and its successor
 start_server() {
     prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address="127.0.0.1:$port" \
-        --web.enable-remote-write-receiver --enable-feature=native-histograms --log.level=info >server.log 2>&1 &
+        --web.enable-remote-write-receiver --enable-feature=native-histograms,exemplar-storage --log.level=info >server.log 2>&1 &
     server=$!
     pids+=("$server")
     wait_for server_is_up
@@ -22,7 +22,7 @@ start_server
 neuron-packager example memcpy -o memcpy.neff
 push="--remote-write http://127.0.0.1:$port/api/v1/write --remote-write-spool spool --remote-write-native-histograms"
 
-neuron-monitor --period 200ms $push >first.jsonl 2>first.log &
+neuron-monitor -v 3 --period 200ms $push >first.jsonl 2>first.log &
 agent=$!
 pids+=("$agent")
 wait_for has_reports first.jsonl
@@ -42,6 +42,13 @@ width=$(jq -s '.[0].buckets[0] | (.[2] | tonumber) / (.[1] | tonumber) - 1' nati
 [ "$counted" = 500 ] && [ "$native" = 500 ] || fail "$counted classic latencies, $native native ones"
 jq -en --argjson width "$width" '$width > 0 and $width < 0.05' >/dev/null || fail "native buckets are $width wide"
 [ "$(query "count($latency$of_pushed)")" = none ] || fail "the native histogram does not end"
+# The slowest executions are exemplars, by the number that traces and the list of errors have.
+curl -sfG "http://127.0.0.1:$port/api/v1/query_exemplars" --data-urlencode "query=${latency}_bucket$of_pushed" \
+    -d start=$(($(date +%s) - 300)) -d end=$(($(date +%s) + 60)) | jq '[.data[].exemplars[]]' >exemplars.json
+jq -e 'length > 0 and all(.[]; (.labels.execution_id | tonumber) >= 0 and (.labels.pid | tonumber) > 0 and (.value | tonumber) > 0)' \
+    exemplars.json >/dev/null || fail "$(cat exemplars.json)"
+# This server knows 1.0 only and does not say so: nothing was lost by that.
+grep -q 'understands version 1.0 only' first.log || fail "see first.log"
 [ "$(query system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' first.jsonl)" ] ||
     fail "memory of the machine differs"
 items='neuron_monitor_output_items_total{output="remote write",result'
@@ -67,6 +74,27 @@ empty() { ls spool/*.msg >/dev/null 2>&1 || echo yes; }
 wait_for empty
 wait_for answers 'max(max_over_time(neuron_executions_total{status_type="completed"}[5m]))' 800
 kill "$agent" && wait "$agent" || fail "the agent fails"
+
+# VictoriaMetrics receives the same.
+if command -v victoria-metrics >/dev/null; then
+    victoria=$(free_ports 1)
+    victoria-metrics -storageDataPath=victoria -httpListenAddr="127.0.0.1:$victoria" -search.latencyOffset=0s >victoria.log 2>&1 &
+    pids+=($!)
+    victoria_is_up() { curl -sf "http://127.0.0.1:$victoria/health" >/dev/null && echo yes; }
+    wait_for victoria_is_up
+    neuron-monitor -v 3 --period 200ms --remote-write "http://127.0.0.1:$victoria/api/v1/write" >third.jsonl 2>third.log &
+    agent=$!
+    pids+=("$agent")
+    wait_for has_reports third.jsonl
+    NEURON_PROCESS_TAG=stored neuron-bench exec memcpy.neff --cores 0 --count 70 --rate 500 >/dev/null
+    stored() {
+        [ "$(curl -sfG "http://127.0.0.1:$victoria/api/v1/query" --data-urlencode 'query=max(neuron_executions_total{status_type="completed"})' |
+            jq -r '.data.result[0].value[1] // "none"')" = 70 ] && echo yes
+    }
+    wait_for stored
+    kill "$agent" && wait "$agent" || fail "the agent fails"
+    grep -q 'understands version 1.0 only' third.log || fail "see third.log"
+fi
 
 # Without a spool losses are logged.
 kill "$server" && wait "$server" 2>/dev/null || true

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "exporters/remote_write/remote_write.h"
+#include "exporters/transport/output_counts.h"
 #include "shared/base/fs.h"
 #include "shared/metrics/snapshot.h"
 #include "tests/support/process.h"
@@ -21,11 +22,13 @@
 
 #define REQUESTS_MAX 9
 #define HEAD_BYTES 4096
+#define ALL_WRITTEN "X-Prometheus-Remote-Write-Samples-Written: 1000000"
 
 struct receiver {
     int fd;
     pthread_t thread;
     const int *statuses; /* ended by 0 */
+    const char *written; /* header of answers to messages of 2.0; NULL: none */
     atomic_int count;    /* answered */
     char heads[REQUESTS_MAX][HEAD_BYTES];
 };
@@ -50,20 +53,35 @@ static void read_request(int fd, char *head)
     }
 }
 
+static bool is_v2(const char *head)
+{
+    bool has_type = strstr(
+        head, "\r\nContent-Type: application/x-protobuf;proto=io.prometheus.write.v2.Request\r\n");
+    bool has_version = strstr(head, "\r\nX-Prometheus-Remote-Write-Version: 2.0.0\r\n");
+
+    assert_int_equal(has_type, has_version);
+    assert_true(has_type || (strstr(head, "\r\nContent-Type: application/x-protobuf\r\n") &&
+                             strstr(head, "\r\nX-Prometheus-Remote-Write-Version: 0.1.0\r\n")));
+    return has_type;
+}
+
 static void *receive(void *ctx)
 {
     struct receiver *receiver = ctx;
 
     for (int i = 0; receiver->statuses[i]; i++) {
-        char answer[128];
+        char answer[256];
         int fd = accept(receiver->fd, NULL, NULL);
         if (fd < 0) {
             break;
         }
         read_request(fd, receiver->heads[i]);
+        bool says_written = receiver->written && is_v2(receiver->heads[i]);
         int bytes = snprintf(answer, sizeof answer,
-                             "HTTP/1.1 %d x\r\nContent-Length: 4\r\nConnection: close\r\n\r\nwhy?",
-                             receiver->statuses[i]);
+                             "HTTP/1.1 %d x\r\n%s%sContent-Length: 4\r\nConnection: "
+                             "close\r\n\r\nwhy?",
+                             receiver->statuses[i], says_written ? receiver->written : "",
+                             says_written ? "\r\n" : "");
         (void)!write(fd, answer, (size_t)bytes);
         close(fd);
         atomic_fetch_add(&receiver->count, 1);
@@ -145,8 +163,106 @@ static void push(struct fixture *f, int snapshots, const int *statuses, const ch
 static void what_may_pass_is_sent_again_what_will_not_is_dropped(void **state)
 {
     static const int statuses[] = { 503, 429, 500, 200, 400, 204, 404, 302, 200, 0 };
+    struct fixture *f = *state;
 
-    push(*state, 5, statuses, NULL);
+    f->receiver.written = ALL_WRITTEN;
+    push(f, 5, statuses, NULL);
+}
+
+static struct ntk_output_counts counts(void)
+{
+    struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX];
+
+    assert_int_equal(ntk_output_counts_read(rows), 1);
+    assert_string_equal(rows[0].name, "remote write");
+    return rows[0];
+}
+
+/* 415, or taken without a word on what was written: the same samples come as 1.0, then all others.
+ * A retry is asked as 2.0 again. */
+static void a_receiver_of_1_0_gets_messages_of_1_0(void **state)
+{
+    static const int rows[][7] = { { 415, 204, 204, 0 },
+                                   { 204, 204, 204, 0 },
+                                   { 400, 204, 204, 0 },
+                                   { 415, 503, 415, 204, 204, 0 } };
+    struct fixture *f = *state;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        atomic_store(&f->receiver.count, 0);
+        push(f, 2, rows[i], NULL);
+        struct ntk_output_counts now = counts();
+        assert_true(now.sent_items > 100 && now.refused_items == 0 && now.lost_items == 0);
+        int count = atomic_load(&f->receiver.count);
+        for (int k = 0; k < count; k++) {
+            assert_int_equal(is_v2(f->receiver.heads[k]), k % 2 == 0 && k < count - 1);
+        }
+        ntk_exporter_remote_write.destroy(f->state);
+        f->state = NULL;
+    }
+}
+
+/* A receiver that took 2.0, and one whose version the user knows, are believed when they refuse. */
+static void a_receiver_of_2_0_may_refuse(void **state)
+{
+    static const int known[] = { 204, 400, 204, 0 };
+    static const int fixed[] = { 204, 415, 0 };
+    struct fixture *f = *state;
+
+    f->receiver.written = ALL_WRITTEN;
+    push(f, 3, known, NULL);
+    for (int i = 0; i < 3; i++) {
+        assert_true(is_v2(f->receiver.heads[i]));
+    }
+    ntk_exporter_remote_write.destroy(f->state);
+    f->state = NULL;
+    f->receiver.written = NULL;
+    atomic_store(&f->receiver.count, 0);
+    ntk_remote_write_target.protocol = "2.0";
+    push(f, 2, fixed, NULL);
+    assert_true(is_v2(f->receiver.heads[0]) && is_v2(f->receiver.heads[1]));
+    ntk_exporter_remote_write.destroy(f->state);
+    f->state = NULL;
+    ntk_remote_write_target.protocol = "1.0";
+    atomic_store(&f->receiver.count, 0);
+    push(f, 2, fixed, NULL);
+    assert_false(is_v2(f->receiver.heads[0]) || is_v2(f->receiver.heads[1]));
+    ntk_remote_write_target.protocol = NULL;
+}
+
+/* With success and with failure. */
+static void what_was_not_written_counts_as_refused(void **state)
+{
+    static const int statuses[][2] = { { 200, 0 }, { 400, 0 } };
+    struct fixture *f = *state;
+
+    f->receiver.written = "X-Prometheus-Remote-Write-Samples-Written: 3\r\n"
+                          "X-Prometheus-Remote-Write-Histograms-Written: 2";
+    for (int i = 0; i < 2; i++) {
+        atomic_store(&f->receiver.count, 0);
+        push(f, 1, statuses[i], NULL);
+        assert_int_equal(counts().sent_items, 5);
+        assert_true(counts().refused_items > 100);
+        ntk_exporter_remote_write.destroy(f->state);
+        f->state = NULL;
+    }
+}
+
+/* Read again for each request. */
+static void a_password_comes_from_a_file(void **state)
+{
+    static const int statuses[] = { 503, 200, 0 };
+    struct fixture *f = *state;
+
+    assert_int_equal(ntk_fs_write(f->token_file, "me:s3:cret\n", 11, NULL), 0);
+    ntk_remote_write_target.password_file = f->token_file;
+    f->receiver.written = ALL_WRITTEN;
+    push(f, 1, statuses, NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_non_null(
+            strstr(f->receiver.heads[i], "\r\nAuthorization: Basic bWU6czM6Y3JldA==\r\n"));
+    }
+    ntk_remote_write_target.password_file = NULL;
 }
 
 static void requests_say_what_they_are(void **state)
@@ -160,12 +276,12 @@ static void requests_say_what_they_are(void **state)
 
     assert_int_equal(ntk_fs_write(f->token_file, "s3cret\n", 7, NULL), 0);
     assert_int_equal(ntk_fs_write(headers_file, headers, sizeof headers - 1, NULL), 0);
+    f->receiver.written = ALL_WRITTEN;
     ntk_remote_write_target.headers_file = headers_file;
     push(f, 1, statuses, f->token_file);
     assert_non_null(strstr(head, "POST /push HTTP/1.1\r\n"));
     assert_non_null(strstr(head, "\r\nContent-Encoding: snappy\r\n"));
-    assert_non_null(strstr(head, "\r\nContent-Type: application/x-protobuf\r\n"));
-    assert_non_null(strstr(head, "\r\nX-Prometheus-Remote-Write-Version: 0.1.0\r\n"));
+    assert_true(is_v2(head));
     assert_non_null(strstr(head, "\r\nAuthorization: Bearer s3cret\r\n"));
     assert_non_null(strstr(head, "\r\nX-Scope-OrgID: team-a\r\n"));
     assert_non_null(strstr(head, "\r\nX-Other:  b: c\r\n"));
@@ -205,7 +321,7 @@ static void headers_that_cannot_be_are_refused_without_their_value(void **state)
     ntk_remote_write_target.token_file = path;
     assert_int_equal(ntk_fs_write(path, "authorization: Basic s3cret\n", 28, NULL), 0);
     assert_int_equal(ntk_exporter_remote_write.create(&options, &made, &err), -EINVAL);
-    assert_non_null(strstr(err.text, "line 1: Authorization and a token file exclude each other"));
+    assert_non_null(strstr(err.text, "line 1: Authorization and a file with a token"));
     assert_null(strstr(err.text, "s3cret"));
     ntk_remote_write_target.token_file = NULL;
     ntk_remote_write_target.headers_file = NULL;
@@ -217,6 +333,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(what_may_pass_is_sent_again_what_will_not_is_dropped,
                                         set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_receiver_of_1_0_gets_messages_of_1_0, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_receiver_of_2_0_may_refuse, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_was_not_written_counts_as_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(a_password_comes_from_a_file, set_up, tear_down),
         cmocka_unit_test_setup_teardown(requests_say_what_they_are, set_up, tear_down),
         cmocka_unit_test_setup_teardown(headers_that_cannot_be_are_refused_without_their_value,
                                         set_up, tear_down),

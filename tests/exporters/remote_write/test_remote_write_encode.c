@@ -91,7 +91,7 @@ static int encode(struct fixture *f)
     struct ntk_err err = { 0 };
 
     forget(f);
-    return ntk_remote_write_encode(f->encoder, &f->page, TIME_MS, take, f, &err);
+    return ntk_remote_write_encode(f->encoder, &f->page, TIME_MS, false, take, f, &err);
 }
 
 /* As the text has it, without job, instance and the timestamp. */
