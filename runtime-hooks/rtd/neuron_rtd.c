@@ -78,7 +78,7 @@ static const struct ntk_opt option_rows[] = {
     { 'l', "log-level", "N", NTK_OPT_U64, &arg_log_level,
       "set the log level: 3 errors, 4 warnings, 5 events (default), 6 more, 7 every call" },
     { 'x', "log-console", 0, NTK_OPT_FLAG, &arg_console, "log to stderr in addition to syslog" },
-    { 'v', "version", 0, NTK_OPT_VERSION, 0, "show the version and exit" },
+    { 'v', "version", 0, NTK_OPT_VERSION, 0, "print the version and exit" },
     NTK_OPT_COMMON_COMPLETION,
     NTK_OPT_COMMON_HELP,
     { 0 },

@@ -72,13 +72,13 @@ struct ntk_opt {
     const char *(*word_get)(size_t index);
 };
 
-#define NTK_OPT_COMMON_HELP                                        \
-    {                                                              \
-        'h', "help", 0, NTK_OPT_HELP, 0, "show this help and exit" \
+#define NTK_OPT_COMMON_HELP                                         \
+    {                                                               \
+        'h', "help", 0, NTK_OPT_HELP, 0, "print this help and exit" \
     }
-#define NTK_OPT_COMMON_VERSION                                           \
-    {                                                                    \
-        0, "version", 0, NTK_OPT_VERSION, 0, "show the version and exit" \
+#define NTK_OPT_COMMON_VERSION                                            \
+    {                                                                     \
+        0, "version", 0, NTK_OPT_VERSION, 0, "print the version and exit" \
     }
 #define NTK_OPT_COMMON_VERBOSE                                                                  \
     {                                                                                           \

@@ -14,6 +14,9 @@ check() {
     help=$("$@" --help 2>&1 >/dev/null) && [ -z "$help" ] || complain "$* --help: exit code or stderr: $help"
     help=$("$@" --help)
     [[ $help == "Usage: $*"* ]] || complain "$* --help begins with $(head -1 <<<"$help")"
+    for said in "print this help and exit" "print the version and exit"; do
+        [[ $help == *" $said"* ]] || complain "$* --help lacks '$said'"
+    done
     said=$(awk 'length($0) > 80' <<<"$help")
     [ -z "$said" ] || complain "$* --help is wider than 80 columns: $said"
     if [ -c /dev/full ]; then

@@ -1,15 +1,51 @@
 #!/bin/bash
-# commands - every command that README.md and the pages below show succeeds. A job runs and an agent serves meanwhile, as the
-# pages say. Programs that serve until ctrl-c print once; paths of the installation are those of one in the scratch folder;
-# commands that need root or a cluster are skipped and say so.
+# commands - every command that a document or a man page shows succeeds. A job runs and an agent serves meanwhile, as the
+# pages say. Programs that serve until ctrl-c print once. Paths of the installation are those of one in the scratch folder.
+# Commands that need root or a cluster are skipped, for the reason in their page.
 . "$(dirname "$0")/../../e2e/lib.sh"
 needs cmake curl jq python3 sqlite3
-pages="README.md docs/README.md docs/start.md docs/programs.md docs/operate.md docs/alerts.md docs/kubernetes.md"
 root=$scratch/root state=$scratch/state
-mkdir "$state" work backups
+mkdir "$state" work backups bin
+export PATH=$scratch/bin:$PATH
 export NEURON_SOFT_INSTANCE=trn1.32xlarge
 
 DESTDIR=$root cmake --install "$NTK_BUILD_DIR" --prefix /usr >install.log || fail "the installation fails"
+cd "$NTK_SOURCE_DIR"
+mapfile -t pages < <(find . \( -path ./build -o -path ./.git -o -path ./tests/corpus \) -prune -o \( -name '*.md' -o -name '*.1.in' \) -print |
+    sed 's#^\./##' | LC_ALL=C sort)
+mapfile -t pages < <(python3 tests/docs/commands/commands.py --pages "${pages[@]}" || echo unmarked)
+cd "$scratch"
+[[ " ${pages[*]} " != *" unmarked "* ]] || fail "a block of commands is not marked sh"
+[[ " ${pages[*]} " == *" README.md "*" docs/operate.md "*" top/neuron-top.1.in "* ]] || fail "pages with commands are missing: ${pages[*]}"
+
+# Files that the pages name but do not create.
+(
+    cd work
+    neuron-packager example memcpy -s 64 -o model.neff
+    neuron-profile capture -n model.neff -s run.ntff
+    cp model.neff run.neff
+    popef_make example add -o executable.popef
+    popef_make example accumulate -o variables.popef
+    python3 "$NTK_SOURCE_DIR/docs/graph-example.py"
+    for name in resnet two-devices net; do cp net.json $name-symbol.json; done
+    echo 'import sys' | tee train.py >serve.py
+    python3 - <<'PYTHON'
+import struct
+head = str({"descr": "<f4", "fortran_order": False, "shape": (1, 128, 64)})
+head += " " * (-(len(head) + 11) % 64) + "\n"
+with open("images.npy", "wb") as file:
+    file.write(b"\x93NUMPY\x01\0" + struct.pack("<H", len(head)) + head.encode() + bytes(4 * 128 * 64))
+PYTHON
+) >prepare.log 2>&1
+# Other programs. A stub uses what it gets, and fails if that is not what the program reads.
+stub() {
+    printf '#!/bin/bash\nset -eo pipefail\n%s\n' "$2" >"bin/$1"
+    chmod +x "bin/$1"
+}
+stub ssh 'shift; timeout 2 "$@" || [ $? = 124 ]'
+stub pprof 'gzip -dc "${!#}" | grep -c . >/dev/null'
+stub flamegraph.pl 'grep -E "^[^ ].* [0-9]+$"'
+
 neuron-packager example conv -s 4 -o conv.neff
 NEURON_PROCESS_TAG=trainer neuron-bench exec conv.neff --cores 31 --rate 20 --duration 1h >bench.log 2>&1 &
 pids+=($!)
@@ -36,18 +72,34 @@ here() {
         s/^(neuron-profile view (-n [^ ]+ )?-s [^ ]+)$/\1 --output-format summary-text/
         s/^(neuron-profile view -d [^ ]+)$/\1 --output-format summary-text/
         s/diag -r 3/diag -r 1/; s/^neuron-monitor slow$/neuron-monitor slow --for 1s/
-        s/^(neuron-monitor (hang|health) 127.*)/\1 --timeout '"$patience"'s/'
+        s/^(neuron-monitor (hang|health) 127.*)/\1 --timeout '"$patience"'s/
+        s/(neuron-top --stdin|--connect trn[12])$/\1 --once/; s#--connect trn[12]#--connect 127.0.0.1:'"$(page_port)"'#g
+        s/^neuron-top --csv=.* -d 10/& --count 1/
+        / query |^sqlite3 /s#(neuron|file)\.db#'"$state"'/monitor.db#; s/--model resnet/--model conv/; s/--duration 5s/--duration 1s/; s/^NEURON_SOFT_FAULT=.hbm-ue.*/& || [ $? = 1 ]/
+        s#unix:/(tmp|run)/#unix:'"$scratch"'/#; s#0\.0\.0\.0:5555#unix:'"$scratch"'/neuron.sock1#; s#10\.0\.0\.7:5555#unix:'"$scratch"'/cli.sock#
+        s#^(neuron-rtd .*unix:([^ ]+)) *&#\1 \& until [ -S \2 ]; do kill -0 $!; sleep 0.1; done#'
 }
-# run COMMAND: in the working folder; it stops at the first line that fails, and names it.
+# run COMMAND: in the working folder; it stops at the first line that fails, and names it. What it left in the background ends.
 run() {
-    bash -c "cd work; set -eo pipefail; trap 'echo \"failed: \$BASH_COMMAND\" >&2' ERR; $1" >out 2>err </dev/null
+    env "${machine[@]}" bash -c "cd work; set -eo pipefail; trap 'echo \"failed: \$BASH_COMMAND\" >&2' ERR
+        trap 'kill \$(jobs -p) 2>/dev/null || :; wait' EXIT; $1" >out 2>err </dev/null
 }
 count=0 skipped=0
-for page in $pages; do
-    [ -f "$NTK_SOURCE_DIR/$page" ] || fail "$page is missing"
-    of_page=0
+for page in "${pages[@]}"; do
+    machine=()
+    case $page in # these own cores, break devices or select a machine: a machine without other jobs
+        docs/faults.md | */neuron-bench.1.in | */neuron-graph.1.in) machine=(NEURON_HOOKS_DIR="$(mktemp -d "$memory/alone-XXXXXX")") ;;
+        */neuron-rtd.1.in | */neuron-cli.1.in)
+            machine=(NEURON_HOOKS_DIR="$(mktemp -d "$memory/alone-XXXXXX")" NEURON_SOFT_INSTANCE=inf1.6xlarge) ;;
+    esac
+    case $page in */neuron-cli.1.in)
+        machine+=(NEURON_RTD_ADDRESS="unix:$scratch/cli.sock")
+        env "${machine[@]}" neuron-rtd -x -g "unix:$scratch/cli.sock" 2>rtd.log &
+        pids+=($!)
+        listens() { [ ! -S "$scratch/cli.sock" ] || echo yes; }
+        wait_for listens ;;
+    esac
     while IFS= read -r -d '' reason && IFS= read -r -d '' command; do
-        of_page=$((of_page + 1))
         if [ -n "$reason" ]; then
             skipped=$((skipped + 1))
             echo "not run, $reason: ${command%%$'\n'*}"
@@ -57,7 +109,6 @@ for page in $pages; do
         run "$command" || fail "$page: exit code $?: $(tail -n 3 err out): $command"
         count=$((count + 1))
     done < <(python3 "$NTK_SOURCE_DIR/tests/docs/commands/commands.py" "$NTK_SOURCE_DIR/$page")
-    [ $of_page -gt 0 ] || fail "$page shows no command"
 done
 greps 'runbook_url: https://runbooks.example.com/alerts.md#neuronmonitordown$' <work/neuron.rules.yml || fail "docs/alerts.md changes no runbook_url"
 echo "$count commands run, $skipped not"
