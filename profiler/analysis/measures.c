@@ -115,7 +115,8 @@ static int add_costs(struct ntk_measures *measures, const struct ntk_cost_table 
 }
 
 /* What was a region in one of two executions alone is there in that one alone. */
-static int add_regions(struct ntk_measures *measures, const struct ntk_program *program)
+static int add_regions(struct ntk_measures *measures, const struct ntk_program *program,
+                       struct ntk_work_units *out_units)
 {
     struct ntk_regions regions;
     int ret = ntk_analysis_regions(program, &regions);
@@ -130,6 +131,7 @@ static int add_regions(struct ntk_measures *measures, const struct ntk_program *
                   : ntk_measures_show(measures, NTK_MEASURE_REGION, regions.regions[i].key,
                                       regions.regions[i].shown);
     }
+    ret = ret || !out_units ? ret : ntk_work_units_init(out_units, program, &regions);
     ntk_regions_fini(&regions);
     return ret;
 }
@@ -207,7 +209,7 @@ static int add_queues(struct ntk_measures *measures, const struct ntk_trace *tra
 
 int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_critical_path *path,
                           const struct ntk_cost_table *costs, struct ntk_progress *progress,
-                          struct ntk_measures *out_measures)
+                          struct ntk_measures *out_measures, struct ntk_work_units *out_units)
 {
     struct ntk_measures measures = { 0 };
     struct ntk_activity activity;
@@ -219,7 +221,7 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
     ntk_progress_show(progress, SHARE_ACTIVITY);
     ret = ret ? ret : add_use(&measures, program, costs, &traffic);
     ntk_progress_show(progress, SHARE_USE);
-    ret = ret ? ret : add_regions(&measures, program);
+    ret = ret ? ret : add_regions(&measures, program, out_units);
     ntk_progress_show(progress, SHARE_REGIONS);
     ret = ret ? ret : add_costs(&measures, costs);
     for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT && ret == 0; e++) {
@@ -230,6 +232,9 @@ int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_cr
     ntk_progress_show(progress, 1);
     if (ret < 0) {
         ntk_measures_fini(&measures);
+        if (out_units) {
+            ntk_work_units_fini(out_units);
+        }
         return ret;
     }
     *out_measures = measures;

@@ -11,6 +11,7 @@
 #include "profiler/analysis/cost_table.h"
 #include "shared/base/progress.h"
 #include "profiler/analysis/critical_path.h"
+#include "profiler/analysis/work_units.h"
 #include "shared/base/map.h"
 #include "shared/base/vec.h"
 
@@ -52,11 +53,11 @@ static inline const char *ntk_measure_shown(const struct ntk_measure *measure)
 const struct ntk_measure *ntk_measures_find(const struct ntk_measures *measures,
                                             enum ntk_measure_kind kind, const char *name);
 
-/* path NULL: what needs the length of the execution is absent. progress NULL: none is shown. 0 or
- * -ENOMEM. */
+/* path NULL: what needs the length of the execution is absent. progress NULL: none is shown.
+ * out_units zeroed, or NULL: not wanted. 0 or -errno of a long list. */
 int ntk_analysis_measures(const struct ntk_program *program, const struct ntk_critical_path *path,
                           const struct ntk_cost_table *costs, struct ntk_progress *progress,
-                          struct ntk_measures *out_measures);
+                          struct ntk_measures *out_measures, struct ntk_work_units *out_units);
 void ntk_measures_fini(struct ntk_measures *measures);
 
 const char *ntk_measure_key(enum ntk_measure_kind kind);

@@ -4,8 +4,9 @@
  *
  * Up to NTK_STEPS_MAX edges the steps are exact. Of more, equal pieces of the time from the first
  * edge to the last have one step each: its mean, so that value times time stays what it was, or the
- * largest value in it. So an output is bounded, however long the capture is. Memory is bounded as
- * that of a sorter.
+ * largest value in it. The last piece is as wide as the others, so it may end after the last edge;
+ * from there on nothing is added. So an output is bounded, however long the capture is. Memory is
+ * bounded as that of a sorter.
  *
  * Errors:  -errno of a sorter, or what put returned.
  * Owner:   caller's storage; ntk_steps_fini() frees, also after a failed add. Threads: one.

@@ -140,24 +140,19 @@ static int gather_core(struct gathering *g, const struct ntk_regions *regions, s
     return failed;
 }
 
-int ntk_work_units_init(struct ntk_work_units *units, const struct ntk_program *program)
+int ntk_work_units_init(struct ntk_work_units *units, const struct ntk_program *program,
+                        const struct ntk_regions *regions)
 {
     struct gathering g = { .out = units, .program = program };
-    struct ntk_regions regions;
-    int ret;
+    int ret = 0;
 
     *units = (struct ntk_work_units){ 0 };
     ntk_vec_init(&units->units, sizeof(struct ntk_work_unit));
     ntk_vec_init(&units->items, sizeof(struct ntk_work_item));
     ntk_vec_init(&units->words, sizeof(struct ntk_work_word));
-    ret = ntk_analysis_regions(program, &regions);
-    if (ret < 0) {
-        return ret;
-    }
     for (size_t c = 0; c < program->trace->core_count && ret == 0; c++) {
-        ret = gather_core(&g, &regions, c);
+        ret = gather_core(&g, regions, c);
     }
-    ntk_regions_fini(&regions);
     ntk_map_fini(&g.unit_numbers);
     ntk_map_fini(&g.item_numbers);
     ntk_map_fini(&g.word_numbers);

@@ -51,8 +51,9 @@ struct ntk_work_units {
     struct ntk_vec words; /* struct ntk_work_word */
 };
 
-/* 0 or -errno of a long list. */
-int ntk_work_units_init(struct ntk_work_units *units, const struct ntk_program *program);
+/* regions: of the program. 0 or -errno of a long list. */
+int ntk_work_units_init(struct ntk_work_units *units, const struct ntk_program *program,
+                        const struct ntk_regions *regions);
 void ntk_work_units_fini(struct ntk_work_units *units);
 
 #endif

@@ -66,23 +66,11 @@ static const struct ntk_opt_program program_options = {
 /* 0, or 1 with the message printed. */
 static int side_open(struct ntk_side *side, char **paths, int count)
 {
-    const char *neff = arg_neff;
-    int code;
+    const struct ntk_side_wanted wanted = { .paths = paths,
+                                            .path_count = (size_t)count,
+                                            .neff = arg_neff };
+    int code = ntk_sides_open(side, &wanted, 1);
 
-    for (;;) {
-        code = 0;
-        ntk_side_init(side);
-        for (int i = 0; i < count && code == 0; i++) {
-            code = ntk_side_add(side, paths[i], neff);
-        }
-        if (code || neff || !ntk_side_differs(side, NULL)) {
-            break;
-        }
-        fprintf(stderr, "neuron-profile: no NEFF used: only some of the captures have one next to "
-                        "them (pass it with -n)\n");
-        ntk_side_fini(side);
-        neff = NTK_PROFILE_NO_NEFF;
-    }
     if (code == 0 && side->is_incomplete) {
         const struct ntk_err err = { .code = -EBADMSG,
                                      .text = "an incomplete capture cannot be a baseline",

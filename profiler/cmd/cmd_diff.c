@@ -78,30 +78,9 @@ static int put(const struct ntk_side *before, const struct ntk_side *after)
     return code ? code : before->is_incomplete || after->is_incomplete;
 }
 
-/* Both sides; NEFFs as in ntk_profile_open(). 0, or 1 with the message printed. */
-static int open_sides(char **paths, const char *neff, const char *neff_after,
-                      struct ntk_side *before, struct ntk_side *after)
-{
-    ntk_side_init(before);
-    ntk_side_init(after);
-    before->wants_units = true;
-    after->wants_units = true;
-    int code = ntk_side_add(before, paths[0], neff);
-
-    if (code == 0) {
-        code = ntk_side_add(after, paths[1], neff_after);
-        if (code && arg_neff && !arg_neff_after) {
-            fprintf(stderr,
-                    "neuron-profile: if AFTER has a different NEFF, pass it with --neff-after\n");
-        }
-    }
-    return code;
-}
-
 int ntk_cmd_diff(int argc, char **argv)
 {
-    struct ntk_side before;
-    struct ntk_side after;
+    struct ntk_side sides[2] = { 0 };
     int first = ntk_opt_parse(&program_options, argc, argv);
     int code;
 
@@ -112,17 +91,20 @@ int ntk_cmd_diff(int argc, char **argv)
         return ntk_opt_argument_error(&program_options, argc == first ? "BEFORE" : "AFTER",
                                       argc - first < 2 ? NULL : argv[first + 2]);
     }
-    code = open_sides(argv + first, arg_neff, arg_neff_after ? arg_neff_after : arg_neff, &before,
-                      &after);
-    if (code == 0 && !arg_neff && !arg_neff_after && ntk_side_differs(&before, &after)) {
-        fprintf(stderr, "neuron-profile: no NEFF used: only some of the captures have one next to "
-                        "them (pass it with -n)\n");
-        ntk_side_fini(&before);
-        ntk_side_fini(&after);
-        code = open_sides(argv + first, NTK_PROFILE_NO_NEFF, NTK_PROFILE_NO_NEFF, &before, &after);
+    const struct ntk_side_wanted wanted[2] = {
+        { .paths = argv + first, .path_count = 1, .neff = arg_neff, .wants_units = true },
+        { .paths = argv + first + 1,
+          .path_count = 1,
+          .neff = arg_neff_after ? arg_neff_after : arg_neff,
+          .wants_units = true },
+    };
+    code = ntk_sides_open(sides, wanted, 2);
+    if (sides[1].has_failed && arg_neff && !arg_neff_after) {
+        fprintf(stderr,
+                "neuron-profile: if AFTER has a different NEFF, pass it with --neff-after\n");
     }
-    code = code ? code : put(&before, &after);
-    ntk_side_fini(&before);
-    ntk_side_fini(&after);
+    code = code ? code : put(&sides[0], &sides[1]);
+    ntk_side_fini(&sides[0]);
+    ntk_side_fini(&sides[1]);
     return code;
 }

@@ -603,7 +603,6 @@ static int serve(const struct ntk_timeline *timeline, struct shown *shown)
     struct ntk_timeline_serve_options wanted = {
         .ask = { .timeline = timeline,
                  .title = title,
-                 .compares = timeline->compares,
                  .source_text = shown->text,
                  .traces = shown->traces.items,
                  .trace_count = shown->hosts.count ? shown->traces.count : 0,

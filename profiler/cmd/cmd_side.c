@@ -12,14 +12,9 @@
 #include "profiler/trace/long_list.h"
 #include "shared/base/str.h"
 
-void ntk_side_init(struct ntk_side *side)
-{
-    *side = (struct ntk_side){ 0 };
-    ntk_vec_init(&side->measures, sizeof(struct ntk_measures));
-}
-
 /* The measures of an open capture. */
-static int measure(struct ntk_side *side, const struct ntk_trace *trace, struct ntk_measures *out)
+static int measure(struct ntk_side *side, bool wants_units, const struct ntk_trace *trace,
+                   struct ntk_measures *out)
 {
     struct ntk_analyses *analyses = NULL;
     struct ntk_progress progress;
@@ -28,12 +23,10 @@ static int measure(struct ntk_side *side, const struct ntk_trace *trace, struct 
     if (ret == 0) {
         ntk_progress_begin(&progress, "measuring");
         ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
-                                    &analyses->costs, &progress, out);
+                                    &analyses->costs, &progress, out,
+                                    wants_units && !side->has_units ? &side->units : NULL);
         ntk_progress_end(&progress);
-    }
-    if (ret == 0 && side->wants_units && !side->has_units) {
-        ret = ntk_work_units_init(&side->units, analyses->program);
-        side->has_units = ret == 0;
+        side->has_units = side->has_units || (wants_units && ret == 0);
     }
     ntk_analyses_destroy(analyses);
     return ret;
@@ -49,7 +42,7 @@ static bool is_of_another(const struct ntk_side *side, const struct ntk_ntff *nt
 }
 
 /* 0, or 1 with the message printed. */
-static int capture_add(struct ntk_side *side, const char *path, const char *neff)
+static int capture_add(struct ntk_side *side, bool wants_units, const char *path, const char *neff)
 {
     struct ntk_profile profile = { 0 };
     struct ntk_measures measures = { 0 };
@@ -76,7 +69,7 @@ static int capture_add(struct ntk_side *side, const char *path, const char *neff
                     "executions of the same program can be compared",
                     path);
         code = ntk_profile_fail(&err);
-    } else if ((ret = measure(side, profile.trace, &measures)) < 0 ||
+    } else if ((ret = measure(side, wants_units, profile.trace, &measures)) < 0 ||
                (ret = ntk_vec_push(&side->measures, &measures)) < 0) {
         ntk_measures_fini(&measures);
         ntk_long_list_err_set(&err, ret, profile.trace->folder);
@@ -93,7 +86,7 @@ static int capture_add(struct ntk_side *side, const char *path, const char *neff
     return ntk_profile_close(&profile, code);
 }
 
-int ntk_side_add(struct ntk_side *side, const char *path, const char *neff)
+static int path_add(struct ntk_side *side, bool wants_units, const char *path, const char *neff)
 {
     struct ntk_vec files = { 0 };
     struct ntk_err err = { 0 };
@@ -101,17 +94,58 @@ int ntk_side_add(struct ntk_side *side, const char *path, const char *neff)
     int code = 0;
 
     if (stat(path, &status) < 0 || !S_ISDIR(status.st_mode)) {
-        return capture_add(side, path, neff);
+        return capture_add(side, wants_units, path, neff);
     }
     if (ntk_session_files(path, ".ntff", &files) < 0 || files.count == 0) {
         ntk_err_set(&err, -ENOENT, NTK_ERR_NO_OFFSET, "%s: no captures (*.ntff) found", path);
         code = ntk_profile_fail(&err);
     }
     ntk_vec_each(char *, file, &files) {
-        code = code ? code : capture_add(side, *file, neff);
+        code = code ? code : capture_add(side, wants_units, *file, neff);
     }
     ntk_session_paths_fini(&files);
     return code;
+}
+
+static int open_all(struct ntk_side *sides, const struct ntk_side_wanted *wanted, size_t count,
+                    bool has_neffs)
+{
+    int code = 0;
+
+    for (size_t s = 0; s < count; s++) {
+        sides[s] = (struct ntk_side){ .measures = NTK_VEC_INIT(struct ntk_measures) };
+    }
+    for (size_t s = 0; s < count && code == 0; s++) {
+        const char *neff = has_neffs ? wanted[s].neff : NTK_PROFILE_NO_NEFF;
+        for (size_t p = 0; p < wanted[s].path_count && code == 0; p++) {
+            code = path_add(&sides[s], wanted[s].wants_units, wanted[s].paths[p], neff);
+        }
+        sides[s].has_failed = code != 0;
+    }
+    return code;
+}
+
+int ntk_sides_open(struct ntk_side *sides, const struct ntk_side_wanted *wanted, size_t count)
+{
+    int code = open_all(sides, wanted, count, true);
+    size_t neff_count = 0;
+    size_t execution_count = 0;
+    bool is_named = false;
+
+    for (size_t s = 0; s < count; s++) {
+        neff_count += sides[s].neff_count;
+        execution_count += sides[s].measures.count;
+        is_named = is_named || wanted[s].neff;
+    }
+    if (code || is_named || neff_count == 0 || neff_count == execution_count) {
+        return code;
+    }
+    fprintf(stderr, "neuron-profile: no NEFF used: only some of the captures have one next to "
+                    "them (pass it with -n)\n");
+    for (size_t s = 0; s < count; s++) {
+        ntk_side_fini(&sides[s]);
+    }
+    return open_all(sides, wanted, count, false);
 }
 
 void ntk_side_fini(struct ntk_side *side)

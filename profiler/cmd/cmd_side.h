@@ -2,7 +2,7 @@
 /*
  * cmd_side - repeated executions of one program, as measures: one side of a comparison.
  *
- * Owner:   caller's storage, zeroed before _init; _fini frees.
+ * Owner:   caller's storage, zeroed; ntk_side_fini() frees.
  */
 #ifndef NTK_PROFILER_CMD_CMD_SIDE_H
 #define NTK_PROFILER_CMD_CMD_SIDE_H
@@ -16,8 +16,8 @@ struct ntk_side {
     bool is_incomplete;      /* parts of a file are missing */
     size_t neff_count;       /* executions whose NEFF was named or found */
     bool has_units;
-    struct ntk_work_units units; /* of the first execution, with wants_units */
-    bool wants_units;            /* set after _init */
+    struct ntk_work_units units; /* of the first execution, where they are wanted */
+    bool has_failed;             /* its message was printed */
     /* For the capture that tells most, as far as it does. */
     unsigned uuid_known_bytes;
     uint8_t uuid[NTK_NTFF_UUID_BYTES];
@@ -25,18 +25,16 @@ struct ntk_side {
     char instance_type[64]; /* "": none of them tells */
 };
 
-void ntk_side_init(struct ntk_side *side);
-/* A capture, or a folder with captures (*.ntff), which all must be of the program of those before.
- * neff as in ntk_profile_open(). 0, or 1 with the message printed. */
-int ntk_side_add(struct ntk_side *side, const char *path, const char *neff);
+struct ntk_side_wanted {
+    char *const *paths; /* captures, or folders with captures (*.ntff), of one program */
+    size_t path_count;
+    const char *neff; /* as in ntk_profile_open() */
+    bool wants_units;
+};
+
+/* All sides. Without a NEFF where only some of the executions have one next to them: their names
+ * would differ from the others'. 0, or 1 with the message printed. */
+int ntk_sides_open(struct ntk_side *sides, const struct ntk_side_wanted *wanted, size_t count);
 void ntk_side_fini(struct ntk_side *side);
-
-/* Whether only some of all executions have a NEFF: their names would differ from the others'. */
-static inline bool ntk_side_differs(const struct ntk_side *a, const struct ntk_side *b)
-{
-    size_t count = a->neff_count + (b ? b->neff_count : 0);
-
-    return count > 0 && count < a->measures.count + (b ? b->measures.count : 0);
-}
 
 #endif

@@ -82,7 +82,7 @@ int ntk_html_put_answers(struct ntk_html_writer *w, const char *title, struct nt
     int ret = 0;
 
     ntk_html_put_member(out, "{", "meta");
-    ntk_timeline_put_meta(timeline, title, timeline->compares, out);
+    ntk_timeline_put_meta(timeline, title, out);
     if (timeline->compares) {
         struct ntk_json json;
         ntk_html_put_member(out, ",", "compare");

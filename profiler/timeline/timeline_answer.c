@@ -111,7 +111,7 @@ static void put_part(const struct ntk_timeline *timeline, struct ntk_json *json)
     ntk_buf_fini(&text);
 }
 
-void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *title, bool compares,
+void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *title,
                            struct ntk_buf *out)
 {
     struct ntk_json json;
@@ -119,7 +119,7 @@ void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *titl
     ntk_json_init(&json, out, false);
     ntk_json_object_begin(&json);
     ntk_json_key_text(&json, "title", title);
-    ntk_json_key_bool(&json, "compares", compares);
+    ntk_json_key_bool(&json, "compares", timeline->compares);
     ntk_json_key_u64(&json, "tile_version", NTK_TIMELINE_TILE_VERSION);
     ntk_json_key_u64(&json, "tile_buckets", NTK_TIMELINE_TILE_BUCKETS);
     ntk_json_key_i64(&json, "begin", timeline->begin_ps); /* of the execution's clock */

@@ -16,9 +16,8 @@
 #define NTK_TIMELINE_HITS_MAX 1000
 #define NTK_TIMELINE_HIT_BUCKETS 512
 
-/* What there is: groups, tracks, whats, sources. title is shown above the rows; compares: source 1
- * is compared with source 0. */
-void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *title, bool compares,
+/* What there is: groups, tracks, whats, sources. title is shown above the rows. */
+void ntk_timeline_put_meta(const struct ntk_timeline *timeline, const char *title,
                            struct ntk_buf *out);
 /* Everything that is known of one slice. -ENOENT with a message. */
 int ntk_timeline_put_slice(const struct ntk_timeline *timeline, uint64_t track, uint64_t slice,

@@ -23,7 +23,6 @@
 struct ntk_timeline_ask {
     const struct ntk_timeline *timeline;
     char *title;
-    bool compares;
     const struct ntk_system_trace *const *traces;
     size_t trace_count;
     const char *joined_json;
@@ -141,7 +140,7 @@ static int answer_meta(const struct ntk_timeline_ask *ask, const struct ntk_time
 {
     (void)query;
     (void)err;
-    ntk_timeline_put_meta(ask->timeline, ask->title, ask->compares, out);
+    ntk_timeline_put_meta(ask->timeline, ask->title, out);
     return 0;
 }
 
@@ -563,7 +562,7 @@ static int answer_compare(const struct ntk_timeline_ask *ask,
     int ret = 0;
 
     (void)query;
-    if (!ask->compares) {
+    if (!ask->timeline->compares) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
                            "no comparison: start neuron-profile view with --compare");
     }
@@ -640,7 +639,6 @@ int ntk_timeline_ask_create(const struct ntk_timeline_ask_options *options,
         return ntk_err_no_memory(err);
     }
     ask->timeline = options->timeline;
-    ask->compares = options->compares && options->timeline->source_count == 2;
     ask->traces = options->traces;
     ask->trace_count = options->trace_count;
     ask->joined_json = options->joined_json;

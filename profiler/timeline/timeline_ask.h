@@ -22,7 +22,6 @@ struct ntk_timeline_ask;
 struct ntk_timeline_ask_options {
     const struct ntk_timeline *timeline;
     const char *title;                            /* copied */
-    bool compares;                                /* source 1 is a later run of what source 0 is */
     const struct ntk_system_trace *const *traces; /* of the hosts that are shown; borrowed */
     size_t trace_count;
     struct ntk_source_text *source_text; /* NULL: none; borrowed */

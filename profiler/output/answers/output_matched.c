@@ -111,10 +111,8 @@ void ntk_output_matched_json(const struct ntk_output_matched *matched, struct nt
 static int measure(const struct ntk_analyses *analyses, struct ntk_measures *out_measures,
                    struct ntk_work_units *out_units)
 {
-    int ret = ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
-                                    &analyses->costs, NULL, out_measures);
-
-    return ret ? ret : ntk_work_units_init(out_units, analyses->program);
+    return ntk_analysis_measures(analyses->program, analyses->has_path ? &analyses->path : NULL,
+                                 &analyses->costs, NULL, out_measures, out_units);
 }
 
 int ntk_output_compare_json(const struct ntk_analyses *before, const struct ntk_analyses *after,

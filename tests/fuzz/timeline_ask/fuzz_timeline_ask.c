@@ -69,12 +69,13 @@ static struct ntk_timeline_ask *make(void)
     struct ntk_timeline *timeline = NULL;
     struct ntk_timeline_ask *ask = NULL;
 
-    if (ntk_timeline_create(&(struct ntk_timeline_options){ .sources = sources, .source_count = 2 },
+    if (ntk_timeline_create(&(struct ntk_timeline_options){ .sources = sources,
+                                                            .source_count = 2,
+                                                            .compares = true },
                             &timeline, NULL) < 0 ||
-        ntk_timeline_ask_create(&(struct ntk_timeline_ask_options){ .timeline = timeline,
-                                                                    .title = "a title",
-                                                                    .compares = true },
-                                &ask, NULL) < 0) {
+        ntk_timeline_ask_create(
+            &(struct ntk_timeline_ask_options){ .timeline = timeline, .title = "a title" }, &ask,
+            NULL) < 0) {
         abort();
     }
     return ask;

@@ -109,7 +109,7 @@ static void the_measures_of_an_execution_are_those_of_its_analyses(void **state)
     assert_int_equal(ntk_analysis_dependencies(program, &dependencies), 0);
     assert_int_equal(ntk_analysis_critical_path(program, &dependencies, &path), 0);
     assert_int_equal(ntk_analysis_cost_table(program, &path, &costs), 0);
-    assert_int_equal(ntk_analysis_measures(program, &path, &costs, NULL, &measures), 0);
+    assert_int_equal(ntk_analysis_measures(program, &path, &costs, NULL, &measures, NULL), 0);
 
     assert_true(value(&measures, NTK_MEASURE_TOTAL, "execution") == 1e6);
     assert_true(value(&measures, NTK_MEASURE_RESOURCE, "Tensor engine") == 8e5);
@@ -177,7 +177,7 @@ static void measure_sample(enum ntk_metrics_version version, struct ntk_measures
     assert_int_equal(ntk_analyses_create(trace, &analyses), 0);
     assert_int_equal(ntk_analysis_measures(analyses->program,
                                            analyses->has_path ? &analyses->path : NULL,
-                                           &analyses->costs, NULL, out),
+                                           &analyses->costs, NULL, out, NULL),
                      0);
     ntk_analyses_destroy(analyses);
     ntk_trace_destroy(trace);

@@ -214,6 +214,7 @@ static void units_of(const struct step *steps, struct ntk_work_units *out_units)
         { .name = "o", .type = NTK_NEFF_VAR_OUTPUT, .var_id = O, .bytes_count = 32768 },
     };
     struct ntk_program *program = NULL;
+    struct ntk_regions regions;
     struct hand_trace h;
     int64_t at_ns = 0;
 
@@ -226,7 +227,9 @@ static void units_of(const struct step *steps, struct ntk_work_units *out_units)
     }
     hand_trace_end(&h);
     assert_int_equal(ntk_program_create(&h.trace, &program), 0);
-    assert_int_equal(ntk_work_units_init(out_units, program), 0);
+    assert_int_equal(ntk_analysis_regions(program, &regions), 0);
+    assert_int_equal(ntk_work_units_init(out_units, program, &regions), 0);
+    ntk_regions_fini(&regions);
     ntk_program_destroy(program);
     hand_trace_fini(&h);
 }

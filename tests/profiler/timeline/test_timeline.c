@@ -167,7 +167,7 @@ static void a_trace_without_anything_is_a_timeline_without_rows(void **state)
     assert_int_equal(timeline->tracks.count, 0);
     put(timeline, 0, 0, NULL, 0, &parsed);
     ntk_buf_fini(&parsed.buf);
-    ntk_timeline_put_meta(timeline, "empty", false, &out);
+    ntk_timeline_put_meta(timeline, "empty", &out);
     assert_true(ntk_buf_ok(&out));
     ntk_buf_fini(&out);
     ntk_timeline_destroy(timeline);
@@ -509,7 +509,7 @@ static void meta_names_groups_tracks_and_kinds(void **state)
     struct ntk_timeline *timeline = timeline_of(&sample->trace, 0);
     struct ntk_buf out = { 0 };
 
-    ntk_timeline_put_meta(timeline, "ten", false, &out);
+    ntk_timeline_put_meta(timeline, "ten", &out);
     json_t *json = json_of(&out);
     assert_string_equal(json_string_value(json_object_get(json, "title")), "ten");
     assert_int_equal((int)number(json, "span"), 11 * 1000 * NS); /* the last packet ends there */

@@ -126,7 +126,7 @@ static void counters_are_no_events_of_the_capture(void **state)
     (void)state;
     begin(&t);
     hand_timeline_open(&t, 0);
-    ntk_timeline_put_meta(t.timeline, "one", false, &out);
+    ntk_timeline_put_meta(t.timeline, "one", &out);
     json_t *meta = json_of(&out);
     assert_int_equal(number(meta, "slices"), 2);
     json_decref(meta);
@@ -143,7 +143,7 @@ static void meta_and_details_have_unit_scale_and_meaning(void **state)
     begin(&t);
     hand_timeline_open(&t, 0);
     assert_non_null(find(t.timeline, "PSUM live", &index));
-    ntk_timeline_put_meta(t.timeline, "one", false, &out);
+    ntk_timeline_put_meta(t.timeline, "one", &out);
     json_t *meta = json_of(&out);
     const json_t *track = json_array_get(json_object_get(meta, "tracks"), index);
     assert_string_equal(text(track, "kind"), "counter");

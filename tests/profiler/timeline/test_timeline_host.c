@@ -189,7 +189,7 @@ static void a_span_is_reported_in_full(void **state)
     assert_non_null(strstr(text, "{\"name\":\"On the device\",\"unit\":\"ps\",\"value\":150000}"));
     assert_non_null(strstr(text, "{\"name\":\"Bytes\",\"unit\":\"bytes\",\"value\":4194304}"));
     ntk_buf_reset(&out);
-    ntk_timeline_put_meta(timeline, "host", false, &out);
+    ntk_timeline_put_meta(timeline, "host", &out);
     assert_non_null(strstr(ntk_buf_text_get(&out), "\"sources\":[]"));
     assert_non_null(strstr(ntk_buf_text_get(&out), "\"unit\":\"KiB\""));
     ntk_buf_reset(&out);
