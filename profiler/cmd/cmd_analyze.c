@@ -9,6 +9,7 @@
 #include "profiler/cmd/cmd.h"
 #include "profiler/cmd/cmd_cut.h"
 #include "profiler/output/answers/analyses.h"
+#include "profiler/output/answers/output_analysis.h"
 #include "profiler/output/answers/system_analyses.h"
 #include "profiler/output/sink.h"
 #include "profiler/output/tables/output_part.h"
@@ -183,37 +184,6 @@ static bool is_chosen(size_t index, char *const *names, int name_count, bool is_
     return name_count == 0;
 }
 
-/* One line if the capture lacks records that the analysis uses. */
-static void put_incomplete(const struct ntk_program *program, unsigned needs, struct ntk_buf *out)
-{
-    unsigned lacks = needs ? needs & ntk_program_lacks(program) : 0;
-
-    if (lacks) {
-        ntk_buf_add_text(out, "Partial: ");
-        ntk_incomplete_text(program, lacks, out);
-        ntk_buf_add_text(out, "; nothing is estimated for what they lack\n");
-    }
-}
-
-/* The key "incomplete": an array of texts; nothing for a complete capture. */
-static void put_incomplete_json(const struct ntk_program *program, struct ntk_json *json)
-{
-    unsigned lacks = ntk_program_lacks(program);
-
-    if (!lacks) {
-        return;
-    }
-    ntk_json_key_array_begin(json, "incomplete");
-    for (unsigned bit = 1; bit & NTK_LACK_ANY; bit <<= 1) {
-        struct ntk_buf text = { 0 };
-        if (ntk_incomplete_text(program, lacks & bit, &text) && ntk_buf_ok(&text)) {
-            ntk_json_text(json, ntk_buf_text_get(&text));
-        }
-        ntk_buf_fini(&text);
-    }
-    ntk_json_array_end(json);
-}
-
 static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sink,
                    struct ntk_json *json)
 {
@@ -231,7 +201,7 @@ static int run_one(const struct asked *asked, size_t index, struct ntk_sink *sin
     }
     size_t title_end = out->bytes_count;
     if (!json && !asked->is_system) {
-        put_incomplete(asked->analyses->program, info->needs, out);
+        ntk_output_incomplete_text(asked->analyses->program, info->needs, out);
     }
     ret = asked->is_system ? ntk_system_analyses_put(&asked->folder, index, out, json)
                            : ntk_analyses_put(asked->analyses, index, out, json);
@@ -266,7 +236,7 @@ static int put(const struct asked *asked, char *const *names, int name_count, st
         ntk_json_object_begin(&json);
         if (asked->part) {
             ntk_output_part_json(asked->part, &json);
-            put_incomplete_json(asked->analyses->program, &json);
+            ntk_output_incomplete_json(asked->analyses->program, &json);
         }
     } else if (asked->part && asked->part->is_part) {
         ntk_buf_add_text(&sink->buf, "Only ");
@@ -284,6 +254,16 @@ static int put(const struct asked *asked, char *const *names, int name_count, st
         ntk_buf_add_char(&sink->buf, '\n');
     }
     return ret;
+}
+
+static unsigned uses_of(char *const *names, int name_count)
+{
+    unsigned uses = 0;
+
+    for (size_t i = 0; i < info_count(false); i++) {
+        uses |= is_chosen(i, names, name_count, false) ? info_get(false, i)->uses : 0;
+    }
+    return uses;
 }
 
 /* The exit code. What went to stdout before a failure is there. */
@@ -321,7 +301,7 @@ static int run_capture(char *const *names, int name_count)
     if (code) {
         return code;
     }
-    int ret = ntk_analyses_create_shown(profile.trace, &analyses);
+    int ret = ntk_analyses_create_shown(profile.trace, uses_of(names, name_count), &analyses);
     if (ret < 0) {
         ntk_long_list_err_set(&err, ret, profile.trace->folder);
         code = ntk_profile_fail(&err);

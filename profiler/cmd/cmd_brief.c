@@ -12,7 +12,7 @@ int ntk_profile_brief(const struct ntk_profile *profile, const char *name, const
     struct ntk_advice advice = { 0 };
     struct ntk_buf text = { 0 };
     struct ntk_err err = { 0 };
-    int ret = ntk_analyses_create_shown(profile->trace, &analyses);
+    int ret = ntk_analyses_create_shown(profile->trace, NTK_USES_ALL, &analyses);
 
     ret = ret < 0 ? ret : ntk_analysis_summary_of(analyses->program, &summary);
     ret = ret < 0 || !analyses->has_path ? ret : ntk_analyses_advice(analyses, &advice);

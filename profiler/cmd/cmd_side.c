@@ -18,7 +18,7 @@ static int measure(struct ntk_side *side, bool wants_units, const struct ntk_tra
 {
     struct ntk_analyses *analyses = NULL;
     struct ntk_progress progress;
-    int ret = ntk_analyses_create_shown(trace, &analyses);
+    int ret = ntk_analyses_create_shown(trace, NTK_USES_COSTS, &analyses);
 
     if (ret == 0) {
         ntk_progress_begin(&progress, "measuring");

@@ -271,9 +271,10 @@ int ntk_timeline_html_write(const struct ntk_timeline *timeline,
     for (size_t s = 0; ret == 0 && s < timeline->source_count; s++) {
         w.operands[s] = ntk_operands_create(timeline->sources[s].trace);
         const struct ntk_trace *trace = timeline->sources[s].trace;
-        ret = !w.operands[s]            ? -ENOMEM
-              : options->shows_progress ? ntk_analyses_create_shown(trace, &w.analyses[s])
-                                        : ntk_analyses_create(trace, &w.analyses[s]);
+        ret = !w.operands[s] ? -ENOMEM
+              : options->shows_progress
+                  ? ntk_analyses_create_shown(trace, NTK_USES_ALL, &w.analyses[s])
+                  : ntk_analyses_create(trace, &w.analyses[s]);
         if (ret < 0) {
             ntk_long_list_err_set(err, ret, ntk_trace_folder_get(timeline->sources[s].trace));
         }

@@ -301,23 +301,24 @@ static const struct {
     /* More than info.absent; NULL: that is all. */
     void (*why)(const struct ntk_program *program, char *buf, size_t buf_bytes);
 } analyses[] = {
-    { { "advice", "Advice", "findings to check first, each with its figure", NO_LENGTH },
+    { { "advice", "Advice", "findings to check first, each with its figure", NO_LENGTH,
+        .uses = NTK_USES_ALL },
       answer_advice },
     { { "activity", "Activity", "activity of each engine and queue, as bars over time", NO_LENGTH,
         NTK_LACK_INSTRUCTIONS | NTK_LACK_PACKETS },
       answer_activity },
     { { "idle", "Engines", "how busy each engine is, and what it waits for", NO_LENGTH,
-        NTK_LACK_INSTRUCTIONS | NTK_LACK_EVENTS },
+        NTK_LACK_INSTRUCTIONS | NTK_LACK_EVENTS, .uses = NTK_USES_DEPENDENCIES },
       answer_idle },
     { { "bubbles", "Bubbles", "gaps of each engine by cause, and the longest of them", NO_LENGTH,
-        NTK_LACK_INSTRUCTIONS | NTK_LACK_EVENTS },
+        NTK_LACK_INSTRUCTIONS | NTK_LACK_EVENTS, .uses = NTK_USES_DEPENDENCIES },
       answer_bubbles },
     { { "critical-path", "Critical path", "what determines the duration of the execution",
-        NO_LENGTH, NTK_LACK_INSTRUCTIONS | NTK_LACK_EVENTS },
+        NO_LENGTH, NTK_LACK_INSTRUCTIONS | NTK_LACK_EVENTS, .uses = NTK_USES_PATH },
       answer_path,
       brief_path },
     { { "top", "Costs", "most expensive layers, operations and instructions", NULL,
-        NTK_LACK_INSTRUCTIONS },
+        NTK_LACK_INSTRUCTIONS, .uses = NTK_USES_COSTS },
       answer_top },
     { { "regions", "Regions", "what repeats, how long it takes, and which repetitions took longer",
         NULL, NTK_LACK_INSTRUCTIONS },
@@ -337,10 +338,10 @@ static const struct {
       ntk_output_onchip_why },
     { { "roofline", "Roofline",
         "distance to what the chip can do, in total, by layer, region and source line", NO_ROOFLINE,
-        NTK_LACK_INSTRUCTIONS | NTK_LACK_PACKETS },
+        NTK_LACK_INSTRUCTIONS | NTK_LACK_PACKETS, .uses = NTK_USES_COSTS },
       answer_roofline },
     { { "what-if", "What if", "new length of the execution if parts were faster or did not wait",
-        NO_LENGTH, NTK_LACK_ANY, true },
+        NO_LENGTH, NTK_LACK_ANY, true, .uses = NTK_USES_TRANSFERS },
       answer_what_if },
 };
 
@@ -393,7 +394,12 @@ int ntk_analyses_put_brief(const struct ntk_analyses *asked, size_t index, struc
 #define SHARE_TRANSFERS 0.55
 #define SHARE_PATH 0.75
 
-static int create(const struct ntk_trace *trace, struct ntk_progress *progress,
+static bool contains(unsigned uses, unsigned use)
+{
+    return (uses & use) == use;
+}
+
+static int create(const struct ntk_trace *trace, unsigned uses, struct ntk_progress *progress,
                   struct ntk_analyses **out_analyses)
 {
     struct ntk_analyses *asked = calloc(1, sizeof *asked);
@@ -403,19 +409,24 @@ static int create(const struct ntk_trace *trace, struct ntk_progress *progress,
     }
     int ret = ntk_program_create(trace, &asked->program);
     ntk_progress_show(progress, SHARE_PROGRAM);
-    ret = ret ? ret : ntk_analysis_dependencies(asked->program, &asked->dependencies);
+    if (ret == 0 && uses & NTK_USES_DEPENDENCIES) {
+        ret = ntk_analysis_dependencies(asked->program, &asked->dependencies);
+    }
     ntk_progress_show(progress, SHARE_DEPENDENCIES);
-    ret = ret ? ret : ntk_transfers_init(&asked->transfers, asked->program);
+    if (ret == 0 && uses & NTK_USES_TRANSFERS) {
+        ret = ntk_transfers_init(&asked->transfers, asked->program);
+    }
     ntk_progress_show(progress, SHARE_TRANSFERS);
-    if (ret == 0) {
+    if (ret == 0 && contains(uses, NTK_USES_PATH)) {
         ret = ntk_analysis_critical_path(asked->program, &asked->dependencies, &asked->path);
         asked->has_path = ret == 0;
         ret = ret == -ENODATA ? 0 : ret;
     }
     ntk_progress_show(progress, SHARE_PATH);
-    ret = ret ? ret
-              : ntk_analysis_cost_table(asked->program, asked->has_path ? &asked->path : NULL,
-                                        &asked->costs);
+    if (ret == 0 && contains(uses, NTK_USES_COSTS)) {
+        ret = ntk_analysis_cost_table(asked->program, asked->has_path ? &asked->path : NULL,
+                                      &asked->costs);
+    }
     ntk_progress_show(progress, 1);
     if (ret < 0) {
         ntk_analyses_destroy(asked);
@@ -427,15 +438,16 @@ static int create(const struct ntk_trace *trace, struct ntk_progress *progress,
 
 int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out_analyses)
 {
-    return create(trace, NULL, out_analyses);
+    return create(trace, NTK_USES_ALL, NULL, out_analyses);
 }
 
-int ntk_analyses_create_shown(const struct ntk_trace *trace, struct ntk_analyses **out_analyses)
+int ntk_analyses_create_shown(const struct ntk_trace *trace, unsigned uses,
+                              struct ntk_analyses **out_analyses)
 {
     struct ntk_progress progress;
 
     ntk_progress_begin(&progress, "analyzing");
-    int ret = create(trace, &progress, out_analyses);
+    int ret = create(trace, uses, &progress, out_analyses);
     ntk_progress_end(&progress);
     return ret;
 }

@@ -20,6 +20,15 @@
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
 
+/* Parts of it that only some answers need. */
+enum ntk_analysis_use {
+    NTK_USES_DEPENDENCIES = 1,
+    NTK_USES_TRANSFERS = 2,
+    NTK_USES_PATH = 4 | NTK_USES_DEPENDENCIES,
+    NTK_USES_COSTS = 8 | NTK_USES_PATH,
+    NTK_USES_ALL = NTK_USES_COSTS | NTK_USES_TRANSFERS,
+};
+
 struct ntk_analyses { /* what analyses of a capture are made from */
     struct ntk_program *program;
     struct ntk_dependencies dependencies;
@@ -33,8 +42,9 @@ struct ntk_analyses { /* what analyses of a capture are made from */
 
 /* 0 or -errno, as for ntk_long_list_err_set(). */
 int ntk_analyses_create(const struct ntk_trace *trace, struct ntk_analyses **out_analyses);
-/* The same with its progress shown on stderr. */
-int ntk_analyses_create_shown(const struct ntk_trace *trace, struct ntk_analyses **out_analyses);
+/* The same with its progress shown on stderr. uses: enum ntk_analysis_use. */
+int ntk_analyses_create_shown(const struct ntk_trace *trace, unsigned uses,
+                              struct ntk_analyses **out_analyses);
 /* NULL is fine. */
 void ntk_analyses_destroy(struct ntk_analyses *analyses);
 
@@ -43,6 +53,7 @@ struct ntk_analysis_info {
     const char *absent; /* what -ENODATA means; NULL: it never occurs */
     unsigned needs;     /* enum ntk_lack: without these records the answer is partial */
     bool is_off_page;   /* the timeline page does not show it */
+    unsigned uses;      /* enum ntk_analysis_use */
 };
 
 size_t ntk_analyses_count(void);

@@ -86,6 +86,12 @@ void ntk_output_comparison_text(const struct ntk_comparison *comparison,
 void ntk_output_comparison_json(const struct ntk_comparison *comparison,
                                 const struct ntk_output_matched *matched, struct ntk_json *json);
 
+/* One line if the capture lacks records that an analysis needs (enum ntk_lack). */
+void ntk_output_incomplete_text(const struct ntk_program *program, unsigned needs,
+                                struct ntk_buf *out);
+/* The key "incomplete": an array of texts; nothing for a complete capture. */
+void ntk_output_incomplete_json(const struct ntk_program *program, struct ntk_json *json);
+
 void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out);
 void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *json);
 
