@@ -25,6 +25,8 @@ static bool arg_json;
 static bool arg_csv;
 static uint64_t arg_rows;
 
+static bool is_cut; /* rows were printed, then the query failed */
+
 static const struct ntk_opt options[] = {
     { 's', "session-file", "FILE", NTK_OPT_TEXT, &arg_session,
       "read this capture, or the capture in this folder" },
@@ -70,6 +72,7 @@ static int answer(const struct ntk_export *export, const void *ctx, struct ntk_e
     }
     ret = ntk_query_run(export, ctx, format, arg_rows, &sink, &has_more, err);
     if (ret < 0) {
+        is_cut = sink.is_stdout && sink.flushed_bytes > 0;
         ntk_sink_abort(&sink);
         return ret;
     }
@@ -191,5 +194,5 @@ int ntk_cmd_query(int argc, char **argv)
     }
     free(sql);
     free(path);
-    return code;
+    return code && is_cut ? NTK_QUERY_EXIT_CUT : code;
 }

@@ -186,6 +186,8 @@ static enum state judge(const struct query *query, enum end end, int status, con
         (void)snprintf(message, message_bytes,
                        "the query was ended by signal %d (%s): it may need too much memory or disk",
                        WTERMSIG(status), strsignal(WTERMSIG(status)));
+    } else if (WEXITSTATUS(status) == NTK_QUERY_EXIT_CUT) {
+        (void)snprintf(message, message_bytes, "the query failed after its first rows: %s", line);
     } else {
         /* With a table and a message, the message is about the capture, which is not complete. */
         has_failed = WEXITSTATUS(status) != 0 && csv->bytes_count == 0;
@@ -269,8 +271,6 @@ static void forget(struct query *query)
         (void)pthread_join(query->thread, NULL);
     }
     ntk_buf_fini(&query->csv);
-    query->csv = (struct ntk_buf){ 0 };
-    query->state = UNUSED;
 }
 
 /* One that does not run, the oldest first; NULL: all run. */
@@ -331,23 +331,27 @@ static int begin_program(struct query *query, const struct ntk_timeline_sql_sour
 static int begin(struct ntk_timeline_sql *sql, struct query *query, uint64_t source,
                  const char *text, uint64_t rows, uint64_t seconds)
 {
-    forget(query);
-    *query = (struct query){ .of = sql,
-                             .id = ++sql->next_id,
-                             .limit_ns = seconds * NTK_NS_PER_SECOND,
-                             .begin_ns = ntk_clock_monotonic_ns() };
-    int ret = begin_program(query, &sql->sources[source], text, rows);
+    struct query earlier = *query; /* its answer stays until the new one runs */
+    struct query new = { .of = sql,
+                         .id = ++sql->next_id,
+                         .limit_ns = seconds * NTK_NS_PER_SECOND,
+                         .begin_ns = ntk_clock_monotonic_ns(),
+                         .state = RUNNING };
+    int ret = begin_program(&new, &sql->sources[source], text, rows);
+
     if (ret < 0) {
         return ret;
     }
-    query->state = RUNNING;
+    *query = new;
     ret = -pthread_create(&query->thread, NULL, run, query);
     if (ret < 0) {
-        (void)kill(query->pid, SIGKILL);
-        (void)waitpid(query->pid, NULL, 0);
-        close(query->out);
-        close(query->said);
-        query->state = UNUSED;
+        (void)kill(new.pid, SIGKILL);
+        (void)waitpid(new.pid, NULL, 0);
+        close(new.out);
+        close(new.said);
+        *query = earlier;
+    } else {
+        forget(&earlier);
     }
     return ret;
 }

@@ -22,6 +22,9 @@
 #include "profiler/output/sink.h"
 #include "shared/base/err.h"
 
+/* Exit code of the command: it failed after it had printed rows. */
+#define NTK_QUERY_EXIT_CUT 3
+
 enum ntk_query_format {
     NTK_QUERY_TEXT, /* aligned, absent is "-"; the whole result is in memory */
     NTK_QUERY_JSON, /* an array of objects, absent is null */

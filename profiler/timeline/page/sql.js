@@ -2,7 +2,7 @@
 
 import { make, setText } from './dom.js';
 import { whole } from './format.js';
-import { addTab, refresh, table } from './panel.js';
+import { addTab, table } from './panel.js';
 import { state } from './state.js';
 
 const ROWS = [100, 1000, 10000];
@@ -14,6 +14,7 @@ const asked = { sql: FIRST, source: 0, rows: 1000, seconds: 30 }; // as the pers
 let known = null; // what can be asked
 let running = null; // { id }
 let result = null; // { state, ms, message, columns, rows, hasMore, most }
+let shown = null; // parts of the tab that change: what the person types in stays as it is
 
 // CSV has a quote before what a spreadsheet would compute.
 const plainText = (text) => text.replace(/^'(?=[=+\-@])/, '');
@@ -65,7 +66,7 @@ async function run() {
   const most = asked.rows;
   running = query;
   result = { state: 'running', ms: 0 };
-  refresh('sql');
+  update();
   try {
     query.id = (await state.source.sql.begin(asked)).id;
     await follow(query, most);
@@ -73,7 +74,7 @@ async function run() {
     running = null;
     result = { state: 'failed', message: error.message };
   }
-  refresh('sql');
+  update();
 }
 
 function cancel() {
@@ -93,12 +94,36 @@ function statusText() {
 }
 
 function showStatus() {
-  const place = document.querySelector('#sql-status');
-  if (place) setText(place, statusText());
+  if (shown) setText(shown.status, statusText());
 }
 
-function choice(label, values, name, textOf) {
-  const select = make('select', { 'aria-label': label, title: label, onchange: (event) => { asked[name] = Number(event.target.value); } },
+// One of two buttons can be used; the focus goes from one to the other.
+function showButtons() {
+  const [on, off] = running ? [shown.cancel, shown.run] : [shown.run, shown.cancel];
+  const hadFocus = document.activeElement === off;
+  on.disabled = false;
+  if (hadFocus) on.focus();
+  off.disabled = true;
+}
+
+function update() {
+  if (!shown) return;
+  showStatus();
+  showButtons();
+  shown.status.className = result?.state === 'failed' ? 'bad' : 'soft';
+  shown.result.replaceChildren(resultTable());
+}
+
+const showTables = () => shown.tables.replaceChildren(tableNames());
+
+function showKnown() {
+  shown.sources.replaceChildren(known.sources.length > 1 ? choice('Capture', known.sources.map((one, s) => s), 'source', (s) => known.sources[s].name, showTables) : '');
+  showTables();
+  update();
+}
+
+function choice(label, values, name, textOf, then = () => {}) {
+  const select = make('select', { 'aria-label': label, title: label, onchange: (event) => { asked[name] = Number(event.target.value); then(); } },
     ...values.map((value) => make('option', { value }, textOf(value))));
   select.value = String(asked[name]);
   return select;
@@ -111,7 +136,7 @@ function tableNames() {
     type: 'button', class: 'sql-table', title: `${meaning}\n${columns.map(({ column, unit }) => (unit ? `${column} (${unit})` : column)).join(', ')}`,
     onclick: () => {
       asked.sql = `SELECT * FROM "${name}"`;
-      refresh('sql');
+      shown.text.value = asked.sql;
       run();
     },
   }, name));
@@ -131,7 +156,7 @@ function resultTable() {
 function render(box) {
   if (!known) {
     known = { sources: [], tables: [], folder_tables: [] };
-    state.source.sql.sources().then((answer) => { known = answer; }, (error) => { result = { state: 'failed', message: error.message }; }).finally(() => refresh('sql'));
+    state.source.sql.sources().then((answer) => { known = answer; }, (error) => { result = { state: 'failed', message: error.message }; }).finally(showKnown);
   }
   const text = make('textarea', { id: 'sql-text', rows: 4, spellcheck: 'false', autocomplete: 'off', 'aria-label': 'SQL', oninput: (event) => { asked.sql = event.target.value; } });
   text.value = asked.sql;
@@ -143,15 +168,19 @@ function render(box) {
       else text.blur();
     }
   });
-  const sources = known.sources.length > 1
-    ? choice('Capture', known.sources.map((one, s) => s), 'source', (s) => known.sources[s].name) : '';
-  if (sources) sources.addEventListener('change', () => refresh('sql'));
-  const status = make('span', { id: 'sql-status', role: 'status', class: result?.state === 'failed' ? 'bad' : 'soft' }, statusText());
-  box.append(make('div', { class: 'sql-box' }, text, make('div', { class: 'sql-line' },
-    make('button', { type: 'button', id: 'sql-run', disabled: running ? '' : null, title: 'Ctrl+Enter', onclick: run }, 'Run'),
-    make('button', { type: 'button', id: 'sql-cancel', disabled: running ? null : '', title: 'Escape', onclick: cancel }, 'Cancel'),
-    sources, choice('At most this many rows', ROWS, 'rows', (n) => `${whole(n)} rows`),
-    choice('Time limit', SECONDS, 'seconds', (n) => `${n} s`), status)), tableNames(), resultTable());
+  shown = {
+    text,
+    run: make('button', { type: 'button', id: 'sql-run', title: 'Ctrl+Enter', onclick: run }, 'Run'),
+    cancel: make('button', { type: 'button', id: 'sql-cancel', title: 'Escape', onclick: cancel }, 'Cancel'),
+    status: make('span', { id: 'sql-status', role: 'status' }),
+    sources: make('span', { class: 'sql-sources' }),
+    tables: make('div'),
+    result: make('div'),
+  };
+  box.append(make('div', { class: 'sql-box' }, text, make('div', { class: 'sql-line' }, shown.run, shown.cancel, shown.sources,
+    choice('At most this many rows', ROWS, 'rows', (n) => `${whole(n)} rows`),
+    choice('Time limit', SECONDS, 'seconds', (n) => `${n} s`), shown.status)), shown.tables, shown.result);
+  showKnown();
 }
 
 export function start() {

@@ -1,7 +1,9 @@
-"""sql capture ADDRESS PID QUERY WANTED.csv | folder ADDRESS | page ADDRESS BROWSER PROFILE QUERY WANTED.csv | endless ADDRESS PID -
+"""sql capture ADDRESS PID QUERY WANTED.csv | cut ADDRESS | folder ADDRESS | page ADDRESS BROWSER PROFILE QUERY WANTED.csv | endless ADDRESS PID -
 asks the server of sql.sh."""
+import http.client
 import json
 import os
+import resource
 import sys
 import time
 import urllib.error
@@ -13,6 +15,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..'
 ENDLESS = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT max(i) FROM n'
 # One call of one function: nothing inside SQLite could stop it.
 ONE_CALL = "SELECT instr(hex(zeroblob(5000000)), hex(zeroblob(2400000)) || '1')"
+# Fails in a row that comes after more than the program keeps before it prints.
+FAILS_LATE = ("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900) "
+              "SELECT hex(zeroblob(300)) AS h, CASE WHEN i = 900 THEN abs(-9223372036854775808) END AS x FROM n")
 WAIT_S = 240
 
 
@@ -142,6 +147,43 @@ def check_capture(server, pid, query, wanted):
         assert server.get(path, headers={'Sec-Fetch-Site': 'cross-site'})[0] == 403, path
 
 
+    expect('late', server.run(FAILS_LATE, rows=10000), 'failed', 'the query failed after its first rows: integer overflow')
+    check_no_room(server, pid)
+
+
+def check_no_room(server, pid):
+    """A query that cannot begin takes nothing from earlier ones: the server has one file left, and a pipe needs two."""
+    numbers = [server.begin(f'SELECT {i} AS n') for i in range(4)]
+    for number in numbers:
+        server.answer(number)
+    connection = http.client.HTTPConnection(urllib.parse.urlparse(server.address).netloc)
+
+    def get(path, **parameters):
+        connection.request('GET', f'/api/v1/{path}?{urllib.parse.urlencode(parameters)}')
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+    assert get('sql_answer', id=numbers[0])[0] == 200  # this connection stays
+    limits = resource.prlimit(pid, resource.RLIMIT_NOFILE)
+    used = {int(fd) for fd in os.listdir(f'/proc/{pid}/fd')}
+    most = next(n for n in range(1, 100000) if len([fd for fd in range(n) if fd not in used]) == 1)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (most, limits[1]))
+    status, text = get('sql', sql='SELECT 5 AS n', source=0, rows=1, seconds=10)
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, limits)
+    assert status == 500 and 'Too many open files' in text, (status, text)
+    for i, number in enumerate(numbers):
+        assert server.answer(number)['csv'] == f'n\n{i}\n', 'an earlier answer is gone'
+    connection.close()
+
+
+def check_cut(server):
+    """Rows of a capture that is not complete come with the message; a query that fails does not look like them."""
+    answer = server.run('SELECT count(*) AS n FROM Instruction')
+    expect('a cut capture', answer, 'done', 'the file ends inside the DMA records')
+    assert answer['csv'].startswith('n\n'), answer
+    expect('late, of a cut capture', server.run(FAILS_LATE, rows=10000), 'failed', 'the query failed after its first rows: ')
+
+
 def check_folder(server):
     sources = server.json('sql_sources')
     names = [(s['name'].split('.')[-1], s['folders']) for s in sources['sources']]
@@ -183,12 +225,23 @@ def check_page(address, browser, profile, query, wanted):
         status('1 row in ')
         shown = page.evaluate("[...document.querySelectorAll('.sql-result tbody td')].map((cell) => cell.textContent)")
         assert shown == ['-', '', '<b>x</b>, "y"'], shown
+        # The text box stays: what is typed while a query runs is kept, and the focus too.
+        page.evaluate("(document.querySelector('#sql-text').focus(), document.querySelector('#sql-text').dataset.mark = 'same')")
+        ask('SELECT 3 AS three')
+        status('1 row in ')
+        page.wait_for("document.querySelector('.sql-result tbody td')?.textContent === '3'")
+        assert page.evaluate("document.activeElement.dataset.mark") == 'same', 'the text box lost the focus'
         ask('SELECT * FROM nowhere')
         status('no such table: nowhere')
         assert page.evaluate("document.querySelector('#sql-status').className") == 'bad'
         picture('error')
+        ask(FAILS_LATE)
+        status('the query failed after its first rows')
+        assert page.evaluate("document.querySelector('#sql-status').className") == 'bad'
+        page.evaluate("document.querySelector('#sql-run').focus()")
         ask(ENDLESS)
         status('Running for ')
+        assert page.evaluate("document.activeElement.id") == 'sql-cancel', 'Cancel does not have the focus of Run'
         page.evaluate("document.querySelector('#tab-summary').click()")  # it goes on while another tab is shown
         page.evaluate("document.querySelector('#tab-sql').click()")
         status('Running for ')
@@ -217,6 +270,8 @@ def endless(server, pid):
 what, address, *rest = sys.argv[1:]
 if what == 'capture':
     check_capture(Server(address), int(rest[0]), *rest[1:])
+elif what == 'cut':
+    check_cut(Server(address))
 elif what == 'folder':
     check_folder(Server(address))
 elif what == 'page':

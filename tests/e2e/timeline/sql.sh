@@ -25,12 +25,24 @@ neuron-profile query -s attention.ntff -n attention.neff --csv --rows 2 "$query"
 grep -q 'printed the first 2 rows; use a larger --rows' err || fail "--rows does not say that there are more: $(cat err)"
 neuron-profile query -s attention.ntff --csv --rows 1000000 "$query" 2>err | diff - wanted.csv >&2 && [ ! -s err ] || fail "--rows beyond the end"
 [ "$(neuron-profile query -s attention.ntff --json --rows 1 "$query" 2>err | jq length)" = 1 ] || fail "--rows with --json"
+late="WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 900)
+    SELECT hex(zeroblob(300)) AS h, CASE WHEN i = 900 THEN abs(-9223372036854775808) END AS x FROM n"
+code=0
+neuron-profile query -s attention.ntff --csv "$late" >rows.csv 2>err || code=$?
+[ "$code" = 3 ] && [ -s rows.csv ] || fail "a query that fails after its first rows ends with $code"
+code=0
+neuron-profile query -s attention.ntff --csv --output-file rows.out "$late" 2>err || code=$?
+[ "$code" = 1 ] && [ ! -e rows.out ] || fail "the same to a file ends with $code"
 neuron-profile query -s attention.ntff --rows 1 "$query" 2>err | wc -l | greps '^2$' || fail "--rows with text"
 
 view folder.log -d folder -n attention.neff
 python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/sql.py" folder "$address" || fail "see above"
 kill -TERM "$view"
 wait "$view" || fail "neuron-profile ended with $?"
+head -c -100 attention.ntff >cut.ntff
+view cut.log -s cut.ntff -n attention.neff
+python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/sql.py" cut "$address" || fail "see above"
+kill -TERM "$view"
 view view.log -s attention.ntff -n attention.neff
 python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/sql.py" capture "$address" "$view" "$query" wanted.csv || fail "see above"
 if browser=$(command -v chromium-headless-shell || command -v chromium); then
