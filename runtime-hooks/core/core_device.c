@@ -18,13 +18,15 @@
 #include "shared/base/clock.h"
 #include "shared/base/process.h"
 #include "shared/base/str.h"
+#include "shared/base/units.h"
 
 /* Between the seeds of two cores: neighbouring seeds on neighbouring cores are not one. */
 #define CORE_SEED_STEP 0x9e3779b9U
 /* How long those who give way may take to leave a core, and between two looks. */
 #define YIELD_NS (5 * NTK_NS_PER_SECOND)
 #define YIELD_PAUSE_NS 500000L
-#define HOLDERS_MAX 3 /* that a message names */
+#define STACK_LEAST_BYTES (16ULL << 20) /* below, no model would fit */
+#define HOLDERS_MAX 3                   /* that a message names */
 
 static _Atomic uint32_t next_model_id = NTK_MODEL_ID_FIRST;
 static struct ntk_core *forgotten_core;
@@ -305,6 +307,37 @@ static int cores_lock(struct ntk_core *core, struct ntk_err *err)
     return ret;
 }
 
+/* Address space for a stack, without memory. Under a limit (ulimit -v, valgrind), half of the largest power of two that
+ * fits: the process needs the rest. */
+static int stack_reserve(struct core_stack *stack, struct ntk_err *err)
+{
+    const int protection = PROT_READ | PROT_WRITE;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    char size[NTK_UNITS_TEXT_BYTES];
+    void *bytes = MAP_FAILED;
+    uint64_t wanted;
+
+    for (wanted = stack->size; wanted >= STACK_LEAST_BYTES; wanted /= 2) {
+        bytes = mmap(NULL, wanted, protection, flags, -1, 0);
+        if (bytes != MAP_FAILED) {
+            break;
+        }
+    }
+    if (bytes == MAP_FAILED) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                           "cannot reserve %s of address space for an HBM stack: %s",
+                           ntk_units_bytes(size, sizeof size, STACK_LEAST_BYTES), strerror(errno));
+    }
+    if (wanted < stack->size) {
+        (void)munmap((char *)bytes + wanted / 2, wanted / 2);
+        wanted /= 2;
+    }
+    stack->bytes = bytes;
+    stack->reserved_bytes = wanted;
+    (void)madvise(bytes, wanted, MADV_DONTDUMP); /* a core file of 32 GiB is useless */
+    return 0;
+}
+
 static int stack_open(struct ntk_core *core, uint32_t device, uint32_t index,
                       struct core_stack **out_stack, struct ntk_err *err)
 {
@@ -321,24 +354,16 @@ static int stack_open(struct ntk_core *core, uint32_t device, uint32_t index,
     stack->device = device;
     stack->index = index;
     stack->size = core->row->facts.stack_bytes;
-    void *bytes = mmap(NULL, stack->size, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (bytes == MAP_FAILED) {
-        int code = -errno;
-
+    int ret = stack_reserve(stack, err);
+    if (ret < 0) {
         free(stack);
-        return ntk_err_set(err, code, NTK_ERR_NO_OFFSET,
-                           "cannot reserve %llu GiB of address space for an HBM stack: %s",
-                           (unsigned long long)(core->row->facts.stack_bytes >> 30),
-                           strerror(-code));
+        return ret;
     }
-    stack->bytes = bytes;
-    (void)madvise(bytes, stack->size, MADV_DONTDUMP); /* a core file of 32 GiB is useless */
     pthread_mutex_init(&stack->lock, NULL);
-    if (ntk_core_heap_init(&stack->heap, stack->size) < 0 ||
+    if (ntk_core_heap_init(&stack->heap, stack->reserved_bytes) < 0 ||
         ntk_vec_push(&core->stacks, &stack) < 0) {
         ntk_core_heap_fini(&stack->heap);
-        munmap(stack->bytes, stack->size);
+        munmap(stack->bytes, stack->reserved_bytes);
         free(stack);
         return ntk_err_no_memory(err);
     }
@@ -463,7 +488,7 @@ static void core_free(struct ntk_core *core)
     ntk_vec_each(struct core_stack *, stack, &core->stacks) {
         ntk_core_heap_fini(&(*stack)->heap);
         pthread_mutex_destroy(&(*stack)->lock);
-        munmap((*stack)->bytes, (*stack)->size);
+        munmap((*stack)->bytes, (*stack)->reserved_bytes);
         free(*stack);
     }
     ntk_vec_fini(&core->stacks);
@@ -578,7 +603,7 @@ void ntk_core_forget_after_fork(struct ntk_core *core)
     }
     core_tensor_forget();
     ntk_vec_each(struct core_stack *, stack, &core->stacks) {
-        munmap((*stack)->bytes, (*stack)->size);
+        munmap((*stack)->bytes, (*stack)->reserved_bytes);
     }
     ntk_core_soft_forget(core->soft);
     core->soft = NULL;

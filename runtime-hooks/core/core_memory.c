@@ -81,6 +81,7 @@ static int shortage(struct ntk_core *core, const struct core_memory_request *req
 {
     char wanted[NTK_UNITS_TEXT_BYTES];
     char limit[NTK_UNITS_TEXT_BYTES];
+    char reserved[NTK_UNITS_TEXT_BYTES];
     char align[NTK_UNITS_TEXT_BYTES] = "none";
     char usage[32];
     char place[64];
@@ -98,6 +99,13 @@ static int shortage(struct ntk_core *core, const struct core_memory_request *req
         usage_name(request->category, usage, sizeof usage),
         core_text_write(core->options.texts, NTK_CORE_TEXT_PLACE, &facts, place, sizeof place));
     core_shortage_tell(core, request->physical_core, cause);
+    if (stack->reserved_bytes < stack->size) {
+        return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET,
+                           "%s; this process can address only %s of the HBM stack's %s: raise its "
+                           "limit (ulimit -v)",
+                           cause, ntk_units_bytes(reserved, sizeof reserved, stack->reserved_bytes),
+                           ntk_units_bytes(limit, sizeof limit, stack->size));
+    }
     return ntk_err_set(err, -ENOMEM, NTK_ERR_NO_OFFSET, "%s; the HBM stack has %s in total", cause,
                        ntk_units_bytes(limit, sizeof limit, stack->size));
 }
@@ -318,8 +326,8 @@ bool ntk_core_memory_holds(const struct ntk_core *core, const void *address, uin
     ntk_vec_each(struct core_stack *, stack, &core->stacks) {
         uintptr_t base = (uintptr_t)(*stack)->bytes;
 
-        if (start >= base && start - base <= (*stack)->size &&
-            bytes <= (*stack)->size - (start - base)) {
+        if (start >= base && start - base <= (*stack)->reserved_bytes &&
+            bytes <= (*stack)->reserved_bytes - (start - base)) {
             return true;
         }
     }
@@ -338,7 +346,7 @@ int ntk_core_stack_map(const struct ntk_core *core, uint32_t device, uint32_t st
     ntk_vec_each(struct core_stack *, candidate, &core->stacks) {
         if ((*candidate)->device == device && (*candidate)->index == stack) {
             *out_address = (*candidate)->bytes;
-            *out_bytes = (*candidate)->size;
+            *out_bytes = (*candidate)->reserved_bytes;
             return 0;
         }
     }

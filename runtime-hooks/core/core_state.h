@@ -33,7 +33,8 @@ struct core_stack {
     uint32_t device;
     uint32_t index; /* in the device */
     char *bytes;
-    uint64_t size;
+    uint64_t size;           /* of the hardware's */
+    uint64_t reserved_bytes; /* mapped; below size where the address space is limited */
     pthread_mutex_t lock;
     struct ntk_core_heap heap; /* under lock */
 };
