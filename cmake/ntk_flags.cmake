@@ -11,6 +11,7 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_CXX_STANDARD 17)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 
 add_library(ntk_flags INTERFACE)
 target_include_directories(ntk_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
@@ -30,7 +31,9 @@ if(NTK_OPTIMIZE_DEBUG)
     target_compile_options(ntk_flags INTERFACE -O1 -fno-omit-frame-pointer)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    target_compile_options(ntk_flags INTERFACE -g1)
+    # The same bytes in any folder.
+    target_compile_options(ntk_flags INTERFACE -g1 -ffile-prefix-map=${CMAKE_BINARY_DIR}=build
+                           -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
     target_compile_definitions(ntk_flags INTERFACE _FORTIFY_SOURCE=2)
 endif()
 if(NTK_SANITIZE)

@@ -37,6 +37,9 @@ set(CPACK_RPM_SPEC_MORE_DEFINE "%global __provides_exclude ^lib(nrt|cnrt|cnml|ne
 %global __elf_exclude_path ^$
 %global __elf_flags %{nil}
 %global _build_id_links none
+%global _buildhost localhost
+%global use_source_date_epoch_as_buildtime 1
+%global clamp_mtime_to_source_date_epoch 1
 %global _use_internal_dependency_generator 1")
 foreach(folder . /doc /man /man/man1 /lintian /lintian/overrides /licenses /bash-completion /bash-completion/completions /zsh
         /zsh/site-functions /fish /fish/vendor_completions.d)
@@ -48,14 +51,15 @@ list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /etc/default /usr
 set(ntk_deb_version ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
 
 # A package: component, name, section and the two parts of its description. DEPENDS, SUGGESTS: in addition to the
-# libraries that its files need. Packages with the same files in older versions: one package, neuron-toolkit.
+# libraries that its files need. LOADS: a library that they load at run time. Packages with the same files in older versions: one package, neuron-toolkit.
 macro(ntk_package component name section summary description)
-    cmake_parse_arguments(package "" "DEPENDS;SUGGESTS;RPM_NAME;RPM_REQUIRES" "" ${ARGN})
+    cmake_parse_arguments(package "" "DEPENDS;SUGGESTS;RPM_NAME;RPM_REQUIRES;LOADS" "" ${ARGN})
     if(NOT package_RPM_NAME)
         set(package_RPM_NAME ${name})
     endif()
     string(TOUPPER ${component} key)
     list(APPEND CPACK_COMPONENTS_ALL ${component})
+    set(ntk_loads_${component} "${package_LOADS}")
     set(CPACK_COMPONENT_${key}_DESCRIPTION "${summary}\n${description}")
     set(CPACK_DEBIAN_${key}_PACKAGE_NAME ${name})
     set(CPACK_DEBIAN_${key}_PACKAGE_SECTION ${section})
@@ -83,7 +87,7 @@ if(TARGET runtime_hooks_libnrt)
         "A libnrt.so.1 with software NeuronCores in a folder that the loader does not
 search, neuron-bench to run NEFFs, libcnrt and libcnml over the same cores, and
 programs for PopEF."
-        DEPENDS libopenblas0 RPM_REQUIRES "libopenblas.so.0()(64bit)")
+        DEPENDS libopenblas0 RPM_REQUIRES "libopenblas.so.0()(64bit)" LOADS libopenblas.so.0)
 endif()
 if(TARGET neuron-rtd)
     ntk_package(rtd neuron-rtd utils
@@ -91,7 +95,7 @@ if(TARGET neuron-rtd)
         "neuron-rtd serves the gRPC interface of the Neuron runtime 1.x. neuron-cli is
 its client. The package also has what neuron-profile start-session and
 stop-session need."
-        DEPENDS libopenblas0 RPM_REQUIRES "libopenblas.so.0()(64bit)")
+        DEPENDS libopenblas0 RPM_REQUIRES "libopenblas.so.0()(64bit)" LOADS libopenblas.so.0)
 endif()
 if(TARGET runtime_hooks_libnrt)
     ntk_package(dev neuron-toolkit-dev libdevel
@@ -104,7 +108,7 @@ endif()
 # What each package has in addition to its files: who may copy it, what changed, and scripts where it has a service.
 ntk_service_scripts(tools neuron-monitor.service neuron-monitor.service "var/lib/neuron-monitor etc/systemd/system/neuron-monitor.service.d")
 ntk_service_scripts(rtd "neuron-rtd-soft.service 'neuron-rtd-soft@*.service'" "neuron-rtd-soft*.service"
-    "etc/systemd/system/neuron-rtd-soft.service.d etc/systemd/system/neuron-rtd-soft@.service.d")
+    "etc/systemd/system/neuron-rtd-soft.service.d etc/systemd/system/neuron-rtd-soft@*.service.d")
 set(ntk_package_folder ${CMAKE_BINARY_DIR}/package)
 execute_process(COMMAND awk -f ${CMAKE_SOURCE_DIR}/cmake/package/copyright.awk ${CMAKE_SOURCE_DIR}/LICENSE
     OUTPUT_FILE ${ntk_package_folder}/copyright COMMAND_ERROR_IS_FATAL ANY)
@@ -146,5 +150,20 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
         list(TRANSFORM files PREPEND "%config(noreplace) ")
         set(CPACK_RPM_${key}_USER_FILELIST "${files}")
     endif()
+endforeach()
+# The bill of materials of a package, after all its files.
+foreach(component IN LISTS CPACK_COMPONENTS_ALL)
+    string(TOUPPER ${component} key)
+    install(CODE "
+        set(name_DEB ${CPACK_DEBIAN_${key}_PACKAGE_NAME})
+        set(name_RPM ${CPACK_RPM_${key}_PACKAGE_NAME})
+        set(name \"\${name_\$ENV{NTK_PACKAGE_KIND}}\")
+        if(name)
+            set(file \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/doc/\${name}/\${name}.spdx.json\")
+            execute_process(COMMAND ${CMAKE_SOURCE_DIR}/cmake/package/sbom.sh \"\$ENV{DESTDIR}\" \${name} ${PROJECT_VERSION} ${NTK_EPOCH}
+                    ${ntk_loads_${component}}
+                OUTPUT_FILE \"\${file}\" COMMAND_ERROR_IS_FATAL ANY)
+            list(APPEND CMAKE_INSTALL_MANIFEST_FILES \"\${file}\")
+        endif()" COMPONENT ${component})
 endforeach()
 include(CPack)

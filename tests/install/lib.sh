@@ -31,11 +31,18 @@ has_units() {
 # has_PACKAGE ROOT PREFIX: every file that users, shells, linkers and the service manager search for. PREFIX is the name of
 # ROOT at run time.
 has_tools() {
-    local program
+    local program file newer
     has_programs "$1" neuron-ls neuron-monitor neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-otlp \
         neuron-monitor-prometheus neuron-packager neuron-profile neuron-explorer neuron-top
     [ -e "$1/lib/neuron-hooks/libneuron-hooks.so" ] && [ "$(readlink -e "$1/lib/neuron-hooks/libnrt.so.1")" != "" ] ||
         fail "$1 has no hooks"
+    # Jobs with an older C library than this system's load them.
+    for file in libneuron-hooks.so libneuron-hooks-audit.so; do
+        [ -z "${NTK_SANITIZE:-}" ] || break
+        newer=$(objdump -T "$1/lib/neuron-hooks/$file" | sed -nE 's/.*UND.*\(?GLIBC_([0-9.]+)\)? +(.*)/\1 \2/p' |
+            awk '{ split($1, part, "."); if (part[1] > 2 || part[2] > 17) print }')
+        [ -z "$newer" ] || fail "$file needs a newer C library than 2.17: $newer"
+    done
     for program in neuron-monitor-cloudwatch neuron-monitor-k8s-info neuron-monitor-prometheus; do
         [ "$(readlink "$1/bin/$program.py")" = $program ] || fail "$1 lacks the vendor's name of $program"
     done

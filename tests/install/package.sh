@@ -73,9 +73,25 @@ while read -r option; do
 done <options
 greps -v '^#' <alone/tools/etc/default/neuron-monitor | greps -vx 'NEURON_MONITOR_OPTIONS=' && fail "an option is set"
 
+# The bill of materials names each file with its checksum, and the package of each library.
+for name in "${names[@]}"; do
+    folder=alone/${name%%=*} sbom=alone/${name%%=*}/usr/share/doc/${name#*=}/${name#*=}.spdx.json
+    jq -e --arg name "${name#*=}" '.spdxVersion == "SPDX-2.3" and .packages[0].name == $name' "$sbom" >/dev/null || fail "$sbom is not SPDX"
+    jq -r '.files[] | (.checksums[] | select(.algorithm == "SHA256") | .checksumValue) + "  " + .fileName' "$sbom" >sums
+    (cd "$folder" && sha256sum --quiet -c "$scratch/sums") || fail "$sbom has wrong checksums"
+    differences=$(diff <(sed 's/^[0-9a-f]*  //' sums | sort) <(cd "$folder" && find . -type f -not -name '*.spdx.json' | sort)) ||
+        fail "in $sbom (<) and in the package (>): $differences"
+    # What it depends on is what the package manager reads, but packages of this build.
+    differences=$(diff <(jq -r '.packages[1:][].name' "$sbom" | sed 's/^libopenblas0-.*/libopenblas0/' | sort -u) \
+        <(depends_of "${name#*=}" | { grep -v '^neuron-' || true; })) || fail "libraries of $sbom (<) and dependencies (>): $differences"
+    [ "$(jq '[.packages[].SPDXID, .files[].SPDXID] as $ids | [.relationships[] | .spdxElementId, .relatedSpdxElement]
+        | unique - $ids - ["SPDXRef-DOCUMENT"] | length' "$sbom")" = 0 ] || fail "$sbom relates what it does not list"
+    jq -e '[.packages[1:][] | select(.versionInfo == "NOASSERTION")] == []' "$sbom" >/dev/null || fail "$sbom lacks versions"
+done
+
 if [ "${NTK_PACKAGE_CHECK:-0}" = 1 ]; then
-    # A program names only libraries that it calls.
-    for file in $(find alone -type f -exec file {} + | sed -n '/ELF.*dynamic/s/:.*//p'); do
+    # A program names only libraries that it calls. The hooks name those that have the calls on older systems.
+    for file in $(find alone -type f -not -name libneuron-hooks.so -exec file {} + | sed -n '/ELF.*dynamic/s/:.*//p'); do
         unused=$(LD_LIBRARY_PATH=$scratch/together/usr/lib ldd -u "$file" | sed 1d)
         [ "$unused" = "" ] || complain "$file links libraries that it does not use: $unused"
     done
@@ -116,7 +132,8 @@ in_root -i packages/*.deb
 greps -x ldconfig called || fail "the linker's cache does not learn of libpopef.so.1"
 ! greps invoke called || fail "the first installation starts or stops a service: $(cat called)"
 for name in "${names[@]}"; do "has_${name%%=*}" root/usr /usr; done
-mkdir -p root/var/lib/neuron-monitor root/etc/systemd/system/multi-user.target.wants
+mkdir -p root/var/lib/neuron-monitor root/etc/systemd/system/{multi-user.target.wants,neuron-monitor.service.d,neuron-rtd-soft@nrtd0.service.d}
+touch root/etc/systemd/system/{neuron-monitor,neuron-rtd-soft@nrtd0}.service.d/override.conf
 touch root/var/lib/neuron-monitor/monitor.db
 ln -s /usr/lib/systemd/system/neuron-monitor.service root/etc/systemd/system/multi-user.target.wants/
 echo 'NEURON_MONITOR_OPTIONS=--label node=a7' >root/etc/default/neuron-monitor
@@ -130,5 +147,5 @@ greps -x "deb-systemd-invoke stop neuron-rtd-soft.service neuron-rtd-soft@\*.ser
 [ ! -L root/etc/systemd/system/multi-user.target.wants/neuron-monitor.service ] || fail "a removed service is still enabled"
 [ -e root/var/lib/neuron-monitor/monitor.db ] && [ -e root/etc/default/neuron-monitor ] || fail "removal deletes data"
 in_root -P "${names[@]#*=}"
-left=$(find root/etc root/usr root/var/lib/neuron-monitor -not -type d 2>/dev/null || true)
+left=$(find root/etc root/usr root/var/lib/neuron-monitor -not -type d -or -name '*.d' 2>/dev/null || true)
 [ "$left" = "" ] && [ ! -e root/var/lib/neuron-monitor ] || fail "purged packages leave $left"
