@@ -1,16 +1,21 @@
 #!/bin/bash
-# run - measurements of tests/bench against a built preset: run.sh [--smoke] BUILD [NAME...]. A NAME is that of a bench, or
-# a part of it that does not begin with "bench_". Ends with a table of all targets of these benches.
+# run - measurements of tests/bench against a built preset: run.sh [--smoke | --page FILE] BUILD [NAME...]. A NAME is that of
+# a bench, or a part of it that does not begin with "bench_". Ends with a table of all targets of these benches.
 # --smoke: one short round without verdicts. A bench must then print the targets that targets.txt lists for it.
+# --page FILE: write the table to FILE, too, as a page with machine and date.
 set -u
-smoke=
-[ "$1" != --smoke ] || { smoke=1 && shift; }
+smoke='' page=''
+case $1 in
+--smoke) smoke=1 && shift ;;
+--page) page=$(realpath "$2") && shift 2 ;;
+esac
 build=$(readlink -f "$1")
 shift
 here=$(cd "$(dirname "$0")" && pwd)
 export NTK_BIN_DIR=$build/bin NTK_LIB_DIR=$build/lib NTK_BENCH_DIR=$build/bench NTK_BUILD_DIR=$build
 export NTK_SOURCE_DIR=${here%/tests/bench} NTK_BENCH_SMOKE=$smoke OPENBLAS_NUM_THREADS=1
 failed=0 skipped=0 ran=0
+load=$(cut -d ' ' -f 1 /proc/loadavg) # before the benches add theirs
 
 # Seconds after which a bench is stopped, several times what it takes on two idle cores. NTK_TEST_PATIENCE multiplies them,
 # NTK_BENCH_LIMIT replaces them.
@@ -106,6 +111,12 @@ if [ -z "$smoke" ] && [ -s "$work/table" ]; then
             printf "%d met, %d within noise, %d missed, %d not measured\n", count["met"], count["within noise"],
                 count["missed"], count["not measured"]
         }' "$work/table"
+    if [ -n "$page" ]; then
+        awk -f "$here/page.awk" -v load="$load" -v date="$(date -u +%F)" \
+            -v machine="$(sed -n 's/^model name\t*: //p' /proc/cpuinfo | head -1), $(nproc) processors" \
+            -v os="$(sed -n 's/^PRETTY_NAME="\(.*\)"/\1/p' /etc/os-release), Linux $(uname -r) $(uname -m)" \
+            "$work/table" >"$work/page" && mv "$work/page" "$page" || failed=1
+    fi
 fi
 if [ $ran = 0 ] && [ $failed = 0 ]; then
     [ -z "$smoke" ] || [ $skipped = 0 ] || exit 77

@@ -42,6 +42,22 @@ unlisted  good  extra  $figures
 2 met, 1 within noise, 1 missed, 5 not measured
 TEXT
 
+# The page has the same figures.
+! "$NTK_SOURCE_DIR/tests/bench/run.sh" --page page.md build "${names[@]}" >out 2>err || fail "failures did not fail the run with a page"
+grep -A 6 '^## bench_good' page.md | diff - <(
+    cat <<'TEXT'
+## bench_good
+
+`./dev bench bench_good`
+
+| quantity | measured | target | verdict |
+|---|---|---|---|
+| one | min 1.000, median 1.000 x | &lt;= 1.000 x | met |
+TEXT
+) || fail "another page"
+grep -q '^| four |  |  | not measured: no peer |$' page.md || fail "the page lacks a target that was not measured"
+grep -q '^2 met, 1 within noise, 1 missed, 5 not measured\.$' page.md || fail "the page has another sum"
+
 # A smoke run fails where the list differs, and is skipped where the bench is.
 ! "$NTK_SOURCE_DIR/tests/bench/run.sh" --smoke build bench_good >out 2>err || fail "a target that is not listed was accepted"
 grep -q 'targets are not those of targets.txt' err || fail "$(cat err)"
