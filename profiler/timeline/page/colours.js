@@ -8,7 +8,7 @@ const KNOWN = [
   [/^MATMUL/, 216, 78], [/^LDWEIGHTS/, 199, 80], [/TRANSPOSE/, 232, 58],
   [/^ACTIVATE/, 26, 84], [/ACT_TABLE/, 40, 60],
   [/^DMA|_DMA|^TENSOR_LOAD|^TENSOR_STORE|^TENSOR_SAVE/, 268, 52],
-  [/REDUCE/, 158, 58], [/^TENSOR_SCALAR/, 174, 62], [/^TENSOR_TENSOR/, 142, 46], [/^COPY|^CAST|^MEMSET/, 190, 42],
+  [/REDUCE/, 158, 58], [/^TENSOR_SCALAR/, 174, 62], [/^TENSOR_TENSOR/, 142, 46], [/^COPY/, 190, 42], [/^CAST/, 52, 58], [/^MEMSET/, 92, 36],
   [/RECIPROCAL|POWER|EXP/, 336, 60], [/RNG|RANDOM|IOTA|SELECT/, 300, 42],
   [/^(io|input)$/, 158, 52], [/^output$/, 190, 52], [/^data$/, 216, 66], [/^software_dynamic$/, 26, 78], [/^hardware_dynamic$/, 268, 52],
   [/^compute.*, critical path$/, 216, 88], [/^compute/, 212, 58], [/^host, critical path$/, 36, 92], [/^host$/, 42, 62], [/^wait for the last/, 348, 56], [/^communicate, critical path$/, 158, 72], [/^communicate$/, 162, 42], [/^unknown/, ...GREY],
@@ -32,6 +32,9 @@ function rgb(hue, saturation, lightness) {
   return [channel(0), channel(8), channel(4)];
 }
 
+// Dark on all but deep colours: the contrast is at least 3 to 1.
+const textOn = (r, g, b) => (0.299 * r + 0.587 * g + 0.114 * b > 130 ? '#10202f' : '#ffffff');
+
 function make(name, isDark) {
   const known = KNOWN.find(([pattern]) => pattern.test(name));
   const sum = hash(name);
@@ -39,11 +42,10 @@ function make(name, isDark) {
   const isQuiet = known && known[0] === QUIET;
   const lightness = isQuiet ? (isDark ? 34 : 78) : (isDark ? 56 : 57) + ((sum >>> 8) % 5) - 2;
   const [r, g, b] = rgb(hue, saturation, lightness);
-  const isBright = 0.299 * r + 0.587 * g + 0.114 * b > 150;
   return {
     css: `rgb(${r} ${g} ${b})`,
     word: (0xff000000 | (b << 16) | (g << 8) | r) >>> 0,
-    text: isBright ? '#10202f' : '#ffffff',
+    text: textOn(r, g, b),
   };
 }
 
@@ -61,7 +63,7 @@ export const OTHER = 'other';
 
 function ofHue([hue, saturation], isDark, lightness = isDark ? 56 : 57) {
   const [r, g, b] = rgb(hue, saturation, lightness);
-  return { css: `rgb(${r} ${g} ${b})`, word: (0xff000000 | (b << 16) | (g << 8) | r) >>> 0, text: 0.299 * r + 0.587 * g + 0.114 * b > 150 ? '#10202f' : '#ffffff' };
+  return { css: `rgb(${r} ${g} ${b})`, word: (0xff000000 | (b << 16) | (g << 8) | r) >>> 0, text: textOn(r, g, b) };
 }
 
 const greyOf = (isDark) => ofHue(GREY, isDark, isDark ? 34 : 78);

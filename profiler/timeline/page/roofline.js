@@ -99,7 +99,7 @@ function roof({ roofline, run, s }, { xs, ys, x, y }, width, below) {
   if (ceilings.types.length > 1) {
     for (const type of ceilings.types) {
       parts.push(svg('line', { class: `ceiling run-${s}`, x1: x(Math.min(type.flops_per_second / speed, xs[1])), x2: x(xs[1]), y1: y(type.flops_per_second), y2: y(type.flops_per_second) }),
-        svg('text', { x: width - EDGE.right, y: y(type.flops_per_second) - 4, 'text-anchor': 'end' }, `${name}${type.type} ${rate(type.flops_per_second)}`));
+        svg('text', { x: width - EDGE.right, y: y(type.flops_per_second) + (type.flops_per_second < peak ? 12 : -4), 'text-anchor': 'end' }, `${name}${type.type} ${rate(type.flops_per_second)}`));
     }
   }
   const middle = Math.sqrt(low * ridge);
