@@ -172,6 +172,7 @@ int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice 
         ntk_advice_tensor_engine(&list);
     }
     judge_throttling(&list);
+    ntk_advice_limit_gains(&list);
     if (list.failed) {
         ntk_vec_fini(&list.items);
         return list.failed;

@@ -162,6 +162,7 @@ void ntk_advice_dma(struct ntk_advice_list *list)
                 ntk_advice_lines(list, &queues[i].small, "started at", 1, " packets", line));
             if (list->input->path) { /* small packets in half the time */
                 ntk_advice_gain(item, on_path * (double)small / (double)data / 2, most);
+                ntk_advice_limit(list, item, 0, NTK_ADVICE_NO_DMA);
             }
         }
         if (row->has_rate && share >= NTK_ADVICE_ACTIVE_RATIO) {
@@ -174,6 +175,7 @@ void ntk_advice_dma(struct ntk_advice_list *list)
                 ntk_advice_lines(list, &queues[i].busy, "started at", 1e6, " us", line));
             if (list->input->path) { /* at the full rate */
                 ntk_advice_gain(item, on_path * (1 - row->efficiency), most);
+                ntk_advice_limit(list, item, 0, NTK_ADVICE_NO_DMA);
             }
         }
     }
@@ -190,6 +192,7 @@ void ntk_advice_dma(struct ntk_advice_list *list)
             ntk_advice_lines(list, &spill, "started at", 1, " bytes", line));
         if (list->input->path) {
             ntk_advice_gain(item, list->spill_dma.free, list->dma_bound);
+            ntk_advice_limit(list, item, 0, NTK_ADVICE_NO_DMA);
         }
     }
     for (size_t i = 0; i < dma->row_count; i++) {
@@ -232,6 +235,7 @@ void ntk_advice_tensors(struct ntk_advice_list *list)
                                 list->dma.free * (double)row->read_bytes / (double)all *
                                     (1 - 1 / row->reload_ratio),
                                 list->dma_bound);
+                ntk_advice_limit(list, item, 0, NTK_ADVICE_NO_DMA);
             }
         }
     }

@@ -70,6 +70,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
                 root_text(engine, e, for_ps[e], root, sizeof root),
                 ntk_advice_lines(list, &engine->lines[e], "at", 1e6, " us", line));
             ntk_advice_gain(item, busy, share); /* it waits and works at the same time */
+            ntk_advice_limit(list, item, 0, "wait:%s", ntk_ntff_engine_name(engine->engine));
         }
     }
     for (size_t c = 0; c < trace->core_count && trace->core_count > 1; c++) {
@@ -179,6 +180,7 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
         ntk_advice_lines(list, &moved, "at", 1e9, " billion", line));
     if (list->input->path) {
         ntk_advice_gain(item, list->tensor * ratio, list->tensor);
+        ntk_advice_limit(list, item, 0, "transposes");
     }
     if (tensor_rate(list, &rate, &busy_share) && busy_share >= NTK_ADVICE_ACTIVE_RATIO) {
         item = ntk_advice_judge(
@@ -190,6 +192,8 @@ void ntk_advice_tensor_engine(struct ntk_advice_list *list)
             ntk_advice_gain(
                 item, list->tensor * (1 - rate / ntk_advice_threshold(NTK_ADVICE_TENSOR_RATE)),
                 list->tensor * (1 - rate));
+            ntk_advice_limit(list, item, 0, "tensor=%.15g",
+                             ntk_advice_threshold(NTK_ADVICE_TENSOR_RATE) / rate);
         }
     }
     ntk_line_costs_fini(&moved);

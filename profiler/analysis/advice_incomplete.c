@@ -4,6 +4,25 @@
 
 #include "profiler/analysis/incomplete.h"
 
+/* Above this share of the path, waits without a recorded cause are not those of a few records. */
+#define DROPPED_RATIO 0.05
+
+/* The part of the path in which the program waits for changes that were not recorded. */
+static double dropped_ratio(const struct ntk_advice_input *known)
+{
+    const struct ntk_critical_path *path = known->path;
+    int64_t wait_ps = 0;
+
+    for (size_t i = 0; path && i < path->step_count; i++) {
+        const struct ntk_path_step *step = &path->steps[i];
+        ntk_critical_path_passed(known->program->trace, path, i);
+        if (step->kind == NTK_PATH_WAIT && !step->queue && step->layer != NTK_LAYER_RUNTIME) {
+            wait_ps += step->end_ps - step->start_ps;
+        }
+    }
+    return path ? (double)wait_ps / (double)path->total_ps : 0;
+}
+
 void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input *known)
 {
     const struct ntk_program *program = known->program;
@@ -11,7 +30,14 @@ void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input
     struct ntk_buf text = { 0 };
     unsigned lacks = ntk_program_lacks(program);
     unsigned count = ntk_incomplete_text(program, lacks, &text);
+    double dropped = lacks & NTK_LACK_EVENTS ? 0 : dropped_ratio(known);
 
+    if (dropped > DROPPED_RATIO) {
+        ntk_buf_add_format(&text,
+                           "%ssemaphore records were dropped: for %.1f%% of the execution, the "
+                           "critical path waits for changes that are not recorded",
+                           count++ ? ", " : "", 100 * dropped);
+    }
     ntk_advice_judge(list, NTK_ADVICE_INCOMPLETE, count, 1, "the capture is incomplete: %s",
                      ntk_buf_ok(&text) && count ? ntk_buf_text_get(&text) : "");
     ntk_buf_fini(&text);

@@ -36,7 +36,7 @@ int64_t ntk_advice_free_ps(const struct ntk_advice_input *input, struct ntk_advi
 
         for (; sweep->next < core->instruction_count && all[sweep->next].start_ps <= at_ps;
              sweep->next++) {
-            int64_t end_ps = all[sweep->next].end_ps;
+            int64_t end_ps = ntk_only_waits(&all[sweep->next]) ? 0 : all[sweep->next].end_ps;
             sweep->until_ps = end_ps > sweep->until_ps ? end_ps : sweep->until_ps;
         }
         bool is_busy = sweep->until_ps > at_ps;
@@ -122,6 +122,7 @@ static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs 
                              (double)most->path_ps / 1e6, name,
                              ntk_advice_lines(list, lines, "at", 1e6, " us", line));
         ntk_advice_gain(item, list->dma.free, list->dma_bound);
+        ntk_advice_limit(list, item, 0, NTK_ADVICE_NO_DMA);
     }
 }
 
@@ -198,6 +199,11 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
                     : engine == NTK_NTFF_ENGINE_TENSOR ? issue + drain
                                                        : share / 2,
                     share);
+    if (is_compute) {
+        ntk_advice_limit(list, item, 0, "transposes");
+    } else if (engine != NTK_NTFF_ENGINE_TENSOR) {
+        ntk_advice_limit(list, item, (issue + drain) / 2, "%s=2", ntk_ntff_engine_name(engine));
+    }
 }
 
 void ntk_advice_path(struct ntk_advice_list *list)
@@ -256,6 +262,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
             (double)latency.path_ps / 1e6 / (double)latency.count,
             ntk_advice_lines(list, &latency.lines, "at", 1e6, " us", line));
         ntk_advice_gain(item, share / 2, share); /* half as many steps */
+        ntk_advice_limit(list, item, 0, "latency=2");
     }
     ntk_line_costs_fini(&latency.lines);
     ntk_line_costs_fini(&dma.lines);

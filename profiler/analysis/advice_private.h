@@ -25,10 +25,11 @@ struct ntk_advice_list {
     bool has_no_waits; /* why engines waited is not known */
     /* With a path: */
     struct ntk_advice_path_part dma, spill_dma;
-    double dma_bound;     /* dma with the hand-overs from it and the instructions that start it */
-    double tensor;        /* of the tensor engine */
-    double work;          /* of engines and DMA, without the runtime's */
-    struct ntk_vec items; /* struct ntk_advice_item */
+    double dma_bound;      /* dma with the hand-overs from it and the instructions that start it */
+    double tensor;         /* of the tensor engine */
+    double work;           /* of engines and DMA, without the runtime's */
+    struct ntk_vec items;  /* struct ntk_advice_item */
+    struct ntk_vec limits; /* of advice_what_if.c */
     int failed;
 };
 
@@ -38,6 +39,16 @@ ntk_advice_judge(struct ntk_advice_list *list, enum ntk_advice_rule rule, double
                  double share, const char *format, ...);
 /* Shares of the execution: the estimate, limited by what is won at most. item may be NULL. */
 void ntk_advice_gain(struct ntk_advice_item *item, double gain, double bound);
+
+/* Afterwards, the gain of the item is at most that of these changes (what_if.h) and of other_gain,
+ * which they lack. item may be NULL; it is the last one. */
+__attribute__((format(printf, 4, 5))) void ntk_advice_limit(struct ntk_advice_list *list,
+                                                            const struct ntk_advice_item *item,
+                                                            double other_gain, const char *format,
+                                                            ...);
+/* What all transfers together gain. */
+#define NTK_ADVICE_NO_DMA "dma,dma-latency"
+void ntk_advice_limit_gains(struct ntk_advice_list *list);
 
 /* The transfer that a step belongs to: the step is the transfer, hands over from it to what waited
  * for it, or belongs to the instruction that starts it. Returns that instruction; NTK_NO_INDEX: none. */

@@ -174,6 +174,7 @@ static void judge(struct ntk_advice_list *list, const struct trips *trips,
     if (list->input->path) {
         ntk_advice_gain(item, (double)group->free_ps / list->total_ps,
                         (double)(group->bound_ps + trips->unknown_ps) / list->total_ps);
+        ntk_advice_limit(list, item, 0, NTK_ADVICE_NO_DMA);
     }
 }
 

@@ -59,6 +59,7 @@ static int run(const struct work *work, bool is_tight, struct ntk_what_if_row *r
         if (retimed.end_ps > end_ps) {
             end_ps = retimed.end_ps;
             memset(row->path_ps, 0, sizeof row->path_ps);
+            row->unknown_ps = 0;
             ret = ntk_retimed_path(&retimed, row);
         }
         for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
@@ -212,10 +213,9 @@ int ntk_what_if_changes_check(const struct ntk_program *program,
         const struct ntk_what_if_change *change = &changes->list[i];
         struct ntk_what_if_changes alone = { .count = 1, .list = { *change } };
         char text[NTK_WHAT_IF_NAME_BYTES + 64];
-        bool is_single = change->part == NTK_WHAT_IF_LINE || change->part == NTK_WHAT_IF_WAIT ||
-                         change->part == NTK_WHAT_IF_WAIT_QUEUE ||
-                         change->part == NTK_WHAT_IF_WAIT_LINE ||
-                         change->part == NTK_WHAT_IF_TRANSPOSES;
+        bool is_single = change->part == NTK_WHAT_IF_LINE ||
+                         change->part == NTK_WHAT_IF_TRANSPOSES ||
+                         ntk_what_if_is_wait(change->part);
 
         if (is_single && !applies_somewhere(program, change)) {
             return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
@@ -268,6 +268,21 @@ int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_tra
     result.row_count = rows.count;
     *out_what_if = result;
     return 0;
+}
+
+int ntk_what_if_most(const struct ntk_program *program, const struct ntk_transfers *transfers,
+                     const struct ntk_what_if_changes *changes, size_t count, int64_t *out_gains_ps)
+{
+    struct work work = { .program = program, .transfers = transfers };
+    int ret = ntk_analysis_dependencies_hidden(program, &work.dependencies);
+
+    for (size_t i = 0; i < count && ret == 0; i++) {
+        struct ntk_what_if_row row = { .changes = changes[i] };
+        ret = run(&work, false, &row, NULL);
+        out_gains_ps[i] = program->trace->total_ps - row.total_ps + row.unknown_ps;
+    }
+    ntk_dependencies_fini(&work.dependencies);
+    return ret;
 }
 
 void ntk_what_if_fini(struct ntk_what_if *what_if)

@@ -33,7 +33,8 @@ enum ntk_what_if_part {
     NTK_WHAT_IF_ENGINES,     /* all instructions */
     NTK_WHAT_IF_ENGINE,      /* those of one engine */
     NTK_WHAT_IF_LINE,        /* those of a source line */
-    NTK_WHAT_IF_WAIT,        /* waits for a semaphore */
+    NTK_WHAT_IF_WAIT,        /* waits for a semaphore; this and all that follow are waits */
+    NTK_WHAT_IF_WAIT_ENGINE, /* waits of an engine */
     NTK_WHAT_IF_WAIT_QUEUE,  /* waits for the transfers of a queue */
     NTK_WHAT_IF_WAIT_LINE,   /* waits of a source line */
 };
@@ -53,6 +54,10 @@ struct ntk_what_if_changes { /* all of them at once */
 /* "dma=2,transposes,wait:20,line:attention.py:31=4" is added. -EINVAL with a message. */
 int ntk_what_if_changes_add(struct ntk_what_if_changes *changes, const char *text,
                             struct ntk_err *err);
+static inline bool ntk_what_if_is_wait(enum ntk_what_if_part part)
+{
+    return part >= NTK_WHAT_IF_WAIT;
+}
 /* "dma=2,transposes"; returns buf. */
 const char *ntk_what_if_changes_text(const struct ntk_what_if_changes *changes, char *buf,
                                      size_t buf_bytes);
@@ -87,7 +92,8 @@ struct ntk_what_if_row {
     int64_t bound_ps;                      /* the busiest engine or DMA engine takes as long */
     unsigned bound_by;                     /* an engine, or NTK_WHAT_IF_ON_DMA */
     int64_t path_ps[NTK_WHAT_IF_ON_COUNT]; /* their sum is total_ps */
-    size_t item_count;                     /* those that take most of the path, the longest first */
+    int64_t unknown_ps; /* of path_ps: waits of the program for a change without a known maker */
+    size_t item_count;  /* those that take most of the path, the longest first */
     struct ntk_what_if_item items[NTK_WHAT_IF_ITEMS_MAX];
 };
 
@@ -110,5 +116,10 @@ int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_tra
                          const struct ntk_what_if_changes *changes,
                          struct ntk_what_if *out_what_if);
 void ntk_what_if_fini(struct ntk_what_if *what_if);
+/* How much shorter the execution is at most with each of changes[0] to changes[count - 1], if waits
+ * of the program without a known cause disappear too. */
+int ntk_what_if_most(const struct ntk_program *program, const struct ntk_transfers *transfers,
+                     const struct ntk_what_if_changes *changes, size_t count,
+                     int64_t *out_gains_ps);
 
 #endif

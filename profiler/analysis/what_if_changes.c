@@ -47,7 +47,20 @@ static int line_parse(char *text, struct ntk_what_if_change *out)
     return number_parse(colon + 1, INT32_MAX, &out->number);
 }
 
-/* "20", "qSyncIO0" or "FILE:LINE" */
+static int engine_parse(const char *text, enum ntk_what_if_part part,
+                        struct ntk_what_if_change *out)
+{
+    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
+        if (strcmp(text, ntk_ntff_engine_name(e)) == 0) {
+            out->part = part;
+            out->number = e;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+/* "20", "vector", "qSyncIO0" or "FILE:LINE" */
 static int wait_parse(char *text, struct ntk_what_if_change *out)
 {
     size_t length = strlen(text);
@@ -59,6 +72,9 @@ static int wait_parse(char *text, struct ntk_what_if_change *out)
     if (strchr(text, ':')) {
         out->part = NTK_WHAT_IF_WAIT_LINE;
         return line_parse(text, out);
+    }
+    if (engine_parse(text, NTK_WHAT_IF_WAIT_ENGINE, out) == 0) {
+        return 0;
     }
     out->part = NTK_WHAT_IF_WAIT_QUEUE;
     if (length == 0 || length >= sizeof out->name) {
@@ -76,13 +92,6 @@ static int part_parse(char *text, struct ntk_what_if_change *out)
             return 0;
         }
     }
-    for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
-        if (strcmp(text, ntk_ntff_engine_name(e)) == 0) {
-            out->part = NTK_WHAT_IF_ENGINE;
-            out->number = e;
-            return 0;
-        }
-    }
     if (strncmp(text, "line:", 5) == 0) {
         out->part = NTK_WHAT_IF_LINE;
         return line_parse(text + 5, out);
@@ -90,13 +99,7 @@ static int part_parse(char *text, struct ntk_what_if_change *out)
     if (strncmp(text, "wait:", 5) == 0) {
         return wait_parse(text + 5, out);
     }
-    return -EINVAL;
-}
-
-static bool is_wait(const struct ntk_what_if_change *change)
-{
-    return change->part == NTK_WHAT_IF_WAIT || change->part == NTK_WHAT_IF_WAIT_QUEUE ||
-           change->part == NTK_WHAT_IF_WAIT_LINE;
+    return engine_parse(text, NTK_WHAT_IF_ENGINE, out);
 }
 
 /* Decimal; neither 0, negative, infinite nor no number. */
@@ -127,7 +130,7 @@ static int change_parse(const char *word, size_t length, struct ntk_what_if_chan
     }
     int ret = part_parse(text, out);
     if (ret == 0 && equals) {
-        ret = is_wait(out) ? -EINVAL : speed_parse(equals + 1, &out->speed);
+        ret = ntk_what_if_is_wait(out->part) ? -EINVAL : speed_parse(equals + 1, &out->speed);
     }
     return ret;
 }
@@ -145,7 +148,7 @@ int ntk_what_if_changes_add(struct ntk_what_if_changes *changes, const char *tex
                 "'%.*s': expected dma, dma-latency, latency, transposes, engines, tensor, scalar, "
                 "gpsimd, vector, sync or line:FILE:LINE, optionally with =FACTOR (0.001 to "
                 "1000000, times as fast; without it: takes no time), or wait:SEMAPHORE, "
-                "wait:QUEUE or wait:FILE:LINE",
+                "wait:ENGINE, wait:QUEUE or wait:FILE:LINE",
                 (int)(length < 80 ? length : 80), at);
         }
         if (changes->count == NTK_WHAT_IF_CHANGES_MAX) {
@@ -172,10 +175,13 @@ static int part_text(const struct ntk_what_if_change *change, char *buf, size_t 
         return snprintf(buf, buf_bytes, "%s", ntk_ntff_engine_name(change->number));
     case NTK_WHAT_IF_WAIT:
         return snprintf(buf, buf_bytes, "wait:%u", change->number);
+    case NTK_WHAT_IF_WAIT_ENGINE:
+        return snprintf(buf, buf_bytes, "wait:%s", ntk_ntff_engine_name(change->number));
     case NTK_WHAT_IF_WAIT_QUEUE:
         return snprintf(buf, buf_bytes, "wait:%s", change->name);
     default:
-        return snprintf(buf, buf_bytes, "%s:%s:%u", is_wait(change) ? "wait" : "line", change->name,
+        return snprintf(buf, buf_bytes, "%s:%s:%u",
+                        ntk_what_if_is_wait(change->part) ? "wait" : "line", change->name,
                         change->number);
     }
 }

@@ -57,6 +57,8 @@ bool ntk_what_if_applies(const struct ntk_program *program, size_t core, uint32_
         return is_at_line(program, core, item, change);
     case NTK_WHAT_IF_WAIT:
         return waits && fact->wait_number == change->number;
+    case NTK_WHAT_IF_WAIT_ENGINE:
+        return waits && program->trace->cores[core].instructions[item].engine == change->number;
     case NTK_WHAT_IF_WAIT_QUEUE:
         return waits && is_queue(&program->trace->cores[core], fact, change->name);
     case NTK_WHAT_IF_WAIT_LINE:
@@ -72,19 +74,13 @@ static bool is_changed(const struct ntk_retime *r, uint32_t item, size_t change)
     return ntk_what_if_applies(r->to->program, r->to->core, item, &r->to->changes->list[change]);
 }
 
-static bool is_wait(const struct ntk_what_if_change *change)
-{
-    return change->part == NTK_WHAT_IF_WAIT || change->part == NTK_WHAT_IF_WAIT_QUEUE ||
-           change->part == NTK_WHAT_IF_WAIT_LINE;
-}
-
 double ntk_retime_factor(const struct ntk_retime *r, uint32_t item)
 {
     double factor = r->engine_factors[r->core->instructions[item].engine];
 
     for (size_t i = 0; r->has_single && i < r->to->changes->count; i++) {
         const struct ntk_what_if_change *change = &r->to->changes->list[i];
-        if (!is_wait(change) && is_changed(r, item, i)) {
+        if (!ntk_what_if_is_wait(change->part) && is_changed(r, item, i)) {
             factor *= factor_of(change->speed);
         }
     }
@@ -94,7 +90,7 @@ double ntk_retime_factor(const struct ntk_retime *r, uint32_t item)
 bool ntk_retime_is_wait_removed(const struct ntk_retime *r, uint32_t item)
 {
     for (size_t i = 0; r->has_single && i < r->to->changes->count; i++) {
-        if (is_wait(&r->to->changes->list[i]) && is_changed(r, item, i)) {
+        if (ntk_what_if_is_wait(r->to->changes->list[i].part) && is_changed(r, item, i)) {
             return true;
         }
     }

@@ -35,7 +35,10 @@ static void put_value(struct ntk_buf *out, int ret, const char *absent, struct n
     ntk_buf_fini(value);
 }
 
-static int put_analyses(const struct ntk_analyses *analyses, struct ntk_buf *out)
+#define TOO_COSTLY \
+    "in a file only for captures of at most 400,000 slices: use neuron-profile analyze"
+
+static int put_analyses(const struct ntk_analyses *analyses, bool is_long, struct ntk_buf *out)
 {
     const char *separator = "";
 
@@ -44,14 +47,14 @@ static int put_analyses(const struct ntk_analyses *analyses, struct ntk_buf *out
         char absent[NTK_ANALYSES_ABSENT_BYTES];
         struct ntk_buf value = { 0 };
         struct ntk_json json;
-        if (ntk_analyses_info(i)->is_off_page) {
-            continue;
-        }
+        bool is_omitted = is_long && ntk_analyses_info(i)->is_costly;
         ntk_json_init(&json, &value, false);
-        int ret = ntk_analyses_put_brief(analyses, i, &json);
+        int ret = is_omitted ? -ENODATA : ntk_analyses_put_brief(analyses, i, &json);
         ntk_html_put_member(out, separator, ntk_analyses_info(i)->name);
         put_value(out, ret,
-                  ret == -ENODATA ? ntk_analyses_absent(analyses, i, absent, sizeof absent) : NULL,
+                  is_omitted        ? TOO_COSTLY
+                  : ret == -ENODATA ? ntk_analyses_absent(analyses, i, absent, sizeof absent)
+                                    : NULL,
                   &value);
         if (ret < 0 && ret != -ENODATA) {
             return ret;
@@ -99,7 +102,8 @@ int ntk_html_put_answers(struct ntk_html_writer *w, const char *title, struct nt
                 ret = put_summary(&timeline->sources[s], out);
                 break;
             case 1:
-                ret = put_analyses(w->analyses[s], out);
+                ret = put_analyses(w->analyses[s],
+                                   timeline->slice_count > NTK_TIMELINE_HTML_SLICES_MAX, out);
                 break;
             case 2:
                 ntk_timeline_put_path(timeline, s, w->analyses[s], 0, span_ps, out);

@@ -10,15 +10,13 @@
 #include "profiler/output/answers/system_analyses.h"
 #include "profiler/output/output.h"
 #include "profiler/timeline/timeline_answer.h"
+#include "profiler/timeline/timeline_asked.h"
 #include "profiler/timeline/timeline_insight.h"
 #include "profiler/timeline/timeline_source.h"
 #include "profiler/timeline/timeline_tensors.h"
 #include "profiler/timeline/timeline_tile.h"
 #include "profiler/trace/long_list.h"
 #include "shared/base/str.h"
-
-/* Numbers of a list in one question; the page asks for what is on the screen. */
-#define LIST_MAX 4096
 
 struct ntk_timeline_ask {
     const struct ntk_timeline *timeline;
@@ -34,50 +32,7 @@ struct ntk_timeline_ask {
     struct ntk_timeline_tensors **tensors; /* one, made on request; it borrows the analyses */
 };
 
-static const char *query_get(const struct ntk_timeline_query *query, const char *name)
-{
-    return query->get(name, query->ctx);
-}
-
 /* ---- parameters ------------------------------------------------------------------------------ */
-
-static int get_u64(const struct ntk_timeline_query *query, const char *name, uint64_t max,
-                   uint64_t *out_value, struct ntk_err *err)
-{
-    const char *text = query_get(query, name);
-
-    if (!text) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "missing %s", name);
-    }
-    if (ntk_str_parse_u64(text, out_value) < 0 || *out_value > max) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s: expected a number from 0 to %llu",
-                           name, (unsigned long long)max);
-    }
-    return 0;
-}
-
-/* A list of numbers like "0,3-7"; the caller frees. */
-static int get_list(const struct ntk_timeline_query *query, const char *name, uint32_t **out_values,
-                    size_t *out_count, struct ntk_err *err)
-{
-    const char *text = query_get(query, name);
-
-    if (!text) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "missing %s", name);
-    }
-    uint32_t *values = malloc(LIST_MAX * sizeof *values);
-    if (!values) {
-        return ntk_err_no_memory(err);
-    }
-    *out_count = LIST_MAX;
-    if (ntk_str_parse_list(text, UINT32_MAX, values, out_count) < 0) {
-        free(values);
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "%s: expected at most %d numbers, such as 0,3-7", name, LIST_MAX);
-    }
-    *out_values = values;
-    return 0;
-}
 
 static uint64_t span_of(const struct ntk_timeline *timeline)
 {
@@ -101,10 +56,10 @@ static int get_range(const struct ntk_timeline_ask *ask, const struct ntk_timeli
 {
     uint64_t from = 0;
     uint64_t to = 0;
-    int ret = get_u64(query, "from", UINT64_MAX, &from, err);
+    int ret = ntk_asked_u64(query, "from", UINT64_MAX, &from, err);
 
     if (ret == 0) {
-        ret = get_u64(query, "to", UINT64_MAX, &to, err);
+        ret = ntk_asked_u64(query, "to", UINT64_MAX, &to, err);
     }
     if (ret == 0 && from > to) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "'from' is after 'to'");
@@ -119,15 +74,15 @@ static int get_source(const struct ntk_timeline_ask *ask, const struct ntk_timel
     if (ask->timeline->source_count == 0) {
         return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no capture");
     }
-    return get_u64(query, "source", ask->timeline->source_count - 1, out_source, err);
+    return ntk_asked_u64(query, "source", ask->timeline->source_count - 1, out_source, err);
 }
 
 static int get_slice(const struct ntk_timeline_query *query, uint64_t *out_track,
                      uint64_t *out_slice, struct ntk_err *err)
 {
-    int ret = get_u64(query, "track", UINT32_MAX, out_track, err);
+    int ret = ntk_asked_u64(query, "track", UINT32_MAX, out_track, err);
 
-    return ret == 0 ? get_u64(query, "slice", UINT32_MAX, out_slice, err) : ret;
+    return ret == 0 ? ntk_asked_u64(query, "slice", UINT32_MAX, out_slice, err) : ret;
 }
 
 /* ---- answers: each fills the body, or the message and a code -------------------------------- */
@@ -153,13 +108,13 @@ static int put_tiles(const struct ntk_timeline_ask *ask, const struct ntk_timeli
     uint64_t tile = 0;
     uint32_t *tracks = NULL;
     size_t count = 0;
-    int ret = get_u64(query, "level", 63, &level, err);
+    int ret = ntk_asked_u64(query, "level", 63, &level, err);
 
     if (ret == 0) {
-        ret = get_u64(query, "tile", UINT64_MAX, &tile, err);
+        ret = ntk_asked_u64(query, "tile", UINT64_MAX, &tile, err);
     }
     if (ret == 0) {
-        ret = get_list(query, "tracks", &tracks, &count, err);
+        ret = ntk_asked_list(query, "tracks", &tracks, &count, err);
     }
     if (ret == 0 && tensors) {
         ret = ntk_timeline_put_tensor_tile(tensors, (unsigned)level, tile, tracks, count, out, err);
@@ -208,8 +163,8 @@ static int get_line(const struct ntk_timeline_ask *ask, const struct ntk_timelin
     uint64_t line = 0;
     int ret = get_source(ask, query, &source, err);
 
-    ret = ret ? ret : get_u64(query, "file", UINT32_MAX - 1, &file, err);
-    ret = ret ? ret : get_u64(query, "line", UINT32_MAX, &line, err);
+    ret = ret ? ret : ntk_asked_u64(query, "file", UINT32_MAX - 1, &file, err);
+    ret = ret ? ret : ntk_asked_u64(query, "line", UINT32_MAX, &line, err);
     ret = ret ? ret : analyses_of(ask, source, &analyses, err);
     if (ret == 0) {
         out_wanted->program = analyses->program;
@@ -228,19 +183,19 @@ static int answer_hits(const struct ntk_timeline_ask *ask, const struct ntk_time
     struct ntk_timeline_wanted wanted = { 0 };
     uint32_t *whats = NULL;
     size_t count = 0;
-    int ret = get_u64(query, "from", UINT64_MAX, &from, err);
+    int ret = ntk_asked_u64(query, "from", UINT64_MAX, &from, err);
 
     if (ret == 0) {
-        ret = get_u64(query, "back", 1, &back, err);
+        ret = ntk_asked_u64(query, "back", 1, &back, err);
     }
-    if (ret == 0 && query_get(query, "pc")) {
-        ret = get_u64(query, "pc", UINT32_MAX, &pc, err);
+    if (ret == 0 && ntk_asked_get(query, "pc")) {
+        ret = ntk_asked_u64(query, "pc", UINT32_MAX, &pc, err);
         wanted.has_pc = true;
         wanted.pc = (uint32_t)pc;
-    } else if (ret == 0 && query_get(query, "line")) {
+    } else if (ret == 0 && ntk_asked_get(query, "line")) {
         ret = get_line(ask, query, &wanted, err);
     } else if (ret == 0) {
-        ret = get_list(query, "whats", &whats, &count, err);
+        ret = ntk_asked_list(query, "whats", &whats, &count, err);
     }
     if (ret < 0) {
         return ret;
@@ -290,6 +245,21 @@ static int analyses_of(const struct ntk_timeline_ask *ask, size_t source,
 
     *out_analyses = *slot;
     return ret < 0 ? ntk_long_list_err_set(err, ret, ntk_trace_folder_get(trace)) : ret;
+}
+
+/* NULL for a row that is not of a core. */
+static int analyses_of_track(const struct ntk_timeline_ask *ask, uint64_t number,
+                             size_t *out_source, const struct ntk_analyses **out_analyses,
+                             struct ntk_err *err)
+{
+    const struct ntk_timeline_track *track =
+        number < ask->timeline->tracks.count ? ntk_timeline_track_get(ask->timeline, number) : NULL;
+
+    if (!track || !track->core) {
+        return 0;
+    }
+    *out_source = ntk_timeline_source_of(ask->timeline, track);
+    return analyses_of(ask, *out_source, out_analyses, err);
 }
 
 static int analyses_asked(const struct ntk_timeline_ask *ask,
@@ -366,23 +336,28 @@ static int answer_analysis(const struct ntk_timeline_ask *ask,
                            struct ntk_err *err)
 {
     const struct ntk_analyses *analyses = NULL;
-    const char *name = query_get(query, "name");
+    const char *name = ntk_asked_get(query, "name");
     int index = name ? ntk_analyses_find(name) : -1;
     struct ntk_json json;
     uint64_t source = 0;
     uint64_t is_brief = 0;
-    int ret = query_get(query, "brief") ? get_u64(query, "brief", 1, &is_brief, err) : 0;
+    int ret = ntk_asked_get(query, "brief") ? ntk_asked_u64(query, "brief", 1, &is_brief, err) : 0;
 
     ret = ret ? ret : analyses_asked(ask, query, &source, &analyses, err);
     if (ret == 0 && index < 0) {
         ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "unknown analysis");
     }
+    struct ntk_analyses own = ret == 0 ? *analyses : (struct ntk_analyses){ 0 };
+    if (ret == 0 && ntk_asked_get(query, "changes")) {
+        ret = ntk_what_if_changes_add(&own.changes, ntk_asked_get(query, "changes"), err);
+        ret = ret ? ret : ntk_what_if_changes_check(own.program, &own.changes, err);
+    }
     if (ret < 0) {
         return ret;
     }
     begin_value(&json, out);
-    ret = is_brief ? ntk_analyses_put_brief(analyses, (size_t)index, &json)
-                   : ntk_analyses_put(analyses, (size_t)index, NULL, &json);
+    ret = is_brief ? ntk_analyses_put_brief(&own, (size_t)index, &json)
+                   : ntk_analyses_put(&own, (size_t)index, NULL, &json);
     char absent[NTK_ANALYSES_ABSENT_BYTES] = "";
     return end_value(ret,
                      ret == -ENODATA
@@ -394,7 +369,7 @@ static int answer_analysis(const struct ntk_timeline_ask *ask,
 static int answer_host(const struct ntk_timeline_ask *ask, const struct ntk_timeline_query *query,
                        struct ntk_buf *out, struct ntk_err *err)
 {
-    const char *name = query_get(query, "name");
+    const char *name = ntk_asked_get(query, "name");
     struct ntk_json json;
     size_t index = 0;
 
@@ -425,15 +400,10 @@ static int answer_flows(const struct ntk_timeline_ask *ask, const struct ntk_tim
     size_t source = 0;
     int ret = get_slice(query, &track, &slice, err);
 
-    if (ret == 0 && track < ask->timeline->tracks.count &&
-        ntk_timeline_track_get(ask->timeline, track)->core) {
-        source =
-            ntk_timeline_source_of(ask->timeline, ntk_timeline_track_get(ask->timeline, track));
-        ret = analyses_of(ask, source, &analyses, err);
-        if (ret == 0 && !ask->operands[source]) {
-            ask->operands[source] = ntk_operands_create(ask->timeline->sources[source].trace);
-            ret = ask->operands[source] ? 0 : ntk_err_no_memory(err);
-        }
+    ret = ret ? ret : analyses_of_track(ask, track, &source, &analyses, err);
+    if (ret == 0 && analyses && !ask->operands[source]) {
+        ask->operands[source] = ntk_operands_create(ask->timeline->sources[source].trace);
+        ret = ask->operands[source] ? 0 : ntk_err_no_memory(err);
     }
     return ret == 0 ? ntk_timeline_put_flows(ask->timeline, analyses, ask->operands[source], track,
                                              slice, out, err)
@@ -482,7 +452,7 @@ static int answer_iterations(const struct ntk_timeline_ask *ask,
     uint64_t loop = 0;
     int ret = lines_asked(ask, query, &source, &lines, err);
 
-    ret = ret ? ret : get_u64(query, "loop", UINT32_MAX, &loop, err);
+    ret = ret ? ret : ntk_asked_u64(query, "loop", UINT32_MAX, &loop, err);
     return ret ? ret : ntk_timeline_put_iterations(ask->timeline, source, lines, loop, out, err);
 }
 
@@ -495,7 +465,7 @@ static int answer_source_file(const struct ntk_timeline_ask *ask,
     uint64_t file = 0;
     int ret = lines_asked(ask, query, &source, &lines, err);
 
-    ret = ret ? ret : get_u64(query, "file", UINT32_MAX, &file, err);
+    ret = ret ? ret : ntk_asked_u64(query, "file", UINT32_MAX, &file, err);
     return ret ? ret : ntk_timeline_put_source_file(lines, ask->source_text, file, out, err);
 }
 
@@ -506,15 +476,10 @@ static int answer_position(const struct ntk_timeline_ask *ask,
     const struct ntk_analyses *analyses = NULL;
     uint64_t track = 0;
     uint64_t slice = 0;
+    size_t source = 0;
     int ret = get_slice(query, &track, &slice, err);
 
-    if (ret == 0 && track < ask->timeline->tracks.count &&
-        ntk_timeline_track_get(ask->timeline, track)->core) {
-        ret = analyses_of(
-            ask,
-            ntk_timeline_source_of(ask->timeline, ntk_timeline_track_get(ask->timeline, track)),
-            &analyses, err);
-    }
+    ret = ret ? ret : analyses_of_track(ask, track, &source, &analyses, err);
     return ret ? ret : ntk_timeline_put_position(ask->timeline, analyses, track, slice, out, err);
 }
 

@@ -52,7 +52,7 @@ struct ntk_analysis_info {
     const char *name, *title, *help;
     const char *absent; /* what -ENODATA means; NULL: it never occurs */
     unsigned needs;     /* enum ntk_lack: without these records the answer is partial */
-    bool is_off_page;   /* the timeline page does not show it */
+    bool is_costly;     /* pages of long captures in a file do not have it */
     unsigned uses;      /* enum ntk_analysis_use */
 };
 

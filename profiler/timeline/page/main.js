@@ -34,6 +34,7 @@ import * as sql from './sql.js';
 import * as summary from './summary.js';
 import * as theme from './theme.js';
 import * as tooltip from './tooltip.js';
+import * as whatIf from './what-if.js';
 import { server } from './source.js';
 import { changed, on, onFrame, showAll, state, tell } from './state.js';
 import { Tiles } from './tiles.js';
@@ -89,7 +90,7 @@ export async function start(source) {
   const parts = [details, flows, range, search, markers, drop];
   if (state.meta.compares) parts.push(compare);
   if (state.meta.zero_ns && source.host) parts.push(host);
-  if (state.meta.sources.length) parts.push(place, advice, lines, summary, regions, engines, bubbles, path, layers, flame, roofline, memory, onchip);
+  if (state.meta.sources.length) parts.push(place, advice, whatIf, lines, summary, regions, engines, bubbles, path, layers, flame, roofline, memory, onchip);
   if (source.sql) parts.push(sql);
   for (const part of parts) part.start();
   panel.start();

@@ -40,6 +40,7 @@ export const server = {
   // line }).
   hits: (whats, from, isBack, where) => askJson('hits', { ...(where ?? { whats: ranges(whats) }), from: Math.floor(from), back: isBack ? 1 : 0 }),
   analysis: (source, name) => askValue('analysis', { source, name, brief: 1 }), // steps of the path are asked by range
+  whatIf: (source, changes) => askValue('analysis', { source, name: 'what-if', changes }),
   host: (name) => askValue('host', { name }),
   flows: (track, slice) => askJson('flows', { track, slice }),
   path: (source, from, to) => askJson('path', { source, from: Math.floor(from), to: Math.ceil(to) }),

@@ -70,7 +70,7 @@ def check_functions(page, address):
         text = answer.read().decode()
     asked = set(re.findall(r'^  (\w+): ', text[text.index('export const server'):], re.M))
     ours = set(page.browser.evaluate("(async () => Object.keys((await import('page/source.js')).server))()"))
-    other = {'host', 'drop', 'sql'}  # of a folder, of files that a server keeps, of queries that it runs: a file has none
+    other = {'host', 'drop', 'sql', 'whatIf'}  # of a folder, of files that a server keeps, of queries and estimates that it runs: a file has none
     assert not page.browser.evaluate("document.querySelector('#tab-sql') !== null"), 'a tab for queries without a server'
     assert asked and asked - other == ours, f'the server has {asked - other - ours}, the file {ours - asked}'
 

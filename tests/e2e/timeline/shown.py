@@ -219,6 +219,28 @@ def check_bubbles(page, bubbles):
     equal('gaps of the engine', browser.evaluate("document.querySelectorAll('.pane-bubbles table')[1].tBodies[0].rows.length"), len([one for one in second['gaps'] if one['engine'] == engine]))
 
 
+def check_what_if(page, what_if):
+    """The tab lists what analyze estimates, and estimates other changes; it says why it cannot."""
+    browser = page.browser
+    browser.evaluate("document.querySelector('#tab-what-if').click()")
+    browser.wait_for("document.querySelector('.pane-what-if table') !== null")
+    rows = "[...document.querySelector('.pane-what-if table').tBodies[0].rows]"
+    titles = browser.evaluate(f"{rows}.map((row) => [row.cells[0].title.split(' ').pop(), row.cells[3].textContent, row.cells[5].textContent])")
+    equal('changes', titles, [[one['change'], f"{one['gain_ratio'] * 100:.1f}%", one['bound']] for one in what_if['changes']])
+    assert 'DMA: 2 times as fast' in browser.evaluate(f"{rows}.map((row) => row.cells[0].textContent)"), 'dma=2 has no words'
+    page.picture('what-if')
+
+    def estimate(text):
+        browser.evaluate(f"(() => {{ const t = document.querySelector('#what-if-text'); t.value = '{text}'; t.dispatchEvent(new Event('input')); }})()")
+        browser.evaluate("document.querySelector('#what-if-run').click()")
+
+    estimate('dma=2,tensor=2')
+    browser.wait_for("document.querySelectorAll('.pane-what-if table').length === 2")
+    equal('changes at once', browser.evaluate(f"{rows}.map((row) => row.cells[0].textContent)"), ['DMA: 2 times as fast; Tensor: 2 times as fast'])
+    estimate('bogus')
+    browser.wait_for("document.querySelector('.pane-what-if').textContent.includes(\"'bogus': expected dma\")")
+
+
 def check_counts(page, summary):
     """Events of the head are those of the summary; repetitions of regions are no hits of a search."""
     browser = page.browser
@@ -276,9 +298,11 @@ def check_ranks(page, address, path):
 
 
 def main():
-    program, profile, sample, address, bubbles, summary, ranks, ranks_file = sys.argv[1:]
+    program, profile, sample, address, bubbles, what_if, summary, ranks, ranks_file = sys.argv[1:]
     with open(bubbles, encoding='utf-8') as file:
         bubbles = json.load(file)['bubbles']
+    with open(what_if, encoding='utf-8') as file:
+        what_if = json.load(file)['what-if']
     with open(summary, encoding='utf-8') as file:
         summary = next(iter(json.load(file).values()))
     browser = Browser(program, profile)
@@ -294,10 +318,11 @@ def main():
         page.open(address)
         check_tensors(page)
         check_bubbles(page, bubbles)
+        check_what_if(page, what_if)
         check_counts(page, summary)
         check_shares(page)
         check_ranks(page, ranks, ranks_file)
-        equal('complaints', [one for one in browser.said if 'getImageData' not in one], [])  # that is this test
+        equal('complaints', [one for one in browser.said if 'getImageData' not in one and 'changes=bogus' not in one], [])  # those are this test
     except Exception as error:
         print(f'shown: {error}\nshown: complaints: {browser.said}', file=sys.stderr)
         return 1

@@ -10,6 +10,7 @@ is_up() { grep -q '^View profile at ' view.log && echo yes; }
 neuron-packager example attention -o attention.neff
 neuron-profile capture -n attention.neff -s attention.ntff >/dev/null
 neuron-profile analyze -s attention.ntff -n attention.neff --limit 100 --json bubbles >bubbles.json
+neuron-profile analyze -s attention.ntff -n attention.neff --json what-if >what-if.json
 neuron-profile view -s attention.ntff -n attention.neff --output-format summary-json >summary.json
 neuron-profile view attention.ntff --port 0 --no-open >view.log 2>view.err &
 pids+=($!)
@@ -31,5 +32,5 @@ exec 9>hold
 wait_for server_is_up
 wait_for is_up
 python3 "$NTK_SOURCE_DIR/tests/e2e/timeline/shown.py" "$browser" "$scratch/profile" "$(cut -d' ' -f1 server.log)" \
-    "$(sed -n 's/^View profile at //p' view.log)" bubbles.json summary.json \
+    "$(sed -n 's/^View profile at //p' view.log)" bubbles.json what-if.json summary.json \
     "$(sed -n 's/^View profile at //p' world.log)" world.html 9>&- || fail "see above"

@@ -178,7 +178,8 @@ static void sentences_name_the_line_that_waits_and_the_one_it_waits_for(void **s
            ", most at a.py:10 (4096 bytes); a.py:11 waits for it (0.500 us)");
     double efficiency = find(&a, NTK_ADVICE_DMA_EFFICIENCY)->value;
     expect_gain(&a, NTK_ADVICE_SMALL_PACKETS, 0.65 / 2, 0.64);
-    expect_gain(&a, NTK_ADVICE_DMA_EFFICIENCY, 0.65 * (1 - efficiency), 0.64);
+    assert_true(0.65 * (1 - efficiency) > 0.5);
+    expect_gain(&a, NTK_ADVICE_DMA_EFFICIENCY, 0.5, 0.64); /* Tensor works for the other half */
     expect_gain(&a, NTK_ADVICE_RELOAD, 0.5 / 2, 0.7);
     ntk_line_costs_fini(&row.readers);
     done(&h, &a);
@@ -204,6 +205,49 @@ static void one_engine_and_its_issue(void **state)
     expect_gain(&a, NTK_ADVICE_PATH_ENGINE, 0.97 / 2, 0.97);
     expect_gain(&a, NTK_ADVICE_PATH_ISSUE, 0.27 / 2, 0.27);
     assert_null(find(&a, NTK_ADVICE_PATH_LATENCY));
+    done(&h, &a);
+}
+
+/* GpSimd works 0 to 970 and alone decides; Scalar works 0 to 900 next to it. GpSimd twice as fast
+ * ends at 485, so Scalar decides: 70 ns are won, not half of the 970. */
+static void a_gain_ends_where_another_engine_decides(void **state)
+{
+    struct hand_trace h;
+    struct answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t slot = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_POOL, NONE, 0, NONE);
+    uint32_t other = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, other, 0, 900);
+    for (int i = 0; i < 10; i++) {
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, slot, 97 * i, 97 * i + 97);
+    }
+    ask(&h, NULL, NULL, &a);
+    expect_gain(&a, NTK_ADVICE_PATH_ENGINE, 0.07, 0.97);
+    done(&h, &a);
+}
+
+/* As dma_on_the_path_and_the_engine_that_waits_for_it. Vector only waits while data moves, which is
+ * not work: 500 ns are free, except for the 10 before its wait. */
+static void an_engine_that_only_waits_hides_no_transfer(void **state)
+{
+    struct ntk_isa_instr only = ntk_isa_instr_make(NTK_ISA_OP_EVENT_SEMAPHORE);
+    struct hand_trace h;
+    struct answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    struct ntk_isa_instr copy = hand_trace_load(&h, 0, 4);
+    uint32_t load = hand_trace_open(&h, 0, NTK_ISA_ENGINE_SP, &copy);
+    uint32_t before = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
+    uint32_t after = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_PE, 20, 1, NONE);
+    uint32_t wait = hand_trace_open(&h, 0, NTK_ISA_ENGINE_DVE, &only);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_SP, load, 0, 50);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, before, 0, 200);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_DVE, wait, 10, 690);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_PE, after, 700, 1000);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 700);
+    ask(&h, NULL, NULL, &a);
+    assert_true(find(&a, NTK_ADVICE_PATH_DMA)->gain > 0.3);
     done(&h, &a);
 }
 
@@ -411,6 +455,8 @@ int main(void)
         cmocka_unit_test(dma_on_the_path_and_the_engine_that_waits_for_it),
         cmocka_unit_test(sentences_name_the_line_that_waits_and_the_one_it_waits_for),
         cmocka_unit_test(one_engine_and_its_issue),
+        cmocka_unit_test(a_gain_ends_where_another_engine_decides),
+        cmocka_unit_test(an_engine_that_only_waits_hides_no_transfer),
         cmocka_unit_test(hand_overs_that_take_long),
         cmocka_unit_test(a_tensor_engine_at_its_peak_gets_no_advice_for_larger_tiles),
         cmocka_unit_test(steps_of_the_path_name_their_lines),

@@ -12,7 +12,16 @@
 
 #define NONE NTK_ISA_NO_SEMAPHORE
 
-enum lack { COMPLETE, NO_EVENTS, NO_PACKETS, CUT_EVENTS, CUT_PACKETS, CUT_INSTRUCTIONS, UNPAIRED };
+enum lack {
+    COMPLETE,
+    NO_EVENTS,
+    NO_PACKETS,
+    CUT_EVENTS,
+    CUT_PACKETS,
+    CUT_INSTRUCTIONS,
+    UNPAIRED,
+    DROPPED_EVENTS
+};
 
 struct made {
     struct hand_trace h;
@@ -47,7 +56,9 @@ static void ask(struct made *m, enum lack lack, bool is_part)
     if (lack != NO_PACKETS) {
         hand_trace_packet(h, 0, 0, 1, NTK_TRACE_DMA_IO, 1024, 50, 690);
     }
-    if (lack != NO_EVENTS) {
+    if (lack == DROPPED_EVENTS) { /* another one is there */
+        hand_trace_change(h, 0, NTK_NTFF_ENGINE_AXI, 30, 1, 150);
+    } else if (lack != NO_EVENTS) {
         hand_trace_change(h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 700);
     }
     h->trace.is_part = is_part;
@@ -94,6 +105,8 @@ static void each_lack_comes_first_and_omits_what_needs_it(void **state)
           true },
         { CUT_INSTRUCTIONS, "incomplete: instruction records are truncated", false, false, true,
           false, false, false },
+        { DROPPED_EVENTS, "incomplete: semaphore records were dropped: for 50.0% of the execution",
+          false, false, true, true, true, true },
         { UNPAIRED, NULL, true, true, true, true, true, true }, /* as in every capture */
     };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: packets put together by hand on two queues and a ring without a name. */
+/* Method: packets put together by hand on two queues and a ring without a name; ten programs of one
+ * queue with the answer known by construction. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,62 @@ static void queues_have_their_packets_sizes_and_rates(void **state)
     hand_trace_fini(&h);
 }
 
+/* At most four packets: { DMA engine, bytes, from ns, to ns }. The published rate of an engine of a
+ * trn2 is 23 bytes per ns, so 100 ns can move 2300 bytes. */
+static const struct {
+    const char *what;
+    unsigned packets[4][4];
+    uint64_t bytes_count;
+    int64_t active_ns, busy_ns; /* overlaps count once; each engine alone */
+    double efficiency;
+} programs[] = {
+    { "one at the full rate", { { 0, 2300, 0, 100 } }, 2300, 100, 100, 1 },
+    { "one at half of it", { { 0, 2300, 0, 200 } }, 2300, 200, 200, 0.5 },
+    { "a stream", { { 0, 2300, 0, 100 }, { 0, 2300, 100, 200 } }, 4600, 200, 200, 1 },
+    { "a bubble", { { 0, 2300, 0, 100 }, { 0, 2300, 300, 400 } }, 4600, 200, 200, 1 },
+    { "two engines at once", { { 0, 2300, 0, 100 }, { 1, 2300, 0, 100 } }, 4600, 100, 200, 1 },
+    { "two in turn", { { 0, 2300, 0, 100 }, { 1, 2300, 100, 200 } }, 4600, 200, 200, 1 },
+    { "two that overlap", { { 0, 2300, 0, 100 }, { 1, 2300, 50, 150 } }, 4600, 150, 200, 1 },
+    { "one of two is slow", { { 0, 2300, 0, 100 }, { 1, 2300, 0, 300 } }, 4600, 300, 400, 0.5 },
+    { "more than the rate", { { 0, 9200, 0, 100 } }, 9200, 100, 100, 1 },
+    { "small ones",
+      { { 0, 23, 0, 100 }, { 0, 23, 100, 200 }, { 0, 23, 200, 300 }, { 0, 23, 300, 400 } },
+      92,
+      400,
+      400,
+      0.01 },
+};
+
+static void each_program_has_the_rate_that_its_packets_have(void **state)
+{
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct hand_trace h;
+        struct ntk_dma_efficiency dma;
+
+        hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+        h.subgraphs[0].queues = queues;
+        h.subgraphs[0].queue_count = 3;
+        for (size_t p = 0; p < 4 && programs[i].packets[p][1]; p++) {
+            const unsigned *packet = programs[i].packets[p];
+            hand_trace_packet(&h, 0, packet[0], 1, NTK_TRACE_DMA_IO, packet[1], packet[2],
+                              packet[3]);
+        }
+        hand_trace_end(&h);
+        assert_int_equal(ntk_analysis_dma_efficiency(&h.trace, &dma), 0);
+        const struct ntk_dma_queue_row *row = &dma.rows[0];
+        if (dma.row_count != 1 || row->bytes_count != programs[i].bytes_count ||
+            row->active_ps != NS(programs[i].active_ns) ||
+            row->busy_ps != NS(programs[i].busy_ns) ||
+            fabs(row->efficiency - programs[i].efficiency) > 1e-9) {
+            fail_msg("%s: %llu bytes, active %lld ps, busy %lld ps, efficiency %.9f",
+                     programs[i].what, (unsigned long long)row->bytes_count,
+                     (long long)row->active_ps, (long long)row->busy_ps, row->efficiency);
+        }
+        ntk_dma_efficiency_fini(&dma);
+        hand_trace_fini(&h);
+    }
+}
+
 static void an_unknown_machine_has_no_rate(void **state)
 {
     struct hand_trace h;
@@ -84,6 +141,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(queues_have_their_packets_sizes_and_rates),
+        cmocka_unit_test(each_program_has_the_rate_that_its_packets_have),
         cmocka_unit_test(an_unknown_machine_has_no_rate),
     };
 

@@ -185,6 +185,7 @@ static void a_wait_that_is_gone_leaves_its_engine(void **state)
 
     expect(&a, "wait:9", 500); /* PE is the last one then */
     expect(&a, "wait:9,tensor=5", 250);
+    expect(&a, "wait:scalar", 500);
     hand_answers_done(&h, &a);
 }
 
@@ -366,13 +367,14 @@ static void without_a_length_there_is_no_answer(void **state)
 static void changes_are_read_or_refused(void **state)
 {
     static const char *const bad[] = {
-        "",          "dma=0",       "dma=-1",   "dma=nan",    "dma=inf", "dma=1e300",
-        "dma=1e-9",  "dma=",        "dma=2x",   "dma=0x10",   "dma=2,",  ",dma=2",
-        "bogus",     "bogus=2",     "wait:3=2", "wait:3=0",   "wait:",   "wait:256",
-        "line:a.py", "line:a.py:x", "line::3",  "wait:a.py:", "dma= 2",  "dma=+2",
+        "",          "dma=0",       "dma=-1",   "dma=nan",     "dma=inf", "dma=1e300",
+        "dma=1e-9",  "dma=",        "dma=2x",   "dma=0x10",    "dma=2,",  ",dma=2",
+        "bogus",     "bogus=2",     "wait:3=2", "wait:sync=2", "wait:",   "wait:256",
+        "line:a.py", "line:a.py:x", "line::3",  "wait:a.py:",  "dma= 2",  "dma=+2",
     };
     static const char *const good = "dma=2,transposes,engines=1.5,vector,wait:20,wait:qSyncIO0,"
-                                    "wait:a.py:3,line:k/a.py:31=4,latency,dma-latency=2";
+                                    "wait:a.py:3,line:k/a.py:31=4,latency,dma-latency=2,"
+                                    "wait:gpsimd";
     struct ntk_what_if_changes changes = { 0 };
     struct ntk_err err = { 0 };
     char text[400];
@@ -384,7 +386,7 @@ static void changes_are_read_or_refused(void **state)
         }
     }
     assert_int_equal(ntk_what_if_changes_add(&changes, good, &err), 0);
-    assert_int_equal(changes.count, 10);
+    assert_int_equal(changes.count, 11);
     assert_string_equal(ntk_what_if_changes_text(&changes, text, sizeof text), good);
     for (size_t i = changes.count; i < NTK_WHAT_IF_CHANGES_MAX; i++) {
         assert_int_equal(ntk_what_if_changes_add(&changes, "sync=2", &err), 0);
