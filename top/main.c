@@ -55,15 +55,15 @@ static int set_at(const char *value, struct ntk_err *err)
 
 static int (*const call_at)(const char *, struct ntk_err *) = set_at;
 
+static const char view_names[] =
+#define NTK_TOP_VIEW(id, name, key, keys, title, help) #name " "
+#include "top/base/views.def"
+    ;
+
 static int set_view(const char *value, struct ntk_err *err)
 {
     arg_has_view = true;
-    return ntk_top_views_find(value, &arg_view)
-               ? 0
-               : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "expected one of"
-#define NTK_TOP_VIEW(id, name, key, keys, title, help) " " #name
-#include "top/base/views.def"
-                 );
+    return ntk_top_views_find(value, &arg_view) ? 0 : ntk_opt_choice_check(view_names, value, err);
 }
 
 static int add_host(const char *value, struct ntk_err *err)
@@ -95,10 +95,7 @@ static const struct ntk_opt options[] = {
 #define NTK_TOP_VIEW(id, name, key, keys, title, help) " " #name
 #include "top/base/views.def"
       ,
-      ""
-#define NTK_TOP_VIEW(id, name, key, keys, title, help) #name " "
-#include "top/base/views.def"
-    },
+      view_names },
     { 0, "ascii", NULL, NTK_OPT_FLAG, &arg_ascii, "draw with ASCII characters only" },
     { 0, "no-mouse", NULL, NTK_OPT_FLAG, &arg_no_mouse,
       "leave the mouse to the terminal, to select text" },

@@ -12,7 +12,6 @@
 #include "agent/archive/archive_path.h"
 #include "shared/base/buf.h"
 #include "shared/base/str.h"
-#include "shared/base/suggest.h"
 #include "shared/parquet/parquet.h"
 
 #define WRITE_BYTES ((size_t)256 * 1024)
@@ -55,6 +54,8 @@ const char *ntk_archive_table_name(size_t index)
     return index < NTK_STORE_DATASET_COUNT ? ntk_store_datasets[index].name : NULL;
 }
 
+#define EXPECTED "expected tables that 'help' lists, separated by commas"
+
 int ntk_archive_tables_parse(const char *list, bool wanted[NTK_STORE_DATASET_COUNT],
                              struct ntk_err *err)
 {
@@ -73,19 +74,11 @@ int ntk_archive_tables_parse(const char *list, bool wanted[NTK_STORE_DATASET_COU
             }
         }
         if (!is_known) {
-            struct ntk_suggest near = ntk_suggest_begin(word);
-            for (size_t i = 0; i < NTK_STORE_DATASET_COUNT; i++) {
-                ntk_suggest_add(&near, ntk_store_datasets[i].name);
-            }
-            ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                              "unknown table '%s'%s: 'help' lists the tables", word,
-                              ntk_suggest_text(&near));
+            ret = ntk_err_set(err, -EINVAL, (uint64_t)(word - copy), EXPECTED);
         }
     }
     free(copy);
-    return ret < 0 || words ? ret
-                            : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                          "expected table names, separated by commas");
+    return ret < 0 || words ? ret : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, EXPECTED);
 }
 
 /* ---- bytes ---- */

@@ -39,7 +39,7 @@ static const struct ntk_opt option_rows[] = {
       "write to this folder, created if missing, or s3://BUCKET/PREFIX" },
     { 0, "What", 0, NTK_OPT_HEADING, 0, 0 },
     NTK_QUERY_SPAN_OPT(arg_span),
-    { 0, "tables", "LIST", NTK_OPT_CALL, CALL(call_tables),
+    { 0, "tables", NTK_OPT_LIST, NTK_OPT_CALL, CALL(call_tables),
       "export only these tables, families such as core, or patterns such as '*_hour', separated by "
       "commas; 'help' lists them",
       .word_get = ntk_archive_table_name },

@@ -59,7 +59,10 @@ struct ntk_captures {
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static int reason_parse(char *word, struct ntk_captures_options *options, struct ntk_err *err)
+#define EXPECTED "expected hang, slow, stuck, ecc or p99=TIME, separated by commas"
+
+static int reason_parse(char *word, uint64_t offset, struct ntk_captures_options *options,
+                        struct ntk_err *err)
 {
     char *value = strchr(word, '=');
     enum ntk_captures_reason reason = 0;
@@ -72,14 +75,12 @@ static int reason_parse(char *word, struct ntk_captures_options *options, struct
         reason++;
     }
     if (reason == NTK_CAPTURES_REASON_COUNT) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "unknown reason '%s': expected hang, slow, stuck, ecc or p99=TIME",
-                           word);
+        return ntk_err_set(err, -EINVAL, offset, EXPECTED);
     }
     if ((value != NULL) != (reason == NTK_CAPTURES_P99) ||
         (value &&
          (ntk_str_parse_duration_ns(value, &options->p99_ns) < 0 || options->p99_ns == 0))) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+        return ntk_err_set(err, -EINVAL, offset,
                            reason == NTK_CAPTURES_P99 ? "p99 requires a time, such as p99=50ms"
                                                       : "'%s' takes no value",
                            word);
@@ -95,12 +96,11 @@ int ntk_captures_parse(const char *list, struct ntk_captures_options *options, s
     int ret = copy ? 0 : ntk_err_no_memory(err);
 
     if (ret == 0 && !list[0]) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "no reasons: expected hang, slow, stuck, ecc or p99=TIME");
+        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, EXPECTED);
     }
     for (char *word = copy ? strtok_r(copy, ",", &save) : NULL; word && ret == 0;
          word = strtok_r(NULL, ",", &save)) {
-        ret = reason_parse(word, options, err);
+        ret = reason_parse(word, (uint64_t)(word - copy), options, err);
     }
     free(copy);
     return ret;

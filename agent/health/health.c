@@ -36,7 +36,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "npd", 0, NTK_OPT_FLAG, &arg_npd,
       "act as a node-problem-detector plug-in: print one line, exit with 0 (healthy), 1 (a "
       "problem) or 2 (unknown)" },
-    { 0, "reason", "LIST", NTK_OPT_CALL, CALL(call_reasons),
+    { 0, "reason", NTK_OPT_LIST, NTK_OPT_CALL, CALL(call_reasons),
       "with --npd: report only these reasons as problems, such as hbm_uncorrectable,dma_abort",
       .word_get = reason_name },
     { 0, "This machine", 0, NTK_OPT_HEADING, 0, 0 },

@@ -14,11 +14,9 @@ int ntk_health_reasons_parse(const char *text, uint32_t *out_reasons, struct ntk
 {
     const char *bad = ntk_str_parse_names(text, ntk_health_reasons, sizeof *ntk_health_reasons,
                                           NTK_HEALTH_REASON_COUNT, out_reasons);
-    size_t bytes = bad ? strcspn(bad, ",") : 0;
 
-    return bad ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                             "unknown reason '%.*s' (docs/health.md lists the reasons)",
-                             (int)(bytes < 40 ? bytes : 40), bad)
+    return bad ? ntk_err_set(err, -EINVAL, (uint64_t)(bad - text),
+                             "expected reasons of docs/health.md, separated by commas")
                : 0;
 }
 

@@ -116,7 +116,7 @@ static const struct ntk_opt option_rows[] = {
     { 0, "device", "N", NTK_OPT_CALL, CALL(call_device), "show only this device" },
     { 0, "metric", "NAME", NTK_OPT_CALL, CALL(call_metric),
       "show this metric (series); 'help' lists them", .word_get = metric_name },
-    { 0, "kind", "LIST", NTK_OPT_CALL, CALL(call_kinds),
+    { 0, "kind", NTK_OPT_LIST, NTK_OPT_CALL, CALL(call_kinds),
       "show only these events: start, end, load, unload, error, alloc, free, model_start, "
       "model_stop, mark, or all (default: all but alloc, free and mark)",
       .word_get = kind_name },

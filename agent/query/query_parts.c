@@ -76,28 +76,18 @@ int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, stru
 
 int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct ntk_err *err)
 {
-    bool is_all = strcmp(value, "all") == 0;
+    const char *bad = NULL;
 
-    *out_kinds = is_all ? NTK_STORE_EVENTS_ALL : 0;
-    while (*value && !is_all) {
-        size_t length = strcspn(value, ",");
-        int kind = 0;
-        while (kind < NTK_STORE_EVENT_COUNT &&
-               (strlen(ntk_store_event_names[kind]) != length ||
-                strncmp(value, ntk_store_event_names[kind], length) != 0)) {
-            kind++;
-        }
-        if (kind == NTK_STORE_EVENT_COUNT) {
-            *out_kinds = 0;
-            break;
-        }
-        *out_kinds |= 1u << kind;
-        value += length + (value[length] == ',');
+    if (strcmp(value, "all") == 0) {
+        *out_kinds = NTK_STORE_EVENTS_ALL;
+    } else {
+        bad = ntk_str_parse_names(value, ntk_store_event_names, sizeof *ntk_store_event_names,
+                                  NTK_STORE_EVENT_COUNT, out_kinds);
     }
-    return *out_kinds ? 0
-                      : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                    "expected start, end, load, unload, error, alloc, free, "
-                                    "model_start, model_stop, mark, separated by commas, or all");
+    return bad ? ntk_err_set(err, -EINVAL, (uint64_t)(bad - value),
+                             "expected start, end, load, unload, error, alloc, free, "
+                             "model_start, model_stop, mark, separated by commas, or all")
+               : 0;
 }
 
 int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,

@@ -5,6 +5,16 @@
 
 #include "shared/base/timestamp.h"
 
+static int parse(const char *name, const char *text, uint64_t *out_ns, struct ntk_err *err)
+{
+    int ret = ntk_timestamp_parse(text, out_ns, err);
+
+    if (ret < 0) {
+        ntk_err_prefix(err, "invalid value '%s' for %s", text, name);
+    }
+    return ret;
+}
+
 int ntk_query_span_check(const struct ntk_query_span *span, struct ntk_err *err)
 {
     uint64_t time_ns;
@@ -15,10 +25,10 @@ int ntk_query_span_check(const struct ntk_query_span *span, struct ntk_err *err)
                            "--from and --last are mutually exclusive");
     }
     if (span->from) {
-        ret = ntk_timestamp_parse(span->from, &time_ns, err);
+        ret = parse("--from", span->from, &time_ns, err);
     }
     if (ret == 0 && span->to) {
-        ret = ntk_timestamp_parse(span->to, &time_ns, err);
+        ret = parse("--to", span->to, &time_ns, err);
     }
     return ret;
 }
@@ -29,11 +39,11 @@ int ntk_query_span_apply(const struct ntk_query_span *span, uint64_t last_ns, ui
     int ret = 0;
 
     if (span->to) {
-        ret = ntk_timestamp_parse(span->to, to_ns, err);
+        ret = parse("--to", span->to, to_ns, err);
         last_ns = *to_ns;
     }
     if (ret == 0 && span->from) {
-        ret = ntk_timestamp_parse(span->from, from_ns, err);
+        ret = parse("--from", span->from, from_ns, err);
     } else if (ret == 0 && span->last_ns) {
         *from_ns = last_ns > span->last_ns ? last_ns - span->last_ns : 0;
     }

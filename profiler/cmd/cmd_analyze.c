@@ -58,7 +58,7 @@ static const struct ntk_opt options[] = {
       "line:FILE:LINE (without a factor: takes no time), or wait:NAME (does not wait for this "
       "semaphore, queue or line), such as dma=2,transposes. With -d and 'joined': run, host or "
       "link, optionally for one rank, such as link=2,rank3.host=0 (0: takes no time)" },
-    { 0, "engine", "LIST", NTK_OPT_CALL, (void *)(uintptr_t)&on_engine,
+    { 0, "engine", NTK_OPT_LIST, NTK_OPT_CALL, (void *)(uintptr_t)&on_engine,
       "with the 'bubbles' analysis: only gaps of these engines, such as tensor,vector",
       .word_get = engine_name },
     { 0, "limit", "N", NTK_OPT_U64, &arg_limit,
@@ -120,10 +120,8 @@ static int add_engines(const char *value, struct ntk_err *err)
     const char *bad =
         ntk_str_parse_names(value, names, sizeof *names, NTK_NTFF_ENGINE_COUNT, &bits);
     if (bad) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "unknown engine '%.*s': the engines are tensor, scalar, gpsimd, "
-                           "vector and sync",
-                           (int)strcspn(bad, ","), bad);
+        return ntk_err_set(err, -EINVAL, (uint64_t)(bad - value),
+                           "expected tensor, scalar, gpsimd, vector or sync, separated by commas");
     }
     engines |= bits;
     return 0;

@@ -259,8 +259,16 @@ int ntk_opt_choice_check(const char *choices, const char *value, struct ntk_err 
 static void refuse_value(const struct ntk_opt_program *program, const struct ntk_opt *option,
                          const char *name, const char *value, const struct ntk_err *err)
 {
-    struct ntk_suggest near = ntk_suggest_begin(value ? value : "");
+    char word[256];
+    bool is_word_of_list = value && option->arg_name && !strcmp(option->arg_name, NTK_OPT_LIST) &&
+                           err->offset <= strlen(value);
 
+    if (is_word_of_list) {
+        value += err->offset;
+        (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(value, ","), value);
+        value = word;
+    }
+    struct ntk_suggest near = ntk_suggest_begin(value ? value : "");
     if (option->choices) {
         ntk_suggest_add_words(&near, option->choices);
     }

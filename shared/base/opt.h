@@ -55,11 +55,14 @@ enum ntk_opt_kind {
     NTK_OPT_VERBOSE, /* raises the log level by one */
 };
 
+#define NTK_OPT_LIST "LIST"
+
 struct ntk_opt {
     char short_name;       /* 0 for none */
     const char *long_name; /* NULL for none */
     /* NULL when it takes no argument; "[=URL]": only "--name=value" gives one, without it the value
-     * is "". */
+     * is ""; NTK_OPT_LIST: several of its words, separated by commas; an error of NTK_OPT_CALL has
+     * the offset of the bad one. */
     const char *arg_name;
     enum ntk_opt_kind kind;
     void *value;      /* for NTK_OPT_CALL a pointer to the function pointer */

@@ -10,7 +10,7 @@
  *   first one two ...           the words of the operands: "first" of one operand, "each" of all;
  *                               "" for any
  *   --format,-f json text ...   an option and the words of its value; "=--csv ...": only --csv=WORD
- *                               takes one
+ *                               takes one; "+--kind ...": several of them, separated by commas
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -31,6 +31,11 @@ static bool is_subcommand(const struct ntk_opt_program *program)
 static bool has_words(const struct ntk_opt *option)
 {
     return is_completed(option) && (option->choices || option->word_get);
+}
+
+static bool takes_list(const struct ntk_opt *option)
+{
+    return has_words(option) && strcmp(option->arg_name, NTK_OPT_LIST) == 0;
 }
 
 /* The words of a value, each after a blank. */
@@ -101,10 +106,11 @@ static void print_lines(const struct ntk_opt_program *program, const char *separ
     print_operands(program);
     for (const struct ntk_opt *option = program->options; option->kind != NTK_OPT_END; option++) {
         if (has_words(option)) {
-            printf("%s%s--%s", separator, ntk_opt_takes_optional(option) ? "=" : "",
-                   option->long_name);
+            const char *mark = ntk_opt_takes_optional(option) ? "=" : takes_list(option) ? "+" : "";
+
+            printf("%s%s--%s", separator, mark, option->long_name);
             if (option->short_name) {
-                printf(",%s-%c", ntk_opt_takes_optional(option) ? "=" : "", option->short_name);
+                printf(",%s-%c", mark, option->short_name);
             }
             print_choices(option);
         }
@@ -171,6 +177,14 @@ static void print_bash(const struct ntk_opt_program *program)
            "        case ,${line%%%% *}, in\n"
            "        *\",${value:+=}$previous,\"* | *\",$previous,\"*)\n"
            "            COMPREPLY=($(compgen -W \"${line#* }\" -- \"$current\"))\n"
+           "            return\n"
+           "            ;;\n"
+           "        *\",+$previous,\"*)\n" /* one word more than the list has */
+           "            i=${current##*,} current=${current%%\"${current##*,}\"} line=\" ${line#* } "
+           "\"\n"
+           "            for value in ${current//,/ }; do line=${line/ $value / }; done\n"
+           "            COMPREPLY=($(compgen -P \"$current\" -W \"$line\" -- \"$i\"))\n"
+           "            compopt -o nospace 2>/dev/null\n"
            "            return\n"
            "            ;;\n"
            "        esac\n"
@@ -240,7 +254,11 @@ static void print_zsh_option(const struct ntk_opt *option, bool is_short)
     } else {
         printf("]:%s:", option->arg_name);
     }
-    if (has_words(option)) {
+    if (takes_list(option)) {
+        printf("_sequence compadd -");
+        print_choices(option);
+        putchar('\'');
+    } else if (has_words(option)) {
         putchar('(');
         print_choices(option);
         printf(")'");
@@ -270,6 +288,9 @@ static void print_zsh_subcommand(const struct ntk_opt_program *program)
            "        if [[ ,${line%%%% *}, == *,$previous,* || ,${line%%%% *}, == "
            "*,${value:+=}$previous,* ]]; then\n"
            "            compadd -- ${=line#* }\n"
+           "            return\n"
+           "        elif [[ ,${line%%%% *}, == *,+$previous,* ]]; then\n"
+           "            _sequence compadd - ${=line#* }\n"
            "            return\n"
            "        fi\n"
            "    done\n"
@@ -345,6 +366,9 @@ static void print_fish_subcommand(const struct ntk_opt_program *program)
         "=$previous $names; end\n"
         "            printf '%%s\\n' $behind$words[2..-1]\n"
         "            return\n"
+        "        else if contains -- +$previous $names\n"
+        "            __%s_list $words[2..-1]\n"
+        "            return\n"
         "        end\n"
         "    end\n"
         "    test -z \"$behind\"; or return\n"
@@ -363,16 +387,32 @@ static void print_fish_subcommand(const struct ntk_opt_program *program)
         "    test \"$words[1]\" = each -o \"$words[1]$count\" = first0; and printf '%%s\\n' "
         "$words[2..-1]\n"
         "end\n",
-        name, program->name);
+        name, program->name, name);
     printf("complete -c %s -n '__fish_seen_subcommand_from ", program->name);
     print_commands(program, " ");
     printf("; and count (__%s_words) >/dev/null' -f -a '(__%s_words)'\n", name, name);
 }
 
+/* One word more than the list has that is typed: the function __NAME_list. */
+static void print_fish_list(const char *name)
+{
+    printf("function __%s_list\n"
+           "    set -l typed (string match -r -- '^(?:--[^=]*=)?(?:.*,)?' (commandline -ct))\n"
+           "    for word in $argv\n"
+           "        contains -- $word (string split , -- (string replace -r '^.*=' '' -- $typed)); "
+           "or echo \"$typed\"$word\n"
+           "    end\n"
+           "end\n",
+           name);
+}
+
 static void print_fish(const struct ntk_opt_program *program)
 {
     const struct ntk_opt_command *command = program->commands;
+    char name[64];
 
+    name_of(program, name, sizeof name);
+    print_fish_list(name);
     for (; command && command->name; command++) {
         printf("complete -c %s -n __fish_use_subcommand -a %s\n", program->name, command->name);
     }
@@ -389,8 +429,11 @@ static void print_fish(const struct ntk_opt_program *program)
         }
         if (has_words(option)) {
             printf(" -f -a '");
+            if (takes_list(option)) {
+                printf("(__%s_list", name);
+            }
             print_choices(option);
-            putchar('\'');
+            printf("%s'", takes_list(option) ? ")" : "");
         }
         printf("%s -d '", option->arg_name && !ntk_opt_takes_optional(option) ? " -r" : "");
         for (const char *c = option->help; *c; c++) {

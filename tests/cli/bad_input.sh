@@ -62,7 +62,7 @@ row 2 "core numbers must be at most 4095" neuron-bench exec good.neff --cores 99
 row 2 "invalid value '0' for -n: expected more than 0" neuron-bench exec good.neff -n 0
 row 2 "invalid value '0' for --count: expected more than 0" neuron-monitor --count 0
 row 2 "invalid value '0s' for --last: expected more than 0" neuron-monitor query latency --db gone.db --last 0s
-row 2 "invalid value 'foo' for --view: expected one of overview tree engines " neuron-top --view foo
+row 2 "invalid value 'foo' for --view: expected overview, tree, engines, " neuron-top --view foo
 row 2 "--compare requires --output-format page or html" neuron-profile view -s good.ntff --compare good.ntff --output-format json
 row 2 "--http-host requires --http or" neuron-monitor --once --http-host a --otlp=http://127.0.0.1:9
 row 2 "--period" neuron-monitor --period soon

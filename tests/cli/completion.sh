@@ -86,6 +86,13 @@ done
 [ "$(ask neuron-profile view --output-format = par)" = parquet ] || fail "neuron-profile view --output-format=par<tab>"
 [ "$(ask neuron-monitor query --metric hbm_ | head -1)" = hbm_read_bytes ] || fail "neuron-monitor query --metric hbm_<tab>: $(ask neuron-monitor query --metric hbm_)"
 
+# Of a list, each word is offered, and none twice.
+[ "$(ask neuron-monitor --omit v)" = v3d ] || fail "neuron-monitor --omit v<tab>"
+[ "$(ask neuron-monitor --omit v3d,us | tr '\n' ' ')" = 'v3d,usage_breakdown v3d,usage_data ' ] || fail "neuron-monitor --omit v3d,us<tab>"
+[ "$(ask neuron-monitor --capture-on = hang,slow,s)" = hang,slow,stuck ] || fail "neuron-monitor --capture-on=hang,slow,s<tab>"
+[ "$(ask neuron-monitor query --kind start,en)" = start,end ] || fail "neuron-monitor query --kind start,en<tab>"
+[ "$(ask neuron-profile analyze --engine tensor,vec)" = tensor,vector ] || fail "neuron-profile analyze --engine tensor,vec<tab>"
+
 # A subcommand's own table is not a script: its name is not a command of the shell.
 code=0
 neuron-bench exec --completion bash >out 2>err || code=$?
@@ -121,6 +128,10 @@ if command -v fish >/dev/null; then
     [ "$(fished popef_make example acc)" = accumulate ] || fail "fish: popef_make example acc<tab>"
     [ "$(fished neuron-profile view --output-format par)" = parquet ] || fail "fish: neuron-profile view --output-format par<tab>"
     [ "$(fished neuron-bench exec --fill=z)" = --fill=zeros ] || fail "fish: neuron-bench exec --fill=z<tab>"
+    [ "$(fished neuron-monitor --capture-on=hang,sl)" = --capture-on=hang,slow ] || fail "fish: neuron-monitor --capture-on=hang,sl<tab>: $(fished neuron-monitor --capture-on=hang,sl)"
+    [ "$(fished neuron-monitor --capture-on hang,slow,s)" = hang,slow,stuck ] || fail "fish: neuron-monitor --capture-on hang,slow,s<tab>"
+    [ "$(fished neuron-monitor query --kind start,en)" = start,end ] || fail "fish: neuron-monitor query --kind start,en<tab>"
+    [ "$(fished neuron-monitor query --kind=start,en)" = --kind=start,end ] || fail "fish: neuron-monitor query --kind=start,en<tab>"
     options_of neuron-bench exec >want
     fished neuron-bench exec -- | { grep '^--' || true; } | sort -u >offered
     [ -z "$(comm -23 want offered)" ] || fail "fish: neuron-bench exec --<tab> lacks $(comm -23 want offered)"
@@ -162,6 +173,10 @@ ZSH
     typed "popef_make example acc" '^% popef_make example accumulate *$'
     typed "neuron-bench exec --fill=z" '^% neuron-bench exec --fill=zeros *$'
     typed "neuron-profile view --output-format par" '^% neuron-profile view --output-format parquet *$'
+    typed "neuron-monitor --capture-on hang,slow,s" '^% neuron-monitor --capture-on hang,slow,stuck,* *$'
+    typed "neuron-monitor --capture-on=hang,sl" '^% neuron-monitor --capture-on=hang,slow,* *$'
+    typed "neuron-monitor query --kind start,en" '^% neuron-monitor query --kind start,end,* *$'
+    typed "neuron-monitor query --kind=start,en" '^% neuron-monitor query --kind=start,end,* *$'
     typed "neuron-top --" '^--expand  *-- start with the whole tree expanded'
 else
     echo "zsh or tmux is not installed: the completion of zsh was not tried"

@@ -148,7 +148,7 @@ grep -q "limit requires the 'bubbles' analysis" err || complain "a limit of anot
 analyze 2 -s a.ntff --engine vector top
 grep -q "engine requires the 'bubbles' analysis" err || complain "an engine of another analysis"
 analyze 2 -s a.ntff --engine pool bubbles
-grep -q "unknown engine 'pool'" err || complain "an unknown engine"
+grep -q "invalid value 'pool' for --engine: expected tensor, " err || complain "an unknown engine"
 analyze 2 -d out --limit 3
 grep -q "limit requires the 'bubbles' analysis" err || complain "a limit of a folder"
 analyze 2 -d out idle

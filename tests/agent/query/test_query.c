@@ -406,8 +406,8 @@ static void events_are_listed_in_order(void **state)
                  "commas, or all\n" TRY,
                  "events", "--db", f->path, "--kind", "errors");
     EXPECT_ERROR(2,
-                 "neuron-monitor query: invalid value 'start,end,load,unload,error,alloc,free,x' "
-                 "for --kind: expected start, end, load, unload, error, alloc, free, model_start, "
+                 "neuron-monitor query: invalid value 'x' for --kind: "
+                 "expected start, end, load, unload, error, alloc, free, model_start, "
                  "model_stop, mark, separated by commas, or all\n" TRY,
                  "events", "--db", f->path, "--kind", "start,end,load,unload,error,alloc,free,x");
 }
@@ -429,9 +429,8 @@ static void wrong_questions_get_one_sentence(void **state)
     EXPECT_ERROR(2, "neuron-monitor query: --csv and --json are mutually exclusive\n" TRY,
                  "latency", "--csv", "--json", "--db", f->path);
     EXPECT_ERROR(2,
-                 "neuron-monitor query: invalid time 'noon': expected 2026-11-21T07:30:00Z, or "
-                 "seconds since "
-                 "1970\n" TRY,
+                 "neuron-monitor query: invalid value 'noon' for --from: expected "
+                 "2026-11-21T07:30:00Z, or seconds since 1970\n" TRY,
                  "latency", "--from", "noon", "--db", f->path);
     EXPECT_ERROR(2, "neuron-monitor query: no metric: use --metric NAME\n" TRY, "series", "--db",
                  f->path);

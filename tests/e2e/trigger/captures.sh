@@ -9,7 +9,7 @@ neuron-packager example conv -s 4 -o m.neff >/dev/null
 
 code=0
 neuron-monitor --capture-on hang,fire --capture-folder kept >text 2>err || code=$?
-[ $code = 2 ] && grep -q "unknown reason 'fire'" err || fail "an unknown reason: $code"
+[ $code = 2 ] && grep -q "invalid value 'fire' for --capture-on: expected hang, " err || fail "an unknown reason: $code"
 code=0
 neuron-monitor --capture-on p99 --capture-folder kept >text 2>err || code=$?
 [ $code = 2 ] && grep -q 'p99 requires a time' err || fail "p99 without a time: $code"
