@@ -46,6 +46,7 @@ void ntk_hooks_behalf_model_found(struct ntk_hooks_model_ref model)
 
 static void histogram_add(struct ntk_histogram_pair *pair, const struct ntk_hooks_missed *missed)
 {
+    hooks_histogram_mark(pair, missed->bucket);
     ntk_abi_add_owned(&pair->total[missed->bucket], missed->count);
     ntk_abi_add_owned(&pair->total_sum_ns, missed->sum_ns);
 }

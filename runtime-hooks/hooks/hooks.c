@@ -246,6 +246,8 @@ void ntk_hooks_core_claim(uint16_t core, uint32_t logical_core, int is_first)
         return;
     }
     block = &hooks.segment.cores[core];
+    __atomic_fetch_or(&hooks.segment.header->cores_used[core / 64], 1ull << core % 64,
+                      __ATOMIC_RELAXED);
     ntk_abi_store(&block->logical, logical_core);
     if (is_first && hooks_table_lock()) {
         ntk_abi_store_release(&block->histogram, (uint32_t)hooks_histogram_prepare(
@@ -593,11 +595,15 @@ struct exec_span {
 static void histogram_add(struct ntk_histogram_pair *pair, const struct exec_span *span,
                           uint32_t is_shared)
 {
-    count(&pair->total[ntk_histogram_bucket(span->total_ns / span->runs)], span->runs, is_shared);
+    uint32_t bucket = ntk_histogram_bucket(span->total_ns / span->runs);
+
+    hooks_histogram_mark(pair, bucket);
+    count(&pair->total[bucket], span->runs, is_shared);
     count(&pair->total_sum_ns, span->total_ns, is_shared);
     if (span->core_ns != 0) {
-        count(&pair->device[ntk_histogram_bucket(span->core_ns / span->runs)], span->runs,
-              is_shared);
+        bucket = ntk_histogram_bucket(span->core_ns / span->runs);
+        hooks_histogram_mark(pair, bucket);
+        count(&pair->device[bucket], span->runs, is_shared);
         count(&pair->device_sum_ns, span->core_ns, is_shared);
     }
 }

@@ -148,6 +148,19 @@ static inline uint64_t hooks_span_ticks(uint64_t start_ticks, uint64_t end_ticks
     return end_ticks > start_ticks ? end_ticks - start_ticks : 0;
 }
 
+/* Before a count of the bucket: readers find its line. Pairs with read_buckets() in
+ * ring_segment_tables.c. */
+static inline void hooks_histogram_mark(struct ntk_histogram_pair *pair, uint32_t bucket)
+{
+    uint32_t line = bucket / NTK_HISTOGRAM_LINE_BUCKETS;
+    uint64_t *word = &pair->lines[line / 64];
+    uint64_t bit = 1ull << line % 64;
+
+    if (hooks_unlikely((ntk_abi_load(word) & bit) == 0)) {
+        __atomic_fetch_or(word, bit, __ATOMIC_RELEASE);
+    }
+}
+
 /* An execution ended on the core: since when do they fail there. */
 void hooks_note_end(struct ntk_segment_core *block, uint32_t status, uint64_t now);
 

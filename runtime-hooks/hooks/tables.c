@@ -289,6 +289,9 @@ int hooks_histogram_prepare(uint32_t pair, uint64_t owner)
         ntk_abi_fence_release();
         ntk_abi_store(&histogram->total_sum_ns, 0);
         ntk_abi_store(&histogram->device_sum_ns, 0);
+        for (i = 0; i < NTK_HISTOGRAM_LINE_WORDS; i++) {
+            ntk_abi_store(&histogram->lines[i], 0);
+        }
         for (i = 0; i < NTK_HISTOGRAM_BUCKETS; i++) {
             ntk_abi_store(&histogram->total[i], 0);
             ntk_abi_store(&histogram->device[i], 0);

@@ -30,7 +30,7 @@ extern "C" {
 
 #define NTK_SEGMENT_MAGIC 0x314745534b544eull /* "NTKSEG1" and a NUL, little-endian */
 #ifndef NTK_SEGMENT_ABI_VERSION /* given: how programs of two versions live together is a test */
-#define NTK_SEGMENT_ABI_VERSION 1u
+#define NTK_SEGMENT_ABI_VERSION 2u
 #endif
 
 /* Bounds; design: nothing in a segment grows. */
@@ -111,7 +111,7 @@ struct ntk_segment_section {
     uint32_t entry_bytes;
     uint32_t count;
 };
-static_assert(sizeof(struct ntk_segment_section) == 16, "segment ABI 1");
+static_assert(sizeof(struct ntk_segment_section) == 16, "segment ABI 2");
 
 /*
  *   offset size field
@@ -122,7 +122,8 @@ static_assert(sizeof(struct ntk_segment_section) == 16, "segment ABI 1");
  *       20    4 section_count
  *       24    8 segment_bytes   size of the file
  *       32  256 section[16]     by enum ntk_segment_section_id
- *      288   ..  what could not be kept, since the process began (shared adds)
+ *      288   72  what could not be kept, since the process began (shared adds)
+ *      360   16 cores_used      a bit per core, from its first claim on
  *      512      end
  */
 struct ntk_segment_header {
@@ -142,12 +143,15 @@ struct ntk_segment_header {
     uint64_t names_refused;       /* names recorded as name 0 */
     uint64_t threads_refused;     /* threads recorded as thread 0 */
     uint64_t comms_refused;       /* ranks of communicators without an entry */
-    uint64_t reserved[19];
+    /* Cores whose state is not UNUSED, so that readers touch only these: set before the state. */
+    uint64_t cores_used[NTK_SEGMENT_CORES / 64];
+    uint64_t reserved[17];
 };
-static_assert(sizeof(struct ntk_segment_header) == 512, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_header, segment_bytes) == 24, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_header, section) == 32, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_header, events_without_ring) == 288, "segment ABI 1");
+static_assert(sizeof(struct ntk_segment_header) == 512, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_header, segment_bytes) == 24, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_header, section) == 32, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_header, events_without_ring) == 288, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_header, cores_used) == 360, "segment ABI 2");
 
 enum ntk_clock_kind {
     NTK_CLOCK_MONOTONIC = 0, /* raw ticks are nanoseconds of CLOCK_MONOTONIC */
@@ -165,7 +169,7 @@ struct ntk_segment_clock {
     uint64_t realtime_ns;
     uint64_t bracket_ticks; /* raw ticks between the two readings around the triple */
 };
-static_assert(sizeof(struct ntk_segment_clock) == 48, "segment ABI 1");
+static_assert(sizeof(struct ntk_segment_clock) == 48, "segment ABI 2");
 
 #define NTK_TAG_BYTES 256
 #define NTK_VERSION_TEXT_BYTES 64
@@ -195,12 +199,12 @@ struct ntk_segment_process {
     char command[NTK_VERSION_TEXT_BYTES]; /* /proc/self/comm at attach */
     uint8_t reserved_1[344];
 };
-static_assert(sizeof(struct ntk_segment_process) == 1024, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_process, ended) == 24, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_process, clock) == 32, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_process, tag) == 104, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_process, framework_version) == 360, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_process, command) == 616, "segment ABI 1");
+static_assert(sizeof(struct ntk_segment_process) == 1024, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_process, ended) == 24, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_process, clock) == 32, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_process, tag) == 104, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_process, framework_version) == 360, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_process, command) == 616, "segment ABI 2");
 
 enum ntk_process_flags {
     NTK_PROCESS_SOFTWARE_CORE = 1, /* our core; else hooks around another runtime */
@@ -263,14 +267,14 @@ struct ntk_segment_core {
 #include "shared/abi/core_counts.def"
     uint64_t reserved_2[120u - NTK_CORE_WORDS];
 };
-static_assert(sizeof(struct ntk_segment_core) == 1024, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_core, state) == 32, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_core, outcome) == 64, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_core, error_class) == 128, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_core, status) == 192, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_core, flops) == 448, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_core, engine_busy_ns) == 496, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_core, device_ns) == 624, "segment ABI 1");
+static_assert(sizeof(struct ntk_segment_core) == 1024, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_core, state) == 32, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_core, outcome) == 64, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_core, error_class) == 128, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_core, status) == 192, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_core, flops) == 448, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_core, engine_busy_ns) == 496, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_core, device_ns) == 624, "segment ABI 2");
 
 /*
  * Log-linear latency histogram: 64 sub-buckets per octave, relative error <= 0.8 %, 1 ns to 1,100 s
@@ -278,6 +282,10 @@ static_assert(offsetof(struct ntk_segment_core, device_ns) == 624, "segment ABI 
  */
 #define NTK_HISTOGRAM_BUCKETS 2240u
 #define NTK_HISTOGRAM_SUB_BITS 6u
+/* Eight buckets are a line of the cache, which has a bit in a mask of words. */
+#define NTK_HISTOGRAM_LINE_BUCKETS 8u
+#define NTK_HISTOGRAM_LINES (NTK_HISTOGRAM_BUCKETS / NTK_HISTOGRAM_LINE_BUCKETS)
+#define NTK_HISTOGRAM_LINE_WORDS ((NTK_HISTOGRAM_LINES + 63u) / 64u)
 
 static inline uint32_t ntk_histogram_bucket(uint64_t ns)
 {
@@ -323,12 +331,15 @@ struct ntk_histogram_pair {
     uint64_t owner; /* 0 while unused or being cleared, else NTK_HISTOGRAM_OWNER_*; release */
     uint64_t total_sum_ns;
     uint64_t device_sum_ns;
-    uint64_t reserved[5];
+    /* Lines of `total` or `device` that have counts: readers touch only these. A bit is set before
+     * the first count. */
+    uint64_t lines[NTK_HISTOGRAM_LINE_WORDS];
     uint64_t total[NTK_HISTOGRAM_BUCKETS];  /* the call as the runtime saw it */
     uint64_t device[NTK_HISTOGRAM_BUCKETS]; /* start to end on the core, host time */
 };
-static_assert(sizeof(struct ntk_histogram_pair) == 64 + 2 * 17920, "segment ABI 1");
-static_assert(sizeof(struct ntk_histogram_pair) % 64 == 0, "segment ABI 1");
+static_assert(sizeof(struct ntk_histogram_pair) == 64 + 2 * 17920, "segment ABI 2");
+static_assert(sizeof(struct ntk_histogram_pair) % 64 == 0, "segment ABI 2");
+static_assert(offsetof(struct ntk_histogram_pair, lines) == 24, "segment ABI 2");
 
 enum ntk_model_state {
     NTK_MODEL_FREE = 0,
@@ -365,14 +376,14 @@ struct ntk_segment_model {
     char neff_path[NTK_MODEL_PATH_BYTES];
     uint8_t reserved_1[128];
 };
-static_assert(sizeof(struct ntk_segment_model) == 1024, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_model, uuid) == 16, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_model, core) == 32, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_model, running) == 64, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_model, effective_flops) == 96, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_model, node_switches) == 104, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_model, starts) == 112, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_model, name) == 128, "segment ABI 1");
+static_assert(sizeof(struct ntk_segment_model) == 1024, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_model, uuid) == 16, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_model, core) == 32, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_model, running) == 64, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_model, effective_flops) == 96, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_model, node_switches) == 104, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_model, starts) == 112, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_model, name) == 128, "segment ABI 2");
 
 /* key of a memory row: bit 63 set, location bit 56, category bits 48-55, core bits 32-47, model. */
 #define NTK_MEMORY_KEY(location, core, model_id, category)                               \
@@ -394,14 +405,14 @@ struct ntk_segment_memory_row {
     uint64_t last_bytes; /* size of the last allocation or release */
     uint64_t reserved[2];
 };
-static_assert(sizeof(struct ntk_segment_memory_row) == 64, "segment ABI 1");
+static_assert(sizeof(struct ntk_segment_memory_row) == 64, "segment ABI 2");
 
 /* Names are added, never changed: bytes_plus_one is stored last (release), 0 = no such name. */
 struct ntk_segment_name {
     uint32_t offset; /* into NTK_SECTION_NAME_BYTES */
     uint32_t bytes_plus_one;
 };
-static_assert(sizeof(struct ntk_segment_name) == 8, "segment ABI 1");
+static_assert(sizeof(struct ntk_segment_name) == 8, "segment ABI 2");
 
 enum ntk_thread_state { NTK_THREAD_FREE = 0, NTK_THREAD_ALIVE = 1, NTK_THREAD_ENDED = 2 };
 
@@ -416,7 +427,7 @@ struct ntk_segment_thread {
     char name[16];
     uint64_t reserved_1[2];
 };
-static_assert(sizeof(struct ntk_segment_thread) == 64, "segment ABI 1");
+static_assert(sizeof(struct ntk_segment_thread) == 64, "segment ABI 2");
 
 enum ntk_comm_state {
     NTK_COMM_FREE = 0,
@@ -468,13 +479,13 @@ struct ntk_segment_comm {
     uint64_t longest_ns; /* of one that ended well */
     uint64_t reserved_3[3];
 };
-static_assert(sizeof(struct ntk_segment_comm) == 256, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_comm, state) == 24, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_comm, core) == 56, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_comm, sequence) == 64, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_comm, operation) == 96, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_comm, count) == 128, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_comm, errors) == 192, "segment ABI 1");
+static_assert(sizeof(struct ntk_segment_comm) == 256, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_comm, state) == 24, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_comm, core) == 56, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_comm, sequence) == 64, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_comm, operation) == 96, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_comm, count) == 128, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_comm, errors) == 192, "segment ABI 2");
 
 /*
  * What others ask of the process: the one part of a segment that its writer does not own. Only its
@@ -526,11 +537,11 @@ struct ntk_segment_trigger {
     };
     char text[NTK_TRIGGER_TEXT_BYTES]; /* of the process */
 };
-static_assert(sizeof(struct ntk_segment_trigger) == 960, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_trigger, command) == 64, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_trigger, status) == 128, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_trigger, folder) == 192, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_trigger, files) == 192, "segment ABI 1");
+static_assert(sizeof(struct ntk_segment_trigger) == 960, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_trigger, command) == 64, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_trigger, status) == 128, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_trigger, folder) == 192, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_trigger, files) == 192, "segment ABI 2");
 
 enum ntk_ring_state { NTK_RING_UNUSED = 0, NTK_RING_READY = 1 };
 
@@ -546,8 +557,8 @@ struct ntk_segment_ring {
     uint32_t claimed; /* 1 while a thread owns it */
     uint64_t reserved_1[5];
 };
-static_assert(sizeof(struct ntk_segment_ring) == 128, "segment ABI 1");
-static_assert(offsetof(struct ntk_segment_ring, head) == 64, "segment ABI 1");
+static_assert(sizeof(struct ntk_segment_ring) == 128, "segment ABI 2");
+static_assert(offsetof(struct ntk_segment_ring, head) == 64, "segment ABI 2");
 
 #ifdef __cplusplus
 }

@@ -89,6 +89,7 @@ static uint64_t longest_of(struct ntk_aggregate *aggregate,
 {
     uint32_t bucket = NTK_HISTOGRAM_BUCKETS;
 
+    aggregate->histogram.total_only = true;
     if (core->in_flight == 0 || core->running_ns < NTK_NS_PER_SECOND || !core->has_histogram ||
         reading->core_histogram(reading->ctx, core->core, &aggregate->histogram) != 0) {
         return 0;
@@ -172,6 +173,9 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         out->has &= ~(uint32_t)(NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY);
         return;
     }
+    if (aggregate->no_model_latency) {
+        out->has &= ~(uint32_t)NTK_CORE_HAS_DEVICE_LATENCY;
+    }
     for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
         moved = moved || period[NTK_CORE_COUNT_AT(outcome) + i] > 0;
     }
@@ -179,7 +183,7 @@ static void take_core(struct ntk_aggregate *aggregate, const struct ntk_runtime_
         ntk_aggregate_read_core_histogram(aggregate, reading, core)) {
         out->total_latency =
             ntk_aggregate_take_histogram(aggregate, &state->total, &aggregate->histogram.total);
-        if (software) {
+        if (software && !aggregate->no_model_latency) {
             out->device_latency = ntk_aggregate_take_histogram(aggregate, &state->device,
                                                                &aggregate->histogram.device);
         }
@@ -254,8 +258,8 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
     out->core_count = listed;
     out->total_latency =
         merge_cores(aggregate, out, offsetof(struct ntk_core_sample, total_latency));
-    out->has_device_latency =
-        !aggregate->no_latency && (reading->process->flags & NTK_PROCESS_SOFTWARE_CORE);
+    out->has_device_latency = !aggregate->no_latency && !aggregate->no_model_latency &&
+                              (reading->process->flags & NTK_PROCESS_SOFTWARE_CORE);
     out->device_latency =
         merge_cores(aggregate, out, offsetof(struct ntk_core_sample, device_latency));
     out->has |= NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_TOTALS;

@@ -114,10 +114,13 @@ static bool start_from_stored(struct ntk_aggregate *aggregate, struct runtime_st
 
 static void begin_core_latency(struct ntk_aggregate *aggregate,
                                const struct ntk_runtime_reading *reading,
-                               const struct ntk_ring_core *core, struct core_state *state)
+                               const struct ntk_ring_core *core, struct core_state *state,
+                               bool of_total)
 {
     if (ntk_aggregate_read_core_histogram(aggregate, reading, core)) {
-        ntk_aggregate_start_baseline(aggregate, &state->total, &aggregate->histogram.total);
+        if (of_total) {
+            ntk_aggregate_start_baseline(aggregate, &state->total, &aggregate->histogram.total);
+        }
         ntk_aggregate_start_baseline(aggregate, &state->device, &aggregate->histogram.device);
     }
 }
@@ -138,11 +141,12 @@ void ntk_aggregate_runtime_begin_latency(struct ntk_aggregate *aggregate,
 {
     struct runtime_state *runtime = ntk_map_get(&aggregate->by_key, reading->key);
 
-    for (size_t i = 0; runtime && of_cores && i < reading->core_count; i++) {
+    /* With those of models, cores have the latency on the core. */
+    for (size_t i = 0; runtime && (of_cores || of_models) && i < reading->core_count; i++) {
         struct core_state *core = ntk_aggregate_core_state(runtime, reading->cores[i].core);
 
         if (core) {
-            begin_core_latency(aggregate, reading, &reading->cores[i], core);
+            begin_core_latency(aggregate, reading, &reading->cores[i], core, of_cores);
         }
     }
     for (size_t i = 0; runtime && of_models && i < reading->model_count; i++) {
@@ -169,7 +173,7 @@ static int start_from_now(struct ntk_aggregate *aggregate, struct runtime_state 
         ntk_aggregate_core_counters(&reading->cores[i], core->base);
         core->read_ns = reading->cores[i].read_monotonic_ns;
         core->known = true;
-        begin_core_latency(aggregate, reading, &reading->cores[i], core);
+        begin_core_latency(aggregate, reading, &reading->cores[i], core, true);
     }
     return 0;
 }

@@ -10,6 +10,7 @@ bool ntk_aggregate_read_core_histogram(struct ntk_aggregate *aggregate,
                                        const struct ntk_runtime_reading *reading,
                                        const struct ntk_ring_core *core)
 {
+    aggregate->histogram.total_only = aggregate->no_model_latency;
     return !aggregate->no_latency && core->has_histogram &&
            reading->core_histogram(reading->ctx, core->core, &aggregate->histogram) == 0;
 }
@@ -18,6 +19,7 @@ bool ntk_aggregate_read_model_histogram(struct ntk_aggregate *aggregate,
                                         const struct ntk_runtime_reading *reading,
                                         const struct ntk_ring_model *model)
 {
+    aggregate->histogram.total_only = false;
     return !aggregate->no_model_latency && model->has_histogram &&
            reading->model_histogram(reading->ctx, model, &aggregate->histogram) == 0;
 }
@@ -45,7 +47,7 @@ static int set_baseline(struct baseline *base, const struct ntk_histogram_entry 
 
 /*
  * What was read, and what of it is not in the baseline, both as used buckets in scratch memory. One
- * walk over the occupied part of the reading next to the baseline, which is sorted too.
+ * walk over the used lines of the reading next to the baseline, which is sorted too.
  */
 static void compare(struct ntk_aggregate *aggregate, const struct baseline *base,
                     const struct ntk_ring_buckets *read)
@@ -58,25 +60,29 @@ static void compare(struct ntk_aggregate *aggregate, const struct baseline *base
     now->count = period->count = 0;
     now->sum_ns = read->sum_ns;
     period->sum_ns = ntk_aggregate_difference(read->sum_ns, base->sum_ns);
-    for (uint32_t i = read->first; i < read->end; i++) {
-        uint64_t before = 0;
-        uint64_t more;
+    for (uint32_t line = 0; (line = ntk_ring_line_next(read->lines, line)) < NTK_HISTOGRAM_LINES;
+         line++) {
+        for (uint32_t i = line * NTK_HISTOGRAM_LINE_BUCKETS;
+             i < (line + 1) * NTK_HISTOGRAM_LINE_BUCKETS; i++) {
+            uint64_t before = 0;
+            uint64_t more;
 
-        if (read->bucket[i] == 0) {
-            continue;
-        }
-        while (old < old_end && old->bucket < i) {
-            old++;
-        }
-        if (old < old_end && old->bucket == i) {
-            before = old->count;
-        }
-        now->entries[now->count++] =
-            (struct ntk_histogram_entry){ .bucket = i, .count = read->bucket[i] };
-        more = ntk_aggregate_difference(read->bucket[i], before);
-        if (more > 0) {
-            period->entries[period->count++] =
-                (struct ntk_histogram_entry){ .bucket = i, .count = more };
+            if (read->bucket[i] == 0) {
+                continue;
+            }
+            while (old < old_end && old->bucket < i) {
+                old++;
+            }
+            if (old < old_end && old->bucket == i) {
+                before = old->count;
+            }
+            now->entries[now->count++] =
+                (struct ntk_histogram_entry){ .bucket = i, .count = read->bucket[i] };
+            more = ntk_aggregate_difference(read->bucket[i], before);
+            if (more > 0) {
+                period->entries[period->count++] =
+                    (struct ntk_histogram_entry){ .bucket = i, .count = more };
+            }
         }
     }
 }

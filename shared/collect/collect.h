@@ -132,11 +132,12 @@ bool ntk_collector_health_changed(struct ntk_collector *collector);
 void ntk_collector_read_events(struct ntk_collector *collector);
 
 /* Whether histograms of processes, and of models, are read from now on: without, samples have no
- * latency. Beginning to, their first period begins now. */
+ * latency, and without those of models no latency on the core. Beginning to, their first period
+ * begins now. */
 void ntk_collector_read_latency(struct ntk_collector *collector, bool wanted, bool of_models);
 
 /* Whether the CPU time and memory of processes are read from now on: without, samples have neither.
- * Beginning to, their first period begins now. */
+ * Beginning to, CPU time comes with the second sample: the first sees a part of its period. */
 void ntk_collector_read_usage(struct ntk_collector *collector, bool wanted);
 
 /* Where totals are kept (totals_get): all snapshots up to this sequence are. The files of processes

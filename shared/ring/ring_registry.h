@@ -176,15 +176,29 @@ struct ntk_ring_core {
 size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_core *out_cores,
                               size_t out_count);
 
-/* All buckets of one kind; those before `first` and from `end` on are 0, so that few have to be
- * checked. */
+/* All buckets of one kind; those of lines without a bit are 0, so that few have to be checked. */
 struct ntk_ring_buckets {
     uint64_t sum_ns;
-    uint32_t first;
-    uint32_t end;
+    uint64_t lines[NTK_HISTOGRAM_LINE_WORDS];
     uint64_t bucket[NTK_HISTOGRAM_BUCKETS];
 };
+/* The first line from `line` on that has a bit; NTK_HISTOGRAM_LINES: none has. */
+static inline uint32_t ntk_ring_line_next(const uint64_t lines[NTK_HISTOGRAM_LINE_WORDS],
+                                          uint32_t line)
+{
+    for (; line < NTK_HISTOGRAM_LINES; line = (line / 64 + 1) * 64) {
+        uint64_t left = lines[line / 64] >> line % 64;
+
+        if (left != 0) {
+            line += (uint32_t)__builtin_ctzll(left);
+            return line < NTK_HISTOGRAM_LINES ? line : NTK_HISTOGRAM_LINES;
+        }
+    }
+    return NTK_HISTOGRAM_LINES;
+}
+/* Zeroed before its first use: later reads clear what they left. */
 struct ntk_ring_histogram {
+    bool total_only; /* of the caller: `device` is not read, and has nothing */
     struct ntk_ring_buckets total;
     struct ntk_ring_buckets device;
 };

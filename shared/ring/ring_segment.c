@@ -397,6 +397,9 @@ void ntk_ring_segment_refusals(const struct ntk_ring_segment *segment,
         const struct ntk_segment_ring *ring =
             (const void *)segment_entry_at(segment, NTK_SECTION_RINGS, i);
 
+        if (ntk_abi_load(&ring->state) != NTK_RING_READY) {
+            break; /* rings are used from the first on */
+        }
         out->events_in_signals += ntk_abi_load(&ring->dropped);
     }
 }

@@ -9,11 +9,7 @@
 #include "shared/abi/raw_clock.h"
 
 /* After this many unused rows there are no used ones. */
-#define MEMORY_ROWS_UNUSED 64
-/* Slots of models are used from the first on, and none becomes free again: after this many free
- * ones there are no used ones. */
-#define MODELS_FREE 8
-#define BLOCKS_AHEAD 8 /* of cores: most are unused, and a look at each is a line of the cache */
+#define MEMORY_ROWS_UNUSED 8
 
 /* ---- cores ---- */
 
@@ -42,6 +38,7 @@ static void read_core_line(const struct ntk_segment_core *block, struct ntk_ring
 size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_core *out_cores,
                               size_t out_count)
 {
+    const struct ntk_segment_header *header = (const void *)segment->base;
     uint64_t now = ntk_raw_clock_now(segment->process.clock.kind);
     uint64_t now_ns = ntk_ring_segment_monotonic_ns(segment, now);
     size_t filled = 0;
@@ -51,17 +48,13 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
         const struct ntk_segment_core *block =
             (const void *)segment_entry_at(segment, NTK_SECTION_CORES, i);
         struct ntk_ring_core_seen *seen = &segment->core_seen[i];
-        uint32_t state;
         struct ntk_ring_core *out = &out_cores[filled];
+        uint32_t state;
 
-        if (i + BLOCKS_AHEAD < segment->section[NTK_SECTION_CORES].count) {
-            const struct ntk_segment_core *ahead =
-                (const void *)segment_entry_at(segment, NTK_SECTION_CORES, i + BLOCKS_AHEAD);
-
-            __builtin_prefetch(&ahead->state);
+        if ((ntk_abi_load(&header->cores_used[i / 64]) >> i % 64 & 1) == 0) {
+            continue;
         }
         state = ntk_abi_load_acquire(&block->state);
-
         if (state == NTK_CORE_UNUSED) {
             continue;
         }
@@ -112,32 +105,35 @@ size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_
 
 /* ---- histograms ---- */
 
-static inline uint64_t copy_bucket(uint64_t *out, const uint64_t *bucket)
+static void clear_buckets(struct ntk_ring_buckets *out)
 {
-    *out = ntk_abi_load(bucket);
-    return *out;
+    uint32_t line = 0;
+
+    while ((line = ntk_ring_line_next(out->lines, line)) < NTK_HISTOGRAM_LINES) {
+        memset(&out->bucket[line++ * NTK_HISTOGRAM_LINE_BUCKETS], 0,
+               NTK_HISTOGRAM_LINE_BUCKETS * sizeof *out->bucket);
+    }
+    memset(out->lines, 0, sizeof out->lines);
+    out->sum_ns = 0;
 }
 
-/* A copy, and in the same pass where it is not 0. */
-static void read_buckets(struct ntk_ring_buckets *out, const uint64_t *buckets, const uint64_t *sum)
+/* The lines that have counts, in place of those of an earlier read. */
+static void read_buckets(struct ntk_ring_buckets *out, const uint64_t *buckets, const uint64_t *sum,
+                         const uint64_t *lines)
 {
-    uint32_t i;
+    clear_buckets(out);
+    /* Pairs with histogram_add(): the sum has no more executions than the buckets, and these have
+     * no counts outside of the lines. */
+    out->sum_ns = ntk_abi_load_acquire(sum);
+    for (size_t w = 0; w < NTK_HISTOGRAM_LINE_WORDS; w++) {
+        out->lines[w] = ntk_abi_load_acquire(&lines[w]);
+    }
+    for (uint32_t line = 0; (line = ntk_ring_line_next(out->lines, line)) < NTK_HISTOGRAM_LINES;
+         line++) {
+        uint32_t first = line * NTK_HISTOGRAM_LINE_BUCKETS;
 
-    static_assert(NTK_HISTOGRAM_BUCKETS % 8 == 0, "whole lines of the cache");
-    out->sum_ns = ntk_abi_load(sum);
-    out->first = out->end = 0;
-    for (i = 0; i < NTK_HISTOGRAM_BUCKETS; i += 8) {
-        uint64_t *to = &out->bucket[i];
-        const uint64_t *from = &buckets[i];
-        uint64_t any = copy_bucket(to, from) | copy_bucket(to + 1, from + 1) |
-                       copy_bucket(to + 2, from + 2) | copy_bucket(to + 3, from + 3) |
-                       copy_bucket(to + 4, from + 4) | copy_bucket(to + 5, from + 5) |
-                       copy_bucket(to + 6, from + 6) | copy_bucket(to + 7, from + 7);
-
-        if (any != 0) {
-            out->first = out->end == 0 ? i : out->first;
-            out->end = i + 8;
-        }
+        segment_copy_words(&out->bucket[first], &buckets[first],
+                           NTK_HISTOGRAM_LINE_BUCKETS * sizeof *buckets);
     }
 }
 
@@ -154,8 +150,12 @@ static int read_histogram(const struct ntk_ring_segment *segment, uint32_t pair,
     if (ntk_abi_load_acquire(&source->owner) != owner) {
         return -ENOENT;
     }
-    read_buckets(&out->total, source->total, &source->total_sum_ns);
-    read_buckets(&out->device, source->device, &source->device_sum_ns);
+    read_buckets(&out->total, source->total, &source->total_sum_ns, source->lines);
+    if (out->total_only) {
+        clear_buckets(&out->device);
+    } else {
+        read_buckets(&out->device, source->device, &source->device_sum_ns, source->lines);
+    }
     ntk_abi_fence_acquire();
     return ntk_abi_load(&source->owner) == owner ? 0 : -ENOENT;
 }
@@ -212,21 +212,19 @@ size_t ntk_ring_segment_models(const struct ntk_ring_segment *segment,
                                struct ntk_ring_model *out_models, size_t out_count)
 {
     size_t filled = 0;
-    uint32_t free_count = 0; /* slots in a row */
     uint32_t i;
 
-    for (i = 0; i < segment->section[NTK_SECTION_MODELS].count && filled < out_count &&
-                free_count < MODELS_FREE;
-         i++) {
+    for (i = 0; i < segment->section[NTK_SECTION_MODELS].count && filled < out_count; i++) {
         const struct ntk_segment_model *entry =
             (const void *)segment_entry_at(segment, NTK_SECTION_MODELS, i);
         struct ntk_ring_model *out = &out_models[filled];
         struct ntk_segment_model model;
-        bool is_free = ntk_abi_load_acquire(&entry->state) == NTK_MODEL_FREE;
 
-        free_count = is_free ? free_count + 1 : 0;
-        if (is_free || !read_model(entry, &model) || model.id == 0 ||
-            model.state == NTK_MODEL_FREE || model.state > NTK_MODEL_UNLOADED) {
+        if (ntk_abi_load_acquire(&entry->state) == NTK_MODEL_FREE) {
+            break; /* slots are used from the first on, and none becomes free again */
+        }
+        if (!read_model(entry, &model) || model.id == 0 || model.state == NTK_MODEL_FREE ||
+            model.state > NTK_MODEL_UNLOADED) {
             continue;
         }
         out->id = model.id;

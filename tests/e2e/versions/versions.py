@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""versions - hundreds of times one of the programs that share a folder ends, killed or told to, and another one of the old or
-the next version takes its place. No program crashes, each names what it does not read, and the database of each version has what
+"""versions - hundreds of times one of the programs that share a folder ends, killed or told to, and another one of this version
+or the one before takes its place. No program crashes, each names what it does not read, and the database of each version has what
 its applications executed, counted by themselves outside of all that agents know."""
 import glob
 import os
@@ -17,8 +17,8 @@ PERIOD = 0.02  # a swap
 PATIENCE = 120 * int(os.environ.get("NTK_TEST_PATIENCE") or 1)  # seconds; as tests/e2e/lib.sh
 FILES_MAX = 100  # of 128 that wait for agents; applications that end then leave none
 BIN, TESTS = os.environ["NTK_BIN_DIR"], os.path.join(os.environ["NTK_BUILD_DIR"], "tests")
-MONITOR = {1: f"{BIN}/neuron-monitor", 2: f"{TESTS}/version_monitor_2"}
-TOP = {1: f"{BIN}/neuron-top", 2: f"{TESTS}/version_top_2"}
+MONITOR = {1: f"{TESTS}/version_monitor_1", 2: f"{BIN}/neuron-monitor"}
+TOP = {1: f"{TESTS}/version_top_1", 2: f"{BIN}/neuron-top"}
 AGENT = ["--period", "200ms", "--no-imds", "--quiet", "--verbose", "1"]
 seed = int(os.environ.get("NTK_SEED", time.time()))
 rand = random.Random(seed)

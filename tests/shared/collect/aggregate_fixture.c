@@ -9,6 +9,12 @@
 
 #include "tests/support/unit.h"
 
+static void use_all_lines(struct ntk_ring_histogram *histogram)
+{
+    memset(histogram->total.lines, 0xff, sizeof histogram->total.lines);
+    memset(histogram->device.lines, 0xff, sizeof histogram->device.lines);
+}
+
 static int fake_core_histogram(void *ctx, uint16_t core, struct ntk_ring_histogram *out)
 {
     struct fake *fake = ctx;
@@ -17,7 +23,7 @@ static int fake_core_histogram(void *ctx, uint16_t core, struct ntk_ring_histogr
     for (size_t i = 0; i < fake->core_count; i++) {
         if (fake->cores[i].core == core) {
             *out = fake->histograms[i];
-            out->total.end = out->device.end = NTK_HISTOGRAM_BUCKETS;
+            use_all_lines(out);
             return 0;
         }
     }
@@ -31,7 +37,7 @@ static int fake_model_histogram(void *ctx, const struct ntk_ring_model *model,
 
     fake->histograms_read++;
     *out = fake->model_histograms[model->slot];
-    out->total.end = out->device.end = NTK_HISTOGRAM_BUCKETS;
+    use_all_lines(out);
     return 0;
 }
 

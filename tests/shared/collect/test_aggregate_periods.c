@@ -96,10 +96,14 @@ static void latency_is_read_while_a_view_needs_it(void **state)
     assert_int_equal(runtime->models[0].total_latency.count, 2);
     assert_true(runtime->cores[0].has & NTK_CORE_HAS_LATENCY);
 
-    /* That of models begins alone: that of the process goes on. */
+    /* That of models begins alone, with that on the core: that of the process goes on. */
     ntk_aggregate_set_reads_latency(f->aggregate, true, false);
     sample(f, fake);
-    assert_int_equal(finish(f)->runtimes[0].models[0].has & NTK_MODEL_HAS_LATENCY, 0);
+    runtime = &finish(f)->runtimes[0];
+    assert_int_equal(runtime->models[0].has & NTK_MODEL_HAS_LATENCY, 0);
+    assert_int_equal(runtime->cores[0].has & (NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY),
+                     NTK_CORE_HAS_LATENCY);
+    assert_false(runtime->has_device_latency);
     execute(fake, 4, 1000);
     ntk_aggregate_set_reads_latency(f->aggregate, true, true);
     ntk_aggregate_runtime_begin_latency(f->aggregate, &reading, false, true);
@@ -107,6 +111,7 @@ static void latency_is_read_while_a_view_needs_it(void **state)
     sample(f, fake);
     runtime = &finish(f)->runtimes[0];
     assert_int_equal(runtime->total_latency.count, 5);
+    assert_int_equal(runtime->device_latency.count, 1);
     assert_int_equal(runtime->models[0].total_latency.count, 1);
 
     ntk_aggregate_set_reads_latency(f->aggregate, false, false);

@@ -158,11 +158,11 @@ static void other_versions_and_shapes_are_refused_with_a_sentence(void **state)
     struct ntk_ring_segment *segment = NULL;
     struct ntk_err err = { 0 };
 
-    header()->abi_version = 2;
+    header()->abi_version = 3;
     assert_int_equal(ntk_ring_segment_open(fd, "x", NTK_RING_FROM_OLDEST, &segment, &err),
                      -EPROTONOSUPPORT);
-    assert_string_equal(err.text, "x: unsupported ABI version 2 (supported: 1)");
-    header()->abi_version = 1;
+    assert_string_equal(err.text, "x: unsupported ABI version 3 (supported: 2)");
+    header()->abi_version = NTK_SEGMENT_ABI_VERSION;
     assert_null(segment);
 
     header()->magic = 0;
