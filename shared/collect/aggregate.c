@@ -211,16 +211,13 @@ static void build_tags(struct ntk_aggregate *aggregate, struct ntk_snapshot *sna
             tag->total.error_class[k] += runtime->error_class[k].period;
         }
         tag->used = snapshot->sequence;
-    }
-    /* Each tag once, in the order of its first runtime. */
-    for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        struct tag_state *tag = tag_state(aggregate, &snapshot->runtimes[i]);
-
-        if (tag && tag->listed != snapshot->sequence) {
+        /* Each tag once, in the order of its first runtime. */
+        if (tag->listed != snapshot->sequence) {
             tag->listed = snapshot->sequence;
-            snapshot->tags[snapshot->tag_count] = tag->total;
-            snapshot->tags[snapshot->tag_count++].tag = snapshot->runtimes[i].tag;
+            tag->place = snapshot->tag_count++;
         }
+        snapshot->tags[tag->place] = tag->total;
+        snapshot->tags[tag->place].tag = runtime->tag;
     }
 }
 

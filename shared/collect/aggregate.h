@@ -181,6 +181,8 @@ void ntk_aggregate_on_process_gone(struct ntk_aggregate *aggregate, void (*conte
 /* CPU time in ticks, cumulative, and RSS in pages; or the message why not. */
 void ntk_aggregate_process_usage(struct ntk_aggregate *aggregate, size_t index, uint64_t user_ticks,
                                  uint64_t system_ticks, uint64_t rss_pages);
+/* Processes count again as from first sight: their next reading is compared with nothing. */
+void ntk_aggregate_forget_usage(struct ntk_aggregate *aggregate);
 void ntk_aggregate_process_no_usage(struct ntk_aggregate *aggregate, size_t index,
                                     const char *error);
 /* NULL leaves what is known. */

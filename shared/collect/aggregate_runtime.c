@@ -205,6 +205,13 @@ void ntk_aggregate_process_usage(struct ntk_aggregate *aggregate, size_t index, 
     }
 }
 
+void ntk_aggregate_forget_usage(struct ntk_aggregate *aggregate)
+{
+    ntk_vec_each(struct runtime_state *, runtime, &aggregate->runtimes) {
+        (*runtime)->has_usage_base = false;
+    }
+}
+
 void ntk_aggregate_process_no_usage(struct ntk_aggregate *aggregate, size_t index,
                                     const char *error)
 {

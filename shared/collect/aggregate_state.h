@@ -140,7 +140,8 @@ struct tag_state {
     char *tag;                  /* with the uid before it */
     struct ntk_tag_total total; /* its tag is unused */
     uint64_t used;              /* sequence of the last snapshot that had it */
-    uint64_t listed;            /* ... and of the one that lists it */
+    uint64_t listed;            /* ... and of the one that lists it, */
+    size_t place;               /* there */
 };
 
 struct device_state {

@@ -162,6 +162,7 @@ void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_
                  { SIGNAL_P_TIMEOUT, work->timeouts, 5 } };
     struct core_state *core = core_of(health, device, local_core);
     bool is_worse = false;
+    bool changed = false;
 
     if (!core) {
         return;
@@ -171,19 +172,21 @@ void ntk_health_work(struct ntk_health *health, uint32_t device, uint32_t local_
 
         if (ends[i].count > reported) {
             raise_execution(core, ends[i].signal, ends[i].status, ends[i].count - reported, now);
+            changed = true;
         }
         is_worse = is_worse || ends[i].count > 0;
     }
     memset(core->reported, 0, sizeof core->reported);
     if (work->is_owned) {
         core->owned_ns = now.monotonic_ns;
+        changed = changed || !(health->devices[device].evidence & 1u << NTK_HEALTH_BY_PROCESSES);
         health->devices[device].evidence |= 1u << NTK_HEALTH_BY_PROCESSES;
     }
     if ((work->completed > 0 && !is_worse) ||
         (!work->is_owned && ntk_health_is_past(core->owned_ns, NTK_HEALTH_HOLD_NS, now))) {
-        ntk_health_clear_work(core, ORIGIN_PROCESS, now);
+        changed = ntk_health_clear_work(core, ORIGIN_PROCESS, now) || changed;
     }
-    if (health->devices[device].is_known) {
+    if (changed && health->devices[device].is_known) { /* of each of 128 cores, it costs */
         ntk_health_judge(health, &health->devices[device], now);
     }
 }

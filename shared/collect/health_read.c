@@ -92,8 +92,10 @@ static void clear_cores(struct device_state *device)
     }
 }
 
-void ntk_health_clear_work(struct core_state *core, enum origin origin, struct ntk_health_time now)
+bool ntk_health_clear_work(struct core_state *core, enum origin origin, struct ntk_health_time now)
 {
+    bool has_cleared = false;
+
     for (size_t s = 0; s < SIGNAL_COUNT; s++) {
         struct sign *sign = &core->signs[s];
 
@@ -101,8 +103,10 @@ void ntk_health_clear_work(struct core_state *core, enum origin origin, struct n
             ntk_health_signals[s].clears == CLEARS_WORK &&
             ntk_health_is_past(sign->last_bad_ns, NTK_HEALTH_HOLD_NS, now)) {
             clear_sign(sign);
+            has_cleared = true;
         }
     }
+    return has_cleared;
 }
 
 /* ---- readings ---- */

@@ -101,8 +101,8 @@ extern const struct health_signal_row ntk_health_signals[SIGNAL_COUNT];
 
 void ntk_health_raise_sign(struct sign *sign, struct ntk_health_time now);
 bool ntk_health_is_past(uint64_t since_ns, uint64_t limit_ns, struct ntk_health_time now);
-/* Signs of WORK from this origin, when they are old enough. */
-void ntk_health_clear_work(struct core_state *core, enum origin origin, struct ntk_health_time now);
+/* Signs of WORK from this origin, when they are old enough; whether there were any. */
+bool ntk_health_clear_work(struct core_state *core, enum origin origin, struct ntk_health_time now);
 
 /* ---- health_judge ---- */
 

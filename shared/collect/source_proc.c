@@ -419,16 +419,11 @@ static int source_proc_sample(void *state, struct ntk_aggregate *aggregate, uint
     return 0;
 }
 
-/* What they used before counts for no period. */
 void ntk_source_proc_read_usage(struct ntk_collect_source *collect_source,
                                 struct ntk_aggregate *aggregate, bool wanted)
 {
-    struct source_proc *source = collect_source->state;
-
-    source->no_usage = !wanted;
-    for (size_t i = 0; wanted && i < ntk_aggregate_process_count(aggregate); i++) {
-        sample_process(source, aggregate, i, ntk_aggregate_process_get(aggregate, i));
-    }
+    ((struct source_proc *)collect_source->state)->no_usage = !wanted;
+    ntk_aggregate_forget_usage(aggregate);
 }
 
 /* CPU time counts from when a process is first seen; what it is called is known when it ends

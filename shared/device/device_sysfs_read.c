@@ -11,7 +11,7 @@
 #include "shared/base/fs.h"
 #include "shared/base/str.h"
 
-#define LINK_READS 5    /* each fifth of those that only search for faults */
+#define LINK_READS 5    /* each fifth; the refresh before each checks the devices themselves */
 #define LEAF_BYTES 1024 /* nothing longer is a leaf we know */
 
 static bool tells_faults(uint8_t status)
@@ -38,7 +38,11 @@ static ssize_t read_leaf(struct ntk_sysfs *sysfs, struct leaf *leaf, char *buf, 
     int fd = leaf->fd;
 
     if (fd < 0) {
-        fd = ntk_fs_open_below(sysfs->folder, leaf->path, O_RDONLY);
+        /* Reading must not write access times where the tree is on a disk. */
+        fd = ntk_fs_open_below(sysfs->folder, leaf->path, O_RDONLY | O_NOATIME);
+        if (fd < 0 && errno == EPERM) {
+            fd = ntk_fs_open_below(sysfs->folder, leaf->path, O_RDONLY);
+        }
         if (fd < 0) {
             return -errno;
         }
@@ -296,7 +300,7 @@ static bool tells_health(enum leaf_kind kind)
 void ntk_sysfs_read(struct ntk_sysfs *sysfs, unsigned int read, struct ntk_device_reading *readings,
                     size_t capacity)
 {
-    sysfs->checks_links = read & NTK_DEVICE_READ_DEVICE || ++sysfs->reads % LINK_READS == 0;
+    sysfs->checks_links = ++sysfs->reads % LINK_READS == 0;
     for (size_t i = 0; i < capacity && i < sysfs->device_count; i++) {
         memset(&readings[i], 0, sizeof readings[i]);
         readings[i].index = sysfs->devices[i].index;

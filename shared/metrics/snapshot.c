@@ -641,9 +641,13 @@ static bool sum_logical_core(const struct ntk_core_sample *cores, size_t core_co
     }
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < core_count; i++) {
-        if (cores[i].core / lnc == logical) {
-            const struct ntk_core_sample watched = ntk_snapshot_watched_core(&cores[i]);
-            ntk_snapshot_add_core(out, is_watched ? &watched : &cores[i]);
+        if (cores[i].core - logical * lnc < lnc) {
+            if (is_watched && cores[i].unwatched) {
+                const struct ntk_core_sample watched = ntk_snapshot_watched_core(&cores[i]);
+                ntk_snapshot_add_core(out, &watched);
+            } else {
+                ntk_snapshot_add_core(out, &cores[i]);
+            }
             found = true;
         }
     }

@@ -10,7 +10,7 @@ static const char *const category_keys[NTK_MEMORY_CATEGORY_COUNT] = {
 #undef NTK_MEMORY
 };
 
-enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category)
+static enum ntk_memory_group find_group(enum ntk_memory_category category)
 {
     bool host = ntk_memory_location_of(category) == NTK_MEMORY_HOST;
     int first = host ? NTK_GROUP_HOST_APPLICATION : NTK_GROUP_CONSTANTS;
@@ -22,6 +22,18 @@ enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category)
         }
     }
     return host ? NTK_GROUP_HOST_APPLICATION : NTK_GROUP_RUNTIME;
+}
+
+enum ntk_memory_group ntk_memory_group_of(enum ntk_memory_category category)
+{
+    static _Atomic uint8_t found[NTK_MEMORY_CATEGORY_COUNT]; /* group + 1; all find the same */
+    uint8_t group = found[category];
+
+    if (group == 0) {
+        group = (uint8_t)(find_group(category) + 1);
+        found[category] = group;
+    }
+    return (enum ntk_memory_group)(group - 1);
 }
 
 /* What is in no category does not describe the group that it counts with. */

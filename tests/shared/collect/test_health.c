@@ -171,13 +171,15 @@ static void tree_build(struct fixture *f, const char *kind)
     f->beats = true;
 }
 
-static void collector_open_checking(struct fixture *f, uint64_t health_ns)
+static void collector_open_checking(struct fixture *f, uint64_t health_ns, uint64_t many_cores_ns)
 {
     char root[1024];
     char hooks[1024];
-    struct ntk_collector_options options = {
-        .clock = &f->clock, .sysfs_root = root, .hooks_dir = hooks, .health_ns = health_ns
-    };
+    struct ntk_collector_options options = { .clock = &f->clock,
+                                             .sysfs_root = root,
+                                             .hooks_dir = hooks,
+                                             .health_ns = health_ns,
+                                             .many_cores_ns = many_cores_ns };
     struct ntk_err err = { 0 };
 
     snprintf(root, sizeof root, "%s/sys", f->folder);
@@ -189,7 +191,7 @@ static void collector_open_checking(struct fixture *f, uint64_t health_ns)
 
 static void collector_open(struct fixture *f)
 {
-    collector_open_checking(f, 0);
+    collector_open_checking(f, 0, 0);
 }
 
 static void look(struct fixture *f)
@@ -471,12 +473,9 @@ static void statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done(void
     play(*state, "new", steps);
 }
 
-/* Of 128 cores: a sign of an unused one is seen within 5 s, of one that works within 1 s. */
-static void many_cores_are_read_rarely_while_they_are_unused(void **state)
+/* 128 cores; the first device has leaves, the others are idle. */
+static void big_tree_build(struct fixture *f)
 {
-    struct fixture *f = *state;
-    char text[512];
-
     tree_build(f, "new");
     for (f->device_count = 1; f->device_count < 16; f->device_count++) {
         char name[64];
@@ -484,6 +483,37 @@ static void many_cores_are_read_rarely_while_they_are_unused(void **state)
         snprintf(name, sizeof name, "../neuron%u/core_count", f->device_count);
         put(f, name, "8");
     }
+}
+
+/* Method: neuron-top's times. A poll per second, of cores that work. */
+static void a_screen_shows_faults_of_devices_at_once_and_of_many_cores_after_5_s(void **state)
+{
+    struct fixture *f = *state;
+    char text[512];
+
+    big_tree_build(f);
+    put(f, path_of_key("success"), "1");
+    collector_open_checking(f, 3 * SECOND / 2, 5 * SECOND);
+    put(f, path_of_key("dma"), "1");
+    for (int second = 1; second <= 5; second++) {
+        if (second == 2) {
+            put(f, path_of_key("mem"), "1");
+        }
+        f->now_ns += SECOND;
+        verdict_text(f, text, sizeof text);
+        assert_string_equal(text, second == 1  ? "healthy"
+                                  : second < 5 ? "unhealthy: hbm_uncorrectable"
+                                               : "unhealthy: hbm_uncorrectable, dma_abort");
+    }
+}
+
+/* Of 128 cores: a sign of an unused one is seen within 5 s, of one that works within 1 s. */
+static void many_cores_are_read_rarely_while_they_are_unused(void **state)
+{
+    struct fixture *f = *state;
+    char text[512];
+
+    big_tree_build(f);
     collector_open(f);
     verdict_text(f, text, sizeof text);
     wait_for(f, 61);
@@ -624,7 +654,7 @@ static void a_collector_that_polls_often_enough_reads_health_with_its_polls_alon
     char text[512];
 
     tree_build(f, "new");
-    collector_open_checking(f, SECOND * 3 / 2);
+    collector_open_checking(f, SECOND * 3 / 2, 0);
     verdict_text(f, text, sizeof text);
     assert_int_equal(looks_that_read(f, "mem", 60, 6), 10);
     put(f, path_of_key("mem"), "1");
@@ -800,6 +830,7 @@ int main(void)
         TEST(a_heart_that_was_never_seen_to_beat_gets_longer),
         TEST(a_driver_that_is_loaded_again_begins_anew),
         TEST(statuses_of_the_driver_stay_until_a_reset_or_until_work_is_done),
+        TEST(a_screen_shows_faults_of_devices_at_once_and_of_many_cores_after_5_s),
         TEST(many_cores_are_read_rarely_while_they_are_unused),
         TEST(an_old_driver_is_judged_by_what_it_has),
         TEST(a_device_without_counters_of_errors_is_judged_by_statuses),

@@ -215,6 +215,47 @@ static void cpu_time_counts_from_when_a_process_is_first_seen(void **state)
     assert_true(f->snapshot->runtimes[0].cpu_system == 0.1);
 }
 
+/* Method: the process is known for two periods before its usage is wanted, in the middle of the
+ * third; it burns all the time. Then its file is gone, which only a reading would notice. */
+static void usage_is_read_only_while_it_is_wanted(void **state)
+{
+    struct fixture *f = *state;
+    const uint32_t usage = NTK_RUNTIME_HAS_CPU | NTK_RUNTIME_HAS_RSS;
+
+    put(f, "stat", "cpu  0 0 0 0\ncpu0 0 0 0 0\n");
+    put(f, "7/cmdline", "serve");
+    put_stat(f, STAT("serve", "900"), 100, 0, 3);
+    f->process.pid = 7;
+    ntk_source_proc_read_usage(&f->source, f->aggregate, false);
+    for (unsigned int period = 0; period < 2; period++) {
+        put_stat(f, STAT("serve", "900"), 200 + 100 * period, 0, 3);
+        sample(f);
+        assert_int_equal(f->snapshot->runtimes[0].has & usage, 0);
+        assert_string_equal(f->snapshot->runtimes[0].cpu_error, "");
+    }
+    assert_string_equal(f->snapshot->runtimes[0].command, "serve");
+
+    put_stat(f, STAT("serve", "900"), 350, 0, 3);
+    ntk_source_proc_read_usage(&f->source, f->aggregate, true);
+    put_stat(f, STAT("serve", "900"), 400, 0, 4);
+    sample(f); /* of a part of the period: its share of the whole one is unknown */
+    assert_int_equal(f->snapshot->runtimes[0].has & usage, NTK_RUNTIME_HAS_RSS);
+    assert_int_equal(f->snapshot->runtimes[0].rss_bytes, 4 * 4096);
+    put_stat(f, STAT("serve", "900"), 425, 25, 4);
+    sample(f);
+    assert_int_equal(f->snapshot->runtimes[0].has & usage, usage);
+    assert_true(f->snapshot->runtimes[0].cpu_user == 0.25);
+    assert_true(f->snapshot->runtimes[0].cpu_system == 0.25);
+
+    put(f, "7/stat", "");
+    ntk_source_proc_read_usage(&f->source, f->aggregate, false);
+    sample(f);
+    assert_int_equal(f->snapshot->runtimes[0].has & usage, 0);
+    assert_string_equal(f->snapshot->runtimes[0].cpu_error, "");
+    ntk_source_proc_read_usage(&f->source, f->aggregate, true);
+    assert_string_not_equal(sample(f)->runtimes[0].cpu_error, "");
+}
+
 /* One that had ended before it was seen has no folder with an owner. */
 static void the_user_of_a_process_that_is_gone_is_named_too(void **state)
 {
@@ -278,6 +319,7 @@ int main(void)
         TEST(a_runtime_has_cpu_time_memory_command_and_container),
         TEST(arguments_are_shown_only_on_request),
         TEST(cpu_time_counts_from_when_a_process_is_first_seen),
+        TEST(usage_is_read_only_while_it_is_wanted),
         TEST(the_user_of_a_process_that_is_gone_is_named_too),
         TEST(a_user_without_a_name_is_shown_as_number),
         TEST(a_pid_of_another_process_gives_no_figures),
