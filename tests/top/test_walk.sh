@@ -57,7 +57,15 @@ answer "What happened a minute ago?" "{" '[1-9][0-9]* s ago; navigate with'
 tmx send-keys -t top Space
 wait_for shows 'busy [0-9]'
 back ""
-answer "Which model runs?" "m" '^mlp  *serving '
+answer "What happened two minutes ago?" "{ {" '[1-9][0-9]* s ago; navigate with'
+tmx send-keys -t top Space
+wait_for shows 'busy [0-9]'
+back ""
+answer "Which model is the slowest?" "m" ' P99▼' '^mlp  *serving '
+back Escape
+answer "How do I record?" "? NPage" 'record  *neuron-monitor --db FILE'
+back Escape
+answer "What ended, and why?" "l" ' end  *- *broken '
 back Escape
 answer "How much HBM is left on device 2?" "b" ' FREE ' '^ND2 '
 back Escape

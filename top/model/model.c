@@ -490,17 +490,21 @@ static int project_list(struct ntk_top_model *model, enum ntk_top_view_id id)
     return ret < 0 ? ret : ntk_top_table_end(table);
 }
 
-/* The list of the open view. */
+/* The list or the tree of the open view. */
 static int project_view(struct ntk_top_model *model)
 {
-    return project_list(model, model->view);
+    int ret;
+
+    if (model->view != NTK_TOP_VIEW_TREE) {
+        return project_list(model, model->view);
+    }
+    ret = ntk_top_model_tree_collect(model);
+    return ret < 0 ? ret : ntk_top_model_tree_build(model);
 }
 
 /* Everything that depends on the tab. */
 static int project(struct ntk_top_model *model)
 {
-    int ret;
-
     if (!model->snapshot) {
         return 0;
     }
@@ -509,11 +513,7 @@ static int project(struct ntk_top_model *model)
     project_memory(model);
     project_notice(model);
     ntk_top_model_alerts_project(model);
-    ret = ntk_top_model_tree_collect(model);
-    if (ret == 0) {
-        ret = ntk_top_model_tree_build(model);
-    }
-    return ret < 0 ? ret : project_view(model);
+    return project_view(model);
 }
 
 static int update_tabs(struct ntk_top_model *model)

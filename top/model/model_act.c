@@ -222,14 +222,14 @@ bool ntk_top_model_shows_model_latency(const struct ntk_top_model *model)
     return model->page.is_open || model->view == NTK_TOP_VIEW_MODELS;
 }
 
-/* The vendor's layout has the CPU time of all in its bars; a list is also ordered and searched by
+/* The vendor's layout has the CPU time of all in its bars, a page that of its application; a list is also ordered and searched by
  * columns that have no room. */
 bool ntk_top_model_shows_usage(const struct ntk_top_model *model)
 {
     const struct ntk_top_view *view = model->views[model->view];
     const struct ntk_top_table *table = &model->tables[model->view];
 
-    return model->view == NTK_TOP_VIEW_TREE ||
+    return model->view == NTK_TOP_VIEW_TREE || model->page.is_open ||
            (view && view->project == ntk_top_model_processes &&
             (ntk_top_table_is_shown(table, NTK_TOP_PROCESSES_CPU) ||
              ntk_top_table_is_shown(table, NTK_TOP_PROCESSES_RSS) ||

@@ -43,6 +43,9 @@ static uint32_t unreported_mask_of(const struct ntk_runtime_sample *runtime)
 {
     uint32_t unreported_mask = 0;
 
+    if (ntk_snapshot_tells_memory(runtime)) {
+        return 0;
+    }
     for (int c = 0; c < NTK_TOP_HBM_CATEGORY_COUNT; c++) {
         if (!ntk_snapshot_tells_group(runtime, ntk_memory_group_of((enum ntk_memory_category)c))) {
             unreported_mask |= 1u << c;

@@ -77,6 +77,14 @@ static const short heat_of_256[2][NTK_STYLE_HEAT_LEVELS] = {
     { 32, 38, 37, 72, 107, 143, 185, 226 },
 };
 
+/* On white, dark enough to read: from cold to hot, and the eight colours. */
+static const short light_heat_of_256[] = { 24, 30, 29, 64, 94, 130, 160, 124 };
+static const short light_of_256[] = {
+    [COLOR_BLACK] = COLOR_BLACK, [COLOR_RED] = 160,           [COLOR_GREEN] = 28,
+    [COLOR_YELLOW] = 94,         [COLOR_BLUE] = 26,           [COLOR_MAGENTA] = 90,
+    [COLOR_CYAN] = 30,           [COLOR_WHITE] = COLOR_BLACK,
+};
+
 /* What other schemes have instead. */
 static const struct {
     enum ntk_screen_scheme scheme;
@@ -98,6 +106,7 @@ static const struct {
 
 #define GREY 8          /* bright black where a terminal has sixteen colours */
 #define GREY_OF_256 242 /* the same in every palette */
+#define BLUE_OF_256 33
 
 static void curses_begin(struct ntk_screen *base)
 {
@@ -296,6 +305,18 @@ static bool start_colours(void)
     return COLOR_PAIRS > 2 * NTK_STYLE_COUNT;
 }
 
+/* The colour of a style on a white ground. */
+static short on_white(int style, short foreground)
+{
+    if (COLORS < 256) {
+        return foreground == COLOR_YELLOW ? COLOR_MAGENTA : foreground;
+    }
+    if (style >= NTK_STYLE_HEAT && style <= NTK_STYLE_HEAT_LAST) {
+        return light_heat_of_256[style - NTK_STYLE_HEAT];
+    }
+    return foreground >= 0 && foreground <= COLOR_WHITE ? light_of_256[foreground] : foreground;
+}
+
 static void set_colours(struct curses_screen *screen, enum ntk_screen_scheme scheme)
 {
     short grey = COLORS >= 256 ? GREY_OF_256 : COLORS > GREY ? GREY : COLOR_BLACK;
@@ -322,7 +343,13 @@ static void set_colours(struct curses_screen *screen, enum ntk_screen_scheme sch
                 screen->attributes[i] = 0; /* the grey is its own colour there */
             }
         }
-        init_pair((short)(1 + i), foreground, background);
+        short shown = foreground;
+        if (scheme == NTK_SCREEN_SCHEME_LIGHT && background == -1) {
+            shown = on_white(i, foreground);
+        } else if (foreground == COLOR_BLUE && background == -1 && COLORS >= 256) {
+            shown = BLUE_OF_256; /* that of eight can hardly be read on black */
+        }
+        init_pair((short)(1 + i), shown, background);
         if (scheme == NTK_SCREEN_SCHEME_LIGHT && foreground == -1) {
             foreground = COLOR_WHITE; /* on blue */
         }

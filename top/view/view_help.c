@@ -6,7 +6,7 @@
 #define KEY_COLUMN 2
 #define TEXT_COLUMN 14
 #define PAGE_COLUMNS 78 /* of one column of keys, when there are two */
-#define LINES_MAX (NTK_TOP_ACTION_COUNT + NTK_TOP_VIEW_COUNT + 3)
+#define LINES_MAX (NTK_TOP_ACTION_COUNT + NTK_TOP_VIEW_COUNT + 6)
 
 struct line {
     const char *keys; /* NULL: a heading */
@@ -38,7 +38,11 @@ static int lines_make(struct line *lines)
     lines[count++] = (struct line){ NULL, "Keys of a view" };
     count = lines_of_actions(lines, count, true);
     lines[count++] = (struct line){ NULL, "Keys" };
-    return lines_of_actions(lines, count, false);
+    count = lines_of_actions(lines, count, false);
+    lines[count++] = (struct line){ NULL, "Recordings" };
+    lines[count++] = (struct line){ "record", "neuron-monitor --db FILE" };
+    lines[count++] = (struct line){ "show", "neuron-top --from FILE" };
+    return count;
 }
 
 static void draw_line(struct ntk_screen *screen, int row, int column, int width,

@@ -156,6 +156,23 @@ static void enter_opens_the_page_of_a_row_and_leaves_it(void **state)
     ntk_top_model_destroy(model);
 }
 
+/* The first screen has no CPU time, the page of an application has. */
+static void what_a_page_shows_is_read_while_it_is_open(void **state)
+{
+    struct ntk_top_model *model = open_view(&scene_trn1, NTK_TOP_VIEW_OVERVIEW);
+
+    (void)state;
+    assert_false(ntk_top_model_shows_usage(model));
+    assert_false(ntk_top_model_shows_model_latency(model));
+    press(model, NTK_SCREEN_KEY_ENTER);
+    assert_true(model->page.is_open);
+    assert_true(ntk_top_model_shows_usage(model));
+    assert_true(ntk_top_model_shows_model_latency(model));
+    press(model, NTK_SCREEN_KEY_ESCAPE);
+    assert_false(ntk_top_model_shows_usage(model));
+    ntk_top_model_destroy(model);
+}
+
 static void a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour(void **state)
 {
     struct scene scene = scene_trn1;
@@ -449,6 +466,7 @@ int main(void)
         cmocka_unit_test(what_happens_in_a_view_leaves_the_first_screen_alone),
         cmocka_unit_test(the_application_of_a_row_is_followed),
         cmocka_unit_test(enter_opens_the_page_of_a_row_and_leaves_it),
+        cmocka_unit_test(what_a_page_shows_is_read_while_it_is_open),
         cmocka_unit_test(a_process_that_dies_under_the_cursor_leaves_it_on_a_neighbour),
         cmocka_unit_test(a_click_selects_sorts_and_opens),
         cmocka_unit_test(the_strip_has_the_names_around_the_open_view_and_every_key),
