@@ -207,6 +207,8 @@ tmx kill-session -t top 2>/dev/null || true
 tmx new-session -d -s top -x 160 -y 24 \
     "env NEURON_HOOKS_DIR='$NEURON_HOOKS_DIR' '$NTK_BUILD_DIR/bin/neuron-top' -d 100ms --view processes; echo status=\$?; exec cat"
 sees "three processes" 'app2 '
+click_on 'PID ' # all are busy: by that, their order changes
+sees "the order of their ids" 'PID *▲'
 key End
 key Up # in the middle, whatever their pids are
 first=$(line 4 | awk '{print $3}')
