@@ -159,7 +159,9 @@ foreach(component IN LISTS CPACK_COMPONENTS_ALL)
         set(name_RPM ${CPACK_RPM_${key}_PACKAGE_NAME})
         set(name \"\${name_\$ENV{NTK_PACKAGE_KIND}}\")
         if(name)
-            set(file \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/doc/\${name}/\${name}.spdx.json\")
+            set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/doc/\${name}\")
+            set(file \"\${folder}/\${name}.spdx.json\")
+            file(MAKE_DIRECTORY \"\${folder}\")
             execute_process(COMMAND ${CMAKE_SOURCE_DIR}/cmake/package/sbom.sh \"\$ENV{DESTDIR}\" \${name} ${PROJECT_VERSION} ${NTK_EPOCH}
                     ${ntk_loads_${component}}
                 OUTPUT_FILE \"\${file}\" COMMAND_ERROR_IS_FATAL ANY)
