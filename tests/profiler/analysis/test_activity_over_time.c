@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: spans put together by hand over ten pieces of 100 ns. */
+/* Method: spans put together by hand over ten pieces of 100 ns; ten programs of one engine over four
+ * pieces of 250 ns. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -111,10 +112,57 @@ static void a_start_on_an_edge_is_not_lost_by_rounding(void **state)
     hand_trace_fini(&h);
 }
 
+/* Runs from, to in ns of 1000; how much of each piece they cover follows by hand. */
+static const struct {
+    const char *what;
+    int64_t runs[3][2];
+    float pieces[4];
+} programs[] = {
+    { "all of it", { { 0, 1000 } }, { 1, 1, 1, 1 } },
+    { "one piece", { { 250, 500 } }, { 0, 1, 0, 0 } },
+    { "half of two", { { 125, 375 } }, { 0.5F, 0.5F, 0, 0 } },
+    { "both ends", { { 0, 50 }, { 950, 1000 } }, { 0.2F, 0, 0, 0.2F } },
+    { "overlap", { { 0, 500 }, { 250, 750 } }, { 1, 1, 1, 0 } },
+    { "one in another", { { 0, 1000 }, { 400, 600 } }, { 1, 1, 1, 1 } },
+    { "one after another", { { 0, 250 }, { 250, 500 } }, { 1, 1, 0, 0 } },
+    { "across an edge", { { 249, 251 } }, { 0.004F, 0.004F, 0, 0 } },
+    { "three", { { 100, 200 }, { 350, 450 }, { 600, 700 } }, { 0.4F, 0.4F, 0.4F, 0 } },
+    { "the last ns", { { 999, 1000 } }, { 0, 0, 0, 0.004F } },
+};
+
+static void each_program_has_its_share_of_each_piece(void **state)
+{
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct hand_trace h;
+        struct ntk_activity_over_time a;
+
+        hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+        uint32_t work = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, NONE);
+        for (size_t r = 0; r < 3 && programs[i].runs[r][1]; r++) {
+            hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, work, programs[i].runs[r][0],
+                           programs[i].runs[r][1]);
+        }
+        hand_trace_end(&h);
+        assert_int_equal(ntk_analysis_activity_over_time(&h.trace, 4, &a), 0);
+        assert_int_equal(a.row_count, 1);
+        float sum = 0;
+        for (int p = 0; p < 4; p++) {
+            sum += programs[i].pieces[p] / 4;
+            if (fabsf(a.rows[0].pieces[p] - programs[i].pieces[p]) > 1e-5F) {
+                fail_msg("%s: piece %d is %g", programs[i].what, p, (double)a.rows[0].pieces[p]);
+            }
+        }
+        assert_true(fabs(a.rows[0].busy_ratio - (double)sum) < 1e-5);
+        ntk_activity_over_time_fini(&a);
+        hand_trace_fini(&h);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(work_lies_in_the_pieces_that_it_crosses),
+        cmocka_unit_test(each_program_has_its_share_of_each_piece),
         cmocka_unit_test(rows_are_by_core_and_rings_without_a_name_by_kind),
         cmocka_unit_test(a_start_on_an_edge_is_not_lost_by_rounding),
     };

@@ -125,7 +125,7 @@ static void dma_on_the_path_and_the_engine_that_waits_for_it(void **state)
     hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 700);
     ask(&h, NULL, NULL, &a);
     expect(&a, NTK_ADVICE_PATH_DMA, 0.65,
-           "65.0% of the execution is spent waiting for DMA: 0.650 us in 1");
+           "65.0% of the execution is spent waiting for DMA: 0.650 us in 1 transfer on");
     expect(&a, NTK_ADVICE_PATH_DMA, 0.65, "qSyncIO0");
     expect(&a, NTK_ADVICE_WAIT, 0.5,
            "Tensor of core 0 is busy for 50.0% of the execution and idle for 50.0%");

@@ -103,6 +103,52 @@ static void costs_follow_from_the_trace(void **state)
     hand_answers_done(&h, &a);
 }
 
+/* Runs from, to in ns of one operation of the scalar engine; its cost follows by hand. */
+static const struct {
+    const char *what;
+    int64_t runs[3][2];
+    uint64_t count;
+    int64_t sum_ns, active_ns, start_ns, end_ns;
+} programs[] = {
+    { "one", { { 0, 100 } }, 1, 100, 100, 0, 100 },
+    { "later", { { 900, 1000 } }, 1, 100, 100, 900, 1000 },
+    { "one after another", { { 0, 100 }, { 100, 200 } }, 2, 200, 200, 0, 200 },
+    { "a gap", { { 0, 100 }, { 300, 400 } }, 2, 200, 200, 0, 400 },
+    { "overlap", { { 0, 100 }, { 50, 150 } }, 2, 200, 150, 0, 150 },
+    { "one in another", { { 0, 300 }, { 100, 200 } }, 2, 400, 300, 0, 300 },
+    { "at once", { { 0, 100 }, { 0, 100 } }, 2, 200, 100, 0, 100 },
+    { "a pipeline", { { 0, 100 }, { 40, 140 }, { 80, 180 } }, 3, 300, 180, 0, 180 },
+    { "two overlap, one is later", { { 0, 100 }, { 60, 160 }, { 500, 510 } }, 3, 210, 170, 0, 510 },
+    { "all of it", { { 0, 1000 } }, 1, 1000, 1000, 0, 1000 },
+};
+
+static void each_program_has_the_cost_of_its_runs(void **state)
+{
+    for (size_t i = 0; i < sizeof programs / sizeof *programs; i++) {
+        struct hand_trace h;
+        struct hand_answers a;
+
+        hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+        uint32_t slot = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NTK_ISA_NO_SEMAPHORE, 0,
+                                       NTK_ISA_NO_SEMAPHORE);
+        for (size_t r = 0; r < 3 && programs[i].runs[r][1]; r++) {
+            hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, slot, programs[i].runs[r][0],
+                           programs[i].runs[r][1]);
+        }
+        hand_answers_ask(&h, &a);
+        const struct ntk_cost_row *row = &a.costs.operations.rows[0];
+        if (a.costs.operations.count != 1 || row->count != programs[i].count ||
+            row->instruction_ps != NS(programs[i].sum_ns) ||
+            row->active_ps != NS(programs[i].active_ns) ||
+            row->start_ps != NS(programs[i].start_ns) || row->end_ps != NS(programs[i].end_ns)) {
+            fail_msg("%s: %llu, sum %lld ps, active %lld ps, %lld to %lld", programs[i].what,
+                     (unsigned long long)row->count, (long long)row->instruction_ps,
+                     (long long)row->active_ps, (long long)row->start_ps, (long long)row->end_ps);
+        }
+        hand_answers_done(&h, &a);
+    }
+}
+
 static void the_roofline_has_least_times_and_bounds(void **state)
 {
     const double peak = 2.0 * 128 * 128 * 2.4e9;
@@ -221,6 +267,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(costs_follow_from_the_trace),
+        cmocka_unit_test(each_program_has_the_cost_of_its_runs),
         cmocka_unit_test(the_roofline_has_least_times_and_bounds),
         cmocka_unit_test(without_a_known_machine_there_is_no_roofline),
         cmocka_unit_test(tensors_are_counted_with_their_reloads),

@@ -101,6 +101,63 @@ static void a_loop_has_count_median_and_the_slow_iteration(void **state)
     done(&h, &f);
 }
 
+/* A loop of a NOP and a copy after a start: how often, the ns of both, and the ns that the copy of
+ * one iteration takes more. */
+static const struct {
+    const char *what;
+    unsigned count;
+    int64_t one_ns, two_ns;
+    unsigned slow;
+    int64_t more_ns;
+    uint64_t outlier_count;
+} loops[] = {
+    { "three", 3, 10, 20, 0, 0, 0 },
+    { "ten that are even", 10, 10, 20, 0, 0, 0 },
+    { "a slow first", 10, 10, 20, 0, 100, 1 },
+    { "a slow last", 10, 10, 20, 9, 100, 1 },
+    { "a slow one in the middle", 11, 10, 20, 5, 200, 1 },
+    { "one that is twice as long", 10, 10, 20, 4, 30, 1 },
+    { "short ones", 20, 1, 1, 0, 0, 0 },
+    { "a long first half", 8, 40, 5, 0, 0, 0 },
+    { "a long second half", 8, 5, 40, 0, 0, 0 },
+    { "many", 30, 5, 10, 20, 150, 1 },
+};
+
+static void each_loop_has_its_count_times_and_outliers(void **state)
+{
+    for (size_t l = 0; l < sizeof loops / sizeof *loops; l++) {
+        int64_t usual_ns = loops[l].one_ns + loops[l].two_ns;
+        struct hand_trace h;
+        struct found f;
+        int64_t at = 10;
+
+        hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+        uint32_t before = operation(&h, NTK_ISA_ENGINE_ACT, NTK_ISA_OP_NOP, NULL);
+        uint32_t one = operation(&h, NTK_ISA_ENGINE_ACT, NTK_ISA_OP_NOP, NULL);
+        uint32_t two = operation(&h, NTK_ISA_ENGINE_ACT, NTK_ISA_OP_TENSOR_COPY, NULL);
+        hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, before, 0, 5);
+        for (unsigned i = 0; i < loops[l].count; i++) {
+            int64_t two_ns = loops[l].two_ns + (i == loops[l].slow ? loops[l].more_ns : 0);
+            hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, one, at, at + loops[l].one_ns);
+            hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, two, at + loops[l].one_ns,
+                           at + loops[l].one_ns + two_ns);
+            at += loops[l].one_ns + two_ns + 2;
+        }
+        find(&h, &f);
+        const struct ntk_region *loop = &f.regions.regions[0];
+        if (f.regions.region_count != 1 || loop->count != loops[l].count ||
+            loop->median_ps != NS(usual_ns) || loop->worst_ps != NS(usual_ns + loops[l].more_ns) ||
+            loop->total_ps != NS(loops[l].count * usual_ns + loops[l].more_ns) ||
+            loop->outlier_count != loops[l].outlier_count) {
+            fail_msg("%s: %zu regions", loops[l].what, f.regions.region_count);
+        }
+        if (loops[l].more_ns) {
+            assert_int_equal(loop->worst, loops[l].slow);
+        }
+        done(&h, &f);
+    }
+}
+
 /* Four times of 30 ns, each begun 10 ns after the one before: 120 ns together, 60 in all. */
 static void what_overlaps_covers_the_execution_once(void **state)
 {
@@ -259,6 +316,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_loop_has_count_median_and_the_slow_iteration),
+        cmocka_unit_test(each_loop_has_its_count_times_and_outliers),
         cmocka_unit_test(what_overlaps_covers_the_execution_once),
         cmocka_unit_test(loops_nest),
         cmocka_unit_test(layers_and_unrolled_iterations_are_found_by_name),
