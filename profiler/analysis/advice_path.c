@@ -117,9 +117,9 @@ static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs 
         struct ntk_advice_item *item =
             ntk_advice_judge(list, NTK_ADVICE_PATH_DMA, share, share,
                              "%.1f%% of the execution is spent waiting for DMA: %.3f us in %llu "
-                             "transfers on the critical path, most of it (%.3f us) for %s%s",
+                             "transfer%s on the critical path, most of it (%.3f us) for %s%s",
                              100 * share, (double)dma_ps / 1e6, (unsigned long long)count,
-                             (double)most->path_ps / 1e6, name,
+                             count == 1 ? "" : "s", (double)most->path_ps / 1e6, name,
                              ntk_advice_lines(list, lines, "at", 1e6, " us", line));
         ntk_advice_gain(item, list->dma.free, list->dma_bound);
         ntk_advice_limit(list, item, 0, NTK_ADVICE_NO_DMA);
