@@ -2,6 +2,7 @@
 /*
  * timeline_asked - parameters of the page's requests as numbers.
  *
+ * Owner:   a list is the caller's to free.
  * Errors:  -EINVAL with a message: it is missing, or not a number in its range.
  * Threads: any; no state.
  */
@@ -18,7 +19,7 @@ const char *ntk_asked_get(const struct ntk_timeline_query *query, const char *na
 /* From 0 to max. */
 int ntk_asked_u64(const struct ntk_timeline_query *query, const char *name, uint64_t max,
                   uint64_t *out_value, struct ntk_err *err);
-/* A list of numbers like "0,3-7"; the caller frees. */
+/* A list of numbers like "0,3-7". */
 int ntk_asked_list(const struct ntk_timeline_query *query, const char *name, uint32_t **out_values,
                    size_t *out_count, struct ntk_err *err);
 
