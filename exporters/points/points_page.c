@@ -56,7 +56,8 @@ static void begin_period(struct ntk_points_page *page)
     memset(page->cores, 0, page->core_count * sizeof *page->cores);
     memset(page->outcome, 0, sizeof page->outcome);
     memset(page->error_class, 0, sizeof page->error_class);
-    page->events_read = page->events_lost = 0;
+    page->events_read = 0;
+    memset(page->events_lost, 0, sizeof page->events_lost);
     page->device_sample_count = 0;
     page->is_partial = page->has_cpu = false;
     page->system_has = 0;

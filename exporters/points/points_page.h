@@ -97,6 +97,7 @@ struct ntk_points_latency { /* of a tag: all models of a name */
 struct ntk_exporter_options;
 
 #define NTK_POINTS_COUNTED 3
+#define NTK_POINTS_LOSSES (1 + NTK_UNWRITTEN_COUNT) /* of events: overwritten; unwritten, by cause */
 enum { NTK_POINTS_CPU_SYSTEM, NTK_POINTS_CPU_USER, NTK_POINTS_CPU_USAGES };
 #define NTK_POINTS_HARDWARE_KINDS 3 /* devices, physical cores, logical cores */
 
@@ -256,7 +257,7 @@ struct ntk_points_page {
     uint64_t error_class[NTK_ERROR_CLASS_COUNT];
     bool is_partial; /* some executions were not counted */
     uint64_t events_read;
-    uint64_t events_lost;
+    uint64_t events_lost[NTK_POINTS_LOSSES];
     double collect_seconds;
 
     struct ntk_points_machine_core cores[NTK_POINTS_CORES_MAX];

@@ -306,7 +306,13 @@ static void add_counts(struct ntk_points_page *page, const struct ntk_snapshot *
         page->error_class[i] += snapshot->error_class[i].period;
     }
     page->events_read += snapshot->events_read.period;
-    page->events_lost += snapshot->events_lost.period;
+    uint64_t overwritten = snapshot->events_lost.period;
+    for (int i = 0; i < NTK_UNWRITTEN_COUNT; i++) {
+        uint64_t unwritten = snapshot->events_unwritten[i].period;
+        page->events_lost[1 + i] += unwritten;
+        overwritten -= unwritten < overwritten ? unwritten : overwritten;
+    }
+    page->events_lost[0] += overwritten;
     page->collect_seconds = (double)snapshot->collect_duration_ns / (double)NTK_NS_PER_SECOND;
 }
 

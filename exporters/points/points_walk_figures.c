@@ -39,6 +39,7 @@ struct figure {
 static const char *const cpu_usages[NTK_POINTS_CPU_USAGES] = { "system", "user" };
 static const char *const hardware_kinds[NTK_POINTS_HARDWARE_KINDS] = { "devices", "physical_cores",
                                                                        "logical_cores" };
+static const char *const losses[NTK_POINTS_LOSSES] = { "overwritten", "no_ring", "signal" };
 #define CPU_USAGES LIST("usage_type", cpu_usages, NTK_POINTS_CPU_USAGES)
 #define OUTCOMES LIST("status_type", ntk_outcome_names, NTK_OUTCOME_COUNT)
 #define ERRORS LIST("error_type", ntk_error_class_names, NTK_ERROR_CLASS_COUNT)
@@ -91,7 +92,7 @@ static const struct figure figures[] = {
     { OF_PAGE(EXECUTIONS, outcome[0]), OUTCOMES },
     { OF_PAGE(EXECUTIONS_PARTIAL, is_partial) },
     { OF_PAGE(ERRORS, error_class[0]), ERRORS },
-    { OF_PAGE(EVENTS_LOST, events_lost) },
+    { OF_PAGE(EVENTS_LOST, events_lost[0]), LIST("cause", losses, NTK_POINTS_LOSSES) },
     { OF_PAGE(EVENTS_READ, events_read) },
     { OF_PAGE(REPORT_AGE, age.seconds), PAGE_HAS(age.is_known) },
     { OF_PAGE(REPORT_PERIOD, age.period_seconds), PAGE_HAS(age.is_known) },

@@ -137,6 +137,7 @@ struct ntk_runtime_reading {
     size_t memory_count;
     uint64_t events_read; /* cumulative */
     uint64_t events_lost;
+    uint64_t events_unwritten[NTK_UNWRITTEN_COUNT]; /* of them */
     /* 0, or -ENOENT when there is none. */
     int (*core_histogram)(void *ctx, uint16_t core, struct ntk_ring_histogram *out);
     int (*model_histogram)(void *ctx, const struct ntk_ring_model *model,

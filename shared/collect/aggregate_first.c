@@ -225,6 +225,8 @@ int ntk_aggregate_runtime_first(struct ntk_aggregate *aggregate,
     if (older) {
         runtime->events_read_base = reading->events_read;
         runtime->events_lost_base = reading->events_lost;
+        memcpy(runtime->events_unwritten, reading->events_unwritten,
+               sizeof runtime->events_unwritten);
         if (!start_from_stored(aggregate, runtime, reading) &&
             start_from_now(aggregate, runtime, reading) < 0) {
             goto out;

@@ -153,6 +153,11 @@ int ntk_aggregate_runtime(struct ntk_aggregate *aggregate,
         ntk_aggregate_difference(out->events_lost.total, runtime->events_lost);
     runtime->events_read = out->events_read.total;
     runtime->events_lost = out->events_lost.total;
+    for (int i = 0; i < NTK_UNWRITTEN_COUNT; i++) {
+        aggregate->pending->events_unwritten[i].period += ntk_aggregate_difference(
+            reading->events_unwritten[i], runtime->events_unwritten[i]);
+        runtime->events_unwritten[i] = reading->events_unwritten[i];
+    }
     return ret;
 }
 
@@ -338,4 +343,8 @@ void ntk_aggregate_build_runtimes(struct ntk_aggregate *aggregate, struct ntk_sn
     aggregate->events_lost_total += snapshot->events_lost.period;
     snapshot->events_read.total = aggregate->events_read_total;
     snapshot->events_lost.total = aggregate->events_lost_total;
+    for (int i = 0; i < NTK_UNWRITTEN_COUNT; i++) {
+        aggregate->events_unwritten_total[i] += snapshot->events_unwritten[i].period;
+        snapshot->events_unwritten[i].total = aggregate->events_unwritten_total[i];
+    }
 }

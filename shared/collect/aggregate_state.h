@@ -120,6 +120,7 @@ struct runtime_state {
     bool has_memory[NTK_SEGMENT_CORES + 1]; /* some row belongs to the core */
     uint64_t events_read_base;
     uint64_t events_lost_base;
+    uint64_t events_unwritten[NTK_UNWRITTEN_COUNT]; /* at the last reading */
     uint64_t events_read;
     uint64_t events_lost;
     bool has_usage_base;
@@ -206,6 +207,7 @@ struct ntk_aggregate {
     uint64_t events_unlisted;
     uint64_t events_read_total;
     uint64_t events_lost_total;
+    uint64_t events_unwritten_total[NTK_UNWRITTEN_COUNT];
 
     struct ntk_map tags; /* struct tag_state * */
     uint64_t outcome_total[NTK_OUTCOME_COUNT];

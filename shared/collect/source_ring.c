@@ -126,6 +126,8 @@ static void read_segment(struct source_ring *source, struct ntk_ring_segment *se
     if (out->ended && !source->no_events && published > out->events_read) {
         out->events_lost = published - out->events_read; /* no reader takes the rest any more */
     }
+    out->events_unwritten[NTK_UNWRITTEN_NO_RING] = refusals.events_without_ring;
+    out->events_unwritten[NTK_UNWRITTEN_SIGNAL] = refusals.events_in_signals;
     out->events_lost += refusals.events_without_ring + refusals.events_in_signals;
     if (!out->ended) {
         return;

@@ -766,6 +766,13 @@ struct ntk_event_sample {
     const char *tag; /* of the runtime, where the snapshot need not have it; NULL: look there */
 };
 
+/* Events that a process could not write; the others of events_lost were overwritten unread. */
+enum ntk_unwritten {
+    NTK_UNWRITTEN_NO_RING, /* no memory for the ring of a thread, or all rings in use */
+    NTK_UNWRITTEN_SIGNAL,  /* in a signal handler that interrupted the writing of another */
+    NTK_UNWRITTEN_COUNT
+};
+
 /* ---- identities ---- */
 
 static inline struct ntk_process_key ntk_runtime_key(const struct ntk_runtime_sample *runtime)
@@ -836,6 +843,7 @@ struct ntk_snapshot {
     bool lists_events;            /* they are searched for: none is none */
     struct ntk_count events_read; /* records of all kinds */
     struct ntk_count events_lost;
+    struct ntk_count events_unwritten[NTK_UNWRITTEN_COUNT]; /* of events_lost */
 
     struct ntk_count outcome[NTK_OUTCOME_COUNT]; /* all runtimes, ended ones included */
     struct ntk_count error_class[NTK_ERROR_CLASS_COUNT];

@@ -588,6 +588,9 @@ struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
     }
     add(&s->events_read, older->events_read);
     add(&s->events_lost, older->events_lost);
+    for (int i = 0; i < NTK_UNWRITTEN_COUNT; i++) {
+        add(&s->events_unwritten[i], older->events_unwritten[i]);
+    }
     if (!ntk_snapshot_ok(s)) {
         ntk_snapshot_destroy(s);
         return NULL;

@@ -96,6 +96,10 @@ const struct report_field report_fields_machine_ext[] = {
     REPORT_ROW("boot_id", REPORT_TEXT, AT(boot_id), .sparse = true),
     REPORT_ROW("events_read", REPORT_COUNT, AT(events_read)),
     REPORT_ROW("events_lost", REPORT_COUNT, AT(events_lost)),
+    REPORT_ROW("events_without_ring", REPORT_COUNT, AT(events_unwritten[NTK_UNWRITTEN_NO_RING]),
+               .sparse = true),
+    REPORT_ROW("events_in_signals", REPORT_COUNT, AT(events_unwritten[NTK_UNWRITTEN_SIGNAL]),
+               .sparse = true),
     REPORT_ROW("collect_duration_ns", REPORT_U64, AT(collect_duration_ns)),
     REPORT_END,
 };

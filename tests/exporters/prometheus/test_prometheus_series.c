@@ -107,7 +107,7 @@ static void ours_follow_with_histograms_that_are_exact_at_their_edges(void **sta
         "neuron_model_loaded_info{availability_zone=\"\"," I_HEAD
         "model_id=\"10001\",model_name=\"bert_base.neff\",neuroncore=\"0\",region=\"\",runtime_tag="
         "\"" TAG "\",subnet_id=\"\"} 1",
-        "neuron_monitor_events_lost_total{availability_zone=\"\"," I_HEAD
+        "neuron_monitor_events_lost_total{availability_zone=\"\",cause=\"overwritten\"," I_HEAD
         "region=\"\",subnet_id=\"\"} 2",
     };
 

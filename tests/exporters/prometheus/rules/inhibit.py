@@ -1,0 +1,40 @@
+# inhibit.py INHIBIT config - a configuration of Alertmanager with these rules.
+# inhibit.py INHIBIT alerts - for each rule its sources, and each of its targets twice: with the labels of the source,
+# and with others.
+# inhibit.py INHIBIT check ANSWER - the first of each two is silenced, the second is not, and no source is.
+import json
+import re
+import sys
+import yaml
+
+rules = yaml.safe_load(open(sys.argv[1]))["inhibit_rules"]
+
+
+def names(matchers):
+    text = matchers[0].split("=", 1)[1].strip(' ~"')
+    return text.split("|")
+
+
+def alerts():
+    for number, rule in enumerate(rules):
+        for source in names(rule["source_matchers"]):
+            # Rules are kept apart by their machines, devices and jobs.
+            place = {label: f"{number}-{source}" for label in rule["equal"]}
+            yield {"alertname": source, **place}, False
+            for target in names(rule["target_matchers"]):
+                yield {"alertname": target, **place}, True
+                yield {"alertname": target, **{label: f"{number}-{source}-other" for label in rule["equal"]}}, False
+
+
+if sys.argv[2] == "config":
+    json.dump({"route": {"receiver": "none", "group_wait": "1s"}, "receivers": [{"name": "none"}], "inhibit_rules": rules}, sys.stdout)
+elif sys.argv[2] == "alerts":
+    seen = {json.dumps(labels, sort_keys=True): labels for labels, _ in alerts()}
+    json.dump([{"labels": labels} for labels in seen.values()], sys.stdout)
+else:
+    answer = {json.dumps(row["labels"], sort_keys=True): row["status"] for row in json.load(open(sys.argv[3]))}
+    wanted = {json.dumps(labels, sort_keys=True): silent for labels, silent in alerts()}
+    wrong = [text for text, silent in wanted.items() if bool(answer[text]["inhibitedBy"]) != silent]
+    silenced = sum(wanted.values())
+    if wrong or silenced < 15:
+        sys.exit(f"{len(wrong)} of {len(wanted)} alerts are wrong, {silenced} should be silent: " + "; ".join(wrong[:5]))

@@ -1,0 +1,63 @@
+# rules.sh - the alert rules by promtool: each fires, and each resolves. What Alertmanager inhibits is asked of a real
+# Alertmanager. Ten minutes of a healthy job without an alert are in tests/e2e/hang/alerts.sh.
+. "$(dirname "$0")/../../../e2e/lib.sh"
+here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
+source=$NTK_SOURCE_DIR/exporters/prometheus
+needs promtool jq curl
+needs_python yaml
+
+cp "$source/rules/neuron.rules.yml" "$here/neuron.test.yml" .
+promtool check rules neuron.rules.yml >check.log 2>&1 || fail "see check.log"
+promtool test rules neuron.test.yml >check.log 2>&1 || fail "see check.log"
+# Every alert has a case in which it fires.
+for alert in $(sed -n 's/ *- alert: //p' neuron.rules.yml); do
+    grep -A 3 "alertname: $alert" neuron.test.yml | greps exp_labels || fail "no case in which $alert fires"
+done
+# What Alertmanager inhibits are alerts that are there, and actions are those of health.
+for alert in $(grep -o 'Neuron[A-Za-z]*' "$source/rules/inhibit.yml" | sort -u); do
+    greps "alert: $alert\$" neuron.rules.yml || fail "inhibit.yml names no alert: $alert"
+done
+actions() { grep -oE "$1" "$2" | grep -oE '[a-z]+_[a-z]+' | sort -u; }
+diff <(actions '(action="|What to do: )[a-z_]+' neuron.rules.yml) \
+    <(sed -n '/actions:begin/,/actions:end/p' "$NTK_SOURCE_DIR/docs/health.md" | grep -oE '^\| `[a-z]+_[a-z]+' | grep -oE '[a-z]+_[a-z]+' | sort -u) ||
+    fail "the rules have other actions than docs/health.md"
+
+
+alerts=$(sed -n 's/ *- alert: //p' neuron.rules.yml)
+# Every alert leads to its section of the runbook, with the severity that stands there.
+"$python" - <<'END' || fail "see above"
+import os, re, sys, yaml
+runbook = open(os.environ["NTK_SOURCE_DIR"] + "/docs/alerts.md").read()
+sections = dict(re.findall(r"^## (Neuron\w+)\n\nSeverity: (\w+)", runbook, re.M))
+rules = [rule for group in yaml.safe_load(open("neuron.rules.yml"))["groups"] for rule in group["rules"] if "alert" in rule]
+for rule in rules:
+    name, url = rule["alert"], rule["annotations"].get("runbook_url", "")
+    if not url.endswith("alerts.md#" + name.lower()) or sections.get(name) != rule["labels"]["severity"]:
+        sys.exit(f"{name}: {url or 'no runbook_url'}, severity {rule['labels']['severity']}, in the runbook {sections.get(name)}")
+END
+
+# Each fires when it should and resolves afterwards: a row of resolve.txt is an alert, when it fires, when it is over,
+# and the series that do both.
+"$python" "$here/resolve.py" "$here/resolve.txt" >resolve.test.yml || fail "see resolve.txt"
+diff <(sort <<<"$alerts") <(grep -o '^Neuron[A-Za-z]*' "$here/resolve.txt" | sort) || fail "resolve.txt lacks an alert"
+promtool test rules resolve.test.yml >check.log 2>&1 || fail "see check.log"
+
+# Inhibition.
+command -v prometheus-alertmanager >/dev/null || skip "prometheus-alertmanager is missing; all else passed"
+"$python" "$here/inhibit.py" "$source/rules/inhibit.yml" config >alertmanager.yml
+amtool check-config alertmanager.yml >check.log 2>&1 || fail "see check.log"
+port=$(free_ports 1)
+prometheus-alertmanager --config.file=alertmanager.yml --storage.path=alerts --web.listen-address="127.0.0.1:$port" \
+    --cluster.listen-address= >alertmanager.log 2>&1 &
+pids+=($!)
+is_up() { curl -sf "http://127.0.0.1:$port/-/ready" >/dev/null && echo yes; }
+wait_for is_up
+"$python" "$here/inhibit.py" "$source/rules/inhibit.yml" alerts >alerts.json
+curl -sf -H 'Content-Type: application/json' -d @alerts.json "http://127.0.0.1:$port/api/v2/alerts" || fail "Alertmanager refuses the alerts"
+# Those that have the other device, machine or job of a source stay; all others are silent.
+answered() {
+    curl -sf "http://127.0.0.1:$port/api/v2/alerts" >answer.json &&
+        [ "$(jq '[.[] | select(.status.state != "unprocessed")] | length' answer.json)" = "$(jq length alerts.json)" ] && echo yes
+}
+wait_for answered
+"$python" "$here/inhibit.py" "$source/rules/inhibit.yml" check answer.json || fail "see answer.json"
