@@ -14,6 +14,7 @@
 
 static const char *arg_headers;
 static const char *arg_compression;
+static const char *arg_protocol;
 static const char *arg_certificate;
 static const char *arg_client_certificate;
 static const char *arg_client_key;
@@ -28,6 +29,8 @@ static struct ntk_exporter_options options = { .labels = &ntk_labels_option,
 static const struct ntk_opt option_rows[] = {
     { 0, "endpoint", "URL", NTK_OPT_TEXT, &ntk_otlp_target.url,
       "push to this base URL; /v1/metrics is appended (default http://localhost:4318)" },
+    { 0, "protocol", "NAME", NTK_OPT_CHOICE, &arg_protocol,
+      "use http (default) or grpc (default port 4317)", "http grpc" },
     { 0, "headers", "LIST", NTK_OPT_TEXT, &arg_headers,
       "add NAME=VALUE,... to each request, values percent-encoded" },
     { 0, "compression", "NAME", NTK_OPT_TEXT, &arg_compression,
@@ -61,7 +64,7 @@ static const struct ntk_opt_program program = {
     .name = "neuron-monitor-otlp",
     .usage = "[OPTION]... < REPORTS",
     .summary = "Pushes neuron-monitor reports from stdin to an OpenTelemetry collector by "
-               "OTLP over HTTP:\n"
+               "OTLP over HTTP or gRPC:\n"
                "neuron-monitor | neuron-monitor-otlp --endpoint http://host:4318",
     .options = option_rows,
     .epilogue = "The standard OTEL_... variables of OTLP exporters apply; options\n"
@@ -97,6 +100,7 @@ static int put_variables(struct ntk_err *err)
     } rows[] = {
         { VARIABLE("HEADERS"), arg_headers },
         { VARIABLE("COMPRESSION"), arg_compression },
+        { VARIABLE("PROTOCOL"), arg_protocol },
         { VARIABLE("DEFAULT_HISTOGRAM_AGGREGATION"), arg_histograms },
         { VARIABLE("CERTIFICATE"), arg_certificate },
         { VARIABLE("CLIENT_CERTIFICATE"), arg_client_certificate },
@@ -115,6 +119,9 @@ static int put_variables(struct ntk_err *err)
 
 static int check(void)
 {
+    if (arg_protocol && !strcmp(arg_protocol, "http")) {
+        arg_protocol = "http/protobuf";
+    }
     if (arg_histograms && !strcmp(arg_histograms, "exponential")) {
         arg_histograms = "base2_exponential_bucket_histogram";
     } else if (arg_histograms) {

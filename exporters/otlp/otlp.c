@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp - where to: snapshots become requests of OTLP over HTTP, pushed in order to a collector;
- * each report, or one per interval and the last.
+ * otlp - where to: snapshots become requests of OTLP over HTTP or gRPC, pushed in order to a
+ * collector; each report, or one per interval and the last.
  */
 #include "exporters/otlp/otlp.h"
 
@@ -13,6 +13,7 @@
 
 #include "exporters/otlp/otlp_config.h"
 #include "exporters/otlp/otlp_encode.h"
+#include "exporters/otlp/otlp_grpc.h"
 #include "exporters/push/push.h"
 #include "exporters/transport/push_status.h"
 #include "shared/base/log.h"
@@ -21,14 +22,15 @@
 #include "shared/metrics/snapshot.h"
 
 #define ANSWER_BYTES_MAX ((size_t)4 * 1024 * 1024)
-#define OWN_HEADERS 2
+#define OWN_HEADERS 3
 
 struct ntk_otlp_target ntk_otlp_target;
 
 static const struct ntk_opt option_rows[] = {
     { 0, "otlp", "[=URL]", NTK_OPT_TEXT, &ntk_otlp_target.url,
-      "push metrics to an OpenTelemetry collector by OTLP over HTTP; /v1/metrics is appended "
-      "(default URL: OTEL_EXPORTER_OTLP_ENDPOINT)" },
+      "push metrics to an OpenTelemetry collector by OTLP over HTTP or gRPC; /v1/metrics is "
+      "appended "
+      "for HTTP (default URL: OTEL_EXPORTER_OTLP_ENDPOINT)" },
     { 0, "otlp-spool", "FOLDER", NTK_OPT_TEXT, &ntk_otlp_target.spool_folder,
       "keep undelivered data in this folder (default: in memory)" },
     { 0 },
@@ -49,6 +51,7 @@ struct otlp {
     char host_name[NTK_PUSH_HOST_BYTES];
     struct ntk_otlp *encoder;
     char *header_texts[NTK_OTLP_HEADERS_MAX];
+    struct ntk_buf framed; /* of the thread that sends: the message with its frame */
 };
 
 static bool is_protobuf(const struct ntk_http_answer *answer)
@@ -59,15 +62,32 @@ static bool is_protobuf(const struct ntk_http_answer *answer)
            ntk_str_starts_with(type, "application/x-protobuf");
 }
 
+static bool judge_grpc(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer)
+{
+    const struct ntk_buf *body = &answer->body;
+
+    ntk_otlp_grpc_judge(answer, out_answer);
+    if (out_answer->result == NTK_OUTBOX_SENT && body->bytes_count > NTK_OTLP_GRPC_FRAME) {
+        (void)ntk_otlp_read_partial(
+            body->bytes + NTK_OTLP_GRPC_FRAME, body->bytes_count - NTK_OTLP_GRPC_FRAME,
+            &out_answer->refused_items, out_answer->text, sizeof out_answer->text);
+    }
+    return false;
+}
+
 static bool judge(void *ctx, const struct ntk_http_answer *answer,
                   struct ntk_outbox_answer *out_answer)
 {
+    const struct otlp *state = ctx;
     const struct ntk_buf *body = &answer->body;
+
+    if (state->config.is_grpc) {
+        return judge_grpc(answer, out_answer);
+    }
     char said[200] = "";
     bool has_said = is_protobuf(answer) &&
                     ntk_otlp_read_status(body->bytes, body->bytes_count, said, sizeof said);
 
-    (void)ctx;
     ntk_push_status_judge(NTK_PUSH_OTLP, answer, has_said ? said : ntk_buf_text_get(body),
                           out_answer);
     if (out_answer->result == NTK_OUTBOX_SENT) {
@@ -80,22 +100,34 @@ static bool judge(void *ctx, const struct ntk_http_answer *answer,
 static int address(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
                    struct ntk_http_question *question, struct ntk_err *err)
 {
-    const struct otlp *state = ctx;
+    struct otlp *state = ctx;
     const uint8_t *start = bytes;
+    /* A spool may hold what another run compressed, or did not; a request begins with another
+     * byte. */
+    bool is_gzip = bytes_count > 1 && start[0] == 0x1f && start[1] == 0x8b;
     size_t count = 0;
 
-    (void)err;
     question->url = state->config.url;
     question->timeout_ns = state->config.timeout_ns;
     question->ca_file = state->config.ca_file;
     question->cert_file = state->config.cert_file;
     question->key_file = state->config.key_file;
     question->answer_bytes_max = ANSWER_BYTES_MAX;
-    headers[count++] = "Content-Type: application/x-protobuf";
-    /* A spool may hold what another run compressed, or did not; a request begins with another
-     * byte. */
-    if (bytes_count > 1 && start[0] == 0x1f && start[1] == 0x8b) {
-        headers[count++] = "Content-Encoding: gzip";
+    if (state->config.is_grpc) {
+        ntk_buf_reset(&state->framed);
+        if (ntk_otlp_grpc_frame(bytes, bytes_count, is_gzip, &state->framed) < 0) {
+            return ntk_err_no_memory(err);
+        }
+        question->body = state->framed.bytes;
+        question->body_bytes = state->framed.bytes_count;
+        question->http2 = true;
+        headers[count++] = "Content-Type: application/grpc";
+        headers[count++] = "TE: trailers";
+    } else {
+        headers[count++] = "Content-Type: application/x-protobuf";
+    }
+    if (is_gzip) {
+        headers[count++] = state->config.is_grpc ? "grpc-encoding: gzip" : "Content-Encoding: gzip";
     }
     for (size_t i = 0; i < state->config.headers.count; i++) {
         headers[count++] = state->header_texts[i];
@@ -130,6 +162,7 @@ static void destroy(void *ctx)
         free(state->header_texts[i]);
     }
     ntk_otlp_config_fini(&state->config);
+    ntk_buf_fini(&state->framed);
     free(state);
 }
 

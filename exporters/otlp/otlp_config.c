@@ -9,12 +9,15 @@
 #include <string.h>
 #include <strings.h>
 
+#include "exporters/otlp/otlp_grpc.h"
 #include "exporters/push/push.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 
 #define ENDPOINT_DEFAULT "http://localhost:4318"
 #define PATH "v1/metrics"
+#define GRPC_DEFAULT "http://localhost:" NTK_OTLP_GRPC_PORT
+#define GRPC_PATH "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
 #define TIMEOUT_MS_DEFAULT 10000
 #define TIMEOUT_MS_MAX 3600000
 #define INTERVAL_MS_MAX 86400000
@@ -282,10 +285,10 @@ static int set_compression(struct ntk_otlp_config *config, const char *variable,
 static int set_protocol(struct ntk_otlp_config *config, const char *variable, const char *value,
                         struct ntk_err *err)
 {
-    (void)config;
-    return !strcasecmp(value, "http/protobuf")
+    config->is_grpc = !strcasecmp(value, "grpc");
+    return config->is_grpc || !strcasecmp(value, "http/protobuf")
                ? 0
-               : refuse(variable, "unsupported protocol: expected http/protobuf", err);
+               : refuse(variable, "unsupported protocol: expected grpc or http/protobuf", err);
 }
 
 static int set_temporality(struct ntk_otlp_config *config, const char *variable, const char *value,
@@ -391,6 +394,18 @@ static int apply(const struct setting *setting, struct ntk_otlp_config *config,
     return setting->set(config, variable, value, err);
 }
 
+/* The server of the URL, with the method as its path. */
+static int set_grpc_url(struct ntk_otlp_config *config, bool is_default, struct ntk_err *err)
+{
+    char url[NTK_OTLP_VALUE_BYTES_MAX + sizeof GRPC_PATH + sizeof PATH];
+    const char *given = is_default ? GRPC_DEFAULT : config->url;
+    size_t scheme = (size_t)(strstr(given, "://") - given) + 3;
+
+    (void)snprintf(url, sizeof url, "%.*s" GRPC_PATH,
+                   (int)(scheme + strcspn(given + scheme, "/?#")), given);
+    return replace(&config->url, url, err);
+}
+
 int ntk_otlp_config_read(struct ntk_otlp_config *config, const char *endpoint,
                          char *(*get)(const char *name), struct ntk_err *err)
 {
@@ -409,6 +424,13 @@ int ntk_otlp_config_read(struct ntk_otlp_config *config, const char *endpoint,
         ret = strlen(endpoint) > NTK_OTLP_VALUE_BYTES_MAX
                   ? refuse("OTLP", "the URL is too long", err)
                   : set_base(config, "OTLP", endpoint, err);
+    }
+    if (ret >= 0 && config->is_grpc) {
+        ret = set_grpc_url(config,
+                           !(endpoint && *endpoint) &&
+                               !value_of(get, "OTEL_EXPORTER_OTLP_ENDPOINT") &&
+                               !value_of(get, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"),
+                           err);
     }
     if (ret >= 0 && config->key_file && !config->cert_file) {
         ret = refuse("OTEL_EXPORTER_OTLP_CLIENT_KEY", "requires a client certificate", err);

@@ -34,6 +34,7 @@ struct ntk_otlp_pair {
 
 struct ntk_otlp_config {
     bool is_disabled; /* nothing is pushed, the rest is not filled */
+    bool is_grpc;     /* else over HTTP */
     bool has_gzip;
     bool has_exponential; /* histograms with exponential buckets instead of explicit ones */
     uint64_t timeout_ns;

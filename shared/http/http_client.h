@@ -42,7 +42,8 @@ struct ntk_http_question {
     uint64_t head_ns;             /* until the answer begins; 0: as long as all of it may take */
     size_t answer_bytes_max;      /* 0: NTK_HTTP_ANSWER_BYTES; not for on_bytes */
     const char *unix_socket_path; /* NULL: TCP; the URL's host is then only a name */
-    bool http2; /* HTTP/2 from the first byte on, without TLS (gRPC), on its own connection */
+    bool http2; /* for gRPC: HTTP/2, by agreement under TLS, else from the first byte on; on its own
+                 * connection */
     const char *user_password; /* "user:password" of basic authentication; NULL: none */
     const char *token_file;    /* its first line as a bearer token, read again; NULL: none */
     const char *password_file; /* its first line as user_password, read again; NULL: none */

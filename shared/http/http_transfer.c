@@ -207,8 +207,10 @@ static void set_options(CURL *easy, struct http_transfer *transfer, struct curl_
     }
     curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, question->unix_socket_path);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
-                     question->http2 ? (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
-                                     : (long)CURL_HTTP_VERSION_1_1);
+                     !question->http2 ? (long)CURL_HTTP_VERSION_1_1
+                     : strncmp(question->url, "https:", 6) == 0
+                         ? (long)CURL_HTTP_VERSION_2TLS
+                         : (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
     /* libcurl 7.88 (Debian 12) cannot reuse that connection: every later question fails with
      * "Error in the HTTP2 framing layer", and nothing is sent; seen with gRPC's own server, too. */
     curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, question->http2 ? 1L : 0L);

@@ -218,7 +218,7 @@ refused() { # CODE TEXT OPTION... with variables before
     [ $code = "$wanted" ] && grep -q -- "$text" refused.err || fail "$text: code $code"
     [ "$wanted" = 2 ] || [ "$(wc -l <refused.err)" = 1 ] || fail "more than a line"
 }
-OTEL_EXPORTER_OTLP_PROTOCOL=grpc refused 1 'http/protobuf'
+OTEL_EXPORTER_OTLP_PROTOCOL=thrift refused 1 'grpc or http/protobuf'
 OTEL_EXPORTER_OTLP_HEADERS=$'a=b%0d%0aX: y' refused 1 'OTEL_EXPORTER_OTLP_HEADERS: a value contains a control'
 OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE=delta refused 1 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: '
 refused 1 'http://' --endpoint ftp://host

@@ -125,10 +125,37 @@ static void lists_are_decoded_and_the_variable_of_the_signal_goes_first(void **s
     ntk_otlp_config_fini(&config);
 }
 
+/* A server and its method; paths of HTTP are none. */
+static void over_grpc_the_url_is_a_method(void **state)
+{
+#define METHOD "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
+    static const struct {
+        struct variable variables[3];
+        const char *url;
+    } rows[] = {
+        { { { "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc" } }, "http://localhost:4317" METHOD },
+        { { { "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "grpc" },
+            { "OTEL_EXPORTER_OTLP_ENDPOINT", "https://c:1/x/?q" } },
+          "https://c:1" METHOD },
+        { { { "OTEL_EXPORTER_OTLP_PROTOCOL", "GRPC" },
+            { "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://localhost:4318" } },
+          "http://localhost:4318" METHOD },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct ntk_otlp_config config = read_good(rows[i].variables, NULL);
+        assert_true(config.is_grpc);
+        assert_string_equal(config.url, rows[i].url);
+        ntk_otlp_config_fini(&config);
+    }
+#undef METHOD
+}
+
 static void switched_off_looks_at_nothing_else(void **state)
 {
     static const struct variable off[][3] = {
-        { { "OTEL_SDK_DISABLED", "True" }, { "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc" } },
+        { { "OTEL_SDK_DISABLED", "True" }, { "OTEL_EXPORTER_OTLP_PROTOCOL", "thrift" } },
         { { "OTEL_METRICS_EXPORTER", "none" } },
     };
     static const struct variable on[] = { { "OTEL_SDK_DISABLED", "1" },
@@ -154,7 +181,7 @@ static void what_cannot_be_done_is_refused_by_name(void **state)
         { "OTEL_EXPORTER_OTLP_ENDPOINT", "http://a b" },
         { "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "file:///etc/passwd" },
         { "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://a\nb" },
-        { "OTEL_EXPORTER_OTLP_PROTOCOL", "grpc" },
+        { "OTEL_EXPORTER_OTLP_PROTOCOL", "thrift" },
         { "OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "http/json" },
         { "OTEL_EXPORTER_OTLP_TIMEOUT", "0" },
         { "OTEL_EXPORTER_OTLP_TIMEOUT", "-1" },
@@ -230,6 +257,7 @@ int main(void)
         cmocka_unit_test(defaults_are_those_of_the_standard),
         cmocka_unit_test(a_base_gets_the_path_and_an_address_of_metrics_is_taken_as_it_is),
         cmocka_unit_test(lists_are_decoded_and_the_variable_of_the_signal_goes_first),
+        cmocka_unit_test(over_grpc_the_url_is_a_method),
         cmocka_unit_test(switched_off_looks_at_nothing_else),
         cmocka_unit_test(what_cannot_be_done_is_refused_by_name),
         cmocka_unit_test(what_is_endless_is_refused),

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* otlp_grpc - frames of messages, statuses of answers. */
+#include "exporters/otlp/otlp_grpc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exporters/otlp/otlp.pb-c.h"
+#include "exporters/transport/push_status.h"
+#include "shared/base/clock.h"
+#include "shared/base/str.h"
+
+#define TEXT_BYTES 200
+#define DETAILS_BYTES 4096 /* of the header, in base64 */
+#define PAUSE_SECONDS_MAX 3600
+#define RESOURCE_EXHAUSTED 8
+
+static const struct {
+    const char *name;
+    enum ntk_outbox_result result;
+} statuses[] = {
+    { "OK", NTK_OUTBOX_SENT },
+    { "CANCELLED", NTK_OUTBOX_RETRY },
+    { "UNKNOWN", NTK_OUTBOX_REFUSED },
+    { "INVALID_ARGUMENT", NTK_OUTBOX_REFUSED },
+    { "DEADLINE_EXCEEDED", NTK_OUTBOX_RETRY },
+    { "NOT_FOUND", NTK_OUTBOX_REFUSED },
+    { "ALREADY_EXISTS", NTK_OUTBOX_REFUSED },
+    { "PERMISSION_DENIED", NTK_OUTBOX_REFUSED },
+    { "RESOURCE_EXHAUSTED", NTK_OUTBOX_REFUSED }, /* but with a RetryInfo */
+    { "FAILED_PRECONDITION", NTK_OUTBOX_REFUSED },
+    { "ABORTED", NTK_OUTBOX_RETRY },
+    { "OUT_OF_RANGE", NTK_OUTBOX_RETRY },
+    { "UNIMPLEMENTED", NTK_OUTBOX_REFUSED },
+    { "INTERNAL", NTK_OUTBOX_REFUSED },
+    { "UNAVAILABLE", NTK_OUTBOX_RETRY },
+    { "DATA_LOSS", NTK_OUTBOX_RETRY },
+    { "UNAUTHENTICATED", NTK_OUTBOX_REFUSED },
+};
+
+int ntk_otlp_grpc_frame(const void *bytes, size_t bytes_count, bool is_gzip, struct ntk_buf *out)
+{
+    if (bytes_count > UINT32_MAX) {
+        return -ENOMEM;
+    }
+    ntk_buf_put_u8(out, is_gzip);
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        ntk_buf_put_u8(out, (uint8_t)(bytes_count >> shift));
+    }
+    ntk_buf_add(out, bytes, bytes_count);
+    return ntk_buf_ok(out) ? 0 : -ENOMEM;
+}
+
+/* -- details: a google.rpc.Status in base64 ---------------------------------------------------- */
+
+/* In place; the number of bytes. Padding may be missing. */
+static size_t decode_base64(char *text)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    size_t count = 0;
+    uint32_t bits = 0;
+    unsigned have = 0;
+
+    for (const char *at = text; *at && *at != '='; at++) {
+        const char *digit = strchr(digits, *at);
+        if (!digit) {
+            return 0;
+        }
+        bits = bits << 6 | (uint32_t)(digit - digits);
+        have += 6;
+        if (have >= 8) {
+            have -= 8;
+            text[count++] = (char)(bits >> have);
+        }
+    }
+    return count;
+}
+
+/* The pause that a RetryInfo asks for; false without one. */
+static bool read_retry_info(const Ntk__Otlp__Status *status, uint64_t *out_ns)
+{
+    static const char name[] = "/google.rpc.RetryInfo";
+
+    for (size_t i = 0; i < status->n_details; i++) {
+        const Ntk__Otlp__Any *any = status->details[i];
+        size_t length = strlen(any->type_url);
+        if (length < sizeof name - 1 ||
+            strcmp(any->type_url + length - (sizeof name - 1), name) != 0) {
+            continue;
+        }
+        Ntk__Otlp__RetryInfo *info =
+            ntk__otlp__retry_info__unpack(NULL, any->value.len, any->value.data);
+        const Ntk__Otlp__Duration *delay = info ? info->retry_delay : NULL;
+        int64_t seconds = delay && delay->seconds > 0 ? delay->seconds : 0;
+        *out_ns = (uint64_t)(seconds < PAUSE_SECONDS_MAX ? seconds : PAUSE_SECONDS_MAX) *
+                      NTK_NS_PER_SECOND +
+                  (delay && delay->nanos > 0 ? (uint64_t)delay->nanos : 0);
+        if (info) {
+            ntk__otlp__retry_info__free_unpacked(info, NULL);
+        }
+        return true;
+    }
+    return false;
+}
+
+static bool has_retry_info(const struct ntk_http_answer *answer, uint64_t *out_ns)
+{
+    char text[DETAILS_BYTES];
+
+    if (!ntk_http_answer_header_get(answer, "grpc-status-details-bin", text, sizeof text)) {
+        return false;
+    }
+    size_t count = decode_base64(text);
+    Ntk__Otlp__Status *status = ntk__otlp__status__unpack(NULL, count, (const uint8_t *)text);
+    bool has = status && read_retry_info(status, out_ns);
+    if (status) {
+        ntk__otlp__status__free_unpacked(status, NULL);
+    }
+    return has;
+}
+
+/* -- statuses ---------------------------------------------------------------------------------- */
+
+static int hex(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+/* Its first line, without percent encoding and controls; "" without one. */
+static void read_message(const struct ntk_http_answer *answer, char text[TEXT_BYTES])
+{
+    char said[TEXT_BYTES] = "";
+    size_t count = 0;
+
+    text[0] = '\0';
+    if (!ntk_http_answer_header_get(answer, "grpc-message", said, sizeof said)) {
+        return;
+    }
+    for (const char *at = said; *at; at++) {
+        int high = *at == '%' ? hex(at[1]) : -1;
+        int low = high >= 0 ? hex(at[2]) : -1;
+        said[count++] = low >= 0 ? (char)(high * 16 + low) : *at;
+        at += low >= 0 ? 2 : 0;
+    }
+    said[count] = '\0';
+    ntk_str_copy_clean(text, TEXT_BYTES, said, strcspn(said, "\r\n"));
+}
+
+void ntk_otlp_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer)
+{
+    char number[12];
+    char said[TEXT_BYTES];
+    uint64_t status;
+
+    if (!ntk_http_answer_header_get(answer, "grpc-status", number, sizeof number) ||
+        ntk_str_parse_u64(number, &status) < 0) {
+        ntk_push_status_judge(NTK_PUSH_OTLP, answer, "", out_answer);
+        if (out_answer->result == NTK_OUTBOX_SENT) {
+            out_answer->result = NTK_OUTBOX_RETRY;
+            (void)snprintf(out_answer->text, sizeof out_answer->text,
+                           "the response has no status of gRPC");
+        }
+        return;
+    }
+    bool is_known = status < sizeof statuses / sizeof *statuses;
+    out_answer->result = is_known ? statuses[status].result : NTK_OUTBOX_REFUSED;
+    if (out_answer->result == NTK_OUTBOX_SENT) {
+        return;
+    }
+    out_answer->retry_after_ns = answer->retry_after_ns;
+    if (has_retry_info(answer, &out_answer->retry_after_ns) && status == RESOURCE_EXHAUSTED) {
+        out_answer->result = NTK_OUTBOX_RETRY;
+    }
+    read_message(answer, said);
+    (void)snprintf(out_answer->text, sizeof out_answer->text, "status %s%s%s",
+                   is_known ? statuses[status].name : number, said[0] ? ": " : "", said);
+}

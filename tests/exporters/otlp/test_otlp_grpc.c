@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Method: answers made by hand, by the table of the standard. */
+#include "exporters/otlp/otlp_grpc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+#include "tests/support/unit.h"
+
+static struct ntk_outbox_answer judge(long status, const char *head)
+{
+    struct ntk_http_answer answer = { .status = status };
+    struct ntk_outbox_answer out = { .result = NTK_OUTBOX_RETRY };
+
+    ntk_buf_add_text(&answer.head, head);
+    ntk_otlp_grpc_judge(&answer, &out);
+    ntk_http_answer_fini(&answer);
+    return out;
+}
+
+static void a_frame_has_flag_and_length(void **state)
+{
+    static const char wanted[] = "\1\0\0\1\3";
+    char message[259] = "x";
+    struct ntk_buf out = { 0 };
+
+    (void)state;
+    assert_int_equal(ntk_otlp_grpc_frame(message, sizeof message, true, &out), 0);
+    assert_int_equal(out.bytes_count, sizeof message + NTK_OTLP_GRPC_FRAME);
+    assert_memory_equal(out.bytes, wanted, NTK_OTLP_GRPC_FRAME);
+    assert_memory_equal(out.bytes + NTK_OTLP_GRPC_FRAME, message, sizeof message);
+    ntk_buf_reset(&out);
+    assert_int_equal(ntk_otlp_grpc_frame("", 0, false, &out), 0);
+    assert_memory_equal(out.bytes, "\0\0\0\0\0", NTK_OTLP_GRPC_FRAME);
+    ntk_buf_fini(&out);
+}
+
+static void statuses_mean_what_the_standard_says(void **state)
+{
+    static const enum ntk_outbox_result results[] = {
+        NTK_OUTBOX_SENT,    NTK_OUTBOX_RETRY,   NTK_OUTBOX_REFUSED, NTK_OUTBOX_REFUSED,
+        NTK_OUTBOX_RETRY,   NTK_OUTBOX_REFUSED, NTK_OUTBOX_REFUSED, NTK_OUTBOX_REFUSED,
+        NTK_OUTBOX_REFUSED, NTK_OUTBOX_REFUSED, NTK_OUTBOX_RETRY,   NTK_OUTBOX_RETRY,
+        NTK_OUTBOX_REFUSED, NTK_OUTBOX_REFUSED, NTK_OUTBOX_RETRY,   NTK_OUTBOX_RETRY,
+        NTK_OUTBOX_REFUSED, NTK_OUTBOX_REFUSED,
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof results / sizeof *results; i++) {
+        char head[32];
+        (void)snprintf(head, sizeof head, "grpc-status: %zu\n", i);
+        assert_int_equal(judge(200, head).result, results[i]);
+    }
+}
+
+static void a_message_loses_its_encoding_and_controls(void **state)
+{
+    (void)state;
+    assert_string_equal(judge(200, "grpc-status: 3\ngrpc-message: 100%25 of a%zz%1b[2J\n").text,
+                        "status INVALID_ARGUMENT: 100% of a%zz\xef\xbf\xbd[2J");
+    assert_string_equal(judge(200, "grpc-status: 14\n").text, "status UNAVAILABLE");
+    assert_string_equal(judge(200, "grpc-status: 99\n").text, "status 99");
+}
+
+/* {details: [{type_url: "x/google.rpc.RetryInfo", value: {retry_delay: {seconds: 2}}}]} */
+static void an_exhausted_peer_is_asked_again_when_it_says_when(void **state)
+{
+    static const char info[] =
+        "grpc-status: %d\n"
+        "grpc-status-details-bin: Gh4KFngvZ29vZ2xlLnJwYy5SZXRyeUluZm8SBAoCCAI\n";
+    char head[160];
+
+    (void)state;
+    snprintf(head, sizeof head, info, 8);
+    assert_int_equal(judge(200, head).result, NTK_OUTBOX_RETRY);
+    assert_int_equal(judge(200, head).retry_after_ns, 2 * NTK_NS_PER_SECOND);
+    snprintf(head, sizeof head, info, 3);
+    assert_int_equal(judge(200, head).result, NTK_OUTBOX_REFUSED);
+    assert_int_equal(judge(200, "grpc-status: 8\ngrpc-status-details-bin: ?\n").result,
+                     NTK_OUTBOX_REFUSED);
+}
+
+static void without_a_status_http_decides(void **state)
+{
+    (void)state;
+    assert_int_equal(judge(503, "").result, NTK_OUTBOX_RETRY);
+    assert_int_equal(judge(404, "").result, NTK_OUTBOX_REFUSED);
+    assert_int_equal(judge(200, "").result, NTK_OUTBOX_RETRY);
+    assert_int_equal(judge(200, "grpc-status: x\n").result, NTK_OUTBOX_RETRY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frame_has_flag_and_length),
+        cmocka_unit_test(statuses_mean_what_the_standard_says),
+        cmocka_unit_test(a_message_loses_its_encoding_and_controls),
+        cmocka_unit_test(an_exhausted_peer_is_asked_again_when_it_says_when),
+        cmocka_unit_test(without_a_status_http_decides),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
