@@ -1,4 +1,4 @@
-// ask TOOLS SQL... - answers of DuckDB, a line per row, cells with "|" between.
+// ask TOOLS [--names] SQL... - answers of DuckDB, a line per row, cells with "|" between; with their names first.
 // hyparquet:FILE in place of SQL: how many rows hyparquet reads, and the smallest and largest time.
 import path from 'node:path';
 import {createRequire} from 'node:module';
@@ -10,7 +10,8 @@ const load = async name => import(pathToFileURL(require.resolve(name)));
 const {DuckDBInstance} = await load('@duckdb/node-api');
 const db = await (await DuckDBInstance.create(':memory:')).connect();
 await db.run("set timezone = 'UTC'");
-for (const question of questions) {
+const hasNames = questions[0] === '--names';
+for (const question of questions.slice(hasNames ? 1 : 0)) {
     if (question.startsWith('hyparquet:')) {
         const {parquetReadObjects, asyncBufferFromFile} =
             await import(pathToFileURL(path.join(tools, 'node_modules/hyparquet/src/node.js')));
@@ -22,6 +23,7 @@ for (const question of questions) {
     }
     try {
         const answer = await db.runAndReadAll(question);
+        if (hasNames && answer.columnNames().length && answer.currentRowCount) console.log(answer.columnNames().join('|'));
         for (const row of answer.getRowsJson()) console.log(row.map(cell => cell === null ? '' : cell).join('|'));
     } catch (error) {
         console.error(`${question}: ${error.message}`);

@@ -1,0 +1,61 @@
+# recipes.py ddl COLUMNS ENGINE - the tables of the recipes for athena, trino or spark, by docs/formats/archive-columns.md.
+# recipes.py page FOLDER ANSWERS - docs/recipes/README.md with the recipes of FOLDER and what they answer.
+import os
+import re
+import sys
+
+TABLES = ["machine_hour", "device_hour", "core_hour", "model_hour", "process", "machine", "job"]
+RECIPES = ["utilization_by_day", "jobs_by_waste", "rising_ecc", "held_idle", "driver_regressions"]
+TYPES = {
+    "athena": {"TIMESTAMP": "timestamp", "BIGINT": "bigint", "DOUBLE": "double", "VARCHAR": "string", "BLOB": "binary"},
+    "trino": {"TIMESTAMP": "timestamp(6)", "BIGINT": "bigint", "DOUBLE": "double", "VARCHAR": "varchar", "BLOB": "varbinary"},
+}
+
+
+def columns(path, table):
+    section = re.search(rf"^## {table}$.*?(?=^## |\Z)", open(path).read(), re.M | re.S).group(0)
+    found = re.findall(r"^\| (\w+) \| (\w+) \|$", section, re.M)
+    # The cluster of the path counts; a job's own column of that name cannot be declared next to it.
+    return [(name, kind) for name, kind in found if kind in TYPES["athena"] and name != "cluster"]
+
+
+def ddl(path, engine):
+    if engine == "spark":
+        print("-- The tables of the recipes in Spark: replace ROOT by the folder or s3a://BUCKET/PREFIX. Spark reads the columns\n"
+              "-- from the files. SET spark.sql.session.timeZone=UTC comes first.")
+        for table in TABLES:
+            print(f"CREATE OR REPLACE TEMPORARY VIEW {table} USING parquet\n    OPTIONS (path 'ROOT/{table}', mergeSchema 'true');")
+        return
+    if engine == "athena":
+        print("-- The tables of the recipes in Athena: replace ROOT by s3://BUCKET/PREFIX. MSCK REPAIR TABLE finds new days.")
+    else:
+        print("-- The tables of the recipes in Trino, in the schema of a Hive catalog: replace ROOT by s3://BUCKET/PREFIX.\n"
+              "-- CALL system.sync_partition_metadata(SCHEMA, TABLE, 'ADD') finds new days.")
+    types = TYPES[engine]
+    quote = "`" if engine == "athena" else '"'
+    for table in TABLES:
+        rows = [f"    {quote}{name}{quote} {types[kind]}" for name, kind in columns(path, table)]
+        if engine == "athena":
+            print(f"CREATE EXTERNAL TABLE {table} (\n" + ",\n".join(rows) + "\n) PARTITIONED BY (cluster string, `date` string, host string)\n"
+                  f"STORED AS PARQUET LOCATION 'ROOT/{table}/';\nMSCK REPAIR TABLE {table};")
+        else:
+            rows += [f'    "{name}" varchar' for name in ("cluster", "date", "host")]
+            print(f"CREATE TABLE {table} (\n" + ",\n".join(rows) + "\n) WITH (format = 'PARQUET', external_location = 'ROOT/"
+                  f"{table}/',\n    partitioned_by = ARRAY['cluster', 'date', 'host']);\n"
+                  f"CALL system.sync_partition_metadata(CURRENT_SCHEMA, '{table}', 'ADD');")
+
+
+def page(folder, answers):
+    print(open(os.path.dirname(os.path.abspath(__file__)) + "/recipes_head.md").read(), end="")
+    for recipe in RECIPES:
+        text = open(f"{folder}/{recipe}.sql").read().strip()
+        title = recipe.replace("_", " ").capitalize().replace("ecc", "ECC")
+        rows = [line.split("|") for line in open(f"{answers}/{recipe}").read().splitlines()]
+        print(f"\n## {title}\n\n```sql\n{text}\n```\n")
+        head = rows.pop(0)
+        print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+        for row in rows:
+            print("| " + " | ".join(row) + " |")
+
+
+{"ddl": ddl, "page": page}[sys.argv[1]](*sys.argv[2:])
