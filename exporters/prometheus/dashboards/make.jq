@@ -32,11 +32,13 @@ def custom:
 def bounds: if .unit == "percentunit" then { min: 0, max: 1 } else { min: 0 } end;
 
 # Where Prometheus has native histograms, a histogram has no _bucket, _sum and _count: a query that names them asks for
-# native ones first. Grafana's heatmap needs the classic buckets.
+# native ones first. A heat map of classic buckets asks for native ones where there are none: it cannot show both.
 def native_first: . as $classic
     | gsub("rate\\((?<of>[a-z_]+_latency_seconds)_(?<part>sum|count)(?<rest>[^]]*\\])\\)"; "histogram_\(.part)(rate(\(.of)\(.rest)))")
-    | if startswith("histogram_quantile(") then gsub(", le\\)"; ")") | gsub("_bucket\\{"; "{") else . end
-    | if . == $classic then . else "\(.) or \($classic)" end;
+    | if startswith("sum by (le) (") then
+        gsub("_bucket\\{"; "{") | sub("^sum by \\(le\\)"; "sum") | "\($classic) or (\(.) unless on () count(\($classic)))"
+      elif startswith("histogram_quantile(") then gsub(", le\\)"; ")") | gsub("_bucket\\{"; "{") else . end
+    | if . == $classic or startswith($classic) then . else "\(.) or \($classic)" end;
 
 def panel($id; $x; $y): . as $panel | {
     id: $id, title: .title, type: .type, description: (.description // ""), datasource: datasource,

@@ -101,6 +101,16 @@ start 3 5 sleep@20 1
 wait_for fires "NeuronRanksHang 42 1 $host elsewhere"
 jq -e '.data.alerts[] | select(.labels.alertname == "NeuronRanksHang") | .annotations.runbook_url | endswith("alerts.md#neuronrankshang")' \
     alerts.json >/dev/null || fail "annotations: $(cat alerts.json)"
+# Every panel of the dashboard of ranks and jobs has data of it.
+dashboard=$NTK_BIN_DIR/../share/neuron-toolkit/grafana/neuron-ranks.json
+if [ -e "$dashboard" ]; then
+    has_data() {
+        curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" | greps -E '"value":\[[0-9.]+,"[^N]' && echo yes
+    }
+    jq -r '.panels[].targets[].expr' "$dashboard" | sed 's/\$__rate_interval/5m/g; s/\$instance/.*/g' >queries
+    [ "$(wc -l <queries)" -ge 8 ] || fail "only $(wc -l <queries) queries"
+    while IFS= read -r query; do wait_for has_data "$query"; done <queries
+fi
 # It is killed, and the scheduler forgets the job: another alert of the same job.
 rm jobs/0
 kill -9 "${ranks[1]}"
