@@ -97,7 +97,8 @@ struct ntk_points_latency { /* of a tag: all models of a name */
 struct ntk_exporter_options;
 
 #define NTK_POINTS_COUNTED 3
-#define NTK_POINTS_LOSSES (1 + NTK_UNWRITTEN_COUNT) /* of events: overwritten; unwritten, by cause */
+#define NTK_POINTS_LOSSES \
+    (1 + NTK_UNWRITTEN_COUNT) /* of events: overwritten; unwritten, by cause */
 enum { NTK_POINTS_CPU_SYSTEM, NTK_POINTS_CPU_USER, NTK_POINTS_CPU_USAGES };
 #define NTK_POINTS_HARDWARE_KINDS 3 /* devices, physical cores, logical cores */
 

@@ -154,8 +154,8 @@ int ntk_aggregate_runtime(struct ntk_aggregate *aggregate,
     runtime->events_read = out->events_read.total;
     runtime->events_lost = out->events_lost.total;
     for (int i = 0; i < NTK_UNWRITTEN_COUNT; i++) {
-        aggregate->pending->events_unwritten[i].period += ntk_aggregate_difference(
-            reading->events_unwritten[i], runtime->events_unwritten[i]);
+        aggregate->pending->events_unwritten[i].period +=
+            ntk_aggregate_difference(reading->events_unwritten[i], runtime->events_unwritten[i]);
         runtime->events_unwritten[i] = reading->events_unwritten[i];
     }
     return ret;

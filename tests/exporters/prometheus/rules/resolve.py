@@ -1,5 +1,5 @@
-# resolve.py FILE - tests for promtool from a table: each alert fires at one time and is over at another. Rows that
-# begin with an alert have these two times; the indented rows below are its series and their values, one per minute.
+# resolve.py FILE - tests for promtool from a table: each alert fires at one time and has resolved at another. Rows
+# that begin with an alert have these two times; the indented rows below are its series and their values, one per minute.
 import sys
 import yaml
 

@@ -24,7 +24,7 @@ diff <(actions '(action="|What to do: )[a-z_]+' neuron.rules.yml) \
 
 
 alerts=$(sed -n 's/ *- alert: //p' neuron.rules.yml)
-# Every alert leads to its section of the runbook, with the severity that stands there.
+# Every alert leads to its section of the runbook, with the severity of that section.
 "$python" - <<'END' || fail "see above"
 import os, re, sys, yaml
 runbook = open(os.environ["NTK_SOURCE_DIR"] + "/docs/alerts.md").read()
@@ -36,7 +36,7 @@ for rule in rules:
         sys.exit(f"{name}: {url or 'no runbook_url'}, severity {rule['labels']['severity']}, in the runbook {sections.get(name)}")
 END
 
-# Each fires when it should and resolves afterwards: a row of resolve.txt is an alert, when it fires, when it is over,
+# Each fires when it should and resolves afterwards: a row of resolve.txt is an alert, when it fires, when it has resolved,
 # and the series that do both.
 "$python" "$here/resolve.py" "$here/resolve.txt" >resolve.test.yml || fail "see resolve.txt"
 diff <(sort <<<"$alerts") <(grep -o '^Neuron[A-Za-z]*' "$here/resolve.txt" | sort) || fail "resolve.txt lacks an alert"
