@@ -15,15 +15,21 @@ def names(matchers):
     return text.split("|")
 
 
+LABELS = ["instance", "job", "neuron_device_index"]
+
+
 def alerts():
     for number, rule in enumerate(rules):
         for source in names(rule["source_matchers"]):
-            # Rules are kept apart by their machines, devices and jobs.
-            place = {label: f"{number}-{source}" for label in rule["equal"]}
-            yield {"alertname": source, **place}, False
+            # Rules are kept apart by their machines, devices and jobs. Labels that are not compared differ.
+            def alert(name, place):
+                own = {label: f"{number}-{source}-{name}-{place}" for label in LABELS}
+                return {"alertname": name, **own, **{label: f"{number}-{source}-{place}" for label in rule["equal"]}}
+
+            yield alert(source, "here"), False
             for target in names(rule["target_matchers"]):
-                yield {"alertname": target, **place}, True
-                yield {"alertname": target, **{label: f"{number}-{source}-other" for label in rule["equal"]}}, False
+                yield alert(target, "here"), True
+                yield alert(target, "not " + target), False
 
 
 if sys.argv[2] == "config":

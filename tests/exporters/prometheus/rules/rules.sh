@@ -47,7 +47,17 @@ command -v prometheus-alertmanager >/dev/null || skip "prometheus-alertmanager i
 "$python" "$here/inhibit.py" "$source/rules/inhibit.yml" config >alertmanager.yml
 amtool check-config alertmanager.yml >check.log 2>&1 || fail "see check.log"
 port=$(free_ports 1)
-prometheus-alertmanager --config.file=alertmanager.yml --storage.path=alerts --web.listen-address="127.0.0.1:$port" \
+# The template of Debian's package has a fixed place: where it is only unpacked, it gets one in a namespace of its own.
+template=/usr/share/prometheus/alertmanager
+unpacked=$NTK_SOURCE_DIR/build/tools$template
+in_place=()
+if [ ! -e $template/default.tmpl ]; then
+    in_place=(unshare -rm sh -c 'mkdir copy && cp "$1"/*.tmpl copy && mount -t tmpfs tmpfs /usr/share && mkdir -p "$0" && cp copy/* "$0" && shift && exec "$@"'
+        $template "$unpacked")
+    "${in_place[@]}" true 2>/dev/null || skip "no place for the template of Alertmanager; all else passed"
+    rm -r copy
+fi
+"${in_place[@]}" prometheus-alertmanager --config.file=alertmanager.yml --storage.path=alerts --web.listen-address="127.0.0.1:$port" \
     --cluster.listen-address= >alertmanager.log 2>&1 &
 pids+=($!)
 is_up() { curl -sf "http://127.0.0.1:$port/-/ready" >/dev/null && echo yes; }
