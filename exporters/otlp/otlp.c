@@ -13,7 +13,7 @@
 
 #include "exporters/otlp/otlp_config.h"
 #include "exporters/otlp/otlp_encode.h"
-#include "exporters/otlp/otlp_grpc.h"
+#include "exporters/transport/grpc_call.h"
 #include "exporters/push/push.h"
 #include "exporters/transport/push_status.h"
 #include "shared/base/log.h"
@@ -66,10 +66,10 @@ static bool judge_grpc(const struct ntk_http_answer *answer, struct ntk_outbox_a
 {
     const struct ntk_buf *body = &answer->body;
 
-    ntk_otlp_grpc_judge(answer, out_answer);
-    if (out_answer->result == NTK_OUTBOX_SENT && body->bytes_count > NTK_OTLP_GRPC_FRAME) {
+    ntk_grpc_judge(answer, out_answer);
+    if (out_answer->result == NTK_OUTBOX_SENT && body->bytes_count > NTK_GRPC_FRAME_BYTES) {
         (void)ntk_otlp_read_partial(
-            body->bytes + NTK_OTLP_GRPC_FRAME, body->bytes_count - NTK_OTLP_GRPC_FRAME,
+            body->bytes + NTK_GRPC_FRAME_BYTES, body->bytes_count - NTK_GRPC_FRAME_BYTES,
             &out_answer->refused_items, out_answer->text, sizeof out_answer->text);
     }
     return false;
@@ -115,7 +115,7 @@ static int address(void *ctx, const void *bytes, size_t bytes_count, const char 
     question->answer_bytes_max = ANSWER_BYTES_MAX;
     if (state->config.is_grpc) {
         ntk_buf_reset(&state->framed);
-        if (ntk_otlp_grpc_frame(bytes, bytes_count, is_gzip, &state->framed) < 0) {
+        if (ntk_grpc_frame(bytes, bytes_count, is_gzip, &state->framed) < 0) {
             return ntk_err_no_memory(err);
         }
         question->body = state->framed.bytes;

@@ -9,14 +9,13 @@
 #include <string.h>
 #include <strings.h>
 
-#include "exporters/otlp/otlp_grpc.h"
 #include "exporters/push/push.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
 
 #define ENDPOINT_DEFAULT "http://localhost:4318"
 #define PATH "v1/metrics"
-#define GRPC_DEFAULT "http://localhost:" NTK_OTLP_GRPC_PORT
+#define GRPC_DEFAULT "http://localhost:4317"
 #define GRPC_PATH "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
 #define TIMEOUT_MS_DEFAULT 10000
 #define TIMEOUT_MS_MAX 3600000

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_grpc - frames of messages, statuses of answers. */
-#include "exporters/otlp/otlp_grpc.h"
+/* grpc_call - frames of messages, statuses of answers. */
+#include "exporters/transport/grpc_call.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exporters/otlp/otlp.pb-c.h"
+#include "exporters/transport/grpc_status.pb-c.h"
 #include "exporters/transport/push_status.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
@@ -41,7 +41,7 @@ static const struct {
     { "UNAUTHENTICATED", NTK_OUTBOX_REFUSED },
 };
 
-int ntk_otlp_grpc_frame(const void *bytes, size_t bytes_count, bool is_gzip, struct ntk_buf *out)
+int ntk_grpc_frame(const void *bytes, size_t bytes_count, bool is_gzip, struct ntk_buf *out)
 {
     if (bytes_count > UINT32_MAX) {
         return -ENOMEM;
@@ -80,26 +80,26 @@ static size_t decode_base64(char *text)
 }
 
 /* The pause that a RetryInfo asks for; false without one. */
-static bool read_retry_info(const Ntk__Otlp__Status *status, uint64_t *out_ns)
+static bool read_retry_info(const Ntk__Grpc__Status *status, uint64_t *out_ns)
 {
     static const char name[] = "/google.rpc.RetryInfo";
 
     for (size_t i = 0; i < status->n_details; i++) {
-        const Ntk__Otlp__Any *any = status->details[i];
+        const Ntk__Grpc__Any *any = status->details[i];
         size_t length = strlen(any->type_url);
         if (length < sizeof name - 1 ||
             strcmp(any->type_url + length - (sizeof name - 1), name) != 0) {
             continue;
         }
-        Ntk__Otlp__RetryInfo *info =
-            ntk__otlp__retry_info__unpack(NULL, any->value.len, any->value.data);
-        const Ntk__Otlp__Duration *delay = info ? info->retry_delay : NULL;
+        Ntk__Grpc__RetryInfo *info =
+            ntk__grpc__retry_info__unpack(NULL, any->value.len, any->value.data);
+        const Ntk__Grpc__Duration *delay = info ? info->retry_delay : NULL;
         int64_t seconds = delay && delay->seconds > 0 ? delay->seconds : 0;
         *out_ns = (uint64_t)(seconds < PAUSE_SECONDS_MAX ? seconds : PAUSE_SECONDS_MAX) *
                       NTK_NS_PER_SECOND +
                   (delay && delay->nanos > 0 ? (uint64_t)delay->nanos : 0);
         if (info) {
-            ntk__otlp__retry_info__free_unpacked(info, NULL);
+            ntk__grpc__retry_info__free_unpacked(info, NULL);
         }
         return true;
     }
@@ -114,10 +114,10 @@ static bool has_retry_info(const struct ntk_http_answer *answer, uint64_t *out_n
         return false;
     }
     size_t count = decode_base64(text);
-    Ntk__Otlp__Status *status = ntk__otlp__status__unpack(NULL, count, (const uint8_t *)text);
+    Ntk__Grpc__Status *status = ntk__grpc__status__unpack(NULL, count, (const uint8_t *)text);
     bool has = status && read_retry_info(status, out_ns);
     if (status) {
-        ntk__otlp__status__free_unpacked(status, NULL);
+        ntk__grpc__status__free_unpacked(status, NULL);
     }
     return has;
 }
@@ -152,7 +152,7 @@ static void read_message(const struct ntk_http_answer *answer, char text[TEXT_BY
     ntk_str_copy_clean(text, TEXT_BYTES, said, strcspn(said, "\r\n"));
 }
 
-void ntk_otlp_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer)
+void ntk_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer)
 {
     char number[12];
     char said[TEXT_BYTES];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp_grpc - OTLP over gRPC as one HTTP/2 request: frames, and what status and trailers mean. Pure.
+ * grpc_call - a call over gRPC as one HTTP/2 request: the frame of its message, and what status and
+ * trailers mean for a message that was pushed. Pure.
  *
  *   status                                        message
  *   OK                                            sent
@@ -14,8 +15,8 @@
  * Source:  opentelemetry-proto docs/specification.md ("Failures" of OTLP/gRPC); gRPC over HTTP2.
  * Threads: any.
  */
-#ifndef NTK_EXPORTERS_OTLP_OTLP_GRPC_H
-#define NTK_EXPORTERS_OTLP_OTLP_GRPC_H
+#ifndef NTK_EXPORTERS_TRANSPORT_GRPC_CALL_H
+#define NTK_EXPORTERS_TRANSPORT_GRPC_CALL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,15 +29,13 @@
 extern "C" {
 #endif
 
-#define NTK_OTLP_GRPC_PORT "4317"
-#define NTK_OTLP_GRPC_FRAME 5 /* bytes before a message: whether it is compressed, its length */
+#define NTK_GRPC_FRAME_BYTES 5 /* bytes before a message: whether it is compressed, its length */
 
 /* Appends the message with its frame; -ENOMEM. */
-int ntk_otlp_grpc_frame(const void *bytes, size_t bytes_count, bool is_gzip, struct ntk_buf *out);
-/* Fills result, pause and text. The message of a success starts NTK_OTLP_GRPC_FRAME bytes into the
+int ntk_grpc_frame(const void *bytes, size_t bytes_count, bool is_gzip, struct ntk_buf *out);
+/* Fills result, pause and text. The message of a success starts NTK_GRPC_FRAME_BYTES bytes into the
  * body, where there is one. */
-void ntk_otlp_grpc_judge(const struct ntk_http_answer *answer,
-                         struct ntk_outbox_answer *out_answer);
+void ntk_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer);
 
 #ifdef __cplusplus
 }

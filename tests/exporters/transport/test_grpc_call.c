@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: answers made by hand, by the table of the standard. */
-#include "exporters/otlp/otlp_grpc.h"
+#include "exporters/transport/grpc_call.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static struct ntk_outbox_answer judge(long status, const char *head)
     struct ntk_outbox_answer out = { .result = NTK_OUTBOX_RETRY };
 
     ntk_buf_add_text(&answer.head, head);
-    ntk_otlp_grpc_judge(&answer, &out);
+    ntk_grpc_judge(&answer, &out);
     ntk_http_answer_fini(&answer);
     return out;
 }
@@ -26,13 +26,13 @@ static void a_frame_has_flag_and_length(void **state)
     struct ntk_buf out = { 0 };
 
     (void)state;
-    assert_int_equal(ntk_otlp_grpc_frame(message, sizeof message, true, &out), 0);
-    assert_int_equal(out.bytes_count, sizeof message + NTK_OTLP_GRPC_FRAME);
-    assert_memory_equal(out.bytes, wanted, NTK_OTLP_GRPC_FRAME);
-    assert_memory_equal(out.bytes + NTK_OTLP_GRPC_FRAME, message, sizeof message);
+    assert_int_equal(ntk_grpc_frame(message, sizeof message, true, &out), 0);
+    assert_int_equal(out.bytes_count, sizeof message + NTK_GRPC_FRAME_BYTES);
+    assert_memory_equal(out.bytes, wanted, NTK_GRPC_FRAME_BYTES);
+    assert_memory_equal(out.bytes + NTK_GRPC_FRAME_BYTES, message, sizeof message);
     ntk_buf_reset(&out);
-    assert_int_equal(ntk_otlp_grpc_frame("", 0, false, &out), 0);
-    assert_memory_equal(out.bytes, "\0\0\0\0\0", NTK_OTLP_GRPC_FRAME);
+    assert_int_equal(ntk_grpc_frame("", 0, false, &out), 0);
+    assert_memory_equal(out.bytes, "\0\0\0\0\0", NTK_GRPC_FRAME_BYTES);
     ntk_buf_fini(&out);
 }
 
