@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * health_events - verdicts on devices as NVSentinel's health events: one for each device that
+ * changed. Pure but for its memory of what was said.
+ *
+ * A verdict rests on the driver and on diagnoses alone, as for Kubernetes: no process can have a
+ * node drained. The first event of a healthy device clears what an earlier agent may have said. A
+ * device whose health is unknown has no event, since it is not known to be healthy.
+ *
+ *   action of the reason            recommendedAction   isFatal
+ *   none                            CONTACT_SUPPORT     no
+ *   restart_workload                RESTART_APP         no
+ *   reset_device                    COMPONENT_RESET     yes
+ *   reload_driver, reboot_instance  RESTART_VM          yes
+ *   replace_instance                REPLACE_VM          yes
+ *
+ * Source:  NVIDIA/NVSentinel, data-models/protobufs/health_event.proto and docs.
+ * Owner:   caller's storage; a zeroed struct has said nothing.
+ * Threads: one.
+ */
+#ifndef NTK_EXPORTERS_NVSENTINEL_HEALTH_EVENTS_H
+#define NTK_EXPORTERS_NVSENTINEL_HEALTH_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/base/buf.h"
+#include "shared/metrics/snapshot.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NTK_HEALTH_EVENTS_CHECK "NeuronDeviceHealth"
+
+struct ntk_health_events {
+    struct {
+        bool is_said;
+        bool is_healthy;
+        uint16_t reason; /* of one that is not healthy */
+    } devices[NTK_SNAPSHOT_DEVICES_MAX];
+};
+
+struct ntk_health_events_options {
+    const char *node;
+    bool is_store_only; /* nothing is repaired */
+};
+
+/* Appends one message with the events of the snapshot; their number, 0 for no message, or
+ * -ENOMEM: nothing counts as said. */
+int ntk_health_events_make(struct ntk_health_events *said,
+                           const struct ntk_health_events_options *options,
+                           const struct ntk_snapshot *snapshot, uint64_t now_ns,
+                           struct ntk_buf *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
