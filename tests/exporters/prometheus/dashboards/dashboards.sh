@@ -37,8 +37,9 @@ NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec conv.neff --count 1 >/dev/null 2
 NEURON_PROCESS_TAG=shown neuron-bench exec conv.neff --cores 0-1 --rate 50 --duration 10m >/dev/null &
 pids+=($!)
 
-# All of them; those of ranks and jobs are tried in tests/e2e/hang/alerts.sh, with ranks that hang.
-mapfile -t tried < <(ls "$dashboards"/neuron-*.json | grep -v '/neuron-ranks.json$')
+# All of them; those of ranks and jobs are tried in tests/e2e/hang/alerts.sh, with ranks that hang, and those of serving
+# in ../serving.
+mapfile -t tried < <(ls "$dashboards"/neuron-*.json | grep -vE '/neuron-(ranks|serving).json$')
 try_all() {
     local features=$1 count=0 query server record port
     rm -rf data server.log
