@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * health_events - verdicts on devices as NVSentinel's health events: one for each device that
- * changed. Pure but for its memory of what was said.
+ * changed. Pure but for its memory of what it reported.
  *
  * A verdict rests on the driver and on diagnoses alone, as for Kubernetes: no process can have a
- * node drained. The first event of a healthy device clears what an earlier agent may have said. A
+ * node drained. The first event of a healthy device clears what an earlier agent may have reported. A
  * device whose health is unknown has no event, since it is not known to be healthy.
  *
  *   action of the reason            recommendedAction   isFatal
@@ -15,7 +15,7 @@
  *   replace_instance                REPLACE_VM          yes
  *
  * Source:  NVIDIA/NVSentinel, data-models/protobufs/health_event.proto and docs.
- * Owner:   caller's storage; a zeroed struct has said nothing.
+ * Owner:   caller's storage; a zeroed struct has reported nothing.
  * Threads: one.
  */
 #ifndef NTK_EXPORTERS_NVSENTINEL_HEALTH_EVENTS_H
@@ -48,7 +48,7 @@ struct ntk_health_events_options {
 };
 
 /* Appends one message with the events of the snapshot; their number, 0 for no message, or
- * -ENOMEM: nothing counts as said. */
+ * -ENOMEM: nothing counts as reported. */
 int ntk_health_events_make(struct ntk_health_events *said,
                            const struct ntk_health_events_options *options,
                            const struct ntk_snapshot *snapshot, uint64_t now_ns,

@@ -15,7 +15,7 @@ TYPES = {
 def columns(path, table):
     section = re.search(rf"^## {table}$.*?(?=^## |\Z)", open(path).read(), re.M | re.S).group(0)
     found = re.findall(r"^\| (\w+) \| (\w+) \|$", section, re.M)
-    # The cluster of the path counts; a job's own column of that name cannot be declared next to it.
+    # The cluster of the path counts; a job has a column with the same name, which cannot be declared next to it.
     return [(name, kind) for name, kind in found if kind in TYPES["athena"] and name != "cluster"]
 
 

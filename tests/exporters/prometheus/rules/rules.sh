@@ -47,7 +47,7 @@ command -v prometheus-alertmanager >/dev/null || skip "prometheus-alertmanager i
 "$python" "$here/inhibit.py" "$source/rules/inhibit.yml" config >alertmanager.yml
 amtool check-config alertmanager.yml >check.log 2>&1 || fail "see check.log"
 port=$(free_ports 1)
-# The template of Debian's package has a fixed place: where it is only unpacked, it gets one in a namespace of its own.
+# The template of Debian's package has a fixed place: where it is only unpacked, a private namespace has it there.
 template=/usr/share/prometheus/alertmanager
 unpacked=$NTK_SOURCE_DIR/build/tools$template
 in_place=()

@@ -1,6 +1,6 @@
-# page.py promtool [WATTS] - a test for promtool of the pages *.prom next to this file, on host a with ports of their own:
+# page.py promtool [WATTS] - a test for promtool of the pages *.prom next to this file, on host a with different ports:
 # counters grow by their value every second.
-# page.py serve FILE PORT_FILE - serves such a page; counters grow by their value every second.
+# page.py serve FILE PORT_FILE - serves this kind of page; counters grow by their value every second.
 import glob
 import http.server
 import os
