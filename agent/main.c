@@ -541,7 +541,7 @@ int main(int argc, char **argv)
     }
     if (!arg_k8s_info && !config.k8s_info &&
         (pod_options.socket_path || pod_options.period_ns || pod_options.resources)) {
-        code = ntk_opt_usage_error(&program, "--k8s-... requires --k8s-info");
+        code = ntk_opt_usage_error(&program, "options --k8s-... require --k8s-info");
     } else {
         wire_options(&config);
         code = run();

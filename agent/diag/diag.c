@@ -104,13 +104,12 @@ static const struct ntk_opt_program program = {
     .name = "neuron-monitor diag",
     .usage = "[-r LEVEL] [OPTION]...\n--canary [--interval TIME] [OPTION]...",
     .summary =
-        "Tests whether the machine is ready for work. Checks the driver, the devices and free "
-        "space without load; then runs programs with known answers on each core, and tests memory, "
-        "copies and collectives, with a burn-in on request. If a job holds a core, no test runs.",
+        "Tests whether the machine is ready for work. Level 1 checks the driver, the devices and "
+        "free space without load. Higher levels run programs with known answers on each core, and "
+        "test memory, copies and collectives. If a job holds a core, no test runs.",
     .options = option_rows,
-    .epilogue = "The exit code is 0 when no test failed (also with warnings, unless --strict), 1\n"
-                "when a test failed, 2 for invalid options, and 3 when a job holds a core, so\n"
-                "that no test ran.",
+    .epilogue = "The exit code is 0 if no test failed, 1 if a test failed (or warned, with\n"
+                "--strict), 2 for invalid options, and 3 if a job holds a core.",
 };
 
 /* ---- results ---- */

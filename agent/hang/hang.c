@@ -46,7 +46,8 @@ static const struct ntk_opt_program program = {
     .epilogue = "The exit code is 0 when nothing hangs, 1 when something hangs or is broken, and\n"
                 "3 when no agent answered, or nothing is visible and some processes cannot be\n"
                 "read. On this machine the command first asks the agent, which remembers\n"
-                "processes that died; otherwise it reads the shared memory of processes.",
+                "processes that died. If no agent answers, it reads the shared memory of\n"
+                "processes.",
 };
 
 /* Those of the view are what counts. */

@@ -59,9 +59,9 @@ static const struct ntk_opt_program program = {
                "--http) named as HOST.",
     .options = option_rows,
     .epilogue = "The exit code is 0 when every device is healthy, 1 when one is unhealthy, and 3\n"
-                "when one is unknown, or a machine has no device or does not answer. On this\n"
-                "machine the agent answers if it runs; otherwise the command reads the shared\n"
-                "memory of processes. neuron-monitor query health shows the past.",
+                "when one is unknown, or a machine has no devices or does not answer. On this\n"
+                "machine the command first asks the agent. If no agent answers, it reads the\n"
+                "shared memory of processes. neuron-monitor query health shows the past.",
 };
 
 struct ntk_health_node ntk_health_host_judge(const struct ntk_host *host)

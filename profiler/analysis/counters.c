@@ -37,8 +37,8 @@ static const struct ntk_counter_info infos[NTK_COUNTER_COUNT] = {
                                false },
     [NTK_COUNTER_HBM_WRITE] = { "HBM written", "B/s", "bytes that transfers write to device memory",
                                 false },
-    [NTK_COUNTER_PENDING] = { "Pending DMA", "transfers", "transfers that began and are not done",
-                              true },
+    [NTK_COUNTER_PENDING] = { "Pending DMA", "transfers",
+                              "transfers that have started but not finished", true },
 };
 static_assert(NTK_CHIP_BANKS == 8, "a row for each bank");
 

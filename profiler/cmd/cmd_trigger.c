@@ -100,11 +100,11 @@ static const struct ntk_opt_program program = {
     .summary = "Makes running processes record executions, starting with the same one in all of\n"
                "them, and saves the earlier events that are still in their rings.",
     .options = options,
-    .epilogue = "The request uses the shared memory of the process, so only the owner of the\n"
-                "process and root can record it, and the process must use the runtime of this\n"
-                "project. Processes of two users are two jobs, even with equal names: a process\n"
-                "that fails affects only processes of the same user. The exit code is 1 if a\n"
-                "process could not record all executions.",
+    .epilogue = "The request uses the shared memory of the process. Only the owner of the\n"
+                "process and root can therefore record it. The process must use the runtime of\n"
+                "this project. Processes of two users are two jobs, even with equal names: a\n"
+                "process that fails affects only processes of the same user. The exit code is 1\n"
+                "if a process could not record all executions.",
 };
 
 static volatile sig_atomic_t is_interrupted;

@@ -63,7 +63,7 @@ static const struct ntk_opt stop_options[] = {
 static const struct ntk_opt_program stop_program = {
     .name = "neuron-profile stop-session",
     .usage = "-s FILE.ntff [-a ADDRESS]",
-    .summary = "Stops the recording that start-session began, and writes the capture.",
+    .summary = "Stops the recording that start-session started, and writes the capture.",
     .options = stop_options,
 };
 

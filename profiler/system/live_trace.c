@@ -206,7 +206,7 @@ int ntk_live_trace_record(const struct ntk_live_trace_options *options,
                               "process %u has no Neuron runtime to observe", options->pid);
         } else if (records->process.mode < 2) {
             ret = ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET,
-                              "process %u keeps no events: it was started with "
+                              "process %u records no events: it was started with "
                               "NEURON_HOOKS=counters",
                               options->pid);
         }

@@ -12,7 +12,7 @@ void ntk_output_incomplete_text(const struct ntk_program *program, unsigned need
     if (lacks) {
         ntk_buf_add_text(out, "Partial: ");
         ntk_incomplete_text(program, lacks, out);
-        ntk_buf_add_text(out, "; nothing is estimated for what they lack\n");
+        ntk_buf_add_text(out, "; the missing records are not estimated\n");
     }
 }
 

@@ -37,9 +37,8 @@ void ntk_output_matched_text(const struct ntk_output_matched *matched, struct nt
     if (!ntk_work_match_tells(matched->before, matched->after, match)) {
         return;
     }
-    ntk_buf_add_text(out,
-                     "\nCorresponding parts, by shape, type and source of data. SHARE: how much "
-                     "of the time of a part the other one covers\n");
+    ntk_buf_add_text(out, "\nCorresponding parts, by shape, type and source of data. SHARE: share "
+                          "of a part's time that the other part covers\n");
     ntk_text_table_init(&table, 7, 1u << 0 | 1u << 3 | 1u << 4, heads);
     for (size_t i = 0; i < match->link_count && i < NTK_OUTPUT_ROWS_MAX; i++) {
         const struct ntk_work_link *link = &match->links[i];
