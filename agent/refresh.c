@@ -21,11 +21,11 @@ struct ntk_refresh {
     uint64_t done_count;
     uint64_t figures_ns; /* when there were figures last */
     uint64_t looks_begun, looks_ended;
-    uint64_t good_look; /* the last one that ended well */
+    uint64_t good_look; /* the last successful one */
     struct ntk_refresh_wanted wanted;
     bool has_figures;
-    bool is_late;      /* a page waited in vain */
-    bool is_look_late; /* a question did */
+    bool is_late;      /* a page's wait timed out */
+    bool is_look_late; /* that of a query timed out */
     bool is_closed;
 };
 

@@ -52,7 +52,7 @@ void ntk_refresh_done(struct ntk_refresh *refresh, bool has_figures);
 void ntk_refresh_close(struct ntk_refresh *refresh);
 /* For struct ntk_exporter_options. */
 void ntk_refresh_wait(void *refresh);
-/* For struct ntk_local_options: false when no look that began after the call ended well in time. */
+/* For struct ntk_local_options: false when no look that began after the call succeeded in time. */
 bool ntk_refresh_wait_look(void *refresh);
 
 #ifdef __cplusplus

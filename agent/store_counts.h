@@ -13,7 +13,7 @@
 
 struct ntk_store_counts;
 
-/* NULL without memory: the database is not counted. */
+/* NULL if out of memory: the database is not counted. */
 struct ntk_store_counts *ntk_store_counts_create(struct ntk_store *store);
 /* Before the store is closed. NULL is fine. */
 void ntk_store_counts_destroy(struct ntk_store_counts *counts);

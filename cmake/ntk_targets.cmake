@@ -1,7 +1,7 @@
 # ntk_module, ntk_shared_library, ntk_program, ntk_test, ntk_fuzz, ntk_proto: one line makes one
 # target. USES names other targets of the project (the arrows of docs/architecture.md), PACKAGES
 # the system libraries of ntk_packages.cmake. A target that lacks something is omitted, with all
-# that needs it, and the summary at the end of the configuration says why.
+# that needs it, and the summary at the end of the configuration gives the reason.
 
 set(NTK_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
 set(NTK_LIB_DIR ${CMAKE_BINARY_DIR}/lib)
@@ -132,7 +132,7 @@ function(ntk_install_link to path)
         message(STATUS \"Installing: \$ENV{DESTDIR}\${link}\")" COMPONENT ${component})
 endfunction()
 
-# The vendor's name of a program, as a link next to it with a page of the manual: pipes and units that call it go on
+# The vendor's name of a program, as a link next to it with a page of the manual: pipes and units that call it continue
 # running.
 function(ntk_install_vendor_name name vendor_name)
     ntk_install_link(${name} bin/${vendor_name})

@@ -115,8 +115,8 @@ struct ntk_exporter {
     int (*create)(const struct ntk_exporter_options *options, void **out_state,
                   struct ntk_err *err);
     int (*put)(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err);
-    /* Before the first put: what an earlier agent counted, as one period. Counters go on from it;
-     * nothing is sent. */
+    /* Before the first put: what an earlier agent counted, as one period. Counters continue from
+     * it; nothing is sent. */
     int (*resume)(void *state, const struct ntk_snapshot *totals, struct ntk_err *err);
     /* Where the agent's own HTTP port, if it has one, asks for an answer, on the server's thread;
      * an exporter that the user named is also made when no option asks for it. It is put pages, not

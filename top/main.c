@@ -333,8 +333,8 @@ int main(int argc, char **argv)
     ret = arg_batch ? ntk_top_run_batch(&run, &err) : ntk_top_run_screen(&run, &err);
 
 out:
-    ntk_screen_destroy(run.screen);  /* the terminal first, then sentences */
-    ntk_top_run_save_settings(&run); /* of lists, and of a page that was left with the program */
+    ntk_screen_destroy(run.screen);  /* restores the terminal before any message */
+    ntk_top_run_save_settings(&run); /* also those of a page that was open at the exit */
     if (run.message[0]) {
         ntk_log_warn("", "%s", run.message);
     }

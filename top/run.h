@@ -91,7 +91,7 @@ bool ntk_top_run_take_past(struct ntk_top_run *run, uint64_t longest_ns);
 /* Before the first frame there is nothing to show but what is wrong: then a message and -EIO, else
  * 0. */
 int ntk_top_run_check_first(const struct ntk_top_run *run, bool has_frame, struct ntk_err *err);
-/* Waits until `until_ns`, a key or a signal. 1 to go on, 0 to end. */
+/* Waits until `until_ns`, a key or a signal. 1 to continue, 0 to end. */
 int ntk_top_run_wait_until(const struct ntk_top_run *run, uint64_t until_ns, int key_fd,
                            bool *out_key);
 

@@ -22,7 +22,7 @@ bool ntk_top_run_open_host(struct ntk_top_run *run)
     }
     list->host_wanted = 0;
     if (ntk_top_model_create(list->views, &model, &err) < 0) {
-        return false; /* without memory the list stays */
+        return false; /* if out of memory, the list stays */
     }
     model->settings = list->settings;
     model->first_view = list->first_view;

@@ -338,7 +338,7 @@ int ntk_top_run_screen(struct ntk_top_run *run, struct ntk_err *err)
             ret = ntk_top_run_feed(run, err);
             has_change = true;
             if (ret == -ENODATA && has_frame) {
-                return 0; /* the note says why */
+                return 0; /* the note gives the reason */
             }
             has_frame = has_frame || ret > 0;
             ret = ret < 0 ? ret : ntk_top_run_check_first(run, has_frame, err);

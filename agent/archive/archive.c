@@ -363,7 +363,7 @@ int ntk_archive_write(struct ntk_archive *archive, struct ntk_store_reader *read
     step.place.host = options->host ? options->host : host;
     ret = ret < 0 ? ret : ntk_archive_path_check("host", step.place.host, err);
     if (ret == 0) {
-        step.keeps = whole_ns > start_ns; /* the database has begun to forget the step */
+        step.keeps = whole_ns > start_ns; /* the database has started to forget the step */
         ret = write_step(&step, reader);
     }
     ntk_store_reader_end(reader);

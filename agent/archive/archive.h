@@ -4,8 +4,8 @@
  * table, host and step (docs/formats/archive.md).
  *
  * A part is all that the database has of its step, so writing it again changes nothing. For a step
- * that the database has begun to forget, a part that is there stays. Rows are read and written one
- * at a time: memory is that of one row group.
+ * that the database has started to forget, a part that is there stays. Rows are read and written
+ * one at a time: memory is that of one row group.
  *
  * Owner:   _open / _close; options are borrowed for that time.
  * Threads: one at a time per archive; _cancel from any.

@@ -30,7 +30,7 @@ struct folder {
     char *path;      /* of the part that is being written; NULL: none */
     char *temporary; /* the same, as it is called until then */
     int fd;
-    char *swept; /* the folder that was last looked at for what others left */
+    char *swept; /* the folder that was last examined for what others left */
 };
 
 static int fail(const char *path, int code, struct ntk_err *err)

@@ -144,7 +144,7 @@ static void read_note(struct ntk_archive_watch *watch)
 
 /* ---- a round ---- */
 
-/* Steps that the database forgot, or has begun to, before they were written; each once. */
+/* Steps that the database forgot, or has started to, before they were written; each once. */
 static void count_lost(struct ntk_archive_watch *watch, enum ntk_store_dataset_id id,
                        uint64_t whole_ns)
 {

@@ -80,7 +80,7 @@ static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
     return go_on;
 }
 
-/* The thread's own way to ask, made when it is needed. NULL without memory, or when it has
+/* The thread's own way to ask, made when it is needed. NULL if out of memory, or when it has
  * ended. */
 static struct ntk_http_client *get_client(struct ntk_instance_source *source)
 {

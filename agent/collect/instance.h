@@ -42,8 +42,8 @@ struct ntk_instance_options {
     /* Whether it is asked even if DMI says that this is not a machine of EC2. */
     bool is_certain;
     const struct ntk_clock *clock; /* of pauses; borrowed; NULL: the system's */
-    /* A program of ours that is started to ask (instance_facts.h says why); NULL, or when it cannot
-     * be started: a thread of this process asks. */
+    /* A program of ours that is started to ask (instance_facts.h describes why); NULL, or when it
+     * cannot be started: a thread of this process asks. */
     const char *program;
 };
 

@@ -61,8 +61,8 @@ struct ntk_instance_child {
     bool is_cancelled;
 };
 
-/* As ntk_instance_facts_ask(), by `program`: 1 all told, 0 not yet (err says why), negative when
- * the program cannot do it. */
+/* As ntk_instance_facts_ask(), by `program`: 1 all told, 0 not yet (err gives the reason), negative
+ * when the program cannot do it. */
 int ntk_instance_child_ask(struct ntk_instance_child *child, const char *program,
                            const char *endpoint, struct ntk_instance_facts *facts,
                            struct ntk_err *err);

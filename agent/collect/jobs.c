@@ -317,7 +317,7 @@ static void fill_texts(struct job *job, const struct ntk_job_entry *entry)
     }
 }
 
-/* Where the hardware is not known yet, the devices alone. */
+/* Where the hardware is unknown yet, the devices alone. */
 static void add_entry(struct ntk_jobs_folder *folder, const struct ntk_hardware *hardware,
                       const struct entry *entry)
 {
@@ -426,7 +426,7 @@ static void keep_jobs(struct ntk_jobs_folder *folder, const struct ntk_hardware 
         ntk_snapshot_destroy(folder->kept);
         folder->kept = kept;
     } else {
-        ntk_snapshot_destroy(kept); /* without memory those of before stay */
+        ntk_snapshot_destroy(kept); /* if out of memory, those of before stay */
     }
 }
 

@@ -3,7 +3,7 @@
  * jobs - which batch job holds which device and core: a folder that the scheduler's prolog and
  * epilog fill (job_file.h has the convention).
  *
- * The folder is looked at for each snapshot: its list and what each file is (inode, size, times);
+ * The folder is examined for each snapshot: its list and what each file is (inode, size, times);
  * only files that changed are read. A file that was written a moment ago and whose last line has no
  * end may be half-written: what it said before holds until it is complete or a second old. A
  * missing folder is not an error, for no job may have run yet; a file that is refused is logged
@@ -33,8 +33,8 @@ extern "C" {
 #endif
 
 #define NTK_JOBS_FILES_MAX 1024                     /* more are skipped, with a message */
-#define NTK_JOBS_NAMES_MAX 16384                    /* of the folder that are checked */
-#define NTK_JOBS_WAIT_NS (1 * NTK_NS_PER_SECOND)    /* for the folder, once per spell of hanging */
+#define NTK_JOBS_NAMES_MAX 16384                    /* names that are checked */
+#define NTK_JOBS_WAIT_NS (1 * NTK_NS_PER_SECOND)    /* once per period in which the folder hangs */
 #define NTK_JOBS_SETTLED_NS (1 * NTK_NS_PER_SECOND) /* so old a last line without an end is whole */
 
 struct ntk_jobs_folder;

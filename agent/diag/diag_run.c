@@ -46,7 +46,7 @@ static int worker_start(struct ntk_diag *diag, const struct ntk_diag_work *work,
         return ret;
     }
     if (pid == 0) {
-        /* Cores are given back also when whoever asked is killed. */
+        /* Cores are returned also when whoever asked is killed. */
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) {
             _exit(1);

@@ -44,8 +44,8 @@ void ntk_diag_neff_test(struct ntk_diag_worker *worker);
 void ntk_diag_pattern_tests(struct ntk_diag_worker *worker);
 void ntk_diag_copy_tests(struct ntk_diag_worker *worker);
 void ntk_diag_rank_tests(struct ntk_diag_worker *worker);
-/* Rounds from 1 on for the time of the plan, each begun before its end; fewer when too much fails or
- * the core is dead. */
+/* Rounds from 1 on for the time of the plan, each started before its end; fewer when too much fails
+ * or the core is dead. */
 void ntk_diag_burn(struct ntk_diag_worker *worker,
                    void (*round)(struct ntk_diag_worker *worker, uint32_t number));
 

@@ -36,7 +36,7 @@ extern "C" {
 
 struct ntk_captures_http;
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_captures_http *ntk_captures_http_create(const struct ntk_captures_options *options);
 void ntk_captures_http_destroy(struct ntk_captures_http *captures);
 

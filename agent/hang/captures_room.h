@@ -4,7 +4,7 @@
  * of them go when there are too many.
  *
  * A folder is measured once, when its capture has ended; a ledger in the capture folder keeps the
- * sizes over restarts. While all together are above the bound, the user with the most bytes loses
+ * sizes over restarts. While their sum is above the bound, the user with the most bytes loses
  * its oldest capture, so no user displaces the captures of another one.
  *
  * Threads: any. One capture folder per process.

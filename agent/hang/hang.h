@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hang - neuron-monitor hang: which collective operations do not go on, and whom they wait for;
+ * hang - neuron-monitor hang: which collective operations do not continue, and whom they wait for;
  * neuron-monitor slow: the ranks that others repeatedly wait for; and their common part.
  *
  * Rows come from the segments of this machine, or from the agents of others; shared/metrics/ranks
@@ -56,7 +56,7 @@ int ntk_hang_look(struct ntk_host *host, uint64_t window_ns, unsigned periods,
                   ntk_hang_period *each, void *ctx, struct ntk_err *err);
 /* Logs which hosts said nothing; how many did. */
 size_t ntk_hang_answers_say(const struct ntk_host *hosts, size_t count, const char *module);
-/* names NULL: this machine, count is 1; else borrowed. NULL without memory. */
+/* names NULL: this machine, count is 1; else borrowed. NULL if out of memory. */
 struct ntk_host *ntk_hang_hosts_create(char *const *names, size_t count, struct ntk_err *err);
 void ntk_hang_hosts_destroy(struct ntk_host *hosts, size_t count);
 /* Of this machine, for people: "source: ..."; nothing of others. */
@@ -75,7 +75,7 @@ struct ntk_hang_view {
     const struct ntk_host *hosts;
     size_t host_count;
     const char *job; /* NULL: all */
-    bool all;        /* also operations that go on */
+    bool all;        /* also operations that continue */
 };
 /* Whether the view reports it. */
 bool ntk_hang_is_reported(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict);

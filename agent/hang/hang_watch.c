@@ -142,7 +142,7 @@ static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *sn
     }
 }
 
-/* Windows follow each other; without memory one is omitted. */
+/* Windows follow each other; if out of memory, one is omitted. */
 static void watch_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
 {
     watch->window_ns += snapshot->period_ns;
@@ -184,7 +184,7 @@ static void watch_change(struct ntk_hang_watch *watch, const struct ntk_snapshot
     struct ntk_map now = { 0 };
 
     if (ntk_change_add(&watch->change, snapshot) < 0) {
-        return; /* without memory a period is omitted */
+        return; /* if out of memory, a period is omitted */
     }
     ntk_vec_each(const struct ntk_change_verdict, verdict, &watch->change.verdicts) {
         if (!ntk_map_get_number(&watch->said_slower, verdict->key)) {
@@ -217,7 +217,8 @@ static void forget(struct ntk_map *said, const struct ntk_vec *keys)
         void *value = ntk_map_get_number(said, *key);
 
         if (value) {
-            (void)ntk_map_put_number(&kept, *key, value); /* without memory it is reported again */
+            (void)ntk_map_put_number(&kept, *key,
+                                     value); /* if out of memory, it is reported again */
         }
     }
     ntk_map_fini(said);

@@ -21,7 +21,7 @@ struct ntk_hang_watch;
 /* How often a machine with ranks is checked. */
 #define NTK_HANG_WATCH_NS UINT64_C(1000000000)
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_hang_watch *ntk_hang_watch_create(void);
 void ntk_hang_watch_destroy(struct ntk_hang_watch *watch);
 /* Judges and logs; whether a verdict is another one than before. The snapshot is given what
@@ -33,7 +33,7 @@ void ntk_hang_watch_set_captures(struct ntk_hang_watch *watch, struct ntk_captur
 /* Whether there were ranks. */
 bool ntk_hang_watch_has_ranks(const struct ntk_hang_watch *watch);
 
-/* A report of the ranks alone, whole line. False without memory. */
+/* A report of the ranks alone, whole line. False if out of memory. */
 bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *line);
 
 #endif

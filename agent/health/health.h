@@ -40,7 +40,8 @@ enum {
 int ntk_health_write_condition(const struct ntk_host *hosts, size_t count, uint32_t reasons,
                                struct ntk_buf *out);
 
-/* A report of the devices alone, for clients of the agent of this machine; false without memory. */
+/* A report of the devices alone, for clients of the agent of this machine; false if out of
+ * memory. */
 bool ntk_health_line_write(const struct ntk_snapshot *snapshot, struct ntk_buf *line);
 
 void ntk_health_write_text(const struct ntk_host *hosts, size_t count, struct ntk_buf *out);

@@ -20,7 +20,7 @@ int ntk_health_reasons_parse(const char *text, uint32_t *out_reasons, struct ntk
                : 0;
 }
 
-/* Its end is cut off when it is too long. */
+/* Its end is truncated when it is too long. */
 static void add_line(struct ntk_buf *out, const char *text)
 {
     bool is_long = strlen(text) > NTK_HEALTH_LINE_MAX;
@@ -30,7 +30,7 @@ static void add_line(struct ntk_buf *out, const char *text)
     ntk_buf_add_format(out, "%s%s\n", line, is_long ? "..." : "");
 }
 
-/* A device that the driver tells nothing of, or none at all. */
+/* A device that the driver shows nothing of, or none at all. */
 static bool is_unknown(const struct ntk_host *host)
 {
     const struct ntk_health_sample *worst;

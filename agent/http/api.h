@@ -28,7 +28,7 @@ extern "C" {
 
 struct ntk_api;
 
-/* db_path: NULL without a database. NULL without memory. */
+/* db_path: NULL without a database. NULL if out of memory. */
 struct ntk_api *ntk_api_create(const char *db_path);
 /* Answers that are being made give up: for whoever is about to stop the server. */
 void ntk_api_stop(struct ntk_api *api);

@@ -122,7 +122,7 @@ void ntk_local_put(struct ntk_local *local, enum ntk_local_answer answer,
 
     ntk_buf_add(&copy, line->bytes, line->bytes_count);
     struct ntk_http_body *body = ntk_http_body_create(&copy);
-    if (body) { /* without memory the one before stays */
+    if (body) { /* if out of memory, the one before stays */
         pthread_mutex_lock(&local->lock);
         struct ntk_http_body *before = local->answers[answer].body;
         local->answers[answer].body = body;

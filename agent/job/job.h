@@ -32,7 +32,7 @@ struct ntk_job_row {
     uint64_t jobs;            /* in it */
     double device_watts;      /* of a device at full power; 0: not told */
 };
-/* Adds another job of the same user: what is not known of one is not known of the sum. */
+/* Adds another job of the same user: what is unknown of one is unknown of the sum. */
 void ntk_job_row_add(struct ntk_job_row *row, const struct ntk_store_job *job);
 
 enum ntk_job_view {

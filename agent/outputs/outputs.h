@@ -43,8 +43,8 @@ bool ntk_outputs_have_pages(const struct ntk_outputs *outputs);
 /* Whether what is served is too old to be believed. Any thread. */
 bool ntk_outputs_are_stale(const struct ntk_outputs *outputs);
 /* Waits for all exporters at once until nothing is left to send, within what each one allows itself
- * and NTK_OUTPUTS_DRAIN_NS in all. Once is_in_haste(ctx) says so, it waits no more. 0, or the first
- * failure with its message; the others' are logged. */
+ * and NTK_OUTPUTS_DRAIN_NS in total. Once is_in_haste(ctx) says so, it waits no more. 0, or the
+ * first failure with its message; the others' are logged. */
 #define NTK_OUTPUTS_DRAIN_NS UINT64_C(6000000000)
 int ntk_outputs_drain(struct ntk_outputs *outputs, bool (*is_in_haste)(void *ctx), void *ctx,
                       struct ntk_err *err);

@@ -2,7 +2,7 @@
 /*
  * query_table - rows of an answer, and the three forms in which they are written.
  *
- * For people: columns with units, "-" where a value is not known. CSV (RFC 4180) and JSON (an array
+ * For people: columns with units, "-" where a value is unknown. CSV (RFC 4180) and JSON (an array
  * of objects): plain numbers in the unit that ends the column's name, nothing or null where not
  * known.
  *
@@ -70,9 +70,8 @@ void ntk_query_table_add_column(struct ntk_query_table *table, enum ntk_query_ki
 /* The next cell of the row; a row is full after column_count cells. */
 void ntk_query_table_add_number(struct ntk_query_table *table, bool known, double value);
 void ntk_query_table_add_count(struct ntk_query_table *table, bool known, uint64_t value);
-/* NULL and "" are not known. */
-void ntk_query_table_add_text(struct ntk_query_table *table,
-                              const char *text); /* NULL: not known */
+/* NULL and "" are unknown. */
+void ntk_query_table_add_text(struct ntk_query_table *table, const char *text); /* NULL: unknown */
 
 size_t ntk_query_table_row_count(const struct ntk_query_table *table);
 void ntk_query_table_write(const struct ntk_query_table *table, enum ntk_query_form form,

@@ -341,7 +341,7 @@ static void make_system(const struct ntk_monitor_schedule *schedule, struct ntk_
     take_self(&report->system, self);
 }
 
-/* Of base, which it borrows; NULL without memory. */
+/* Of base, which it borrows; NULL if out of memory. */
 static struct ntk_snapshot *make_report(const struct ntk_monitor_schedule *schedule,
                                         const struct ntk_snapshot *base, bool is_page)
 {

@@ -39,7 +39,7 @@ struct ntk_monitor_schedule;
 /* poll_ns: take a snapshot at least this often for others, 0 when only reports count. has_pages:
  * and often enough for a page every NTK_MONITOR_PAGE_NS. now_ns: when the collector began. The
  * first report is due NTK_MONITOR_SHORTEST_NS later, with skip_first a period later. No snapshot is
- * wanted before. NULL without memory. */
+ * wanted before. NULL if out of memory. */
 struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monitor_config *config,
                                                          uint64_t poll_ns, bool has_pages,
                                                          uint64_t now_ns, bool skip_first);

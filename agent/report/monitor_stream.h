@@ -9,7 +9,7 @@
  * A pipe gets a line when the line fits into it whole, so that an end at any moment leaves no half
  * of one; a pipe that is too small is made larger, as far as the system allows. Where the room
  * cannot be known or had (sockets, terminals, lines beyond it) lines go by pieces:
- * ntk_monitor_stream_is_torn() reports one that was begun.
+ * ntk_monitor_stream_is_torn() reports one that was started.
  *
  * Errors of a write (a full disk) keep the line for another try; only a reader that is gone is the
  * end.

@@ -77,7 +77,7 @@ cores_of_job() {
     esac
 }
 
-# The names of the files of the job: what Slurm gave it, as far as it tells.
+# The names of the files of the job: what Slurm gave it, as far as it shows.
 files_of_job() {
     indices=$(indices_of_job)
     if [ -n "$indices" ]; then

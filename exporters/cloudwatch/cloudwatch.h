@@ -45,7 +45,7 @@ void ntk_cloudwatch_destroy(struct ntk_cloudwatch *cloudwatch);
 /* Never waits for the network. */
 int ntk_cloudwatch_put(struct ntk_cloudwatch *cloudwatch, const struct ntk_snapshot *snapshot,
                        struct ntk_err *err);
-/* As ntk_outbox_drain(); the minute that has begun is sent, too. */
+/* As ntk_outbox_drain(); the minute that has started is sent, too. */
 int ntk_cloudwatch_drain(struct ntk_cloudwatch *cloudwatch, bool in_haste, struct ntk_err *err);
 
 #ifdef __cplusplus

@@ -3,7 +3,7 @@
  * emf_output - sends lines of Embedded Metric Format to an agent.
  *
  *   -                  standard output, at once
- *   PATH               appended to a file, which is opened anew when it was moved away
+ *   PATH               appended to a file, which is opened again when it was moved away
  *   tcp://HOST:PORT    a connection of lines
  *   udp://HOST:PORT    a datagram for each line
  *
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* Where the CloudWatch agent listens, when AWS_EMF_AGENT_ENDPOINT does not say. */
+/* Where the CloudWatch agent listens, when AWS_EMF_AGENT_ENDPOINT does not specify. */
 #define NTK_EMF_AGENT "tcp://127.0.0.1:25888"
 
 struct ntk_emf_output;

@@ -10,7 +10,7 @@
  * A rule is ours when it has our label and our node in its annotation; no other is ever touched.
  *
  * Source:  Kubernetes API, resource.k8s.io ResourceSlice, DeviceTaintRule (KEP-5055); attributes:
- * the published ones of the Neuron DRA driver. Keys and effects that the vendor uses are not known.
+ * the published ones of the Neuron DRA driver. Keys and effects that the vendor uses are unknown.
  *
  * Owner:   a plan is the caller's storage; ntk_taint_plan_fini() frees what it points to.
  * Threads: any; one at a time per plan.

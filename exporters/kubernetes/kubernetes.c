@@ -66,7 +66,7 @@ struct kubernetes {
     /* For the thread alone. */
     const char *server_status; /* what the server has; NULL: no condition of ours yet */
     bool is_server_known;
-    const char *version; /* of resource.k8s.io, that has rules; NULL: not known */
+    const char *version; /* of resource.k8s.io, that has rules; NULL: unknown */
     const char *slices_version;
     bool is_unrecognised; /* said: no device of the driver has a number */
 

@@ -39,7 +39,7 @@ bool ntk_node_condition_is_same(const struct ntk_node_condition *a,
                                 const struct ntk_node_condition *b);
 
 /* The body of PATCH /api/v1/nodes/NAME/status, a strategic merge. The time of the transition is
- * only said where there is one: else the server's stays. */
+ * only said if there is one: else the server's stays. */
 void ntk_node_condition_write_patch(const struct ntk_node_condition *condition, uint64_t now_ns,
                                     bool is_transition, struct ntk_buf *out);
 /* The body of POST /api/v1/namespaces/default/events. */

@@ -65,7 +65,7 @@ static void fail(struct ntk_otlp *state)
     }
 }
 
-/* Zeroed, until the request is done; NULL without memory, which is then the state's failure. */
+/* Zeroed, until the request is done; NULL if out of memory, which is then the state's failure. */
 static void *take(struct ntk_otlp *state, size_t count, size_t item_bytes)
 {
     struct chunk *chunk = calloc(1, sizeof *chunk + count * item_bytes);
@@ -492,7 +492,7 @@ static struct attributes read_key(struct ntk_otlp *state, char *key)
     return attributes;
 }
 
-/* False without memory. */
+/* False if out of memory. */
 static bool remember(struct ntk_otlp *state, const char *key, uint64_t began_ns)
 {
     struct ntk_map *seen = &state->seen[state->family];

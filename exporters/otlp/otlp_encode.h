@@ -43,7 +43,7 @@ struct ntk_otlp_options {
     const struct ntk_vec *attributes; /* struct ntk_otlp_pair: before ours; borrowed; NULL: none */
 };
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_otlp *ntk_otlp_create(const struct ntk_otlp_options *options);
 void ntk_otlp_destroy(struct ntk_otlp *state);
 

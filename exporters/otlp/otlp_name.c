@@ -11,7 +11,7 @@
 static const struct {
     const char *code;
     const char *suffix;
-    const char *without; /* the code where the name has not the suffix: braces are not translated */
+    const char *without; /* the code if the name lacks the suffix: braces are not translated */
 } units[] = {
     [NTK_METRIC_UNIT_RATIO] = { "1", "_ratio", "" },
     [NTK_METRIC_UNIT_SECONDS] = { "s", "_seconds", "" },

@@ -5,9 +5,9 @@
  * Counters add up the periods of snapshots; gauges keep the last value of a group that is not due.
  * What belongs to a runtime leaves the page with the snapshot after its last; the counters of its
  * tag stay, where that is requested, until they were scraped a few more times, for a scrape is
- * rarer than a snapshot and would miss the last of them. They are remembered and go on when the tag
- * comes back. Runtimes of one tag (and pod) share its series: sums, and the largest utilization and
- * percentile. When application_max of them are on the page, or a user's share of it
+ * rarer than a snapshot and would miss the last of them. They are remembered and continue when the
+ * tag comes back. Runtimes of one tag (and pod) share its series: sums, and the largest utilization
+ * and percentile. When application_max of them are on the page, or a user's share of it
  * (ntk_exporter_has_room()), further ones share the series of "other" until there is room: the
  * oldest processes come first.
  *
@@ -210,7 +210,7 @@ struct ntk_points_age {
 };
 
 struct ntk_points_page {
-    /* Set before the first update: each update begins anew, for readers that add up themselves.
+    /* Set before the first update: each update begins again, for readers that add up themselves.
      * Counters have what its period added; what it does not have is absent; processes that ended
      * in it count. Latencies are those of whole applications (the model's name is ""), and pods of
      * one tag are one application. Applications keep their places (User, "other") until fini. */
@@ -247,7 +247,7 @@ struct ntk_points_page {
 
     uint32_t device_count;        /* 0 until a snapshot knows the hardware */
     uint32_t cores_per_device;    /* logical */
-    uint64_t device_memory_bytes; /* 0: not known */
+    uint64_t device_memory_bytes; /* 0: unknown */
     bool has_hardware;
     uint64_t hardware[NTK_POINTS_HARDWARE_KINDS];
     bool has_cards; /* MLU cards */

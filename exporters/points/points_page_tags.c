@@ -43,7 +43,7 @@ static void tag_destroy(struct ntk_points_page *page, struct ntk_points_tag *tag
 }
 
 /* Makes room for a tag of the user: the tag that ended longest ago goes, with its totals. It is one
- * of the same user where there is one. */
+ * of the same user if there is one. */
 static void forget_oldest(struct ntk_points_page *page, uint32_t uid)
 {
     struct ntk_points_tag *oldest = NULL;

@@ -58,7 +58,7 @@ bool ntk_points_is_shown(const struct ntk_points_page *page, bool vendor_only, s
 /* For the family that tells when counters of row began. */
 void ntk_points_created_name(const struct ntk_metric_row *row, char name[NTK_POINTS_NAME_BYTES]);
 /* The labels of the instance that the page has, sorted by name, and a NULL name; those of machine.def
- * that have one, the ultraserver only where there is one. Values are the page's. Their number. */
+ * that have one, the ultraserver only if there is one. Values are the page's. Their number. */
 size_t ntk_points_instance_get(const struct ntk_points_page *page,
                                struct ntk_points_label labels[NTK_INSTANCE_TEXTS + 1]);
 /* Calls visit with each point of the family; the point is borrowed during the call. */

@@ -34,7 +34,8 @@ static void add_job_text(struct job_text *to, const char *text)
     to->used += bytes;
 }
 
-/* One series, whoever shares it: a join finds one, and no other series becomes more. */
+/* One series, even if several jobs share the core: a join then finds one match, and does not
+ * multiply other series. */
 static void job_point(const struct points_visit *v, uint32_t index, bool is_core)
 {
     struct job_text texts[NTK_JOB_TEXTS] = { 0 };

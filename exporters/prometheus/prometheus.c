@@ -33,7 +33,7 @@
  * a machine may take that long. */
 #define STALE_PERIODS 3
 #define PERIOD_NS_MIN NTK_NS_PER_SECOND
-/* Of the first report of a program that does not say when the next one comes. */
+/* Of the first report of a program that does not specify when the next one comes. */
 #define PERIOD_NS_UNKNOWN (60 * NTK_NS_PER_SECOND)
 
 const char *ntk_prometheus_address;
@@ -107,7 +107,7 @@ static void update_age(struct prometheus *prometheus, uint64_t now_ns)
     };
 }
 
-/* The lock is held. NULL without memory. */
+/* The lock is held. NULL if out of memory. */
 static struct ntk_http_body *text_get(struct prometheus *prometheus,
                                       enum ntk_prometheus_format format, bool gzip)
 {

@@ -135,7 +135,7 @@ static int address(void *ctx, const void *bytes, size_t bytes_count, const char 
     return 0;
 }
 
-/* How many samples and histograms the receiver says that it wrote; false: it does not say. */
+/* How many samples and histograms the receiver says that it wrote; false: it does not specify. */
 static bool read_written(const struct ntk_http_answer *answer, uint64_t *out_count)
 {
     static const char *const names[] = { "x-prometheus-remote-write-samples-written",

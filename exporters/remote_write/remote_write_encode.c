@@ -157,7 +157,7 @@ static int by_name(const void *a, const void *b)
                   ((const struct ntk_points_label *)b)->name);
 }
 
-/* The key of a series of the point, remembered as being on this page; NULL without memory. */
+/* The key of a series of the point, remembered as being on this page; NULL if out of memory. */
 static char *make_key(struct ntk_remote_write *state, const struct ntk_point *point,
                       const char *name, const char *edge, uintptr_t mark)
 {

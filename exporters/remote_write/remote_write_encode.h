@@ -41,7 +41,7 @@ struct ntk_remote_write_options {
 
 struct ntk_remote_write;
 
-/* The texts are borrowed. NULL without memory. */
+/* The texts are borrowed. NULL if out of memory. */
 struct ntk_remote_write *ntk_remote_write_create(const struct ntk_remote_write_options *options);
 void ntk_remote_write_destroy(struct ntk_remote_write *state);
 

@@ -97,7 +97,7 @@ static bool is_shortage(int error)
 }
 
 /* Takes the file in when it is a message. A damaged one is removed when its turn comes, as is one
- * that cannot be opened; one whose writing was cut off is removed at once. */
+ * that cannot be opened; one whose writing was truncated is removed at once. */
 static int add_file(struct ntk_spool *spool, const char *name)
 {
     struct entry entry = { 0 };
@@ -426,7 +426,7 @@ static int read_message(struct ntk_spool *spool, struct entry *entry, struct ntk
     if (ret < 0 && buf->bytes_count > before) {
         buf->bytes_count = before;
     }
-    if (ret == 0) { /* which was not known when the folder could not be read well */
+    if (ret == 0) { /* which was unknown when the folder could not be read well */
         spool->items += header.item_count - entry->item_count;
         entry->item_count = header.item_count;
     }

@@ -5,8 +5,8 @@
  *
  * Busy as in engine_activity.h; a queue is busy while any DMA engine moves a packet of it.
  *
- * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution
- * took.
+ * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not record how long the
+ * execution took.
  *
  * Owner:   the result is the caller's storage; ntk_activity_over_time_fini() frees what it points
  *          to.

@@ -2,7 +2,7 @@
 /*
  * advice - what should be fixed first, each item with its evidence.
  *
- * advice.def has the rules with their thresholds. A rule whose number is not known gives no advice;
+ * advice.def has the rules with their thresholds. A rule whose number is unknown gives no advice;
  * no advice comes without its number. share is the part of the execution that it concerns. The
  * list is ordered by the estimated gain, which has an upper bound; docs/advice.md has the estimate
  * of each rule. Where source lines are known a message names the
@@ -27,7 +27,7 @@ enum ntk_advice_rule {
     NTK_ADVICE_RULE_COUNT
 };
 
-struct ntk_advice_input { /* what is NULL is not known */
+struct ntk_advice_input { /* what is NULL is unknown */
     const struct ntk_program *program;
     const struct ntk_idle_reasons *idle;
     const struct ntk_critical_path *path;
@@ -50,7 +50,8 @@ struct ntk_advice_item {
 struct ntk_advice {
     double total_ps; /* the execution */
     size_t count;
-    struct ntk_advice_item *items; /* the greatest estimated gain first, those without one last */
+    struct ntk_advice_item
+        *items; /* the greatest estimated gain first, items without one come last */
 };
 
 int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice *out_advice);

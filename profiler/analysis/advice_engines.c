@@ -115,7 +115,7 @@ static void add_tensor_lines(const struct ntk_advice_list *list, struct ntk_line
 }
 
 /* Useful operations of the tensor engine as a share of its peak while it is busy, and for which share
- * of the execution it is; false: not known. */
+ * of the execution it is; false: unknown. */
 static bool tensor_rate(const struct ntk_advice_list *list, double *out_rate, double *out_share)
 {
     const struct ntk_trace *trace = list->input->program->trace;

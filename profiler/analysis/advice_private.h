@@ -22,7 +22,7 @@ struct ntk_advice_path_part {
 struct ntk_advice_list {
     const struct ntk_advice_input *input;
     double total_ps;
-    bool has_no_waits; /* why engines waited is not known */
+    bool has_no_waits; /* why engines waited is unknown */
     /* With a path: */
     struct ntk_advice_path_part dma, spill_dma;
     double dma_bound;      /* dma with the hand-overs from it and the instructions that start it */
@@ -72,7 +72,7 @@ const char *ntk_advice_lines(const struct ntk_advice_list *list, const struct nt
 
 /* The tensor engine does at least as much of its peak as TENSOR_RATE demands. */
 bool ntk_advice_is_compute_bound(const struct ntk_advice_list *list);
-/* Transposes, as a share of all operations of the tensor engine; 0: not known. */
+/* Transposes, as a share of all operations of the tensor engine; 0: unknown. */
 double ntk_advice_transpose_ratio(const struct ntk_advice_list *list);
 
 /* First of all: says which records the capture lacks, and takes from known what needs them. */

@@ -35,7 +35,7 @@ struct trips {
     struct ntk_map of_names; /* 1 + index in groups */
     struct ntk_vec slots;    /* struct slot_time */
     struct ntk_map of_slots; /* 1 + index in slots */
-    int64_t unknown_ps;      /* the path waits for a transfer that is not known */
+    int64_t unknown_ps;      /* the path waits for a transfer that is unknown */
     int failed;
 };
 

@@ -11,8 +11,8 @@
  * one queue or one operation are one cause. Beyond NTK_BUBBLE_CAUSES_MAX causes, new ones name
  * neither operation nor queue.
  *
- * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution
- * took.
+ * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not record how long the
+ * execution took.
  *
  * Owner:   the result is the caller's storage; ntk_bubbles_fini() frees what it points to. Names of
  *          queues are the program's.

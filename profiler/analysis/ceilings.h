@@ -40,12 +40,12 @@ struct ntk_ceilings {
     double bytes_per_second;                              /* the smaller one */
 };
 
-/* False: the machine, or the type of a product, is not known. */
+/* False: the machine, or the type of a product, is unknown. */
 bool ntk_analysis_ceilings(const struct ntk_program *program, const struct ntk_cost_table *costs,
                            struct ntk_ceilings *out_ceilings);
 
 /* Of the model's operations where the NEFF has their number, else of the products that ran, as the
- * version of the trace counts them: mfu_estimated_percent of the summary. False: not known. */
+ * version of the trace counts them: mfu_estimated_percent of the summary. False: unknown. */
 bool ntk_analysis_mfu(const struct ntk_program *program, const struct ntk_cost_table *costs,
                       double *out_mfu);
 

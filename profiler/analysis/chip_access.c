@@ -145,7 +145,7 @@ static bool add_open(struct learning *l, unsigned engine, const struct ntk_isa_i
 
 static void add_range(struct learning *l, const struct ntk_vendor_range *range, unsigned views)
 {
-    /* A tile does not say at which partition it begins: all of them. */
+    /* A tile does not record at which partition it begins: all of them. */
     add(l, range->is_psum ? NTK_CHIP_PSUM : NTK_CHIP_SBUF, range->low, range->high,
         (struct ntk_chip_access){
             .samples = range->partition_count ? samples_of(range->partition, range->partition_count,

@@ -4,7 +4,7 @@
  *
  * A value lives from the end of the instruction that wrote it (of a load: that began it) to the end
  * of the last one that read it before it was overwritten; one without a reader is not a life. The
- * source of a store counts until the store has begun. Neighbouring bytes of one writer that are
+ * source of a store counts until the store has started. Neighbouring bytes of one writer that are
  * read until the same moment are one life.
  *
  * Pure: trace to lives, as they end. Memory does not grow with the capture.

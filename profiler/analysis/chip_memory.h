@@ -26,7 +26,7 @@ struct ntk_chip_memory_part {
 struct ntk_chip_memory_space {
     size_t core; /* index in the trace */
     enum ntk_chip_space space;
-    uint64_t capacity_bytes; /* of a partition; 0: the machine is not known */
+    uint64_t capacity_bytes; /* of a partition; 0: the machine is unknown */
     uint64_t peak_bytes;
     int64_t peak_ps;
     double mean_bytes; /* over the execution */

@@ -50,7 +50,7 @@ static inline const char *ntk_comparison_shown(const struct ntk_comparison_row *
 enum ntk_comparison_verdict {
     NTK_COMPARISON_SAME,   /* nothing differs */
     NTK_COMPARISON_CHANCE, /* something differs, and nothing of it is significant */
-    /* the execution did not change, or its length is not known, but something else did */
+    /* the execution did not change, or its length is unknown, but something else did */
     NTK_COMPARISON_PARTS,
     NTK_COMPARISON_SLOWER,
     NTK_COMPARISON_FASTER,
@@ -67,7 +67,7 @@ struct ntk_comparison {
     bool is_unrelated; /* both sides have some, and nearly none in common: other programs */
     enum ntk_comparison_verdict verdict;
     size_t changed_count;                   /* rows that are significant, or differ */
-    const struct ntk_comparison_row *total; /* the execution; NULL: its length is not known */
+    const struct ntk_comparison_row *total; /* the execution; NULL: its length is unknown */
     /* The layer of the critical path (without layers: the resource) that changed most, of SLOWER
      * and FASTER in the same direction; NULL: none */
     const struct ntk_comparison_row *most;
@@ -79,7 +79,7 @@ int ntk_analysis_comparison(const struct ntk_measures *before, size_t before_cou
 /* "same", "chance", "parts" ... */
 const char *ntk_comparison_verdict_name(enum ntk_comparison_verdict verdict);
 /* Of the time of its own side, 0 to 1: before of that before, after of that after. False: no time of
- * a run, or the length of its execution is not known. */
+ * a run, or the length of its execution is unknown. */
 bool ntk_comparison_share(const struct ntk_comparison *comparison,
                           const struct ntk_comparison_row *row, bool is_after, double *out_share);
 void ntk_comparison_fini(struct ntk_comparison *comparison);

@@ -40,7 +40,7 @@ struct ntk_cost_list {
 };
 
 struct ntk_cost_table {
-    bool has_path;      /* else path_ps is 0 everywhere: the length of the execution is not known */
+    bool has_path;      /* else path_ps is 0 everywhere: the length of the execution is unknown */
     bool flops_known;   /* of every matrix product */
     bool weights_known; /* of every matrix product: useful_flops and weighted_flops */
     bool bytes_known;   /* of every transfer */

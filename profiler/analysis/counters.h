@@ -13,7 +13,7 @@
  * A counter has no points where the capture does not tell all of it: SBUF and PSUM where
  * chip_access.h does not know what an instruction touches, MFU where the work of a MATMUL or the
  * chip is unknown, HBM where a transfer lacks its packets or its bytes; and where nothing of it
- * happened. What records of a truncated capture lack is not known either. The sum over time of MFU
+ * happened. What records of a truncated capture lack is unknown either. The sum over time of MFU
  * and HBM is that of the summary.
  *
  * Points are those of steps.h. Pure: transfers to points; -errno of a sorter or a list, -ENOMEM, or

@@ -9,7 +9,7 @@
  * steps and each table of shares add up to the execution. What is not on the path can be made
  * faster without the execution becoming shorter. docs/formats/analyses.md has the rule in full.
  *
- * Pure: trace to result; -ENODATA when the capture does not say how long the execution took, or
+ * Pure: trace to result; -ENODATA when the capture does not record how long the execution took, or
  * -errno of a long list.
  *
  * Owner:   the result is the caller's storage; ntk_critical_path_fini() frees what it points to.
@@ -25,7 +25,7 @@ enum ntk_path_kind {
     NTK_PATH_TRANSFER,
     /* from the end of an instruction to the change that it made, and from there to its waiter */
     NTK_PATH_LATENCY,
-    NTK_PATH_WAIT,  /* for a change whose maker is not known */
+    NTK_PATH_WAIT,  /* for a change whose maker is unknown */
     NTK_PATH_START, /* before the first instruction of the chain */
     NTK_PATH_END,   /* after the last instruction */
     NTK_PATH_ISSUE, /* fetch and decoding: its engine is free, and nothing else holds it up */
@@ -39,7 +39,7 @@ struct ntk_path_step {
     uint32_t
         instruction; /* INSTRUCTION, ISSUE, DRAIN; TRANSFER: that began it; LATENCY, WAIT: that was
                              held up; else NTK_NO_INDEX */
-    const char *queue; /* TRANSFER, as in the NEFF; NULL: not known */
+    const char *queue; /* TRANSFER, as in the NEFF; NULL: unknown */
     uint32_t layer;
 };
 

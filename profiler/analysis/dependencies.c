@@ -84,7 +84,7 @@ struct sorting {
 };
 #define SORTINGS_MAX 2
 
-/* Memory is given back now and then. */
+/* Memory is returned now and then. */
 static void passed(const struct index *index, const struct sorting *sortings, size_t count,
                    size_t item)
 {
@@ -174,7 +174,7 @@ static bool is_until(const struct by_number *sorted, struct elements of, size_t 
 
 /* Position in items of the number after the last one that is not later than the time. Steps that
  * double lead away from where the last search ended: each checks little, and that near what the one
- * before looked at. */
+ * before examined. */
 static uint32_t until(struct by_number *sorted, struct elements of, unsigned number,
                       int64_t time_ps)
 {

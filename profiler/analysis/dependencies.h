@@ -7,7 +7,7 @@
  * true. It names its engine, or DMA; the instruction of that engine is the one which signals this
  * semaphore and ends nearest; the transfer is the one whose instruction names the semaphore: when a
  * semaphore has m changes for each transfer, change j is of transfer j div m, else of the last one
- * begun before it.
+ * started before it.
  *
  * An engine is a pipeline: an instruction is issued, executes, and drains while the next one already
  * executes. The drain of an opcode is the longest time for which one overlapped the next one of the
@@ -28,9 +28,8 @@
 struct ntk_release {
     uint32_t previous; /* instruction before it on its engine; NTK_NO_INDEX: the first */
     uint32_t
-        event; /* the change that let it go; NTK_NO_INDEX: it waits for none, or none is found */
-    uint32_t
-        by; /* instruction that made the change or began the transfer; NTK_NO_INDEX: not known */
+        event;   /* the change that let it go; NTK_NO_INDEX: it waits for none, or none is found */
+    uint32_t by; /* instruction that made the change or began the transfer; NTK_NO_INDEX: unknown */
     uint32_t by_transfer : 1;  /* the change is of DMA */
     uint32_t cuts_holder : 1;  /* it keeps its engine busy from its start on, not the holder */
     uint32_t holder_back : 30; /* the holder is that many before; 0: none */

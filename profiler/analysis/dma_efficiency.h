@@ -49,7 +49,7 @@ struct ntk_dma_queue_row {
 };
 
 struct ntk_dma_efficiency {
-    double engine_bytes_per_second; /* peak of one engine; 0: not known */
+    double engine_bytes_per_second; /* peak of one engine; 0: unknown */
     bool has_spill;                 /* there are spill queues */
     uint64_t spill_bytes;           /* moved by queues called SpillReload, both ways */
     int64_t spill_active_ps;        /* of these queues, overlaps counted once */

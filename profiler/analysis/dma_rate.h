@@ -16,7 +16,7 @@
 struct ntk_dma_rate_point {
     int64_t time_ps;
     double bytes_per_second;
-    uint64_t total_bytes; /* of all packets begun up to here */
+    uint64_t total_bytes; /* of all packets started up to here */
 };
 
 /* Bytes per second of one packet, in the precision and order of the original; 0 without a

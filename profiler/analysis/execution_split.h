@@ -28,7 +28,7 @@ struct ntk_split_execution {
     int64_t post_ns;   /* kbl_exec_post */
     int64_t total_ns;  /* from kbl_exec_pre to the end of kbl_exec_post */
     int64_t host_ns;   /* total without device, switch and queue_busy */
-    const char *bound; /* "device", "queue", "host": the largest; NULL: not known */
+    const char *bound; /* "device", "queue", "host": the largest; NULL: unknown */
 };
 
 struct ntk_execution_split {

@@ -4,8 +4,8 @@
  *
  * A capture of several executions has them one after the other without a mark where one ends. A
  * program runs from its first instruction to its last, so an execution begins where an engine
- * continues with its first instruction right after its last one, and all engines must have begun as
- * often. What a loop repeats does not look so: the instruction that ends a program is behind it.
+ * continues with its first instruction right after its last one, and all engines must have started
+ * as often. What a loop repeats does not look so: the instruction that ends a program is behind it.
  *
  * Owner:   ntk_executions_fini() frees. Threads: pure.
  */
@@ -21,7 +21,7 @@ struct ntk_execution {
     int64_t start_ps, end_ps; /* of its instructions */
 };
 
-/* count 0: not known. */
+/* count 0: unknown. */
 struct ntk_executions {
     struct ntk_execution *items;
     size_t count;

@@ -330,7 +330,8 @@ static uint32_t stack_of(struct flame *f, uint32_t root, const struct key *key)
                : frame_of(f, frame, ntk_ntff_opcode_name(key->opcode, unnamed, sizeof unnamed));
 }
 
-/* Whole ns: what is cut off of one stack is given to the next, so that sums stay what they are. */
+/* Whole ns: what is truncated of one stack is given to the next, so that sums stay what they
+ * are. */
 static int put_stacks(struct flame *f, uint32_t root, unsigned engine)
 {
     struct ntk_map places = { 0 }; /* frame to 1 + index in stacks: groups may share one */

@@ -4,13 +4,13 @@
  *
  * A stack leads from a core (where there are several) and an engine over the layer, the regions
  * around an instruction (region_at.h), the functions and the line of the source to the operation.
- * What the files do not say is not in it; where they know lines, an instruction without one has
+ * What the files do not record is not in it; where they know lines, an instruction without one has
  * "(runtime)" or "(compiler)" in its place.
  *
  * Busy time is counted once: a moment in which several instructions of an engine execute belongs to
  * the one that started first, and waiting in EVENT_SEMAPHORE is not busy. So the busy times of an
- * engine of one core add up to its active time (engine_activity.h) in whole ns, cut off. Waits add
- * up to those of all rows.
+ * engine of one core add up to its active time (engine_activity.h) in whole ns, truncated. Waits
+ * add up to those of all rows.
  *
  * Memory grows with the number of different stacks, not with that of instructions. Pure; -ENOMEM.
  * Owner:   caller's storage; _fini frees, also a zeroed one. Names are its own or borrowed from the

@@ -15,7 +15,7 @@
  * (Noeth, Ratn, Mueller, Schulz, de Supinski: ScalaTrace, J. Parallel Distrib. Comput. 69, 2009);
  * equality of pieces is that of polynomial hashes modulo 2^61 - 1 of prefixes (Karp and Rabin,
  * 1987). L is the distance to one of the NTK_FOLD_CANDIDATES last nodes of the same kind. A run
- * waits with being folded itself until a token comes that does not go on with it, so that a body
+ * waits with being folded itself until a token comes that does not continue with it, so that a body
  * may end with a run.
  *
  * Cost: NTK_FOLD_CANDIDATES comparisons of hashes per token at most; what is copied or compared

@@ -138,7 +138,7 @@ static void add_vendor(struct sums *sums, const struct ntk_trace_core *core,
     const uint8_t *slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
     struct ntk_vendor_work work;
 
-    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work); /* transfers are the same in all */
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work); /* transfers are the same in total */
     add_read(sums, ntk_moves_vendor_var(core, instruction, NTK_MOVES_SOURCE), work.hbm_read_bytes);
     add_write(sums, ntk_moves_vendor_var(core, instruction, NTK_MOVES_DEST), work.hbm_write_bytes);
 }

@@ -4,7 +4,7 @@
  *
  * Known when every transfer that ran can be found in an executed instruction (its operands, or the
  * descriptors of the NEFF that a dma_trigger names). Not known for a vendor's prepared queues,
- * whose direction only the NEFF tells, and for generations whose slots have no known layout.
+ * whose direction only the NEFF shows, and for generations whose slots have no known layout.
  */
 #ifndef NTK_PROFILER_ANALYSIS_HBM_TRAFFIC_H
 #define NTK_PROFILER_ANALYSIS_HBM_TRAFFIC_H

@@ -320,7 +320,7 @@ static int engine_reasons(const struct ntk_program *program, size_t core_index,
                          .rows = NTK_VEC_INIT(struct ntk_idle_row),
                          .call = listener->call,
                          .ctx = listener->ctx };
-    /* What came after the last record of a file that was cut off is lost, not idling. */
+    /* What came after the last record of a file that was truncated is lost, not idling. */
     struct ntk_idle_row end =
         plain(trace->cores[core_index].is_cut.instructions ? NTK_IDLE_UNKNOWN : NTK_IDLE_END);
 

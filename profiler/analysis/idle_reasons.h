@@ -9,8 +9,8 @@
  * up to the change that let it go, and issue from there on; one that waits while it runs is issued
  * first, and its wait is inside it.
  *
- * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not say how long the execution
- * took.
+ * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not record how long the
+ * execution took.
  *
  * Owner:   the result is the caller's storage; ntk_idle_reasons_fini() frees what it points to.
  */
@@ -37,7 +37,7 @@ struct ntk_idle_row {
     uint8_t source;    /* ENGINE: the engine that changed it */
     bool is_event;     /* number is that of an event, not a semaphore */
     uint16_t number;   /* ENGINE, DMA: semaphore or event; else NTK_PROGRAM_NO_NUMBER */
-    const char *queue; /* DMA: as in the NEFF; NULL: not known */
+    const char *queue; /* DMA: as in the NEFF; NULL: unknown */
     /* ENGINE: of the instruction that changed it longest; DMA: that began the transfer */
     uint8_t opcode;
     bool has_opcode;

@@ -22,7 +22,7 @@
 
 struct ntk_labels;
 
-/* NULL without memory. For a core whose instructions have no names everything is by operation. */
+/* NULL if out of memory. For a core whose instructions have no names everything is by operation. */
 struct ntk_labels *ntk_labels_create(const struct ntk_program *program, size_t core_index);
 void ntk_labels_destroy(struct ntk_labels *labels);
 /* Whether it is called after its layer. */

@@ -4,7 +4,7 @@
  * between them, the rank it waited for, the chain over ranks that decides the total time, and what
  * would change if something were faster. Definitions: docs/ranks.md.
  *
- * Operations of ranks belong together by communicator and number in it; where traces do not say
+ * Operations of ranks belong together by communicator and number in it; where traces do not record
  * them, the n-th of a rank belongs with the n-th of every other: all ranks call the same ones in
  * the same order. Where that cannot be so (the kinds differ, a rank left before another came, one
  * has no such operation) nothing is claimed. Ranks of other machines are put on the clock of the

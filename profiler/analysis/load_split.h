@@ -26,7 +26,7 @@ struct ntk_load_split {
     struct ntk_split_load *items; /* by start */
     struct ntk_long_list list;    /* which they are in */
     /* Start-up. */
-    bool has_begin, has_run;  /* else one of the next two is not known */
+    bool has_begin, has_run;  /* else one of the next two is unknown */
     uint64_t first_event_ns;  /* from the begin of the inspection */
     uint64_t first_device_ns; /* from the first event to the first run on a device */
     uint64_t loads_ns;        /* union of all loads */

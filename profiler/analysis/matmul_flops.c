@@ -8,7 +8,7 @@
 
 #define FP8_FAST_GENERATION 3 /* from NC-v3 on two of its products take the time of one */
 
-/* Adjusted operations per four of that element type; 0: not known. */
+/* Adjusted operations per four of that element type; 0: unknown. */
 static unsigned quarters_of(enum ntk_dtype dtype, const struct ntk_trace *trace)
 {
     switch (dtype) {

@@ -160,7 +160,7 @@ static int add_peaks(struct ntk_measures *measures, const struct ntk_program *pr
     return ret;
 }
 
-/* What is not known is not there. */
+/* What is unknown is not present. */
 static int add_use(struct ntk_measures *measures, const struct ntk_program *program,
                    const struct ntk_cost_table *costs, const struct ntk_dma_traffic *traffic)
 {

@@ -29,7 +29,7 @@ struct ntk_moves {
     const char *op;       /* "copy", "cast", "transpose" ...; NULL: several */
     const char *name;     /* of the group, as the NEFF has it; NULL: none */
     const char *variable; /* the one tensor that is not on the core; NULL: none, or several */
-    char *sides[NTK_MOVES_SIDE_COUNT]; /* "x", "a, b"; NULL: not known */
+    char *sides[NTK_MOVES_SIDE_COUNT]; /* "x", "a, b"; NULL: unknown */
     char *json[NTK_MOVES_SIDE_COUNT];  /* [["a"],["b"]] and ["x"], as the original's keys are */
     uint64_t bytes[NTK_MOVES_SIDE_COUNT];
     enum ntk_neff_queue_type queue_type; /* of prepared ones */
@@ -40,7 +40,7 @@ int ntk_moves_create(const struct ntk_trace *trace, const struct ntk_trace_core 
                      const struct ntk_trace_instruction *instruction, struct ntk_moves **out_moves);
 void ntk_moves_destroy(struct ntk_moves *moves);
 
-/* The variable on a side of a DMA_DIRECT2D; NULL: not known. */
+/* The variable on a side of a DMA_DIRECT2D; NULL: unknown. */
 const struct ntk_neff_var *ntk_moves_vendor_var(const struct ntk_trace_core *core,
                                                 const struct ntk_trace_instruction *instruction,
                                                 enum ntk_moves_side side);

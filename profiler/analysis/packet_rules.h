@@ -17,7 +17,7 @@
  *           tells the transfer's end, but later than that of the transfer before.
  *
  * A transfer has its packets only where they fit: they begin after its instruction, and have its
- * bytes (in time: where those are not known, where it does not overlap with the transfer before).
+ * bytes (in time: where those are unknown, where it does not overlap with the transfer before).
  * In shares a ring that does not fit ends the rule for this and all later transfers, and packets
  * that are left over for all of them.
  *
@@ -38,9 +38,9 @@ struct ntk_begun {
     int64_t start_ps;
     int64_t done_ps,
         last_done_ps;     /* INT64_MAX: not told; last: the latest of it and those before */
-    uint64_t bytes_count; /* by bytes and time: of device memory; 0: not known */
+    uint64_t bytes_count; /* by bytes and time: of device memory; 0: unknown */
     uint64_t sides[2];    /* bytes of source and destination; 0: packets may have others */
-    uint64_t share;       /* of one ring; 0: not known */
+    uint64_t share;       /* of one ring; 0: unknown */
     bool is_undivided;    /* it belongs to the first ring alone */
     uint64_t write_bytes; /* of its packets that write semaphores */
     bool does_not_fit;

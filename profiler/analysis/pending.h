@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pending - how many transfers of a core are under way: begun by an instruction, last packet not
+ * pending - how many transfers of a core are under way: started by an instruction, last packet not
  * done.
  *
- * Transfers whose packets are not known have no end, and are not counted.
+ * Transfers whose packets are unknown have no end, and are not counted.
  *
  * Pure: transfers to points in order of time. Memory grows with what is under way at once.
  */

@@ -56,10 +56,9 @@ struct ntk_slot_fact {
     uint16_t signal_number; /* NTK_PROGRAM_NO_NUMBER: none */
     uint16_t done_number;   /* changed when the data is there */
     uint32_t wait_value;
-    int32_t
-        compiler_pc; /* place in what the compiler made; -1 for what the runtime put in between */
+    int32_t compiler_pc; /* index in the compiler's program; -1 if the runtime inserted it */
     uint32_t layer;
-    const char *queue;       /* of the transfer, as in the NEFF; NULL: not known */
+    const char *queue;       /* of the transfer, as in the NEFF; NULL: unknown */
     struct ntk_moves *moves; /* what the transfer moves; NULL: nothing describes it */
     uint64_t elements, flops, adjusted_flops;
     uint64_t useful_flops; /* of a MATMUL but a transpose: by no version, each product once */
@@ -74,8 +73,8 @@ struct ntk_slot_fact {
     uint64_t psum_read_bytes, psum_write_bytes, psum_to_sbuf_bytes;
 };
 
-/* What shares of the tensor peak are of: operations weighted by type; 2.28 weights none. False: not
- * known, or no MATMUL. */
+/* What shares of the tensor peak are of: operations weighted by type; 2.28 weights none. False:
+ * unknown, or no MATMUL. */
 static inline bool ntk_fact_peak_flops(const struct ntk_trace *trace,
                                        const struct ntk_slot_fact *fact, uint64_t *out_flops)
 {
@@ -119,7 +118,7 @@ ntk_program_fact(const struct ntk_program *program, size_t core,
     return &program->facts[core * NTK_NTFF_ENGINE_COUNT + instruction->engine][instruction->slot];
 }
 
-/* Where in the source an instruction comes from, see neff_positions.h; NULL: not known. */
+/* Where in the source an instruction comes from, see neff_positions.h; NULL: unknown. */
 static inline const struct ntk_neff_position *
 ntk_program_position(const struct ntk_program *program, size_t core,
                      const struct ntk_trace_instruction *instruction)
@@ -128,7 +127,7 @@ ntk_program_position(const struct ntk_program *program, size_t core,
                                  ntk_program_fact(program, core, instruction)->compiler_pc);
 }
 
-/* The queue whose transfers change this semaphore; NULL when the NEFF does not say. */
+/* The queue whose transfers change this semaphore; NULL when the NEFF does not record. */
 const char *ntk_program_queue_of(const struct ntk_trace_core *core, uint16_t semaphore);
 
 #endif

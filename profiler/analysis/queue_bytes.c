@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* queue_bytes - what instructions that ran moved over queues whose type the NEFF tells. */
+/* queue_bytes - what instructions that ran moved over queues whose type the NEFF shows. */
 #include "profiler/analysis/queue_bytes.h"
 
 #include "profiler/analysis/dma_group.h"

@@ -8,9 +8,9 @@
  * of ranks and not with their traces.
  *
  * A rank is a process of a machine, known by a worker of it: a logical core. Its cores are one rank
- * unless several of them take part in collectives and do not say that they are the same rank of the
- * same communicator; then each worker is one. Several traces of a rank that follow one another are
- * one, which was restarted between them.
+ * unless several of them take part in collectives and do not record that they are the same rank of
+ * the same communicator; then each worker is one. Several traces of a rank that follow one another
+ * are one, which was restarted between them.
  *
  * Owner:   caller's storage; _fini() frees. Threads: one at a time.
  */
@@ -32,7 +32,7 @@
 /* A collective. Signed: put on another clock, what is hostile may lie before 1970. */
 struct ntk_rank_op {
     int64_t start_ns, end_ns;
-    uint64_t sequence; /* in its communicator, from 1; 0: not known */
+    uint64_t sequence; /* in its communicator, from 1; 0: unknown */
     uint32_t life; /* index into lives of its rank; NTK_RANK_NO_LIFE: no communicator is known */
     uint16_t device_core;
     bool is_barrier;

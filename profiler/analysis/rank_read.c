@@ -12,7 +12,7 @@
 #include "profiler/system/span_filter.h"
 #include "shared/base/fs.h"
 
-#define OPEN_MAX 4096U /* spans that have begun and not ended, of one process */
+#define OPEN_MAX 4096U /* spans that have started and not ended, of one process */
 
 struct begun {
     uint64_t tracking_id;

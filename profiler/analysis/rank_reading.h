@@ -32,7 +32,7 @@ struct rank_reading {
     struct ntk_vec workers;               /* of struct rank_worker */
     size_t last;                          /* index into them: the one that was asked for last */
     uint64_t ignored;                     /* events of workers beyond the most */
-    struct ntk_vec begun;                 /* of struct begun (rank_read.c), the oldest first */
+    struct ntk_vec begun;                 /* of struct started (rank_read.c), the oldest first */
     size_t capture_first;                 /* of those next to it */
     uint64_t lost, lost_now;
     uint32_t lost_of; /* the core that lost_now is of */

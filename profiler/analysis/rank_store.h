@@ -32,7 +32,7 @@ struct ntk_rank_rows {
 
 void ntk_rank_store_init(struct ntk_rank_store *store);
 void ntk_rank_store_fini(struct ntk_rank_store *store);
-/* Begins a list behind the others. Items are added to the list that was begun last. */
+/* Begins a list behind the others. Items are added to the list that was started last. */
 void ntk_rank_store_begin(const struct ntk_rank_store *store, struct ntk_rank_rows *out_rows);
 /* store->failed reports failures, here and below. */
 void ntk_rank_store_add(struct ntk_rank_store *store, struct ntk_rank_rows *rows, const void *item,

@@ -16,7 +16,7 @@
 
 struct ntk_region_at;
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_region_at *ntk_region_at_create(const struct ntk_regions *regions, size_t core_index);
 void ntk_region_at_destroy(struct ntk_region_at *at);
 /* index: of the instruction in the list of its core, not below that of the call before. 0 and the

@@ -18,7 +18,7 @@ struct stream { /* of one engine */
     struct ntk_vec region_of; /* uint32_t, by body */
     uint64_t *counts;         /* of slots: how often each ran, borrowed from the core or own */
     uint64_t *own_counts;
-    /* The statement that is going on. */
+    /* The statement that is in progress. */
     bool is_open;
     uint64_t bir_id;
     uint32_t last_slot;

@@ -27,7 +27,7 @@ struct run {
 struct prefix {
     char *name; /* "block0/attention" */
     uint32_t parent;
-    uint32_t group; /* of those with the name but for numbers */
+    uint32_t group; /* of prefixes whose names differ only in numbers */
     uint64_t entered[ENGINES];
     struct ntk_vec runs; /* struct run */
     struct run all;

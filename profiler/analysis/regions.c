@@ -339,7 +339,7 @@ static int compare_keys(const void *a, const void *b)
     return x->start_ps < y->start_ps ? -1 : 1;
 }
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 static char *with_number(const char *text, size_t number)
 {
     char *made = NULL;

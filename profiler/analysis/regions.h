@@ -96,7 +96,7 @@ void ntk_regions_fini(struct ntk_regions *regions);
 const char *ntk_region_kind_name(enum ntk_region_kind kind);
 /* "tensor"; "all" */
 const char *ntk_region_engine_name(const struct ntk_region *region);
-/* What it covers of the execution, 0 to 1; negative: its length is not known. */
+/* What it covers of the execution, 0 to 1; negative: its length is unknown. */
 double ntk_region_share(const struct ntk_trace *trace, const struct ntk_region *region);
 
 static inline const struct ntk_region_instance *

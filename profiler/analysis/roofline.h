@@ -14,7 +14,7 @@
  * a line what its instructions begin.
  *
  * Pure: costs to result; -ENOMEM, -errno of a long list, or -ENODATA when machine, work, bytes or
- * the length of the execution is not known.
+ * the length of the execution is unknown.
  *
  * Owner:   the result is the caller's storage; ntk_roofline_fini() frees what it points to. It
  *          borrows the program for names of layers and files.

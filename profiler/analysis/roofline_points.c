@@ -29,7 +29,7 @@ static void add_work(struct ntk_roofline_work *work, const struct ntk_slot_fact 
 struct window { /* a region on its way through the walk */
     const struct ntk_region *region;
     const struct ntk_region_instance *instances;
-    size_t next;    /* the first instance that has not begun */
+    size_t next;    /* the first instance that has not started */
     int64_t end_ps; /* of those that have */
     struct ntk_roofline_work work;
 };
@@ -131,7 +131,7 @@ struct line {
     struct ntk_roofline_work work;
 };
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 static struct line *line_of(struct ntk_vec *lines, struct ntk_map *numbers,
                             const struct ntk_neff_position *at)
 {

@@ -7,7 +7,7 @@
  * start of what wrote them to the end of the last read before they are overwritten; without a read
  * to the end of the write. What a transfer writes and reads is written and read by its packets
  * where they are known, else by the instruction that began it. Neighbouring bytes of one writer
- * with the same end are one allocation. What lay there before the first write is not known and has
+ * with the same end are one allocation. What lay there before the first write is unknown and has
  * none; what an instruction adds to stays the value of its first writer.
  *
  * Nothing for cores where chip_access.h does not know all places. Memory does not grow with the

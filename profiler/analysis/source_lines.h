@@ -88,7 +88,7 @@ struct ntk_source_iteration {                   /* one path of loops with their 
 struct ntk_source_lines {
     const struct ntk_program *program;
     bool has_lines;    /* of any row */
-    size_t line_count; /* by wait and duration, the longest first; those without a line last */
+    size_t line_count; /* by wait and duration, the longest first; rows without a line come last */
     struct ntk_source_line *lines;
     size_t loop_count;
     struct ntk_source_loop *loops;
@@ -125,7 +125,7 @@ void ntk_source_values_add(const struct ntk_source_lines *lines, uint32_t iterat
 /* Sum of the spans of its iterations over its own: 1 when they do not overlap; 0 without rows. */
 double ntk_source_loop_overlap(const struct ntk_source_loop *loop);
 
-/* As tables show it: whole ns, cut off. */
+/* As tables show it: whole ns, truncated. */
 static inline int64_t ntk_source_ns(int64_t ps)
 {
     int64_t ns = ps / NTK_TRACE_PS_PER_NS;

@@ -205,7 +205,7 @@ void summary_fill_transfers(struct summary_filler *f, const struct ntk_transfer_
     }
 }
 
-/* 2.28 counts prepared transfers; where there are none it has two zeros. */
+/* 2.28 counts prepared transfers; if there are none it has two zeros. */
 static void get_transfers(struct summary_filler *f, const struct ntk_dma_traffic *traffic,
                           struct ntk_transfer_sums *transfers)
 {
@@ -372,7 +372,7 @@ static void leave_out(struct summary_filler *f, enum ntk_summary_id first, enum 
     }
 }
 
-/* What records in a file that was cut off add up to is less than there was: absent, not less. */
+/* What records in a file that was truncated add up to is less than there was: absent, not less. */
 static void leave_out_cut(struct summary_filler *f)
 {
     const struct ntk_trace *trace = f->trace;

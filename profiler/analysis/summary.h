@@ -60,7 +60,7 @@ struct ntk_summary_value {
 struct ntk_summary {
     size_t value_count; /* the table's, then those of throttling */
     struct ntk_summary_value *values;
-    uint64_t uncounted; /* times that an instruction ran whose bytes on the chip are not known */
+    uint64_t uncounted; /* times that an instruction ran whose bytes on the chip are unknown */
 };
 
 /* 0, -ENOMEM or -errno of a long list. */

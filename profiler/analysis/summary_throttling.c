@@ -42,7 +42,7 @@ static void fill_core(struct summary_filler *f, size_t core, unsigned number)
 }
 
 /* From 2.32 on the one physical core of a logical core has its own number. How the two of a pair
- * are called is not known: they keep their places. */
+ * are called is unknown: they keep their places. */
 void summary_fill_throttling(struct summary_filler *f)
 {
     const struct ntk_trace *trace = f->trace;

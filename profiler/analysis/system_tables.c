@@ -23,7 +23,7 @@ static uint64_t duration_ns(const struct ntk_system_span *span)
 
 /* What the sort needs of a span: a long trace does not fit in memory. */
 struct thread_entry {
-    int64_t key; /* thread, type, is_partial: those with a duration first */
+    int64_t key; /* thread, type, is_partial: spans with a duration come first */
     uint64_t duration_ns;
 };
 #define KEY_TYPE_BITS 30
@@ -249,7 +249,7 @@ static void execution_add(struct ntk_system_execution *execution,
 
 #define CALL_DEPTH_MAX 8U
 #define PASS_EXECUTIONS 1024U
-#define RUNS_MAX 1024U /* looked at for device time: a hostile file gives all one number */
+#define RUNS_MAX 1024U /* examined for device time: a hostile file gives all one number */
 
 struct run {
     uint32_t nc;

@@ -23,7 +23,7 @@ struct ntk_system_thread_row {
     uint64_t max_ns;
 };
 
-/* One execution on the first core that it used. Host times; 0 where the trace does not say. */
+/* One execution on the first core that it used. Host times; 0 where the trace does not record. */
 struct ntk_system_execution {
     uint64_t exec_id;
     const char *model; /* "" */
@@ -51,7 +51,7 @@ struct ntk_system_tables {
     size_t execution_count;
     struct ntk_system_execution *executions; /* by number */
     struct ntk_long_list execution_list;     /* which they are in */
-    uint64_t process_id;                     /* 0: not known */
+    uint64_t process_id;                     /* 0: unknown */
     bool is_vendor;
 };
 
@@ -62,15 +62,15 @@ void ntk_system_tables_fini(struct ntk_system_tables *tables);
 /* What a capture records of the execution that it shows. */
 struct ntk_system_captured {
     uint64_t model_id;
-    uint64_t process_id; /* 0: not known */
-    uint32_t nc;         /* UINT32_MAX: not known */
+    uint64_t process_id; /* 0: unknown */
+    uint32_t nc;         /* UINT32_MAX: unknown */
     bool has_window;
     uint64_t start_ns, end_ns; /* of the window, on the clock of the core */
 };
 /* That execution: the one that begins in its window, by the clock of its core. In our folders it is
  * also of its process and of its model; where the recording or the capture has no times of the
  * core's clock, it is the first execution of the model. In the vendor's folders captures may be of
- * another process. NULL: absent, and *out_reason (may be NULL) says why. */
+ * another process. NULL: absent, and *out_reason (may be NULL) gives the reason. */
 const struct ntk_system_execution *
 ntk_system_tables_captured(const struct ntk_system_tables *tables,
                            const struct ntk_system_captured *captured, const char **out_reason);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* tensor_traffic - executions of each slot counted, then its transfers looked at once. */
+/* tensor_traffic - executions of each slot counted, then its transfers examined once. */
 #include "profiler/analysis/tensor_traffic.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ struct sums {
     uint64_t times;                       /* the slot ran */
     bool is_load;                         /* it moves to memory on the core */
     bool is_spill;                        /* it is of a spill queue */
-    const struct ntk_neff_position *line; /* NULL: not known */
+    const struct ntk_neff_position *line; /* NULL: unknown */
     bool has_transfer, has_unnamed;
     int failed;
 };

@@ -4,7 +4,7 @@
  * than their size?
  *
  * Needs the NEFF, whose descriptors and variables name them. -ENODATA when data moved that names no
- * tensor: without a NEFF, and in a vendor's program where it does not say which.
+ * tensor: without a NEFF, and in a vendor's program where it does not record which.
  * Pure: trace to result; -ENOMEM.
  *
  * Owner:   the result is the caller's storage; ntk_tensor_traffic_fini() frees what it points to.

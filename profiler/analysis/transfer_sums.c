@@ -43,7 +43,7 @@ static void add_all(const struct ntk_program *program, const struct ntk_dma_traf
             add_begun(program, c, &executed, sums, &has_trigger);
         }
     }
-    /* Only the NEFF tells which WRITE of a vendor's program starts prepared transfers. */
+    /* Only the NEFF shows which WRITE of a vendor's program starts prepared transfers. */
     if (ntk_dma_prepared_packets(traffic) && !has_open && !has_trigger) {
         sums->is_known = false;
     }

@@ -121,7 +121,7 @@ static struct ntk_packet_ring *ring_of(struct finding *f, const struct ntk_trace
     return &f->rings[ring];
 }
 
-/* ---- what was begun ---- */
+/* ---- what was started ---- */
 
 static int queue_of_fact(struct finding *f, const struct ntk_slot_fact *fact, uint32_t *out_queue)
 {

@@ -2,9 +2,9 @@
 /*
  * transfers - all transfers of a trace: which instruction began each, and which packets it has.
  *
- * A queue does its transfers in the order in which they were begun; packet_rules.h says how its
- * packets are shared out among them. A transfer whose packets do not fit is there without any, and
- * counted: nothing is guessed.
+ * A queue does its transfers in the order in which they were started; packet_rules.h describes how
+ * its packets are shared out among them. A transfer whose packets do not fit is there without any,
+ * and counted: nothing is guessed.
  *
  * Errors:  -errno of a long list.
  * Owner:   caller's storage; ntk_transfers_init() allocates, ntk_transfers_fini() frees, also a
@@ -17,7 +17,7 @@
 
 struct ntk_transfer {
     uint32_t instruction;     /* that began it */
-    uint32_t packet_count;    /* 0: not known which, and nothing below */
+    uint32_t packet_count;    /* 0: unknown which, and nothing below */
     uint32_t first, last;     /* the packet that begins first, and the one that ends last */
     int64_t start_ps, end_ps; /* of the packets */
     uint64_t bytes_count;     /* of the packets, writes of semaphores too */
@@ -44,7 +44,7 @@ void ntk_transfers_fini(struct ntk_transfers *transfers);
 /* The transfer that the instruction began; NULL: none. */
 const struct ntk_transfer *ntk_transfer_of_instruction(const struct ntk_transfers *transfers,
                                                        size_t core, uint32_t instruction);
-/* The transfer that the packet is of; NULL: not known. */
+/* The transfer that the packet is of; NULL: unknown. */
 const struct ntk_transfer *ntk_transfer_of_packet(const struct ntk_transfers *transfers,
                                                   size_t core, uint32_t packet);
 /* Of its instruction: the queue, and what moves. */

@@ -22,7 +22,7 @@ struct ntk_chain_link {
     bool is_transfer;
     uint8_t engine;    /* that executes, or that began the transfer */
     uint8_t opcode;    /* of an engine: what took longest; 0: a transfer, or not known */
-    const char *queue; /* of a transfer, as in the NEFF; NULL: not known */
+    const char *queue; /* of a transfer, as in the NEFF; NULL: unknown */
     int64_t part_ps;   /* of the idle time */
 };
 

@@ -4,12 +4,12 @@
  *
  * The capture is timed again. An instruction starts when the one before it on its engine allows it
  * and when the change that it waits for is there; a packet of a transfer starts when the
- * instruction has begun the transfer and its DMA engine has moved the packet before it. Time that
+ * instruction has started the transfer and its DMA engine has moved the packet before it. Time that
  * none of these explains stays as it was measured, so that without a change every time is the
  * measured one. How good the rules are is therefore measured without that time: tight_ps.
  * docs/formats/analyses.md has the rules in full, docs/decisions/what-if.md the reasons.
  *
- * Pure: trace to result; -ENODATA when the capture does not say how long the execution took, or
+ * Pure: trace to result; -ENODATA when the capture does not record how long the execution took, or
  * -errno of a long list.
  *
  * Owner:   the result is the caller's storage; ntk_what_if_fini() frees what it points to.
@@ -82,7 +82,7 @@ struct ntk_what_if_item {
     unsigned on;       /* an engine, or NTK_WHAT_IF_ON_DMA */
     size_t core;       /* of the trace */
     uint32_t example;  /* instruction: one of its executions, or one that began a transfer */
-    const char *queue; /* of the transfers, as in the NEFF; NULL: not known */
+    const char *queue; /* of the transfers, as in the NEFF; NULL: unknown */
     int64_t path_ps;
 };
 
@@ -105,7 +105,7 @@ struct ntk_what_if {
     size_t row_count;
     struct ntk_what_if_row *rows;    /* the largest gain first */
     uint64_t unknown_wait_count;     /* instructions that wait for a change without a known maker */
-    uint64_t unknown_transfer_count; /* waits for transfers whose packets are not known */
+    uint64_t unknown_transfer_count; /* waits for transfers whose packets are unknown */
 };
 
 /* Whether each change is of something that the capture has. -ENOENT with a message. */

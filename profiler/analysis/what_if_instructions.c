@@ -4,7 +4,7 @@
 
 static void finish(struct ntk_retime *r, uint32_t item);
 
-/* The change by an instruction. False: it is not known when that ends. */
+/* The change by an instruction. False: it is unknown when that ends. */
 static bool change_of_instruction(struct ntk_retime *r, uint32_t by, int64_t change_ps,
                                   int64_t *out_ps)
 {

@@ -19,7 +19,7 @@ struct ntk_moved { /* a transfer */
     int64_t done_was_ps, done_is_ps;
     uint32_t left;  /* packets */
     uint32_t next;  /* transfer of the queue; NTK_NO_INDEX: none */
-    uint32_t queue; /* 1 + index in queues; 0: not known */
+    uint32_t queue; /* 1 + index in queues; 0: unknown */
     bool is_done;   /* done_was_ps and done_is_ps are known */
 };
 
@@ -121,7 +121,7 @@ void ntk_retime_finish_until(struct ntk_retime *r, int64_t time_ps);
 int ntk_retime_prepare_packets(struct ntk_retime *r);
 /* In order of their measured start. */
 void ntk_retime_packet(struct ntk_retime *r, size_t index);
-/* When the change by the transfer that an instruction began is there. False: not known. */
+/* When the change by the transfer that an instruction began is there. False: unknown. */
 bool ntk_retime_change_of_transfer(struct ntk_retime *r, uint32_t by, int64_t change_ps,
                                    int64_t *out_ps);
 

@@ -140,12 +140,12 @@ static void write_cells(struct ntk_work_words *w, const struct ntk_trace_instruc
 
 struct deed {
     char op[OP_BYTES];    /* "matmul", "activate 3", "TENSOR_TENSOR" */
-    char shape[OP_BYTES]; /* "128x128"; "": not known */
-    const char *type;     /* NULL: not known */
+    char shape[OP_BYTES]; /* "128x128"; "": unknown */
+    const char *type;     /* NULL: unknown */
     bool passes_on;       /* it only moves what others made */
     bool is_transfer;
     bool is_store;                  /* to device memory */
-    const struct ntk_neff_var *var; /* that it moves; NULL: not known */
+    const struct ntk_neff_var *var; /* that it moves; NULL: unknown */
     uint64_t bytes;
 };
 

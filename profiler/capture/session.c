@@ -129,7 +129,7 @@ int ntk_session_open(const char *neff_path, const struct ntk_session_options *op
         }
         setenv("NEURON_RT_ASYNC_EXEC_MAX_INFLIGHT_REQUESTS", ASYNC_DEPTH, 0);
     }
-    /* As few cores as possible, when the user did not say which. */
+    /* As few cores as possible, when the user did not specify which. */
     if (!getenv("NEURON_RT_VISIBLE_CORES")) {
         bool is_many = header.num_tpb > 1 && header.num_tpb <= CORES_MAX;
         char count[16];

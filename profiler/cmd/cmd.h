@@ -49,7 +49,7 @@ struct ntk_profile {
     struct ntk_neff *neff; /* NULL: none given, none found */
     struct ntk_trace *trace;
     char *ntff_path;
-    int64_t neff_built_s; /* since 1970, the latest; 0: not known */
+    int64_t neff_built_s; /* since 1970, the latest; 0: unknown */
     /* parts of the file are missing: what is there is shown, the exit code is 1 */
     bool is_incomplete;
 };
@@ -113,7 +113,7 @@ struct ntk_folder_options {
     const char *neff;   /* NULL: those next to the captures, where they are of use */
     bool ignore_device, ignore_system;
     bool shows_private; /* addresses and names of hosts */
-    /* Lists of what to show of the events, see system/span_filter.h; NULL: all. */
+    /* Filters of the events to show (system/span_filter.h); NULL: all. */
     const char *cores, *types, *instances;
     const struct ntk_system_grouping *grouping; /* of formats with lines; NULL: the default */
     bool has_flows;

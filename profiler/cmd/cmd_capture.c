@@ -435,7 +435,7 @@ static int paths_print(const struct plan *plan)
 
 /* ---- several workers ---- */
 
-/* Where they meet, and a core for each, when the user did not say. */
+/* Where they meet, and a core for each, when the user did not specify. */
 static void worker_environment(uint64_t index, pid_t parent)
 {
     char text[64];

@@ -143,7 +143,7 @@ static int command_run(char **argv)
 }
 
 /* The runtime in the command would say it late, or not at all: then it looks as if nothing was
- * recorded. *out_is_new: it was not there. */
+ * recorded. *out_is_new: it was not present. */
 static int output_prepare(bool *out_is_new, struct ntk_err *err)
 {
     *out_is_new = access(arg_output, F_OK) != 0;

@@ -188,7 +188,7 @@ static struct ntk_profile *add_capture(struct shown *shown, const char *path, co
     return profile;
 }
 
-/* Where its time 0 is on the clock of the host; 0: not known. */
+/* Where its time 0 is on the clock of the host; 0: unknown. */
 static uint64_t capture_start(const char *path, const struct ntk_system_trace *trace,
                               const struct ntk_system_tables *tables)
 {
@@ -230,7 +230,7 @@ static void add_placed(struct shown *shown, const char *path, const struct ntk_s
     }
 }
 
-/* NULL: not there, or the message is printed. */
+/* NULL: not present, or the message is printed. */
 static struct ntk_system_trace *add_trace(struct shown *shown, const char *folder)
 {
     struct ntk_system_trace *trace = NULL;
@@ -286,7 +286,7 @@ static bool cut_to(struct ntk_system_trace *of, const struct ntk_trace *trace, u
     return ntk_span_filter_apply(&filter, of) == 0;
 }
 
-/* With the system trace of its folder, where there is one that has the execution. */
+/* With the system trace of its folder, if there is one that has the execution. */
 static void add_host_of(struct shown *shown, const struct ntk_profile *profile)
 {
     char *folder = strdup(shown->options->session);

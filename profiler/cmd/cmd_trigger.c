@@ -128,8 +128,8 @@ struct asking {
     bool is_shown; /* its progress */
     struct ntk_trigger_target *targets;
     size_t count;
-    struct ntk_vec others; /* struct ntk_trigger_target that cannot be asked: only looked at */
-    uint64_t now;          /* the furthest execution that was begun, at the last look */
+    struct ntk_vec others; /* struct ntk_trigger_target that cannot be asked: only examined */
+    uint64_t now;          /* the furthest execution that was started, at the last look */
     double per_second;     /* how fast they went */
     uint64_t first;
     char folder[PATH_MAX];

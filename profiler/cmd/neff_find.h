@@ -14,7 +14,7 @@
 #include "shared/base/err.h"
 #include "shared/formats/ntff/ntff.h"
 
-/* *out_path (malloc'ed) is NULL where there is none. 0; -ENOENT: there are NEFFs, and a message
+/* *out_path (malloc'ed) is NULL if there is none. 0; -ENOENT: there are NEFFs, and a message
  * that says why none of them is taken, which is for a warning; -ENOMEM. */
 int ntk_neff_find(const struct ntk_ntff *ntff, const char *ntff_path, char **out_path,
                   struct ntk_err *err);

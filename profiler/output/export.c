@@ -17,7 +17,7 @@ static const unsigned semaphore_engines[] = { NTK_NTFF_ENGINE_GPSIMD, NTK_NTFF_E
                                               NTK_NTFF_ENGINE_TENSOR, NTK_NTFF_ENGINE_VECTOR };
 #define SAMPLED_INSTRUCTIONS 64
 
-/* Kept until the export goes; NULL without memory. */
+/* Kept until the export is destroyed; NULL if out of memory. */
 static const char *__attribute__((format(printf, 2, 3)))
 keep_text(struct ntk_vec *texts, const char *format, ...)
 {

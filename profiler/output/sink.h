@@ -35,8 +35,8 @@ static inline int ntk_sink_step(struct ntk_sink *sink)
     return sink->buf.bytes_count < NTK_SINK_BYTES && !sink->buf.failed ? sink->failed
                                                                        : ntk_sink_flush(sink);
 }
-/* The file is there, whole; or it is not, and err says why. A reader of stdout who has seen enough
- * is not a failure. */
+/* The file is there, whole; or it is not, and err gives the reason. A reader of stdout who has seen
+ * enough is not a failure. */
 int ntk_sink_commit(struct ntk_sink *sink, struct ntk_err *err);
 void ntk_sink_abort(struct ntk_sink *sink);
 

@@ -139,7 +139,7 @@ static bool is_word(const char *name)
     return true;
 }
 
-/* The text of the source line; NULL: not known. */
+/* The text of the source line; NULL: unknown. */
 static const char *text_of(const struct packager_instruction *instruction)
 {
     const struct ntk_neff_positions *positions = instruction->positions;

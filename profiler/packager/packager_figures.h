@@ -44,7 +44,7 @@ void packager_figures_get(const struct packager_triggers *triggers,
 struct packager_sums {
     uint64_t slots, unknown, matmuls;
     uint64_t flops, transpose_flops, adjusted_flops, adjusted_transpose_flops;
-    bool has_unweighted; /* the type of a MATMUL is not known */
+    bool has_unweighted; /* the type of a MATMUL is unknown */
     struct ntk_vendor_work work;
 };
 

@@ -149,7 +149,7 @@ static void visit_tensor(const struct ntk_neff *neff, struct row *row, uint32_t 
     row->dtype = tensor->dtype == NTK_DTYPE_NONE ? "unknown" : ntk_dtype_name(tensor->dtype);
     shape_text(row->shape, sizeof row->shape, tensor->dim_count, tensor->dims);
     if (tensor->dtype == NTK_DTYPE_NONE &&
-        tensor->dim_count == 0) { /* a file does not say it of its constants */
+        tensor->dim_count == 0) { /* a file does not record it of its constants */
         row->dtype = "-";
         snprintf(row->shape, sizeof row->shape, "-");
     }

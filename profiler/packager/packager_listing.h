@@ -32,10 +32,10 @@ struct packager_instruction {
     const char *name;     /* layer, or name of the compiler's back end; "": none */
     bool has_bir_id;      /* of a vendor's */
     uint64_t bir_id;
-    const char *statement; /* tensor, type and loop variables of the source; NULL: not known */
+    const char *statement; /* tensor, type and loop variables of the source; NULL: unknown */
     const struct ntk_neff_positions *positions;
-    const struct packager_figures *figures; /* of a vendor's; NULL: the layout is not known */
-    const struct ntk_neff_position *at;     /* line of the source; NULL: not known */
+    const struct packager_figures *figures; /* of a vendor's; NULL: the layout is unknown */
+    const struct ntk_neff_position *at;     /* line of the source; NULL: unknown */
 };
 
 /* 0 or -ENOMEM. Names that are damaged are omitted: the message is in *out_warning, "" else. */

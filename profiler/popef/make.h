@@ -62,7 +62,7 @@ struct make_description {
 int make_description_read(const char *text, size_t bytes_count, const char *folder,
                           struct make_description *out, struct ntk_err *err);
 void make_description_fini(struct make_description *description);
-/* Kept until _fini; NULL without memory. */
+/* Kept until _fini; NULL if out of memory. */
 void *make_keep(struct make_description *description, void *memory);
 
 /* An entry of "tensors" or "feeds", or, with neither, of "opaques". */

@@ -107,7 +107,7 @@ static void models_read(struct ntk_live_records *records)
     }
 }
 
-/* The name of the communicator in a slot of the segment's table; 0: not known (any more). */
+/* The name of the communicator in a slot of the segment's table; 0: unknown (any more). */
 static uint32_t comm_name(struct ntk_live_records *records, uint32_t slot)
 {
     char text[NTK_NTRACE_COMM_BYTES];

@@ -55,7 +55,7 @@ struct ntk_live_records {
     struct ntk_err *err;
 };
 
-/* The segment, its process and err are set, the writer has begun. Writes the head of the file. */
+/* The segment, its process and err are set, the writer has started. Writes the head of the file. */
 void ntk_live_records_begin(struct ntk_live_records *records);
 /* Models and cores that came since. */
 void ntk_live_records_look(struct ntk_live_records *records);

@@ -13,7 +13,7 @@
 
 #include "profiler/system/system_trace.h"
 
-/* Sorted, not yet nested. 0; 1: cut off; -errno, and the trace has no spans. */
+/* Sorted, not yet nested. 0; 1: truncated; -errno, and the trace has no spans. */
 int ntk_own_spans(const char *path, struct ntk_system_trace *trace, struct ntk_err *err);
 
 #endif

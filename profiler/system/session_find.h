@@ -28,7 +28,7 @@ void ntk_session_paths_fini(struct ntk_vec *paths);
 /* The files of a folder whose names end so, sorted; the same ownership. */
 int ntk_session_files(const char *folder, const char *end, struct ntk_vec *out_paths);
 /* The core of a capture in a session folder, relative to its process, by the name of the file;
- * UINT32_MAX when that does not say. */
+ * UINT32_MAX when that does not record. */
 uint32_t ntk_session_core_of(const char *path);
 
 #endif

@@ -69,7 +69,7 @@ static bool is_wanted_core(const struct ntk_span_filter *filter, uint32_t core)
     return !filter->has_cores;
 }
 
-/* Whatever a word without ^ names, or all where there is none, but for what the words with ^
+/* Whatever a word without ^ names, or all if there is none, but for what the words with ^
  * name. */
 static bool is_wanted_type(const struct ntk_span_filter *filter, const char *type)
 {

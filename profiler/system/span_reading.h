@@ -13,7 +13,7 @@
 
 /* Spans that wait at a time; their table is half full then and has 64 MiB. */
 #define NTK_SPAN_WAITING_MAX (((size_t)2 << 20) - 1)
-#define NTK_SPAN_PASS 65536U /* after this many spans mapped memory is given back */
+#define NTK_SPAN_PASS 65536U /* after this many spans mapped memory is returned */
 /* What a list of spans keeps on the heap. */
 #define NTK_SPAN_HEAP_BYTES ((size_t)24 << 20)
 
@@ -38,7 +38,7 @@ struct span_reading {
 
 /* ---- span_waiting.c ---- */
 
-/* That of the span; a free one where none waits. NULL without memory. */
+/* That of the span; a free one where none waits. NULL if out of memory. */
 struct span_slot *ntk_span_waiting_find(struct span_waiting *waiting, uint64_t tracking_id);
 /* What waits in the slot from now on. False: too many wait already. */
 bool ntk_span_waiting_put(struct span_waiting *waiting, struct span_slot *slot,

@@ -90,7 +90,7 @@ static void warn(struct ntk_system_trace *trace, const struct ntk_err *err)
     }
 }
 
-/* NULL when the file is not there. */
+/* NULL when the file is not present. */
 static char *file_of(const struct ntk_system_trace *trace, const char *name)
 {
     char *path = NULL;
@@ -302,7 +302,7 @@ static int nest(struct ntk_system_trace *trace)
     return ret;
 }
 
-/* For the inspection; where trace_info.pb does not say, of the events. */
+/* For the inspection; where trace_info.pb does not record, of the events. */
 static void bounds_find(struct ntk_system_trace *trace)
 {
     if (trace->info) {
@@ -319,7 +319,8 @@ static void bounds_find(struct ntk_system_trace *trace)
     }
 }
 
-/* The vendor's trace_info.pb does not say which cores the process had: those that events name. */
+/* The vendor's trace_info.pb does not record which cores the process had: those that events name.
+ * */
 static void vendor_cores_count(struct ntk_system_trace *trace)
 {
     uint32_t last = 0;

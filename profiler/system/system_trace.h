@@ -26,7 +26,7 @@
 
 #define NTK_SYSTEM_NO_PARENT SIZE_MAX
 #define NTK_SYSTEM_NO_CORE UINT32_MAX
-#define NTK_SYSTEM_NO_STACK UINT32_MAX /* the memory, or its device, is not known */
+#define NTK_SYSTEM_NO_STACK UINT32_MAX /* the memory, or its device, is unknown */
 /* Files may say anything. Later ones (2043) are not times for those that subtract times of different
  * clocks: differences of the others are numbers. */
 #define NTK_SYSTEM_TIME_NS_MAX (UINT64_C(1) << 61)
@@ -38,7 +38,7 @@ struct ntk_system_span {
     uint64_t end_ns;   /* = start_ns for instants; also for a span without a stop, but in the
                         * vendor's files the end of the inspection */
     bool is_instant;
-    bool is_partial; /* one end is missing: overwritten, or still going on */
+    bool is_partial; /* one end is missing: overwritten, or still in progress */
     uint64_t tracking_id;
     uint64_t exec_id;  /* of nrta_execute_schedule, collectives in our files: sequence */
     uint64_t sequence; /* of an asynchronous execution in the vendor's files; 0: none */
@@ -52,9 +52,9 @@ struct ntk_system_span {
     bool has_clock_zero;  /* its device_start_ns is 0 and counts */
     uint32_t nc;          /* relative to the process */
     uint32_t worker;      /* global */
-    uint32_t device_core; /* physical, in its device; NTK_SYSTEM_NO_CORE: not known */
+    uint32_t device_core; /* physical, in its device; NTK_SYSTEM_NO_CORE: unknown */
     uint32_t stack;       /* of an allocation or a free; NTK_SYSTEM_NO_STACK */
-    uint8_t operation;    /* of a collective: enum ntk_collective + 1; 0: not known */
+    uint8_t operation;    /* of a collective: enum ntk_collective + 1; 0: unknown */
     uint32_t queue;       /* number of the caller's queue that it waited in; 0: none */
     size_t parent;        /* innermost span of the same thread around it, which is before it; or
                            * NTK_SYSTEM_NO_PARENT */
@@ -109,7 +109,7 @@ struct ntk_system_account {
 
 /* A moment on the clock of a core and on that of the host. */
 struct ntk_system_sync {
-    uint32_t nc, core; /* core: physical, in its device; NTK_SYSTEM_NO_CORE: not known */
+    uint32_t nc, core; /* core: physical, in its device; NTK_SYSTEM_NO_CORE: unknown */
     uint32_t life;     /* of the clock: one more for each reset of the core before it */
     uint64_t device_ns, host_ns;
 };
@@ -132,7 +132,7 @@ bool ntk_system_span_is_mark(const struct ntk_system_span *span);
 /* An operation of a communicator that is known: the name is that
  * (shared/formats/ntrace/ntrace_comm.h), the exec_id the number of the operation in it. */
 bool ntk_system_span_is_collective(const struct ntk_system_span *span);
-/* What ranks did in a collective, "all_gather"; NULL: not known. */
+/* What ranks did in a collective, "all_gather"; NULL: unknown. */
 const char *ntk_system_span_operation(const struct ntk_system_span *span);
 /* Its label where it is drawn: its type, of a mark the mark's name. */
 const char *ntk_system_span_label(const struct ntk_system_span *span);
@@ -195,7 +195,7 @@ const struct ntk_system_memory *ntk_system_span_memory(const struct ntk_system_t
 struct ntk_system_extra {
     const char *key, *value;
     size_t key_bytes, value_bytes;
-    uint64_t next[2]; /* private: where to go on */
+    uint64_t next[2]; /* private: where to continue */
     bool is_begun;
 };
 /* The next one, keys of the start first, from a zeroed struct on; false at the end. */

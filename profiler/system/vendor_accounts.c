@@ -30,7 +30,7 @@ static int place_compare(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* What the account had before the record; false: the record does not say. */
+/* What the account had before the record; false: the record does not record. */
 static bool before_of(const struct ntk_system_memory *memory, uint64_t now, uint64_t *out_before)
 {
     uint64_t bytes = ntk_system_memory_failed(memory) ? 0 : memory->bytes;

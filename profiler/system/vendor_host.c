@@ -161,7 +161,7 @@ static void samples_fini(struct samples *samples)
     ntk_vec_fini(&samples->used);
 }
 
-/* With the times; NULL without memory. */
+/* With the times; NULL if out of memory. */
 static NtkNtracePb__HostSamples *message_create(const struct samples *samples)
 {
     NtkNtracePb__HostSamples *message = calloc(1, sizeof *message);

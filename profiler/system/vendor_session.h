@@ -13,11 +13,11 @@
 
 #include "profiler/system/system_trace.h"
 
-/* trace_info.pb: the vendor's tables, and what ours would say. 0; 1: cut off; -errno. */
+/* trace_info.pb: the vendor's tables, and what ours would say. 0; 1: truncated; -errno. */
 int ntk_vendor_session_info(const char *path, struct ntk_system_trace *trace, struct ntk_err *err);
-/* ntrace.pb: the spans, sorted, not yet nested. 0; 1: cut off; -errno. */
+/* ntrace.pb: the spans, sorted, not yet nested. 0; 1: truncated; -errno. */
 int ntk_vendor_session_spans(const char *path, struct ntk_system_trace *trace, struct ntk_err *err);
-/* cpu_util.pb, host_mem.pb. 0; 1: cut off; -errno. */
+/* cpu_util.pb, host_mem.pb. 0; 1: truncated; -errno. */
 int ntk_vendor_session_cpu(const char *path, struct ntk_system_trace *trace, struct ntk_err *err);
 int ntk_vendor_session_memory(const char *path, struct ntk_system_trace *trace,
                               struct ntk_err *err);

@@ -79,7 +79,7 @@ int ntk_html_put_if_room(struct ntk_html_writer *w, struct ntk_buf *text, bool *
     return ret;
 }
 
-/* What an answer or a tile looked at of long lists. */
+/* What an answer or a tile examined of long lists. */
 void ntk_html_give_back(const struct ntk_html_writer *w)
 {
     ntk_timeline_give_back_all(w->timeline);

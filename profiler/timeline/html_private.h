@@ -48,7 +48,7 @@ int ntk_html_put_data(struct ntk_html_writer *w, const char *attributes, struct 
 uint64_t ntk_html_room_bytes(const struct ntk_html_writer *w);
 /* The text, when there is room for it; empties it. */
 int ntk_html_put_if_room(struct ntk_html_writer *w, struct ntk_buf *text, bool *out_is_put);
-/* What an answer or a tile looked at of long lists. */
+/* What an answer or a tile examined of long lists. */
 void ntk_html_give_back(const struct ntk_html_writer *w);
 
 /* html_answers.c: objects appended to out. */

@@ -318,7 +318,7 @@ static void begin_value(struct ntk_json *json, struct ntk_buf *out)
     ntk_json_key(json, "value");
 }
 
-/* ret is that of putting it; -ENODATA: nothing was put, the files do not say, which is an answer
+/* ret is that of putting it; -ENODATA: nothing was put, the files do not record, which is an answer
  * too. */
 static int end_value(int ret, const char *absent, struct ntk_json *json)
 {

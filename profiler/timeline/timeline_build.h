@@ -2,7 +2,7 @@
 /*
  * timeline_build - what the makers of tracks have in common. Private to this folder.
  *
- * Functions that return a pointer or NTK_TIMELINE_NO_GROUP fail without memory only.
+ * Functions that return a pointer or NTK_TIMELINE_NO_GROUP fail only if out of memory.
  *
  * Owner:   tracks and slices are the timeline's; pointers hold until the next one is added.
  */
@@ -29,7 +29,7 @@ uint32_t ntk_timeline_add_group(struct ntk_timeline_build *build, const char *na
  * -ENOMEM. */
 int ntk_timeline_what_of(struct ntk_timeline_build *build, uint16_t *known, const char *name,
                          const char *family, uint16_t *out_what);
-/* Room for this many slices. NULL without memory, or timeline->spill says why. */
+/* Room for this many slices. NULL if out of memory, or timeline->spill gives the reason. */
 struct ntk_timeline_track *ntk_timeline_add_track(struct ntk_timeline_build *build,
                                                   enum ntk_timeline_kind kind, uint32_t group,
                                                   size_t slice_count);

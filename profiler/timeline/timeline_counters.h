@@ -4,7 +4,7 @@
  *
  *   struct ntk_timeline_counters *counters = NULL;
  *   ntk_timeline_counters_create(build, source, &counters);
- *   ntk_timeline_counters_read(build, counters, core, parent);   // the group, where there are any
+ *   ntk_timeline_counters_read(build, counters, core, parent);   // the group, if there are any
  *   ntk_timeline_counters_build(build, counters, offset_ps, end_ps);
  *   ntk_timeline_counters_destroy(counters);
  *

@@ -26,10 +26,10 @@
 
 struct ntk_timeline_drop;
 
-/* program: that of `view`, such as /proc/self/exe; borrowed. NULL without memory. */
+/* program: that of `view`, such as /proc/self/exe; borrowed. NULL if out of memory. */
 struct ntk_timeline_drop *ntk_timeline_drop_create(const char *program, uint16_t port);
-/* No further one is begun, and waiters continue: before the server is destroyed. NULL is fine, here
- * and below. */
+/* No further one is started, and waiters continue: before the server is destroyed. NULL is fine,
+ * here and below. */
 void ntk_timeline_drop_stop(struct ntk_timeline_drop *drop);
 void ntk_timeline_drop_destroy(struct ntk_timeline_drop *drop);
 /* The route, with the drop as its ctx. */

@@ -84,8 +84,8 @@ static void put_named(struct ntk_json *json, const char *key, const char *text)
     }
 }
 
-/* The transfer that an instruction began, or that a packet is of; null where there is none, or its
- * packets are not known. */
+/* The transfer that an instruction began, or that a packet is of; null if there is none, or its
+ * packets are unknown. */
 static void put_transfer(const struct ntk_timeline *timeline, const struct ntk_analyses *analyses,
                          const struct ntk_timeline_track *track,
                          const struct ntk_transfer *transfer, struct ntk_json *json)
@@ -416,7 +416,7 @@ struct flame_row {
     int64_t sum_ps;
 };
 
-/* The row of an instruction; NULL without memory. Layers are fewer than 2^32, cores than 2^16. */
+/* The row of an instruction; NULL if out of memory. Layers are fewer than 2^32, cores than 2^16. */
 static struct flame_row *flame_row_of(struct ntk_map *map, struct ntk_vec *rows, size_t core,
                                       const struct ntk_trace_instruction *instruction,
                                       uint32_t layer)

@@ -30,7 +30,7 @@ int ntk_timeline_put_flows(const struct ntk_timeline *timeline, const struct ntk
                            struct ntk_operands *operands, uint64_t track, uint64_t slice,
                            struct ntk_buf *out, struct ntk_err *err);
 /* The steps of the critical path in [from, to) by time, at most NTK_TIMELINE_STEPS_MAX, and how
- * many there are; null where the length of the execution is not known. */
+ * many there are; null where the length of the execution is unknown. */
 void ntk_timeline_put_path(const struct ntk_timeline *timeline, size_t source,
                            const struct ntk_analyses *analyses, int64_t from_ps, int64_t to_ps,
                            struct ntk_buf *out);

@@ -137,7 +137,7 @@ static int build_row(struct ntk_timeline_build *build, struct ntk_timeline_regio
             const struct ntk_region_instance *one = &instances[region->first_instance + i];
             struct item *item = ntk_sorter_add(&sorter);
             if (!item) {
-                break; /* _finish says why */
+                break; /* _finish gives the reason */
             }
             *item = (struct item){ .start_ps = one->start_ps,
                                    .end_ps = one->end_ps,

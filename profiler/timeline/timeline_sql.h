@@ -13,7 +13,7 @@
  * the server. What one may take of memory and disk is limited, too.
  *
  * An answer is the CSV that query prints, with one row more than was asked for where there are
- * more. It stays until NTK_TIMELINE_SQL_MAX later queries were begun.
+ * more. It stays until NTK_TIMELINE_SQL_MAX later queries were started.
  *
  * Owner:   create / destroy, which ends queries; programs and arguments are borrowed.
  * Threads: handlers come from the server's thread; a query has a thread that waits for it.
@@ -43,7 +43,7 @@ struct ntk_timeline_sql_source {
 
 struct ntk_timeline_sql;
 
-/* NULL without memory. The program is neuron-profile. */
+/* NULL if out of memory. The program is neuron-profile. */
 struct ntk_timeline_sql *ntk_timeline_sql_create(const char *program,
                                                  const struct ntk_timeline_sql_source *sources,
                                                  size_t source_count);

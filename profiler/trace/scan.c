@@ -22,7 +22,7 @@ void ntk_trace_pages_give_back(const void *first, const void *end)
 
 void ntk_trace_scan_give_back(const void *first, size_t passed_bytes)
 {
-    /* Not the piece that was passed just now: its last elements are still looked at. The pages stay
+    /* Not the piece that was passed now: its last elements are still examined. The pages stay
      * in the file: a later look maps them again. */
     if (passed_bytes >= 2 * NTK_TRACE_SCAN_BYTES) {
         (void)madvise((char *)first + (passed_bytes - 2 * NTK_TRACE_SCAN_BYTES),

@@ -3,7 +3,7 @@
  * spill - long arrays that need not all be in memory: on the heap while they are small together,
  * beyond that in an unnamed temporary file that is mapped.
  *
- * Pages of the file take memory until they are given back. Whoever fills or reads an array from one
+ * Pages of the file take memory until they are returned. Whoever fills or reads an array from one
  * end to the other gives back what is behind it: the content stays, and a later look reads it
  * again.
  *

@@ -3,11 +3,11 @@
  * trace - one execution in memory: what every engine, queue and semaphore did, by core.
  *
  * The one form that analyses and outputs read, for any kind of file. Times are ps since the start
- * of the execution (t0); every list is sorted by start. What the file does not say is absent,
+ * of the execution (t0); every list is sorted by start. What the file does not record is absent,
  * never zero: see the has_ fields.
  *
  * A list is an array, and any element may be checked at any time. Long lists are in a mapped
- * temporary file: what is read of them takes memory until it is given back. Whoever reads a list
+ * temporary file: what is read of them takes memory until it is returned. Whoever reads a list
  * from one end to the other therefore does it with ntk_trace_each_*() below or with a walk
  * (trace/walk.h), which give back what they have passed: memory then does not grow with the
  * capture.
@@ -97,7 +97,7 @@ struct ntk_trace_core {
     struct {
         bool instructions, packets, events, throttles;
     } is_mapped;
-    /* The file was cut off: it announces more records of this kind than it has. */
+    /* The file was truncated: it announces more records of this kind than it has. */
     struct {
         bool instructions, packets, events;
     } is_cut;

@@ -3,7 +3,7 @@
  * trace_build - what the makers of the lists of a trace share. Only for profiler/trace.
  *
  * Each maker passes the sections of one core once, record by record, and puts the results into a
- * sorter; pages of the file that were passed are given back.
+ * sorter; pages of the file that were passed are returned.
  */
 #ifndef NTK_PROFILER_TRACE_TRACE_BUILD_H
 #define NTK_PROFILER_TRACE_TRACE_BUILD_H
@@ -11,7 +11,7 @@
 #include "profiler/trace/sorter.h"
 #include "profiler/trace/trace.h"
 
-/* After this many records of a section progress is reported and memory is given back. */
+/* After this many records of a section progress is reported and memory is returned. */
 #define NTK_TRACE_PIECE_RECORDS ((uint64_t)1 << 16)
 
 struct ntk_trace_window {
@@ -28,7 +28,7 @@ struct ntk_trace_build {
     struct ntk_err *err;
 };
 
-/* The records of a section up to `until` were read, those of the last piece just now. */
+/* The records of a section up to `until` were read, those of the last piece now. */
 void ntk_trace_build_passed(struct ntk_trace_build *build, const struct ntk_ntff_section *section,
                             uint64_t until);
 /* Where a piece that begins at `from` ends. */
@@ -90,7 +90,7 @@ static inline bool ntk_trace_build_clip(const struct ntk_trace_build *build, int
     return true;
 }
 
-/* When the execution was, by its instructions where the header does not say it. */
+/* When the execution was, by its instructions where the header does not record it. */
 int ntk_trace_find_window(struct ntk_trace_build *build, struct ntk_trace_window *out_window);
 /* Fill the lists of the core, whose t0_ps is known. 0 or -errno, reported in build->err. */
 int ntk_trace_read_instructions(struct ntk_trace_build *build, struct ntk_trace_core *core,

@@ -3,7 +3,7 @@
  * trace_from_ntff - the trace of a capture: its cores, one after the other, each list by its own
  * maker.
  *
- * docs/formats/ntff.md says why each rule is as it is.
+ * docs/formats/ntff.md describes why each rule is as it is.
  */
 #include <errno.h>
 #include <stdio.h>

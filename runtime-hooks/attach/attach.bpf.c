@@ -7,7 +7,7 @@
  * takes it from there and reports it. Calls that the library makes of itself, through its own table
  * of imports, lie inside one that is noted already and are skipped: the stack pointer tells inner
  * from outer. A note whose stack is below the caller's was left without a return (an exception, a
- * jump): it is replaced. Notes of threads that ended and of calls that are no longer looked at are
+ * jump): it is replaced. Notes of threads that ended and of calls that are no longer examined are
  * taken away by the writer.
  *
  * Nothing here needs the kernel's own type information: registers come from struct pt_regs of the

@@ -233,7 +233,7 @@ static uint64_t hash_key(const struct ntk_attach_missed_key *key)
     return hash * UINT64_C(0xff51afd7ed558ccd);
 }
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 static struct taken *find_taken(struct ntk_attach_models *models,
                                 const struct ntk_attach_missed_key *key)
 {

@@ -27,7 +27,7 @@ extern const char ntk_attach_object_end[];
 #define NO_PRIVILEGE \
     "attaching requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE: the kernel rejected"
 
-/* Which export is checked by which program; NULL: not there. */
+/* Which export is checked by which program; NULL: not present. */
 static const struct {
     const char *name;
     const char *enter;
@@ -304,7 +304,7 @@ void ntk_attach_probes_counts(const struct ntk_attach_probes *probes,
     (void)bpf_map_lookup_elem(probes->counts, &zero, out_counts);
 }
 
-/* Beyond this a walk over a map that changes quickly has begun again too often. */
+/* Beyond this a walk over a map that changes quickly has started again too often. */
 #define STEPS_MAX (1u << 18)
 
 void ntk_attach_probes_each_missed(const struct ntk_attach_probes *probes,

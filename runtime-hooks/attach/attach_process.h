@@ -45,7 +45,7 @@ struct ntk_attach_process {
     /* Logical cores in the order of the process's own numbers. */
     uint16_t cores[NTK_ATTACH_CORES];
     uint32_t core_count;
-    bool cores_guessed; /* the cores are not known */
+    bool cores_guessed; /* the cores are unknown */
     bool is_async;      /* its executions end after their calls */
 };
 

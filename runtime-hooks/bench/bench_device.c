@@ -51,7 +51,7 @@ static int compare(const void *a, const void *b)
     return x->tracking_id < y->tracking_id ? -1 : x->tracking_id > y->tracking_id;
 }
 
-/* -ENOENT when the event is another, or does not say. */
+/* -ENOENT when the event is another, or does not record. */
 static int event_get(json_t *event, const char *phase, struct started *out_event, json_int_t *nc)
 {
     const char *type = json_string_value(json_object_get(event, "event_type"));

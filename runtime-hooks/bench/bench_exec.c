@@ -42,7 +42,7 @@ struct worker {
 };
 
 struct shared {
-    _Atomic uint64_t started; /* executions begun by all threads */
+    _Atomic uint64_t started; /* executions started by all threads */
     uint64_t begin_ns;
 };
 

@@ -25,7 +25,7 @@ enum bench_fill {
 
 struct bench_exec {
     const char *path;
-    uint32_t first_core;   /* the machine's number of the process's core 0; 0: not known */
+    uint32_t first_core;   /* the machine's number of the process's core 0; 0: unknown */
     uint32_t core_count;   /* process-relative cores 0 .. on which models are loaded, in a row */
     uint32_t thread_count; /* spread over the models */
     uint64_t duration_ns;  /* 0: until count */

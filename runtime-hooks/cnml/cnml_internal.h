@@ -185,7 +185,8 @@ struct cnmlBaseOp {
     struct cnml_work work;
     bool is_quantised; /* convolutions and mlp in integers of 8 bits */
     bool has_input_quant, has_filter_quant;
-    struct cnml_quant input_quant, filter_quant; /* in integers, where the tensors do not say it */
+    struct cnml_quant input_quant,
+        filter_quant; /* in integers, where the tensors do not record it */
     struct cnmlTensor **inputs;
     struct cnmlTensor **outputs;
     int input_count, output_count;

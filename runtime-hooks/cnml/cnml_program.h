@@ -195,7 +195,7 @@ struct cnml_frame {
 /* Elements per partition that a frame for this block needs, of one channel block. */
 int64_t cnml_frame_elements(const struct cnml_frame *frame, const struct cnml_block *block);
 /* For output block `block` (its channel_block is not checked): channel blocks first to first +
- * count - 1 of the value, loaded or copied, or looked at where they are. */
+ * count - 1 of the value, loaded or copied, or examined where they are. */
 void cnml_frame_load(struct cnml_writer *w, struct cnml_frame *frame, struct cnml_value *value,
                      const struct cnml_block *block, int first, int count);
 /* What tap (i, j) of the windows of (a part of) that block sees: for channel block k of the loaded

@@ -447,7 +447,7 @@ static int plan_numbers(struct conv *c)
     c->dtype = c->in->dtype;
     if (in_integers || op->is_quantised) {
         if (!in_integers && !op->has_input_quant && !in->has_quant) {
-            return CNML_STATUS_INVALIDPARAM; /* the range of a float input is not known */
+            return CNML_STATUS_INVALIDPARAM; /* the range of a float input is unknown */
         }
         in_factor =
             factor_of(op->has_input_quant && !in_integers ? op->input_quant : in->quants.one);

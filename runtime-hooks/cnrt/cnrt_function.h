@@ -19,7 +19,7 @@ int cnrt_function_sizes(void *function, bool is_output, int64_t **out_sizes, int
 #define CNRT_ELEMENT_BYTES 16U
 int cnrt_function_array(void *function, bool is_output, void **out_array, int *out_count);
 
-/* What follows NULL or a cnrtInvokeFuncParam_t, laid out alike where there is one. */
+/* What follows NULL or a cnrtInvokeFuncParam_t, laid out alike if there is one. */
 struct cnrt_invoke_param {
     int *data_parallelism;
     unsigned int *affinity;

@@ -94,7 +94,7 @@ int ntk_core_machine_remove(struct ntk_err *err);
 
 struct ntk_clock;
 
-/* What it points to is only looked at while ntk_core_open() runs, but for names, which live for
+/* What it points to is only examined while ntk_core_open() runs, but for names, which live for
  * ever. */
 struct ntk_core_options {
     struct ntk_core_machine_options machine;
@@ -406,7 +406,7 @@ struct ntk_core_recorder_options {
 
 struct ntk_core_recording;
 
-/* -EALREADY: the slot is taken; -EAGAIN: an execution from first_execution on has begun on this
+/* -EALREADY: the slot is taken; -EAGAIN: an execution from first_execution on has started on this
  * core; -EINVAL: no such core. */
 int ntk_core_recorder_start(struct ntk_core *core, uint32_t nc, enum ntk_core_recorder_slot slot,
                             const struct ntk_core_recorder_options *options, struct ntk_err *err);

@@ -147,8 +147,8 @@ static int file_fill(int fd, uint32_t count, struct ntk_err *err)
     return 0;
 }
 
-/* Opens the file under its name and locks it: all processes know it by this file name until it is
- * unlinked, and that happens only under this lock. */
+/* Opens the file by its name and locks it. All processes use this name until the file is unlinked,
+ * which happens only under this lock. */
 static int file_open_locked(const char *path, bool create, bool wait, struct ntk_err *err)
 {
     for (unsigned attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {

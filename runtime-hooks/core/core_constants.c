@@ -88,7 +88,7 @@ static struct core_memory_request request_make(const struct ntk_core_model *mode
                                          .model_name = model->name };
 }
 
-/* Turns an accounted allocation into a weight without users; NULL without memory. */
+/* Turns an accounted allocation into a weight without users; NULL if out of memory. */
 static struct core_weight *weight_make(const struct core_constants *constants,
                                        const struct ntk_neff_var *var,
                                        const struct core_allocation *allocation)

@@ -8,7 +8,7 @@
  * is a guess: the core that the first node gets. One that is needed next to another stack, or
  * aligned otherwise, is copied there, one at a time.
  *
- * Owner:   caller's storage for the time of one load; what no model took is given back by _fini.
+ * Owner:   caller's storage for the time of one load; what no model took is returned by _fini.
  * Threads: one at a time per struct core_constants; weights are shared by all (core->weights_lock).
  */
 #ifndef NTK_RUNTIME_HOOKS_CORE_CORE_CONSTANTS_H

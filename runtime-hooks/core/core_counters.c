@@ -113,7 +113,7 @@ void core_counters_memory(struct core_counters *counters, uint32_t model_id,
         struct of_model fresh = { .id = model_id };
 
         fresh.bytes[location] = bytes;
-        (void)ntk_vec_push(&counters->models, &fresh); /* without memory the model lacks a row */
+        (void)ntk_vec_push(&counters->models, &fresh); /* if out of memory, the model lacks a row */
     }
     pthread_mutex_unlock(&counters->lock);
 }

@@ -154,7 +154,7 @@ void ntk_core_handle_drop(struct ntk_core_handle_pool *pool, void *object)
                                                    memory_order_acq_rel, memory_order_relaxed)) {
             continue;
         }
-        /* The memory is never given back, so this look is safe without a reference. */
+        /* The memory is never returned, so this look is safe without a reference. */
         if (!atomic_load_explicit(&handle->is_open, memory_order_acquire)) {
             pthread_mutex_lock(&pool->lock);
             pthread_cond_broadcast(&pool->dropped);

@@ -2,7 +2,7 @@
 /*
  * core_handle - handles of a front's callers that can be checked before they are believed.
  *
- * Objects lie in chunks that are never given back, so that any pointer can be judged without
+ * Objects lie in chunks that are never returned, so that any pointer can be judged without
  * touching memory that is not ours: a stale, foreign or NULL handle is refused, never followed.
  * Freed objects are reused oldest first, which keeps stale handles recognisable for long.
  *
@@ -47,7 +47,7 @@ struct ntk_core_handle_pool {
         .lock = PTHREAD_MUTEX_INITIALIZER                            \
     }
 
-/* Zeroed behind the handle, with one reference, open; NULL without memory. */
+/* Zeroed behind the handle, with one reference, open; NULL if out of memory. */
 void *ntk_core_handle_create(struct ntk_core_handle_pool *pool);
 /* The same, and no thread can take it before it is shown: a stale handle to this place never sees
  * it half made. One that is not shown is freed with ntk_core_handle_drop(). */

@@ -24,7 +24,7 @@
 /* --- system trace ----------------------------------------------------------------------------- */
 
 /* The texts of the names from *inout_named + 1 to the last that the events have: before them in the
- * file, so that a file that is cut off names what it holds. */
+ * file, so that a file that is truncated names what it holds. */
 static int names_add(struct ntk_ntrace_writer *writer, const struct ntk_ntrace_event *events,
                      size_t count, uint32_t *inout_named, struct ntk_err *err)
 {
@@ -214,7 +214,7 @@ static void memory_read(uint64_t *out)
     }
 }
 
-/* The share of a processor is that since the last look; without memory the sample is omitted. */
+/* The share of a processor is that since the last look; if out of memory, the sample is omitted. */
 static void sample(struct ntk_core_sampler *sampler)
 {
     struct cpu_times now[CPUS_MAX] = { 0 };

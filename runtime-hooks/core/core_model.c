@@ -345,7 +345,7 @@ static void hooks_model_begin(struct ntk_core_model *model,
         .neff_path = model->name,
         .core = (uint16_t)core->ncs[model->nc].first_physical,
         .core_count = (uint16_t)(model->nc_count * core->lnc),
-        /* What an opaque program would compute is not known. */
+        /* What an opaque program would compute is unknown. */
         .flags = model->is_opaque ? NTK_PROCESS_ESTIMATED : NTK_PROCESS_MODEL_FLOPS,
         .rank = options->rank_count > 0 ? &rank : NULL,
     };

@@ -162,7 +162,7 @@ int core_model_build(struct ntk_core_model *model, const struct ntk_neff *neff,
                      struct ntk_err *err);
 /* Gives all memory back; no execution runs, no list names it. */
 void core_model_free(struct ntk_core_model *model);
-/* The free context of a model or a new one; NULL without memory, or when it needs none
+/* The free context of a model or a new one; NULL if out of memory, or when it needs none
  * (*out_ok). */
 struct core_context *core_context_take(struct ntk_core_model *model, bool *out_ok,
                                        struct ntk_err *err);

@@ -22,7 +22,7 @@ extern "C" {
 
 struct ntk_core_notifier;
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_core_notifier *ntk_core_notifier_create(struct ntk_core_crew *crew);
 void ntk_core_notifier_destroy(struct ntk_core_notifier *notifier);
 

@@ -45,7 +45,7 @@ struct ntk_core_queue_item {
 /* What a submission to a full queue does. */
 enum ntk_core_queue_full { NTK_CORE_QUEUE_REFUSES, NTK_CORE_QUEUE_WAITS };
 
-/* NULL without memory. Starts no thread. */
+/* NULL if out of memory. Starts no thread. */
 struct ntk_core_crew *ntk_core_crew_create(uint32_t worker_count_max);
 /* All queues refuse further items from now on. */
 void ntk_core_crew_shut(struct ntk_core_crew *crew);
@@ -56,7 +56,7 @@ void ntk_core_crew_destroy(struct ntk_core_crew *crew);
 /* Whether the calling thread is a worker of any crew: it must not wait for queues. */
 bool ntk_core_crew_is_worker(void);
 
-/* depth: items that are not complete, at most; not 0. NULL without memory. */
+/* depth: items that are not complete, at most; not 0. NULL if out of memory. */
 struct ntk_core_queue *ntk_core_queue_create(struct ntk_core_crew *crew, uint32_t depth,
                                              enum ntk_core_queue_full full);
 /* Refuses what its own items submit, waits until it is empty, frees it. No thread uses it any

@@ -105,7 +105,7 @@ struct ntk_core {
     struct ntk_vec weights; /* of struct core_weight *; under weights_lock */
 };
 
-/* Model ids go on over closes: never reused in a process. */
+/* Model ids continue over closes: never reused in a process. */
 uint32_t core_model_id_next(void);
 
 /* --- core_number.c --- */
@@ -136,7 +136,7 @@ int core_memory_take(struct ntk_core *core, const struct core_memory_request *re
                      struct core_allocation *out_allocation, struct ntk_err *err);
 /* Room in the stack of a core before the user is known; -ENOMEM, without a report. It is accounted
  * for by _adopt (bytes and core of the request are those of the allocation), no longer by _disown,
- * and given back by _unreserve. */
+ * and returned by _unreserve. */
 int core_memory_reserve(struct ntk_core *core, uint32_t physical_core, uint64_t bytes,
                         uint64_t align, struct core_allocation *out_allocation);
 void core_memory_adopt(struct ntk_core *core, const struct core_memory_request *request,
@@ -192,7 +192,7 @@ struct core_slowness {
 
 /* One execution of a model on a core, with core->faults set: what the faults of now do to it. The
  * execution lock is held. NTK_CORE_COMPLETED: it runs, as slow as *slowness says, to which is
- * added; else it does not run, err says why. */
+ * added; else it does not run, err gives the reason. */
 enum ntk_core_outcome core_hardware_check(struct ntk_core *core, struct core_nc *nc,
                                           const struct core_hardware_subject *subject,
                                           struct core_slowness *slowness, struct ntk_err *err);
@@ -202,7 +202,7 @@ void core_pause(const struct ntk_clock *clock, uint64_t pause_ns);
 /* --- core_memlog.c --- */
 
 struct core_memlog;
-struct core_memlog *core_memlog_create(uint64_t entries); /* NULL without memory: no log */
+struct core_memlog *core_memlog_create(uint64_t entries); /* NULL if out of memory: no log */
 /* It grows no more and counts as freed: before the hooks go. NULL is fine. */
 void core_memlog_finish(struct core_memlog *memlog);
 void core_memlog_destroy(struct core_memlog *memlog);
@@ -227,7 +227,7 @@ void core_comms_drop(struct ntk_core *core);
 
 /* --- core_counters.c --- */
 
-struct core_counters *core_counters_create(uint32_t nc_count); /* NULL without memory */
+struct core_counters *core_counters_create(uint32_t nc_count); /* NULL if out of memory */
 void core_counters_destroy(struct core_counters *counters);
 /* The execution lock of the core is held. results: by physical core. */
 void core_counters_begin(struct core_counters *counters, uint32_t nc, uint64_t start_ticks);

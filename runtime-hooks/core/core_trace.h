@@ -80,7 +80,7 @@ struct ntk_core_trace_data {
     uint16_t device_core; /* physical, in its device */
     uint16_t stack;       /* of the device, for MEMORY_* */
     uint16_t queue;       /* RUNNING, EXECUTE, EXEC_*: number of the caller's queue; 0: none */
-    uint8_t operation;    /* CC, BARRIER: enum ntk_collective + 1; 0: not known */
+    uint8_t operation;    /* CC, BARRIER: enum ntk_collective + 1; 0: unknown */
     const char *name;     /* of the model or the tensor; MEMORY_*: the category; CC,
                               BARRIER: the communicator. Copied */
 };
@@ -129,7 +129,7 @@ struct ntk_core_trace_span {
 };
 
 /* One event of a moment. START fills its span; STOP takes the kind from it, and records nothing
- * when it has not begun; INSTANT has none. */
+ * when it has not started; INSTANT has none. */
 struct ntk_core_trace_note {
     enum ntk_ntrace_phase phase;
     enum ntk_core_trace_kind kind;
@@ -137,7 +137,7 @@ struct ntk_core_trace_note {
 };
 
 /* What happens on one core at one moment, in this order and with the same data. Spans that stop
- * have begun on this core. */
+ * have started on this core. */
 void ntk_core_trace_moment(uint32_t nc, const struct ntk_core_trace_data *data,
                            const struct ntk_core_trace_note *notes, size_t count);
 /* A moment of one event. */

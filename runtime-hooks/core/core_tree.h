@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * core_tree - the device tree of the software machine as a list of files, each with where its text
- * comes from (core_tree.c), and that list on disk (core_tree_files.c). core_publish.c says when.
+ * comes from (core_tree.c), and that list on disk (core_tree_files.c). core_publish.c describes
+ * when.
  *
  * Every file of the tree carries one time of modification, a second before the machine was made.
  * Another time says that another process has written to it, which asks for something: a counter is
@@ -45,7 +46,7 @@ struct core_tree_leaf {
     char path[CORE_TREE_PATH_BYTES]; /* below the root */
     core_tree_format *format;
     void *source; /* in soft.state, or static text, which is never written to */
-    char *last;   /* as it is in the file; NULL: not known */
+    char *last;   /* as it is in the file; NULL: unknown */
     uint32_t folder;
     uint32_t next; /* of the same folder; CORE_TREE_NONE: the last */
     uint16_t name; /* where it begins in path */
@@ -88,7 +89,7 @@ struct core_tree {
     bool is_wider;        /* files were made that readers may not know */
     bool adopts;          /* what is taken was written before this process was there */
     bool listens;         /* watch_fd has been tried */
-    /* inotify, -1: none. A program may close all descriptors and use their numbers: looked at
+    /* inotify, -1: none. A program may close all descriptors and use their numbers: examined
      * before each use. */
     int watch_fd;
     struct ntk_vec watches; /* of uint32_t by watch descriptor: folder */

@@ -16,7 +16,7 @@
 
 struct core_usage;
 
-struct core_usage *core_usage_create(void); /* NULL without memory: no tables */
+struct core_usage *core_usage_create(void); /* NULL if out of memory: no tables */
 void core_usage_destroy(struct core_usage *usage);
 
 /* What holds device memory. */

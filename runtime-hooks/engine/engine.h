@@ -117,7 +117,7 @@ enum ntk_engine_outcome {
     NTK_RUN_OK = 0,
     NTK_RUN_NUMERICAL_ERROR, /* ran to its end, outputs valid, some engine wrote a NaN */
     NTK_RUN_OUT_OF_BOUNDS,   /* an indirect access left its variable and had no skip mode */
-    NTK_RUN_DEADLOCK,        /* nothing can ever go on: reported at once */
+    NTK_RUN_DEADLOCK,        /* nothing can ever continue: reported at once */
     NTK_RUN_TIMEOUT,         /* longer in device time than the caller allowed */
     NTK_RUN_BAD_INPUT,       /* bindings do not fit the program */
     NTK_RUN_NO_MEMORY,       /* of the host */

@@ -134,7 +134,7 @@ static void columns_clear(const struct columns *columns, size_t partition)
 }
 
 /* Pages that come again cost some times what it takes to overwrite them, so only what a program has
- * filled for the greater part is given back. */
+ * filled for the greater part is returned. */
 int ntk_engine_core_reset(struct ntk_engine_core *core)
 {
     const struct ntk_engine_core_spec *spec = core->spec;

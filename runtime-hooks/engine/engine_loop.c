@@ -568,7 +568,7 @@ static void all_ended(struct engine_group *group)
     }
 }
 
-/* count is that of the group: a constant where there is one core, so that nothing is paid for the
+/* count is that of the group: a constant if there is one core, so that nothing is paid for the
  * other. */
 static inline __attribute__((always_inline)) void loop(struct engine_group *group, uint32_t count)
 {
@@ -613,7 +613,7 @@ static void end_tell(const struct run *run)
                    result->fault_engine < NTK_ENGINE_SEQUENCER_COUNT ? result->fault_slot : 0,
                    run->now_ps);
         break;
-    default: /* it ended well, wrote a NaN, which was reported, or no device is involved */
+    default: /* it succeeded, wrote a NaN, which was reported, or no device is involved */
         break;
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run: what its transfers do to memory, how it begins and ends. engine_loop.c says when.
+ * A run: what its transfers do to memory, how it begins and ends. engine_loop.c describes when.
  */
 #include "runtime-hooks/engine/engine_run.h"
 
@@ -169,7 +169,7 @@ uint64_t engine_transfer_schedule(struct run *run, const struct ntk_engine_dma *
 }
 
 /* A queue set holds the ring of one of its instances: that of another one is swapped in when all
- * that the set has begun is done. Gives the time from which the transfer can go. */
+ * that the set has started is done. Gives the time from which the transfer can go. */
 static uint64_t ring_ready(struct run *run, const struct ntk_engine_dma *dma)
 {
     uint64_t *ring = &run->core->queue_rings[dma->queue_set];

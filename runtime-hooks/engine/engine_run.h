@@ -3,7 +3,7 @@
  * engine_run - what the files of the event loop share: the state of a run and what they ask of each
  * other.
  *
- * Private to the engine: engine.h is what others see. engine_loop.c says what happens when,
+ * Private to the engine: engine.h is what others see. engine_loop.c describes what happens when,
  * engine_run.c starts and completes transfers, engine_kernels.c computes, engine_flow.c steers,
  * engine_pair.c lets the cores of one logical core meet, engine_endless.c finds loops that cannot
  * end.
@@ -105,7 +105,7 @@ static inline bool engine_pending_before(const struct ntk_engine_pending *a,
 /* engine: the one that does it; NTK_ENGINE_DMA for a queue. */
 void engine_semaphore_add(struct run *run, uint32_t engine, uint32_t semaphore, uint32_t value);
 void engine_event_set(struct run *run, uint32_t engine, uint32_t number, bool is_set);
-/* Runs all of them until each has ended or cannot go on. */
+/* Runs all of them until each has ended or cannot continue. */
 void engine_loop(struct engine_group *group);
 
 /* --- engine_run.c --- */

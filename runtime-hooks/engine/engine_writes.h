@@ -2,9 +2,10 @@
 /*
  * engine_writes - which parts of state buffer and PSUM a program may write.
  *
- * Known when the program is made, as addresses in these memories do not depend on data; only rows
- * at indices may go anywhere, which counts as everything. A core that turns to another program
- * clears what the ones before may have written, and leaves alone what is zero still.
+ * Known when the program is created, because addresses in these memories do not depend on data.
+ * Rows at indices may be anywhere, so they count as all of the memory. A core that starts another
+ * program clears the parts that earlier programs may have written, and skips the rest, which is
+ * still zero.
  *
  * Private to the engine.
  */

@@ -2,9 +2,9 @@
 /*
  * kernel_matmul - products of matrices and transposes.
  *
- * docs/isa.md says what each computes. Products are sums in float32 by kernel_product, on machines
- * without its instructions by OpenBLAS. MX products always go through OpenBLAS: their elements
- * times their scales are float32 numbers.
+ * docs/isa.md describes what each computes. Products are sums in float32 by kernel_product, on
+ * machines without its instructions by OpenBLAS. MX products always go through OpenBLAS: their
+ * elements times their scales are float32 numbers.
  *
  * Threads: any; no state but the memory of the caller; scratch belongs to one call at a time.
  */

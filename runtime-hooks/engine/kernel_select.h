@@ -3,7 +3,7 @@
  * kernel_select - scans, selections, gathers, statistics and random numbers: operations that look
  * at the place of an element in its row, or beyond it.
  *
- * docs/isa.md says what each computes. Like kernel_tile, a kernel reads a row whole before it
+ * docs/isa.md describes what each computes. Like kernel_tile, a kernel reads a row whole before it
  * writes one; sources that lie across partitions of a destination have been copied away by the
  * caller.
  *

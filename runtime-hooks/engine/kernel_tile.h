@@ -2,7 +2,7 @@
 /*
  * kernel_tile - what the compute engines do to tiles of state buffer and PSUM.
  *
- * docs/isa.md says what each operation computes. A kernel reads row (= partition) by row into
+ * docs/isa.md describes what each operation computes. A kernel reads row (= partition) by row into
  * float32, computes and writes back rounded; a dense float32 row is used in place. Sources that
  * overlap a destination in another partition are the caller's to copy away first (engine_program.c
  * finds them at load); inside one partition a kernel reads all before it writes.

@@ -403,7 +403,7 @@ void hooks_comm_program_begin(uint32_t slot, uint16_t core, uint64_t now)
     struct operation what = { .kind = NTK_COLLECTIVE_PROGRAM };
     uint32_t comm = hooks.model_comm[slot];
 
-    /* What continues on a further core has begun on the first. */
+    /* What continues on a further core has started on the first. */
     if (comm == 0 || hooks.segment.comms[comm - 1].core != core) {
         return;
     }
@@ -423,7 +423,7 @@ void hooks_comm_program_end(uint32_t slot, uint64_t now, uint32_t status)
     }
 }
 
-/* It never ran: as if it had not been begun. */
+/* It never ran: as if it had not been started. */
 void hooks_comm_program_cancel(uint32_t slot, uint64_t now)
 {
     uint32_t comm = hooks.model_comm[slot];

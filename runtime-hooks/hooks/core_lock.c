@@ -47,7 +47,7 @@ int hooks_core_lock_wait(struct hooks_core_lock *lock)
     if (is_taken) {
         return 1;
     }
-    /* What the thread has begun, it counts: it is cancelled at no sleep of ours. */
+    /* What the thread has started, it counts: it is cancelled at no sleep of ours. */
     (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     for (int i = 0; i < SLEEPS && !is_taken; i++) {
         (void)nanosleep(&pause, NULL);

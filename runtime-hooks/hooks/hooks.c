@@ -584,12 +584,12 @@ uint64_t ntk_hooks_exec_begin(struct ntk_hooks_model_ref model, uint16_t core, u
     return now;
 }
 
-/* What an execution counts: runs of this length each; on the core for 0 ns is not known. */
+/* What an execution counts: runs of this length each; on the core for 0 ns is unknown. */
 struct exec_span {
     uint64_t runs;
     uint64_t total_ns;
     uint64_t core_ns;
-    uint32_t is_unknown; /* its end time is not known */
+    uint32_t is_unknown; /* its end time is unknown */
 };
 
 static void histogram_add(struct ntk_histogram_pair *pair, const struct exec_span *span,
@@ -811,7 +811,7 @@ void ntk_hooks_exec_end(const struct ntk_hooks_exec *exec)
     if (cores > NTK_SEGMENT_CORES - exec->core) {
         cores = NTK_SEGMENT_CORES - exec->core;
     }
-    /* At which run one that failed did so is not known. */
+    /* At which run one that failed did so is unknown. */
     span.runs = exec->run_count != 0 && exec->status == 0 ? exec->run_count : 1;
     span.is_unknown = exec->call_start_ticks == 0;
     span.total_ns = span.is_unknown ? 0 : hooks_span_ns(exec->call_start_ticks, now);

@@ -88,7 +88,7 @@ uint64_t ntk_hooks_now(void);
 uint64_t ntk_hooks_ticks_to_ns(uint64_t ticks);
 
 /* The id of a text, the same for the same text; 0 for NULL, "" and when the table is full. Ids are
- * never given back: for tensor, model and file names, not for text made at run time. */
+ * never returned: for tensor, model and file names, not for text made at run time. */
 uint32_t ntk_hooks_name(const char *text);
 
 /* A physical core is the process's now; is_first: it is the first of its logical core and carries
@@ -161,7 +161,7 @@ struct ntk_hooks_exec_core {
 struct ntk_hooks_exec {
     struct ntk_hooks_model_ref model;
     uint64_t execution_id; /* any number that tells executions of the process apart */
-    /* When the caller called: total latency counts from here. 0: it is not known when it ended, no
+    /* When the caller called: total latency counts from here. 0: it is unknown when it ended, no
      * latency counts. */
     uint64_t call_start_ticks;
     uint64_t core_start_ticks; /* what ntk_hooks_exec_begin() returned */
@@ -172,7 +172,7 @@ struct ntk_hooks_exec {
      * latency and the execution itself count with the last part. */
     bool is_part;
     uint32_t status;
-    uint32_t run_count;  /* runs in a row of one call, all of them done when it ended well; 0: 1 */
+    uint32_t run_count;  /* runs in a row of one call, all of them done when it succeeded; 0: 1 */
     uint16_t core;       /* first physical core: carries counts and histograms */
     uint16_t core_count; /* physical cores in a row that were busy; 0 counts as 1 */
     uint16_t queue;      /* number of the caller's queue, 1 to NTK_EXEC_QUEUES; 0: none */
@@ -193,8 +193,8 @@ struct ntk_segment_trigger *ntk_hooks_trigger(void);
 
 /* Whether a runtime that is not ours answers so when no core had the execution. */
 int ntk_hooks_is_refusal(uint32_t status);
-/* An execution that was begun never reached a core, as turns out: no busy time, no latency, no
- * execution of the model, no outcome, which _exec_refused() counts where there is one. Pairs with
+/* An execution that was started never reached a core, as turns out: no busy time, no latency, no
+ * execution of the model, no outcome, which _exec_refused() counts if there is one. Pairs with
  * ntk_hooks_exec_begin(); *exec as for _end. Time that other executions found counted stays. */
 void ntk_hooks_exec_cancel(const struct ntk_hooks_exec *exec);
 
@@ -271,12 +271,12 @@ void ntk_hooks_mark_text(const char *name, uint64_t start_ticks, uint64_t value)
 /* The next reports are for that time, in nanoseconds of CLOCK_MONOTONIC, in that thread of the
  * process (its name has 16 bytes). 0: now. */
 void ntk_hooks_behalf_at(uint64_t monotonic_ns, uint32_t tid, const char *thread_name);
-/* A model that began (ntk_hooks_model_begin()) is loaded; when and how long that took is not
- * known. */
+/* A model that began (ntk_hooks_model_begin()) is loaded; when and how long that took is
+ * unknown. */
 void ntk_hooks_behalf_model_found(struct ntk_hooks_model_ref model);
 
 /* Executions that are known as sums only. They count as any; they have no record, and their time is
- * not known. */
+ * unknown. */
 struct ntk_hooks_missed {
     struct ntk_hooks_model_ref model;
     uint64_t count;

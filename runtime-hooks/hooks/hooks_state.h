@@ -72,7 +72,7 @@ struct hooks_state {
     uint32_t threads_used;
 
     uint32_t rings_used;
-    uint32_t rings_free; /* claimed once and given back; a hint for threads without a ring */
+    uint32_t rings_free; /* claimed once and returned; a hint for threads without a ring */
     uint64_t slots_used;
     uint64_t ring_slots; /* capacity of the next new ring; 0: no more */
     struct hooks_core_lock core_lock[NTK_SEGMENT_CORES];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * threads - which ring a thread writes: claimed at its first event, given back at its end.
+ * threads - which ring a thread writes: claimed at its first event, returned at its end.
  */
 #include "runtime-hooks/hooks/hooks_state.h"
 

@@ -57,7 +57,7 @@ int ntk_inspect_instance_folder(const char *folder, char *out_path, size_t bytes
     return length < 0 || (size_t)length >= bytes ? -ENAMETOOLONG : 0;
 }
 
-/* "<hash><end>" in the folder, for the program of a model. NULL without memory. */
+/* "<hash><end>" in the folder, for the program of a model. NULL if out of memory. */
 static char *model_path(const struct ntk_core_model *model, const char *before, const char *format,
                         uint32_t nc)
 {

@@ -3,8 +3,8 @@
  * inspect - an inspection: system trace, device profiles and the host over a span of time, as files
  * of one folder.
  *
- * docs/formats/system-trace.md says what the files hold. At most one inspection is on in a process.
- * A failure while it records is logged and the job continues without it.
+ * docs/formats/system-trace.md describes what the files hold. At most one inspection is on in a
+ * process. A failure while it records is logged and the job continues without it.
  *
  * Owner:   what is passed is copied, but for kind_names and runtime_version, which live for ever.
  * Threads: any, between ntk_core_open() and ntk_core_close(); ntk_inspect_forget() in the child of
@@ -63,7 +63,7 @@ struct ntk_inspect_options {
     void (*tell)(enum ntk_inspect_step step, int error, const char *sentence);
 };
 
-/* Whether it records whole cores: only then are its bounds looked at. */
+/* Whether it records whole cores: only then are its bounds examined. */
 bool ntk_inspect_has_recordings(const struct ntk_inspect_options *options);
 /* -EINVAL: one is on already, or the folder's path is too long. */
 int ntk_inspect_begin(struct ntk_core *core, const struct ntk_inspect_options *options,

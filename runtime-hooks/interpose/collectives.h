@@ -13,7 +13,7 @@
 void interpose_prepared_add(const struct interpose_scope *scope, const nrt_cc_comm_t *comm,
                             const nrt_tensor_list_t *input, nrt_dtype_t dtype,
                             nrt_cc_op_type_t operation, const void *context);
-/* The runtime has queued it: the operation has begun, or waits for those before it in the
+/* The runtime has queued it: the operation has started, or waits for those before it in the
  * communicator that is returned, whose core is *out_vnc. 0: nothing is known of it. */
 ntk_hooks_comm interpose_prepared_begin(const struct interpose_scope *scope, const void *context,
                                         int queue, uint32_t *out_vnc);

@@ -20,7 +20,7 @@ struct interpose_execution {
 /* false: it is not reported, the call is passed on. */
 bool interpose_execution_begin(struct interpose_execution *execution, const nrt_model_t *handle);
 void interpose_execution_end(struct interpose_execution *execution, NRT_STATUS status);
-/* Also on the way of an exception, or of a thread that is cancelled: how it ended is not known. */
+/* Also on the way of an exception, or of a thread that is cancelled: how it ended is unknown. */
 void interpose_execution_cleanup(struct interpose_execution *execution);
 
 /* After INTERPOSE_SCOPE. */

@@ -5,7 +5,7 @@
  * Looking up takes no lock and allocates nothing; a writer that is at work makes it try again.
  *
  * Owner:   a table is in static memory, zeroed but for its lock. Its entries are allocated in
- *          blocks, used again, and never given back: a reader may still stand on one.
+ *          blocks, used again, and never returned: a reader may still stand on one.
  * Threads: any. After a fork, _after_fork() in the child first.
  */
 #ifndef NTK_RUNTIME_HOOKS_INTERPOSE_HANDLES_H

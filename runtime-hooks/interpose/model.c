@@ -44,7 +44,7 @@ static void model_put(const nrt_model_t *handle, const struct interpose_model *m
     (void)interpose_handles_put(&models, handle, out_value);
 }
 
-/* Bytes in use of each core of the process, as far as the runtime tells. */
+/* Bytes in use of each core of the process, as far as the runtime shows. */
 struct usage {
     bool is_known;
     uint64_t bytes[NTK_SEGMENT_CORES];

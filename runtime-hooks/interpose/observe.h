@@ -102,7 +102,7 @@ uint32_t interpose_vnc_get(uint16_t core);
  * fork. */
 void interpose_models_forget(void);
 void interpose_tensors_forget(void);
-/* First physical core of a tensor on the device; NTK_NO_CORE. name: 0 where it is not known. */
+/* First physical core of a tensor on the device; NTK_NO_CORE. name: 0 where it is unknown. */
 uint16_t interpose_tensor_core_get(const nrt_tensor_t *handle, uint32_t *out_name);
 void interpose_models_after_fork(void);
 void interpose_tensors_after_fork(void);

@@ -148,7 +148,7 @@ void pending_end_implicit(uint16_t core, NRT_STATUS status)
         if (!queue->place.latest &&
             (core == NTK_NO_CORE || queue->place.key == PENDING_IMPLICIT(core))) {
             while (queue_pop(queue, 0, &request)) {
-                /* The time of its end is not known. */
+                /* The time of its end is unknown. */
                 request.execution.call_start_ticks = 0;
                 request_end(&request, status);
             }

@@ -23,7 +23,7 @@
 /* Says how a request that is complete has ended. Called without a lock. */
 struct pending_request;
 typedef NRT_STATUS pending_status_function(const struct pending_request *request);
-/* The latest sequence that is complete; false: not known. */
+/* The latest sequence that is complete; false: unknown. */
 typedef bool pending_latest_function(uint32_t vnc, uint32_t unit, int queue,
                                      uint64_t *out_sequence);
 
@@ -38,7 +38,7 @@ struct pending_request {
     union {
         struct ntk_hooks_exec execution;
         struct ntk_hooks_transfer transfer;
-        ntk_hooks_comm comm; /* in which the operation has begun */
+        ntk_hooks_comm comm; /* in which the operation has started */
     };
     pending_status_function *status_get; /* NULL: status */
     void *outcome;                       /* the client's status, or its error tracker */

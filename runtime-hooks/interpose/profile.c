@@ -91,7 +91,7 @@ static uint64_t file_bytes(const char *path)
                                                                        : 0;
 }
 
-/* path: where it is when that was not known at its beginning; NULL else. */
+/* path: where it is when that was unknown at its beginning; NULL else. */
 static void capture_end(const struct interpose_scope *scope, uint64_t key, const char *path,
                         uint64_t bytes, NRT_STATUS status)
 {
@@ -192,7 +192,7 @@ NRT_STATUS observed_nrt_profile_session_drop(uint64_t session_id)
 
 /* ---- inspections ---- */
 
-/* The final size of a folder is not known. */
+/* The final size of a folder is unknown. */
 static void inspection_begin(const struct interpose_scope *scope)
 {
     const char *folder = getenv("NEURON_RT_INSPECT_OUTPUT_DIR");

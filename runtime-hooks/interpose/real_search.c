@@ -56,7 +56,7 @@ static bool folder_has(const char *folder, size_t bytes, char path[PATH_MAX])
 
 /* ---- paths of loaded objects ---- */
 
-/* The linker's: the image that this is in. */
+/* Defined by the linker: the start of the image that contains this code. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
 struct object {

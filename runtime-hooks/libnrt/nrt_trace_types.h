@@ -25,7 +25,7 @@ uint64_t nrt_trace_types_all(void);
  * for another word. */
 bool nrt_trace_types_set(uint64_t *types, const char *word, bool enabled);
 /* "a,b,^c": commas between words, ^ removes, * or all is everything; a list that begins with ^
- * starts from all. False when a word is unknown: *out_word says which, cut off. */
+ * starts from all. False when a word is unknown: *out_word says which, truncated. */
 bool nrt_trace_types_parse(const char *list, uint64_t *out_types, char *out_word,
                            size_t word_bytes);
 /* What the core shall record. */

@@ -18,7 +18,7 @@ struct mlu_call {
     struct ntk_err *err;
 };
 
-/* The elements as doubles, freed with free(); NULL without memory. */
+/* The elements as doubles, freed with free(); NULL if out of memory. */
 double *mlu_compute_doubles(const struct mlu_array *array);
 
 /* mlu_compute_window.c: sums over windows and rows */

@@ -24,8 +24,8 @@ struct mlu_params {
     struct ntk_map arrays; /* struct mlu_array *, in order of the file */
 };
 
-/* -EBADMSG: neither form, cut off, or contradicts itself; -EFBIG: beyond a bound; -ENOTSUP:
- * elements that are not known; -EEXIST: a name twice. */
+/* -EBADMSG: neither form, truncated, or contradicts itself; -EFBIG: beyond a bound; -ENOTSUP:
+ * elements that are unknown; -EEXIST: a name twice. */
 int mlu_params_parse(const void *bytes, size_t bytes_count, struct mlu_params *out_params,
                      struct ntk_err *err);
 int mlu_params_read(const char *path, struct mlu_params *out_params, struct ntk_err *err);

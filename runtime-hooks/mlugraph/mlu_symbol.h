@@ -67,7 +67,7 @@ struct mlu_symbol {
     uint32_t head_count;
     uint32_t *operators; /* nodes of the operators, in order */
     uint32_t operator_count;
-    int32_t mxnet_version; /* 10300 for 1.3.0; 0 when the file does not say it */
+    int32_t mxnet_version; /* 10300 for 1.3.0; 0 when the file does not record it */
 };
 
 struct mlu_symbol_options {

@@ -11,8 +11,8 @@ int neuron_graph_params(int argc, char **argv);
 int neuron_graph_run(int argc, char **argv);
 int neuron_graph_segments(int argc, char **argv);
 
-/* Which device a node has that does not say it, and the groups: options that several subcommands
- * have. */
+/* Which device a node has that does not specify it, and the groups: options that several
+ * subcommands have. */
 struct neuron_graph_devices {
     struct ntk_map groups;
     int32_t device_default;

@@ -59,7 +59,7 @@ static const char *behind_get(void)
     return named && ntk_nrt_is_runtime(named, NULL) ? named : NULL;
 }
 
-/* The path of the library without NEURON_LIBNRT, as the hooks find it where there are some. */
+/* The path of the library without NEURON_LIBNRT, as the hooks find it if there are some. */
 static bool path_find(bool has_driver, bool has_hooks, char path[PATH_MAX])
 {
     struct ntk_nrt_search search = { .program = "",

@@ -99,7 +99,7 @@ static int parts_of(const struct run_device *device, const nrt_tensor_info_t *in
     return 0;
 }
 
-/* The buffer of a handle, made when it is not there. */
+/* The buffer of a handle, made when it is not present. */
 static int buffer_get(struct run_device *device, struct run_replica *replica,
                       const nrt_tensor_info_t *info, struct run_buffer **out, struct ntk_err *err)
 {

@@ -2,7 +2,7 @@
 /*
  * rtd_config - the files of the daemon: its configuration, and one of several daemons' own.
  *
- * JSON, refused with line and key where a value is wrong. Keys that are not known are left alone
+ * JSON, refused with line and key where a value is wrong. Keys that are unknown are left alone
  * and reported: files of releases with more keys are not an error.
  *
  * Owner:   caller's storage; nothing to free.

@@ -53,7 +53,7 @@ bool rtd_fault_set(struct rtd_fault *fault, enum _Nrt__Nerr code, const char *fo
     __attribute__((format(printf, 3, 4)));
 
 /* Its inputs are read and a worker has it. wait: the client that is answered when it has ended;
- * NULL: the one that asks with its cookie, if it gets one. NULL when fault says why. */
+ * NULL: the one that asks with its cookie, if it gets one. NULL when fault gives the reason. */
 struct rtd_inference *rtd_inference_post(struct rtd_manager *manager,
                                          const Nrt__InferRequest *asked, struct rtd_wait *wait,
                                          bool has_cookie, struct rtd_fault *fault);

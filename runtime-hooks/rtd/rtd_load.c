@@ -58,7 +58,7 @@ static void load_refuse(struct load *load, enum _Nrt__Nerr code, const char *for
     va_end(list);
 }
 
-/* The stream's own; made by its first message. NULL without memory. */
+/* The stream's own; made by its first message. NULL if out of memory. */
 static struct load *load_of(struct ntk_rpc_call *call)
 {
     struct load *load = ntk_rpc_call_own_get(call);

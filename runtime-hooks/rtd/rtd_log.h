@@ -4,7 +4,7 @@
  *
  * "nrtd[PID]: text", the same text on both. The socket of the syslog service is written to without
  * ever waiting, so that a service that hangs delays no inference; what it does not take goes to the
- * console, as do all lines where it is not there.
+ * console, as do all lines where it is not present.
  *
  * Threads: _open and _close by one, before and after the others; lines from any.
  */

@@ -7,7 +7,7 @@
  * and answers its call or has it wait.
  *
  * Owner:   the manager owns groups, models and inferences until their destroy; a wait is freed by
- *          rtd_wait_end(), shared memory that was taken is given back.
+ *          rtd_wait_end(), shared memory that was taken is returned.
  * Threads: everything below is guarded by the manager's lock; functions of this header are called
  *          with it held unless they say otherwise. Executions and loads run in workers of a crew
  *          without it. A thread of its own takes models apart, which waits for such workers.
@@ -98,7 +98,7 @@ struct rtd_model {
     void *unstaging;            /* of the largest output; of the worker that runs the model */
     struct ntk_core_tensor *stages[2]; /* whose memory these are */
     bool is_leaving;                   /* no call finds it any more */
-    bool is_cancelled;                 /* what has not begun ends with NERR_INFER_CANCELLED */
+    bool is_cancelled;                 /* what has not started ends with NERR_INFER_CANCELLED */
     struct rtd_wait *stops, *unloads;
 };
 
@@ -180,7 +180,7 @@ extern const struct ntk_rpc_method rtd_methods[];
 void rtd_refuse(struct ntk_rpc_call *call, enum _Nrt__Nerr code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void rtd_good(struct ntk_rpc_call *call);
-/* NULL without memory: the call is answered. */
+/* NULL if out of memory: the call is answered. */
 struct rtd_wait *rtd_wait_begin(struct ntk_rpc_call *call);
 /* The client to answer, or NULL; frees the wait. */
 struct ntk_rpc_call *rtd_wait_end(struct rtd_wait *wait);
@@ -223,7 +223,7 @@ void rtd_group_take_back(struct rtd_manager *manager, uint32_t id);
 struct rtd_model *rtd_model_find(struct rtd_manager *manager, const Nrt__HNn *handle);
 /* NERR_OK, or why it does not start. */
 enum _Nrt__Nerr rtd_model_start(struct rtd_model *model);
-/* It leaves when its inferences have ended; those that have not begun are cancelled if asked. */
+/* It leaves when its inferences have ended; those that have not started are cancelled if asked. */
 void rtd_model_leave(struct rtd_model *model, bool cancels);
 /* No client knows it. */
 void rtd_model_take_back(struct rtd_manager *manager, uint32_t id);
@@ -247,7 +247,7 @@ struct rtd_inference *rtd_infer_begin(struct rtd_manager *manager, const Nrt__In
 /* What its result takes until it is ended. */
 uint64_t rtd_infer_bytes_get(const struct rtd_inference *inference);
 void rtd_infer_send(struct rtd_inference *inference, struct ntk_rpc_call *call);
-/* No client waits any more; what has not begun does not run. */
+/* No client waits any more; what has not started does not run. */
 void rtd_infer_end(struct rtd_inference *inference);
 /* No client knows its cookie. */
 void rtd_infer_take_back(struct rtd_manager *manager, uint64_t cookie);
@@ -265,7 +265,7 @@ void rtd_captures_close(struct rtd_manager *manager);
 
 /* ---- shared memory ---- */
 
-/* NULL: neither mapped, nor can it be; errno says why. What is given is given back. */
+/* NULL: neither mapped, nor can it be; errno gives the reason. What is given is returned. */
 struct rtd_shm *rtd_shm_take(struct rtd_manager *manager, const char *path);
 void rtd_shm_give_back(struct rtd_shm *shm);
 /* How much there is now: its owner may change it at any time. */

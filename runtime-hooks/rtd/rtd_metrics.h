@@ -17,12 +17,13 @@
 
 struct rtd_metrics;
 
-struct rtd_metrics *rtd_metrics_create(void); /* NULL without memory */
+struct rtd_metrics *rtd_metrics_create(void); /* NULL if out of memory */
 void rtd_metrics_destroy(struct rtd_metrics *metrics);
 /* value: nanoseconds of a latency, cycles of the device, else the number itself. */
 void rtd_metrics_add(struct rtd_metrics *metrics, enum _Nrt__MetricType type, uint64_t value);
 
-/* Those with a sample of this many last seconds; 0: ever. The caller frees; NULL without memory. */
+/* Those with a sample of this many last seconds; 0: ever. The caller frees; NULL if out of
+ * memory. */
 struct rtd_metrics_rows {
     Nrt__Metric *metrics[NRT__METRIC_TYPE__NMGR_METRIC_NUM];
     size_t count;

@@ -32,7 +32,7 @@ enum rtd_upload_fault {
     RTD_UPLOAD_NO_MEMORY,
     RTD_UPLOAD_RELATIVE, /* no absolute path */
     RTD_UPLOAD_IRREGULAR,
-    RTD_UPLOAD_NO_FILE, /* errno says why */
+    RTD_UPLOAD_NO_FILE, /* errno gives the reason */
 };
 
 struct rtd_upload {

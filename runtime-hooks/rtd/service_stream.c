@@ -94,7 +94,7 @@ static void over(void *ctx)
     go_on(entry->stream);
 }
 
-/* At the end of the line. NULL without memory: the call is answered. */
+/* At the end of the line. NULL if out of memory: the call is answered. */
 static struct entry *entry_add(struct stream *stream, struct ntk_rpc_call *call)
 {
     struct entry *entry = stream ? calloc(1, sizeof *entry) : NULL;

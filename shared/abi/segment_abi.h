@@ -467,7 +467,7 @@ struct ntk_segment_comm {
     uint32_t status;      /* how the last one that ended did */
     uint32_t tid;         /* kernel thread id of the entering thread, as the process sees it; 0
                            * unknown */
-    uint64_t in_flight;   /* begun and not ended; what is at hand is the oldest of them */
+    uint64_t in_flight;   /* started and not ended; what is at hand is the oldest of them */
     uint64_t reserved_2;
     /* line 2: of operations that ended */
     uint64_t count[8]; /* by enum ntk_collective */
@@ -475,8 +475,8 @@ struct ntk_segment_comm {
     uint64_t errors;
     uint64_t bytes_total;
     uint64_t time_ns;    /* in them */
-    uint64_t wait_ns;    /* of it, until the last rank had come; 0: not known */
-    uint64_t longest_ns; /* of one that ended well */
+    uint64_t wait_ns;    /* of it, until the last rank had come; 0: unknown */
+    uint64_t longest_ns; /* of one that succeeded */
     uint64_t reserved_3[3];
 };
 static_assert(sizeof(struct ntk_segment_comm) == 256, "segment ABI 2");

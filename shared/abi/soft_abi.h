@@ -151,7 +151,7 @@ static_assert(offsetof(struct ntk_soft_core, host_memory_total) == 672, "soft.st
 static_assert(offsetof(struct ntk_soft_core, memory) == 720, "soft.state 1");
 static_assert(offsetof(struct ntk_soft_core, pe_matmul_cycles) == 1248, "soft.state 1");
 
-/* What one process holds, so that it can be given back when it dies. Host memory counts on the
+/* What one process holds, so that it can be returned when it dies. Host memory counts on the
  * first physical core of a logical one. */
 struct ntk_soft_process {
     uint64_t pid; /* 0 free; release */

@@ -206,7 +206,7 @@ int ntk_aws_from_environment(struct ntk_aws_credentials *c, struct ntk_aws_keys 
 static const struct {
     int (*find)(struct ntk_aws_credentials *c, struct ntk_aws_keys *keys, struct ntk_err *err);
     bool is_asked_anyway; /* also when a profile was requested by name */
-    bool may_be_away;     /* a failure is as if the place were not there */
+    bool may_be_away;     /* a failure is as if the place were not present */
 } places[] = {
     { ntk_aws_from_environment, false, false }, { ntk_aws_from_web_identity, false, false },
     { ntk_aws_from_files, true, false },        { ntk_aws_from_container, true, false },

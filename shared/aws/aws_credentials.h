@@ -52,7 +52,7 @@ struct ntk_aws_world {
 
 struct ntk_aws_credentials;
 
-/* profile: NULL for AWS_PROFILE or "default". NULL without memory. world is copied. */
+/* profile: NULL for AWS_PROFILE or "default". NULL if out of memory. world is copied. */
 struct ntk_aws_credentials *ntk_aws_credentials_create(const struct ntk_aws_world *world,
                                                        const char *profile);
 void ntk_aws_credentials_destroy(struct ntk_aws_credentials *credentials);
@@ -75,7 +75,7 @@ int ntk_aws_endpoint_find(const struct ntk_aws_credentials *credentials, const c
 int ntk_aws_region_ask(struct ntk_aws_credentials *credentials, char **out_region,
                        struct ntk_err *err);
 /* "https://monitoring.eu-west-1.amazonaws.com": prefix "monitoring" or "sts"; with
- * AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT as they are set. NULL without memory. */
+ * AWS_USE_FIPS_ENDPOINT and AWS_USE_DUALSTACK_ENDPOINT as they are set. NULL if out of memory. */
 char *ntk_aws_endpoint_make(const struct ntk_aws_credentials *credentials, const char *prefix,
                             const char *region);
 /* Whether it is one to three dozens of lower-case letters, digits and '-'. */

@@ -30,8 +30,8 @@ extern "C" {
  * word, with an open quote, or with too many. */
 int ntk_aws_process_split(const char *command, char ***out_words, struct ntk_err *err);
 
-/* What it writes to standard output, appended, once it has ended well. Ends it and fails after
- * timeout_ns, after NTK_AWS_ANSWER_BYTES_MAX bytes, and when is_cancelled(ctx) says so (looked at
+/* What it writes to standard output, appended, once it has succeeded. Ends it and fails after
+ * timeout_ns, after NTK_AWS_ANSWER_BYTES_MAX bytes, and when is_cancelled(ctx) says so ( examined
  * every 100 ms). */
 int ntk_aws_process_run(const char *command, uint64_t timeout_ns, bool (*is_cancelled)(void *ctx),
                         void *ctx, struct ntk_buf *out, struct ntk_err *err);

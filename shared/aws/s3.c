@@ -170,7 +170,7 @@ static int put(struct ntk_s3 *s3, const struct object *object, const struct ntk_
 
 enum outcome { PUT_DONE, PUT_KEPT, PUT_AGAIN, PUT_RENEW, PUT_FAILED };
 
-/* err says why, for all but the first two. */
+/* err gives the reason, for all but the first two. */
 static enum outcome try_put(struct ntk_s3 *s3, const struct object *object, uint64_t *out_pause_ns,
                             struct ntk_err *err)
 {

@@ -22,7 +22,7 @@ extern "C" {
 
 struct ntk_aside;
 
-/* NULL without memory or without a thread. release frees ctx, on any thread. */
+/* NULL if out of memory or without a thread. release frees ctx, on any thread. */
 struct ntk_aside *ntk_aside_create(void (*work)(void *ctx), void (*release)(void *ctx), void *ctx);
 /* NULL is fine. */
 void ntk_aside_destroy(struct ntk_aside *aside);

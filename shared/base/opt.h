@@ -139,7 +139,7 @@ int ntk_opt_run_command(const struct ntk_opt_program *program, int argc, char **
 /* Whether a value is one of the words, separated by blanks; else -EINVAL, "expected a, b or c". */
 int ntk_opt_choice_check(const char *choices, const char *value, struct ntk_err *err);
 /* One table out of several, for a program whose parts bring their own rows; the caller's to free.
- * NULL without memory. */
+ * NULL if out of memory. */
 struct ntk_opt *ntk_opt_join(const struct ntk_opt *const *tables, size_t count);
 void ntk_opt_print_help(const struct ntk_opt_program *program);
 /* An entry of a man page for each option, with "@--name" in a line behind it; a subcommand leaves

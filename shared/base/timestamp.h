@@ -22,7 +22,7 @@ extern "C" {
  */
 int ntk_timestamp_parse(const char *text, uint64_t *out_ns, struct ntk_err *err);
 #define NTK_TIMESTAMP_BYTES 32
-/* "2026-11-21T07:30:00Z", with milliseconds where there are any; buf of NTK_TIMESTAMP_BYTES. */
+/* "2026-11-21T07:30:00Z", with milliseconds if there are any; buf of NTK_TIMESTAMP_BYTES. */
 void ntk_timestamp_format(uint64_t ns, char *buf, size_t buf_bytes);
 
 #ifdef __cplusplus

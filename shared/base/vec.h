@@ -3,7 +3,7 @@
  * vec - a growing array of elements of one size.
  *
  *   struct ntk_vec points = NTK_VEC_INIT(struct point);
- *   struct point *p = ntk_vec_add(&points);              // zeroed, NULL without memory
+ *   struct point *p = ntk_vec_add(&points);              // zeroed, NULL if out of memory
  *   ntk_vec_each(struct point, q, &points) { ... }
  *
  * Owner:   caller's storage; ntk_vec_fini() frees. Pointers to elements last until the next add.
@@ -32,9 +32,9 @@ struct ntk_vec {
 
 void ntk_vec_init(struct ntk_vec *vec, size_t item_bytes);
 void ntk_vec_fini(struct ntk_vec *vec);
-/* Appends a zeroed element; NULL without memory, the vec unchanged. */
+/* Appends a zeroed element; NULL if out of memory, the vec unchanged. */
 void *ntk_vec_add(struct ntk_vec *vec);
-/* Appends count zeroed elements and returns the first; NULL without memory. */
+/* Appends count zeroed elements and returns the first; NULL if out of memory. */
 void *ntk_vec_add_many(struct ntk_vec *vec, size_t count);
 /* Appends a copy; 0 or -ENOMEM. */
 int ntk_vec_push(struct ntk_vec *vec, const void *item);

@@ -90,7 +90,7 @@ static void drop_what_cannot_be(struct machine_core *core, const struct ntk_snap
                       : 0;
     const struct {
         size_t counter;
-        double most; /* 0: not known */
+        double most; /* 0: unknown */
     } rows[] = { { AT_BUSY, room_ns }, { AT_FLOPS, peak } };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -116,7 +116,7 @@ void ntk_aggregate_settle_tree(struct ntk_aggregate *aggregate, const struct ntk
 /* ---- both ---- */
 
 /* For a process around another runtime, alone on its core: what the driver counted there is its
- * doing. Where there are two, the owner is not known. */
+ * doing. Where there are two, the owner is unknown. */
 static void tell_core(const struct machine_core *machine, struct core_state *state,
                       struct ntk_core_sample *sample)
 {

@@ -48,7 +48,7 @@ static void see_unwatched(struct ntk_aggregate *aggregate,
 }
 
 /* Around another runtime these totals are what was believed in each period, which no counter of the
- * segment continues: what they did unwatched is not known. */
+ * segment continues: what they did unwatched is unknown. */
 static void go_on_believed(const struct ntk_ring_core *core, struct core_state *state)
 {
     static const size_t believed[] = { AT_BUSY, NTK_CORE_COUNT_AT(effective_flops) };

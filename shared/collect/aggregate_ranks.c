@@ -33,7 +33,7 @@ static int owned_key(uint64_t key, uint32_t uid, uint64_t *out_key)
     return 0;
 }
 
-/* Made at the first request; NULL without memory. */
+/* Made at the first request; NULL if out of memory. */
 static struct rank_state *state_of(struct runtime_state *runtime, const struct ntk_ring_comm *comm)
 {
     uint64_t key;

@@ -124,7 +124,7 @@ int ntk_aggregate_runtime(struct ntk_aggregate *aggregate,
     }
     ntk_aggregate_see_held(aggregate, runtime, reading);
     if (!ntk_aggregate_take_row(aggregate, runtime, reading->process) && !reading->ended) {
-        runtime->waits = true; /* its baselines stay: nothing of it is lost */
+        runtime->waits = true; /* its baselines stay, so no count is lost */
         return 0;
     }
     out = &runtime->sample;
@@ -202,7 +202,7 @@ void ntk_aggregate_process_usage(struct ntk_aggregate *aggregate, size_t index, 
     }
     out->has |= NTK_RUNTIME_HAS_RSS;
     out->rss_bytes = rss_pages * aggregate->options.page_bytes;
-    if (had_base) { /* else nothing says what of it this period used: not known, not zero */
+    if (had_base) { /* else nothing says what of it this period used: unknown, not zero */
         /* Ticks for now; finish() knows how long the period was. */
         out->has |= NTK_RUNTIME_HAS_CPU;
         out->cpu_user = (double)user;

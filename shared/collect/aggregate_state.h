@@ -152,7 +152,7 @@ struct device_state {
     uint64_t unwatched[NTK_ECC_COUNT]; /* of the period to come */
 };
 
-/* What a core of the machine did, as segments and tree tell: aggregate_belief.c says which is
+/* What a core of the machine did, as segments and tree tell: aggregate_belief.c describes which is
  * believed. */
 struct machine_core {
     bool is_listed;        /* some process was on it, ever */
@@ -305,7 +305,7 @@ struct ntk_histogram ntk_aggregate_histogram_of(struct ntk_aggregate *aggregate,
 /* ---- aggregate_cores ---- */
 
 void ntk_aggregate_core_counters(const struct ntk_ring_core *core, uint64_t out[NTK_CORE_COUNTS]);
-/* Made when it is first asked for; NULL for a core that cannot be, or without memory. */
+/* Made when it is first asked for; NULL for a core that cannot be, or if out of memory. */
 struct core_state *ntk_aggregate_core_state(struct runtime_state *runtime, uint32_t core);
 /* Remembers which of its cores a living process has. */
 void ntk_aggregate_see_held(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
@@ -332,7 +332,7 @@ uint32_t ntk_aggregate_tell_machine(struct machine_core *core, bool software_mac
 
 /* ---- aggregate_models ---- */
 
-/* Made when it is first asked for; NULL without memory. */
+/* Made when it is first asked for; NULL if out of memory. */
 struct model_state *ntk_aggregate_model_state(struct runtime_state *runtime, uint32_t id);
 int ntk_aggregate_take_models(struct ntk_aggregate *aggregate, struct runtime_state *runtime,
                               const struct ntk_runtime_reading *reading,

@@ -10,7 +10,7 @@
 
 #define KEY_BYTES 64
 
-/* Made at the first request; NULL without memory. */
+/* Made at the first request; NULL if out of memory. */
 static struct user_state *user_of(struct ntk_aggregate *aggregate, uint32_t uid)
 {
     struct user_state *user = ntk_map_get_number(&aggregate->users, uid);

@@ -2,7 +2,7 @@
 /*
  * health - turns readings of a device over time into its verdict; the only judge.
  *
- * Pure: it opens nothing and asks no clock. shared/metrics/health.def says which signal raises
+ * Pure: it opens nothing and asks no clock. shared/metrics/health.def describes which signal raises
  * which reason; this is when a reason comes and goes:
  *
  * - It comes with the first sign. Counters of a driver do not move without cause, so nothing waits
@@ -59,7 +59,7 @@ struct ntk_health_time {
     uint64_t realtime_ns;
 };
 
-struct ntk_health *ntk_health_create(void); /* NULL without memory */
+struct ntk_health *ntk_health_create(void); /* NULL if out of memory */
 void ntk_health_destroy(struct ntk_health *health);
 
 /* Takes the devices of now, again and again. is_new: another tree than before. After

@@ -51,7 +51,7 @@ struct heart {
     bool has_beaten;
     bool is_still;
     uint64_t value;
-    uint64_t beat_ns;    /* monotonic: the last one, or when it was first looked at */
+    uint64_t beat_ns;    /* monotonic: the last one, or when it was first examined */
     uint64_t longest_ns; /* between two beats; 0: there were not yet two */
     uint64_t resumed_ns; /* monotonic: of one that stood still, the first beat since; 0 none */
     uint64_t still_since_ns;

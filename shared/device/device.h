@@ -159,9 +159,10 @@ struct ntk_device_place {
 };
 
 /*
- * Reads places[i] of device i of the tree; returns how many, at most capacity. A tree does not say
- * which PCI device is which: on the software machine the order of addresses is that of the devices,
- * and one PCI device is the one Neuron device. Otherwise only what they have in common is reported.
+ * Reads places[i] of device i of the tree; returns how many, at most capacity. A tree does not
+ * record which PCI device is which: on the software machine the order of addresses is that of the
+ * devices, and one PCI device is the one Neuron device. Otherwise only what they have in common is
+ * reported.
  */
 size_t ntk_device_source_places(const struct ntk_device_source *source,
                                 struct ntk_device_place *places, size_t capacity);

@@ -147,7 +147,7 @@ static void keep_common(struct ntk_device_place *places, size_t count)
 }
 
 /* A device that the kernel knows as the child of a PCI device says so with a link. The drivers that
- * we know have none, since their devices are virtual; where there is one, it is the answer. */
+ * we know have none, since their devices are virtual; if there is one, it is the answer. */
 static bool find_parent(const char *root, uint32_t device, struct ntk_device_place *out)
 {
     char path[sizeof((struct ntk_device_tree *)0)->root + 64];

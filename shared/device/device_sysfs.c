@@ -65,7 +65,7 @@ static bool same_time(struct timespec a, struct timespec b)
     return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-/* But for the name of its devices, which is not known before the walk. */
+/* But for the name of its devices, which is unknown before the walk. */
 static bool is_same_tree(const struct signature *a, const struct signature *b)
 {
     return a->device == b->device && a->folder == b->folder && a->first == b->first &&

@@ -97,7 +97,7 @@ int ntk_hosts_answer_read(const struct ntk_http_answer *answer, struct ntk_snaps
                : ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, "the response is not a report");
 }
 
-/* The second in which the peer gave the answer; false: it does not say. */
+/* The second in which the peer gave the answer; false: it does not specify. */
 static bool date_get(const struct ntk_http_answer *answer, uint64_t *out_ns)
 {
     char text[64];

@@ -63,8 +63,8 @@ struct ntk_hosts_remote {
 #define NTK_HOSTS_AGENT_FOLDER "/run/neuron-monitor"
 /* False when the buffer is too small. */
 bool ntk_hosts_agent_path(char *buf, size_t buf_bytes);
-/* Asks it. False: host->no_agent says why; its snapshot is NULL then. Only a socket of root or of
- * this user is believed. */
+/* Asks it. False: host->no_agent gives the reason; its snapshot is NULL then. Only a socket of root
+ * or of this user is believed. */
 bool ntk_hosts_agent_ask(struct ntk_host *host, const char *path, struct ntk_hosts_remote *remote);
 
 #define NTK_HOSTS_TIMEOUT_NS (5 * NTK_NS_PER_SECOND) /* unless an option says otherwise */

@@ -71,7 +71,7 @@ static void ask(struct ntk_hosts_watch *watch, size_t index)
     }
 }
 
-/* A report that was seen is none: its host may hang. One that does not say when it was made is
+/* A report that was seen is none: its host may hang. One that does not specify when it was made is
  * new. */
 static bool is_new(const struct watched *host, const struct ntk_snapshot *snapshot)
 {

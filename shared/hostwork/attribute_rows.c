@@ -92,7 +92,7 @@ static void add_to_cause(struct ntk_host_rows *rows, const struct ntk_host_piece
     }
 }
 
-/* The element of a key, added when it is new; NULL without memory. */
+/* The element of a key, added when it is new; NULL if out of memory. */
 static void *element_of(struct ntk_map *map, struct ntk_vec *vec, const char *key, bool *out_is_new)
 {
     size_t at = (size_t)(uintptr_t)ntk_map_get(map, key);

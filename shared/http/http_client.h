@@ -3,9 +3,10 @@
  * http_client - asks one HTTP server at a time; the one place with libcurl.
  *
  * A client keeps its connections (not those of HTTP/2), so use one per peer that is asked
- * repeatedly. Everything is bounded: time to connect, time in all, bytes of the answer. A redirect
- * is an answer like any other, never followed (credentials stay where they were sent). No proxy is
- * used for link-local addresses and Unix sockets; else the environment's (http_proxy ...) counts.
+ * repeatedly. Everything is bounded: time to connect, time in total, bytes of the answer. A
+ * redirect is an answer like any other, never followed (credentials stay where they were sent). No
+ * proxy is used for link-local addresses and Unix sockets; else the environment's (http_proxy ...)
+ * counts.
  *
  * Owner:   create / destroy; an answer is the caller's storage, ntk_http_answer_fini() frees.
  * Threads: one at a time per client; ntk_http_client_cancel() from any.
@@ -24,7 +25,7 @@
 extern "C" {
 #endif
 
-/* When a question does not say. */
+/* When a question does not specify. */
 #define NTK_HTTP_CONNECT_NS UINT64_C(5000000000)
 #define NTK_HTTP_TIMEOUT_NS UINT64_C(30000000000)
 #define NTK_HTTP_ANSWER_BYTES ((size_t)16 * 1024 * 1024)
@@ -38,7 +39,7 @@ struct ntk_http_question {
     const void *body;           /* NULL for none */
     size_t body_bytes;
     uint64_t connect_ns;          /* 0: NTK_HTTP_CONNECT_NS */
-    uint64_t timeout_ns;          /* in all; 0: NTK_HTTP_TIMEOUT_NS; UINT64_MAX: none (a feed) */
+    uint64_t timeout_ns;          /* in total; 0: NTK_HTTP_TIMEOUT_NS; UINT64_MAX: none (a feed) */
     uint64_t head_ns;             /* until the answer begins; 0: as long as all of it may take */
     size_t answer_bytes_max;      /* 0: NTK_HTTP_ANSWER_BYTES; not for on_bytes */
     const char *unix_socket_path; /* NULL: TCP; the URL's host is then only a name */
@@ -66,7 +67,7 @@ struct ntk_http_answer {
     struct ntk_buf body; /* as sent, any Content-Encoding undone */
 };
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_http_client *ntk_http_client_create(void);
 /* NULL is fine. */
 void ntk_http_client_destroy(struct ntk_http_client *client);

@@ -31,9 +31,9 @@ struct ntk_http_feed {
     struct ntk_http_feed *next;
 };
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_http_feed *ntk_http_feed_make(const char *content_type);
-/* An answer that is one more reader; NULL without memory. */
+/* An answer that is one more reader; NULL if out of memory. */
 struct MHD_Response *ntk_http_feed_response(struct ntk_http_feed *feed,
                                             struct MHD_Connection *connection);
 /* Lets every reader end, so that no connection stays suspended when the daemon stops. */

@@ -25,7 +25,7 @@ struct ntk_http_file {
 
 struct ntk_http_files;
 
-/* The table is ended by a NULL name. NULL without memory or with more than NTK_HTTP_FILES_MAX. */
+/* The table is ended by a NULL name. NULL if out of memory or with more than NTK_HTTP_FILES_MAX. */
 struct ntk_http_files *ntk_http_files_create(const struct ntk_http_file *table);
 /* NULL is fine. */
 void ntk_http_files_destroy(struct ntk_http_files *files);

@@ -19,9 +19,9 @@ extern "C" {
 
 struct ntk_http_many;
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_http_many *ntk_http_many_create(size_t places);
-/* Questions on their way end without a word. NULL is fine. */
+/* Requests in progress end without a callback. NULL is fine. */
 void ntk_http_many_destroy(struct ntk_http_many *many);
 /* Ends the current wait, or the next one. */
 void ntk_http_many_wake(struct ntk_http_many *many);

@@ -24,7 +24,7 @@
 /* Passwords that were right: one bcrypt per user and minute would be felt by every scrape. */
 #define REMEMBERED_MAX 16
 #define REMEMBERED_BYTES 256
-/* bcrypt of a random text, for names that are not there: both take as long. */
+/* bcrypt of a random text, for names that are not present: both take as long. */
 #define DUMMY_HASH "$2b$10$abcdefghijklmnopqrstuuT0xBIOWcgxkdsGFUgYR0cRRmGXU2Aa2"
 
 /* What tells that a file is another one than before. */

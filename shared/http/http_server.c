@@ -466,7 +466,7 @@ static struct job *job_of(void *state)
 
 /* libmicrohttpd 0.9.75 leaves a request without an answer whose parameters do not fit into the
  * memory of its connection. This is called before it reads them, with its own buffer, so too many
- * are cut off here. */
+ * are truncated here. */
 static void *take_uri(void *ctx, const char *uri, struct MHD_Connection *connection)
 {
     char *query = (char *)(uintptr_t)strchr(uri, '?');
@@ -654,7 +654,7 @@ static const struct ntk_http_upload *find_upload(const struct ntk_http_server *s
     return NULL;
 }
 
-/* The length of the body; false: the client does not say one. */
+/* The length of the body; false: the client does not specify one. */
 static bool length_of(const struct ntk_http_request *request, uint64_t *out_count)
 {
     const char *text = ntk_http_request_header_get(request, MHD_HTTP_HEADER_CONTENT_LENGTH);

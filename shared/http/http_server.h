@@ -9,8 +9,8 @@
  * to every client that reads it; a client that is too slow loses whole lines, never half ones.
  *
  * A handler that takes long (a query of a database) is one of slow_routes: a second thread runs
- * them, one after the other, and no other process waits. A third computes passwords that are not
- * known to be right; wrong ones cost it a quarter of a core at most.
+ * them, one after the other, and no other process waits. A third computes passwords that are
+ * unknown to be right; wrong ones cost it a quarter of a core at most.
  *
  * What the server does by itself: 404 and 405, HEAD, limits on connections, request size and idle
  * time, `Cache-Control: no-store`, `X-Content-Type-Options: nosniff`, `Referrer-Policy:
@@ -56,9 +56,9 @@ struct ntk_http_request; /* valid inside a handler only */
 /* Bytes that several answers share. */
 struct ntk_http_body;
 
-/* Takes the bytes of buf, which is empty afterwards; NULL without memory (buf is emptied too). */
+/* Takes the bytes of buf, which is empty afterwards; NULL if out of memory (buf is emptied too). */
 struct ntk_http_body *ntk_http_body_create(struct ntk_buf *buf);
-/* A new body with the same content as gzip (Content-Encoding: gzip); NULL without memory. */
+/* A new body with the same content as gzip (Content-Encoding: gzip); NULL if out of memory. */
 struct ntk_http_body *ntk_http_body_gzip(const struct ntk_http_body *body);
 /* One more owner; NULL stays NULL. */
 struct ntk_http_body *ntk_http_body_ref(struct ntk_http_body *body);
@@ -99,7 +99,8 @@ struct ntk_http_response {
     struct ntk_http_feed *feed; /* endless; created on the same server */
 };
 
-/* The content is the bytes of buf, which is empty afterwards; without memory the answer is 500. */
+/* The content is the bytes of buf, which is empty afterwards; if out of memory, the answer is
+ * 500. */
 void ntk_http_response_put(struct ntk_http_response *response, struct ntk_buf *buf);
 
 typedef void (*ntk_http_handler)(const struct ntk_http_request *request,
@@ -132,7 +133,7 @@ struct ntk_http_options {
     struct ntk_http_address address;
     const char *unix_path; /* a Unix socket instead of an address; removed at the end. NULL: none */
     const struct ntk_http_route *routes;      /* first match wins; ended by a NULL path */
-    const struct ntk_http_route *slow_routes; /* likewise, looked at first; NULL: none */
+    const struct ntk_http_route *slow_routes; /* likewise, examined first; NULL: none */
     const struct ntk_http_upload *uploads; /* ended by a NULL path; needs slow_routes; NULL: none */
     struct ntk_http_security *security;    /* TLS, passwords; borrowed; NULL: neither */
     struct ntk_http_guard *guard;          /* names, token; borrowed; NULL: neither */
@@ -141,7 +142,7 @@ struct ntk_http_options {
 /* Listens when it returns 0. A message names address and cause ("port in use"). */
 int ntk_http_server_create(const struct ntk_http_options *options,
                            struct ntk_http_server **out_server, struct ntk_err *err);
-/* Waits for the server's thread; readers of feeds are cut off. NULL is fine. */
+/* Waits for the server's thread; readers of feeds are truncated. NULL is fine. */
 void ntk_http_server_destroy(struct ntk_http_server *server);
 /* The port that it listens on, also when the options said 0. */
 uint16_t ntk_http_server_port_get(const struct ntk_http_server *server);

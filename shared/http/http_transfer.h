@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * http_transfer - one question on one handle of libcurl; how many of them go on at once is the
+ * http_transfer - one question on one handle of libcurl; how many of them run at once is the
  * business of http_client (one) and http_many.
  *
  * Owner:   init / fini; begin / end frame a question, which must live as long as its answer.

@@ -31,7 +31,7 @@ extern "C" {
 
 #define NTK_RANKS_MAX 65536u /* of a communicator; what says it has more is not believed */
 
-/* Without a threshold given: this many times the longest operation that ended well, within
+/* Without a threshold given: this many times the longest operation that succeeded, within
  * bounds. */
 #define NTK_RANKS_TIMES 8u
 #define NTK_RANKS_LEAST_NS UINT64_C(5000000000)
@@ -62,7 +62,7 @@ enum ntk_rank_where {
     NTK_RANK_ELSEWHERE, /* not in any operation: the one before was its last */
     NTK_RANK_BEHIND,    /* in an operation before it */
     NTK_RANK_RESTARTED, /* its process began after others had come */
-    NTK_RANK_GONE,      /* it left the communicator, or its process ended well */
+    NTK_RANK_GONE,      /* it left the communicator, or its process succeeded */
     NTK_RANK_LOST,      /* its process died */
     NTK_RANK_UNSEEN,    /* no source reports it */
     NTK_RANK_WHERE_COUNT
@@ -71,7 +71,7 @@ extern const char *const ntk_rank_where_names[NTK_RANK_WHERE_COUNT];
 
 enum ntk_comm_verdict_kind {
     NTK_COMM_IDLE,    /* no rank is in an operation, or was within NTK_RANKS_LEAST_NS */
-    NTK_COMM_GOES_ON, /* within the threshold; age_ns 0: no rank is in one just now */
+    NTK_COMM_GOES_ON, /* within the threshold; age_ns 0: no rank is in one now */
     NTK_COMM_HANGS,
     NTK_COMM_BROKE, /* a rank died or left, and the others were informed */
     NTK_COMM_VERDICT_COUNT

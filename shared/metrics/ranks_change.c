@@ -43,7 +43,7 @@ struct change_comm {
     uint64_t round;       /* the last that had it */
     struct ntk_vec ranks; /* struct change_rank: of the current sample */
     uint64_t begin_ns;    /* of it */
-    uint64_t sequence;    /* the operation that had ended then; 0: not known */
+    uint64_t sequence;    /* the operation that had ended then; 0: unknown */
     struct sample usual[NTK_CHANGE_USUAL_MAX];
     size_t usual_count, usual_next;
     struct sample above[SAMPLES_MAX]; /* since the sum was 0 */

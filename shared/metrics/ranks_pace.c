@@ -52,7 +52,7 @@ static uint64_t hash_of(const struct ntk_rank_sample *sample, const char *host, 
     return hash;
 }
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 static struct ntk_pace_rank *rank_get(struct ntk_pace *pace, const struct ntk_rank_sample *sample,
                                       const char *host, uint32_t pid)
 {
@@ -327,8 +327,8 @@ static enum ntk_pace_where where_of(double more, double behind)
     return more <= HOST_SHARE * behind ? NTK_PACE_HOST : NTK_PACE_UNKNOWN;
 }
 
-/* Time of transfers to that of engines, over the window: host and device time cancel out. 0: not
- * known. */
+/* Time of transfers to that of engines, over the window: host and device time cancel out. 0:
+ * unknown. */
 static double transfers_of(const struct ntk_pace_rank *rank, double *out_bytes)
 {
     double engines = 0;

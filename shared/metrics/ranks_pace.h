@@ -89,7 +89,7 @@ struct ntk_pace_verdict {
 
 struct ntk_pace {
     struct ntk_vec ranks;    /* struct ntk_pace_rank */
-    struct ntk_vec verdicts; /* struct ntk_pace_verdict, those with a slow rank first */
+    struct ntk_vec verdicts; /* struct ntk_pace_verdict, slow ranks come first */
     struct ntk_map by_hash;  /* index + 1 of ranks, while they are added */
     uint32_t round;          /* periods that were added */
 };

@@ -435,7 +435,7 @@ struct ntk_rank_sample {
     uint32_t dtype;
     uint32_t status;     /* of the last that ended */
     uint32_t tid;        /* the thread in it, as the process sees it; 0 unknown */
-    uint64_t longest_ns; /* of one that ended well */
+    uint64_t longest_ns; /* of one that succeeded */
     /* Of operations that ended. */
     struct ntk_count operations[NTK_COLLECTIVE_COUNT];
     union {
@@ -471,7 +471,7 @@ struct ntk_lost_rank {
 /* What an agent reports about the ranks of a communicator (ranks.h, ranks_pace.h, ranks_change.h),
  * for as long as it holds. */
 enum ntk_trouble_kind {
-    NTK_TROUBLE_HANGS,  /* an operation does not go on */
+    NTK_TROUBLE_HANGS,  /* an operation does not continue */
     NTK_TROUBLE_BROKE,  /* no rank waits any more, as one was missed */
     NTK_TROUBLE_SLOW,   /* the others wait for one rank repeatedly */
     NTK_TROUBLE_SLOWER, /* all take longer than they did (ranks_change.h) */
@@ -496,8 +496,8 @@ struct ntk_rank_trouble {
     uint64_t sequence; /* of the operation; 0: of none */
     uint64_t since_realtime_ns;
     uint32_t missing;     /* ranks that have not come; 0 where it does not apply */
-    uint64_t behind_ns;   /* what the others wait for it, each operation; 0: not known */
-    uint64_t interval_ns; /* from one operation to the next; 0: not known */
+    uint64_t behind_ns;   /* what the others wait for it, each operation; 0: unknown */
+    uint64_t interval_ns; /* from one operation to the next; 0: unknown */
 };
 
 /* ---- pods: which pod has what, according to Kubernetes ---- */
@@ -619,7 +619,7 @@ struct ntk_runtime_sample {
     uint32_t uid;        /* owner of the segment */
     bool software;       /* runs on software cores: engines, FLOPs, device latency are known */
     enum ntk_hooks_kind hooks;
-    bool cores_guessed;      /* the cores of the process are not known: those listed are a guess */
+    bool cores_guessed;      /* the cores of the process are unknown: those listed are a guess */
     bool no_executions;      /* too frequent for its hooks to look at: not counted, not timed */
     bool partial_executions; /* ... and some were counted before: totals are less than what ran */
     bool ended;              /* its last snapshot: last differences, memory 0 */
@@ -853,7 +853,7 @@ struct ntk_snapshot {
     uint64_t collect_duration_ns; /* what making it took */
 };
 
-/* An empty snapshot, all texts "". NULL without memory. */
+/* An empty snapshot, all texts "". NULL if out of memory. */
 struct ntk_snapshot *ntk_snapshot_create(void);
 /* Another holder of the same snapshot. */
 const struct ntk_snapshot *ntk_snapshot_share(const struct ntk_snapshot *snapshot);
@@ -901,7 +901,7 @@ void ntk_snapshot_set_troubles(struct ntk_snapshot *snapshot,
  * snapshot is not ok. */
 void ntk_snapshot_set_jobs(struct ntk_snapshot *snapshot, const struct ntk_jobs *jobs);
 
-/* ---- events where there is no room for all ---- */
+/* ---- events if there is no room for all ---- */
 
 #define NTK_SNAPSHOT_JOINED_EVENTS_MAX 1024
 
@@ -1008,7 +1008,7 @@ void ntk_snapshot_memory_add(const struct ntk_runtime_sample *runtime, uint32_t 
 /* Whether all that a runtime has is in its rows, so that what is in none is 0. */
 bool ntk_snapshot_tells_memory(const struct ntk_runtime_sample *runtime);
 /* What a runtime has on one side. A source that reports a part may have nothing of it: then the
- * side is not known, not 0. */
+ * side is unknown, not 0. */
 struct ntk_memory_total {
     uint64_t bytes; /* the sum of what is reported */
     bool known;
@@ -1047,7 +1047,7 @@ const struct ntk_machine *ntk_machine_find(const char *instance_type);
 const struct ntk_machine *ntk_machine_find_device(const char *sysfs_device_name);
 /* What people call the memory of its devices: "DRAM", or "HBM" (also of an unknown machine). */
 const char *ntk_machine_memory_type(const struct ntk_hardware *hardware);
-/* The LNC that a tool shows where the running processes do not say one:
+/* The LNC that a tool shows where the running processes do not specify one:
  * NEURON_RT_VIRTUAL_CORE_SIZE, NEURON_LOGICAL_NC_CONFIG, the family's default; 1 for an unknown
  * machine (NULL). */
 uint32_t ntk_machine_lnc(const struct ntk_machine *machine);

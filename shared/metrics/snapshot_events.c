@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_events - which events stay where there is no room for all of them. */
+/* snapshot_events - which events stay if there is no room for all of them. */
 #include "shared/metrics/snapshot.h"
 
 #include <stdlib.h>

@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_snapshot *ntk_snapshot_merge(const struct ntk_snapshot *older,
                                         const struct ntk_snapshot *newer);
 

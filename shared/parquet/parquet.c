@@ -225,7 +225,7 @@ static int put_chunk(struct ntk_parquet *parquet, struct ntk_parquet_chunk *chun
     }
     put_chunk_metadata(parquet, chunk, place, data_at, footer);
     ntk_parquet_chunk_reset(chunk);
-    /* A smallest or largest value that is cut off would hide rows from readers. */
+    /* A smallest or largest value that is truncated would hide rows from readers. */
     return ret < 0 || (ntk_buf_ok(&parquet->min) && ntk_buf_ok(&parquet->max)) ? ret : -ENOMEM;
 }
 

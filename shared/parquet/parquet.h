@@ -86,7 +86,7 @@ struct ntk_parquet_value {
 
 struct ntk_parquet;
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_parquet *ntk_parquet_create(const struct ntk_parquet_options *options);
 /* A row, a value for each column. 0, -ENOMEM, what write() returned, or -EINVAL: a column that
  * every row has is absent. */

@@ -141,7 +141,7 @@ static bool tells_cores(const struct ntk_snapshot *snapshot)
     return snapshot->runtime_count == 0;
 }
 
-/* What a core does for another runtime the software machine does not count: it is not known to be
+/* What a core does for another runtime the software machine does not count: it is unknown to be
  * idle. */
 static void forget_idle(struct ntk_snapshot *snapshot, const struct ntk_runtime_sample *runtime)
 {
@@ -205,7 +205,7 @@ static uint64_t longer(uint64_t longest_ns, const json_t *group)
     return ns != NTK_GROUP_ABSENT && ns > longest_ns ? ns : longest_ns;
 }
 
-/* The snapshot's own period where our part does not say it: the longest of the groups. */
+/* The snapshot's own period where our part does not record it: the longest of the groups. */
 static uint64_t longest_period(const json_t *root)
 {
     const json_t *runtimes = report_get_array(root, "neuron_runtime_data");

@@ -26,7 +26,7 @@
 extern "C" {
 #endif
 
-/* Freed with free(). NULL without memory. */
+/* Freed with free(). NULL if out of memory. */
 char *ntk_report_schema_make(void);
 
 #ifdef __cplusplus

@@ -3,8 +3,9 @@
  * report_stream - cuts bytes into texts of one report each, and those into snapshots.
  *
  * A text ends where its braces do, so a report may have a line, many, or a part of one. Reports
- * that were cut off, because their writer was killed, must not take the next one with them: a brace
- * that cannot stand where it does begins a new report, and so does a line that begins with {".
+ * that were truncated, because their writer was killed, must not take the next one with them: a
+ * brace that cannot stand where it does begins a new report, and so does a line that begins with
+ * {".
  */
 #include "shared/report/report_stream.h"
 
@@ -155,8 +156,8 @@ static void end_text(struct ntk_report_stream *stream, struct text *out)
     stream->where = BETWEEN;
 }
 
-/* The report was cut off: it ends at the next line in it that begins with a brace, as far as there
- * is one, and the scan continues there. */
+/* The report was truncated: it ends at the next line in it that begins with a brace, as far as
+ * there is one, and the scan continues there. */
 static void end_broken_text(struct ntk_report_stream *stream, struct text *out)
 {
     const char *text = stream->buf.bytes + stream->text_start;

@@ -9,7 +9,7 @@
  *   }
  *
  * Reports are lines, may be indented over many, or follow one another without a line break or in an
- * array. What is not a report, is cut off, or longer than NTK_REPORT_READ_BYTES_MAX, is reported
+ * array. What is not a report, is truncated, or longer than NTK_REPORT_READ_BYTES_MAX, is reported
  * once with its line and skipped; the next report is read as if nothing had happened. Blanks are
  * nothing.
  *
@@ -39,7 +39,7 @@ struct ntk_report_stream_counts {
     uint64_t bad_count;    /* texts that were skipped with a message */
 };
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_report_stream *ntk_report_stream_create(void);
 void ntk_report_stream_destroy(struct ntk_report_stream *stream);
 

@@ -33,8 +33,8 @@ enum ring_known_kind {
     RING_KNOWN_LEAVES, /* told, to be removed when no other process needs it */
     /* over before this reader began: another reader's to tell, while one may come */
     RING_KNOWN_OLD,
-    RING_KNOWN_REFUSED, /* looked at again later */
-    RING_KNOWN_UNREADY, /* without its magic yet: looked at again when it is twice as old */
+    RING_KNOWN_REFUSED, /* examined again later */
+    RING_KNOWN_UNREADY, /* without its magic yet: examined again when it is twice as old */
 };
 
 struct ring_known_file {
@@ -44,7 +44,7 @@ struct ring_known_file {
     uint64_t folder_inode;
     uint64_t seen_in_pass; /* of its folder */
     uint64_t since_ns;
-    /* when the others had looked at it once, 0 not yet; when this reader did, of an unready one */
+    /* when the others had examined it once, 0 not yet; when this reader did, of an unready one */
     uint64_t looked_ns;
     uint64_t ended_order; /* see ntk_ring_registry_release() */
     int fd; /* of a file that leaves: holds its byte 1 until what it said is kept; -1 */
@@ -66,10 +66,10 @@ struct ring_known {
 };
 
 void ntk_ring_known_fini(struct ring_known *known);
-/* NULL: not known. */
+/* NULL: unknown. */
 struct ring_known_file *ntk_ring_known_get(const struct ring_known *known,
                                            const struct ring_file *file);
-/* Known from now on, zeroed but for its uid and fd; NULL without memory or when its user has too
+/* Known from now on, zeroed but for its uid and fd; NULL if out of memory or when its user has too
  * many. */
 struct ring_known_file *ntk_ring_known_add(struct ring_known *known, const struct ring_file *file);
 void ntk_ring_known_remove(struct ring_known *known, const struct ring_file *file);
@@ -77,7 +77,7 @@ void ntk_ring_known_remove(struct ring_known *known, const struct ring_file *fil
 void ntk_ring_known_forget_unseen(struct ring_known *known, uint64_t folder_device,
                                   uint64_t folder_inode, uint64_t pass);
 
-/* Made when first asked for; NULL without memory. */
+/* Made when first asked for; NULL if out of memory. */
 struct ring_user *ntk_ring_known_user(struct ring_known *known, uint32_t uid);
 /* Whether a file of this user may be opened now. */
 bool ntk_ring_user_may_open(struct ring_user *user, uint64_t now_ns);

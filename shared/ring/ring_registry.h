@@ -300,7 +300,7 @@ void ntk_ring_segment_thread(const struct ntk_ring_segment *segment, const struc
  * of one ring in order (rings are not merged). limit bounds the records that this call checks
  * (rounded up to a batch), 0 = until all rings were empty once. Core and thread of a record are
  * within bounds or NTK_NO_CORE and 0; kinds, flags and words are as written and may be anything.
- * Returns how many it looked at, including those that were damaged.
+ * Returns how many it examined, including those that were damaged.
  */
 typedef void (*ntk_ring_batch_fn)(const struct ntk_ring_segment *segment,
                                   const struct ntk_slot *slots, size_t count, void *ctx);

@@ -298,7 +298,7 @@ static void take_comm(const struct ntk_ring_segment *segment, const struct ntk_s
         since = comm->enter_ticks;
         out->sequence -= out->in_flight - 1;
     }
-    /* One that has been in none left none. */
+    /* A rank that has not entered any operation has left none. */
     out->since_ns =
         since != 0 && now > since ? ntk_ring_segment_ticks_to_ns(segment, now - since) : 0;
     out->bytes = comm->bytes;

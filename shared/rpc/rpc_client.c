@@ -131,7 +131,7 @@ static bool answer_start(struct call *call)
     return start(call, ops, sizeof ops / sizeof *ops, &call->answer_tag);
 }
 
-/* False: the call has ended, and its status says why. */
+/* False: the call has ended, and its status gives the reason. */
 static bool send_one(struct call *call, const ProtobufCMessage *message)
 {
     grpc_byte_buffer *buffer = ntk_rpc_buffer_pack(message);

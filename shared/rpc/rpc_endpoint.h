@@ -13,7 +13,7 @@
 #define NTK_RPC_ENDPOINT_VARIABLE "NEURON_RTD_ADDRESS"
 
 /* As gRPC has it, the caller's to free: a text that begins with a slash, or has no colon, is the
- * path of a socket. NULL without memory. */
+ * path of a socket. NULL if out of memory. */
 char *ntk_rpc_endpoint_make(const char *text);
 
 #endif

@@ -34,7 +34,7 @@ static const char *join(char **out, const char *scope, const char *name)
     return *out = asprintf(out, "%s%s%s", scope, *scope ? "." : "", name) < 0 ? NULL : *out;
 }
 
-/* The name with all that it is in; it belongs to the table. NULL without memory. */
+/* The name with all that it is in; it belongs to the table. NULL if out of memory. */
 static const char *symbol_add(struct ntk_rpc_files *files, size_t file, const char *scope,
                               const char *name, bool is_message)
 {

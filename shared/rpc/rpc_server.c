@@ -318,7 +318,7 @@ int ntk_rpc_server_create(const char *endpoint, const struct ntk_rpc_method *met
                           struct ntk_rpc_server **out_server, struct ntk_err *err)
 {
     /* Tensors of any size; clients may ping as often as they like; no two daemons at one port; what
-     * is compressed is refused, since its size is not known in advance. */
+     * is compressed is refused, since its size is unknown in advance. */
     grpc_arg args[] = {
         NTK_RPC_NUMBER(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, -1),
         NTK_RPC_NUMBER(GRPC_ARG_MAX_SEND_MESSAGE_LENGTH, -1),

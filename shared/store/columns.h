@@ -35,8 +35,8 @@ enum ntk_store_counts {
     NTK_STORE_COUNTS_ALL,
 };
 
-/* For a process, in the column counts_executions: the executions that its counts have; NULL: not
- * known. PART: those until its hooks gave them up. */
+/* For a process, in the column counts_executions: the executions that its counts have; NULL:
+ * unknown. PART: those until its hooks gave them up. */
 enum ntk_store_counted {
     NTK_STORE_COUNTED_NONE = 0,
     NTK_STORE_COUNTED_ALL = 1,

@@ -9,8 +9,8 @@
  * WAL mode, one file to hand on; any number of readers may have it open. Layout:
  * docs/formats/store.md.
  *
- * A damaged file of ours is renamed to <file>.damaged-<UTC time> and a new one begun, at the start
- * or whenever it shows; ntk_store_status tells.
+ * A damaged file of ours is renamed to <file>.damaged-<UTC time> and a new one started, at the
+ * start or whenever it shows; ntk_store_status tells.
  *
  * Owner:   ntk_store_open() allocates, ntk_store_close() writes what waits, stops the thread,
  *          frees.

@@ -60,14 +60,14 @@ int ntk_store_dataset_late(struct ntk_store_reader *reader, enum ntk_store_datas
                            struct ntk_err *err);
 
 /* Which file it is, however often it is copied, and the host that it was of at that time; "" where
- * it does not say. */
+ * it does not specify. */
 int ntk_store_dataset_origin(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t *out_id,
                              char host[NTK_STORE_HOST_BYTES], struct ntk_err *err);
 
 /* ---- rows ---- */
 
 enum ntk_store_cell_kind {
-    NTK_STORE_CELL_NULL, /* of a value only: not known */
+    NTK_STORE_CELL_NULL, /* of a value only: unknown */
     NTK_STORE_CELL_I64,
     NTK_STORE_CELL_TIME, /* i64: ns since 1970 */
     NTK_STORE_CELL_F64,

@@ -18,7 +18,7 @@
  *       18  1+1 versions for writing and for reading: 1, or 2 with a log
  *       44    4 format of the schema, big-endian, 1 to 4; 0 without one
  *       68    4 application_id, big-endian
- *      100      the first page goes on
+ *      100      the first page continues
  */
 #define MAGIC "SQLite format 3"
 #define WRITE_VERSION_AT 18

@@ -36,7 +36,7 @@ struct jobs_query {
     uint32_t cores[CORES_MAX];
     struct ntk_store_job job;
     struct ntk_vec pieces;
-    uint32_t cores_per_device; /* physical; 0: not known */
+    uint32_t cores_per_device; /* physical; 0: unknown */
 };
 
 static uint64_t number_at(sqlite3_stmt *statement, const char *column)

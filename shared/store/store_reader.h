@@ -60,7 +60,7 @@ bool ntk_store_reader_ecc_get(const char *boot_id, uint32_t device, struct ntk_e
 
 /*
  * Everything that was ever counted of executions and cores as one period: a runtime per tag
- * (by_process: per process), the cores of the machine, the sums. For counters that shall go on
+ * (by_process: per process), the cores of the machine, the sums. For counters that shall continue
  * where they were. -ENODATA when nothing was. The caller destroys it.
  */
 int ntk_store_reader_totals_snapshot(struct ntk_store_reader *reader, bool by_process,
@@ -132,7 +132,7 @@ enum ntk_store_metric ntk_store_metric_find(const char *name);
 
 /*
  * One step. Not covered at all (covered_ns 0): no agent watched, a gap. Covered and without a
- * value: not known, or the process was absent. A rate or share of what was watched and did nothing
+ * value: unknown, or the process was absent. A rate or share of what was watched and did nothing
  * is 0.
  */
 struct ntk_store_point {
@@ -317,12 +317,12 @@ struct ntk_store_verdict {
     uint32_t rank_count;
     bool has_rank; /* else no single one is named */
     uint32_t rank;
-    uint32_t pid; /* 0: not known */
+    uint32_t pid; /* 0: unknown */
     const char *tag;
     const char *operation; /* NULL: of none */
     uint64_t sequence;
     uint32_t missing;
-    uint64_t behind_ns; /* 0: not known */
+    uint64_t behind_ns; /* 0: unknown */
     uint64_t interval_ns;
 };
 typedef int (*ntk_store_verdict_row)(const struct ntk_store_verdict *verdict, void *ctx);

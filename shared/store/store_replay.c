@@ -155,7 +155,7 @@ static int find_moment(struct ntk_replay *replay, uint64_t time_ns, struct ntk_e
             return ret;
         }
         if (time_ns > (uint64_t)first_ns) {
-            break; /* a gap, not rows that went */
+            break; /* a gap, not deleted rows */
         }
     }
     return ntk_err_set(err, -ENODATA, NTK_ERR_NO_OFFSET, "no data at this time");

@@ -37,7 +37,7 @@ int ntk_replay_prepare_plain(const struct ntk_replay *replay, const char *sql,
 /* 1 for a row, 0 at the end, negative. */
 int ntk_replay_next(const struct ntk_replay *replay, sqlite3_stmt *statement, struct ntk_err *err);
 
-/* A zeroed row more of a list that becomes part of the snapshot; NULL without memory, or when a
+/* A zeroed row more of a list that becomes part of the snapshot; NULL if out of memory, or when a
  * file claims more rows of one kind in one moment than a machine can have. */
 #define NTK_REPLAY_ROWS_MAX 32768
 void *ntk_replay_add(struct ntk_vec *rows);

@@ -10,7 +10,7 @@
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
-/* Of these a whole row is written; statement_sql has what happens where there is one already. */
+/* Of these a whole row is written; statement_sql has what happens if there is one already. */
 static const char *const tables[STATEMENT_COUNT] = {
     [ADD_PROCESS] = "process",
     [PUT_MODEL] = "model",

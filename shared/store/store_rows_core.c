@@ -18,7 +18,7 @@ static void add_period(struct ntk_histogram_dense *dense, struct ntk_buf *blob,
     }
 }
 
-/* Only what is known: a period, or with the state totals, which stay while the count is not known for
+/* Only what is known: a period, or with the state totals, which stay while the count is unknown for
  * a period. */
 static void bind_counts(const struct ntk_store_rows *rows, enum ntk_rows_statement id,
                         const struct ntk_core_sample *core, struct ntk_rows_core *state)

@@ -57,7 +57,7 @@ struct step {
     uint64_t uncounted;   /* ... and that do not */
 };
 
-/* A question while it is answered. */
+/* The state of one query. */
 struct query {
     struct ntk_store_reader *reader;
     const struct ntk_store_filter *filter;

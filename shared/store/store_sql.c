@@ -60,7 +60,7 @@ int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err)
                            "or memory than it would on a valid file",
                            what);
     }
-    /* SQLite's own sentence does not say why. */
+    /* SQLite's own sentence does not specify why. */
     int cause = (sqlite3_errcode(db) & 0xff) == SQLITE_CANTOPEN ? sqlite3_system_errno(db) : 0;
     return ntk_err_set(err, code ? code : -EIO, NTK_ERR_NO_OFFSET, "%s: %s%s%s", what,
                        sqlite3_errmsg(db), cause ? ": " : "", cause ? strerror(cause) : "");

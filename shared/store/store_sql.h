@@ -47,7 +47,7 @@ int ntk_store_sql_prepare_row(sqlite3 *db, const char *table, const char *confli
                               sqlite3_stmt **out_statement, struct ntk_err *err);
 /* The nearest number that SQLite can hold. */
 sqlite3_int64 ntk_store_sql_integer(uint64_t number);
-/* Sets parameters by name, ":name" in the SQL, which the statement has; what is not known is NULL,
+/* Sets parameters by name, ":name" in the SQL, which the statement has; what is unknown is NULL,
  * and a text that is NULL is "". Texts and bytes are the caller's until the statement is reset. */
 int ntk_store_sql_parameter(sqlite3_stmt *statement, const char *name); /* 0: it has none */
 void ntk_store_sql_bind(sqlite3_stmt *statement, const char *name, uint64_t value);
@@ -60,7 +60,7 @@ void ntk_store_sql_bind_blob(sqlite3_stmt *statement, const char *name, const st
 /* Of a filter: only where there is a text, and the statement asks for it. */
 void ntk_store_sql_bind_filter(sqlite3_stmt *statement, const char *name, const char *text);
 /* Columns of the present row by name, which the statement has: where it is, and what it holds.
- * Texts are the statement's until it is stepped; a word is NULL where it is not known, a text "". */
+ * Texts are the statement's until it is stepped; a word is NULL where it is unknown, a text "". */
 int ntk_store_sql_column(sqlite3_stmt *statement, const char *name);
 uint64_t ntk_store_sql_u64(sqlite3_stmt *statement, const char *column);
 double ntk_store_sql_double(sqlite3_stmt *statement, const char *column);

@@ -160,7 +160,7 @@ hooks=$NEURON_HOOKS_DIR
 export NEURON_HOOKS_DIR=$scratch/denied
 row 1 "" "${as_nobody[@]}" neuron-bench exec good.neff --count 1
 grep -q "$scratch/denied/.*Permission denied" err || complain "neuron-bench does not name the folder"
-# Watching goes on with what can be seen.
+# Watching continues with what can be seen.
 row 0 "$scratch/denied': Permission denied" "${as_nobody[@]}" neuron-monitor --once --period 100ms
 row 0 "$scratch/denied': Permission denied" "${as_nobody[@]}" neuron-top --once
 export NEURON_HOOKS_DIR=$hooks

@@ -5,7 +5,7 @@ set -euo pipefail
 . "$NTK_SOURCE_DIR/tests/support/others.sh"
 export PATH=$NTK_BIN_DIR:$PATH
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/ntk-test-XXXXXX")
-# Hooks folders are in memory where there is some to spare, as in test_scratch_in_memory(): device
+# Hooks folders are in memory if there is some to spare, as in test_scratch_in_memory(): device
 # trees are hundreds of small files.
 memory=$scratch
 [ ! -w /dev/shm ] || [ "$(df --output=avail -B1M /dev/shm | tail -1)" -le 1024 ] ||
@@ -53,7 +53,7 @@ blame() {
     logs
     : >"$scratch/.failed" # in a file, so that a subshell can do it
 } >&2
-# fail SENTENCE: ends the test. complain SENTENCE: the test goes on, and has failed at its end.
+# fail SENTENCE: ends the test. complain SENTENCE: the test continues, and has failed at its end.
 fail() {
     complain "$@"
     exit 1
@@ -113,7 +113,7 @@ needs_npm() {
 # skip_sanitized: where a job preloads our library, or loads one that is not the program's first.
 skip_sanitized() { [ -z "${NTK_SANITIZE:-}" ] || skip "a sanitizer's runtime must be the first library of a process"; }
 
-# $browser is a Chromium that needs no screen; skips the test where there is none.
+# $browser is a Chromium that needs no screen; skips the test if there is none.
 needs_browser() {
     browser=$(command -v chromium-headless-shell || command -v chromium) || {
         skip "Chromium is missing"

@@ -54,7 +54,7 @@ draw() {
             row = ""
             for (j = 1; j <= count; j++)
                 if ((names[i], names[j]) in arrow) {
-                    if (length(row names[j]) > 160) { # a long list goes on in the next row
+                    if (length(row names[j]) > 160) { # a long list continues in the next row
                         print "| " names[i] " | " row ", |"
                         row = ""
                     }

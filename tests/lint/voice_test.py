@@ -59,7 +59,7 @@ def run(folder, *arguments):
 
 with tempfile.TemporaryDirectory() as folder:
     for name, text, line, is_comment in KINDS:
-        for _, phrase, better in voice.RULE_SETS[is_comment]:
+        for _, phrase, better in voice.RULES:
             planted = text.replace("{}", phrase)
             found = findings(folder, name, planted, is_comment)
             if (line, better) not in [(at, wording) for at, _, wording in found]:

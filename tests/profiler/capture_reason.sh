@@ -9,7 +9,8 @@ refused() { # NEFF
     [ ! -e refused.ntff ] || complain "$1: a capture"
 }
 
-# A NEFF of ours that looks like a vendor's: its engine code does not say that it is in the open encoding.
+# A NEFF of ours that looks like a vendor's: its engine code does not record that it is in the open
+# encoding.
 neuron-packager example mlp -o ours.neff >printed 2>err || fail 'no example'
 neuron-packager unpack -o unpacked ours.neff >printed 2>err || fail 'not unpacked'
 sed -i 's/"nsx"/"vendor"/' unpacked/sg00/*.json

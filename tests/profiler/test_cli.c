@@ -226,7 +226,7 @@ static size_t middle_of(const struct ntk_buf *file, uint32_t type)
     return bytes_count;
 }
 
-/* Half of the instructions are lost: what they add up to is not known, and not less. */
+/* Half of the instructions are lost: what they add up to is unknown, and not less. */
 static void a_summary_adds_up_no_half_of_the_records(void **state)
 {
     static const char *const lost[] = { "tensor_engine_instruction_count", "trace_count",

@@ -65,7 +65,7 @@ static const struct {
         { NTK_PATH_WAIT, 0, 0, 0.40, 0.50 },
         { NTK_PATH_INSTRUCTION, PE, MATMUL, 0, 0.01 },
         { NTK_PATH_LATENCY, 0, 0, 0, 0.01 } },
-      /* Half of GpSimd's time on the path: what the waits without a cause hide is not known. */
+      /* Half of GpSimd's time on the path: what the waits without a cause hide is unknown. */
       { { NTK_ADVICE_PATH_ENGINE, 0.21, 0.23 }, { NTK_ADVICE_INCOMPLETE, 0, 0.001 } } },
     /* Products of 512 columns begin every 427 ns (1.2 GHz), 2 ns after each the weights of the next
      * one load in 146 ns: no weights bound anything but a few that waited for their data. */

@@ -60,7 +60,7 @@ done
 ends 2 neuron-profile analyze -s as_is.ntff --what-if dma=2 idle
 says err "--what-if requires the 'what-if' analysis"
 
-# ---- a capture that was cut off: every analysis of what is missing says so ----
+# ---- a capture that was truncated: every analysis of what is missing says so ----
 grep -q '^Partial: ' printed && complain "a complete capture is partial"
 neuron-packager example mlp -o e.neff >/dev/null 2>err
 capture e.neff whole.ntff ''

@@ -81,7 +81,8 @@ static int error_of(const char *name, const int *errors)
                : 0;
 }
 
-/* Whether this call of `name` fails; then errno says why. errors: the first is the likeliest. */
+/* Whether this call of `name` fails; then errno gives the reason. errors: the first is the
+ * likeliest. */
 static bool fails(enum fault_kind kind, const char *name, const int *errors)
 {
     int error = 0;
@@ -146,7 +147,7 @@ static void *early_take(size_t bytes)
     return at + bytes <= EARLY_BYTES ? early + at : NULL;
 }
 
-/* Where memory comes from that is not given back; only while one fault is checked. */
+/* Where memory comes from that is not returned; only while one fault is checked. */
 static struct origin {
     void *pointer;
     void *stack[STACK_MAX];
@@ -505,7 +506,7 @@ static const char *wrong_with(int ret, const struct ntk_err *err)
 static bool is_single; /* NTK_FAULTS=N */
 
 struct outcome {
-    const char *kept;  /* what was not given back */
+    const char *kept;  /* what was not returned */
     const char *wrong; /* what else */
     int ret;
     struct ntk_err err;

@@ -4,7 +4,7 @@
  *
  * The test program's own malloc(), open(), read(), write(), mmap(), fsync(), rename() ... stand in
  * for those of the C library, also for the libraries it loads. So faults reach every thread of the
- * process, and leaks show in what was not given back. What the C library does inside itself does
+ * process, and leaks show in what was not returned. What the C library does inside itself does
  * not fail. For every system call of one thread, or a kill, see syscall_fault.h.
  *
  * Link tests_fault into programs that need it only: it replaces functions of the C library.
@@ -38,7 +38,7 @@ struct fault_operation {
 };
 
 /* Fails the test when a round does not end well: a fault without a message, memory, descriptors or
- * mappings that were not given back, or what after() says. Each call fails once alone, and once
+ * mappings that were not returned, or what after() says. Each call fails once alone, and once
  * together with all of its kind that follow. Returns how many calls one run makes. */
 unsigned fault_everywhere(const struct fault_operation *operation, void *ctx);
 

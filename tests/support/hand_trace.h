@@ -35,7 +35,7 @@ struct hand_trace {
     uint8_t *code[HAND_TRACE_CORES][NTK_NTFF_ENGINE_COUNT];
 };
 
-/* total_ns 0: the execution's length is not known. */
+/* total_ns 0: the execution's length is unknown. */
 void hand_trace_begin(struct hand_trace *h, size_t core_count, const char *instance_type,
                       int64_t total_ns);
 /* Appends an instruction to the program of an engine; its slot. */

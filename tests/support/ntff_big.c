@@ -22,7 +22,7 @@ static void put_u16(uint8_t *slot, size_t at, uint16_t value)
     slot[at + 1] = (uint8_t)(value >> 8);
 }
 
-/* From the first change on it goes on. */
+/* From the first change on it continues. */
 static void put_wait(uint8_t *wait, uint8_t *value, uint8_t semaphore)
 {
     wait[0] = NTK_VENDOR_WAIT_AT_LEAST;

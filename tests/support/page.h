@@ -13,8 +13,8 @@
 
 #include "shared/base/buf.h"
 
-/* A row of the cells. A cell that is too long goes on in more rows, after a comma, and these repeat
- * the first `repeated` cells. */
+/* A row of the cells. A cell that is too long continues in more rows, after a comma, and these
+ * repeat the first `repeated` cells. */
 void test_page_add_row(struct ntk_buf *out, const char *const *cells, size_t count,
                        size_t repeated);
 /* Fails unless the page below NTK_SOURCE_DIR has each of the tables, which end with a newline. */

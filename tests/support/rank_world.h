@@ -33,7 +33,7 @@ struct rank_world {
     uint64_t bytes;       /* of the files, out */
 };
 
-/* How long ranks execute and wait in all, as long as nothing is broken: between the first
+/* How long ranks execute and wait in total, as long as nothing is broken: between the first
  * collective and the last. */
 struct rank_world_sums {
     uint64_t run_ns, waited_ns, path_ns;

@@ -12,7 +12,7 @@ void test_scratch_destroy(char *folder);
 extern char *test_scratch_folder;
 int test_scratch_set_up(void **state);
 int test_scratch_tear_down(void **state);
-/* Scratch folders of this process are in memory where there is some to spare: for device trees of
+/* Scratch folders of this process are in memory if there is some to spare: for device trees of
  * tens of thousands of small files, which disks make slowly. */
 void test_scratch_in_memory(void);
 /* "<folder>/<name>", freed with free(). */

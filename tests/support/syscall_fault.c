@@ -204,7 +204,7 @@ static pid_t child_start(int (*body)(void *ctx), void *ctx)
     return child;
 }
 
-/* Lets the child go on to its next call, or the end of one; false when it has ended. */
+/* Lets the child continue to its next call, or the end of one; false when it has ended. */
 static bool next_stop(pid_t child, int *status)
 {
     long signal_number = 0;

@@ -48,7 +48,7 @@ key C-c
 wait_for is_screen
 kill -0 "$job" || fail "the job was hit"
 
-# SIGTERM in the middle ends both, and the terminal is given back.
+# SIGTERM in the middle ends both, and the terminal is returned.
 key P
 sees "how far it is" "recording process $job \["
 kill -TERM "$(pgrep -P "$(tmx display-message -p -t top '#{pane_pid}')" -x neuron-top)"

@@ -27,7 +27,7 @@ NEURON_HOOKS_DIR=$memory/machine neuron-monitor --once --period 100ms >machine
 
 # fakes MODE...: their names in fakes[].
 fakes() {
-    rm -f ports # what the ones before wrote is there until the shell behind & has begun
+    rm -f ports # what the ones before wrote is there until the shell behind & has started
     python3 "$NTK_SOURCE_DIR/tests/top/fake_agents.py" report machine "$@" >ports &
     fake=$!
     pids+=("$fake")
@@ -97,7 +97,7 @@ tmx send-keys -t top p
 wait_for shows '>Processes<'
 tmx send-keys -t top Escape
 wait_for shows 'vCPU'
-# Only one's own processes: the choice goes on to the host that is opened next.
+# Only one's own processes: the choice continues to the host that is opened next.
 tmx send-keys -t top p u
 wait_for shows '>Processes<.* mine'
 tmx send-keys -t top Escape
@@ -116,7 +116,7 @@ tmx send-keys -t top q
 wait_for shows status=0
 kill "$fake"
 
-# 64 hosts: each frame has all of them, and as frames go on newer reports of each.
+# 64 hosts: each frame has all of them, and as frames continue newer reports of each.
 fakes $(yes good | head -64)
 printf '%s\n' "${fakes[@]}" >many.txt
 neuron-top --hosts many.txt --json --batch >many.json &

@@ -24,7 +24,7 @@ grep -qF "${shown/'[100.00%]'/'[  100%]'}" frame || fail "utilization is not $ex
 shown() { [ -s frames ] && echo yes; }
 : >frames
 (cat reports && wait_for shown && cat reports) | neuron-top --stdin --batch >frames || fail "the end of the input: expected a failure"
-# A report that does not say when it was made is of the moment it came.
+# A report that does not record when it was made is of the moment it came.
 neuron-top --stdin --once --view graphs <reports >frame
 grep -q 'Executions/s .* to [1-9]' frame || fail "no graphs of reports without a time: $(cat frame)"
 neuron-top --stdin --once --view errors <reports >frame

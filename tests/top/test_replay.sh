@@ -70,7 +70,7 @@ moment() { tmx capture-pane -p -t top | sed -n 's/.*recorded at \([0-9: -]*\).*/
 wait_for shows 'recorded at 20.*UTC'
 tmx send-keys -t top Space
 wait_for shows paused
-# Playing goes on until the pause, and a step of a minute may not reach an end: both are gone to.
+# Playing continues until the pause, and a step of a minute may not reach an end: both are gone to.
 first=$(neuron-top --from history.db --once | sed -n 's/.*recorded at \([0-9: -]*\).*/\1/p')
 moved() { [ "$(moment)" != "$first" ] && [ -n "$(moment)" ] && echo yes; }
 is_first() { [ "$(moment)" = "$first" ] && echo yes; }

@@ -1,5 +1,5 @@
 # test_samples - neuron-top --json and --csv next to a running model: the page of the format has
-# the names that are printed, JSON and CSV say the same, what is not known is empty, rows of
+# the names that are printed, JSON and CSV say the same, what is unknown is empty, rows of
 # several samples are below one header.
 . "$(dirname "$0")/../e2e/lib.sh"
 needs jq python3

@@ -1,5 +1,5 @@
 # test_terminal - the real program in a terminal (tmux), with snapshots made by hand: keys, resizing,
-# small sizes, colours, signals, and that the terminal is given back. 77 without tmux.
+# small sizes, colours, signals, and that the terminal is returned. 77 without tmux.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/terminal.sh"
 # keys

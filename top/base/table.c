@@ -429,7 +429,7 @@ static void input_apply(struct ntk_top_table *table, const char *text)
     if (table->input == NTK_TOP_INPUT_FILTER) {
         pattern_set(&table->filter, text);
         (void)ntk_top_table_end(
-            table); /* without memory rows are missing until the next snapshot */
+            table); /* if out of memory, rows are missing until the next snapshot */
     } else {
         pattern_set(&table->search, text);
         cursor_set(table, table->input_cursor);

@@ -138,7 +138,7 @@ void ntk_top_table_fini(struct ntk_top_table *table);
 /* ---- for projections ---- */
 void ntk_top_table_begin(struct ntk_top_table *table);
 /* The cells of a new row, columns->count of them, all absent; valid until the next add. NULL
- * without memory. */
+ * if out of memory. */
 struct ntk_top_cell *ntk_top_table_add(struct ntk_top_table *table, uint64_t key,
                                        enum ntk_top_row_kind kind);
 /* Says that the row added last belongs to the application of that tab. */

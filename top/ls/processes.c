@@ -63,7 +63,7 @@ static void read_command(const struct reader *reader, struct ntk_ls_process *pro
     }
 }
 
-/* The process of this pid, added when it is new; NULL without memory. */
+/* The process of this pid, added when it is new; NULL if out of memory. */
 static struct ntk_ls_process *take(struct reader *reader, uint32_t pid)
 {
     struct ntk_ls_process *process = find(reader, pid);

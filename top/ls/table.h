@@ -19,7 +19,7 @@ extern "C" {
 #define NTK_LS_COMMAND_CELLS_WIDE 80
 
 enum ntk_ls_form {
-    NTK_LS_FORM_DEFAULT,  /* every column; processes where there are some */
+    NTK_LS_FORM_DEFAULT,  /* every column; processes if there are some */
     NTK_LS_FORM_WIDE,     /* fewer columns, commands of 80 characters */
     NTK_LS_FORM_ALL,      /* fewer columns, a line below each device */
     NTK_LS_FORM_WIDE_ALL, /* both */
@@ -31,9 +31,9 @@ enum ntk_ls_form {
 void ntk_ls_header_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 void ntk_ls_table_write(const struct ntk_ls_machine *machine, enum ntk_ls_form form,
                         struct ntk_buf *out);
-/* Where the devices are plugged in, when it is not known which is which: nothing else. */
+/* Where the devices are plugged in, when it is unknown which is which: nothing else. */
 void ntk_ls_pci_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
-/* How many devices are not listed, where there are any. */
+/* How many devices are not listed, if there are any. */
 void ntk_ls_hidden_write(const struct ntk_ls_machine *machine, struct ntk_buf *out);
 
 /* The command cut to this many cells, the last three of them "..." then. */

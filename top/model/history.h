@@ -38,8 +38,8 @@ struct ntk_top_history {
 void ntk_top_history_fini(struct ntk_top_history *history);
 /* Forgets everything. 0 or -ENOMEM, which leaves it without series. */
 int ntk_top_history_reset(struct ntk_top_history *history, size_t series_count);
-/* series_count values that hold for the period that ends at end_ns (since 1970); NAN is not
- * known. */
+/* series_count values that hold for the period that ends at end_ns (since 1970); NAN is
+ * unknown. */
 void ntk_top_history_add(struct ntk_top_history *history, uint64_t end_ns, uint64_t period_ns,
                          const float *values);
 /* The same of a time before the moment that is shown: what is nearer to that is not overwritten. */

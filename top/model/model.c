@@ -624,7 +624,7 @@ void ntk_top_model_select_tab(struct ntk_top_model *model, size_t index)
         model->tab_start_time = runtime->start_time;
         model->tab_pid = runtime->header_pid;
     }
-    (void)project(model); /* without memory the tree is shorter until the next snapshot */
+    (void)project(model); /* if out of memory, the tree is shorter until the next snapshot */
 }
 
 const struct ntk_runtime_sample *ntk_top_model_selected(const struct ntk_top_model *model)
@@ -648,7 +648,7 @@ void ntk_top_model_project_list(struct ntk_top_model *model, enum ntk_top_view_i
 
 void ntk_top_model_project_view(struct ntk_top_model *model)
 {
-    (void)project_view(model); /* without memory the list is shorter until the next snapshot */
+    (void)project_view(model); /* if out of memory, the list is shorter until the next snapshot */
 }
 
 /* ---- what views ask ---- */

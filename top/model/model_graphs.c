@@ -40,7 +40,7 @@ static size_t series_of(const struct ntk_top_graphs *graphs, enum ntk_top_quanti
            (core == NTK_TOP_GRAPHS_TOTAL ? 0 : core + 1);
 }
 
-/* A value for each quantity; NAN what is not known. */
+/* A value for each quantity; NAN what is unknown. */
 static void measure_core(const struct ntk_snapshot *snapshot, const struct ntk_core_sample *core,
                          float out[NTK_TOP_QUANTITY_COUNT])
 {

@@ -212,7 +212,7 @@ static void fill_device(const struct ntk_top_model *model, uint32_t index, bool 
     fill_used(memory, cells);
 }
 
-/* A row; NULL without memory. */
+/* A row; NULL if out of memory. */
 static struct ntk_top_cell *add_row(struct ntk_top_table *table, uint64_t key, const char *name,
                                     const struct device_memory *memory)
 {

@@ -312,7 +312,8 @@ void ntk_top_model_tree_set_expanded(struct ntk_top_model *model, uint64_t key, 
         ntk_map_fini(&model->exceptions);
         memset(&model->exceptions, 0, sizeof model->exceptions);
     }
-    (void)ntk_map_put_number(&model->exceptions, key, model); /* without memory it stays as it is */
+    (void)ntk_map_put_number(&model->exceptions, key,
+                             model); /* if out of memory, it stays as it is */
 }
 
 static void describe(const struct item *item, int depth, struct ntk_top_node *node)

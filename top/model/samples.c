@@ -59,7 +59,7 @@ static const struct {
     static_assert(_Generic(((SAMPLE_##table *)0)->member, TYPE_##form : 1), name);
 #include "top/model/samples.def"
 
-/* A row that is being filled: what is not set is not known. */
+/* A row that is being filled: what is not set is unknown. */
 struct row {
     struct {
         enum { ABSENT, TEXT, COUNT, NUMBER, FLAG } kind;

@@ -2,7 +2,7 @@
 /*
  * samples - the last snapshot of a model for programs: one JSON object, or rows of CSV.
  *
- * The names are those of samples.def, explained in docs/formats/top-samples.md. What is not known
+ * The names are those of samples.def, explained in docs/formats/top-samples.md. What is unknown
  * is null in JSON and empty in CSV. The model must show the tab of all applications.
  *
  * Threads: one.

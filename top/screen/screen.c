@@ -159,7 +159,7 @@ void ntk_screen_spot_add(struct ntk_screen *screen, int row, int column, int wid
     struct ntk_screen_spot spot = { row, column, width, action, argument };
 
     if (screen->spots.count < NTK_SCREEN_SPOTS_MAX) {
-        (void)ntk_vec_push(&screen->spots, &spot); /* without memory it cannot be clicked */
+        (void)ntk_vec_push(&screen->spots, &spot); /* if out of memory, it cannot be clicked */
     }
 }
 

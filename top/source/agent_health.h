@@ -14,7 +14,7 @@
 struct ntk_clock;
 struct ntk_top_agent_health;
 
-/* NULL without memory or without a thread. The clock is borrowed; NULL: the system's. */
+/* NULL if out of memory or without a thread. The clock is borrowed; NULL: the system's. */
 struct ntk_top_agent_health *ntk_top_agent_health_create(const struct ntk_clock *clock);
 void ntk_top_agent_health_destroy(struct ntk_top_agent_health *health);
 /* Replaces the verdicts of devices by those of the agent, where one answers in time. NULL is

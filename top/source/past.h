@@ -26,7 +26,7 @@ void ntk_top_past_fini(struct ntk_top_past *past);
 void ntk_top_past_add(struct ntk_top_past *past, const struct ntk_snapshot *snapshot);
 /* Index 0 is the oldest; NULL after the last. Borrowed. */
 const struct ntk_snapshot *ntk_top_past_get(const struct ntk_top_past *past, size_t index);
-/* Where a walk from the moment `from_ns` over `distance_ns` ends, at least one snapshot away where
+/* Where a walk from the moment `from_ns` over `distance_ns` ends, at least one snapshot away if
  * there is one: back to the newest one at that distance, or forward to the oldest. past->count when
  * nothing is kept. */
 size_t ntk_top_past_back(const struct ntk_top_past *past, uint64_t from_ns, uint64_t distance_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pods - one look at the folder for all containers that are not known yet. */
+/* pods - one look at the folder for all containers that are unknown yet. */
 #include "top/source/pods.h"
 
 #include <dirent.h>

@@ -55,7 +55,8 @@ static void set_trouble(struct connect_source *source, const char *text)
     pthread_mutex_lock(&source->lock);
     (void)snprintf(source->trouble, sizeof source->trouble, "%s", text);
     pthread_mutex_unlock(&source->lock);
-    /* An empty line wakes the screen, which tells how old it is, and ends one that was cut off. */
+    /* An empty line wakes the screen, which tells how old it is, and ends one that was
+     * truncated. */
     source->last_byte = '\n';
     (void)!write(source->pipe_fd, "\n", 1);
 }

@@ -114,7 +114,7 @@ static int load_skipped_events(struct replay_source *source, struct ntk_snapshot
                               : 0;
 }
 
-/* Seconds for the finest graph, then minutes, then hours where there are no minutes any more. */
+/* Seconds for the finest graph, then minutes, then hours if there are no minutes any more. */
 static int replay_before_shown(struct ntk_top_source *base, uint64_t since_ns,
                                struct ntk_snapshot **out_snapshot)
 {

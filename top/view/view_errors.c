@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* view_errors - the columns of model_errors; above them what was seen in all. */
+/* view_errors - the columns of model_errors; above them what was seen in total. */
 #include <stdio.h>
 #include <time.h>
 

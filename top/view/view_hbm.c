@@ -61,7 +61,7 @@ static const struct ntk_top_columns columns = { items, sizeof items / sizeof *it
 /* The uses of the bar, as the first screen groups them. */
 static const struct {
     enum ntk_memory_group group; /* NTK_GROUP_COUNT: other */
-    char letter;                 /* its sign where there are no colours */
+    char letter;                 /* its sign if there are no colours */
     const char *name;
 } series[SERIES_COUNT] = {
     { NTK_GROUP_TENSORS, 't', "Tensors" },       { NTK_GROUP_CONSTANTS, 'c', "Constants" },

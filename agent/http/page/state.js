@@ -78,7 +78,7 @@ function runtimeOf(entry, groups) {
   };
 }
 
-// What is not known adds nothing, and does not make a sum known.
+// What is unknown adds nothing, and does not make a sum known.
 const plus = (all, value) => (value === undefined || value === null ? all : (all ?? 0) + value);
 
 function addCores(runtime) {
@@ -158,7 +158,7 @@ export function totals() {
   const busy = sum([...state.cores.values()], (core) => core.busy);
   const total = merge(state.runtimes.map((runtime) => runtime.totalHistogram));
   const capacity = state.devices.reduce((all, device) => all + (device.memory_capacity_bytes ?? []).reduce((a, b) => a + b, 0), 0);
-  // A device without a report is in no sum; a sum of nothing is unknown, or 0 where there is no
+  // A device without a report is in no sum; a sum of nothing is unknown, or 0 if there is no
   // process.
   const used = sum(state.devices, (device) => device.memory_used_bytes?.reduce(add, 0));
   const nothing = state.runtimes.length ? null : 0;

@@ -19,7 +19,7 @@
     "tensors require the NEFF (-n), and the name of the tensor in each transfer of " \
     "a vendor program"
 
-/* Either of text and json is NULL. 0, -ENOMEM, or -ENODATA: the files do not say. */
+/* Either of text and json is NULL. 0, -ENOMEM, or -ENODATA: the files do not record. */
 typedef int answer(const struct ntk_analyses *asked, struct ntk_buf *text, struct ntk_json *json);
 
 static int answer_idle(const struct ntk_analyses *asked, struct ntk_buf *text,

@@ -33,7 +33,7 @@ struct ntk_analyses { /* what analyses of a capture are made from */
     struct ntk_program *program;
     struct ntk_dependencies dependencies;
     struct ntk_transfers transfers;
-    bool has_path; /* false: the capture does not say how long the execution took */
+    bool has_path; /* false: the capture does not record how long the execution took */
     struct ntk_critical_path path;
     struct ntk_cost_table costs;
     struct ntk_bubbles_options bubbles; /* zeroed: all engines, as many as usual */
@@ -66,7 +66,7 @@ int ntk_analyses_find(const char *name);
 const char *ntk_analyses_absent(const struct ntk_analyses *analyses, size_t index, char *buf,
                                 size_t buf_bytes);
 /* The answer appended to json, or to text where json is NULL. 0, -ENOMEM, or -ENODATA: the files do
- * not say; nothing was appended then. */
+ * not record; nothing was appended then. */
 int ntk_analyses_put(const struct ntk_analyses *analyses, size_t index, struct ntk_buf *text,
                      struct ntk_json *json);
 /* The same as JSON, without what has an entry for each span of the execution: the steps of the

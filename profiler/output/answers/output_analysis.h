@@ -3,7 +3,7 @@
  * output_analysis - the results of analyses, each as text for a person and as one JSON value.
  *
  * Text: times in us, shares in percent of the execution. JSON: ns and fractions; names as
- * everywhere. What is not known is "-" in text and null in JSON. The same trace gives the same
+ * everywhere. What is unknown is "-" in text and null in JSON. The same trace gives the same
  * bytes. Every function appends; an allocation that fails shows in ntk_buf_ok().
  */
 #ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_ANALYSIS_H
@@ -80,7 +80,7 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
 void ntk_output_dma_json(const struct ntk_trace *trace, const struct ntk_dma_efficiency *dma,
                          const struct ntk_hbm_traffic *hbm, struct ntk_json *json);
 
-struct ntk_output_matched; /* output_matched.h; NULL where units are not known */
+struct ntk_output_matched; /* output_matched.h; NULL where units are unknown */
 void ntk_output_comparison_text(const struct ntk_comparison *comparison,
                                 const struct ntk_output_matched *matched, struct ntk_buf *out);
 void ntk_output_comparison_json(const struct ntk_comparison *comparison,
@@ -96,7 +96,7 @@ void ntk_output_advice_text(const struct ntk_advice *advice, struct ntk_buf *out
 void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *json);
 
 /* One execution on one screen: ten figures, a bar for each engine, the first three findings. advice
- * NULL: they are not known. */
+ * NULL: they are unknown. */
 void ntk_output_brief(const char *name, const struct ntk_summary *summary,
                       const struct ntk_advice *advice, struct ntk_buf *out);
 
@@ -105,7 +105,7 @@ void ntk_output_activity_text(const struct ntk_trace *trace,
 void ntk_output_activity_json(const struct ntk_trace *trace,
                               const struct ntk_activity_over_time *activity, struct ntk_json *json);
 
-/* chip NULL: not known. */
+/* chip NULL: unknown. */
 void ntk_output_memory_text(const struct ntk_program *program, const struct ntk_chip_memory *chip,
                             struct ntk_buf *out);
 void ntk_output_memory_json(const struct ntk_program *program, const struct ntk_chip_memory *chip,

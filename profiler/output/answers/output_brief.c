@@ -98,7 +98,7 @@ static void add_bar(const struct ntk_summary *summary, const struct bar *bar, st
     ntk_buf_add_format(out, "| %6.2f%%\n", share->number * 100);
 }
 
-/* Those that are not known are named in the heading: absent is not zero. */
+/* Those that are unknown are named in the heading: absent is not zero. */
 static void add_bars(const struct ntk_summary *summary, struct ntk_buf *out)
 {
     size_t unknown = 0;

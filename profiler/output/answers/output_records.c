@@ -8,7 +8,7 @@
 
 #include "profiler/output/tables/operands.h"
 
-/* Pages of the file are given back after this many records. */
+/* Pages of the file are returned after this many records. */
 #define PIECE_RECORDS ((uint64_t)1 << 16)
 
 int ntk_output_instructions(const struct ntk_trace *trace, struct ntk_sink *sink)

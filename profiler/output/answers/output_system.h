@@ -12,8 +12,8 @@
 #include "shared/base/buf.h"
 #include "shared/base/json.h"
 
-/* The execution that it shows; NULL: not known, and *out_reason (may be NULL) says why, or is NULL
- * for a capture of a session. */
+/* The execution that it shows; NULL: unknown, and *out_reason (may be NULL) gives the reason, or is
+ * NULL for a capture of a session. */
 const struct ntk_system_execution *
 ntk_system_capture_execution(const struct ntk_system_view *view,
                              const struct ntk_system_capture *capture, const char **out_reason);

@@ -142,7 +142,7 @@ static int answer_gaps(const struct ntk_system_asked *asked, struct ntk_buf *tex
 
 /* ---- memory ---- */
 
-/* A recording of a running process, or of other events alone, does not say. */
+/* A recording of a running process, or of other events alone, does not record. */
 static bool is_known(const struct ntk_memory_use *use)
 {
     return use->allocation_count + use->free_count > 0;

@@ -18,7 +18,7 @@ const struct ntk_analysis_info *ntk_system_analyses_info(size_t index);
  * traces. */
 bool ntk_system_analyses_streams(size_t index);
 /* The answer about all these processes appended to json, or to text where json is NULL. 0, -ENOMEM,
- * -errno, or -ENODATA: the traces do not say; nothing was appended then. options: what changes
+ * -errno, or -ENODATA: the traces do not record; nothing was appended then. options: what changes
  * to estimate; NULL: none. */
 int ntk_system_analyses_put(const struct ntk_system_asked *asked, size_t index,
                             struct ntk_buf *text, struct ntk_json *json);

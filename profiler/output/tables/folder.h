@@ -15,7 +15,7 @@
 /* How one table becomes the bytes of one file. */
 struct ntk_folder_format {
     const char *extension; /* "csv" */
-    /* State for one file; NULL without memory. */
+    /* State for one file; NULL if out of memory. */
     void *(*begin)(const struct ntk_table *table, struct ntk_sink *sink);
     int (*put)(void *state, const void *row);
     /* What is after the last row; -errno. */

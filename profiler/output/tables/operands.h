@@ -27,7 +27,7 @@ struct ntk_operands_text {
     uint64_t *marks;
 };
 
-/* NULL without memory. The trace is borrowed. */
+/* NULL if out of memory. The trace is borrowed. */
 struct ntk_operands *ntk_operands_create(const struct ntk_trace *trace);
 void ntk_operands_destroy(struct ntk_operands *operands);
 

@@ -115,7 +115,7 @@ static int make_room(struct groups *g)
     return 0;
 }
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 static union value *group_of(struct groups *g, const union value *key)
 {
     if (make_room(g) < 0) {

@@ -3,9 +3,9 @@
  * rows - the rows of all tables of an export, and the functions that make them.
  *
  * Each function gives its rows in order of cores and, where rows have a time, of time. Times are ns
- * since the start of the execution: what is not whole is cut off at the very end. A member that the
- * capture does not yield is absent (see table.h). Texts are borrowed from the export or constants,
- * or last for the row.
+ * since the start of the execution: what is not whole is truncated at the very end. A member that
+ * the capture does not yield is absent (see table.h). Texts are borrowed from the export or
+ * constants, or last for the row.
  *
  * Owner:   caller's storage; ntk_position_texts_fini() frees what it points to.
  */
@@ -78,10 +78,10 @@ struct ntk_packet_row {
     int64_t bytes;
     double bytes_per_second;
     int64_t crc;
-    int64_t index;     /* 0, 1 ... of its engine and queue */
-    int64_t ring_id;   /* one per core, engine and queue */
-    const char *no;    /* "no": rows are single packets, each once */
-    const char *is_cc; /* "no"; absent when there are collectives, whose packets are not known */
+    int64_t index;         /* 0, 1 ... of its engine and queue */
+    int64_t ring_id;       /* one per core, engine and queue */
+    const char *no;        /* "no": rows are single packets, each once */
+    const char *is_cc;     /* "no"; absent when there are collectives, whose packets are unknown */
     const char *semaphore; /* "-1" */
     int64_t transfer_id;   /* this and what follows: of the transfer that it is known to be of */
     const char *op, *variable;
@@ -315,7 +315,7 @@ struct ntk_header_row { /* of the NEFF */
 struct ntk_tensor_info_row {
     const char *name, *type, *format, *shape, *subgraph;
     int64_t bytes, node, core_index;
-    int64_t load_count, load_bytes, load_mean_bytes; /* absent: the tensors are not known */
+    int64_t load_count, load_bytes, load_mean_bytes; /* absent: the tensors are unknown */
     double load_ratio;
 };
 
@@ -409,7 +409,7 @@ int ntk_rows_sbuf_warnings(const struct ntk_export *export, const char *category
 
 /* What spans of transfers are called: the operation, "transfer" where it has several. */
 #define NTK_ROWS_TRANSFER_NAME "transfer"
-/* "input"; of an IO queue only the NEFF tells which: "unknown". */
+/* "input"; of an IO queue only the NEFF shows which: "unknown". */
 const char *ntk_rows_queue_type(unsigned dma_class);
 /* Texts of the position of one row; each lasts until the next call. */
 struct ntk_position_loops {

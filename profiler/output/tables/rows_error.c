@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* rows_error - errors of the device, as our core records them: what hardware records is not
- * known. */
+/* rows_error - errors of the device, as our core records them: what hardware records is
+ * unknown. */
 #include <stdio.h>
 
 #include "profiler/output/tables/rows.h"

@@ -90,7 +90,7 @@ static int64_t raw_id(const struct ntk_neff_debug *names, bool is_there, uint64_
     return is_there ? ntk_rows_i64((uint64_t)names->subgraph << NTK_NEFF_DEBUG_ID_BITS | id) : 0;
 }
 
-/* What the runtime put in between has empty names. */
+/* Instructions that the runtime inserted have empty names. */
 static void fill_names(const struct ntk_neff_debug *names, const struct ntk_slot_fact *fact,
                        char texts[2][NAME_BYTES], struct ntk_buf *attributes,
                        struct ntk_instruction_row *row)

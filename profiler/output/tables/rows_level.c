@@ -23,7 +23,7 @@ struct levels {
     struct ntk_vec entries; /* of struct entry, by their first row */
 };
 
-/* The id of what an instruction belongs to; false: to nothing. */
+/* The id of the object that an instruction belongs to; false if there is none. */
 static bool id_of(enum level level, const struct ntk_slot_fact *fact, uint64_t *out_id)
 {
     bool has_penguin = fact->named && fact->named->has_penguin;

@@ -127,7 +127,7 @@ static int leaf_of(struct nodes *nodes, const struct ntk_slot_fact *fact, size_t
                : ntk_map_put_number(&nodes->leaves, id + 1, (void *)(uintptr_t)(*out_index + 1));
 }
 
-/* How many channels work on an instruction of the scalar or vector engine; 0: not known. */
+/* How many channels work on an instruction of the scalar or vector engine; 0: unknown. */
 static uint64_t channels_of(const struct nodes *nodes, const struct ntk_slot_fact *fact,
                             const struct ntk_trace_instruction *row)
 {

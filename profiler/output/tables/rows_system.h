@@ -39,9 +39,9 @@ struct ntk_system_event_row {
     const char *model, *tensor, *usage; /* usage of device memory */
     const char *mark;                   /* a mark's name */
     const char *label;                  /* the mark's name, else that of the type */
-    const char *communicator;           /* of a collective, NULL: not known */
+    const char *communicator;           /* of a collective, NULL: unknown */
     int64_t sequence;                   /* ... its number in it */
-    const char *operation;              /* ... "all_gather", NULL: not known */
+    const char *operation;              /* ... "all_gather", NULL: unknown */
     int64_t bytes, value, queue;        /* value: of a mark */
     int64_t device_ns;                  /* begin, on the clock of the core */
     /* Of device memory: */
@@ -68,7 +68,7 @@ struct ntk_cpu_row {
 struct ntk_host_memory_row {
     int64_t time_ns, until_ns;
     int64_t used_bytes;
-    double used_percent; /* 0 to 100; absent: how much there is is not known */
+    double used_percent; /* 0 to 100; absent: how much there is is unknown */
     const char *instance;
     int64_t ultraserver, ultraserver_index;
 };

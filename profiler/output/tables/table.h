@@ -45,7 +45,7 @@ struct ntk_column {
     enum ntk_column_kind kind;
     enum ntk_column_presence presence;
     size_t offset;       /* of the member in the row */
-    const char *unit;    /* "" where there is none */
+    const char *unit;    /* "" if there is none */
     const char *meaning; /* "" in tables without a description of themselves */
 };
 

@@ -4,8 +4,8 @@
  * it.
  *
  * An arrow goes from the instruction that ended a wait, or from the transfer that ended it, to the
- * instruction that waited (analysis/dependencies.h); where the packets of the transfer are not
- * known from the instruction that began it. Each instruction has at most one that comes, and any
+ * instruction that waited (analysis/dependencies.h); where the packets of the transfer are
+ * unknown from the instruction that began it. Each instruction has at most one that comes, and any
  * number that leave. From an instruction to the transfer that it began is another arrow, which
  * formats draw for every transfer that is known.
  *

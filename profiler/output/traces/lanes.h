@@ -24,7 +24,7 @@ struct ntk_lanes {
     int64_t *least; /* the least end of the lines below a node; 1 is the root, then leaves */
 };
 
-/* Valid until the next call; NULL without memory. */
+/* Valid until the next call; NULL if out of memory. */
 struct ntk_lane *ntk_lanes_search(struct ntk_lanes *lanes, int64_t start_ns, int64_t end_ns);
 static inline struct ntk_lane *ntk_lanes_take(struct ntk_lanes *lanes, int64_t start_ns,
                                               int64_t end_ns)

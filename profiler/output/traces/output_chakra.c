@@ -127,7 +127,7 @@ static int put_node(struct writer *w, Ntk__Chakra__Node *node, int64_t start_ns,
 
 /* ---- the graph ---- */
 
-/* -1: not known, or several in a program. */
+/* -1: unknown, or several in a program. */
 static int comm_type_of(const struct ntk_system_span *span)
 {
     static const struct {

@@ -56,7 +56,7 @@ static void put_us(struct ntk_buf *buf, int64_t ns)
     ntk_buf_add(buf, text, (size_t)(ntk_chrome_us(text, ns) - text));
 }
 
-/* Room at the end of the buffer for what is written in place; NULL without memory. */
+/* Room at the end of the buffer for what is written in place; NULL if out of memory. */
 static char *begin_text(struct writer *w, size_t bytes)
 {
     return ntk_buf_extend(w->buf, bytes);
@@ -148,7 +148,7 @@ static void turn_to(struct writer *w, int64_t number)
     }
 }
 
-/* The line for a span; *out_is_new when it has no name yet. NULL without memory. */
+/* The line for a span; *out_is_new when it has no name yet. NULL if out of memory. */
 static struct ntk_lane *take_lane(struct writer *w, struct ntk_lanes *lanes, int64_t start_ns,
                                   int64_t duration_ns, bool *out_is_new)
 {
@@ -307,7 +307,7 @@ static int put_transfer(void *ctx, const void *data)
         (void)snprintf(thread, sizeof thread, "Transfers %s", row->queue_name);
         ret = put_name(w, "thread_name", thread, tid);
     }
-    if (ret == 0 && w->has_arrows) { /* those before it that are not known have none */
+    if (ret == 0 && w->has_arrows) { /* those before it that are unknown have none */
         for (size_t c = 0; c < core; c++) {
             index += w->export->transfers.cores[c].count;
         }

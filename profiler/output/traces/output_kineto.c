@@ -223,7 +223,7 @@ static void put_names(const struct ntk_vec *spans, const struct ntk_rank *rank, 
                 if (span->kind == NTK_RANK_RUN) {
                     (void)snprintf(text, sizeof text, "executions on core %u",
                                    span->span->device_core);
-                } else { /* which core traces do not say */
+                } else { /* which core traces do not record */
                     (void)snprintf(text, sizeof text, "collectives");
                 }
                 put_name(w, "thread_name", 0, (int64_t)stream, text);

@@ -200,7 +200,7 @@ static uint64_t flow_to_transfer(const struct core_writer *c, const struct ntk_t
 }
 
 /* The arrows of an instruction's slice. One that comes inside is the end's: at its start it had not
- * begun. */
+ * started. */
 static int find_flows(struct core_writer *c, uint32_t instruction,
                       struct ntk_perfetto_flows out_flows[2])
 {

@@ -119,7 +119,7 @@ void ntk_perfetto_slots_destroy(struct ntk_perfetto_slots *slots)
 /* Numbers, and texts that are interned: all that a slice may have of them. */
 #define NUMBERS_BYTES ((size_t)NTK_PERFETTO_ARGUMENT_COUNT * NTK_PERFETTO_ARGUMENT_BYTES)
 
-/* Room behind at for a text and all numbers; NULL without memory. */
+/* Room behind at for a text and all numbers; NULL if out of memory. */
 static uint8_t *make_room(struct ntk_perfetto_slots *s, uint8_t *at, size_t text_bytes)
 {
     struct ntk_buf *buf = &s->arguments;

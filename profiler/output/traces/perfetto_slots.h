@@ -47,7 +47,7 @@ enum ntk_perfetto_argument_name {
 
 struct ntk_perfetto_slots;
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_perfetto_slots *ntk_perfetto_slots_create(struct ntk_perfetto *to,
                                                      const struct ntk_export *export,
                                                      size_t core_index);

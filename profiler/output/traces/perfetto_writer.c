@@ -128,7 +128,7 @@ uint64_t ntk_perfetto_add_text(struct ntk_perfetto *w, const char *text, struct 
     size_t room_bytes = bytes + 2 + NTK_PERFETTO_VARINT_BYTES;
     uint8_t *room = ntk_buf_extend(texts, room_bytes);
 
-    if (room) { /* without memory texts say so */
+    if (room) { /* if out of memory, texts say so */
         uint8_t *at = ntk_perfetto_field(room, TAG_STRING_VALUE, bytes);
         at = ntk_perfetto_field(ntk_perfetto_field(at, TAG_IID, iid), TAG_STRING, length);
         memcpy(at, text, length);
@@ -176,7 +176,7 @@ static inline size_t field_bytes(unsigned tag, uint64_t value)
 }
 
 /* A packet up to the fields of its event, of that many bytes. Lengths come first, so that nothing
- * is written twice: a copy of what was written just now waits for it. */
+ * is written twice: a copy of what was written now waits for it. */
 static inline uint8_t *begin_packet(const struct ntk_perfetto *w, uint8_t *at, int64_t time_ns,
                                     size_t event_bytes, bool needs_names)
 {
@@ -198,7 +198,7 @@ static inline uint8_t *put_flows(uint8_t *at, struct ntk_perfetto_flows flows)
     return at;
 }
 
-/* Room at the end of the file; NULL without memory. */
+/* Room at the end of the file; NULL if out of memory. */
 static inline uint8_t *begin_events(struct ntk_perfetto *w, size_t bytes)
 {
     return ntk_buf_extend(&w->sink->buf, bytes);
@@ -246,7 +246,7 @@ int ntk_perfetto_put_slice(struct ntk_perfetto *w, uint64_t track, uint64_t name
     return end_events(w, at);
 }
 
-/* A counter, up to its value; NULL without memory. */
+/* A counter, up to its value; NULL if out of memory. */
 static inline uint8_t *begin_counter(struct ntk_perfetto *w, uint64_t track, int64_t time_ns,
                                      size_t value_bytes)
 {

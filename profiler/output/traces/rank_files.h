@@ -60,7 +60,7 @@ struct ntk_rank_span {
     const struct ntk_system_trace *trace;
     const struct ntk_system_span *span;
     int64_t start_ns, end_ns; /* from zero_ns */
-    size_t group;             /* index; NTK_RANK_NO_GROUP: not known */
+    size_t group;             /* index; NTK_RANK_NO_GROUP: unknown */
 };
 
 /* 0 or -errno with a message. */

@@ -1,4 +1,5 @@
-// Answers of analyses: asked once, and shown with what is to be said while they are made or where there are none.
+// Answers of analyses: asked once, and shown with what is to be said while they are made or if
+// there are none.
 
 import { make } from './dom.js';
 import { markAbsent, refresh } from './panel.js';

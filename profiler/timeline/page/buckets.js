@@ -76,7 +76,7 @@ function fill(found, row, level, tile, buckets) {
   return packed({ counts, whats, busy, votes, sums }, row, width);
 }
 
-// As a tile has them: those without anything are not there.
+// As a tile has them: those without anything are not present.
 function packed({ counts, whats, busy, votes, sums }, row, width) {
   const list = [];
   for (let b = 0; b < counts.length; b++) if (counts[b] || votes[b] || busy[b]) list.push(b);

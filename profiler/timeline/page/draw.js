@@ -85,7 +85,8 @@ export function valueText(track, value) {
 
 // ---- colours of a row -----------------------------------------------------------------------------------
 
-// By the mode and the row: key(what, waited, worked, tensor) is that of an entry; a number of an operation where there are none.
+// By the mode and the row: key(what, waited, worked, tensor) is that of an entry; a number of an
+// operation if there are none.
 export function keysOf(track) {
   const { kind } = track;
   if (state.colour === 'engine' && (kind === 'engine' || kind === 'queue')) {

@@ -125,7 +125,7 @@ export function restyle() {
   small = null;
 }
 
-// A drag on the axis moves it; on the overview it says what to show.
+// A drag on the axis moves the window; on the overview it selects the window.
 function startRuler() {
   const canvas = byId('ruler');
   canvas.addEventListener('pointerdown', (event) => {

@@ -9,7 +9,7 @@ async function ask(path, parameters) {
 
 const askJson = async (path, parameters) => (await ask(path, parameters)).json();
 
-// What files do not say is an answer with the reason.
+// What files do not record is an answer with the reason.
 async function askValue(path, parameters) {
   const { value, absent } = await askJson(path, parameters);
   if (absent) throw new Error(absent);
@@ -49,7 +49,7 @@ export const server = {
   lines: (source) => askJson('lines', { source }),
   iterations: (source, loop) => askJson('iterations', { source, loop }),
   sourceFile: (source, file) => askJson('source_file', { source, file }), // null: it has no text
-  position: (track, slice) => askJson('position', { track, slice }), // null: not known
+  position: (track, slice) => askJson('position', { track, slice }), // null: unknown
   summary: (source) => askJson('summary', { source }),
   // Queries over the tables of captures (timeline_sql.h); a source without a server has none.
   sql: {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * protobuf - reading protobuf messages out of untrusted files: a bound on the memory that unpacking
- * takes, and what is left of a message that is cut off.
+ * takes, and what is left of a message that is truncated.
  *
  * Owner:   caller's storage.
  * Threads: one at a time per budget.

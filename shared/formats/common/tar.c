@@ -89,7 +89,7 @@ struct tar_reader {
     void *read_ctx;
     uint8_t *block;      /* of a stream: BLOCK_BYTES */
     size_t block_filled; /* read to find out what it is, not given yet */
-    int read_failed;     /* read_err says why */
+    int read_failed;     /* read_err gives the reason */
     struct ntk_err read_err;
     uint64_t left;
     bool is_limited; /* left began as the caller's limit */

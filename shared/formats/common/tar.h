@@ -85,7 +85,7 @@ int ntk_tar_read_with(const void *bytes, size_t bytes_count, const struct ntk_ta
                       const struct ntk_tar_hooks *hooks, struct ntk_tar *out_tar,
                       struct ntk_err *err);
 /* The same of an archive that comes in pieces: read gives the next ones, up to bytes_count bytes in
- * all; 0 at the end, negative when it failed, with err filled. Nothing but members is kept. */
+ * total; 0 at the end, negative when it failed, with err filled. Nothing but members is kept. */
 int ntk_tar_read_stream(int64_t (*read)(void *ctx, void *to, size_t bytes_count,
                                         struct ntk_err *err),
                         void *ctx, uint64_t bytes_count, const struct ntk_tar_limits *limits,

@@ -39,7 +39,7 @@ struct ntk_zip_limits {
     size_t name_bytes;
 };
 
-/* -EBADMSG: not a zip archive, cut off, damaged, or a name or kind of member that is refused;
+/* -EBADMSG: not a zip archive, truncated, damaged, or a name or kind of member that is refused;
  * -EFBIG: beyond a limit; -ENOMEM. */
 int ntk_zip_read(const void *bytes, size_t bytes_count, const struct ntk_zip_limits *limits,
                  struct ntk_zip *out_zip, struct ntk_err *err);

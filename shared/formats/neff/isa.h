@@ -224,7 +224,7 @@ int ntk_isa_check(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine,
 /* Checks, then writes *out_slots slots to bytes (room for NTK_ISA_INSTR_BYTES_MAX). */
 int ntk_isa_encode(const struct ntk_isa_instr *instr, enum ntk_isa_engine engine, uint8_t *bytes,
                    size_t *out_slots, struct ntk_err *err);
-/* Reads the instruction at bytes. -EBADMSG: not one of ours, cut off, or not what encode writes;
+/* Reads the instruction at bytes. -EBADMSG: not one of ours, truncated, or not what encode writes;
  * -ENOTSUP: an operation that is known but not executed. */
 int ntk_isa_decode(const uint8_t *bytes, size_t bytes_count, enum ntk_isa_engine engine,
                    struct ntk_isa_instr *out_instr, size_t *out_slots, struct ntk_err *err);

@@ -149,7 +149,7 @@ struct ntk_neff_var {
     const char *name;
     enum ntk_neff_var_type type;
     uint32_t var_id;
-    uint64_t bytes_count; /* 0 for state-buffer and dge-table when the file does not say */
+    uint64_t bytes_count; /* 0 for state-buffer and dge-table when the file does not record */
     uint64_t alignment;
     bool alt_fabric;            /* fabric_path "alt" */
     const char *file_name;      /* FILE */
@@ -387,7 +387,7 @@ void ntk_neff_close(struct ntk_neff *neff);
  */
 struct ntk_neff_landing {
     /* Memory for the array of a member; NULL: the reader uses its own. It stays the caller's, also
-     * when the file fails, and must outlast the NEFF. alignment is 0 when it is not known.
+     * when the file fails, and must outlast the NEFF. alignment is 0 when it is unknown.
      * *out_is_there: it holds this array already and is not written. */
     void *(*take)(void *ctx, const char *member, uint64_t bytes_count, uint64_t alignment,
                   bool *out_is_there);

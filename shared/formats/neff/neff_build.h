@@ -73,7 +73,7 @@ struct ntk_neff_build_options {
     bool uncompressed; /* plain tar payload */
 };
 
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct ntk_neff_build *ntk_neff_build_create(const struct ntk_neff_build_options *options);
 void ntk_neff_build_destroy(struct ntk_neff_build *build);
 /* For whoever writes programs: their own sentence as the error that sticks. */
@@ -175,7 +175,7 @@ uint32_t ntk_neff_kernel_name(struct ntk_neff_kernel *kernel, enum ntk_isa_engin
 void ntk_neff_kernel_layer(struct ntk_neff_kernel *kernel, const char *name);
 
 /* Source positions. What this thread appends from now on comes from this line of the source, and
- * from the iterations around it; NULL: not known, as in a new build. All texts are borrowed until
+ * from the iterations around it; NULL: unknown, as in a new build. All texts are borrowed until
  * the build is destroyed. A kernel without positions gets no members for them. */
 struct ntk_neff_place {
     const char *file;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What this thread appends comes from here; line 0: not known. */
+/* What this thread appends comes from here; line 0: unknown. */
 static _Thread_local struct ntk_neff_place here;
 
 void ntk_neff_build_place(const struct ntk_neff_place *place)

@@ -176,7 +176,7 @@ void neff_build_no_memory(struct ntk_neff_build *build);
 void *neff_build_add(struct ntk_neff_build *build, struct ntk_vec *vec);
 /* A copy of the builder's own, or NULL and the error kept. */
 char *neff_build_copy_text(struct ntk_neff_build *build, const char *text);
-/* NULL without memory. */
+/* NULL if out of memory. */
 struct build_node *neff_build_node_add(struct ntk_neff_build *build, const char *name);
 /* The bytes of a .npy file, to be freed; NULL and the error kept. */
 void *neff_build_npy(struct ntk_neff_build *build, enum ntk_dtype dtype, uint32_t dim_count,

@@ -247,7 +247,7 @@ static void read_iteration(struct tree_reader *r, struct place at)
     *(struct ntk_neff_iteration *)ntk_vec_at(&r->kernel->iterations, index) = one;
 }
 
-/* Kinds of nodes that are not known are skipped. */
+/* Kinds of nodes that are unknown are skipped. */
 static void read_nodes(struct tree_reader *r, struct place at)
 {
     for (bool first = true; ntk_json_scan_item(&r->scan, &first);) {

@@ -9,7 +9,7 @@
 
 #define BAD(...) ntk_err_set(err, -EBADMSG, NTK_ERR_NO_OFFSET, __VA_ARGS__)
 
-/* What follows 'key': in the dictionary; NULL when the key is not there. */
+/* What follows 'key': in the dictionary; NULL when the key is not present. */
 static const char *value_of(const char *text, const char *key)
 {
     size_t length = strlen(key);

@@ -14,7 +14,8 @@ struct neff_lander_constant {
     uint64_t alignment;
 };
 
-/* The full reader reports what is wrong with it; without memory the constants are copied later. */
+/* The full reader reports what is wrong with it; if out of memory, the constants are copied
+ * later. */
 void neff_lander_note(struct neff_lander *lander, const struct ntk_neff_member *member)
 {
     struct ntk_err *err = lander->r->err;

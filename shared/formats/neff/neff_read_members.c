@@ -245,7 +245,7 @@ static int walk_wanted(struct look *look, bool *out_any)
     return 0;
 }
 
-/* Reads the archive again for what is wanted and not there. */
+/* Reads the archive again for what is wanted and not present. */
 static int fetch(struct look *look)
 {
     struct ntk_tar *tar = &look->r->data->tar;

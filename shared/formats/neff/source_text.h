@@ -38,8 +38,8 @@ extern "C" {
 struct ntk_source_text_options {
     const char *nki_root, *framework_root; /* NULL: none; the first is looked into first */
     const struct ntk_neff *neff;           /* NULL: none; outlives the text */
-    int64_t built_s; /* since 1970, when the NEFF was there; later files are other versions; 0: not
-                        known */
+    int64_t built_s; /* since 1970, when the NEFF was there; later files are other versions; 0:
+                        unknown */
 };
 
 struct ntk_source_text;

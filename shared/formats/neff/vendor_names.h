@@ -20,7 +20,7 @@ extern "C" {
 
 struct ntk_vendor_names {
     char *semaphores[NTK_VENDOR_NUMBERS]; /* "qSyncDynamicHW"; NULL: has none */
-    char *functions[NTK_VENDOR_NUMBERS];  /* "EXP"; NULL: not known */
+    char *functions[NTK_VENDOR_NUMBERS];  /* "EXP"; NULL: unknown */
 };
 
 /* The name of a queue as it is shown. */

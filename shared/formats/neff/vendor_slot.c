@@ -179,7 +179,7 @@ static void put_size(struct slot_text *out, const uint8_t *slot)
 
 /* ---- waits and changes ---- */
 
-/* One that is not known: "wait<0x9>[3]1" */
+/* One that is unknown: "wait<0x9>[3]1" */
 static void put_mode(struct slot_text *out, const char *what, unsigned mode, unsigned number,
                      uint64_t value)
 {

@@ -3,7 +3,7 @@
  * vendor_slot - instruction slots of Trainium1 and 2 as text, and what they move: for reading
  * programs and captures of real hardware. Nothing is executed from it, and nothing written.
  *
- * Any 64 bytes are a slot: codes that are not known are printed as numbers, an instruction that is
+ * Any 64 bytes are a slot: codes that are unknown are printed as numbers, an instruction that is
  * unknown as its bytes. docs/formats/vendor-slots.md has the layouts and how sure each is.
  *
  * Owner:   plain data; what is appended belongs to the caller's buffer. Threads: any.
@@ -124,7 +124,7 @@ static inline bool ntk_vendor_slot_dma_to_hbm(const uint8_t *slot)
 struct ntk_neff_subgraph;
 struct ntk_neff_var;
 
-/* The variable that an address in a NEFF's d4 names; NULL: not known. */
+/* The variable that an address in a NEFF's d4 names; NULL: unknown. */
 const struct ntk_neff_var *ntk_vendor_slot_var(const struct ntk_neff_subgraph *subgraph,
                                                uint64_t address);
 
@@ -179,11 +179,11 @@ struct ntk_vendor_range {
     bool is_psum, is_write;
     int64_t low, high; /* from the begin of the partition, [low, high); may lie before it */
     bool adds;         /* it continues an existing sum */
-    /* Of transfers: the first partition, how many, and how far apart. 0: not known. */
+    /* Of transfers: the first partition, how many, and how far apart. 0: unknown. */
     uint32_t partition, partition_count, partition_step;
 };
 
-/* Partitions of what it writes, or reads where it writes nothing; 0: not known. */
+/* Partitions of what it writes, or reads where it writes nothing; 0: unknown. */
 unsigned ntk_vendor_slot_channels(const uint8_t slot[NTK_VENDOR_SLOT_BYTES]);
 
 #define NTK_VENDOR_RANGES_MAX 4                            /* sources first */

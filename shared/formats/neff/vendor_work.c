@@ -31,7 +31,7 @@ static const struct tiles tiles[256] = {
 /* Places of the 32-bit addresses of all layouts. */
 static const uint8_t address_places[] = { 12, 16, 32, 44, 48 };
 
-/* 0: not known. */
+/* 0: unknown. */
 static unsigned dtype_bytes(unsigned code)
 {
     static const uint8_t bytes_of[256] = {
@@ -59,7 +59,7 @@ static bool is_psum(const uint8_t *slot, unsigned offset)
     return ntk_vendor_slot_u(slot, offset, 4) >= PSUM_ADDRESS;
 }
 
-/* Bytes of one tile; false: not known. A NEFF may say anything: they may exceed what is. */
+/* Bytes of one tile; false: unknown. A NEFF may say anything: they may exceed what is. */
 static bool tile_bytes(const uint8_t *slot, const struct tiles *t, unsigned offset, unsigned size,
                        unsigned partitions, uint64_t *out_bytes)
 {

@@ -231,7 +231,7 @@ int ntk_ntff_check_whole(const struct ntk_ntff *ntff, struct ntk_err *err);
 void ntk_ntff_uuid_text(const struct ntk_ntff *ntff, char text[NTK_NTFF_UUID_TEXT_BYTES]);
 
 /* 0 when the capture is of the NEFF with this uuid, -ENOEXEC with a sentence when it is of another;
- * -ENODATA with a message that is a warning when the capture tells nothing. */
+ * -ENODATA with a message that is a warning when the capture shows nothing. */
 int ntk_ntff_check_neff(const struct ntk_ntff *ntff, const uint8_t uuid[NTK_NTFF_UUID_BYTES],
                         struct ntk_err *err);
 
@@ -246,7 +246,7 @@ enum ntk_ntff_record_kind {
     NTK_NTFF_RECORD_DMA_END,
     NTK_NTFF_RECORD_DMA_COMPLETION,
     NTK_NTFF_RECORD_THROTTLE,
-    NTK_NTFF_RECORD_ERROR, /* as our core writes them; what hardware does is not known */
+    NTK_NTFF_RECORD_ERROR, /* as our core writes them; what hardware does is unknown */
 };
 
 struct ntk_ntff_record {
@@ -257,7 +257,7 @@ struct ntk_ntff_record {
     uint16_t wait_cycles;     /* start: base cycles waited for semaphores and events before */
     uint16_t crc_in, crc_out; /* end; 0xffff none. DMA end: crc_in */
     bool is_semaphore;        /* else an event */
-    bool has_bit30;           /* a change with bit 30 set, whose meaning is not known */
+    bool has_bit30;           /* a change with bit 30 set, whose meaning is unknown */
     uint8_t mode;             /* enum ntk_ntff_event_mode, or another byte */
     uint8_t number;           /* of the semaphore or event */
     uint32_t value;           /* after the change */

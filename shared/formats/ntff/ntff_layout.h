@@ -51,7 +51,7 @@ static_assert(offsetof(struct ntk_ntff_raw_record, time) == 8, "NTFF record");
 #define NTK_NTFF_DMA_START 1u
 #define NTK_NTFF_DMA_END 5u
 #define NTK_NTFF_DMA_COMPLETION 6u
-/* Errors of our core: phase 2, and a mark in w1, since what hardware writes is not known. */
+/* Errors of our core: phase 2, and a mark in w1, since what hardware writes is unknown. */
 #define NTK_NTFF_PHASE_ERROR 2u
 #define NTK_NTFF_W1_ERROR_MARK 0x4e540000u
 #define NTK_NTFF_W1_ERROR_MARK_MASK 0xffff0000u

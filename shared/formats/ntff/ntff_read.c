@@ -205,7 +205,7 @@ static int read_insertions(struct ntk_ntff_subgraph *to, const NtkNtffPb__Subgra
 }
 
 /* Version 4 numbers the usage types; from 10 on it is one ahead of the later list, and which of its
- * numbers 4 to 9 is the additional one is not known. */
+ * numbers 4 to 9 is the additional one is unknown. */
 static void name_old_memory(struct ntk_ntff_memory *memory, uint64_t number)
 {
     const char *name = NULL;

@@ -272,7 +272,7 @@ static void see_time(struct ntk_ntff_writer *w, uint64_t start_ps, uint64_t end_
     w->has_times = true;
 }
 
-/* The address of a slot with its high bits cut off is what the field holds. */
+/* The address of a slot with its high bits truncated is what the field holds. */
 static uint32_t slot_address(const struct writer_subgraph *subgraph, uint32_t engine, uint32_t slot)
 {
     return (uint32_t)((subgraph->code[engine].address >> 6) + slot) & NTK_NTFF_W0_ADDRESS_MASK;
@@ -417,7 +417,7 @@ void ntk_ntff_writer_reset(struct ntk_ntff_writer *writer)
             ntk_buf_reset(&spool->memory);
             spool->bytes_count = spool->file_bytes = 0;
             if (spool->fd >= 0 && ftruncate(spool->fd, 0) < 0) {
-                continue; /* what is there is overwritten or cut off by the counts */
+                continue; /* what is there is overwritten or truncated by the counts */
             }
         }
     }

@@ -173,7 +173,7 @@ void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer)
 
 /* ---- reading ---- */
 
-/* *out_ret 1: cut off. NULL and an error in *out_ret on failure. The message may be freed without
+/* *out_ret 1: truncated. NULL and an error in *out_ret on failure. The message may be freed without
  * the budget: it counts only while unpacking. */
 static void *message_unpack(const uint8_t *bytes, size_t count, const char *name,
                             const ProtobufCMessageDescriptor *descriptor, int *out_ret,

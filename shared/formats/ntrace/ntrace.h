@@ -50,12 +50,12 @@ int ntk_ntrace_writer_add(struct ntk_ntrace_writer *writer, const ProtobufCMessa
 int ntk_ntrace_writer_add_events(struct ntk_ntrace_writer *writer, uint32_t nc, uint32_t worker,
                                  uint64_t lost, const struct ntk_ntrace_event *events, size_t count,
                                  struct ntk_err *err);
-/* 0: complete under its name. 1: readable, but pieces are missing, err says why. */
+/* 0: complete under its name. 1: readable, but pieces are missing, err gives the reason. */
 int ntk_ntrace_writer_commit(struct ntk_ntrace_writer *writer, struct ntk_err *err);
 void ntk_ntrace_writer_abort(struct ntk_ntrace_writer *writer);
 
 /* -EBADMSG: no such message, another version, or columns of unequal length; -EFBIG: the file would
- * take more memory than one that is what it says. 1: the file is cut off; what is whole of it is
+ * take more memory than one that is what it says. 1: the file is truncated; what is whole of it is
  * there, err says how much. */
 int ntk_ntrace_read(const char *path, NtkNtracePb__Trace **out_trace, struct ntk_err *err);
 /* The same for bytes in memory; name: of the file, for the message. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ntrace_comm - the communicator of a collective operation, as the name of its event says it:
- * "comm 00f1d2c3b4a59687 rank 1 of 2, 3 of 8 in all".
+ * ntrace_comm - the communicator of a collective operation, as the name of its event contains it:
+ * "comm 00f1d2c3b4a59687 rank 1 of 2, 3 of 8 in total".
  *
- * The number of the operation in it is the event's exec_id.
+ * The event's exec_id is the number of the operation in the communicator.
  *
  * Threads: any; plain data.
  */

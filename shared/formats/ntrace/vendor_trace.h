@@ -41,8 +41,8 @@ bool ntk_vendor_trace_is_info(const uint8_t *bytes, size_t count);
  * below 0 ends the reading. */
 typedef int ntk_vendor_trace_take(const uint8_t *bytes, size_t count, uint64_t offset, void *ctx);
 
-/* Every record of a file, in bounded memory. 0; 1: the file is cut off or damaged, err says where,
- * what came before was taken; -errno. */
+/* Every record of a file, in bounded memory. 0; 1: the file is truncated or damaged, err says
+ * where, what came before was taken; -errno. */
 int ntk_vendor_trace_each(const char *path, ntk_vendor_trace_take *take, void *ctx,
                           struct ntk_err *err);
 /* The same for bytes in memory; name: of the file, for the message. */
@@ -132,7 +132,7 @@ struct ntk_vendor_trace_info {
     struct ntk_vec tables[NTK_VENDOR_TRACE_TABLES]; /* of ntk_vendor_trace_name, by id */
 };
 
-/* 0; 1: cut off, err says where; -EBADMSG, -ENOMEM or what reading the file has. */
+/* 0; 1: truncated, err says where; -EBADMSG, -ENOMEM or what reading the file has. */
 int ntk_vendor_trace_info_read(const char *path, struct ntk_vendor_trace_info **out_info,
                                struct ntk_err *err);
 int ntk_vendor_trace_info_read_bytes(const uint8_t *bytes, size_t count, const char *name,

@@ -70,7 +70,7 @@ static int by_index(const void *a, const void *b)
     return ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
 }
 
-/* The list in its order, as an array of pointers for free(); NULL without memory. */
+/* The list in its order, as an array of pointers for free(); NULL if out of memory. */
 static const struct popef_program_name **map_sorted(const struct popef_metadata *metadata)
 {
     const struct popef_program_name **sorted =

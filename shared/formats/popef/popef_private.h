@@ -57,7 +57,7 @@ struct ntk_popef_arena {
     size_t bytes; /* of all chunks */
 };
 
-/* Zeroed; NULL without memory. */
+/* Zeroed; NULL if out of memory. */
 void *ntk_popef_arena_take(struct ntk_popef_arena *arena, size_t bytes);
 void ntk_popef_arena_fini(struct ntk_popef_arena *arena);
 

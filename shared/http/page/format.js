@@ -1,4 +1,4 @@
-// Numbers as neuron-top writes them: three figures and a unit, a dash where something is not known.
+// Numbers as neuron-top writes them: three figures and a unit, a dash where something is unknown.
 
 function scaled(value, steps, suffixes) {
   let i = 0;

@@ -56,7 +56,8 @@ stop
 find out -type f -exec stat -c '%n %Y %i' {} + | sort | diff before - | grep '^[<>]' | cut -d/ -f2 | sort -u >anew || true
 [ "$(cat anew)" = model_log ] || fail "a restart writes again: $(cat anew)"
 
-# ---- a place that is full, or no folder: said once, reports go on, and all is there when it can be ----
+# ---- a place that is full, or no folder: listed once, reports continue, and all is there when it
+# can be ----
 make_old b.db
 cause='exists'
 if [ -n "${NTK_ARCHIVE_APART:-}" ] && mkdir place && mount -t tmpfs -o size=64k tmpfs place 2>/dev/null; then

@@ -49,7 +49,7 @@ rm s3/wrong
 AWS_ENDPOINT_URL_S3=ftp://x refused 'invalid endpoint' '' s3://keys
 [ -z "$(ls s3/objects | grep -E 'down|denied|keys' || true)" ] || fail "objects of failures: $(ls s3/objects)"
 
-# ---- a step that the database has begun to forget: what is there stays ----
+# ---- a step that the database has started to forget: what is there stays ----
 cp h.db old.db
 sqlite3 old.db "update tier set first_ns = 9000000000000000000" || fail "no old database"
 before=$(find s3/objects/trouble -type f -exec md5sum {} + | sort)

@@ -13,7 +13,7 @@ static void advance_by(struct test_clock *clock, uint64_t ns)
     test_clock_advance(clock, ns);
 }
 
-/* Method: a database that is not there, in steps before the first look and after each that
+/* Method: a database that is not present, in steps before the first look and after each that
  * fails. */
 static void a_database_that_is_not_there_is_looked_for_ever_less(void **state)
 {

@@ -242,7 +242,7 @@ static void all_facts_of_the_service_are_known(void **state)
     assert_int_equal(s.unsigned_count, 0);
 }
 
-/* Method: programs that are not there, say nothing, or something else. */
+/* Method: programs that are not present, say nothing, or something else. */
 static void a_program_that_cannot_ask_is_done_without(void **state)
 {
     static const char *const programs[] = { "/nonexistent/program", "/bin/true", "/bin/echo" };

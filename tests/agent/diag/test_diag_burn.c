@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a burn-in goes on, by a clock of the test. Method: rounds of the test instead of those on
- * a core; they take as long as it says. */
+/* How long a burn-in continues, by a clock of the test. Method: rounds of the test instead of those
+ * on a core; they take as long as it says. */
 #include <string.h>
 #include <unistd.h>
 

@@ -254,7 +254,7 @@ struct often {
     struct test_clock clock;
     struct ntk_captures_options options;
     struct ntk_captures *captures;
-    const struct ntk_snapshot *snapshot; /* of a machine where nothing goes on */
+    const struct ntk_snapshot *snapshot; /* of a machine where nothing continues */
     int pid;                             /* of the run that is waited for */
 };
 

@@ -280,7 +280,7 @@ static json_t *ask_first_row(const char *question, const char *path, const char 
     return row;
 }
 
-/* The name of a model that was loaded before the hooks came is not known. */
+/* The name of a model that was loaded before the hooks came is unknown. */
 static void an_unknown_name_is_a_dash(void **state)
 {
     const struct fixture *f = *state;

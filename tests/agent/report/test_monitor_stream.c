@@ -147,7 +147,7 @@ static void a_pipe_holds_whole_lines_when_the_writer_ends(void **state)
     }
 }
 
-/* A socket tells nothing of its room: a line that was begun is known. */
+/* A socket tells nothing of its room: a line that was started is known. */
 static void a_line_that_was_begun_is_known(void **state)
 {
     int fds[2];

@@ -9,7 +9,8 @@
 set -euo pipefail
 cd "${NTK_SOURCE_DIR:-$(dirname "$0")/../../..}"
 
-# Names of files that declare what a caller has to free, and do not say so. What is const is borrowed.
+# Names of files that declare what a caller has to free, and do not state it. What is const is
+# borrowed.
 silent() {
     xargs -r awk '
         { gsub(/const [a-z0-9_ ]*[*][*]out_/, "") }

@@ -1,6 +1,7 @@
 #!/bin/bash
-# alerts - alerts on ranks in a real Prometheus: of a job that works there is none, also when its page goes on for ten
-# minutes; a rank that hangs, is lost or is slow is named with its job, rank, host and cause, and the alert ends with its cause.
+# alerts - alerts on ranks in a real Prometheus: of a job that works there is none, also when its
+# page continues for ten minutes; a rank that hangs, is lost or is slow is named with its job, rank,
+# host and cause, and the alert ends with its cause.
 . "$(dirname "$0")/../lib.sh"
 needs prometheus promtool jq curl
 
@@ -54,7 +55,8 @@ at_failure() { alerts >alerts.log; }
 answer() { curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" | jq -r '.data.result[0].value[1] // "none"'; }
 host=$(hostname)
 
-# A job that works. Its page as it goes on for ten more minutes: gauges stay, counters rise as they did.
+# A job that works. Its page as it continues for ten more minutes: gauges stay, counters rise as
+# they did.
 start 4 20
 at_work() { [ "$(answer 'sum(neuron_collective_operations_total) > bool 100')" = 1 ] && echo yes; }
 wait_for at_work

@@ -35,7 +35,8 @@ neuron-monitor hang >text || fail "expected no hang, found one: $(cat text)"
 [ "$(cat text)" = $'no process is a rank of a communicator\nsource: shared memory of the processes (no agent is running on this machine)' ] ||
     fail "expected no report, found: $(cat text)"
 
-# A rank that sleeps: within the limit all goes on, beyond it the rank is named, with what it last did and where it waits.
+# A rank that sleeps: within the limit all continues, beyond it the rank is named, with what it last
+# did and where it waits.
 start 4 5 sleep@20 2
 state='"\(.verdict) \(.operation) \(.sequence) \(.missing_count) \(.rendezvous) \([.ranks[].where] | join(" "))"'
 wait_for says "hangs barrier 41 1 127.0.0.1:46820 arrived arrived elsewhere arrived" "$state" --after 100ms
@@ -78,8 +79,8 @@ wait_for says goes_on .verdict --all "$agent" # between two operations, too
 neuron-monitor hang --all "$agent" >text
 ! greps "^idle\|the operation itself" text || fail "a job at work: $(cat text)"
 wait_for says joined 'if .sequence > 20 then "joined" else .sequence end' --all "$agent"
-# Stopped between two operations; inside of one it would be behind, or in the next: then it goes on
-# and is stopped again.
+# Stopped between two operations; inside of one it would be behind, or in the next: then it
+# continues and is stopped again.
 is_stopped() { [[ $(cat "/proc/${ranks[1]}/stat") = *') T '* ]] && echo yes; }
 stops_between() {
     local where

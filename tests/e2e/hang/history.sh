@@ -71,7 +71,8 @@ agent_stop
 
 # Nothing of the job is left; an agent that comes later closes what is open.
 agent_start
-# It has to report first: the earlier one may have closed all, and a signal ends a program that has hardly begun.
+# It has to report first: the earlier one may have closed all, and a signal ends a program that has
+# hardly started.
 wait_for eval '[ -s out.jsonl ] && echo yes'
 wait_for verdict '.verdict == "broke" and .to != null'
 agent_stop

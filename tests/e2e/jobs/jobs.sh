@@ -55,7 +55,7 @@ for id in $(seq 1 12); do SLURM_JOB_ID=$id sh "$scripts/neuron-slurm-epilog" & e
 wait "${ends[@]}"
 is ""
 
-# Whatever an epilog asks about the devices, the others go on meanwhile.
+# Whatever an epilog asks about the devices, the others continue meanwhile.
 mkdir asks
 printf '#!/bin/sh\nflock --nonblock "%s/.lock" true && echo free >"%s/lock"\n' "$NEURON_SLURM_FOLDER" "$PWD" >asks/neuron-monitor
 chmod +x asks/neuron-monitor

@@ -69,7 +69,8 @@ asked_by_file() {
 }
 wait_for asked_by_file
 
-# The kubelet goes: said once, labels absent, reports go on. One that gets no processor may have been late before.
+# The kubelet goes: listed once, labels absent, reports continue. One that gets no processor may
+# have been late before.
 complaints() { grep -c 'cannot get pods from the kubelet' agent.log || true; }
 before=$(complaints)
 kill "$kubelet"

@@ -196,7 +196,7 @@ def check_stored_errors(browser):
     stored = "fetch('/api/v1/errors?last=5m').then((answer) => answer.json()).then(([row]) => row)"
     before = browser.evaluate(stored)
     assert before['numerical'] > 0
-    browser.wait_for(f"({shown}).numerical >= {before['numerical']}")  # errors go on meanwhile
+    browser.wait_for(f"({shown}).numerical >= {before['numerical']}")  # errors continue meanwhile
     rows, after = browser.evaluate(shown), browser.evaluate(stored)
     for name, value in rows.items():
         assert before[name] <= value <= after[name], f'errors, {name}: the page says {value}, the database {before[name]} to {after[name]}'

@@ -111,7 +111,7 @@ end_case() {
     [ "$(sql 'SELECT count(*) FROM process')" = 1 ] || fail "$case: not one process"
     [ "$(sql "SELECT cores FROM process_overview")" = 2 ] || fail "$case: not the two cores of the machine"
     kill_agent
-    # One that begins after all of it goes on from there.
+    # One that begins after all of it continues from there.
     begin_agent
     wait_for says by_page "$1"
     kill_agent
@@ -158,7 +158,7 @@ kill_agent
 begin_agent
 end_case 10
 
-# Killed while the second goes on.
+# Killed while the second continues.
 begin_case killed_within
 begin_agent
 tell open 'run 7'

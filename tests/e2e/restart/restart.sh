@@ -1,6 +1,6 @@
 #!/bin/bash
 # restart - an agent with --db that is stopped, and one that is killed, lose no execution: the next one
-# goes on from what is stored. Reports and database add up to what neuron-bench ran.
+# continues from what is stored. Reports and database add up to what neuron-bench ran.
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3 curl
 

@@ -187,7 +187,8 @@ if [ "$(id -u)" = 0 ]; then
     wait_for nobody_is_known
 fi
 
-# A device breaks in a job: the node that was asked to be drained takes no further job, and says why.
+# A device breaks in a job: the node that was asked to be drained takes no further job, and gives
+# the reason.
 echo 'export NEURON_SLURM_HEALTH=drain' >>settings
 srun --quiet --gres=gpu:1 true || fail "a healthy node takes no job"
 wait_for node_is idle

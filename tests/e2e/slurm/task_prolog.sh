@@ -31,7 +31,7 @@ tells 1 0,1,4,5,6,7 "$(gap 0,1,4,5,6,7 3)" SLURM_STEP_GPUS=0,2-3
 tells 0 6,7 '' SLURM_STEP_GPUS=0,2-3 SLURM_STEP_TASKS_PER_NODE=3 SLURM_LOCALID=2
 tells 1 0,1,4 "$(gap 0,1,4 3)" SLURM_STEP_GPUS=0,1,4 NEURON_SLURM_UNIT=core
 tells 1 0,1,3 "$(gap 0,1,3 3)" SLURM_STEP_GPUS=0,1,3,4,6,7 NEURON_SLURM_UNIT=core SLURM_STEP_TASKS_PER_NODE=2 SLURM_LOCALID=0
-# A batch script gets a message and goes on; its steps have their own cores.
+# A batch script gets a message and continues; its steps have their own cores.
 tells 0 0,1,4,5 "$(gap 0,1,4,5 2)" SLURM_JOB_GPUS=0,2 SLURM_STEP_ID=
 tells 0 0,1 '' SLURM_JOB_GPUS=0,2 SLURM_STEP_GPUS=0 NEURON_RT_VISIBLE_CORES=0,1,4,5 NEURON_SLURM_TASK_CORES=0,1,4,5
 tells 0 '' '' SLURM_STEP_GPUS=0,2 NEURON_RT_VISIBLE_CORES=4-5 NEURON_SLURM_TASK_CORES=0,1,4,5

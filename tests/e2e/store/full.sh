@@ -1,6 +1,7 @@
 #!/bin/bash
-# full - the disk of the database is full: the agent says so once, goes on reporting and serving, stores again when
-# there is room, and ends with a failure when it could not. A limit on the size of files stands for the disk.
+# full - the disk of the database is full: the agent says so once, continues reporting and serving,
+# stores again when there is room, and ends with a failure when it could not. A limit on the size of
+# files stands for the disk.
 . "$(dirname "$0")/../lib.sh"
 needs jq sqlite3 curl prlimit
 

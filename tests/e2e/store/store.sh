@@ -57,7 +57,7 @@ shares=$(neuron-monitor query cores --db a.db --json | jq '[.[].busy_ratio] | ad
 view=$(sqlite3 -readonly a.db 'SELECT sum(busy_percent) FROM core_overview')
 jq -ne "$shares > 0 and ($shares - $view | fabs) < 0.3" >/dev/null || fail "cores are busy $shares %, in the view $view %" # rounded
 
-# A damaged file: one message, the agent goes on, the file is still there.
+# A damaged file: one message, the agent continues, the file is still there.
 cp a.db damaged.db
 page=$(sqlite3 damaged.db "SELECT rootpage FROM sqlite_schema WHERE name = 'machine_sample'")
 dd if=/dev/zero of=damaged.db bs=4096 seek=$((page - 1)) count=1 conv=notrunc status=none

@@ -30,7 +30,8 @@ world() {
 neuron-packager example mlp -s 128 -o m.neff >/dev/null
 chmod 644 m.neff
 
-# One user's ranks wait for each other; the other user's ranks at the same place go on. They are two communicators.
+# One user's ranks wait for each other; the other user's ranks at the same place continue. They are
+# two communicators.
 world 1001 sleep@20 2>/dev/null
 hangs() {
     neuron-monitor hang --json --all --after 300ms >hang.json || true

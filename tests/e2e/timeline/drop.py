@@ -86,7 +86,7 @@ def check_server(address, folder):
         connection.request(method, '/api/v1/drop')
         assert connection.getresponse().status == status, method
     assert sorted(os.listdir(folder)) == kept, f'left: {os.listdir(folder)}'
-    # As many as may be shown, and one more; what was shown goes on.
+    # As many as may be shown, and one more; what was shown continues.
     for _ in range(6):
         status, text = put(address, [('run.ntff', ntff)])
         assert status == 200, text

@@ -1,7 +1,7 @@
 #!/bin/bash
 # source - a real browser shows the source of a kernel next to its capture: what lines and loops cost is what
 # `neuron-profile lines` says, a line marks its instructions, and a selected instruction its line. Served and as a file. With a
-# kernel that is made here, and with a capture of hardware where there is one.
+# kernel that is made here, and with a capture of hardware if there is one.
 . "$(dirname "$0")/../lib.sh"
 needs_browser
 needs python3

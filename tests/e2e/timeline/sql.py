@@ -242,7 +242,7 @@ def check_page(address, browser, profile, query, wanted):
         ask(ENDLESS)
         status('Running for ')
         assert page.evaluate("document.activeElement.id") == 'sql-cancel', 'Cancel does not have the focus of Run'
-        page.evaluate("document.querySelector('#tab-summary').click()")  # it goes on while another tab is shown
+        page.evaluate("document.querySelector('#tab-summary').click()")  # it continues while another tab is shown
         page.evaluate("document.querySelector('#tab-sql').click()")
         status('Running for ')
         picture('running')

@@ -55,8 +55,8 @@ lone=$!
 pids+=("$lone")
 has_before() { [ -n "$(find kept -path "*-stuck/*_pid_$lone/*/ntrace.pb")" ] && echo yes; }
 wait_for has_before
-# Once in ten minutes, but for those that found no processor in time: the first job went on all the time, and nothing more
-# is kept of that.
+# Once in ten minutes, but for those that found no processor in time: the first job continued all
+# the time, and nothing more is kept of that.
 incomplete=$(grep -c 'capture incomplete: see kept/.*-p99/' agent.log || true)
 [ "$(ls -d kept/*-p99 | wc -l)" -le $((1 + incomplete)) ] || fail "too often: $(ls kept)"
 kill -9 "$lone" "$busy"

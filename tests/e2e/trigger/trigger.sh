@@ -174,7 +174,7 @@ code=0
 wait "$dies" || code=$?
 [ $code = 1 ] && greps "process ${ranks[3]} .* exited or closed its runtime during the request" dies.err || fail "one that dies: $code $(cat dies.txt dies.err)"
 
-# The job went on all the time, and closes as ever.
+# The job continued all the time, and closes as ever.
 kill "${ranks[@]:0:3}" 2>/dev/null || true
 wait "${ranks[@]:0:3}" 2>/dev/null || true
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * version_writer - an application that executes until SIGTERM, and counts outside of what agents
- * know: version_writer FILE keeps two numbers of 64 bits there, executions begun and done.
+ * know: version_writer FILE keeps two numbers of 64 bits there, executions started and done.
  */
 #include <fcntl.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 # cloudwatch.sh - neuron-monitor-cloudwatch against a fake of the service that computes signatures
 # again with botocore, checks requests by its model of the service, throttles, fails and cuts
-# connections: every request is taken, once, but where the answer was cut off.
+# connections: every request is taken, once, but where the answer was truncated.
 . "$(dirname "$0")/../../e2e/lib.sh"
 here=$(dirname "$(readlink -f "$BASH_SOURCE")")
 needs neuron-monitor-cloudwatch neuron-bench jq
@@ -90,7 +90,7 @@ grep -q 'Rate exceeded' bad.err || fail "throttling is not reported"
 grep -q gzip bad/taken || fail "expected a compressed request, found none"
 ! grep -q 'wJalr\|session/token' bad.err || fail "keys are in the output"
 
-# What is refused for itself is dropped and told; the rest goes on. Keys of a profile.
+# What is refused for itself is dropped and told; the rest continues. Keys of a profile.
 mkdir .aws
 printf '[default]\naws_access_key_id = NOT\naws_secret_access_key = this\n[prod]\naws_access_key_id=AKPROD\naws_secret_access_key=sEcret # old\n' >.aws/credentials
 echo 'AKPROD sEcret' >bad/keys

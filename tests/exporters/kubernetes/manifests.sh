@@ -125,7 +125,7 @@ if command -v kubectl >/dev/null; then
     [ "$(grep -c '^kind: ' together)" = 5 ] || fail "put together: $(grep '^kind: ' together)"
 fi
 
-# The vendor's pipe of three programs ends well.
+# The vendor's pipe of three programs succeeds.
 echo '{}' | neuron-monitor-k8s-info --period 15 || fail "the last program of the pipe ends with $?"
 code=0
 neuron-monitor-k8s-info --nonsense </dev/null 2>/dev/null || code=$?

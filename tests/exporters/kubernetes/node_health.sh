@@ -62,7 +62,7 @@ rule="[\"neuron-monitor-$node-neuron-device-2\",\"$node\",\"neuron-device-2\",\"
 wait_for sees ".taints == ([$others, $rule] | sort)"
 wait_for sees '.events == [["Warning", "NeuronHasError_HBM_UNCORRECTABLE_ERROR", "ip-10-0-0-1.ec2.internal"]]'
 
-# An agent that starts again says nothing twice, and goes on with what there is; with another
+# An agent that starts again says nothing twice, and continues with what there is; with another
 # effect the rule is changed.
 kill "$agent"
 wait "$agent" || fail "the agent ends with $?"
@@ -72,7 +72,7 @@ wait_for sees ".taints == ([$others, ($rule | .[5] = \"NoExecute\")] | sort)"
 seen | jq -c .events >events
 [ "$(jq length events)" = 1 ] && [ "$(seen | jq -c .condition.transition)" = "$(cat before)" ] || fail "an agent that starts reports news"
 
-# Moods of the server: each is logged once, the agent goes on, and what came meanwhile is sent
+# Moods of the server: each is logged once, the agent continues, and what came meanwhile is sent
 # afterwards.
 looks() { curl -sf "http://127.0.0.1:$(sed -n 's/.*serving metrics on port //p' agent.log | tail -1)/metrics"; }
 said=0

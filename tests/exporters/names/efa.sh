@@ -66,7 +66,7 @@ wait_for is_listening pipe.out
 is_piped() { page pipe.out piped && has piped neuron_efa_bytes_total "counter=\"tx_bytes\",$first" 1000 && echo yes; }
 wait_for is_piped
 
-# Counters go on, begin again with a driver that is loaded again, and end with their adapter.
+# Counters continue, begin again with a driver that is loaded again, and end with their adapter.
 counter rdmap0s6 1 tx_bytes 1500
 wait_for is_told page 1500
 counter rdmap0s6 1 tx_bytes 3

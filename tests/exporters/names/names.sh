@@ -34,7 +34,8 @@ NEURON_PROCESS_TAG=job neuron-bench exec memcpy.neff --rate 50 --duration 600s >
 bench=$!
 pids+=("$bench")
 
-# Both at once: what Observer has is the same figure under its own name, and what is of MLU cards is not there.
+# Both at once: what Observer has is the same figure under its own name, and what is of MLU cards is
+# not present.
 agent own,observer
 agrees() {
     page agent.log >both || return

@@ -71,7 +71,7 @@ page_has() { # The last report is on it, and no last counts of what ended, when 
 serve_page reports page.end
 serve_page busy page.busy
 
-# It has some seconds to give up: looked at in the end.
+# It has some seconds to give up: examined in the end.
 neuron-monitor-otlp --endpoint http://me:s3cret@127.0.0.1:1 <busy 2>lost.err &
 lost=$!
 pids+=($lost)

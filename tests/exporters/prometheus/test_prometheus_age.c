@@ -73,8 +73,8 @@ static void a_period_counts_as_a_second_at_least(void **state)
     assert_stale_after(f, 3 * SECOND);
 }
 
-/* Method: a program that does not say when its next report comes: first one report, then two, where
- * the second covers more than the time between them. */
+/* Method: a program that does not specify when its next report comes: first one report, then two,
+ * where the second covers more than the time between them. */
 static void a_report_that_does_not_say_has_the_period_of_those_before(void **state)
 {
     struct fixture *f = *state;

@@ -124,7 +124,7 @@ static void a_pod_is_a_label_of_all_that_is_of_a_core_or_an_application(void **s
     }
     free(text);
 
-    /* The core was given back. */
+    /* The core was returned. */
     snapshot = test_sample_snapshot(1);
     snapshot->k8s = (struct ntk_k8s){ .period_ns = 1, .error = "" };
     update(snapshot);
@@ -167,7 +167,7 @@ static void two_pods_with_one_tag_have_their_own_series(void **state)
                       "\"," I_HEAD "namespace=\"ml\",pod_name=\"bert-1\",region=\"\","
                       "runtime_tag=\"" TAG "\",status_type=\"completed\",subnet_id=\"\"} 7");
     free(text);
-    /* One of them ends; the other goes on. */
+    /* One of them ends; the other continues. */
     snapshot = test_sample_snapshot(1);
     snapshot->runtime_count = 1;
     update(snapshot);
@@ -253,7 +253,7 @@ static void applications_beyond_the_bound_share_series_and_are_counted(void **st
     update_tags(then, 5);
     assert_completed("b", "30");
     assert_completed("c", "10");
-    assert_completed(NTK_EXPORTER_OTHER, "110"); /* counters go on */
+    assert_completed(NTK_EXPORTER_OTHER, "110"); /* counters continue */
     assert_others("2\n");
     char *text = encode(false);
     assert_no(text, "runtime_tag=\"d\"");

@@ -47,14 +47,14 @@ curl -sfG "http://127.0.0.1:$port/api/v1/query_exemplars" --data-urlencode "quer
     -d start=$(($(date +%s) - 300)) -d end=$(($(date +%s) + 60)) | jq '[.data[].exemplars[]]' >exemplars.json
 jq -e 'length > 0 and all(.[]; (.labels.execution_id | tonumber) >= 0 and (.labels.pid | tonumber) > 0 and (.value | tonumber) > 0)' \
     exemplars.json >/dev/null || fail "$(cat exemplars.json)"
-# This server knows 1.0 only and does not say so: nothing was lost by that.
+# This server knows 1.0 only and does not report it: nothing was lost by that.
 grep -q 'understands version 1.0 only' first.log || fail "see first.log"
 [ "$(query system_memory_total_bytes)" = "$(jq -rs '.[-1].system_data.memory_info.memory_total_bytes' first.jsonl)" ] ||
     fail "memory of the machine differs"
 items='neuron_monitor_output_items_total{output="remote write",result'
 [ "$(query "$items=\"sent\"}")" -gt 100 ] && [ "$(query "$items=\"lost\"}")" = 0 ] || fail "the output has no metrics of its own work"
 
-# An outage: the agent says it once and goes on; what it could not push waits in files.
+# An outage: the agent says it once and continues; what it could not push waits in files.
 before=$(grep -c 'retrying' first.log || true) # a server that gets no processor may have been late
 kill "$server" && wait "$server" 2>/dev/null || true
 said() { grep -E 'retrying|sending again' first.log | tail -1 | greps retrying && echo yes; }

@@ -282,7 +282,7 @@ static void a_damaged_message_is_refused(void **state)
     } rows[] = {
         { 7, { 5, 4 << 2, 0x2a, 3, 0x0a, 1, 7 } },       /* half a pair */
         { 8, { 6, 5 << 2, 0x2a, 4, 0x0a, 2, 0, 1 } },    /* a reference without a symbol */
-        { 6, { 4, 3 << 2, 0x2a, 9, 1, 1 } },             /* cut off */
+        { 6, { 4, 3 << 2, 0x2a, 9, 1, 1 } },             /* truncated */
         { 6, { 0xff, 0xff, 0xff, 0xff, 0x0f, 0 } },      /* too long */
         { 8, { 6, 5 << 2, 0x22, 0, 0x2a, 2, 0x0a, 0 } }, /* a series without a sample */
     };

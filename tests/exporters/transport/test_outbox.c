@@ -408,7 +408,7 @@ static void test_end_while_sending(void **state)
     put(f, "a");
     put(f, "b");
     f->options.spool_folder = f->spool;
-    create(f); /* ends the first: the peer takes "a" (or nothing, when it was not begun) */
+    create(f); /* ends the first: the peer takes "a" (or nothing, when it was not started) */
     peer_cancel(&f->peer);
     assert_true(test_wait_until(is_drained, f));
     assert_string_equal(f->peer.taken, "ab");

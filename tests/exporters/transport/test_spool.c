@@ -189,7 +189,7 @@ static void test_damage(void **state)
     }
 }
 
-/* A file that goes on behind what it says it holds. */
+/* A file that continues behind what it says it holds. */
 static void test_more_bytes_than_announced(void **state)
 {
     struct fixture *f = *state;
@@ -254,7 +254,7 @@ static void test_no_plain_files(void **state)
     put(f, "a", 1);
     assert_int_equal(ntk_spool_first(f->spool, &buf, &message, &damaged), 1);
     assert_string_equal(ntk_buf_text_get(&buf), "a");
-    assert_int_equal(damaged, 2); /* a link is not even looked at */
+    assert_int_equal(damaged, 2); /* a link is not even examined */
     assert_int_equal(access(outside, F_OK), 0);
     ntk_buf_fini(&buf);
     free(fifo);

@@ -23,7 +23,7 @@ static void folder_remove(void)
     (void)rmdir(folder);
 }
 
-/* In memory where there is some: thousands of files are written to it. */
+/* In memory if there is some: thousands of files are written to it. */
 static bool folder_make(void)
 {
     if (folder[0]) {

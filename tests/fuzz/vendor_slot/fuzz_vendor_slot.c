@@ -35,7 +35,7 @@ static void read_slot(const uint8_t *slot, const struct ntk_vendor_names *names)
         ntk_vendor_slot_work(slot, (enum ntk_metrics_version)version, &work);
         if (!work.is_known &&
             (work.sbuf_read_bytes || work.hbm_read_bytes || work.psum_write_bytes)) {
-            abort(); /* what is not known is not counted */
+            abort(); /* what is unknown is not counted */
         }
         if (work.is_known && work.may_use_psum) {
             abort();

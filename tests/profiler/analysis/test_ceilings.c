@@ -334,7 +334,7 @@ static void ceilings_follow_from_the_cores_types_and_engines_that_ran(void **sta
         assert_int_equal(ceilings.dma_engine_count, program->engines);
         assert_int_equal(ceilings.dma_engines_known, program->engines_known);
         /* All work at the ceiling takes the least time, whatever the mix. */
-        /* Packets of no transfer: how many bytes of device memory is not known. */
+        /* Packets of no transfer: how many bytes of device memory is unknown. */
         assert_int_equal(a.has_roofline, program->packets[0].count == 0);
         if (a.has_roofline && a.roofline.total.flops) {
             NEAR(a.roofline.total.least_ps,

@@ -81,7 +81,7 @@ static void assert_life(const struct ntk_chip_life *life, uint32_t low, uint32_t
 
 /*
  * Load 256 bytes a partition (0-100), copy them to PSUM (200-300), from there 128 bytes to
- * elsewhere (300-400), store them (500-600). 1000 ns in all.
+ * elsewhere (300-400), store them (500-600). 1000 ns in total.
  */
 static void values_live_from_their_making_to_their_last_use(void **state)
 {
@@ -169,7 +169,7 @@ static void what_is_added_to_goes_on_living(void **state)
             copy(ntk_isa_sbuf(4096, 128, 64, NTK_DTYPE_FLOAT32), product.operand[NTK_ISA_DST]),
             "out", 500, 600);
     ask(&h, &a);
-    assert_int_equal(a.memory.space_count, 1); /* nothing wrote the factors: not known since when */
+    assert_int_equal(a.memory.space_count, 1); /* nothing wrote the factors: unknown since when */
     assert_int_equal(a.memory.spaces[0].space, NTK_CHIP_PSUM);
     assert_int_equal(a.memory.spaces[0].peak_bytes, 256);
     assert_int_equal(a.memory.spaces[0].peak_ps, NS(100));
@@ -332,7 +332,7 @@ static void values_with_most_bytes_times_time_are_listed(void **state)
     done(&h, &a);
 }
 
-/* In the encoding of hardware: MATMUL begins a sum, MATMUL goes on with it, COPY takes it out to
+/* In the encoding of hardware: MATMUL begins a sum, MATMUL continues with it, COPY takes it out to
  * where the next product reads. */
 static void values_of_a_program_of_hardware_are_those_of_its_slots(void **state)
 {

@@ -390,7 +390,7 @@ static void two_programs_with_nothing_in_common_are_unrelated(void **state)
     put(&after, NTK_MEASURE_TOTAL, "execution", 110e6);
     put(&after, NTK_MEASURE_LAYER, "(no layer)", 20e6);
     assert_int_equal(ntk_analysis_comparison(&before, 1, &after, 1, &c), 0);
-    assert_false(c.is_unrelated); /* one side has its own none: not known */
+    assert_false(c.is_unrelated); /* one side has its own none: unknown */
     ntk_comparison_fini(&c);
     put(&after, NTK_MEASURE_LAYER, "mlp", 90e6);
     put(&after, NTK_MEASURE_ENGINE, "Tensor", 50e6);

@@ -17,7 +17,7 @@
 /*
  * SP loads x of 128 x 256 bytes twice (0-100, 300-400; layer "load"); PE multiplies 128 x 128 by 64
  * columns twice (200-500, layer "product") and transposes 64 columns (500-600, layer "turn"); 1000
- * ns in all. The load's data is there at 200.
+ * ns in total. The load's data is there at 200.
  */
 static void build(struct hand_trace *h, const char *instance_type)
 {

@@ -249,7 +249,7 @@ static void mfu_is_absent_where_the_chip_is_unknown(void **state)
     assert_true(seen.counts[NTK_COUNTER_HBM_READ] > 0);
 }
 
-/* A slot of no known encoding: what it touches, and what it does, is not known. */
+/* A slot of no known encoding: what it touches, and what it does, is unknown. */
 static void what_an_unknown_instruction_may_do_is_absent(void **state)
 {
     static const uint8_t slot[NTK_NTFF_SLOT_BYTES] = { [0] = 0x77, [1] = 0x10 };

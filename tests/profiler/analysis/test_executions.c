@@ -79,7 +79,7 @@ static void what_does_not_fit_together_is_not_counted(void **state)
 
     core.instruction_count = 0;
     run(0, 1);
-    add(4, 7, 2000); /* one engine alone went on */
+    add(4, 7, 2000); /* one engine alone continued */
     add(4, 8, 2010);
     add(4, 9, 2020);
     assert_int_equal(find().count, 0);

@@ -128,7 +128,7 @@ static void waiting_in_a_semaphore_is_not_busy(void **state)
            "Scalar;EVENT_SEMAPHORE 0 1\n");
 }
 
-/* 10.6 ns each: 10, then what is left of 21.2 and 31.8; the sum is cut off once. */
+/* 10.6 ns each: 10, then what is left of 21.2 and 31.8; the sum is truncated once. */
 static void parts_of_a_nanosecond_add_up(void **state)
 {
     static const enum ntk_isa_op ops[] = { NTK_ISA_OP_TENSOR_COPY, NTK_ISA_OP_DRAIN,

@@ -26,7 +26,7 @@ static const struct ntk_idle_engine *engine_of(const struct hand_answers *a, uns
 }
 
 /* PE works 100-300 and signals 9 at 300; ACT waits for it from 0, starts at 310, ends at 400; 1000
- * in all. */
+ * in total. */
 static void a_wait_is_the_engines_that_ended_it(void **state)
 {
     struct hand_trace h;
@@ -291,7 +291,7 @@ static void semaphore_instructions_are_idle(void **state)
     hand_answers_done(&h, &a);
 }
 
-/* The head of a vendor's slots for Trainium1 and 2; of later generations waits are not known. */
+/* The head of a vendor's slots for Trainium1 and 2; of later generations waits are unknown. */
 static void a_vendors_waits_are_read_where_their_place_is_known(void **state)
 {
     static const uint8_t waiting[64] = { 0x42, 0x10, 0, 0, 0x05, 9, 0x13, 6, 1 };

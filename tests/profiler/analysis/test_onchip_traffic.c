@@ -215,7 +215,7 @@ static void a_vendors_sums_are_the_originals(void **state)
     assert_int_equal(traffic.sbuf_write_bytes, 8 * 512 * 100);
     assert_int_equal(traffic.psum_to_sbuf_bytes, 8 * 512 * 100);
     assert_int_equal(traffic.uncounted, 0);
-    /* What is not known takes away only the sums that it can belong to. */
+    /* What is unknown takes away only the sums that it can belong to. */
     m->code[2 * NTK_NTFF_SLOT_BYTES] = 0x95;
     traffic = traffic_of(m);
     assert_false(traffic.sbuf_is_known);

@@ -439,7 +439,7 @@ static void a_slower_clock_changes_lengths_only(void **state)
     }
 }
 
-/* An execution that goes on after its last instruction: idle at the end, and the end of the path,
+/* An execution that continues after its last instruction: idle at the end, and the end of the path,
  * by exactly that. */
 static void what_comes_after_the_last_instruction_is_the_end(void **state)
 {

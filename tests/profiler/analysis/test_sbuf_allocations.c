@@ -101,7 +101,7 @@ static struct ntk_isa_instr make_load(struct hand_trace *h)
     return load;
 }
 
-/* A load of partitions 0 to 63 begun at 0-10 whose packets run from 20 to 60, read at 100-200. */
+/* A load of partitions 0 to 63 started at 0-10 whose packets run from 20 to 60, read at 100-200. */
 static void a_load_occupies_from_its_first_packet(void **state)
 {
     static struct ntk_ntff_queue queue = { .name = "qSPIO0", .engine = 0, .queue = 3 };

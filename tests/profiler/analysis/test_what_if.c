@@ -257,7 +257,7 @@ static struct ntk_neff_var vars[] = {
     { .name = "x", .type = NTK_NEFF_VAR_INPUT, .var_id = 1, .bytes_count = 32768 },
 };
 
-/* Two loads of 500 ns each share a DMA engine; the second is begun while the first one moves. */
+/* Two loads of 500 ns each share a DMA engine; the second is started while the first one moves. */
 static void transfers_of_one_dma_engine_follow_each_other(void **state)
 {
     struct ntk_isa_instr copy;

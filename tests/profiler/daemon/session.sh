@@ -53,7 +53,7 @@ cp "$file" before
 ) || exit 1
 ! cmp -s before "$file" || fail "the second capture is the first one"
 
-# Two files of a model at once are refused, one file twice too, and the first one goes on.
+# Two files of a model at once are refused, one file twice too, and the first one continues.
 profile 0 '' start-session -s first.ntff -a "$socket" "$model"
 profile 1 "cannot record model $model: NERR_INVALID (2): a capture of model $model to $scratch/first.ntff is already running" \
     start-session -s second.ntff -a "$socket" "$model"
@@ -64,7 +64,7 @@ infer 1
 profile 0 '' stop-session -s first.ntff
 profile 0 '' show-session -s first.ntff
 
-# What is not there.
+# What is not present.
 profile 1 'cannot record model 7: NERR_INVALID_HANDLE (3): Failed to find model: 7' start-session -s x.ntff -a "$socket" 7
 [ ! -e x.ntff.session ] || fail "a note is left"
 profile 1 "cannot stop the capture: NERR_INVALID_HANDLE (3): no capture is being written to $scratch/x.ntff" stop-session -s x.ntff -a "$socket"

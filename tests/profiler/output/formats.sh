@@ -9,7 +9,7 @@ neuron-packager example mlp -o m.neff -s 128 >/dev/null
 neuron-profile capture -n m.neff -s m.ntff >/dev/null 2>&1 || fail "no capture"
 
 mkdir elsewhere elsewhere/tmp
-# A locale with a decimal comma, where there is one.
+# A locale with a decimal comma, if there is one.
 comma=$(locale -a 2>/dev/null | grep -m 1 -E '^(de|fr|es|it|pt|nl)_' || true)
 
 # export FORMAT FILE CAPTURE-ARGUMENT...: writes it twice; the same bytes must come, in whatever time zone, language and

@@ -1,6 +1,6 @@
 #!/bin/bash
-# outputs_agree - what the outputs of one capture have in common is the same in all: a run of our own, the sample, and
-# captures of real hardware where they are at hand.
+# outputs_agree - what the outputs of one capture have in common is the same in total: a run of our
+# own, the sample, and captures of real hardware where they are at hand.
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 needs python3
 agree() { python3 "$NTK_SOURCE_DIR/tests/profiler/output/outputs_agree.py" "$@" || fail "outputs of $(basename "$1")"; }

@@ -62,7 +62,7 @@ expect("triggers", [(row["in_id"], row["out_id"]) for row in flows if row["depen
 times = {row["id"]: row for array in ("instruction", "dma_transfer") for row in profile[array]}
 for row in flows:
     gap = times[row["out_id"]]["timestamp"] - times[row["in_id"]]["timestamp"] - times[row["in_id"]]["duration"]
-    if abs(gap - row["gap_time"]) > 2:  # three times are cut off to whole ns
+    if abs(gap - row["gap_time"]) > 2:  # three times are truncated to whole ns
         sys.exit(f"gap of {row}: {gap}")
 print("Flow", len(flows))
 

@@ -149,7 +149,7 @@ static void info_prints_json(void **state)
     free(file);
 }
 
-/* Method: a machine that is not there: the name alone decides. */
+/* Method: a machine that is not present: the name alone decides. */
 static void an_example_has_the_cores_of_the_machine(void **state)
 {
     static const struct {

@@ -1,4 +1,4 @@
-# For the scripts next to it: checks that go on after a failure.
+# For the scripts next to it: checks that continue after a failure.
 here=$PWD
 . "$NTK_SOURCE_DIR/tests/e2e/lib.sh"
 set +e +o pipefail # what fails is asked for where it matters

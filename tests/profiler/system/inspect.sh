@@ -165,7 +165,7 @@ awk '/^EXEC/ { on = 1 } on && length > 80 { exit 1 }' text || complain "--pid: e
 neuron-profile view -d live --output-format perfetto --output-file live.pftrace 2>err || complain "--pid: perfetto: exit code $?"
 neuron-profile analyze -d live host-gaps >text 2>err || complain "--pid: host-gaps: exit code $?"
 grep -Eq "^ *$job +0 +[1-9]" text || complain "--pid: no gaps between executions"
-# Such a recording does not say what memory is for.
+# Such a recording does not record what memory is for.
 neuron-profile analyze -d live memory >text 2>err || complain "--pid: memory: exit code $?"
 grep -q "^Process $job: unknown (the trace" text && ! grep -q '0B' text || complain "--pid: unrecorded memory is shown as none"
 neuron-profile analyze -d live memory --json >text 2>err || complain "--pid: memory in JSON: exit code $?"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A process that runs already, recorded from outside. Method: a child has the hooks in it and calls
- * them a known number of times once the recording has begun, then ends; what the folder says must
+ * them a known number of times once the recording has started, then ends; what the folder says must
  * be exactly that.
  */
 #include "profiler/system/live_trace.h"

@@ -239,7 +239,7 @@ static void threads_are_summed_by_type(void **state)
         add(made, (struct event){ WRITE, 0, 20 + i, 1000 * i, 0, 0, 12, 0, 8 });
         add(made, (struct event){ WRITE, 1, 20 + i, 1000 * i + durations[i], 0, 0, 12, 0, 8 });
     }
-    add(made, (struct event){ WRITE, 0, 30, 9000, 0, 0, 12, 0, 8 }); /* still going on */
+    add(made, (struct event){ WRITE, 0, 30, 9000, 0, 0, 12, 0, 8 }); /* still in progress */
     add(made, (struct event){ WRITE, 0, 31, 9000, 0, 0, 2, 0, 8 });
     add(made, (struct event){ WRITE, 1, 31, 9050, 0, 0, 2, 0, 8 });
     struct ntk_system_trace *trace = finish(made, 0);

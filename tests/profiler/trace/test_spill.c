@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: arrays on both sides of the bound, filled, given back, and checked again. */
+/* Method: arrays on both sides of the bound, filled, returned, and checked again. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

@@ -117,7 +117,7 @@ static void add(struct sums *sums, int64_t from_ps, int64_t to_ps)
     close_part(&o);
 }
 
-/* How many rows of the whole execution go on there. */
+/* How many rows of the whole execution continue there. */
 static void crossing(const struct ntk_trace_core *core, int64_t at_ps, struct sums *sums)
 {
     ntk_trace_each_instruction(core, row) {

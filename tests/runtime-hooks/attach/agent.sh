@@ -1,8 +1,8 @@
 #!/bin/bash
 # neuron-monitor --attach: a job that ran already is in reports, the database and on /metrics,
-# counted from then on; without the privilege one message says so and the agent goes on; a job with
-# hooks is left alone. --attach finds every job of the machine; in a pid namespace only those of
-# this test.
+# counted from then on; without the privilege one message says so and the agent continues; a job
+# with hooks is left alone. --attach finds every job of the machine; in a pid namespace only those
+# of this test.
 if [ -z "${attach_alone-}" ] && unshare --pid --fork --mount-proc true 2>/dev/null; then
     exec env attach_alone=1 unshare --pid --fork --kill-child --mount-proc bash "$0"
 fi

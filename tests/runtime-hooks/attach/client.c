@@ -8,7 +8,7 @@
  *   until THREADS MICROSECONDS (executes until the next line; 0: the thread that reads it)
  *   alloc PLACEMENT VNC BYTES | slice | buffer | free      (the last tensor; a slice of it)
  *   end (a thread in an execution) | deep LINE (from further down the stack)
- *   again (executes the program anew, in an execution, when the next line is there)
+ *   again (executes the program again, in an execution, when the next line is there)
  *   crowd THREADS (each in an execution, all at one time)
  */
 #include <fcntl.h>
@@ -135,7 +135,7 @@ static void wait_for_crowd(void)
     (void)pthread_barrier_wait(&crowd);
 }
 
-/* One for each thread; none ends before all have begun. */
+/* One for each thread; none ends before all have started. */
 static void execute_in_crowd(int number)
 {
     pthread_t *threads = calloc((size_t)number, sizeof *threads);

@@ -41,7 +41,7 @@ static void events_without_room_are_counted_all_the_same(void **state)
     ntk_ring_segment_refusals(segment_get(f), &refusals);
     assert_true(refusals.events_without_ring > 2000);
     attach_expect_reported(f, "counts are exact");
-    job_tell(f, "exec 5 0 1000"); /* and goes on as ever */
+    job_tell(f, "exec 5 0 1000"); /* and continues as ever */
     expect_completed(f, 2025);
 }
 

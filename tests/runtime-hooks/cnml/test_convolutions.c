@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Convolutions and dense layers. On the device, each against its definition written down once more
- * in references.c, and against the library's own host function where there is one to call.
+ * in references.c, and against the library's own host function if there is one to call.
  */
 #include <math.h>
 #include <stdlib.h>

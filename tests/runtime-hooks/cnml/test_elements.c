@@ -2,7 +2,7 @@
 /*
  * Operators element by element: activations, pairs, softmaxes, casts. On the device, each against
  * its definition written down once more in references.c, and against the library's own host
- * function where there is one to call.
+ * function if there is one to call.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -208,7 +208,7 @@ static void forwards_with_wrong_memory(void **state)
     IS(cnmlComputeActiveOpForward(relu.op, relu.in.device, relu.out.device, &how, relu.queue),
        INVALIDARG);
     how.data_parallelism = NULL;
-    how.affinity = &clusters; /* a cluster that is not there */
+    how.affinity = &clusters; /* a cluster that is not present */
     IS(cnmlComputeActiveOpForward(relu.op, relu.in.device, relu.out.device, &how, relu.queue),
        INVALIDARG);
     IS(cnmlMemcpyTensorToDevice(relu.in.cpu, relu.in.host, relu.in.tensor, host), INVALIDARG);

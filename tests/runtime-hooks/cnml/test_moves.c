@@ -2,7 +2,7 @@
 /*
  * Operators that only move: transposes, reshapes, splits and joins. On the device, each against
  * its definition written down once more in references.c, and against the library's own host
- * function where there is one to call.
+ * function if there is one to call.
  */
 #include "tests/runtime-hooks/cnml/clients.h"
 #include "tests/support/unit.h"

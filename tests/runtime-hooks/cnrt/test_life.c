@@ -303,7 +303,7 @@ static void a_function_of_this_generation_runs(void **state)
     assert_int_equal(cnrtUnloadModel(model), CNRT_RET_SUCCESS);
 }
 
-/* In the child: what was opened is not there, and may be opened once the parent has closed. */
+/* In the child: what was opened is not present, and may be opened once the parent has closed. */
 static int child(cnrtQueue_t queue, void *device)
 {
     char byte = 0;

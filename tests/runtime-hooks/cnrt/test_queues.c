@@ -353,7 +353,7 @@ static void records_name_the_queue_by_a_number_that_is_taken_again(void **state)
     struct cards_task tasks[3] = { [0 ... 2] = { .is_let_go = true } };
 
     assert_int_equal(cnrtDestroyQueue(queues[1]), CNRT_RET_SUCCESS);
-    queues[1] = queue_make(); /* has the number that was given back */
+    queues[1] = queue_make(); /* has the number that was returned */
     for (size_t i = 0; i < 3; i++) {
         cards_push(queues[i], program, &tasks[i]);
         assert_int_equal(cnrtSyncQueue(queues[i]), CNRT_RET_SUCCESS);

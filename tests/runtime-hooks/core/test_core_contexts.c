@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory of what is between the steps of executions that are under way at once: taken when the
- * model is loaded, shown by what it is, given back.
+ * model is loaded, shown by what it is, returned.
  */
 #include <errno.h>
 #include <stdio.h>

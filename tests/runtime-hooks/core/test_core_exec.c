@@ -119,7 +119,7 @@ static void a_program_that_can_never_go_on_is_a_timeout_found_at_once(void **sta
     assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_TIMED_OUT);
     assert_true(f->err.text[0] != '\0');
     core_adder_fini(&adder);
-    core_adder_init(f, &adder, NULL, NULL); /* the core goes on */
+    core_adder_init(f, &adder, NULL, NULL); /* the core continues */
     assert_int_equal(core_adder_run(f, &adder, 1), NTK_CORE_COMPLETED);
     core_adder_fini(&adder);
 }

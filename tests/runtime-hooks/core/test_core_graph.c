@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What a graph has next to nodes on NeuronCores: parameters whose values are in the file, and nodes
- * on the host, also where there are no others.
+ * on the host, also if there are no others.
  */
 #include <errno.h>
 #include <stdlib.h>

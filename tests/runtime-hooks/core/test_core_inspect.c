@@ -18,7 +18,7 @@ static uint64_t blocked_signals(const char *thread, const char *own)
     char text[4096];
 
     (void)snprintf(path, sizeof path, "/proc/self/task/%.20s/status", thread);
-    do { /* a thread that has not begun has all of them blocked by the C library */
+    do { /* a thread that has not started has all of them blocked by the C library */
         assert_true(ntk_fs_read_text(path, text, sizeof text) > 0);
     } while (strcmp(thread, own) != 0 && !strstr(text, "State:\tS"));
     const char *at = strstr(text, "SigBlk:");

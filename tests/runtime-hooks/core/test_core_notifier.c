@@ -85,7 +85,7 @@ static void a_queue_waits_for_a_notifier_in_another(void **state)
     assert_int_equal(item_submit_marked(f->first, &later, 3), 0);
     assert_int_equal(ntk_core_notifier_queue_wait(notifier, f->second), 0);
     assert_int_equal(item_submit_marked(f->second, NULL, 2), 0);
-    /* It waits for the place that the notifier had, which goes on without the notifier. */
+    /* It waits for the place that the notifier had, which continues without the notifier. */
     assert_int_equal(ntk_core_queue_wait(f->second, 2, 10 * NTK_NS_PER_MS), -ETIMEDOUT);
     ntk_core_notifier_destroy(notifier);
     sem_post(&f->start);

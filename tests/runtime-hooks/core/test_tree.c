@@ -37,7 +37,7 @@ static int teardown(void **state)
     return 0;
 }
 
-/* The text of a leaf below the root, "" when it is not there. */
+/* The text of a leaf below the root, "" when it is not present. */
 static const char *leaf(const char *path)
 {
     static char text[1024];
@@ -421,7 +421,7 @@ static void a_write_clears_one_counter_and_nothing_else(void **state)
     leaf_put(DEVICES "neuron0/core_count", "9");
     assert_true(will_show(DEVICES "neuron0/core_count", 2));
     leaf_put(DEVICES "neuron0/info/notify_delay", "0\n");
-    leaf_put(DEVICES "neuron0/info/serial_number", "1\n"); /* looked at after notify_delay */
+    leaf_put(DEVICES "neuron0/info/serial_number", "1\n"); /* examined after notify_delay */
     assert_true(will_show(DEVICES "neuron0/info/serial_number", 0)); /* and letters */
     assert_string_equal(leaf(DEVICES "neuron0/info/notify_delay"), "0");
     observed_send(&other, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: every allocation and file call fails in turn between attach and detach; the program goes
- * on, and no segment is left but one that has ended. */
+/* Method: every allocation and file call fails in turn between attach and detach; the program
+ * continues, and no segment is left but one that has ended. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>

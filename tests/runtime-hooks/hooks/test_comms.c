@@ -92,7 +92,7 @@ static void operations_are_numbered_counted_and_recorded(void **state)
     assert_int_equal(comm->in_flight, 0);
     assert_int_equal(comm->count[NTK_COLLECTIVE_ALL_GATHER], 3);
     assert_int_equal(comm->errors, 1);
-    assert_int_equal(comm->bytes_total, 128); /* of those that ended well */
+    assert_int_equal(comm->bytes_total, 128); /* of those that succeeded */
     assert_int_equal(comm->status, 1200);
     assert_true(comm->wait_ns > 0);
 
@@ -110,7 +110,7 @@ static void operations_are_numbered_counted_and_recorded(void **state)
     assert_int_equal(comm->in_flight, 1);
     assert_int_equal(comm->operation, NTK_COLLECTIVE_BARRIER);
     assert_int_equal(comm->tid, child.pid);
-    uint64_t since_ns = comm->since_ns; /* it goes on */
+    uint64_t since_ns = comm->since_ns; /* it continues */
     assert_int_equal(comms_read(f), 1);
     assert_true(comm->since_ns > since_ns);
 

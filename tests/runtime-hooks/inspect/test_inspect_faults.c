@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Method: every allocation and file call fails in turn between the start and the stop of an
- * inspection; the job goes on, and each file that is there can be read. */
+ * inspection; the job continues, and each file that is there can be read. */
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -74,7 +74,7 @@ static void so_many_sessions_wait_and_go_by_core_or_with_the_end(void **state)
     assert_int_equal(ntk_session_start(f->core, 0, &bounds, &f->err), 0);
     assert_int_equal(ntk_session_stop(f->core, 0, &id, &f->err), -ENOMEM);
     assert_int_equal(ntk_session_drop(0, 1), NTK_SESSIONS_MAX / 2);
-    assert_int_equal(ntk_session_stop(f->core, 0, &id, &f->err), 0); /* it went on meanwhile */
+    assert_int_equal(ntk_session_stop(f->core, 0, &id, &f->err), 0); /* it continued meanwhile */
     ntk_inspect_closing(f->core);
     assert_int_equal(ntk_session_drop(0, NTK_CORE_ANY), 0);
 }

@@ -84,7 +84,7 @@ static void a_recording_is_saved_whole_or_not_at_all_whatever_fails(void **state
     free(world.path);
 }
 
-/* From its start to its end: the job goes on any becomes of the recording. */
+/* From its start to its end: the job continues any becomes of the recording. */
 static int record(void *ctx, struct ntk_err *err)
 {
     struct world *world = ctx;

@@ -60,7 +60,7 @@ LD_LIBRARY_PATH=$NTK_LIB_DIR/neuron-hooks NEURON_HOOKS_LIBNRT=$NTK_LIB_DIR/vendo
 if "${preloaded[@]}" LD_LIBRARY_PATH="$scratch" neuron-bench exec mlp.neff --count 1 >none.out 2>none.err; then fail "no runtime, no failure"; fi
 [ "$(grep -c 'no libnrt.so.1 to wrap' none.err)" = 1 ] || fail "see none.err"
 
-# A named library that is not one is reported, once, and another is used where there is one.
+# A named library that is not one is reported, once, and another is used if there is one.
 "${preloaded[@]}" NEURON_HOOKS_LIBNRT="$scratch/mlp.neff" LD_LIBRARY_PATH="$NTK_LIB_DIR/vendor" \
     neuron-bench exec mlp.neff --count 3 --json >out.json 2>named.err || fail "named wrongly"
 [ "$(jq .executions out.json)" = 3 ] || fail "named wrongly"

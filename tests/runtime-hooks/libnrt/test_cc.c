@@ -290,7 +290,7 @@ static void invalid_contexts_are_refused_and_refused_ones_stay(void **state)
     twice[1] = 1;
     bad.rank = 1; /* rank 0 has place 0 */
     REFUSED(bad, a, b, NRT_OP_ADD, NRT_CC_ALLREDUCE);
-    bad.ctx_device_count = 1; /* group of ranks that are not there */
+    bad.ctx_device_count = 1; /* group of ranks that are not present */
     bad.rank = 0;
     REFUSED(bad, a, b, NRT_OP_ADD, NRT_CC_ALLREDUCE);
 #undef REFUSED

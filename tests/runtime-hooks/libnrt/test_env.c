@@ -228,7 +228,7 @@ static void rounding_is_by_chance_where_it_is_asked_for(void **state)
     round_twice("1", "8", other);
     assert_memory_equal(nearest[0], nearest[1], sizeof nearest[0]);
     assert_memory_equal(one, again, sizeof one);
-    assert_memory_not_equal(one[0], one[1], sizeof one[0]); /* the chance goes on */
+    assert_memory_not_equal(one[0], one[1], sizeof one[0]); /* the chance continues */
     assert_memory_not_equal(one, other, sizeof one);
     /* A quarter more than a whole number of at most 8192 is 1/4 to 1/256 between two neighbours:
      * to nearest it is lost from 128 on, by chance it is there in the mean. */

@@ -375,7 +375,7 @@ static void reports_on_request_say_what_is_allocated_now(void **state)
     nrt_close();
     assert_int_equal(nrt_debug_log_oom_report(), NRT_CLOSED);
     assert_int_equal(nrt_dump_device_allocation_info(), NRT_CLOSED);
-    /* A folder that is not there. */
+    /* A folder that is not present. */
     setenv("NEURON_RT_OOM_DUMP_DIRECTORY", "/nowhere/at/all", 1);
     assert_int_equal(nrt_init(NRT_FRAMEWORK_TYPE_NO_FW, "", ""), NRT_SUCCESS);
     assert_int_equal(nrt_dump_device_allocation_info(), NRT_FAILURE);

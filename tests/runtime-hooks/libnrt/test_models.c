@@ -434,7 +434,7 @@ static void code_for_the_host_comes_only_from_ones_own_files(void **state)
         assert_int_equal(load_once(mapped, bytes), NRT_SUCCESS);
         unsetenv("NEURON_SOFT_CPU_NODES");
     }
-    /* The owner of a file without a name is not known. */
+    /* The owner of a file without a name is unknown. */
     assert_int_equal(unlink(path), 0);
     assert_int_equal(load_once(mapped, bytes), NRT_FAILURE);
     munmap(mapped, bytes);

@@ -182,7 +182,7 @@ static void so_many_sessions_wait_and_no_more(void **state)
     assert_int_equal(nrt_profile_session_start(0), NRT_SUCCESS);
     assert_int_equal(nrt_profile_session_stop(0, &id), NRT_RESOURCE);
     assert_int_equal(nrt_profile_session_drop(id), NRT_SUCCESS);
-    assert_int_equal(nrt_profile_session_stop(0, &id), NRT_SUCCESS); /* it went on */
+    assert_int_equal(nrt_profile_session_stop(0, &id), NRT_SUCCESS); /* it continued */
 }
 
 static void a_session_beyond_its_bound_keeps_its_first_records(void **state)

@@ -102,7 +102,7 @@ static void a_client_finds_its_executions_on_its_core(void **state)
         assert_int_equal(event_number(from, "device_core_idx"), 1);
         assert_int_equal(event_number(from, "exec_id"),
                          event_number(json_object_get(pre, "data"), "exec_id"));
-        /* Device time goes on from one execution to the next and is the same for each. */
+        /* Device time continues from one execution to the next and is the same for each. */
         assert_true(event_number(from, "nc_timestamp_ns") > clock_ns);
         clock_ns = event_number(from, "nc_timestamp_ns");
         json_int_t now = event_number(to, "nc_timestamp_ns") - clock_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Method: a library of counters, whose calls fail one after the other: what was made is given
- *         back. */
+/* Method: a library of counters, whose calls fail one after the other: what was made is
+ *         returned. */
 #include "runtime-hooks/nrt/nrt_io.h"
 
 #include <string.h>

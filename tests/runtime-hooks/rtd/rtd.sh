@@ -32,7 +32,7 @@ start
 client rtd model states
 stop
 
-# Without cores it stays, and says why.
+# Without cores it stays, and gives the reason.
 NEURON_SOFT_INSTANCE=none start
 client rtd model no_cores
 stop

@@ -220,7 +220,7 @@ def stream(c):
     expect('taken', after.infer_count - before.infer_count, good)
     expect('refused', after.infer_queue_drop_count - before.infer_queue_drop_count, 2000 - good)
 
-    # A reset cancels: what has not begun does not run.
+    # A reset cancels: what has not started does not run.
     count = c.read_inference_counters().nmgr_counters.infer_count
     s = Stream(c)
     s.put(*[wide] * 8)

@@ -204,7 +204,7 @@ static void a_tree_without_an_end_is_given_up(void **state)
     }
     close(at);
     assert_int_equal(ntk_fs_remove_tree(top, NULL), -E2BIG);
-    assert_int_equal(ntk_fs_remove_tree(top, NULL), 0); /* goes on */
+    assert_int_equal(ntk_fs_remove_tree(top, NULL), 0); /* continues */
     free(top);
 }
 

@@ -201,7 +201,7 @@ static void texts_are_utf8_that_no_terminal_obeys(void **state)
     ntk_buf_fini(&buf);
 }
 
-/* Texts are looked at eight bytes at a time: a character is the same at each place of a text. */
+/* Texts are examined eight bytes at a time: a character is the same at each place of a text. */
 static void a_character_is_quoted_alike_at_each_place(void **state)
 {
     (void)state;

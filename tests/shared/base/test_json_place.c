@@ -38,7 +38,7 @@ static void a_place_has_the_line_of_its_key_or_item(void **state)
         { "list[2]", "odd.key[", 9 },
         { "", "last", 11 },
         { "last", NULL, 11 },
-        /* what is not there: the nearest above */
+        /* what is not present: the nearest above */
         { "list[3]", NULL, 4 },
         { "list[2].wat.more", NULL, 7 },
         { "nothing[0]", NULL, 2 },

@@ -16,7 +16,7 @@
 
 enum command {
     COMMAND_EXECUTE, /* argument executions on core 3 */
-    COMMAND_BEGIN,   /* an execution that goes on */
+    COMMAND_BEGIN,   /* an execution that continues */
     COMMAND_ALLOC,   /* argument bytes of tensor memory */
     COMMAND_REFUSE,  /* one execution with NRT_STATUS 1002 */
     COMMAND_FAIL,    /* argument executions with NRT_STATUS 1003 */

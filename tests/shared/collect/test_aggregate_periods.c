@@ -96,7 +96,7 @@ static void latency_is_read_while_a_view_needs_it(void **state)
     assert_int_equal(runtime->models[0].total_latency.count, 2);
     assert_true(runtime->cores[0].has & NTK_CORE_HAS_LATENCY);
 
-    /* That of models begins alone, with that on the core: that of the process goes on. */
+    /* That of models begins alone, with that on the core: that of the process continues. */
     ntk_aggregate_set_reads_latency(f->aggregate, true, false);
     sample(f, fake);
     runtime = &finish(f)->runtimes[0];

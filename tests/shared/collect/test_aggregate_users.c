@@ -378,7 +378,7 @@ static void the_oldest_tag_is_forgotten_first(void **state)
         finish(f);
         assert_int_equal(f->snapshot->tag_count, 1);
     }
-    /* the first one begins again, the last one goes on */
+    /* the first one begins again, the last one continues */
     for (uint32_t i = 0; i < 2; i++) {
         uint32_t pid = i == 0 ? 100 : 100 + NTK_AGGREGATE_TAGS_MAX + 9;
         struct fake *fake = make_fake(f, 0, pid, BEGIN + 1);

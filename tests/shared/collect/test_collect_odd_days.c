@@ -187,7 +187,7 @@ static void a_machine_that_slept_counts_each_execution_once(void **state)
     (void)observed_receive(&child);
     period(f);
     tell(&child, 7);
-    f->realtime_ns += 8 * 3600 * SECOND; /* asleep: only the wall clock went on */
+    f->realtime_ns += 8 * 3600 * SECOND; /* asleep: only the wall clock continued */
     f->monotonic_ns += SECOND;
     assert_int_equal(period(f)->period_ns, SECOND);
     assert_int_equal(f->completed, 7);
@@ -321,7 +321,7 @@ static void what_ran_while_clocks_jumped_is_whole_in_the_database_and_on_the_pag
     }
     assert_int_equal(ntk_store_close(store, &err), 0);
     check_store(db, executions);
-    /* The next agent finds a sound file, and goes on with the tiers. */
+    /* The next agent finds a sound file, and continues with the tiers. */
     assert_int_equal(ntk_store_open(db, &options, &store, &err), 0);
     f->realtime_ns += 2 * 3600 * SECOND;
     f->monotonic_ns += SECOND;

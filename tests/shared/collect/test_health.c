@@ -376,7 +376,7 @@ static void what_a_leaf_does_not_say_changes_nothing_until_it_is_lost(void **sta
         { 1, "mem=0", "unknown: signal_lost" },
         { 28, "", "unknown: signal_lost" },
         { 3, "", "healthy" },
-        /* A fault stays while its end is not known. */
+        /* A fault stays while its end is unknown. */
         { 1, "components=hbm", "unhealthy: hbm_unhealthy" },
         { 1, "components!", "unhealthy: hbm_unhealthy" },
         { 100, "", "unhealthy: hbm_unhealthy, signal_lost" },
@@ -527,7 +527,7 @@ static void many_cores_are_read_rarely_while_they_are_unused(void **state)
     wait_for(f, 1.2);
     verdict_text(f, text, sizeof text);
     assert_string_equal(text, "unhealthy: dma_abort, collectives_hang");
-    /* Idle again: what is not checked yet is not known. */
+    /* Idle again: what is not checked yet is unknown. */
     wait_for(f, 75);
     verdict_text(f, text, sizeof text);
     put(f, path_of_key("hbm_status"), "1");

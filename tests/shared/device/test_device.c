@@ -510,7 +510,7 @@ static void the_named_tree_beats_the_driver_and_the_driver_the_software_machine(
     assert_string_equal(ntk_device_source_tree(source)->devices[0].name, "Trainium2");
     ntk_device_source_close(source);
 
-    /* named and not there: nothing else is taken instead */
+    /* named and not present: nothing else is taken instead */
     options.sysfs_root = f->root;
     assert_int_equal(ntk_device_source_open(&options, &source, &err), 0);
     assert_int_equal(ntk_device_source_tree(source)->origin, NTK_DEVICE_ORIGIN_NONE);

@@ -258,7 +258,7 @@ static void a_waker_of_another_job_ends_the_chain(void **state)
     assert_cause(NTK_HOST_READ, 100, 1, 100);
 }
 
-/* ---- what is not known, and what is wrong ---- */
+/* ---- what is unknown, and what is wrong ---- */
 
 static void an_unknown_submitter_is_not_guessed(void **state)
 {

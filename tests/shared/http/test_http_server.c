@@ -580,7 +580,7 @@ static void clients_that_send_a_byte_at_a_time_delay_no_other(void **state)
     }
 }
 
-/* Waits, while the slow ones go on slowly, so that they are never idle. */
+/* Waits, while the slow ones continue slowly, so that they are never idle. */
 static bool becomes_readable(int fd, const int *slow, size_t slow_count)
 {
     uint64_t end_ns = ntk_clock_monotonic_ns() + test_patience_ns();
@@ -612,7 +612,7 @@ static void half_requests_that_fill_all_connections_make_room_for_whole_ones(voi
     int half[HALF];
     char byte;
 
-    for (size_t i = 0; i < FEEDS; i++) { /* the oldest of all, and never cut off */
+    for (size_t i = 0; i < FEEDS; i++) { /* the oldest of all, and never truncated */
         feeds[i] = connect_to(f);
         send_text(feeds[i], feed_request, sizeof feed_request - 1);
         free(test_http_read_until(feeds[i], "\r\n\r\n"));

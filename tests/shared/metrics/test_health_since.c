@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Times of verdicts and reasons that are not known. */
+/* Times of verdicts and reasons that are unknown. */
 #include "shared/metrics/health.h"
 #include "shared/metrics/snapshot.h"
 #include "tests/support/unit.h"

@@ -43,7 +43,7 @@ struct job {
     double step_ns;
     double size; /* of what is injected, in steps */
     double noise;
-    bool has_waits; /* the runtime tells them */
+    bool has_waits; /* the runtime shows them */
 };
 
 static struct job job_make(struct random *random)

@@ -216,7 +216,7 @@ static void assert_life(const struct ntk_core_sample *core, size_t index, uint64
     assert_null(life->lives);
 }
 
-/* Method: a process that began twice in the older period and goes on in the newer one; then the
+/* Method: a process that began twice in the older period and continues in the newer one; then the
  * parts are freed. */
 static void totals_of_each_life_of_a_process_stay(void **state)
 {
@@ -312,7 +312,7 @@ static void lists_outlive_the_parts(void **state)
     ntk_snapshot_set_ports(newer, &port, 1);
     struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
     memset(newer->ports, 0, sizeof *newer->ports);
-    memset(lost, 0, sizeof *lost); /* what goes on in the memory of one that is gone */
+    memset(lost, 0, sizeof *lost); /* what continues in the memory of one that is gone */
     ntk_snapshot_destroy(older);
     ntk_snapshot_destroy(newer);
 

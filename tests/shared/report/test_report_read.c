@@ -537,7 +537,7 @@ static void what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent(
             ntk_snapshot_memory_total(&r[k], NTK_MEMORY_ANY, NTK_MEMORY_ANY, &host, &device);
             assert_int_equal(host.known, k != MIXED_ATTACHED);
             assert_true(device.known);
-            /* Without our keys it is not known how the processes are watched. */
+            /* Without our keys it is unknown how the processes are watched. */
             if (r[k].hooks != NTK_HOOKS_UNKNOWN) {
                 assert_true(ntk_snapshot_tells_group(&r[k], NTK_GROUP_HOST_TENSORS));
                 assert_int_equal(device.estimated, k == MIXED_PRELOADED);

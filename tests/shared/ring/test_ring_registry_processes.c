@@ -167,7 +167,7 @@ static void a_killed_process_that_was_not_reaped_has_ended(void **state)
     ntk_ring_registry_close(top);
 }
 
-/* The first thread ends, another goes on; without the lock only /proc tells that the process
+/* The first thread ends, another continues; without the lock only /proc tells that the process
  * lives. */
 static void a_process_whose_first_thread_ended_lives(void **state)
 {

@@ -229,7 +229,7 @@ static void what_is_wrong_has_a_sentence(void **state)
     assert_non_null(strstr(err.text, "/t/mistaken"));
     assert_int_equal(ask(client, "/t/failing", 1, &answer, &err), -EPROTO);
     assert_non_null(strstr(err.text, "gRPC status 13: it"));
-    assert_int_equal(ask(client, "/t/doubled", 4, &answer, &err), 0); /* and goes on */
+    assert_int_equal(ask(client, "/t/doubled", 4, &answer, &err), 0); /* and continues */
     ntk_rpc_client_destroy(hurried);
     ntk_rpc_client_destroy(client);
 }

@@ -163,8 +163,8 @@ static int has_six_minutes(void *ctx)
     return strcmp(ask(ctx, "SELECT count(*) FROM machine_minute"), "6") == 0;
 }
 
-/* A reader in the middle of a transaction sees its moment; the writer goes on as if it were not
- * there. */
+/* A reader in the middle of a transaction sees its moment; the writer continues as if it were not
+ * present. */
 static void a_reader_that_holds_a_transaction_does_not_block_the_writer(void **state)
 {
     struct fixture *f = *state;

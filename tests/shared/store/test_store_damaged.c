@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Damaged files are set aside, and storing goes on. */
+/* Damaged files are set aside, and storing continues. */
 
 #include <errno.h>
 #include <glob.h>

@@ -203,7 +203,7 @@ static void remove_set_aside(const struct fixture *f)
     closedir(folder);
 }
 
-/* An agent goes on from a file that ends anywhere: a file that is damaged or not ours is set
+/* An agent continues from a file that ends anywhere: a file that is damaged or not ours is set
  * aside. */
 static void a_file_that_was_cut_stops_no_agent(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The power goes at any moment: what was committed is there, the file is sound, and the next agent
- * goes on. Method: a disk that records writes and syncs; after the run, many cuts between any two
+ * continues. Method: a disk that records writes and syncs; after the run, many cuts between any two
  * of them are put on a real disk and opened. And: a disk that is read-only, from the start or all
  * at once.
  */
@@ -78,7 +78,7 @@ static void check_cut(const char *path, uint64_t committed)
     sqlite3_close(db);
 }
 
-/* An agent can go on with it. */
+/* An agent can continue with it. */
 static void go_on(const char *path)
 {
     struct ntk_store *store = NULL;

@@ -181,7 +181,7 @@ static void a_verdict_is_a_row_from_when_to_when(void **state)
     assert_int_equal(answer.verdicts[1].to_ns, 0);
     assert_string_equal(answer.said, "slow core, slow link");
 
-    /* The next agent goes on with what holds, and ends what does not with the last period. */
+    /* The next agent continues with what holds, and ends what does not with the last period. */
     for (int i = 0; i < 2; i++) {
         struct ntk_rank_trouble trouble = trouble_make(1, "link");
 

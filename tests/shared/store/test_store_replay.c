@@ -504,7 +504,7 @@ static void what_hooks_around_calls_do_not_know_is_null(void **state)
             fail_msg("%s has unknown values", tables[i]);
         }
     }
-    /* Its host memory is not reported at all; the total is not known. */
+    /* Its host memory is not reported at all; the total is unknown. */
     assert_int_equal(test_tier_number(db, "SELECT count(DISTINCT process_id) FROM process_sample"
                                           " WHERE host_memory_bytes IS NULL"),
                      1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What was stored is found, and totals go on over restarts, lives and users. */
+/* What was stored is found, and totals continue over restarts, lives and users. */
 
 #include "shared/metrics/snapshot_merge.h"
 #include "shared/store/store.h"
@@ -52,7 +52,7 @@ static void injected_faults_are_found(void **state)
                         "load weights");
     assert_string_equal(ask_sqlite(f->path, "SELECT per_second FROM execution_rate LIMIT 1"),
                         "20.0");
-    /* What is not known is NULL, not 0. */
+    /* What is unknown is NULL, not 0. */
     assert_string_equal(ask_sqlite(f->path, "SELECT pe_busy_ns FROM core_sample LIMIT 1"), "NULL");
     assert_string_equal(ask_sqlite(f->path, "PRAGMA integrity_check"), "ok");
 }

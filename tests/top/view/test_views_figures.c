@@ -177,7 +177,7 @@ static void the_peak_of_a_device_is_the_most_seen(void **state)
     ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 2); /* not kept for one application */
     row = ntk_top_table_row_get(table, 0);
     assert_false(ntk_top_table_cell_get(table, row, NTK_TOP_HBM_PEAK)->present);
-    /* Back in a recording it is not known what comes. */
+    /* Back in a recording it is unknown what comes. */
     scene.realtime_ns -= 60000000000;
     scene_update(model, &scene);
     ntk_top_model_act(model, NTK_TOP_ACTION_TAB, 1);

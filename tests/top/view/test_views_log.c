@@ -95,7 +95,8 @@ static double error_value(const struct ntk_top_table *table, const struct ntk_to
     return cell->present ? cell->value : -1;
 }
 
-/* Method: bits are corrected in one second, then time goes on; the application that failed ends. */
+/* Method: bits are corrected in one second, then time continues; the application that failed
+ * ends. */
 static void errors_stand_out_while_they_are_new_and_are_remembered(void **state)
 {
     struct scene scene = scene_trn1;

@@ -239,7 +239,7 @@ static void *call_when_told(void *ctx)
 }
 
 /* Two threads make the first call, one of them in a constructor, which is in the loader; the other
- * has begun when it does. */
+ * has started when it does. */
 static void load_in_first_call(uint64_t number)
 {
     struct first_call call;

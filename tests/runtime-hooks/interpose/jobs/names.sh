@@ -11,7 +11,7 @@ clients=$NTK_BUILD_DIR/tests/interpose
 calls=$NTK_SOURCE_DIR/runtime-hooks/nrt/nrt_calls.def
 preload=("LD_PRELOAD=$hooks")
 audit=("LD_PRELOAD=$hooks" "LD_AUDIT=$NTK_LIB_DIR/libneuron-hooks-audit.so")
-watched=("LD_PRELOAD=$clients/watcher.so:$hooks") # relocated and begun after us
+watched=("LD_PRELOAD=$clients/watcher.so:$hooks") # relocated and started after us
 
 # as COMMAND...: exit code and all output, without the lines of the pattern $aside.
 aside='^$'

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs around another runtime's libnrt.so.1, seen by each means: as if we were not there, and
+ * Jobs around another runtime's libnrt.so.1, seen by each means: as if we were not present, and
  * counted to the last execution.
  *
  * Method: tables of clients (job.h).

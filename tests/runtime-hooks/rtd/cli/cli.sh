@@ -104,7 +104,7 @@ cli 2 "neuron-cli: unexpected argument '2'" list-ncg 2
 cli 2 'neuron-cli: --ncg-id, --enable-direct-file-load, --timeout and --ninfer apply to load only' list-ncg --ncg-id 1
 cli 2 'neuron-cli: --ncg-id must be between -1 and 4294967295' load one.neff --ncg-id -2
 
-# A daemon that hangs, one that is not there, one without cores.
+# A daemon that hangs, one that is not present, one without cores.
 kill -STOP "$rtd"
 cli 1 "neuron-cli: the daemon at unix:$scratch/socket did not respond within 1 s" list-ncg --wait 1
 kill -CONT "$rtd"

@@ -115,7 +115,7 @@ static void the_table_of_older_tools_is_skipped(void **state)
     assert_int_equal(look(&whole, whole.size, &cache), 0);
     two_are_found(&cache);
     ntk_ld_cache_close(&cache);
-    whole.bytes[15] = 0xff; /* so many old entries are not there */
+    whole.bytes[15] = 0xff; /* so many old entries are not present */
     assert_int_equal(look(&whole, whole.size, &cache), -EBADMSG);
     close(image.fd);
 }

@@ -300,7 +300,7 @@ static void logical_cores_of_two_get_an_idle_second_program(void **state)
     free(bytes);
 }
 
-/* Runs the semaphores of a program, and nothing else: each engine goes on as long as its waits
+/* Runs the semaphores of a program, and nothing else: each engine continues as long as its waits
  * allow, transfers complete at once and in order. */
 struct runner {
     const struct ntk_neff_subgraph *subgraph;

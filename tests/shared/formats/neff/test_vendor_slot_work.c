@@ -233,7 +233,7 @@ static void ranges_go_from_the_lowest_byte_to_the_highest(void **state)
 }
 
 /* Weights are read from the address backwards, the element at it too; a bias is read; a MATMUL that
- * begins no sum goes on with one. */
+ * begins no sum continues with one. */
 static void differences_to_the_original_are_as_documented(void **state)
 {
     uint8_t slot[NTK_VENDOR_SLOT_BYTES];

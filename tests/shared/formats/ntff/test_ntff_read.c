@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Method: captures made byte by byte (support/ntff_sample.h) in versions 4, 5 and 6, sound, spoilt
- * and cut off; the reader must return the input, or a message.
+ * and truncated; the reader must return the input, or a message.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -352,7 +352,7 @@ static void sections_that_lie_about_themselves_are_bounded(void **state)
     ntff_sample_varint(&section, 1, 1);
     ntff_sample_bytes(&header, 16, section.bytes, section.bytes_count);
     ntk_buf_reset(&section);
-    ntff_sample_varint(&section, 6, 16); /* of a core that is not there */
+    ntff_sample_varint(&section, 6, 16); /* of a core that is not present */
     ntff_sample_varint(&section, 7, 9);
     ntff_sample_bytes(&header, 16, section.bytes, section.bytes_count);
     ntff_sample_head(&file, 6, header.bytes_count, 0);

@@ -192,7 +192,7 @@ static void columns_and_numbers_that_lie_are_refused(void **state)
             piece.core.n_size = 0;
             break;
         case 3:
-            piece.narrow[1][5] = 2; /* a name that is not there */
+            piece.narrow[1][5] = 2; /* a name that is not present */
             break;
         case 4:
             piece.narrow[5][5] = UINT32_MAX; /* a type */
