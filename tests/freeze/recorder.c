@@ -159,7 +159,7 @@ static void record_pushes(const struct ntk_points_page *page, const char *suffix
     must(ntk_otlp_encode(otlp, page, "box", T0, append, &buf, &err), "otlp");
     snprintf(name, sizeof name, "otlp%s", suffix);
     save(name, &buf);
-    must(ntk_remote_write_encode(write, page, (int64_t)(T0 / 1000000), append, &buf, &err),
+    must(ntk_remote_write_encode(write, page, (int64_t)(T0 / 1000000), false, append, &buf, &err),
          "remote write");
     snprintf(name, sizeof name, "remote_write%s", suffix);
     save(name, &buf);

@@ -226,8 +226,8 @@ static int push(uint64_t rounds, uint64_t seconds, const char *url)
 
         for (size_t i = 0; i < node_count; i++) {
             step(&nodes[i]);
-            if (ntk_remote_write_encode(nodes[i].encoder, &nodes[i].page, now_ms, post, &pushing,
-                                        &err) < 0) {
+            if (ntk_remote_write_encode(nodes[i].encoder, &nodes[i].page, now_ms, false, post,
+                                        &pushing, &err) < 0) {
                 fail(nodes[i].instance, err.text);
             }
         }
