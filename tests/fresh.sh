@@ -31,7 +31,7 @@ for suite; do
     cp /etc/resolv.conf "$root/etc/resolv.conf"
     printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d" # no service starts
     chmod +x "$root/usr/sbin/policy-rc.d"
-    # What is not in the repository is not there.
+    # What is not in the repository is not present.
     mkdir "$root/src"
     if [ -e "$source/.git" ]; then
         (cd "$source" && git ls-files -z --cached --others --exclude-standard | tar -c --null -T - --ignore-failed-read) | tar -x -C "$root/src"

@@ -5,7 +5,7 @@
  *
  * A verdict rests on the driver and on diagnoses alone, as for Kubernetes: no process can have a
  * node drained. The first event of a healthy device clears what an earlier agent may have reported. A
- * device whose health is unknown has no event, since it is not known to be healthy.
+ * device whose health is unknown has no event, since it is unknown to be healthy.
  *
  *   action of the reason            recommendedAction   isFatal
  *   none                            CONTACT_SUPPORT     no

@@ -10,7 +10,7 @@
  *   RESOURCE_EXHAUSTED with a RetryInfo           again, after the time in it
  *   any other                                     refused
  *   none, with an HTTP status other than 200      as OTLP over HTTP (push_status)
- *   none, with 200                                again: the answer was cut off
+ *   none, with 200                                again: the answer was truncated
  *
  * Source:  opentelemetry-proto docs/specification.md ("Failures" of OTLP/gRPC); gRPC over HTTP2.
  * Threads: any.
@@ -34,7 +34,7 @@ extern "C" {
 /* Appends the message with its frame; -ENOMEM. */
 int ntk_grpc_frame(const void *bytes, size_t bytes_count, bool is_gzip, struct ntk_buf *out);
 /* Fills result, pause and text. The message of a success starts NTK_GRPC_FRAME_BYTES bytes into the
- * body, where there is one. */
+ * body, if there is one. */
 void ntk_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer);
 
 #ifdef __cplusplus

@@ -118,7 +118,8 @@ static const struct ntk_opt options[] = {
     NTK_CUT_OPTIONS,
     { 0, "show-perfetto-flows", NULL, NTK_OPT_FLAG, &arg_flows,
       "draw an arrow to each slice that waited, from the slice that ended the wait, in perfetto "
-      "and chrome; with -d in perfetto, also draw one from each call to its execution on the core" },
+      "and chrome; with -d in perfetto, also draw one from each call to its execution on the "
+      "core" },
     NTK_PROFILE_OPT_METRICS_VERSION,
     { 0, "brief", NULL, NTK_OPT_FLAG, &arg_brief,
       "summary-text: print ten figures, a bar for each engine and three findings (default on a "

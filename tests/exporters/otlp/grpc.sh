@@ -43,7 +43,7 @@ diff <(decode http) <(decode grpc) >diff.log || fail "gRPC brings something else
 grep -q '^x-key: a b$' grpc/0001.meta && grep -q '^user-agent: neuron-toolkit' grpc/0001.meta || fail "$(cat grpc/0001.meta)"
 grep -q 'status UNAVAILABLE: not; retrying' grpc.err || fail "see grpc.err"
 
-# What will not pass is dropped, and said once; a part of a message too.
+# What will not pass is dropped, and listed once; a part of a message too.
 collector grpc_receiver.py refused INVALID_ARGUMENT RESOURCE_EXHAUSTED ok partial
 neuron-monitor-otlp --protocol grpc --compression gzip --endpoint "http://127.0.0.1:$port" \
     < <(head -n 4 reports && while [ "$(ls refused/*.meta 2>/dev/null | wc -l)" -lt 4 ]; do pause 0.1; done) 2>refused.err || fail "see refused.err"

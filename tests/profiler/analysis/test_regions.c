@@ -158,7 +158,7 @@ static void each_loop_has_its_count_times_and_outliers(void **state)
     }
 }
 
-/* Four times of 30 ns, each begun 10 ns after the one before: 120 ns together, 60 in all. */
+/* Four times of 30 ns, each started 10 ns after the one before: 120 ns together, 60 in total. */
 static void what_overlaps_covers_the_execution_once(void **state)
 {
     struct hand_trace h;
