@@ -7,24 +7,7 @@
 
 #include "profiler/analysis/flame_stacks.h"
 #include "profiler/output/export_to.h"
-
-/* Readers split at semicolons, and the value at the last blank. */
-static void put_name(struct ntk_buf *out, const char *name)
-{
-    for (; *name; name++) {
-        ntk_buf_add_char(out, *name == ';' ? ':' : *name);
-    }
-}
-
-static void put_frames(const struct ntk_flame *flame, const struct ntk_flame_frame *frame,
-                       struct ntk_buf *out)
-{
-    if (frame->parent) {
-        put_frames(flame, ntk_vec_at(&flame->frames, frame->parent - 1), out);
-        ntk_buf_add_char(out, ';');
-    }
-    put_name(out, frame->name);
-}
+#include "profiler/output/traces/flame_writers.h"
 
 int ntk_export_to_folded(const struct ntk_export *export, const char *path, struct ntk_err *err)
 {
@@ -38,10 +21,7 @@ int ntk_export_to_folded(const struct ntk_export *export, const char *path, stru
     ret = ntk_analysis_flame(export->program, &export->regions, &flame);
     ntk_vec_each(const struct ntk_flame_stack, stack, &flame.stacks) {
         if (ret == 0 && stack->busy_ns > 0) {
-            put_frames(&flame, ntk_vec_at(&flame.frames, stack->frame), &sink.buf);
-            ntk_buf_add_char(&sink.buf, ' ');
-            ntk_buf_add_i64(&sink.buf, stack->busy_ns);
-            ntk_buf_add_char(&sink.buf, '\n');
+            ntk_folded_put(&flame.frames, stack->frame, stack->busy_ns, &sink.buf);
             ret = ntk_sink_step(&sink);
         }
     }

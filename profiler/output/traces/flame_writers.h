@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flame_writers - stacks with values as folded lines and as a profile of pprof, whatever the stacks
+ * are of; docs/formats/flame-graphs.md.
+ *
+ * Frames are struct ntk_flame_frame, parents before children; a stack is the index of its innermost
+ * frame.
+ */
+#ifndef NTK_PROFILER_OUTPUT_TRACES_FLAME_WRITERS_H
+#define NTK_PROFILER_OUTPUT_TRACES_FLAME_WRITERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "profiler/analysis/flame_stacks.h"
+#include "profiler/output/sink.h"
+#include "shared/base/vec.h"
+
+/* A line: frames from the outermost, then a blank and the value. */
+void ntk_folded_put(const struct ntk_vec *frames, uint32_t frame, int64_t value,
+                    struct ntk_buf *out);
+
+#define NTK_PPROF_VALUES 3
+#define NTK_PPROF_LABELS 2
+
+struct ntk_pprof_sample {
+    uint32_t frame;
+    int64_t values[NTK_PPROF_VALUES];
+    struct {
+        const char *key;
+        const char *text; /* NULL: the number */
+        int64_t number;
+    } labels[NTK_PPROF_LABELS];
+};
+
+struct ntk_pprof {
+    const struct ntk_vec *frames;
+    const struct ntk_vec *samples; /* struct ntk_pprof_sample */
+    struct {
+        const char *type, *unit;
+    } values[NTK_PPROF_VALUES];
+    size_t value_count, label_count; /* of the above */
+    const char *file;                /* that the stacks are of */
+    const char *build_id;            /* "" unknown */
+    int64_t time_ns;                 /* since 1970; 0 unknown */
+    int64_t duration_ns;
+};
+/* Compressed, as readers expect it. 0 or -errno. */
+int ntk_pprof_put(const struct ntk_pprof *from, struct ntk_sink *sink);
+
+#endif
