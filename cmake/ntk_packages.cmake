@@ -38,4 +38,5 @@ ntk_find_package(snappy snappy 1.1.8)
 ntk_find_package(openblas openblas 0.3.13)
 # Not in the list of missing ones: what needs it is a part of a program, which says so itself.
 pkg_check_modules(bpf QUIET IMPORTED_TARGET GLOBAL libbpf>=0.5)
+pkg_check_modules(dw QUIET IMPORTED_TARGET GLOBAL libdw>=0.176)
 ntk_find_package(cmocka cmocka 1.1.5)

@@ -13,7 +13,7 @@ struct busy {
     uint32_t core, tid;
 };
 
-int ntk_host_gaps_begin(struct ntk_host_gaps *gaps, struct ntk_ring_segment *segment,
+int ntk_core_gaps_begin(struct ntk_core_gaps *gaps, struct ntk_ring_segment *segment,
                         struct ntk_host_records *records, uint64_t now_ns, struct ntk_err *err)
 {
     struct ntk_ring_process process;
@@ -34,19 +34,24 @@ int ntk_host_gaps_begin(struct ntk_host_gaps *gaps, struct ntk_ring_segment *seg
     ntk_vec_init(&gaps->busy, sizeof(struct busy));
     gaps->segment = segment;
     gaps->records = records;
-    gaps->start_ns = now_ns;
-    records->start_ns = now_ns;
+    ntk_core_gaps_start(gaps, now_ns);
     return 0;
 }
 
-void ntk_host_gaps_fini(struct ntk_host_gaps *gaps)
+void ntk_core_gaps_start(struct ntk_core_gaps *gaps, uint64_t now_ns)
+{
+    gaps->start_ns = now_ns;
+    gaps->records->start_ns = now_ns;
+}
+
+void ntk_core_gaps_fini(struct ntk_core_gaps *gaps)
 {
     ntk_vec_fini(&gaps->busy);
 }
 
 /* ---- events ---- */
 
-static void take_mark(struct ntk_host_gaps *gaps, const struct ntk_slot *slot)
+static void take_mark(struct ntk_core_gaps *gaps, const struct ntk_slot *slot)
 {
     struct ntk_vec *marks = &gaps->records->marks;
     char text[TEXT_BYTES];
@@ -65,7 +70,7 @@ static void take_mark(struct ntk_host_gaps *gaps, const struct ntk_slot *slot)
 }
 
 /* The record is written when the execution ends; its time on the core ends there too. */
-static void take_execution(struct ntk_host_gaps *gaps, const struct ntk_slot *slot)
+static void take_execution(struct ntk_core_gaps *gaps, const struct ntk_slot *slot)
 {
     uint64_t ticks = slot->word[3] && slot->word[3] < slot->word[0] ? slot->word[3] : slot->word[0];
     uint64_t end_ns =
@@ -101,7 +106,7 @@ static void take(const struct ntk_ring_segment *segment, const struct ntk_slot *
     (void)segment;
 }
 
-bool ntk_host_gaps_follow(struct ntk_host_gaps *gaps)
+bool ntk_core_gaps_follow(struct ntk_core_gaps *gaps)
 {
     size_t count;
 
@@ -129,7 +134,7 @@ static int compare_busy(const void *a, const void *b)
                                       : (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
 }
 
-static int add_gap(struct ntk_host_gaps *gaps, uint64_t start_ns, uint64_t end_ns, uint32_t core,
+static int add_gap(struct ntk_core_gaps *gaps, uint64_t start_ns, uint64_t end_ns, uint32_t core,
                    uint32_t tid)
 {
     struct ntk_host_gap gap = { start_ns, end_ns, core, tid };
@@ -145,7 +150,7 @@ static int add_gap(struct ntk_host_gaps *gaps, uint64_t start_ns, uint64_t end_n
 }
 
 /* LNC 2: an execution is counted on the first physical core of a logical one, and is on both. */
-static bool is_second_of_pair(const struct ntk_host_gaps *gaps, size_t count, size_t index)
+static bool is_second_of_pair(const struct ntk_core_gaps *gaps, size_t count, size_t index)
 {
     for (size_t i = 0; i < count; i++) {
         if (i != index && gaps->cores[i].owned && gaps->cores[i].core < gaps->cores[index].core &&
@@ -157,7 +162,7 @@ static bool is_second_of_pair(const struct ntk_host_gaps *gaps, size_t count, si
 }
 
 /* What runs when the observation ends has no event yet. */
-static int add_core(struct ntk_host_gaps *gaps, const struct ntk_ring_core *core, uint64_t now_ns)
+static int add_core(struct ntk_core_gaps *gaps, const struct ntk_ring_core *core, uint64_t now_ns)
 {
     uint64_t until_ns = gaps->start_ns;
     uint64_t last_ns = now_ns;
@@ -185,7 +190,7 @@ static int add_core(struct ntk_host_gaps *gaps, const struct ntk_ring_core *core
     return ret < 0 ? ret : add_gap(gaps, until_ns, last_ns, core->core, tid);
 }
 
-int ntk_host_gaps_end(struct ntk_host_gaps *gaps, uint64_t now_ns, uint32_t *out_cores)
+int ntk_core_gaps_end(struct ntk_core_gaps *gaps, uint64_t now_ns, uint32_t *out_cores)
 {
     uint64_t read;
     uint64_t lost;
@@ -193,7 +198,7 @@ int ntk_host_gaps_end(struct ntk_host_gaps *gaps, uint64_t now_ns, uint32_t *out
     size_t count;
     int ret = 0;
 
-    (void)ntk_host_gaps_follow(gaps);
+    (void)ntk_core_gaps_follow(gaps);
     gaps->records->end_ns = now_ns;
     ntk_vec_sort(&gaps->busy, compare_busy);
     count = ntk_ring_segment_cores(gaps->segment, gaps->cores, NTK_SEGMENT_CORES);

@@ -16,7 +16,7 @@
 #include "shared/hostwork/hostwork.h"
 #include "shared/ring/ring_registry.h"
 
-struct ntk_host_gaps {
+struct ntk_core_gaps {
     struct ntk_ring_segment *segment;
     struct ntk_host_records *records;
     uint64_t start_ns;
@@ -26,12 +26,14 @@ struct ntk_host_gaps {
 };
 
 /* -ENODATA with a message: the process keeps no events, or its executions are not observed. */
-int ntk_host_gaps_begin(struct ntk_host_gaps *gaps, struct ntk_ring_segment *segment,
+int ntk_core_gaps_begin(struct ntk_core_gaps *gaps, struct ntk_ring_segment *segment,
                         struct ntk_host_records *records, uint64_t now_ns, struct ntk_err *err);
+/* What was before this moment does not count: a sampler takes a while to begin. */
+void ntk_core_gaps_start(struct ntk_core_gaps *gaps, uint64_t now_ns);
 /* Takes the new events. Whether a core that the process holds is idle now. */
-bool ntk_host_gaps_follow(struct ntk_host_gaps *gaps);
+bool ntk_core_gaps_follow(struct ntk_core_gaps *gaps);
 /* Writes gaps and marks to the records. *out_cores: how many cores the process holds. */
-int ntk_host_gaps_end(struct ntk_host_gaps *gaps, uint64_t now_ns, uint32_t *out_cores);
-void ntk_host_gaps_fini(struct ntk_host_gaps *gaps);
+int ntk_core_gaps_end(struct ntk_core_gaps *gaps, uint64_t now_ns, uint32_t *out_cores);
+void ntk_core_gaps_fini(struct ntk_core_gaps *gaps);
 
 #endif

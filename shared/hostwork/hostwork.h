@@ -51,11 +51,18 @@ struct ntk_host_frame {
     enum ntk_host_language language;
 };
 
+/* A file with code of which a stack has a frame. */
+struct ntk_host_build_id {
+    const char *module;
+    const char *build_id; /* hexadecimal */
+};
+
 struct ntk_host_stacks {
-    struct ntk_vec frames; /* struct ntk_host_frame; parents before children */
-    struct ntk_map nodes;  /* by parent and frame */
-    struct ntk_map texts;  /* each text once: keys are what frames and objects point to */
-    uint64_t refused;      /* frames beyond the bound */
+    struct ntk_vec frames;    /* struct ntk_host_frame; parents before children */
+    struct ntk_map nodes;     /* by parent and frame */
+    struct ntk_map texts;     /* each text once: keys are what frames and objects point to */
+    struct ntk_vec build_ids; /* struct ntk_host_build_id, each module once */
+    uint64_t refused;         /* frames beyond the bound */
 };
 /* A stack is 1 + the index of its innermost frame; 0 is none. Adds one frame inside of `parent`;
  * returns the new stack, or `parent` when there is no room. */
@@ -125,11 +132,12 @@ enum ntk_host_method { NTK_HOST_METHOD_PROC, NTK_HOST_METHOD_BPF };
 struct ntk_host_records {
     uint64_t start_ns, end_ns; /* of the observation */
     enum ntk_host_method method;
-    struct ntk_vec gaps;    /* struct ntk_host_gap */
-    struct ntk_vec marks;   /* struct ntk_host_mark */
-    struct ntk_vec threads; /* struct ntk_host_thread */
-    struct ntk_vec slices;  /* struct ntk_host_slice; in any order */
-    struct ntk_vec samples; /* struct ntk_host_sample; in any order */
+    struct ntk_vec gaps;         /* struct ntk_host_gap */
+    struct ntk_vec marks;        /* struct ntk_host_mark */
+    struct ntk_vec threads;      /* struct ntk_host_thread */
+    struct ntk_map thread_index; /* by tid, to 1 + index; of ntk_host_records_thread_add() */
+    struct ntk_vec slices;       /* struct ntk_host_slice; in any order */
+    struct ntk_vec samples;      /* struct ntk_host_sample; in any order */
     struct ntk_host_stacks stacks;
     uint64_t events;         /* that the sampler took */
     uint64_t lost;           /* that found no room, anywhere */
@@ -137,6 +145,10 @@ struct ntk_host_records {
 };
 void ntk_host_records_init(struct ntk_host_records *records);
 void ntk_host_records_fini(struct ntk_host_records *records);
+/* The thread, added when it is new; NULL: no room, counted as lost. */
+struct ntk_host_thread *ntk_host_records_thread_add(struct ntk_host_records *records, uint32_t pid,
+                                                    uint32_t tid);
+/* One that was added; NULL: none. */
 struct ntk_host_thread *ntk_host_records_thread(const struct ntk_host_records *records,
                                                 uint32_t tid);
 

@@ -97,6 +97,7 @@ void ntk_host_records_init(struct ntk_host_records *records)
     ntk_vec_init(&records->slices, sizeof(struct ntk_host_slice));
     ntk_vec_init(&records->samples, sizeof(struct ntk_host_sample));
     ntk_vec_init(&records->stacks.frames, sizeof(struct ntk_host_frame));
+    ntk_vec_init(&records->stacks.build_ids, sizeof(struct ntk_host_build_id));
 }
 
 void ntk_host_records_fini(struct ntk_host_records *records)
@@ -104,9 +105,11 @@ void ntk_host_records_fini(struct ntk_host_records *records)
     ntk_vec_fini(&records->gaps);
     ntk_vec_fini(&records->marks);
     ntk_vec_fini(&records->threads);
+    ntk_map_fini(&records->thread_index);
     ntk_vec_fini(&records->slices);
     ntk_vec_fini(&records->samples);
     ntk_vec_fini(&records->stacks.frames);
+    ntk_vec_fini(&records->stacks.build_ids);
     ntk_map_fini(&records->stacks.nodes);
     ntk_map_each(entry, &records->stacks.texts) {
         free(entry->value);
@@ -117,10 +120,27 @@ void ntk_host_records_fini(struct ntk_host_records *records)
 struct ntk_host_thread *ntk_host_records_thread(const struct ntk_host_records *records,
                                                 uint32_t tid)
 {
-    ntk_vec_each(struct ntk_host_thread, thread, &records->threads) {
-        if (thread->tid == tid) {
-            return thread;
-        }
+    size_t at = (size_t)(uintptr_t)ntk_map_get_number(&records->thread_index, tid);
+
+    return at > 0 ? ntk_vec_at(&records->threads, at - 1) : NULL;
+}
+
+struct ntk_host_thread *ntk_host_records_thread_add(struct ntk_host_records *records, uint32_t pid,
+                                                    uint32_t tid)
+{
+    struct ntk_host_thread *thread = ntk_host_records_thread(records, tid);
+
+    if (thread) {
+        return thread;
     }
-    return NULL;
+    thread = records->threads.count < NTK_HOST_THREADS_MAX ? ntk_vec_add(&records->threads) : NULL;
+    if (!thread || ntk_map_put_number(&records->thread_index, tid,
+                                      (void *)(uintptr_t)records->threads.count) < 0) {
+        records->threads.count -= thread != NULL;
+        records->lost++;
+        return NULL;
+    }
+    thread->tid = tid;
+    thread->pid = pid;
+    return thread;
 }

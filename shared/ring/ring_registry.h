@@ -176,6 +176,10 @@ struct ntk_ring_core {
 size_t ntk_ring_segment_cores(struct ntk_ring_segment *segment, struct ntk_ring_core *out_cores,
                               size_t out_count);
 
+/* Where the file has the count of executions in flight of a core (< NTK_SEGMENT_CORES): for a
+ * program that reads it in the memory of that process. */
+uint64_t ntk_ring_segment_in_flight_offset(const struct ntk_ring_segment *segment, uint16_t core);
+
 /* All buckets of one kind; those of lines without a bit are 0, so that few have to be checked. */
 struct ntk_ring_buckets {
     uint64_t sum_ns;

@@ -160,6 +160,12 @@ static int read_histogram(const struct ntk_ring_segment *segment, uint32_t pair,
     return ntk_abi_load(&source->owner) == owner ? 0 : -ENOENT;
 }
 
+uint64_t ntk_ring_segment_in_flight_offset(const struct ntk_ring_segment *segment, uint16_t core)
+{
+    return (uint64_t)(segment_entry_at(segment, NTK_SECTION_CORES, core) - segment->base) +
+           offsetof(struct ntk_segment_core, in_flight);
+}
+
 int ntk_ring_segment_core_histogram(const struct ntk_ring_segment *segment, uint16_t core,
                                     struct ntk_ring_histogram *out)
 {

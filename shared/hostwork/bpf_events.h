@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bpf_events - what the program in the kernel (hostwork.bpf.c) tells the sampler (sample_bpf.c).
+ *
+ * Times are nanoseconds of CLOCK_MONOTONIC, threads are numbered as in the first pid namespace. Both
+ * sides are compiled together: nothing here outlives a program. Fixed-width types of the C library
+ * only.
+ */
+#ifndef NTK_SHARED_HOSTWORK_BPF_EVENTS_H
+#define NTK_SHARED_HOSTWORK_BPF_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define NTK_HOST_BPF_COMM 16
+#define NTK_HOST_BPF_REGISTERS 36  /* the larger of the architectures */
+#define NTK_HOST_BPF_KERNEL 16     /* frames */
+#define NTK_HOST_BPF_USER 48       /* frames by frame pointer */
+#define NTK_HOST_BPF_STACK 8192    /* bytes of the stack */
+#define NTK_HOST_BPF_CORES 16      /* in-flight words that are checked */
+#define NTK_HOST_BPF_MIN_NS 10000  /* shorter waits count as running */
+#define NTK_HOST_BPF_COPY_NS 50000 /* shorter waits have no stack */
+
+enum ntk_host_bpf_kind {
+    NTK_HOST_BPF_SLICE = 1,
+    NTK_HOST_BPF_SAMPLE = 2,
+    NTK_HOST_BPF_FORK = 3,
+    NTK_HOST_BPF_EXIT = 4
+};
+
+struct ntk_host_bpf_event {
+    uint64_t start_ns, end_ns; /* of a sample: both the same */
+    uint64_t ready_ns;         /* 0: nothing woke it */
+    uint64_t argument[3];
+    uint32_t kind; /* enum ntk_host_bpf_kind */
+    uint32_t pid, tid;
+    uint32_t waker;
+    int32_t syscall;       /* -1: none */
+    int32_t waker_syscall; /* -1: none */
+    uint32_t slice_kind;   /* enum ntk_host_slice_kind */
+    uint32_t is_ready_quota;
+    uint32_t has_stack; /* struct ntk_host_bpf_full */
+    uint32_t reserved;
+    char comm[NTK_HOST_BPF_COMM];
+};
+_Static_assert(sizeof(struct ntk_host_bpf_event) == 104, "both sides agree");
+
+struct ntk_host_bpf_stack {
+    uint64_t registers[NTK_HOST_BPF_REGISTERS]; /* struct pt_regs of the architecture */
+    uint64_t kernel[NTK_HOST_BPF_KERNEL];
+    uint64_t user[NTK_HOST_BPF_USER];
+    uint32_t kernel_count, user_count;
+    uint32_t bytes_count;
+    uint32_t reserved;
+    uint8_t bytes[NTK_HOST_BPF_STACK]; /* from the stack pointer on */
+};
+
+struct ntk_host_bpf_full {
+    struct ntk_host_bpf_event event;
+    struct ntk_host_bpf_stack stack;
+};
+
+/* A thread that is off the CPU, in the map `waiting`. */
+struct ntk_host_bpf_waiting {
+    uint64_t start_ns, ready_ns;
+    uint64_t argument[3];
+    uint32_t pid;
+    uint32_t waker;
+    int32_t syscall, waker_syscall;
+    uint32_t slice_kind;
+    uint32_t is_ready_quota;
+    uint32_t has_stack;
+    uint32_t is_idle; /* a core was idle when it began */
+    char comm[NTK_HOST_BPF_COMM];
+};
+
+/* The one entry of the map `control`. */
+struct ntk_host_bpf_control {
+    uint64_t last_idle_ns;                  /* when a core was last seen idle */
+    uint64_t in_flight[NTK_HOST_BPF_CORES]; /* addresses in the owner; 0 none */
+    uint32_t owner;                         /* pid that maps the segment */
+    uint32_t is_idle;                       /* as last seen */
+    uint32_t stacks_per_tick;               /* copies per CPU in 100 ms */
+    uint32_t reserved;
+};
+
+/* The one entry of the map `counts`. */
+struct ntk_host_bpf_counts {
+    uint64_t events;
+    uint64_t lost;           /* without room in the ring */
+    uint64_t untracked;      /* waits without room in the map */
+    uint64_t stacks_skipped; /* for their number */
+};
+
+#endif

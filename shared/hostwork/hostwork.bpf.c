@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hostwork.bpf - what runs in the kernel while idle time of a job is observed: notes when a thread
+ * of the job leaves a CPU and why, and samples those that are on one.
+ *
+ * A thread that leaves a CPU is noted in `waiting`, with its stack in `copies`; when it comes back,
+ * the wait is reported if a core was idle meanwhile. Whether one is, is read from the in-flight words
+ * of the segment, which the owner of the cores has mapped: this read works only while the
+ * owner is the current process, so for others the last answer counts.
+ *
+ * Structs of the kernel are declared with the members that are used; the loader moves them to where
+ * the running kernel has them.
+ */
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <linux/ptrace.h>
+#include <stdbool.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "shared/hostwork/bpf_events.h"
+
+#define TASK_STOPPED_OR_TRACED 0xcu
+#define TASK_DEAD_OR_ZOMBIE 0xb0u
+#define TICK_NS 100000000ull
+#define CHUNK 1024
+
+enum { BLOCKED, PREEMPTED, QUOTA, FAULTING, HALTED }; /* enum ntk_host_slice_kind */
+
+#define RELOCATED __attribute__((preserve_access_index))
+struct cfs_rq {
+    int throttle_count;
+} RELOCATED;
+struct sched_entity {
+    struct cfs_rq *cfs_rq;
+} RELOCATED;
+struct task_struct {
+    unsigned int __state;
+    int pid;
+    int tgid;
+    struct sched_entity se;
+    char comm[NTK_HOST_BPF_COMM];
+} RELOCATED;
+
+struct {
+    __uint(type, BPF_MAP_TYPE_RINGBUF);
+    __uint(max_entries, 8 << 20);
+} ring SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 4096);
+    __type(key, uint32_t);
+    __type(value, uint32_t);
+} processes SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 16384);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __type(key, uint32_t);
+    __type(value, struct ntk_host_bpf_waiting);
+} waiting SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_HASH);
+    __uint(max_entries, 512);
+    __type(key, uint32_t);
+    __type(value, struct ntk_host_bpf_stack);
+} copies SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct ntk_host_bpf_control);
+} control SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct ntk_host_bpf_counts);
+} counts SEC(".maps");
+
+struct tick {
+    uint64_t number;
+    uint64_t copies;
+};
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct tick);
+} ticks SEC(".maps");
+
+/* What a new entry of `copies` begins as: too large for the stack of a program. */
+struct {
+    __uint(type, BPF_MAP_TYPE_ARRAY);
+    __uint(max_entries, 1);
+    __type(key, uint32_t);
+    __type(value, struct ntk_host_bpf_stack);
+} blank SEC(".maps");
+
+static __always_inline struct ntk_host_bpf_control *control_get(void)
+{
+    uint32_t zero = 0;
+
+    return bpf_map_lookup_elem(&control, &zero);
+}
+
+#define COUNT(member)                                                                       \
+    do {                                                                                    \
+        uint32_t count_zero = 0;                                                            \
+        struct ntk_host_bpf_counts *counts_now = bpf_map_lookup_elem(&counts, &count_zero); \
+        if (counts_now) {                                                                   \
+            __sync_fetch_and_add(&counts_now->member, 1);                                   \
+        }                                                                                   \
+    } while (0)
+
+static __always_inline int is_of_job(uint32_t pid)
+{
+    return bpf_map_lookup_elem(&processes, &pid) != NULL;
+}
+
+/* ---- is a core idle ---- */
+
+static __always_inline int is_idle(struct ntk_host_bpf_control *now, uint64_t time_ns)
+{
+    if ((uint32_t)(bpf_get_current_pid_tgid() >> 32) == now->owner && now->in_flight[0] != 0) {
+        uint32_t idle = 0;
+        for (int i = 0; i < NTK_HOST_BPF_CORES && now->in_flight[i] != 0; i++) {
+            uint64_t word = 1;
+            if (bpf_probe_read_user(&word, sizeof word, (void *)now->in_flight[i]) == 0 &&
+                word == 0) {
+                idle = 1;
+            }
+        }
+        now->is_idle = idle;
+    }
+    if (now->is_idle) {
+        now->last_idle_ns = time_ns;
+    }
+    return (int)now->is_idle;
+}
+
+/* ---- stacks ---- */
+
+static __always_inline int may_copy(struct ntk_host_bpf_control *now, uint64_t time_ns)
+{
+    uint32_t zero = 0;
+    struct tick *tick = bpf_map_lookup_elem(&ticks, &zero);
+    uint64_t number = time_ns / TICK_NS;
+
+    if (!tick) {
+        return 0;
+    }
+    if (tick->number != number) {
+        tick->number = number;
+        tick->copies = 0;
+    }
+    if (tick->copies >= now->stacks_per_tick) {
+        COUNT(stacks_skipped);
+        return 0;
+    }
+    tick->copies++;
+    return 1;
+}
+
+#if defined(__TARGET_ARCH_x86)
+#define USER_REGISTERS_BYTES sizeof(struct pt_regs)
+#define STACK_POINTER 19 /* in words */
+#define SYSCALL_OF(words) ((int32_t)(words)[15])
+#define IS_SYSCALL(words) ((int64_t)(words)[15] >= 0)
+#define ARGUMENT_0(words) (words)[14]
+#define ARGUMENT_1(words) (words)[13]
+#define ARGUMENT_2(words) (words)[12]
+#else
+#define USER_REGISTERS_BYTES (36 * sizeof(uint64_t))
+#define STACK_POINTER 31
+#define SYSCALL_OF(words) ((int32_t)(words)[35])
+#define IS_SYSCALL(words) ((int32_t)(words)[35] >= 0)
+#define ARGUMENT_0(words) (words)[34] /* as it was passed: x0 has the result */
+#define ARGUMENT_1(words) (words)[1]
+#define ARGUMENT_2(words) (words)[2]
+#endif
+
+static __always_inline void copy_bytes(struct ntk_host_bpf_stack *stack)
+{
+    uint64_t from = stack->registers[STACK_POINTER];
+    uint32_t done = 0;
+
+#pragma unroll
+    for (int i = 0; i < NTK_HOST_BPF_STACK / CHUNK; i++) {
+        if (done == (uint32_t)i * CHUNK &&
+            bpf_probe_read_user(stack->bytes + i * CHUNK, CHUNK, (void *)(from + i * CHUNK)) == 0) {
+            done = ((uint32_t)i + 1) * CHUNK;
+        }
+    }
+    stack->bytes_count = done;
+}
+
+static __always_inline uint32_t frames_of(long bytes)
+{
+    return bytes > 0 ? (uint32_t)bytes / 8 : 0;
+}
+
+/* The entry of a thread, new where it has none; NULL: no room. */
+static __always_inline struct ntk_host_bpf_stack *copy_of(uint32_t tid)
+{
+    uint32_t zero = 0;
+    struct ntk_host_bpf_stack *stack = bpf_map_lookup_elem(&copies, &tid);
+
+    if (!stack) {
+        struct ntk_host_bpf_stack *empty = bpf_map_lookup_elem(&blank, &zero);
+        if (empty) {
+            bpf_map_update_elem(&copies, &tid, empty, BPF_NOEXIST);
+        }
+        stack = bpf_map_lookup_elem(&copies, &tid);
+    }
+    return stack;
+}
+
+/* ---- telling ---- */
+
+static __always_inline void tell(const struct ntk_host_bpf_event *event,
+                                 const struct ntk_host_bpf_stack *stack)
+{
+    COUNT(events);
+    if (stack) {
+        struct ntk_host_bpf_full *full = bpf_ringbuf_reserve(&ring, sizeof *full, 0);
+        if (full) {
+            full->event = *event;
+            full->event.has_stack = 1;
+            bpf_probe_read_kernel(&full->stack, sizeof full->stack, stack);
+            bpf_ringbuf_submit(full, BPF_RB_NO_WAKEUP);
+            return;
+        }
+    } else {
+        struct ntk_host_bpf_event *small = bpf_ringbuf_reserve(&ring, sizeof *small, 0);
+        if (small) {
+            *small = *event;
+            bpf_ringbuf_submit(small, BPF_RB_NO_WAKEUP);
+            return;
+        }
+    }
+    COUNT(lost);
+}
+
+/* ---- off the CPU ---- */
+
+static __always_inline int is_throttled(struct task_struct *task)
+{
+    return bpf_core_field_exists(task->se.cfs_rq->throttle_count) &&
+           BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
+}
+
+static __always_inline void leaves(void *context, struct ntk_host_bpf_control *now,
+                                   struct task_struct *task, uint64_t time_ns)
+{
+    uint32_t tid = (uint32_t)task->pid;
+    uint32_t state = bpf_core_field_exists(task->__state) ? task->__state : 0;
+    struct ntk_host_bpf_waiting wait = {
+        .start_ns = time_ns, .pid = (uint32_t)task->tgid, .syscall = -1, .waker_syscall = -1
+    };
+    uint64_t words[NTK_HOST_BPF_REGISTERS] = { 0 };
+    void *registers = (void *)bpf_task_pt_regs(task);
+
+    if (state & TASK_DEAD_OR_ZOMBIE) {
+        return;
+    }
+    bpf_probe_read_kernel(words, USER_REGISTERS_BYTES, registers);
+    if (IS_SYSCALL(words)) {
+        wait.syscall = SYSCALL_OF(words);
+        wait.argument[0] = ARGUMENT_0(words);
+        wait.argument[1] = ARGUMENT_1(words);
+        wait.argument[2] = ARGUMENT_2(words);
+    }
+    wait.slice_kind = state == 0                         ? (is_throttled(task) ? QUOTA : PREEMPTED)
+                      : (state & TASK_STOPPED_OR_TRACED) ? HALTED
+                      : wait.syscall < 0                 ? FAULTING
+                                                         : BLOCKED;
+    wait.is_idle = (uint32_t)is_idle(now, time_ns);
+    bpf_probe_read_kernel(wait.comm, sizeof wait.comm, task->comm);
+    if (state != 0 && may_copy(now, time_ns)) {
+        struct ntk_host_bpf_stack *stack = copy_of(tid);
+        if (stack) {
+            wait.has_stack = 1;
+            __builtin_memcpy(stack->registers, words, sizeof words);
+            stack->kernel_count =
+                frames_of(bpf_get_stack(context, stack->kernel, sizeof stack->kernel, 0));
+            stack->user_count = frames_of(
+                bpf_get_stack(context, stack->user, sizeof stack->user, BPF_F_USER_STACK));
+            copy_bytes(stack);
+        }
+    }
+    if (bpf_map_update_elem(&waiting, &tid, &wait, BPF_ANY) != 0) {
+        COUNT(untracked);
+    }
+}
+
+static __always_inline void returns(struct ntk_host_bpf_control *now, struct task_struct *task,
+                                    uint64_t time_ns)
+{
+    uint32_t tid = (uint32_t)task->pid;
+    struct ntk_host_bpf_waiting *wait = bpf_map_lookup_elem(&waiting, &tid);
+    struct ntk_host_bpf_event event = { .kind = NTK_HOST_BPF_SLICE, .end_ns = time_ns, .tid = tid };
+
+    if (!wait) {
+        return;
+    }
+    if (time_ns - wait->start_ns >= NTK_HOST_BPF_MIN_NS &&
+        (wait->is_idle || now->is_idle || now->last_idle_ns >= wait->start_ns)) {
+        event.start_ns = wait->start_ns;
+        event.ready_ns = wait->ready_ns;
+        event.argument[0] = wait->argument[0];
+        event.argument[1] = wait->argument[1];
+        event.argument[2] = wait->argument[2];
+        event.pid = wait->pid;
+        event.waker = wait->waker;
+        event.syscall = wait->syscall;
+        event.waker_syscall = wait->waker_syscall;
+        event.slice_kind = wait->slice_kind;
+        event.is_ready_quota = wait->is_ready_quota;
+        __builtin_memcpy(event.comm, wait->comm, sizeof event.comm);
+        tell(&event, wait->has_stack && time_ns - wait->start_ns >= NTK_HOST_BPF_COPY_NS
+                         ? bpf_map_lookup_elem(&copies, &tid)
+                         : NULL);
+    }
+    bpf_map_delete_elem(&waiting, &tid);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+    (void)preempt;
+    struct ntk_host_bpf_control *now = control_get();
+    uint64_t time_ns = bpf_ktime_get_ns();
+
+    if (!now) {
+        return 0;
+    }
+    if (is_of_job((uint32_t)prev->tgid)) {
+        leaves(ctx, now, prev, time_ns);
+    }
+    if (is_of_job((uint32_t)next->tgid)) {
+        returns(now, next, time_ns);
+    }
+    return 0;
+}
+
+/* Called by the thread that wakes, or by an interrupt over any thread: the call that it is in tells
+ * one from the other (sample_bpf.c). */
+SEC("tp_btf/sched_waking")
+int BPF_PROG(on_waking, struct task_struct *task)
+{
+    uint32_t tid = (uint32_t)task->pid;
+    struct ntk_host_bpf_waiting *wait;
+    uint64_t words[NTK_HOST_BPF_REGISTERS];
+    struct task_struct *waker;
+
+    if (!is_of_job((uint32_t)task->tgid)) {
+        return 0;
+    }
+    wait = bpf_map_lookup_elem(&waiting, &tid);
+    if (!wait || wait->ready_ns != 0) {
+        return 0;
+    }
+    wait->ready_ns = bpf_ktime_get_ns();
+    wait->is_ready_quota = (uint32_t)is_throttled(task);
+    waker = (struct task_struct *)bpf_get_current_task_btf();
+    if (is_of_job((uint32_t)waker->tgid)) {
+        bpf_probe_read_kernel(words, USER_REGISTERS_BYTES, (void *)bpf_task_pt_regs(waker));
+        wait->waker = (uint32_t)waker->pid;
+        wait->waker_syscall = IS_SYSCALL(words) ? SYSCALL_OF(words) : -1;
+    }
+    return 0;
+}
+
+/* ---- on the CPU ---- */
+
+SEC("perf_event")
+int on_sample(struct bpf_perf_event_data *context)
+{
+    struct ntk_host_bpf_control *now = control_get();
+    uint64_t who = bpf_get_current_pid_tgid();
+    uint64_t time_ns = bpf_ktime_get_ns();
+    struct ntk_host_bpf_full *full;
+    struct task_struct *task;
+
+    if (!now || !is_of_job((uint32_t)(who >> 32)) || !is_idle(now, time_ns)) {
+        return 0;
+    }
+    COUNT(events);
+    full = bpf_ringbuf_reserve(&ring, sizeof *full, 0);
+    if (!full) {
+        COUNT(lost);
+        return 0;
+    }
+    __builtin_memset(&full->event, 0, sizeof full->event);
+    full->event.kind = NTK_HOST_BPF_SAMPLE;
+    full->event.start_ns = time_ns;
+    full->event.end_ns = time_ns;
+    full->event.pid = (uint32_t)(who >> 32);
+    full->event.tid = (uint32_t)who;
+    full->event.syscall = -1;
+    full->event.waker_syscall = -1;
+    full->event.has_stack = 1;
+    bpf_get_current_comm(full->event.comm, sizeof full->event.comm);
+    full->stack.kernel_count =
+        frames_of(bpf_get_stack(context, full->stack.kernel, sizeof full->stack.kernel, 0));
+    full->stack.user_count = frames_of(
+        bpf_get_stack(context, full->stack.user, sizeof full->stack.user, BPF_F_USER_STACK));
+    /* Also when the sample is of user code: its registers are where those of a call would be. */
+    __builtin_memset(full->stack.registers, 0, sizeof full->stack.registers);
+    task = (struct task_struct *)bpf_get_current_task_btf();
+    bpf_probe_read_kernel(full->stack.registers, USER_REGISTERS_BYTES,
+                          (void *)bpf_task_pt_regs(task));
+    copy_bytes(&full->stack);
+    bpf_ringbuf_submit(full, BPF_RB_NO_WAKEUP);
+    return 0;
+}
+
+/* ---- threads ---- */
+
+static __always_inline void tell_life(uint32_t kind, struct task_struct *task)
+{
+    struct ntk_host_bpf_event event = { .kind = kind, .syscall = -1, .waker_syscall = -1 };
+
+    event.start_ns = bpf_ktime_get_ns();
+    event.end_ns = event.start_ns;
+    event.pid = (uint32_t)task->tgid;
+    event.tid = (uint32_t)task->pid;
+    bpf_probe_read_kernel(event.comm, sizeof event.comm, task->comm);
+    tell(&event, NULL);
+}
+
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
+{
+    uint32_t pid = (uint32_t)child->tgid;
+    uint32_t one = 1;
+
+    if (is_of_job((uint32_t)parent->tgid)) {
+        bpf_map_update_elem(&processes, &pid, &one, BPF_ANY);
+        tell_life(NTK_HOST_BPF_FORK, child);
+    }
+    return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+    uint32_t tid = (uint32_t)task->pid;
+
+    if (is_of_job((uint32_t)task->tgid)) {
+        tell_life(NTK_HOST_BPF_EXIT, task);
+        bpf_map_delete_elem(&waiting, &tid);
+        bpf_map_delete_elem(&copies, &tid);
+    }
+    return 0;
+}
+
+char license_name[] SEC("license") = "Dual MIT/GPL";

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+#include "shared/hostwork/observe.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/str.h"
+#include "shared/hostwork/gaps.h"
+#include "shared/hostwork/modules.h"
+#include "shared/hostwork/process.h"
+#include "shared/hostwork/python_join.h"
+#include "shared/hostwork/resolve.h"
+#include "shared/hostwork/sampler.h"
+
+#define STACKS_PER_OBSERVATION 6000u
+#define STACKS_PER_SECOND_MAX 500u
+#define STACKS_PER_SECOND_MIN 20u
+#define MODULES_NS NTK_NS_PER_SECOND
+#define PROCESSES_READ 64u /* more have stacks without names */
+
+struct ntk_host_observation {
+    struct ntk_ring_segment *segment;
+    struct ntk_ring_process process;
+    struct ntk_host_records records;
+    struct ntk_host_result result;
+    struct ntk_core_gaps gaps;
+    struct ntk_host_raw raw;
+    struct ntk_vec modules; /* struct ntk_host_modules, of each process */
+    struct ntk_host_pythons pythons;
+    const struct ntk_host_sampler_kind *kind;
+    struct ntk_host_sampler *sampler;
+    uint64_t modules_ns;
+    char reason[NTK_ERR_TEXT_BYTES];
+};
+
+/* ---- where the process has the in-flight words ---- */
+
+static uint64_t mapping_of(uint32_t pid, const char *segment_path)
+{
+    struct stat status;
+    unsigned long long start;
+    unsigned long long inode;
+    unsigned major_number;
+    unsigned minor_number;
+    unsigned long long offset;
+    char path[64];
+    char line[512];
+    uint64_t found = 0;
+
+    (void)snprintf(path, sizeof path, "/proc/%u/maps", pid);
+    FILE *file = segment_path && stat(segment_path, &status) == 0 ? fopen(path, "re") : NULL;
+    while (file && found == 0 && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%llx-%*x %*s %llx %x:%x %llu", &start, &offset, &major_number,
+                   &minor_number, &inode) == 5 &&
+            inode == status.st_ino && makedev(major_number, minor_number) == status.st_dev &&
+            offset == 0) {
+            found = start;
+        }
+    }
+    if (file) {
+        (void)fclose(file);
+    }
+    return found;
+}
+
+static size_t words_of(struct ntk_host_observation *o, uint64_t *out_words, size_t room)
+{
+    uint64_t base = mapping_of(o->process.pid, ntk_ring_segment_path(o->segment));
+    size_t count = base ? ntk_ring_segment_cores(o->segment, o->gaps.cores, NTK_SEGMENT_CORES) : 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        if (o->gaps.cores[i].owned && used < room) {
+            out_words[used++] =
+                base + ntk_ring_segment_in_flight_offset(o->segment, o->gaps.cores[i].core);
+        }
+    }
+    return used;
+}
+
+/* ---- begin ---- */
+
+static int open_sampler(struct ntk_host_observation *o,
+                        const struct ntk_host_observe_options *options, struct ntk_err *err)
+{
+    uint64_t words[NTK_HOST_BPF_CORES];
+    uint64_t seconds = options->duration_ns / NTK_NS_PER_SECOND + 1;
+    uint64_t stacks = STACKS_PER_OBSERVATION / seconds;
+    struct ntk_host_sampler_options sampler = {
+        .pid = o->process.pid,
+        .rate = options->rate ? options->rate : NTK_HOST_RATE_DEFAULT,
+        .stacks_per_second = stacks > STACKS_PER_SECOND_MAX   ? STACKS_PER_SECOND_MAX
+                             : stacks < STACKS_PER_SECOND_MIN ? STACKS_PER_SECOND_MIN
+                                                              : (uint32_t)stacks,
+        .in_flight = words,
+        .in_flight_count = words_of(o, words, NTK_HOST_BPF_CORES),
+    };
+    int ret = -ENOTSUP;
+
+    if (options->method != NTK_HOST_WANT_PROC) {
+        o->kind = &ntk_host_sampler_bpf;
+        ret = o->kind->open(&sampler, &o->records, &o->raw, &o->sampler, err);
+        if (ret < 0 && options->method == NTK_HOST_WANT_BEST && ret != -ENOMEM) {
+            ntk_str_copy(o->reason, sizeof o->reason, err->text);
+            memset(err, 0, sizeof *err);
+        }
+    }
+    if (ret < 0 && options->method != NTK_HOST_WANT_BPF) {
+        o->kind = &ntk_host_sampler_proc;
+        ret = o->kind->open(&sampler, &o->records, &o->raw, &o->sampler, err);
+    }
+    return ret;
+}
+
+static struct ntk_host_modules *modules_of(struct ntk_host_observation *o, uint32_t pid)
+{
+    ntk_vec_each(struct ntk_host_modules, modules, &o->modules) {
+        if (modules->pid == pid) {
+            return modules;
+        }
+    }
+    struct ntk_host_modules *modules =
+        o->modules.count < PROCESSES_READ ? ntk_vec_add(&o->modules) : NULL;
+    if (modules) {
+        modules->pid = pid;
+    }
+    return modules;
+}
+
+/* Of processes that may be traced; what is loaded later is found by a later call. */
+static void read_modules(struct ntk_host_observation *o)
+{
+    uint32_t last = 0;
+
+    ntk_vec_each(const struct ntk_host_thread, thread, &o->records.threads) {
+        if (thread->pid != last && ntk_host_process_may_trace(thread->pid)) {
+            struct ntk_host_modules *modules = modules_of(o, thread->pid);
+            if (modules) {
+                ntk_host_modules_read(modules, thread->pid);
+                ntk_host_pythons_find(&o->pythons, modules);
+            }
+        }
+        last = thread->pid;
+    }
+    o->modules_ns = ntk_clock_monotonic_ns();
+}
+
+int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
+                               struct ntk_host_observation **out_observation, struct ntk_err *err)
+{
+    struct ntk_host_observation *o = calloc(1, sizeof *o);
+
+    if (!o) {
+        return ntk_err_no_memory(err);
+    }
+    o->segment = options->segment;
+    ntk_host_records_init(&o->records);
+    ntk_vec_init(&o->modules, sizeof(struct ntk_host_modules));
+    ntk_ring_segment_process(o->segment, &o->process);
+    int ret = 0;
+    if (!ntk_host_process_may_trace(o->process.pid)) {
+        ret = ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET,
+                          "this user may not trace process %u (owner, root, or CAP_SYS_PTRACE; "
+                          "/proc/sys/kernel/yama/ptrace_scope may restrict owners)",
+                          o->process.pid);
+    }
+    ret = ret < 0 ? ret
+                  : ntk_core_gaps_begin(&o->gaps, o->segment, &o->records, ntk_clock_monotonic_ns(),
+                                        err);
+    ret = ret < 0 ? ret : open_sampler(o, options, err);
+    if (ret < 0) {
+        ntk_host_observation_destroy(o);
+        return ret;
+    }
+    read_modules(o);
+    ntk_core_gaps_start(&o->gaps, ntk_clock_monotonic_ns());
+    *out_observation = o;
+    return 0;
+}
+
+void ntk_host_observation_destroy(struct ntk_host_observation *o)
+{
+    if (!o) {
+        return;
+    }
+    if (o->sampler) {
+        o->kind->close(o->sampler);
+    }
+    ntk_host_result_fini(&o->result);
+    ntk_core_gaps_fini(&o->gaps);
+    ntk_host_raw_fini(&o->raw);
+    ntk_host_pythons_fini(&o->pythons);
+    ntk_vec_each(struct ntk_host_modules, modules, &o->modules) {
+        ntk_host_modules_fini(modules);
+    }
+    ntk_vec_fini(&o->modules);
+    ntk_host_records_fini(&o->records);
+    free(o);
+}
+
+/* ---- meanwhile ---- */
+
+unsigned ntk_host_observation_poll_ms(const struct ntk_host_observation *o)
+{
+    return o->kind->poll_ms;
+}
+
+bool ntk_host_observation_poll(struct ntk_host_observation *o)
+{
+    bool is_idle = ntk_core_gaps_follow(&o->gaps);
+
+    o->kind->poll(o->sampler, is_idle);
+    if (is_idle) {
+        ntk_host_pythons_sample(&o->pythons, &o->records);
+    }
+    if (ntk_clock_monotonic_ns() - o->modules_ns >= MODULES_NS) {
+        read_modules(o);
+    }
+    return ntk_ring_segment_state(o->segment) == NTK_SEGMENT_ALIVE;
+}
+
+/* ---- the end ---- */
+
+/* A process in a container numbers its threads itself. */
+static void translate_submitters(struct ntk_host_observation *o)
+{
+    struct ntk_map outer = { 0 };
+
+    if (o->process.own_pid == o->process.pid) {
+        return;
+    }
+    ntk_vec_each(struct ntk_host_gap, gap, &o->records.gaps) {
+        uint32_t tid = (uint32_t)(uintptr_t)ntk_map_get_number(&outer, gap->tid);
+        if (tid == 0 && gap->tid != 0) {
+            tid = ntk_host_process_outer_tid(o->process.pid, gap->tid);
+            (void)ntk_map_put_number(&outer, gap->tid, (void *)(uintptr_t)(tid ? tid : gap->tid));
+        }
+        gap->tid = tid ? tid : gap->tid;
+    }
+    ntk_map_fini(&outer);
+}
+
+/* Until now, slices and samples name raw stacks. */
+static int name_stacks(struct ntk_host_observation *o)
+{
+    size_t count = o->raw.stacks.count;
+    struct ntk_host_resolved *resolved = calloc(count + 1, sizeof *resolved);
+
+    if (!resolved) {
+        return -ENOMEM;
+    }
+    ntk_vec_each(struct ntk_host_modules, modules, &o->modules) {
+        ntk_host_modules_read_map(modules);
+    }
+    int ret = ntk_host_resolve(&o->raw, &o->modules, &o->records.stacks, resolved);
+    ntk_vec_each(struct ntk_host_slice, slice, &o->records.slices) {
+        slice->stack =
+            slice->stack > 0 && slice->stack <= count ? resolved[slice->stack - 1].stack : 0;
+    }
+    ntk_vec_each(struct ntk_host_sample, sample, &o->records.samples) {
+        bool is_known = sample->stack > 0 && sample->stack <= count;
+        bool is_in_fault = is_known && resolved[sample->stack - 1].is_in_fault;
+        sample->cause = is_in_fault ? NTK_HOST_PAGE_FAULT : NTK_HOST_RUNNING;
+        sample->stack = is_known ? resolved[sample->stack - 1].stack : 0;
+    }
+    free(resolved);
+    return ret;
+}
+
+int ntk_host_observation_end(struct ntk_host_observation *o, struct ntk_err *err)
+{
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    uint32_t cores = 0;
+
+    o->kind->finish(o->sampler, now_ns);
+    read_modules(o);
+    int ret = ntk_core_gaps_end(&o->gaps, now_ns, &cores);
+    translate_submitters(o);
+    ret = ret < 0 ? ret : name_stacks(o);
+    ret = ret < 0 ? ret : ntk_host_pythons_join(&o->pythons, &o->records);
+    ret = ret < 0 ? ret : ntk_host_attribute(&o->records, cores, &o->result);
+    return ret < 0 ? ntk_err_no_memory(err) : 0;
+}
+
+const struct ntk_host_records *ntk_host_observation_records(const struct ntk_host_observation *o)
+{
+    return &o->records;
+}
+
+const struct ntk_host_result *ntk_host_observation_result(const struct ntk_host_observation *o)
+{
+    return &o->result;
+}
+
+const char *ntk_host_observation_reason(const struct ntk_host_observation *o)
+{
+    return o->reason;
+}

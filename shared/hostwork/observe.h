@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * observe - one process observed from begin to answer: gaps from its segment, what its threads do
+ * from a sampler, frames of Python, symbols, attribution.
+ *
+ * _begin(), then _poll() at least every ntk_host_observation_poll_ms(), then _end().
+ *
+ * Owner:   _begin() allocates, _destroy() frees; the segment is the registry's, which the caller
+ *          polls. Threads: one at a time.
+ */
+#ifndef NTK_SHARED_HOSTWORK_OBSERVE_H
+#define NTK_SHARED_HOSTWORK_OBSERVE_H
+
+#include "shared/base/err.h"
+#include "shared/hostwork/hostwork.h"
+#include "shared/ring/ring_registry.h"
+
+enum ntk_host_method_wanted { NTK_HOST_WANT_BEST, NTK_HOST_WANT_BPF, NTK_HOST_WANT_PROC };
+
+struct ntk_host_observe_options {
+    struct ntk_ring_segment *segment;
+    enum ntk_host_method_wanted method;
+    uint32_t rate;        /* samples per second; 0: NTK_HOST_RATE_DEFAULT */
+    uint64_t duration_ns; /* expected: bounds how many stacks are copied per second */
+};
+
+struct ntk_host_observation;
+
+/* -EACCES: this user may not trace the process; -ENODATA: its executions are not known; -ENOTSUP or
+ * -EPERM: not with the wanted method. All with a message. */
+int ntk_host_observation_begin(const struct ntk_host_observe_options *options,
+                               struct ntk_host_observation **out_observation, struct ntk_err *err);
+/* False: the process has ended. */
+bool ntk_host_observation_poll(struct ntk_host_observation *observation);
+unsigned ntk_host_observation_poll_ms(const struct ntk_host_observation *observation);
+/* Ends it and fills records and result. 0, -ENOMEM. */
+int ntk_host_observation_end(struct ntk_host_observation *observation, struct ntk_err *err);
+void ntk_host_observation_destroy(struct ntk_host_observation *observation);
+
+/* Borrowed from the observation; the result is valid after _end(). */
+const struct ntk_host_records *
+ntk_host_observation_records(const struct ntk_host_observation *observation);
+const struct ntk_host_result *
+ntk_host_observation_result(const struct ntk_host_observation *observation);
+/* Why the coarse method was chosen; "" it was not, or was wanted. */
+const char *ntk_host_observation_reason(const struct ntk_host_observation *observation);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process - the processes and threads of a job in /proc, and whether this program may trace them.
+ *
+ * Numbers are those of this program's pid namespace. Processes and threads may vanish at any time:
+ * then there is less to read, and no error.
+ */
+#ifndef NTK_SHARED_HOSTWORK_PROCESS_H
+#define NTK_SHARED_HOSTWORK_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shared/hostwork/hostwork.h"
+
+#define NTK_HOST_PROCESSES_MAX 1024u
+
+/* The process and its descendants, itself first; returns how many. */
+size_t ntk_host_process_tree(uint32_t pid, uint32_t *out_pids, size_t out_count);
+/* Whether the kernel lets this program attach to it as a debugger: the condition for reading its
+ * memory and its stacks. */
+bool ntk_host_process_may_trace(uint32_t pid);
+/* Whether pids of this program are those of the kernel's programs. */
+bool ntk_host_process_is_first_namespace(void);
+/* Adds threads that the records do not have, observed since first_ns, until now or later. */
+void ntk_host_process_threads(uint32_t pid, uint64_t first_ns, uint64_t now_ns,
+                              struct ntk_host_records *records);
+/* One thread; a known one is only prolonged. name may be NULL. */
+void ntk_host_process_thread(struct ntk_host_records *records, uint32_t pid, uint32_t tid,
+                             const char *name, uint64_t first_ns, uint64_t now_ns);
+/* Where the process numbers its threads differently (a container): the tid here. */
+uint32_t ntk_host_process_outer_tid(uint32_t pid, uint32_t inner_tid);
+/* The file of a descriptor, a text of the stacks; NULL unknown. */
+const char *ntk_host_process_file(uint32_t pid, uint64_t descriptor,
+                                  struct ntk_host_stacks *stacks);
+
+#endif

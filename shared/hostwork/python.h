@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * python - what a CPython interpreter executes, read from outside: versions 3.10 to 3.13.
+ *
+ * The interpreter's structs are not an interface: their offsets are those of each version's headers,
+ * and of 3.13 the table that the interpreter publishes for debuggers. The process runs meanwhile, so
+ * anything that is read may be half changed, and a hostile process may hold anything: every pointer
+ * is only an address to read from, every count is bounded, and what is inconsistent is dropped.
+ *
+ * Owner:   caller's storage. Threads: any; one at a time per struct.
+ */
+#ifndef NTK_SHARED_HOSTWORK_PYTHON_H
+#define NTK_SHARED_HOSTWORK_PYTHON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define NTK_PYTHON_THREADS_MAX 1024u
+#define NTK_PYTHON_FRAMES_MAX 128u
+#define NTK_PYTHON_TEXT_BYTES 128u
+
+/* Where the process is read from. False: those bytes are not there. */
+struct ntk_host_memory {
+    bool (*read)(void *ctx, uint64_t address, void *out, size_t bytes);
+    void *ctx;
+};
+
+/* Offsets in the structs of one version. */
+struct ntk_python_offsets {
+    uint32_t runtime_interpreters;
+    uint32_t interpreter_next, interpreter_threads, interpreter_collecting;
+    uint32_t gil; /* in the runtime, or where the interpreter points to it */
+    bool gil_is_pointer;
+    uint32_t thread_next, thread_native, thread_frame;
+    bool thread_has_native; /* else thread_native is that of pthread_self() */
+    bool frame_is_indirect; /* thread_frame points to where the frame is pointed to */
+    uint32_t frame_of_indirect;
+    uint32_t frame_previous, frame_code, frame_owner;
+    bool frame_has_owner;
+    uint32_t code_file, code_name, code_line;
+    uint32_t text_length, text_state, text_ascii, text_compact;
+};
+
+struct ntk_python {
+    uint32_t minor; /* of 3.minor */
+    uint64_t runtime;
+    struct ntk_python_offsets offsets;
+};
+
+struct ntk_python_thread {
+    uint64_t address;
+    uint64_t native; /* tid, or pthread_self() where it has no tid */
+};
+
+struct ntk_python_frame {
+    char name[NTK_PYTHON_TEXT_BYTES]; /* UTF-8, not clean */
+    char file[NTK_PYTHON_TEXT_BYTES];
+    uint32_t line; /* where the function begins; 0 unknown */
+};
+
+struct ntk_python_gil {
+    uint64_t start, end; /* its bytes in the process */
+    uint64_t holder;     /* address of the thread; 0 none */
+    bool is_collecting;
+};
+
+/* False: an unknown version, or its table of offsets is not sound. */
+bool ntk_python_init(struct ntk_python *python, uint32_t minor, uint64_t runtime,
+                     const struct ntk_host_memory *memory);
+size_t ntk_python_threads(const struct ntk_python *python, const struct ntk_host_memory *memory,
+                          struct ntk_python_thread *out_threads, size_t out_count);
+/* Innermost first. */
+size_t ntk_python_stack(const struct ntk_python *python, const struct ntk_host_memory *memory,
+                        const struct ntk_python_thread *thread, struct ntk_python_frame *out_frames,
+                        size_t out_count);
+/* Of the main interpreter. */
+bool ntk_python_gil(const struct ntk_python *python, const struct ntk_host_memory *memory,
+                    struct ntk_python_gil *out);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * python_join - the interpreters of a job: found by their libraries, sampled while a core is idle,
+ * and their frames joined with the native stacks of the records.
+ *
+ * A sample of an interpreter counts for the wait that it falls into, and for a sample of the CPU
+ * that is near it in time.
+ *
+ * Owner:   caller's storage, zeroed; _fini() frees. Threads: one.
+ */
+#ifndef NTK_SHARED_HOSTWORK_PYTHON_JOIN_H
+#define NTK_SHARED_HOSTWORK_PYTHON_JOIN_H
+
+#include "shared/hostwork/hostwork.h"
+#include "shared/hostwork/modules.h"
+#include "shared/hostwork/python.h"
+
+struct ntk_host_python_sample {
+    uint64_t time_ns;
+    uint32_t tid;
+    uint32_t stack;
+    bool is_collecting; /* and this thread holds the lock */
+};
+
+struct ntk_host_pythons {
+    struct ntk_vec pythons; /* struct python of python_join.c */
+    struct ntk_vec samples; /* struct ntk_host_python_sample */
+    struct ntk_vec holders; /* the same, of threads that hold the lock; stack is the pid */
+    struct ntk_python_thread threads[NTK_PYTHON_THREADS_MAX];
+    struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
+};
+
+/* Adds the interpreter of a process that may be traced, if it has one that is known. */
+void ntk_host_pythons_find(struct ntk_host_pythons *pythons,
+                           const struct ntk_host_modules *modules);
+/* Where all threads of all interpreters are now. */
+void ntk_host_pythons_sample(struct ntk_host_pythons *pythons, struct ntk_host_records *records);
+/* Puts the frames into the stacks of the records. 0 or -ENOMEM. */
+int ntk_host_pythons_join(struct ntk_host_pythons *pythons, struct ntk_host_records *records);
+void ntk_host_pythons_fini(struct ntk_host_pythons *pythons);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sample_proc - the states of threads in /proc: what any user may read of their own processes.
+ *
+ * A state counts for the time since the look before at this thread. Looks while cores are busy do
+ * not count. What a thread does between two looks is not seen, nor which function it runs.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/base/clock.h"
+#include "shared/base/fs.h"
+#include "shared/hostwork/process.h"
+#include "shared/hostwork/sampler.h"
+#include "shared/hostwork/syscalls.h"
+
+#define POLL_MS 50
+#define THREADS_PER_POLL 2048u /* so that a look stays short; further threads take turns */
+#define SCAN_NS NTK_NS_PER_SECOND
+
+struct ntk_host_sampler {
+    struct ntk_host_records *records;
+    uint32_t pid;
+    uint64_t scanned_ns;
+    uint64_t looked_ns;
+    struct ntk_map last;   /* by tid, to 1 + index of the slice that may continue */
+    struct ntk_map looked; /* by tid, to the time of the last look at it */
+    size_t next_thread;
+};
+
+static void scan(struct ntk_host_sampler *sampler, uint64_t now_ns)
+{
+    uint32_t pids[NTK_HOST_PROCESSES_MAX];
+    size_t count = ntk_host_process_tree(sampler->pid, pids, NTK_HOST_PROCESSES_MAX);
+
+    for (size_t i = 0; i < count; i++) {
+        ntk_host_process_threads(pids[i], sampler->looked_ns, now_ns, sampler->records);
+    }
+    sampler->scanned_ns = now_ns;
+}
+
+/* The state, and the call it is in; false: it is gone. */
+static bool read_state(const struct ntk_host_thread *thread, char *out_state,
+                       struct ntk_host_slice *out)
+{
+    unsigned long long argument[3];
+    char path[96];
+    char text[512];
+
+    (void)snprintf(path, sizeof path, "/proc/%u/task/%u/stat", thread->pid, thread->tid);
+    if (ntk_fs_read_text(path, text, sizeof text) <= 0) {
+        return false;
+    }
+    const char *after_name = strrchr(text, ')');
+    if (!after_name || after_name[1] != ' ' || after_name[2] == 'Z' || after_name[2] == 'X') {
+        return false;
+    }
+    *out_state = after_name[2];
+    out->syscall = -1;
+    (void)snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", thread->pid, thread->tid);
+    if (*out_state != 'R' && ntk_fs_read_text(path, text, sizeof text) > 0 &&
+        sscanf(text, "%d %llx %llx %llx", &out->syscall, &argument[0], &argument[1],
+               &argument[2]) == 4 &&
+        out->syscall >= 0) {
+        for (int i = 0; i < 3; i++) {
+            out->argument[i] = argument[i];
+        }
+    }
+    return true;
+}
+
+static bool continues(const struct ntk_host_slice *before, const struct ntk_host_slice *now)
+{
+    return before->syscall == now->syscall && before->kind == now->kind &&
+           memcmp(before->argument, now->argument, sizeof now->argument) == 0;
+}
+
+static void look(struct ntk_host_sampler *sampler, struct ntk_host_thread *thread, uint64_t now_ns)
+{
+    struct ntk_host_records *records = sampler->records;
+    uint64_t looked_ns = (uintptr_t)ntk_map_get_number(&sampler->looked, thread->tid);
+    struct ntk_host_slice slice = { .start_ns = looked_ns ? looked_ns : sampler->looked_ns,
+                                    .end_ns = now_ns,
+                                    .tid = thread->tid };
+    size_t at = (size_t)(uintptr_t)ntk_map_get_number(&sampler->last, thread->tid);
+    struct ntk_host_slice *before = at > 0 ? ntk_vec_at(&records->slices, at - 1) : NULL;
+    char state;
+
+    if (!read_state(thread, &state, &slice)) {
+        return;
+    }
+    records->events++;
+    thread->last_ns = now_ns;
+    (void)ntk_map_put_number(&sampler->looked, thread->tid, (void *)(uintptr_t)now_ns);
+    if (state == 'R') {
+        struct ntk_host_sample sample = { .time_ns = now_ns,
+                                          .tid = thread->tid,
+                                          .cause = NTK_HOST_RUNNING };
+        (void)ntk_map_remove_number(&sampler->last, thread->tid);
+        if (records->samples.count >= NTK_HOST_SAMPLES_MAX ||
+            ntk_vec_push(&records->samples, &sample) < 0) {
+            records->lost++;
+        }
+        return;
+    }
+    slice.kind = state == 'T' || state == 't'        ? NTK_HOST_HALTED
+                 : slice.syscall < 0 && state == 'D' ? NTK_HOST_FAULTING
+                                                     : NTK_HOST_BLOCKED;
+    if (before && continues(before, &slice)) {
+        before->end_ns = now_ns;
+        return;
+    }
+    if (ntk_host_syscall_has_descriptor(slice.syscall)) {
+        slice.object = ntk_host_process_file(thread->pid, slice.argument[0], &records->stacks);
+    }
+    if (records->slices.count >= NTK_HOST_SLICES_MAX ||
+        ntk_vec_push(&records->slices, &slice) < 0 ||
+        ntk_map_put_number(&sampler->last, thread->tid, (void *)(uintptr_t)records->slices.count) <
+            0) {
+        records->lost++;
+    }
+}
+
+static int sampler_open(const struct ntk_host_sampler_options *options,
+                        struct ntk_host_records *records, struct ntk_host_raw *raw,
+                        struct ntk_host_sampler **out_sampler, struct ntk_err *err)
+{
+    struct ntk_host_sampler *sampler = calloc(1, sizeof *sampler);
+
+    (void)raw;
+    if (!sampler) {
+        return ntk_err_no_memory(err);
+    }
+    sampler->records = records;
+    sampler->pid = options->pid;
+    sampler->looked_ns = records->start_ns;
+    records->method = NTK_HOST_METHOD_PROC;
+    scan(sampler, records->start_ns);
+    *out_sampler = sampler;
+    return 0;
+}
+
+static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
+{
+    uint64_t now_ns = ntk_clock_monotonic_ns();
+    size_t count = sampler->records->threads.count;
+
+    if (now_ns - sampler->scanned_ns >= SCAN_NS) {
+        scan(sampler, now_ns);
+        count = sampler->records->threads.count;
+    }
+    if (!is_idle) {
+        return; /* what threads do now is not the reason for a gap */
+    }
+    for (size_t i = 0; i < count && i < THREADS_PER_POLL; i++) {
+        sampler->next_thread = sampler->next_thread < count ? sampler->next_thread : 0;
+        look(sampler, ntk_vec_at(&sampler->records->threads, sampler->next_thread++), now_ns);
+    }
+    sampler->looked_ns = now_ns;
+}
+
+static void sampler_finish(struct ntk_host_sampler *sampler, uint64_t now_ns)
+{
+    (void)now_ns;
+    sampler_poll(sampler, true);
+}
+
+static void sampler_close(struct ntk_host_sampler *sampler)
+{
+    if (sampler) {
+        ntk_map_fini(&sampler->last);
+        ntk_map_fini(&sampler->looked);
+        free(sampler);
+    }
+}
+
+const struct ntk_host_sampler_kind ntk_host_sampler_proc = {
+    .name = "proc",
+    .method = NTK_HOST_METHOD_PROC,
+    .poll_ms = POLL_MS,
+    .open = sampler_open,
+    .poll = sampler_poll,
+    .finish = sampler_finish,
+    .close = sampler_close,
+};

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sampler - records what the threads of a job do, in one of two ways.
+ *
+ * bpf: a program in the kernel tells every time that a thread spends off the CPU, with its stack,
+ * and samples those that run. It requires root, or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE, and a
+ * kernel with BTF. proc: the states in /proc, 20 times per second: coarse, and without functions.
+ *
+ * _open(), then _poll() again and again until the observation ends, then _finish(). records.start_ns
+ * may be moved to a later moment after _open().
+ *
+ * Owner:   _open() allocates, _close() frees; the records are the caller's.
+ * Threads: one at a time.
+ */
+#ifndef NTK_SHARED_HOSTWORK_SAMPLER_H
+#define NTK_SHARED_HOSTWORK_SAMPLER_H
+
+#include "shared/base/err.h"
+#include "shared/hostwork/hostwork.h"
+#include "shared/hostwork/raw.h"
+
+#define NTK_HOST_RATE_DEFAULT 99u
+#define NTK_HOST_RATE_MAX 1000u
+
+struct ntk_host_sampler_options {
+    uint32_t pid;               /* with its descendants */
+    uint32_t rate;              /* samples per second and CPU */
+    uint32_t stacks_per_second; /* copies at most */
+    /* Where the process has the in-flight words of its cores; 0: not known. */
+    const uint64_t *in_flight;
+    size_t in_flight_count;
+};
+
+struct ntk_host_sampler;
+struct ntk_host_sampler_kind {
+    const char *name; /* "bpf", "proc" */
+    enum ntk_host_method method;
+    uint32_t poll_ms; /* how often _poll() is called */
+    int (*open)(const struct ntk_host_sampler_options *options, struct ntk_host_records *records,
+                struct ntk_host_raw *raw, struct ntk_host_sampler **out_sampler,
+                struct ntk_err *err);
+    /* is_idle: a core of the job is idle now. */
+    void (*poll)(struct ntk_host_sampler *sampler, bool is_idle);
+    /* Threads that are still off the CPU end here. */
+    void (*finish)(struct ntk_host_sampler *sampler, uint64_t now_ns);
+    void (*close)(struct ntk_host_sampler *sampler);
+};
+extern const struct ntk_host_sampler_kind ntk_host_sampler_bpf;
+extern const struct ntk_host_sampler_kind ntk_host_sampler_proc;
+
+/* Whether the thread that ran at a wakeup may be what caused it, by the calls both were in: an
+ * interrupt borrows the thread that it finds. */
+bool ntk_host_is_waker(int32_t waiting_in, int32_t waker_in);
+
+#endif

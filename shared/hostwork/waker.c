@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* waker - which calls of one thread end a wait of another. */
+#include <sys/syscall.h>
+
+#include "shared/hostwork/sampler.h"
+#include "shared/hostwork/syscalls.h"
+
+static bool is_exit(int32_t call)
+{
+    return call == SYS_exit || call == SYS_exit_group;
+}
+
+bool ntk_host_is_waker(int32_t waiting_in, int32_t waker_in)
+{
+    static const uint64_t none[3] = { 0 };
+
+    if (waiting_in < 0 || waker_in < 0) {
+        return false;
+    }
+    if (waiting_in == SYS_futex) {
+        return waker_in == SYS_futex || is_exit(waker_in);
+    }
+    enum ntk_host_cause how = ntk_host_syscall_cause(waker_in, none);
+    switch (ntk_host_syscall_cause(waiting_in, none)) {
+    case NTK_HOST_CHILD:
+        return is_exit(waker_in);
+    case NTK_HOST_LOCK:
+        return how == NTK_HOST_LOCK || waker_in == SYS_close || is_exit(waker_in);
+    case NTK_HOST_READ:
+    case NTK_HOST_WRITE:
+    case NTK_HOST_NETWORK:
+    case NTK_HOST_POLL:
+        return how == NTK_HOST_READ || how == NTK_HOST_WRITE || how == NTK_HOST_NETWORK ||
+               waker_in == SYS_close || is_exit(waker_in);
+    default:
+        return false;
+    }
+}
