@@ -20,6 +20,7 @@ static const struct ntk_opt_command commands[] = {
     { "show-session", ntk_cmd_show_session },
     { "inspect", ntk_cmd_inspect },
     { "trigger", ntk_cmd_trigger },
+    { "idle", ntk_cmd_idle },
 #ifdef NTK_PROFILE_DAEMON
     { "start-session", ntk_cmd_daemon },
     { "stop-session", ntk_cmd_daemon },
@@ -55,7 +56,8 @@ static const struct ntk_opt_program program = {
 #endif
              "inspect [OPTION]... [--] COMMAND [ARGUMENT]...\n"
              "inspect --pid PID [OPTION]...\n"
-             "trigger --pid PID | --job NAME [OPTION]...",
+             "trigger --pid PID | --job NAME [OPTION]...\n"
+             "idle --pid PID | --job NAME [OPTION]...",
     .summary = "Records and analyzes the activity of NeuronCores while they execute a NEFF.",
     .options = options,
     .stop_at_operand = true,
@@ -68,7 +70,8 @@ static const struct ntk_opt_program program = {
                 "baseline      save measures of captures, and check later captures against them\n"
                 "show-session  list the contents of a capture or a folder\n"
                 "inspect       run a program and record the activity of its runtime\n"
-                "trigger       record executions of processes that are already running\n\n"
+                "trigger       record executions of processes that are already running\n"
+                "idle          show what host threads do while cores are idle\n\n"
                 "neuron-profile COMMAND --help explains a command. neuron-explorer is another\n"
                 "name for this program.",
     .commands = commands,

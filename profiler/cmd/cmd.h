@@ -26,6 +26,7 @@ int ntk_cmd_query(int argc, char **argv);
 int ntk_cmd_show_session(int argc, char **argv);
 int ntk_cmd_inspect(int argc, char **argv);
 int ntk_cmd_trigger(int argc, char **argv);
+int ntk_cmd_idle(int argc, char **argv);
 /* start-session and stop-session, for a runtime daemon of the first generation; not in builds
  * without gRPC. */
 int ntk_cmd_daemon(int argc, char **argv);

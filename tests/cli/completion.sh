@@ -61,7 +61,7 @@ subcommands neuron-bench exec machine
 subcommands neuron-monitor attach diag export hang health job query run slow
 subcommands neuron-graph segments run params
 subcommands neuron-packager info unpack create optimize example disasm asm
-subcommands neuron-profile capture view query analyze lines diff baseline show-session inspect trigger start-session stop-session
+subcommands neuron-profile capture view query analyze lines diff baseline show-session inspect trigger idle start-session stop-session
 [ "$(ask neuron-bench exec --cores "")" = "" ] || fail "a value is not an option"
 [ "$(ask neuron-bench exec --cores 0 --dur)" = --duration ] || fail "an option after a value"
 [ "$(ask neuron-monitor que)" = query ] || fail "neuron-monitor que<tab>"

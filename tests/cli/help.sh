@@ -43,7 +43,7 @@ check neuron-monitor-cloudwatch
 check neuron-monitor-k8s-info
 check neuron-monitor-otlp
 check neuron-profile
-for command in capture view query analyze lines diff baseline show-session inspect trigger start-session stop-session; do
+for command in capture view query analyze lines diff baseline show-session inspect trigger idle start-session stop-session; do
     check neuron-profile $command
 done
 check neuron-packager

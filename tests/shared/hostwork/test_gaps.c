@@ -73,7 +73,7 @@ struct observation {
     struct observed child;
     struct ntk_ring_registry *registry;
     struct ntk_host_records records;
-    struct ntk_host_gaps gaps;
+    struct ntk_core_gaps gaps;
 };
 
 static int begin(void **state)
@@ -90,7 +90,7 @@ static int begin(void **state)
     assert_int_equal(ntk_ring_registry_poll(observation.registry, NULL, &err), 0);
     assert_int_equal(ntk_ring_registry_count(observation.registry), 1);
     ntk_host_records_init(&observation.records);
-    assert_int_equal(ntk_host_gaps_begin(&observation.gaps,
+    assert_int_equal(ntk_core_gaps_begin(&observation.gaps,
                                          ntk_ring_registry_get(observation.registry, 0),
                                          &observation.records, ntk_clock_monotonic_ns(), &err),
                      0);
@@ -104,7 +104,7 @@ static int end(void **state)
 
     observed_send(&o->child, 0);
     assert_int_equal(observed_finish(&o->child, 0), 0);
-    ntk_host_gaps_fini(&o->gaps);
+    ntk_core_gaps_fini(&o->gaps);
     ntk_host_records_fini(&o->records);
     ntk_ring_registry_close(o->registry);
     test_scratch_destroy(o->folder);
@@ -142,7 +142,7 @@ static void a_gap_lies_between_executions(void **state)
         run(o, &stamps[i]);
     }
     uint64_t now_ns = ntk_clock_monotonic_ns();
-    assert_int_equal(ntk_host_gaps_end(&o->gaps, now_ns, &cores), 0);
+    assert_int_equal(ntk_core_gaps_end(&o->gaps, now_ns, &cores), 0);
     assert_int_equal(cores, 1);
     assert_int_equal(o->records.gaps.count, RUNS + 1);
     const struct ntk_host_gap *gaps = o->records.gaps.items;
@@ -165,8 +165,8 @@ static void what_runs_at_the_end_is_no_gap(void **state)
     observed_send(&o->child, 1);
     uint64_t least_ns = observed_receive(&o->child);
     uint64_t most_ns = observed_receive(&o->child);
-    assert_false(ntk_host_gaps_follow(&o->gaps));
-    assert_int_equal(ntk_host_gaps_end(&o->gaps, ntk_clock_monotonic_ns(), &cores), 0);
+    assert_false(ntk_core_gaps_follow(&o->gaps));
+    assert_int_equal(ntk_core_gaps_end(&o->gaps, ntk_clock_monotonic_ns(), &cores), 0);
     assert_int_equal(o->records.gaps.count, 1);
     const struct ntk_host_gap *gap = o->records.gaps.items;
     assert_between(gap->end_ns, least_ns, most_ns);
@@ -183,9 +183,9 @@ static void marks_of_the_job_are_steps(void **state)
     struct stamps stamps;
     uint32_t cores;
 
-    assert_true(ntk_host_gaps_follow(&o->gaps));
+    assert_true(ntk_core_gaps_follow(&o->gaps));
     run(o, &stamps);
-    assert_int_equal(ntk_host_gaps_end(&o->gaps, ntk_clock_monotonic_ns(), &cores), 0);
+    assert_int_equal(ntk_core_gaps_end(&o->gaps, ntk_clock_monotonic_ns(), &cores), 0);
     assert_int_equal(ntk_host_attribute(&o->records, cores, &result), 0);
     assert_int_equal(result.steps.count, 1);
     const struct ntk_host_step *step = ntk_vec_at(&result.steps, 0);

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* cmd_idle - why the cores of running processes are idle: what their host threads do in each gap. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "profiler/cmd/cmd.h"
+#include "profiler/output/answers/output_hostwork.h"
+#include "profiler/output/traces/host_flame.h"
+#include "shared/base/clock.h"
+#include "shared/base/opt.h"
+#include "shared/base/progress.h"
+#include "shared/base/str.h"
+#include "shared/hostwork/observe.h"
+#include "shared/ring/ring_registry.h"
+
+#define PROCESSES_MAX 64u
+#define POLL_REGISTRY_NS NTK_NS_PER_SECOND
+
+static uint64_t arg_pid;
+static const char *arg_job;
+static uint64_t arg_duration_ns = 10 * NTK_NS_PER_SECOND;
+static const char *arg_method = "auto";
+static uint64_t arg_rate = 99;
+static uint64_t arg_rows = 20;
+static bool arg_json;
+static const char *arg_folded;
+static const char *arg_pprof;
+static const char *arg_output;
+
+static const struct ntk_opt options[] = {
+    { 'p', "pid", "PID", NTK_OPT_U64, &arg_pid, "observe this process", .is_above_zero = true },
+    { 0, "job", "NAME", NTK_OPT_TEXT, &arg_job,
+      "observe all processes with this tag, or with ranks that meet at this address" },
+    { 0, "for", "TIME", NTK_OPT_DURATION, &arg_duration_ns, "observe for TIME (default 10s)",
+      .is_above_zero = true },
+    { 0, "method", "METHOD", NTK_OPT_CHOICE, &arg_method,
+      "observe threads with METHOD: bpf (exact, requires root), proc (coarse), or auto (default)",
+      "auto bpf proc" },
+    { 0, "rate", "N", NTK_OPT_U64, &arg_rate,
+      "sample running threads N times per second (default 99, at most 1000)",
+      .is_above_zero = true },
+    { 0, "rows", "N", NTK_OPT_U64, &arg_rows, "print at most N rows (default 20)",
+      .is_above_zero = true },
+    { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json, "print a JSON object" },
+    { 'o', "output", "FILE", NTK_OPT_TEXT, &arg_output, "write the answer to FILE" },
+    { 0, "folded", "FILE", NTK_OPT_TEXT, &arg_folded, "write stacks as folded lines to FILE" },
+    { 0, "pprof", "FILE", NTK_OPT_TEXT, &arg_pprof, "write stacks as a pprof profile to FILE" },
+    NTK_OPT_COMMON,
+    { 0 },
+};
+
+static const struct ntk_opt_program program = {
+    .name = "neuron-profile idle",
+    .usage = "--pid PID | --job NAME [OPTION]...",
+    .summary = "Shows why the cores of a running process are idle: what its host threads do\n"
+               "while no execution is in flight.",
+    .options = options,
+    .epilogue = "The process needs hooks: the runtime of this project, neuron-monitor run, or\n"
+                "neuron-monitor attach. Only users that may trace the process can observe it.\n"
+                "The method bpf requires root (or CAP_BPF, CAP_PERFMON and CAP_SYS_PTRACE) and a\n"
+                "kernel with BTF. docs/idle.md defines the causes.",
+};
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int number)
+{
+    (void)number;
+    is_interrupted = 1;
+}
+
+struct observed {
+    struct ntk_ring_process process;
+    struct ntk_host_observation *observation;
+    bool has_ended;
+};
+
+struct run {
+    struct ntk_ring_registry *registry;
+    struct observed observed[PROCESSES_MAX];
+    size_t count;
+};
+
+/* ---- which processes ---- */
+
+static bool is_wanted(struct ntk_ring_segment *segment, const struct ntk_ring_process *process)
+{
+    static struct ntk_ring_comm comms[NTK_SEGMENT_COMMS];
+    char text[256];
+
+    if (!arg_job) {
+        return process->pid == arg_pid;
+    }
+    if (strcmp(process->tag, arg_job) == 0) {
+        return true;
+    }
+    size_t count = ntk_ring_segment_comms(segment, comms, NTK_SEGMENT_COMMS);
+    for (size_t i = 0; i < count; i++) {
+        if (ntk_ring_segment_text(segment, comms[i].name, text, sizeof text) > 0 &&
+            strcmp(text, arg_job) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum ntk_host_method_wanted wanted_method(void)
+{
+    return strcmp(arg_method, "bpf") == 0    ? NTK_HOST_WANT_BPF
+           : strcmp(arg_method, "proc") == 0 ? NTK_HOST_WANT_PROC
+                                             : NTK_HOST_WANT_BEST;
+}
+
+static int err_not_found(const struct ntk_ring_poll *poll, struct ntk_err *err)
+{
+    char unreadable[96] = "";
+
+    if (poll->unreadable > 0) {
+        (void)snprintf(unreadable, sizeof unreadable, "; %u unreadable process%s: %s",
+                       poll->unreadable, poll->unreadable > 1 ? "es" : "", strerror(EACCES));
+    }
+    if (arg_job) {
+        return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                           "no process of job '%s' found: --job expects a tag, or the address "
+                           "where ranks meet%s",
+                           arg_job, unreadable);
+    }
+    return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET,
+                       "process %llu not found: it has not initialized its runtime, or its hooks "
+                       "are disabled%s",
+                       (unsigned long long)arg_pid, unreadable);
+}
+
+static int begin(struct run *run, struct ntk_err *err)
+{
+    struct ntk_ring_options ring = { .from = NTK_RING_FROM_NOW };
+    struct ntk_ring_poll poll_result;
+    int ret = ntk_ring_registry_open(&ring, &run->registry, err);
+
+    ret = ret < 0 ? ret : ntk_ring_registry_poll(run->registry, &poll_result, err);
+    for (size_t i = 0; ret == 0 && i < ntk_ring_registry_count(run->registry); i++) {
+        struct ntk_ring_segment *segment = ntk_ring_registry_get(run->registry, i);
+        struct observed *observed = &run->observed[run->count];
+        struct ntk_host_observe_options observe = { .segment = segment,
+                                                    .method = wanted_method(),
+                                                    .rate = (uint32_t)arg_rate,
+                                                    .duration_ns = arg_duration_ns };
+
+        ntk_ring_segment_process(segment, &observed->process);
+        if (ntk_ring_segment_state(segment) != NTK_SEGMENT_ALIVE ||
+            !is_wanted(segment, &observed->process)) {
+            continue;
+        }
+        ret = ntk_host_observation_begin(&observe, &observed->observation, err);
+        run->count += ret == 0;
+        if (run->count == PROCESSES_MAX) {
+            break;
+        }
+    }
+    return ret < 0 ? ret : run->count == 0 ? err_not_found(&poll_result, err) : 0;
+}
+
+/* ---- meanwhile ---- */
+
+static int end(struct observed *observed, struct ntk_err *err)
+{
+    observed->has_ended = true;
+    return ntk_host_observation_end(observed->observation, err);
+}
+
+/* How many processes live; -errno with a message. */
+static int poll_all(struct run *run, struct ntk_err *err)
+{
+    int alive = 0;
+    int ret = 0;
+
+    for (size_t i = 0; i < run->count && ret == 0; i++) {
+        struct observed *observed = &run->observed[i];
+        if (observed->has_ended) {
+            continue;
+        }
+        if (ntk_host_observation_poll(observed->observation)) {
+            alive++;
+        } else {
+            ret = end(observed, err); /* later polls free its segment */
+        }
+    }
+    return ret < 0 ? ret : alive;
+}
+
+static int observe(struct run *run, struct ntk_err *err)
+{
+    unsigned poll_ms = ntk_host_observation_poll_ms(run->observed[0].observation);
+    uint64_t begin_ns = ntk_clock_monotonic_ns();
+    uint64_t polled_ns = begin_ns;
+    struct ntk_progress progress;
+    int ret = 0;
+
+    ntk_progress_begin(&progress, "observing");
+    while (!is_interrupted && ret == 0) {
+        uint64_t now_ns = ntk_clock_monotonic_ns();
+        ret = poll_all(run, err);
+        if (now_ns - begin_ns >= arg_duration_ns || ret <= 0) {
+            break;
+        }
+        ret = 0;
+        if (now_ns - polled_ns >= POLL_REGISTRY_NS) {
+            ret = ntk_ring_registry_poll(run->registry, NULL, err);
+            polled_ns = now_ns;
+        }
+        ntk_progress_show(&progress, (double)(now_ns - begin_ns) / (double)arg_duration_ns);
+        (void)poll(NULL, 0, (int)poll_ms);
+    }
+    ntk_progress_end(&progress);
+    ret = ret < 0 ? ret : 0;
+    for (size_t i = 0; i < run->count && ret == 0; i++) {
+        ret = run->observed[i].has_ended ? 0 : end(&run->observed[i], err);
+    }
+    return ret;
+}
+
+/* ---- the answer ---- */
+
+static int answer(const struct run *run, struct ntk_err *err)
+{
+    struct ntk_hostwork_answer answers[PROCESSES_MAX];
+    struct ntk_buf out = { 0 };
+    int ret = 0;
+
+    for (size_t i = 0; i < run->count; i++) {
+        const struct observed *observed = &run->observed[i];
+        answers[i] = (struct ntk_hostwork_answer){
+            .pid = observed->process.pid,
+            .command = observed->process.command,
+            .reason = ntk_host_observation_reason(observed->observation),
+            .records = ntk_host_observation_records(observed->observation),
+            .result = ntk_host_observation_result(observed->observation),
+        };
+        if (!arg_json) {
+            ntk_buf_add_text(&out, i > 0 ? "\n" : "");
+            ntk_hostwork_text(&answers[i], arg_rows, &out);
+        }
+    }
+    if (arg_json) {
+        ntk_hostwork_json(answers, run->count, arg_rows, &out);
+    }
+    if (arg_folded) {
+        ret = ntk_host_flame_folded(answers, run->count, arg_folded, err);
+    }
+    if (arg_pprof && ret == 0) {
+        ret = ntk_host_flame_pprof(answers, run->count, arg_pprof, err);
+    }
+    int code = ret < 0 ? ntk_profile_fail(err) : ntk_profile_put(&out, arg_output);
+    ntk_buf_fini(&out);
+    return code;
+}
+
+int ntk_cmd_idle(int argc, char **argv)
+{
+    static struct run run;
+    struct sigaction action = { .sa_handler = interrupt };
+    struct ntk_err err = { 0 };
+    int first = ntk_opt_parse_all(&program, argc, argv);
+
+    if (first < 0) {
+        return ntk_opt_exit_code(first);
+    }
+    if ((arg_pid == 0) == (arg_job == NULL)) {
+        return ntk_opt_usage_error(&program, "use either --pid PID or --job NAME");
+    }
+    if (arg_rate > 1000) {
+        return ntk_opt_usage_error(&program, "--rate: at most 1000");
+    }
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    int ret = begin(&run, &err);
+    ret = ret < 0 ? ret : observe(&run, &err);
+    int code = ret < 0 ? ntk_profile_fail(&err) : answer(&run, &err);
+    for (size_t i = 0; i < PROCESSES_MAX; i++) {
+        ntk_host_observation_destroy(run.observed[i].observation);
+    }
+    ntk_ring_registry_close(run.registry);
+    return code;
+}

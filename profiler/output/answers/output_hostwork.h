@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* output_hostwork - why the cores of processes were idle, as text and JSON (docs/idle.md). */
+#ifndef NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_HOSTWORK_H
+#define NTK_PROFILER_OUTPUT_ANSWERS_OUTPUT_HOSTWORK_H
+
+#include "profiler/output/hostwork_answer.h"
+#include "shared/base/buf.h"
+
+void ntk_hostwork_text(const struct ntk_hostwork_answer *answer, size_t row_limit,
+                       struct ntk_buf *out);
+void ntk_hostwork_json(const struct ntk_hostwork_answer *answers, size_t count, size_t row_limit,
+                       struct ntk_buf *out);
+
+#endif

@@ -1,0 +1,108 @@
+#!/bin/bash
+# causes - jobs whose idle time has a known cause: the first cause named is right, and its share is within 5 points of what
+# the job itself measured. Time in which a thread was ready and had no CPU belongs to the machine, not to the job's cause:
+# it is subtracted from neither.
+set -euo pipefail
+. "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
+method=$1
+job=$NTK_BUILD_DIR/tests/tests_idle_job
+python=$NTK_SOURCE_DIR/tests/shared/hostwork/jobs/idle_job.py
+library=$NTK_BUILD_DIR/tests/idle-job/libidle_job.so
+[ -z "${NTK_SANITIZE:-}" ] || { echo "skipped: sanitizers change what a job does"; exit 77; }
+if [ "$method" = bpf ]; then
+    [ "$(id -u)" = 0 ] || { echo "skipped: requires root"; exit 77; }
+    [ -r /sys/kernel/btf/vmlinux ] || { echo "skipped: the kernel has no BTF"; exit 77; }
+    [ "$(stat -Lc %i /proc/self/ns/pid)" = 4026531836 ] || { echo "skipped: not in the first pid namespace"; exit 77; }
+fi
+
+is_ready() { grep -qx ready job.out && echo yes; }
+started() { # NAME COMMAND...
+    name=$1
+    shift
+    echo "== $name"
+    "$@" >job.out 2>job.err &
+    pid=$!
+    wait_for is_ready
+}
+observed() { # the answer of the profiler, then the measurements of the job
+    neuron-profile idle --pid $pid --for 2s --method $method --json --folded folded.txt >answer.json 2>idle.err ||
+        fail "$name: neuron-profile idle failed"
+    kill $pid
+    wait $pid || true
+    read -r idle_ns cause_ns < <(tail -n 1 job.out)
+    measured=$(jq -n "100 * $cause_ns / $idle_ns")
+    [ "$method" = proc ] || [ "$(jq '.processes[0].method' answer.json)" = '"bpf"' ] || complain "$name: method is not bpf"
+}
+share_of() { jq "[.processes[0].causes[] | select(.cause | IN($1)) | .percent] | add // 0" answer.json; }
+is_near() { jq -en "($1 - $2) | fabs <= $3" >/dev/null; }
+first_is() { # CAUSE
+    local first
+    first=$(jq -r '[.processes[0].causes[] | select(.cause != "cpu-pressure")][0].cause' answer.json)
+    [ "$first" = "$1" ] || complain "$name: the first cause is $first, not $1: $(jq -c '[.processes[0].causes[] | {cause, percent}]' answer.json)"
+    local share
+    share=$(share_of "\"$1\",\"cpu-pressure\"")
+    is_near "$share" "$measured" "$points" || complain "$name: $1 has $share %, the job measured $measured %"
+}
+row_has() { # FIELD VALUE: of the largest row with the cause
+    jq -e "any(.processes[0].rows[]; $1 == \"$2\")" answer.json >/dev/null ||
+        complain "$name: no row has $1 = $2: $(jq -c '.processes[0].rows[:3]' answer.json)"
+}
+# Of a state that is read 20 times per second, less is known.
+points=5
+[ "$method" = bpf ] || points=20
+
+started sleep "$job" sleep; observed; first_is sleep
+[ "$method" = proc ] || row_has .function wait_by_sleep
+[ "$method" = proc ] || grep -q 'sleep;.*wait_by_sleep.* [0-9]*$' folded.txt || complain "folded lines lack wait_by_sleep"
+
+started running "$job" running; observed; first_is running
+[ "$method" = proc ] || row_has .function prepare_batch
+
+mkfifo batches
+( exec 3>batches; while echo -n x >&3 2>/dev/null; do sleep 0.015; done ) 2>/dev/null &
+writer=$!
+started fifo "$job" fifo "$PWD/batches"; observed; first_is read
+row_has .object "$PWD/batches"
+[ "$method" = proc ] || row_has .function load_batch
+wait $writer || true
+
+started network "$job" network; observed; first_is network
+started poll "$job" poll; observed; first_is poll
+if [ "$method" = bpf ]; then
+    started page-fault "$job" page-fault; observed; points=12 first_is page-fault # munmap is a part, too
+fi
+started lock "$job" lock; observed; first_is lock
+if [ "$method" = bpf ]; then
+    row_has '.held_by.name' tests_idle_job
+    # The answer follows a wait to the thread or the process that ended it.
+    ( exec 3>batches; while echo -n x >&3 2>/dev/null; do sleep 0.015; done ) 2>/dev/null &
+    writer=$!
+    started worker "$job" worker "$PWD/batches"; observed; first_is read
+    row_has .function load_batch
+    wait $writer || true
+    started child "$job" child; observed; first_is sleep
+fi
+
+if [ -x /usr/bin/python3 ]; then
+    started python-sleep /usr/bin/python3 "$python" sleep "$library"; observed; first_is sleep
+    [ "$method" = proc ] || row_has .function wait_for_data
+    started python-running /usr/bin/python3 "$python" running "$library"; observed; first_is running
+    [ "$method" = proc ] || row_has .function tokenize_batch
+    if [ "$method" = bpf ]; then
+        started python-gil /usr/bin/python3 "$python" gil "$library"; observed; first_is gil
+        started python-gc /usr/bin/python3 "$python" garbage-collection "$library"; observed
+        points=15 first_is garbage-collection
+    fi
+fi
+
+group=/sys/fs/cgroup/cpu/neuron-idle-$$
+if [ "$method" = bpf ] && mkdir "$group" 2>/dev/null; then
+    trap '{ kill $pid || true; wait $pid || true; rmdir "$group"; } 2>/dev/null; finish' EXIT
+    echo 20000 >"$group/cpu.cfs_period_us"
+    echo 3000 >"$group/cpu.cfs_quota_us"
+    started throttled "$job" running
+    echo $pid >"$group/cgroup.procs"
+    observed
+    first=$(jq -r '[.processes[0].causes[] | select(.cause != "cpu-pressure")][0].cause' answer.json)
+    [ "$first" = throttled ] || complain "throttled: the first cause is $first: $(jq -c '.processes[0].causes[:3]' answer.json)"
+fi

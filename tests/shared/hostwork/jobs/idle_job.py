@@ -1,0 +1,64 @@
+# idle_job.py KIND LIBRARY - as idle_job_main.c, for causes that only an interpreter has.
+import ctypes
+import gc
+import signal
+import sys
+import threading
+import time
+
+kind, library = sys.argv[1:]
+job = ctypes.CDLL(library)
+clock = ctypes.PyDLL(library)  # keeps the interpreter lock
+clock.idle_job_now_ns.restype = clock.idle_job_ended_ns.restype = ctypes.c_uint64
+job.idle_job_report.argtypes = [ctypes.c_uint64]
+must_end = False
+
+
+def on_term(number, frame):
+    global must_end
+    must_end = True
+
+
+def spin_in_thread():
+    while not must_end:
+        sum(i * i for i in range(500))
+
+
+def take_gil():
+    """Each sleep gives the interpreter lock away, and has to wait for it."""
+    for _ in range(3):
+        time.sleep(0)
+
+
+def tokenize_batch():
+    end = time.monotonic() + 0.012
+    words = 0
+    while time.monotonic() < end:
+        words += len("the quick brown fox".split())
+
+
+def wait_for_data():
+    time.sleep(0.012)
+
+
+def collect():
+    gc.collect()
+
+
+causes = {"gil": take_gil, "running": tokenize_batch, "sleep": wait_for_data, "garbage-collection": collect}
+signal.signal(signal.SIGTERM, on_term)
+if job.idle_job_begin() < 0:
+    sys.exit(2)
+if kind == "gil":
+    threading.Thread(target=spin_in_thread, daemon=True).start()
+if kind == "garbage-collection":
+    kept = [[i] for i in range(200000)]
+print("ready", flush=True)
+cause_ns = 0
+while not must_end:
+    job.idle_job_execute()
+    # The call has to wait for the lock when it returns; other causes begin here.
+    began = clock.idle_job_ended_ns() if kind == "gil" else clock.idle_job_now_ns()
+    causes[kind]()
+    cause_ns += clock.idle_job_now_ns() - began
+job.idle_job_report(cause_ns)

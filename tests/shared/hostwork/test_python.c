@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: an interpreter made of bytes at the offsets of each version, and the same bytes spoilt.
+ * Real interpreters: causes.sh and pythons.sh.
+ */
+#include "shared/hostwork/python.h"
+
+#include <string.h>
+
+#include "tests/support/unit.h"
+
+#define BASE UINT64_C(0x7f0000000000)
+#define SIZE 65536u
+
+enum {
+    INTERPRETER = 0x1000,
+    THREAD = 0x2000,
+    OTHER_THREAD = 0x3000,
+    INDIRECT = 0x4000,
+    FRAME = 0x5000,
+    OUTER_FRAME = 0x6000,
+    CODE = 0x7000,
+    OUTER_CODE = 0x8000,
+    NAME = 0x9000,
+    FILE_NAME = 0xa000,
+    OUTER_NAME = 0xb000,
+    GIL = 0xc000
+};
+
+static uint8_t image[SIZE];
+
+static bool read_image(void *ctx, uint64_t address, void *out, size_t bytes)
+{
+    if (address < BASE || address - BASE > SIZE || SIZE - (address - BASE) < bytes) {
+        return false;
+    }
+    memcpy(out, image + (address - BASE), bytes);
+    return true;
+}
+
+static const struct ntk_host_memory memory = { read_image, NULL };
+
+static void put(size_t at, uint64_t value)
+{
+    memcpy(image + at, &value, sizeof value);
+}
+
+static void put_text(const struct ntk_python_offsets *offsets, size_t at, const char *text)
+{
+    uint32_t state = 1u << 2 | 1u << 5 | 1u << 6; /* one byte each, compact, ASCII */
+
+    put(at + offsets->text_length, strlen(text));
+    memcpy(image + at + offsets->text_state, &state, sizeof state);
+    memcpy(image + at + offsets->text_ascii, text, strlen(text));
+}
+
+/* One interpreter with two threads; the first executes "load" called by "main". */
+static void make(const struct ntk_python_offsets *offsets)
+{
+    uint32_t line = 12;
+
+    put(offsets->runtime_interpreters, BASE + INTERPRETER);
+    put(INTERPRETER + offsets->interpreter_threads, BASE + THREAD);
+    put(THREAD + offsets->thread_next, BASE + OTHER_THREAD);
+    put(THREAD + offsets->thread_native, 4711);
+    put(OTHER_THREAD + offsets->thread_native, 4712);
+    if (offsets->frame_is_indirect) {
+        put(THREAD + offsets->thread_frame, BASE + INDIRECT);
+        put(INDIRECT + offsets->frame_of_indirect, BASE + FRAME);
+    } else {
+        put(THREAD + offsets->thread_frame, BASE + FRAME);
+    }
+    put(FRAME + offsets->frame_code, BASE + CODE);
+    put(FRAME + offsets->frame_previous, BASE + OUTER_FRAME);
+    put(OUTER_FRAME + offsets->frame_code, BASE + OUTER_CODE);
+    put(CODE + offsets->code_name, BASE + NAME);
+    put(CODE + offsets->code_file, BASE + FILE_NAME);
+    memcpy(image + CODE + offsets->code_line, &line, sizeof line);
+    put(OUTER_CODE + offsets->code_name, BASE + OUTER_NAME);
+    put(OUTER_CODE + offsets->code_file, BASE + FILE_NAME);
+    put_text(offsets, NAME, "load");
+    put_text(offsets, FILE_NAME, "/job/loader.py");
+    put_text(offsets, OUTER_NAME, "main");
+    if (offsets->gil_is_pointer) {
+        put(INTERPRETER + offsets->gil, BASE + GIL);
+        put(GIL + 8, BASE + OTHER_THREAD);
+    } else {
+        put(offsets->gil + 8, BASE + OTHER_THREAD);
+    }
+}
+
+static void begin_of(uint32_t minor, struct ntk_python *python)
+{
+    memset(image, 0, sizeof image);
+    assert_true(ntk_python_init(python, minor, BASE, &memory));
+    make(&python->offsets);
+}
+
+static void each_version_tells_its_threads_and_frames(void **state)
+{
+    struct ntk_python_thread threads[4];
+    struct ntk_python_frame frames[8];
+    struct ntk_python_gil gil;
+    struct ntk_python python;
+
+    for (uint32_t minor = 10; minor <= 12; minor++) {
+        begin_of(minor, &python);
+        assert_int_equal(ntk_python_threads(&python, &memory, threads, 4), 2);
+        assert_int_equal(threads[0].native, 4711);
+        assert_int_equal(ntk_python_stack(&python, &memory, &threads[0], frames, 8), 2);
+        assert_string_equal(frames[0].name, "load");
+        assert_string_equal(frames[0].file, "/job/loader.py");
+        assert_int_equal(frames[0].line, 12);
+        assert_string_equal(frames[1].name, "main");
+        assert_int_equal(ntk_python_stack(&python, &memory, &threads[1], frames, 8), 0);
+        assert_true(ntk_python_gil(&python, &memory, &gil));
+        assert_int_equal(gil.holder, BASE + OTHER_THREAD);
+        assert_true(gil.end > gil.start);
+    }
+}
+
+static void versions_without_offsets_are_refused(void **state)
+{
+    struct ntk_python python;
+
+    memset(image, 0, sizeof image);
+    assert_false(ntk_python_init(&python, 9, BASE, &memory));
+    assert_false(ntk_python_init(&python, 14, BASE, &memory));
+    assert_false(ntk_python_init(&python, 4000000000u, BASE, &memory));
+}
+
+static void a_published_table_must_be_sound(void **state)
+{
+    struct ntk_python python;
+
+    memset(image, 0, sizeof image);
+    memcpy(image, "xdebugpy", 8);
+    put(8, 0x030d00f0);
+    assert_true(ntk_python_init(&python, 13, BASE, &memory));
+    put(184, UINT64_MAX); /* an offset beyond any struct */
+    assert_false(ntk_python_init(&python, 13, BASE, &memory));
+    put(184, 0);
+    put(8, 0x030e00f0); /* the table of another version */
+    assert_false(ntk_python_init(&python, 13, BASE, &memory));
+    put(8, 0x030d00f0);
+    image[0] = 'y';
+    assert_false(ntk_python_init(&python, 13, BASE, &memory));
+}
+
+static void lists_that_form_a_ring_end(void **state)
+{
+    static struct ntk_python_thread threads[NTK_PYTHON_THREADS_MAX];
+    static struct ntk_python_frame frames[NTK_PYTHON_FRAMES_MAX];
+    struct ntk_python python;
+
+    begin_of(11, &python);
+    put(OTHER_THREAD + python.offsets.thread_next, BASE + THREAD);
+    put(INTERPRETER + python.offsets.interpreter_next, BASE + INTERPRETER);
+    put(OUTER_FRAME + python.offsets.frame_previous, BASE + FRAME);
+    size_t count = ntk_python_threads(&python, &memory, threads, NTK_PYTHON_THREADS_MAX);
+    assert_int_equal(count, NTK_PYTHON_THREADS_MAX);
+    count = ntk_python_stack(&python, &memory, &threads[0], frames, NTK_PYTHON_FRAMES_MAX);
+    assert_int_equal(count, NTK_PYTHON_FRAMES_MAX);
+}
+
+static void texts_that_lie_about_their_length_are_cut(void **state)
+{
+    struct ntk_python_thread threads[2];
+    struct ntk_python_frame frames[8];
+    struct ntk_python python;
+
+    begin_of(11, &python);
+    put(NAME + python.offsets.text_length, UINT64_MAX);
+    put(OUTER_NAME + python.offsets.text_length, 300);
+    memset(image + OUTER_NAME + python.offsets.text_ascii, 'a', 300);
+    (void)ntk_python_threads(&python, &memory, threads, 2);
+    assert_int_equal(ntk_python_stack(&python, &memory, &threads[0], frames, 8), 1);
+    assert_int_equal(strlen(frames[0].name), NTK_PYTHON_TEXT_BYTES - 1);
+}
+
+static void wide_texts_are_utf8(void **state)
+{
+    const uint16_t wide[] = { 0x6570, 0x636e };
+    uint32_t kind = 2u << 2 | 1u << 5;
+    struct ntk_python_thread thread;
+    struct ntk_python_frame frame;
+    struct ntk_python python;
+
+    begin_of(12, &python);
+    memcpy(image + NAME + python.offsets.text_state, &kind, sizeof kind);
+    put(NAME + python.offsets.text_length, 2);
+    memcpy(image + NAME + python.offsets.text_compact, wide, sizeof wide);
+    (void)ntk_python_threads(&python, &memory, &thread, 1);
+    assert_int_equal(ntk_python_stack(&python, &memory, &thread, &frame, 1), 1);
+    assert_string_equal(frame.name, "\xe6\x95\xb0\xe6\x8d\xae");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_version_tells_its_threads_and_frames),
+        cmocka_unit_test(versions_without_offsets_are_refused),
+        cmocka_unit_test(a_published_table_must_be_sound),
+        cmocka_unit_test(lists_that_form_a_ring_end),
+        cmocka_unit_test(texts_that_lie_about_their_length_are_cut),
+        cmocka_unit_test(wide_texts_are_utf8),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

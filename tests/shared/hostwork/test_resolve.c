@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Method: this program copies its own registers and stack as the kernel's program would, inside of
+ * functions with known names.
+ */
+#include "shared/hostwork/resolve.h"
+
+#include <string.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "shared/base/buf.h"
+#include "shared/hostwork/kernel_symbols.h"
+#include "shared/hostwork/process.h"
+#include "tests/support/unit.h"
+
+#define NOINLINE __attribute__((noinline))
+
+static struct ntk_host_bpf_stack copied;
+
+#if defined(__x86_64__)
+static void take_registers(const ucontext_t *context)
+{
+    static const int from[] = { REG_R15, REG_R14, REG_R13, REG_R12, REG_RBP,
+                                REG_RBX, REG_R11, REG_R10, REG_R9,  REG_R8,
+                                REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI };
+
+    for (size_t i = 0; i < sizeof from / sizeof *from; i++) {
+        copied.registers[i] = (uint64_t)context->uc_mcontext.gregs[from[i]];
+    }
+    copied.registers[16] = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+    copied.registers[19] = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+}
+#define STACK_POINTER 19
+#elif defined(__aarch64__)
+static void take_registers(const ucontext_t *context)
+{
+    memcpy(copied.registers, context->uc_mcontext.regs, 31 * sizeof(uint64_t));
+    copied.registers[31] = context->uc_mcontext.sp;
+    copied.registers[32] = context->uc_mcontext.pc;
+}
+#define STACK_POINTER 31
+#endif
+
+NOINLINE int innermost_of_three(void);
+NOINLINE int middle_of_three(void);
+NOINLINE int outermost_of_three(void);
+
+int innermost_of_three(void)
+{
+    ucontext_t context;
+
+    if (getcontext(&context) != 0) {
+        return -1;
+    }
+    take_registers(&context);
+    copied.bytes_count = NTK_HOST_BPF_STACK;
+    memcpy(copied.bytes, (const void *)(uintptr_t)copied.registers[STACK_POINTER],
+           NTK_HOST_BPF_STACK / 2);
+    copied.bytes_count = NTK_HOST_BPF_STACK / 2;
+    return 1;
+}
+
+int middle_of_three(void)
+{
+    return innermost_of_three() + 1;
+}
+
+int outermost_of_three(void)
+{
+    return middle_of_three() + 1;
+}
+
+struct fixture {
+    struct ntk_host_raw raw;
+    struct ntk_vec processes;
+    struct ntk_host_records records;
+    struct ntk_host_resolved resolved;
+};
+
+static int begin(void **state)
+{
+    static struct fixture f;
+
+    memset(&f, 0, sizeof f);
+    ntk_vec_init(&f.processes, sizeof(struct ntk_host_modules));
+    ntk_host_modules_read(ntk_vec_add(&f.processes), (uint32_t)getpid());
+    ntk_host_records_init(&f.records);
+    *state = &f;
+    return 0;
+}
+
+static int end(void **state)
+{
+    struct fixture *f = *state;
+
+    ntk_host_modules_fini(ntk_vec_at(&f->processes, 0));
+    ntk_vec_fini(&f->processes);
+    ntk_host_raw_fini(&f->raw);
+    ntk_host_records_fini(&f->records);
+    return 0;
+}
+
+/* The frames, innermost first, separated by blanks. */
+static void names_of(const struct fixture *f, char *out, size_t out_bytes)
+{
+    out[0] = '\0';
+    for (const struct ntk_host_frame *frame =
+             ntk_host_stacks_at(&f->records.stacks, f->resolved.stack);
+         frame; frame = ntk_host_stacks_at(&f->records.stacks, frame->parent)) {
+        size_t used = strlen(out);
+        (void)snprintf(out + used, out_bytes - used, "%s ", frame->name);
+    }
+}
+
+static void a_stack_without_frame_pointers_is_unwound(void **state)
+{
+#ifndef NTK_HAS_DW
+    skip();
+#endif
+    struct fixture *f = *state;
+    char names[4096];
+
+    if (test_is_sanitized()) {
+        skip();
+    }
+    assert_int_equal(outermost_of_three(), 3);
+    assert_int_equal(ntk_host_raw_add(&f->raw, (uint32_t)getpid(), &copied), 1);
+    assert_int_equal(ntk_host_resolve(&f->raw, &f->processes, &f->records.stacks, &f->resolved), 0);
+    names_of(f, names, sizeof names);
+    assert_non_null(strstr(names, "innermost_of_three middle_of_three outermost_of_three "));
+    assert_true(f->records.stacks.build_ids.count > 0);
+    const struct ntk_host_build_id *build_id = ntk_vec_at(&f->records.stacks.build_ids, 0);
+    assert_true(strlen(build_id->build_id) >= 16);
+}
+
+static void what_has_no_symbol_is_module_and_offset(void **state)
+{
+    struct fixture *f = *state;
+    struct ntk_buf out = { 0 };
+    char names[4096];
+
+    memset(&copied, 0, sizeof copied);
+    copied.user[0] = (uint64_t)(uintptr_t)&outermost_of_three;
+    copied.user[1] = 0x10;
+    copied.user_count = 2;
+    assert_int_equal(ntk_host_raw_add(&f->raw, (uint32_t)getpid(), &copied), 1);
+    ntk_host_resolve_write(&f->raw, &f->processes, false, &out);
+    assert_true(ntk_host_resolve_read((const uint8_t *)out.bytes, out.bytes_count, 1,
+                                      &f->records.stacks, &f->resolved));
+    names_of(f, names, sizeof names);
+    assert_non_null(strstr(names, "tests_shared_hostwork_test_resolve+0x"));
+    assert_non_null(strstr(names, "[unknown]+0xf"));
+    ntk_buf_fini(&out);
+}
+
+static void an_answer_that_ends_early_is_refused(void **state)
+{
+    static const uint8_t lies[] = { 0, 0xff, 0xff, 0, 4, 0, 'm', 'a' };
+    struct fixture *f = *state;
+
+    assert_false(ntk_host_resolve_read(lies, sizeof lies, 1, &f->records.stacks, &f->resolved));
+    assert_false(ntk_host_resolve_read(lies, 0, 1, &f->records.stacks, &f->resolved));
+}
+
+static void a_map_file_names_code_of_a_compiler(void **state)
+{
+    struct ntk_host_modules modules = { 0 };
+
+    ntk_host_modules_take_map(&modules,
+                              strdup("2000 10 py::load:/job/loader.py\n1000 20 first\nnonsense\n"
+                                     "3000 ffffffffffffffff wraps\n"));
+    assert_string_equal(ntk_host_modules_symbol(&modules, 0x1000), "first");
+    assert_string_equal(ntk_host_modules_symbol(&modules, 0x200f), "py::load:/job/loader.py");
+    assert_null(ntk_host_modules_symbol(&modules, 0x2010));
+    assert_null(ntk_host_modules_symbol(&modules, 0x3001));
+    ntk_host_modules_fini(&modules);
+}
+
+static void kernel_functions_are_found_by_address(void **state)
+{
+    struct ntk_kernel_symbols *symbols = ntk_kernel_symbols_take(
+        "ffffffff81000000 T first\nffffffff81000100 t exc_page_fault\n0 A hidden\n");
+
+    assert_non_null(symbols);
+    assert_string_equal(ntk_kernel_symbols_at(symbols, 0xffffffff81000010u), "first");
+    assert_true(ntk_kernel_symbols_is_fault(symbols, 0xffffffff81000110u));
+    assert_false(ntk_kernel_symbols_is_fault(symbols, 0xffffffff81000010u));
+    ntk_kernel_symbols_destroy(symbols);
+    assert_null(ntk_kernel_symbols_take("0000000000000000 T hidden\n"));
+}
+
+static void this_process_may_be_traced_and_lists_its_threads(void **state)
+{
+    struct fixture *f = *state;
+    uint32_t pids[8];
+
+    assert_true(ntk_host_process_may_trace((uint32_t)getpid()));
+    assert_false(ntk_host_process_may_trace(0x7ffffff0));
+    assert_int_equal(ntk_host_process_tree((uint32_t)getpid(), pids, 8), 1);
+    assert_int_equal(pids[0], getpid());
+    ntk_host_process_threads((uint32_t)getpid(), 5, 9, &f->records);
+    const struct ntk_host_thread *thread = ntk_host_records_thread(&f->records, (uint32_t)getpid());
+    assert_non_null(thread);
+    assert_int_equal(thread->first_ns, 5);
+    assert_int_equal(thread->last_ns, 9);
+    assert_int_equal(ntk_host_process_outer_tid((uint32_t)getpid(), (uint32_t)getpid()), getpid());
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(a_stack_without_frame_pointers_is_unwound),
+        TEST(what_has_no_symbol_is_module_and_offset),
+        TEST(an_answer_that_ends_early_is_refused),
+        TEST(a_map_file_names_code_of_a_compiler),
+        TEST(kernel_functions_are_found_by_address),
+        TEST(this_process_may_be_traced_and_lists_its_threads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
