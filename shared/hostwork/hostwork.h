@@ -51,7 +51,7 @@ struct ntk_host_frame {
     enum ntk_host_language language;
 };
 
-/* A file with code of which a stack has a frame. */
+/* Mapped code with frames in stacks. */
 struct ntk_host_build_id {
     const char *module;
     const char *build_id; /* hexadecimal */

@@ -322,7 +322,7 @@ static void resolve_in_child(const struct ntk_host_raw *raw, const struct ntk_ve
     _exit(ntk_buf_ok(&out) && ntk_fs_pwrite(answer, out.bytes, out.bytes_count, 0) == 0 ? 0 : 1);
 }
 
-/* Whether the child ended well in time. */
+/* Whether the child succeeded in time. */
 static bool await(pid_t child, int alive)
 {
     struct pollfd ready = { .fd = alive, .events = POLLIN };

@@ -16,7 +16,8 @@
 #include "shared/hostwork/syscalls.h"
 
 #define POLL_MS 50
-#define THREADS_PER_POLL 2048u /* so that a look stays short; further threads take turns */
+#define THREADS_PER_POLL \
+    64u /* in addition to the main one; more take turns, so that a look stays short */
 #define SCAN_NS NTK_NS_PER_SECOND
 
 struct ntk_host_sampler {
@@ -35,12 +36,29 @@ static void scan(struct ntk_host_sampler *sampler, uint64_t now_ns)
     size_t count = ntk_host_process_tree(sampler->pid, pids, NTK_HOST_PROCESSES_MAX);
 
     for (size_t i = 0; i < count; i++) {
-        ntk_host_process_threads(pids[i], sampler->looked_ns, now_ns, sampler->records);
+        ntk_host_process_threads(pids[i], sampler->looked_ns, 0, sampler->records);
     }
     sampler->scanned_ns = now_ns;
 }
 
-/* The state, and the call it is in; false: it is gone. */
+/* The letter of proc(5); 0: it is gone. */
+static char state_letter(const struct ntk_host_thread *thread)
+{
+    char path[96];
+    char text[512];
+
+    (void)snprintf(path, sizeof path, "/proc/%u/task/%u/stat", thread->pid, thread->tid);
+    const char *after_name =
+        ntk_fs_read_text(path, text, sizeof text) > 0 ? strrchr(text, ')') : NULL;
+    char state = '\0';
+    if (after_name && after_name[1] == ' ') {
+        state = after_name[2];
+    }
+    return state == 'Z' || state == 'X' ? '\0' : state;
+}
+
+/* The state, and the call it is in; false: it is gone. One file tells the usual: "running", or the
+ * number of a call and its arguments. */
 static bool read_state(const struct ntk_host_thread *thread, char *out_state,
                        struct ntk_host_slice *out)
 {
@@ -48,24 +66,19 @@ static bool read_state(const struct ntk_host_thread *thread, char *out_state,
     char path[96];
     char text[512];
 
-    (void)snprintf(path, sizeof path, "/proc/%u/task/%u/stat", thread->pid, thread->tid);
-    if (ntk_fs_read_text(path, text, sizeof text) <= 0) {
-        return false;
-    }
-    const char *after_name = strrchr(text, ')');
-    if (!after_name || after_name[1] != ' ' || after_name[2] == 'Z' || after_name[2] == 'X') {
-        return false;
-    }
-    *out_state = after_name[2];
     out->syscall = -1;
     (void)snprintf(path, sizeof path, "/proc/%u/task/%u/syscall", thread->pid, thread->tid);
-    if (*out_state != 'R' && ntk_fs_read_text(path, text, sizeof text) > 0 &&
-        sscanf(text, "%d %llx %llx %llx", &out->syscall, &argument[0], &argument[1],
-               &argument[2]) == 4 &&
-        out->syscall >= 0) {
-        for (int i = 0; i < 3; i++) {
-            out->argument[i] = argument[i];
-        }
+    if (ntk_fs_read_text(path, text, sizeof text) <= 0 ||
+        (text[0] != 'r' && sscanf(text, "%d %llx %llx %llx", &out->syscall, &argument[0],
+                                  &argument[1], &argument[2]) < 4) ||
+        (text[0] != 'r' && out->syscall < 0)) {
+        out->syscall = -1;
+        *out_state = state_letter(thread);
+        return *out_state != '\0';
+    }
+    *out_state = text[0] == 'r' ? 'R' : 'S';
+    for (int i = 0; i < 3 && out->syscall >= 0; i++) {
+        out->argument[i] = argument[i];
     }
     return true;
 }
@@ -87,7 +100,7 @@ static void look(struct ntk_host_sampler *sampler, struct ntk_host_thread *threa
     struct ntk_host_slice *before = at > 0 ? ntk_vec_at(&records->slices, at - 1) : NULL;
     char state;
 
-    if (!read_state(thread, &state, &slice)) {
+    if (thread->last_ns == now_ns || !read_state(thread, &state, &slice)) {
         return;
     }
     records->events++;
@@ -152,6 +165,10 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
     }
     if (!is_idle) {
         return; /* what threads do now is not the reason for a gap */
+    }
+    struct ntk_host_thread *main_thread = ntk_host_records_thread(sampler->records, sampler->pid);
+    if (main_thread) {
+        look(sampler, main_thread, now_ns);
     }
     for (size_t i = 0; i < count && i < THREADS_PER_POLL; i++) {
         sampler->next_thread = sampler->next_thread < count ? sampler->next_thread : 0;

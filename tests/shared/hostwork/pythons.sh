@@ -11,6 +11,7 @@ for minor in 10 11 12 13; do
     for python in /usr/bin/python3.$minor ~/.pyenv/versions/3.$minor.*/bin/python3.$minor; do
         [ -x "$python" ] || continue
         tried=$((tried + 1))
+        rm -f job.out
         "$python" "$job" sleep "$library" >job.out 2>job.err &
         pid=$!
         wait_for is_ready

@@ -1,0 +1,89 @@
+#!/bin/bash
+# hostile - jobs that make it hard to observe them: names that are escape sequences, threads and processes that vanish, ten
+# thousand threads, a map file of garbage, an end in the middle; and users that may not look.
+set -euo pipefail
+. "$NTK_SOURCE_DIR/tests/profiler/lib.sh"
+job=$NTK_BUILD_DIR/tests/tests_idle_job
+[ -z "${NTK_SANITIZE:-}" ] || { echo "skipped: sanitizers change what a job does"; exit 77; }
+methods=proc
+[ "$(id -u)" != 0 ] || [ ! -r /sys/kernel/btf/vmlinux ] || [ "$(stat -Lc %i /proc/self/ns/pid)" != 4026531836 ] || methods="proc bpf"
+
+is_ready() { grep -qx ready job.out && echo yes; }
+started() {
+    rm -f job.out # of the job before
+    "$job" "$@" >job.out 2>job.err &
+    pid=$!
+    wait_for is_ready
+}
+stop() {
+    kill $pid || complain "the job $pid is gone"
+    wait $pid || true
+    rm -f "/tmp/perf-$pid.map"
+}
+is_clean() { # FILE: no control characters but line breaks
+    ! LC_ALL=C grep -q '[[:cntrl:]]' < <(tr -d '\n\t' <"$1") || complain "$method: $1 has control characters: $(head -n 5 "$1" | cat -v)"
+}
+# A busy machine keeps threads from a CPU; in /proc that is running, too.
+idle_of() { jq -e '[.processes[0].causes[].cause | select(IN("running", "cpu-pressure") | not)][0] == "sleep"' answer.json >/dev/null || complain "$method: $1: $(jq -c '.processes[0].causes[:2]' answer.json)"; }
+
+for method in $methods; do
+    started churn
+    head -c 100000 /dev/urandom >"/tmp/perf-$pid.map"
+    ends 0 neuron-profile idle --pid $pid --for 1s --method $method --folded folded.txt
+    is_clean printed
+    is_clean folded.txt
+    ends 0 neuron-profile idle --pid $pid --for 1s --method $method --json -o answer.json
+    idle_of churn
+    stop
+
+    started crowd
+    ends 0 neuron-profile idle --pid $pid --for 1s --method $method --json -o answer.json
+    idle_of crowd
+    stop
+
+    # The job ends while it is observed: what was seen until then is the answer.
+    started sleep
+    neuron-profile idle --pid $pid --for 1h --method $method >printed 2>err &
+    observer=$!
+    is_observing() { [ "$(readlink /proc/$observer/fd/* 2>/dev/null | grep -c -e "^$NEURON_HOOKS_DIR/")" -gt 0 ] && echo yes; }
+    wait_for is_observing
+    stop
+    wait $observer || complain "$method: exit code $? when the job ended"
+    says printed "observed for"
+done
+
+ends 1 neuron-profile idle --pid 4194303
+says err "process 4194303 not found"
+ends 2 neuron-profile idle
+says err "use either --pid PID or --job NAME"
+ends 2 neuron-profile idle --pid 1 --rate 5000
+says err "--rate: at most 1000"
+if [ "$(id -u)" = 0 ]; then
+    # Even where the segment can be read, another user's memory and stacks cannot.
+    open_to_others "$scratch"
+    started sleep
+    chmod 755 "$memory" "$NEURON_HOOKS_DIR"
+    chmod 644 "$NEURON_HOOKS_DIR"/*-*
+    ends 1 as_user 65534 neuron-profile idle --pid $pid --for 1s
+    grep -q -e "may not trace process $pid" -e "process $pid not found" err || complain "another user was not refused: $(cat err)"
+    stop
+
+    # Without privilege the states in /proc are what there is.
+    mkdir "$memory/own"
+    chown 65534 "$memory/own"
+    chmod 755 "$memory" "$scratch"
+    cp "$job" "$scratch/others/job"
+    export NEURON_HOOKS_DIR=$memory/own
+    rm -f job.out
+    as_user 65534 "$scratch/others/job" sleep >job.out 2>job.err &
+    wait_for is_ready
+    pid=$(pgrep -f "$scratch/others/job sleep")
+    method=auto
+    as_user 65534 neuron-profile idle --pid "$pid" --for 1s --json >answer.json 2>err || complain "without privilege: exit code $?"
+    jq -e '.processes[0] | .method == "proc" and (.reason | length > 0)' answer.json >/dev/null ||
+        complain "without privilege: $(jq -c '.processes[0] | [.method, .reason]' answer.json)"
+    idle_of "without privilege"
+    ends 1 as_user 65534 neuron-profile idle --pid "$pid" --for 1s --method bpf
+    grep -q -e "BPF requires root" -e "type information" -e "pid namespace" err || complain "bpf without privilege: $(cat err)"
+    kill "$pid"
+fi
