@@ -98,8 +98,10 @@ function roof({ roofline, run, s }, { xs, ys, x, y }, width, below) {
   const parts = [svg('polyline', { class: `roof run-${s}`, points: `${x(low)},${y(low * speed)} ${x(ridge)},${y(peak)} ${x(xs[1])},${y(peak)}` })];
   if (ceilings.types.length > 1) {
     for (const type of ceilings.types) {
-      parts.push(svg('line', { class: `ceiling run-${s}`, x1: x(Math.min(type.flops_per_second / speed, xs[1])), x2: x(xs[1]), y1: y(type.flops_per_second), y2: y(type.flops_per_second) }),
-        svg('text', { x: width - EDGE.right, y: y(type.flops_per_second) + (type.flops_per_second < peak ? 12 : -4), 'text-anchor': 'end' }, `${name}${type.type} ${rate(type.flops_per_second)}`));
+      const [x1, x2, height] = [x(Math.min(type.flops_per_second / speed, xs[1])), x(xs[1]), y(type.flops_per_second)];
+      // Below the roof, the right end is the place of another run's roof.
+      const place = type.flops_per_second < peak ? { x: (x1 + x2) / 2, y: height + 12, 'text-anchor': 'middle' } : { x: width - EDGE.right, y: height - 4, 'text-anchor': 'end' };
+      parts.push(svg('line', { class: `ceiling run-${s}`, x1, x2, y1: height, y2: height }), svg('text', place, `${name}${type.type} ${rate(type.flops_per_second)}`));
     }
   }
   const middle = Math.sqrt(low * ridge);
