@@ -63,7 +63,9 @@ wait_for shows 'busy [0-9]'
 back ""
 answer "Which model is the slowest?" "m" ' P99▼' '^mlp  *serving '
 back Escape
-answer "How do I record?" "? NPage" 'record  *neuron-monitor --db FILE'
+tmx send-keys -t top '?' # the length of a page is known when it is drawn
+wait_for shows 'Keys of a view'
+answer "How do I record? (after the key of the help)" "NPage" 'record  *neuron-monitor --db FILE'
 back Escape
 answer "What ended, and why?" "l" ' end  *- *broken '
 back Escape
