@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* run_person - what a person at the screen asks for next to looking: the past, a signal. */
+/* run_person - requests of the user that change more than the view: the past, a signal. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

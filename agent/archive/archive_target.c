@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* archive_target - where an archive lies. */
+/* archive_target - the place of an archive. */
 #include "agent/archive/archive_target.h"
 
 #include <string.h>

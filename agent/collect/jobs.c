@@ -317,7 +317,7 @@ static void fill_texts(struct job *job, const struct ntk_job_entry *entry)
     }
 }
 
-/* Where the hardware is unknown yet, the devices alone. */
+/* Only the devices if the hardware is still unknown. */
 static void add_entry(struct ntk_jobs_folder *folder, const struct ntk_hardware *hardware,
                       const struct entry *entry)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_host - the machine without load: what a look at files tells. */
+/* diag_host - the machine without load, as its files show it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

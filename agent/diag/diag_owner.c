@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_owner - who has a core. */
+/* diag_owner - the process that holds a core. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hang_hosts - a list of hosts, this machine among them, and who of them said nothing. */
+/* hang_hosts - a list of hosts, including this machine, and which of them did not answer. */
 #include "agent/hang/hang.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hang_watch - the agent's own look at the ranks of its machine: tells once when an operation
- * hangs, a rank is lost or one is slow, and when that has ended.
+ * hang_watch - the agent's check of the ranks of its machine. It reports once when an operation
+ * hangs, a rank is lost or a rank is slow, and once when that has ended.
  *
  * It sees one machine: neuron-monitor hang shows ranks on other machines that are waited for.
  *

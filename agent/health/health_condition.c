@@ -30,7 +30,7 @@ static void add_line(struct ntk_buf *out, const char *text)
     ntk_buf_add_format(out, "%s%s\n", line, is_long ? "..." : "");
 }
 
-/* A device that the driver shows nothing of, or none at all. */
+/* A device that the driver does not describe, or no device at all. */
 static bool is_unknown(const struct ntk_host *host)
 {
     const struct ntk_health_sample *worst;

@@ -36,8 +36,7 @@ struct ntk_query {
     uint32_t event_kinds; /* NTK_STORE_EVENT_* as a mask */
 };
 
-/* What narrows a question or says what it is about, as a mask; the first four are those of
- * shared/store. */
+/* The filters and subjects of a question, as a mask; the first four are those of shared/store. */
 enum ntk_query_option {
     NTK_QUERY_OF_PROCESS = NTK_STORE_BY_PROCESS,
     NTK_QUERY_OF_MODEL = NTK_STORE_BY_MODEL,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* query_parts - what every asker needs: the question by its name, the window, the percentiles. */
+/* query_parts - the common parts of all queries: the question by its name, the window, the
+ * percentiles. */
 #include <errno.h>
 #include <string.h>
 

@@ -39,7 +39,7 @@ extern "C" {
 /* Index into periods_ns per group, or NTK_MONITOR_NOT_ASKED. */
 struct ntk_monitor_runtime_groups {
     int period[NTK_RUNTIME_GROUP_COUNT];
-    bool by_address; /* of what a match tells: one of the filters names its address */
+    bool by_address; /* by the match: one of the filters names its address */
 };
 
 enum ntk_monitor_filter_kind {

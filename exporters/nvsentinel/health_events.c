@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* health_events - what changed, written down. */
+/* health_events - changes of health as events. */
 #include "exporters/nvsentinel/health_events.h"
 
 #include <ctype.h>

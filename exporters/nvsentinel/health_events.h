@@ -4,8 +4,8 @@
  * changed. Pure but for its memory of what it reported.
  *
  * A verdict rests on the driver and on diagnoses alone, as for Kubernetes: no process can have a
- * node drained. The first event of a healthy device clears what an earlier agent may have reported. A
- * device whose health is unknown has no event, since it is unknown to be healthy.
+ * node drained. The first event of a healthy device clears what an earlier agent may have reported.
+ * A device whose health is unknown has no event, because it may be unhealthy.
  *
  *   action of the reason            recommendedAction   isFatal
  *   none                            CONTACT_SUPPORT     no

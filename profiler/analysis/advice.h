@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * advice - what should be fixed first, each item with its evidence.
+ * advice - what to fix first, each item with its evidence.
  *
  * advice.def has the rules with their thresholds. A rule whose number is unknown gives no advice;
  * no advice comes without its number. share is the part of the execution that it concerns. The

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_private - what the files of advice share while the list is made. */
+/* advice_private - the common part of the files of advice, used while the list is made. */
 #ifndef NTK_PROFILER_ANALYSIS_ADVICE_PRIVATE_H
 #define NTK_PROFILER_ANALYSIS_ADVICE_PRIVATE_H
 

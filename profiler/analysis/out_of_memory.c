@@ -203,7 +203,7 @@ static int replay(const struct ntk_system_trace *trace, const struct ntk_sorted 
         of->bytes -= bytes;
         memory->total_bytes -= bytes < memory->total_bytes ? bytes : memory->total_bytes;
         if (ntk_map_get_number(&kept, one->address)) {
-            (void)ntk_map_put_number(&kept, one->address, NULL); /* to remove it takes longer */
+            (void)ntk_map_put_number(&kept, one->address, NULL); /* removing it is slower */
             memory->freed_count++;
             memory->freed_bytes = ntk_count_sum(memory->freed_bytes, one->bytes);
         }

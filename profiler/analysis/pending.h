@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pending - how many transfers of a core are under way: started by an instruction, last packet not
- * done.
+ * pending - how many transfers of a core are in progress: started by an instruction, last packet
+ * not done.
  *
  * Transfers whose packets are unknown have no end, and are not counted.
  *

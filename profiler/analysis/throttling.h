@@ -2,8 +2,8 @@
 /*
  * throttling - for how long was each core held back, why, and how much?
  *
- * A record says "from now on at most k of n"; it lasts until the next one of its core, the last one
- * until the core's last instruction ends.
+ * A record means "from now on at most k of n" and is valid until the next one of its core, the last
+ * one until the core's last instruction ends.
  */
 #ifndef NTK_PROFILER_ANALYSIS_THROTTLING_H
 #define NTK_PROFILER_ANALYSIS_THROTTLING_H

@@ -17,7 +17,7 @@
 
 struct ntk_transfer {
     uint32_t instruction;     /* that began it */
-    uint32_t packet_count;    /* 0: unknown which, and nothing below */
+    uint32_t packet_count;    /* 0: the packets are unknown, and so is everything below */
     uint32_t first, last;     /* the packet that begins first, and the one that ends last */
     int64_t start_ps, end_ps; /* of the packets */
     uint64_t bytes_count;     /* of the packets, writes of semaphores too */

@@ -32,7 +32,7 @@ struct ntk_session_options {
     bool is_async; /* executions are queued: ntk_session_drain() waits for them */
 };
 
-/* Loads the NEFF and makes its tensors; what is in the inputs is unknown yet. */
+/* Loads the NEFF and makes its tensors; the contents of the inputs are still undefined. */
 int ntk_session_open(const char *neff_path, const struct ntk_session_options *options,
                      struct ntk_session **out_session, struct ntk_err *err);
 void ntk_session_close(struct ntk_session *session);

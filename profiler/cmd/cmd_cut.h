@@ -56,7 +56,7 @@ void ntk_cut_extent_add(struct ntk_cut_extent *extent, const struct ntk_system_t
  * is open. -ERANGE: it leaves out everything. -ENOENT: nothing belongs to the cores of --core. */
 int ntk_cut_of_traces(const struct ntk_cut_extent *extent, struct ntk_span_filter *filter,
                       struct ntk_err *err);
-/* The same, where the traces still lie in folders (of char *). */
+/* The same for traces that are still in folders (of char *). */
 int ntk_cut_of_folders(const struct ntk_vec *folders, struct ntk_span_filter *filter,
                        struct ntk_err *err);
 

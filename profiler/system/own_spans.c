@@ -154,7 +154,8 @@ static void span_end(struct ntk_system_span *span, const struct ntk_system_span 
     }
 }
 
-/* The span of this number that waits in the table, which it leaves; NULL: none. */
+/* Removes the waiting span with this number from the table and returns it; NULL if there is none.
+ * */
 static struct ntk_system_span *waiting_take(struct own_reading *reading,
                                             struct span_waiting *waiting, uint64_t tracking_id)
 {

@@ -27,8 +27,8 @@
 #define NTK_SYSTEM_NO_PARENT SIZE_MAX
 #define NTK_SYSTEM_NO_CORE UINT32_MAX
 #define NTK_SYSTEM_NO_STACK UINT32_MAX /* the memory, or its device, is unknown */
-/* Files may say anything. Later ones (2043) are not times for those that subtract times of different
- * clocks: differences of the others are numbers. */
+/* Files may contain any number. Later ones (2043) are not times for those that subtract times of
+ * different clocks: differences of the others are numbers. */
 #define NTK_SYSTEM_TIME_NS_MAX (UINT64_C(1) << 61)
 
 struct ntk_system_span {

@@ -155,7 +155,8 @@ static int wait_for(struct query *query)
     siginfo_t info;
     int status = 0;
 
-    /* Its number stays its own until it is waited for under the lock: cancelling meets no other. */
+    /* WNOWAIT: the pid is not reused until waitpid() under the lock, so a cancellation cannot hit
+     * another process. */
     while (waitid(P_PID, (id_t)query->pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
     }
     pthread_mutex_lock(&query->of->lock);

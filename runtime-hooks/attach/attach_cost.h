@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_cost - what looking at one execution costs on this machine: tried on functions of this
- * program, not assumed.
+ * attach_cost - the cost of observing one execution on this machine, measured with functions of
+ * this program.
  */
 #ifndef NTK_RUNTIME_HOOKS_ATTACH_ATTACH_COST_H
 #define NTK_RUNTIME_HOOKS_ATTACH_ATTACH_COST_H

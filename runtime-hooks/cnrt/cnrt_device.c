@@ -4,7 +4,7 @@
 #include "runtime-hooks/cnrt/cnrt_public.h"
 
 #define FLAG_FAKE 1U
-/* A handle is the ordinal and a mark, so that 0 and numbers by chance are none. */
+/* A handle is the ordinal plus a mark, so that 0 and random numbers are invalid. */
 #define HANDLE_MARK UINT64_C(0x636e7274000000)
 #define HANDLE_FAKE (HANDLE_MARK | 0xffU)
 #define ORDINAL_FAKE (-1)

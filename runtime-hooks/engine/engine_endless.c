@@ -32,7 +32,7 @@ struct core_view {
     bool events[NTK_ISA_EVENTS];
     int32_t registers[NTK_ENGINE_SEQUENCER_COUNT][NTK_ISA_REGISTERS];
     struct ntk_engine_frame frames[NTK_ENGINE_SEQUENCER_COUNT][NTK_ENGINE_CALLS_MAX];
-    /* Not compared: what the rounds since then have added. */
+    /* Not compared: the sums of the rounds since then. */
     struct ntk_engine_result result;
     uint64_t busy_ps[NTK_ENGINE_SEQUENCER_COUNT];
     uint64_t wait_ps[NTK_ENGINE_SEQUENCER_COUNT], matmul_wait_ps;

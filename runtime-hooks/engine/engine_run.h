@@ -157,7 +157,7 @@ bool engine_barrier_open(const struct run *run, uint32_t engine);
 bool engine_exchange_start(struct run *run, uint32_t dma_index);
 /* The data of both is there. */
 void engine_exchange_complete(struct run *run, uint32_t exchange_index);
-/* Whether the core offers what no engine has taken. */
+/* Whether the core offers a value that no engine has taken yet. */
 bool engine_exchange_waits(const struct run *run);
 /* For a group that has completed. */
 void engine_remote_signal(struct run *run, const struct ntk_engine_dma *dma);

@@ -160,7 +160,7 @@ struct ntk_hooks_exec_core {
 
 struct ntk_hooks_exec {
     struct ntk_hooks_model_ref model;
-    uint64_t execution_id; /* any number that tells executions of the process apart */
+    uint64_t execution_id; /* a number that is unique among the executions of the process */
     /* When the caller called: total latency counts from here. 0: it is unknown when it ended, no
      * latency counts. */
     uint64_t call_start_ticks;

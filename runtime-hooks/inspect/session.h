@@ -17,7 +17,7 @@ int ntk_session_start(struct ntk_core *core, uint32_t nc,
                       const struct ntk_core_recorder_bounds *bounds, struct ntk_err *err);
 /* -ENOENT: the core has none; -ENOMEM: too many wait, it continues. */
 int ntk_session_stop(struct ntk_core *core, uint32_t nc, uint64_t *out_id, struct ntk_err *err);
-/* As ntk_core_recording_save(); any number of times. -ENOENT: none waits under that id. */
+/* As ntk_core_recording_save(); any number of times. -ENOENT: unknown id. */
 int ntk_session_save(uint64_t id, const char *path, struct ntk_err *err);
 /* The waiting one with that id (0: any) on that core (NTK_CORE_ANY: any). How many there were. */
 size_t ntk_session_drop(uint64_t id, uint32_t nc);

@@ -91,7 +91,7 @@ static uint64_t file_bytes(const char *path)
                                                                        : 0;
 }
 
-/* path: where it is when that was unknown at its beginning; NULL else. */
+/* path: its location, if that was unknown at its start; else NULL. */
 static void capture_end(const struct interpose_scope *scope, uint64_t key, const char *path,
                         uint64_t bytes, NRT_STATUS status)
 {

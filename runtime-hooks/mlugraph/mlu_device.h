@@ -60,7 +60,7 @@ struct mlu_device_ops {
     int (*fusion_forward)(void *fusion, struct ntk_err *err);
 };
 
-/* The host in the place of MLUs: computes as mlu_compute() does and insists on the rules above. */
+/* The host instead of MLUs: computes with mlu_compute() and enforces the rules above. */
 extern const struct mlu_device_ops mlu_device_host;
 
 /* MLUs by libcnml (mlu_cnml_library.h). Float32 stays float32 on the device. */

@@ -32,8 +32,8 @@ enum mlu_role {
 struct mlu_op {
     const char *name; /* as symbol files have it */
     enum mlu_op_kind kind;
-    int variant; /* what the kind says: which activation, which arithmetic */
-    /* Per input "d", "w", "s" or "i" (enum mlu_role); "+" at the end: as many data as there are. */
+    int variant; /* depends on the kind: the activation or the arithmetic */
+    /* Per input "d", "w", "s" or "i" (enum mlu_role); "+" at the end: any number of data inputs. */
     const char *roles;
     uint8_t input_count_min;
     uint8_t output_count;  /* 0: attribute num_outputs, or the lengths of a list */

@@ -92,7 +92,7 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
 };
 
-/* What options and files come to. */
+/* The result of options and files. */
 struct settings {
     struct rtd_config config;
     struct rtd_instance instance;

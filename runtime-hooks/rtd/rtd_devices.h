@@ -20,7 +20,7 @@ struct rtd_devices {
     bool is_given; /* else all of the machine */
     size_t count;
     uint32_t indexes[RTD_DEVICES_MAX];
-    /* What they were called where a number is unknown yet, else "". */
+    /* Their names if the numbers are still unknown, else "". */
     char bdfs[RTD_DEVICES_MAX][NTK_CORE_BDF_BYTES];
 };
 

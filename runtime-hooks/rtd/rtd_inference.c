@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rtd_inference - an inference that is under way, and the answer with its result. */
+/* rtd_inference - an inference in progress, and the answer with its result. */
 #include "runtime-hooks/rtd/rtd_inference.h"
 
 #include <assert.h>
@@ -177,7 +177,8 @@ void rtd_inference_deliver(struct rtd_manager *manager, struct rtd_inference *in
     }
 }
 
-/* The first caller that is still there gets it; whoever else waited for it finds it collected. */
+/* The first caller that is still connected gets the result. The others learn that it was collected.
+ * */
 static void answer_waits(struct rtd_manager *manager, struct rtd_inference *inference)
 {
     bool is_collected = false;

@@ -60,7 +60,8 @@ enum ntk_aws_verdict ntk_aws_judge(long status, const struct ntk_aws_error *erro
     if (status == 401 || status == 403) {
         return NTK_AWS_RENEW;
     }
-    /* Only a verdict on the content of a request is final: a proxy's 404 may be gone soon. */
+    /* Only a verdict on the content of a request is final. For example, a proxy's 404 may be
+     * temporary. */
     return status == 400 || status == 413 ? NTK_AWS_REFUSED : NTK_AWS_AGAIN;
 }
 

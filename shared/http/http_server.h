@@ -9,8 +9,8 @@
  * to every client that reads it; a client that is too slow loses whole lines, never half ones.
  *
  * A handler that takes long (a query of a database) is one of slow_routes: a second thread runs
- * them, one after the other, and no other process waits. A third computes passwords that are
- * unknown to be right; wrong ones cost it a quarter of a core at most.
+ * them, one after the other, and no other process waits. A third checks passwords that have not
+ * been verified yet. Wrong passwords cost it at most a quarter of a core.
  *
  * What the server does by itself: 404 and 405, HEAD, limits on connections, request size and idle
  * time, `Cache-Control: no-store`, `X-Content-Type-Options: nosniff`, `Referrer-Policy:

@@ -141,8 +141,8 @@ static bool tells_cores(const struct ntk_snapshot *snapshot)
     return snapshot->runtime_count == 0;
 }
 
-/* What a core does for another runtime the software machine does not count: it is unknown to be
- * idle. */
+/* The software machine does not count the work of a core for another runtime, so the core may not
+ * be idle. */
 static void forget_idle(struct ntk_snapshot *snapshot, const struct ntk_runtime_sample *runtime)
 {
     for (size_t k = 0; k < runtime->core_count && !runtime->software; k++) {

@@ -111,7 +111,7 @@ struct ntk_ring_process {
     uint32_t own_pid;    /* as the process sees itself (header) */
     uint64_t start_time; /* field 22 of its /proc stat */
     uint32_t uid;        /* owner of the file */
-    bool clean_exit;     /* it said goodbye */
+    bool clean_exit;     /* the process closed it */
     uint32_t mode;       /* 1 counters, 2 counters and events */
     uint32_t lnc;        /* 1 or 2 */
     uint32_t device_count;

@@ -65,7 +65,7 @@ void ntk_ring_segment_take_text(char *out, const char *field, size_t bytes)
 
 /* ---- open and close ---- */
 
-/* A copy of the section table that holds what it says. */
+/* A copy of the section table, with every entry checked. */
 static int check_sections(struct ntk_ring_segment *segment, const struct ntk_segment_header *header,
                           struct ntk_err *err)
 {

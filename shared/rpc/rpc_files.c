@@ -61,7 +61,7 @@ static bool named_add(struct ntk_rpc_files *files, size_t file, const char *scop
     return true;
 }
 
-/* Values of an enumeration stand next to it, as in C. */
+/* Values of an enumeration are siblings of the enumeration, as in C. */
 static bool enums_add(struct ntk_rpc_files *files, size_t file, const char *scope,
                       Ntk__RpcFiles__Enumeration *const *enums, size_t count)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_events - what happened: the memory log, errors, loads, captures, marks. */
+/* model_events - events: the memory log, errors, loads, captures, marks. */
 #include "top/model/model_events.h"
 
 #include <errno.h>

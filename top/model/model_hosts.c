@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_hosts - what each of many machines is like, by the model that a page of it has. */
+/* model_hosts - the state of each of many machines, computed with the model of its page. */
 #include "top/model/model_hosts.h"
 
 #include <errno.h>

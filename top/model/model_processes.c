@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* model_processes - who uses the cores, with what and how much. */
+/* model_processes - the processes that use the cores, and how much they use. */
 #include "top/model/model_processes.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pods - one look at the folder for all containers that are unknown yet. */
+/* pods - reads the folder once for all new containers. */
 #include "top/source/pods.h"
 
 #include <dirent.h>

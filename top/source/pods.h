@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pods - the pods of containers on this machine, by the names of their logs.
+ * pods - the pods of containers on this machine, from the names of their logs.
  *
  * Where a kubelet runs, /var/log/containers has a link POD_NAMESPACE_CONTAINER-ID.log for each
  * container, ID being the one that the control group of its processes names. Reading one folder

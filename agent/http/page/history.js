@@ -1,4 +1,4 @@
-// What the database knows: questions to /api/v1, drawn as charts.
+// The history in the database: answers of /api/v1, drawn as charts.
 
 import { byId, choice, fillTable } from './dom.js';
 import { createChart } from './chart.js';

@@ -1,4 +1,4 @@
-// What the reports said so far: groups may be due at different times, so each keeps its last value.
+// The last value of each group of the reports, because groups may be due at different times.
 
 import { merge, percentile } from './histogram.js';
 
