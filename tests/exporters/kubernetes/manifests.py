@@ -94,7 +94,7 @@ def check_folder(folder, options, machines, validator):
                 check_schema(path, document, validator)
             check(document["apiVersion"] and document["metadata"]["name"], f"{path} names nothing")
             found[document["kind"]] = document
-    kinds = {"Namespace", "DaemonSet", "Service", "ServiceMonitor", "PodMonitor"}
+    kinds = {"Namespace", "PriorityClass", "DaemonSet", "Service", "ServiceMonitor", "PodMonitor"}
     check(set(found) == kinds, f"kinds are {sorted(found)}")
 
     daemon = found["DaemonSet"]["spec"]
@@ -104,6 +104,11 @@ def check_folder(folder, options, machines, validator):
     for key in ("hostPID", "hostNetwork", "hostIPC"):
         check(not pod.get(key), f"the pod has {key}")
     check(pod["automountServiceAccountToken"] is False, "the pod has a token of the API server")
+    priority = found["PriorityClass"]
+    check(pod["priorityClassName"] == priority["metadata"]["name"], "the pod has another priority")
+    check(priority["preemptionPolicy"] == "Never", "the agent ends jobs")
+    allowed = found["Namespace"]["metadata"]["labels"]["pod-security.kubernetes.io/enforce"]
+    check(allowed == "privileged", "a namespace that is not privileged refuses volumes of the host")
     volumes = {volume["name"]: volume for volume in pod["volumes"]}
     for container in pod["initContainers"] + pod["containers"]:
         check_container(container, volumes, options)
@@ -143,7 +148,7 @@ def check_folder(folder, options, machines, validator):
         check(spec[endpoints][0]["honorLabels"] is True, f"{kind} lets labels be renamed")
     for kind, document in found.items():
         check(
-            kind == "Namespace" or document["metadata"]["namespace"] == found["Namespace"]["metadata"]["name"],
+            kind in ("Namespace", "PriorityClass") or document["metadata"]["namespace"] == found["Namespace"]["metadata"]["name"],
             f"{kind} is in another namespace",
         )
 

@@ -23,6 +23,9 @@ spoilt '/--label=node/d' 'metrics have no node'
 spoilt '/- trn2u.48xlarge/d' "nodes without it: \\['trn2u.48xlarge'\\]"
 spoilt 's/:8000$/:9000/' 'listens elsewhere'
 spoilt 's/automountServiceAccountToken: false/hostPID: true/' 'hostPID'
+spoilt 's/preemptionPolicy: Never/preemptionPolicy: PreemptLowerPriority/' 'ends jobs'
+spoilt 's/priorityClassName: neuron-monitor/priorityClassName: other/' 'another priority'
+spoilt 's/enforce: privileged/enforce: restricted/' 'refuses volumes'
 spoilt 's/honorLabels: true/honorLabels: false/' 'lets labels be renamed'
 
 spoilt 's/^USER 65534.*/USER root/' 'runs as root by default'
@@ -69,18 +72,20 @@ assert rule["kind"] == "PrometheusRule" and rule["spec"] == yaml.safe_load(open(
 resources = yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"]
 assert all((folder / name).is_file() for name in resources) and len(resources) == len(set(resources)), resources
 kinds = [d["kind"] for name in resources for d in yaml.safe_load_all((folder / name).read_text())]
-assert sorted(kinds) == ["DaemonSet", "Namespace", "PrometheusRule", "Service", "ServiceMonitor"], kinds
+assert sorted(kinds) == ["DaemonSet", "Namespace", "PriorityClass", "PrometheusRule", "Service", "ServiceMonitor"], kinds
 END
-# The component: its patches fit the DaemonSet, its options are known, and its rights are of the account that the pods have.
-"$python" - "$installed" help <<'END' || fail "the component node-health"
+# The components: their patches fit the DaemonSet, their options are known, what they mount is there, and the rights are of
+# the account that the pods have.
+"$python" - "$installed" help <<'END' || fail "the components"
 import pathlib, sys, yaml
 folder = pathlib.Path(sys.argv[1])
-component = yaml.safe_load((folder / "node-health/kustomization.yaml").read_text())
-assert component["kind"] == "Component" and f"#   - node-health" in (folder / "kustomization.yaml").read_text()
+components = {name: yaml.safe_load((folder / name / "kustomization.yaml").read_text()) for name in ("history", "node-health")}
 daemonset = next(d for d in yaml.safe_load_all((folder / "daemonset.yaml").read_text()) if d["kind"] == "DaemonSet")
-for patch in component["patches"]:
+for name, component in components.items():
+    assert component["kind"] == "Component" and f"- {name}" in (folder / "kustomization.yaml").read_text()
+    patch, = component["patches"]
     assert patch["target"]["name"] == daemonset["metadata"]["name"]
-    for step in yaml.safe_load((folder / "node-health" / patch["path"]).read_text()):
+    for step in yaml.safe_load((folder / name / patch["path"]).read_text()):
         *way, last = step["path"].strip("/").split("/")
         at = daemonset
         for part in way:
@@ -91,7 +96,10 @@ for patch in component["patches"]:
         else:
             assert (last in at) == (step["op"] == "replace"), step
             at[last] = step["value"]
+component = components["node-health"]
 pod = daemonset["spec"]["template"]["spec"]
+assert {m["name"] for m in pod["containers"][0]["volumeMounts"]} == {v["name"] for v in pod["volumes"]}
+assert {v["name"]: v for v in pod["volumes"]}["history"]["hostPath"]["path"] == "/var/lib/neuron-monitor"
 known = open(sys.argv[2]).read()
 assert all(arg.split("=")[0] in known for arg in pod["containers"][0]["args"]), pod["containers"][0]["args"]
 account, role, binding = (d for name in component["resources"] for d in yaml.safe_load_all((folder / "node-health" / name).read_text()))
@@ -100,29 +108,15 @@ assert account["metadata"]["namespace"] == binding["subjects"][0]["namespace"] =
 assert binding["roleRef"]["name"] == role["metadata"]["name"]
 assert not any("*" in row[key] for row in role["rules"] for key in ("apiGroups", "resources", "verbs")), role
 END
-# What docs/kubernetes.md adds: the patch fits the DaemonSet, and the pod of a job mounts what it names.
-"$python" - "$installed" help "$NTK_SOURCE_DIR/docs/kubernetes.md" <<'END' || fail "the YAML of docs/kubernetes.md"
-import pathlib, re, sys, yaml
-page = open(sys.argv[3]).read()
-daemonset = next(d for d in yaml.safe_load_all((pathlib.Path(sys.argv[1]) / "daemonset.yaml").read_text()) if d["kind"] == "DaemonSet")
-patch, = yaml.safe_load(re.search(r"<<'YAML'\n(.*?)\nYAML\n", page, re.S).group(1))["patches"]
-assert patch["target"]["name"] == daemonset["metadata"]["name"]
-for step in yaml.safe_load(patch["patch"]):
-    at = daemonset
-    for part in step["path"].strip("/").split("/")[:-1]:
-        at = at[int(part)] if isinstance(at, list) else at[part]
-    assert step["op"] == "add" and step["path"].endswith("/-") and isinstance(at, list), step
-    at.append(step["value"])
-known = open(sys.argv[2]).read()
-job = yaml.safe_load(re.search(r"```yaml\n(.*?)```", page, re.S).group(1))
-for pod in (job["spec"], daemonset["spec"]["template"]["spec"]):
-    container = pod["containers"][0]
-    assert {m["name"] for m in container["volumeMounts"]} == {v["name"] for v in pod["volumes"]}, pod
-    assert all(arg.split("=")[0] in known for arg in container.get("args", [])), container["args"]
+# The pod of a job in docs/kubernetes.md mounts what it names.
+"$python" - "$NTK_SOURCE_DIR/docs/kubernetes.md" <<'END' || fail "the YAML of docs/kubernetes.md"
+import re, sys, yaml
+pod = yaml.safe_load(re.search(r"```yaml\n(.*?)```", open(sys.argv[1]).read(), re.S).group(1))["spec"]
+assert {m["name"] for m in pod["containers"][0]["volumeMounts"]} == {v["name"] for v in pod["volumes"]}, pod
 END
 if command -v kubectl >/dev/null; then
     kubectl kustomize "$installed" >together || fail "kustomize refuses $installed"
-    [ "$(grep -c '^kind: ' together)" = 5 ] || fail "put together: $(grep '^kind: ' together)"
+    [ "$(grep -c '^kind: ' together)" = 6 ] || fail "put together: $(grep '^kind: ' together)"
 fi
 
 # The vendor's pipe of three programs succeeds.
