@@ -102,3 +102,14 @@ code=0
 neuron-monitor --count 2 --period 100ms --quiet --remote-write "http://me:s3cret@127.0.0.1:$port/" 2>lost.log || code=$?
 [ $code = 1 ] && grep -q 'items lost' lost.log || fail "code $code"
 ! grep -q s3cret lost.log || fail "the password is in the output"
+
+# Wrong usage gets one line.
+refused() { # TEXT OPTION...
+    local wanted=$1 code=0
+    shift
+    neuron-monitor --once --quiet "$@" >/dev/null 2>usage.err || code=$?
+    [ $code = 2 ] && grep -qe "$wanted" usage.err || fail "$wanted: code $code"
+}
+refused "invalid value '3.0' for --remote-write-protocol: expected 1.0 or 2.0" --remote-write http://127.0.0.1:1 --remote-write-protocol 3.0
+refused 'exclude each other' --remote-write http://127.0.0.1:1 --remote-write-token-file a --remote-write-password-file b
+refused 'requires --remote-write' --remote-write-password-file b

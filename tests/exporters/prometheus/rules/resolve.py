@@ -23,4 +23,5 @@ for line in open(sys.argv[1]):
     else:
         series, values = line.strip().split("  ", 1)
         tests[-1]["input_series"].append({"series": series, "values": values.strip()})
-yaml.safe_dump({"rule_files": ["neuron.rules.yml"], "evaluation_interval": "1m", "tests": tests}, sys.stdout)
+yaml.safe_dump({"rule_files": ["neuron.rules.yml"], "evaluation_interval": "1m",
+                "group_eval_order": ["neuron-recording", "neuron-alerts"], "tests": tests}, sys.stdout)
