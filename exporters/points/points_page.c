@@ -51,6 +51,17 @@ void ntk_points_page_init(struct ntk_points_page *page, const struct ntk_exporte
     page->fills_zeros = options->zero_fill;
 }
 
+/* They are of one period each. */
+static void forget_slowest(struct ntk_points_page *page)
+{
+    ntk_map_each(entry, &page->tags) {
+        struct ntk_points_tag *tag = entry->value;
+        ntk_vec_each(struct ntk_points_latency, latency, &tag->latencies) {
+            latency->total.slowest = (struct ntk_slow_execution){ 0 };
+        }
+    }
+}
+
 static void begin_period(struct ntk_points_page *page)
 {
     memset(page->cores, 0, page->core_count * sizeof *page->cores);
@@ -71,6 +82,7 @@ int ntk_points_page_update(struct ntk_points_page *page, const struct ntk_snapsh
     };
     int ret = 0;
 
+    forget_slowest(page);
     if (page->sequence++ == 0) {
         page->created_seconds = (double)moment.now_ns / (double)NTK_NS_PER_SECOND;
         page->began_ns = points_began_ns(&moment, 0);

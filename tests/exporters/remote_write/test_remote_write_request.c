@@ -75,13 +75,13 @@ static int take(struct ntk_buf *request, uint64_t sample_count, void *ctx, struc
     return 0;
 }
 
-/* Every model took SLOWEST_NS once. */
-static void encode(struct fixture *f, bool is_v2)
+/* Every model took SLOWEST_NS once, or nothing is known of its executions. */
+static void encode_period(struct fixture *f, bool is_v2, bool has_slowest)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_err err = { 0 };
 
-    for (size_t i = 0; i < snapshot->runtime_count; i++) {
+    for (size_t i = 0; has_slowest && i < snapshot->runtime_count; i++) {
         for (size_t k = 0; k < snapshot->runtimes[i].model_count; k++) {
             snapshot->runtimes[i].models[k].slowest =
                 (struct ntk_slow_execution){ .end_ns = TIME_MS * NTK_NS_PER_MS - NTK_NS_PER_SECOND,
@@ -95,6 +95,11 @@ static void encode(struct fixture *f, bool is_v2)
     ntk_snapshot_destroy(snapshot);
     assert_int_equal(ntk_remote_write_encode(f->encoder, &f->page, TIME_MS, is_v2, take, f, &err),
                      0);
+}
+
+static void encode(struct fixture *f, bool is_v2)
+{
+    encode_period(f, is_v2, true);
 }
 
 /* The message; the caller frees it. */
@@ -223,6 +228,16 @@ static void the_slowest_execution_is_an_exemplar(void **state)
     }
     assert_true(classic > 0 && native == classic);
     ntk_buf_fini(&labels);
+
+    /* It is of its period. */
+    encode_period(f, true, false);
+    ntk_vec_each(struct ntk_buf, message, &f->messages) {
+        request_v2 *request = read_v2(message);
+        for (size_t i = 0; i < request->n_timeseries; i++) {
+            assert_int_equal(request->timeseries[i]->n_exemplars, 0);
+        }
+        io__prometheus__write__v2__request__free_unpacked(request, NULL);
+    }
 }
 
 /* The series of a message of 1.0 as lines. */
