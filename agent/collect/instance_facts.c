@@ -24,8 +24,10 @@ static const struct {
 } questions[] = {
     { "instance-id", offsetof(struct ntk_instance_facts, id), false },
     { "instance-type", offsetof(struct ntk_instance_facts, type), false },
-    { "placement/availability-zone", offsetof(struct ntk_instance_facts, zone), false },
-    { "placement/availability-zone-id", offsetof(struct ntk_instance_facts, zone_id), true },
+    { "placement/availability-zone", offsetof(struct ntk_instance_facts, availability_zone),
+      false },
+    { "placement/availability-zone-id", offsetof(struct ntk_instance_facts, availability_zone_id),
+      true },
     { "placement/region", offsetof(struct ntk_instance_facts, region), true },
     { "ami-id", offsetof(struct ntk_instance_facts, ami_id), false },
     { "tags/instance/Name", offsetof(struct ntk_instance_facts, name), true },

@@ -392,7 +392,7 @@ static void take_pod(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *r
                      const struct ntk_map *names)
 {
     const struct ntk_container_name *name =
-        runtime->container[0] ? ntk_map_get(names, runtime->container) : NULL;
+        runtime->container_id[0] ? ntk_map_get(names, runtime->container_id) : NULL;
 
     if (name) {
         runtime->pod = (struct ntk_pod){ ntk_snapshot_text(snapshot, name->pod),

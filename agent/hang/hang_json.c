@@ -67,10 +67,10 @@ static void write_verdict(struct ntk_json *json, const struct ntk_comm_verdict *
 
     snprintf(key, sizeof key, "%016llx", (unsigned long long)sample->key);
     ntk_json_object_begin(json);
-    ntk_json_key_text(json, "verdict", ntk_comm_verdict_names[verdict->kind]);
+    ntk_json_key_text(json, "kind", ntk_comm_verdict_names[verdict->kind]);
     ntk_json_key_text(json, "communicator", key);
     ntk_json_key_text(json, "rendezvous", sample->rendezvous);
-    ntk_json_key_text(json, "group", sample->group);
+    ntk_json_key_text(json, "members", sample->members);
     ntk_json_key_u64(json, "rank_count", verdict->rank_count);
     ntk_json_key_u64(json, "model_id", sample->model_id);
     ntk_json_key_u64(json, "sequence", verdict->sequence);
@@ -78,7 +78,7 @@ static void write_verdict(struct ntk_json *json, const struct ntk_comm_verdict *
     ntk_json_key_u64(json, "age_ns", verdict->age_ns);
     ntk_json_key_u64(json, "threshold_ns", verdict->threshold_ns);
     ntk_json_key_bool(json, "threshold_is_learned", verdict->is_learned);
-    ntk_json_key_u64(json, "missing_count", verdict->missing);
+    ntk_json_key_u64(json, "missing_count", verdict->missing_count);
     ntk_json_key_u64(json, "unseen_count", verdict->rank_count - verdict->seen);
     ntk_json_key_array_begin(json, "ranks");
     write_ranks(json, verdict, unseen_left);

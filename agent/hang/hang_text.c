@@ -64,9 +64,9 @@ static void write_what(const struct ntk_comm_verdict *verdict, struct ntk_buf *o
     }
     ntk_buf_add_format(out, ", communicator %016llx at ", (unsigned long long)sample->key);
     ntk_buf_add_clean(out, ntk_hang_place(sample->rendezvous));
-    if (sample->group[0]) {
+    if (sample->members[0]) {
         ntk_buf_add_text(out, " (ranks ");
-        ntk_buf_add_clean(out, sample->group);
+        ntk_buf_add_clean(out, sample->members);
         ntk_buf_add_format(out, " of %u)", sample->world_count);
     }
 }
@@ -233,21 +233,21 @@ static void write_ranks(const struct ntk_comm_verdict *verdict, struct ntk_buf *
         ntk_buf_add_text(out, "  no rank is in an operation at the moment\n");
         return;
     }
-    if (verdict->missing == 0) {
+    if (verdict->missing_count == 0) {
         ntk_buf_add_text(out, verdict->kind == NTK_COMM_HANGS
                                   ? "  all ranks arrived, so the operation itself is stuck: check "
                                     "the health of devices and links\n"
                                   : "  all ranks arrived\n");
         return;
     }
-    if (verdict->missing < verdict->rank_count && verdict->kind != NTK_COMM_BROKE) {
+    if (verdict->missing_count < verdict->rank_count && verdict->kind != NTK_COMM_BROKE) {
         ntk_buf_add_format(out, "  %u of %u ranks arrived: rank%s ",
-                           verdict->rank_count - verdict->missing, verdict->rank_count,
-                           verdict->rank_count - verdict->missing > 1 ? "s" : "");
+                           verdict->rank_count - verdict->missing_count, verdict->rank_count,
+                           verdict->rank_count - verdict->missing_count > 1 ? "s" : "");
         write_ranges(verdict, out);
         ntk_buf_add_char(out, '\n');
     }
-    ntk_buf_add_format(out, "  %u %s\n", verdict->missing,
+    ntk_buf_add_format(out, "  %u %s\n", verdict->missing_count,
                        verdict->kind == NTK_COMM_BROKE ? "left or exited:" : "missing:");
     for (uint32_t from = 0;
          shown < RANKS_SHOWN && ntk_comm_verdict_missing(verdict, from, &missing);
@@ -255,8 +255,8 @@ static void write_ranks(const struct ntk_comm_verdict *verdict, struct ntk_buf *
         write_missing(&missing, verdict->kind == NTK_COMM_BROKE, out);
         shown++;
     }
-    if (verdict->missing > shown) {
-        ntk_buf_add_format(out, "    and %u more\n", verdict->missing - shown);
+    if (verdict->missing_count > shown) {
+        ntk_buf_add_format(out, "    and %u more\n", verdict->missing_count - shown);
     }
 }
 
@@ -301,12 +301,12 @@ void ntk_hang_write_missing(const struct ntk_comm_verdict *verdict, struct ntk_b
         end_names(&naming, lost);
         ntk_buf_add_text(out, ntk_rank_where_names[NTK_RANK_LOST]);
     }
-    if (verdict->missing <= lost) {
+    if (verdict->missing_count <= lost) {
         return;
     }
     naming.named = 0;
     ntk_buf_add_text(out, lost > 0 ? "; " : "");
-    ntk_buf_add_text(out, verdict->missing - lost > 1 ? "ranks " : "rank ");
+    ntk_buf_add_text(out, verdict->missing_count - lost > 1 ? "ranks " : "rank ");
     bool are_alike = true;
     for (uint32_t from = 0;
          naming.named < RANKS_NAMED && ntk_comm_verdict_missing(verdict, from, &rank);
@@ -317,8 +317,8 @@ void ntk_hang_write_missing(const struct ntk_comm_verdict *verdict, struct ntk_b
             name_rank(&naming, rank.rank);
         }
     }
-    are_alike = are_alike && naming.named == verdict->missing - lost;
-    end_names(&naming, verdict->missing - lost);
+    are_alike = are_alike && naming.named == verdict->missing_count - lost;
+    end_names(&naming, verdict->missing_count - lost);
     ntk_buf_add_text(out, are_alike ? ntk_rank_where_names[other.where] : "missing");
     if (are_alike && other.where == NTK_RANK_UNSEEN) {
         ntk_buf_add_text(out, " on this machine");

@@ -95,7 +95,7 @@ static void say(const struct ntk_comm_verdict *verdict)
         ntk_buf_add_format(&text, " has been hanging for %s",
                            ntk_units_duration(age, sizeof age, verdict->age_ns));
     }
-    if (verdict->missing > 0) {
+    if (verdict->missing_count > 0) {
         ntk_buf_add_text(&text, ": ");
         ntk_hang_write_missing(verdict, &text);
     } else {
@@ -162,8 +162,8 @@ static void say_slower(const struct ntk_change_verdict *verdict,
                        const struct ntk_snapshot *snapshot)
 {
     const char *place = ntk_hang_place(ntk_hang_rendezvous(snapshot, verdict->key));
-    uint64_t age_ns = snapshot->realtime_ns > verdict->since_realtime_ns
-                          ? snapshot->realtime_ns - verdict->since_realtime_ns
+    uint64_t age_ns = snapshot->realtime_ns > verdict->since_timestamp_ns
+                          ? snapshot->realtime_ns - verdict->since_timestamp_ns
                           : 0;
     char age[32];
     char before[32];

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "agent/query/query.h"
+#include "agent/query/query_states.h"
 #include "shared/base/clock.h"
 
 /* Cores that are listed one by one at most: those of the largest machine and more. */
@@ -22,18 +23,6 @@ struct answer {
     const char *model; /* of the present rows */
     struct ntk_err *err;
 };
-
-struct column {
-    enum ntk_query_kind kind;
-    const char *name;
-};
-
-static void add_columns(struct ntk_query_table *table, const struct column *columns, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        ntk_query_table_add_column(table, columns[i].kind, columns[i].name);
-    }
-}
 
 /* ---- steps ---- */
 
@@ -233,17 +222,15 @@ static int add_process(const struct ntk_store_process *process, void *ctx)
     ntk_query_table_add_count(table, true, process->last_seen_ns);
     ntk_query_table_add_count(table, process->ended_ns > 0, process->ended_ns);
     ntk_query_table_add_count(table, true, process->core_count);
-    bool is_counted = process->has_samples && !process->is_uncounted;
+    const char *counted = process->executions_counted;
+    bool is_counted = process->has_samples && !(counted && strcmp(counted, "none") == 0);
     ntk_query_table_add_count(table, is_counted, process->completed);
     ntk_query_table_add_count(table, is_counted, process->failed);
     ntk_query_table_add_count(table, is_counted, process->unwatched);
-    ntk_query_table_add_text(table, !process->hooks         ? NULL
-                                    : process->is_partial   ? "part"
-                                    : process->is_uncounted ? "none"
-                                                            : "all");
+    ntk_query_table_add_text(table, counted);
     ntk_query_table_add_text(table, process->hooks);
     ntk_query_table_add_text(table, process->user);
-    ntk_query_table_add_text(table, process->container);
+    ntk_query_table_add_text(table, process->container_id);
     ntk_query_table_add_text(table, process->command);
     return 0;
 }
@@ -252,17 +239,17 @@ static int answer_processes(const struct ntk_query *query, struct ntk_query_tabl
                             struct ntk_err *err)
 {
     struct answer answer = { .query = query, .table = table, .err = err };
-    static const struct column columns[] = {
-        { NTK_QUERY_TEXT, "process" },    { NTK_QUERY_COUNT, "pid" },
-        { NTK_QUERY_TIME, "first_seen" }, { NTK_QUERY_TIME, "last_seen" },
-        { NTK_QUERY_TIME, "ended" },      { NTK_QUERY_COUNT, "cores" },
-        { NTK_QUERY_COUNT, "completed" }, { NTK_QUERY_COUNT, "failed" },
-        { NTK_QUERY_COUNT, "unwatched" }, { NTK_QUERY_TEXT, "counted" },
-        { NTK_QUERY_TEXT, "hooks" },      { NTK_QUERY_TEXT, "user" },
-        { NTK_QUERY_TEXT, "container" },  { NTK_QUERY_TEXT, "command" },
+    static const struct ntk_query_heading columns[] = {
+        { NTK_QUERY_TEXT, "process" },      { NTK_QUERY_COUNT, "pid" },
+        { NTK_QUERY_TIME, "first_seen" },   { NTK_QUERY_TIME, "last_seen" },
+        { NTK_QUERY_TIME, "ended" },        { NTK_QUERY_COUNT, "cores" },
+        { NTK_QUERY_COUNT, "completed" },   { NTK_QUERY_COUNT, "failed" },
+        { NTK_QUERY_COUNT, "unwatched" },   { NTK_QUERY_TEXT, "executions_counted" },
+        { NTK_QUERY_TEXT, "hooks" },        { NTK_QUERY_TEXT, "user" },
+        { NTK_QUERY_TEXT, "container_id" }, { NTK_QUERY_TEXT, "command" },
     };
 
-    add_columns(table, columns, sizeof columns / sizeof *columns);
+    ntk_query_table_add_columns(table, columns, sizeof columns / sizeof *columns);
     return ntk_store_reader_processes(query->reader, &query->filter, &query->window, add_process,
                                       &answer, err);
 }
@@ -288,9 +275,9 @@ static int answer_memory(const struct ntk_query *query, struct ntk_query_table *
 
     ntk_query_table_add_column(table, NTK_QUERY_TEXT, "process");
     ntk_query_table_add_column(table, NTK_QUERY_COUNT, "pid");
-    ntk_query_table_add_column(table, NTK_QUERY_BYTES, "peak_device_bytes");
-    ntk_query_table_add_column(table, NTK_QUERY_ESTIMATED, "device_estimated");
-    ntk_query_table_add_column(table, NTK_QUERY_BYTES, "peak_host_bytes");
+    ntk_query_table_add_column(table, NTK_QUERY_BYTES, "peak_device_memory_bytes");
+    ntk_query_table_add_column(table, NTK_QUERY_ESTIMATED, "memory_estimated");
+    ntk_query_table_add_column(table, NTK_QUERY_BYTES, "peak_host_memory_bytes");
     ntk_query_table_add_column(table, NTK_QUERY_BYTES, "peak_rss_bytes");
     return ntk_store_reader_processes(query->reader, &query->filter, &query->window, add_memory,
                                       &answer, err);
@@ -331,17 +318,17 @@ static int answer_events(const struct ntk_query *query, struct ntk_query_table *
                          struct ntk_err *err)
 {
     struct answer answer = { .query = query, .table = table, .err = err };
-    static const struct column columns[] = {
-        { NTK_QUERY_TIME, "time" },       { NTK_QUERY_TEXT, "event" },
-        { NTK_QUERY_TEXT, "process" },    { NTK_QUERY_COUNT, "pid" },
-        { NTK_QUERY_COUNT, "core" },      { NTK_QUERY_TEXT, "model" },
-        { NTK_QUERY_TEXT, "what" },       { NTK_QUERY_COUNT, "nrt_status" },
-        { NTK_QUERY_COUNT, "execution" }, { NTK_QUERY_BYTES, "size_bytes" },
-        { NTK_QUERY_NS, "duration_ns" },  { NTK_QUERY_TEXT, "address" },
-        { NTK_QUERY_TEXT, "name" },       { NTK_QUERY_COUNT, "value" },
+    static const struct ntk_query_heading columns[] = {
+        { NTK_QUERY_TIME, "time" },          { NTK_QUERY_TEXT, "kind" },
+        { NTK_QUERY_TEXT, "process" },       { NTK_QUERY_COUNT, "pid" },
+        { NTK_QUERY_COUNT, "core" },         { NTK_QUERY_TEXT, "model" },
+        { NTK_QUERY_TEXT, "what" },          { NTK_QUERY_COUNT, "nrt_status" },
+        { NTK_QUERY_COUNT, "execution_id" }, { NTK_QUERY_BYTES, "bytes" },
+        { NTK_QUERY_NS, "duration_ns" },     { NTK_QUERY_TEXT, "address" },
+        { NTK_QUERY_TEXT, "name" },          { NTK_QUERY_COUNT, "value" },
     };
 
-    add_columns(table, columns, sizeof columns / sizeof *columns);
+    ntk_query_table_add_columns(table, columns, sizeof columns / sizeof *columns);
     return ntk_store_reader_events(query->reader, &query->filter, &query->window,
                                    query->event_kinds, add_event, &answer, err);
 }
@@ -354,13 +341,13 @@ static const struct {
     const char *name;
 } core_columns[] = {
     { NTK_STORE_UTILIZATION, NTK_QUERY_RATIO, "busy_ratio" },
-    { NTK_STORE_PE_SHARE, NTK_QUERY_RATIO, "pe_ratio" },
-    { NTK_STORE_ACT_SHARE, NTK_QUERY_RATIO, "act_ratio" },
-    { NTK_STORE_POOL_SHARE, NTK_QUERY_RATIO, "pool_ratio" },
-    { NTK_STORE_DVE_SHARE, NTK_QUERY_RATIO, "dve_ratio" },
-    { NTK_STORE_SP_SHARE, NTK_QUERY_RATIO, "sp_ratio" },
-    { NTK_STORE_DMA_SHARE, NTK_QUERY_RATIO, "dma_ratio" },
-    { NTK_STORE_FLOPS, NTK_QUERY_NUMBER, "flops_per_second" },
+    { NTK_STORE_PE_BUSY, NTK_QUERY_RATIO, "pe_busy_ratio" },
+    { NTK_STORE_ACT_BUSY, NTK_QUERY_RATIO, "act_busy_ratio" },
+    { NTK_STORE_POOL_BUSY, NTK_QUERY_RATIO, "pool_busy_ratio" },
+    { NTK_STORE_DVE_BUSY, NTK_QUERY_RATIO, "dve_busy_ratio" },
+    { NTK_STORE_SP_BUSY, NTK_QUERY_RATIO, "sp_busy_ratio" },
+    { NTK_STORE_DMA_BUSY, NTK_QUERY_RATIO, "dma_busy_ratio" },
+    { NTK_STORE_FLOPS, NTK_QUERY_NUMBER, "effective_flops_per_second" },
 };
 #define CORE_COLUMNS (sizeof core_columns / sizeof *core_columns)
 
@@ -477,163 +464,6 @@ static int answer_series(const struct ntk_query *query, struct ntk_query_table *
     return 0;
 }
 
-/* ---- ranks ---- */
-
-static int add_rank(const struct ntk_store_rank *rank, void *ctx)
-{
-    struct ntk_query_table *table = ctx;
-    bool has_any = rank->operations > 0;
-    double wait =
-        has_any && rank->period_ns > 0 ? (double)rank->wait_ns / (double)rank->period_ns : 0;
-
-    ntk_query_table_add_text(table, rank->rendezvous);
-    ntk_query_table_add_text(table, rank->communicator);
-    ntk_query_table_add_count(table, true, rank->rank);
-    ntk_query_table_add_count(table, true, rank->rank_count);
-    ntk_query_table_add_text(table, rank->tag);
-    ntk_query_table_add_count(table, true, rank->pid);
-    ntk_query_table_add_count(table, true, rank->start_ns);
-    ntk_query_table_add_count(table, true, rank->end_ns);
-    ntk_query_table_add_count(table, true, rank->period_ns);
-    ntk_query_table_add_count(table, true, rank->operations);
-    ntk_query_table_add_count(table, true, rank->errors);
-    ntk_query_table_add_count(table, true, rank->last_sequence);
-    ntk_query_table_add_count(table, has_any, has_any ? rank->period_ns / rank->operations : 0);
-    ntk_query_table_add_count(table, true, rank->in_operations_ns);
-    ntk_query_table_add_count(table, rank->has_wait, rank->wait_ns);
-    ntk_query_table_add_number(table, has_any && rank->has_wait, wait < 1 ? wait : 1);
-    ntk_query_table_add_count(table, true, rank->core_busy_ns);
-    ntk_query_table_add_count(table, true, rank->moved_bytes);
-    ntk_query_table_add_text(table, rank->verdicts);
-    return 0;
-}
-
-static int answer_ranks(const struct ntk_query *query, struct ntk_query_table *table,
-                        struct ntk_err *err)
-{
-    static const struct column columns[] = {
-        { NTK_QUERY_TEXT, "job" },
-        { NTK_QUERY_TEXT, "communicator" },
-        { NTK_QUERY_COUNT, "rank" },
-        { NTK_QUERY_COUNT, "of" },
-        { NTK_QUERY_TEXT, "process" },
-        { NTK_QUERY_COUNT, "pid" },
-        { NTK_QUERY_TIME, "from" },
-        { NTK_QUERY_TIME, "to" },
-        { NTK_QUERY_SECONDS, "at_work_seconds" },
-        { NTK_QUERY_COUNT, "operations" },
-        { NTK_QUERY_COUNT, "errors" },
-        { NTK_QUERY_COUNT, "last_sequence" },
-        { NTK_QUERY_NS, "interval_ns" },
-        { NTK_QUERY_NS, "in_operations_ns" },
-        { NTK_QUERY_NS, "wait_ns" },
-        { NTK_QUERY_RATIO, "wait_ratio" },
-        { NTK_QUERY_NS, "core_busy_ns" },
-        { NTK_QUERY_BYTES, "moved_bytes" },
-        { NTK_QUERY_TEXT, "verdicts" },
-    };
-
-    add_columns(table, columns, sizeof columns / sizeof *columns);
-    return ntk_store_reader_ranks(query->reader, &query->filter, &query->window, add_rank, table,
-                                  err);
-}
-
-static int add_verdict(const struct ntk_store_verdict *verdict, void *ctx)
-{
-    struct ntk_query_table *table = ctx;
-
-    ntk_query_table_add_count(table, true, verdict->from_ns);
-    ntk_query_table_add_count(table, verdict->to_ns > 0, verdict->to_ns);
-    ntk_query_table_add_text(table, verdict->verdict);
-    ntk_query_table_add_count(table, verdict->has_rank, verdict->rank);
-    ntk_query_table_add_count(table, true, verdict->rank_count);
-    ntk_query_table_add_text(table, verdict->cause);
-    ntk_query_table_add_text(table, verdict->tag);
-    ntk_query_table_add_count(table, verdict->pid > 0, verdict->pid);
-    ntk_query_table_add_text(table, verdict->rendezvous);
-    ntk_query_table_add_text(table, verdict->communicator);
-    ntk_query_table_add_text(table, verdict->operation);
-    ntk_query_table_add_count(table, verdict->operation != NULL, verdict->sequence);
-    ntk_query_table_add_count(table, verdict->missing > 0, verdict->missing);
-    ntk_query_table_add_count(table, verdict->behind_ns > 0, verdict->behind_ns);
-    ntk_query_table_add_count(table, verdict->interval_ns > 0, verdict->interval_ns);
-    return 0;
-}
-
-static int answer_verdicts(const struct ntk_query *query, struct ntk_query_table *table,
-                           struct ntk_err *err)
-{
-    static const struct column columns[] = {
-        { NTK_QUERY_TIME, "from" },      { NTK_QUERY_TIME, "to" },
-        { NTK_QUERY_TEXT, "verdict" },   { NTK_QUERY_COUNT, "rank" },
-        { NTK_QUERY_COUNT, "of" },       { NTK_QUERY_TEXT, "cause" },
-        { NTK_QUERY_TEXT, "process" },   { NTK_QUERY_COUNT, "pid" },
-        { NTK_QUERY_TEXT, "job" },       { NTK_QUERY_TEXT, "communicator" },
-        { NTK_QUERY_TEXT, "operation" }, { NTK_QUERY_COUNT, "sequence" },
-        { NTK_QUERY_COUNT, "missing" },  { NTK_QUERY_NS, "behind_ns" },
-        { NTK_QUERY_NS, "interval_ns" },
-    };
-
-    add_columns(table, columns, sizeof columns / sizeof *columns);
-    return ntk_store_reader_verdicts(query->reader, &query->filter, &query->window, add_verdict,
-                                     table, err);
-}
-
-/* ---- the health of devices ---- */
-
-static uint64_t number_of(const char *text)
-{
-    return text ? strtoull(text, NULL, 10) : 0;
-}
-
-static int take_health(size_t column_count, const char *const *names, const char *const *values,
-                       void *ctx)
-{
-    struct ntk_query_table *table = ctx;
-    (void)column_count;
-    (void)names;
-
-    ntk_query_table_add_count(table, true, number_of(values[0]));
-    ntk_query_table_add_count(table, true, number_of(values[1]));
-    ntk_query_table_add_count(table, values[2] != NULL, number_of(values[2]));
-    for (int i = 3; i < 6; i++) {
-        ntk_query_table_add_text(table, values[i] && values[i][0] ? values[i] : NULL);
-    }
-    for (int i = 6; i < 9; i++) {
-        ntk_query_table_add_count(table, values[i] != NULL, number_of(values[i]));
-    }
-    ntk_query_table_add_text(table, values[9] && values[9][0] ? values[9] : NULL);
-    return 0;
-}
-
-/* What held at some time of the window: of a state that began before, too. */
-static int answer_health(const struct ntk_query *query, struct ntk_query_table *table,
-                         struct ntk_err *err)
-{
-    static const struct column columns[] = {
-        { NTK_QUERY_COUNT, "device" },     { NTK_QUERY_TIME, "from" },
-        { NTK_QUERY_TIME, "to" },          { NTK_QUERY_TEXT, "verdict" },
-        { NTK_QUERY_TEXT, "reason" },      { NTK_QUERY_TEXT, "action" },
-        { NTK_QUERY_COUNT, "count" },      { NTK_QUERY_COUNT, "core" },
-        { NTK_QUERY_COUNT, "nrt_status" }, { NTK_QUERY_TEXT, "detail" },
-    };
-    char device[48] = "";
-    char sql[640];
-
-    add_columns(table, columns, sizeof columns / sizeof *columns);
-    if (query->filter.has_device) {
-        snprintf(device, sizeof device, " AND device = %" PRIu32, query->filter.device);
-    }
-    snprintf(sql, sizeof sql,
-             "SELECT device, time_ns, to_ns, verdict, reason, action, count, core, nrt_status,"
-             " detail FROM (SELECT *, (SELECT min(n.time_ns) FROM device_health n"
-             " WHERE n.device = h.device AND n.time_ns > h.time_ns) AS to_ns"
-             " FROM device_health h) WHERE time_ns <= %" PRIu64
-             " AND (to_ns IS NULL OR to_ns > %" PRIu64 ")%s ORDER BY device, time_ns, rank",
-             query->window.to_ns, query->window.from_ns, device);
-    return ntk_store_reader_query(query->reader, sql, take_health, table, err);
-}
-
 #define OF_EACH (NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_MODEL | NTK_QUERY_OF_CORE)
 /* Models are not told core by core. */
 #define OF_EXECUTIONS (OF_EACH | NTK_QUERY_MODEL_OR_CORE | NTK_QUERY_OF_STEP)
@@ -650,10 +480,11 @@ const struct ntk_query_question ntk_query_questions[] = {
       NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_CORE | NTK_QUERY_OF_STEP, answer_cores },
     { "processes", "the processes that ran", NULL, OF_EACH, answer_processes },
     { "ranks", "what each rank of a job did, and how long it waited", "rank_history",
-      NTK_QUERY_OF_JOB | NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_STEP, answer_ranks },
+      NTK_QUERY_OF_JOB | NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_STEP, ntk_query_answer_ranks },
     { "verdicts", "which ranks hung, broke or were slow, when, and why", NULL,
-      NTK_QUERY_OF_JOB | NTK_QUERY_OF_PROCESS, answer_verdicts },
-    { "health", "the health of each device, and why", NULL, NTK_QUERY_OF_DEVICE, answer_health },
+      NTK_QUERY_OF_JOB | NTK_QUERY_OF_PROCESS, ntk_query_answer_verdicts },
+    { "health", "the health of each device, and why", NULL, NTK_QUERY_OF_DEVICE,
+      ntk_query_answer_health },
     { "series", "one metric over time, see --metric", NULL, NTK_QUERY_OF_METRIC | NTK_QUERY_OF_STEP,
       answer_series },
     { NULL, NULL, NULL, 0, NULL },

@@ -50,6 +50,14 @@ void ntk_query_table_add_column(struct ntk_query_table *table, enum ntk_query_ki
     ntk_str_copy(column->name, sizeof column->name, name);
 }
 
+void ntk_query_table_add_columns(struct ntk_query_table *table,
+                                 const struct ntk_query_heading *headings, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ntk_query_table_add_column(table, headings[i].kind, headings[i].name);
+    }
+}
+
 static bool is_full(struct ntk_query_table *table)
 {
     bool full = table->row_max && table->cells.count >= table->row_max * table->column_count;

@@ -67,6 +67,12 @@ void ntk_query_table_fini(struct ntk_query_table *table);
 /* All columns before the first cell. */
 void ntk_query_table_add_column(struct ntk_query_table *table, enum ntk_query_kind kind,
                                 const char *name);
+struct ntk_query_heading {
+    enum ntk_query_kind kind;
+    const char *name;
+};
+void ntk_query_table_add_columns(struct ntk_query_table *table,
+                                 const struct ntk_query_heading *headings, size_t count);
 /* The next cell of the row; a row is full after column_count cells. */
 void ntk_query_table_add_number(struct ntk_query_table *table, bool known, double value);
 void ntk_query_table_add_count(struct ntk_query_table *table, bool known, uint64_t value);

@@ -4,7 +4,7 @@ WITH drivers AS (
     SELECT host, date, max(driver_version) AS driver FROM machine GROUP BY host, date
 ), by_driver AS (
     SELECT m.model, d.driver, min(m.date) AS since, sum(m.executions) AS executions,
-           sum(1.0 * m.latency_p99_ns * m.executions) / sum(m.executions) AS p99_ns
+           sum(1.0 * m.total_latency_p99_ns * m.executions) / sum(m.executions) AS p99_ns
       FROM model_hour m JOIN drivers d ON d.host = m.host AND d.date = m.date
      WHERE m.executions > 0 GROUP BY m.model, d.driver
 ), compared AS (

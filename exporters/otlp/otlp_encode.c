@@ -181,7 +181,7 @@ static Ntk__Otlp__Resource *make_resource(struct ntk_otlp *state)
         { "cloud.provider", is_aws ? "aws" : "" },
         { "cloud.platform", is_aws ? "aws_ec2" : "" },
         { "cloud.region", (char *)(uintptr_t)page->instance.region },
-        { "cloud.availability_zone", (char *)(uintptr_t)page->instance.zone },
+        { "cloud.availability_zone", (char *)(uintptr_t)page->instance.availability_zone },
     };
     const size_t our_count = sizeof ours / sizeof *ours;
     const struct ntk_vec *theirs = state->options.attributes;

@@ -96,7 +96,6 @@ struct ntk_points_latency { /* of a tag: all models of a name */
 
 struct ntk_exporter_options;
 
-#define NTK_POINTS_COUNTED 3
 #define NTK_POINTS_LOSSES \
     (1 + NTK_UNWRITTEN_COUNT) /* of events: overwritten; unwritten, by cause */
 enum { NTK_POINTS_CPU_SYSTEM, NTK_POINTS_CPU_USER, NTK_POINTS_CPU_USAGES };
@@ -137,7 +136,7 @@ struct ntk_points_tag {             /* of a pod, where that is known */
     struct ntk_memory_total device;
     /* Of its runtimes: how they are watched, whether their cores are guessed, which of their
      * executions are counted: all, none, those until the hooks gave them up. */
-    bool is_watched[NTK_HOOKS_KIND_COUNT][2][NTK_POINTS_COUNTED];
+    bool is_watched[NTK_HOOKS_KIND_COUNT][2][NTK_EXECUTIONS_COUNTED_COUNT];
     struct ntk_vec cores;     /* struct ntk_points_core */
     struct ntk_vec memory;    /* struct ntk_points_memory */
     struct ntk_vec models;    /* struct ntk_points_model */
@@ -162,7 +161,7 @@ struct ntk_points_device {
     uint64_t ecc_total[NTK_ECC_COUNT];
     struct ntk_device_sample figures; /* of it: has, stack_count and ntk_device_rows */
     char name[NTK_POINTS_LABEL_BYTES];
-    char serial[NTK_POINTS_LABEL_BYTES];
+    char serial_number[NTK_POINTS_LABEL_BYTES];
     uint32_t verdict; /* enum ntk_health_verdict, with NTK_DEVICE_HAS_HEALTH */
     size_t health_count;
     struct {

@@ -370,10 +370,9 @@ int points_runtime_add(struct ntk_points_page *page, const struct ntk_runtime_sa
         memset(tag->is_watched, 0, sizeof tag->is_watched);
         tag->is_uncounted = true;
     }
-    tag->is_uncounted = tag->is_uncounted && runtime->no_executions;
-    page->is_partial = page->is_partial || runtime->no_executions;
-    int counted = runtime->partial_executions ? 2 : runtime->no_executions;
-    tag->is_watched[runtime->hooks][runtime->cores_guessed][counted] = true;
+    tag->is_uncounted = tag->is_uncounted && runtime->executions_counted != NTK_EXECUTIONS_ALL;
+    page->is_partial = page->is_partial || runtime->executions_counted != NTK_EXECUTIONS_ALL;
+    tag->is_watched[runtime->hooks][runtime->cores_guessed][runtime->executions_counted] = true;
     tag->is_over = tag->is_over && runtime->ended && !runtime->first;
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
         add_executions(tag, runtime);
@@ -384,8 +383,8 @@ int points_runtime_add(struct ntk_points_page *page, const struct ntk_runtime_sa
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_CPU, NTK_RUNTIME_HAS_CPU)) {
         tag->has_cpu = true;
-        tag->cpu_usage[NTK_POINTS_CPU_USER] += runtime->cpu_user;
-        tag->cpu_usage[NTK_POINTS_CPU_SYSTEM] += runtime->cpu_system;
+        tag->cpu_usage[NTK_POINTS_CPU_USER] += runtime->vcpu_user;
+        tag->cpu_usage[NTK_POINTS_CPU_SYSTEM] += runtime->vcpu_system;
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_MEMORY, NTK_RUNTIME_HAS_RSS)) {
         tag->has_resident = true;

@@ -123,7 +123,7 @@ struct ntk_points_tag *points_tag_find(struct ntk_points_page *page,
 
     points_clean(name, runtime->tag);
     if (!page->is_of_period) {
-        points_clean(owner.container_name, runtime->pod.container);
+        points_clean(owner.container_name, runtime->pod.container_name);
         points_clean(owner.namespace_name, runtime->pod.namespace_name);
         points_clean(owner.pod_name, runtime->pod.name);
     }

@@ -241,7 +241,7 @@ static size_t card_labels(const struct view *view, const char *card,
     labels[count++] = (struct ntk_points_label){ "mlu", card };
     labels[count++] = (struct ntk_points_label){ "model", device ? device->name : "" };
     labels[count++] = (struct ntk_points_label){ "node", page->host_name };
-    labels[count++] = (struct ntk_points_label){ "sn", device ? device->serial : "" };
+    labels[count++] = (struct ntk_points_label){ "sn", device ? device->serial_number : "" };
     labels[count++] = (struct ntk_points_label){ "type", "mlu" };
     return count;
 }

@@ -183,18 +183,17 @@ static void runtime_hooks(const struct points_visit *v, const struct ntk_points_
                           const void *arg)
 {
     static const char *const flags[] = { "false", "true" };
-    static const char *const counts[NTK_POINTS_COUNTED] = { "true", "false", "partly" };
 
     (void)arg;
-    for (int i = 0; i < NTK_HOOKS_KIND_COUNT * 2 * NTK_POINTS_COUNTED; i++) {
-        int kind = i / (2 * NTK_POINTS_COUNTED);
-        int guessed = i / NTK_POINTS_COUNTED % 2;
-        int counted = i % NTK_POINTS_COUNTED;
+    for (int i = 0; i < NTK_HOOKS_KIND_COUNT * 2 * NTK_EXECUTIONS_COUNTED_COUNT; i++) {
+        int kind = i / (2 * NTK_EXECUTIONS_COUNTED_COUNT);
+        int guessed = i / NTK_EXECUTIONS_COUNTED_COUNT % 2;
+        int counted = i % NTK_EXECUTIONS_COUNTED_COUNT;
 
         if (kind != NTK_HOOKS_UNKNOWN && tag->is_watched[kind][guessed][counted]) {
             points_put_u64(v,
                            LABELS({ "cores_guessed", flags[guessed] },
-                                  { "executions_counted", counts[counted] },
+                                  { "executions_counted", ntk_executions_counted_names[counted] },
                                   { "hooks", ntk_hooks_kind_names[kind] }),
                            1);
         }

@@ -188,7 +188,8 @@ void ntk_aggregate_process_no_usage(struct ntk_aggregate *aggregate, size_t inde
                                     const char *error);
 /* NULL leaves what is known. */
 void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t index,
-                                    const char *command, const char *user, const char *container);
+                                    const char *command, const char *user,
+                                    const char *container_id);
 
 /* ---- events ---- */
 

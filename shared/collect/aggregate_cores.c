@@ -263,11 +263,13 @@ int ntk_aggregate_take_cores(struct ntk_aggregate *aggregate, struct runtime_sta
     out->device_latency =
         merge_cores(aggregate, out, offsetof(struct ntk_core_sample, device_latency));
     out->has |= NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_TOTALS;
-    if (!out->no_executions) {
+    if (out->executions_counted == NTK_EXECUTIONS_ALL) {
         out->has |= NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_IN_FLIGHT;
     }
-    for (size_t k = 0; k < NTK_OUTCOME_COUNT && out->no_executions; k++) {
-        out->partial_executions = out->partial_executions || out->outcome[k].total > 0;
+    for (size_t k = 0; k < NTK_OUTCOME_COUNT; k++) {
+        if (out->executions_counted == NTK_EXECUTIONS_NONE && out->outcome[k].total > 0) {
+            out->executions_counted = NTK_EXECUTIONS_PART;
+        }
     }
     return 0;
 }

@@ -432,11 +432,12 @@ static void build_tree_devices(struct ntk_aggregate *aggregate, struct ntk_snaps
         }
         out->name = ntk_snapshot_text(snapshot, tree->devices[i].name);
         out->arch = ntk_snapshot_text(snapshot, tree->devices[i].arch);
-        out->serial = ntk_snapshot_text(snapshot, tree->devices[i].serial);
-        if (tree->devices[i].has_neighbours) {
-            out->has |= NTK_DEVICE_HAS_NEIGHBOURS;
-            out->neighbour_count = tree->devices[i].neighbour_count;
-            memcpy(out->neighbours, tree->devices[i].neighbours, sizeof out->neighbours);
+        out->serial_number = ntk_snapshot_text(snapshot, tree->devices[i].serial_number);
+        if (tree->devices[i].has_connected_devices) {
+            out->has |= NTK_DEVICE_HAS_CONNECTED_DEVICES;
+            out->connected_device_count = tree->devices[i].connected_device_count;
+            memcpy(out->connected_devices, tree->devices[i].connected_devices,
+                   sizeof out->connected_devices);
         }
         ntk_health_fill(aggregate->health, snapshot, out);
         if (i >= aggregate->reading_count || out->index >= NTK_DEVICES_MAX) {
@@ -461,7 +462,7 @@ static void build_tree_devices(struct ntk_aggregate *aggregate, struct ntk_snaps
         }
         if (aggregate->readings[i].has_power) {
             out->has |= NTK_DEVICE_HAS_POWER;
-            out->power_time_seconds = aggregate->readings[i].power_time_seconds;
+            out->power_timestamp_seconds = aggregate->readings[i].power_timestamp_seconds;
             out->power_min = aggregate->readings[i].power_min_percent / 100;
             out->power_max = aggregate->readings[i].power_max_percent / 100;
             out->power_average = aggregate->readings[i].power_average_percent / 100;

@@ -97,7 +97,7 @@ static void take_model(struct ntk_aggregate *aggregate, struct runtime_state *ru
     out->estimated = (model->flags & NTK_PROCESS_ESTIMATED) != 0;
     out->memory_estimated = (model->flags & NTK_PROCESS_MEMORY_ESTIMATED) != 0;
     out->in_flight = reading->ended ? 0 : model->running;
-    out->load_realtime_ns = model->load_realtime_ns;
+    out->load_timestamp_ns = model->load_realtime_ns;
     out->load_ns = model->load_ns;
     out->executions = count_take(model->executions, &state->executions);
     out->errors = count_take(model->errors, &state->errors);

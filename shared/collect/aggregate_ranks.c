@@ -16,7 +16,7 @@
 static bool is_of(const struct rank_state *state, const struct ntk_ring_comm *comm)
 {
     return state->key == comm->key && state->rank == comm->rank &&
-           state->join_realtime_ns == comm->join_realtime_ns;
+           state->join_timestamp_ns == comm->join_realtime_ns;
 }
 
 /* The key in a segment is whatever its owner wrote. The snapshot's key also covers the owner of the
@@ -52,7 +52,7 @@ static struct rank_state *state_of(struct runtime_state *runtime, const struct n
     if (state) {
         state->key = comm->key;
         state->owned_key = key;
-        state->join_realtime_ns = comm->join_realtime_ns;
+        state->join_timestamp_ns = comm->join_realtime_ns;
         state->rank = comm->rank;
     }
     return state;
@@ -118,8 +118,8 @@ static void take_rank(struct ntk_aggregate *aggregate, const struct ntk_runtime_
     out->model_id = comm->model;
     out->core = comm->core;
     out->rendezvous = text_of(aggregate, reading, comm->name);
-    out->group = text_of(aggregate, reading, comm->group);
-    out->join_realtime_ns = comm->join_realtime_ns;
+    out->members = text_of(aggregate, reading, comm->group);
+    out->join_timestamp_ns = comm->join_realtime_ns;
     out->sequence = comm->sequence;
     out->operation = (enum ntk_collective)comm->operation;
     out->in_flight = comm->in_flight;
@@ -138,7 +138,7 @@ static void lost_free(struct lost_rank_state *state)
     free((char *)state->lost.tag);
     free((char *)state->lost.command);
     free((char *)state->lost.rank.rendezvous);
-    free((char *)state->lost.rank.group);
+    free((char *)state->lost.rank.members);
 }
 
 static struct lost_rank_state *lost_at(struct ntk_aggregate *aggregate, size_t index)
@@ -161,9 +161,9 @@ static void lost_add(struct ntk_aggregate *aggregate, const struct ntk_runtime_s
     state.lost.tag = strdup(runtime->tag);
     state.lost.command = strdup(runtime->command);
     state.lost.rank.rendezvous = strdup(rank->rendezvous);
-    state.lost.rank.group = strdup(rank->group);
+    state.lost.rank.members = strdup(rank->members);
     if (!state.lost.tag || !state.lost.command || !state.lost.rank.rendezvous ||
-        !state.lost.rank.group || ntk_vec_push(&aggregate->lost_ranks, &state) < 0) {
+        !state.lost.rank.members || ntk_vec_push(&aggregate->lost_ranks, &state) < 0) {
         lost_free(&state);
     } else if (aggregate->lost_ranks.count > LOST_RANKS_MAX) {
         lost_remove(aggregate, 0);
@@ -179,7 +179,7 @@ static bool is_of_key(const struct lost_rank_state *known, const struct ntk_rank
 static bool has_place_of(const struct ntk_rank_sample *rank, const struct ntk_rank_sample *lost)
 {
     return rank->key == lost->key && rank->rank == lost->rank &&
-           rank->join_realtime_ns > lost->join_realtime_ns;
+           rank->join_timestamp_ns > lost->join_timestamp_ns;
 }
 
 /* A job that meets at the place of one that broke has its key. Its ranks have the places of lost
@@ -195,8 +195,8 @@ static bool is_of_later_life(const struct ntk_aggregate *aggregate,
         }
         is_earlier =
             is_earlier || (is_of_key(known, rank) &&
-                           !(known->realtime_ns && rank->join_realtime_ns > known->realtime_ns) &&
-                           !(known->newer_ns && rank->join_realtime_ns >= known->newer_ns));
+                           !(known->realtime_ns && rank->join_timestamp_ns > known->realtime_ns) &&
+                           !(known->newer_ns && rank->join_timestamp_ns >= known->newer_ns));
     }
     return !is_earlier;
 }
@@ -219,10 +219,10 @@ static bool is_kept(const struct ntk_aggregate *aggregate, const struct ntk_rank
 static void note_newer(struct lost_rank_state *known, const struct ntk_rank_sample *rank)
 {
     bool is_older =
-        is_of_key(known, rank) && known->lost.rank.join_realtime_ns < rank->join_realtime_ns;
+        is_of_key(known, rank) && known->lost.rank.join_timestamp_ns < rank->join_timestamp_ns;
 
-    if (is_older && (!known->newer_ns || rank->join_realtime_ns < known->newer_ns)) {
-        known->newer_ns = rank->join_realtime_ns;
+    if (is_older && (!known->newer_ns || rank->join_timestamp_ns < known->newer_ns)) {
+        known->newer_ns = rank->join_timestamp_ns;
     }
 }
 
@@ -286,7 +286,7 @@ void ntk_aggregate_build_lost_ranks(struct ntk_aggregate *aggregate, struct ntk_
         out[i].tag = ntk_snapshot_text(snapshot, state->lost.tag);
         out[i].command = ntk_snapshot_text(snapshot, state->lost.command);
         out[i].rank.rendezvous = ntk_snapshot_text(snapshot, state->lost.rank.rendezvous);
-        out[i].rank.group = ntk_snapshot_text(snapshot, state->lost.rank.group);
+        out[i].rank.members = ntk_snapshot_text(snapshot, state->lost.rank.members);
         out[i].lost_for_ns = snapshot->monotonic_ns - state->since_ns;
     }
 }

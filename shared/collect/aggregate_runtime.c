@@ -51,7 +51,7 @@ void ntk_aggregate_free_runtime(struct ntk_aggregate *aggregate, struct runtime_
     free(runtime->peaks);
     free(runtime->command);
     free(runtime->user);
-    free(runtime->container);
+    free(runtime->container_id);
     free(runtime->key);
     free(runtime);
 }
@@ -91,7 +91,8 @@ static void take_identity(struct ntk_aggregate *aggregate, struct runtime_state 
                  : process->flags & NTK_PROCESS_ATTACHED ? NTK_HOOKS_ATTACHED
                                                          : NTK_HOOKS_PRELOADED;
     out->cores_guessed = process->flags & NTK_PROCESS_CORES_GUESSED;
-    out->no_executions = process->flags & NTK_PROCESS_NO_EXECUTIONS;
+    out->executions_counted =
+        process->flags & NTK_PROCESS_NO_EXECUTIONS ? NTK_EXECUTIONS_NONE : NTK_EXECUTIONS_ALL;
     out->ended = reading->ended;
     out->killed = reading->ended && !process->clean_exit;
     out->lnc = process->lnc == 2 ? 2 : 1;
@@ -104,7 +105,7 @@ static void take_identity(struct ntk_aggregate *aggregate, struct runtime_state 
     out->instance_type = ntk_snapshot_text(pending, process->instance_type);
     out->command =
         ntk_snapshot_text(pending, runtime->command ? runtime->command : process->command);
-    out->container = ntk_snapshot_text(pending, runtime->container);
+    out->container_id = ntk_snapshot_text(pending, runtime->container_id);
     out->user = runtime->user ? ntk_snapshot_text(pending, runtime->user)
                               : ntk_snapshot_format(pending, "%u", process->uid);
 }
@@ -205,8 +206,8 @@ void ntk_aggregate_process_usage(struct ntk_aggregate *aggregate, size_t index, 
     if (had_base) { /* else nothing says what of it this period used: unknown, not zero */
         /* Ticks for now; finish() knows how long the period was. */
         out->has |= NTK_RUNTIME_HAS_CPU;
-        out->cpu_user = (double)user;
-        out->cpu_system = (double)system;
+        out->vcpu_user = (double)user;
+        out->vcpu_system = (double)system;
     }
 }
 
@@ -228,7 +229,7 @@ void ntk_aggregate_process_no_usage(struct ntk_aggregate *aggregate, size_t inde
 }
 
 void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t index,
-                                    const char *command, const char *user, const char *container)
+                                    const char *command, const char *user, const char *container_id)
 {
     struct runtime_state *runtime = runtime_at(aggregate, index);
 
@@ -242,8 +243,8 @@ void ntk_aggregate_process_describe(struct ntk_aggregate *aggregate, size_t inde
             runtime->sample.user = ntk_snapshot_text(aggregate->pending, user);
         }
     }
-    if (container) {
-        ntk_aggregate_replace_text(&runtime->container, container);
+    if (container_id) {
+        ntk_aggregate_replace_text(&runtime->container_id, container_id);
     }
 }
 
@@ -313,8 +314,8 @@ void ntk_aggregate_build_runtimes(struct ntk_aggregate *aggregate, struct ntk_sn
         if (sample->has & NTK_RUNTIME_HAS_CPU) {
             double whole = period_ticks * (double)cpus;
 
-            sample->cpu_user = whole > 0 ? sample->cpu_user / whole : 0;
-            sample->cpu_system = whole > 0 ? sample->cpu_system / whole : 0;
+            sample->vcpu_user = whole > 0 ? sample->vcpu_user / whole : 0;
+            sample->vcpu_system = whole > 0 ? sample->vcpu_system / whole : 0;
         }
         for (size_t k = 0; k < NTK_OUTCOME_COUNT; k++) {
             snapshot->outcome[k].period += sample->outcome[k].period;

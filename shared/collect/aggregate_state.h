@@ -76,7 +76,7 @@ struct model_state {
 struct rank_state {
     uint64_t key;       /* as the segment has it */
     uint64_t owned_key; /* as snapshots have it: of this communicator of this owner */
-    uint64_t join_realtime_ns;
+    uint64_t join_timestamp_ns;
     uint32_t rank;
     bool seen; /* in this round */
     uint64_t operations[NTK_COLLECTIVE_COUNT];
@@ -110,7 +110,7 @@ struct runtime_state {
     bool waits;   /* ... for one, in this period */
     char *command;
     char *user;
-    char *container;
+    char *container_id;
     struct core_state *cores[NTK_SEGMENT_CORES];
     struct ntk_vec models; /* struct model_state */
     struct ntk_vec names;  /* struct name_state */

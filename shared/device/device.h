@@ -29,7 +29,7 @@ extern "C" {
 
 #define NTK_DEVICES_MAX 64
 #define NTK_DEVICE_CORES_MAX 8
-#define NTK_DEVICE_NEIGHBOURS_MAX 64
+#define NTK_DEVICE_CONNECTED_DEVICES_MAX 64
 #define NTK_DEVICE_TEXT_BYTES 64
 
 /* Where a tree was found. */
@@ -44,10 +44,10 @@ enum ntk_device_origin {
 struct ntk_device_info {
     uint32_t index;
     uint32_t core_count; /* physical; from core_count, else counted folders */
-    bool has_neighbours;
-    uint32_t neighbour_count;
-    uint8_t neighbours[NTK_DEVICE_NEIGHBOURS_MAX];
-    char serial[NTK_DEVICE_TEXT_BYTES];
+    bool has_connected_devices;
+    uint32_t connected_device_count;
+    uint8_t connected_devices[NTK_DEVICE_CONNECTED_DEVICES_MAX];
+    char serial_number[NTK_DEVICE_TEXT_BYTES];
     char arch[NTK_DEVICE_TEXT_BYTES];          /* "NDv3" */
     char instance_type[NTK_DEVICE_TEXT_BYTES]; /* the family: "Trn2" */
     char name[NTK_DEVICE_TEXT_BYTES];          /* "Trainium2" */
@@ -97,7 +97,7 @@ struct ntk_device_reading {
     struct ntk_device_value sram_ecc_corrected;
     struct ntk_device_value sram_ecc_uncorrected;
     bool has_power; /* POWER_STATUS_VALID */
-    uint64_t power_time_seconds;
+    uint64_t power_timestamp_seconds;
     double power_min_percent, power_max_percent, power_average_percent;
     bool has_unhealthy_components;
     char unhealthy_components[256];                             /* "hbm,link_host"; "" none */

@@ -134,14 +134,15 @@ static void read_neighbours(struct ntk_sysfs *sysfs, struct leaf *leaf,
         return;
     }
     trim(buf);
-    info->has_neighbours = true;
-    while ((token = strsep(&rest, ",")) && info->neighbour_count < NTK_DEVICE_NEIGHBOURS_MAX) {
+    info->has_connected_devices = true;
+    while ((token = strsep(&rest, ",")) &&
+           info->connected_device_count < NTK_DEVICE_CONNECTED_DEVICES_MAX) {
         uint64_t neighbour;
 
         token += strspn(token, " \t");
         trim(token);
         if (ntk_str_parse_u64(token, &neighbour) == 0 && neighbour < NTK_DEVICES_MAX) {
-            info->neighbours[info->neighbour_count++] = (uint8_t)neighbour;
+            info->connected_devices[info->connected_device_count++] = (uint8_t)neighbour;
         }
     }
 }
@@ -168,7 +169,7 @@ static void read_power(struct ntk_sysfs *sysfs, struct leaf *leaf,
         }
     }
     reading->has_power = strcmp(field[0], "POWER_STATUS_VALID") == 0 &&
-                         ntk_str_parse_u64(field[1], &reading->power_time_seconds) == 0 &&
+                         ntk_str_parse_u64(field[1], &reading->power_timestamp_seconds) == 0 &&
                          parse_percent(field[2], &reading->power_min_percent) &&
                          parse_percent(field[3], &reading->power_max_percent) &&
                          parse_percent(field[4], &reading->power_average_percent);
@@ -191,7 +192,7 @@ void sysfs_read_info(struct ntk_sysfs *sysfs, struct leaf *leaf)
         read_neighbours(sysfs, leaf, info);
         break;
     case LEAF_SERIAL:
-        sysfs_read_text(sysfs, leaf, info->serial, sizeof info->serial);
+        sysfs_read_text(sysfs, leaf, info->serial_number, sizeof info->serial_number);
         break;
     case LEAF_ARCH:
         sysfs_read_text(sysfs, leaf, info->arch, sizeof info->arch);

@@ -31,16 +31,6 @@ const struct ntk_health_reason_row ntk_health_reasons[NTK_HEALTH_REASON_COUNT] =
 #include "shared/metrics/health.def"
 };
 
-int ntk_health_verdict_of(const char *name)
-{
-    for (int i = 0; i < NTK_HEALTH_VERDICT_COUNT; i++) {
-        if (strcmp(name, ntk_health_verdict_names[i]) == 0) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 int ntk_health_reason_of(const char *name)
 {
     for (int i = 0; i < NTK_HEALTH_REASON_COUNT; i++) {

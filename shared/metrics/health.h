@@ -67,7 +67,6 @@ enum ntk_health_evidence {
 extern const char *const ntk_health_evidence_names[NTK_HEALTH_EVIDENCE_COUNT];
 
 /* A name as its number, or -1. */
-int ntk_health_verdict_of(const char *name);
 int ntk_health_reason_of(const char *name);
 
 /* The worst reason of a device: its reasons are sorted so. NULL: there is none, the device is

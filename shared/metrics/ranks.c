@@ -50,7 +50,7 @@ static int row_add(struct ntk_ranks *ranks, const struct ntk_rank_row *about,
     }
     *row = *about;
     row->sample = sample;
-    row->begin_realtime_ns = sample->join_realtime_ns - (uint64_t)clock.ahead_ns;
+    row->begin_realtime_ns = sample->join_timestamp_ns - (uint64_t)clock.ahead_ns;
     row->clock_error_ns = clock.error_ns;
     return 0;
 }
@@ -284,10 +284,10 @@ static int judge_one(struct ntk_ranks *ranks, const struct ntk_rank_row *rows, s
     seen_fill(&verdict, rows, count);
     operation_find(&verdict);
     threshold_find(&verdict, threshold_ns);
-    verdict.missing = verdict.rank_count;
+    verdict.missing_count = verdict.rank_count;
     for (uint32_t i = 0; i < verdict.seen; i++) {
         verdict.ranks[i].where = where_of(verdict.ranks[i].row, &verdict);
-        verdict.missing -= verdict.ranks[i].where == NTK_RANK_ARRIVED;
+        verdict.missing_count -= verdict.ranks[i].where == NTK_RANK_ARRIVED;
     }
     verdict.kind = verdict.age_ns == 0                     ? kind_at_rest(&verdict)
                    : verdict.age_ns > verdict.threshold_ns ? NTK_COMM_HANGS

@@ -93,7 +93,7 @@ struct ntk_comm_verdict {
     uint64_t threshold_ns; /* from where on it hangs */
     bool is_learned;       /* the threshold, from the longest so far */
     uint32_t rank_count;
-    uint32_t missing;               /* ranks that have not come; 0 while it hangs: all are in it */
+    uint32_t missing_count;         /* ranks that have not come; 0 while it hangs: all are in it */
     uint32_t seen;                  /* ranks with a row */
     struct ntk_rank_verdict *ranks; /* seen of them, by rank: as many as rows, whatever those
                                      * claim */

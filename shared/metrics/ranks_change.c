@@ -299,7 +299,7 @@ static void judge(struct change_comm *comm, const struct sample *sample, uint32_
         comm->verdict = (struct ntk_change_verdict){ .key = comm->key,
                                                      .rank_count = comm->rank_count,
                                                      .seen = seen,
-                                                     .since_realtime_ns = comm->above_since_ns,
+                                                     .since_timestamp_ns = comm->above_since_ns,
                                                      .before_ns = (uint64_t)usual,
                                                      .after_ns = (uint64_t)after,
                                                      .where = where_of(comm, after - usual) };

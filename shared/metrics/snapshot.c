@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* snapshot - the memory of a snapshot: blocks that are freed together. */
 #include "shared/metrics/snapshot.h"
 
 #include <stdarg.h>
@@ -8,172 +9,6 @@
 
 #define BLOCK_BYTES (64u * 1024u)
 #define ALIGNMENT 16u
-
-const char *const ntk_runtime_group_names[NTK_RUNTIME_GROUP_COUNT] = {
-    "execution_stats",
-    "memory_used",
-    "neuron_runtime_vcpu_usage",
-    "neuroncore_counters",
-};
-
-const char *const ntk_system_group_names[NTK_SYSTEM_GROUP_COUNT] = {
-    "memory_info",
-    "neuron_hw_counters",
-    "self_stats",
-    "vcpu_usage",
-};
-
-const char *const ntk_ecc_names[NTK_ECC_COUNT] = {
-#define NTK_DEVICE_ECC(symbol, name) #name,
-#include "shared/metrics/device.def"
-};
-
-#define DEVICE_ROW(name, metric, group, statistic)    \
-    { #name,                                          \
-      offsetof(struct ntk_device_sample, name),       \
-      sizeof((struct ntk_device_sample *)NULL)->name, \
-      NTK_DEVICE_HAS_##group,                         \
-      NTK_METRIC_##metric,                            \
-      statistic },
-const struct ntk_device_row ntk_device_rows[NTK_DEVICE_ROWS] = {
-#define NTK_DEVICE_BYTES(name, metric, group) DEVICE_ROW(name, metric, group, NULL)
-#define NTK_DEVICE_RATIO(name, metric, group, statistic) DEVICE_ROW(name, metric, group, statistic)
-#include "shared/metrics/device.def"
-};
-
-enum { OF_OPERATIONS, OF_WORK, STORED_NONE = 0, STORED_COLUMN = 1 };
-const struct ntk_rank_count_row ntk_rank_count_rows[NTK_RANK_COUNTS] = {
-#define NTK_RANK_COUNT(name, of, reported, stored, metric) \
-    { #name, OF_##of == OF_WORK, STORED_##stored, NTK_METRIC_##metric },
-#include "shared/metrics/rank.def"
-};
-
-uint64_t ntk_device_sum(const struct ntk_device_sample *device, const uint64_t *stacks)
-{
-    uint64_t sum = 0;
-
-    for (size_t s = 0; s < device->stack_count && s < NTK_SNAPSHOT_STACKS_MAX; s++) {
-        sum += stacks[s];
-    }
-    return sum;
-}
-
-const char *const ntk_error_code_names[NTK_ERROR_CODE_COUNT] = {
-    [NTK_ERROR_CODE_STATUS] = "",
-#define NTK_DEVICE_ECC(symbol, name) [NTK_ERROR_CODE_ECC_##symbol] = #name,
-#include "shared/metrics/device.def"
-    [NTK_ERROR_CODE_RESET] = "device_reset",
-};
-
-const char *const ntk_hooks_kind_names[NTK_HOOKS_KIND_COUNT] = {
-    [NTK_HOOKS_UNKNOWN] = "",
-    [NTK_HOOKS_BUILT_IN] = "built-in",
-    [NTK_HOOKS_PRELOADED] = "preloaded",
-    [NTK_HOOKS_ATTACHED] = "attached",
-};
-
-const char *const ntk_cpu_field_names[NTK_CPU_FIELD_COUNT] = {
-    "user", "nice", "system", "idle", "io_wait", "irq", "soft_irq",
-};
-
-const char *const ntk_memory_group_keys[NTK_GROUP_COUNT] = {
-    "application_memory",
-    "constants",
-    "dma_buffers",
-    "tensors",
-    "constants",
-    "model_code",
-    "model_shared_scratchpad",
-    "runtime_memory",
-    "tensors",
-};
-
-const char *const ntk_memory_category_names[NTK_MEMORY_CATEGORY_COUNT] = {
-#define NTK_MEMORY(id, symbol, name, location, sysfs, report_key, oom_row, ntff_type) name,
-#include "shared/abi/memory.def"
-#undef NTK_MEMORY
-};
-
-const char *const ntk_engine_labels[NTK_ENGINE_COUNT] = {
-#define NTK_ENGINE(id, symbol, neff_file, short_name, label, profiler_name, nki_engine) label,
-#include "shared/abi/engine.def"
-#undef NTK_ENGINE
-};
-
-const char *const ntk_outcome_names[NTK_OUTCOME_COUNT] = {
-#define NTK_OUTCOME(id, symbol, name, text) name,
-#include "shared/abi/core_counts.def"
-};
-
-const char *const ntk_error_class_names[NTK_ERROR_CLASS_COUNT] = {
-#define NTK_ERROR_CLASS(id, symbol, name) name,
-#include "shared/abi/core_counts.def"
-};
-
-#define COLUMN_ONE(member) #member
-#define COLUMN_ENGINE(member) "_busy_ns"
-#define COLUMN_OUTCOME(member) ""
-#define COLUMN_ERROR_CLASS(member) ""
-#define NAMES_ONE NULL
-#define NAMES_ENGINE ntk_engine_labels
-#define NAMES_OUTCOME ntk_outcome_names
-#define NAMES_ERROR_CLASS ntk_error_class_names
-const struct ntk_core_count_row ntk_core_count_rows[NTK_CORE_COUNT_ROWS] = {
-#define NTK_CORE_COUNT(id, member, list, group, metric)                    \
-    [id] = { NTK_CORE_COUNT_AT(member), sizeof(char NTK_CORE_LIST_##list), \
-             NTK_CORE_HAS_##group,      NTK_METRIC_##metric,               \
-             COLUMN_##list(member),     NAMES_##list },
-#include "shared/abi/core_counts.def"
-};
-
-/* Of figures that nothing says to be known. */
-#define NTK_CORE_HAS_ANY 0
-#define SMALLEST_SUM false
-#define SMALLEST_ANY false
-#define SMALLEST_LARGEST false
-#define SMALLEST_SMALLEST true
-#define SMALLEST_EARLIEST true
-#define SMALLEST_NONE false
-const struct ntk_core_state_row ntk_core_state_rows[NTK_CORE_STATES] = {
-#define NTK_CORE_STATE(name, type, report, known, rule, metric)                      \
-    { offsetof(struct ntk_core_sample, name), NTK_CORE_HAS_##known, SMALLEST_##rule, \
-      NTK_METRIC_##metric },
-#include "shared/metrics/core_state.def"
-};
-
-const struct ntk_system_row ntk_system_rows[NTK_SYSTEM_FIGURES] = {
-#define NTK_SYSTEM_GAUGE(id, name, group, rule, metric) \
-    { #name, NTK_SYSTEM_HAS_##group, NTK_SYSTEM_GROUP_MEMORY, false, NTK_METRIC_##metric },
-#define NTK_SYSTEM_COUNTER(id, name, group, key, metric) \
-    { #name, NTK_SYSTEM_HAS_##group, NTK_SYSTEM_GROUP_CPU, true, NTK_METRIC_##metric },
-#include "shared/metrics/system.def"
-};
-
-const struct ntk_machine_text ntk_instance_texts[NTK_INSTANCE_TEXTS] = {
-#define NTK_INSTANCE_TEXT(name, reported, key, column, place, label) { column, label, place },
-#include "shared/metrics/machine.def"
-};
-const struct ntk_machine_text ntk_hardware_texts[NTK_HARDWARE_TEXTS] = {
-#define NTK_HARDWARE_TEXT(name, part, key, column) { column, NULL, 0 },
-#include "shared/metrics/machine.def"
-};
-
-const struct ntk_job_text ntk_job_texts[NTK_JOB_TEXTS] = {
-#define NTK_JOB_TEXT(name, column, key, label) { column, label },
-#include "shared/metrics/job.def"
-};
-
-const char *const ntk_adapter_words[NTK_ADAPTER_COUNT] = {
-#define NTK_ADAPTER(family, word) #word,
-#include "shared/abi/adapter.def"
-};
-const struct ntk_adapter_row ntk_adapter_rows[NTK_ADAPTER_COUNTERS] = {
-#define NTK_ADAPTER_COUNTER(family, symbol, name, metric) \
-    { NTK_ADAPTER_##family, name, NTK_METRIC_##metric },
-#include "shared/abi/adapter.def"
-};
-
-/* ---- memory of a snapshot: blocks that are freed together ---- */
 
 struct block {
     struct block *next;
@@ -369,7 +204,7 @@ struct ntk_runtime_sample ntk_snapshot_no_runtime(void)
     return (struct ntk_runtime_sample){ .tag = "",
                                         .error = "",
                                         .cpu_error = "",
-#define NTK_PROCESS_TEXT(name, key) .name = "",
+#define NTK_PROCESS_TEXT(name) .name = "",
 #include "shared/metrics/process.def"
                                         .pod = { "", "", "" },
                                         .lnc = 1 };
@@ -394,7 +229,7 @@ struct ntk_device_sample *ntk_snapshot_alloc_devices(struct ntk_snapshot *snapsh
     snapshot->devices = devices;
     snapshot->device_count = devices ? count : 0;
     for (size_t i = 0; i < snapshot->device_count; i++) {
-        devices[i].name = devices[i].arch = devices[i].serial = "";
+        devices[i].name = devices[i].arch = devices[i].serial_number = "";
     }
     return devices;
 }
@@ -411,14 +246,6 @@ struct ntk_event_sample *ntk_snapshot_alloc_events(struct ntk_snapshot *snapshot
     return events;
 }
 
-const char *const ntk_trouble_kind_names[NTK_TROUBLE_KIND_COUNT] = { "hangs", "broke", "slow",
-                                                                     "slower" };
-const char *const ntk_rank_state_names[NTK_RANK_STATE_COUNT] = { "joined", "left", "broken" };
-const char *const ntk_collective_names[NTK_COLLECTIVE_COUNT] = {
-#define NTK_COLLECTIVE(id, symbol, name) name,
-#include "shared/abi/collective.def"
-};
-
 struct ntk_rank_sample *ntk_snapshot_alloc_ranks(struct ntk_snapshot *snapshot,
                                                  struct ntk_runtime_sample *runtime, size_t count)
 {
@@ -427,7 +254,7 @@ struct ntk_rank_sample *ntk_snapshot_alloc_ranks(struct ntk_snapshot *snapshot,
     runtime->ranks = ranks;
     runtime->rank_count = ranks ? count : 0;
     for (size_t i = 0; i < runtime->rank_count; i++) {
-        ranks[i].rendezvous = ranks[i].group = "";
+        ranks[i].rendezvous = ranks[i].members = "";
         ranks[i].core = NTK_NO_CORE;
     }
     return ranks;
@@ -452,7 +279,7 @@ struct ntk_lost_rank *ntk_snapshot_alloc_lost_ranks(struct ntk_snapshot *snapsho
     snapshot->lost_ranks = lost;
     snapshot->lost_rank_count = lost ? count : 0;
     for (size_t i = 0; i < snapshot->lost_rank_count; i++) {
-        lost[i].tag = lost[i].command = lost[i].rank.rendezvous = lost[i].rank.group = "";
+        lost[i].tag = lost[i].command = lost[i].rank.rendezvous = lost[i].rank.members = "";
         lost[i].rank.core = NTK_NO_CORE;
     }
     return lost;
@@ -522,205 +349,4 @@ struct ntk_model_sample *ntk_snapshot_alloc_models(struct ntk_snapshot *snapshot
         models[i].name = models[i].neff_path = "";
     }
     return models;
-}
-
-/* ---- views ---- */
-
-const struct ntk_runtime_sample *ntk_snapshot_find_runtime(const struct ntk_snapshot *snapshot,
-                                                           const struct ntk_runtime_sample *runtime)
-{
-    for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        if (ntk_runtime_is_same(&snapshot->runtimes[i], runtime)) {
-            return &snapshot->runtimes[i];
-        }
-    }
-    return NULL;
-}
-
-const struct ntk_device_sample *ntk_snapshot_find_device(const struct ntk_snapshot *snapshot,
-                                                         uint32_t index)
-{
-    for (size_t i = 0; snapshot && i < snapshot->device_count; i++) {
-        if (snapshot->devices[i].index == index) {
-            return &snapshot->devices[i];
-        }
-    }
-    return NULL;
-}
-
-const struct ntk_core_sample *ntk_snapshot_find_core(const struct ntk_core_sample *cores,
-                                                     size_t core_count, uint32_t core)
-{
-    for (size_t i = 0; i < core_count; i++) {
-        if (cores[i].core == core) {
-            return &cores[i];
-        }
-    }
-    return NULL;
-}
-
-static void add_count(struct ntk_count *into, struct ntk_count from)
-{
-    into->period += from.period;
-    into->total += from.total;
-}
-
-/* Two parts of a core as one, a figure of core_state.def; `has` is still that of the first. */
-#define ADD_SUM(name, known) into->name += from->name;
-#define ADD_ANY(name, known) into->name = into->name || from->name;
-#define ADD_LARGEST(name, known) into->name = from->name > into->name ? from->name : into->name;
-#define ADD_EARLIEST(name, known) into->name = ntk_snapshot_earlier(into->name, from->name);
-#define ADD_SMALLEST(name, known)                                                     \
-    if (from->has & (known) && (!(into->has & (known)) || from->name < into->name)) { \
-        into->name = from->name;                                                      \
-    }
-#define ADD_NONE(name, known)
-
-void ntk_snapshot_add_core(struct ntk_core_sample *into, const struct ntk_core_sample *from)
-{
-#define NTK_CORE_STATE(name, type, report, known, rule, metric) \
-    ADD_##rule(name, NTK_CORE_HAS_##known)
-#include "shared/metrics/core_state.def"
-    into->has |= from->has;
-    for (size_t i = 0; i < NTK_CORE_COUNTS; i++) {
-        add_count(&into->counts[i], from->counts[i]);
-    }
-    if (into->total_latency.count == 0) {
-        into->total_latency = from->total_latency;
-    }
-    if (into->device_latency.count == 0) {
-        into->device_latency = from->device_latency;
-    }
-}
-
-/* A part that claims to be more than the whole is a stream's nonsense. */
-static void drop_count(struct ntk_count *from, struct ntk_count part)
-{
-    from->period -= part.period < from->period ? part.period : from->period;
-}
-
-struct ntk_core_sample ntk_snapshot_watched_core(const struct ntk_core_sample *core)
-{
-    const struct ntk_core_sample *part = core->unwatched;
-    struct ntk_core_sample watched = *core;
-
-    watched.unwatched = NULL;
-    if (!part) {
-        return watched;
-    }
-    for (size_t i = 0; i < NTK_CORE_COUNTS; i++) {
-        drop_count(&watched.counts[i], part->counts[i]);
-    }
-    return watched;
-}
-
-void ntk_snapshot_watched_outcome(const struct ntk_runtime_sample *runtime,
-                                  struct ntk_count out_outcome[NTK_OUTCOME_COUNT])
-{
-    const uint64_t *period_ns = runtime->group_period_ns;
-
-    memcpy(out_outcome, runtime->outcome, sizeof runtime->outcome);
-    if (period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] != period_ns[NTK_RUNTIME_GROUP_CORES]) {
-        return;
-    }
-    for (size_t i = 0; i < runtime->core_count; i++) {
-        const struct ntk_core_sample *part = runtime->cores[i].unwatched;
-        for (size_t k = 0; part && k < NTK_OUTCOME_COUNT; k++) {
-            drop_count(&out_outcome[k], part->outcome[k]);
-        }
-    }
-}
-
-static bool sum_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
-                             uint32_t logical, bool is_watched, struct ntk_core_sample *out)
-{
-    bool found = false;
-
-    if (lnc == 0) {
-        lnc = 1;
-    }
-    memset(out, 0, sizeof *out);
-    for (size_t i = 0; i < core_count; i++) {
-        if (cores[i].core - logical * lnc < lnc) {
-            if (is_watched && cores[i].unwatched) {
-                const struct ntk_core_sample watched = ntk_snapshot_watched_core(&cores[i]);
-                ntk_snapshot_add_core(out, &watched);
-            } else {
-                ntk_snapshot_add_core(out, &cores[i]);
-            }
-            found = true;
-        }
-    }
-    out->core = logical;
-    out->utilization /= lnc;
-    out->busy_ns.period /= lnc;
-    out->busy_ns.total /= lnc;
-    for (size_t i = 0; i < NTK_ENGINE_COUNT; i++) {
-        out->engine_busy_ns[i].period /= lnc;
-        out->engine_busy_ns[i].total /= lnc;
-    }
-    return found;
-}
-
-bool ntk_snapshot_logical_core(const struct ntk_core_sample *cores, size_t core_count, uint32_t lnc,
-                               uint32_t logical, struct ntk_core_sample *out)
-{
-    return sum_logical_core(cores, core_count, lnc, logical, false, out);
-}
-
-bool ntk_snapshot_watched_logical_core(const struct ntk_core_sample *cores, size_t core_count,
-                                       uint32_t lnc, uint32_t logical, struct ntk_core_sample *out)
-{
-    return sum_logical_core(cores, core_count, lnc, logical, true, out);
-}
-
-size_t ntk_snapshot_logical_list(const struct ntk_core_sample *cores, size_t core_count,
-                                 uint32_t lnc, uint32_t *out_logical, size_t capacity)
-{
-    size_t count = 0;
-    uint32_t last = UINT32_MAX;
-
-    if (lnc == 0) {
-        lnc = 1;
-    }
-    for (size_t i = 0; i < core_count; i++) {
-        uint32_t logical = cores[i].core / lnc;
-
-        if (logical == last) {
-            continue;
-        }
-        last = logical;
-        if (out_logical && count < capacity) {
-            out_logical[count] = logical;
-        }
-        count++;
-    }
-    return count;
-}
-
-double ntk_snapshot_engine_share(const struct ntk_snapshot *snapshot,
-                                 const struct ntk_core_sample *core, enum ntk_engine engine)
-{
-    double share;
-
-    if (snapshot->period_ns == 0) {
-        return 0;
-    }
-    share = (double)core->engine_busy_ns[engine].period / (double)snapshot->period_ns;
-    return share > 1 ? 1 : share;
-}
-
-double ntk_snapshot_rate(const struct ntk_snapshot *snapshot, struct ntk_count count)
-{
-    return snapshot->period_ns == 0 ? 0 : (double)count.period * 1e9 / (double)snapshot->period_ns;
-}
-
-uint64_t ntk_snapshot_outcome_sum(const struct ntk_count *outcome)
-{
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < NTK_OUTCOME_COUNT; i++) {
-        sum += outcome[i].period;
-    }
-    return sum;
 }

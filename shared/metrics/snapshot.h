@@ -39,7 +39,7 @@ extern "C" {
 
 #define NTK_SNAPSHOT_DEVICES_MAX 64
 #define NTK_SNAPSHOT_STACKS_MAX 4
-#define NTK_SNAPSHOT_NEIGHBOURS_MAX 64
+#define NTK_SNAPSHOT_CONNECTED_DEVICES_MAX 64
 
 struct ntk_count {
     uint64_t period;
@@ -153,7 +153,7 @@ extern const char *const ntk_error_code_names[NTK_ERROR_CODE_COUNT];
 
 enum ntk_device_has {
     NTK_DEVICE_HAS_ECC = 1u << 0, /* bit i of ecc_has describes ecc[i] */
-    NTK_DEVICE_HAS_NEIGHBOURS = 1u << 1,
+    NTK_DEVICE_HAS_CONNECTED_DEVICES = 1u << 1,
     NTK_DEVICE_HAS_MEMORY_CAPACITY = 1u << 2,
     NTK_DEVICE_HAS_MEMORY_USED = 1u << 3,
     NTK_DEVICE_HAS_POWER = 1u << 4,
@@ -179,9 +179,9 @@ struct ntk_device_sample {
     uint32_t core_count; /* physical */
     const char *name;    /* "Trainium2" */
     const char *arch;    /* "NDv3" */
-    const char *serial;
-    uint32_t neighbour_count;
-    uint8_t neighbours[NTK_SNAPSHOT_NEIGHBOURS_MAX];
+    const char *serial_number;
+    uint32_t connected_device_count;
+    uint8_t connected_devices[NTK_SNAPSHOT_CONNECTED_DEVICES_MAX];
     uint32_t stack_count;
     uint32_t ecc_has;
     /* total: the driver's counter; it continues when the driver is loaded again and, with stored
@@ -191,7 +191,7 @@ struct ntk_device_sample {
     /* In the first period of an agent that continues stored totals: what the driver counted while
      * no agent was running. In totals, not in periods. */
     uint64_t ecc_unwatched[NTK_ECC_COUNT];
-    uint64_t power_time_seconds; /* Unix time of the minute that power is of */
+    uint64_t power_timestamp_seconds; /* Unix time of the minute that power is of */
 #define NTK_DEVICE_BYTES(name, ...) uint64_t name[NTK_SNAPSHOT_STACKS_MAX];
 #define NTK_DEVICE_RATIO(name, ...) double name;
 #include "shared/metrics/device.def"
@@ -224,16 +224,8 @@ uint64_t ntk_device_sum(const struct ntk_device_sample *device, const uint64_t *
 /* ---- cores ---- */
 
 enum ntk_core_has {
-    NTK_CORE_HAS_BUSY = 1u << 0,
-    NTK_CORE_HAS_ENGINES = 1u << 1,
-    NTK_CORE_HAS_FLOPS = 1u << 2, /* flops */
-    NTK_CORE_HAS_EFFECTIVE_FLOPS = 1u << 3,
-    NTK_CORE_HAS_BYTES = 1u << 4, /* HBM and DMA bytes */
-    NTK_CORE_HAS_EXECUTIONS = 1u << 5,
-    NTK_CORE_HAS_LATENCY = 1u << 6, /* total_latency: first physical core of a logical one */
-    NTK_CORE_HAS_DEVICE_LATENCY = 1u << 7,
-    NTK_CORE_HAS_TRANSFERS = 1u << 8,
-    NTK_CORE_HAS_HELD_IDLE = 1u << 9,
+#define NTK_CORE_GROUP(bit, name) NTK_CORE_HAS_##name = 1u << bit,
+#include "shared/metrics/core_state.def"
     /* For a software core without a process: it is known to be idle. */
     NTK_CORE_HAS_IDLE = NTK_CORE_HAS_BUSY | NTK_CORE_HAS_ENGINES | NTK_CORE_HAS_FLOPS |
                         NTK_CORE_HAS_EFFECTIVE_FLOPS | NTK_CORE_HAS_BYTES | NTK_CORE_HAS_EXECUTIONS,
@@ -375,7 +367,7 @@ struct ntk_model_sample {
         };
         struct ntk_count counts[NTK_MODEL_COUNTS]; /* all of them */
     };
-    uint64_t load_realtime_ns;
+    uint64_t load_timestamp_ns;
     uint64_t load_ns;
     struct ntk_histogram total_latency;
     struct ntk_histogram device_latency;
@@ -424,8 +416,8 @@ struct ntk_rank_sample {
     uint32_t model_id;      /* whose executions are its operations; 0: the host calls them */
     uint32_t core;          /* first physical, NTK_NO_CORE unknown */
     const char *rendezvous; /* where the ranks meet */
-    const char *group;      /* "0,4,8": world ranks in order; "": all */
-    uint64_t join_realtime_ns;
+    const char *members;    /* "0,4,8": world ranks in order; "": all */
+    uint64_t join_timestamp_ns;
     /* The operation at hand or, when none is, the last one; the same number on every rank. */
     uint64_t sequence;
     enum ntk_collective operation;
@@ -494,10 +486,10 @@ struct ntk_rank_trouble {
     const char *cause;  /* where the rank is, what blocks it; one word */
     enum ntk_collective operation;
     uint64_t sequence; /* of the operation; 0: of none */
-    uint64_t since_realtime_ns;
-    uint32_t missing;     /* ranks that have not come; 0 where it does not apply */
-    uint64_t behind_ns;   /* what the others wait for it, each operation; 0: unknown */
-    uint64_t interval_ns; /* from one operation to the next; 0: unknown */
+    uint64_t since_timestamp_ns;
+    uint32_t missing_count; /* ranks that have not come; 0 where it does not apply */
+    uint64_t behind_ns;     /* what the others wait for it, each operation; 0: unknown */
+    uint64_t interval_ns;   /* from one operation to the next; 0: unknown */
 };
 
 /* ---- pods: which pod has what, according to Kubernetes ---- */
@@ -553,7 +545,7 @@ struct ntk_job {
         };
         const char *texts[NTK_JOB_TEXTS]; /* all of them */
     };
-    uint64_t since_realtime_ns;
+    uint64_t since_timestamp_ns;
     uint32_t *cores; /* those of its devices among them */
     size_t core_count;
     uint32_t *devices; /* when it holds a core or all */
@@ -577,6 +569,15 @@ enum ntk_hooks_kind {
     NTK_HOOKS_ATTACHED = 3,  /* in a program next to the process, which checks such calls */
     NTK_HOOKS_KIND_COUNT
 };
+/* Which executions of a runtime are counted and timed. */
+enum ntk_executions_counted {
+    NTK_EXECUTIONS_ALL = 0,
+    NTK_EXECUTIONS_PART = 1, /* until its hooks gave up: totals are less than what ran */
+    NTK_EXECUTIONS_NONE = 2, /* too frequent for its hooks to look at */
+    NTK_EXECUTIONS_COUNTED_COUNT
+};
+extern const char *const ntk_executions_counted_names[NTK_EXECUTIONS_COUNTED_COUNT];
+
 /* "" for an unknown one. */
 extern const char *const ntk_hooks_kind_names[NTK_HOOKS_KIND_COUNT];
 
@@ -619,17 +620,16 @@ struct ntk_runtime_sample {
     uint32_t uid;        /* owner of the segment */
     bool software;       /* runs on software cores: engines, FLOPs, device latency are known */
     enum ntk_hooks_kind hooks;
-    bool cores_guessed;      /* the cores of the process are unknown: those listed are a guess */
-    bool no_executions;      /* too frequent for its hooks to look at: not counted, not timed */
-    bool partial_executions; /* ... and some were counted before: totals are less than what ran */
-    bool ended;              /* its last snapshot: last differences, memory 0 */
-    bool killed;             /* ended, without having closed its runtime: killed, or crashed */
-    bool first;              /* its first snapshot of this collector */
-    bool by_address;         /* a configuration asked for it by its address, which is its tag */
-    const char *tag;         /* NEURON_PROCESS_TAG, else pid as text */
-    const char *error;       /* collection error, "" when fine */
-    const char *cpu_error;   /* why CPU and RSS are absent */
-#define NTK_PROCESS_TEXT(name, key) const char *name;
+    bool cores_guessed; /* the cores of the process are unknown: those listed are a guess */
+    enum ntk_executions_counted executions_counted;
+    bool ended;            /* its last snapshot: last differences, memory 0 */
+    bool killed;           /* ended, without having closed its runtime: killed, or crashed */
+    bool first;            /* its first snapshot of this collector */
+    bool by_address;       /* a configuration asked for it by its address, which is its tag */
+    const char *tag;       /* NEURON_PROCESS_TAG, else pid as text */
+    const char *error;     /* collection error, "" when fine */
+    const char *cpu_error; /* why CPU and RSS are absent */
+#define NTK_PROCESS_TEXT(name) const char *name;
 #include "shared/metrics/process.def"
     struct ntk_pod pod;
     uint32_t lnc;
@@ -765,6 +765,9 @@ struct ntk_event_sample {
     const char *name;      /* tensor, model, file or mark */
     const char *tag; /* of the runtime, where the snapshot need not have it; NULL: look there */
 };
+
+/* "alloc" ...; NULL: in no list. */
+extern const char *const ntk_event_kind_names[NTK_EVENT_KIND_COUNT];
 
 /* Events that a process could not write; the others of events_lost were overwritten unread. */
 enum ntk_unwritten {

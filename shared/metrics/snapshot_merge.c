@@ -258,7 +258,7 @@ static struct ntk_rank_sample *heir_of(struct ntk_rank_sample *ranks, size_t cou
 
     for (size_t i = 0; i < count; i++) {
         if (is_same_place(&ranks[i], before) &&
-            (!heir || ranks[i].join_realtime_ns == before->join_realtime_ns)) {
+            (!heir || ranks[i].join_timestamp_ns == before->join_timestamp_ns)) {
             heir = &ranks[i];
         }
     }
@@ -304,7 +304,7 @@ static void merge_ranks(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     to->rank_count = count;
     for (size_t i = 0; i < count; i++) {
         ranks[i].rendezvous = ntk_snapshot_text(s, ranks[i].rendezvous);
-        ranks[i].group = ntk_snapshot_text(s, ranks[i].group);
+        ranks[i].members = ntk_snapshot_text(s, ranks[i].members);
     }
 }
 
@@ -346,7 +346,7 @@ static void merge_runtime(struct ntk_snapshot *s, struct ntk_runtime_sample *to,
     to->tag = ntk_snapshot_text(s, newer->tag);
     to->error = ntk_snapshot_text(s, newer->error);
     to->cpu_error = ntk_snapshot_text(s, to->cpu_error);
-#define NTK_PROCESS_TEXT(name, key) to->name = ntk_snapshot_text(s, newer->name);
+#define NTK_PROCESS_TEXT(name) to->name = ntk_snapshot_text(s, newer->name);
 #define NTK_PROCESS_POD(name, key) to->pod.name = ntk_snapshot_text(s, newer->pod.name);
 #include "shared/metrics/process.def"
     to->cores = merge_cores(s, older ? older->cores : NULL, older ? older->core_count : 0,
@@ -431,7 +431,7 @@ static void merge_devices(struct ntk_snapshot *s, const struct ntk_snapshot *old
         devices[i] = newer->devices[i];
         devices[i].name = ntk_snapshot_text(s, devices[i].name);
         devices[i].arch = ntk_snapshot_text(s, devices[i].arch);
-        devices[i].serial = ntk_snapshot_text(s, devices[i].serial);
+        devices[i].serial_number = ntk_snapshot_text(s, devices[i].serial_number);
         devices[i].health =
             copy_array(s, devices[i].health, devices[i].health_count, sizeof *devices[i].health);
         devices[i].health_count = devices[i].health ? devices[i].health_count : 0;
@@ -526,7 +526,7 @@ static void copy_lost_ranks(struct ntk_snapshot *s, const struct ntk_snapshot *n
         lost[i].tag = ntk_snapshot_text(s, lost[i].tag);
         lost[i].command = ntk_snapshot_text(s, lost[i].command);
         lost[i].rank.rendezvous = ntk_snapshot_text(s, lost[i].rank.rendezvous);
-        lost[i].rank.group = ntk_snapshot_text(s, lost[i].rank.group);
+        lost[i].rank.members = ntk_snapshot_text(s, lost[i].rank.members);
     }
 }
 

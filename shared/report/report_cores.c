@@ -14,15 +14,15 @@
 /* Now. */
 const struct report_field report_fields_core_state[] = {
 #define NTK_CORE_HAS_ANY 0
-#define NTK_CORE_STATE(name, type, report, known, rule, metric)               \
+#define NTK_CORE_STATE(name, type, report, known, rule, metric, what)         \
     REPORT_ROW(#name, REPORT_##report, AT(name), .has = NTK_CORE_HAS_##known, \
-               .sparse = NTK_CORE_HAS_##known == 0),
+               .sparse = NTK_CORE_HAS_##known == 0, .text = (what)),
 #include "shared/metrics/core_state.def"
     REPORT_END,
 };
 /* For the period. */
 #define KEY_ONE(member) #member
-#define KEY_ENGINE(member) "engines"
+#define KEY_ENGINE(member) #member
 #define KEY_OUTCOME(member) "execution_summary"
 #define KEY_ERROR_CLASS(member) "error_summary"
 #define LIST_ONE .count = 0

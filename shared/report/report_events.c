@@ -12,19 +12,6 @@
 #define EVENTS_WRITTEN_MAX 64
 #define EVENTS_READ_MAX 4096
 
-const char *const report_event_kinds[NTK_EVENT_KIND_COUNT] = {
-    [NTK_EVENT_MEM_ALLOC] = "alloc",
-    [NTK_EVENT_MEM_FREE] = "free",
-    [NTK_EVENT_MODEL_LOAD] = "load",
-    [NTK_EVENT_MODEL_UNLOAD] = "unload",
-    [NTK_EVENT_ERROR] = "error",
-    [NTK_EVENT_PROFILE_START] = "profile_start",
-    [NTK_EVENT_PROFILE_STOP] = "profile_stop",
-    [NTK_EVENT_MARK] = "mark",
-    [NTK_EVENT_MODEL_START] = "model_start",
-    [NTK_EVENT_MODEL_STOP] = "model_stop",
-};
-
 #define AT(member) .offset = offsetof(struct ntk_event_sample, member)
 const struct report_field report_fields_event[] = {
     REPORT_ROW("time_ns", REPORT_U64, AT(realtime_ns)),
@@ -46,26 +33,15 @@ const struct report_field report_fields_event[] = {
 };
 #undef AT
 
-/* The place of a word in a list that may have gaps; count when it has none. */
-static size_t find(const char *const *words, size_t count, const char *word)
-{
-    size_t i = 0;
-
-    while (i < count && !(words[i] && strcmp(words[i], word) == 0)) {
-        i++;
-    }
-    return i;
-}
-
 static bool is_known(const struct ntk_event_sample *event)
 {
-    return event->kind < NTK_EVENT_KIND_COUNT && report_event_kinds[event->kind];
+    return event->kind < NTK_EVENT_KIND_COUNT && ntk_event_kind_names[event->kind];
 }
 
 static void write_event(struct report_writer *w, const struct ntk_event_sample *event)
 {
     ntk_json_object_begin(&w->json);
-    report_key_text(w, "kind", report_event_kinds[event->kind]);
+    report_key_text(w, "kind", ntk_event_kind_names[event->kind]);
     report_write_fields(w, report_fields_event, event);
     if (event->core != NTK_NO_CORE) {
         report_key_u64(w, "core", event->core);
@@ -113,12 +89,11 @@ static bool read_event(struct ntk_snapshot *snapshot, const json_t *object,
                        struct ntk_event_sample *out)
 {
     uint64_t core = report_has(object, "core") ? report_get_u64(object, "core") : NTK_NO_CORE;
-    size_t kind =
-        find(report_event_kinds, NTK_EVENT_KIND_COUNT, report_get_text(snapshot, object, "kind"));
-    size_t category = find(ntk_memory_category_names, NTK_MEMORY_CATEGORY_COUNT,
-                           report_get_text(snapshot, object, "category"));
-    size_t error_class = find(ntk_error_class_names, NTK_ERROR_CLASS_COUNT,
-                              report_get_text(snapshot, object, "error_class"));
+    size_t kind = report_find_word(object, "kind", ntk_event_kind_names, NTK_EVENT_KIND_COUNT);
+    size_t category =
+        report_find_word(object, "category", ntk_memory_category_names, NTK_MEMORY_CATEGORY_COUNT);
+    size_t error_class =
+        report_find_word(object, "error_class", ntk_error_class_names, NTK_ERROR_CLASS_COUNT);
 
     if (kind == NTK_EVENT_KIND_COUNT) {
         return false;

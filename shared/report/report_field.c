@@ -8,6 +8,7 @@
 
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
+#include "shared/base/word.h"
 #include "shared/metrics/percentile.h"
 
 #define PERIOD_SECONDS_MAX 1e9
@@ -101,6 +102,12 @@ bool report_key_index(const char *key, uint32_t limit, uint32_t *out_number)
     }
     *out_number = (uint32_t)number;
     return true;
+}
+
+size_t report_find_word(const json_t *object, const char *key, const char *const *words,
+                        size_t word_count)
+{
+    return ntk_word_find(json_string_value(json_object_get(object, key)), words, word_count);
 }
 
 double report_clamp_ratio(double ratio)
@@ -231,6 +238,7 @@ static struct ntk_histogram read_histogram(struct ntk_snapshot *snapshot, const 
 static const size_t bytes_of[] = {
     [REPORT_U64] = sizeof(uint64_t),
     [REPORT_U32] = sizeof(uint32_t),
+    [REPORT_U8] = sizeof(uint8_t),
     [REPORT_BOOL] = sizeof(bool),
     [REPORT_COUNT] = sizeof(struct ntk_count),
     [REPORT_DOUBLE] = sizeof(double),
@@ -239,6 +247,7 @@ static const size_t bytes_of[] = {
     [REPORT_TEXT] = sizeof(const char *),
     [REPORT_UUID] = 33,
     [REPORT_HISTOGRAM] = sizeof(struct ntk_histogram),
+    [REPORT_WORD] = sizeof(enum ntk_hooks_kind),
 };
 
 static bool is_empty(enum report_type type, const void *member)
@@ -249,7 +258,10 @@ static bool is_empty(enum report_type type, const void *member)
     case REPORT_U64:
         return *(const uint64_t *)member == 0;
     case REPORT_U32:
+    case REPORT_WORD:
         return *(const uint32_t *)member == 0;
+    case REPORT_U8:
+        return *(const uint8_t *)member == 0;
     case REPORT_BOOL:
         return !*(const bool *)member;
     case REPORT_COUNT:
@@ -265,14 +277,18 @@ static bool is_empty(enum report_type type, const void *member)
     }
 }
 
-static void write_value(struct report_writer *w, enum report_type type, const void *member)
+static void write_value(struct report_writer *w, const struct report_field *field,
+                        const void *member)
 {
-    switch (type) {
+    switch (field->type) {
     case REPORT_U64:
         report_value_u64(w, *(const uint64_t *)member);
         break;
     case REPORT_U32:
         report_value_u64(w, *(const uint32_t *)member);
+        break;
+    case REPORT_U8:
+        report_value_u64(w, *(const uint8_t *)member);
         break;
     case REPORT_BOOL:
         ntk_json_bool(&w->json, *(const bool *)member);
@@ -296,6 +312,9 @@ static void write_value(struct report_writer *w, enum report_type type, const vo
     case REPORT_HISTOGRAM:
         write_histogram(w, member);
         break;
+    case REPORT_WORD:
+        report_value_text(w, field->names[*(const uint32_t *)member]);
+        break;
     }
 }
 
@@ -311,8 +330,8 @@ void report_write_fields(struct report_writer *w, const struct report_field *fie
             continue;
         }
         ntk_json_key(&w->json, field->key);
-        if (field->count == 0) {
-            write_value(w, field->type, member);
+        if (field->count == 0 || field->type == REPORT_WORD) {
+            write_value(w, field, member);
             continue;
         }
         (field->names ? ntk_json_object_begin : ntk_json_array_begin)(&w->json);
@@ -324,7 +343,7 @@ void report_write_fields(struct report_writer *w, const struct report_field *fie
             if (field->names) {
                 ntk_json_key(&w->json, field->names[i]);
             }
-            write_value(w, field->type, member + i * bytes_of[field->type]);
+            write_value(w, field, member + i * bytes_of[field->type]);
         }
         (field->names ? ntk_json_object_end : ntk_json_array_end)(&w->json);
     }
@@ -342,15 +361,20 @@ static bool read_uuid(const json_t *value, char *to)
 }
 
 /* False when the value is of another type; then the member is 0 or "", as if it were absent. */
-static bool read_value(struct ntk_snapshot *snapshot, enum report_type type, const json_t *value,
-                       void *member)
+static bool read_value(struct ntk_snapshot *snapshot, const struct report_field *field,
+                       const json_t *value, void *member)
 {
-    switch (type) {
+    size_t word;
+
+    switch (field->type) {
     case REPORT_U64:
         *(uint64_t *)member = u64_of(value);
         return json_is_integer(value);
     case REPORT_U32:
         *(uint32_t *)member = u32_of(value);
+        return json_is_integer(value);
+    case REPORT_U8:
+        *(uint8_t *)member = (uint8_t)report_bounded(u64_of(value), UINT8_MAX);
         return json_is_integer(value);
     case REPORT_BOOL:
         *(bool *)member = json_is_true(value);
@@ -375,6 +399,10 @@ static bool read_value(struct ntk_snapshot *snapshot, enum report_type type, con
     case REPORT_HISTOGRAM:
         *(struct ntk_histogram *)member = read_histogram(snapshot, value);
         return ((const struct ntk_histogram *)member)->count > 0;
+    case REPORT_WORD:
+        word = ntk_word_find(json_string_value(value), field->names, field->count);
+        *(uint32_t *)member = word < field->count ? (uint32_t)word : 0;
+        return word < field->count;
     }
     return false;
 }
@@ -385,15 +413,15 @@ void report_read_fields(struct ntk_snapshot *snapshot, const json_t *object,
     for (const struct report_field *field = fields; field->key; field++) {
         const json_t *value = json_object_get(object, field->key);
         char *member = (char *)to + field->offset;
-        bool known =
-            value && field->count == 0
-                ? read_value(snapshot, field->type, value, member)
-                : field->count > 0 && (field->names ? json_is_object(value) : json_is_array(value));
-        for (size_t i = 0; known && i < field->count; i++) {
+        bool is_list = field->count > 0 && field->type != REPORT_WORD;
+        bool known = value && !is_list
+                         ? read_value(snapshot, field, value, member)
+                         : is_list && (field->names ? json_is_object(value) : json_is_array(value));
+        for (size_t i = 0; known && is_list && i < field->count; i++) {
             const json_t *item =
                 field->names ? json_object_get(value, field->names[i]) : json_array_get(value, i);
             if (item) {
-                read_value(snapshot, field->type, item, member + i * bytes_of[field->type]);
+                read_value(snapshot, field, item, member + i * bytes_of[field->type]);
             }
         }
         if (known && field->length) {

@@ -42,6 +42,7 @@ extern "C" {
 enum report_type {
     REPORT_U64,
     REPORT_U32,
+    REPORT_U8, /* UINT8_MAX: a larger one */
     REPORT_BOOL,
     REPORT_COUNT, /* struct ntk_count: the period's */
     REPORT_DOUBLE,
@@ -50,6 +51,7 @@ enum report_type {
     REPORT_TEXT,      /* const char * */
     REPORT_UUID,      /* char[33] */
     REPORT_HISTOGRAM, /* struct ntk_histogram; absent when it is empty */
+    REPORT_WORD,      /* an enum, by its word among `count` names */
 };
 
 struct report_field {
@@ -61,6 +63,7 @@ struct report_field {
     size_t count;  /* of a member that is an array; 0: it is none */
     size_t length; /* offset of a uint32_t, how many of these there are; 0: all */
     const char *const *names; /* ... whose values are an object by name; NULL: an array */
+    const char *text;         /* its description; NULL: in report.shape.json */
 };
 
 /* One that can be absent: REPORT_ROW("key", REPORT_U64, .offset = offsetof(...), .sparse =
@@ -118,6 +121,9 @@ const json_t *report_get_array(const json_t *object, const char *key);
 uint64_t report_item_u64(const json_t *array, size_t index);
 /* NTK_GROUP_ABSENT without the group. */
 uint64_t report_get_period_ns(const json_t *group);
+/* Which of the words the key has; word_count: none of them. */
+size_t report_find_word(const json_t *object, const char *key, const char *const *words,
+                        size_t word_count);
 /* The number that a key is, below limit; false for other keys. */
 bool report_key_index(const char *key, uint32_t limit, uint32_t *out_number);
 double report_clamp_ratio(double ratio);

@@ -3,7 +3,7 @@
  * machine. */
 #include "shared/report/report_part.h"
 
-#include <string.h>
+#include "shared/base/word.h"
 
 #define AT(member) .offset = offsetof(struct ntk_instance, member)
 const struct report_field report_fields_instance[] = {
@@ -57,16 +57,19 @@ const struct report_field report_fields_device_ext[] = {
     REPORT_ROW("index", REPORT_U32, AT(index)),
     REPORT_ROW("name", REPORT_TEXT, AT(name), .sparse = true),
     REPORT_ROW("arch", REPORT_TEXT, AT(arch), .sparse = true),
-    REPORT_ROW("serial_number", REPORT_TEXT, AT(serial), .sparse = true),
+    REPORT_ROW("serial_number", REPORT_TEXT, AT(serial_number), .sparse = true),
     REPORT_ROW("core_count", REPORT_U32, AT(core_count)),
-    REPORT_ROW("power_timestamp_s", REPORT_U64, AT(power_time_seconds),
+    REPORT_ROW("power_timestamp_seconds", REPORT_U64, AT(power_timestamp_seconds),
                .has = NTK_DEVICE_HAS_POWER),
 #define NTK_DEVICE_RATIO(name, metric, group, statistic) \
     REPORT_ROW(#name, REPORT_RATIO, AT(name), .has = NTK_DEVICE_HAS_##group),
 #include "shared/metrics/device.def"
     REPORT_END,
 };
-const struct report_field report_fields_device_memory[] = {
+const struct report_field report_fields_device_lists[] = {
+    REPORT_ROW("connected_devices", REPORT_U8, AT(connected_devices),
+               .has = NTK_DEVICE_HAS_CONNECTED_DEVICES, .count = NTK_SNAPSHOT_CONNECTED_DEVICES_MAX,
+               .length = offsetof(struct ntk_device_sample, connected_device_count)),
 #define NTK_DEVICE_BYTES(name, metric, group)                              \
     REPORT_ROW(#name, REPORT_U64, AT(name), .has = NTK_DEVICE_HAS_##group, \
                .count = NTK_SNAPSHOT_STACKS_MAX,                           \
@@ -240,14 +243,7 @@ static void write_device(struct report_writer *w, const struct ntk_device_sample
 {
     ntk_json_object_begin(&w->json);
     report_write_fields(w, report_fields_device_ext, device);
-    if (device->has & NTK_DEVICE_HAS_NEIGHBOURS) {
-        ntk_json_key_array_begin(&w->json, "connected_devices");
-        for (uint32_t k = 0; k < device->neighbour_count && k < NTK_SNAPSHOT_NEIGHBOURS_MAX; k++) {
-            report_value_u64(w, device->neighbours[k]);
-        }
-        ntk_json_array_end(&w->json);
-    }
-    report_write_fields(w, report_fields_device_memory, device);
+    report_write_fields(w, report_fields_device_lists, device);
     if (device->has & NTK_DEVICE_HAS_ECC) {
         write_ecc_totals(w, device);
     }
@@ -255,19 +251,6 @@ static void write_device(struct report_writer *w, const struct ntk_device_sample
         write_health(w, device);
     }
     ntk_json_object_end(&w->json);
-}
-
-static void read_neighbours(struct ntk_device_sample *device, const json_t *neighbours)
-{
-    device->has |= NTK_DEVICE_HAS_NEIGHBOURS;
-    for (size_t i = 0;
-         i < json_array_size(neighbours) && device->neighbour_count < NTK_SNAPSHOT_NEIGHBOURS_MAX;
-         i++) {
-        uint64_t number = report_item_u64(neighbours, i);
-        if (number < NTK_SNAPSHOT_DEVICES_MAX) {
-            device->neighbours[device->neighbour_count++] = (uint8_t)number;
-        }
-    }
 }
 
 /* Behind the vendor's counts, which have a key for each kind, counted or not. */
@@ -306,22 +289,20 @@ static void read_health(struct ntk_snapshot *snapshot, struct ntk_device_sample 
     const json_t *evidence = report_get_array(health, "evidence");
     const json_t *reasons = report_get_array(health, "reasons");
     size_t listed = report_bounded(json_array_size(reasons), NTK_HEALTH_REASON_COUNT);
-    int verdict = ntk_health_verdict_of(report_get_text(snapshot, health, "verdict"));
+    size_t verdict =
+        report_find_word(health, "verdict", ntk_health_verdict_names, NTK_HEALTH_VERDICT_COUNT);
 
-    if (verdict < 0) {
+    if (verdict == NTK_HEALTH_VERDICT_COUNT) {
         return;
     }
     device->has |= NTK_DEVICE_HAS_HEALTH;
     device->verdict = (uint32_t)verdict;
     device->verdict_since_ns = report_get_u64(health, "since_ns");
     for (size_t i = 0; i < json_array_size(evidence) && i < NTK_HEALTH_EVIDENCE_COUNT; i++) {
-        const char *name = json_string_value(json_array_get(evidence, i));
+        size_t k = ntk_word_find(json_string_value(json_array_get(evidence, i)),
+                                 ntk_health_evidence_names, NTK_HEALTH_EVIDENCE_COUNT);
 
-        for (int k = 0; k < NTK_HEALTH_EVIDENCE_COUNT && name; k++) {
-            if (strcmp(name, ntk_health_evidence_names[k]) == 0) {
-                device->health_evidence |= 1u << k;
-            }
-        }
+        device->health_evidence |= k < NTK_HEALTH_EVIDENCE_COUNT ? 1u << k : 0;
     }
     device->health = ntk_snapshot_alloc(snapshot, listed, sizeof *device->health);
     for (size_t i = 0; device->health && i < listed; i++) {
@@ -347,14 +328,10 @@ static void read_health(struct ntk_snapshot *snapshot, struct ntk_device_sample 
 void report_read_ext_device(struct ntk_snapshot *snapshot, struct ntk_device_sample *device,
                             const json_t *object)
 {
-    const json_t *neighbours = report_get_array(object, "connected_devices");
     const json_t *totals = report_get_object(object, "ecc_total");
 
     report_read_fields(snapshot, object, report_fields_device_ext, device);
-    if (neighbours) {
-        read_neighbours(device, neighbours);
-    }
-    report_read_fields(snapshot, object, report_fields_device_memory, device);
+    report_read_fields(snapshot, object, report_fields_device_lists, device);
     read_ecc_totals(device, totals);
     read_health(snapshot, device, report_get_object(object, "health"));
 }

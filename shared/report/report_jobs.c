@@ -7,11 +7,11 @@
 /* Before the lists of cores and devices. */
 #define AT(member) .offset = offsetof(struct ntk_job, member)
 const struct report_field report_fields_job[] = {
-#define NTK_JOB_TEXT(name, column, key, label) \
-    REPORT_ROW(key, REPORT_TEXT, AT(name),     \
+#define NTK_JOB_TEXT(name, column, label)     \
+    REPORT_ROW(column, REPORT_TEXT, AT(name), \
                .sparse = offsetof(struct ntk_job, name) != offsetof(struct ntk_job, id)),
 #include "shared/metrics/job.def"
-    REPORT_ROW("since_timestamp_ns", REPORT_U64, AT(since_realtime_ns)),
+    REPORT_ROW("since_timestamp_ns", REPORT_U64, AT(since_timestamp_ns)),
     REPORT_END,
 };
 #undef AT

@@ -13,7 +13,7 @@
 /* Behind category and core. */
 const struct report_field report_fields_memory_row[] = {
     REPORT_ROW("model_id", REPORT_U32, AT(model_id), .sparse = true),
-    REPORT_ROW("bytes", REPORT_U64, AT(current_bytes)),
+    REPORT_ROW("current_bytes", REPORT_U64, AT(current_bytes)),
     REPORT_ROW("peak_bytes", REPORT_U64, AT(peak_bytes)),
     REPORT_END,
 };
@@ -199,16 +199,6 @@ void report_write_ext_memory(struct report_writer *w, const struct ntk_runtime_s
                runtime->memory_by_category_count);
 }
 
-static int category_by_name(const char *name)
-{
-    for (int i = 0; name && i < NTK_MEMORY_CATEGORY_COUNT; i++) {
-        if (!strcmp(name, ntk_memory_category_names[i])) {
-            return i;
-        }
-    }
-    return -1;
-}
-
 static struct ntk_memory_sample *read_rows(struct ntk_snapshot *snapshot, const json_t *array,
                                            size_t *out_count)
 {
@@ -218,9 +208,11 @@ static struct ntk_memory_sample *read_rows(struct ntk_snapshot *snapshot, const 
 
     for (size_t i = 0; rows && i < room; i++) {
         const json_t *entry = json_array_get(array, i);
-        int category = category_by_name(json_string_value(json_object_get(entry, "category")));
+        size_t category = report_find_word(entry, "category", ntk_memory_category_names,
+                                           NTK_MEMORY_CATEGORY_COUNT);
         uint64_t core = report_has(entry, "core") ? report_get_u64(entry, "core") : NTK_NO_CORE;
-        if (category < 0 || (core >= REPORT_CORES_MAX && core != NTK_NO_CORE)) {
+        if (category == NTK_MEMORY_CATEGORY_COUNT ||
+            (core >= REPORT_CORES_MAX && core != NTK_NO_CORE)) {
             continue;
         }
         struct ntk_memory_sample *row = &rows[count++];

@@ -30,7 +30,7 @@ const struct report_field report_fields_model_ext[] = {
 #undef ANY
 #undef HAS
     REPORT_ROW("load_ns", REPORT_U64, AT(load_ns)),
-    REPORT_ROW("load_timestamp_ns", REPORT_U64, AT(load_realtime_ns)),
+    REPORT_ROW("load_timestamp_ns", REPORT_U64, AT(load_timestamp_ns)),
     REPORT_ROW("total_latency", REPORT_HISTOGRAM, AT(total_latency)),
     REPORT_ROW("device_latency", REPORT_HISTOGRAM, AT(device_latency)),
     REPORT_END,

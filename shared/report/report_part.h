@@ -28,7 +28,6 @@ extern "C" {
 /* clang-format on */
 #define REPORT_DECLARE(name) extern const struct report_field report_fields_##name[];
 REPORT_TABLES(REPORT_DECLARE)
-extern const char *const report_event_kinds[NTK_EVENT_KIND_COUNT]; /* NULL: not in reports */
 
 /* ---- report_runtime.c: one application ---- */
 

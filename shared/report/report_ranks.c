@@ -7,23 +7,27 @@
 #include "shared/report/report_part.h"
 
 #define AT(member) .offset = offsetof(struct ntk_rank_sample, member)
-/* Behind communicator, state and operation. */
+/* Behind communicator. */
 const struct report_field report_fields_rank[] = {
+    REPORT_ROW("state", REPORT_WORD, AT(state), .names = ntk_rank_state_names,
+               .count = NTK_RANK_STATE_COUNT),
+    REPORT_ROW("operation", REPORT_WORD, AT(operation), .names = ntk_collective_names,
+               .count = NTK_COLLECTIVE_COUNT),
     REPORT_ROW("rendezvous", REPORT_TEXT, AT(rendezvous)),
-    REPORT_ROW("group", REPORT_TEXT, AT(group), .sparse = true),
+    REPORT_ROW("members", REPORT_TEXT, AT(members), .sparse = true),
     REPORT_ROW("rank", REPORT_U32, AT(rank)),
     REPORT_ROW("rank_count", REPORT_U32, AT(rank_count)),
     REPORT_ROW("world_rank", REPORT_U32, AT(world_rank)),
     REPORT_ROW("world_count", REPORT_U32, AT(world_count)),
     REPORT_ROW("core", REPORT_U32, AT(core)),
     REPORT_ROW("model_id", REPORT_U32, AT(model_id), .sparse = true),
-    REPORT_ROW("join_timestamp_ns", REPORT_U64, AT(join_realtime_ns)),
+    REPORT_ROW("join_timestamp_ns", REPORT_U64, AT(join_timestamp_ns)),
     REPORT_ROW("sequence", REPORT_U64, AT(sequence)),
     REPORT_ROW("in_flight", REPORT_U64, AT(in_flight)),
     REPORT_ROW("since_ns", REPORT_U64, AT(since_ns)),
     REPORT_ROW("bytes", REPORT_U64, AT(bytes)),
     REPORT_ROW("dtype", REPORT_U32, AT(dtype)),
-    REPORT_ROW("status", REPORT_U32, AT(status)),
+    REPORT_ROW("nrt_status", REPORT_U32, AT(status)),
     REPORT_ROW("tid", REPORT_U32, AT(tid)),
     REPORT_ROW("longest_ns", REPORT_U64, AT(longest_ns)),
 #define NTK_COLLECTIVE(id, symbol, name) \
@@ -44,8 +48,6 @@ void report_write_rank(struct report_writer *w, const struct ntk_rank_sample *ra
 
     snprintf(key, sizeof key, "%016llx", (unsigned long long)rank->key);
     report_key_text(w, "communicator", key);
-    report_key_text(w, "state", ntk_rank_state_names[rank->state]);
-    report_key_text(w, "operation", ntk_collective_names[rank->operation]);
     report_write_fields(w, report_fields_rank, rank);
 }
 
@@ -88,19 +90,6 @@ void report_write_lost_ranks(struct report_writer *w)
     ntk_json_array_end(&w->json);
 }
 
-/* The index of the text of a key; 0 for one that is unknown. */
-static int index_of(const json_t *object, const char *key, const char *const *names, int count)
-{
-    const char *text = json_string_value(json_object_get(object, key));
-
-    for (int i = 0; text && i < count; i++) {
-        if (strcmp(text, names[i]) == 0) {
-            return i;
-        }
-    }
-    return 0;
-}
-
 /* Whether it can be one. */
 static bool read_rank(struct ntk_snapshot *snapshot, struct ntk_rank_sample *rank,
                       const json_t *entry)
@@ -109,10 +98,6 @@ static bool read_rank(struct ntk_snapshot *snapshot, struct ntk_rank_sample *ran
 
     report_read_fields(snapshot, entry, report_fields_rank, rank);
     rank->key = key ? strtoull(key, NULL, 16) : 0;
-    rank->state =
-        (enum ntk_rank_state)index_of(entry, "state", ntk_rank_state_names, NTK_RANK_STATE_COUNT);
-    rank->operation = (enum ntk_collective)index_of(entry, "operation", ntk_collective_names,
-                                                    NTK_COLLECTIVE_COUNT);
     if (rank->core >= REPORT_CORES_MAX) {
         rank->core = NTK_NO_CORE;
     }
@@ -158,8 +143,10 @@ void report_read_lost_ranks(struct ntk_snapshot *snapshot, const json_t *ext)
 }
 
 #define AT(member) .offset = offsetof(struct ntk_rank_trouble, member)
-/* Behind kind, communicator and rank. */
+/* Behind communicator and rank. */
 const struct report_field report_fields_trouble[] = {
+    REPORT_ROW("kind", REPORT_WORD, AT(kind), .names = ntk_trouble_kind_names,
+               .count = NTK_TROUBLE_KIND_COUNT),
     REPORT_ROW("rank_count", REPORT_U32, AT(rank_count)),
     REPORT_ROW("pid", REPORT_U32, AT(pid), .sparse = true),
     REPORT_ROW("neuron_runtime_tag", REPORT_TEXT, AT(tag), .sparse = true),
@@ -167,10 +154,15 @@ const struct report_field report_fields_trouble[] = {
     REPORT_ROW("rendezvous", REPORT_TEXT, AT(rendezvous)),
     REPORT_ROW("cause", REPORT_TEXT, AT(cause)),
     REPORT_ROW("sequence", REPORT_U64, AT(sequence), .sparse = true),
-    REPORT_ROW("since_timestamp_ns", REPORT_U64, AT(since_realtime_ns)),
-    REPORT_ROW("missing_count", REPORT_U32, AT(missing), .sparse = true),
+    REPORT_ROW("since_timestamp_ns", REPORT_U64, AT(since_timestamp_ns)),
+    REPORT_ROW("missing_count", REPORT_U32, AT(missing_count), .sparse = true),
     REPORT_ROW("behind_ns", REPORT_U64, AT(behind_ns), .sparse = true),
     REPORT_ROW("interval_ns", REPORT_U64, AT(interval_ns), .sparse = true),
+    REPORT_END,
+};
+static const struct report_field report_fields_trouble_operation[] = {
+    REPORT_ROW("operation", REPORT_WORD, AT(operation), .names = ntk_collective_names,
+               .count = NTK_COLLECTIVE_COUNT),
     REPORT_END,
 };
 #undef AT
@@ -189,14 +181,13 @@ void report_write_troubles(struct report_writer *w)
 
         snprintf(key, sizeof key, "%016llx", (unsigned long long)trouble->key);
         ntk_json_object_begin(&w->json);
-        report_key_text(w, "kind", ntk_trouble_kind_names[trouble->kind]);
         report_key_text(w, "communicator", key);
         if (trouble->has_rank) {
             ntk_json_key_u64(&w->json, "rank", trouble->rank);
         }
         report_write_fields(w, report_fields_trouble, trouble);
         if (trouble->sequence > 0) {
-            report_key_text(w, "operation", ntk_collective_names[trouble->operation]);
+            report_write_fields(w, report_fields_trouble_operation, trouble);
         }
         ntk_json_object_end(&w->json);
     }
@@ -220,10 +211,7 @@ void report_read_troubles(struct ntk_snapshot *snapshot, const json_t *ext)
             (struct ntk_rank_trouble){ .rendezvous = "", .tag = "", .job_id = "", .cause = "" };
         report_read_fields(snapshot, entry, report_fields_trouble, trouble);
         trouble->key = key ? strtoull(key, NULL, 16) : 0;
-        trouble->kind = (enum ntk_trouble_kind)index_of(entry, "kind", ntk_trouble_kind_names,
-                                                        NTK_TROUBLE_KIND_COUNT);
-        trouble->operation = (enum ntk_collective)index_of(entry, "operation", ntk_collective_names,
-                                                           NTK_COLLECTIVE_COUNT);
+        report_read_fields(snapshot, entry, report_fields_trouble_operation, trouble);
         trouble->has_rank = json_is_integer(rank) && json_integer_value(rank) >= 0 &&
                             json_integer_value(rank) < (json_int_t)trouble->rank_count;
         trouble->rank = trouble->has_rank ? (uint32_t)json_integer_value(rank) : 0;

@@ -21,7 +21,7 @@ const struct report_field report_fields_executions[] = {
     REPORT_END,
 };
 const struct report_field report_fields_runtime_cpu[] = {
-#define NTK_PROCESS_SHARE(name, key, column) REPORT_ROW(key, REPORT_PERCENT, AT(name)),
+#define NTK_PROCESS_SHARE(name, key) REPORT_ROW(key, REPORT_PERCENT, AT(name)),
 #include "shared/metrics/process.def"
     REPORT_END,
 };
@@ -31,12 +31,14 @@ const struct report_field report_fields_runtime_ext[] = {
     REPORT_ROW("uid", REPORT_U32, AT(uid)),
     REPORT_ROW("software", REPORT_BOOL, AT(software)),
     REPORT_ROW("cores_guessed", REPORT_BOOL, AT(cores_guessed), .sparse = true),
-    REPORT_ROW("no_executions", REPORT_BOOL, AT(no_executions), .sparse = true),
-    REPORT_ROW("partial_executions", REPORT_BOOL, AT(partial_executions), .sparse = true),
+    REPORT_ROW("executions_counted", REPORT_WORD, AT(executions_counted), .sparse = true,
+               .names = ntk_executions_counted_names, .count = NTK_EXECUTIONS_COUNTED_COUNT),
     REPORT_ROW("lnc", REPORT_U32, AT(lnc)),
-#define NTK_PROCESS_TEXT(name, key) REPORT_ROW(key, REPORT_TEXT, AT(name), .sparse = true),
+#define NTK_PROCESS_TEXT(name) REPORT_ROW(#name, REPORT_TEXT, AT(name), .sparse = true),
 #define NTK_PROCESS_POD(name, key) REPORT_ROW(key, REPORT_TEXT, AT(pod.name), .sparse = true),
 #include "shared/metrics/process.def"
+    REPORT_ROW("hooks", REPORT_WORD, AT(hooks), .sparse = true, .names = ntk_hooks_kind_names,
+               .count = NTK_HOOKS_KIND_COUNT),
     REPORT_END,
 };
 /* With execution_stats. */
@@ -178,9 +180,6 @@ static void write_ext(struct report_writer *w, const struct ntk_runtime_sample *
     if (runtime->by_address) {
         report_key_u64(w, "pid", runtime->pid);
     }
-    if (runtime->hooks != NTK_HOOKS_UNKNOWN) {
-        ntk_json_key_text(&w->json, "hooks", ntk_hooks_kind_names[runtime->hooks]);
-    }
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS)) {
         report_write_fields(w, report_fields_executions_ext, runtime);
     }
@@ -240,25 +239,12 @@ void report_write_runtime(struct report_writer *w, const struct ntk_runtime_samp
     ntk_json_object_end(&w->json);
 }
 
-static enum ntk_hooks_kind read_hooks(const json_t *ext)
-{
-    const char *name = json_string_value(json_object_get(ext, "hooks"));
-
-    for (int i = 1; name && i < NTK_HOOKS_KIND_COUNT; i++) {
-        if (!strcmp(name, ntk_hooks_kind_names[i])) {
-            return (enum ntk_hooks_kind)i;
-        }
-    }
-    return NTK_HOOKS_UNKNOWN;
-}
-
 static void read_ext(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime,
                      const json_t *ext)
 {
     runtime->lnc = 0;
     report_read_fields(snapshot, ext, report_fields_runtime_ext, runtime);
     report_read_fields(snapshot, ext, report_fields_executions_ext, runtime);
-    runtime->hooks = read_hooks(ext);
     if (runtime->device_latency.count > 0) {
         runtime->has_device_latency = true;
     }
@@ -295,7 +281,7 @@ void report_read_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
         runtime->group_period_ns[i] = report_get_period_ns(group[i]);
     }
     read_ext(snapshot, runtime, ext);
-    if (runtime->no_executions && report_get_array(ext, "models")) {
+    if (runtime->executions_counted != NTK_EXECUTIONS_ALL && report_get_array(ext, "models")) {
         runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS] = 0; /* due, though no source
                                                                      * counts */
     }

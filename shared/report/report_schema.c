@@ -55,11 +55,8 @@ static const struct {
     { "ecc", ntk_ecc_names, NTK_ECC_COUNT },
     { "categories", ntk_memory_category_names, NTK_MEMORY_CATEGORY_COUNT },
     { "error_classes", ntk_error_class_names, NTK_ERROR_CLASS_COUNT },
-    { "rank_states", ntk_rank_state_names, NTK_RANK_STATE_COUNT },
     { "collectives", ntk_collective_names, NTK_COLLECTIVE_COUNT },
-    { "trouble_kinds", ntk_trouble_kind_names, NTK_TROUBLE_KIND_COUNT },
-    { "hooks", ntk_hooks_kind_names + 1, NTK_HOOKS_KIND_COUNT - 1 },
-    { "events", report_event_kinds, NTK_EVENT_KIND_COUNT },
+    { "events", ntk_event_kind_names, NTK_EVENT_KIND_COUNT },
     { "host_memory", ntk_memory_group_keys, NTK_GROUP_CONSTANTS },
     { "core_memory", ntk_memory_group_keys + NTK_GROUP_CONSTANTS,
       NTK_GROUP_COUNT - NTK_GROUP_CONSTANTS },
@@ -68,10 +65,10 @@ static const struct {
 /* ---- rows ---- */
 
 static const char *const type_names[] = {
-    [REPORT_U64] = "count",           [REPORT_U32] = "count",       [REPORT_BOOL] = "flag",
-    [REPORT_COUNT] = "count",         [REPORT_DOUBLE] = "positive", [REPORT_RATIO] = "share",
-    [REPORT_PERCENT] = "percent",     [REPORT_TEXT] = "text",       [REPORT_UUID] = "uuid",
-    [REPORT_HISTOGRAM] = "histogram",
+    [REPORT_U64] = "count",   [REPORT_U32] = "count",           [REPORT_U8] = "count",
+    [REPORT_BOOL] = "flag",   [REPORT_COUNT] = "count",         [REPORT_DOUBLE] = "positive",
+    [REPORT_RATIO] = "share", [REPORT_PERCENT] = "percent",     [REPORT_TEXT] = "text",
+    [REPORT_UUID] = "uuid",   [REPORT_HISTOGRAM] = "histogram",
 };
 
 static json_t *make_reference(const char *name)
@@ -104,6 +101,13 @@ static json_t *make_row(const struct report_field *field)
 {
     const char *type = type_names[field->type];
 
+    if (field->type == REPORT_WORD) {
+        json_t *words = json_array();
+        for (size_t i = field->sparse; i < field->count; i++) {
+            json_array_append_new(words, json_string(field->names[i]));
+        }
+        return json_pack("{s:o}", "enum", words);
+    }
     if (field->count == 0) {
         return make_reference(field->type == REPORT_BOOL && field->sparse ? "true" : type);
     }
@@ -129,7 +133,11 @@ static void add_table(json_t *object, const char *name)
     }
     for (const struct report_field *field = tables[i].fields; field->key; field++) {
         bool is_always = !field->has && !field->sparse && field->type != REPORT_HISTOGRAM;
-        add_property(object, field->key, make_row(field), is_always);
+        json_t *row = make_row(field);
+        if (field->text) {
+            json_object_set_new(row, "description", json_string(field->text));
+        }
+        add_property(object, field->key, row, is_always);
     }
 }
 

@@ -217,7 +217,7 @@ static const struct {
     const char *column; /* NULL: not stored */
     const char *type;
 } texts[] = {
-#define NTK_PROCESS_TEXT(name, key) { "process_text", #name, "TEXT NOT NULL" },
+#define NTK_PROCESS_TEXT(name) { "process_text", #name, "TEXT NOT NULL" },
 #include "shared/metrics/process.def"
 #define NTK_INSTANCE_TEXT(name, reported, key, column, ...) \
     { "instance_text", column, "TEXT NOT NULL" },

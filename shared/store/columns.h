@@ -35,15 +35,8 @@ enum ntk_store_counts {
     NTK_STORE_COUNTS_ALL,
 };
 
-/* For a process, in the column counts_executions: the executions that its counts have; NULL:
- * unknown. PART: those until its hooks gave them up. */
-enum ntk_store_counted {
-    NTK_STORE_COUNTED_NONE = 0,
-    NTK_STORE_COUNTED_ALL = 1,
-    NTK_STORE_COUNTED_PART = 2,
-};
-/* ... as SQL: not all of them. */
-#define NTK_STORE_UNCOUNTED "counts_executions IN (0, 2)"
+/* Of a process, as SQL: not all of its executions are counted. */
+#define NTK_STORE_UNCOUNTED "executions_counted <> 'all'"
 
 /* What a coarser tier has of a column. */
 enum ntk_column_merge {

@@ -63,8 +63,9 @@ static const char restate_memory[] =
 
 /* A process that is gone no longer has its histograms read and memory, and later not at all. */
 static const char forget_histograms[] =
-    "UPDATE core_total SET latency_histogram = x'010000', device_latency_histogram = x'010000'"
-    " WHERE length(latency_histogram) > 3 AND process_id IN"
+    "UPDATE core_total SET total_latency_histogram = x'010000', device_latency_histogram = "
+    "x'010000'"
+    " WHERE length(total_latency_histogram) > 3 AND process_id IN"
     " (SELECT process_id FROM process WHERE last_seen_ns < :time_ns)";
 static const char forget_memory[] =
     "DELETE FROM memory_last WHERE process_id IN"

@@ -16,7 +16,7 @@ CREATE TABLE process (
     software INTEGER,
     hooks TEXT,
     cores_guessed INTEGER,
-    counts_executions INTEGER,
+    executions_counted TEXT,
     first_seen_ns INTEGER NOT NULL,
     last_seen_ns INTEGER NOT NULL,
     ended_ns INTEGER,
@@ -29,7 +29,7 @@ CREATE TABLE model (
     name TEXT NOT NULL,
     neff_path TEXT NOT NULL,
     uuid TEXT NOT NULL,
-    first_core INTEGER NOT NULL,
+    core INTEGER NOT NULL,
     core_count INTEGER NOT NULL,
     first_seen_ns INTEGER NOT NULL,
     last_seen_ns INTEGER NOT NULL,
@@ -37,8 +37,8 @@ CREATE TABLE model (
     errors_total INTEGER,
     estimated INTEGER NOT NULL,
     memory_estimated INTEGER NOT NULL,
-    load_time_ns INTEGER,
-    load_duration_ns INTEGER,
+    load_timestamp_ns INTEGER,
+    load_ns INTEGER,
     unloaded_ns INTEGER,
     PRIMARY KEY (process_id, model_id)
 ) STRICT, WITHOUT ROWID;
@@ -164,7 +164,7 @@ CREATE TABLE core_total (
     began_ns INTEGER NOT NULL,
     time_ns INTEGER NOT NULL,{count|
     % INTEGER,}
-    latency_histogram BLOB NOT NULL,
+    total_latency_histogram BLOB NOT NULL,
     device_latency_histogram BLOB NOT NULL,
     PRIMARY KEY (process_id, core, began_ns)
 ) STRICT, WITHOUT ROWID;
@@ -177,7 +177,7 @@ CREATE TABLE unwatched (
     core INTEGER NOT NULL,
     since_ns INTEGER,{count|
     % INTEGER,}
-    latency_histogram BLOB,
+    total_latency_histogram BLOB,
     device_latency_histogram BLOB,
     PRIMARY KEY (time_ns, process_id, core)
 ) STRICT, WITHOUT ROWID;
@@ -186,13 +186,13 @@ CREATE TABLE memory_log (
     event_id INTEGER PRIMARY KEY,
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
-    operation TEXT NOT NULL,
+    kind TEXT NOT NULL,
     category INTEGER NOT NULL REFERENCES memory_category,
     core INTEGER NOT NULL,
     model_id INTEGER NOT NULL,
     address INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
-    tensor TEXT NOT NULL
+    name TEXT NOT NULL
 ) STRICT;
 CREATE INDEX memory_log_by_time ON memory_log (time_ns);
 
@@ -204,7 +204,7 @@ CREATE TABLE error_log (
     nrt_status INTEGER NOT NULL,
     core INTEGER NOT NULL,
     model_id INTEGER NOT NULL,
-    execution INTEGER NOT NULL
+    execution_id INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX error_log_by_time ON error_log (time_ns);
 
@@ -212,7 +212,7 @@ CREATE TABLE model_log (
     event_id INTEGER PRIMARY KEY,
     time_ns INTEGER NOT NULL,
     process_id INTEGER NOT NULL REFERENCES process,
-    operation TEXT NOT NULL,
+    kind TEXT NOT NULL,
     model_id INTEGER NOT NULL,
     name TEXT NOT NULL,
     core INTEGER NOT NULL,
@@ -267,15 +267,15 @@ CREATE TABLE machine (
     core_count INTEGER NOT NULL
 ) STRICT;
 
--- The devices of a row of machine. neighbours: numbers with commas, NULL where not known.
+-- The devices of a row of machine. connected_devices: numbers with commas, NULL where not known.
 CREATE TABLE device (
     since_ns INTEGER NOT NULL REFERENCES machine,
     device INTEGER NOT NULL,
     name TEXT NOT NULL,
     arch TEXT NOT NULL,
-    serial TEXT NOT NULL,
+    serial_number TEXT NOT NULL,
     core_count INTEGER NOT NULL,
-    neighbours TEXT,
+    connected_devices TEXT,
     stack_count INTEGER NOT NULL,
     memory_capacity_bytes INTEGER,
     PRIMARY KEY (since_ns, device)
@@ -304,7 +304,7 @@ CREATE TABLE rank_verdict (
     verdict_id INTEGER PRIMARY KEY,
     time_ns INTEGER NOT NULL,
     to_ns INTEGER,
-    verdict TEXT NOT NULL,
+    kind TEXT NOT NULL,
     cause TEXT NOT NULL,
     communicator TEXT NOT NULL,
     rendezvous TEXT NOT NULL,
@@ -314,7 +314,7 @@ CREATE TABLE rank_verdict (
     tag TEXT NOT NULL,
     operation TEXT,
     sequence INTEGER,
-    missing INTEGER NOT NULL,
+    missing_count INTEGER NOT NULL,
     behind_ns INTEGER,
     interval_ns INTEGER
 ) STRICT;

@@ -62,8 +62,8 @@ SELECT datetime(c.time_ns / 1000000000, 'unixepoch') AS time,
        round(m.period_ns / 1e9, 1) AS seconds,
        round(min(100.0, 100.0 * c.busy_ns / m.period_ns), 1) AS busy_percent,
        round(100.0 * c.busy_ratio_max, 1) AS busiest_second_percent,
-       round(min(100.0, 100.0 * c.pe_busy_ns / m.period_ns), 1) AS pe_percent,
-       round(min(100.0, 100.0 * c.dma_busy_ns / m.period_ns), 1) AS dma_percent,
+       round(min(100.0, 100.0 * c.pe_busy_ns / m.period_ns), 1) AS pe_busy_percent,
+       round(min(100.0, 100.0 * c.dma_busy_ns / m.period_ns), 1) AS dma_busy_percent,
        round(c.effective_flops * 1.0 / m.period_ns, 3) AS effective_gflops_per_s
   FROM core_@ c JOIN process p USING (process_id) JOIN machine_@ m USING (time_ns)
  ORDER BY c.time_ns, c.core;
@@ -75,7 +75,7 @@ SELECT datetime(s.time_ns / 1000000000, 'unixepoch') AS time,
        s.model_id,
        s.executions,
        s.errors,
-       round(s.latency_p50_ns / 1e6, 3) AS p50_ms,
-       round(s.latency_p99_ns / 1e6, 3) AS p99_ms
+       round(s.total_latency_p50_ns / 1e6, 3) AS p50_ms,
+       round(s.total_latency_p99_ns / 1e6, 3) AS p99_ms
   FROM model_@ s JOIN process p USING (process_id) JOIN model m USING (process_id, model_id)
  ORDER BY s.time_ns, p.tag, s.model_id;

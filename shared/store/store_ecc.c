@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "shared/base/word.h"
 #include "shared/store/store_sql.h"
 
 static const char select_sql[] =
@@ -73,17 +74,16 @@ bool ntk_store_ecc_read(sqlite3 *db, const char *boot_id, uint32_t device,
     ntk_store_sql_bind(statement, "device", device);
     ntk_store_sql_bind_text(statement, "boot_id", boot_id);
     while (sqlite3_step(statement) == SQLITE_ROW) {
-        const char *event = ntk_store_sql_word(statement, "event");
         bool is_same_boot = ntk_store_sql_u64(statement, "is_same_boot") == 1;
+        int64_t counter = (int64_t)ntk_store_sql_u64(statement, "counter");
+        int64_t total = (int64_t)ntk_store_sql_u64(statement, "total");
+        size_t k =
+            ntk_word_find(ntk_store_sql_word(statement, "event"), ntk_ecc_names, NTK_ECC_COUNT);
 
-        for (int k = 0; event && k < NTK_ECC_COUNT; k++) {
-            if (strcmp(event, ntk_ecc_names[k]) == 0) {
-                int64_t counter = (int64_t)ntk_store_sql_u64(statement, "counter");
-                int64_t total = (int64_t)ntk_store_sql_u64(statement, "total");
-                out->has |= 1u << k;
-                out->counter[k] = is_same_boot && counter > 0 ? (uint64_t)counter : 0;
-                out->total[k] = total > 0 ? (uint64_t)total : 0;
-            }
+        if (k < NTK_ECC_COUNT) {
+            out->has |= 1u << k;
+            out->counter[k] = is_same_boot && counter > 0 ? (uint64_t)counter : 0;
+            out->total[k] = total > 0 ? (uint64_t)total : 0;
         }
     }
     sqlite3_finalize(statement);

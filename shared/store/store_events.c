@@ -21,30 +21,30 @@ static const char *const sources[NTK_STORE_EVENT_COUNT] = {
         " FROM process WHERE " FROM_TO("ended_ns"),
     [NTK_STORE_EVENT_LOAD] =
         "SELECT time_ns, 2, process_id, core, model_id, '', name, nrt_status, bytes, duration_ns,"
-        " NULL, NULL, NULL, event_id FROM model_log WHERE operation = 'load' AND " FROM_TO(
-            "time_ns"),
+        " NULL, NULL, NULL, event_id FROM model_log WHERE kind = 'load' AND " FROM_TO("time_ns"),
     [NTK_STORE_EVENT_UNLOAD] =
         "SELECT time_ns, 3, process_id, core, model_id, '', name, nrt_status, NULL, duration_ns,"
-        " NULL, NULL, NULL, event_id FROM model_log WHERE operation = 'unload' AND " FROM_TO(
-            "time_ns"),
+        " NULL, NULL, NULL, event_id FROM model_log WHERE kind = 'unload' AND " FROM_TO("time_ns"),
     [NTK_STORE_EVENT_ERROR] =
         "SELECT time_ns, 4, process_id, core, model_id, error_class, '', nrt_status, NULL, NULL,"
-        " NULL, execution, NULL, event_id FROM error_log WHERE " FROM_TO("time_ns"),
+        " NULL, execution_id, NULL, event_id FROM error_log WHERE " FROM_TO("time_ns"),
     [NTK_STORE_EVENT_ALLOC] =
-        "SELECT time_ns, 5, process_id, core, model_id, k.name, tensor, NULL, bytes, NULL, address,"
+        "SELECT time_ns, 5, process_id, core, model_id, k.name, memory_log.name, NULL, bytes, "
+        "NULL, address,"
         " NULL, NULL, event_id FROM memory_log LEFT JOIN memory_category k USING (category)"
-        " WHERE operation = 'alloc' AND " FROM_TO("time_ns"),
+        " WHERE kind = 'alloc' AND " FROM_TO("time_ns"),
     [NTK_STORE_EVENT_FREE] =
-        "SELECT time_ns, 6, process_id, core, model_id, k.name, tensor, NULL, bytes, NULL, address,"
+        "SELECT time_ns, 6, process_id, core, model_id, k.name, memory_log.name, NULL, bytes, "
+        "NULL, address,"
         " NULL, NULL, event_id FROM memory_log LEFT JOIN memory_category k USING (category)"
-        " WHERE operation = 'free' AND " FROM_TO("time_ns"),
+        " WHERE kind = 'free' AND " FROM_TO("time_ns"),
     [NTK_STORE_EVENT_MODEL_START] =
         "SELECT time_ns, 7, process_id, core, model_id, '', name, nrt_status, NULL, duration_ns,"
-        " NULL, NULL, NULL, event_id FROM model_log WHERE operation = 'start' AND " FROM_TO(
+        " NULL, NULL, NULL, event_id FROM model_log WHERE kind = 'model_start' AND " FROM_TO(
             "time_ns"),
     [NTK_STORE_EVENT_MODEL_STOP] =
         "SELECT time_ns, 8, process_id, core, model_id, '', name, nrt_status, NULL, duration_ns,"
-        " NULL, NULL, NULL, event_id FROM model_log WHERE operation = 'stop' AND " FROM_TO(
+        " NULL, NULL, NULL, event_id FROM model_log WHERE kind = 'model_stop' AND " FROM_TO(
             "time_ns"),
     [NTK_STORE_EVENT_MARK] =
         "SELECT time_ns, 9, process_id, -1, 0, name, '', NULL, NULL, duration_ns, NULL, NULL,"

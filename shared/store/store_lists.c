@@ -134,10 +134,10 @@ int ntk_store_reader_check(struct ntk_store_reader *reader, const struct ntk_sto
 /* ---- processes ---- */
 
 static const char process_columns[] =
-    "SELECT p.pid, p.tag, p.command, p.user, p.container, p.first_seen_ns, p.last_seen_ns,"
+    "SELECT p.pid, p.tag, p.command, p.user, p.container_id, p.first_seen_ns, p.last_seen_ns,"
     " p.ended_ns, (SELECT count(DISTINCT t.core) FROM core_total t"
     "  WHERE t.process_id = p.process_id) AS cores,"
-    " m.host, m.device, m.rss, e.completed, e.failed, e.unwatched, p.hooks, p.counts_executions,"
+    " m.host, m.device, m.rss, e.completed, e.failed, e.unwatched, p.hooks, p.executions_counted,"
     " m.process_id AS sampled_id, EXISTS (SELECT 1 FROM model o WHERE o.process_id = p.process_id"
     "  AND o.memory_estimated) AS device_estimated"
     " FROM process p LEFT JOIN"
@@ -157,7 +157,7 @@ static void take_process(sqlite3_stmt *statement, struct ntk_store_process *proc
         .tag = ntk_store_sql_word(statement, "tag"),
         .command = ntk_store_sql_word(statement, "command"),
         .user = ntk_store_sql_word(statement, "user"),
-        .container = ntk_store_sql_word(statement, "container"),
+        .container_id = ntk_store_sql_word(statement, "container_id"),
         .first_seen_ns = ntk_store_sql_u64(statement, "first_seen_ns"),
         .last_seen_ns = ntk_store_sql_u64(statement, "last_seen_ns"),
         .ended_ns = ntk_store_sql_u64(statement, "ended_ns"),
@@ -174,9 +174,7 @@ static void take_process(sqlite3_stmt *statement, struct ntk_store_process *proc
         .failed = ntk_store_sql_u64(statement, "failed"),
         .unwatched = ntk_store_sql_u64(statement, "unwatched"),
         .hooks = ntk_store_sql_word(statement, "hooks"),
-        .is_uncounted = ntk_store_sql_known(statement, "counts_executions") &&
-                        ntk_store_sql_u64(statement, "counts_executions") == NTK_STORE_COUNTED_NONE,
-        .is_partial = ntk_store_sql_u64(statement, "counts_executions") == NTK_STORE_COUNTED_PART,
+        .executions_counted = ntk_store_sql_word(statement, "executions_counted"),
     };
 }
 

@@ -8,7 +8,7 @@
 
 #include "shared/store/store_sql.h"
 
-#define NEIGHBOUR_BYTES 4 /* "255," */
+#define NUMBER_BYTES 4 /* "255," */
 
 void ntk_store_machine_fini(struct ntk_store_machine *machine)
 {
@@ -46,7 +46,7 @@ static void bind_machine(sqlite3_stmt *row, const struct ntk_snapshot *snapshot)
     ntk_store_sql_bind(row, "core_count", snapshot->core_count);
 }
 
-/* list: for the neighbours, as long as the row is bound. */
+/* list: for the connected devices, as long as the row is bound. */
 static void bind_device(sqlite3_stmt *row, const struct ntk_device_sample *device, char *list)
 {
     size_t length = 0;
@@ -54,15 +54,16 @@ static void bind_device(sqlite3_stmt *row, const struct ntk_device_sample *devic
     ntk_store_sql_bind(row, "device", device->index);
     ntk_store_sql_bind_text(row, "name", device->name);
     ntk_store_sql_bind_text(row, "arch", device->arch);
-    ntk_store_sql_bind_text(row, "serial", device->serial);
+    ntk_store_sql_bind_text(row, "serial_number", device->serial_number);
     ntk_store_sql_bind(row, "core_count", device->core_count);
-    if (device->has & NTK_DEVICE_HAS_NEIGHBOURS) {
+    if (device->has & NTK_DEVICE_HAS_CONNECTED_DEVICES) {
         list[0] = '\0';
-        for (uint32_t i = 0; i < device->neighbour_count && i < NTK_SNAPSHOT_NEIGHBOURS_MAX; i++) {
-            length +=
-                (size_t)sprintf(list + length, "%s%u", i > 0 ? "," : "", device->neighbours[i]);
+        for (uint32_t i = 0;
+             i < device->connected_device_count && i < NTK_SNAPSHOT_CONNECTED_DEVICES_MAX; i++) {
+            length += (size_t)sprintf(list + length, "%s%u", i > 0 ? "," : "",
+                                      device->connected_devices[i]);
         }
-        ntk_store_sql_bind_text(row, "neighbours", list);
+        ntk_store_sql_bind_text(row, "connected_devices", list);
     }
     ntk_store_sql_bind(row, "stack_count", device->stack_count);
     ntk_store_sql_bind_known(row, "memory_capacity_bytes",
@@ -95,9 +96,9 @@ static int take_rows(struct ntk_store_machine *machine, sqlite3 *db,
     bind_machine(machine->machine, snapshot);
     int ret = take_row(db, machine->machine, time_ns, facts, row_count, err);
     for (size_t i = 0; ret == 0 && i < snapshot->device_count; i++) {
-        char neighbours[NTK_SNAPSHOT_NEIGHBOURS_MAX * NEIGHBOUR_BYTES];
+        char connected_devices[NTK_SNAPSHOT_CONNECTED_DEVICES_MAX * NUMBER_BYTES];
 
-        bind_device(machine->device, &snapshot->devices[i], neighbours);
+        bind_device(machine->device, &snapshot->devices[i], connected_devices);
         ret = take_row(db, machine->device, time_ns, facts, row_count, err);
     }
     return ret;

@@ -10,10 +10,10 @@
 #define LONGEST "9223372036854775807"
 
 /* The verdicts on the rank in the step, in order: of its process, where one was known. */
-#define SAID                                                                            \
-    "(SELECT group_concat(what, ', ') FROM (SELECT v.verdict || ' ' || v.cause AS what" \
-    " FROM rank_verdict v WHERE v.communicator = s.communicator AND v.rank = s.rank"    \
-    " AND (v.pid IS NULL OR v.pid = p.pid) AND v.time_ns <= s.end_ns"                   \
+#define SAID                                                                         \
+    "(SELECT group_concat(what, ', ') FROM (SELECT v.kind || ' ' || v.cause AS what" \
+    " FROM rank_verdict v WHERE v.communicator = s.communicator AND v.rank = s.rank" \
+    " AND (v.pid IS NULL OR v.pid = p.pid) AND v.time_ns <= s.end_ns"                \
     " AND coalesce(v.to_ns, " LONGEST ") > s.start_ns GROUP BY what ORDER BY min(v.time_ns)))"
 
 static const char rank_columns[] =
@@ -112,8 +112,8 @@ int ntk_store_reader_ranks(struct ntk_store_reader *reader, const struct ntk_sto
 /* ---- verdicts ---- */
 
 static const char verdict_sql[] =
-    "SELECT time_ns, to_ns, verdict, cause, communicator, rendezvous, rank_count, rank, pid, tag,"
-    " operation, sequence, missing, behind_ns, interval_ns FROM rank_verdict"
+    "SELECT time_ns, to_ns, kind, cause, communicator, rendezvous, rank_count, rank, pid, tag,"
+    " operation, sequence, missing_count, behind_ns, interval_ns FROM rank_verdict"
     " WHERE time_ns <= :to_ns AND coalesce(to_ns, " LONGEST ") > :from_ns"
     " AND (:process IS NULL OR tag = :process OR CAST(pid AS TEXT) = :process)"
     " AND (:user IS NULL OR EXISTS (SELECT 1 FROM process p WHERE p.pid = rank_verdict.pid"
@@ -127,7 +127,7 @@ static void take_verdict(sqlite3_stmt *statement, struct ntk_store_verdict *verd
     *verdict = (struct ntk_store_verdict){
         .from_ns = ntk_store_sql_u64(statement, "time_ns"),
         .to_ns = ntk_store_sql_u64(statement, "to_ns"),
-        .verdict = ntk_store_sql_word(statement, "verdict"),
+        .kind = ntk_store_sql_word(statement, "kind"),
         .cause = ntk_store_sql_word(statement, "cause"),
         .communicator = ntk_store_sql_word(statement, "communicator"),
         .rendezvous = ntk_store_sql_word(statement, "rendezvous"),
@@ -138,7 +138,7 @@ static void take_verdict(sqlite3_stmt *statement, struct ntk_store_verdict *verd
         .tag = ntk_store_sql_word(statement, "tag"),
         .operation = ntk_store_sql_word(statement, "operation"),
         .sequence = ntk_store_sql_u64(statement, "sequence"),
-        .missing = (uint32_t)ntk_store_sql_u64(statement, "missing"),
+        .missing_count = (uint32_t)ntk_store_sql_u64(statement, "missing_count"),
         .behind_ns = ntk_store_sql_u64(statement, "behind_ns"),
         .interval_ns = ntk_store_sql_u64(statement, "interval_ns"),
     };

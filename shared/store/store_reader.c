@@ -182,7 +182,7 @@ static void take_totals(sqlite3_stmt *statement, struct core_entries *entries,
         }
     }
     core->total_latency =
-        ntk_store_reader_histogram(statement, "latency_histogram", entries->total);
+        ntk_store_reader_histogram(statement, "total_latency_histogram", entries->total);
     core->device_latency =
         ntk_store_reader_histogram(statement, "device_latency_histogram", entries->device);
 }

@@ -189,7 +189,7 @@ struct ntk_store_process {
     const char *tag;
     const char *command;
     const char *user;
-    const char *container;
+    const char *container_id;
     uint64_t first_seen_ns;
     uint64_t last_seen_ns;
     uint64_t ended_ns; /* 0: not seen to end */
@@ -204,10 +204,9 @@ struct ntk_store_process {
     uint64_t rss_bytes_max;
     uint64_t completed;
     uint64_t failed;
-    uint64_t unwatched; /* of both: ran while no agent was there */
-    const char *hooks;  /* ntk_hooks_kind_names; NULL unknown */
-    bool is_uncounted;  /* its executions are not counted: the counts mean nothing */
-    bool is_partial;    /* they were counted for a while: the counts are less than what ran */
+    uint64_t unwatched;             /* of both: ran while no agent was there */
+    const char *hooks;              /* ntk_hooks_kind_names; NULL unknown */
+    const char *executions_counted; /* with `none` the counts mean nothing; NULL unknown */
 };
 typedef int (*ntk_store_process_row)(const struct ntk_store_process *process, void *ctx);
 /* By first_seen_ns; step_ns of the window is ignored. With a core or a model of the filter those
@@ -309,8 +308,8 @@ int ntk_store_reader_ranks(struct ntk_store_reader *reader, const struct ntk_sto
 
 struct ntk_store_verdict {
     uint64_t from_ns;
-    uint64_t to_ns; /* 0: it holds */
-    const char *verdict;
+    uint64_t to_ns;   /* 0: it holds */
+    const char *kind; /* "hangs" ... */
     const char *cause;
     const char *communicator;
     const char *rendezvous;
@@ -321,7 +320,7 @@ struct ntk_store_verdict {
     const char *tag;
     const char *operation; /* NULL: of none */
     uint64_t sequence;
-    uint32_t missing;
+    uint32_t missing_count;
     uint64_t behind_ns; /* 0: unknown */
     uint64_t interval_ns;
 };

@@ -7,12 +7,13 @@
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "shared/base/word.h"
 #include "shared/store/store_replay_state.h"
 #include "shared/store/store_sql.h"
 
 static const char models_sql[] =
-    "SELECT process_id, model_id, name, neff_path, uuid, first_core, core_count, estimated,"
-    " load_time_ns, load_duration_ns, unloaded_ns, memory_estimated FROM model"
+    "SELECT process_id, model_id, name, neff_path, uuid, core, core_count, estimated,"
+    " load_timestamp_ns, load_ns, unloaded_ns, memory_estimated FROM model"
     " WHERE process_id = :process_id AND first_seen_ns <= :time_ns AND last_seen_ns > :start_ns "
     "ORDER BY model_id";
 
@@ -45,14 +46,14 @@ static int load_models(struct ntk_replay *replay, struct ntk_runtime_sample *run
         model->name = ntk_replay_text(replay, statement, "name");
         model->neff_path = ntk_replay_text(replay, statement, "neff_path");
         ntk_str_copy(model->uuid, sizeof model->uuid, ntk_store_sql_word(statement, "uuid"));
-        model->core = (int64_t)ntk_store_sql_u64(statement, "first_core") < 0
+        model->core = (int64_t)ntk_store_sql_u64(statement, "core") < 0
                           ? NTK_NO_CORE
-                          : (uint32_t)ntk_store_sql_u64(statement, "first_core");
+                          : (uint32_t)ntk_store_sql_u64(statement, "core");
         model->core_count = (uint32_t)ntk_store_sql_u64(statement, "core_count");
         model->estimated = ntk_store_sql_u64(statement, "estimated") != 0;
         model->memory_estimated = ntk_store_sql_u64(statement, "memory_estimated") != 0;
-        model->load_realtime_ns = ntk_store_sql_u64(statement, "load_time_ns");
-        model->load_ns = ntk_store_sql_u64(statement, "load_duration_ns");
+        model->load_timestamp_ns = ntk_store_sql_u64(statement, "load_timestamp_ns");
+        model->load_ns = ntk_store_sql_u64(statement, "load_ns");
         uint64_t unloaded_ns = ntk_store_sql_u64(statement, "unloaded_ns");
         model->loaded = unloaded_ns == 0 || unloaded_ns > replay->time_ns;
     }
@@ -72,10 +73,11 @@ static int load_models(struct ntk_replay *replay, struct ntk_runtime_sample *run
 static int load_model_samples(struct ntk_replay *replay, struct ntk_err *err)
 {
     sqlite3_stmt *statement;
-    int ret = ntk_replay_prepare(replay, NTK_FAMILY_MODEL,
-                                 "process_id, model_id, executions, errors, latency_histogram,"
-                                 " device_latency_histogram",
-                                 "", &statement, err);
+    int ret =
+        ntk_replay_prepare(replay, NTK_FAMILY_MODEL,
+                           "process_id, model_id, executions, errors, total_latency_histogram,"
+                           " device_latency_histogram",
+                           "", &statement, err);
 
     while (ret == 0 && (ret = ntk_replay_next(replay, statement, err)) > 0) {
         ret = 0;
@@ -90,7 +92,8 @@ static int load_model_samples(struct ntk_replay *replay, struct ntk_err *err)
             model->executions.period = ntk_store_sql_u64(statement, "executions");
             model->errors.period = ntk_store_sql_u64(statement, "errors");
             model->is_running = model->executions.period > 0;
-            model->total_latency = ntk_replay_histogram(replay, statement, "latency_histogram");
+            model->total_latency =
+                ntk_replay_histogram(replay, statement, "total_latency_histogram");
             model->device_latency =
                 ntk_replay_histogram(replay, statement, "device_latency_histogram");
             model->has |= model->total_latency.count > 0 ? NTK_MODEL_HAS_LATENCY : 0;
@@ -156,13 +159,14 @@ static int load_memory(struct ntk_replay *replay, struct ntk_runtime_sample *run
 /* With the process, which need not be there any more at the end. */
 static const char events_sql[] =
     "SELECT e.*, p.pid, p.header_pid, p.uid, p.start_time, p.tag FROM (SELECT time_ns, process_id, "
-    "operation, core, model_id, address, bytes, tensor, category,"
-    "  0 AS nrt_status, 0 AS execution, 0 AS duration_ns FROM memory_log WHERE time_ns > :start_ns "
+    "kind, core, model_id, address, bytes, name, category,"
+    "  0 AS nrt_status, 0 AS execution_id, 0 AS duration_ns FROM memory_log WHERE time_ns > "
+    ":start_ns "
     "AND "
     "time_ns <= :time_ns"
     " UNION ALL SELECT time_ns, process_id, error_class, core, model_id, 0, 0, '', -1, nrt_status,"
-    "  execution, 0 FROM error_log WHERE time_ns > :start_ns AND time_ns <= :time_ns"
-    " UNION ALL SELECT time_ns, process_id, operation, core, model_id, 0, bytes, name, -2,"
+    "  execution_id, 0 FROM error_log WHERE time_ns > :start_ns AND time_ns <= :time_ns"
+    " UNION ALL SELECT time_ns, process_id, kind, core, model_id, 0, bytes, name, -2,"
     "  nrt_status, 0, duration_ns FROM model_log WHERE time_ns > :start_ns AND time_ns <= :time_ns"
     " UNION ALL SELECT time_ns, process_id, '', -1, 0, value, 0, name, -3, 0, 0, duration_ns"
     "  FROM mark_log WHERE time_ns > :start_ns AND time_ns <= :time_ns"
@@ -171,7 +175,7 @@ static const char events_sql[] =
 static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
                        struct ntk_event_sample *event)
 {
-    const char *word = ntk_store_sql_word(statement, "operation");
+    const char *word = ntk_store_sql_word(statement, "kind");
     int64_t core = (int64_t)ntk_store_sql_u64(statement, "core");
     int64_t category = (int64_t)ntk_store_sql_u64(statement, "category");
 
@@ -180,30 +184,21 @@ static void take_event(struct ntk_snapshot *snapshot, sqlite3_stmt *statement,
     event->model_id = (uint32_t)ntk_store_sql_u64(statement, "model_id");
     event->address = ntk_store_sql_u64(statement, "address");
     event->bytes = ntk_store_sql_u64(statement, "bytes");
-    event->name = ntk_snapshot_text(snapshot, ntk_store_sql_word(statement, "tensor"));
+    event->name = ntk_snapshot_text(snapshot, ntk_store_sql_word(statement, "name"));
     event->status = (uint32_t)ntk_store_sql_u64(statement, "nrt_status");
-    event->execution_id = ntk_store_sql_u64(statement, "execution");
+    event->execution_id = ntk_store_sql_u64(statement, "execution_id");
     event->duration_ns = ntk_store_sql_u64(statement, "duration_ns");
     event->error_class = NTK_ERROR_CLASS_NONE;
     if (category == -1) {
         event->kind = NTK_EVENT_ERROR;
-        for (int i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
-            if (word && strcmp(word, ntk_error_class_names[i]) == 0) {
-                event->error_class = (uint16_t)i;
-            }
-        }
-        for (uint32_t i = 1; i < NTK_ERROR_CODE_COUNT; i++) {
-            event->error_code =
-                word && strcmp(word, ntk_error_code_names[i]) == 0 ? i : event->error_code;
-        }
+        size_t of_class = ntk_word_find(word, ntk_error_class_names, NTK_ERROR_CLASS_COUNT);
+        size_t code = ntk_word_find(word, ntk_error_code_names, NTK_ERROR_CODE_COUNT);
+        event->error_class =
+            of_class < NTK_ERROR_CLASS_COUNT ? (uint16_t)of_class : NTK_ERROR_CLASS_NONE;
+        event->error_code = code < NTK_ERROR_CODE_COUNT ? (uint32_t)code : 0;
     } else if (category == -2) {
-        event->kind = NTK_EVENT_MODEL_UNLOAD;
-        for (int i = 0; i < NTK_EVENT_KIND_COUNT; i++) {
-            const char *operation = ntk_store_model_operations[i];
-
-            event->kind =
-                word && operation && strcmp(word, operation) == 0 ? (uint16_t)i : event->kind;
-        }
+        size_t kind = ntk_word_find(word, ntk_event_kind_names, NTK_EVENT_KIND_COUNT);
+        event->kind = kind < NTK_EVENT_KIND_COUNT ? (uint16_t)kind : NTK_EVENT_MODEL_UNLOAD;
     } else if (category == -3) {
         event->kind = NTK_EVENT_MARK;
         event->value = event->address;

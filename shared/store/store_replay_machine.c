@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "shared/base/word.h"
 #include "shared/store/store_replay_state.h"
 #include "shared/store/store_sql.h"
 
@@ -51,25 +52,26 @@ static void take_machine(const struct ntk_replay *replay, sqlite3_stmt *statemen
     }
 }
 
-static void take_neighbours(struct ntk_device_sample *device, const char *list)
+static void take_connected_devices(struct ntk_device_sample *device, const char *list)
 {
-    uint32_t numbers[NTK_SNAPSHOT_NEIGHBOURS_MAX];
-    size_t count = NTK_SNAPSHOT_NEIGHBOURS_MAX;
+    uint32_t numbers[NTK_SNAPSHOT_CONNECTED_DEVICES_MAX];
+    size_t count = NTK_SNAPSHOT_CONNECTED_DEVICES_MAX;
 
     if (!list) {
         return;
     }
-    device->has |= NTK_DEVICE_HAS_NEIGHBOURS;
+    device->has |= NTK_DEVICE_HAS_CONNECTED_DEVICES;
     if (*list && ntk_str_parse_list(list, UINT8_MAX, numbers, &count) == 0) {
         for (size_t i = 0; i < count; i++) {
-            device->neighbours[i] = (uint8_t)numbers[i];
+            device->connected_devices[i] = (uint8_t)numbers[i];
         }
-        device->neighbour_count = (uint32_t)count;
+        device->connected_device_count = (uint32_t)count;
     }
 }
 
 static const char devices_sql[] =
-    "SELECT device, name, arch, serial, core_count, neighbours, stack_count, memory_capacity_bytes"
+    "SELECT device, name, arch, serial_number, core_count, connected_devices, stack_count, "
+    "memory_capacity_bytes"
     " FROM device WHERE since_ns = (SELECT max(since_ns) FROM machine WHERE since_ns <= :time_ns)"
     " ORDER BY device";
 
@@ -88,9 +90,9 @@ static int load_devices(struct ntk_replay *replay, struct ntk_err *err)
         device->index = (uint32_t)ntk_store_sql_u64(statement, "device");
         device->name = ntk_replay_text(replay, statement, "name");
         device->arch = ntk_replay_text(replay, statement, "arch");
-        device->serial = ntk_replay_text(replay, statement, "serial");
+        device->serial_number = ntk_replay_text(replay, statement, "serial_number");
         device->core_count = (uint32_t)ntk_store_sql_u64(statement, "core_count");
-        take_neighbours(device, ntk_store_sql_word(statement, "neighbours"));
+        take_connected_devices(device, ntk_store_sql_word(statement, "connected_devices"));
         uint64_t stacks = ntk_store_sql_u64(statement, "stack_count");
         device->stack_count =
             stacks < NTK_SNAPSHOT_STACKS_MAX ? (uint32_t)stacks : NTK_SNAPSHOT_STACKS_MAX;
@@ -160,8 +162,10 @@ static int load_health(struct ntk_replay *replay, struct ntk_err *err)
         ret = 0;
         for (size_t i = 0; i < replay->snapshot->device_count; i++) {
             struct ntk_device_sample *device = &replay->snapshot->devices[i];
-            int verdict = ntk_health_verdict_of(ntk_replay_text(replay, statement, "verdict"));
-            if (device->index != ntk_store_sql_u64(statement, "device") || verdict < 0) {
+            size_t verdict = ntk_word_find(ntk_store_sql_word(statement, "verdict"),
+                                           ntk_health_verdict_names, NTK_HEALTH_VERDICT_COUNT);
+            if (device->index != ntk_store_sql_u64(statement, "device") ||
+                verdict == NTK_HEALTH_VERDICT_COUNT) {
                 continue;
             }
             device->has |= NTK_DEVICE_HAS_HEALTH;

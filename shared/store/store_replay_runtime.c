@@ -7,24 +7,24 @@
 #include <string.h>
 
 #include "shared/base/str.h"
+#include "shared/base/word.h"
 #include "shared/store/columns.h"
 #include "shared/store/store_replay_state.h"
 #include "shared/store/store_sql.h"
 
 static const char runtime_columns[] =
     "p.process_id, p.pid, p.header_pid, p.start_time, p.uid, p.software, p.ended_ns, p.tag,"
-    " p.command, p.user, p.container, p.runtime_version, p.framework_version, p.instance_type,"
+    " p.command, p.user, p.container_id, p.runtime_version, p.framework_version, p.instance_type,"
     " p.lnc, p.first_seen_ns, r.vcpu_user_ns, r.vcpu_system_ns, r.vcpu_period_ns, r.rss_bytes_last,"
-    " r.in_flight_max, r.events_lost, p.hooks, p.cores_guessed, p.counts_executions";
+    " r.in_flight_max, r.events_lost, p.hooks, p.cores_guessed, p.executions_counted";
 
-static enum ntk_hooks_kind hooks_of(const char *name)
+/* Which of the words a column has; the first, where it has none of them. */
+static uint32_t word_of(sqlite3_stmt *statement, const char *column, const char *const *words,
+                        size_t count)
 {
-    for (int i = 1; name && i < NTK_HOOKS_KIND_COUNT; i++) {
-        if (strcmp(name, ntk_hooks_kind_names[i]) == 0) {
-            return (enum ntk_hooks_kind)i;
-        }
-    }
-    return NTK_HOOKS_UNKNOWN;
+    size_t i = ntk_word_find(ntk_store_sql_word(statement, column), words, count);
+
+    return i < count ? (uint32_t)i : 0;
 }
 
 static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statement,
@@ -41,15 +41,15 @@ static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statemen
     uint64_t ended_ns = ntk_store_sql_u64(statement, "ended_ns");
     runtime->ended = ended_ns > start_ns && ended_ns <= replay->time_ns;
     runtime->tag = ntk_replay_text(replay, statement, "tag");
-#define NTK_PROCESS_TEXT(name, key) runtime->name = ntk_replay_text(replay, statement, #name);
+#define NTK_PROCESS_TEXT(name) runtime->name = ntk_replay_text(replay, statement, #name);
 #include "shared/metrics/process.def"
     runtime->lnc = (uint32_t)ntk_store_sql_u64(statement, "lnc");
     runtime->first = ntk_store_sql_u64(statement, "first_seen_ns") > start_ns;
     double period_ns = (double)ntk_store_sql_u64(statement, "vcpu_period_ns");
     if (period_ns > 0) {
         runtime->has |= NTK_RUNTIME_HAS_CPU;
-#define NTK_PROCESS_SHARE(name, key, column) \
-    runtime->name = (double)ntk_store_sql_u64(statement, column "_ns") / period_ns;
+#define NTK_PROCESS_SHARE(name, key) \
+    runtime->name = (double)ntk_store_sql_u64(statement, #name "_ns") / period_ns;
 #include "shared/metrics/process.def"
     }
 #define NTK_PROCESS_BYTES(name, group, ...)                                                      \
@@ -59,14 +59,12 @@ static void take_runtime(const struct ntk_replay *replay, sqlite3_stmt *statemen
     runtime->has |= ntk_store_sql_known(statement, "in_flight_max") ? NTK_RUNTIME_HAS_IN_FLIGHT : 0;
     runtime->in_flight = ntk_store_sql_u64(statement, "in_flight_max");
     runtime->events_lost.period = ntk_store_sql_u64(statement, "events_lost");
-    runtime->hooks = hooks_of(ntk_store_sql_word(statement, "hooks"));
+    runtime->hooks = (enum ntk_hooks_kind)word_of(statement, "hooks", ntk_hooks_kind_names,
+                                                  NTK_HOOKS_KIND_COUNT);
     runtime->cores_guessed = ntk_store_sql_u64(statement, "cores_guessed") != 0;
-    runtime->partial_executions =
-        ntk_store_sql_u64(statement, "counts_executions") == NTK_STORE_COUNTED_PART;
-    runtime->no_executions =
-        runtime->partial_executions ||
-        (ntk_store_sql_known(statement, "counts_executions") &&
-         ntk_store_sql_u64(statement, "counts_executions") == NTK_STORE_COUNTED_NONE);
+    runtime->executions_counted = (enum ntk_executions_counted)word_of(
+        statement, "executions_counted", ntk_executions_counted_names,
+        NTK_EXECUTIONS_COUNTED_COUNT);
 }
 
 static int load_processes(struct ntk_replay *replay, struct ntk_err *err)
@@ -178,7 +176,7 @@ static int load_cores(struct ntk_replay *replay, struct ntk_err *err)
 }
 
 static const char execution_columns[] =
-    "process_id, core{execution|, %}, latency_histogram, device_latency_histogram";
+    "process_id, core{execution|, %}, total_latency_histogram, device_latency_histogram";
 
 static int load_executions(struct ntk_replay *replay, struct ntk_err *err)
 {
@@ -196,7 +194,8 @@ static int load_executions(struct ntk_replay *replay, struct ntk_err *err)
                 continue;
             }
             take_counts(statement, NTK_STORE_COUNTS_EXECUTION, core);
-            core->total_latency = ntk_replay_histogram(replay, statement, "latency_histogram");
+            core->total_latency =
+                ntk_replay_histogram(replay, statement, "total_latency_histogram");
             core->device_latency =
                 ntk_replay_histogram(replay, statement, "device_latency_histogram");
             core->has |= core->total_latency.count > 0 ? NTK_CORE_HAS_LATENCY : 0;
@@ -217,10 +216,11 @@ static void sum_runtime(struct ntk_replay *replay, struct ntk_runtime_sample *ru
         return;
     }
     ntk_histogram_dense_reset(&replay->dense);
-    runtime->has |= runtime->no_executions ? 0u : NTK_RUNTIME_HAS_EXECUTIONS;
+    bool is_counted = runtime->executions_counted == NTK_EXECUTIONS_ALL;
+    runtime->has |= is_counted ? NTK_RUNTIME_HAS_EXECUTIONS : 0u;
     for (size_t i = 0; i < runtime->core_count; i++) {
         struct ntk_core_sample *core = &runtime->cores[i];
-        core->has |= runtime->no_executions ? 0u : NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY;
+        core->has |= is_counted ? NTK_CORE_HAS_EXECUTIONS | NTK_CORE_HAS_LATENCY : 0u;
         for (size_t o = 0; o < NTK_OUTCOME_COUNT; o++) {
             runtime->outcome[o].period += core->outcome[o].period;
             replay->snapshot->outcome[o].period += core->outcome[o].period;

@@ -47,13 +47,13 @@ static const char *const statement_sql[STATEMENT_COUNT] = {
     [ADD_PROCESS] = "",
     [SEE_PROCESS] = "UPDATE process SET last_seen_ns = :last_seen_ns, ended_ns = :ended_ns,"
                     " hooks = :hooks, cores_guessed = :cores_guessed,"
-                    " counts_executions = :counts_executions WHERE process_id = :process_id",
+                    " executions_counted = :executions_counted WHERE process_id = :process_id",
     [PUT_MODEL] = " ON CONFLICT DO UPDATE SET last_seen_ns = excluded.last_seen_ns,"
                   " executions_total = excluded.executions_total,"
                   " errors_total = excluded.errors_total, estimated = excluded.estimated,"
                   " memory_estimated = excluded.memory_estimated,"
-                  " load_time_ns = excluded.load_time_ns,"
-                  " load_duration_ns = excluded.load_duration_ns,"
+                  " load_timestamp_ns = excluded.load_timestamp_ns,"
+                  " load_ns = excluded.load_ns,"
                   " unloaded_ns = excluded.unloaded_ns",
     [FIND_TOTAL] = "SELECT * FROM core_total" OF_CORE " AND began_ns = :began_ns",
     [FIND_LAST_TOTAL] = "SELECT max(time_ns) AS time_ns FROM core_total" OF_CORE,
@@ -146,8 +146,8 @@ static int write_process_sample(struct ntk_store_rows *rows, const struct ntk_sn
     ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
     ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
     ntk_store_sql_bind(row, "period_ns", snapshot->period_ns);
-#define NTK_PROCESS_SHARE(name, key, column) \
-    ntk_store_sql_bind_double(row, column "_ratio", has_cpu, runtime->name);
+#define NTK_PROCESS_SHARE(name, key) \
+    ntk_store_sql_bind_double(row, #name "_ratio", has_cpu, runtime->name);
 #define NTK_PROCESS_BYTES(name, group, ...) \
     ntk_store_sql_bind_known(row, #name, runtime->has &NTK_RUNTIME_HAS_##group, runtime->name);
 #include "shared/metrics/process.def"
@@ -171,7 +171,7 @@ static int write_models(struct ntk_store_rows *rows, const struct ntk_snapshot *
         ntk_store_sql_bind_text(row, "name", model->name);
         ntk_store_sql_bind_text(row, "neff_path", model->neff_path);
         ntk_store_sql_bind_text(row, "uuid", model->uuid);
-        ntk_rows_bind_core(row, "first_core", model->core);
+        ntk_rows_bind_core(row, "core", model->core);
         ntk_store_sql_bind(row, "core_count", model->core_count);
         ntk_store_sql_bind(row, "first_seen_ns", snapshot->realtime_ns);
         ntk_store_sql_bind(row, "last_seen_ns", snapshot->realtime_ns);
@@ -180,9 +180,9 @@ static int write_models(struct ntk_store_rows *rows, const struct ntk_snapshot *
         ntk_store_sql_bind_known(row, "errors_total", is_counted, model->errors.total);
         ntk_store_sql_bind(row, "estimated", model->estimated);
         ntk_store_sql_bind(row, "memory_estimated", model->memory_estimated);
-        ntk_store_sql_bind_known(row, "load_time_ns", model->load_realtime_ns,
-                                 model->load_realtime_ns);
-        ntk_store_sql_bind_known(row, "load_duration_ns", model->load_realtime_ns, model->load_ns);
+        ntk_store_sql_bind_known(row, "load_timestamp_ns", model->load_timestamp_ns,
+                                 model->load_timestamp_ns);
+        ntk_store_sql_bind_known(row, "load_ns", model->load_timestamp_ns, model->load_ns);
         ntk_store_sql_bind_known(row, "unloaded_ns", !model->loaded, snapshot->realtime_ns);
         int ret = ntk_rows_finish(rows, row, err);
         if (ret < 0) {
@@ -198,9 +198,10 @@ static int write_models(struct ntk_store_rows *rows, const struct ntk_snapshot *
         ntk_store_sql_bind(row, "period_ns", snapshot->period_ns);
         ntk_store_sql_bind(row, "executions", model->executions.period);
         ntk_store_sql_bind(row, "errors", model->errors.period);
-        ntk_rows_bind_percentiles(row, &model->total_latency, "latency_p50_ns", "latency_p99_ns",
-                                  NULL);
-        ntk_rows_bind_histogram(row, "latency_histogram", &model->total_latency, &rows->scratch);
+        ntk_rows_bind_percentiles(row, &model->total_latency, "total_latency_p50_ns",
+                                  "total_latency_p99_ns", NULL);
+        ntk_rows_bind_histogram(row, "total_latency_histogram", &model->total_latency,
+                                &rows->scratch);
         ntk_rows_bind_histogram(row, "device_latency_histogram", &model->device_latency,
                                 &rows->scratch_2);
         ret = ntk_rows_finish(rows, row, err);

@@ -12,10 +12,8 @@ void ntk_rows_bind_hooks(sqlite3_stmt *row, const struct ntk_runtime_sample *run
     }
     ntk_store_sql_bind_text(row, "hooks", ntk_hooks_kind_names[runtime->hooks]);
     ntk_store_sql_bind(row, "cores_guessed", runtime->cores_guessed);
-    ntk_store_sql_bind(row, "counts_executions",
-                       runtime->partial_executions ? NTK_STORE_COUNTED_PART
-                       : runtime->no_executions    ? NTK_STORE_COUNTED_NONE
-                                                   : NTK_STORE_COUNTED_ALL);
+    ntk_store_sql_bind_text(row, "executions_counted",
+                            ntk_executions_counted_names[runtime->executions_counted]);
 }
 
 void ntk_rows_bind_core(sqlite3_stmt *row, const char *name, uint32_t core)

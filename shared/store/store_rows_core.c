@@ -64,7 +64,7 @@ static int write_core_total(struct ntk_store_rows *rows, const struct ntk_snapsh
     ntk_store_sql_bind(row, "began_ns", core->began_ns);
     ntk_store_sql_bind(row, "time_ns", snapshot->realtime_ns);
     bind_counts(rows, PUT_CORE_TOTAL, core, state);
-    ntk_store_sql_bind_blob(row, "latency_histogram", &state->total_blob);
+    ntk_store_sql_bind_blob(row, "total_latency_histogram", &state->total_blob);
     ntk_store_sql_bind_blob(row, "device_latency_histogram", &state->device_blob);
     return ntk_rows_finish(rows, row, err);
 }
@@ -110,11 +110,11 @@ static int write_executions(struct ntk_store_rows *rows, const struct ntk_snapsh
     ntk_store_sql_bind(row, "core", core->core);
     ntk_store_sql_bind(row, "period_ns", snapshot->period_ns);
     bind_counts(rows, ADD_EXECUTION, core, NULL);
-    ntk_rows_bind_percentiles(row, &core->total_latency, "latency_p50_ns", "latency_p99_ns",
-                              "latency_max_ns");
+    ntk_rows_bind_percentiles(row, &core->total_latency, "total_latency_p50_ns",
+                              "total_latency_p99_ns", "total_latency_max_ns");
     ntk_rows_bind_percentiles(row, &core->device_latency, "device_latency_p50_ns",
                               "device_latency_p99_ns", NULL);
-    ntk_rows_bind_histogram(row, "latency_histogram", &core->total_latency, &rows->scratch);
+    ntk_rows_bind_histogram(row, "total_latency_histogram", &core->total_latency, &rows->scratch);
     ntk_rows_bind_histogram(row, "device_latency_histogram", &core->device_latency,
                             &rows->scratch_2);
     return ntk_rows_finish(rows, row, err);
@@ -178,7 +178,7 @@ static int write_unwatched(struct ntk_store_rows *rows, const struct ntk_snapsho
     ntk_store_sql_bind(row, "core", core->core);
     ntk_store_sql_bind_known(row, "since_ns", state->since_ns, state->since_ns);
     bind_counts(rows, ADD_UNWATCHED, core->unwatched, NULL);
-    ntk_rows_bind_histogram(row, "latency_histogram", &core->unwatched->total_latency,
+    ntk_rows_bind_histogram(row, "total_latency_histogram", &core->unwatched->total_latency,
                             &rows->scratch);
     ntk_rows_bind_histogram(row, "device_latency_histogram", &core->unwatched->device_latency,
                             &rows->scratch_2);

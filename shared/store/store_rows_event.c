@@ -3,13 +3,6 @@
 #include "shared/store/store_rows_state.h"
 #include "shared/store/store_sql.h"
 
-const char *const ntk_store_model_operations[NTK_EVENT_KIND_COUNT] = {
-    [NTK_EVENT_MODEL_LOAD] = "load",
-    [NTK_EVENT_MODEL_UNLOAD] = "unload",
-    [NTK_EVENT_MODEL_START] = "start",
-    [NTK_EVENT_MODEL_STOP] = "stop",
-};
-
 /* What the hardware did, else the class of the execution. */
 static const char *error_name(const struct ntk_event_sample *event)
 {
@@ -36,14 +29,13 @@ int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot 
         row = rows->statements[ADD_MEMORY_LOG];
         ntk_store_sql_bind(row, "time_ns", event->realtime_ns);
         ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
-        ntk_store_sql_bind_text(row, "operation",
-                                event->kind == NTK_EVENT_MEM_ALLOC ? "alloc" : "free");
+        ntk_store_sql_bind_text(row, "kind", ntk_event_kind_names[event->kind]);
         ntk_store_sql_bind(row, "category", event->category);
         ntk_rows_bind_core(row, "core", event->core);
         ntk_store_sql_bind(row, "model_id", event->model_id);
         ntk_store_sql_bind(row, "address", event->address);
         ntk_store_sql_bind(row, "bytes", event->bytes);
-        ntk_store_sql_bind_text(row, "tensor", event->name);
+        ntk_store_sql_bind_text(row, "name", event->name);
         return ntk_rows_finish(rows, row, err);
     case NTK_EVENT_ERROR:
         row = rows->statements[ADD_ERROR_LOG];
@@ -53,7 +45,7 @@ int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot 
         ntk_store_sql_bind(row, "nrt_status", event->status);
         ntk_rows_bind_core(row, "core", event->core);
         ntk_store_sql_bind(row, "model_id", event->model_id);
-        ntk_store_sql_bind(row, "execution", event->execution_id);
+        ntk_store_sql_bind(row, "execution_id", event->execution_id);
         return ntk_rows_finish(rows, row, err);
     case NTK_EVENT_MODEL_LOAD:
     case NTK_EVENT_MODEL_UNLOAD:
@@ -62,7 +54,7 @@ int ntk_rows_write_event(struct ntk_store_rows *rows, const struct ntk_snapshot 
         row = rows->statements[ADD_MODEL_LOG];
         ntk_store_sql_bind(row, "time_ns", event->realtime_ns);
         ntk_store_sql_bind(row, "process_id", (uint64_t)process->id);
-        ntk_store_sql_bind_text(row, "operation", ntk_store_model_operations[event->kind]);
+        ntk_store_sql_bind_text(row, "kind", ntk_event_kind_names[event->kind]);
         ntk_store_sql_bind(row, "model_id", event->model_id);
         ntk_store_sql_bind_text(row, "name", event->name);
         ntk_rows_bind_core(row, "core", event->core);

@@ -85,8 +85,7 @@ int ntk_rows_get_process(struct ntk_store_rows *rows, const struct ntk_snapshot 
         bind_key(row, snapshot->boot_id, key);
         ntk_store_sql_bind(row, "pid", runtime ? runtime->pid : key.header_pid);
         ntk_store_sql_bind_text(row, "tag", runtime ? runtime->tag : "");
-#define NTK_PROCESS_TEXT(name, key) \
-    ntk_store_sql_bind_text(row, #name, runtime ? runtime->name : "");
+#define NTK_PROCESS_TEXT(name) ntk_store_sql_bind_text(row, #name, runtime ? runtime->name : "");
 #include "shared/metrics/process.def"
         ntk_store_sql_bind(row, "lnc", runtime ? runtime->lnc : 1);
         ntk_store_sql_bind_known(row, "software", runtime, runtime && runtime->software);
@@ -159,7 +158,7 @@ static void take_totals(sqlite3_stmt *statement, struct ntk_rows_core *state)
         }
     }
     /* A blob that cannot be read starts again: the counts next to it stay right. */
-    (void)ntk_store_sql_histogram(statement, "latency_histogram", &state->total);
+    (void)ntk_store_sql_histogram(statement, "total_latency_histogram", &state->total);
     (void)ntk_store_sql_histogram(statement, "device_latency_histogram", &state->device);
 }
 

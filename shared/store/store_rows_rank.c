@@ -61,7 +61,7 @@ static int write_rank(struct ntk_store_rows *rows, const struct ntk_snapshot *sn
     ntk_store_sql_bind(row, "model_id", rank->model_id);
     ntk_store_sql_bind_known(row, "core", rank->core != NTK_NO_CORE, rank->core);
     ntk_store_sql_bind_text(row, "rendezvous", rank->rendezvous);
-    ntk_store_sql_bind_text(row, "members", rank->group);
+    ntk_store_sql_bind_text(row, "members", rank->members);
     ntk_store_sql_bind(row, "first_seen_ns", snapshot->realtime_ns);
     ntk_store_sql_bind(row, "last_seen_ns", snapshot->realtime_ns);
     ntk_store_sql_bind(row, "last_sequence", rank->sequence);

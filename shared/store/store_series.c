@@ -396,7 +396,7 @@ int ntk_store_reader_series(struct ntk_store_reader *reader, enum ntk_store_metr
 /* Counts and histograms of the steps that have any, the columns as merged rows name them. */
 static void add_execution_columns(struct ntk_buf *sql, bool of_model)
 {
-    ntk_buf_add_text(sql, ", histogram_merge(latency_histogram) AS latency_histogram,"
+    ntk_buf_add_text(sql, ", histogram_merge(total_latency_histogram) AS total_latency_histogram,"
                           " histogram_merge(device_latency_histogram)"
                           " AS device_latency_histogram");
     if (of_model) {
@@ -417,7 +417,8 @@ static void take_executions(sqlite3_stmt *statement, bool of_model,
                             struct ntk_histogram_entry (*entries)[NTK_HISTOGRAM_BUCKETS],
                             struct ntk_store_executions *out)
 {
-    out->total_latency = ntk_store_reader_histogram(statement, "latency_histogram", entries[0]);
+    out->total_latency =
+        ntk_store_reader_histogram(statement, "total_latency_histogram", entries[0]);
     out->device_latency =
         ntk_store_reader_histogram(statement, "device_latency_histogram", entries[1]);
     if (of_model) {

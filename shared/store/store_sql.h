@@ -19,9 +19,6 @@
 /* "neur" in the header of the file: PRAGMA application_id. */
 #define NTK_STORE_APPLICATION_ID 0x6e657572
 
-/* What model_log.operation is for a kind of event; NULL: it has no row there. */
-extern const char *const ntk_store_model_operations[NTK_EVENT_KIND_COUNT];
-
 /* Sets err to "<what>: <SQLite's words>" and returns the errno. */
 int ntk_store_sql_error(sqlite3 *db, const char *what, struct ntk_err *err);
 int ntk_store_sql_exec(sqlite3 *db, const char *sql, struct ntk_err *err);

@@ -15,17 +15,17 @@ struct open_verdict {
     char communicator[17];
     char cause[32];
     int64_t rank; /* -1: none */
-    uint32_t missing;
+    uint32_t missing_count;
     uint64_t behind_ns;
     bool is_seen; /* in the current snapshot */
 };
 
 static const char find_sql[] =
-    "SELECT verdict_id, verdict, communicator, cause, coalesce(rank, -1) AS rank, missing,"
+    "SELECT verdict_id, kind, communicator, cause, coalesce(rank, -1) AS rank, missing_count,"
     " coalesce(behind_ns, 0) AS behind_ns FROM rank_verdict WHERE to_ns IS NULL"
     " ORDER BY time_ns DESC LIMIT 1024";
 static const char change_sql[] =
-    "UPDATE rank_verdict SET missing = :missing, behind_ns = :behind_ns,"
+    "UPDATE rank_verdict SET missing_count = :missing_count, behind_ns = :behind_ns,"
     " interval_ns = :interval_ns WHERE verdict_id = :verdict_id";
 static const char close_sql[] =
     "UPDATE rank_verdict SET to_ns = max(time_ns, :now_ns) WHERE verdict_id = :verdict_id";
@@ -54,12 +54,12 @@ static int load(struct ntk_store_verdicts *verdicts, sqlite3 *db, struct ntk_err
             break;
         }
         open->id = (int64_t)ntk_store_sql_u64(statement, "verdict_id");
-        ntk_str_copy(open->kind, sizeof open->kind, ntk_store_sql_text(statement, "verdict"));
+        ntk_str_copy(open->kind, sizeof open->kind, ntk_store_sql_text(statement, "kind"));
         ntk_str_copy(open->communicator, sizeof open->communicator,
                      ntk_store_sql_text(statement, "communicator"));
         ntk_str_copy(open->cause, sizeof open->cause, ntk_store_sql_text(statement, "cause"));
         open->rank = (int64_t)ntk_store_sql_u64(statement, "rank");
-        open->missing = (uint32_t)ntk_store_sql_u64(statement, "missing");
+        open->missing_count = (uint32_t)ntk_store_sql_u64(statement, "missing_count");
         open->behind_ns = ntk_store_sql_u64(statement, "behind_ns");
     }
     sqlite3_finalize(statement);
@@ -69,7 +69,7 @@ static int load(struct ntk_store_verdicts *verdicts, sqlite3 *db, struct ntk_err
 /* As many as fit: what a report claims. */
 static void bind_pace(sqlite3_stmt *statement, const struct ntk_rank_trouble *trouble)
 {
-    ntk_store_sql_bind(statement, "missing", trouble->missing);
+    ntk_store_sql_bind(statement, "missing_count", trouble->missing_count);
     ntk_store_sql_bind_known(statement, "behind_ns", trouble->behind_ns > 0,
                              ntk_store_sql_integer(trouble->behind_ns));
     ntk_store_sql_bind_known(statement, "interval_ns", trouble->interval_ns > 0,
@@ -86,8 +86,8 @@ static int add(struct ntk_store_verdicts *verdicts, sqlite3 *db,
     if (ret < 0) {
         return ret;
     }
-    ntk_store_sql_bind(statement, "time_ns", ntk_store_sql_integer(trouble->since_realtime_ns));
-    ntk_store_sql_bind_text(statement, "verdict", open->kind);
+    ntk_store_sql_bind(statement, "time_ns", ntk_store_sql_integer(trouble->since_timestamp_ns));
+    ntk_store_sql_bind_text(statement, "kind", open->kind);
     ntk_store_sql_bind_text(statement, "cause", open->cause);
     ntk_store_sql_bind_text(statement, "communicator", open->communicator);
     ntk_store_sql_bind_text(statement, "rendezvous", trouble->rendezvous);
@@ -117,7 +117,7 @@ static int change(sqlite3 *db, const struct ntk_rank_trouble *trouble, struct op
     if (ret < 0) {
         return ret;
     }
-    open->missing = trouble->missing;
+    open->missing_count = trouble->missing_count;
     open->behind_ns = trouble->behind_ns;
     ntk_store_sql_bind(statement, "verdict_id", (uint64_t)open->id);
     bind_pace(statement, trouble);
@@ -141,7 +141,7 @@ static int end(sqlite3 *db, const char *sql, const struct open_verdict *open, ui
 static struct open_verdict verdict_of(const struct ntk_rank_trouble *trouble)
 {
     struct open_verdict open = { .rank = trouble->has_rank ? (int64_t)trouble->rank : -1,
-                                 .missing = trouble->missing,
+                                 .missing_count = trouble->missing_count,
                                  .behind_ns = trouble->behind_ns,
                                  .is_seen = true };
 
@@ -190,7 +190,8 @@ int ntk_store_verdicts_write(struct ntk_store_verdicts *verdicts, sqlite3 *db,
             continue;
         }
         open->is_seen = true;
-        if (open->missing != trouble->missing || open->behind_ns != trouble->behind_ns) {
+        if (open->missing_count != trouble->missing_count ||
+            open->behind_ns != trouble->behind_ns) {
             ret = change(db, trouble, open, row_count, err);
         }
     }

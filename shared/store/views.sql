@@ -50,12 +50,12 @@ SELECT s.core,
        p.tag,
        s.samples,
        round(min(100.0, 100.0 * s.busy_ns / w.ns), 1) AS busy_percent,
-       round(min(100.0, 100.0 * s.pe_busy_ns / w.ns), 1) AS pe_percent,
-       round(min(100.0, 100.0 * s.dma_busy_ns / w.ns), 1) AS dma_percent,
+       round(min(100.0, 100.0 * s.pe_busy_ns / w.ns), 1) AS pe_busy_percent,
+       round(min(100.0, 100.0 * s.dma_busy_ns / w.ns), 1) AS dma_busy_percent,
        round(s.effective_flops / w.ns, 3) AS effective_gflops_per_s,
        (SELECT sum(t.completed >> 32) * 4294967296 + sum(t.completed & 4294967295) FROM core_total t
          WHERE t.process_id = s.process_id AND t.core = s.core) AS completed,
-       (SELECT round(max(e.latency_p99_ns) / 1e6, 3) FROM execution_sample e
+       (SELECT round(max(e.total_latency_p99_ns) / 1e6, 3) FROM execution_sample e
          WHERE e.process_id = s.process_id AND e.core = s.core) AS worst_p99_ms
   FROM sums s JOIN process p USING (process_id), watched w
  ORDER BY s.core, p.first_seen_ns;
@@ -81,20 +81,20 @@ SELECT datetime(e.time_ns / 1000000000, 'unixepoch') AS time,
        sum(e.completed >> 32) * 4294967296 + sum(e.completed & 4294967295) AS completed,
        0{failed| + sum(e.% >> 32) * 4294967296 + sum(e.% & 4294967295)} AS failed,
        round(sum(e.completed * 1.0) * 1e9 / max(e.period_ns), 1) AS per_second,
-       round(max(e.latency_p50_ns) / 1e6, 3) AS p50_ms,
-       round(max(e.latency_p99_ns) / 1e6, 3) AS p99_ms
+       round(max(e.total_latency_p50_ns) / 1e6, 3) AS p50_ms,
+       round(max(e.total_latency_p99_ns) / 1e6, 3) AS p99_ms
   FROM execution_sample e JOIN process p USING (process_id)
  GROUP BY e.time_ns, e.process_id
  ORDER BY e.time_ns;
 
 CREATE VIEW memory_events AS
-SELECT datetime(m.time_ns / 1000000000, 'unixepoch') AS time, p.tag, m.operation, k.location,
-       k.name AS category, m.core, m.model_id, printf('0x%x', m.address) AS address, m.bytes, m.tensor
+SELECT datetime(m.time_ns / 1000000000, 'unixepoch') AS time, p.tag, m.kind, k.location,
+       k.name AS category, m.core, m.model_id, printf('0x%x', m.address) AS address, m.bytes, m.name
   FROM memory_log m JOIN process p USING (process_id) JOIN memory_category k USING (category)
  ORDER BY m.time_ns;
 
 CREATE VIEW errors AS
 SELECT datetime(e.time_ns / 1000000000, 'unixepoch') AS time, p.pid, p.tag, e.error_class,
-       e.nrt_status, e.core, e.model_id, e.execution
+       e.nrt_status, e.core, e.model_id, e.execution_id
   FROM error_log e JOIN process p USING (process_id)
  ORDER BY e.time_ns;

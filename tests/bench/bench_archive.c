@@ -40,7 +40,7 @@ static void make_database(void)
         " lnc, core_count) VALUES (1700000000000000000, 'b', 'bench', '', '', '', '', '', 1, 128);"
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 31)"
         " INSERT INTO process (process_id, boot_id, header_pid, uid, start_time, pid, tag, "
-        "command, user, container,"
+        "command, user, container_id,"
         " runtime_version, framework_version, instance_type, lnc, first_seen_ns, last_seen_ns)"
         " SELECT i + 1, '11111111-2222-3333-4444-555555555555', 1000 + i, 1000, 77000 + i, 1000 + "
         "i, 'job-' || i,"

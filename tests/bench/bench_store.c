@@ -106,8 +106,8 @@ static void fill_runtime(struct ntk_snapshot *snapshot, struct ntk_runtime_sampl
     runtime->has = NTK_RUNTIME_HAS_CPU | NTK_RUNTIME_HAS_RSS | NTK_RUNTIME_HAS_MEMORY |
                    NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_CORES | NTK_RUNTIME_HAS_MODELS |
                    NTK_RUNTIME_HAS_TOTALS;
-    runtime->cpu_user = 0.02;
-    runtime->cpu_system = 0.001;
+    runtime->vcpu_user = 0.02;
+    runtime->vcpu_system = 0.001;
     runtime->rss_bytes = 3000000000u + sequence * 4096;
     runtime->cores = ntk_snapshot_alloc(snapshot, CORES_EACH, sizeof *runtime->cores);
     runtime->core_count = CORES_EACH;

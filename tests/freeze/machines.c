@@ -85,7 +85,7 @@ static void fill_rank(struct ntk_rank_sample *rank)
     rank->rank = rank->world_rank = 1;
     rank->rank_count = rank->world_count = 2;
     rank->rendezvous = "10.0.0.1:62182";
-    rank->join_realtime_ns = 1763699000000000000u;
+    rank->join_timestamp_ns = 1763699000000000000u;
     rank->sequence = 77;
     rank->in_flight = 1;
     rank->since_ns = 2500000;
@@ -136,15 +136,15 @@ static void fill_rest(struct ntk_snapshot *s, bool is_busy)
                                               .job_id = "17",
                                               .cause = "killed",
                                               .sequence = 77,
-                                              .missing = 1,
-                                              .since_realtime_ns = 1763699900000000000u };
+                                              .missing_count = 1,
+                                              .since_timestamp_ns = 1763699900000000000u };
     uint32_t numbers[] = { 0, 1 };
     struct ntk_job job = { .id = "17",
                            .user = "ada",
                            .name = "train",
                            .partition = "gpu",
                            .cluster = "c1",
-                           .since_realtime_ns = 1763699000000000000u,
+                           .since_timestamp_ns = 1763699000000000000u,
                            .cores = numbers,
                            .core_count = 2,
                            .devices = numbers,

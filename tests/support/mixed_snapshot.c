@@ -87,7 +87,7 @@ static void fill_model(struct ntk_snapshot *s, struct ntk_runtime_sample *r, con
     model->core = r->cores[0].core;
     model->core_count = 1;
     model->memory_estimated = r->hooks == NTK_HOOKS_PRELOADED;
-    model->load_realtime_ns = 1763700000000000000u;
+    model->load_timestamp_ns = 1763700000000000000u;
     model->load_ns = SECOND;
     model->effective_flops = count(MIXED_POISON);
     model->executions = model->errors = count(MIXED_POISON);
@@ -129,13 +129,14 @@ static void fill_runtime(struct ntk_snapshot *s, uint32_t index)
     r->uid = 1000;
     r->software = index == MIXED_OURS;
     r->hooks = (enum ntk_hooks_kind)(NTK_HOOKS_BUILT_IN + index);
-    r->cores_guessed = r->no_executions = index == MIXED_ATTACHED;
+    r->cores_guessed = index == MIXED_ATTACHED;
+    r->executions_counted = index == MIXED_ATTACHED ? NTK_EXECUTIONS_NONE : NTK_EXECUTIONS_ALL;
     r->tag = tags[index];
     r->command = "python3";
     r->user = "ada";
     r->runtime_version = "2.31.24.0";
     r->lnc = 1;
-    r->cpu_user = 0.125;
+    r->vcpu_user = 0.125;
     r->rss_bytes = GIB;
     r->in_flight = MIXED_POISON;
     r->cores = core;
@@ -148,7 +149,7 @@ static void fill_runtime(struct ntk_snapshot *s, uint32_t index)
     for (size_t i = 0; i < NTK_ERROR_CLASS_COUNT; i++) {
         r->error_class[i] = core->error_class[i];
     }
-    if (!r->no_executions) {
+    if (r->executions_counted == NTK_EXECUTIONS_ALL) {
         r->has |= NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_IN_FLIGHT;
         r->in_flight = 1;
         core->total_latency = r->total_latency = histogram(s, 4000000);
@@ -192,7 +193,7 @@ static void fill_machine(struct ntk_snapshot *s)
     device->core_count = CORES;
     device->name = "Trainium2";
     device->arch = "NDv3";
-    device->serial = "";
+    device->serial_number = "";
     device->stack_count = 2;
     device->memory_capacity_bytes[0] = device->memory_capacity_bytes[1] = 48 * GIB;
     device->memory_used_bytes[0] = 6 * GIB;
@@ -222,11 +223,15 @@ struct ntk_snapshot *test_mixed_snapshot(void)
     must(ntk_snapshot_alloc_runtimes(s, MIXED_COUNT));
     for (uint32_t i = 0; i < MIXED_COUNT; i++) {
         fill_runtime(s, i);
-        for (int k = 0; k < NTK_OUTCOME_COUNT && !s->runtimes[i].no_executions; k++) {
+        for (int k = 0;
+             k < NTK_OUTCOME_COUNT && s->runtimes[i].executions_counted == NTK_EXECUTIONS_ALL;
+             k++) {
             s->outcome[k].period += s->runtimes[i].outcome[k].period;
             s->outcome[k].total += s->runtimes[i].outcome[k].total;
         }
-        for (int k = 0; k < NTK_ERROR_CLASS_COUNT && !s->runtimes[i].no_executions; k++) {
+        for (int k = 0;
+             k < NTK_ERROR_CLASS_COUNT && s->runtimes[i].executions_counted == NTK_EXECUTIONS_ALL;
+             k++) {
             s->error_class[k].period += s->runtimes[i].error_class[k].period;
             s->error_class[k].total += s->runtimes[i].error_class[k].total;
         }

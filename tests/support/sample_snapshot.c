@@ -112,7 +112,7 @@ static void fill_models(struct ntk_snapshot *s, struct ntk_runtime_sample *r, ui
     models[0].executions = count(40);
     models[0].errors = count(2);
     models[0].effective_flops = count(9000);
-    models[0].load_realtime_ns = 1700000000000000000u;
+    models[0].load_timestamp_ns = 1700000000000000000u;
     models[0].load_ns = 5000000;
     models[0].total_latency = histogram(s, 1048576, 39);
     models[0].device_latency = histogram(s, 524288, 39);
@@ -139,7 +139,7 @@ static void fill_runtimes(struct ntk_snapshot *s, uint32_t lnc)
     r[0].tag = "bert \"serve\"";
     r[0].command = "python3";
     r[0].user = "ada";
-    r[0].container = "4f2a";
+    r[0].container_id = "4f2a";
     r[0].runtime_version = "2.31.24.0";
     r[0].framework_version = "1.0";
     r[0].instance_type = "trn2.3xlarge";
@@ -161,8 +161,8 @@ static void fill_runtimes(struct ntk_snapshot *s, uint32_t lnc)
     r[0].has_device_latency = true;
     fill_memory(s, &r[0]);
     fill_models(s, &r[0], lnc);
-    r[0].cpu_user = 0.125;
-    r[0].cpu_system = 0.0175;
+    r[0].vcpu_user = 0.125;
+    r[0].vcpu_system = 0.0175;
     r[0].rss_bytes = 7340032;
 
     r[1].has = NTK_RUNTIME_HAS_MEMORY | NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_CORES |
@@ -251,14 +251,15 @@ static void fill_machine(struct ntk_snapshot *s, uint32_t lnc)
     hardware->device_memory_bytes = 51539607552u;
     hardware->tensor_peak_flops = 78.64e12;
 
-    device[0].has = NTK_DEVICE_HAS_ECC | NTK_DEVICE_HAS_ECC_TOTAL | NTK_DEVICE_HAS_NEIGHBOURS |
-                    NTK_DEVICE_HAS_MEMORY_CAPACITY | NTK_DEVICE_HAS_MEMORY_USED;
+    device[0].has = NTK_DEVICE_HAS_ECC | NTK_DEVICE_HAS_ECC_TOTAL |
+                    NTK_DEVICE_HAS_CONNECTED_DEVICES | NTK_DEVICE_HAS_MEMORY_CAPACITY |
+                    NTK_DEVICE_HAS_MEMORY_USED;
     device[0].core_count = CORES;
     device[0].name = "Trainium2";
     device[0].arch = "NDv3";
-    device[0].serial = "0a1b2c3d4e5f0000";
-    device[0].neighbour_count = 1;
-    device[0].neighbours[0] = 3;
+    device[0].serial_number = "0a1b2c3d4e5f0000";
+    device[0].connected_device_count = 1;
+    device[0].connected_devices[0] = 3;
     device[0].stack_count = 2;
     device[0].memory_capacity_bytes[0] = device[0].memory_capacity_bytes[1] = 25769803776u;
     device[0].memory_used_bytes[0] = 1125504;
@@ -286,7 +287,7 @@ static void fill_machine(struct ntk_snapshot *s, uint32_t lnc)
                                                       .count = 7,
                                                       .detail = "" };
     device[0].has |= NTK_DEVICE_HAS_POWER;
-    device[0].power_time_seconds = 1763700000;
+    device[0].power_timestamp_seconds = 1763700000;
     device[0].power_min = 0.25;
     device[0].power_max = 0.75;
     device[0].power_average = 0.5;

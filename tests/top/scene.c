@@ -106,12 +106,12 @@ static void fill_work(const struct scene *scene, struct ntk_snapshot *snapshot,
     runtime->in_flight = index;
     runtime->user = ntk_snapshot_text(snapshot, users[index % 4]);
     runtime->command = ntk_snapshot_format(snapshot, "python3 serve.py --port %u", 8000 + index);
-    runtime->container =
+    runtime->container_id =
         ntk_snapshot_text(snapshot, index == 1 ? "0123456789abcdef0123456789abcdef" : "");
     if (index == 2) {
         runtime->pod.name = ntk_snapshot_text(snapshot, "llm-0");
         runtime->pod.namespace_name = ntk_snapshot_text(snapshot, "prod");
-        runtime->pod.container = ntk_snapshot_text(snapshot, "server");
+        runtime->pod.container_name = ntk_snapshot_text(snapshot, "server");
     }
     if (!scene->no_cpu) {
         runtime->has |= NTK_RUNTIME_HAS_RSS;
@@ -251,9 +251,9 @@ static void fill_ecc(const struct scene *scene, struct ntk_device_sample *device
 static void fill_links(const struct scene *scene, struct ntk_device_sample *device)
 {
     uint32_t d = device->index;
-    uint8_t *next = device->neighbours;
+    uint8_t *next = device->connected_devices;
 
-    device->has |= NTK_DEVICE_HAS_NEIGHBOURS | (d % 2 == 0 ? NTK_DEVICE_HAS_POWER : 0);
+    device->has |= NTK_DEVICE_HAS_CONNECTED_DEVICES | (d % 2 == 0 ? NTK_DEVICE_HAS_POWER : 0);
     device->power_average = d % 2 == 0 ? 0.05 * (d + 1) : 0;
     if (scene->device_count == 16) {
         *next++ = (uint8_t)((d + 12) % 16);
@@ -268,7 +268,7 @@ static void fill_links(const struct scene *scene, struct ntk_device_sample *devi
             *next++ = (uint8_t)(d + 1);
         }
     }
-    device->neighbour_count = (uint32_t)(next - device->neighbours);
+    device->connected_device_count = (uint32_t)(next - device->connected_devices);
 }
 
 static void fill_devices(const struct scene *scene, struct ntk_snapshot *snapshot)
@@ -335,8 +335,8 @@ static void fill_runtime(const struct scene *scene, struct ntk_snapshot *snapsho
     }
     if (!scene->no_cpu) {
         runtime->has |= NTK_RUNTIME_HAS_CPU;
-        runtime->cpu_user = 0.0333;
-        runtime->cpu_system = 0.0492;
+        runtime->vcpu_user = 0.0333;
+        runtime->vcpu_system = 0.0492;
     }
     assert_non_null(ntk_snapshot_alloc_models(snapshot, runtime, 1));
     runtime->models[0].id = 10006;

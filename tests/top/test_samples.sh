@@ -37,24 +37,24 @@ wait_for running
 # Wait for samples in which the application had a processor.
 works() {
     neuron-top --json -n 3 -d 100ms >three.json
-    jq -s -e 'any(.[]; .cores[1].pe_percent > 0)' three.json >/dev/null && echo yes
+    jq -s -e 'any(.[]; .cores[1].pe_busy_percent > 0)' three.json >/dev/null && echo yes
 }
 wait_for works
 [ "$(wc -l <three.json)" = 3 ] || fail "-n 3 are $(wc -l <three.json) lines"
 jq -s -e --argjson pid "$bench" '
     ([.[].time] | . == sort and (unique | length) == 3) and
     all(.[]; (.period_seconds > 0) and .neuroncore_count == 2 and (.cores | length) == 2 and (.devices | length) == 1
-        and .cores[0].utilization_percent == 0 and .cores[0].latency_p50_seconds == null
+        and .cores[0].utilization_percent == 0 and .cores[0].total_latency_p50_seconds == null
         and .cores[0].executions == 0 and .cores[1].device_memory_bytes == .applications[0].device_memory_bytes
         and (.utilization_percent * 2 - .cores[1].utilization_percent | fabs < 1e-6)
         and .applications[0].pid == $pid and .applications[0].neuroncores == "1"
         and .executions == .applications[0].executions and .executions == .models[0].executions
         and .device_memory_bytes == ([.device_tensors_bytes, .device_constants_bytes, .device_model_code_bytes,
-            .device_runtime_memory_bytes, .device_scratchpad_bytes] | add)
+            .device_runtime_memory_bytes, .device_model_shared_scratchpad_bytes] | add)
         and .host_memory_bytes == .applications[0].host_memory_bytes and .models[0].name == "mlp" and .notice == null)' three.json >/dev/null ||
     fail "$(cat three.json)"
-jq -s -e 'any(.[].cores[1]; .pe_percent > 0 and .effective_flops_per_second > 0 and .peak_flops_percent > 0 and
-    .peak_flops_percent < 100 and .latency_p99_seconds >= .latency_p50_seconds and .latency_p50_seconds > 0)' three.json >/dev/null ||
+jq -s -e 'any(.[].cores[1]; .pe_busy_percent > 0 and .effective_flops_per_second > 0 and .peak_flops_percent > 0 and
+    .peak_flops_percent < 100 and .total_latency_p99_seconds >= .total_latency_p50_seconds and .total_latency_p50_seconds > 0)' three.json >/dev/null ||
     fail "a core that works has no work: $(cat three.json)"
 
 # CSV, as a reader of CSV reads it: one header, the same names, the tag whole, the time in each row.
@@ -69,21 +69,21 @@ assert all(None not in r and None not in r.values() for r in rows), rows
 assert len({r["time"] for r in rows}) == 3
 rows = list(csv.DictReader(open("cores.csv", newline="")))
 assert [r["neuroncore"] for r in rows] == ["0", "1", "0", "1"], rows
-assert rows[0]["latency_p50_seconds"] == "" and float(rows[0]["utilization_percent"]) == 0
+assert rows[0]["total_latency_p50_seconds"] == "" and float(rows[0]["utilization_percent"]) == 0
 PYTHON
 
 # From a report: the same names; what it does not tell is absent.
 reports() { # FILE OPTION...: a report of a period with executions, as neuron-top reads it
     neuron-monitor --once "${@:2}" >report.json
     neuron-top --stdin --json <report.json 2>/dev/null >"$1"
-    jq -e '.cores[1].utilization_percent > 0 and .applications[0].latency_p50_seconds > 0' "$1" >/dev/null && echo yes
+    jq -e '.cores[1].utilization_percent > 0 and .applications[0].total_latency_p50_seconds > 0' "$1" >/dev/null && echo yes
 }
 wait_for reports stdin.json
 jq -e '.cores[0].utilization_percent == 0 and .cores[1].utilization_percent > 0 and (.time | endswith("Z")) and .applications[0].neuroncores == "1" and .models[0].name == "mlp"' stdin.json >/dev/null || fail "$(cat stdin.json)"
 diff <(jq -S 'del(.[] | arrays) | keys' stdin.json) <(jq -S 'del(.[] | arrays) | keys' none.json) >differ || fail "$(cat differ)"
 wait_for reports vendor.json --vendor-keys-only
-jq -e '.models[0].executions == null and .cores[1].pe_percent == null and .models[0].in_flight == null and
-    .applications[0].in_flight == null and .applications[0].latency_p50_seconds > 0' vendor.json >/dev/null ||
+jq -e '.models[0].executions == null and .cores[1].pe_busy_percent == null and .models[0].in_flight == null and
+    .applications[0].in_flight == null and .applications[0].total_latency_p50_seconds > 0' vendor.json >/dev/null ||
     fail "a report of the vendor: $(cat vendor.json)"
 
 # Wrong usage.

@@ -48,7 +48,7 @@ for source in live pipe http past; do
         [ "$(wc -l <table.csv)" -ge 2 ] || fail "$source: $table has no rows: $(cat table.csv report)"
     done
     ask $source --json >$source.json || fail "$source: --json fails"
-    jq -e '.neuroncore_count == 4 and .logical_nc_config == 2 and (.cores | length) == 4 and
+    jq -e '.neuroncore_count == 4 and .logical_neuroncore_config == 2 and (.cores | length) == 4 and
         .applications[0].tag == "everywhere" and .applications[0].neuroncores == "1" and .models[0].name == "mlp" and
         .applications[0].pod_name == null and .errors == 0 and .device_memory_bytes > 0' $source.json >/dev/null ||
         fail "$source: $(cat $source.json)"

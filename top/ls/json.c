@@ -67,13 +67,13 @@ static void write_process(struct ntk_json *json, const struct ntk_ls_process *pr
 static void write_neighbours(struct ntk_json *json, const struct ntk_device_info *info)
 {
     ntk_json_key(json, "connected_to");
-    if (info->neighbour_count == 0) {
+    if (info->connected_device_count == 0) {
         ntk_json_null(json);
         return;
     }
     ntk_json_array_begin(json);
-    for (uint32_t i = 0; i < info->neighbour_count; i++) {
-        ntk_json_u64(json, info->neighbours[i]);
+    for (uint32_t i = 0; i < info->connected_device_count; i++) {
+        ntk_json_u64(json, info->connected_devices[i]);
     }
     ntk_json_array_end(json);
 }
@@ -153,7 +153,7 @@ static void write_device(struct ntk_json *json, const struct ntk_ls_machine *mac
         ntk_json_key_text(json, "device_arch", device->info.arch);
         ntk_json_key_text(json, "neuroncore_arch", device->info.core_arch);
         ntk_json_key_u64(json, "physical_nc_count", device->info.core_count);
-        ntk_json_key_text(json, "serial_number", device->info.serial);
+        ntk_json_key_text(json, "serial_number", device->info.serial_number);
         write_health(json, &device->health);
     }
     ntk_json_object_end(json);

@@ -79,8 +79,8 @@ void ntk_ls_command_write(const char *command, size_t cells, struct ntk_buf *out
 
 static void write_numbers(const struct ntk_device_info *info, struct ntk_buf *out)
 {
-    for (uint32_t i = 0; i < info->neighbour_count; i++) {
-        ntk_buf_add_format(out, "%s%u", i > 0 ? ", " : "", (unsigned)info->neighbours[i]);
+    for (uint32_t i = 0; i < info->connected_device_count; i++) {
+        ntk_buf_add_format(out, "%s%u", i > 0 ? ", " : "", (unsigned)info->connected_devices[i]);
     }
 }
 

@@ -15,8 +15,9 @@ enum ntk_topology ntk_ls_topology_find(const struct ntk_ls_machine *machine)
     for (size_t i = 0; i < machine->device_count && i < NTK_TOPOLOGY_DEVICES_MAX; i++) {
         const struct ntk_device_info *info = &machine->devices[i].info;
 
-        devices[i] = (struct ntk_topology_device){ info->index, info->has_neighbours,
-                                                   info->neighbour_count, info->neighbours };
+        devices[i] =
+            (struct ntk_topology_device){ info->index, info->has_connected_devices,
+                                          info->connected_device_count, info->connected_devices };
     }
     return ntk_topology_find(devices, machine->device_count);
 }
@@ -24,7 +25,7 @@ enum ntk_topology ntk_ls_topology_find(const struct ntk_ls_machine *machine)
 static bool are_links_readable(const struct ntk_ls_machine *machine)
 {
     for (size_t i = 0; i < machine->device_count; i++) {
-        if (!machine->devices[i].info.has_neighbours) {
+        if (!machine->devices[i].info.has_connected_devices) {
             return false;
         }
     }

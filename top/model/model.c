@@ -310,8 +310,8 @@ static void project_vcpu(struct ntk_top_model *model)
 
         if (ntk_top_model_is_in_tab(model, i) && (runtime->has & NTK_RUNTIME_HAS_CPU)) {
             has_runtime = true;
-            user += runtime->cpu_user;
-            system += runtime->cpu_system;
+            user += runtime->vcpu_user;
+            system += runtime->vcpu_system;
         }
     }
     model->runtime_vcpu.user_percent = percent(has_runtime, user);
@@ -406,6 +406,11 @@ static void notice_memory(struct ntk_top_model *model)
     }
 }
 
+static bool is_uncounted(const struct ntk_runtime_sample *runtime)
+{
+    return runtime->executions_counted != NTK_EXECUTIONS_ALL;
+}
+
 /* What hooks around another runtime do not know of an application. */
 static void notice_hooks(struct ntk_top_model *model)
 {
@@ -416,8 +421,8 @@ static void notice_hooks(struct ntk_top_model *model)
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = runtime_in_tab(model, i);
 
-        if (runtime && (runtime->no_executions || runtime->cores_guessed)) {
-            first = first && first->no_executions ? first : runtime;
+        if (runtime && (is_uncounted(runtime) || runtime->cores_guessed)) {
+            first = first && is_uncounted(first) ? first : runtime;
             count++;
         }
     }
@@ -426,8 +431,8 @@ static void notice_hooks(struct ntk_top_model *model)
         return;
     }
     int length = snprintf(model->notice, sizeof model->notice, "%s: %s%s%s", first->tag,
-                          first->no_executions ? "too many executions to observe" : "",
-                          first->no_executions && first->cores_guessed ? ", " : "",
+                          is_uncounted(first) ? "too many executions to observe" : "",
+                          is_uncounted(first) && first->cores_guessed ? ", " : "",
                           first->cores_guessed ? "its cores are a guess" : "");
     if (count > 1 && length > 0 && (size_t)length < sizeof model->notice) {
         (void)snprintf(model->notice + length, sizeof model->notice - (size_t)length,

@@ -109,7 +109,7 @@ static void take_work(struct ntk_top_host *host)
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
         struct ntk_count outcome[NTK_OUTCOME_COUNT];
 
-        is_partial = is_partial || runtime->no_executions;
+        is_partial = is_partial || runtime->executions_counted != NTK_EXECUTIONS_ALL;
 
         if (!(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS)) {
             continue;
@@ -369,7 +369,7 @@ static void json_host(struct ntk_json *json, const struct ntk_top_hosts *hosts,
                 (double)host->hbm_capacity);
     json_number(json, "executions_per_second", host->rate.present, host->rate.value);
     json_number(json, "errors_per_second", host->error_rate.present, host->error_rate.value);
-    ntk_json_key_bool(json, "partial_executions", host->rate.present && host->rate.estimated);
+    ntk_json_key_bool(json, "executions_partial", host->rate.present && host->rate.estimated);
     ntk_json_key_text(json, "health",
                       host->verdict >= 0 ? ntk_health_verdict_names[host->verdict] : NULL);
     ntk_json_key_text(json, "health_reason", host->reason[0] ? host->reason : NULL);

@@ -68,7 +68,7 @@ static void fill(const struct ntk_top_model *model, struct ntk_top_table *table,
                          &cells[NTK_TOP_MODELS_HOST]);
     cells[NTK_TOP_MODELS_ID] = ntk_top_cell_if(sample->id > 0, sample->id);
     cells[NTK_TOP_MODELS_LOADED] =
-        ntk_top_cell_if(sample->load_realtime_ns > 0, (double)sample->load_realtime_ns);
+        ntk_top_cell_if(sample->load_timestamp_ns > 0, (double)sample->load_timestamp_ns);
     cells[NTK_TOP_MODELS_LOAD] = ntk_top_cell_if(sample->load_ns > 0, (double)sample->load_ns);
     cells[NTK_TOP_MODELS_UUID] = ntk_top_cell_text(sample->uuid);
     cells[NTK_TOP_MODELS_PATH] = ntk_top_cell_text(sample->neff_path);

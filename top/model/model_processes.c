@@ -22,12 +22,12 @@ static struct ntk_top_cell where(struct ntk_top_table *table,
     const struct ntk_pod *pod = &runtime->pod;
 
     if (pod->name[0]) {
-        return ntk_top_cell_text(ntk_top_table_text(table, "%s%s%s%s%s", pod->namespace_name,
-                                                    pod->namespace_name[0] ? "/" : "", pod->name,
-                                                    pod->container[0] ? "/" : "", pod->container));
+        return ntk_top_cell_text(ntk_top_table_text(
+            table, "%s%s%s%s%s", pod->namespace_name, pod->namespace_name[0] ? "/" : "", pod->name,
+            pod->container_name[0] ? "/" : "", pod->container_name));
     }
     return ntk_top_cell_text(
-        ntk_top_table_text(table, "%.*s", CONTAINER_CELLS, runtime->container));
+        ntk_top_table_text(table, "%.*s", CONTAINER_CELLS, runtime->container_id));
 }
 
 /* Where the clocks of both are those of one machine: a report does not tell the second one. */
@@ -126,12 +126,15 @@ static void fill_cores(struct ntk_top_model *model, struct ntk_top_table *table,
 static struct ntk_top_cell hooks(struct ntk_top_table *table,
                                  const struct ntk_runtime_sample *runtime)
 {
-    return ntk_top_cell_text(
-        ntk_top_table_text(table, "%s%s%s", ntk_hooks_kind_names[runtime->hooks],
-                           runtime->cores_guessed ? ", cores guessed" : "",
-                           runtime->partial_executions ? ", executions partly counted"
-                           : runtime->no_executions    ? ", executions not counted"
-                                                       : ""));
+    static const char *const counted[NTK_EXECUTIONS_COUNTED_COUNT] = {
+        [NTK_EXECUTIONS_ALL] = "",
+        [NTK_EXECUTIONS_PART] = ", executions partly counted",
+        [NTK_EXECUTIONS_NONE] = ", executions not counted",
+    };
+
+    return ntk_top_cell_text(ntk_top_table_text(
+        table, "%s%s%s", ntk_hooks_kind_names[runtime->hooks],
+        runtime->cores_guessed ? ", cores guessed" : "", counted[runtime->executions_counted]));
 }
 
 /* What its cores suffer from, the worst first, and since when: "dead 12s", "stuck 3m", "idle 2h"
@@ -222,7 +225,7 @@ int ntk_top_model_processes(struct ntk_top_model *model, struct ntk_top_table *t
         cells[NTK_TOP_PROCESSES_TAG] = tag(runtime);
         cells[NTK_TOP_PROCESSES_STATE] = what;
         cells[NTK_TOP_PROCESSES_CPU] = ntk_top_cell_if(
-            runtime->has & NTK_RUNTIME_HAS_CPU, 100 * (runtime->cpu_user + runtime->cpu_system));
+            runtime->has & NTK_RUNTIME_HAS_CPU, 100 * (runtime->vcpu_user + runtime->vcpu_system));
         cells[NTK_TOP_PROCESSES_RSS] =
             ntk_top_cell_if(runtime->has & NTK_RUNTIME_HAS_RSS, (double)runtime->rss_bytes);
         cells[NTK_TOP_PROCESSES_SINCE] = since(table, snapshot, runtime);

@@ -95,7 +95,7 @@ static int add_rank(struct ntk_top_model *model, struct ntk_top_table *table,
         verdict->kind == NTK_COMM_IDLE && rank->row ? "idle" : ntk_rank_where_names[rank->where]);
     cells[NTK_TOP_RANKS_PLACE] =
         ntk_top_cell_text(ntk_top_table_text(table, "%s", first->rendezvous));
-    cells[NTK_TOP_RANKS_GROUP] = ntk_top_cell_text(ntk_top_table_text(table, "%s", first->group));
+    cells[NTK_TOP_RANKS_GROUP] = ntk_top_cell_text(ntk_top_table_text(table, "%s", first->members));
     if (rank->row) {
         fill(model, table, rank->row, cells);
     }

@@ -20,9 +20,10 @@ enum ntk_topology ntk_top_model_topology_shape(const struct ntk_top_model *model
     for (size_t i = 0; i < count && i < NTK_TOPOLOGY_DEVICES_MAX; i++) {
         const struct ntk_device_sample *device = &snapshot->devices[i];
 
-        devices[i] = (struct ntk_topology_device){ device->index,
-                                                   (device->has & NTK_DEVICE_HAS_NEIGHBOURS) != 0,
-                                                   device->neighbour_count, device->neighbours };
+        devices[i] = (struct ntk_topology_device){
+            device->index, (device->has & NTK_DEVICE_HAS_CONNECTED_DEVICES) != 0,
+            device->connected_device_count, device->connected_devices
+        };
     }
     return model->device_count > 1 && count != model->device_count
                ? NTK_TOPOLOGY_OTHER

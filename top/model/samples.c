@@ -211,7 +211,7 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         has_executions = has_executions || snapshot->runtimes[i].has & NTK_RUNTIME_HAS_EXECUTIONS;
-        is_partial = is_partial || snapshot->runtimes[i].no_executions;
+        is_partial = is_partial || snapshot->runtimes[i].executions_counted != NTK_EXECUTIONS_ALL;
     }
     set_text(row, COLUMN_machine_time, row->time);
     set_number(row, COLUMN_machine_period_seconds, true,
@@ -223,7 +223,7 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     set_count(row, COLUMN_machine_neuroncore_count, true,
               (uint64_t)model->device_count * model->cores_per_device);
     set_text(row, COLUMN_machine_neuroncore_version, model->core_version);
-    set_count(row, COLUMN_machine_logical_nc_config, has_devices, model->lnc);
+    set_count(row, COLUMN_machine_logical_neuroncore_config, has_devices, model->lnc);
     set_share(row, COLUMN_machine_utilization_percent, model->busy_percent_mean);
     set_number(row, COLUMN_machine_effective_flops_per_second, model->teraflops_total.present,
                model->teraflops_total.value * 1e12);
@@ -239,7 +239,8 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
     set_bytes(row, COLUMN_machine_host_tensors_bytes, memory->host[NTK_TOP_GROUP_TENSORS]);
     set_bytes(row, COLUMN_machine_host_constants_bytes, memory->host[NTK_TOP_GROUP_CONSTANTS]);
     set_bytes(row, COLUMN_machine_host_dma_buffers_bytes, memory->host[NTK_TOP_GROUP_DMA_BUFFERS]);
-    set_bytes(row, COLUMN_machine_host_app_memory_bytes, memory->host[NTK_TOP_GROUP_APP_MEMORY]);
+    set_bytes(row, COLUMN_machine_host_application_memory_bytes,
+              memory->host[NTK_TOP_GROUP_APP_MEMORY]);
     set_bytes(row, COLUMN_machine_device_memory_bytes, memory->device_total);
     if (memory->device_total.present) {
         set_flag(row, COLUMN_machine_memory_estimated, memory->device_total.estimated);
@@ -250,11 +251,11 @@ static void walk_machine(const struct ntk_top_model *model, struct row *row)
               memory->device[NTK_TOP_GROUP_MODEL_CODE]);
     set_bytes(row, COLUMN_machine_device_runtime_memory_bytes,
               memory->device[NTK_TOP_GROUP_RUNTIME_MEMORY]);
-    set_bytes(row, COLUMN_machine_device_scratchpad_bytes,
+    set_bytes(row, COLUMN_machine_device_model_shared_scratchpad_bytes,
               memory->device[NTK_TOP_GROUP_SCRATCHPAD]);
     set_text(row, COLUMN_machine_notice, model->notice);
     if (has_executions) {
-        set_flag(row, COLUMN_machine_partial_executions, is_partial);
+        set_flag(row, COLUMN_machine_executions_partial, is_partial);
     }
     emit(row, TABLE_machine);
 }
@@ -372,8 +373,8 @@ static void set_core_latency(struct row *row, const struct ntk_top_model *model,
         if (ntk_snapshot_logical_core(runtime->cores, runtime->core_count, model->lnc, logical,
                                       &core) &&
             core.total_latency.count > 0) {
-            set_latency(row, COLUMN_cores_latency_p50_seconds, COLUMN_cores_latency_p99_seconds,
-                        &core.total_latency);
+            set_latency(row, COLUMN_cores_total_latency_p50_seconds,
+                        COLUMN_cores_total_latency_p99_seconds, &core.total_latency);
             return;
         }
     }
@@ -410,14 +411,14 @@ static void set_runtime_latency(struct row *row, const struct ntk_runtime_sample
     static const int p99 = 5;
     const double second_ns = (double)NTK_NS_PER_SECOND;
 
-    set_latency(row, COLUMN_applications_latency_p50_seconds,
-                COLUMN_applications_latency_p99_seconds, &runtime->total_latency);
+    set_latency(row, COLUMN_applications_total_latency_p50_seconds,
+                COLUMN_applications_total_latency_p99_seconds, &runtime->total_latency);
     set_latency(row, COLUMN_applications_device_latency_p50_seconds,
                 COLUMN_applications_device_latency_p99_seconds, &runtime->device_latency);
     if (runtime->has & NTK_RUNTIME_HAS_PERCENTILES) {
-        set_number(row, COLUMN_applications_latency_p50_seconds, true,
+        set_number(row, COLUMN_applications_total_latency_p50_seconds, true,
                    runtime->total_percentile_ns[p50] / second_ns);
-        set_number(row, COLUMN_applications_latency_p99_seconds, true,
+        set_number(row, COLUMN_applications_total_latency_p99_seconds, true,
                    runtime->total_percentile_ns[p99] / second_ns);
     }
     if (runtime->has & NTK_RUNTIME_HAS_DEVICE_PERCENTILES) {
@@ -450,7 +451,8 @@ static void walk_applications(const struct ntk_top_model *model, struct row *row
         set_fields(row, TABLE_applications, snapshot, runtime, runtime->has);
         set_count(row, COLUMN_applications_pid, true, runtime->pid);
         set_text(row, COLUMN_applications_container,
-                 runtime->pod.container[0] ? runtime->pod.container : runtime->container);
+                 runtime->pod.container_name[0] ? runtime->pod.container_name
+                                                : runtime->container_id);
         set_text(row, COLUMN_applications_pod_name, runtime->pod.name);
         set_text(row, COLUMN_applications_namespace, runtime->pod.namespace_name);
         set_cores(row, COLUMN_applications_neuroncores, cores,
@@ -466,8 +468,8 @@ static void walk_applications(const struct ntk_top_model *model, struct row *row
         if (runtime->hooks != NTK_HOOKS_UNKNOWN) {
             set_text(row, COLUMN_applications_hooks, ntk_hooks_kind_names[runtime->hooks]);
             set_flag(row, COLUMN_applications_cores_guessed, runtime->cores_guessed);
-            set_flag(row, COLUMN_applications_no_executions, runtime->no_executions);
-            set_flag(row, COLUMN_applications_partial_executions, runtime->partial_executions);
+            set_text(row, COLUMN_applications_executions_counted,
+                     ntk_executions_counted_names[runtime->executions_counted]);
         }
         emit(row, TABLE_applications);
     }
@@ -493,8 +495,8 @@ static void set_model(struct row *row, const struct ntk_top_model *top,
     set_count(row, COLUMN_models_model_id, true, model->id);
     set_text(row, COLUMN_models_uuid, model->uuid);
     set_cores(row, COLUMN_models_neuroncores, cores, core_count);
-    set_latency(row, COLUMN_models_latency_p50_seconds, COLUMN_models_latency_p99_seconds,
-                &model->total_latency);
+    set_latency(row, COLUMN_models_total_latency_p50_seconds,
+                COLUMN_models_total_latency_p99_seconds, &model->total_latency);
     set_latency(row, COLUMN_models_device_latency_p50_seconds,
                 COLUMN_models_device_latency_p99_seconds, &model->device_latency);
     set_count(row, COLUMN_models_host_memory_bytes, host.known, host.bytes);

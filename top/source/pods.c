@@ -95,8 +95,8 @@ void ntk_top_pods_fill(struct ntk_top_pods *pods, struct ntk_snapshot *snapshot)
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-        struct pod *pod = runtime->container[0] && !runtime->pod.name[0]
-                              ? pod_of(pods, runtime->container)
+        struct pod *pod = runtime->container_id[0] && !runtime->pod.name[0]
+                              ? pod_of(pods, runtime->container_id)
                               : NULL;
 
         if (pod && !pod->name[0] && pod->looks < LOOKS_MAX) {
@@ -109,8 +109,8 @@ void ntk_top_pods_fill(struct ntk_top_pods *pods, struct ntk_snapshot *snapshot)
     }
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
         struct ntk_runtime_sample *runtime = &snapshot->runtimes[i];
-        const struct pod *pod = runtime->container[0] && !runtime->pod.name[0]
-                                    ? ntk_map_get(&pods->by_container, runtime->container)
+        const struct pod *pod = runtime->container_id[0] && !runtime->pod.name[0]
+                                    ? ntk_map_get(&pods->by_container, runtime->container_id)
                                     : NULL;
 
         if (pod && pod->name[0]) {

@@ -64,7 +64,7 @@ const EVENTS_SHOWN = 50;
 const EVENTS_ASKED = 30000; // as many as are answered
 const EVENTS = [
   { name: 'time', text: true, value: (event) => event.time.replace('T', ' ').replace('Z', '') },
-  { name: 'event', text: true, value: (event) => event.event, bad: (event) => event.event === 'error' },
+  { name: 'event', text: true, value: (event) => event.kind, bad: (event) => event.kind === 'error' },
   { name: 'process', text: true, value: (event) => event.process },
   { name: 'pid', value: (event) => String(event.pid) },
   { name: 'core', value: (event) => (event.core === null ? '-' : String(logicalOf(event.core))) },
@@ -79,9 +79,9 @@ const EVENTS = [
 function chooseEvents(rows) {
   const seen = new Map();
   const ranked = rows.map((row, place) => ({ row, place })).reverse().map((entry) => {
-    const key = `${entry.row.event === 'error'} ${entry.row.pid} ${entry.row.process}`;
+    const key = `${entry.row.kind === 'error'} ${entry.row.pid} ${entry.row.process}`;
     seen.set(key, (seen.get(key) ?? 0) + 1);
-    return { ...entry, turn: seen.get(key), other: entry.row.event !== 'error' };
+    return { ...entry, turn: seen.get(key), other: entry.row.kind !== 'error' };
   });
   ranked.sort((a, b) => a.turn - b.turn || a.other - b.other || b.place - a.place);
   return ranked.slice(0, EVENTS_SHOWN).sort((a, b) => b.place - a.place).map((entry) => entry.row);

@@ -52,7 +52,7 @@ function runtimeOf(entry, groups) {
     user: ext.user ?? '',
     pod: ext.pod_name ? `${ext.namespace}/${ext.pod_name}` : ext.container_id?.slice(0, 12) ?? '',
     lnc: ext.lnc ?? 1,
-    hooks: [ext.hooks, ext.cores_guessed && 'cores guessed', ext.partial_executions ? 'executions partly counted' : ext.no_executions && 'executions not counted'].filter(Boolean).join(', '),
+    hooks: [ext.hooks, ext.cores_guessed && 'cores guessed', { part: 'executions partly counted', none: 'executions not counted' }[ext.executions_counted]].filter(Boolean).join(', '),
     period,
     completed,
     failed,
@@ -65,7 +65,7 @@ function runtimeOf(entry, groups) {
     inFlight: ext.in_flight,
     deviceBytes: used?.neuron_device ?? null,
     tellsMemory: !['preloaded', 'attached'].includes(ext.hooks),
-    uncounted: ext.no_executions === true,
+    uncounted: ext.executions_counted !== undefined,
     deviceEstimated: (ext.models ?? []).some((model) => model.memory_estimated && model.loaded !== false),
     hostBytes: used?.host ?? null,
     rssBytes: used?.rss_bytes ?? null,
@@ -95,8 +95,8 @@ function addCores(runtime) {
     if (!core || !period) continue;
     core.physical.push(Number(index));
     for (const [name] of ENGINES) {
-      if (physical.engines?.[name] === undefined) continue;
-      const busy = physical.engines[name] - (physical.unwatched?.engines?.[name] ?? 0);
+      if (physical.engine_busy_ns?.[name] === undefined) continue;
+      const busy = physical.engine_busy_ns[name] - (physical.unwatched?.engine_busy_ns?.[name] ?? 0);
       core.engines[name] = (core.engines[name] ?? 0) + busy / (period * 1e7) / runtime.lnc;
     }
     const watched = (name) => (physical[name] === undefined ? null : (physical[name] - (physical.unwatched?.[name] ?? 0)) / period);

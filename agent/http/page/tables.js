@@ -97,7 +97,7 @@ function drawMemory() {
   });
   const byCategory = new Map();
   for (const runtime of state.runtimes) {
-    for (const { category, core, bytes, peak_bytes: peak } of runtime.memory) {
+    for (const { category, core, current_bytes: bytes, peak_bytes: peak } of runtime.memory) {
       if (core === undefined || category.startsWith('host_')) continue; // not of a device
       const row = byCategory.get(category) ?? { category, bytes: 0, peak: 0 };
       row.bytes += bytes;

@@ -26,9 +26,9 @@ for table in machine_sample core_sample execution_sample model_sample memory_log
     questions+=("select '$table', count(*), epoch_us(min(time)), epoch_us(max(time)) from 'out/$table/**/*.parquet'")
 done >times
 ask "${questions[@]}" | diff times - >&2 || fail "the database has something else"
-sqlite3 -readonly h.db "select s.time_ns / 1000, p.tag, s.core, s.completed, s.latency_p50_ns, hex(s.latency_histogram)
+sqlite3 -readonly h.db "select s.time_ns / 1000, p.tag, s.core, s.completed, s.total_latency_p50_ns, hex(s.total_latency_histogram)
     from execution_sample s join process p using (process_id) order by 1, 3, 4" >wanted
-ask "select epoch_us(time), tag, core, completed, latency_p50_ns, hex(latency_histogram) from 'out/execution_sample/**/*.parquet'
+ask "select epoch_us(time), tag, core, completed, total_latency_p50_ns, hex(total_latency_histogram) from 'out/execution_sample/**/*.parquet'
     order by 1, 3, 4" >found
 diff wanted found >&2 || fail "executions are something else"
 sqlite3 -readonly h.db "select p.tag, p.pid, first_seen_ns / 1000, (select sum(completed) from core_total t where t.process_id = p.process_id)

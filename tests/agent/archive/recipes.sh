@@ -20,12 +20,12 @@ delete from machine_sample where time_ns < (select max(time_ns) from machine_sam
 update tier set first_ns = (select max(time_ns) from hours), done_ns = (select max(time_ns) from hours);
 update tier set first_ns = (select min(time_ns) from hours) - 3600000000000 where tier = 'hour';
 update machine set host_name = '$1', core_count = 4, driver_version = '2.28', since_ns = (select min(time_ns) from hours) - 3600000000000;
-insert into machine select (select max(time_ns) from hours where day = 1) + 1, boot_id, host_name, instance_name, instance_id, instance_type, zone,
+insert into machine select (select max(time_ns) from hours where day = 1) + 1, boot_id, host_name, instance_name, instance_id, instance_type, availability_zone,
   region, hardware_type, device_type, device_version, core_version, '2.31', software, device_count, cores_per_device, lnc, stack_count,
   cores_per_stack, device_memory_bytes, tensor_peak_flops, core_count from machine;
 insert into machine_hour (time_ns, samples, period_ns, events_read, events_lost, events_unlisted)
   select time_ns, 3600, 3600000000000, 0, 0, 0 from hours;
-insert into process (process_id, boot_id, header_pid, uid, start_time, pid, tag, command, user, container, runtime_version, framework_version,
+insert into process (process_id, boot_id, header_pid, uid, start_time, pid, tag, command, user, container_id, runtime_version, framework_version,
   instance_type, lnc, first_seen_ns, last_seen_ns, ended_ns)
   select k, 'boot-$1', 100 + k, 1000 + k, k, 100 + k, t, 'python3 ' || t || '.py', 'user' || k, '', '', '', '', 1, (select min(time_ns) from hours),
     (select max(time_ns) from hours), null from (select 1 as k, 'train' as t union all select 2, 'notebook');
@@ -38,10 +38,10 @@ insert into device_hour (time_ns, device, samples, mem_ecc_corrected, mem_ecc_un
   mem_ecc_repairable_uncorrected)
   select time_ns, d, 3600, case when d = 1 and day = 2 then 5 * $2 else 1 end, 0, 0, case when $2 = 2 and n = 70 then 1 else 0 end, 0
     from hours, (select 0 as d union all select 1);
-insert into model (process_id, model_id, name, neff_path, uuid, first_core, core_count, first_seen_ns, last_seen_ns, estimated, memory_estimated)
+insert into model (process_id, model_id, name, neff_path, uuid, core, core_count, first_seen_ns, last_seen_ns, estimated, memory_estimated)
   select 1, m, 'model-' || m, '', '', 0, 1, (select min(time_ns) from hours), (select max(time_ns) from hours), 0, 0 from (select 1 as m union all select 2);
 -- Model 1 becomes slower with the new driver, model 2 does not.
-insert into model_hour (time_ns, process_id, model_id, samples, period_ns, executions, errors, latency_p50_ns, latency_p99_ns)
+insert into model_hour (time_ns, process_id, model_id, samples, period_ns, executions, errors, total_latency_p50_ns, total_latency_p99_ns)
   select time_ns, 1, m, 3600, 3600000000000, 1000 * $2, 0, 4000000, case when day = 2 and m = 1 then 7500000 else 5000000 end
     from hours, (select 1 as m union all select 2);
 insert into job (job_key, time_ns, to_ns, job_id, user, name, partition, cluster, lnc)

@@ -229,8 +229,8 @@ static void all_facts_of_the_service_are_known(void **state)
     assert_string_equal(instance->name, "trainer 7");
     assert_string_equal(instance->id, "i-0f00000000000c0de");
     assert_string_equal(instance->type, "trn2.3xlarge");
-    assert_string_equal(instance->zone, "xx-test-1a");
-    assert_string_equal(instance->zone_id, "xxt1-az1");
+    assert_string_equal(instance->availability_zone, "xx-test-1a");
+    assert_string_equal(instance->availability_zone_id, "xxt1-az1");
     assert_string_equal(instance->region, "xx-test-1");
     assert_string_equal(instance->ami_id, "ami-0f00000000000f00d");
     assert_string_equal(instance->subnet_id, "subnet-0beef");
@@ -406,7 +406,7 @@ static void firmware_provides_what_it_can_without_the_service(void **state)
     create(f, NULL, false);
     assert_string_equal(look(f)->id, "i-0123");
     assert_string_equal(look(f)->type, "trn1.32xlarge");
-    assert_string_equal(look(f)->zone, "");
+    assert_string_equal(look(f)->availability_zone, "");
     assert_string_equal(look(f)->error, "");
 }
 

@@ -119,7 +119,7 @@ static void assert_pod(const struct ntk_snapshot *snapshot, const char *namespac
 {
     assert_string_equal(snapshot->runtimes[0].pod.namespace_name, namespace_name);
     assert_string_equal(snapshot->runtimes[0].pod.name, pod);
-    assert_string_equal(snapshot->runtimes[0].pod.container, container);
+    assert_string_equal(snapshot->runtimes[0].pod.container_name, container);
 }
 
 /* An error is a message that names the socket and has these words. */
@@ -200,8 +200,8 @@ static void containers_of_a_pod_that_share_a_core_are_joined(void **state)
     assert_int_equal(snapshot->k8s.core_count, 1);
     assert_int_equal(snapshot->k8s.cores[0].container_count, 2);
     assert_string_equal(snapshot->runtimes[0].pod.name, "bert-0");
-    assert_null(strchr(snapshot->runtimes[0].pod.container, '\n'));
-    assert_memory_equal(snapshot->runtimes[0].pod.container, "serve,side", 10);
+    assert_null(strchr(snapshot->runtimes[0].pod.container_name, '\n'));
+    assert_memory_equal(snapshot->runtimes[0].pod.container_name, "serve,side", 10);
     ntk_snapshot_destroy(snapshot);
 }
 
@@ -222,7 +222,7 @@ static void the_container_name_takes_precedence_over_the_cores(void **state)
     start(f);
     wait_for_round(f);
     struct ntk_snapshot *snapshot = machine(1, 0, 1);
-    snapshot->runtimes[0].container = ID;
+    snapshot->runtimes[0].container_id = ID;
     ntk_pods_get(snapshot, f->pods);
     assert_pod(snapshot, "ml", "bert-0", "serve-fast");
     ntk_snapshot_destroy(snapshot);
@@ -232,7 +232,7 @@ static void the_container_name_takes_precedence_over_the_cores(void **state)
     fake_kubelet_set(&f->kubelet, FAKE_KUBELET_REFUSES, "", 0);
     wait_for_round(f);
     snapshot = machine(1, 0, 1);
-    snapshot->runtimes[0].container = ID;
+    snapshot->runtimes[0].container_id = ID;
     ntk_pods_get(snapshot, f->pods);
     assert_pod(snapshot, "ml", "bert-0", "serve-fast");
     ntk_snapshot_destroy(snapshot);

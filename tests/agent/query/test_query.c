@@ -98,13 +98,13 @@ static void people_read_a_table(void **state)
            "(all)     2023-11-14T22:14:00Z  2023-11-14T22:18:00Z     180s        600       0  "
            "        0          0  2.00ms  2.01ms  2.01ms\n",
            "latency", "--db", f->path, "--percentiles", "50,99");
-    EXPECT("process   pid  peak device  peak host  peak rss\n"
-           "trainer  1077        9.0MB         0B         -\n",
+    EXPECT("process   pid  peak device memory  peak host memory  peak rss\n"
+           "trainer  1077               9.0MB                0B         -\n",
            "memory", "--db", f->path);
     EXPECT("process   pid  first seen            last seen             ended  cores  completed  "
-           "failed  unwatched  counted  hooks  user  container  command\n"
+           "failed  unwatched  executions counted  hooks  user  container id  command\n"
            "trainer  1077  2023-11-14T22:14:01Z  2023-11-14T22:18:00Z  -          2        600  "
-           "     0          0  -        -      -     -          python train.py\n",
+           "     0          0  -                   -      -     -             python train.py\n",
            "processes", "--db", f->path);
 }
 
@@ -177,7 +177,7 @@ static char *store_mixed(const struct fixture *f, const char *name)
         snapshot->realtime_ns = T0 + i * SECOND;
         if (is_given_up && i > 1) {
             struct ntk_runtime_sample *runtime = &snapshot->runtimes[MIXED_PRELOADED];
-            runtime->no_executions = runtime->partial_executions = true;
+            runtime->executions_counted = NTK_EXECUTIONS_PART;
             runtime->has &= ~(uint32_t)NTK_RUNTIME_HAS_EXECUTIONS;
             runtime->cores[0].has &= ~(uint32_t)NTK_CORE_HAS_EXECUTIONS;
         }
@@ -191,7 +191,7 @@ static char *store_mixed(const struct fixture *f, const char *name)
 static void counts_of_executions_that_were_given_up_are_marked(void **state)
 {
     static const char *const questions[] = { "executions", "processes" };
-    static const char *const marks[] = { "\"uncounted\":1,", "\"counted\":\"part\"," };
+    static const char *const marks[] = { "\"uncounted\":1,", "\"executions_counted\":\"part\"," };
     is_given_up = true;
     char *path = store_mixed(*state, "given_up.db");
 
@@ -218,12 +218,13 @@ static void unreported_memory_is_a_dash_and_an_estimate_has_a_tilde(void **state
 {
     char *path = store_mixed(*state, "mixed.db");
 
-    EXPECT("process     pid  peak device  peak host  peak rss\n"
-           "ours       7001        3.0GB    384.0MB     1.0GB\n"
-           "preloaded  7002       ~3.0GB    256.0MB     1.0GB\n"
-           "attached   7003        1.0GB          -     1.0GB\n",
+    EXPECT("process     pid  peak device memory  peak host memory  peak rss\n"
+           "ours       7001               3.0GB           384.0MB     1.0GB\n"
+           "preloaded  7002              ~3.0GB           256.0MB     1.0GB\n"
+           "attached   7003               1.0GB                 -     1.0GB\n",
            "memory", "--db", path);
-    EXPECT("process,pid,peak_device_bytes,device_estimated,peak_host_bytes,peak_rss_bytes\r\n"
+    EXPECT("process,pid,peak_device_memory_bytes,memory_estimated,peak_host_memory_bytes,peak_rss_"
+           "bytes\r\n"
            "ours,7001,3221225472,false,402653184,1073741824\r\n"
            "preloaded,7002,3221225472,true,268435456,1073741824\r\n"
            "attached,7003,1073741824,false,,1073741824\r\n",
@@ -323,8 +324,8 @@ static void memory_of_a_process_that_was_over_before_it_was_seen_is_not_known(vo
     ntk_store_put(store, snapshot);
     ntk_snapshot_destroy(snapshot);
     assert_int_equal(ntk_store_close(store, NULL), 0);
-    EXPECT("process   pid  peak device  peak host  peak rss\n"
-           "ours     7001            -          -         -\n",
+    EXPECT("process   pid  peak device memory  peak host memory  peak rss\n"
+           "ours     7001                   -                 -         -\n",
            "memory", "--db", path, "--process", "ours");
     free(path);
 }
@@ -333,13 +334,14 @@ static void a_gap_is_shown_as_a_gap(void **state)
 {
     const struct fixture *f = *state;
 
-    EXPECT("core,from,to,watched_seconds,busy_ratio,busiest_second_ratio,pe_ratio,act_ratio,"
-           "pool_ratio,dve_ratio,sp_ratio,dma_ratio,flops_per_second\r\n"
-           "4,2023-11-14T22:16:00Z,2023-11-14T22:16:30Z,30,0.5,0.5,,,,,,,\r\n"
-           "4,2023-11-14T22:16:30Z,2023-11-14T22:17:00Z,0,,,,,,,,,\r\n"
-           "4,2023-11-14T22:17:00Z,2023-11-14T22:17:30Z,0,,,,,,,,,\r\n"
-           "4,2023-11-14T22:17:30Z,2023-11-14T22:18:00Z,30,0.5,0.5,,,,,,,\r\n",
-           "cores", "--db", f->path, "--csv", "--core", "4", "--last", "2m", "--step", "30s");
+    EXPECT(
+        "core,from,to,watched_seconds,busy_ratio,busiest_second_ratio,pe_busy_ratio,act_busy_ratio,"
+        "pool_busy_ratio,dve_busy_ratio,sp_busy_ratio,dma_busy_ratio,effective_flops_per_second\r\n"
+        "4,2023-11-14T22:16:00Z,2023-11-14T22:16:30Z,30,0.5,0.5,,,,,,,\r\n"
+        "4,2023-11-14T22:16:30Z,2023-11-14T22:17:00Z,0,,,,,,,,,\r\n"
+        "4,2023-11-14T22:17:00Z,2023-11-14T22:17:30Z,0,,,,,,,,,\r\n"
+        "4,2023-11-14T22:17:30Z,2023-11-14T22:18:00Z,30,0.5,0.5,,,,,,,\r\n",
+        "cores", "--db", f->path, "--csv", "--core", "4", "--last", "2m", "--step", "30s");
     /* Idle is zero, unwatched is nothing. */
     EXPECT("from                  to                    watched  executions  largest executions\n"
            "2023-11-14T22:15:00Z  2023-11-14T22:16:00Z      60s           4                   -\n"
@@ -381,20 +383,20 @@ static void events_are_listed_in_order(void **state)
 {
     const struct fixture *f = *state;
 
-    EXPECT("time                      event  process   pid  core  model     what   nrt status  "
-           "execution   size  duration  address  name             value\n"
+    EXPECT("time                      kind   process   pid  core  model     what   nrt status  "
+           "execution id  bytes  duration  address  name             value\n"
            "2023-11-14T22:14:01Z      start  trainer  1077     -  -         -               -  "
-           "        -      -         -  -        python train.py      -\n"
+           "           -      -         -  -        python train.py      -\n"
            "2023-11-14T22:14:19.999Z  load   trainer  1077     1  mlp.neff  -            1006  "
-           "        -  4.0KB       0ns  -        weights              -\n"
+           "           -  4.0KB       0ns  -        weights              -\n"
            "2023-11-14T22:14:19.999Z  error  trainer  1077     1  mlp.neff  model        1006  "
-           "        0      -         -  -        -                    -\n",
+           "           0      -         -  -        -                    -\n",
            "events", "--db", f->path);
-    EXPECT("time,event,process,pid,core,model,what,nrt_status,execution,size_bytes,duration_ns,"
+    EXPECT("time,kind,process,pid,core,model,what,nrt_status,execution_id,bytes,duration_ns,"
            "address,name,value\r\n"
            "2023-11-14T22:14:20Z,alloc,trainer,1077,1,mlp.neff,tensors,,,4096,,0x0,weights,\r\n",
            "events", "--db", f->path, "--csv", "--kind", "alloc,free");
-    EXPECT("time,event,process,pid,core,model,what,nrt_status,execution,size_bytes,duration_ns,"
+    EXPECT("time,kind,process,pid,core,model,what,nrt_status,execution_id,bytes,duration_ns,"
            "address,name,value\r\n"
            "2023-11-14T22:14:19.999Z,error,trainer,1077,1,mlp.neff,model,1006,0,,,,,\r\n",
            "events", "--db", f->path, "--csv", "--newest", "1");

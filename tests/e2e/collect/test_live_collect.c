@@ -245,7 +245,7 @@ static void the_periods_of_a_run_add_up_to_its_executions(void **state)
     assert_string_equal(f->snapshot->hardware.device_type, "trainium");
     assert_int_equal(f->snapshot->device_count, 16);
     assert_int_equal(f->snapshot->core_count, 32);
-    assert_int_equal(f->snapshot->devices[0].neighbour_count, 4);
+    assert_int_equal(f->snapshot->devices[0].connected_device_count, 4);
     assert_int_equal(f->snapshot->devices[1].memory_used_bytes[0], 0);
     assert_true(f->snapshot->devices[0].has & NTK_DEVICE_HAS_ECC);
     {
@@ -432,9 +432,9 @@ static void the_published_tree_is_read_in_both_layouts(void **state)
         assert_int_equal(tree->cores_per_device, i == 0 ? 8 : 2);
         assert_string_equal(tree->devices[0].name, i == 0 ? "Trainium2" : "Inferentia2");
         assert_string_equal(tree->devices[0].core_arch, i == 0 ? "NCv3" : "NCv2");
-        assert_true(tree->devices[0].has_neighbours);
-        assert_int_equal(tree->devices[0].neighbour_count, i == 0 ? 0 : 1);
-        assert_string_not_equal(tree->devices[0].serial, "");
+        assert_true(tree->devices[0].has_connected_devices);
+        assert_int_equal(tree->devices[0].connected_device_count, i == 0 ? 0 : 1);
+        assert_string_not_equal(tree->devices[0].serial_number, "");
         count = ntk_device_source_read(source,
                                        NTK_DEVICE_READ_DEVICE | NTK_DEVICE_READ_CORES |
                                            NTK_DEVICE_READ_CATEGORIES | NTK_DEVICE_READ_STATUS,

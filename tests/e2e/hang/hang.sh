@@ -38,7 +38,7 @@ neuron-monitor hang >text || fail "expected no hang, found one: $(cat text)"
 # A rank that sleeps: within the limit all continues, beyond it the rank is named, with what it last
 # did and where it waits.
 start 4 5 sleep@20 2
-state='"\(.verdict) \(.operation) \(.sequence) \(.missing_count) \(.rendezvous) \([.ranks[].where] | join(" "))"'
+state='"\(.kind) \(.operation) \(.sequence) \(.missing_count) \(.rendezvous) \([.ranks[].where] | join(" "))"'
 wait_for says "hangs barrier 41 1 127.0.0.1:46820 arrived arrived elsewhere arrived" "$state" --after 100ms
 [ "$(jq ".communicators[0].ranks[2].pid" hang.json)" = "${ranks[2]}" ] || fail "another process: $(cat hang.json)"
 [ "$(jq -r '.communicators[0].ranks[2] | "\(.operation) \(.sequence) \(.in_operation)"' hang.json)" = "all_gather 40 false" ] ||
@@ -75,7 +75,7 @@ watch() {
 }
 watch
 start 3 5
-wait_for says goes_on .verdict --all "$agent" # between two operations, too
+wait_for says goes_on .kind --all "$agent" # between two operations, too
 neuron-monitor hang --all "$agent" >text
 ! greps "^idle\|the operation itself" text || fail "a job at work: $(cat text)"
 wait_for says joined 'if .sequence > 20 then "joined" else .sequence end' --all "$agent"
@@ -103,7 +103,7 @@ barriers=$(curl -sf "http://$agent/metrics" | sed -n "s/^neuron_collective_opera
 [ "$barriers" = "$(($(jq '.communicators[0].sequence' hang.json) / 2))" ] || fail "$barriers barriers in /metrics, $(cat hang.json)"
 kill -9 "${ranks[1]}"
 wait_for says lost '.ranks[1].where' "$agent"
-[ "$(jq -r '.communicators[0].verdict' hang.json)" = broke ] || fail "a dead rank: $(cat hang.json)"
+[ "$(jq -r '.communicators[0].kind' hang.json)" = broke ] || fail "a dead rank: $(cat hang.json)"
 [ "$(jq '.communicators[0].ranks[1].pid' hang.json)" = "${ranks[1]}" ] || fail "the dead one: $(cat hang.json)"
 # Asked without a name it is the agent that answers on its machine; another user of it reads segments.
 [ "$(hang '.ranks[1].where')" = lost ] && [ "$(jq -r '.hosts[0] | "\(.host) \(.source)"' hang.json)" = " agent" ] ||
@@ -150,7 +150,7 @@ wait "$watcher" || fail "the agent failed"
 
 # A model that ranks run together: its executions are what they wait in.
 start 2 5 sleep@10 1 "$scratch/memcpy.neff"
-wait_for says yes 'if .verdict == "hangs" and .missing_count == 1 and .ranks[1].where == "elsewhere" and .sequence > 10 then "yes" else "no" end' --after 300ms
+wait_for says yes 'if .kind == "hangs" and .missing_count == 1 and .ranks[1].where == "elsewhere" and .sequence > 10 then "yes" else "no" end' --after 300ms
 neuron-monitor hang --json --all >hang.json || true
 [ "$(jq -r '[.communicators[] | select(.model_id > 0) | .operation] | join(" ")' hang.json)" = program ] ||
     fail "the model's communicator: $(cat hang.json)"

@@ -47,12 +47,12 @@ done
 start 3 20 slow@1 2
 fast=${ranks[0]} slow=${ranks[2]}
 # On a machine that is busy other ranks may be slow for a while, too.
-wait_for verdict ".verdict == \"slow\" and .pid == $slow and .rank == 2 and .of == 3 and .cause == \"host\" and .to == null and .behind_ns > 0 and
+wait_for verdict ".kind == \"slow\" and .pid == $slow and .rank == 2 and .rank_count == 3 and .cause == \"host\" and .to == null and .behind_ns > 0 and
     .interval_ns > .behind_ns"
 stop
-wait_for verdict ".verdict == \"slow\" and .pid == $slow and .to != null"
+wait_for verdict ".kind == \"slow\" and .pid == $slow and .to != null"
 
-wait_for verdict '.verdict == "slower" and .to == null and .rank == null and .of == 3 and .cause == "outside"
+wait_for verdict '.kind == "slower" and .to == null and .rank == null and .rank_count == 3 and .cause == "outside"
     and .job == "127.0.0.1:46823" and .behind_ns > 0 and .interval_ns > .behind_ns'
 wait_for eval 'grep -q "the ranks at 127.0.0.1:46823 became slower .* ago, equally for all 3 visible ranks of 3: .* cause: outside" out.log && echo yes'
 wait_for eval 'grep -q "\"kind\":\"slower\"" out.jsonl && echo yes'
@@ -65,7 +65,7 @@ killed=${ranks[1]}
 ask_sequence() { ask ranks --job 127.0.0.1:46822 && [ "$(jq "[.[] | select(.pid == $killed)] | .[0].operations > 20" answer.json)" = true ] && echo yes; }
 wait_for ask_sequence
 kill -9 "$killed"
-wait_for verdict ".verdict == \"broke\" and .pid == $killed"
+wait_for verdict ".kind == \"broke\" and .pid == $killed"
 stop
 agent_stop
 
@@ -74,18 +74,18 @@ agent_start
 # It has to report first: the earlier one may have closed all, and a signal ends a program that has
 # hardly started.
 wait_for eval '[ -s out.jsonl ] && echo yes'
-wait_for verdict '.verdict == "broke" and .to != null'
+wait_for verdict '.kind == "broke" and .to != null'
 agent_stop
 ask verdicts --job 127.0.0.1:46822 || fail "by job: $(cat errors)"
-jq -e "any(.[]; .verdict == \"slow\" and .rank == 2 and .pid == $slow and .cause == \"host\" and .to > .from)" answer.json >/dev/null ||
+jq -e "any(.[]; .kind == \"slow\" and .rank == 2 and .pid == $slow and .cause == \"host\" and .to > .from)" answer.json >/dev/null ||
     fail "the slow rank: $(cat answer.json)"
-jq -e ".[] | select(.verdict == \"broke\" and .rank == 1 and .pid == $killed and .cause == \"lost\")" answer.json >/dev/null ||
+jq -e ".[] | select(.kind == \"broke\" and .rank == 1 and .pid == $killed and .cause == \"lost\")" answer.json >/dev/null ||
     fail "the killed rank: $(cat answer.json)"
 ask ranks || fail "ranks: $(cat errors)"
 [ "$(jq "[.[] | select(.pid == $slow)] | length == 1 and (.[0].verdicts | contains(\"slow host\")) and .[0].rank == 2 and .[0].job == \"127.0.0.1:46822\"" answer.json)" = true ] ||
     fail "the slow one's row: $(cat answer.json)"
 # The others waited for it, it for none.
-[ "$(jq "[.[] | select(.of == 3)] | (map(select(.pid == $slow)) | .[0].wait_ratio) < (map(select(.pid == $fast)) | .[0].wait_ratio)" answer.json)" = true ] ||
+[ "$(jq "[.[] | select(.rank_count == 3)] | (map(select(.pid == $slow)) | .[0].wait_ratio) < (map(select(.pid == $fast)) | .[0].wait_ratio)" answer.json)" = true ] ||
     fail "the waiting rank: $(cat answer.json)"
 [ "$(jq '[.[] | select(.rank == 0)] | .[0] | .operations > 0 and .wait_ns > 0 and .in_operations_ns >= .wait_ns and .errors == 0' answer.json)" = true ] ||
     fail "what a rank did: $(cat answer.json)"

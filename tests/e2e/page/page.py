@@ -76,7 +76,7 @@ def check_numbers(look, lines):
     for entry in report['neuron_runtime_data']:
         for row in entry['report']['neuron_ext']['memory_by_category']:
             if 'core' in row and not row['category'].startswith('host_'):
-                by_category[row['category']] = by_category.get(row['category'], 0) + row['bytes']
+                by_category[row['category']] = by_category.get(row['category'], 0) + row['current_bytes']
     for row in look['memory']:
         equal(row[0][0], number(row[1][1]), by_category[row[0][0]])
     for row in look['errors']:

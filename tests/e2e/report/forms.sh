@@ -47,7 +47,7 @@ on() {
     holds plain.json '[.neuron_runtime_data[].neuron_runtime_tag] == ["app-0", "app-1"]'
     holds plain.json 'keys_unsorted == ["neuron_runtime_data", "system_data", "instance_info", "neuron_hardware_info", "neuron_ext"]'
     holds vendor.jsonl 'keys_unsorted == ["neuron_runtime_data", "system_data", "instance_info", "neuron_hardware_info"]'
-    holds plain.json '[.neuron_runtime_data[].report.neuron_ext.memory | map(select(.category == "host_application" and (has("core") | not)) | .bytes) | add // 0] |
+    holds plain.json '[.neuron_runtime_data[].report.neuron_ext.memory | map(select(.category == "host_application" and (has("core") | not)) | .current_bytes) | add // 0] |
         .[0] > 0 and .[1] == 0'
     holds vendor.jsonl '.neuron_runtime_data[0].report | keys_unsorted == ["execution_stats", "memory_used", "neuron_runtime_vcpu_usage", "neuroncore_counters"]'
     holds plain.json '.instance_info | .instance_type == "'"$machine"'" and .error == ""'

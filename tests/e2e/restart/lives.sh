@@ -68,7 +68,7 @@ def varints(blob):
 
 db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
 print("|".join(str(sum(sum(list(varints(blob[1:]))[3::2]) for table in tables
-          for blob, in db.execute("SELECT latency_histogram FROM %s WHERE latency_histogram NOT NULL" % table)))
+          for blob, in db.execute("SELECT total_latency_histogram FROM %s WHERE total_latency_histogram NOT NULL" % table)))
           for tables in (("execution_sample", "unwatched"), ("core_total",))))
 EOF
 }

@@ -35,7 +35,7 @@ chmod 644 m.neff
 world 1001 sleep@20 2>/dev/null
 hangs() {
     neuron-monitor hang --json --all --after 300ms >hang.json || true
-    [ "$(jq -r '[.communicators[] | "\(.verdict) \([.ranks[].where] | join(" "))"] | sort | join(", ")' hang.json)" = "$1" ] && echo yes
+    [ "$(jq -r '[.communicators[] | "\(.kind) \([.ranks[].where] | join(" "))"] | sort | join(", ")' hang.json)" = "$1" ] && echo yes
 }
 wait_for hangs "hangs arrived elsewhere"
 world 1002 2>/dev/null

@@ -178,7 +178,7 @@ static void every_group_has_its_metrics(void **state)
     snprintf(text, sizeof text, "%sNeuronCore=0;MemoryType=constants;", tagged);
     assert_sum(&sent, "NeuronCoreMemoryUsed", text, 3 * 65536, 3);
     snprintf(text, sizeof text, "%sUsageType=user;", tagged);
-    assert_sum(&sent, "RuntimeVcpuUsage", text, 3 * runtime->cpu_user * 100, 3);
+    assert_sum(&sent, "RuntimeVcpuUsage", text, 3 * runtime->vcpu_user * 100, 3);
     snprintf(text, sizeof text, "%sStatusType=completed;", tagged);
     assert_sum(&sent, "ExecutionStatus", text,
                3 * (double)runtime->outcome[NTK_OUTCOME_COMPLETED].period, 3);
@@ -346,8 +346,8 @@ static void values_that_the_service_refuses_are_omitted(void **state)
     snapshot->instance.id = snapshot->host_name = "";
     snapshot->instance.type = "  ";
     snapshot->runtimes[0].tag = "t\xc3\xa4g\n";
-    snapshot->runtimes[0].cpu_user = (double)NAN;
-    snapshot->runtimes[0].cpu_system = (double)INFINITY;
+    snapshot->runtimes[0].vcpu_user = (double)NAN;
+    snapshot->runtimes[0].vcpu_system = (double)INFINITY;
     snapshot->runtimes[0].cores[0].utilization = 0x1p360;
     encode(&data, snapshot);
     struct sent sent = request(&data);
@@ -517,7 +517,7 @@ static void applications_beyond_the_bound_share_series(void **state)
         runtimes[i].uid = i < APPLICATIONS / 2 ? 1001 : 1002;
         runtimes[i].has = NTK_RUNTIME_HAS_CPU;
         runtimes[i].tag = ntk_snapshot_format(snapshot, "tag-%zu", i);
-        runtimes[i].cpu_user = 0.001;
+        runtimes[i].vcpu_user = 0.001;
     }
     assert_int_equal(
         ntk_cloudwatch_encode(&data, snapshot, 1u << NTK_CLOUDWATCH_RUNTIME_VCPU_USAGE, NULL), 0);
@@ -557,7 +557,7 @@ static void two_users_with_one_tag_are_never_summed(void **state)
         runtimes[i].tag = "train";
         runtimes[i].uid = 1001 + i;
         runtimes[i].user = users[i];
-        runtimes[i].cpu_user = 0.01 * (i + 1);
+        runtimes[i].vcpu_user = 0.01 * (i + 1);
     }
     for (int period = 0; period < 2; period++) {
         assert_int_equal(
@@ -695,7 +695,7 @@ static void executions_that_are_not_counted_have_no_metric(void **state)
     struct ntk_snapshot *snapshot = sample(1);
 
     for (size_t i = 0; i < snapshot->runtime_count; i++) {
-        snapshot->runtimes[i].no_executions = true;
+        snapshot->runtimes[i].executions_counted = NTK_EXECUTIONS_NONE;
     }
     encode(&data, snapshot);
     assert_int_equal(values_of(&data, NTK_CLOUDWATCH_EXECUTION_STATUS, ""), 0);

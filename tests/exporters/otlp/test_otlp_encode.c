@@ -366,7 +366,7 @@ static void the_resource_takes_the_words_of_the_user_first(void **state)
 
     snapshot->instance.id = "i-0123";
     snapshot->instance.region = "xx-test-1";
-    snapshot->instance.zone = "xx-test-1a";
+    snapshot->instance.availability_zone = "xx-test-1a";
     ntk_vec_push(&pairs, &mine[0]);
     ntk_vec_push(&pairs, &mine[1]);
     use(f, (struct ntk_otlp_options){ .attributes = &pairs, .vendor_only = true });

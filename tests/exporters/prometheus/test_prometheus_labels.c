@@ -30,7 +30,7 @@ static void labels_of_the_instance_come_late_and_stay(void **state)
     tell(instance, "system_vcpu_count{availability_zone=\"\",instance_id=\"\",instance_name=\"\","
                    "instance_type=\"trn2.3xlarge\",region=\"\",subnet_id=\"\"} 12");
     instance.id = "i-1";
-    instance.zone = "eu-west-1a";
+    instance.availability_zone = "eu-west-1a";
     tell(instance,
          "system_vcpu_count{availability_zone=\"eu-west-1a\",instance_id=\"i-1\","
          "instance_name=\"\",instance_type=\"trn2.3xlarge\",region=\"\",subnet_id=\"\"} 12");
@@ -45,8 +45,8 @@ static void labels_of_the_instance_come_late_and_stay(void **state)
     instance = (struct ntk_instance){ .name = "two",
                                       .id = "i-2",
                                       .type = "t",
-                                      .zone = "z",
-                                      .zone_id = "",
+                                      .availability_zone = "z",
+                                      .availability_zone_id = "",
                                       .region = "r",
                                       .ami_id = "",
                                       .subnet_id = "s",

@@ -376,11 +376,11 @@ static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
         { "neuron_runtime_memory_used_bytes", { "\"host\"", "\"attached\"" }, false },
         { "neuron_runtime_memory_used_bytes", { "\"neuron_device\"", "\"attached\"" }, true },
         { "neuron_runtime_hooks_info",
-          { "cores_guessed=\"false\",executions_counted=\"true\",hooks=\"built-in\"", "\"ours\"" },
+          { "cores_guessed=\"false\",executions_counted=\"all\",hooks=\"built-in\"", "\"ours\"" },
           true },
         { "neuron_runtime_hooks_info", { "hooks=\"preloaded\"", "\"preloaded\"" }, true },
         { "neuron_runtime_hooks_info",
-          { "cores_guessed=\"true\",executions_counted=\"false\",hooks=\"attached\"",
+          { "cores_guessed=\"true\",executions_counted=\"none\",hooks=\"attached\"",
             "\"attached\"" },
           true },
     };
@@ -401,8 +401,7 @@ static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
 
     /* What was counted before the hooks gave up is not a total. */
     struct ntk_snapshot *given_up = test_mixed_snapshot();
-    given_up->runtimes[MIXED_PRELOADED].no_executions = true;
-    given_up->runtimes[MIXED_PRELOADED].partial_executions = true;
+    given_up->runtimes[MIXED_PRELOADED].executions_counted = NTK_EXECUTIONS_PART;
     given_up->runtimes[MIXED_PRELOADED].has &= ~(uint32_t)NTK_RUNTIME_HAS_EXECUTIONS;
     update(given_up);
     text = encode(false);
@@ -415,7 +414,7 @@ static void what_hooks_around_calls_do_not_know_has_no_series(void **state)
     assert_non_null(strstr(text, "\nneuron_executions_partial{"));
     assert_non_null(
         find_line(text, "neuron_runtime_hooks_info",
-                  (const char *const[2]){ "executions_counted=\"partly\"", "\"preloaded\"" }));
+                  (const char *const[2]){ "executions_counted=\"part\"", "\"preloaded\"" }));
     free(text);
 
     /* Nor is a core without measurements idle. */

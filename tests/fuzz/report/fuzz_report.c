@@ -38,8 +38,8 @@ static void judge(const struct ntk_snapshot *snapshot)
     ntk_vec_each(struct ntk_comm_verdict, verdict, &ranks.verdicts) {
         struct ntk_rank_verdict missing;
 
-        if (verdict->missing > verdict->rank_count || verdict->seen > verdict->rank_count ||
-            ntk_comm_verdict_missing(verdict, 0, &missing) != (verdict->missing > 0)) {
+        if (verdict->missing_count > verdict->rank_count || verdict->seen > verdict->rank_count ||
+            ntk_comm_verdict_missing(verdict, 0, &missing) != (verdict->missing_count > 0)) {
             abort();
         }
         seen += verdict->seen;

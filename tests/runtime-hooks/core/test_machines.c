@@ -146,9 +146,9 @@ static void links_check(enum link link, const struct ntk_device_tree *tree, uint
         count = 4;
         break;
     }
-    assert_int_equal(device->neighbour_count, count);
+    assert_int_equal(device->connected_device_count, count);
     for (uint32_t i = 0; i < count; i++) {
-        assert_int_equal(device->neighbours[i], expected[i]);
+        assert_int_equal(device->connected_devices[i], expected[i]);
     }
 }
 
@@ -214,14 +214,15 @@ static void device_check(const struct machine *machine, const struct ntk_device_
     assert_string_equal(device->arch, family->arch);
     assert_string_equal(device->instance_type, family->instance_type);
     assert_string_equal(device->name, family->device_name);
-    assert_int_equal(device->neighbour_count, neighbours_of(machine, d));
-    for (uint32_t n = 0; n < device->neighbour_count; n++) {
-        const struct ntk_device_info *other = &tree->devices[device->neighbours[n]];
+    assert_int_equal(device->connected_device_count, neighbours_of(machine, d));
+    for (uint32_t n = 0; n < device->connected_device_count; n++) {
+        const struct ntk_device_info *other = &tree->devices[device->connected_devices[n]];
         bool is_mutual = false;
 
-        assert_true(device->neighbours[n] < machine->devices && device->neighbours[n] != d);
-        for (uint32_t k = 0; k < other->neighbour_count; k++) {
-            is_mutual = is_mutual || other->neighbours[k] == d;
+        assert_true(device->connected_devices[n] < machine->devices &&
+                    device->connected_devices[n] != d);
+        for (uint32_t k = 0; k < other->connected_device_count; k++) {
+            is_mutual = is_mutual || other->connected_devices[k] == d;
         }
         assert_true(is_mutual);
     }
@@ -246,8 +247,8 @@ static void core_check(const struct machine *machine, const struct ntk_device_so
         for (uint32_t other = 0; other < machine->devices; other++) {
             bool is_linked = machine->topology == SWITCH && other != d;
 
-            for (uint32_t n = 0; n < device->neighbour_count; n++) {
-                is_linked = is_linked || device->neighbours[n] == other;
+            for (uint32_t n = 0; n < device->connected_device_count; n++) {
+                is_linked = is_linked || device->connected_devices[n] == other;
             }
             assert_int_equal(ntk_core_machine_has_link(&found, d, other), is_linked);
         }

@@ -24,7 +24,7 @@ wait_for has_executed $job 3
 [ "$(jq -r '.applications[0].runtime_version' top.json)" = 2.31.24.0 ] || fail "the version of the runtime"
 [ "$(jq -r '.models[0].name' top.json)" = mlp ] || fail "the name of the model"
 [ "$(jq '.models[0].device_latency_p50_seconds' top.json)" = null ] || fail "a device time out of nothing"
-[ "$(jq '.models[0].latency_p50_seconds > 0' top.json)" = true ] || fail "no latency"
+[ "$(jq '.models[0].total_latency_p50_seconds > 0' top.json)" = true ] || fail "no latency"
 [ "$(jq '.cores[0].device_memory_bytes > 0' top.json)" = true ] || fail "no tensors"
 kill $job
 wait $job || true

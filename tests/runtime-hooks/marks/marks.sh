@@ -70,7 +70,7 @@ done
 neuron-monitor query events --db marks.db --kind mark >table.txt
 ! grep -q "$(printf '\033')" table.txt || fail "an escape reaches the terminal"
 [ "$(grep -c 'red' table.txt)" = 4 ] || fail "a name with a line feed: $(cat table.txt)"
-[ "$(neuron-monitor query events --db marks.db --json | jq '[.[] | select(.event == "mark")] | length')" = 0 ] || fail "marks are shown without a request"
+[ "$(neuron-monitor query events --db marks.db --json | jq '[.[] | select(.kind == "mark")] | length')" = 0 ] || fail "marks are shown without a request"
 
 # A recording of a process that runs has them as spans.
 NEURON_PROCESS_TAG=recorded python3 - "$NTK_LIB_DIR/libnrt.so.1" <<'PYTHON' &

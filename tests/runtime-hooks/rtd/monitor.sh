@@ -72,9 +72,9 @@ wait_for gone
 kill "$monitor"
 wait "$monitor" || true
 neuron-monitor query events --db monitor.db --kind start,load,model_start,model_stop,unload,end --json >events.json
-jq -e --arg tag "$tag" 'all(.[]; .process == $tag) and [.[].event] ==
+jq -e --arg tag "$tag" 'all(.[]; .process == $tag) and [.[].kind] ==
     ["start", "load", "model_start", "model_stop", "model_start", "model_stop", "unload", "end"]' events.json >/dev/null ||
-    fail "events: $(jq -c '[.[] | {event, process}]' events.json)"
+    fail "events: $(jq -c '[.[] | {kind, process}]' events.json)"
 neuron-monitor query errors --db monitor.db --process "$tag" --json >errors.json
 [ "$(jq '.[0].runtime' errors.json)" = "$(jq '.["1004"]' codes.json)" ] || fail "errors: $(cat errors.json)"
 neuron-monitor query latency --db monitor.db --process "$tag" --json >latency.json

@@ -172,11 +172,11 @@ static void counts_of_executions_that_are_given_up_are_partial(void **state)
     see(f, fake);
     execute(fake, 3, 1000);
     sample(f, fake);
-    assert_false(finish(f)->runtimes[0].partial_executions);
+    assert_int_equal(finish(f)->runtimes[0].executions_counted, NTK_EXECUTIONS_ALL);
     fake->process.flags |= NTK_PROCESS_NO_EXECUTIONS;
     sample(f, fake);
     runtime = &finish(f)->runtimes[0];
-    assert_true(runtime->partial_executions);
+    assert_int_equal(runtime->executions_counted, NTK_EXECUTIONS_PART);
     assert_int_equal(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS, 0);
 }
 
@@ -199,8 +199,7 @@ static void executions_that_are_not_looked_at_are_absent_and_not_zero(void **sta
     read_tree(f, &tree);
     runtime = &finish(f)->runtimes[0];
     assert_int_equal(runtime->hooks, NTK_HOOKS_ATTACHED);
-    assert_true(runtime->no_executions);
-    assert_false(runtime->partial_executions);
+    assert_int_equal(runtime->executions_counted, NTK_EXECUTIONS_NONE);
     assert_true(runtime->cores_guessed);
     assert_int_equal(runtime->has & (NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_IN_FLIGHT), 0);
     assert_int_equal(runtime->cores[0].has,

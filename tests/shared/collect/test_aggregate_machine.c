@@ -193,8 +193,8 @@ static void cpu_shares_are_ticks_of_the_period(void **state)
     assert_int_equal(f->snapshot->system.context_switches, 12);
     assert_int_equal(f->snapshot->system.memory_used_bytes, 16);
     /* 50 ticks of user time in 100 ticks on 2 CPUs */
-    assert_true(f->snapshot->runtimes[0].cpu_user == 0.25);
-    assert_true(f->snapshot->runtimes[0].cpu_system == 0.05);
+    assert_true(f->snapshot->runtimes[0].vcpu_user == 0.25);
+    assert_true(f->snapshot->runtimes[0].vcpu_system == 0.05);
     assert_int_equal(f->snapshot->runtimes[0].rss_bytes, 20 * 4096);
 
     /* the kernel corrects its counters a little: they did not restart */
@@ -205,8 +205,8 @@ static void cpu_shares_are_ticks_of_the_period(void **state)
     finish(f);
     assert_int_equal(f->snapshot->system.context_switches, 0);
     assert_int_equal(f->snapshot->runtimes[0].has & NTK_RUNTIME_HAS_CPU, NTK_RUNTIME_HAS_CPU);
-    assert_true(f->snapshot->runtimes[0].cpu_user == 0);
-    assert_true(f->snapshot->runtimes[0].cpu_system == 0);
+    assert_true(f->snapshot->runtimes[0].vcpu_user == 0);
+    assert_true(f->snapshot->runtimes[0].vcpu_system == 0);
 
     /* without a reading: absent, not zero */
     sample(f, fake);

@@ -87,7 +87,7 @@ static void the_first_period_has_the_cpu_time_of_an_older_process(void **state)
     child_tell(&child, COMMAND_BURN, 100);
     runtime = &poll_collector(f)->runtimes[0];
     assert_true(runtime->has & NTK_RUNTIME_HAS_CPU);
-    assert_true(runtime->cpu_user + runtime->cpu_system > 0);
+    assert_true(runtime->vcpu_user + runtime->vcpu_system > 0);
     child_end(&child, 0);
 }
 

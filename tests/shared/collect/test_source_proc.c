@@ -173,11 +173,11 @@ static void a_runtime_has_cpu_time_memory_command_and_container(void **state)
     put_stat(f, STAT("evil) R 9 9 (", "900"), 60, 15, 4);
     runtime = &sample(f)->runtimes[0];
     assert_true(runtime->has & NTK_RUNTIME_HAS_CPU);
-    assert_true(runtime->cpu_user == 0.25);
-    assert_true(runtime->cpu_system == 0.05);
+    assert_true(runtime->vcpu_user == 0.25);
+    assert_true(runtime->vcpu_system == 0.05);
     assert_int_equal(runtime->rss_bytes, 4 * 4096);
     assert_string_equal(runtime->command, "python3 train.py");
-    assert_string_equal(runtime->container,
+    assert_string_equal(runtime->container_id,
                         "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef");
     assert_string_not_equal(runtime->user, "");
 }
@@ -211,8 +211,8 @@ static void cpu_time_counts_from_when_a_process_is_first_seen(void **state)
     assert_int_equal(f->source.ops->drain(f->source.state, f->aggregate, f->now), 0);
     put_stat(f, STAT("early", "900"), 60, 15, 4);
     sample(f);
-    assert_true(f->snapshot->runtimes[0].cpu_user == 0.5);
-    assert_true(f->snapshot->runtimes[0].cpu_system == 0.1);
+    assert_true(f->snapshot->runtimes[0].vcpu_user == 0.5);
+    assert_true(f->snapshot->runtimes[0].vcpu_system == 0.1);
 }
 
 /* Method: the process is known for two periods before its usage is wanted, in the middle of the
@@ -244,8 +244,8 @@ static void usage_is_read_only_while_it_is_wanted(void **state)
     put_stat(f, STAT("serve", "900"), 425, 25, 4);
     sample(f);
     assert_int_equal(f->snapshot->runtimes[0].has & usage, usage);
-    assert_true(f->snapshot->runtimes[0].cpu_user == 0.25);
-    assert_true(f->snapshot->runtimes[0].cpu_system == 0.25);
+    assert_true(f->snapshot->runtimes[0].vcpu_user == 0.25);
+    assert_true(f->snapshot->runtimes[0].vcpu_system == 0.25);
 
     put(f, "7/stat", "");
     ntk_source_proc_read_usage(&f->source, f->aggregate, false);

@@ -168,11 +168,11 @@ static void check_tree(struct fixture *f)
     assert_int_equal(tree->cores_per_device, 2);
     assert_int_equal(tree->devices[1].index, 11);
     assert_int_equal(tree->devices[1].core_count, 2);
-    assert_true(tree->devices[1].has_neighbours);
-    assert_int_equal(tree->devices[1].neighbour_count, 4);
-    assert_int_equal(tree->devices[1].neighbours[0], 12);
-    assert_int_equal(tree->devices[1].neighbours[3], 1);
-    assert_string_equal(tree->devices[1].serial, "0a1b2c3d4e5f6071");
+    assert_true(tree->devices[1].has_connected_devices);
+    assert_int_equal(tree->devices[1].connected_device_count, 4);
+    assert_int_equal(tree->devices[1].connected_devices[0], 12);
+    assert_int_equal(tree->devices[1].connected_devices[3], 1);
+    assert_string_equal(tree->devices[1].serial_number, "0a1b2c3d4e5f6071");
     assert_string_equal(tree->devices[1].arch, "NDv2");
     assert_string_equal(tree->devices[1].name, "Trainium1");
     assert_string_equal(tree->devices[1].instance_type, "Trn1");
@@ -191,7 +191,7 @@ static void check_tree(struct fixture *f)
     assert_int_equal(readings[1].mem_ecc_corrected.value, 4);
     assert_false(readings[1].sram_ecc_corrected.present);
     assert_true(readings[1].has_power);
-    assert_int_equal(readings[1].power_time_seconds, 1760000040);
+    assert_int_equal(readings[1].power_timestamp_seconds, 1760000040);
     assert_true(readings[1].power_max_percent == 87.30);
     assert_true(readings[1].has_unhealthy_components);
     assert_string_equal(readings[1].unhealthy_components, "hbm,sram");
@@ -397,7 +397,7 @@ static void missing_and_odd_leaves_are_absent(void **state)
     tree = open_root(f);
     assert_int_equal(tree->device_count, 1);
     assert_int_equal(tree->devices[0].core_count, 4);
-    assert_false(tree->devices[0].has_neighbours);
+    assert_false(tree->devices[0].has_connected_devices);
     assert_string_equal(tree->devices[0].name, "");
     for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
         put(f, 0, "stats/hardware/mem_ecc_uncorrected", odd[i]);
@@ -549,7 +549,7 @@ static void links_fifos_and_folders_in_place_of_leaves_are_not_followed(void **s
     assert_int_equal(ntk_fs_remove_tree(power, NULL), 0);
     assert_int_equal(symlink(outside, power), 0);
 
-    assert_string_equal(open_root(f)->devices[0].serial, "");
+    assert_string_equal(open_root(f)->devices[0].serial_number, "");
     ntk_device_source_read(f->source, NTK_DEVICE_READ_DEVICE, &reading, 1);
     assert_false(reading.mem_ecc_uncorrected.present);
     assert_false(reading.sram_ecc_uncorrected.present);
@@ -609,8 +609,8 @@ static void deep_wide_and_long_trees_are_cut(void **state)
     assert_int_equal(tree->device_count, NTK_DEVICES_MAX);
     assert_int_equal(tree->devices[0].core_count, 2);
     assert_true(strlen(tree->devices[0].name) < NTK_DEVICE_TEXT_BYTES);
-    assert_int_equal(tree->devices[0].neighbour_count, 8);
-    assert_string_equal(tree->devices[0].serial, "wide");
+    assert_int_equal(tree->devices[0].connected_device_count, 8);
+    assert_string_equal(tree->devices[0].serial_number, "wide");
     for (size_t i = 1; i < tree->device_count; i++) {
         assert_true(tree->devices[i].index > tree->devices[i - 1].index);
     }
@@ -623,7 +623,7 @@ static void control_characters_do_not_come_through(void **state)
     put_device(f, 0, false);
     put_at(f->root, DEVICES "/neuron0/info/serial_number", "a\033[31mb\n");
     open_root(f);
-    assert_null(strchr(ntk_device_source_tree(f->source)->devices[0].serial, '\033'));
+    assert_null(strchr(ntk_device_source_tree(f->source)->devices[0].serial_number, '\033'));
 }
 
 static const struct ntk_device_tree *open_driver(struct fixture *f)

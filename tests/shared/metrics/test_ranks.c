@@ -22,7 +22,7 @@ static void rank_fill(struct ntk_rank_sample *rank, uint32_t index, uint32_t cou
     rank->rank = rank->world_rank = index;
     rank->rank_count = rank->world_count = count;
     rank->rendezvous = "10.0.0.1:46820";
-    rank->join_realtime_ns = BEGAN;
+    rank->join_timestamp_ns = BEGAN;
     rank->sequence = 10;
     rank->operation = NTK_COLLECTIVE_ALL_REDUCE;
     rank->in_flight = 1;
@@ -87,7 +87,7 @@ static void the_rank_that_has_not_come_is_named(void **state)
     assert_int_equal(verdict->sequence, 10);
     assert_int_equal(verdict->operation, NTK_COLLECTIVE_ALL_REDUCE);
     assert_int_equal(verdict->age_ns, 7 * SECOND);
-    assert_int_equal(verdict->missing, 1);
+    assert_int_equal(verdict->missing_count, 1);
     assert_int_equal(verdict->ranks[2].where, NTK_RANK_ELSEWHERE);
     assert_int_equal(verdict->ranks[2].row->pid, 102);
     assert_int_equal(verdict->ranks[0].where, NTK_RANK_ARRIVED);
@@ -128,7 +128,7 @@ static void an_operation_that_all_are_in_hangs_by_itself(void **state)
     const struct ntk_comm_verdict *verdict = judge(*state, 0);
 
     assert_int_equal(verdict->kind, NTK_COMM_HANGS);
-    assert_int_equal(verdict->missing, 0);
+    assert_int_equal(verdict->missing_count, 0);
 }
 
 static void a_rank_in_an_earlier_operation_is_behind(void **state)
@@ -155,7 +155,7 @@ static void ranks_that_left_died_or_were_never_seen_are_distinguished(void **sta
     const struct ntk_comm_verdict *verdict = judge(f, 0);
 
     assert_int_equal(verdict->kind, NTK_COMM_HANGS);
-    assert_int_equal(verdict->missing, 3);
+    assert_int_equal(verdict->missing_count, 3);
     assert_int_equal(verdict->ranks[0].where, NTK_RANK_GONE);
     assert_int_equal(verdict->ranks[1].where, NTK_RANK_LOST);
     assert_int_equal(verdict->seen, 3);
@@ -188,7 +188,7 @@ static void of_two_processes_of_a_rank_the_newer_counts(void **state)
 
     rank_fill(&lost->rank, 2, RANKS);
     left(rank_of(f, 2), 1);
-    rank_of(f, 2)->join_realtime_ns = BEGAN + 60 * SECOND;
+    rank_of(f, 2)->join_timestamp_ns = BEGAN + 60 * SECOND;
     const struct ntk_comm_verdict *verdict = judge(f, 0);
 
     assert_int_equal(verdict->ranks[2].where, NTK_RANK_RESTARTED);
@@ -201,7 +201,7 @@ static void a_clock_that_may_be_wrong_claims_no_restart(void **state)
     const struct ntk_ranks_clock vague = { .error_ns = 300 * SECOND };
 
     left(rank_of(f, 2), 1);
-    rank_of(f, 2)->join_realtime_ns = BEGAN + 60 * SECOND;
+    rank_of(f, 2)->join_timestamp_ns = BEGAN + 60 * SECOND;
     assert_int_equal(ntk_ranks_add(&f->ranks, f->snapshot, "far", vague), 0);
     assert_int_equal(ntk_ranks_judge(&f->ranks, 0), 0);
     const struct ntk_comm_verdict *verdict = ntk_vec_at(&f->ranks.verdicts, 0);
@@ -305,7 +305,7 @@ static void a_verdict_is_as_large_as_its_rows_whatever_they_claim(void **state)
     const struct ntk_comm_verdict *verdict = judge(f, 0);
 
     assert_int_equal(verdict->seen, RANKS);
-    assert_int_equal(verdict->missing, NTK_RANKS_MAX - 3);
+    assert_int_equal(verdict->missing_count, NTK_RANKS_MAX - 3);
     assert_true(ntk_comm_verdict_missing(verdict, 0, &missing));
     assert_int_equal(missing.rank, 1); /* 0 has come */
     assert_true(ntk_comm_verdict_missing(verdict, 20000, &missing));
@@ -315,7 +315,7 @@ static void a_verdict_is_as_large_as_its_rows_whatever_they_claim(void **state)
          from = missing.rank + 1) {
         count++;
     }
-    assert_int_equal(count, verdict->missing);
+    assert_int_equal(count, verdict->missing_count);
 }
 
 static void a_rank_that_left_waits_for_no_rank_whatever_was_in_flight(void **state)
@@ -334,7 +334,7 @@ static void an_error_of_clocks_beyond_all_bounds_claims_no_restart(void **state)
     const struct ntk_ranks_clock vague = { .error_ns = UINT64_MAX - SECOND };
 
     left(rank_of(f, 2), 1);
-    rank_of(f, 2)->join_realtime_ns = BEGAN + 60 * SECOND;
+    rank_of(f, 2)->join_timestamp_ns = BEGAN + 60 * SECOND;
     assert_int_equal(ntk_ranks_add(&f->ranks, f->snapshot, "far", vague), 0);
     assert_int_equal(ntk_ranks_judge(&f->ranks, 0), 0);
     const struct ntk_comm_verdict *verdict = ntk_vec_at(&f->ranks.verdicts, 0);

@@ -49,9 +49,9 @@ static void texts_are_never_null(void **state)
     runtime = ntk_snapshot_alloc_runtimes(snapshot, 1);
     assert_non_null(runtime);
     assert_string_equal(runtime->tag, "");
-    assert_string_equal(runtime->container, "");
+    assert_string_equal(runtime->container_id, "");
     assert_non_null(ntk_snapshot_alloc_devices(snapshot, 1));
-    assert_string_equal(snapshot->devices[0].serial, "");
+    assert_string_equal(snapshot->devices[0].serial_number, "");
     assert_non_null(ntk_snapshot_alloc_events(snapshot, 1));
     assert_string_equal(snapshot->events[0].name, "");
     assert_non_null(ntk_snapshot_alloc_models(snapshot, runtime, 1));

@@ -74,15 +74,15 @@ static void shares_are_weighted_by_the_lengths(void **state)
     newer->period_ns = 1000;
     older->runtimes[0].cores[0].utilization = 1;
     newer->runtimes[0].cores[0].utilization = 0;
-    older->runtimes[0].cpu_user = 0;
-    newer->runtimes[0].cpu_user = 0.8;
+    older->runtimes[0].vcpu_user = 0;
+    newer->runtimes[0].vcpu_user = 0.8;
     older->system.average[NTK_CPU_IDLE] = 0.4;
     newer->system.average[NTK_CPU_IDLE] = 0.8;
     older->system.cpus[10].share[NTK_CPU_IDLE] = 0;
     newer->system.cpus[10].share[NTK_CPU_IDLE] = 1;
     struct ntk_snapshot *both = ntk_snapshot_merge(older, newer);
     assert_near(both->runtimes[1].cores[0].utilization, 0.75);
-    assert_near(both->runtimes[1].cpu_user, 0.2);
+    assert_near(both->runtimes[1].vcpu_user, 0.2);
     assert_near(both->system.average[NTK_CPU_IDLE], 0.5);
     assert_near(both->system.cpus[10].share[NTK_CPU_IDLE], 0.25);
     ntk_snapshot_destroy(both);
@@ -304,7 +304,7 @@ static void lists_outlive_the_parts(void **state)
     lost->command = ntk_snapshot_text(newer, "train");
     lost->rank.key = 5;
     lost->rank.rendezvous = ntk_snapshot_text(newer, "10.0.0.1:46820");
-    lost->rank.group = ntk_snapshot_text(newer, "0,2");
+    lost->rank.members = ntk_snapshot_text(newer, "0,2");
     const struct ntk_adapter_port port = { .device = "rdmap0s6",
                                            .has = 1U << NTK_EFA_RX_DROPS,
                                            .counter = { [NTK_EFA_RX_DROPS] = 3 } };
@@ -321,7 +321,7 @@ static void lists_outlive_the_parts(void **state)
     assert_string_equal(both->lost_ranks[0].tag, "job-7");
     assert_string_equal(both->lost_ranks[0].command, "train");
     assert_string_equal(both->lost_ranks[0].rank.rendezvous, "10.0.0.1:46820");
-    assert_string_equal(both->lost_ranks[0].rank.group, "0,2");
+    assert_string_equal(both->lost_ranks[0].rank.members, "0,2");
     assert_int_equal(both->port_count, 1);
     assert_string_equal(both->ports[0].device, "rdmap0s6");
     assert_int_equal(both->ports[0].has, 1U << NTK_EFA_RX_DROPS);
@@ -376,7 +376,7 @@ static void what_a_rank_did_that_left_is_not_lost(void **state)
 
         for (size_t r = 0; r < 2; r++) {
             ranks[r].key = keys[i][r];
-            ranks[r].join_realtime_ns = joins[i][r];
+            ranks[r].join_timestamp_ns = joins[i][r];
             ranks[r].in_operations_ns.period = 100;
             ranks[r].core_busy_ns.period = 7;
         }

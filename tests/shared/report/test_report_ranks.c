@@ -20,8 +20,8 @@ static void fill(struct ntk_rank_sample *rank)
     rank->model_id = 10001;
     rank->core = 1;
     rank->rendezvous = "10.0.0.1:46820";
-    rank->group = "0,2,4,6";
-    rank->join_realtime_ns = 17;
+    rank->members = "0,2,4,6";
+    rank->join_timestamp_ns = 17;
     rank->sequence = 18;
     rank->operation = NTK_COLLECTIVE_REDUCE_SCATTER;
     rank->in_flight = 1;
@@ -54,8 +54,8 @@ static void assert_filled(const struct ntk_rank_sample *rank)
     assert_int_equal(rank->model_id, 10001);
     assert_int_equal(rank->core, 1);
     assert_string_equal(rank->rendezvous, "10.0.0.1:46820");
-    assert_string_equal(rank->group, "0,2,4,6");
-    assert_int_equal(rank->join_realtime_ns, 17);
+    assert_string_equal(rank->members, "0,2,4,6");
+    assert_int_equal(rank->join_timestamp_ns, 17);
     assert_int_equal(rank->sequence, 18);
     assert_int_equal(rank->operation, NTK_COLLECTIVE_REDUCE_SCATTER);
     assert_int_equal(rank->in_flight, 1);
@@ -138,15 +138,15 @@ static void verdicts_on_ranks_come_back(void **state)
           .cause = "lost",
           .operation = NTK_COLLECTIVE_BARRIER,
           .sequence = 41,
-          .since_realtime_ns = 1000,
-          .missing = 2 },
+          .since_timestamp_ns = 1000,
+          .missing_count = 2 },
         { .kind = NTK_TROUBLE_SLOW,
           .key = 0xac,
           .rendezvous = "",
           .rank_count = 2,
           .tag = "",
           .cause = "link",
-          .since_realtime_ns = 7,
+          .since_timestamp_ns = 7,
           .behind_ns = 5,
           .interval_ns = 50 },
     };
@@ -172,8 +172,8 @@ static void verdicts_on_ranks_come_back(void **state)
     assert_string_equal(first->cause, "lost");
     assert_int_equal(first->operation, NTK_COLLECTIVE_BARRIER);
     assert_int_equal(first->sequence, 41);
-    assert_int_equal(first->since_realtime_ns, 1000);
-    assert_int_equal(first->missing, 2);
+    assert_int_equal(first->since_timestamp_ns, 1000);
+    assert_int_equal(first->missing_count, 2);
     assert_int_equal(second->kind, NTK_TROUBLE_SLOW);
     assert_false(second->has_rank);
     assert_string_equal(second->cause, "link");

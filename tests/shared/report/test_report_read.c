@@ -93,7 +93,7 @@ static void what_was_written_reads_back_to_the_same_line(void **state)
         for (size_t i = 0; i < runtime->memory_count; i++) {
             runtime->memory[i].current_bytes = (uint64_t)rand() * (uint64_t)(rand() % 4096);
         }
-        runtime->cpu_user = (double)rand() / RAND_MAX;
+        runtime->vcpu_user = (double)rand() / RAND_MAX;
         runtime->by_address = rand() % 2;
         snapshot->system.average[rand() % NTK_CPU_FIELD_COUNT] = (double)rand() / RAND_MAX;
         char *first = write_line(snapshot, &options);
@@ -569,7 +569,7 @@ static void what_hooks_around_calls_do_not_know_is_absent_and_comes_back_absent(
 
         assert_int_equal(r->hooks, was->hooks);
         assert_int_equal(r->cores_guessed, was->cores_guessed);
-        assert_int_equal(r->no_executions, was->no_executions);
+        assert_int_equal(r->executions_counted, was->executions_counted);
         assert_int_equal(r->has & NTK_RUNTIME_HAS_IN_FLIGHT, was->has & NTK_RUNTIME_HAS_IN_FLIGHT);
         assert_int_equal(r->cores[0].has & ~lines, was->cores[0].has & ~lines);
         assert_int_equal(r->cores[0].busy_of_calls, k == MIXED_PRELOADED);

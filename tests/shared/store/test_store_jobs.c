@@ -60,7 +60,7 @@ static struct ntk_job job_make(const char *id, const char *user, int since, uint
                              .name = "train",
                              .partition = "trn",
                              .cluster = "",
-                             .since_realtime_ns = AT(since),
+                             .since_timestamp_ns = AT(since),
                              .cores = cores,
                              .core_count = count };
 }
@@ -400,7 +400,7 @@ static void unknown_values_are_not_zero(void **state)
         }
         runtime->has = 0;
         runtime->hooks = NTK_HOOKS_ATTACHED;
-        runtime->no_executions = true;
+        runtime->executions_counted = NTK_EXECUTIONS_NONE;
         snapshot->hardware.has = NTK_HARDWARE_HAS_DEVICES;
         snapshot->devices[1].has = 0;
         put(store, snapshot, &job, 1);

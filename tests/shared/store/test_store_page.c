@@ -110,10 +110,12 @@ static void add_name(struct ntk_buf *out, const struct ntk_column *column)
     ntk_buf_add_text(out, out->bytes_count > 0 ? ", " : "");
     if (column->merge == NTK_COLUMN_COUNTS) {
         struct ntk_buf set = { 0 };
-        ntk_buf_add_format(&set, "{%s|`%%`, }", column->name);
-        ntk_columns_tell(out, ntk_buf_text_get(&set));
+        struct ntk_buf names = { 0 };
+        ntk_buf_add_format(&set, "{%s|, `%%`}", column->name);
+        ntk_columns_tell(&names, ntk_buf_text_get(&set));
+        ntk_buf_add_text(out, ntk_buf_text_get(&names) + 2);
+        ntk_buf_fini(&names);
         ntk_buf_fini(&set);
-        out->bytes_count -= 2;
     } else {
         ntk_buf_add_format(out, "`%s`", column->name);
     }

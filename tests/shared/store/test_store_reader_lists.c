@@ -117,7 +117,7 @@ static void wrong_questions_are_answered_with_a_sentence(void **state)
     assert_int_equal(count, 1);
     assert_int_equal(points[0].covered_ns, SECOND);
     free(points);
-    assert_int_equal(ntk_store_metric_find("dma_share"), NTK_STORE_DMA_SHARE);
+    assert_int_equal(ntk_store_metric_find("dma_busy_ratio"), NTK_STORE_DMA_BUSY);
     assert_int_equal(ntk_store_metric_find("nonsense"), NTK_STORE_METRIC_COUNT);
 }
 

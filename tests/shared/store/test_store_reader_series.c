@@ -80,7 +80,7 @@ static void a_gap_is_a_gap_and_idle_is_zero(void **state)
     assert_false(points[2].has_value);
     free(points);
     /* What the machine does not tell is not zero. */
-    points = series(f, NTK_STORE_PE_SHARE, &core, 0, 80, 20, &count);
+    points = series(f, NTK_STORE_PE_BUSY, &core, 0, 80, 20, &count);
     assert_int_equal(points[0].covered_ns, 20 * SECOND);
     assert_false(points[0].has_value);
     free(points);

@@ -107,10 +107,10 @@ static void assert_same_runtime(const struct ntk_runtime_sample *a,
     assert_string_equal(a->tag, b->tag);
     assert_string_equal(a->command, b->command);
     assert_string_equal(a->user, b->user);
-    assert_string_equal(a->container, b->container);
+    assert_string_equal(a->container_id, b->container_id);
     assert_string_equal(b->pod.name, ""); /* not stored: nothing is known */
     assert_string_equal(b->pod.namespace_name, "");
-    assert_string_equal(b->pod.container, "");
+    assert_string_equal(b->pod.container_name, "");
     assert_string_equal(a->runtime_version, b->runtime_version);
     assert_string_equal(a->framework_version, b->framework_version);
     assert_string_equal(a->instance_type, b->instance_type);
@@ -118,8 +118,8 @@ static void assert_same_runtime(const struct ntk_runtime_sample *a,
     assert_string_equal(b->cpu_error, "");
     assert_int_equal(a->lnc, b->lnc);
     assert_int_equal(a->has & NTK_RUNTIME_HAS_CPU, b->has & NTK_RUNTIME_HAS_CPU);
-    assert_true(fabs(a->cpu_user - b->cpu_user) < 1e-6);
-    assert_true(fabs(a->cpu_system - b->cpu_system) < 1e-6);
+    assert_true(fabs(a->vcpu_user - b->vcpu_user) < 1e-6);
+    assert_true(fabs(a->vcpu_system - b->vcpu_system) < 1e-6);
     assert_int_equal(a->rss_bytes, b->rss_bytes);
     assert_int_equal(a->in_flight, b->in_flight);
     assert_int_equal(a->core_count, b->core_count);
@@ -210,8 +210,9 @@ static void a_moment_comes_back_as_it_was(void **state)
         assert_int_equal(back->device_count, was->device_count);
         for (size_t i = 0; i < was->device_count; i++) {
             assert_string_equal(back->devices[i].name, was->devices[i].name);
-            assert_string_equal(back->devices[i].serial, was->devices[i].serial);
-            assert_int_equal(back->devices[i].neighbour_count, was->devices[i].neighbour_count);
+            assert_string_equal(back->devices[i].serial_number, was->devices[i].serial_number);
+            assert_int_equal(back->devices[i].connected_device_count,
+                             was->devices[i].connected_device_count);
             assert_int_equal(back->devices[i].stack_count, was->devices[i].stack_count);
             assert_memory_equal(back->devices[i].memory_used_bytes,
                                 was->devices[i].memory_used_bytes,
@@ -487,7 +488,7 @@ static void what_hooks_around_calls_do_not_know_is_null(void **state)
 
             assert_int_equal(a->hooks, b->hooks);
             assert_int_equal(a->cores_guessed, b->cores_guessed);
-            assert_int_equal(a->no_executions, b->no_executions);
+            assert_int_equal(a->executions_counted, b->executions_counted);
             assert_int_equal(a->has & (NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_IN_FLIGHT),
                              b->has & (NTK_RUNTIME_HAS_EXECUTIONS | NTK_RUNTIME_HAS_IN_FLIGHT));
             assert_int_equal(a->cores[0].has & ~histograms, b->cores[0].has & ~histograms);
@@ -516,7 +517,7 @@ static void what_hooks_around_calls_do_not_know_is_null(void **state)
                                           " AND device_memory_bytes_max > 0"),
                      1);
     assert_int_equal(test_tier_number(db, "SELECT count(*) FROM process WHERE hooks = 'attached'"
-                                          " AND cores_guessed AND NOT counts_executions"),
+                                          " AND cores_guessed AND executions_counted = 'none'"),
                      1);
     assert_int_equal(test_tier_number(db, "SELECT count(*) FROM process_overview WHERE hooks ="
                                           " 'attached' AND completed IS NULL AND errors IS NULL"),
@@ -536,11 +537,13 @@ static void a_hostile_file_is_bounded(void **state)
     struct ntk_err err = { 0 };
     static const char *const spoils[] = {
         "UPDATE machine SET core_count = 1000000000000, stack_count = -1, lnc = -5",
-        "UPDATE device SET stack_count = 4000000, neighbours = '1,999999,x', core_count = -1",
+        "UPDATE device SET stack_count = 4000000, connected_devices = '1,999999,x', core_count = "
+        "-1",
         "UPDATE core_sample SET core = core + 100000, busy_ns = -5, period_ns = 0",
-        "UPDATE execution_sample SET completed = 9223372036854775807, latency_histogram = x'01ff'",
-        "UPDATE model SET uuid = printf('%.500c', 'x'), core_count = -1, first_core = 999999",
-        "UPDATE memory_log SET category = 70000, operation = ''",
+        "UPDATE execution_sample SET completed = 9223372036854775807, total_latency_histogram = "
+        "x'01ff'",
+        "UPDATE model SET uuid = printf('%.500c', 'x'), core_count = -1, core = 999999",
+        "UPDATE memory_log SET category = 70000, kind = ''",
         "UPDATE error_log SET error_class = 'none of ours'",
         "UPDATE machine_sample SET period_ns = 9223372036854775807",
         "UPDATE memory_sample SET category = category + 900",

@@ -70,14 +70,14 @@ static void minutes_and_hours_are_what_their_seconds_add_up_to(void **state)
                      900 * SECOND);
     /* Against numbers that no code of the store has touched. */
     assert_true(ntk_histogram_dense_percentiles(minute, &percent, 1, &p99_ns));
-    assert_int_equal(test_tier_number(db, "SELECT latency_p99_ns FROM execution_minute"
+    assert_int_equal(test_tier_number(db, "SELECT total_latency_p99_ns FROM execution_minute"
                                           " WHERE core = 4 LIMIT 1 OFFSET 1"),
                      (int64_t)p99_ns);
     struct ntk_buf blob = { 0 };
     ntk_store_histogram_encode_dense(minute, &blob);
     sqlite3_stmt *statement;
     sqlite3_prepare_v2(db,
-                       "SELECT latency_histogram FROM execution_minute"
+                       "SELECT total_latency_histogram FROM execution_minute"
                        " WHERE core = 4 LIMIT 1 OFFSET 1",
                        -1, &statement, NULL);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);

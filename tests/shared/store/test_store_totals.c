@@ -35,7 +35,7 @@ static void injected_faults_are_found(void **state)
                         "50.0");
     assert_string_equal(ask_sqlite(f->path, "SELECT executions_total FROM model"), "50");
     assert_string_equal(ask_sqlite(f->path, "SELECT ended_ns IS NOT NULL FROM process"), "1");
-    assert_string_equal(ask_sqlite(f->path, "SELECT abs(latency_p99_ns - 5000000) < 40000"
+    assert_string_equal(ask_sqlite(f->path, "SELECT abs(total_latency_p99_ns - 5000000) < 40000"
                                             " FROM execution_sample LIMIT 1"),
                         "1");
     /* A row when it changed only: once as it appears, once as it goes. */
@@ -43,12 +43,12 @@ static void injected_faults_are_found(void **state)
         ask_sqlite(f->path, "SELECT group_concat(current_bytes) FROM memory_sample"), "4096,0");
     assert_string_equal(
         ask_sqlite(f->path, "SELECT current_bytes || ' ' || peak_bytes FROM memory_now"), "0 4096");
-    assert_string_equal(ask_sqlite(f->path, "SELECT operation || ' ' || category || ' ' || tensor"
+    assert_string_equal(ask_sqlite(f->path, "SELECT kind || ' ' || category || ' ' || name"
                                             " FROM memory_events"),
                         "alloc tensors weights");
     assert_string_equal(ask_sqlite(f->path, "SELECT error_class || ' ' || nrt_status FROM errors"),
                         "model 1006");
-    assert_string_equal(ask_sqlite(f->path, "SELECT operation || ' ' || name FROM model_log"),
+    assert_string_equal(ask_sqlite(f->path, "SELECT kind || ' ' || name FROM model_log"),
                         "load weights");
     assert_string_equal(ask_sqlite(f->path, "SELECT per_second FROM execution_rate LIMIT 1"),
                         "20.0");

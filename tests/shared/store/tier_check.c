@@ -46,11 +46,12 @@ static const struct {
     { "core", "process_id, core", "count(*), sum(period_ns), sum(busy_ns), sum(flops)",
       "samples, period_ns, busy_ns, flops" },
     { "execution", "process_id, core",
-      "sum(completed), sum(generic), max(latency_max_ns), histogram_merge(latency_histogram)",
-      "completed, generic, latency_max_ns, latency_histogram" },
+      "sum(completed), sum(generic), max(total_latency_max_ns), "
+      "histogram_merge(total_latency_histogram)",
+      "completed, generic, total_latency_max_ns, total_latency_histogram" },
     { "model", "process_id, model_id",
-      "sum(executions), sum(errors), histogram_merge(latency_histogram)",
-      "executions, errors, latency_histogram" },
+      "sum(executions), sum(errors), histogram_merge(total_latency_histogram)",
+      "executions, errors, total_latency_histogram" },
 };
 
 void test_tier_check(sqlite3 *db)

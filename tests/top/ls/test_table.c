@@ -31,9 +31,9 @@ static int set_up(void **state)
 
         device->info = (struct ntk_device_info){ .index = i,
                                                  .core_count = 8,
-                                                 .has_neighbours = true,
-                                                 .neighbour_count = 1,
-                                                 .neighbours = { (uint8_t)(1 - i) } };
+                                                 .has_connected_devices = true,
+                                                 .connected_device_count = 1,
+                                                 .connected_devices = { (uint8_t)(1 - i) } };
         device->place = (struct ntk_device_place){ .has_numa_node = true, .numa_node = 1 };
         ntk_str_copy(device->place.bdf, sizeof device->place.bdf,
                      i == 0 ? "0000:cc:00.0" : "0000:b5:00.0");
@@ -213,8 +213,8 @@ static void links_that_cannot_be_read_are_reported(void **state)
     struct ntk_ls_machine *machine = *state;
     struct ntk_buf text = { 0 };
 
-    machine->devices[1].info.has_neighbours = false;
-    machine->devices[1].info.neighbour_count = 0;
+    machine->devices[1].info.has_connected_devices = false;
+    machine->devices[1].info.connected_device_count = 0;
     ntk_ls_topology_write(machine, &text);
     assert_string_equal(ntk_buf_text_get(&text),
                         "\n\nNeuron Device Topology\n    The links cannot be read; drivers before "
@@ -234,18 +234,18 @@ static void sixty_four_devices_are_four_tori(void **state)
         uint32_t base = i & ~15u;
 
         info->index = i;
-        info->neighbour_count = 4;
-        info->neighbours[0] = (uint8_t)(base + (i + 4) % 16);
-        info->neighbours[1] = (uint8_t)(base + (i + 12) % 16);
-        info->neighbours[2] = (uint8_t)((i & ~3u) + (i + 1) % 4);
-        info->neighbours[3] = (uint8_t)((i & ~3u) + (i + 3) % 4);
+        info->connected_device_count = 4;
+        info->connected_devices[0] = (uint8_t)(base + (i + 4) % 16);
+        info->connected_devices[1] = (uint8_t)(base + (i + 12) % 16);
+        info->connected_devices[2] = (uint8_t)((i & ~3u) + (i + 1) % 4);
+        info->connected_devices[3] = (uint8_t)((i & ~3u) + (i + 3) % 4);
     }
     assert_int_equal(ntk_ls_topology_find(&machine), NTK_TOPOLOGY_TORUS);
     ntk_ls_topology_write(&machine, &text);
     assert_non_null(
         strstr(ntk_buf_text_get(&text), "  *––►[60 ]◄––►[61 ]◄––►[62 ]◄––►[63 ]◄––*\n"));
     ntk_buf_fini(&text);
-    machine.devices[63].info.neighbours[0] = 63;
+    machine.devices[63].info.connected_devices[0] = 63;
     assert_int_equal(ntk_ls_topology_find(&machine), NTK_TOPOLOGY_OTHER);
     free(machine.devices);
 }

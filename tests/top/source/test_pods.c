@@ -17,7 +17,7 @@ static struct ntk_snapshot *snapshot_of(const char *container)
 
     assert_non_null(snapshot);
     assert_non_null(ntk_snapshot_alloc_runtimes(snapshot, 1));
-    snapshot->runtimes[0].container = ntk_snapshot_text(snapshot, container);
+    snapshot->runtimes[0].container_id = ntk_snapshot_text(snapshot, container);
     return snapshot;
 }
 
@@ -41,7 +41,7 @@ static void the_log_of_a_container_names_its_pod(void **state)
     ntk_top_pods_fill(&pods, snapshot);
     assert_string_equal(snapshot->runtimes[0].pod.name, "train-llm-0");
     assert_string_equal(snapshot->runtimes[0].pod.namespace_name, "prod-a");
-    assert_string_equal(snapshot->runtimes[0].pod.container, "main-server");
+    assert_string_equal(snapshot->runtimes[0].pod.container_name, "main-server");
     ntk_snapshot_destroy(snapshot);
 
     snapshot = snapshot_of(ID); /* a reported pod stays */

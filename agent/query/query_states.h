@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* query_states - answers about ranks, the verdicts on them, and the health of devices. */
+#ifndef NTK_AGENT_QUERY_QUERY_STATES_H
+#define NTK_AGENT_QUERY_QUERY_STATES_H
+
+#include "agent/query/query.h"
+
+int ntk_query_answer_ranks(const struct ntk_query *query, struct ntk_query_table *table,
+                           struct ntk_err *err);
+int ntk_query_answer_verdicts(const struct ntk_query *query, struct ntk_query_table *table,
+                              struct ntk_err *err);
+/* What held at some time of the window: of a state that began before, too. */
+int ntk_query_answer_health(const struct ntk_query *query, struct ntk_query_table *table,
+                            struct ntk_err *err);
+
+#endif
