@@ -75,7 +75,7 @@ here() {
         s/^(neuron-monitor (hang|health) 127.*)/\1 --timeout '"$patience"'s/
         s/(neuron-top --stdin|--connect trn[12])$/\1 --once/; s#--connect trn[12]#--connect 127.0.0.1:'"$(page_port)"'#g
         s/^neuron-top --csv=.* -d 10/& --count 1/
-        / query |^sqlite3 /s#(neuron|file)\.db#'"$state"'/monitor.db#; s/--model resnet/--model conv/; s/--duration 5s/--duration 1s/; s/^NEURON_SOFT_FAULT=.hbm-ue.*/& || [ $? = 1 ]/
+        / query |^sqlite3 /s#(neuron|file)\.db#'"$state"'/monitor.db#; s/--model resnet/--model conv/; s/--duration 5s/--duration 1s/; s/--count 3 \|/--count 3 --period 200ms |/; s/^NEURON_SOFT_FAULT=.hbm-ue.*/& || [ $? = 1 ]/
         s#unix:/(tmp|run)/#unix:'"$scratch"'/#; s#0\.0\.0\.0:5555#unix:'"$scratch"'/neuron.sock1#; s#10\.0\.0\.7:5555#unix:'"$scratch"'/cli.sock#
         s#^(neuron-rtd .*unix:([^ ]+)) *&#\1 \& until [ -S \2 ]; do kill -0 $!; sleep 0.1; done#'
 }
