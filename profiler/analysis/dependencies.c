@@ -306,11 +306,12 @@ static uint32_t find_transfer(struct index *index, unsigned number, uint32_t ord
     return low > first ? transfers->items[low - 1] : NTK_NO_INDEX;
 }
 
-/* free_ps: until then the engine executes what is before it. */
-static void find_release(struct index *index, size_t item, int64_t free_ps,
+/* Of the item with the wait of `waiter`, itself or one that it overtook. free_ps: until then the
+ * engine executes what is before it. */
+static void find_release(struct index *index, size_t waiter, size_t item, int64_t free_ps,
                          struct ntk_release *release)
 {
-    const struct ntk_slot_fact *fact = fact_of(index, item);
+    const struct ntk_slot_fact *fact = fact_of(index, waiter);
     uint32_t ordinal = 0;
 
     if (fact->wait == NTK_WAIT_NONE) {
@@ -325,6 +326,69 @@ static void find_release(struct index *index, size_t item, int64_t free_ps,
     release->by_transfer = change->source == NTK_NTFF_ENGINE_AXI;
     release->by = release->by_transfer ? find_transfer(index, number, ordinal, change->time_ps)
                                        : find_signaller(index, number, change);
+}
+
+/* ---- instructions that were overtaken ---- */
+
+/* The last ones of an engine: descriptors of this many transfers are generated while the engine
+ * issues what comes after them. */
+#define RECENT 16
+
+struct recent {
+    struct {
+        uint32_t item;
+        int64_t free_ps; /* until then the engine executed what was before it */
+    } items[RECENT];
+    size_t count; /* of all so far */
+};
+
+static uint32_t slot_of(const struct index *index, size_t item)
+{
+    return index->core->instructions[item].slot;
+}
+
+/* One of the last ones is this slot: a program that repeats, not one that overtook. */
+static bool has_slot(const struct index *index, const struct recent *recent, uint32_t slot)
+{
+    for (size_t i = 0; i < recent->count && i < RECENT; i++) {
+        if (slot_of(index, recent->items[i].item) == slot) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int64_t change_ps(const struct index *index, const struct ntk_release *release)
+{
+    return release->event == NTK_NO_INDEX ? INT64_MIN : index->core->events[release->event].time_ps;
+}
+
+/* An engine issues in the order of its program. What starts before an earlier instruction of the
+ * program was issued after that one had waited, so that wait is its own, too. */
+static void see_overtaken(struct index *index, uint32_t item, int64_t free_ps,
+                          struct recent *recent, struct ntk_release *releases)
+{
+    uint32_t slot = slot_of(index, item);
+    bool is_late = recent->count > 0 && !has_slot(index, recent, slot);
+
+    for (size_t i = 0; is_late && i < recent->count && i < RECENT; i++) {
+        uint32_t before = recent->items[i].item;
+        struct ntk_release *own = &releases[before];
+        struct ntk_release other = *own;
+
+        if (slot_of(index, before) < slot || slot_of(index, before) > slot + RECENT) {
+            continue;
+        }
+        other.event = NTK_NO_INDEX;
+        other.by = NTK_NO_INDEX;
+        other.by_transfer = false;
+        find_release(index, item, before, recent->items[i].free_ps, &other);
+        if (change_ps(index, &other) > change_ps(index, own)) {
+            *own = other;
+        }
+    }
+    recent->items[recent->count % RECENT].item = item;
+    recent->items[recent->count++ % RECENT].free_ps = free_ps;
 }
 
 /* ---- the pipeline of an engine ---- */
@@ -432,6 +496,7 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
     struct index *index = calloc(1, sizeof *index);
     uint32_t previous[NTK_NTFF_ENGINE_COUNT];
     struct holder holders[NTK_NTFF_ENGINE_COUNT];
+    struct recent recent[NTK_NTFF_ENGINE_COUNT] = { 0 };
 
     if (!index) {
         return -ENOMEM;
@@ -466,9 +531,10 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
             previous[engine], NTK_NO_INDEX, NTK_NO_INDEX, false, false, back_to(&holders[engine], i)
         };
         previous[engine] = (uint32_t)i;
-        find_release(index, i,
-                     holders[engine].item == NTK_NO_INDEX ? INT64_MIN : holders[engine].until_ps,
-                     &releases[i]);
+        int64_t free_ps =
+            holders[engine].item == NTK_NO_INDEX ? INT64_MIN : holders[engine].until_ps;
+        find_release(index, i, i, free_ps, &releases[i]);
+        see_overtaken(index, (uint32_t)i, free_ps, &recent[engine], releases);
         hold(index, out, i, &releases[i], &holders[engine]);
         if (i % NTK_TRACE_LOOKS == 0) {
             ntk_dependencies_give_back(index->core, out);

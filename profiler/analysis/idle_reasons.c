@@ -171,7 +171,7 @@ static void add_wait(struct walk *walk, size_t item, const struct ntk_slot_fact 
     const struct ntk_release *release = &walk->dependencies->releases[item];
     struct ntk_idle_row key = plain(NTK_IDLE_UNKNOWN);
 
-    if (fact->has_sync && fact->wait == NTK_WAIT_NONE) {
+    if (release->event == NTK_NO_INDEX && fact->has_sync && fact->wait == NTK_WAIT_NONE) {
         key.reason = NTK_IDLE_ISSUE;
     } else if (release->event != NTK_NO_INDEX) {
         int64_t released_ps = walk->core->events[release->event].time_ps;

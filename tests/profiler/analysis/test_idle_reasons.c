@@ -57,6 +57,56 @@ static void a_wait_is_the_engines_that_ended_it(void **state)
     hand_answers_done(&h, &a);
 }
 
+/* POOL issues a copy that waits for 9, then an instruction whose 20 changed long ago. Descriptors of
+ * the copy are generated at 700, so that it is recorded after the instruction that it held up. */
+static void what_overtakes_an_instruction_waited_for_what_that_one_did(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t work = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, 9);
+    uint32_t first = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_POOL, NONE, 0, NONE);
+    uint32_t copy = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_POOL, 9, 1, NONE);
+    uint32_t after = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_POOL, 20, 1, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, first, 0, 100);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_AXI, 20, 1, 50);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, work, 100, 500);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_SCALAR, 9, 1, 500);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, after, 510, 600);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, copy, 700, 1000);
+    hand_answers_ask(&h, &a);
+
+    const struct ntk_idle_engine *pool = engine_of(&a, NTK_NTFF_ENGINE_GPSIMD);
+    assert_int_equal(pool->reasons_ps[NTK_IDLE_ENGINE], NS(400));
+    assert_int_equal(pool->reasons_ps[NTK_IDLE_ISSUE], NS(10 + 100));
+    assert_int_equal(pool->rows[0].number, 9);
+    assert_int_equal(pool->rows[0].source, NTK_NTFF_ENGINE_SCALAR);
+    hand_answers_done(&h, &a);
+}
+
+/* A loop of two: the second is not followed by one that it overtook. */
+static void a_loop_overtakes_nothing(void **state)
+{
+    struct hand_trace h;
+    struct hand_answers a;
+
+    hand_trace_begin(&h, 1, "trn2.3xlarge", 1000);
+    uint32_t work = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_ACT, NONE, 0, 9);
+    uint32_t first = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_POOL, 9, 1, NONE);
+    uint32_t second = hand_trace_nop(&h, 0, NTK_ISA_ENGINE_POOL, NONE, 0, NONE);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_ACT, work, 0, 200);
+    hand_trace_change(&h, 0, NTK_NTFF_ENGINE_SCALAR, 9, 1, 200);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, first, 200, 300);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, second, 500, 600);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, first, 600, 700);
+    hand_trace_run(&h, 0, NTK_ISA_ENGINE_POOL, second, 700, 1000);
+    hand_answers_ask(&h, &a);
+
+    assert_int_equal(engine_of(&a, NTK_NTFF_ENGINE_GPSIMD)->reasons_ps[NTK_IDLE_ISSUE], NS(200));
+    hand_answers_done(&h, &a);
+}
+
 /* The runtime's EVENT_SEMAPHORE: waits inside until semaphore 2 is the value, adds 1. */
 static uint32_t barrier(struct hand_trace *h, unsigned engine, uint8_t value)
 {
@@ -386,6 +436,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_wait_is_the_engines_that_ended_it),
+        cmocka_unit_test(what_overtakes_an_instruction_waited_for_what_that_one_did),
+        cmocka_unit_test(a_loop_overtakes_nothing),
         cmocka_unit_test(waiting_in_the_last_barrier_is_having_nothing_left_to_do),
         cmocka_unit_test(a_wait_goes_back_to_its_root),
         cmocka_unit_test(a_chain_that_ends_at_a_lost_change_has_no_root),
