@@ -10,8 +10,8 @@
  *
  * time_ps is of the execution its length, of a layer its part of the critical path, of a region the
  * time that its instances cover, of a line the time that its instructions cover, waiting in
- * EVENT_SEMAPHORE omitted. Work of a region is all that its core begins while an instance runs, of
- * a line what its instructions begin.
+ * EVENT_SEMAPHORE omitted. Work of a region is what its engine begins while an instance runs (of a
+ * region of the whole core: what its core begins), of a line what its instructions begin.
  *
  * Pure: costs to result; -ENOMEM, -errno of a long list, or -ENODATA when machine, work, bytes or
  * the length of the execution is unknown.

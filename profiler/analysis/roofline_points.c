@@ -59,7 +59,9 @@ static void windows_fill(const struct ntk_program *program, struct window *windo
         for (size_t i = 0; has_work(fact) && i < count; i++) {
             struct window *window = &windows[i];
             const struct ntk_region_instance *instances = window->instances;
-            if (window->region->core_index != core) {
+            unsigned engine = window->region->engine;
+            if (window->region->core_index != core ||
+                (engine != NTK_NTFF_ENGINE_COUNT && engine != span.instruction->engine)) {
                 continue;
             }
             while (window->next < window->region->count &&

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "profiler/output/answers/analyses.h"
@@ -64,6 +65,12 @@ static void check(size_t c, const struct ntk_trace *trace)
     assert_int_equal(roofline.total.bound, captures[c].bound);
     assert_true(roofline.total.ratio > captures[c].least &&
                 roofline.total.ratio < captures[c].most);
+    /* Only the tensor engine multiplies matrices. */
+    for (size_t i = 0; i < roofline.regions.count; i++) {
+        const struct ntk_roofline_row *row = &roofline.regions.rows[i];
+        assert_true(row->flops <= roofline.total.flops);
+        assert_true(row->flops == 0 || strstr(row->name, "tensor") || strstr(row->name, "all"));
+    }
     ntk_roofline_fini(&roofline);
     ntk_analyses_destroy(analyses);
 }
