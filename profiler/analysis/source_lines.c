@@ -205,6 +205,15 @@ uint32_t ntk_line_of_instruction(struct ntk_line_finder *f, size_t core,
                    ntk_program_fact(f->result->program, core, instruction)->compiler_pc);
 }
 
+uint32_t ntk_path_of_instruction(struct ntk_line_finder *f, size_t core,
+                                 const struct ntk_trace_instruction *instruction)
+{
+    const char *function;
+
+    return path_of_row(f, core, instruction,
+                       ntk_program_fact(f->result->program, core, instruction), &function);
+}
+
 static void add_transfers(struct ntk_line_finder *f, const struct ntk_transfers *transfers)
 {
     for (size_t c = 0; transfers && c < transfers->core_count; c++) {
@@ -217,14 +226,12 @@ static void add_transfers(struct ntk_line_finder *f, const struct ntk_transfers 
             }
             const struct ntk_moves *moves = ntk_transfer_fact(transfers, c, &of->items[t])->moves;
             const struct ntk_trace_instruction *by = &core->instructions[of->items[t].instruction];
-            const char *function;
             if (!moves || of->items[t].packet_count == 0) {
                 continue;
             }
             uint64_t bytes = moves->bytes[NTK_MOVES_DEST];
             uint32_t line = ntk_line_of_instruction(f, c, by);
-            uint32_t path =
-                path_of_row(f, c, by, ntk_program_fact(f->result->program, c, by), &function);
+            uint32_t path = ntk_path_of_instruction(f, c, by);
             if (f->failed) {
                 return;
             }

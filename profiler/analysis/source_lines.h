@@ -5,10 +5,13 @@
  *
  * Times and bytes are sums over the rows of a trace as tables show them (whole ns), so that the
  * sums of all lines and of what has no line are those of all rows. Engines work at the same time:
- * durations and waits rank lines, they are not time on the wall. active_ps is: what the spans of a
- * line cover on all engines and cores, EVENT_SEMAPHORE omitted. The lines are those of the back
- * end, loops and iterations those of the kernel tree (neff_positions.h). One row has one line, and
- * counts in its innermost loop and iteration; the totals of these have the inner ones too.
+ * durations and waits rank lines, they are not time on the wall, and waits of instructions that an
+ * engine queued overlap. idle_ps counts each moment of an engine once: the time in which it did not
+ * work because an instruction of the line waited (idle_reasons.h). active_ps is time on the wall:
+ * what the spans of a line cover on all engines and cores, EVENT_SEMAPHORE omitted. The lines are
+ * those of the back end, loops and iterations those of the kernel tree (neff_positions.h). One row
+ * has one line, and counts in its innermost loop and iteration; the totals of these have the inner
+ * ones too.
  *
  * Errors:  -errno of a long list, -ENOMEM.
  * Owner:   ntk_source_lines_create() allocates, ntk_source_lines_destroy() frees; it borrows the
@@ -33,7 +36,7 @@ enum ntk_source_reason {
 struct ntk_source_sums { /* largest int64_t where a sum is larger */
     /* duration_ns adds rows that are cut to whole ns, as tables have them: up to 1 ns per row less
      * than duration_ps, and so maybe less than active. */
-    int64_t instruction_count, duration_ns, duration_ps, wait_ns;
+    int64_t instruction_count, duration_ns, duration_ps, wait_ns, idle_ps;
     int64_t hbm_read_bytes, hbm_write_bytes, sbuf_read_bytes, sbuf_write_bytes;
     int64_t psum_read_bytes, psum_write_bytes, flops;
     int64_t transfer_bytes; /* of the transfers that these rows began, where they are known */
@@ -107,6 +110,7 @@ void ntk_source_lines_destroy(struct ntk_source_lines *lines);
 enum ntk_source_order {
     NTK_SOURCE_BY_COST, /* wait and duration together: as they are created */
     NTK_SOURCE_BY_STALL,
+    NTK_SOURCE_BY_IDLE,
     NTK_SOURCE_BY_TIME,
     NTK_SOURCE_BY_BYTES, /* read from and written to device memory */
 };

@@ -32,6 +32,9 @@ struct ntk_source_wait {
 /* source_lines.c: 1 + index in lines; 0: failed is set. */
 uint32_t ntk_line_of_instruction(struct ntk_line_finder *f, size_t core,
                                  const struct ntk_trace_instruction *instruction);
+/* 1 + index in paths; 0: no loop. */
+uint32_t ntk_path_of_instruction(struct ntk_line_finder *f, size_t core,
+                                 const struct ntk_trace_instruction *instruction);
 int64_t ntk_source_wait_ns(const struct ntk_trace *trace, uint16_t cycles);
 
 /* source_waits.c */

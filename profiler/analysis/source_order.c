@@ -40,6 +40,8 @@ int64_t ntk_source_sums_by(const struct ntk_source_sums *sums, enum ntk_source_o
     switch (order) {
     case NTK_SOURCE_BY_STALL:
         return sums->wait_ns;
+    case NTK_SOURCE_BY_IDLE:
+        return sums->idle_ps;
     case NTK_SOURCE_BY_TIME:
         return sums->duration_ns;
     case NTK_SOURCE_BY_BYTES:

@@ -3,6 +3,7 @@
  * source_waits - who a line waited for: each wait of an instruction is given to the line of what
  * ended it, or to the reason why no line is known, so that nothing of a line's wait is lost.
  */
+#include "profiler/analysis/idle_reasons.h"
 #include "profiler/analysis/source_lines_private.h"
 
 #include <errno.h>
@@ -64,11 +65,49 @@ static uint32_t blocking_of(struct ntk_line_finder *f, size_t c, size_t i,
                : ntk_line_of_instruction(f, c, &all[of->releases[at].by]);
 }
 
+/* Idle time of an engine to the line and the loops of the instruction that waited. */
+static int add_idle(const struct ntk_idle_part *part, void *ctx)
+{
+    struct ntk_line_finder *f = ctx;
+    enum ntk_idle_reason reason = part->cause->reason;
+    int64_t idle_ps = part->end_ps - part->start_ps;
+
+    if (part->item == NTK_NO_INDEX ||
+        (reason != NTK_IDLE_ENGINE && reason != NTK_IDLE_DMA && reason != NTK_IDLE_UNKNOWN)) {
+        return 0;
+    }
+    const struct ntk_trace_instruction *waiting =
+        &f->result->program->trace->cores[part->core].instructions[part->item];
+    uint32_t line = ntk_line_of_instruction(f, part->core, waiting);
+    uint32_t path = ntk_path_of_instruction(f, part->core, waiting);
+    if (f->failed) {
+        return f->failed;
+    }
+    ((struct ntk_source_line *)ntk_vec_at(&f->lines, line - 1))->sums.idle_ps += idle_ps;
+    struct ntk_source_iteration *paths = f->paths.items;
+    for (uint32_t at = path; at; at = paths[at - 1].parent) {
+        f->result->loops[paths[at - 1].loop].totals.idle_ps += idle_ps;
+    }
+    return 0;
+}
+
+static void add_idles(struct ntk_line_finder *f, const struct ntk_dependencies *dependencies)
+{
+    struct ntk_idle_reasons reasons = { 0 };
+    int ret = ntk_analysis_idle_parts(f->result->program, dependencies, add_idle, f, &reasons);
+
+    ntk_idle_reasons_fini(&reasons);
+    f->failed = f->failed || ret == -ENODATA ? f->failed : ret;
+}
+
 void ntk_source_waits_add(struct ntk_line_finder *f, const struct ntk_dependencies *dependencies)
 {
     const struct ntk_trace *trace = f->result->program->trace;
     bool has_waits = dependencies && f->result->has_lines;
 
+    if (has_waits) {
+        add_idles(f, dependencies);
+    }
     for (size_t c = 0; has_waits && c < trace->core_count; c++) {
         const struct ntk_trace_core *core = &trace->cores[c];
 

@@ -28,8 +28,8 @@ static const struct ntk_opt options[] = {
       "read this capture, or the capture in this folder" },
     { 'n', "neff-path", "FILE", NTK_OPT_TEXT, &arg_neff,
       "read the lines from this NEFF (default: the matching one next to the capture)" },
-    { 0, "by", "WHAT", NTK_OPT_CHOICE, &arg_by, "sort by stall (default), time or bytes",
-      .choices = "stall time bytes" },
+    { 0, "by", "WHAT", NTK_OPT_CHOICE, &arg_by, "sort by stall (default), idle, time or bytes",
+      .choices = "stall idle time bytes" },
     { 0, "loops", NULL, NTK_OPT_FLAG, &arg_loops,
       "show loops instead of lines: span, iterations and the slowest one, overlap" },
     { 'j', "json", NULL, NTK_OPT_FLAG, &arg_json,
@@ -54,7 +54,8 @@ static const struct ntk_opt_program program = {
 
 static enum ntk_source_order order_of(const char *name)
 {
-    return strcmp(name, "time") == 0    ? NTK_SOURCE_BY_TIME
+    return strcmp(name, "idle") == 0    ? NTK_SOURCE_BY_IDLE
+           : strcmp(name, "time") == 0  ? NTK_SOURCE_BY_TIME
            : strcmp(name, "bytes") == 0 ? NTK_SOURCE_BY_BYTES
                                         : NTK_SOURCE_BY_STALL;
 }

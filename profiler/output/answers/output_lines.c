@@ -17,6 +17,7 @@
 static const char *const order_names[] = {
     [NTK_SOURCE_BY_COST] = "stall and time",
     [NTK_SOURCE_BY_STALL] = "stall",
+    [NTK_SOURCE_BY_IDLE] = "idle time",
     [NTK_SOURCE_BY_TIME] = "time",
     [NTK_SOURCE_BY_BYTES] = "device memory traffic",
 };
@@ -90,7 +91,9 @@ static void put_head(const struct ntk_source_lines *lines, enum ntk_source_order
     }
     ntk_buf_add_format(out,
                        "Sorted by %s%s. Stall and time are sums over engines, which work at the "
-                       "same time; %s is wall-clock time\n",
+                       "same time; %s is wall-clock time\n"
+                       "Stall adds the waits of all instructions, which overlap if an engine "
+                       "queues several; idle counts each moment of an engine once\n",
                        order_names[order], is_of_loops ? ", including inner loops" : "",
                        is_of_loops ? "span" : "active");
 }
@@ -148,8 +151,8 @@ static void cell_blocker(struct ntk_text_table *table, const struct ntk_source_l
 int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order order,
                           struct ntk_buf *out)
 {
-    static const char *const heads[] = { "LINE",  "",    "STALL US",  "TIME US", "ACTIVE US",
-                                         "COUNT", "HBM", "WAITS FOR", "TEXT" };
+    static const char *const heads[] = { "LINE",      "",      "STALL US", "IDLE US",   "TIME US",
+                                         "ACTIVE US", "COUNT", "HBM",      "WAITS FOR", "TEXT" };
     const struct ntk_source_lines *lines = NULL;
     struct ntk_text_table table;
     size_t shown = 0;
@@ -160,7 +163,7 @@ int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order
         return ret;
     }
     put_head(lines, order, false, out);
-    ntk_text_table_init(&table, 9, 1u << 0 | 1u << 1 | 1u << 7 | 1u << 8, heads);
+    ntk_text_table_init(&table, 10, 1u << 0 | 1u << 1 | 1u << 8 | 1u << 9, heads);
     for (; shown < lines->line_count && lines->lines[shown].file && shown < NTK_OUTPUT_ROWS_MAX;
          shown++) {
         const struct ntk_source_line *line = &lines->lines[shown];
@@ -168,6 +171,7 @@ int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order
         cell_line(&table, file_of(lines, line->file), line->line);
         cell_bar(&table, line->rank, lines->lines[0].rank);
         ntk_cell_us(&table, sums->wait_ns * NTK_TRACE_PS_PER_NS);
+        ntk_cell_us(&table, sums->idle_ps);
         ntk_cell_us(&table, sums->duration_ps);
         ntk_cell_us(&table, sums->active.covered_ps);
         ntk_cell_u64(&table, (uint64_t)sums->instruction_count);
@@ -175,7 +179,7 @@ int ntk_output_lines_text(const struct ntk_export *export, enum ntk_source_order
         cell_blocker(&table, lines, line);
         has_text |= cell_text(&table, export, file_of(lines, line->file), line->line);
     }
-    table.hidden = has_text ? 0 : 1u << 8;
+    table.hidden = has_text ? 0 : 1u << 9;
     if (shown) {
         ntk_text_table_put(&table, out);
     }
@@ -253,6 +257,7 @@ static bool put_loop(struct ntk_text_table *table, const struct ntk_export *expo
     cell_variables(table, loops, ranked->loop);
     cell_bar(table, ranked->rank, largest);
     ntk_cell_us(table, loop->totals.wait_ns * NTK_TRACE_PS_PER_NS);
+    ntk_cell_us(table, loop->totals.idle_ps);
     ntk_cell_us(table, loop->totals.duration_ps);
     ntk_cell_bytes_or_dash(table, (uint64_t)ntk_source_sums_by(&loop->totals, NTK_SOURCE_BY_BYTES));
     ntk_cell_us(table, loop->end_ps - loop->start_ps);
@@ -267,9 +272,10 @@ static bool put_loop(struct ntk_text_table *table, const struct ntk_export *expo
 int ntk_output_loops_text(const struct ntk_export *export, enum ntk_source_order order,
                           struct ntk_buf *out)
 {
-    static const char *const heads[] = { "LOOP",    "VARIABLES",  "",        "STALL US",
-                                         "TIME US", "HBM",        "SPAN US", "ITERATIONS",
-                                         "MEAN US", "SLOWEST US", "OVERLAP", "TEXT" };
+    static const char *const heads[] = { "LOOP",       "VARIABLES", "",           "STALL US",
+                                         "IDLE US",    "TIME US",   "HBM",        "SPAN US",
+                                         "ITERATIONS", "MEAN US",   "SLOWEST US", "OVERLAP",
+                                         "TEXT" };
     const struct ntk_source_lines *lines = NULL;
     struct ntk_text_table table;
     size_t count = 0;
@@ -288,11 +294,11 @@ int ntk_output_loops_text(const struct ntk_export *export, enum ntk_source_order
     }
     qsort(ranked, count, sizeof *ranked, compare_loops);
     put_head(lines, order, true, out);
-    ntk_text_table_init(&table, 12, 1u << 0 | 1u << 1 | 1u << 2 | 1u << 9 | 1u << 11, heads);
+    ntk_text_table_init(&table, 13, 1u << 0 | 1u << 1 | 1u << 2 | 1u << 10 | 1u << 12, heads);
     for (size_t i = 0; i < count && i < NTK_OUTPUT_ROWS_MAX; i++) {
         has_text |= put_loop(&table, export, lines, &ranked[i], ranked[0].rank);
     }
-    table.hidden = has_text ? 0 : 1u << 11;
+    table.hidden = has_text ? 0 : 1u << 12;
     if (count) {
         ntk_text_table_put(&table, out);
     } else {
