@@ -236,8 +236,9 @@ static int create(const struct groups *g, sqlite3 *db)
     ntk_buf_add_format(&sql, "DROP TABLE \"%s\"; CREATE TABLE \"%s\" (", g->table->name,
                        g->table->name);
     for (size_t k = 0; k < plan->key_count; k++) {
-        ntk_buf_add_format(&sql, "\"%s\" %s, ", g->columns[k]->name,
-                           ntk_sqlite_type(g->columns[k]->kind));
+        ntk_buf_add_format(&sql, "\"%s\" %s%s, ", g->columns[k]->name,
+                           ntk_sqlite_type(g->columns[k]->kind),
+                           ntk_sqlite_collation(g->columns[k]));
     }
     for (size_t i = 0; i < plan->partial_count; i++) {
         bool is_real =

@@ -39,6 +39,11 @@ const char *ntk_sqlite_type(enum ntk_column_kind kind)
     }
 }
 
+const char *ntk_sqlite_collation(const struct ntk_column *column)
+{
+    return strcmp(column->name, "engine") == 0 ? " COLLATE NOCASE" : "";
+}
+
 int ntk_sqlite_table_create(sqlite3 *db, const struct ntk_table *table)
 {
     struct ntk_buf create = { 0 };
@@ -47,9 +52,10 @@ int ntk_sqlite_table_create(sqlite3 *db, const struct ntk_table *table)
     for (size_t i = 0; i < table->column_count; i++) {
         const struct ntk_column *column = &table->columns[i];
 
-        ntk_buf_add_format(&create, "%s\n  \"%s\" %s%s", i ? "," : "", column->name,
+        ntk_buf_add_format(&create, "%s\n  \"%s\" %s%s%s", i ? "," : "", column->name,
                            ntk_sqlite_type(column->kind),
-                           column->presence == NTK_COLUMN_ALWAYS ? " NOT NULL" : "");
+                           column->presence == NTK_COLUMN_ALWAYS ? " NOT NULL" : "",
+                           ntk_sqlite_collation(column));
     }
     ntk_buf_add_text(&create, "\n) STRICT");
     int ret = ntk_buf_ok(&create)

@@ -21,6 +21,8 @@ const char *ntk_sqlite_type(enum ntk_column_kind kind);
 uint64_t ntk_sqlite_rows_expected(const struct ntk_export *export, const struct ntk_table *table);
 
 /* An empty STRICT table with all columns; those that are always there are NOT NULL. 0 or -errno. */
+/* Tables have gpsimd, like the vendor's; other outputs show GpSimd: a query finds both. */
+const char *ntk_sqlite_collation(const struct ntk_column *column);
 int ntk_sqlite_table_create(sqlite3 *db, const struct ntk_table *table);
 /* Puts all rows into it; progress may be NULL. 0 or -errno. */
 int ntk_sqlite_table_fill(sqlite3 *db, const struct ntk_export *export,

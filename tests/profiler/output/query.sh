@@ -34,6 +34,9 @@ done
 ask -s m.ntff m.sqlite 'SELECT opcode, count(*) AS n, sum(duration_ns) AS ns FROM Instruction GROUP BY 1 ORDER BY 3 DESC, 1'
 ask -s m.ntff m.sqlite 'WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < 5) SELECT i, NULL AS absent, 0.5 AS half FROM s'
 ask -s m.ntff m.sqlite 'SELECT a.id FROM Instruction a JOIN Instruction b ON a.id = b.id WHERE b.duration_ns > 0 ORDER BY 1'
+[ "$(neuron-profile query -s m.ntff --csv "SELECT count(*) FROM Instruction WHERE engine = 'GpSimd'")" = \
+    "$(neuron-profile query -s m.ntff --csv "SELECT count(*) FROM Instruction WHERE engine = 'gpsimd'")" ] ||
+    fail "engines are not found as other outputs spell them"
 # Aggregates are answered from groups of rows (query_plan.h), where that is the same.
 while IFS= read -r sql; do
     ask -s m.ntff m.sqlite "$sql"
