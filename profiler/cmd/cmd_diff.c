@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* cmd_diff - two captures, or two folders of captures of repeated executions, side by side. */
 #include <stdio.h>
+#include <string.h>
 
 #include "profiler/analysis/comparison.h"
 #include "profiler/cmd/cmd.h"
@@ -52,6 +53,24 @@ static void put_comparison(const struct ntk_comparison *comparison,
     }
 }
 
+/* Text begins with it; JSON has it on stderr. */
+static void warn_of_machines(const struct ntk_side *before, const struct ntk_side *after,
+                             struct ntk_buf *out)
+{
+    static const char text[] = "BEFORE was recorded on %s, AFTER on %s: differences may be due to "
+                               "the machines\n";
+
+    if (!before->instance_type[0] || !after->instance_type[0] ||
+        strcmp(before->instance_type, after->instance_type) == 0) {
+        return;
+    }
+    if (arg_json) {
+        fprintf(stderr, text, before->instance_type, after->instance_type);
+    } else {
+        ntk_buf_add_format(out, text, before->instance_type, after->instance_type);
+    }
+}
+
 static int put(const struct ntk_side *before, const struct ntk_side *after)
 {
     struct ntk_comparison comparison;
@@ -59,6 +78,7 @@ static int put(const struct ntk_side *before, const struct ntk_side *after)
     struct ntk_buf out = { 0 };
     int code;
 
+    warn_of_machines(before, after, &out);
     if (ntk_analysis_comparison(before->measures.items, before->measures.count,
                                 after->measures.items, after->measures.count, &comparison) < 0) {
         out.failed = true;

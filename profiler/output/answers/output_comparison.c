@@ -150,8 +150,6 @@ static void kind_text(const struct ntk_comparison *comparison,
     size_t shown = 0;
     size_t changed = 0;
     size_t all = 0;
-    size_t only_before = 0; /* of unrelated programs */
-    size_t only_after = 0;
 
     if (comparison->is_unrelated && ntk_comparison_is_own(kind)) {
         return;
@@ -160,11 +158,6 @@ static void kind_text(const struct ntk_comparison *comparison,
     for (size_t i = 0; i < comparison->row_count; i++) {
         const struct ntk_comparison_row *row = &comparison->rows[i];
         if (row->kind != kind) {
-            continue;
-        }
-        if (comparison->is_unrelated && !(row->has_before && row->has_after)) {
-            only_before += row->has_before;
-            only_after += row->has_after;
             continue;
         }
         all++;
@@ -181,14 +174,11 @@ static void kind_text(const struct ntk_comparison *comparison,
         if (all > changed && kind != NTK_MEASURE_TOTAL) {
             ntk_buf_add_format(out, "%zu unchanged\n", all - changed);
         }
-        if (only_before + only_after > 0) {
-            ntk_buf_add_format(out, "%zu only before, %zu only after\n", only_before, only_after);
-        }
     }
     ntk_text_table_fini(&table);
 }
 
-/* Tables of what only one of two programs has tell nothing: what both have is left. */
+/* Tables of layers and regions that only one of two programs has tell nothing. */
 static void unrelated_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
 {
     const struct ntk_comparison_row *total = comparison->total;
@@ -204,7 +194,7 @@ static void unrelated_text(const struct ntk_comparison *comparison, struct ntk_b
                            (change < 0 ? -change : change) / 1e6, change < 0 ? "less" : "more",
                            100 * change / total->before);
     }
-    ntk_buf_add_text(out, "the tables show what they have in common\n");
+    ntk_buf_add_text(out, "the tables omit layers and regions\n");
 }
 
 static void verdict_text(const struct ntk_comparison *comparison, struct ntk_buf *out)
