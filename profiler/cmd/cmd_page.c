@@ -673,6 +673,23 @@ static void say_omitted(const char *path, const struct ntk_timeline_html_extent 
     }
 }
 
+/* The page itself has no limit: only what it shows is reduced. */
+static void say_too_large(const struct ntk_page_options *options)
+{
+    char size[NTK_UNITS_TEXT_BYTES];
+    char limit[NTK_UNITS_TEXT_BYTES];
+    struct stat st;
+
+    if (options->output_bytes_max && stat(options->output, &st) == 0 && S_ISREG(st.st_mode) &&
+        (uint64_t)st.st_size > options->output_bytes_max) {
+        fprintf(stderr,
+                "neuron-profile: %s has %s, more than --html-size %s: the page needs that much "
+                "without any detail\n",
+                options->output, ntk_units_bytes(size, sizeof size, (uint64_t)st.st_size),
+                ntk_units_bytes(limit, sizeof limit, options->output_bytes_max));
+    }
+}
+
 static int write_html(const struct ntk_timeline *timeline, const struct shown *shown)
 {
     const struct ntk_page_options *options = shown->options;
@@ -703,6 +720,7 @@ static int write_html(const struct ntk_timeline *timeline, const struct shown *s
     }
     if (ret == 0) {
         say_omitted(options->output, &extent);
+        say_too_large(options);
     }
     return ret < 0 ? ntk_profile_fail(&err) : 0;
 }

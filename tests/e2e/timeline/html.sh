@@ -24,6 +24,8 @@ neuron-profile view -s long.ntff -n long.neff --output-format html --html-size 1
 [ "$(stat -c %s mail/short.html)" -lt 1048576 ] || fail "larger than the limit: $(ls -l mail/short.html)"
 grep -q '^neuron-profile: mail/short.html shows no detail below [0-9.]*us where slices are dense; use a larger --html-size' err ||
     fail "omissions are not reported"
+neuron-profile view -s attention.ntff -n attention.neff --output-format html --html-size 100K --output-file tiny.html 2>err
+grep -q '^neuron-profile: tiny.html has [0-9.]*[KM]B, more than --html-size 100.0KB' err || fail "a page above its limit is not reported"
 code=0
 neuron-profile view -s attention.ntff --output-format html --output-file nowhere/a.html 2>err || code=$?
 [ $code = 1 ] && grep -q 'cannot write '\''nowhere/a.html'\'': No such file or directory' err || fail "code $code"
