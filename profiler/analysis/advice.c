@@ -11,6 +11,8 @@
 #include "profiler/analysis/throttling.h"
 #include "shared/base/buf.h"
 
+#define GAIN_LEAST_PS 500 /* 0.001 us, rounded */
+
 static const struct {
     const char *id;
     double threshold;
@@ -144,6 +146,20 @@ static int compare(const void *a, const void *b)
     return x->rule != y->rule ? (int)x->rule - (int)y->rule : strcmp(x->text, y->text);
 }
 
+/* Without those that gain nothing, in the digits that outputs show. */
+static void drop_gainless(struct ntk_advice_list *list)
+{
+    struct ntk_advice_item *items = list->items.items;
+    size_t count = 0;
+
+    for (size_t i = 0; i < list->items.count; i++) {
+        if (!items[i].has_gain || items[i].gain_bound * list->total_ps >= GAIN_LEAST_PS) {
+            items[count++] = items[i];
+        }
+    }
+    list->items.count = count;
+}
+
 int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice *out_advice)
 {
     struct ntk_advice_input known = *input;
@@ -177,6 +193,7 @@ int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice 
         ntk_vec_fini(&list.items);
         return list.failed;
     }
+    drop_gainless(&list);
     ntk_vec_sort(&list.items, compare);
     out_advice->total_ps = list.total_ps;
     out_advice->items = list.items.items;

@@ -7,20 +7,28 @@
 /* Above this share of the path, waits without a recorded cause are not those of a few records. */
 #define DROPPED_RATIO 0.05
 
-/* The part of the path in which the program waits for changes that were not recorded. */
+/* The same of all waits, with those in what the runtime adds. */
+#define UNKNOWN_RATIO 0.20
+
+/* The part of the path that waits for changes that were not recorded; 0: not worth a finding. */
 static double dropped_ratio(const struct ntk_advice_input *known)
 {
     const struct ntk_critical_path *path = known->path;
     int64_t wait_ps = 0;
+    int64_t all_ps = 0;
 
     for (size_t i = 0; path && i < path->step_count; i++) {
         const struct ntk_path_step *step = &path->steps[i];
         ntk_critical_path_passed(known->program->trace, path, i);
-        if (step->kind == NTK_PATH_WAIT && !step->queue && step->layer != NTK_LAYER_RUNTIME) {
-            wait_ps += step->end_ps - step->start_ps;
+        if (step->kind == NTK_PATH_WAIT && !step->queue) {
+            int64_t step_ps = step->end_ps - step->start_ps;
+            all_ps += step_ps;
+            wait_ps += step->layer != NTK_LAYER_RUNTIME ? step_ps : 0;
         }
     }
-    return path ? (double)wait_ps / (double)path->total_ps : 0;
+    double all = path ? (double)all_ps / (double)path->total_ps : 0;
+    double ratio = path ? (double)wait_ps / (double)path->total_ps : 0;
+    return all > UNKNOWN_RATIO || ratio > DROPPED_RATIO ? all : 0;
 }
 
 void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input *known)
@@ -32,10 +40,10 @@ void ntk_advice_incomplete(struct ntk_advice_list *list, struct ntk_advice_input
     unsigned count = ntk_incomplete_text(program, lacks, &text);
     double dropped = lacks & NTK_LACK_EVENTS ? 0 : dropped_ratio(known);
 
-    if (dropped > DROPPED_RATIO) {
+    if (dropped > 0) {
         ntk_buf_add_format(&text,
-                           "%ssemaphore records were dropped: for %.1f%% of the execution, the "
-                           "critical path waits for changes that are not recorded",
+                           "%ssome semaphore changes were not recorded: the critical path waits "
+                           "for them for %.1f%% of the execution",
                            count++ ? ", " : "", 100 * dropped);
     }
     ntk_advice_judge(list, NTK_ADVICE_INCOMPLETE, count, 1, "the capture is incomplete: %s",

@@ -223,8 +223,11 @@ void ntk_advice_path(struct ntk_advice_list *list)
 
         ntk_critical_path_passed(program->trace, path, i);
         add_parts(list, &sweep, i);
+        /* The runtime did not cause waits without a known cause, or time after the last record. */
+        bool is_unknown =
+            (step->kind == NTK_PATH_WAIT && !step->queue) || step->kind == NTK_PATH_END;
         if (step->layer == NTK_LAYER_RUNTIME) {
-            sum = &runtime;
+            sum = is_unknown ? NULL : &runtime;
         } else if (ntk_path_is_engine(step->kind)) {
             sum =
                 &engines[program->trace->cores[path->core].instructions[step->instruction].engine];

@@ -59,9 +59,11 @@ void ntk_output_advice_json(const struct ntk_advice *advice, struct ntk_json *js
         ntk_json_key_double(json, "threshold", ntk_advice_threshold(item->rule));
         ntk_json_key_double(json, "share_of_execution", item->share);
         if (item->has_gain) {
-            ntk_json_key_double(json, "estimated_gain_us", item->gain * advice->total_ps / 1e6);
+            ntk_json_key_double(json, "estimated_gain_ns",
+                                item->gain * advice->total_ps / NTK_TRACE_PS_PER_NS);
             ntk_json_key_double(json, "estimated_gain_of_execution", item->gain);
-            ntk_json_key_double(json, "largest_gain_us", item->gain_bound * advice->total_ps / 1e6);
+            ntk_json_key_double(json, "largest_gain_ns",
+                                item->gain_bound * advice->total_ps / NTK_TRACE_PS_PER_NS);
             ntk_json_key_double(json, "largest_gain_of_execution", item->gain_bound);
         }
         ntk_json_object_end(json);

@@ -63,7 +63,9 @@ void ntk_output_dma_text(const struct ntk_trace *trace, const struct ntk_dma_eff
                          "least these\n");
     }
     ntk_buf_add_format(
-        out, "Device memory: %s read, %s written; %s moved by spill queues\n",
+        out,
+        "Device memory: %s read, %s written. Spill queues move spilled values, inputs and "
+        "constants: %s without semaphore changes\n",
         hbm->is_known ? ntk_units_bytes(read, sizeof read, hbm->read_bytes) : "unknown",
         hbm->is_known ? ntk_units_bytes(written, sizeof written, hbm->write_bytes) : "unknown",
         dma->has_spill ? ntk_units_bytes(spill, sizeof spill, dma->spill_bytes) : "none");

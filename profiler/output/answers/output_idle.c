@@ -105,7 +105,7 @@ void ntk_output_idle_text(const struct ntk_program *program, const struct ntk_id
                                              "WAITS", "LONGEST US", "AT US",   "FOR" };
     struct ntk_text_table table;
 
-    ntk_buf_add_text(out, "Share of the execution by engine: busy, then idle by reason\n");
+    ntk_buf_add_text(out, "Share of the execution by core and engine: busy, then idle by reason\n");
     ntk_text_table_init(&table, 11, 1u << 1, heads);
     for (size_t i = 0; i < idle->engine_count; i++) {
         const struct ntk_idle_engine *engine = &idle->engines[i];

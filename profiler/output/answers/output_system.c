@@ -58,7 +58,12 @@ static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
     char process[NTK_SYSTEM_PROCESS_BYTES];
     time_t second = (time_t)(trace->begin_ns / 1000000000U);
     struct tm utc;
+    uint64_t last_ns = 0;
 
+    for (size_t i = 0; i < trace->span_count; i++) {
+        const struct ntk_system_span *span = &trace->spans[i];
+        last_ns = !span->is_partial && span->end_ns > last_ns ? span->end_ns : last_ns;
+    }
     if (trace->begin_ns > 0 && gmtime_r(&second, &utc)) {
         (void)strftime(time_text, sizeof time_text, "%Y-%m-%d %H:%M:%S", &utc);
     }
@@ -83,9 +88,15 @@ static void head_put(const struct ntk_system_trace *trace, struct ntk_buf *out)
         ntk_buf_add_text(out, "Process   unknown: the folder has no trace_info.pb\n");
     }
     ntk_buf_add_format(
-        out, "Time      %s UTC, %s\n", time_text,
+        out, "Time      %s UTC, recorded for %s", time_text,
         ntk_units_duration(duration, sizeof duration,
                            trace->end_ns > trace->begin_ns ? trace->end_ns - trace->begin_ns : 0));
+    if (last_ns > trace->begin_ns && last_ns < trace->end_ns) {
+        ntk_buf_add_format(
+            out, ", the last event ends after %s",
+            ntk_units_duration(duration, sizeof duration, last_ns - trace->begin_ns));
+    }
+    ntk_buf_add_char(out, '\n');
     ntk_buf_add_format(out,
                        "Events    %zu spans and instants, %" PRIu64
                        " without start or end, %" PRIu64 " events overwritten\n",
@@ -143,10 +154,10 @@ static void executions_put(const struct ntk_system_view *view, size_t count_max,
                            struct ntk_buf *out)
 {
     static const char *const heads[] = { "EXEC",       "MODEL",     "NC",         "THREAD",
-                                         "START (US)", "HOST (US)", "CHECK",      "QUEUE",
+                                         "START (US)", "CALL (US)", "CHECK",      "QUEUE",
                                          "WAIT",       "AFTER",     "DEVICE (US)" };
     static const char *const short_heads[] = { "EXEC",       "MODEL",     "NC",         "THREAD",
-                                               "START (US)", "HOST (US)", "DEVICE (US)" };
+                                               "START (US)", "CALL (US)", "DEVICE (US)" };
     const struct ntk_system_tables *tables = view->tables;
     bool is_long = has_phases(tables);
     struct ntk_text_table table;

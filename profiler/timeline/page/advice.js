@@ -17,8 +17,8 @@ function linked(text, found) {
   });
 }
 
-const gain = (one) => (one.estimated_gain_us === undefined ? ''
-  : `. Estimated gain ${duration(one.estimated_gain_us * 1e6)} (${share(one.estimated_gain_of_execution)} of the execution), at most ${duration(one.largest_gain_us * 1e6)} (${share(one.largest_gain_of_execution)})`);
+const gain = (one) => (one.estimated_gain_ns === undefined ? ''
+  : `. Estimated gain ${duration(one.estimated_gain_ns * 1e3)} (${share(one.estimated_gain_of_execution)} of the execution), at most ${duration(one.largest_gain_ns * 1e3)} (${share(one.largest_gain_of_execution)})`);
 
 function render(box) {
   const choice = sourceChoice('advice');

@@ -29,6 +29,9 @@ static void ask_with(struct hand_trace *h, struct ntk_neff_positions *positions,
         a->all.program, &a->all.idle, &a->all.path, &a->all.costs,
         &a->all.dma,    hbm,          tensors,      &a->all.transfers
     };
+    if (h->cores[0].instruction_count == 0) { /* packets alone: no gains are known */
+        input.path = NULL;
+    }
     assert_int_equal(ntk_analysis_advice(&input, &a->advice), 0);
     for (size_t i = 1; i < a->advice.count; i++) {
         const struct ntk_advice_item *item = &a->advice.items[i - 1];
@@ -354,10 +357,6 @@ static void packets_spills_and_reloads(void **state)
     expect(&a, NTK_ADVICE_SPILL, 2300.0 / 4000, "57.5% of the device memory traffic (2.2KB)");
     assert_true(fabs(find(&a, NTK_ADVICE_SPILL)->share - 0.4) < 1e-9); /* each moment once */
     expect(&a, NTK_ADVICE_RELOAD, 2.5, "input x is read 2.50 times");
-    for (size_t i = 0; i < a.advice.count; i++) { /* the path has no transfer */
-        enum ntk_advice_rule rule = a.advice.items[i].rule;
-        expect_gain(&a, rule, rule == NTK_ADVICE_RUNTIME ? 0.5 : 0, rule == NTK_ADVICE_RUNTIME);
-    }
     /* A quarter of the bytes, in the 680 ns of DMA. */
     assert_true(fabs(find(&a, NTK_ADVICE_RELOAD)->share - 0.25 * 0.68) < 1e-9);
     done(&h, &a);
@@ -378,7 +377,7 @@ static void queues_of_several_cores_are_distinguished(void **state)
     }
     ask(&h, NULL, NULL, &a);
     expect(&a, NTK_ADVICE_SMALL_PACKETS, 1, "of qSyncIO0 of core 1 ");
-    assert_non_null(strstr(a.advice.items[2].text, "of qSyncIO0 of core 0 "));
+    assert_non_null(strstr(a.advice.items[1].text, "of qSyncIO0 of core 0 "));
     done(&h, &a);
 }
 

@@ -105,8 +105,10 @@ static void each_lack_comes_first_and_omits_what_needs_it(void **state)
           true },
         { CUT_INSTRUCTIONS, "incomplete: instruction records are truncated", false, false, true,
           false, false, false },
-        { DROPPED_EVENTS, "incomplete: semaphore records were dropped: for 50.0% of the execution",
-          false, false, true, true, true, true },
+        { DROPPED_EVENTS,
+          "incomplete: some semaphore changes were not recorded: the critical path waits for "
+          "them for 50.0%",
+          false, false, false, false, true, true },
         { UNPAIRED, NULL, true, true, true, true, true, true }, /* as in every capture */
     };
 

@@ -155,7 +155,7 @@ static void work_at_the_same_time_lessens_the_estimate_not_the_bound(void **stat
 }
 
 /* Tensor executes throughout: nothing of the transfers is on the path. */
-static void a_round_trip_that_overlaps_with_the_path_gains_nothing(void **state)
+static void a_round_trip_that_gains_nothing_is_omitted(void **state)
 {
     struct made m;
 
@@ -164,7 +164,7 @@ static void a_round_trip_that_overlaps_with_the_path_gains_nothing(void **state)
     uint32_t longest = hand_trace_nop(&m.h, 0, NTK_ISA_ENGINE_PE, NONE, 0, NONE);
     hand_trace_run(&m.h, 0, NTK_ISA_ENGINE_PE, longest, 200, 1000);
     ask(&m);
-    expect(&m, 1, 0, 0, "0.000 us of the critical path");
+    assert_null(trip(&m, 0));
     done(&m);
 }
 
@@ -274,7 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_round_trip_on_the_path),
         cmocka_unit_test(work_at_the_same_time_lessens_the_estimate_not_the_bound),
-        cmocka_unit_test(a_round_trip_that_overlaps_with_the_path_gains_nothing),
+        cmocka_unit_test(a_round_trip_that_gains_nothing_is_omitted),
         cmocka_unit_test(sizes_that_differ),
         cmocka_unit_test(tensors_of_the_caller_are_not_round_trips),
         cmocka_unit_test(spill_queues_are_not_reported_twice),
