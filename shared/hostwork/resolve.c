@@ -26,7 +26,7 @@
 
 #define CPU_SECONDS 60
 #define WALL_MS 120000
-#define MEMORY_BYTES (UINT64_C(4) << 30)
+#define MEMORY_BYTES (UINT64_C(2) << 30)
 #define ANSWER_BYTES_MAX (UINT64_C(512) << 20)
 #define NAME_BYTES_MAX 400u
 #define ADDRESSES_MAX 128u
@@ -303,6 +303,18 @@ static void limit(int resource, uint64_t most)
     (void)setrlimit((__rlimit_resource_t)resource, &rlimit);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/* What the child has of its parent already. */
+static uint64_t mapped_bytes(void)
+{
+    char text[128];
+
+    return ntk_fs_read_text("/proc/self/statm", text, sizeof text) > 0
+               ? strtoull(text, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE)
+               : 0;
+}
+#endif
+
 static void resolve_in_child(const struct ntk_host_raw *raw, const struct ntk_vec *processes,
                              int answer, pid_t parent)
 {
@@ -316,7 +328,7 @@ static void resolve_in_child(const struct ntk_host_raw *raw, const struct ntk_ve
     limit(RLIMIT_CPU, CPU_SECONDS);
     limit(RLIMIT_CORE, 0);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    limit(RLIMIT_AS, MEMORY_BYTES);
+    limit(RLIMIT_AS, mapped_bytes() + MEMORY_BYTES);
 #endif
     ntk_host_resolve_write(raw, processes, true, &out);
     _exit(ntk_buf_ok(&out) && ntk_fs_pwrite(answer, out.bytes, out.bytes_count, 0) == 0 ? 0 : 1);

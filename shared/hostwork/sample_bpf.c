@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sample_bpf - the program in the kernel (hostwork.bpf.c), loaded, fed and read. */
 #include <bpf/bpf.h>
-#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>

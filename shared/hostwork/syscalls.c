@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
+#ifndef FUTEX_LOCK_PI2 /* headers before Linux 5.14 */
+#define FUTEX_LOCK_PI2 13
+#endif
+
 /* glibc's low-level lock: the word is 2 while a thread waits for its holder. */
 #define LOCKED_WITH_WAITERS 2
 

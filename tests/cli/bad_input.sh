@@ -8,7 +8,7 @@ export LC_ALL=C.UTF-8
 unset NEURON_HOOKS NEURON_LIBNRT NEURON_RT_VISIBLE_CORES NEURON_RT_NUM_CORES
 rows=0
 
-sentence='^neuron-[a-z]+( exec| machine| query| view)?: '
+sentence='^neuron-[a-z]+( exec| idle| machine| query| view)?: '
 
 # row CODE PATTERN COMMAND...: OUT=FILE puts its stdout there. The message is the one line that
 # begins with the program's name; a usage error adds where help is, the runtime its own log lines,
@@ -55,6 +55,9 @@ row 2 "unknown command 'dance'" neuron-bench dance
 row 2 "dance" neuron-packager dance
 row 2 "dance" neuron-profile dance
 row 2 "stray" neuron-monitor stray
+row 2 "use either --pid PID or --job NAME" neuron-profile idle
+row 2 "expected auto, bpf or proc" neuron-profile idle --pid 1 --method ptrace
+row 1 "no process of job 'gone' found" neuron-profile idle --job gone
 row 2 "stray" neuron-top stray
 row 2 "--count" neuron-bench exec good.neff --count many
 row 2 "--cores" neuron-bench exec good.neff --cores 3-x

@@ -59,6 +59,7 @@ void idle_job_execute(void)
 
 void idle_job_report(uint64_t cause_ns)
 {
+    idle_ns += ended_ns > 0 ? idle_job_now_ns() - ended_ns : 0;
     (void)printf("%" PRIu64 " %" PRIu64 "\n", idle_ns, cause_ns);
     (void)fflush(stdout);
 }
