@@ -161,7 +161,11 @@ static void format_cell(const struct cell *cell, enum ntk_query_kind kind, char 
         snprintf(buf, buf_bytes, cell->number < 100 ? "%.3f" : "%.0f", cell->number);
         return;
     case NTK_QUERY_NUMBER:
-        ntk_units_count(buf, buf_bytes, cell->number);
+        if (cell->number < 100) { /* three executions in a minute are not 0 per second */
+            snprintf(buf, buf_bytes, "%.3g", cell->number);
+        } else {
+            ntk_units_count(buf, buf_bytes, cell->number);
+        }
         return;
     default:
         format_plain(cell, kind, buf, buf_bytes);

@@ -549,9 +549,29 @@ static void texts_of_strangers_stay_texts(void **state)
     ntk_query_table_fini(&table);
 }
 
+static void rates_below_one_are_not_0(void **state)
+{
+    struct ntk_query_table table;
+    struct ntk_buf out = { 0 };
+
+    (void)state;
+    ntk_query_table_init(&table);
+    ntk_query_table_add_column(&table, NTK_QUERY_NUMBER, "per_second");
+    ntk_query_table_add_number(&table, true, 3 / 62.0);
+    ntk_query_table_add_number(&table, true, 4);
+    ntk_query_table_add_number(&table, true, 1.5e9);
+    ntk_query_table_write(&table, NTK_QUERY_FORM_TABLE, &out);
+    assert_non_null(strstr(ntk_buf_text_get(&out), "0.0484\n"));
+    assert_non_null(strstr(ntk_buf_text_get(&out), " 4\n"));
+    assert_non_null(strstr(ntk_buf_text_get(&out), "1.50G\n"));
+    ntk_buf_fini(&out);
+    ntk_query_table_fini(&table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rates_below_one_are_not_0),
         cmocka_unit_test(people_read_a_table),
         cmocka_unit_test(executions_before_the_agent_are_reported),
         cmocka_unit_test(unreported_memory_is_a_dash_and_an_estimate_has_a_tilde),
