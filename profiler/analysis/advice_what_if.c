@@ -53,8 +53,8 @@ static bool is_too_large(const struct ntk_trace *trace)
 }
 
 /* The same changes of several items are one. */
-static int most(const struct ntk_advice_list *list, struct ntk_what_if_changes *changes,
-                int64_t *gains_ps, size_t *of_limits)
+static int time_again(const struct ntk_advice_list *list, struct ntk_what_if_changes *changes,
+                      int64_t *gains_ps, size_t *of_limits)
 {
     const struct ntk_advice_input *input = list->input;
     const struct limit *limits = list->limits.items;
@@ -75,7 +75,7 @@ static int most(const struct ntk_advice_list *list, struct ntk_what_if_changes *
                        ntk_what_if_changes_check(input->program, one, NULL) == 0;
         of_limits[i] = applies ? count++ : SIZE_MAX;
     }
-    return ntk_what_if_most(input->program, input->transfers, changes, count, gains_ps);
+    return ntk_what_if_gains(input->program, input->transfers, changes, count, gains_ps);
 }
 
 void ntk_advice_limit_gains(struct ntk_advice_list *list)
@@ -92,7 +92,7 @@ void ntk_advice_limit_gains(struct ntk_advice_list *list)
     int64_t *gains_ps = calloc(count, sizeof *gains_ps);
     size_t *of_limits = calloc(count, sizeof *of_limits);
     list->failed =
-        changes && gains_ps && of_limits ? most(list, changes, gains_ps, of_limits) : -ENOMEM;
+        changes && gains_ps && of_limits ? time_again(list, changes, gains_ps, of_limits) : -ENOMEM;
     for (size_t i = 0; i < count && list->failed == 0; i++) {
         const struct limit *limit = ntk_vec_at(&list->limits, i);
         struct ntk_advice_item *item = ntk_vec_at(&list->items, limit->item);

@@ -59,7 +59,6 @@ static int run(const struct work *work, bool is_tight, struct ntk_what_if_row *r
         if (retimed.end_ps > end_ps) {
             end_ps = retimed.end_ps;
             memset(row->path_ps, 0, sizeof row->path_ps);
-            row->unknown_ps = 0;
             ret = ntk_retimed_path(&retimed, row);
         }
         for (unsigned e = 0; e < NTK_NTFF_ENGINE_COUNT; e++) {
@@ -270,8 +269,9 @@ int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_tra
     return 0;
 }
 
-int ntk_what_if_most(const struct ntk_program *program, const struct ntk_transfers *transfers,
-                     const struct ntk_what_if_changes *changes, size_t count, int64_t *out_gains_ps)
+int ntk_what_if_gains(const struct ntk_program *program, const struct ntk_transfers *transfers,
+                      const struct ntk_what_if_changes *changes, size_t count,
+                      int64_t *out_gains_ps)
 {
     struct work work = { .program = program, .transfers = transfers };
     int ret = ntk_analysis_dependencies_hidden(program, &work.dependencies);
@@ -279,7 +279,7 @@ int ntk_what_if_most(const struct ntk_program *program, const struct ntk_transfe
     for (size_t i = 0; i < count && ret == 0; i++) {
         struct ntk_what_if_row row = { .changes = changes[i] };
         ret = run(&work, false, &row, NULL);
-        out_gains_ps[i] = program->trace->total_ps - row.total_ps + row.unknown_ps;
+        out_gains_ps[i] = program->trace->total_ps - row.total_ps;
     }
     ntk_dependencies_fini(&work.dependencies);
     return ret;

@@ -92,8 +92,7 @@ struct ntk_what_if_row {
     int64_t bound_ps;                      /* the busiest engine or DMA engine takes as long */
     unsigned bound_by;                     /* an engine, or NTK_WHAT_IF_ON_DMA */
     int64_t path_ps[NTK_WHAT_IF_ON_COUNT]; /* their sum is total_ps */
-    int64_t unknown_ps; /* of path_ps: waits of the program for a change without a known maker */
-    size_t item_count;  /* those that take most of the path, the longest first */
+    size_t item_count;                     /* those that take most of the path, the longest first */
     struct ntk_what_if_item items[NTK_WHAT_IF_ITEMS_MAX];
 };
 
@@ -116,10 +115,9 @@ int ntk_analysis_what_if(const struct ntk_program *program, const struct ntk_tra
                          const struct ntk_what_if_changes *changes,
                          struct ntk_what_if *out_what_if);
 void ntk_what_if_fini(struct ntk_what_if *what_if);
-/* How much shorter the execution is at most with each of changes[0] to changes[count - 1], if waits
- * of the program without a known cause disappear too. */
-int ntk_what_if_most(const struct ntk_program *program, const struct ntk_transfers *transfers,
-                     const struct ntk_what_if_changes *changes, size_t count,
-                     int64_t *out_gains_ps);
+/* How much shorter the execution is with each of changes[0] to changes[count - 1]. */
+int ntk_what_if_gains(const struct ntk_program *program, const struct ntk_transfers *transfers,
+                      const struct ntk_what_if_changes *changes, size_t count,
+                      int64_t *out_gains_ps);
 
 #endif

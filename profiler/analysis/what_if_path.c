@@ -10,7 +10,6 @@
 struct path {
     const struct ntk_retimed *of;
     int64_t *path_ps;
-    int64_t unknown_ps;
     int64_t at_ps; /* everything from here on is in path_ps */
     struct ntk_map numbers;
     struct ntk_vec items; /* struct ntk_what_if_item, number - 1 */
@@ -60,13 +59,6 @@ static void take_of(struct path *path, unsigned on, int64_t from_ps, uint32_t it
                           ntk_map_put_number(&path->numbers, key, (void *)number) < 0;
 }
 
-static void take_wait(struct path *path, int64_t from_ps, const struct ntk_slot_fact *fact)
-{
-    int64_t ps = take(path, NTK_WHAT_IF_ON_WAIT, from_ps);
-
-    path->unknown_ps += fact->is_runtime ? 0 : ps;
-}
-
 static void step(struct path *path, uint32_t item)
 {
     const struct ntk_moment *moments = path->of->moments.items;
@@ -78,14 +70,14 @@ static void step(struct path *path, uint32_t item)
     bool only_waits = moment->is_unknown && fact->waits_inside;
 
     if (only_waits) {
-        take_wait(path, moment->own_ps, fact);
+        take(path, NTK_WHAT_IF_ON_WAIT, moment->own_ps);
     } else {
         take_of(path, one->engine, moment->own_ps, item);
     }
     if (moment->kept_ps > 0) {
         bool may_wait = moment->is_unknown && !fact->waits_inside;
         if (may_wait) {
-            take_wait(path, moment->start_ps - moment->kept_ps, fact);
+            take(path, NTK_WHAT_IF_ON_WAIT, moment->start_ps - moment->kept_ps);
         } else {
             take(path, NTK_WHAT_IF_ON_KEPT, moment->start_ps - moment->kept_ps);
         }
@@ -141,7 +133,6 @@ int ntk_retimed_path(const struct ntk_retimed *retimed, struct ntk_what_if_row *
     }
     take(&path, NTK_WHAT_IF_ON_START, 0);
     ntk_vec_sort(&path.items, compare_items);
-    row->unknown_ps = path.unknown_ps;
     row->item_count = 0;
     ntk_vec_each(struct ntk_what_if_item, one, &path.items) {
         if (row->item_count < NTK_WHAT_IF_ITEMS_MAX) {
