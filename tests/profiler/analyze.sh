@@ -259,6 +259,12 @@ holds 'all(.. | objects | select(has("p")); .p == 1 and .is_significant == false
 holds '.verdict == "same" and .changed_count == 0 and .most == null'
 diff_ 0 a.ntff a.ntff
 grep -q '^BEFORE was recorded on' printed && complain "one machine is taken for two"
+mkdir -m 700 machine
+NEURON_HOOKS_DIR=$scratch/machine NEURON_SOFT_INSTANCE=trn2.3xlarge NEURON_RT_VIRTUAL_CORE_SIZE=1 \
+    neuron-profile capture -n a.neff -s other.ntff >/dev/null 2>err || complain "capture on another machine"
+rm -rf machine
+diff_ 0 a.ntff other.ntff
+head -1 printed | grep -Eq '^BEFORE was recorded on [a-z0-9.]+, AFTER on trn2.3xlarge: ' || complain "two machines are taken for one"
 grep -q '^Too few executions to tell a change from chance' printed || complain "expected a message that one execution is too few"
 cp a.ntff slow/5.ntff
 diff_ 1 slow fast

@@ -26,7 +26,7 @@ struct wanted {
     double least, most;
 };
 
-/* The estimated gain of one rule, as a share of the execution. */
+/* The estimated gain of one rule, as a share of the execution; -1: no finding. */
 struct wanted_gain {
     enum ntk_advice_rule rule;
     double least, most;
@@ -45,7 +45,7 @@ static const struct {
         { NTK_PATH_WAIT, 0, 0, 0.46, 0.48 },
         { NTK_PATH_LATENCY, 0, 0, 0, 0.01 } },
       /* Of the 8.7 us, the vector engine adds for 2; all others only wait for the end. */
-      { { NTK_ADVICE_PATH_DMA, 0.21, 0.24 } } },
+      { { NTK_ADVICE_PATH_DMA, 0.21, 0.24 }, { NTK_ADVICE_RUNTIME, -1, 0.001 } } },
     /* 64 transposes in float32: products of 128 columns begin every 212 ns while the weights of the
      * next ones load, so products have more than weights. Loads before and stores after do not
      * overlap with them: 15.4 us of 47. */

@@ -180,6 +180,18 @@ static void check_blockers(const struct ntk_source_lines *lines)
     }
 }
 
+/* Recorded waits overlap; of the idle time of an engine, each moment belongs to one line. */
+static void check_idle(const struct ntk_source_lines *lines, const struct ntk_trace *trace)
+{
+    int64_t idle_ps = 0;
+
+    for (size_t i = 0; i < lines->line_count; i++) {
+        idle_ps += lines->lines[i].sums.idle_ps;
+    }
+    assert_true(idle_ps > trace->total_ps);
+    assert_true(idle_ps < trace->total_ps * NTK_NTFF_ENGINE_COUNT * (int64_t)trace->core_count);
+}
+
 static void check_capture(size_t c, const struct ntk_trace *trace)
 {
     struct ntk_program *program = NULL;
@@ -192,6 +204,7 @@ static void check_capture(size_t c, const struct ntk_trace *trace)
     assert_int_equal(ntk_analysis_dependencies(program, &dependencies), 0);
     assert_int_equal(ntk_source_lines_create(program, NULL, &dependencies, &lines), 0);
     check_blockers(lines);
+    check_idle(lines, trace);
     for (size_t i = 0; i < lines->line_count; i++) {
         reasons[lines->lines[i].reason] += lines->lines[i].sums.instruction_count;
         with_line += lines->lines[i].file != 0;
