@@ -136,7 +136,8 @@ def read(path):
 def machine_files(hooks):
     """The state of the software machine, and files of its device tree that say something."""
     found = {}
-    for folder, _, names in os.walk(hooks):
+    for folder, folders, names in os.walk(hooks):
+        folders[:] = sorted(set(folders) - {"sys.new"})  # of an exchange that did not happen
         for name in sorted(names):
             path = os.path.join(folder, name)
             if os.path.isfile(path) and not os.path.islink(path) and 0 < os.path.getsize(path) < 1 << 20:
@@ -153,8 +154,9 @@ def kinds(base, url):
         with open("reports.jsonl", "wb") as reports:
             subprocess.run(["neuron-monitor", "--no-imds", "--period", "200ms", "--count", "4", "--db", "history.db"],
                            stdout=reports, check=True)
-        shutil.copytree(hooks, "machine", ignore=lambda _, names: [name for name in names if name[0].isdigit()], symlinks=True)
         job.terminate()
+    # Without its processes, the machine's tree is not exchanged while it is copied.
+    shutil.copytree(hooks, "machine", ignore=lambda _, names: [name for name in names if name[0].isdigit()], symlinks=True)
     with sqlite3.connect("history.db") as db:
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     db.close()
