@@ -394,10 +394,11 @@ static int diagnose(struct ntk_device_source *source)
 
     machine_look(source);
     if (diag.machine.core_count == 0 && (arg_cores || arg_devices || arg_canary)) {
-        ntk_log_error("diag", "%s: " NTK_DIAG_NO_DEVICES,
+        ntk_log_error("diag", "%s: %s",
                       arg_cores     ? "--core: this machine has no cores"
                       : arg_devices ? "--device: this machine has no devices"
-                                    : "no core for the canary");
+                                    : "no core for the canary",
+                      ntk_device_source_tree(source)->missing);
         return EXIT_FAILURE;
     }
     if (!cores_choose()) {

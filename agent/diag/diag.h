@@ -26,9 +26,6 @@
 
 #define NTK_DIAG_LEVEL_MAX 4u
 #define NTK_DIAG_CORES_MAX 128u
-#define NTK_DIAG_NO_DEVICES                                                               \
-    "the driver shows no devices below /sys, and no software machine exists; create one " \
-    "with neuron-bench machine"
 
 enum ntk_diag_unit {
     NTK_DIAG_NONE,

@@ -30,7 +30,7 @@ static void driver_look(struct ntk_diag *diag, struct ntk_device_source *source)
 
     if (tree->origin == NTK_DEVICE_ORIGIN_NONE) {
         result.verdict = NTK_DIAG_FAIL;
-        ntk_diag_say(&result, NTK_DIAG_NO_DEVICES);
+        ntk_diag_say(&result, "%s", tree->missing);
     } else if (diag->plan.is_software) {
         ntk_diag_say(&result, "software machine %s", tree->machine_type);
     } else {
@@ -124,10 +124,13 @@ static void clock_look(struct ntk_diag *diag)
         ntk_diag_say(&result, "the kernel does not report the state of the clock: %s",
                      strerror(errno));
     } else {
-        result.has_figure = true;
+        bool is_synchronized = !(timex.status & STA_UNSYNC); /* else the bound says nothing */
+
+        result.has_figure = is_synchronized;
         result.figure = (double)timex.maxerror / 1e6;
         ntk_diag_say(&result, "%s",
-                     timex.status & STA_UNSYNC ? "the clock is not synchronized" : "");
+                     is_synchronized ? "the kernel's bound of the error"
+                                     : "the clock is not synchronized");
     }
     ntk_diag_add(diag, &result);
 }

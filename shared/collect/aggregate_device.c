@@ -8,6 +8,8 @@
 #include "shared/collect/aggregate_state.h"
 
 #define LATENCIES (NTK_CORE_HAS_LATENCY | NTK_CORE_HAS_DEVICE_LATENCY)
+/* The driver reports power once per minute. */
+#define POWER_OLD_SECONDS 150
 
 static const struct ntk_device_value *ecc_value(const struct ntk_device_reading *reading,
                                                 enum ntk_ecc ecc)
@@ -268,7 +270,8 @@ void ntk_aggregate_build_hardware(struct ntk_aggregate *aggregate, struct ntk_sn
         out->device_count = machine->device_count;
         out->cores_per_device = machine->cores_per_device;
     } else {
-        out->error = "no Neuron driver and no software machine found";
+        out->error =
+            ntk_snapshot_text(snapshot, tree->missing[0] ? tree->missing : "no Neuron device");
     }
     if (!machine) {
         return;
@@ -460,7 +463,10 @@ static void build_tree_devices(struct ntk_aggregate *aggregate, struct ntk_snaps
                 state->unwatched[ecc] = 0;
             }
         }
-        if (aggregate->readings[i].has_power) {
+        if (aggregate->readings[i].has_power &&
+            !(snapshot->hardware.software && /* whose publisher ends with its last process */
+              aggregate->readings[i].power_timestamp_seconds + POWER_OLD_SECONDS <
+                  snapshot->realtime_ns / NTK_NS_PER_SECOND)) {
             out->has |= NTK_DEVICE_HAS_POWER;
             out->power_timestamp_seconds = aggregate->readings[i].power_timestamp_seconds;
             out->power_min = aggregate->readings[i].power_min_percent / 100;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "shared/abi/driver.h"
 #include "shared/base/str.h"
@@ -92,6 +93,43 @@ static enum ntk_device_origin find_root(const struct ntk_device_source *source, 
     return NTK_DEVICE_ORIGIN_NONE;
 }
 
+/* Whether a tree may be below root that this user may not read. */
+static bool is_denied(const char *root)
+{
+    char path[1024];
+
+    (void)snprintf(path, sizeof path, "%s/" NTK_DRIVER_TREE, root);
+    return access(path, R_OK | X_OK) < 0 && errno == EACCES;
+}
+
+static void say_missing(const struct ntk_device_source *source, struct ntk_device_tree *tree)
+{
+    const char *sysfs = source->sysfs_root ? source->sysfs_root : source->driver_sysfs;
+    char soft[sizeof tree->root];
+
+    if (tree->origin != NTK_DEVICE_ORIGIN_NONE) {
+        if (tree->device_count == 0) {
+            (void)snprintf(tree->missing, sizeof tree->missing, "no devices below '%s'",
+                           tree->root);
+        }
+        return;
+    }
+    tree->is_denied = is_denied(sysfs);
+    if (tree->is_denied) {
+        (void)snprintf(tree->missing, sizeof tree->missing,
+                       "permission denied for '%.512s/" NTK_DRIVER_TREE "'", sysfs);
+    } else if (source->sysfs_root) {
+        (void)snprintf(tree->missing, sizeof tree->missing, "no device tree below '%.512s'", sysfs);
+    } else if (ntk_device_soft_root(source->hooks_dir, soft, sizeof soft) == 0 && is_denied(soft)) {
+        tree->is_denied = true;
+        (void)snprintf(tree->missing, sizeof tree->missing,
+                       "no Neuron driver; permission denied for '%s'", soft);
+    } else {
+        (void)snprintf(tree->missing, sizeof tree->missing,
+                       "no Neuron driver; create a software machine with 'neuron-bench machine'");
+    }
+}
+
 int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *err)
 {
     char root[sizeof source->tree.root];
@@ -102,6 +140,9 @@ int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *
 
     if (origin == NTK_DEVICE_ORIGIN_NONE) {
         if (!source->sysfs) {
+            say_missing(source, &tree);
+            source->tree.is_denied = tree.is_denied;
+            ntk_str_copy(source->tree.missing, sizeof source->tree.missing, tree.missing);
             return 0;
         }
     } else {
@@ -132,6 +173,7 @@ int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *
         ntk_device_firmware_instance_type(root, source->tree.machine_type,
                                           sizeof source->tree.machine_type);
     }
+    say_missing(source, &source->tree);
     return 1;
 }
 

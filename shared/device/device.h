@@ -66,6 +66,9 @@ struct ntk_device_tree {
     struct ntk_device_info *devices; /* by index */
     size_t device_count;
     uint32_t cores_per_device; /* the largest core_count */
+    /* Without devices: why, and what a user can do, as every program words it; "" with devices. */
+    bool is_denied; /* this user may not read where a tree would be */
+    char missing[640];
 };
 
 /* A counter of the tree: value and whether its leaf could be read. */

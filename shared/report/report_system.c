@@ -89,7 +89,7 @@ static void write_counters(struct report_writer *w)
         ntk_json_object_end(&w->json);
     }
     ntk_json_array_end(&w->json);
-    report_key_text(w, "error", "");
+    report_key_text(w, "error", snapshot->device_count ? "" : snapshot->hardware.error);
     ntk_json_object_end(&w->json);
 }
 

@@ -117,10 +117,7 @@ static void say_why(int status, const struct ntk_err *err)
     } else if (status == -ENODEV) {
         fprintf(stderr, "FATA[0000] No neuron device available\n");
     }
-    ntk_log_error("", "%s%s", err->text,
-                  status == -ENOENT && !arg_sysfs_root
-                      ? " and no software machine; create one with 'neuron-bench machine'"
-                      : "");
+    ntk_log_error("", "%s", err->text);
 }
 
 /* Nothing to list, which may pass: a driver is loaded, a software machine built. */

@@ -71,25 +71,6 @@ static int hide_devices(uint64_t nodes, struct ntk_ls_machine *machine, struct n
                                   machine->all_count, machine->all_count == 1 ? "" : "s");
 }
 
-/* Why there is no tree: -ENOENT, or -EACCES when there may be one that this user may not read. */
-static int say_no_tree(const struct ntk_ls_read_options *options, struct ntk_err *err)
-{
-    const char *sys = options->sysfs_root ? options->sysfs_root : "/sys";
-    char path[NTK_PATH_BYTES];
-
-    if (!options->sysfs_root && ntk_device_soft_root(options->hooks_dir, path, sizeof path) == 0 &&
-        access(path, R_OK | X_OK) < 0 && errno == EACCES) {
-        return ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET,
-                           "no device tree below '%s', and permission denied for '%s'", sys, path);
-    }
-    if (ntk_paths_checked(snprintf(path, sizeof path, "%s/devices/virtual/neuron_device", sys),
-                          path, sizeof path) >= 0 &&
-        access(path, R_OK | X_OK) < 0 && errno == EACCES) {
-        return ntk_err_set(err, -EACCES, NTK_ERR_NO_OFFSET, "permission denied for '%s'", path);
-    }
-    return ntk_err_set(err, -ENOENT, NTK_ERR_NO_OFFSET, "no device tree below '%s'", sys);
-}
-
 int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine *out_machine,
                 struct ntk_err *err)
 {
@@ -109,10 +90,11 @@ int ntk_ls_read(const struct ntk_ls_read_options *options, struct ntk_ls_machine
     }
     tree = ntk_device_source_tree(source);
     if (tree->origin == NTK_DEVICE_ORIGIN_NONE || tree->device_count == 0) {
-        ret =
-            tree->origin == NTK_DEVICE_ORIGIN_NONE
-                ? say_no_tree(options, err)
-                : ntk_err_set(err, -ENODEV, NTK_ERR_NO_OFFSET, "no devices below '%s'", tree->root);
+        ret = ntk_err_set(err,
+                          tree->is_denied                          ? -EACCES
+                          : tree->origin == NTK_DEVICE_ORIGIN_NONE ? -ENOENT
+                                                                   : -ENODEV,
+                          NTK_ERR_NO_OFFSET, "%s", tree->missing);
         goto out;
     }
     ret = read_devices(source, &machine, err);

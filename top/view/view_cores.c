@@ -165,6 +165,13 @@ static void draw_heading(const struct ntk_top_model *model, struct ntk_screen *s
     }
 }
 
+const char *ntk_top_view_no_device(const struct ntk_top_model *model)
+{
+    const char *reason = model->snapshot ? model->snapshot->hardware.error : "";
+
+    return reason[0] && strcmp(reason, model->notice) != 0 ? reason : "no Neuron device";
+}
+
 void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *screen,
                         const struct ntk_top_layout *layout)
 {
@@ -184,7 +191,7 @@ void ntk_top_view_cores(const struct ntk_top_model *model, struct ntk_screen *sc
     draw_heading(model, screen, layout->cores_row, first, last);
     if (device_count == 0 || cores == 0) {
         ntk_screen_put(screen, layout->cores_row + 1, 0, screen->columns, NTK_STYLE_DIM,
-                       "no Neuron device; create a software device with neuron-bench machine");
+                       ntk_top_view_no_device(model));
         return;
     }
 

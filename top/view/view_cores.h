@@ -10,6 +10,9 @@ int ntk_top_view_cores_groups_max(const struct ntk_top_model *model, int columns
 /* The detail per core with this many of them: 2 bar and value, 1 value, 0 whole percents. */
 int ntk_top_view_cores_detail(const struct ntk_top_model *model, int columns, int groups);
 
+/* The line where devices would be: why there are none, unless the notice says that. */
+const char *ntk_top_view_no_device(const struct ntk_top_model *model);
+
 /* Whether bars stay of a good size next to the share of memory. */
 bool ntk_top_view_cores_has_room_for_hbm(const struct ntk_top_model *model, int columns);
 

@@ -15,6 +15,7 @@
 #include "top/model/model_alerts.h"
 #include "top/model/model_hbm.h"
 #include "top/view/view.h"
+#include "top/view/view_cores.h"
 
 #define FIXED_ROWS 2     /* the line of the machine, and the titles */
 #define LIST_ROWS_GOOD 7 /* titles and six processes */
@@ -353,7 +354,7 @@ void ntk_top_view_overview_head(const struct ntk_top_model *model, struct ntk_sc
     }
     if (device_count == 0) {
         ntk_screen_put(screen, row + 1, 0, screen->columns, NTK_STYLE_DIM,
-                       "no Neuron device; create a software device with neuron-bench machine");
+                       ntk_top_view_no_device(model));
         return;
     }
     grid = grid_make(model, screen->columns, rows - FIXED_ROWS);

@@ -252,6 +252,33 @@ static void a_core_of_another_runtime_is_not_idle_on_the_software_machine(void *
     assert_true(f->snapshot->cores[3].busy_of_calls);
 }
 
+/* Where its last process has ended, nothing writes the tree any more. The driver continues. */
+static void old_power_of_a_software_machine_is_not_shown(void **state)
+{
+    static const enum ntk_device_origin origins[] = { NTK_DEVICE_ORIGIN_DRIVER,
+                                                      NTK_DEVICE_ORIGIN_SOFTWARE };
+    struct fixture *f = *state;
+
+    f->now += 1000 * SECOND;
+    for (size_t i = 0; i < 2; i++) {
+        for (uint64_t age_s = 30; age_s <= 300; age_s += 270) {
+            struct fake_tree tree;
+
+            make_tree(&tree, origins[i]);
+            tree.reading.has_power = true;
+            tree.reading.power_average_percent = 7;
+            read_tree(f, &tree);
+            finish(f);
+            tree.reading.power_timestamp_seconds =
+                f->snapshot->realtime_ns / 1000000000 + 1 - age_s;
+            read_tree(f, &tree);
+            finish(f);
+            assert_int_equal((f->snapshot->devices[0].has & NTK_DEVICE_HAS_POWER) != 0,
+                             i == 0 || age_s == 30);
+        }
+    }
+}
+
 static void stored_totals_of_another_runtime_continue_without_unwatched_time(void **state)
 {
     struct fixture *f = *state;
@@ -408,6 +435,7 @@ int main(void)
         TEST(counts_of_executions_that_are_given_up_are_partial),
         TEST(executions_that_are_not_looked_at_are_absent_and_not_zero),
         TEST(a_core_of_another_runtime_is_not_idle_on_the_software_machine),
+        TEST(old_power_of_a_software_machine_is_not_shown),
         TEST(stored_totals_of_another_runtime_continue_without_unwatched_time),
         TEST(memory_of_a_model_that_is_a_difference_is_a_row_of_no_category),
         TEST(a_cleared_driver_file_counts_for_the_period_when_possible),
