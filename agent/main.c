@@ -141,7 +141,7 @@ static const struct ntk_opt first_rows[] = {
       "(default: all groups of all applications, every 5 s)" },
     { 0, "period", "TIME", NTK_OPT_DURATION, &arg_period_ns,
       "report every group every TIME, such as 500ms or 2s, regardless of the configuration",
-      .is_above_zero = true },
+      .is_above_zero = true, .above = "at least 100ms" },
     { 0, "once", 0, NTK_OPT_FLAG, &arg_once,
       "write one report over one period (default 1s) and exit" },
     { 0, "count", "N", NTK_OPT_U64, &arg_count,

@@ -497,7 +497,8 @@ static void reload(struct ntk_monitor *monitor)
         free(monitor->config);
     }
     monitor->config = config;
-    ntk_log_info(MODULE, "configuration reloaded");
+    /* A warning, as whoever sent the signal waits for the result at any level. */
+    ntk_log_warn(MODULE, "configuration reloaded");
     go_on(monitor);
 }
 

@@ -381,6 +381,7 @@ int ntk_cloudwatch_create(const struct ntk_cloudwatch_options *options,
     }
     const struct ntk_aws_world world = { environment, ask, run, c, ntk_clock_system_get() };
     const struct ntk_outbox_options outbox = { .name = "cloudwatch",
+                                               .items = "metrics",
                                                .send = send_request,
                                                .cancel = cancel,
                                                .ctx = c,

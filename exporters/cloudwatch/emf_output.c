@@ -356,6 +356,7 @@ int ntk_emf_output_create(const char *target, const char *spool_folder,
     }
     if (ret >= 0 && output->kind != STDOUT) {
         const struct ntk_outbox_options outbox = { .name = target,
+                                                   .items = "lines",
                                                    .send = send_lines,
                                                    .cancel = cancel,
                                                    .ctx = output,

@@ -87,8 +87,15 @@ struct kubernetes {
     bool has_thread;
 };
 
+static const char *node_get(void)
+{
+    return arg_node ? arg_node : getenv("NODE_NAME");
+}
+
 static int is_asked(struct ntk_err *err)
 {
+    const char *node = node_get();
+
     if (arg_effect && strcmp(arg_effect, "None") != 0 && strcmp(arg_effect, "NoSchedule") != 0 &&
         strcmp(arg_effect, "NoExecute") != 0) {
         return ntk_err_set(
@@ -98,9 +105,19 @@ static int is_asked(struct ntk_err *err)
     }
     if (!arg_condition && !arg_effect &&
         (arg_node || arg_api.url || arg_api.token_file || arg_api.ca_file)) {
-        return ntk_err_set(
-            err, -EINVAL, NTK_ERR_NO_OFFSET,
-            "--k8s-node and --k8s-api require --k8s-node-condition or --k8s-device-taints");
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "%s requires --k8s-node-condition or --k8s-device-taints",
+                           arg_node             ? "--k8s-node"
+                           : arg_api.url        ? "--k8s-api"
+                           : arg_api.token_file ? "--k8s-api-token-file"
+                                                : "--k8s-api-ca-file");
+    }
+    if ((arg_condition || arg_effect) && !node) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "unknown node name: use --k8s-node or set NODE_NAME");
+    }
+    if ((arg_condition || arg_effect) && !ntk_kube_is_name(node)) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "invalid node name '%.253s'", node);
     }
     return arg_condition || arg_effect;
 }
@@ -432,7 +449,6 @@ static void destroy(void *ctx)
 static int create(const struct ntk_exporter_options *options, void **out_state, struct ntk_err *err)
 {
     struct kubernetes *state = calloc(1, sizeof *state);
-    const char *node = arg_node ? arg_node : getenv("NODE_NAME");
 
     (void)options; /* no series leave here */
     if (!state) {
@@ -442,16 +458,8 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     pthread_mutex_init(&state->lock, NULL);
     pthread_cond_init(&state->changed, NULL);
     state->source = (struct ntk_output_source){ MODULE, read_counts, state, NULL };
-    int ret = 0;
-    if (!node || !ntk_kube_is_name(node)) {
-        ret = node
-                  ? ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "invalid node name '%.253s'", node)
-                  : ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                                "unknown node name: use --k8s-node or set NODE_NAME");
-    } else {
-        (void)ntk_str_copy(state->node, sizeof state->node, node);
-        ret = ntk_kube_api_create(&arg_api, getenv, &state->api, err);
-    }
+    (void)ntk_str_copy(state->node, sizeof state->node, node_get());
+    int ret = ntk_kube_api_create(&arg_api, getenv, &state->api, err);
     if (ret >= 0 && (ret = -pthread_create(&state->thread, NULL, run, state)) < 0) {
         ret = ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "cannot start the Kubernetes thread: %s",
                           strerror(-ret));

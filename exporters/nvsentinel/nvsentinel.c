@@ -47,11 +47,25 @@ struct nvsentinel {
     struct ntk_buf framed;
 };
 
+static const char *node_get(void)
+{
+    return arg_node ? arg_node : getenv("NODE_NAME");
+}
+
+static bool is_node(const char *name)
+{
+    return name && name[0] && strlen(name) < NODE_BYTES;
+}
+
 static int is_asked(struct ntk_err *err)
 {
     if (!arg_socket && (arg_node || arg_store_only)) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s requires --nvsentinel",
+                           arg_node ? "--nvsentinel-node" : "--nvsentinel-store-only");
+    }
+    if (arg_socket && !is_node(node_get())) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "--nvsentinel-... requires --nvsentinel");
+                           "unknown node name: use --nvsentinel-node or set NODE_NAME");
     }
     return arg_socket != NULL;
 }
@@ -109,22 +123,21 @@ static void destroy(void *ctx)
 static int create(const struct ntk_exporter_options *options, void **out_state, struct ntk_err *err)
 {
     struct nvsentinel *state = calloc(1, sizeof *state);
-    const char *node = arg_node ? arg_node : getenv("NODE_NAME");
+    const char *node = node_get();
     int ret = 0;
 
     (void)options; /* no series leave here */
     if (!state) {
         return ntk_err_no_memory(err);
     }
-    const struct ntk_outbox_options outbox = {
-        .name = "nvsentinel", .send = send_message, .cancel = cancel, .ctx = state
-    };
+    const struct ntk_outbox_options outbox = { .name = "nvsentinel",
+                                               .items = "events",
+                                               .send = send_message,
+                                               .cancel = cancel,
+                                               .ctx = state };
     state->socket = strdup(arg_socket[0] ? arg_socket : SOCKET_DEFAULT);
     state->client = ntk_http_client_create();
-    if (!node || !node[0] || strlen(node) >= NODE_BYTES) {
-        ret = ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                          "unknown node name: use --nvsentinel-node or set NODE_NAME");
-    } else if (!state->socket || !state->client) {
+    if (!state->socket || !state->client) {
         ret = ntk_err_no_memory(err);
     } else {
         ntk_str_copy_clean(state->node, sizeof state->node, node, strlen(node));

@@ -41,6 +41,10 @@ static int is_asked(struct ntk_err *err)
     if (ntk_otlp_target.spool_folder && !ntk_otlp_target.url) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "--otlp-spool requires --otlp");
     }
+    if (ntk_otlp_target.url && ntk_otlp_target.url[0] && !ntk_push_is_url(ntk_otlp_target.url)) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
+                           "--otlp requires a URL with http:// or https://");
+    }
     return ntk_otlp_target.url != NULL;
 }
 
@@ -206,6 +210,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
         return ret;
     }
     const struct ntk_push_peer peer = { .name = "otlp",
+                                        .items = "data points",
                                         .spool_folder = ntk_otlp_target.spool_folder,
                                         .is_disabled = state->config.is_disabled,
                                         .keeps_fine_latencies = state->config.has_exponential,

@@ -89,6 +89,11 @@ static void cancel(void *ctx)
     ntk_http_client_cancel(push->client);
 }
 
+bool ntk_push_is_url(const char *url)
+{
+    return strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
+}
+
 /* -- the exporter ------------------------------------------------------------------------------ */
 
 void ntk_push_destroy(void *ctx)
@@ -111,6 +116,7 @@ int ntk_push_create(const struct ntk_exporter_options *options, const struct ntk
 {
     struct ntk_push *push = calloc(1, sizeof *push);
     const struct ntk_outbox_options outbox = { .name = peer->name,
+                                               .items = peer->items,
                                                .send = send_request,
                                                .cancel = cancel,
                                                .ctx = push,

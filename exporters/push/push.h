@@ -37,6 +37,7 @@ typedef int ntk_push_emit(struct ntk_buf *request, uint64_t item_count, void *ct
 
 struct ntk_push_peer {
     const char *name;         /* of the outbox; static */
+    const char *items;        /* what emit counts, in messages: "samples"; borrowed */
     const char *spool_folder; /* NULL: memory only */
     bool is_disabled;         /* takes snapshots and sends nothing */
     bool keeps_fine_latencies;
@@ -68,6 +69,9 @@ int ntk_push_put(void *push, const struct ntk_snapshot *snapshot, struct ntk_err
 int ntk_push_resume(void *push, const struct ntk_snapshot *totals, struct ntk_err *err);
 int ntk_push_drain(void *push, bool in_haste, struct ntk_err *err);
 void ntk_push_destroy(void *push);
+
+/* Whether a URL begins with http:// or https://. */
+bool ntk_push_is_url(const char *url);
 
 /* The name of this machine, "localhost" without one. */
 void ntk_push_host_name(char out[NTK_PUSH_HOST_BYTES]);

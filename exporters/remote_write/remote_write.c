@@ -61,10 +61,20 @@ static int is_asked(struct ntk_err *err)
 {
     const struct ntk_remote_write_target *target = &ntk_remote_write_target;
 
-    if (!target->url && (target->token_file || target->password_file || target->headers_file ||
-                         target->protocol || target->spool_folder || target->has_native)) {
+    const char *lonely = target->token_file      ? "--remote-write-token-file"
+                         : target->password_file ? "--remote-write-password-file"
+                         : target->headers_file  ? "--remote-write-headers-file"
+                         : target->protocol      ? "--remote-write-protocol"
+                         : target->spool_folder  ? "--remote-write-spool"
+                         : target->has_native    ? "--remote-write-native-histograms"
+                                                 : NULL;
+
+    if (!target->url && lonely) {
+        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "%s requires --remote-write", lonely);
+    }
+    if (target->url && !ntk_push_is_url(target->url)) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "--remote-write-... requires --remote-write");
+                           "--remote-write requires a URL with http:// or https://");
     }
     if (target->protocol && strcmp(target->protocol, "1.0") != 0 &&
         strcmp(target->protocol, "2.0") != 0) {
@@ -294,10 +304,6 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     const struct ntk_remote_write_target *target = &ntk_remote_write_target;
     struct remote_write *state;
 
-    if (strncmp(target->url, "http://", 7) != 0 && strncmp(target->url, "https://", 8) != 0) {
-        return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET,
-                           "remote write requires a URL with http:// or https://");
-    }
     state = calloc(1, sizeof *state);
     if (!state) {
         return ntk_err_no_memory(err);
@@ -324,6 +330,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
         return ret;
     }
     const struct ntk_push_peer peer = { .name = "remote write",
+                                        .items = "samples",
                                         .spool_folder = target->spool_folder,
                                         .keeps_fine_latencies = target->has_native,
                                         .address = address,

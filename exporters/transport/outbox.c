@@ -243,6 +243,11 @@ static struct message *take_next(struct ntk_outbox *outbox)
     return message;
 }
 
+static const char *items_name(const struct ntk_outbox *outbox)
+{
+    return outbox->options.items ? outbox->options.items : "items";
+}
+
 static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer *answer)
 {
     const char *name = outbox->options.name;
@@ -256,14 +261,15 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
         ntk_log_warn(name, "%s; retrying", answer->text);
         outbox->said_failing = true;
     } else if (answer->result == NTK_OUTBOX_SENT && outbox->said_failing) {
-        ntk_log_warn(name, "sending again; %llu items lost",
-                     (unsigned long long)outbox->counts.lost_items);
+        ntk_log_warn(name, "sending again; %llu %s lost",
+                     (unsigned long long)outbox->counts.lost_items, items_name(outbox));
         outbox->said_failing = false;
     }
     if (answer->result == NTK_OUTBOX_SENT) {
         if (answer->text[0] && !outbox->said_refused) {
-            ntk_log_warn(name, "%llu items of a message were rejected, the rest were accepted: %s",
-                         (unsigned long long)answer->refused_items, answer->text);
+            ntk_log_warn(name, "%llu %s of a message were rejected, the rest were accepted: %s",
+                         (unsigned long long)answer->refused_items, items_name(outbox),
+                         answer->text);
         }
         outbox->said_refused = answer->text[0] != '\0';
     }
@@ -457,10 +463,10 @@ int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item
         pthread_mutex_lock(&outbox->lock);
         outbox->counts.lost_items += item_count;
         pthread_mutex_unlock(&outbox->lock);
-        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s: %s, %llu items lost",
+        return ntk_err_set(err, ret, NTK_ERR_NO_OFFSET, "%s: %s, %llu %s lost",
                            outbox->options.name,
                            ret == -ENOMEM ? "out of memory" : "a message is too long",
-                           (unsigned long long)item_count);
+                           (unsigned long long)item_count, items_name(outbox));
     }
     message->item_count = item_count;
     message->bytes = ntk_buf_take(buf, &message->bytes_count);
@@ -512,8 +518,8 @@ static int stop(struct ntk_outbox *outbox, struct ntk_err *err)
     uint64_t lost = memory_items(outbox);
     if (lost) {
         lose_queue(outbox);
-        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s%s%llu items lost", cause.text,
-                          cause.text[0] ? "; " : "", (unsigned long long)lost);
+        ret = ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s%s%llu %s lost", cause.text,
+                          cause.text[0] ? "; " : "", (unsigned long long)lost, items_name(outbox));
     }
     if (outbox->spool && ntk_spool_has_changes(outbox->spool)) {
         int synced = sync_spool(outbox, ret < 0 ? &cause : err);

@@ -56,7 +56,8 @@ struct ntk_outbox_answer {
 };
 
 struct ntk_outbox_options {
-    const char *name; /* of the peer, in log lines and output_counts; borrowed */
+    const char *name;  /* of the peer, in log lines and output_counts; borrowed */
+    const char *items; /* what the caller counts, in messages: "samples"; NULL: "items"; borrowed */
     /* Sends one message; fills the answer, which is zeroed but for item_count. May wait; must end
      * soon after cancel(). */
     void (*send)(void *ctx, const void *bytes, size_t bytes_count,

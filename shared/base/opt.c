@@ -407,7 +407,7 @@ static int apply(const struct ntk_opt_program *program, const struct ntk_opt *op
     int ret = take_value(program, option, name, value);
 
     return ret == 0 && option->is_above_zero && !is_above_zero(option)
-               ? take(-ERANGE, program, name, value, "more than 0")
+               ? take(-ERANGE, program, name, value, option->above ? option->above : "more than 0")
                : ret;
 }
 

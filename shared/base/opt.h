@@ -71,6 +71,7 @@ struct ntk_opt {
      * NULL: any, or files. */
     const char *choices;
     bool is_above_zero; /* a number that is 0 or less is an error: it would mean "not given" */
+    const char *above;  /* the least value, as that error has it; NULL: "more than 0" */
     /* More words for the completion, from a table: the one of an index, NULL after the last. */
     const char *(*word_get)(size_t index);
 };

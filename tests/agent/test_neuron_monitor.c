@@ -336,7 +336,7 @@ static void a_second_signal_ends_it_at_once_and_losses_are_reported(void **state
 
     assert_true(holds(&(struct holding){ log, "second stop signal: exiting without waiting" }));
     assert_true(holds(&(struct holding){ log, "stopped before everything was sent; " }));
-    assert_true(holds(&(struct holding){ log, " items lost" }));
+    assert_true(holds(&(struct holding){ log, " samples lost" }));
     close(fd);
     free(out);
     free(log);
@@ -473,6 +473,7 @@ static void a_hangup_reads_the_configuration_again_and_a_bad_one_changes_nothing
     assert_int_equal(kill(pid, SIGHUP), 0);
     assert_true(test_wait_until(holds, &(struct holding){ out, "vcpu_usage" }));
     assert_true(holds(&(struct holding){ log, "k8s_info has changed: restart" }));
+    assert_true(test_wait_until(holds, &(struct holding){ log, "configuration reloaded" }));
     assert_int_equal(test_stop_program(pid, SIGTERM), 0);
     assert_numbered(out);
     free(log);

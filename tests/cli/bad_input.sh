@@ -64,8 +64,16 @@ row 2 "--cores" neuron-bench exec good.neff --cores 3-x
 row 2 "core numbers must be at most 4095" neuron-bench exec good.neff --cores 9999
 row 2 "invalid value '0' for -n: expected more than 0" neuron-bench exec good.neff -n 0
 row 2 "invalid value '0' for --count: expected more than 0" neuron-monitor --count 0
+row 2 "invalid value '0' for --period: expected at least 100ms" neuron-monitor --period 0
+row 2 "--remote-write requires a URL with http" neuron-monitor --once --remote-write ftp://x
+row 2 "--otlp requires a URL with http" neuron-monitor --once --otlp=ftp://x
+row 2 "--remote-write-spool requires --remote-write" neuron-monitor --once --remote-write-spool x
+row 2 "--nvsentinel-store-only requires --nvsentinel" neuron-monitor --once --nvsentinel-store-only
+row 2 "unknown node name: use --k8s-node" env -u NODE_NAME neuron-monitor --once --k8s-node-condition
+row 2 "unknown node name: use --nvsentinel-node" env -u NODE_NAME neuron-monitor --once --nvsentinel
 row 2 "invalid value '0s' for --last: expected more than 0" neuron-monitor query latency --db gone.db --last 0s
 row 2 "invalid value 'foo' for --view: expected overview, tree, engines, " neuron-top --view foo
+row 2 "--view hosts requires several machines" neuron-top --view hosts --once
 row 2 "--compare requires --output-format page or html" neuron-profile view -s good.ntff --compare good.ntff --output-format json
 row 2 "--http-host requires --http or" neuron-monitor --once --http-host a --otlp=http://127.0.0.1:9
 row 2 "--period" neuron-monitor --period soon

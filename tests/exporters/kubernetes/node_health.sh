@@ -112,7 +112,7 @@ refused() { # STATUS SENTENCE ARGUMENT...
     [ "$status" = "$1" ] && grep -qF -- "$2" said || fail "${*:3}: $status, $(cat said)"
 }
 refused 2 "unknown effect 'Never'" --k8s-device-taints Never
-refused 2 'require --k8s-node-condition' --k8s-node x
-refused 1 'unknown node name' --k8s-node-condition
-refused 1 "invalid node name '../x'" --k8s-node-condition --k8s-node ../x
+refused 2 '--k8s-node requires --k8s-node-condition' --k8s-node x
+refused 2 'unknown node name' --k8s-node-condition
+refused 2 "invalid node name '../x'" --k8s-node-condition --k8s-node ../x
 refused 1 'KUBERNETES_SERVICE_HOST is not set' --k8s-node-condition --k8s-node x

@@ -123,7 +123,7 @@ python3 "$here/compare.py" page.busy explicit/*.pb >count || fail "explicit buck
 collector refused partial status 500 garbage partial
 push < <(feed reports refused head) 2>refused.err || fail "see refused.err"
 [ "$(ls refused/*.head | wc -l)" = "$(wc -l <reports)" ] || fail "a refused request was sent again"
-grep -q '3 items of a message were rejected.*a.*bad' refused.err || fail "see refused.err"
+grep -q '3 data points of a message were rejected.*a.*bad' refused.err || fail "see refused.err"
 ! grep -q $'\e' refused.err || fail "the collector writes to the terminal"
 collector status status
 push < <(feed busy status head) 2>status.err || fail "see status.err"
@@ -204,7 +204,7 @@ for kept in 'spooled 0' 'unspooled 1'; do
     [ $code = "$wanted" ] || fail "two signals, $name: code $code"
 done
 [ "$(ls spooled.spool/*.msg | wc -l)" = "$(wc -l <reports)" ] || fail "not every report is kept"
-grep -q 'stopped before everything was sent; [0-9]* items lost' unspooled.err || fail "see unspooled.err"
+grep -q 'stopped before everything was sent; [0-9]* data points lost' unspooled.err || fail "see unspooled.err"
 
 # Nothing is pushed, but the pipe is read.
 cat reports | OTEL_SDK_DISABLED=true neuron-monitor-otlp --endpoint http://127.0.0.1:1 || fail "disabled is a failure"
@@ -231,5 +231,5 @@ neuron-monitor --otlp-spool x --once >/dev/null 2>usage.err || code=$?
 # Without a spool losses are logged, and the password of the URL is not.
 code=0
 wait $lost || code=$?
-[ $code = 1 ] && grep -q 'items lost' lost.err || fail "code $code"
+[ $code = 1 ] && grep -q 'data points lost' lost.err || fail "code $code"
 ! grep -q s3cret lost.err || fail "the password is in the output"

@@ -100,7 +100,7 @@ fi
 kill "$server" && wait "$server" 2>/dev/null || true
 code=0
 neuron-monitor --count 2 --period 100ms --quiet --remote-write "http://me:s3cret@127.0.0.1:$port/" 2>lost.log || code=$?
-[ $code = 1 ] && grep -q 'items lost' lost.log || fail "code $code"
+[ $code = 1 ] && grep -q '[0-9] samples lost' lost.log || fail "code $code"
 ! grep -q s3cret lost.log || fail "the password is in the output"
 
 # Wrong usage gets one line.
