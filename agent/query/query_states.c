@@ -151,20 +151,30 @@ int ntk_query_answer_health(const struct ntk_query *query, struct ntk_query_tabl
                             struct ntk_err *err)
 {
     char device[48] = "";
-    char sql[640];
+    char sql[1536];
 
     ntk_query_table_add_columns(table, health_columns,
                                 sizeof health_columns / sizeof *health_columns);
     if (query->filter.has_device) {
-        snprintf(device, sizeof device, " AND device = %" PRIu32, query->filter.device);
+        snprintf(device, sizeof device, " AND d.device = %" PRIu32, query->filter.device);
     }
+    /* Another reason that comes or goes makes rows of all of them: those of one that continues are
+     * one row here. */
     snprintf(sql, sizeof sql,
-             "SELECT device, time_ns AS 'from', to_ns AS 'to', verdict, reason, action, count, "
-             "core, nrt_status,"
-             " detail FROM (SELECT *, (SELECT min(n.time_ns) FROM device_health n"
-             " WHERE n.device = h.device AND n.time_ns > h.time_ns) AS to_ns"
-             " FROM device_health h) WHERE time_ns <= %" PRIu64
-             " AND (to_ns IS NULL OR to_ns > %" PRIu64 ")%s ORDER BY device, time_ns, rank",
+             "WITH h AS (SELECT *, (SELECT min(n.time_ns) FROM device_health n"
+             " WHERE n.device = h.device AND n.time_ns > h.time_ns) AS to_ns FROM device_health h),"
+             " b AS (SELECT *, lag(to_ns) OVER (PARTITION BY device, verdict, reason"
+             " ORDER BY time_ns) IS NOT time_ns AS begins FROM h),"
+             " s AS (SELECT *, sum(begins) OVER (PARTITION BY device, verdict, reason"
+             " ORDER BY time_ns) AS stretch FROM b),"
+             " r AS (SELECT device, reason, min(time_ns) AS begin_ns, max(time_ns) AS last_ns,"
+             " CASE WHEN count(*) = count(to_ns) THEN max(to_ns) END AS to_ns"
+             " FROM s GROUP BY device, verdict, reason, stretch)"
+             " SELECT d.device AS device, begin_ns AS 'from', to_ns AS 'to', verdict,"
+             " d.reason AS reason, action, count, core, nrt_status, detail"
+             " FROM r JOIN device_health d ON d.time_ns = r.last_ns"
+             " AND d.device = r.device AND d.reason = r.reason WHERE begin_ns <= %" PRIu64
+             " AND (to_ns IS NULL OR to_ns > %" PRIu64 ")%s ORDER BY d.device, begin_ns, rank",
              query->window.to_ns, query->window.from_ns, device);
     return ntk_store_reader_query(query->reader, sql, take_health, table, err);
 }

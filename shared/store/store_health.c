@@ -25,9 +25,16 @@ static uint64_t counts_of(const struct ntk_device_sample *device)
     uint64_t counts = 0;
 
     for (size_t i = 0; i < device->health_count; i++) {
-        counts = counts * 31 + device->health[i].count;
+        counts = (counts * 31 + device->health[i].count) * 31 + device->health[i].cores;
     }
     return counts;
+}
+
+/* The first one, also where the device counts the errors and a process named the core. */
+static uint16_t core_of(const struct ntk_health_sample *health)
+{
+    return health->core == NTK_NO_CORE && health->cores ? (uint16_t)__builtin_ctz(health->cores)
+                                                        : health->core;
 }
 
 /* Reason i of the device; without any, the row of a device that is well. */
@@ -35,6 +42,7 @@ static void bind_row(sqlite3_stmt *statement, uint64_t time_ns,
                      const struct ntk_device_sample *device, size_t i)
 {
     const struct ntk_health_sample *health = i < device->health_count ? &device->health[i] : NULL;
+    const uint16_t core = health ? core_of(health) : NTK_NO_CORE;
     const struct ntk_health_reason_row *row = health ? &ntk_health_reasons[health->reason] : NULL;
 
     ntk_store_sql_bind(statement, "time_ns", time_ns);
@@ -47,8 +55,7 @@ static void bind_row(sqlite3_stmt *statement, uint64_t time_ns,
     ntk_store_sql_bind(statement, "since_ns", health ? health->since_ns : device->verdict_since_ns);
     ntk_store_sql_bind_known(statement, "count", health && health->count > 0,
                              health ? health->count : 0);
-    ntk_store_sql_bind_known(statement, "core", health && health->core != NTK_NO_CORE,
-                             health ? health->core : 0);
+    ntk_store_sql_bind_known(statement, "core", core != NTK_NO_CORE, core);
     ntk_store_sql_bind_known(statement, "nrt_status", health && health->status > 0,
                              health ? health->status : 0);
     ntk_store_sql_bind_text(statement, "detail", health ? health->detail : "");

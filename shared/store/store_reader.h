@@ -403,6 +403,10 @@ int ntk_store_reader_snapshot_before(struct ntk_store_reader *reader, enum ntk_s
  * last ones, at most `most`. */
 int ntk_store_reader_load_events(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
                                  uint64_t from_ns, size_t most, struct ntk_err *err);
+/* Fills failing_since_ns of the cores, which rows of samples lack: for a moment whose errors came
+ * before it. */
+int ntk_store_reader_load_failing(struct ntk_store_reader *reader, struct ntk_snapshot *snapshot,
+                                  struct ntk_err *err);
 /* The time_ns of the first sample after time_ns (before: the last one before it), of any tier: what
  * to show next. -ENODATA at the end. */
 int ntk_store_reader_next(struct ntk_store_reader *reader, uint64_t time_ns, uint64_t *out_time_ns,

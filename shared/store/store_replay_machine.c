@@ -118,7 +118,11 @@ static int load_devices(struct ntk_replay *replay, struct ntk_err *err)
 
 static const char health_sql[] =
     "SELECT h.device, h.verdict, h.reason, h.since_ns, h.count, h.core, h.nrt_status, h.detail,"
-    " h.time_ns FROM device_health h WHERE h.time_ns = (SELECT max(n.time_ns) FROM device_health n"
+    " (SELECT min(v.time_ns) FROM device_health v WHERE v.device = h.device"
+    "  AND v.verdict = h.verdict AND v.time_ns <= h.time_ns AND v.time_ns > coalesce((SELECT"
+    "  max(o.time_ns) FROM device_health o WHERE o.device = h.device AND o.verdict <> h.verdict"
+    "  AND o.time_ns < h.time_ns), 0)) AS verdict_since_ns"
+    " FROM device_health h WHERE h.time_ns = (SELECT max(n.time_ns) FROM device_health n"
     " WHERE n.device = h.device AND n.time_ns <= :time_ns) ORDER BY h.device, h.rank";
 
 static void take_reason(const struct ntk_replay *replay, sqlite3_stmt *statement,
@@ -150,6 +154,7 @@ static void take_reason(const struct ntk_replay *replay, sqlite3_stmt *statement
     if (ntk_store_sql_known(statement, "core") &&
         ntk_store_sql_u64(statement, "core") < CORES_MAX) {
         health->core = (uint16_t)ntk_store_sql_u64(statement, "core");
+        health->cores = health->core < 32 ? 1u << health->core : 0;
     }
 }
 
@@ -170,7 +175,7 @@ static int load_health(struct ntk_replay *replay, struct ntk_err *err)
             }
             device->has |= NTK_DEVICE_HAS_HEALTH;
             device->verdict = (uint32_t)verdict;
-            device->verdict_since_ns = ntk_store_sql_u64(statement, "time_ns");
+            device->verdict_since_ns = ntk_store_sql_u64(statement, "verdict_since_ns");
             take_reason(replay, statement, device);
         }
     }

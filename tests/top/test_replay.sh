@@ -39,6 +39,37 @@ hurts() { neuron-top --from hurt.db --at "$(date +%s)" --once --view events | gr
 wait_for hurts
 kill "$agent" && wait "$agent" || fail "the second agent fails"
 
+# A moment after an error has the start times that were shown live: of the first error of the core, and of the verdict, also
+# while another reason comes. `query health` has one row for the reason that continues.
+neuron-monitor --quiet --period 200ms --db dead.db 2>dead.log &
+agent=$!
+pids+=("$agent")
+dead() { sqlite3 -readonly dead.db "select $1" 2>/dev/null; }
+observes() { [ "$(dead 'count(*) from machine_sample')" -ge 1 ] && echo yes; }
+wait_for observes
+neuron-packager example deadlock -o deadlock.neff >/dev/null
+NEURON_PROCESS_TAG=dying NEURON_RT_EXEC_TIMEOUT=1 neuron-bench exec deadlock.neff --cores 0 --duration 900 >dying.log 2>&1 &
+bench=$!
+pids+=("$bench")
+has_failed() { [ "$(dead "count(*) from error_log")" -ge 1 ] && echo yes; }
+wait_for has_failed
+NEURON_PROCESS_TAG=other NEURON_SOFT_FAULT=hbm-ue:at=1 neuron-bench exec mlp.neff --cores 1 --duration 1s >/dev/null 2>&1 || true
+has_two() { [ "$(dead "count(distinct reason) from device_health where verdict = 'unhealthy'")" -ge 2 ] && echo yes; }
+wait_for has_two
+later_s=$(dead "max(time_ns) / 1000000000 + 3 from device_health")
+goes_on() { [ "$(dead "max(time_ns) / 1000000000 from machine_sample")" -gt "$later_s" ] && echo yes; }
+wait_for goes_on
+kill "$agent" && wait "$agent" || fail "the third agent fails"
+kill "$bench" && wait "$bench" 2>/dev/null || true
+failed=$(dead "strftime('%H:%M:%S', min(time_ns) / 1000000000, 'unixepoch') from error_log")
+unhealthy=$(dead "strftime('%H:%M:%S', min(time_ns) / 1000000000, 'unixepoch') from device_health where verdict = 'unhealthy'")
+COLUMNS=240 neuron-top --from dead.db --at "$later_s" --once >frame || fail "--at fails"
+grep -q "dead since $failed" frame || fail "not dead since $failed: $(cat frame)"
+grep -q "unhealthy since $unhealthy" frame || fail "not unhealthy since $unhealthy: $(cat frame)"
+neuron-monitor query health --db dead.db --csv >health
+[ "$(grep -c ',unhealthy,execution_timeout,' health)" = 1 ] || fail "$(cat health)"
+grep -q ',unhealthy,hbm_uncorrectable,replace_instance,1,[01],' health || fail "no core: $(cat health)"
+
 neuron-top --from history.db --batch --count 3 >frames || fail "--from fails"
 [ "$(grep -c 'neuron-top' frames)" -ge 3 ] || fail "the first frames: $(cat frames)"
 began_s=$(stored 'min(time_ns) / 1000000000 + 1 from execution_sample')

@@ -109,9 +109,14 @@ static int load_skipped_events(struct replay_source *source, struct ntk_snapshot
         from_ns = source->given_ns;
     }
     source->given_ns = end_ns;
-    return from_ns < start_ns ? ntk_store_reader_load_events(source->reader, snapshot, from_ns,
-                                                             NTK_TOP_EVENTS_MAX, err)
-                              : 0;
+    if (from_ns >= start_ns) {
+        return 0;
+    }
+    int ret = ntk_store_reader_load_failing(source->reader, snapshot, err);
+
+    return ret < 0 ? ret
+                   : ntk_store_reader_load_events(source->reader, snapshot, from_ns,
+                                                  NTK_TOP_EVENTS_MAX, err);
 }
 
 /* Seconds for the finest graph, then minutes, then hours if there are no minutes any more. */
