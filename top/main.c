@@ -237,6 +237,11 @@ static int check_arguments(void)
         return ntk_opt_usage_error(&program,
                                    "--csv supports one machine only; use --json for many");
     }
+    if (arg_has_view && arg_view == NTK_TOP_VIEW_HOSTS && host_list.count < 2) {
+        return ntk_opt_usage_error(&program,
+                                   "--view hosts requires several machines: use --connect "
+                                   "repeatedly, or --hosts");
+    }
     if (host_list.count == 0 && (arg_remote.token_file || arg_remote.ca_file)) {
         return ntk_opt_usage_error(&program,
                                    "--token-file and --ca-file require --connect or --hosts");

@@ -358,11 +358,12 @@ void ntk_top_model_alerts_project(struct ntk_top_model *model)
     add_killed(&model->alerts, &line);
     if (news.executions > 0) {
         begin_part(&line);
-        ntk_buf_add_format(&line, "%llu failed execution%s of %s",
-                           (unsigned long long)news.executions, news.executions > 1 ? "s" : "",
-                           news.tag);
-        if (news.tag_count > 1) {
-            ntk_buf_add_format(&line, " and %u more", news.tag_count - 1);
+        ntk_buf_add_format(&line, "%llu failed execution%s of ",
+                           (unsigned long long)news.executions, news.executions > 1 ? "s" : "");
+        if (news.tag_count > 1) { /* the number is that of all of them */
+            ntk_buf_add_format(&line, "%u applications", news.tag_count);
+        } else {
+            ntk_buf_add_text(&line, news.tag);
         }
         add_last(news.ago_ns, &line);
     }

@@ -24,6 +24,7 @@ enum kind {
     KIND_OUTCOME,
     /* the same executions by cause: a word after the outcomes, in no row and no sum */
     KIND_CLASS,
+    KIND_KILLED, /* the application: its last sample says so */
 };
 
 struct counter {
@@ -148,6 +149,26 @@ static int observe_count(struct ntk_top_errors *errors, const struct ntk_snapsho
     return ret;
 }
 
+static int observe_killed(struct ntk_top_errors *errors, const struct ntk_snapshot *snapshot,
+                          const struct ntk_runtime_sample *runtime)
+{
+    uint64_t runtime_key = ntk_top_cells_runtime_key(runtime);
+    int ret = 0;
+    struct counter *counter = take_counter(
+        errors, runtime_key * 31 + (uint64_t)(KIND_KILLED * NTK_OUTCOME_COUNT) * 0x9e3779b97f4a7c15,
+        &ret);
+
+    if (counter) {
+        counter->kind = KIND_KILLED;
+        counter->what = "killed or crashed";
+        counter->runtime_key = runtime_key;
+        ntk_str_copy_clean(counter->where, sizeof counter->where, runtime->tag,
+                           strlen(runtime->tag));
+        count(counter, snapshot, (struct ntk_count){ .period = counter->seen == 0 }, false);
+    }
+    return ret;
+}
+
 int ntk_top_model_errors_observe(struct ntk_top_model *model)
 {
     struct ntk_top_errors *errors = &model->errors;
@@ -165,6 +186,9 @@ int ntk_top_model_errors_observe(struct ntk_top_model *model)
     for (size_t r = 0; r < snapshot->runtime_count; r++) {
         const struct ntk_runtime_sample *runtime = &snapshot->runtimes[r];
 
+        if (ret == 0 && runtime->killed) {
+            ret = observe_killed(errors, snapshot, runtime);
+        }
         if (!(runtime->has & NTK_RUNTIME_HAS_EXECUTIONS)) {
             continue;
         }
@@ -244,7 +268,9 @@ static int add_row(struct ntk_top_model *model, struct ntk_top_table *table,
 
     cells[NTK_TOP_ERRORS_WHAT] =
         ntk_top_cell_text(what == label ? ntk_top_table_text(table, "%s", label) : counter->what);
-    if (counter->runtime_key) {
+    if (counter->kind == KIND_KILLED) {
+        cells[NTK_TOP_ERRORS_CAUSES] = ntk_top_cell_text("ended without closing its runtime");
+    } else if (counter->runtime_key) {
         cells[NTK_TOP_ERRORS_CAUSES] =
             ntk_top_cell_text(causes_of(model, table, counter->runtime_key));
     }

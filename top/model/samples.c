@@ -7,6 +7,8 @@
 #include "shared/base/clock.h"
 #include "shared/base/json.h"
 #include "shared/base/timestamp.h"
+#include "shared/metrics/health.h"
+#include "top/model/model_alerts.h"
 
 #define FORMAT_VERSION 1
 
@@ -269,6 +271,12 @@ static void set_device(struct row *row, const struct ntk_snapshot *snapshot,
     };
 
     set_fields(row, TABLE_devices, snapshot, device, device->has);
+    if (device->has & NTK_DEVICE_HAS_HEALTH) {
+        set_text(row, COLUMN_devices_health, ntk_health_verdict_names[device->verdict]);
+        if (device->health_count > 0) {
+            set_text(row, COLUMN_devices_health_reason, ntk_health_worst(device)->name);
+        }
+    }
 #define NTK_DEVICE_BYTES(name, metric, group)                                          \
     set_count(row, COLUMN_devices_##name, (device->has & NTK_DEVICE_HAS_##group) != 0, \
               ntk_device_sum(device, device->name));
@@ -397,6 +405,12 @@ static void walk_cores(const struct ntk_top_model *model, struct row *row)
                    model->cores[logical].teraflops.value * 1e12);
         if (ntk_top_model_core_find(model, logical, &core)) {
             set_core(row, model, &core);
+            if (core.has & NTK_CORE_HAS_EXECUTIONS) {
+                const char *word =
+                    ntk_top_model_alerts_word(ntk_top_model_alerts_core(model, logical), false);
+
+                set_text(row, COLUMN_cores_state, word[0] ? word : "good");
+            }
         }
         set_core_latency(row, model, logical);
         set_core_memory(row, model, logical);

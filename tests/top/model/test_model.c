@@ -529,6 +529,8 @@ static void an_application_that_was_killed_is_in_the_alert_line_for_a_minute(voi
     assert_string_equal(model->alert, "7287 (pid 7287) killed or crashed at 22:14:20 and 1 more");
     assert_int_equal(press(model, 'l'), NTK_TOP_REDRAW);
     scene_assert_screen(model, 24, 100, true, "events_killed_100x24");
+    assert_int_equal(press(model, '!'), NTK_TOP_REDRAW);
+    scene_assert_screen(model, 24, 100, true, "errors_killed_100x24");
     snapshot = snapshot_at(61);
     snapshot->hardware.device_count = 0; /* only the application knew the machine */
     snapshot->runtime_count = 0;
