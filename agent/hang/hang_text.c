@@ -360,6 +360,20 @@ static void write_stuck(const struct ntk_stuck_row *row, bool colours, struct nt
     }
 }
 
+/* How near the nearest is to its limit: a screen may call it stuck earlier. */
+static void write_longest(const struct ntk_stuck *stuck, struct ntk_buf *out)
+{
+    char age[32];
+    char limit[32];
+
+    if (stuck->running > 0) {
+        ntk_buf_add_format(out, ", and no execution is stuck: the longest runs for %s, limit %s",
+                           span(age, sizeof age, stuck->longest_ns),
+                           span(limit, sizeof limit, stuck->longest_threshold_ns));
+    }
+    ntk_buf_add_char(out, '\n');
+}
+
 static void write_clocks(const struct ntk_hang_view *view, struct ntk_buf *out)
 {
     for (size_t i = 0; view->all && i < view->host_count; i++) {
@@ -417,8 +431,7 @@ void ntk_hang_write_text(const struct ntk_hang_view *view, bool colours, struct 
             ntk_buf_add_text(out, ntk_hang_has_unreadable(view->hosts)
                                       ? "no readable process is a rank of a communicator"
                                       : "no process is a rank of a communicator");
-            ntk_buf_add_format(out,
-                               view->stuck->running > 0 ? ", and no execution is stuck\n" : "\n");
+            write_longest(view->stuck, out);
         }
     }
     write_clocks(view, out);

@@ -155,6 +155,7 @@ static void execution_count(struct worker *worker, NRT_STATUS status, uint64_t n
     } else {
         worker->errors++;
         worker->last_error = status;
+        return; /* how long a failure took is not a latency */
     }
     worker->buckets[ntk_histogram_bucket(ns)]++;
     if (worker->samples && worker->sample_count < BENCH_SAMPLES_MAX) {
@@ -241,7 +242,6 @@ static void result_sum(struct worker *workers, uint32_t count, struct bench_resu
 {
     uint64_t *buckets = workers[0].buckets;
     uint64_t sum_ns = 0;
-    uint64_t calls = 0;
 
     result->min_ns = UINT64_MAX;
     for (uint32_t i = 0; i < count; i++) {
@@ -258,7 +258,8 @@ static void result_sum(struct worker *workers, uint32_t count, struct bench_resu
             buckets[b] += worker->buckets[b];
         }
     }
-    calls = result->executions + result->errors;
+    uint64_t calls = result->executions;
+
     if (calls == 0) {
         result->min_ns = 0;
         return;

@@ -199,6 +199,8 @@ static void print_json(const struct ntk_nrt *nrt, const struct bench_exec *bench
     ntk_json_key_bool(&json, "estimated", result->is_estimated);
     if (!result->is_estimated) {
         ntk_json_key_double(&json, "executions_per_second", bench_result_per_second(result));
+    }
+    if (!result->is_estimated && result->executions > 0) {
         ntk_json_key_object_begin(&json, "latency_ns");
         ntk_json_key_u64(&json, "min", result->min_ns);
         ntk_json_key_double(&json, "mean", result->mean_ns);
@@ -253,6 +255,10 @@ static void print_text(const struct ntk_nrt *nrt, const struct bench_exec *bench
         (void)puts("\n"
                    "latency     none: a software core does not compute a vendor program "
                    "(NEURON_SOFT_OPAQUE), so its times have no meaning");
+        return;
+    }
+    if (result->executions == 0) {
+        (void)puts("\nlatency     none: no execution completed");
         return;
     }
     (void)printf("\nlatency    ");

@@ -44,6 +44,13 @@ int ntk_stuck_add(struct ntk_stuck *stuck, const struct ntk_snapshot *snapshot, 
                                    ? threshold_ns
                                    : ntk_ranks_limit(core->longest_ns, &row.is_learned);
             stuck->running += core->running_ns > 0;
+            if (core->running_ns > 0 &&
+                (stuck->longest_ns == 0 ||
+                 (double)core->running_ns / (double)row.threshold_ns >
+                     (double)stuck->longest_ns / (double)stuck->longest_threshold_ns)) {
+                stuck->longest_ns = core->running_ns;
+                stuck->longest_threshold_ns = row.threshold_ns;
+            }
             if (core->running_ns > row.threshold_ns && ntk_vec_push(&stuck->rows, &row) < 0) {
                 return -ENOMEM;
             }

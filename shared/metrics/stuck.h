@@ -34,6 +34,8 @@ struct ntk_stuck_row {
 struct ntk_stuck {
     struct ntk_vec rows; /* struct ntk_stuck_row */
     size_t running;      /* cores that were checked: with something in flight */
+    uint64_t longest_ns; /* running_ns of the core nearest to its threshold or beyond it */
+    uint64_t longest_threshold_ns;
 };
 
 void ntk_stuck_init(struct ntk_stuck *stuck);

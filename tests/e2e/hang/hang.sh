@@ -222,6 +222,7 @@ neuron-monitor hang --after 1s >text || code=$?
 [ $code = 1 ] && greps "STUCK: core [0-9]* of process $lone (neuron-bench) has been in one execution for .*, longer than 1.00s" text ||
     fail "an execution that is stuck: $code $(cat text)"
 neuron-monitor hang --after 1h >text || fail "an execution within the limit: $(cat text)"
+greps ', and no execution is stuck: the longest runs for [0-9.]*[a-z]*, limit 3600s' text || fail "the longest execution: $(cat text)"
 is_learned() { neuron-monitor hang --json >hang.json || [ $? = 1 ]; [ "$(jq '.stuck[0] | .threshold_is_learned and .threshold_ns >= 5000000000' hang.json)" = true ] && echo yes; }
 wait_for is_learned
 wait_for eval 'grep -q "core [0-9]* of process $lone (neuron-bench) has been in one execution for" out.log && echo yes'

@@ -92,6 +92,12 @@ code 0 "$bench" exec --help
 code 2 "$bench"
 code 2 "$bench" fly
 code 2 "$bench" exec
+# How long failures took is not a latency.
+"$NTK_BIN_DIR/neuron-packager" example deadlock -o deadlock.neff >/dev/null
+NEURON_RT_EXEC_TIMEOUT=1 code 1 "$bench" exec deadlock.neff -n 1
+grep -q '^latency     none: no execution completed$' out || complain "latency of failures: $(cat out err)"
+NEURON_RT_EXEC_TIMEOUT=1 code 1 "$bench" exec deadlock.neff -n 1 --json
+grep -q '"executions":0,' out && ! grep -q latency_ns out || complain "latency of failures in JSON: $(cat out err)"
 code 2 "$bench" exec adder.neff --cores 0,2
 code 2 "$bench" exec adder.neff --cores x
 code 2 "$bench" exec adder.neff --rate -1
