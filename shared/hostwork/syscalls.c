@@ -59,6 +59,25 @@ static enum ntk_host_cause futex_cause(const uint64_t argument[3])
     return NTK_HOST_WAIT;
 }
 
+/* Without descriptors these calls only wait for the time: CPython sleeps so before 3.11. */
+static bool is_sleep(int32_t number, const uint64_t argument[3])
+{
+    switch (number) {
+#ifdef SYS_poll
+    case SYS_select:
+        return argument[0] == 0;
+    case SYS_poll:
+        return argument[1] == 0;
+#endif
+    case SYS_pselect6:
+        return argument[0] == 0;
+    case SYS_ppoll:
+        return argument[1] == 0;
+    default:
+        return false;
+    }
+}
+
 enum ntk_host_cause ntk_host_syscall_cause(int32_t number, const uint64_t argument[3])
 {
     size_t i = find(number);
@@ -66,5 +85,7 @@ enum ntk_host_cause ntk_host_syscall_cause(int32_t number, const uint64_t argume
     if (i == CALLS) {
         return NTK_HOST_OTHER;
     }
-    return number == SYS_futex ? futex_cause(argument) : table[i].cause;
+    return number == SYS_futex          ? futex_cause(argument)
+           : is_sleep(number, argument) ? NTK_HOST_SLEEP
+                                        : table[i].cause;
 }

@@ -36,7 +36,7 @@ static void make_database(void)
 {
     static const char sql[] =
         "INSERT INTO machine (since_ns, boot_id, host_name, instance_name, instance_id, "
-        "instance_type, zone, region,"
+        "instance_type, availability_zone, region,"
         " lnc, core_count) VALUES (1700000000000000000, 'b', 'bench', '', '', '', '', '', 1, 128);"
         "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 31)"
         " INSERT INTO process (process_id, boot_id, header_pid, uid, start_time, pid, tag, "

@@ -46,7 +46,7 @@ def ddl(path, engine):
 
 
 def page(folder, answers):
-    print(open(os.path.dirname(os.path.abspath(__file__)) + "/recipes_head.md").read(), end="")
+    print(open(os.path.dirname(os.path.abspath(__file__)) + "/recipes_head.txt").read(), end="")
     for recipe in RECIPES:
         text = open(f"{folder}/{recipe}.sql").read().strip()
         title = recipe.replace("_", " ").capitalize().replace("ecc", "ECC")

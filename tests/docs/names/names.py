@@ -101,7 +101,8 @@ def all_options():
     for program in programs:
         found |= options_of(program, None)
         with open(os.path.join(os.environ["NTK_BUILD_DIR"], "share/man/man1", f"{program}.1"), encoding="utf-8") as file:
-            found |= set(re.findall(r"(?<![\w-])--[A-Za-z][\w.-]*", file.read().replace("\\-", "-")))
+            text = re.sub(r"\\f.", " ", file.read().replace("\\-", "-"))
+            found |= set(re.findall(r"(?<![\w-])--[A-Za-z][\w.-]*", text))
     return found
 
 

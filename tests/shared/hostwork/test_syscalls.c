@@ -41,12 +41,25 @@ static void a_mutex_is_a_lock_and_a_condition_is_a_wait(void **state)
     assert_int_equal(ntk_host_syscall_cause(SYS_futex, other), NTK_HOST_WAIT);
 }
 
+/* CPython before 3.11 sleeps by select() without files. */
+static void a_call_that_waits_for_no_descriptor_is_a_sleep(void **state)
+{
+    const uint64_t none[3] = { 0, 0, 0 };
+    const uint64_t three[3] = { 3, 3, 0 };
+
+    assert_int_equal(ntk_host_syscall_cause(SYS_pselect6, none), NTK_HOST_SLEEP);
+    assert_int_equal(ntk_host_syscall_cause(SYS_ppoll, none), NTK_HOST_SLEEP);
+    assert_int_equal(ntk_host_syscall_cause(SYS_pselect6, three), NTK_HOST_POLL);
+    assert_int_equal(ntk_host_syscall_cause(SYS_ppoll, three), NTK_HOST_POLL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_call_has_its_name_and_cause),
         cmocka_unit_test(an_unknown_call_is_other_and_has_no_name),
         cmocka_unit_test(a_mutex_is_a_lock_and_a_condition_is_a_wait),
+        cmocka_unit_test(a_call_that_waits_for_no_descriptor_is_a_sleep),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
