@@ -29,7 +29,7 @@ kill $agent && wait $agent || fail "the agent fails"
 
 code=0
 env -u NODE_NAME neuron-monitor --once --quiet --nvsentinel 2>no-node.err || code=$?
-[ $code = 1 ] && grep -q 'use --nvsentinel-node or set NODE_NAME' no-node.err || fail "no node: code $code"
+[ $code = 2 ] && grep -q 'use --nvsentinel-node or set NODE_NAME' no-node.err || fail "no node: code $code"
 code=0
 neuron-monitor --once --quiet --nvsentinel-store-only 2>usage.err || code=$?
 [ $code = 2 ] && grep -q 'requires --nvsentinel' usage.err || fail "usage: code $code"
