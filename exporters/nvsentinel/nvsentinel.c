@@ -96,6 +96,10 @@ static void send_message(void *ctx, const void *bytes, size_t bytes_count,
         return;
     }
     ntk_grpc_judge(&state->answer, answer);
+    /* A verdict is sent once. If it were dropped, a broken node would never be cordoned. */
+    if (answer->result == NTK_OUTBOX_REFUSED && !ntk_grpc_is_invalid(&state->answer)) {
+        answer->result = NTK_OUTBOX_RETRY;
+    }
 }
 
 static void cancel(void *ctx)
@@ -156,12 +160,16 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
     struct nvsentinel *state = ctx;
     const struct ntk_health_events_options options = { .node = state->node,
                                                        .is_store_only = arg_store_only };
+    const struct ntk_health_events before = state->said;
     struct ntk_buf message = { 0 };
     int count =
         ntk_health_events_make(&state->said, &options, snapshot, ntk_clock_realtime_ns(), &message);
     int ret = count > 0 ? ntk_outbox_put(state->outbox, &message, (uint64_t)count, err) : 0;
 
     ntk_buf_fini(&message);
+    if (ret < 0) {
+        state->said = before;
+    }
     return count < 0 ? ntk_err_no_memory(err) : ret;
 }
 

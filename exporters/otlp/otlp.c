@@ -68,14 +68,14 @@ static bool is_protobuf(const struct ntk_http_answer *answer)
 
 static bool judge_grpc(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer)
 {
-    const struct ntk_buf *body = &answer->body;
+    struct ntk_buf message = { 0 };
 
     ntk_grpc_judge(answer, out_answer);
-    if (out_answer->result == NTK_OUTBOX_SENT && body->bytes_count > NTK_GRPC_FRAME_BYTES) {
-        (void)ntk_otlp_read_partial(
-            body->bytes + NTK_GRPC_FRAME_BYTES, body->bytes_count - NTK_GRPC_FRAME_BYTES,
-            &out_answer->refused_items, out_answer->text, sizeof out_answer->text);
+    if (out_answer->result == NTK_OUTBOX_SENT && ntk_grpc_message(&answer->body, &message) == 0) {
+        (void)ntk_otlp_read_partial(message.bytes, message.bytes_count, &out_answer->refused_items,
+                                    out_answer->text, sizeof out_answer->text);
     }
+    ntk_buf_fini(&message);
     return false;
 }
 

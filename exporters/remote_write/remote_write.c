@@ -122,6 +122,7 @@ static int address(void *ctx, const void *bytes, size_t bytes_count, const char 
         ntk_buf_reset(&state->made);
         int ret = remote_write_to_v1(bytes, bytes_count, &state->made, err);
         if (ret < 0) {
+            state->tries_v1 = state->tries_v1 && ret != -EBADMSG; /* this message is dropped */
             return ret;
         }
         question->body = state->made.bytes;
@@ -164,14 +165,20 @@ static bool read_written(const struct ntk_http_answer *answer, uint64_t *out_cou
     return has;
 }
 
+/* Answers about the sender or the address, not about the message. */
+static bool is_about_format(long status)
+{
+    return status / 100 == 4 && status != 401 && status != 403 && status != 404 && status != 407 &&
+           status != 408 && status != 429;
+}
+
 /* A receiver of 1.0 that does not look at the type reads an empty message, and takes it. */
 static bool refuses_v2(const struct remote_write *state, long status, bool has_written)
 {
     if (has_written || state->is_fixed) {
         return false;
     }
-    return status / 100 == 2 || status == 415 ||
-           (status / 100 == 4 && status != 429 && !state->knows_v2);
+    return status / 100 == 2 || status == 415 || (is_about_format(status) && !state->knows_v2);
 }
 
 static void judge_v2(struct remote_write *state, const struct ntk_http_answer *answer,
@@ -212,11 +219,19 @@ static bool judge(void *ctx, const struct ntk_http_answer *answer,
     }
     ntk_push_status_judge(NTK_PUSH_REMOTE_WRITE, answer, ntk_buf_text_get(&answer->body),
                           out_answer);
-    if (state->tries_v1 && out_answer->result == NTK_OUTBOX_SENT) {
+    if (state->sends_v2 && out_answer->result == NTK_OUTBOX_SENT) {
+        out_answer->result = NTK_OUTBOX_REFUSED;
+        (void)snprintf(out_answer->text, sizeof out_answer->text,
+                       "the receiver does not confirm samples of version 2.0");
+    }
+    /* One answer of a proxy or an old replica does not change what is known. */
+    if (state->tries_v1 && out_answer->result == NTK_OUTBOX_SENT && !state->knows_v2) {
         ntk_log_info("remote write", "the receiver understands version 1.0 only");
         atomic_store(&state->makes_v1, true);
     }
-    state->tries_v1 = false;
+    if (out_answer->result != NTK_OUTBOX_RETRY) {
+        state->tries_v1 = false; /* else the same message comes again, as one of 1.0 */
+    }
     return false;
 }
 

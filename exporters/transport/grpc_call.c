@@ -3,6 +3,7 @@
 #include "exporters/transport/grpc_call.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,14 @@
 #include "exporters/transport/push_status.h"
 #include "shared/base/clock.h"
 #include "shared/base/str.h"
+#include "shared/http/http_gzip.h"
 
 #define TEXT_BYTES 200
-#define DETAILS_BYTES 4096 /* of the header, in base64 */
+#define DETAILS_BYTES 8193 /* of the header, in base64: all headers have at most 8 KiB */
 #define PAUSE_SECONDS_MAX 3600
+#define INVALID_ARGUMENT 3
 #define RESOURCE_EXHAUSTED 8
+#define MESSAGE_BYTES_MAX (64U << 10)
 
 static const struct {
     const char *name;
@@ -51,6 +55,25 @@ int ntk_grpc_frame(const void *bytes, size_t bytes_count, bool is_gzip, struct n
         ntk_buf_put_u8(out, (uint8_t)(bytes_count >> shift));
     }
     ntk_buf_add(out, bytes, bytes_count);
+    return ntk_buf_ok(out) ? 0 : -ENOMEM;
+}
+
+int ntk_grpc_message(const struct ntk_buf *body, struct ntk_buf *out)
+{
+    const uint8_t *frame = (const uint8_t *)body->bytes;
+
+    if (body->bytes_count < NTK_GRPC_FRAME_BYTES) {
+        return -EBADMSG;
+    }
+    size_t count =
+        (size_t)frame[1] << 24 | (size_t)frame[2] << 16 | (size_t)frame[3] << 8 | frame[4];
+    if (count > body->bytes_count - NTK_GRPC_FRAME_BYTES) {
+        return -EBADMSG;
+    }
+    if (frame[0] == 1) {
+        return ntk_http_gunzip(frame + NTK_GRPC_FRAME_BYTES, count, MESSAGE_BYTES_MAX, out);
+    }
+    ntk_buf_add(out, frame + NTK_GRPC_FRAME_BYTES, count);
     return ntk_buf_ok(out) ? 0 : -ENOMEM;
 }
 
@@ -152,14 +175,28 @@ static void read_message(const struct ntk_http_answer *answer, char text[TEXT_BY
     ntk_str_copy_clean(text, TEXT_BYTES, said, strcspn(said, "\r\n"));
 }
 
-void ntk_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer)
+static bool read_status(const struct ntk_http_answer *answer, uint64_t *out_status)
 {
     char number[12];
+
+    return ntk_http_answer_header_get(answer, "grpc-status", number, sizeof number) &&
+           ntk_str_parse_u64(number, out_status) == 0;
+}
+
+bool ntk_grpc_is_invalid(const struct ntk_http_answer *answer)
+{
+    uint64_t status;
+
+    return read_status(answer, &status) && status == INVALID_ARGUMENT;
+}
+
+void ntk_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer)
+{
+    char number[24];
     char said[TEXT_BYTES];
     uint64_t status;
 
-    if (!ntk_http_answer_header_get(answer, "grpc-status", number, sizeof number) ||
-        ntk_str_parse_u64(number, &status) < 0) {
+    if (!read_status(answer, &status)) {
         ntk_push_status_judge(NTK_PUSH_OTLP, answer, "", out_answer);
         if (out_answer->result == NTK_OUTBOX_SENT) {
             out_answer->result = NTK_OUTBOX_RETRY;
@@ -178,6 +215,7 @@ void ntk_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answ
         out_answer->result = NTK_OUTBOX_RETRY;
     }
     read_message(answer, said);
+    (void)snprintf(number, sizeof number, "%" PRIu64, status);
     (void)snprintf(out_answer->text, sizeof out_answer->text, "status %s%s%s",
                    is_known ? statuses[status].name : number, said[0] ? ": " : "", said);
 }

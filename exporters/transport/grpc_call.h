@@ -33,9 +33,12 @@ extern "C" {
 
 /* Appends the message with its frame; -ENOMEM. */
 int ntk_grpc_frame(const void *bytes, size_t bytes_count, bool is_gzip, struct ntk_buf *out);
-/* Fills result, pause and text. The message of a success starts NTK_GRPC_FRAME_BYTES bytes into the
- * body, if there is one. */
+/* Appends the message of the first frame: 0, -ENOMEM, -EBADMSG, -EMSGSIZE. A server may compress it if the request was. */
+int ntk_grpc_message(const struct ntk_buf *body, struct ntk_buf *out);
+/* Fills result, pause and text. */
 void ntk_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer);
+/* Whether the server found the message itself invalid, so that it refuses the same message again. */
+bool ntk_grpc_is_invalid(const struct ntk_http_answer *answer);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* http_gzip - a body as gzip, made once for all who take it so. */
+/* http_gzip - a body as gzip, made once for all who take it so; and back, within a bound. */
 #include "shared/http/http_gzip.h"
 
 #include <errno.h>
@@ -36,6 +36,30 @@ int ntk_http_gzip(const void *bytes, size_t bytes_count, struct ntk_buf *out)
     }
     deflateEnd(&stream);
     return ret == Z_STREAM_END ? 0 : -ENOMEM;
+}
+
+int ntk_http_gunzip(const void *bytes, size_t bytes_count, size_t bytes_max, struct ntk_buf *out)
+{
+    z_stream stream = { .next_in = (Bytef *)(uintptr_t)bytes };
+    size_t before = out->bytes_count;
+
+    if (bytes_count > UINT32_MAX / 2 || bytes_max > UINT32_MAX / 2) {
+        return -EMSGSIZE;
+    }
+    void *to = ntk_buf_extend(out, bytes_max);
+    if (!to || inflateInit2(&stream, WINDOW_BITS_GZIP) != Z_OK) {
+        out->bytes_count = before;
+        return -ENOMEM;
+    }
+    stream.avail_in = (uInt)bytes_count;
+    stream.next_out = to;
+    stream.avail_out = (uInt)bytes_max;
+    int ret = inflate(&stream, Z_FINISH);
+    out->bytes_count = before + (ret == Z_STREAM_END ? stream.total_out : 0);
+    inflateEnd(&stream);
+    return ret == Z_STREAM_END                           ? 0
+           : ret == Z_BUF_ERROR && stream.avail_out == 0 ? -EMSGSIZE
+                                                         : -EBADMSG;
 }
 
 struct ntk_http_body *ntk_http_body_gzip(const struct ntk_http_body *body)

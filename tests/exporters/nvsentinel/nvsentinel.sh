@@ -13,8 +13,8 @@ pids+=($agent)
 is_away() { grep -q 'nvsentinel: .*retrying' agent.err && echo yes; }
 neuron-bench exec memcpy.neff --count 1 >/dev/null # the machine is there now
 wait_for is_away
-# The connector comes up; it has to hear about the healthy device first.
-"$python" "$here/connector.py" "$PWD/connector.sock" taken UNAVAILABLE 2>connector.log &
+# The connector comes up and refuses twice; it has to hear about the healthy device first.
+"$python" "$here/connector.py" "$PWD/connector.sock" taken UNAVAILABLE UNKNOWN 2>connector.log &
 pids+=($!)
 arrived() { [ "$(cat taken/*.json 2>/dev/null | jq -s "[.[].events[] | select($1)] | length")" -ge 1 ] && echo yes; }
 wait_for arrived '.isHealthy == 1'

@@ -28,7 +28,7 @@ agent=$!
 pids+=($agent)
 wait_for has_reports reports
 NEURON_PROCESS_TAG=pushed neuron-bench exec memcpy.neff --cores 0 --count 100 --rate 1000 >/dev/null
-seen() { [ "$(completed_in_reports reports)" = 100 ] && echo yes; }
+seen() { [ "$(completed_in_reports reports)" = 100 ] && [ "$(wc -l <reports)" -ge 6 ] && echo yes; }
 wait_for seen
 kill $agent && wait $agent || true
 
@@ -44,9 +44,10 @@ grep -q '^x-key: a b$' grpc/0001.meta && grep -q '^user-agent: neuron-toolkit' g
 grep -q 'status UNAVAILABLE: not; retrying' grpc.err || fail "see grpc.err"
 
 # What will not pass is dropped, and listed once; a part of a message too.
+answered() { [ "$(find refused -name '*.meta' | wc -l)" -ge "$1" ] && echo yes; }
 collector grpc_receiver.py refused INVALID_ARGUMENT RESOURCE_EXHAUSTED ok partial
 neuron-monitor-otlp --protocol grpc --compression gzip --endpoint "http://127.0.0.1:$port" \
-    < <(head -n 4 reports && while [ "$(ls refused/*.meta 2>/dev/null | wc -l)" -lt 4 ]; do pause 0.1; done) 2>refused.err || fail "see refused.err"
+    < <(head -n 4 reports && wait_for answered 4) 2>refused.err || fail "see refused.err"
 [ "$(ls refused/*.meta | wc -l)" = 4 ] && [ "$(ls refused/*.pb | wc -l)" = 2 ] || fail "a request that was refused came again"
 grep -q 'dropped: status INVALID_ARGUMENT: not$' refused.err && grep -q '3 data points of a message were rejected.*a bad point' refused.err || fail "see refused.err"
 decode refused | greps neuron || fail "a compressed message is not read"

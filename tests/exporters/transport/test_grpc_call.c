@@ -2,10 +2,12 @@
 /* Method: answers made by hand, by the table of the standard. */
 #include "exporters/transport/grpc_call.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "shared/base/clock.h"
+#include "shared/http/http_gzip.h"
 #include "tests/support/unit.h"
 
 static struct ntk_outbox_answer judge(long status, const char *head)
@@ -90,6 +92,44 @@ static void without_a_status_http_decides(void **state)
     assert_int_equal(judge(200, "grpc-status: x\n").result, NTK_OUTBOX_RETRY);
 }
 
+/* A server may compress what it answers to a compressed request. */
+static void a_message_is_read_from_its_frame(void **state)
+{
+    struct ntk_buf body = { 0 };
+    struct ntk_buf packed = { 0 };
+    struct ntk_buf message = { 0 };
+    static char large[(64 << 10) + 1];
+
+    (void)state;
+    assert_int_equal(ntk_grpc_message(&body, &message), -EBADMSG);
+    assert_int_equal(ntk_grpc_frame("plain", 5, false, &body), 0);
+    ntk_buf_add(&body, "rest", 4);
+    assert_int_equal(ntk_grpc_message(&body, &message), 0);
+    assert_string_equal(ntk_buf_text_get(&message), "plain");
+
+    ntk_buf_reset(&body);
+    ntk_buf_reset(&message);
+    assert_int_equal(ntk_http_gzip("packed", 6, &packed), 0);
+    assert_int_equal(ntk_grpc_frame(packed.bytes, packed.bytes_count, true, &body), 0);
+    assert_int_equal(ntk_grpc_message(&body, &message), 0);
+    assert_string_equal(ntk_buf_text_get(&message), "packed");
+
+    body.bytes_count--; /* truncated */
+    assert_int_equal(ntk_grpc_message(&body, &message), -EBADMSG);
+    ntk_buf_reset(&body);
+    assert_int_equal(ntk_grpc_frame("no gzip", 7, true, &body), 0);
+    assert_int_equal(ntk_grpc_message(&body, &message), -EBADMSG);
+    ntk_buf_reset(&body);
+    ntk_buf_reset(&packed);
+    assert_int_equal(ntk_http_gzip(large, sizeof large, &packed), 0);
+    assert_int_equal(ntk_grpc_frame(packed.bytes, packed.bytes_count, true, &body), 0);
+    assert_int_equal(ntk_grpc_message(&body, &message), -EMSGSIZE);
+    assert_string_equal(ntk_buf_text_get(&message), "packed"); /* as it was */
+    ntk_buf_fini(&body);
+    ntk_buf_fini(&packed);
+    ntk_buf_fini(&message);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -98,6 +138,7 @@ int main(void)
         cmocka_unit_test(a_message_loses_its_encoding_and_controls),
         cmocka_unit_test(an_exhausted_peer_is_asked_again_when_it_says_when),
         cmocka_unit_test(without_a_status_http_decides),
+        cmocka_unit_test(a_message_is_read_from_its_frame),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
