@@ -238,7 +238,7 @@ static struct ntk_histogram read_histogram(struct ntk_snapshot *snapshot, const 
 static const size_t bytes_of[] = {
     [REPORT_U64] = sizeof(uint64_t),
     [REPORT_U32] = sizeof(uint32_t),
-    [REPORT_U8] = sizeof(uint8_t),
+    [REPORT_DEVICE] = sizeof(uint8_t),
     [REPORT_BOOL] = sizeof(bool),
     [REPORT_COUNT] = sizeof(struct ntk_count),
     [REPORT_DOUBLE] = sizeof(double),
@@ -260,7 +260,7 @@ static bool is_empty(enum report_type type, const void *member)
     case REPORT_U32:
     case REPORT_WORD:
         return *(const uint32_t *)member == 0;
-    case REPORT_U8:
+    case REPORT_DEVICE:
         return *(const uint8_t *)member == 0;
     case REPORT_BOOL:
         return !*(const bool *)member;
@@ -287,7 +287,7 @@ static void write_value(struct report_writer *w, const struct report_field *fiel
     case REPORT_U32:
         report_value_u64(w, *(const uint32_t *)member);
         break;
-    case REPORT_U8:
+    case REPORT_DEVICE:
         report_value_u64(w, *(const uint8_t *)member);
         break;
     case REPORT_BOOL:
@@ -373,9 +373,9 @@ static bool read_value(struct ntk_snapshot *snapshot, const struct report_field 
     case REPORT_U32:
         *(uint32_t *)member = u32_of(value);
         return json_is_integer(value);
-    case REPORT_U8:
+    case REPORT_DEVICE:
         *(uint8_t *)member = (uint8_t)report_bounded(u64_of(value), UINT8_MAX);
-        return json_is_integer(value);
+        return json_is_integer(value) && u64_of(value) < NTK_SNAPSHOT_DEVICES_MAX;
     case REPORT_BOOL:
         *(bool *)member = json_is_true(value);
         return json_is_boolean(value);
@@ -417,16 +417,17 @@ void report_read_fields(struct ntk_snapshot *snapshot, const json_t *object,
         bool known = value && !is_list
                          ? read_value(snapshot, field, value, member)
                          : is_list && (field->names ? json_is_object(value) : json_is_array(value));
+        size_t length = 0;
         for (size_t i = 0; known && is_list && i < field->count; i++) {
             const json_t *item =
                 field->names ? json_object_get(value, field->names[i]) : json_array_get(value, i);
-            if (item) {
-                read_value(snapshot, field, item, member + i * bytes_of[field->type]);
-            }
+            size_t at = field->type == REPORT_DEVICE ? length : i;
+            bool is_read =
+                item && read_value(snapshot, field, item, member + at * bytes_of[field->type]);
+            length += item && (is_read || field->type != REPORT_DEVICE);
         }
         if (known && field->length) {
-            *(uint32_t *)((char *)to + field->length) =
-                (uint32_t)report_bounded(json_array_size(value), field->count);
+            *(uint32_t *)((char *)to + field->length) = (uint32_t)length;
         }
         if (known && field->has) {
             *(uint32_t *)to |= field->has;

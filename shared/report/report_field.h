@@ -42,7 +42,7 @@ extern "C" {
 enum report_type {
     REPORT_U64,
     REPORT_U32,
-    REPORT_U8, /* UINT8_MAX: a larger one */
+    REPORT_DEVICE, /* uint8_t: the number of a device; in a list, others are skipped */
     REPORT_BOOL,
     REPORT_COUNT, /* struct ntk_count: the period's */
     REPORT_DOUBLE,

@@ -67,7 +67,7 @@ const struct report_field report_fields_device_ext[] = {
     REPORT_END,
 };
 const struct report_field report_fields_device_lists[] = {
-    REPORT_ROW("connected_devices", REPORT_U8, AT(connected_devices),
+    REPORT_ROW("connected_devices", REPORT_DEVICE, AT(connected_devices),
                .has = NTK_DEVICE_HAS_CONNECTED_DEVICES, .count = NTK_SNAPSHOT_CONNECTED_DEVICES_MAX,
                .length = offsetof(struct ntk_device_sample, connected_device_count)),
 #define NTK_DEVICE_BYTES(name, metric, group)                              \

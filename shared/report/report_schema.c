@@ -65,7 +65,7 @@ static const struct {
 /* ---- rows ---- */
 
 static const char *const type_names[] = {
-    [REPORT_U64] = "count",   [REPORT_U32] = "count",           [REPORT_U8] = "count",
+    [REPORT_U64] = "count",   [REPORT_U32] = "count",           [REPORT_DEVICE] = "count",
     [REPORT_BOOL] = "flag",   [REPORT_COUNT] = "count",         [REPORT_DOUBLE] = "positive",
     [REPORT_RATIO] = "share", [REPORT_PERCENT] = "percent",     [REPORT_TEXT] = "text",
     [REPORT_UUID] = "uuid",   [REPORT_HISTOGRAM] = "histogram",
