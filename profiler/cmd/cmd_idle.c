@@ -11,12 +11,14 @@
 #include "profiler/output/answers/output_hostwork.h"
 #include "profiler/output/traces/host_flame.h"
 #include "shared/base/clock.h"
+#include "shared/base/fs.h"
 #include "shared/base/opt.h"
 #include "shared/base/progress.h"
 #include "shared/base/str.h"
 #include "shared/hostwork/observe.h"
 #include "shared/ring/ring_registry.h"
 
+#define DESCRIPTORS 65536
 #define PROCESSES_MAX 64u
 #define POLL_REGISTRY_NS NTK_NS_PER_SECOND
 
@@ -275,6 +277,7 @@ int ntk_cmd_idle(int argc, char **argv)
     if (arg_rate > 1000) {
         return ntk_opt_usage_error(&program, "--rate: at most 1000");
     }
+    ntk_fs_raise_descriptor_limit(DESCRIPTORS); /* one for each library of a job */
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     int ret = begin(&run, &err);

@@ -2,6 +2,7 @@
 #include "shared/hostwork/gaps.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BUSY_MAX (1u << 21)
@@ -34,6 +35,11 @@ int ntk_core_gaps_begin(struct ntk_core_gaps *gaps, struct ntk_ring_segment *seg
     ntk_vec_init(&gaps->busy, sizeof(struct busy));
     gaps->segment = segment;
     gaps->records = records;
+    gaps->has_parts = process.flags & NTK_PROCESS_SOFTWARE_CORE;
+    gaps->models = calloc(NTK_SEGMENT_MODELS, sizeof *gaps->models);
+    if (!gaps->models) {
+        return ntk_err_no_memory(err);
+    }
     ntk_core_gaps_start(gaps, now_ns);
     return 0;
 }
@@ -47,6 +53,8 @@ void ntk_core_gaps_start(struct ntk_core_gaps *gaps, uint64_t now_ns)
 void ntk_core_gaps_fini(struct ntk_core_gaps *gaps)
 {
     ntk_vec_fini(&gaps->busy);
+    free(gaps->models);
+    gaps->models = NULL;
 }
 
 /* ---- events ---- */
@@ -69,6 +77,32 @@ static void take_mark(struct ntk_core_gaps *gaps, const struct ntk_slot *slot)
     (void)ntk_vec_push(marks, &mark);
 }
 
+static const struct ntk_ring_model *find_model(const struct ntk_core_gaps *gaps, uint32_t id)
+{
+    for (size_t i = 0; i < gaps->model_count; i++) {
+        if (gaps->models[i].id == id) {
+            return &gaps->models[i];
+        }
+    }
+    return NULL;
+}
+
+/* How many cores an execution of the model keeps busy. Hooks around another runtime write one record for all of them, on
+ * the first. */
+static uint32_t width_of(struct ntk_core_gaps *gaps, uint32_t id)
+{
+    if (gaps->has_parts) {
+        return 1;
+    }
+    const struct ntk_ring_model *model = find_model(gaps, id);
+    if (!model) {
+        gaps->model_count =
+            ntk_ring_segment_models(gaps->segment, gaps->models, NTK_SEGMENT_MODELS);
+        model = find_model(gaps, id);
+    }
+    return model && model->core_count > 1 ? model->core_count : 1;
+}
+
 /* The record is written when the execution ends; its time on the core ends there too. */
 static void take_execution(struct ntk_core_gaps *gaps, const struct ntk_slot *slot)
 {
@@ -88,8 +122,11 @@ static void take_execution(struct ntk_core_gaps *gaps, const struct ntk_slot *sl
         .core = slot->core,
         .tid = thread.tid,
     };
-    if (gaps->busy.count >= BUSY_MAX || ntk_vec_push(&gaps->busy, &busy) < 0) {
-        gaps->beyond++;
+    for (uint32_t rest = width_of(gaps, NTK_WORD_LO(slot->word[1]));
+         rest > 0 && busy.core < NTK_SEGMENT_CORES; rest--, busy.core++) {
+        if (gaps->busy.count >= BUSY_MAX || ntk_vec_push(&gaps->busy, &busy) < 0) {
+            gaps->beyond++;
+        }
     }
 }
 

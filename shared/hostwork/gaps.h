@@ -22,6 +22,9 @@ struct ntk_core_gaps {
     uint64_t start_ns;
     struct ntk_vec busy; /* struct busy of gaps.c: intervals in which a core had work */
     uint64_t beyond;     /* executions that found no room */
+    bool has_parts;      /* our core: each core of a model writes its own record */
+    struct ntk_ring_model *models;
+    size_t model_count;
     struct ntk_ring_core cores[NTK_SEGMENT_CORES];
 };
 

@@ -36,12 +36,19 @@ struct cfs_rq {
 struct sched_entity {
     struct cfs_rq *cfs_rq;
 } RELOCATED;
+typedef struct {
+    int counter;
+} RELOCATED atomic_t;
+struct signal_struct {
+    atomic_t live;
+} RELOCATED;
 struct task_struct {
     unsigned int __state;
     int pid;
     int tgid;
     struct sched_entity se;
     char comm[NTK_HOST_BPF_COMM];
+    struct signal_struct *signal;
 } RELOCATED;
 
 struct {
@@ -286,7 +293,9 @@ static __always_inline void leaves(void *context, struct ntk_host_bpf_control *n
     bpf_probe_read_kernel(wait.comm, sizeof wait.comm, task->comm);
     if (state != 0 && may_copy(now, time_ns)) {
         struct ntk_host_bpf_stack *stack = copy_of(tid);
-        if (stack) {
+        if (!stack) {
+            COUNT(stacks_skipped);
+        } else {
             wait.has_stack = 1;
             __builtin_memcpy(stack->registers, words, sizeof words);
             stack->kernel_count =
@@ -444,7 +453,9 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
     uint32_t one = 1;
 
     if (is_of_job((uint32_t)parent->tgid)) {
-        bpf_map_update_elem(&processes, &pid, &one, BPF_ANY);
+        if (bpf_map_update_elem(&processes, &pid, &one, BPF_ANY) != 0) {
+            COUNT(untracked);
+        }
         tell_life(NTK_HOST_BPF_FORK, child);
     }
     return 0;
@@ -454,11 +465,15 @@ SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
     uint32_t tid = (uint32_t)task->pid;
+    uint32_t pid = (uint32_t)task->tgid;
 
-    if (is_of_job((uint32_t)task->tgid)) {
+    if (is_of_job(pid)) {
         tell_life(NTK_HOST_BPF_EXIT, task);
         bpf_map_delete_elem(&waiting, &tid);
         bpf_map_delete_elem(&copies, &tid);
+        if (task->signal->live.counter == 0) {
+            bpf_map_delete_elem(&processes, &pid); /* the number may be another process's next */
+        }
     }
     return 0;
 }

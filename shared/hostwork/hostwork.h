@@ -27,8 +27,9 @@
 #define NTK_HOST_SAMPLES_MAX (1u << 18)
 #define NTK_HOST_GAPS_MAX (1u << 20)
 #define NTK_HOST_FRAMES_MAX (1u << 20)
-#define NTK_HOST_DEPTH_MAX 256u /* frames of one stack */
-#define NTK_HOST_CHAIN_MAX 8u   /* threads that wait for one another */
+#define NTK_HOST_TEXTS_MAX (1u << 18) /* later ones are "" and counted */
+#define NTK_HOST_DEPTH_MAX 256u       /* frames of one stack */
+#define NTK_HOST_CHAIN_MAX 8u         /* threads that wait for one another */
 #define NTK_HOST_COMM_BYTES 16
 
 enum ntk_host_cause {

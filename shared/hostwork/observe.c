@@ -76,10 +76,14 @@ static size_t words_of(struct ntk_host_observation *o, uint64_t *out_words, size
     size_t used = 0;
 
     for (size_t i = 0; i < count; i++) {
-        if (o->gaps.cores[i].owned && used < room) {
-            out_words[used++] =
-                base + ntk_ring_segment_in_flight_offset(o->segment, o->gaps.cores[i].core);
+        if (!o->gaps.cores[i].owned) {
+            continue;
         }
+        if (used == room) {
+            return 0; /* the poll of this process knows all of them */
+        }
+        out_words[used++] =
+            base + ntk_ring_segment_in_flight_offset(o->segment, o->gaps.cores[i].core);
     }
     return used;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -191,6 +193,16 @@ static void put_stack(struct resolver *resolver, const struct ntk_host_raw_stack
     }
 }
 
+/* A user other than root may have some, to observe. */
+static bool drop_capabilities(void)
+{
+    struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+    struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+    (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+    return syscall(SYS_capset, &head, none) == 0 && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0;
+}
+
 void ntk_host_resolve_write(const struct ntk_host_raw *raw, const struct ntk_vec *processes,
                             bool is_unwound, struct ntk_buf *out)
 {
@@ -201,6 +213,11 @@ void ntk_host_resolve_write(const struct ntk_host_raw *raw, const struct ntk_vec
     if (is_unwound && geteuid() == 0 &&
         (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
          setresuid(NOBODY, NOBODY, NOBODY) < 0)) {
+        ntk_kernel_symbols_destroy(kernel);
+        out->failed = true;
+        return;
+    }
+    if (is_unwound && !drop_capabilities()) {
         ntk_kernel_symbols_destroy(kernel);
         out->failed = true;
         return;
@@ -342,9 +359,7 @@ static bool await(pid_t child, int alive)
 
     while (poll(&ready, 1, WALL_MS) < 0 && errno == EINTR) {
     }
-    if (ready.revents == 0) {
-        (void)kill(child, SIGKILL);
-    }
+    (void)kill(child, SIGKILL); /* it has ended, or is late, or closed its end and stays */
     while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return WIFEXITED(status) && WEXITSTATUS(status) == 0;

@@ -28,6 +28,7 @@ __asm__(".pushsection .rodata\n"
 extern const char ntk_host_object_begin[];
 extern const char ntk_host_object_end[];
 
+#define POLL_EVENTS_MAX (1 << 18)
 #define CPUS_MAX 4096
 #define TICKS_PER_SECOND 10u  /* of the budget of copies */
 #define FILE_NS NTK_NS_PER_MS /* shorter waits do not name their file */
@@ -43,6 +44,7 @@ struct ntk_host_sampler {
     size_t cpu_count;
     struct ring_buffer *ring;
     int control, waiting, processes;
+    int budget; /* events that this poll may still take */
 };
 
 static char last_words[256];
@@ -126,7 +128,7 @@ static int take(void *ctx, void *data, size_t bytes)
     } else if (event->kind == NTK_HOST_BPF_SAMPLE) {
         take_sample(sampler, event, stack);
     }
-    return 0;
+    return sampler->budget-- > 0 ? 0 : -EAGAIN;
 }
 
 /* ---- processes ---- */
@@ -334,6 +336,8 @@ static void sampler_poll(struct ntk_host_sampler *sampler, bool is_idle)
     struct ntk_host_bpf_control control;
     uint32_t zero = 0;
 
+    /* Threads on many processors may write faster than this one reads: the caller comes back. */
+    sampler->budget = POLL_EVENTS_MAX;
     (void)ring_buffer__consume(sampler->ring);
     /* Where the kernel's program cannot read the words, this is all that it knows. */
     if (bpf_map_lookup_elem(sampler->control, &zero, &control) == 0 && control.in_flight[0] == 0 &&
@@ -389,6 +393,7 @@ static void sampler_finish(struct ntk_host_sampler *sampler, uint64_t now_ns)
         bpf_link__destroy(sampler->samples[i]);
         sampler->samples[i] = NULL;
     }
+    sampler->budget = POLL_EVENTS_MAX;
     (void)ring_buffer__consume(sampler->ring);
     end_waiting(sampler, now_ns);
     scan(sampler, now_ns, now_ns);

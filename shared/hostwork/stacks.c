@@ -41,6 +41,10 @@ const char *ntk_host_stacks_text(struct ntk_host_stacks *stacks, const char *tex
     if (copy) {
         return copy;
     }
+    if (stacks->texts.count >= NTK_HOST_TEXTS_MAX) {
+        stacks->refused++;
+        return "";
+    }
     copy = strdup(clean);
     if (!copy || ntk_map_put(&stacks->texts, clean, copy) < 0) {
         free(copy);

@@ -12,7 +12,7 @@ static bool is_exit(int32_t call)
 
 bool ntk_host_is_waker(int32_t waiting_in, int32_t waker_in)
 {
-    static const uint64_t none[3] = { 0 };
+    static const uint64_t files[3] = { 1, 1, 1 }; /* without any, some calls sleep */
 
     if (waiting_in < 0 || waker_in < 0) {
         return false;
@@ -20,8 +20,8 @@ bool ntk_host_is_waker(int32_t waiting_in, int32_t waker_in)
     if (waiting_in == SYS_futex) {
         return waker_in == SYS_futex || is_exit(waker_in);
     }
-    enum ntk_host_cause how = ntk_host_syscall_cause(waker_in, none);
-    switch (ntk_host_syscall_cause(waiting_in, none)) {
+    enum ntk_host_cause how = ntk_host_syscall_cause(waker_in, files);
+    switch (ntk_host_syscall_cause(waiting_in, files)) {
     case NTK_HOST_CHILD:
         return is_exit(waker_in);
     case NTK_HOST_LOCK:

@@ -20,32 +20,34 @@ enum { CORE = 5, RUNS = 4 };
 
 static struct ntk_hooks_model_ref model_ref;
 
-static void claim(void)
+static void claim(uint16_t width)
 {
     struct ntk_hooks_config config = {
         .instance_type = "trn1.2xlarge", .lnc = 1, .device_count = 1, .cores_per_device = 8
     };
-    struct ntk_hooks_model model = { .id = 10001, .name = "m", .core = CORE, .core_count = 1 };
+    struct ntk_hooks_model model = { .id = 10001, .name = "m", .core = CORE, .core_count = width };
     char note[256];
 
     if (ntk_hooks_attach(&config, note, sizeof note) != 0) {
         _Exit(3);
     }
-    ntk_hooks_core_claim(CORE, CORE, 1);
+    for (uint16_t i = 0; i < width; i++) {
+        ntk_hooks_core_claim(CORE + i, CORE + i, 1);
+    }
     ntk_hooks_model_begin(&model, &model_ref);
     ntk_hooks_model_loaded(model_ref, ntk_hooks_now(), 0, 0);
 }
 
 /* Sends the time before and after the begin, and before and after the end. */
-static void execute(struct observed *child, uint64_t id)
+static void execute(struct observed *child, uint16_t width)
 {
     struct ntk_hooks_exec exec = {
-        .model = model_ref, .execution_id = id, .core = CORE, .core_count = 1
+        .model = model_ref, .execution_id = 1, .core = CORE, .core_count = width
     };
 
     observed_send(child, ntk_clock_monotonic_ns());
     exec.call_start_ticks = ntk_hooks_now();
-    exec.core_start_ticks = ntk_hooks_exec_begin(model_ref, CORE, 1);
+    exec.core_start_ticks = ntk_hooks_exec_begin(model_ref, CORE, width);
     observed_send(child, ntk_clock_monotonic_ns());
     (void)observed_receive(child);
     observed_send(child, ntk_clock_monotonic_ns());
@@ -55,15 +57,16 @@ static void execute(struct observed *child, uint64_t id)
 
 static int child_works(struct observed *child, void *ctx)
 {
-    claim();
+    uint16_t width = ctx ? *(const uint16_t *)ctx : 1;
+
+    claim(width);
     observed_send(child, 1);
     while (observed_receive(child)) {
         uint64_t began = ntk_hooks_mark_begin();
-        execute(child, 1);
+        execute(child, width);
         ntk_hooks_mark_text("step", began, 42);
         observed_send(child, 2);
     }
-    (void)ctx;
     ntk_hooks_detach();
     return 0;
 }
@@ -76,14 +79,14 @@ struct observation {
     struct ntk_core_gaps gaps;
 };
 
-static int begin(void **state)
+static int begin_with(void **state, uint16_t *width)
 {
     static struct observation observation;
     struct ntk_err err = { 0 };
 
     memset(&observation, 0, sizeof observation);
     observation.folder = test_scratch_create();
-    observation.child = observed_start(observation.folder, child_works, NULL);
+    observation.child = observed_start(observation.folder, child_works, width);
     (void)observed_receive(&observation.child);
     struct ntk_ring_options options = { .folder = observation.folder };
     assert_int_equal(ntk_ring_registry_open(&options, &observation.registry, &err), 0);
@@ -96,6 +99,18 @@ static int begin(void **state)
                      0);
     *state = &observation;
     return 0;
+}
+
+static int begin(void **state)
+{
+    return begin_with(state, NULL);
+}
+
+static int begin_wide(void **state)
+{
+    static uint16_t width = 3;
+
+    return begin_with(state, &width);
 }
 
 static int end(void **state)
@@ -194,6 +209,23 @@ static void marks_of_the_job_are_steps(void **state)
     ntk_host_result_fini(&result);
 }
 
+/* Hooks around another runtime write one record, on the first core. */
+static void a_model_on_several_cores_keeps_each_busy(void **state)
+{
+    struct observation *o = *state;
+    struct stamps stamps;
+    uint32_t cores;
+
+    run(o, &stamps);
+    assert_int_equal(ntk_core_gaps_end(&o->gaps, ntk_clock_monotonic_ns(), &cores), 0);
+    assert_int_equal(cores, 3);
+    assert_int_equal(o->records.gaps.count, 6); /* before and after, on each */
+    ntk_vec_each(const struct ntk_host_gap, gap, &o->records.gaps) {
+        assert_true(gap->end_ns <= stamps.after_begin + CLOCK_SLACK_NS ||
+                    gap->start_ns + CLOCK_SLACK_NS >= stamps.before_end);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
@@ -201,6 +233,7 @@ int main(void)
         TEST(a_gap_lies_between_executions),
         TEST(what_runs_at_the_end_is_no_gap),
         TEST(marks_of_the_job_are_steps),
+        cmocka_unit_test_setup_teardown(a_model_on_several_cores_keeps_each_busy, begin_wide, end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
