@@ -61,7 +61,7 @@ struct ntk_instance_child {
     bool is_cancelled;
 };
 
-/* As ntk_instance_facts_ask(), by `program`: 1 all told, 0 not yet (err gives the reason), negative
+/* As ntk_instance_facts_ask(), by `program`: 1 all facts are known, 0 not yet (err gives the reason), negative
  * when the program cannot do it. */
 int ntk_instance_child_ask(struct ntk_instance_child *child, const char *program,
                            const char *endpoint, struct ntk_instance_facts *facts,

@@ -27,7 +27,7 @@ struct ntk_select_work {
     int64_t *map;       /* its last row */
 };
 
-/* A column's value of a partition, or the immediate float32 if there is no column. */
+/* A column's value of a partition, or the immediate float32 without a column. */
 float ntk_select_column(const struct ntk_tile *tile, uint32_t partition, uint32_t immediate);
 /* out[i] = a[map[i]] of partition from, in integers where both sides are, so that no bit is
  * lost. */

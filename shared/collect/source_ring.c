@@ -180,7 +180,7 @@ static uint32_t room_of(const struct error_group *group)
     return NTK_COLLECT_FAILURES_MAX - group->spent;
 }
 
-/* NULL if there is no room: then only the bounds of the list hold. */
+/* NULL if the list is full: then only its bounds hold. */
 static struct error_group *group_of(struct source_ring *source, uint64_t number)
 {
     struct error_group *group = ntk_map_get_number(&source->errors, number);

@@ -904,7 +904,7 @@ void ntk_snapshot_set_troubles(struct ntk_snapshot *snapshot,
  * snapshot is not ok. */
 void ntk_snapshot_set_jobs(struct ntk_snapshot *snapshot, const struct ntk_jobs *jobs);
 
-/* ---- events if there is no room for all ---- */
+/* ---- more events than places ---- */
 
 #define NTK_SNAPSHOT_JOINED_EVENTS_MAX 1024
 

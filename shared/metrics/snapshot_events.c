@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* snapshot_events - which events stay if there is no room for all of them. */
+/* snapshot_events - which events stay when a period has more than the list holds. */
 #include "shared/metrics/snapshot.h"
 
 #include <stdlib.h>

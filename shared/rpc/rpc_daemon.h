@@ -22,7 +22,7 @@ int ntk_rpc_daemon_call(struct ntk_rpc_client *client, const char *path,
 /* The same for a status that came some other way; NULL is good. */
 int ntk_rpc_daemon_check(const Nrt__Status *status, const char *what, struct ntk_err *err);
 /* Details are a line for each layer that an error went through, deepest first, and no text that
- * ends: joined with "; ", cut if there is no room. */
+ * ends: joined with "; ", truncated at the size of the text. */
 void ntk_rpc_daemon_details(const Nrt__Status *status, char *text, size_t text_bytes);
 
 #endif

@@ -54,7 +54,7 @@ struct ntk_top_source_ops {
      * events are read, which would be overwritten. NULL: it comes when it comes. */
     bool (*has_news)(struct ntk_top_source *source);
     /* The past of what is shown, for graphs: 1 and the caller's snapshot of a moment before it, the
-     * newest first; 0 when there is no more since that time. NULL: unknown. */
+     * newest first; 0 when none is left since that time. NULL: unknown. */
     int (*before_shown)(struct ntk_top_source *source, uint64_t since_ns,
                         struct ntk_snapshot **out_snapshot);
 };

@@ -41,7 +41,7 @@ struct map {
     int cell_rows;
     int cell_columns;
     int link_columns;
-    int link_rows; /* between two lines, 0 if there is no room */
+    int link_rows; /* between two lines, 0 on a small screen */
 };
 
 static bool is_snake(const struct map *map)

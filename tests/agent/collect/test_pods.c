@@ -227,7 +227,7 @@ static void the_container_name_takes_precedence_over_the_cores(void **state)
     assert_pod(snapshot, "ml", "bert-0", "serve-fast");
     ntk_snapshot_destroy(snapshot);
 
-    /* Names are known also if there is no kubelet (they are all there is with DRA on old
+    /* Names are known without a kubelet, too (they are all there is with DRA on old
      * ones). */
     fake_kubelet_set(&f->kubelet, FAKE_KUBELET_REFUSES, "", 0);
     wait_for_round(f);

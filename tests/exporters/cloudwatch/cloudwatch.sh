@@ -90,7 +90,7 @@ grep -q 'Rate exceeded' bad.err || fail "throttling is not reported"
 grep -q gzip bad/taken || fail "expected a compressed request, found none"
 ! grep -q 'wJalr\|session/token' bad.err || fail "keys are in the output"
 
-# What is refused for itself is dropped and told; the rest continues. Keys of a profile.
+# Data that CloudWatch rejects is dropped and logged; the rest is sent. Keys of a profile.
 mkdir .aws
 printf '[default]\naws_access_key_id = NOT\naws_secret_access_key = this\n[prod]\naws_access_key_id=AKPROD\naws_secret_access_key=sEcret # old\n' >.aws/credentials
 echo 'AKPROD sEcret' >bad/keys

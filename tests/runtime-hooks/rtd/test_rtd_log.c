@@ -142,7 +142,7 @@ static void levels_are_the_daemons_own(void **state)
     test_scratch_destroy(folder);
 }
 
-/* As if there is no service, and where one hangs with its queue full. */
+/* As without a service, and where one hangs with its queue full. */
 static void lines_that_the_service_refuses_are_on_the_console(void **state)
 {
     char *folder = test_scratch_create();

@@ -129,7 +129,7 @@ static void time_after_the_wakeup_is_a_wait_for_the_cpu(void **state)
     assert_cause(NTK_HOST_CPU_WAIT, 40, 1, 40);
 }
 
-static void quota_and_preemption_are_told_apart(void **state)
+static void quota_and_preemption_are_different_causes(void **state)
 {
     struct ntk_host_slice slice = blocked(MAIN, 0, 30, -1);
 
@@ -385,7 +385,7 @@ int main(void)
         TEST(a_blocked_thread_is_the_call_that_it_is_blocked_in),
         TEST(a_slice_counts_only_inside_the_gap),
         TEST(time_after_the_wakeup_is_a_wait_for_the_cpu),
-        TEST(quota_and_preemption_are_told_apart),
+        TEST(quota_and_preemption_are_different_causes),
         TEST(running_time_is_divided_as_its_samples),
         TEST(samples_in_faults_take_their_share_of_running_time),
         TEST(a_wait_for_a_thread_is_what_that_thread_did),

@@ -7,7 +7,7 @@ dashboard=$NTK_BIN_DIR/../share/neuron-toolkit/grafana/neuron-serving.json
 needs prometheus promtool python3 jq curl
 
 promtool check rules "$source/rules/serving.rules.yml" >check.log 2>&1 || fail "see check.log"
-# Without the power of a device there is no energy; everything else is there.
+# Without the power of a device, only energy is absent.
 cp "$source/rules/serving.rules.yml" .
 python3 "$here/page.py" promtool 0 >serving.test.yml
 promtool test rules serving.test.yml >check.log 2>&1 || fail "see check.log"
