@@ -1,0 +1,49 @@
+# Programs for the kernel. They need clang for the BPF target and libbpf; where one is missing, a module does without.
+find_program(NTK_BPF_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+    set(NTK_BPF_ARCH x86)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
+    set(NTK_BPF_ARCH arm64)
+endif()
+
+# ntk_bpf_object(out source [flag...]): in `out` the path of the object of a BPF program in this folder, "" where it cannot be
+# made. The command of ntk_bpf_embed() makes it.
+function(ntk_bpf_object out source)
+    set(${out} "" PARENT_SCOPE)
+    if(NOT NTK_BPF_ARCH OR NOT NTK_BPF_CLANG OR NOT TARGET PkgConfig::bpf)
+        return()
+    endif()
+    file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+    string(REGEX REPLACE "\\.c$" ".o" object ${CMAKE_BINARY_DIR}/generated/${folder}/${source})
+    # For the machine that is built for: <linux/...> includes its <asm/...>.
+    set(headers "")
+    foreach(include /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} /usr/${CMAKE_LIBRARY_ARCHITECTURE}/include)
+        if(EXISTS ${include}/asm/types.h)
+            list(APPEND headers -I${include})
+        endif()
+    endforeach()
+    foreach(include IN LISTS bpf_INCLUDE_DIRS)
+        list(APPEND headers -I${include})
+    endforeach()
+    set(compile ${NTK_BPF_CLANG} -target bpf -ffreestanding -mcpu=v2 -O2 -g -Wall -Wextra ${ARGN}
+        -D__TARGET_ARCH_${NTK_BPF_ARCH} -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. -I${CMAKE_SOURCE_DIR} ${headers}
+        -c ${CMAKE_CURRENT_SOURCE_DIR}/${source})
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated/${folder})
+    execute_process(COMMAND ${compile} -o ${object} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)
+    if(failed)
+        return()
+    endif()
+    add_custom_command(OUTPUT ${object}
+        COMMAND ${compile} -o ${object} -MD -MF ${object}.d -MT ${object}
+        DEPENDS ${source} DEPFILE ${object}.d VERBATIM)
+    set(${out} ${object} PARENT_SCOPE)
+endfunction()
+
+# ntk_bpf_embed(module source macro object): the module's source finds the object's path in the macro.
+function(ntk_bpf_embed module source macro object)
+    add_custom_target(${module}_object DEPENDS ${object})
+    add_dependencies(${module} ${module}_object)
+    set_source_files_properties(${source} PROPERTIES
+        COMPILE_DEFINITIONS ${macro}="${object}"
+        OBJECT_DEPENDS ${object})
+endfunction()
