@@ -24,22 +24,22 @@ if [ ! -e /sys/devices/virtual/neuron_device ]; then
     grep -q 'trn1.2xlarge' out && ! grep -q 'no Neuron device' out || fail "the first screen"
 fi
 # No permission is not absence: every program names the folder that this user may not read.
-if [ ! -e /sys/devices/virtual/neuron_device ] && [ "$(id -u)" = 0 ] && "${as_other_user[@]}" true; then
+if [ ! -e /sys/devices/virtual/neuron_device ] && [ "$(id -u)" = 0 ] && "${as_nobody[@]}" true; then
     mkdir -m 700 private
     NEURON_HOOKS_DIR=$scratch/private neuron-bench machine >/dev/null
     (
         open_to_others "$scratch"
         export NEURON_HOOKS_DIR=$scratch/private
         denied="permission denied for '$scratch/private/soft/sys'"
-        "${as_other_user[@]}" neuron-ls >out 2>err && fail "neuron-ls succeeds without permission"
+        "${as_nobody[@]}" neuron-ls >out 2>err && fail "neuron-ls succeeds without permission"
         grep -qF "$denied" err || fail "neuron-ls: $(cat err)"
-        "${as_other_user[@]}" neuron-monitor diag >out 2>err || true
+        "${as_nobody[@]}" neuron-monitor diag >out 2>err || true
         grep -qF "$denied" out || fail "diag: $(cat out err)"
         ! grep -q 'neuron-bench machine' out || fail "diag advises to create a machine"
-        "${as_other_user[@]}" env COLUMNS=200 neuron-top --once >out 2>err
+        "${as_nobody[@]}" env COLUMNS=200 neuron-top --once >out 2>err
         grep -qF "$denied" out || fail "neuron-top: $(cat out err)"
         ! grep -q 'neuron-bench machine' out || fail "neuron-top advises to create a machine"
-        "${as_other_user[@]}" neuron-monitor --no-imds --once --period 100ms >out 2>err
+        "${as_nobody[@]}" neuron-monitor --no-imds --once --period 100ms >out 2>err
         jq -e --arg denied "$denied" '[.neuron_hardware_info, .system_data.neuron_hw_counters] |
             all(.error | contains($denied))' out >/dev/null || fail "report: $(cat out err)"
     )
