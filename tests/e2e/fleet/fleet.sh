@@ -2,6 +2,7 @@
 # fleet - a real Prometheus scrapes twenty machines: some without batch jobs, some with 500 at once, some on which 500 come and
 # go, one whose device is broken. Series of a machine stay as many whatever its jobs are; the rules hold for all of them.
 . "$(dirname "$0")/../lib.sh"
+. "$NTK_SOURCE_DIR/tests/e2e/prometheus/server.sh"
 needs prometheus jq curl
 export NEURON_SOFT_INSTANCE=trn1.32xlarge
 nodes=20
@@ -67,12 +68,8 @@ cp "$NTK_SOURCE_DIR/exporters/prometheus/rules/neuron.rules.yml" rules.yml
         echo "      - { targets: [ '127.0.0.1:${ports[k % 8]}' ], labels: { __metrics_path__: /n/$k/metrics, instance: node-$k, kind: kind-$((k % 4)) } }"
     done
 } >server.yml
-prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 --log.level=info >server.log 2>&1 &
-pids+=($!)
-server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
-server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
-wait_for server_is_up
-query() { curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" | jq -c "$2"; }
+server_starts
+query() { server_answers "$1" | jq -c "$2"; }
 at_failure() {
     query 'count by (kind) ({__name__=~"neuron.*|execution.*|system.*"})' '.data.result' >series.log
     curl -s "http://127.0.0.1:$(server_port)/api/v1/targets" | jq -c '.data.activeTargets[] | select(.health != "up") | [.labels.instance, .lastError]' >targets.log

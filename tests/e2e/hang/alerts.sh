@@ -3,6 +3,7 @@
 # page continues for ten minutes; a rank that hangs, is lost or is slow is named with its job, rank,
 # host and cause, and the alert ends with its cause.
 . "$(dirname "$0")/../lib.sh"
+. "$NTK_SOURCE_DIR/tests/e2e/prometheus/server.sh"
 needs prometheus promtool jq curl
 
 export NEURON_SOFT_INSTANCE=trn1.32xlarge NEURON_RT_NUM_CORES=1 NEURON_RT_ROOT_COMM_ID=127.0.0.1:46825
@@ -37,11 +38,7 @@ global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
 rule_files: [ neuron.rules.yml ]
 scrape_configs: [ { job_name: neuron, static_configs: [ { targets: [ "$agent" ] } ] } ]
 END
-prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 --log.level=info >server.log 2>&1 &
-pids+=($!)
-server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
-server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
-wait_for server_is_up
+server_starts
 
 # As Alertmanager gets them, "name job rank host cause". A scrape may fail while the machine is busy.
 alerts() {
@@ -52,7 +49,7 @@ alerts() {
 fires() { [ "$(alerts | paste -sd';')" = "$1" ] && [ "$(jq -r '.data.alerts[].state' alerts.json | grep -c firing)" = 1 ] && echo yes; }
 is_quiet() { alerts >quiet.log || true; [ -s alerts.json ] && [ ! -s quiet.log ] && echo yes; }
 at_failure() { alerts >alerts.log; }
-answer() { curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" | jq -r '.data.result[0].value[1] // "none"'; }
+answer() { server_answers "$1" | jq -r '.data.result[0].value[1] // "none"'; }
 host=$(hostname)
 
 # A job that works. Its page as it continues for ten more minutes: gauges stay, counters rise as
@@ -107,7 +104,7 @@ jq -e '.data.alerts[] | select(.labels.alertname == "NeuronRanksHang") | .annota
 dashboard=$NTK_BIN_DIR/../share/neuron-toolkit/grafana/neuron-ranks.json
 if [ -e "$dashboard" ]; then
     has_data() {
-        curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" | greps -E '"value":\[[0-9.]+,"[^N]' && echo yes
+        server_answers "$1" | greps -E '"value":\[[0-9.]+,"[^N]' && echo yes
     }
     jq -r '.panels[].targets[].expr' "$dashboard" | sed 's/\$__rate_interval/5m/g; s/\$instance/.*/g' >queries
     [ "$(wc -l <queries)" -ge 8 ] || fail "only $(wc -l <queries) queries"

@@ -2,6 +2,7 @@
 # prometheus - the real Prometheus scrapes neuron-monitor; what PromQL answers is what the reports say,
 # and its checker finds nothing on the live page but the vendor's own system_vcpu_count.
 . "$(dirname "$0")/../lib.sh"
+. "$NTK_SOURCE_DIR/tests/e2e/prometheus/server.sh"
 needs prometheus promtool jq curl
 
 # What the server last heard from the agent, when something is waited for in vain.
@@ -11,12 +12,8 @@ at_failure() {
     curl -s "http://127.0.0.1:$port/metrics" | grep '^neuron_hardware_info' >hardware.log
 }
 agent_is_up() { [ -s reports.jsonl ] && grep -q 'serving metrics on port' agent.log && echo yes; }
-server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
-server=server # whose log is read for the port
-server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' "$server.log" | head -1; }
 query() {
-    curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" |
-        jq -r '.data.result[0].value[1] // "none"'
+    server_answers "$1" | jq -r '.data.result[0].value[1] // "none"'
 }
 # value QUERY: what it answers once there is an answer; while a scrape fails there is none.
 has_value() { query "$1" >value && ! grep -qx none value && [ -s value ] && echo yes; }
@@ -49,16 +46,10 @@ cat >server.yml <<END
 global: { scrape_interval: 1s, scrape_timeout: 1s }
 scrape_configs: [ { job_name: neuron, static_configs: [ { targets: [ "127.0.0.1:$port" ] } ] } ]
 END
-prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 \
-    --log.level=info >server.log 2>&1 &
-pids+=($!)
-wait_for server_is_up
+server_starts
 server=native
-prometheus --config.file=server.yml --storage.tsdb.path=native-data --web.listen-address=127.0.0.1:0 \
-    --enable-feature=native-histograms --log.level=info >native.log 2>&1 &
-native=$!
-pids+=("$native")
-wait_for server_is_up
+server_starts --enable-feature=native-histograms
+native=$server_pid
 server=server
 
 # While it is there: a gauge of the runtime, and once it has stopped all its counts.
@@ -79,7 +70,7 @@ series='neuron_execution_latency_seconds{runtime_tag="promtest",latency_type="to
 wait_for answers_as_reported "histogram_count($series)"
 latencies '[0.1, 0.5, 0.9, 0.99]' >latencies.json
 is_near "$(value "histogram_sum($series)")" "$(jq .sum latencies.json)" 1e-9 || fail "the sum of native histograms differs"
-has_width() { curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$series" |
+has_width() { server_answers "$series" |
     jq '.data.result[0].histogram[1].buckets[0] | (.[2] | tonumber) / (.[1] | tonumber) - 1' >width && [ -s width ] && echo yes; }
 wait_for has_width
 width=$(cat width)

@@ -1,6 +1,7 @@
 # dashboards.sh - every query of every dashboard, every variable and every recording rule returns data from
 # a live machine in a real Prometheus, by classic buckets and by native histograms.
 . "$(dirname "$0")/../../../e2e/lib.sh"
+. "$NTK_SOURCE_DIR/tests/e2e/prometheus/server.sh"
 here=$(dirname "$(readlink -f "$BASH_SOURCE")")
 source=$NTK_SOURCE_DIR/exporters/prometheus
 dashboards=$NTK_BIN_DIR/../share/neuron-toolkit/grafana
@@ -14,11 +15,9 @@ done
 
 cp "$source/rules/neuron.rules.yml" .
 agent_is_up() { grep -q 'serving metrics on port' agent.log && echo yes; }
-server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
-server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
 # Whether a query has at least one value that is a number, or a native histogram.
 has_data() {
-    curl -sG "http://127.0.0.1:$port/api/v1/query" --data-urlencode "query=$1" |
+    server_answers "$1" |
         greps -E '"histogram":|"value":\[[0-9.]+,"[^N]' && echo yes
 }
 
@@ -41,14 +40,9 @@ pids+=($!)
 # in ../serving.
 mapfile -t tried < <(ls "$dashboards"/neuron-*.json | grep -vE '/neuron-(ranks|serving).json$')
 try_all() {
-    local features=$1 count=0 query server record port
-    rm -rf data server.log
-    prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 \
-        --enable-feature="$features" --log.level=info >server.log 2>&1 &
-    server=$!
-    pids+=("$server")
-    wait_for server_is_up
-    port=$(server_port)
+    local features=$1 count=0 query record
+    rm -rf server.data server.log
+    server_starts --enable-feature="$features"
     wait_for has_data 'rate(neuron_executions_total[10s]) > 0'
     while IFS= read -r query; do
         wait_for has_data "$query"
@@ -63,7 +57,7 @@ try_all() {
     [ $count -ge 39 ] || fail "only $count queries were tried"
     # Verdicts on ranks are in tests/e2e/hang/alerts.sh.
     for record in $(sed -n 's/ *- record: //p' neuron.rules.yml | grep -v '^job_rank:'); do wait_for has_data "$record"; done
-    kill "$server" && wait "$server" 2>/dev/null || true
+    kill "$server_pid" && wait "$server_pid" 2>/dev/null || true
 }
 try_all promql-at-modifier
 try_all native-histograms

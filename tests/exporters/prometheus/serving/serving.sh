@@ -1,6 +1,7 @@
 # serving.sh - the rules that join vLLM and Ray Serve with the cores of their host, on pages of both: exact values by
 # promtool, and every panel of the dashboard has data in a real Prometheus.
 . "$(dirname "$0")/../../../e2e/lib.sh"
+. "$NTK_SOURCE_DIR/tests/e2e/prometheus/server.sh"
 here=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 source=$NTK_SOURCE_DIR/exporters/prometheus
 dashboard=$NTK_BIN_DIR/../share/neuron-toolkit/grafana/neuron-serving.json
@@ -31,13 +32,9 @@ global: { scrape_interval: 500ms, scrape_timeout: 500ms, evaluation_interval: 50
 rule_files: [ serving.rules.yml ]
 scrape_configs: [ { job_name: serving, static_configs: [ { targets: [ $targets ] } ] } ]
 END
-prometheus --config.file=server.yml --storage.tsdb.path=data --web.listen-address=127.0.0.1:0 --log.level=info >server.log 2>&1 &
-pids+=($!)
-server_port() { sed -n 's/.*msg="Listening on" address=[^ ]*:\([0-9]*\).*/\1/p' server.log | head -1; }
-server_is_up() { [ -n "$(server_port)" ] && curl -sf "http://127.0.0.1:$(server_port)/-/ready" >/dev/null && echo yes; }
-wait_for server_is_up
+server_starts
 has_data() {
-    curl -sfG "http://127.0.0.1:$(server_port)/api/v1/query" --data-urlencode "query=$1" | greps -E '"value":\[[0-9.]+,"[^N]' && echo yes
+    server_answers "$1" | greps -E '"value":\[[0-9.]+,"[^N]' && echo yes
 }
 jq -r '.panels[].targets[].expr' "$dashboard" | sed 's/\$host/.*/g' >queries
 [ "$(wc -l <queries)" -ge 9 ] || fail "only $(wc -l <queries) queries"
