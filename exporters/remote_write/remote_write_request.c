@@ -60,7 +60,9 @@ static void read_labels(struct labels *labels, char *key)
     }
 }
 
-static void add_v1(struct remote_write_request *request, const struct remote_write_series *from)
+/* exemplar_labels NULL: no exemplar. The keys of the series are not read. */
+static void put_v1(struct ntk_buf *out, struct labels *labels, struct labels *exemplar_labels,
+                   const struct remote_write_series *from)
 {
     Ntk__RemoteWrite__WriteRequest piece = NTK__REMOTE_WRITE__WRITE_REQUEST__INIT;
     Ntk__RemoteWrite__TimeSeries series = NTK__REMOTE_WRITE__TIME_SERIES__INIT;
@@ -70,28 +72,36 @@ static void add_v1(struct remote_write_request *request, const struct remote_wri
     Ntk__RemoteWrite__Histogram *histograms[] = { from->histogram };
     Ntk__RemoteWrite__Exemplar exemplar = NTK__REMOTE_WRITE__EXEMPLAR__INIT;
     Ntk__RemoteWrite__Exemplar *exemplars[] = { &exemplar };
-    struct labels labels;
-    struct labels exemplar_labels;
 
-    read_labels(&labels, from->key);
-    read_labels(&exemplar_labels, from->exemplar_key);
-    series.labels = labels.rows;
-    series.n_labels = labels.count;
+    series.labels = labels->rows;
+    series.n_labels = labels->count;
     sample.value = from->value;
     sample.timestamp = from->time_ms;
     series.samples = samples;
     series.n_samples = !from->histogram;
     series.histograms = histograms;
     series.n_histograms = from->histogram != NULL;
-    exemplar.labels = exemplar_labels.rows;
-    exemplar.n_labels = exemplar_labels.count;
-    exemplar.value = from->exemplar_value;
-    exemplar.timestamp = from->exemplar_ms;
-    series.exemplars = exemplars;
-    series.n_exemplars = from->exemplar_key != NULL;
+    if (exemplar_labels) {
+        exemplar.labels = exemplar_labels->rows;
+        exemplar.n_labels = exemplar_labels->count;
+        exemplar.value = from->exemplar_value;
+        exemplar.timestamp = from->exemplar_ms;
+        series.exemplars = exemplars;
+        series.n_exemplars = 1;
+    }
     piece.timeseries = series_rows;
     piece.n_timeseries = 1;
-    ADD(&request->series, ntk__remote_write__write_request, &piece);
+    ADD(out, ntk__remote_write__write_request, &piece);
+}
+
+static void add_v1(struct remote_write_request *request, const struct remote_write_series *from)
+{
+    struct labels labels;
+    struct labels exemplar_labels;
+
+    read_labels(&labels, from->key);
+    read_labels(&exemplar_labels, from->exemplar_key);
+    put_v1(&request->series, &labels, from->exemplar_key ? &exemplar_labels : NULL, from);
 }
 
 /* -- 2.0 --------------------------------------------------------------------------------------- */
@@ -274,13 +284,9 @@ static bool name_labels(const Ntk__RemoteWrite__Request *from, const uint32_t *r
 static bool add_series_v1(const Ntk__RemoteWrite__Request *from,
                           const Ntk__RemoteWrite__Series *series, struct ntk_buf *out)
 {
-    Ntk__RemoteWrite__WriteRequest piece = NTK__REMOTE_WRITE__WRITE_REQUEST__INIT;
-    Ntk__RemoteWrite__TimeSeries made = NTK__REMOTE_WRITE__TIME_SERIES__INIT;
-    Ntk__RemoteWrite__TimeSeries *made_rows[] = { &made };
-    Ntk__RemoteWrite__Sample sample = NTK__REMOTE_WRITE__SAMPLE__INIT;
-    Ntk__RemoteWrite__Sample *samples[] = { &sample };
-    Ntk__RemoteWrite__Exemplar exemplar = NTK__REMOTE_WRITE__EXEMPLAR__INIT;
-    Ntk__RemoteWrite__Exemplar *exemplars[] = { &exemplar };
+    const Ntk__RemoteWrite__SymbolExemplar *exemplar =
+        series->n_exemplars == 1 ? series->exemplars[0] : NULL;
+    struct remote_write_series made = { 0 };
     struct labels labels;
     struct labels exemplar_labels;
 
@@ -288,33 +294,21 @@ static bool add_series_v1(const Ntk__RemoteWrite__Request *from,
         series->n_samples + series->n_histograms != 1 || series->n_exemplars > 1) {
         return false;
     }
-    made.labels = labels.rows;
-    made.n_labels = labels.count;
     if (series->n_samples) {
-        sample.value = series->samples[0]->value;
-        sample.timestamp = series->samples[0]->timestamp;
-        made.samples = samples;
-        made.n_samples = 1;
+        made.value = series->samples[0]->value;
+        made.time_ms = series->samples[0]->timestamp;
     } else {
-        series->histograms[0]->start_timestamp = 0;
-        made.histograms = series->histograms;
-        made.n_histograms = 1;
+        made.histogram = series->histograms[0];
+        made.histogram->start_timestamp = 0;
     }
-    if (series->n_exemplars) {
-        const Ntk__RemoteWrite__SymbolExemplar *old = series->exemplars[0];
-        if (!name_labels(from, old->labels_refs, old->n_labels_refs, &exemplar_labels)) {
+    if (exemplar) {
+        if (!name_labels(from, exemplar->labels_refs, exemplar->n_labels_refs, &exemplar_labels)) {
             return false;
         }
-        exemplar.labels = exemplar_labels.rows;
-        exemplar.n_labels = exemplar_labels.count;
-        exemplar.value = old->value;
-        exemplar.timestamp = old->timestamp;
-        made.exemplars = exemplars;
-        made.n_exemplars = 1;
+        made.exemplar_value = exemplar->value;
+        made.exemplar_ms = exemplar->timestamp;
     }
-    piece.timeseries = made_rows;
-    piece.n_timeseries = 1;
-    ADD(out, ntk__remote_write__write_request, &piece);
+    put_v1(out, &labels, exemplar ? &exemplar_labels : NULL, &made);
     return true;
 }
 
