@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* store_replay_failing - since when the cores of a past moment have failed, from the error log. */
-#include <inttypes.h>
-#include <stdio.h>
-
 #include "shared/store/store_reader_state.h"
 #include "shared/store/store_sql.h"
 
@@ -59,7 +56,6 @@ int ntk_store_reader_load_failing(struct ntk_store_reader *reader, struct ntk_sn
     uint64_t time_ns = snapshot->realtime_ns;
     sqlite3_stmt *statement;
     int ret = ntk_store_sql_prepare(reader->db, failing_sql, &statement, err);
-    int step;
 
     if (ret < 0) {
         return ret;
@@ -67,10 +63,9 @@ int ntk_store_reader_load_failing(struct ntk_store_reader *reader, struct ntk_sn
     ntk_store_sql_bind(statement, "time_ns", time_ns);
     ntk_store_sql_bind(statement, "from_ns", time_ns > REACH_NS ? time_ns - REACH_NS : 0);
     ntk_store_sql_bind_text(statement, "hardware", ntk_error_class_names[NTK_ERROR_HARDWARE]);
-    while ((step = sqlite3_step(statement)) == SQLITE_ROW) {
+    while (ntk_store_sql_next(reader->db, statement, &ret, err)) {
         take(snapshot, statement);
     }
-    ret = step == SQLITE_DONE ? 0 : ntk_store_sql_error(reader->db, "database", err);
     sqlite3_finalize(statement);
     return ret;
 }
