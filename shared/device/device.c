@@ -102,8 +102,9 @@ static bool is_denied(const char *root)
     return access(path, R_OK | X_OK) < 0 && errno == EACCES;
 }
 
-static void say_missing(const struct ntk_device_source *source, struct ntk_device_tree *tree)
+static void say_missing(struct ntk_device_source *source)
 {
+    struct ntk_device_tree *tree = &source->tree;
     const char *sysfs = source->sysfs_root ? source->sysfs_root : source->driver_sysfs;
     char soft[sizeof tree->root];
 
@@ -140,9 +141,7 @@ int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *
 
     if (origin == NTK_DEVICE_ORIGIN_NONE) {
         if (!source->sysfs) {
-            say_missing(source, &tree);
-            source->tree.is_denied = tree.is_denied;
-            ntk_str_copy(source->tree.missing, sizeof source->tree.missing, tree.missing);
+            say_missing(source);
             return 0;
         }
     } else {
@@ -173,7 +172,7 @@ int ntk_device_source_refresh(struct ntk_device_source *source, struct ntk_err *
         ntk_device_firmware_instance_type(root, source->tree.machine_type,
                                           sizeof source->tree.machine_type);
     }
-    say_missing(source, &source->tree);
+    say_missing(source);
     return 1;
 }
 
