@@ -394,10 +394,10 @@ static int apply(const struct setting *setting, struct ntk_otlp_config *config,
 }
 
 /* The server of the URL, with the method as its path. */
-static int set_grpc_url(struct ntk_otlp_config *config, bool is_default, struct ntk_err *err)
+static int set_grpc_url(struct ntk_otlp_config *config, struct ntk_err *err)
 {
     char url[NTK_OTLP_VALUE_BYTES_MAX + sizeof GRPC_PATH + sizeof PATH];
-    const char *given = is_default ? GRPC_DEFAULT : config->url;
+    const char *given = config->url;
     size_t scheme = (size_t)(strstr(given, "://") - given) + 3;
 
     (void)snprintf(url, sizeof url, "%.*s" GRPC_PATH,
@@ -415,7 +415,6 @@ int ntk_otlp_config_read(struct ntk_otlp_config *config, const char *endpoint,
     if (ret < 0 || config->is_disabled) {
         return ret;
     }
-    ret = set_base(config, "OTLP", ENDPOINT_DEFAULT, err);
     for (size_t i = 0; i < sizeof settings / sizeof *settings && ret >= 0; i++) {
         ret = apply(&settings[i], config, get, err);
     }
@@ -424,12 +423,11 @@ int ntk_otlp_config_read(struct ntk_otlp_config *config, const char *endpoint,
                   ? refuse("OTLP", "the URL is too long", err)
                   : set_base(config, "OTLP", endpoint, err);
     }
+    if (ret >= 0 && !config->url) {
+        ret = set_base(config, "OTLP", config->is_grpc ? GRPC_DEFAULT : ENDPOINT_DEFAULT, err);
+    }
     if (ret >= 0 && config->is_grpc) {
-        ret = set_grpc_url(config,
-                           !(endpoint && *endpoint) &&
-                               !value_of(get, "OTEL_EXPORTER_OTLP_ENDPOINT") &&
-                               !value_of(get, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT"),
-                           err);
+        ret = set_grpc_url(config, err);
     }
     if (ret >= 0 && config->key_file && !config->cert_file) {
         ret = refuse("OTEL_EXPORTER_OTLP_CLIENT_KEY", "requires a client certificate", err);
