@@ -51,11 +51,14 @@ list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /etc/default /usr
 set(ntk_deb_version ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
 
 # A package: component, name, section and the two parts of its description. DEPENDS, SUGGESTS: in addition to the
-# libraries that its files need. LOADS: a library that they load at run time. Packages with the same files in older versions: one package, neuron-toolkit.
+# libraries that its files need. LOADS: a library that they load at run time; an RPM requires it. Packages with the same files in older versions: one package, neuron-toolkit.
 macro(ntk_package component name section summary description)
     cmake_parse_arguments(package "" "DEPENDS;SUGGESTS;RPM_NAME;RPM_REQUIRES;LOADS" "" ${ARGN})
     if(NOT package_RPM_NAME)
         set(package_RPM_NAME ${name})
+    endif()
+    if(package_LOADS)
+        list(APPEND package_RPM_REQUIRES "${package_LOADS}()(64bit)")
     endif()
     string(TOUPPER ${component} key)
     list(APPEND CPACK_COMPONENTS_ALL ${component})
@@ -87,7 +90,7 @@ if(TARGET runtime_hooks_libnrt)
         "A libnrt.so.1 with software NeuronCores in a folder that the loader does not
 search, neuron-bench to run NEFFs, libcnrt and libcnml over the same cores, and
 programs for PopEF."
-        DEPENDS libopenblas0 RPM_REQUIRES "libopenblas.so.0()(64bit)" LOADS libopenblas.so.0)
+        DEPENDS libopenblas0 LOADS libopenblas.so.0)
 endif()
 if(TARGET neuron-rtd)
     ntk_package(rtd neuron-rtd utils
@@ -95,7 +98,7 @@ if(TARGET neuron-rtd)
         "neuron-rtd serves the gRPC interface of the Neuron runtime 1.x. neuron-cli is
 its client. The package also has what neuron-profile start-session and
 stop-session need."
-        DEPENDS libopenblas0 RPM_REQUIRES "libopenblas.so.0()(64bit)" LOADS libopenblas.so.0)
+        DEPENDS libopenblas0 LOADS libopenblas.so.0)
 endif()
 if(TARGET runtime_hooks_libnrt)
     ntk_package(dev neuron-toolkit-dev libdevel
