@@ -45,6 +45,20 @@ bool ntk_points_is_shown(const struct ntk_points_page *page, bool vendor_only, s
     return ntk_names_have(page->names, vendor_only, ntk_points_family_get(family));
 }
 
+const char *ntk_points_unit_get(const char *name, size_t length)
+{
+    static const char *const units[] = { "seconds", "bytes", "ratio" };
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t bytes = strlen(units[i]);
+        if (length > bytes && name[length - bytes - 1] == '_' &&
+            !strncmp(name + length - bytes, units[i], bytes)) {
+            return units[i];
+        }
+    }
+    return "";
+}
+
 void ntk_points_created_name(const struct ntk_metric_row *row, char name[NTK_POINTS_NAME_BYTES])
 {
     snprintf(name, NTK_POINTS_NAME_BYTES, "%.*s_created",

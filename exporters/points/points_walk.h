@@ -55,6 +55,8 @@ struct ntk_point {
 const struct ntk_metric_row *ntk_points_family_get(size_t family);
 /* Whether the page has it: by its lists of names, and what the vendor's exporter has. */
 bool ntk_points_is_shown(const struct ntk_points_page *page, bool vendor_only, size_t family);
+/* The unit with which the first bytes of a family's name end, length of them; "" none. Static. */
+const char *ntk_points_unit_get(const char *name, size_t length);
 /* For the family that tells when counters of row began. */
 void ntk_points_created_name(const struct ntk_metric_row *row, char name[NTK_POINTS_NAME_BYTES]);
 /* The labels of the instance that the page has, sorted by name, and a NULL name; those of machine.def

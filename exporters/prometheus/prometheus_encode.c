@@ -116,7 +116,6 @@ static const struct kind {
 static void add_header(struct encoder *e, const char *name, enum ntk_metric_kind kind,
                        const char *help)
 {
-    static const char *const units[] = { "seconds", "bytes", "ratio" };
     const struct kind *row = &kinds[kind];
     int length = (int)strlen(name);
 
@@ -125,12 +124,9 @@ static void add_header(struct encoder *e, const char *name, enum ntk_metric_kind
     }
     ntk_buf_add_format(e->out, "# HELP %.*s %s\n# TYPE %.*s %s\n", length, name, help, length, name,
                        is_open(e) ? row->open_type : row->text_type);
-    for (size_t i = 0; is_open(e) && i < sizeof units / sizeof *units; i++) {
-        int unit = (int)strlen(units[i]);
-        if (length > unit && name[length - unit - 1] == '_' &&
-            !strncmp(name + length - unit, units[i], (size_t)unit)) {
-            ntk_buf_add_format(e->out, "# UNIT %.*s %s\n", length, name, units[i]);
-        }
+    const char *unit = is_open(e) ? ntk_points_unit_get(name, (size_t)length) : "";
+    if (unit[0]) {
+        ntk_buf_add_format(e->out, "# UNIT %.*s %s\n", length, name, unit);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "exporters/remote_write/remote_write_request.h"
 #include "shared/base/clock.h"
 #include "shared/base/map.h"
+#include "shared/base/str.h"
 
 #define NS (double)NTK_NS_PER_SECOND
 /* A request that has as many is sent before it is full. */
@@ -100,31 +101,23 @@ static void flush(struct ntk_remote_write *state)
     ntk_buf_fini(&out);
 }
 
-/* A text that the family's name ends with; "" none. */
-static const char *unit_of(const char *name)
+static void describe(struct remote_write_series *series, const struct ntk_metric_row *row)
 {
-    static const char *const units[] = { "seconds", "bytes", "ratio" };
+    size_t length = strlen(row->name);
 
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        const char *found = strstr(name, units[i]);
-        size_t length = strlen(units[i]);
-        if (found && found > name && found[-1] == '_' &&
-            (!found[length] || strcmp(found + length, "_total") == 0)) {
-            return units[i];
-        }
-    }
-    return "";
+    length -= ntk_str_ends_with(row->name, "_total") ? strlen("_total") : 0;
+    series->help = row->help;
+    series->unit = ntk_points_unit_get(row->name, length);
 }
 
 static void add_series(struct ntk_remote_write *state, struct remote_write_series series,
                        uintptr_t mark)
 {
-    const struct ntk_metric_row *row = ntk_points_family_get(MARK_FAMILY(mark));
-
     series.time_ms = state->time_ms;
     series.type = MARK_TYPE(mark);
-    series.help = row->help;
-    series.unit = unit_of(row->name);
+    if (state->request.is_v2) {
+        describe(&series, ntk_points_family_get(MARK_FAMILY(mark)));
+    }
     if (remote_write_request_add(&state->request, &series) < 0) {
         fail(state);
     }
