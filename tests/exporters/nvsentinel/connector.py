@@ -7,6 +7,9 @@ import sys
 
 import grpc
 
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "otlp"))
+from decode import varint  # noqa: E402
+
 STRING, NUMBER, MESSAGE = str, int, dict
 EVENT = {1: ("version", NUMBER), 2: ("agent", STRING), 3: ("componentClass", STRING), 4: ("checkName", STRING),
          5: ("isFatal", NUMBER), 6: ("isHealthy", NUMBER), 7: ("message", STRING), 8: ("recommendedAction", NUMBER),
@@ -16,16 +19,6 @@ EVENT = {1: ("version", NUMBER), 2: ("agent", STRING), 3: ("componentClass", STR
 EVENTS = {1: ("version", NUMBER), 2: ("events", [EVENT])}
 socket, folder, *answers = sys.argv[1:]
 count = 0
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 0x7F) << shift
-        shift += 7
-        at += 1
-        if not data[at - 1] & 0x80:
-            return value, at
 
 
 def decode(data, fields):
