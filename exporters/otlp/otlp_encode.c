@@ -361,7 +361,7 @@ static void *make_histogram(struct ntk_otlp *state, const struct ntk_point *poin
     }
     ntk__otlp__histogram_point__init(histogram);
     for (unsigned i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
-        bounds[i] = (double)(UINT64_C(1) << (NTK_LATENCY_EDGE_FIRST + i)) / NS;
+        bounds[i] = (double)ntk_latency_edge_ns(i) / NS;
         counts[i] = edges->below[i] - below;
         below = edges->below[i];
     }

@@ -114,5 +114,5 @@ void ntk_points_native_make(const struct ntk_histogram_dense *histogram,
 void ntk_points_edge_format(unsigned int i, char text[NTK_POINTS_EDGE_BYTES])
 {
     snprintf(text, NTK_POINTS_EDGE_BYTES, "%.13g",
-             (double)(UINT64_C(1) << (NTK_LATENCY_EDGE_FIRST + i)) / (double)NTK_NS_PER_SECOND);
+             (double)ntk_latency_edge_ns(i) / (double)NTK_NS_PER_SECOND);
 }

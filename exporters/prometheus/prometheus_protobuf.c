@@ -109,7 +109,7 @@ static void make_classic(struct encoder *e, const struct ntk_latency_series *ser
         Ntk__Prometheus__Bucket *bucket = e->edge_rows[i] = &e->edges[i];
         ntk__prometheus__bucket__init(bucket);
         bucket->cumulative_count = series->below[i];
-        bucket->upper_bound = (double)(UINT64_C(1) << (NTK_LATENCY_EDGE_FIRST + i)) / NS;
+        bucket->upper_bound = (double)ntk_latency_edge_ns(i) / NS;
     }
     histogram->bucket = e->edge_rows;
     histogram->n_bucket = NTK_LATENCY_EDGE_COUNT;

@@ -280,13 +280,14 @@ static void add_latency(struct ntk_remote_write *state, const struct ntk_point *
 
     snprintf(name, sizeof name, "%s_bucket", state->row->name);
     for (unsigned int i = 0; i < NTK_LATENCY_EDGE_COUNT; i++) {
-        uint64_t edge_ns = UINT64_C(1) << (NTK_LATENCY_EDGE_FIRST + i);
+        /* A bucket counts what is below its edge; so does its exemplar. */
+        uint64_t edge_ns = ntk_latency_edge_ns(i);
         ntk_points_edge_format(i, edge);
         add_bucket(state, point, name, edge, series->below[i],
-                   slowest_ns > edge_before_ns && slowest_ns <= edge_ns);
+                   slowest_ns >= edge_before_ns && slowest_ns < edge_ns);
         edge_before_ns = edge_ns;
     }
-    add_bucket(state, point, name, "+Inf", series->count, slowest_ns > edge_before_ns);
+    add_bucket(state, point, name, "+Inf", series->count, slowest_ns >= edge_before_ns);
     snprintf(name, sizeof name, "%s_sum", state->row->name);
     add_sample(state, point, name, (double)series->sum_ns / NS, false);
     snprintf(name, sizeof name, "%s_count", state->row->name);

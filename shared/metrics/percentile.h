@@ -82,6 +82,12 @@ uint64_t ntk_histogram_dense_below(const struct ntk_histogram_dense *dense, uint
 #define NTK_LATENCY_EDGE_FIRST 10u
 #define NTK_LATENCY_EDGE_COUNT 31u
 
+/* i < NTK_LATENCY_EDGE_COUNT. */
+static inline uint64_t ntk_latency_edge_ns(unsigned int i)
+{
+    return UINT64_C(1) << (NTK_LATENCY_EDGE_FIRST + i);
+}
+
 struct ntk_latency_series {
     uint64_t count; /* = the edge "+Inf" */
     uint64_t sum_ns;

@@ -75,17 +75,17 @@ static int take(struct ntk_buf *request, uint64_t sample_count, void *ctx, struc
     return 0;
 }
 
-/* Every model took SLOWEST_NS once, or nothing is known of its executions. */
-static void encode_period(struct fixture *f, bool is_v2, bool has_slowest)
+/* Every model took slowest_ns once; 0: nothing is known of its executions. */
+static void encode_period(struct fixture *f, bool is_v2, uint64_t slowest_ns)
 {
     struct ntk_snapshot *snapshot = test_sample_snapshot(1);
     struct ntk_err err = { 0 };
 
-    for (size_t i = 0; has_slowest && i < snapshot->runtime_count; i++) {
+    for (size_t i = 0; slowest_ns > 0 && i < snapshot->runtime_count; i++) {
         for (size_t k = 0; k < snapshot->runtimes[i].model_count; k++) {
             snapshot->runtimes[i].models[k].slowest =
                 (struct ntk_slow_execution){ .end_ns = TIME_MS * NTK_NS_PER_MS - NTK_NS_PER_SECOND,
-                                             .duration_ns = SLOWEST_NS,
+                                             .duration_ns = slowest_ns,
                                              .id = 4711,
                                              .pid = 42 };
         }
@@ -99,7 +99,7 @@ static void encode_period(struct fixture *f, bool is_v2, bool has_slowest)
 
 static void encode(struct fixture *f, bool is_v2)
 {
-    encode_period(f, is_v2, true);
+    encode_period(f, is_v2, SLOWEST_NS);
 }
 
 /* The message; the caller frees it. */
@@ -196,14 +196,13 @@ static void a_message_is_the_published_one(void **state)
     ntk_buf_fini(&labels);
 }
 
-/* On the bucket that holds it, and on the native histogram; nowhere else. */
-static void the_slowest_execution_is_an_exemplar(void **state)
+/* On the bucket that counts it, and on the native histogram; nowhere else. */
+static void has_exemplar(struct fixture *f, uint64_t slowest_ns, const char *edge)
 {
-    struct fixture *f = *state;
     struct ntk_buf labels = { 0 };
     size_t classic = 0, native = 0;
 
-    encode(f, true);
+    encode_period(f, true, slowest_ns);
     ntk_vec_each(struct ntk_buf, message, &f->messages) {
         request_v2 *request = read_v2(message);
         for (size_t i = 0; i < request->n_timeseries; i++) {
@@ -214,13 +213,13 @@ static void the_slowest_execution_is_an_exemplar(void **state)
             const Io__Prometheus__Write__V2__Exemplar *exemplar = series->exemplars[0];
             write_labels(request, exemplar->labels_refs, exemplar->n_labels_refs, &labels);
             assert_string_equal(ntk_buf_text_get(&labels), "execution_id,4711;pid,42;");
-            assert_true(exemplar->value == (double)SLOWEST_NS / 1e9);
+            assert_true(exemplar->value == (double)slowest_ns / 1e9);
             assert_int_equal(exemplar->timestamp, TIME_MS - 1000);
             write_labels(request, series->labels_refs, series->n_labels_refs, &labels);
             assert_non_null(strstr(ntk_buf_text_get(&labels), "latency_type,total;"));
             native += series->n_histograms == 1;
             if (series->n_samples) {
-                assert_non_null(strstr(ntk_buf_text_get(&labels), "le,0.004194304;"));
+                assert_non_null(strstr(ntk_buf_text_get(&labels), edge));
                 classic++;
             }
         }
@@ -228,9 +227,20 @@ static void the_slowest_execution_is_an_exemplar(void **state)
     }
     assert_true(classic > 0 && native == classic);
     ntk_buf_fini(&labels);
+}
+
+static void the_slowest_execution_is_an_exemplar(void **state)
+{
+    struct fixture *f = *state;
+
+    has_exemplar(f, SLOWEST_NS, "le,0.004194304;");
+    /* At an edge: buckets count what is below theirs. */
+    has_exemplar(f, (UINT64_C(1) << 22) - 1, "le,0.004194304;");
+    has_exemplar(f, UINT64_C(1) << 22, "le,0.008388608;");
+    has_exemplar(f, UINT64_C(1) << 40, "le,+Inf;");
 
     /* It is of its period. */
-    encode_period(f, true, false);
+    encode_period(f, true, 0);
     ntk_vec_each(struct ntk_buf, message, &f->messages) {
         request_v2 *request = read_v2(message);
         for (size_t i = 0; i < request->n_timeseries; i++) {
