@@ -26,7 +26,7 @@ enum watch_kind {
 struct ntk_loop_watch {
     struct ntk_loop *loop;
     enum watch_kind kind;
-    int fd; /* ours for timers and signals */
+    int fd; /* our own, for timers and signals */
     ntk_loop_callback callback;
     void *ctx;
 };

@@ -2,8 +2,8 @@
 /*
  * loop - one thread that waits for descriptors, points in time and signals.
  *
- * Owner:   ntk_loop_create() / _destroy(); watches live until removed or until the loop goes, their
- *          descriptors stay the caller's.
+ * Owner:   ntk_loop_create() / _destroy(); watches live until removed or the loop is destroyed; the
+ *          caller keeps their descriptors.
  * Threads: everything from the thread that runs the loop; ntk_loop_stop() from callbacks only.
  */
 #ifndef NTK_AGENT_LOOP_H
@@ -22,17 +22,17 @@ extern "C" {
 struct ntk_loop;
 struct ntk_loop_watch;
 
-/* events: EPOLLIN, EPOLLOUT ... as they came; for a timer the number of times it was due; for a
- * signal its number. */
+/* events: EPOLLIN, EPOLLOUT ... as reported; for a timer the number of expirations; for a signal
+ * its number. */
 typedef void (*ntk_loop_callback)(uint32_t events, void *ctx);
 
 int ntk_loop_create(struct ntk_loop **out_loop, struct ntk_err *err);
 void ntk_loop_destroy(struct ntk_loop *loop);
-/* Runs callbacks until ntk_loop_stop(); returns the code given there, or -errno. */
+/* Runs callbacks until ntk_loop_stop(); returns its code, or -errno. */
 int ntk_loop_run(struct ntk_loop *loop, struct ntk_err *err);
 void ntk_loop_stop(struct ntk_loop *loop, int code);
 
-/* NULL with errno EPERM when the descriptor is of a kind that is always ready (a plain file). */
+/* NULL with errno EPERM if the descriptor is always ready (a regular file). */
 struct ntk_loop_watch *ntk_loop_watch_fd(struct ntk_loop *loop, int fd, uint32_t events,
                                          ntk_loop_callback callback, void *ctx);
 void ntk_loop_watch_set_events(struct ntk_loop_watch *watch, uint32_t events);
@@ -40,10 +40,11 @@ void ntk_loop_watch_set_events(struct ntk_loop_watch *watch, uint32_t events);
 /* Not armed at first. */
 struct ntk_loop_watch *ntk_loop_watch_timer(struct ntk_loop *loop, ntk_loop_callback callback,
                                             void *ctx);
-/* Due at a time of CLOCK_MONOTONIC and, with every_ns, again after each every_ns; 0 disarms. */
+/* Due at a time of CLOCK_MONOTONIC and, if every_ns is not 0, every every_ns after it; 0
+ * disarms. */
 void ntk_loop_timer_set(struct ntk_loop_watch *timer, uint64_t at_monotonic_ns, uint64_t every_ns);
 
-/* The signals (ended by 0) are blocked in this thread and given to the callback instead; call it
+/* The signals (list ends with 0) are blocked in this thread and passed to the callback; call it
  * before other threads start. */
 struct ntk_loop_watch *ntk_loop_watch_signals(struct ntk_loop *loop, const int *signals,
                                               ntk_loop_callback callback, void *ctx);

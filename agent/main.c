@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-monitor - the agent: options and wiring; nothing else. */
+/* neuron-monitor - the agent: options and wiring only. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,10 +31,10 @@
 #include "shared/report/report_schema.h"
 #include "shared/http/http_security.h"
 
-/* Without a configuration one report covers this much: a look, not a series. */
+/* Without a configuration, one report covers this time. */
 #define ONCE_PERIOD_NS (1 * NTK_NS_PER_SECOND)
 
-/* What a database takes with next to nothing in it, and room for as much. */
+/* The size of an almost empty database, with room to grow. */
 #define DB_BYTES_MIN (UINT64_C(1) << 20)
 
 static const char *arg_config;
@@ -48,7 +48,7 @@ static bool arg_k8s_info;
 static bool arg_attach;
 static uint64_t arg_canary_ns;
 static struct ntk_pods_options pod_options;
-/* Those of --k8s-resource behind the known ones. */
+/* Resources of --k8s-resource after the known ones. */
 static struct ntk_pod_resource pod_resources[NTK_POD_RESOURCES_MAX + 1];
 static struct ntk_monitor_options options = { .exporter.labels = &ntk_labels_option,
                                               .exporter.names = &ntk_names_option };
@@ -56,7 +56,7 @@ static struct ntk_captures_options capture_options;
 static struct ntk_archive_options archive_options;
 static bool arg_archive_tables; /* given */
 static bool arg_capture_on;     /* given */
-static uint64_t arg_max_line;   /* 0: whole reports, whoever reads them */
+static uint64_t arg_max_line;   /* 0: whole reports for every reader */
 
 static int set_verbose(const char *value, struct ntk_err *err)
 {
@@ -134,7 +134,7 @@ static int (*const call_db_keep)(const char *, struct ntk_err *) = set_db_keep;
 static int (*const call_k8s_resource)(const char *, struct ntk_err *) = set_k8s_resource;
 #define CALL(function) ((void *)(uintptr_t) & (function))
 
-/* Those of the exporters come between. */
+/* The options of the exporters follow. */
 static const struct ntk_opt first_rows[] = {
     { 'c', "config-file", "FILE", NTK_OPT_TEXT, &arg_config,
       "read the groups and applications to report, and their periods, from this JSON file "
@@ -256,7 +256,7 @@ static const struct ntk_opt last_rows[] = {
     { 0 },
 };
 
-/* Word, what it runs, and what its help tells. */
+/* Name, function and help of each subcommand. */
 #define COMMANDS(X)                                                           \
     X("attach", ntk_attach_main, "observe a running program")                 \
     X("diag", ntk_diag_main, "test whether the machine is ready for work")    \
@@ -305,12 +305,12 @@ static int join_options(void)
 }
 
 struct outputs {
-    bool metrics; /* metrics are needed: by an exporter, or by clients of the agent's port */
+    bool metrics; /* an exporter or a client of the agent's port needs metrics */
     bool listen;
     bool have_secrets;
 };
 
-/* 0, or negative when what the exporters' options say does not fit together. */
+/* 0, or negative if the exporters' options contradict each other. */
 static int check_exporters(struct outputs *outputs, struct ntk_err *err)
 {
     for (size_t i = 0; i < NTK_EXPORTER_COUNT; i++) {
@@ -325,7 +325,7 @@ static int check_exporters(struct outputs *outputs, struct ntk_err *err)
     return 0;
 }
 
-/* The first option that would do nothing, as its feature is not requested; NULL: none. */
+/* The first option without effect because its feature is off; NULL: none. */
 static const char *find_lonely(const struct outputs *outputs)
 {
     static const char to_listen[] = "requires --http or a listening exporter";
@@ -415,7 +415,7 @@ static int print_schema(void)
     return ret;
 }
 
-/* 0, or the exit code: what the options say does not fit together. */
+/* 0, or the exit code for contradicting options. */
 static int check_options(void)
 {
     struct ntk_err err = { 0 };
@@ -449,7 +449,7 @@ static int check_options(void)
     return 0;
 }
 
-/* What the monitor gets: options that are given, and the defaults of those that are not. */
+/* The monitor's options: those given, and defaults for the others. */
 static void wire_options(const struct ntk_monitor_config *config)
 {
     if (!arg_no_imds) {
@@ -459,12 +459,12 @@ static void wire_options(const struct ntk_monitor_config *config)
     options.pods = arg_k8s_info || config->k8s_info ? &pod_options : NULL;
     options.reload = arg_config ? read_config : NULL;
     options.report.line_bytes_max = (size_t)arg_max_line;
-    options.skip_first = arg_once || arg_count; /* a look, or a number of them: whole periods */
+    options.skip_first = arg_once || arg_count; /* whole periods only */
     options.report_count = arg_once ? 1 : arg_count;
     if (capture_options.folder) {
         for (int r = 0; r < NTK_CAPTURES_P99 && !arg_capture_on && !capture_options.is_remote;
              r++) {
-            capture_options.is_wanted[r] = true; /* a bound of latency that no histogram has */
+            capture_options.is_wanted[r] = true; /* a latency limit beyond every histogram */
         }
         options.captures = &capture_options;
     }
@@ -476,7 +476,7 @@ static void wire_options(const struct ntk_monitor_config *config)
     }
 }
 
-/* The monitor and what runs next to it, until it ends. The exit code. */
+/* Runs the monitor and its helpers until it stops. Returns the exit code. */
 static int run(void)
 {
     struct ntk_monitor *monitor = NULL;
@@ -535,7 +535,7 @@ int main(int argc, char **argv)
     if (code) {
         return code;
     }
-    signal(SIGPIPE, SIG_IGN); /* a reader that goes is an end like any other */
+    signal(SIGPIPE, SIG_IGN); /* a reader that exits is a normal end */
     if (read_config(&config, &err) < 0) {
         return ntk_log_failure(NULL, &err);
     }

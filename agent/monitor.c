@@ -38,7 +38,7 @@
 
 #define MODULE "agent"
 
-/* What ends it; SIGHUP only reads the configuration again. */
+/* Signals that stop it; SIGHUP only reads the configuration again. */
 static const int stop_signals[] = { SIGINT, SIGTERM };
 
 struct ntk_monitor {
@@ -46,10 +46,10 @@ struct ntk_monitor {
     struct ntk_loop *loop;
     struct ntk_loop_watch *report_timer;
     struct ntk_loop_watch *drain_timer;
-    struct ntk_loop_watch *stdout_watch; /* NULL for a plain file */
-    struct ntk_service *service;         /* NULL when no service manager asked */
-    uint64_t drain_ns;                   /* time between two drains now */
-    struct ntk_store_reader *totals;     /* what the store knew before us; NULL without --db */
+    struct ntk_loop_watch *stdout_watch; /* NULL for a regular file */
+    struct ntk_service *service;         /* NULL without a service manager */
+    uint64_t drain_ns;                   /* current time between two drains */
+    struct ntk_store_reader *totals;     /* totals stored by earlier runs; NULL without --db */
     struct ntk_store *store;
     struct ntk_store_counts *store_counts; /* NULL without --db */
     struct ntk_instance_source *instance;
@@ -58,21 +58,21 @@ struct ntk_monitor {
     struct ntk_collector *collector;
     struct ntk_monitor_schedule *schedule;
     struct ntk_hang_watch *ranks;
-    struct ntk_captures *captures;     /* NULL: none are taken */
-    struct ntk_archive_watch *archive; /* NULL: none is written */
-    struct ntk_monitor_config *config; /* read by SIGHUP; NULL: that of the options */
+    struct ntk_captures *captures;     /* NULL: captures are off */
+    struct ntk_archive_watch *archive; /* NULL: no archive */
+    struct ntk_monitor_config *config; /* read at SIGHUP; NULL: that of the options */
     struct ntk_monitor_stream *stream;
     struct ntk_outputs outputs;
     struct ntk_refresh *refresh; /* of pages */
     struct ntk_routes *routes;
-    struct ntk_local *local; /* NULL: programs of this machine are not answered (yet) */
-    uint64_t local_next_ns;  /* when the socket is tried again; UINT64_MAX: never */
+    struct ntk_local *local; /* NULL: no answers to local programs (yet) */
+    uint64_t local_next_ns;  /* when to try the socket again; UINT64_MAX: never */
     struct ntk_buf line;
-    struct ntk_buf full_line; /* of the page, where line leaves something out */
+    struct ntk_buf full_line; /* for the page, if line omits something */
     uint64_t reports;
-    uint64_t sequence; /* of the last snapshot that went to the store */
-    bool said_dropped; /* once per spell of a slow reader */
-    bool said_stdout;  /* once per spell of writes that fail */
+    uint64_t sequence; /* of the last snapshot passed to the store */
+    bool said_dropped; /* logged once per slow phase of a reader */
+    bool said_stdout;  /* logged once per series of failed writes */
     bool said_cut;
     bool said_long;
     bool said_store;
@@ -83,9 +83,9 @@ struct ntk_monitor {
     } said_health[NTK_SNAPSHOT_DEVICES_MAX]; /* of each device */
     bool said_collect;
     bool said_local;
-    bool is_in_haste;                   /* told to stop a second time */
-    char said_note[NTK_ERR_TEXT_BYTES]; /* what the collector last could not see */
-    struct ntk_err err;                 /* what ends the loop */
+    bool is_in_haste;                   /* a second stop signal came */
+    char said_note[NTK_ERR_TEXT_BYTES]; /* the collector's last problem */
+    struct ntk_err err;                 /* the error that stops the loop */
 };
 
 static void finish(struct ntk_monitor *monitor, int code)
@@ -95,13 +95,13 @@ static void finish(struct ntk_monitor *monitor, int code)
 
 /* -- stdout ------------------------------------------------------------------------------------ */
 
-/* Whether a period is needed by another output than stdout. */
+/* Whether an output other than stdout needs this period. */
 static bool has_other_outputs(const struct ntk_monitor *monitor)
 {
     return monitor->store || monitor->routes || monitor->outputs.count > 0;
 }
 
-/* A full disk ends an agent that has nothing else to do; the others continue. */
+/* A full disk stops an agent with no other output; others continue. */
 static void say_stdout(struct ntk_monitor *monitor, int ret)
 {
     bool is_failing = ret < 0;
@@ -121,17 +121,17 @@ static void say_stdout(struct ntk_monitor *monitor, int ret)
     monitor->said_stdout = is_failing;
 }
 
-/* ret of a write: ends the loop when the reader is gone, and when stdout is broken and all there
- * is. */
+/* Handles the result of a write: stops the loop if the reader is gone, or if stdout is broken and
+ * the only output. */
 static void check_stdout(struct ntk_monitor *monitor, int ret)
 {
     if (ret == -EPIPE) {
-        finish(monitor, 0); /* the consumer has had enough */
+        finish(monitor, 0); /* the consumer has exited */
     } else {
         say_stdout(monitor, ret);
     }
     if (monitor->stdout_watch) {
-        /* Errors are always told; being writable only while that is waited for. */
+        /* Errors are always reported; writability only while needed. */
         ntk_loop_watch_set_events(
             monitor->stdout_watch,
             ntk_monitor_stream_waits_for_out(monitor->stream) ? (uint32_t)EPOLLOUT : 0);
@@ -165,7 +165,8 @@ static void write_stdout(struct ntk_monitor *monitor, bool is_cut)
     check_stdout(monitor, ret);
 }
 
-/* Whether a second signal came while the end is waited for. They are blocked, so they lie ready. */
+/* Whether a second signal came while waiting for the exit. Signals are blocked, so it is
+ * pending. */
 static bool is_in_haste(void *ctx)
 {
     static const struct timespec at_once = { 0 };
@@ -195,8 +196,7 @@ static void say_cut_count(const struct ntk_monitor *monitor)
     }
 }
 
-/* Waits a bounded time for the reader to take what is queued; fails when it took a part of a
- * line. */
+/* Waits a bounded time for the reader to take the queue; fails if it took part of a line. */
 static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     int ret =
@@ -216,7 +216,7 @@ static int flush_stdout(struct ntk_monitor *monitor, struct ntk_err *err)
 
 /* -- a period ---------------------------------------------------------------------------------- */
 
-/* Lines that some reader may not take, once of each kind. */
+/* Logs once for each kind that a line exceeds what some readers accept. */
 static void say_length(struct ntk_monitor *monitor, const struct ntk_report_options *options,
                        size_t line_bytes, bool is_cut)
 {
@@ -252,7 +252,7 @@ static bool write_report(struct ntk_monitor *monitor, const struct ntk_snapshot 
     return true;
 }
 
-/* The stream of HTTP is lines for programs; the page needs all that is known. */
+/* The stream of HTTP has lines for programs; the page needs everything. */
 static void publish_http(struct ntk_monitor *monitor, const struct ntk_snapshot *report,
                          bool *out_cut)
 {
@@ -323,8 +323,7 @@ static void watch_note(struct ntk_monitor *monitor)
     ntk_str_copy(monitor->said_note, sizeof monitor->said_note, note);
 }
 
-/* Verdicts that changed, and more that has to be done. Nothing is to be done about a device without
- * a report. */
+/* Changed verdicts, with advice if there is any. A device without a report has none. */
 static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->device_count; i++) {
@@ -344,7 +343,7 @@ static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *s
         monitor->said_health[index].verdict = device->verdict;
         monitor->said_health[index].action = action;
         if (device->verdict == NTK_HEALTH_HEALTHY || !worst) {
-            /* As loud as what has ended. */
+            /* With the same severity as the problem. */
             ntk_log_write(was_quiet ? NTK_LOG_INFO : NTK_LOG_WARN, MODULE, "device %u is %s again",
                           index, ntk_health_verdict_names[device->verdict]);
         } else if (action == NTK_HEALTH_ACTION_NONE) {
@@ -357,7 +356,7 @@ static void say_health(struct ntk_monitor *monitor, const struct ntk_snapshot *s
     }
 }
 
-/* Whether what is to be said of ranks changed. */
+/* Whether the reported state of ranks changed. */
 static bool watch_ranks(struct ntk_monitor *monitor, struct ntk_snapshot *snapshot)
 {
     bool is_changed = ntk_hang_watch_put(monitor->ranks, snapshot);
@@ -388,8 +387,8 @@ static void publish_page(struct ntk_monitor *monitor, bool is_wanted)
     }
 }
 
-/* One snapshot to everyone. What was not reported yet is urgent when the health of a device
- * changed, or a rank was lost. False when it could not be collected. */
+/* Passes one snapshot to all outputs. Unreported data is urgent if the health of a device changed
+ * or a rank was lost. False if it could not be collected. */
 static bool take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency urgency,
                         bool page_is_wanted)
 {
@@ -426,7 +425,7 @@ static bool take_period(struct ntk_monitor *monitor, enum ntk_monitor_urgency ur
     return true;
 }
 
-/* Ends the loop when all reports are written, else waits for the next. */
+/* Stops the loop after the last report, else waits for the next. */
 static void go_on(struct ntk_monitor *monitor)
 {
     if (monitor->options->report_count && monitor->reports >= monitor->options->report_count) {
@@ -450,8 +449,8 @@ static void on_report(uint32_t times, void *ctx)
     go_on(monitor);
 }
 
-/* A period where figures are wanted. A question is content with a look at what verdicts rest on:
- * whoever asks often makes no row of the store. */
+/* A period on request. A query needs only the inputs of verdicts, so frequent queries add no rows
+ * to the store. */
 static void on_refresh(uint32_t events, void *ctx)
 {
     struct ntk_monitor *monitor = ctx;
@@ -464,7 +463,7 @@ static void on_refresh(uint32_t events, void *ctx)
     }
     if (wanted.figures) {
         is_good = take_period(monitor, NTK_MONITOR_ON_TIME, true);
-        ntk_refresh_done(monitor->refresh, is_good); /* also when there is nothing new */
+        ntk_refresh_done(monitor->refresh, is_good); /* even without new data */
     } else {
         is_good = ntk_collector_drain(monitor->collector) >= 0 &&
                   (!ntk_collector_health_changed(monitor->collector) ||
@@ -474,7 +473,7 @@ static void on_refresh(uint32_t events, void *ctx)
     go_on(monitor);
 }
 
-/* A service manager waits for the end of this; it is one also when the old configuration stays. */
+/* A service manager waits for the end of the reload, even if the old configuration stays. */
 static void reload(struct ntk_monitor *monitor)
 {
     struct ntk_monitor_config *config = calloc(1, sizeof *config);
@@ -497,13 +496,13 @@ static void reload(struct ntk_monitor *monitor)
         free(monitor->config);
     }
     monitor->config = config;
-    /* A warning, as whoever sent the signal waits for the result at any level. */
+    /* A warning, because the sender of the signal expects a result at any log level. */
     ntk_log_warn(MODULE, "configuration reloaded");
     go_on(monitor);
 }
 
-/* Not of one that ends soon, and not of a tree that is not this machine's. Several agents may run:
- * one of them answers, and another one once that is gone. */
+/* Not for an agent that stops soon, or for a tree of another machine. Of several agents one serves;
+ * another takes over when it exits. */
 static void open_local(struct ntk_monitor *monitor)
 {
     const struct ntk_monitor_options *options = monitor->options;
@@ -550,7 +549,7 @@ static void on_drain(uint32_t times, void *ctx)
         (void)take_period(monitor, NTK_MONITOR_SOON, true);
         go_on(monitor);
     }
-    /* Twice as long while nothing comes: an idle machine costs ten wakeups per second. */
+    /* Doubles while nothing arrives: an idle machine costs ten wakeups per second. */
     uint64_t next_ns = read > 0 ? NTK_MONITOR_DRAIN_MIN_NS : monitor->drain_ns * 2;
     monitor->drain_ns = next_ns < NTK_MONITOR_DRAIN_MAX_NS ? next_ns : NTK_MONITOR_DRAIN_MAX_NS;
     ntk_loop_timer_set(monitor->drain_timer, ntk_clock_monotonic_ns() + monitor->drain_ns, 0);
@@ -573,7 +572,7 @@ static void on_signal(uint32_t signal_number, void *ctx)
     ntk_log_info(MODULE, "signal %u: stopping", signal_number);
     ntk_service_stopping(monitor->service);
     if (monitor->store) {
-        /* What the store has, the reports shall have too: the next run continues from there. */
+        /* Reports must match the store, because the next run continues from it. */
         (void)take_period(monitor, NTK_MONITOR_NOW, false);
     }
     finish(monitor, 0);
@@ -657,7 +656,7 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
 {
     const struct ntk_monitor_options *options = monitor->options;
     struct ntk_exporter_options exporter = options->exporter;
-    /* What is collected for a page is a row in the database, too. */
+    /* Data collected for a page becomes a row in the database, too. */
     int ret =
         ntk_refresh_create(monitor->store ? NTK_MONITOR_STORE_PERIOD_NS : NTK_MONITOR_SHORTEST_NS,
                            NULL, &monitor->refresh, err);
@@ -689,7 +688,7 @@ static int open_outputs(struct ntk_monitor *monitor, struct ntk_err *err)
     return options->quiet ? 0 : ntk_monitor_stream_create(STDOUT_FILENO, &monitor->stream, err);
 }
 
-/* Counters of the page continue the stored values, as reports and rows do. */
+/* Counters of the page continue the stored values, like reports and rows. */
 static void resume_outputs(struct ntk_monitor *monitor)
 {
     struct ntk_snapshot *totals = NULL;
@@ -828,7 +827,7 @@ int ntk_monitor_destroy(struct ntk_monitor *monitor, struct ntk_err *err)
     ntk_store_counts_destroy(monitor->store_counts);
     int ret = ntk_store_close(monitor->store, err);
     if (monitor->collector && ret == 0) {
-        ntk_collector_keep(monitor->collector, monitor->sequence); /* all of it is on the disk */
+        ntk_collector_keep(monitor->collector, monitor->sequence); /* everything is on disk */
     }
     ntk_collector_destroy(monitor->collector);
     ntk_instance_source_destroy(monitor->instance);

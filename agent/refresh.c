@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* refresh - a thread that answers gets newer figures from the loop, or a newer verdict. */
+/* refresh - lets a thread that answers get newer figures or a newer verdict from the loop. */
 #include "agent/refresh.h"
 
 #include <errno.h>
@@ -19,13 +19,13 @@ struct ntk_refresh {
     pthread_mutex_t lock; /* everything below */
     pthread_cond_t changed;
     uint64_t done_count;
-    uint64_t figures_ns; /* when there were figures last */
+    uint64_t figures_ns; /* when figures were last available */
     uint64_t looks_begun, looks_ended;
     uint64_t good_look; /* the last successful one */
     struct ntk_refresh_wanted wanted;
     bool has_figures;
     bool is_late;      /* a page's wait timed out */
-    bool is_look_late; /* that of a query timed out */
+    bool is_look_late; /* a query's wait timed out */
     bool is_closed;
 };
 
@@ -95,7 +95,7 @@ void ntk_refresh_done(struct ntk_refresh *refresh, bool has_figures)
     eventfd_t asked;
 
     pthread_mutex_lock(&refresh->lock);
-    if (!refresh->wanted.look) { /* these figures may have been read before it was */
+    if (!refresh->wanted.look) { /* these figures may be older than the request */
         (void)eventfd_read(refresh->fd, &asked);
     }
     refresh->wanted.figures = false;
@@ -117,7 +117,7 @@ void ntk_refresh_close(struct ntk_refresh *refresh)
     pthread_mutex_unlock(&refresh->lock);
 }
 
-/* With the lock. 0, or -ETIMEDOUT when the loop cannot be asked. */
+/* Called with the lock. 0, or -ETIMEDOUT if the loop cannot be asked. */
 static int ask(struct ntk_refresh *refresh)
 {
     return eventfd_write(refresh->fd, 1) < 0 ? -ETIMEDOUT : 0;

@@ -25,7 +25,7 @@ struct ntk_archive {
     struct ntk_buf out;  /* not yet written */
     struct ntk_buf text; /* of a row, made clean */
     int fd;
-    struct ntk_store_cursor_column names[NTK_STORE_DATASET_COLUMNS_MAX]; /* longer than a cursor */
+    struct ntk_store_cursor_column names[NTK_STORE_DATASET_COLUMNS_MAX]; /* larger than a cursor */
     struct ntk_parquet_column columns[NTK_STORE_DATASET_COLUMNS_MAX];
     struct ntk_parquet_value values[NTK_STORE_DATASET_COLUMNS_MAX];
 };
@@ -118,8 +118,7 @@ static int64_t micros(int64_t ns)
     return ns / 1000 - (ns % 1000 < 0);
 }
 
-/* Texts come from other people's processes, and readers refuse a file for text that is not
- * UTF-8. */
+/* Texts come from other users' processes, and readers reject a file with text that is not UTF-8. */
 static bool is_sound(const char *text, size_t bytes_count)
 {
     size_t at = 0;
@@ -135,7 +134,7 @@ static bool is_sound(const char *text, size_t bytes_count)
     return true;
 }
 
-/* Where in archive->text the clean copy begins. */
+/* Offset of the clean copy in archive->text. */
 static size_t make_clean(struct ntk_archive *archive, const char *text, size_t bytes_count)
 {
     size_t begin = archive->text.bytes_count;
@@ -182,7 +181,7 @@ static int take_row(struct ntk_archive *archive, const struct ntk_store_cell *ce
             break;
         }
     }
-    for (size_t i = 0; is_cleaned >> i; i++) { /* the buffer no longer moves */
+    for (size_t i = 0; is_cleaned >> i; i++) { /* the buffer no longer moves from here on */
         if (is_cleaned >> i & 1) {
             archive->values[i].bytes = ntk_buf_text_get(&archive->text) + cleaned[i];
             archive->values[i].bytes_count = (uint32_t)(ends[i] - cleaned[i]);
@@ -363,11 +362,11 @@ int ntk_archive_write(struct ntk_archive *archive, struct ntk_store_reader *read
     step.place.host = options->host ? options->host : host;
     ret = ret < 0 ? ret : ntk_archive_path_check("host", step.place.host, err);
     if (ret == 0) {
-        step.keeps = whole_ns > start_ns; /* the database has started to forget the step */
+        step.keeps = whole_ns > start_ns; /* the database has started to delete the step */
         ret = write_step(&step, reader);
     }
     ntk_store_reader_end(reader);
-    /* The network may be slow, and a moment of the file that is held keeps its log growing. */
+    /* A slow network must not hold a read transaction: it makes the database's log grow. */
     ret = ret < 0 || !step.parquet ? ret : end_part(&step);
     ntk_parquet_destroy(step.parquet);
     ntk_archive_target_abort(archive->target);

@@ -3,9 +3,9 @@
  * archive - the history of a database as Parquet files below a folder or a prefix: one file per
  * table, host and step (docs/formats/archive.md).
  *
- * A part is all that the database has of its step, so writing it again changes nothing. For a step
- * that the database has started to forget, a part that is there stays. Rows are read and written
- * one at a time: memory is that of one row group.
+ * A part contains all rows of its step in the database, so writing it again changes nothing. If the
+ * database has started to delete a step, an existing part is kept. Rows are read and written one at
+ * a time: memory holds one row group.
  *
  * Owner:   _open / _close; options are borrowed for that time.
  * Threads: one at a time per archive; _cancel from any.
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* For the layout and of what columns mean; in the metadata of each file. */
+/* Version of the layout and of the meaning of columns; in the metadata of each file. */
 #define NTK_ARCHIVE_VERSION 1
 #define NTK_ARCHIVE_CLUSTER "default"
 /* A longer part continues in the next file: S3 accepts 5 GiB in one request. */
@@ -35,22 +35,22 @@ struct ntk_clock;
 struct ntk_archive_options {
     struct ntk_archive_target_options target;
     const char *cluster;     /* NULL: NTK_ARCHIVE_CLUSTER */
-    const char *host;        /* NULL: what the database says */
+    const char *host;        /* NULL: the host name in the database */
     uint64_t part_bytes_max; /* 0: NTK_ARCHIVE_PART_BYTES_MAX */
     bool wanted[NTK_STORE_DATASET_COUNT];
-    const struct ntk_clock *clock; /* of the agent's looks; borrowed; NULL: the system's */
+    const struct ntk_clock *clock; /* for the agent's waits; borrowed; NULL: the system's */
 };
 
 struct ntk_archive_counts {
     uint64_t parts; /* written */
     uint64_t rows;
     uint64_t bytes;
-    uint64_t kept; /* parts that were there and stayed */
+    uint64_t kept; /* existing parts that were kept */
 };
 
 /* The names of all tables, NULL after the last. */
 const char *ntk_archive_table_name(size_t index);
-/* "core_minute,error_log" or a family of them: "core", "*_hour". -EINVAL. */
+/* "core_minute,error_log" or a family of tables: "core", "*_hour". -EINVAL. */
 int ntk_archive_tables_parse(const char *list, bool wanted[NTK_STORE_DATASET_COUNT],
                              struct ntk_err *err);
 
@@ -60,7 +60,7 @@ int ntk_archive_open(const struct ntk_archive_options *options, struct ntk_archi
                      struct ntk_err *err);
 /* NULL is fine. */
 void ntk_archive_close(struct ntk_archive *archive);
-/* What the database has of (start_ns, start_ns + step]; nothing: no part. Adds to counts. */
+/* Writes the rows of (start_ns, start_ns + step]; without rows, no part. Adds to counts. */
 int ntk_archive_write(struct ntk_archive *archive, struct ntk_store_reader *reader,
                       enum ntk_store_dataset_id dataset, uint64_t start_ns,
                       struct ntk_archive_counts *counts, struct ntk_err *err);

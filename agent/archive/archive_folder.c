@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * archive_folder - an archive in a folder: a part is written as ".part-...", which readers of
- * archives leave out, is on the disk before it gets its name, and takes the place of what is there
- * in one step.
+ * archives skip. It is synced before it is renamed, and the rename replaces an existing part
+ * atomically.
  *
- * A writer holds a lock on the unnamed part; so what a killed program left is known by its lock
- * being free, and is removed when the next one writes there.
+ * A writer holds a lock on its temporary file. A temporary file without a lock was left by a killed
+ * program; the next writer removes it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -27,10 +27,10 @@
 struct folder {
     struct ntk_archive_target target;
     char *root;
-    char *path;      /* of the part that is being written; NULL: none */
-    char *temporary; /* the same, as it is called until then */
+    char *path;      /* of the part being written; NULL: none */
+    char *temporary; /* its temporary name */
     int fd;
-    char *swept; /* the folder that was last examined for what others left */
+    char *swept; /* the folder that was last checked for leftovers */
 };
 
 static int fail(const char *path, int code, struct ntk_err *err)
@@ -53,7 +53,7 @@ static void abort_part(struct ntk_archive_target *target)
     folder->path = folder->temporary = NULL;
 }
 
-/* Removes what programs that were killed have left in the folder. */
+/* Removes temporary files that killed programs left in the folder. */
 static void sweep(struct folder *folder, const char *path)
 {
     DIR *dir;
@@ -82,7 +82,7 @@ static void sweep(struct folder *folder, const char *path)
     }
 }
 
-/* A file that is locked by us and still has its name: another's sweep may have come between. */
+/* Locked by us and still has its name: another process may have removed it in between. */
 static int open_temporary(struct folder *folder, const char *within, const char *name,
                           struct ntk_err *err)
 {
@@ -143,7 +143,7 @@ static int begin_part(struct ntk_archive_target *target, const char *path, int *
     return 0;
 }
 
-/* The name reaches the disk too. */
+/* Syncs the rename, too. */
 static void sync_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -151,7 +151,7 @@ static void sync_folder(const char *path)
     int fd = within ? open(within, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 
     if (fd >= 0) {
-        (void)fsync(fd); /* file systems that cannot have nothing to say */
+        (void)fsync(fd); /* some file systems do not support it */
         close(fd);
     }
     free(within);

@@ -4,10 +4,10 @@
  *
  *   core_minute/cluster=NAME/date=2026-11-24/host=NAME/part-20261124-18a2b3c4d5e6f708.parquet
  *
- * Names are written as Hive writes them: what would mean something in a path, a pattern or a
- * partition is "%" and two digits, bytes that are not UTF-8 become U+FFFD, an empty name is
- * __HIVE_DEFAULT_PARTITION__, which readers take for NULL. The same step of the same database has
- * the same path, whoever writes it and whenever.
+ * Names are written as Hive writes them: characters with a meaning in a path, pattern or partition
+ * become "%" and two digits, bytes that are not UTF-8 become U+FFFD, an empty name is
+ * __HIVE_DEFAULT_PARTITION__, which readers treat as NULL. The same step of the same database has
+ * the same path, independent of the writer and the time.
  *
  * Threads: any.
  */
@@ -24,7 +24,7 @@
 extern "C" {
 #endif
 
-/* For a folder in a path: what file systems take. */
+/* Limit of file systems for one path component. */
 #define NTK_ARCHIVE_COMPONENT_BYTES_MAX 255
 
 struct ntk_archive_place {
@@ -33,14 +33,14 @@ struct ntk_archive_place {
     const char *host;
     uint64_t start_ns; /* of the step */
     uint64_t store_id; /* ntk_store_dataset_origin() */
-    unsigned piece;    /* of a step that is too large for one file */
+    unsigned piece;    /* number of a part whose step is too large for one file */
 };
 
-/* Appends the value of a partition. */
+/* Appends the value of a partition, escaped. */
 void ntk_archive_path_add_name(struct ntk_buf *path, const char *name);
-/* -ENAMETOOLONG with a message when a name does not fit into a folder's. */
+/* -ENAMETOOLONG with a message if a name is too long for a folder. */
 int ntk_archive_path_check(const char *what, const char *name, struct ntk_err *err);
-/* Appends the path, without a slash in front. */
+/* Appends the path, without a leading slash. */
 void ntk_archive_path_add(struct ntk_buf *path, const struct ntk_archive_place *place);
 
 #ifdef __cplusplus

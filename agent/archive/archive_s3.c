@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* archive_s3 - an archive in a bucket: a part is written into a file without a name, then put. */
+/* archive_s3 - an archive in a bucket: a part is written to an unnamed file, then uploaded. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

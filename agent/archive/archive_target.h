@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * archive_target - the place of an archive: a folder, or a bucket of a service that speaks S3.
+ * archive_target - the destination of an archive: a folder, or a bucket of an S3 service.
  *
- * A part is written into a hidden file and appears at its place whole or not at all. What is at the
- * place is replaced, or stays on request. Any number of programs may write into one archive.
+ * A part is written to a hidden file and appears complete or not at all. It replaces an existing
+ * part, or keeps it on request. Several programs may write to one archive.
  *
  * Owner:   _open / _close; a part between _begin and _commit or _abort, one at a time.
  * Threads: one at a time per target; _cancel from any.
@@ -24,11 +24,12 @@ struct ntk_archive_target;
 
 struct ntk_archive_target_options {
     const char *destination; /* "/folder", "s3://bucket", "s3://bucket/prefix" */
-    /* Of S3; NULL: as AWS's programs find them. */
+    /* For S3; NULL: from the environment and files that AWS programs read. */
     const char *endpoint;
     const char *region;
     const char *profile;
-    const char *temporary_folder; /* for a part until it is sent; NULL: $TMPDIR, else /var/tmp */
+    /* for a part until it is uploaded; NULL: $TMPDIR, else /var/tmp */
+    const char *temporary_folder;
 };
 
 /* Makes the folder. */
@@ -36,16 +37,16 @@ int ntk_archive_target_open(const struct ntk_archive_target_options *options,
                             struct ntk_archive_target **out_target, struct ntk_err *err);
 /* NULL is fine. */
 void ntk_archive_target_close(struct ntk_archive_target *target);
-/* A descriptor to write the part into; it stays the target's. */
+/* A descriptor to write the part to; the target keeps its ownership. */
 int ntk_archive_target_begin(struct ntk_archive_target *target, const char *path, int *out_fd,
                              struct ntk_err *err);
-/* 0: it is there; 1: there was one, which stays (only with keeps). */
+/* 0: written; 1: a part existed and was kept (only with keeps). */
 int ntk_archive_target_commit(struct ntk_archive_target *target, bool keeps, struct ntk_err *err);
 void ntk_archive_target_abort(struct ntk_archive_target *target);
-/* A commit that waits for the network ends soon. */
+/* Makes a commit that waits for the network return soon. */
 void ntk_archive_target_cancel(struct ntk_archive_target *target);
 
-/* What makes one of a kind; private to the files of targets. */
+/* The operations of one kind of target; private to the files of targets. */
 struct ntk_archive_target_ops {
     int (*begin)(struct ntk_archive_target *target, const char *path, int *out_fd,
                  struct ntk_err *err);

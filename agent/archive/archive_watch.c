@@ -23,16 +23,16 @@
 #define MODULE "archive"
 #define NOTE_HEAD "neuron-monitor archive 1"
 #define NOTE_BYTES_MAX ((size_t)64 * 1024)
-/* Who samples comes first. */
+/* Sampling has priority. */
 #define NICE 10
 
 struct progress {        /* of a dataset */
     uint64_t done_ns;    /* written up to here */
-    uint64_t last_event; /* of a log: numbers up to this one were checked */
+    uint64_t last_event; /* for logs: rows up to this number were checked */
 };
 
 struct ntk_archive_watch {
-    struct ntk_archive_options options; /* of create(), with the folder of the database for S3 */
+    struct ntk_archive_options options; /* from create(), with the folder of the database for S3 */
     const char *db_path;
     char *note_path;
     char *folder;
@@ -44,13 +44,15 @@ struct ntk_archive_watch {
     atomic_bool stop;
     struct ntk_output_source source;
     _Atomic uint64_t parts, failures, lost_steps;
-    _Atomic uint64_t complete_ns; /* when all that has ended was archived; at first the begin */
-    struct ntk_archive *_Atomic archive; /* NULL while the place cannot be opened */
+    /* everything before this time was archived; initially the start time */
+    _Atomic uint64_t complete_ns;
+    struct ntk_archive *_Atomic archive; /* NULL while the destination cannot be opened */
     /* For the thread. */
     uint64_t store_id;
     struct progress progress[NTK_STORE_DATASET_COUNT];
     uint64_t lost_ns[NTK_STORE_DATASET_COUNT]; /* steps up to here were counted as lost */
-    size_t first;                              /* where a round begins: behind what failed */
+    /* where the next round starts: after the table that failed */
+    size_t first;
     bool is_failing;
     bool said_note;
     uint64_t parts_before; /* the failure */
@@ -88,7 +90,7 @@ static void write_note(struct ntk_archive_watch *watch)
     ntk_buf_fini(&note);
 }
 
-/* Whether the line is "<key> <value>". */
+/* Whether the line has the form "<key> <value>". */
 static bool says(const char *line, const char *key, const char *value)
 {
     size_t length = strlen(key);
@@ -111,7 +113,7 @@ static void read_progress(struct ntk_archive_watch *watch, const char *line)
     }
 }
 
-/* A note of another database or place, or none, is as if nothing was written yet. */
+/* A missing note, or one of another database or destination, means that nothing was written yet. */
 static void read_note(struct ntk_archive_watch *watch)
 {
     char store[32];
@@ -144,7 +146,7 @@ static void read_note(struct ntk_archive_watch *watch)
 
 /* ---- a round ---- */
 
-/* Steps that the database forgot, or has started to, before they were written; each once. */
+/* Counts steps that the database deleted, or started to delete, before they were written. */
 static void count_lost(struct ntk_archive_watch *watch, enum ntk_store_dataset_id id,
                        uint64_t whole_ns)
 {
@@ -215,7 +217,7 @@ static int archive_dataset(struct ntk_archive_watch *watch, struct ntk_store_rea
     return ret;
 }
 
-/* Whether the database has a sample of this run: with it, what was unfinished before has ended. */
+/* Whether the database has a sample of this run. If so, all steps before it are complete. */
 static bool is_awake(struct ntk_archive_watch *watch)
 {
     struct ntk_store_reader *reader = NULL;
@@ -351,7 +353,8 @@ int ntk_archive_watch_create(const char *db_path, const struct ntk_archive_optio
         (struct ntk_output_source){ .name = "archive", .read = read_counts, .ctx = watch };
     int ret = asprintf(&watch->note_path, "%s.archive", db_path) < 0 ? ntk_err_no_memory(err) : 0;
     watch->note_path = ret < 0 ? NULL : watch->note_path;
-    /* A service may write nowhere else: parts wait there until they are sent. */
+    /* A sandboxed service can write only there: parts wait in this folder until they are
+     * uploaded. */
     const char *slash = strrchr(db_path, '/');
     watch->folder = slash ? strndup(db_path, (size_t)(slash - db_path) + 1) : strdup(".");
     ret = ret < 0 || watch->folder ? ret : ntk_err_no_memory(err);
@@ -360,7 +363,7 @@ int ntk_archive_watch_create(const char *db_path, const struct ntk_archive_optio
     }
     int opened = ret < 0 ? 0 : open_archive(watch, &later);
     if (opened == -EINVAL || opened == -ENAMETOOLONG || opened == -ENOMEM) {
-        *err = later; /* no time mends that */
+        *err = later; /* retrying cannot help */
         ret = opened;
     }
     if (ret == 0 && (ret = -pthread_create(&watch->thread, NULL, run, watch)) < 0) {

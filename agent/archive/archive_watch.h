@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * archive_watch - the agent's own archive: each hour and day that has ended is written, by a thread
- * that only reads the database and blocks no other thread.
+ * archive_watch - the agent's own archive: a separate thread writes each completed hour and day; it
+ * only reads the database and blocks no other thread.
  *
- * A step has ended when the database has a sample from after it (of minutes and hours: when they
- * are merged). What was written is noted in FILE.archive next to the database, so a restart
- * continues there; without the note everything is written again, which changes nothing. While the
- * place cannot be written the steps wait in the database, as long as it keeps them; that is logged
- * once and retried with growing pauses, and steps that the database dropped are counted. Rows of a
- * log that come for a step that was written have it written again.
+ * A step is complete when the database has a later sample (minutes and hours: when they are
+ * merged). FILE.archive next to the database records what was written, so that a restart continues
+ * there. Without this note everything is written again, which changes nothing. While the
+ * destination is not writable, the steps stay in the database as long as its retention permits.
+ * This is logged once and retried with growing pauses; steps that the database deleted are counted.
+ * A written step that gets late log rows is written again.
  *
  * Owner:   create / destroy; the options are borrowed for that time.
  * Threads: create and destroy from one.
@@ -25,7 +25,7 @@
 extern "C" {
 #endif
 
-/* Between two looks at what has ended; the first comes with the first sample, at last then. */
+/* Between two checks for completed steps; the first follows the first sample. */
 #define NTK_ARCHIVE_WATCH_NS (30 * NTK_NS_PER_SECOND)
 #define NTK_ARCHIVE_WATCH_FIRST_NS (5 * NTK_NS_PER_SECOND)
 #define NTK_ARCHIVE_WATCH_STEP_NS (200 * NTK_NS_PER_MS)
@@ -35,10 +35,10 @@ extern "C" {
 
 struct ntk_archive_watch;
 
-/* -EINVAL when the options are wrong; a place that cannot be reached yet is tried again. */
+/* -EINVAL if the options are invalid; an unreachable destination is retried. */
 int ntk_archive_watch_create(const char *db_path, const struct ntk_archive_options *options,
                              struct ntk_archive_watch **out_watch, struct ntk_err *err);
-/* What is being written is given up: the next run does it. NULL is fine. */
+/* Abandons the part being written: the next run writes it. NULL is fine. */
 void ntk_archive_watch_destroy(struct ntk_archive_watch *watch);
 
 #ifdef __cplusplus

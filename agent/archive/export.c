@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* export - neuron-monitor export: options, the steps of the window, and what was written. */
+/* export - neuron-monitor export: options, the steps of the window, and the summary. */
 #include "agent/archive/export.h"
 
 #include <errno.h>
@@ -72,7 +72,7 @@ static const struct ntk_opt_program program = {
     .options = option_rows,
 };
 
-/* "--tables help" is asked before anything else is needed. */
+/* "--tables help" needs no other option. */
 static bool wants_tables(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export - neuron-monitor export: the history of a database as an archive, at once.
+ * export - neuron-monitor export: writes the history of a database as an archive.
  *
  * Threads: one.
  */

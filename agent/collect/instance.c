@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* instance - where this machine runs: DMI, and EC2's instance metadata service. */
+/* instance - facts about this machine: DMI, and EC2's instance metadata service. */
 #include "agent/collect/instance.h"
 
 #include <errno.h>
@@ -19,11 +19,12 @@
 #define TEXT_BYTES NTK_INSTANCE_TEXT_BYTES
 
 struct ntk_instance_source {
-    struct ntk_instance_facts facts; /* under the lock once there is a thread */
+    struct ntk_instance_facts facts; /* protected by the lock once the thread runs */
     char *endpoint;
     const struct ntk_clock *clock;
-    char *program;                  /* which asks; NULL: the thread itself, through client */
-    struct ntk_http_client *client; /* under the lock; NULL while it is not needed */
+    /* the program that asks; NULL: the thread itself, through client */
+    char *program;
+    struct ntk_http_client *client; /* protected by the lock; NULL while not needed */
     struct ntk_instance_child child;
     bool has_thread;
     pthread_t thread;
@@ -65,7 +66,7 @@ static bool read_dmi(const char *root, struct ntk_instance_facts *facts)
 
 /* -- asking ------------------------------------------------------------------------------------ */
 
-/* False when it has ended. */
+/* False when the source was stopped. */
 static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
 {
     uint64_t until_ns = ntk_clock_now_ns(source->clock) + pause_ns;
@@ -80,8 +81,7 @@ static bool wait_for(struct ntk_instance_source *source, uint64_t pause_ns)
     return go_on;
 }
 
-/* The thread's own way to ask, made when it is needed. NULL if out of memory, or when it has
- * ended. */
+/* The thread's own client, created on demand. NULL if out of memory or stopped. */
 static struct ntk_http_client *get_client(struct ntk_instance_source *source)
 {
     pthread_mutex_lock(&source->lock);
@@ -102,7 +102,7 @@ static bool ask(struct ntk_instance_source *source, struct ntk_instance_facts *f
         if (reported >= 0) {
             return reported > 0;
         }
-        /* No process may be started here, or not this one: then the thread asks from now on. */
+        /* This program cannot be started here: the thread asks from now on. */
         free(source->program);
         source->program = NULL;
     }
@@ -117,7 +117,7 @@ static bool ask(struct ntk_instance_source *source, struct ntk_instance_facts *f
 static void *ask_until_told(void *ctx)
 {
     struct ntk_instance_source *source = ctx;
-    struct ntk_instance_facts facts = source->facts; /* no other process writes them */
+    struct ntk_instance_facts facts = source->facts; /* only this thread writes them */
     uint64_t pause_ns = NTK_INSTANCE_PAUSE_NS;
     bool is_complete;
 

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instance - where this machine runs: the firmware's tables (DMI) at once, and EC2's instance
- * metadata service (IMDSv2) from its own thread, so that no thread ever waits for it.
+ * instance - facts about this machine: the firmware's tables (DMI) at once, and EC2's instance
+ * metadata service (IMDSv2) from a separate thread, so that no other thread waits for it.
  *
- * The service is asked until it answered everything once, with growing pauses while it does not
- * answer
- * answer: the network of a machine that starts may come late. What it told holds for good.
+ * The service is asked until it has answered everything once, with growing pauses, because the
+ * network of a starting machine may come up late. Its answers are kept for good.
  *
- * Asked: /latest/api/token, then below /latest/meta-data/ what struct ntk_instance has a member
- * for. The UltraServer is not among it: no path of the service is known to tell it.
+ * Asked: /latest/api/token, then below /latest/meta-data/ the paths of the members of struct
+ * ntk_instance. The service has no known path for the UltraServer.
  *
- * Owner:   ntk_instance_source_create() / _destroy(), which ends a question that is being asked.
+ * Owner:   ntk_instance_source_create() / _destroy(), which cancels a running request.
  * Threads: _get from any.
  */
 #ifndef NTK_AGENT_COLLECT_INSTANCE_H
@@ -37,13 +36,13 @@ struct ntk_clock;
 struct ntk_instance_source;
 
 struct ntk_instance_options {
-    const char *sysfs_root; /* stands for /sys; NULL: that */
-    const char *endpoint;   /* of the service; NULL: it is not asked */
-    /* Whether it is asked even if DMI says that this is not a machine of EC2. */
+    const char *sysfs_root; /* replaces /sys; NULL: /sys */
+    const char *endpoint;   /* of the service; NULL: do not ask */
+    /* Ask even if DMI does not identify an EC2 machine. */
     bool is_certain;
-    const struct ntk_clock *clock; /* of pauses; borrowed; NULL: the system's */
-    /* A program of ours that is started to ask (instance_facts.h describes why); NULL, or when it
-     * cannot be started: a thread of this process asks. */
+    const struct ntk_clock *clock; /* for pauses; borrowed; NULL: the system's */
+    /* The program that is started to ask (instance_facts.h describes why). NULL, or if it cannot be
+     * started: a thread of this process asks. */
     const char *program;
 };
 
@@ -55,7 +54,7 @@ int ntk_instance_source_create(const struct ntk_instance_options *options,
                                struct ntk_instance_source **out_source, struct ntk_err *err);
 void ntk_instance_source_destroy(struct ntk_instance_source *source);
 
-/* Puts what is known now into the snapshot; ctx is the source. Never waits for the service. */
+/* Copies the known facts into the snapshot; ctx is the source. Never waits for the service. */
 void ntk_instance_source_get(struct ntk_snapshot *snapshot, void *ctx);
 
 #ifdef __cplusplus

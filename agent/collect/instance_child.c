@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* instance_child - the questions to the metadata service, asked by a copy of the program. */
+/* instance_child - requests to the metadata service, made by a copy of the program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include "shared/base/str.h"
 #include "shared/http/http_client.h"
 
-/* All questions with all their time-outs, and some. */
+/* Enough for all requests with all their timeouts. */
 #define CHILD_NS (15 * NTK_INSTANCE_TIMEOUT_NS)
 #define OUTPUT_BYTES_MAX 8192
 
@@ -31,7 +31,8 @@ static int spawn(const char *program, const char *endpoint, int output, pid_t *o
         out_pid);
 }
 
-/* Starts it unless it was cancelled; the reading end of its output, or negative. */
+/* Starts the program unless cancelled. Returns the reading end of its output, or a negative
+ * value. */
 static int start(struct ntk_instance_child *child, const char *program, const char *endpoint)
 {
     int ends[2];
@@ -53,7 +54,7 @@ static int start(struct ntk_instance_child *child, const char *program, const ch
     return ends[0];
 }
 
-/* Reads to the end, at most until the child's time is up; the number of bytes. */
+/* Reads to the end, but no longer than the child's time limit. Returns the number of bytes. */
 static size_t read_all(const struct ntk_clock *clock, int fd, char *text, size_t bytes)
 {
     uint64_t until_ns = ntk_clock_now_ns(clock) + CHILD_NS;
@@ -74,14 +75,14 @@ static size_t read_all(const struct ntk_clock *clock, int fd, char *text, size_t
     }
 }
 
-/* Waits for its end, which is near: it closed its output, or is made to. */
+/* Waits for its exit, which is near: it closed its output or is terminated. */
 static int end(struct ntk_instance_child *child)
 {
     int status = 0;
 
     pthread_mutex_lock(&child->lock);
     pid_t pid = child->pid;
-    (void)kill(pid, SIGTERM); /* nothing to one that has ended */
+    (void)kill(pid, SIGTERM); /* no effect on a process that has exited */
     child->pid = 0;
     pthread_mutex_unlock(&child->lock);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -104,7 +105,7 @@ int ntk_instance_child_ask(struct ntk_instance_child *child, const char *program
     close(fd);
     end(child);
     if (ntk_instance_facts_read(text, facts) == 0) {
-        return -EPROTO; /* it is not a program of ours, or was killed */
+        return -EPROTO; /* not one of our programs, or killed */
     }
     if (facts->error[0]) {
         ntk_err_set(err, -EPROTO, NTK_ERR_NO_OFFSET, "%s", facts->error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* instance_facts - the questions to the metadata service, and the answers as lines. */
+/* instance_facts - the requests to the metadata service, and the answers as lines. */
 #include "agent/collect/instance_facts.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 static const struct {
     const char *path;
     size_t offset;
-    bool optional; /* older machines, and those whose owner did not allow it, do not have it */
+    bool optional; /* missing on older machines, and where the owner did not allow it */
 } questions[] = {
     { "instance-id", offsetof(struct ntk_instance_facts, id), false },
     { "instance-type", offsetof(struct ntk_instance_facts, type), false },
@@ -33,7 +33,7 @@ static const struct {
     { "tags/instance/Name", offsetof(struct ntk_instance_facts, name), true },
 };
 
-/* Whom to ask, through what. */
+/* The endpoint and the client to use. */
 struct asker {
     struct ntk_http_client *client;
     const char *endpoint;
@@ -41,8 +41,8 @@ struct asker {
 
 /* -- the service ------------------------------------------------------------------------------- */
 
-/* One question with the method and header; the first line of the answer. The HTTP status, or
- * -errno. */
+/* One request with the method and header; stores the first line of the answer. Returns the HTTP
+ * status or -errno. */
 static long ask(const struct asker *asker, const char *method, const char *path, const char *header,
                 char text[TEXT_BYTES], struct ntk_err *err)
 {
@@ -90,8 +90,7 @@ static bool is_mac(const char *text)
     return text[0] && strspn(text, "0123456789abcdefABCDEF:") == strlen(text) && strlen(text) <= 32;
 }
 
-/* The subnet is listed with the network interface, which has the machine's own address as its
- * name. */
+/* The subnet is listed under the network interface, which is named after its MAC address. */
 static bool ask_subnet(const struct asker *asker, const char *header,
                        struct ntk_instance_facts *facts, struct ntk_err *err)
 {
@@ -173,7 +172,7 @@ int ntk_instance_facts_read(const char *text, struct ntk_instance_facts *facts)
             size_t name_bytes = strlen(lines[i].name);
             if (length > name_bytes && text[name_bytes] == '=' &&
                 strncmp(text, lines[i].name, name_bytes) == 0) {
-                if (length > name_bytes + 1) { /* what was not told leaves what is known */
+                if (length > name_bytes + 1) { /* an empty answer does not replace a known fact */
                     ntk_str_copy_clean((char *)facts + lines[i].offset, TEXT_BYTES,
                                        text + name_bytes + 1, length - name_bytes - 1);
                 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * instance_facts - what is known of where the machine runs, and the questions to EC2's metadata
- * service that tell it; asked here, or by its own process.
+ * instance_facts - facts about the machine, and the requests to EC2's metadata service that provide
+ * them; made by this process or by a separate one.
  *
- * The library that speaks HTTP takes 2.6 MB of memory, most of it for encryption that is not used,
- * and gives none of it back. An agent that needs it for ten answers in its life lets a copy of its
- * program ask, which is gone a moment later.
+ * The HTTP library takes 2.6 MB of memory, mostly for unused encryption, and never frees it. The
+ * agent needs only ten answers in its lifetime, so it lets a short-lived copy of its program ask.
  *
- * Owner:   plain data. Threads: any; ntk_instance_child_cancel() from another than _ask.
+ * Owner: plain data. Threads: any; ntk_instance_child_cancel() from another thread than _ask.
  */
 #ifndef NTK_AGENT_COLLECT_INSTANCE_FACTS_H
 #define NTK_AGENT_COLLECT_INSTANCE_FACTS_H
@@ -25,7 +24,7 @@ extern "C" {
 #endif
 
 #define NTK_INSTANCE_TEXT_BYTES 256
-/* As the first argument of the program: it asks the endpoint that follows, writes lines, and
+/* As first argument, the program asks the endpoint in the next argument, writes lines, and
  * exits. */
 #define NTK_INSTANCE_ASK_OPTION "--ask-instance"
 
@@ -42,33 +41,33 @@ struct ntk_instance_facts {
     char error[NTK_INSTANCE_TEXT_BYTES];
 };
 
-/* False, with a message, when something is still missing that every machine has. */
+/* False, with a message, when a fact that every machine has is still missing. */
 bool ntk_instance_facts_ask(struct ntk_http_client *client, const char *endpoint,
                             struct ntk_instance_facts *facts, struct ntk_err *err);
 
-/* A line "name=text" for each fact. _read takes the lines that it knows, but for empty texts, and
- * missing facts are not an error; returns how many lines it knew. */
+/* A line "name=text" for each fact. _read takes the lines with known names and nonempty texts and
+ * returns their number; missing facts are not an error. */
 void ntk_instance_facts_write(const struct ntk_instance_facts *facts, struct ntk_buf *out);
 int ntk_instance_facts_read(const char *text, struct ntk_instance_facts *facts);
 
 struct ntk_clock;
 
-/* The process that asks, when it is a separate one. Zeroed: none. */
+/* The separate process that asks. Zeroed: none. */
 struct ntk_instance_child {
-    const struct ntk_clock *clock; /* of its limit; NULL: the system's */
+    const struct ntk_clock *clock; /* for its time limit; NULL: the system's */
     pthread_mutex_t lock;
-    pid_t pid; /* under the lock; 0: none runs */
+    pid_t pid; /* protected by the lock; 0: not running */
     bool is_cancelled;
 };
 
-/* As ntk_instance_facts_ask(), by `program`: 1 all facts are known, 0 not yet (err gives the reason), negative
- * when the program cannot do it. */
+/* Like ntk_instance_facts_ask(), but with `program`: 1 if all facts are known, 0 if not yet (err
+ * has the reason), negative if the program cannot do it. */
 int ntk_instance_child_ask(struct ntk_instance_child *child, const char *program,
                            const char *endpoint, struct ntk_instance_facts *facts,
                            struct ntk_err *err);
-/* Ends the question that is being asked, and every later one. */
+/* Cancels the running request and every later one. */
 void ntk_instance_child_cancel(struct ntk_instance_child *child);
-/* What that program does; the exit code. */
+/* The main function of that program; returns the exit code. */
 int ntk_instance_child_main(const char *endpoint);
 
 #ifdef __cplusplus

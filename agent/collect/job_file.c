@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job_file - a file of a job-mapping folder as rows. */
+/* job_file - reads a file of a job-mapping folder. */
 #include "agent/collect/job_file.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "shared/base/str.h"
 
-/* What ids of schedulers are made of; a comma is not among them, as it stands between ids. */
+/* Characters of schedulers' job ids. A comma is excluded because it separates ids. */
 static bool is_id_char(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
@@ -30,7 +30,7 @@ static void take_value(struct ntk_job_entry *job, const char *key, size_t key_by
     }
 }
 
-/* The job of that id, a new one if there is none; NULL when there is no room for one. */
+/* The job with that id, added if new; NULL if there is no room for it. */
 static struct ntk_job_entry *find_job(struct ntk_job_file *file, const char *id, size_t bytes)
 {
     for (size_t i = 0; i < file->count; i++) {
@@ -47,7 +47,7 @@ static struct ntk_job_entry *find_job(struct ntk_job_file *file, const char *id,
     return job;
 }
 
-/* A line without blanks around it and not empty. */
+/* Takes a line, without surrounding blanks, unless it is empty. */
 static int take_line(struct ntk_job_file *file, struct ntk_job_entry **job, const char *line,
                      size_t bytes, unsigned number, uint64_t offset, struct ntk_err *err)
 {
@@ -116,8 +116,8 @@ int ntk_job_file_read(const char *bytes, size_t bytes_count, struct ntk_job_file
     return 0;
 }
 
-/* Decimal digits to the end of the text or a dot; where it ends, NULL without a number below the
- * limit. */
+/* Reads decimal digits up to a dot or the end of the text. Returns their end, or NULL unless the
+ * number is below the limit. */
 static const char *parse_number(const char *text, uint32_t limit, uint32_t *out_number)
 {
     uint32_t number = 0;

@@ -2,9 +2,9 @@
 /*
  * job_file - a file of a job-mapping folder: which jobs hold a device or a core.
  *
- * The convention is that of other exporters: the name is the index of a device, or <device>.<core
- * of it>; the content is a job id per line. Ours may say more of the job above in lines user=...,
- * name=..., partition=... and cluster=...; other keys are skipped.
+ * The convention is that of other exporters: the file name is the index of a device, or
+ * <device>.<core>; the content is one job id per line. Our extension: lines user=..., name=...,
+ * partition=... and cluster=... describe the job above them. Other keys are skipped.
  *
  * Owner:   caller's storage.
  * Threads: any.
@@ -24,9 +24,9 @@ extern "C" {
 #endif
 
 #define NTK_JOB_FILE_BYTES_MAX 8192
-#define NTK_JOB_FILE_JOBS_MAX 16 /* that share a device or a core */
+#define NTK_JOB_FILE_JOBS_MAX 16 /* jobs that share a device or a core */
 #define NTK_JOB_ID_BYTES 64
-#define NTK_JOB_TEXT_BYTES 128 /* longer ones are cut */
+#define NTK_JOB_TEXT_BYTES 128 /* longer texts are truncated */
 #define NTK_JOB_FILE_CORES_MAX 64
 
 struct ntk_job_entry {
@@ -42,19 +42,20 @@ struct ntk_job_entry {
 struct ntk_job_file {
     struct ntk_job_entry jobs[NTK_JOB_FILE_JOBS_MAX]; /* each id once */
     size_t count;
-    bool is_unended; /* the last line has no end: as another program wrote it, or half-written */
+    /* the last line has no newline: another program omits it, or the file is half-written */
+    bool is_unended;
 };
 
-/* -EBADMSG with a message and the offset of the line; *out is touched on success only. */
+/* -EBADMSG with a message and the offset of the line; *out is set on success only. */
 int ntk_job_file_read(const char *bytes, size_t bytes_count, struct ntk_job_file *out,
                       struct ntk_err *err);
 
 struct ntk_job_place {
     uint32_t device;
     bool has_core;
-    uint32_t core; /* logical, of the device */
+    uint32_t core; /* logical, within the device */
 };
-/* False for a name that is none of the convention, or beyond NTK_SNAPSHOT_DEVICES_MAX and
+/* False if the name does not follow the convention, or exceeds NTK_SNAPSHOT_DEVICES_MAX or
  * NTK_JOB_FILE_CORES_MAX. */
 bool ntk_job_place_parse(const char *name, struct ntk_job_place *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jobs - a folder of job files, as a snapshot has it. */
+/* jobs - reads a folder of job files into a snapshot. */
 #include "agent/collect/jobs.h"
 
 #include <dirent.h>
@@ -19,13 +19,13 @@
 #define MODULE "jobs"
 #define NAME_BYTES 16
 
-/* A file of the folder, as it was last read. */
+/* A file of the folder, as last read. */
 struct entry {
     char name[NAME_BYTES];
     struct ntk_job_place place;
     bool is_seen; /* in the current list */
     bool is_read;
-    bool is_settled; /* nothing more can have come with the same times */
+    bool is_settled; /* a later change would have a later time */
     ino_t inode;
     off_t bytes;
     uint64_t modified_ns;
@@ -35,10 +35,11 @@ struct entry {
     char error[NTK_ERR_TEXT_BYTES];
 };
 
-/* A job while the files are put together. */
+/* A job while the files are merged. */
 struct job {
     const struct ntk_job_entry *entry;
-    const struct ntk_job_entry *texts[NTK_JOB_TEXTS]; /* of each, the first that has it */
+    /* for each text, the first entry that has it */
+    const struct ntk_job_entry *texts[NTK_JOB_TEXTS];
     uint64_t since_ns;
     uint64_t cores[NTK_SNAPSHOT_JOB_CORES_MAX / 64];
     uint64_t devices;
@@ -47,23 +48,23 @@ struct job {
 struct ntk_jobs_folder {
     char *path;
     const struct ntk_clock *clock;
-    struct ntk_vec entries; /* struct entry *, so that files may come without moving others */
+    struct ntk_vec entries; /* struct entry *: pointers, so that new files do not move the others */
     struct job jobs[NTK_SNAPSHOT_JOBS_MAX];
     size_t job_count;
     uint64_t reads;
-    size_t trouble_count; /* of the current look */
+    size_t trouble_count; /* in the current pass */
     char trouble[NTK_ERR_TEXT_BYTES];
-    /* All of the above is the thread's while it looks; the rest never is. */
-    struct ntk_aside *aside; /* NULL: no thread, so the asking one looks */
+    /* The members above belong to the thread during a pass; those below never do. */
+    struct ntk_aside *aside; /* NULL: no thread; the caller reads the folder */
     uint64_t wait_ns;
-    struct ntk_snapshot *kept; /* has the jobs of the last look; NULL: none yet */
+    struct ntk_snapshot *kept; /* has the jobs of the last pass; NULL: none yet */
     char hangs[NTK_ERR_TEXT_BYTES];
     char said[NTK_ERR_TEXT_BYTES];
 };
 
 /* -- troubles ---------------------------------------------------------------------------------- */
 
-/* The first one in words, of the others how many. */
+/* The text of the first problem, and the number of the others. */
 static void add_trouble(struct ntk_jobs_folder *folder, const char *name, const char *sentence)
 {
     if (folder->trouble_count++ == 0) {
@@ -81,7 +82,7 @@ static void count_troubles(struct ntk_jobs_folder *folder)
     }
 }
 
-/* Once per spell of each. */
+/* Logs each kind of problem once until it is fixed. */
 static void tell(struct ntk_jobs_folder *folder, const char *trouble)
 {
     if (trouble[0] && strcmp(trouble, folder->said) != 0) {
@@ -99,7 +100,7 @@ static uint64_t ns_of(struct timespec time)
     return time.tv_sec < 0 ? 0 : (uint64_t)time.tv_sec * NTK_NS_PER_SECOND + (uint64_t)time.tv_nsec;
 }
 
-/* Since when a job of a file read again holds what the file is of. */
+/* The time since which a job of a changed file holds the file's device or core. */
 static uint64_t job_since(const struct entry *before, const char *id, uint64_t modified_ns)
 {
     for (size_t i = 0; i < before->file.count; i++) {
@@ -127,7 +128,7 @@ static void refuse_file(struct entry *entry, const char *sentence)
     ntk_str_copy(entry->error, sizeof entry->error, sentence);
 }
 
-/* Everything a hostile file can be: a pipe without a writer, a link elsewhere, endless. */
+/* Protects against hostile files: FIFOs, symbolic links, endless files. */
 static void read_file(struct ntk_jobs_folder *folder, int folder_fd, struct entry *entry,
                       uint64_t now_ns)
 {
@@ -141,9 +142,9 @@ static void read_file(struct ntk_jobs_folder *folder, int folder_fd, struct entr
 
     if (fd < 0 || fstat(fd, &facts) < 0) {
         if (errno == ENOENT) {
-            entry->is_seen = false; /* an epilog was faster */
+            entry->is_seen = false; /* an epilog removed it meanwhile */
         } else {
-            entry->is_settled = false; /* of us, perhaps: no descriptor is left */
+            entry->is_settled = false; /* perhaps our own problem: no free descriptor */
             refuse_file(entry,
                         errno == ELOOP ? "symbolic links are not followed" : strerror(errno));
         }
@@ -244,7 +245,7 @@ static void drop_unseen(struct ntk_jobs_folder *folder)
     }
 }
 
-/* Bounded whatever is in the folder. */
+/* Bounded for any content of the folder. */
 static void look(void *ctx)
 {
     struct ntk_jobs_folder *folder = ctx;
@@ -317,7 +318,7 @@ static void fill_texts(struct job *job, const struct ntk_job_entry *entry)
     }
 }
 
-/* Only the devices if the hardware is still unknown. */
+/* Only devices while the hardware is unknown. */
 static void add_entry(struct ntk_jobs_folder *folder, const struct ntk_hardware *hardware,
                       const struct entry *entry)
 {
@@ -357,7 +358,7 @@ static void add_entry(struct ntk_jobs_folder *folder, const struct ntk_hardware 
     }
 }
 
-/* The numbers of set bits, in the snapshot's memory. */
+/* The numbers of the set bits, in the snapshot's memory. */
 static uint32_t *list_bits(struct ntk_snapshot *snapshot, const uint64_t *bits, size_t words,
                            size_t *out_count)
 {
@@ -408,7 +409,7 @@ static void copy_jobs(const struct ntk_jobs *from, const char *error, struct ntk
     ntk_snapshot_set_jobs(snapshot, &jobs);
 }
 
-/* What the look found, kept for when the next one does not come back. */
+/* Keeps the result of this pass for the case that the next one hangs. */
 static void keep_jobs(struct ntk_jobs_folder *folder, const struct ntk_hardware *hardware)
 {
     struct ntk_snapshot *kept = ntk_snapshot_create();
@@ -426,7 +427,7 @@ static void keep_jobs(struct ntk_jobs_folder *folder, const struct ntk_hardware 
         ntk_snapshot_destroy(folder->kept);
         folder->kept = kept;
     } else {
-        ntk_snapshot_destroy(kept); /* if out of memory, those of before stay */
+        ntk_snapshot_destroy(kept); /* if out of memory, the previous jobs stay */
     }
 }
 

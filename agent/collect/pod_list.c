@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pod_list - the kubelet's answer about pods as rows. */
+/* pod_list - decodes the kubelet's answer about pods. */
 #include "agent/collect/pod_list.h"
 
 #include <errno.h>
@@ -7,7 +7,7 @@
 
 #include "agent/collect/pod_resources.pb-c.h"
 
-#define FRAME_HEAD_BYTES 5 /* u8 compressed, u32 big-endian length */
+#define FRAME_HEAD_BYTES 5 /* u8 compressed, big-endian u32 length */
 #define INDEX_DIGITS_MAX 6
 #define DRIVER_WORD "neuron"
 

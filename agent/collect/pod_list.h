@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pod_list - the kubelet's answer about pods as rows: this core or device was given to that
- * container.
+ * pod_list - decodes the kubelet's answer about pods to rows: a container and one of its cores or
+ * devices.
  *
- * What a resource is follows from its name: struct ntk_pod_resource. How the plug-in names single
- * devices is documented nowhere; the decimal number at the end of an id counts ("7", "neuron7",
- * "neuroncore-7"), an id without one is skipped. A device of dynamic resource allocation counts
- * when its driver's name has "neuron" in it.
+ * The name of a resource determines its kind: struct ntk_pod_resource. The plug-in's names of
+ * single devices are undocumented; the decimal number at the end of an id is used ("7", "neuron7",
+ * "neuroncore-7"), an id without one is skipped. A device of dynamic resource allocation counts if
+ * its driver's name contains "neuron".
  *
- * Owner:   caller's storage, zeroed or ntk_pod_list_fini()ed before first use; rows last as long.
+ * Owner:   caller's storage, zeroed or ntk_pod_list_fini()ed before first use; rows live as long.
  * Threads: any; no state.
  */
 #ifndef NTK_AGENT_COLLECT_POD_LIST_H
@@ -27,8 +27,8 @@ extern "C" {
 
 #define NTK_POD_CORES_MAX 1024u
 #define NTK_POD_DEVICES_MAX 64u
-#define NTK_POD_ROWS_MAX 8192u /* beyond them rows are omitted */
-/* Bound on one answer: gRPC's default. */
+#define NTK_POD_ROWS_MAX 8192u /* more rows are skipped */
+/* Limit of one answer: the default of gRPC. */
 #define NTK_POD_LIST_BYTES_MAX ((size_t)4 * 1024 * 1024)
 #define NTK_POD_RESOURCES_MAX 16
 #define NTK_POD_RESOURCE_BYTES 320
@@ -57,14 +57,14 @@ struct ntk_pod_list {
     void *message; /* has the texts */
 };
 
-/* The names of the vendor's plug-ins; ended by an empty name. Static. */
+/* The names of the vendor's plug-ins; an empty name ends the list. Static. */
 const struct ntk_pod_resource *ntk_pod_resource_default_get(void);
-/* Adds "NAME=core" or "NAME=device" to a zeroed or ended table of NTK_POD_RESOURCES_MAX rows and
- * its end; 0, or -EINVAL or -E2BIG with a message. */
+/* Adds "NAME=core" or "NAME=device" to a zeroed or terminated table of NTK_POD_RESOURCES_MAX rows
+ * plus terminator. 0, or -EINVAL or -E2BIG with a message. */
 int ntk_pod_resource_add(struct ntk_pod_resource *table, const char *text, struct ntk_err *err);
 
-/* Reads a message in gRPC's frame: 0, -EBADMSG with a message, -ENOMEM. resources ends with an
- * empty name. */
+/* Decodes a message in gRPC framing: 0, -EBADMSG with a message, -ENOMEM. An empty name ends
+ * resources. */
 int ntk_pod_list_read(struct ntk_pod_list *list, const struct ntk_pod_resource *resources,
                       const uint8_t *bytes, size_t bytes_count, struct ntk_err *err);
 void ntk_pod_list_fini(struct ntk_pod_list *list);

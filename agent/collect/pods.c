@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pods - which pod has which core and device, and which pod an application runs in. */
+/* pods - maps cores and devices to pods, and applications to their pods. */
 #include "agent/collect/pods.h"
 
 #include <dirent.h>
@@ -33,9 +33,9 @@ struct ntk_pods {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    /* Under the lock from here on. */
+    /* Protected by the lock from here on. */
     bool is_over;
-    bool is_wanted; /* ask before the period has ended */
+    bool is_wanted; /* ask before the period ends */
     uint64_t rounds;
     struct ntk_pod_list list;
     struct ntk_map names; /* by container id: struct ntk_container_name */
@@ -86,7 +86,7 @@ static void names_fini(struct ntk_map *names)
     ntk_map_fini(names);
 }
 
-/* A node without the folder is one whose container ids have no names. */
+/* A node without this folder has no names for its container ids. */
 static void read_names(const char *path, struct ntk_map *names)
 {
     DIR *folder = opendir(path);
@@ -115,7 +115,7 @@ static void read_names(const char *path, struct ntk_map *names)
 
 /* -- the kubelet ------------------------------------------------------------------------------- */
 
-/* What gRPC says at the end, in trailers (or, without a message, in the headers). */
+/* The status of gRPC in the trailers (or in the headers if there is no message). */
 static int check_status(const struct ntk_http_answer *answer, struct ntk_err *err)
 {
     char status[16];
@@ -159,7 +159,7 @@ static int ask(const struct ntk_pods *pods, struct ntk_pod_list *list, struct nt
 
     int ret = ntk_http_client_ask(pods->client, &question, &answer, &why);
     if (ret == -ECONNREFUSED) {
-        /* libcurl would name a host and a port. */
+        /* libcurl's message would name a host and a port. */
         int code = access(pods->socket_path, R_OK | W_OK) == 0 ? ECONNREFUSED : errno;
         ntk_err_set(&why, ret, NTK_ERR_NO_OFFSET, "%s", strerror(code));
     }
@@ -180,7 +180,7 @@ static int ask(const struct ntk_pods *pods, struct ntk_pod_list *list, struct nt
 
 /* -- the thread -------------------------------------------------------------------------------- */
 
-/* Until the next question is due; false when it has ended. */
+/* Waits for the next request. False when stopped. */
 static bool wait_for_next(struct ntk_pods *pods)
 {
     const struct ntk_clock *clock = pods->options.clock;
@@ -202,7 +202,7 @@ static bool wait_for_next(struct ntk_pods *pods)
     return go_on;
 }
 
-/* Once per spell of each trouble. */
+/* Logs each problem once until it is fixed. */
 static void tell(const char *before, const char *now)
 {
     if (now[0] && strcmp(before, now) != 0) {
@@ -258,7 +258,8 @@ static bool same_pod(const struct ntk_pod_row *a, const struct ntk_pod_row *b)
     return !strcmp(a->pod, b->pod) && !strcmp(a->namespace_name, b->namespace_name);
 }
 
-/* The rows from `first` on that are of its index: one owner, its first pod; next to *out_next. */
+/* Finds the rows from `first` on with its index and takes the first pod; *next is set after
+ * them. */
 static void take_owner(struct ntk_snapshot *snapshot, const struct ntk_pod_row *rows, size_t first,
                        size_t count, struct ntk_k8s_owner *out, size_t *out_next)
 {
@@ -306,7 +307,7 @@ static int compare_owners(const void *a, const void *b)
     return left->index < right->index ? -1 : left->index > right->index;
 }
 
-/* The container with a device has its cores. */
+/* A container that has a device also has its cores. */
 static void add_cores_of_devices(struct ntk_snapshot *snapshot)
 {
     struct ntk_k8s *k8s = &snapshot->k8s;
@@ -366,7 +367,7 @@ static const char *join_containers(struct ntk_snapshot *snapshot, const struct n
     return joined;
 }
 
-/* The one pod that has all its cores. */
+/* The pod that has all cores of the application. */
 static void take_pod_of_cores(struct ntk_snapshot *snapshot, struct ntk_runtime_sample *runtime)
 {
     const struct ntk_k8s *k8s = &snapshot->k8s;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pods - which pod has which core and device, and which pod an application runs in.
+ * pods - maps cores and devices to pods, and applications to their pods.
  *
  * A separate thread asks the kubelet's pod-resources socket each period, and early when a new
- * application appears; no other thread waits for it. It also checks the names below
- * /var/log/containers, which tell pod, namespace and container of a container's id.
+ * application appears; no other thread waits for it. It also reads the names in
+ * /var/log/containers, which map a container id to its pod, namespace and container.
  *
- * An application's pod is that of its container (from its cgroup), else the one pod that all its
- * cores were given to. Unknown stays unknown: labels are absent.
+ * An application's pod is that of its container (from its cgroup), or else the pod that has all its
+ * cores. If the pod is unknown, the labels are absent.
  *
- * Owner:   ntk_pods_create() / _destroy(), which ends a question that is being asked.
+ * Owner:   ntk_pods_create() / _destroy(), which cancels a running request.
  * Threads: ntk_pods_get() from any.
  */
 #ifndef NTK_AGENT_COLLECT_PODS_H
@@ -27,13 +27,14 @@ extern "C" {
 #endif
 
 #define NTK_PODS_SOCKET "/var/lib/kubelet/pod-resources/kubelet.sock"
-#define NTK_PODS_LOGS "/var/log/containers" /* below the host's root */
+#define NTK_PODS_LOGS "/var/log/containers" /* relative to the host's root */
 #define NTK_PODS_PERIOD_NS UINT64_C(15000000000)
-#define NTK_PODS_PERIOD_MIN_NS UINT64_C(1000000000) /* the kubelet limits how often it answers */
+#define NTK_PODS_PERIOD_MIN_NS UINT64_C(1000000000) /* the kubelet limits the rate of requests */
 #define NTK_PODS_TIMEOUT_NS UINT64_C(10000000000)   /* of one question */
-#define NTK_PODS_CONTAINERS_MAX 4096                /* whose names are kept; more are skipped */
+/* containers with known names; more are skipped */
+#define NTK_PODS_CONTAINERS_MAX 4096
 
-/* Between two questions, however many applications begin. */
+/* Between two requests, however many applications start. */
 #define NTK_PODS_GAP_NS UINT64_C(1000000000)
 
 struct ntk_clock;
@@ -41,23 +42,23 @@ struct ntk_pods;
 
 struct ntk_pods_options {
     const char *socket_path;                  /* NULL: NTK_PODS_SOCKET */
-    const char *host_root;                    /* where the host's root folder is; NULL: "/" */
+    const char *host_root;                    /* the host's root folder; NULL: "/" */
     uint64_t period_ns;                       /* 0: NTK_PODS_PERIOD_NS */
     uint64_t timeout_ns;                      /* 0: NTK_PODS_TIMEOUT_NS */
-    const struct ntk_pod_resource *resources; /* copied by pointer; NULL: the default ones */
-    const struct ntk_clock *clock;            /* of periods; borrowed; NULL: the system's */
+    const struct ntk_pod_resource *resources; /* pointer is copied; NULL: the default resources */
+    const struct ntk_clock *clock;            /* for periods; borrowed; NULL: the system's */
 };
 
 int ntk_pods_create(const struct ntk_pods_options *options, struct ntk_pods **out_pods,
                     struct ntk_err *err);
 void ntk_pods_destroy(struct ntk_pods *pods);
 
-/* Puts what is known now into the snapshot: k8s, and pod of the runtimes; ctx is the pods. */
+/* Copies the known pods to the snapshot: k8s, and pod of the runtimes; ctx is the pods. */
 void ntk_pods_get(struct ntk_snapshot *snapshot, void *ctx);
-/* How many questions to the kubelet have ended, with any result (for tests). */
+/* Number of completed requests to the kubelet, with any result (for tests). */
 uint64_t ntk_pods_rounds(struct ntk_pods *pods);
 
-/* "<pod>_<namespace>_<container>-<id>.log" to its pieces; false when the name is another one. */
+/* Splits "<pod>_<namespace>_<container>-<id>.log"; false if the name has another form. */
 struct ntk_container_name {
     char id[65];
     char pod[254];

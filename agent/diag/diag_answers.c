@@ -13,7 +13,7 @@
 enum { P = NTK_KIT_P, N = 64, ELEMENTS = P * N };
 enum { REGISTER_A = 2500, REGISTER_B = 17 };
 
-/* What a program is made of; each has a compiler and a reference. */
+/* Kinds of programs; each has a compiler and a reference. */
 enum kind {
     KIND_DMA_COPY,
     KIND_MATMUL,
@@ -22,7 +22,7 @@ enum kind {
     KIND_ACT,    /* activation */
     KIND_REDUCE, /* tensor_reduce over the row */
     KIND_COLUMN, /* tensor_partition_reduce */
-    KIND_CAST,   /* tensor_cast to the out type */
+    KIND_CAST,   /* tensor_cast to the output type */
     KIND_IOTA,
     KIND_SEQUENCER, /* registers of the engine */
 };
@@ -32,7 +32,7 @@ struct answer {
     enum kind kind;
     enum ntk_isa_engine engine;
     enum ntk_dtype in, out;
-    int op; /* enum ntk_isa_alu, of KIND_ACT enum ntk_isa_act */
+    int op; /* enum ntk_isa_alu; for KIND_ACT enum ntk_isa_act */
 };
 
 #define T(id) NTK_DTYPE_##id
@@ -107,7 +107,7 @@ struct shape {
 
 static struct shape input_shape(const struct answer *answer, int which)
 {
-    /* Rows are what a product adds up. */
+    /* Rows are the summed dimension of a product. */
     return answer->kind == KIND_MATMUL && which == 0 ? (struct shape){ P, P }
                                                      : (struct shape){ P, N };
 }
@@ -130,7 +130,7 @@ static struct shape output_shape(const struct answer *answer)
 
 /* ---- numbers ---- */
 
-/* A float type with exponent and mantissa; those of 32 bits are the host's. */
+/* A float type by its exponent and mantissa; 32-bit types are the host's. */
 struct small_float {
     int exponent_bits, mantissa_bits, bias;
 };
@@ -158,7 +158,7 @@ static bool small_float_of(enum ntk_dtype dtype, struct small_float *out)
     }
 }
 
-/* To nearest, ties to even. No number here is too large for its type. */
+/* Rounds to nearest, ties to even. No number here overflows its type. */
 static uint32_t small_float_bits(const struct small_float *form, float value)
 {
     uint32_t sign = signbit(value) ? 1U << (form->exponent_bits + form->mantissa_bits) : 0;
@@ -168,7 +168,7 @@ static uint32_t small_float_bits(const struct small_float *form, float value)
         return sign;
     }
     (void)frexpf(fabsf(value), &exponent);
-    exponent--; /* of a mantissa from 1 to 2 */
+    exponent--; /* normalizes the mantissa to [1, 2) */
     int lowest = 1 - form->bias;
     bool is_subnormal = exponent < lowest;
     int unit = (is_subnormal ? lowest : exponent) - form->mantissa_bits;
@@ -210,7 +210,7 @@ static uint32_t draw(size_t index, int which, uint32_t round, uint32_t element)
     return (uint32_t)((z ^ (z >> 31)) >> 32);
 }
 
-/* An input as a number that its type holds as it is. */
+/* An input number that its type represents exactly. */
 static double input_value(size_t index, int which, uint32_t round, uint32_t element)
 {
     const struct answer *answer = &answers[index];
@@ -228,7 +228,7 @@ static double input_value(size_t index, int which, uint32_t round, uint32_t elem
         break;
     }
     switch (answer->in) {
-    case NTK_DTYPE_FLOAT32: /* all bits of the mantissa count */
+    case NTK_DTYPE_FLOAT32: /* uses all bits of the mantissa */
         return (double)((float)((int)(bits & 0xffffff) - 0x800000) / 262144.0F);
     case NTK_DTYPE_BFLOAT16:
         return (double)((int)(bits % 511) - 255) / 16.0;
@@ -246,7 +246,7 @@ static double input_value(size_t index, int which, uint32_t round, uint32_t elem
         return (int)(bits & 0xffff) - 0x8000;
     case NTK_DTYPE_UINT16:
         return bits & 0xffff;
-    default: /* float32 holds a sum of two */
+    default: /* float32 holds a sum of two exactly */
         return answer->op == NTK_ISA_ALU_BITWISE_XOR ? (double)(int32_t)bits
                                                      : (int)(bits & 0x7fffff) - 0x400000;
     }
@@ -378,7 +378,7 @@ static ntk_neff_token emit(struct program *program, const struct ntk_isa_instr *
     return ntk_neff_kernel_emit(program->kernel, program->answer->engine, instr, after);
 }
 
-/* Numbers of the sequencer: their product goes to memory. */
+/* Register numbers of the sequencer; their product is stored in memory. */
 static ntk_neff_token registers(struct program *program, struct ntk_isa_operand y)
 {
     struct ntk_isa_instr move = ntk_isa_instr_make(NTK_ISA_OP_REGISTER_MOVE);

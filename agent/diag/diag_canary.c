@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_canary - known answers on free cores, repeatedly. */
+/* diag_canary - runs programs with known answers on free cores, repeatedly. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -16,7 +16,7 @@
 #include "shared/base/log.h"
 #include "shared/base/timestamp.h"
 
-#define LOOK_NS (50 * NTK_NS_PER_MS) /* between two looks whether it is to stop */
+#define LOOK_NS (50 * NTK_NS_PER_MS) /* between two checks for a request to stop */
 
 static volatile sig_atomic_t is_stopped;
 static bool ends_with_stdin;
@@ -50,7 +50,7 @@ static void result_write_json(const struct ntk_diag_result *result, uint64_t now
     ntk_buf_add_char(out, '\n');
 }
 
-/* As text only what is not good. */
+/* Only bad results are printed as text. */
 static int results_tell(const struct ntk_diag *diag, bool json, struct counts *counts)
 {
     uint64_t now_ns = ntk_clock_wall_ns(diag->clock);
@@ -92,7 +92,7 @@ static bool goes_on(void)
     return !is_stopped;
 }
 
-/* Until the moment, or until it is stopped. */
+/* Sleeps until the moment or until stopped. */
 static void sleep_until(const struct ntk_clock *clock, uint64_t until_ns)
 {
     for (uint64_t now_ns = 0; goes_on() && now_ns < until_ns; now_ns = ntk_clock_now_ns(clock)) {

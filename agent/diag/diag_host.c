@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_host - the machine without load, as its files show it. */
+/* diag_host - checks of the machine without load, from its files. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void driver_look(struct ntk_diag *diag, struct ntk_device_source *source)
     ntk_diag_add(diag, &result);
 }
 
-/* The first node that cannot be used, "" for none. */
+/* The first unusable node, "" for none. */
 static void node_find_bad(const struct ntk_device_tree *tree, char *out, size_t out_bytes)
 {
     out[0] = '\0';
@@ -124,7 +124,7 @@ static void clock_look(struct ntk_diag *diag)
         ntk_diag_say(&result, "the kernel does not report the state of the clock: %s",
                      strerror(errno));
     } else {
-        bool is_synchronized = !(timex.status & STA_UNSYNC); /* else the bound says nothing */
+        bool is_synchronized = !(timex.status & STA_UNSYNC); /* else the bound is meaningless */
 
         result.has_figure = is_synchronized;
         result.figure = (double)timex.maxerror / 1e6;
@@ -153,7 +153,7 @@ static void room_look(struct ntk_diag *diag, enum ntk_diag_test test, const char
 
 /* ---- devices ---- */
 
-/* The sum of those that could be read; false: none could. */
+/* The sum of the readable counters; false if none is readable. */
 static bool sum_of(const struct ntk_device_value *const *values, size_t count, uint64_t *out_sum)
 {
     bool has = false;

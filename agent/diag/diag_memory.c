@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_memory - patterns in device memory, and bytes that go to it, from it and inside it. */
+/* diag_memory - tests patterns in device memory, and copies to, from and inside it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #define COPY_NS (100 * NTK_NS_PER_MS) /* a figure needs at least this much copying time */
 #define COPIES_MAX 64u
 
-/* A word of 64 bits by its place. */
+/* A 64-bit word that depends on its position. */
 static uint64_t walking_ones(uint64_t word)
 {
     return UINT64_C(1) << (word % 64);
@@ -58,8 +58,7 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* The whole tensor is written before any of it is read, so that an address that leads elsewhere
- * shows. */
+/* Writes the whole tensor before reading any of it, so that a wrong address shows. */
 static void pattern_test(struct ntk_diag_worker *worker, size_t which, nrt_tensor_t *tensor,
                          size_t bytes, uint64_t *piece, uint64_t *expected)
 {
@@ -143,7 +142,7 @@ static NRT_STATUS copy_once(const struct copy *copy, enum ntk_diag_test test)
     }
 }
 
-/* Copies repeatedly; the figure is bytes by time. The bytes are checked afterwards. */
+/* Copies repeatedly; the figure is bytes per time. Checks the bytes afterwards. */
 static void copy_test(const struct copy *copy, enum ntk_diag_test test)
 {
     struct ntk_diag_worker *worker = copy->worker;

@@ -18,7 +18,7 @@
 #include "shared/device/node_holder.h"
 #include "shared/device/soft_holder.h"
 
-#define LOOK_NS (100 * NTK_NS_PER_MS) /* between two looks of --wait */
+#define LOOK_NS (100 * NTK_NS_PER_MS) /* between two checks for --wait */
 
 static uint32_t node_holder(const struct ntk_diag_plan *plan, uint32_t device, uint32_t except)
 {
@@ -110,7 +110,7 @@ bool ntk_diag_owner_is_wanted(const struct ntk_diag_plan *plan, uint32_t core, u
             ? ntk_soft_lock_holder(NULL, NTK_SOFT_LOCK_WANTED + core * plan->lnc, plan->lnc)
             : node_holder(plan, core / plan->cores_per_device, worker);
 
-    return pid != 0 && pid != worker; /* the worker itself wanted it, a moment ago */
+    return pid != 0 && pid != worker; /* the worker itself took it a moment ago */
 }
 
 bool ntk_diag_owner_yield(const struct ntk_diag_plan *plan, uint32_t core)

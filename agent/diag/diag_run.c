@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* diag_run - the processes that run tests, as the one that started them sees it. */
+/* diag_run - the processes that run tests, seen from their parent. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 #include "shared/base/clock.h"
 #include "shared/base/log.h"
 
-/* Between two checks whether a job needs a core; with a driver, a check reads all processes. */
+/* Between two checks for jobs that need a core; with a driver, a check reads all processes. */
 #define WANTED_MS 1
 #define WANTED_DRIVER_MS 50
 
@@ -21,7 +21,7 @@ struct worker {
     pid_t pid; /* 0: none */
     int fd;
     const struct ntk_diag_work *work;
-    uint64_t deadline_ns; /* of the test that began last */
+    uint64_t deadline_ns; /* of the test that started last */
     bool is_in_test;
     bool was_late;
     bool is_given_back;
@@ -46,7 +46,7 @@ static int worker_start(struct ntk_diag *diag, const struct ntk_diag_work *work,
         return ret;
     }
     if (pid == 0) {
-        /* Cores are returned also when whoever asked is killed. */
+        /* Cores are released even if the parent is killed. */
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent) {
             _exit(1);
@@ -64,7 +64,7 @@ static int worker_start(struct ntk_diag *diag, const struct ntk_diag_work *work,
     return 0;
 }
 
-/* What became of a test that gave no result. */
+/* Reports a test that gave no result. */
 static void lost_tell(struct ntk_diag *diag, const struct worker *worker, int status)
 {
     struct ntk_diag_result result = worker->begun;
@@ -123,7 +123,7 @@ static void message_take(struct ntk_diag *diag, struct worker *worker,
     }
 }
 
-/* False: it has ended. */
+/* False when the worker has exited. */
 static bool worker_read(struct ntk_diag *diag, struct worker *worker)
 {
     struct ntk_diag_message message;
@@ -162,7 +162,7 @@ static int wait_ms(const struct ntk_diag *diag, const struct worker *workers, si
     return left_ns < 60 * NTK_NS_PER_SECOND ? (int)(left_ns / NTK_NS_PER_MS) + 1 : 60000;
 }
 
-/* Waits for something to come from them, or for one to be late. */
+/* Waits for a message from a worker or for a deadline. */
 static void workers_attend(struct ntk_diag *diag, struct worker *workers, size_t count)
 {
     struct pollfd polls[NTK_DIAG_CORES_MAX];

@@ -2,16 +2,15 @@
 /*
  * diag_thresholds - the limits for the figures of a diagnosis.
  *
- * A text of lines, docs/diag.md has the format:
+ * A text of lines (format: docs/diag.md):
  *
  *     # machine      test            what  side   value
- *     *              disk-free       warn  below  1G
- *     trn1.32xlarge  host-to-device  fail  below  5G
+ *     *              disk-free       warn  below  1G trn1.32xlarge  host-to-device  fail  below  5G
  *
- * A machine is a name or a beginning of names that ends in "*". All lines that fit hold; a later
- * line about a test replaces earlier ones for the same machines.
+ * A machine is a name, or a prefix that ends in "*". All matching lines apply; a later line about a
+ * test replaces earlier ones for the same machines.
  *
- * Owner:   _init with the shipped ones, _fini frees. Threads: any, while no thread reads a file.
+ * Owner: _init takes the shipped lines, _fini frees. Threads: any, while no thread reads a file.
  */
 #ifndef NTK_AGENT_DIAG_DIAG_THRESHOLDS_H
 #define NTK_AGENT_DIAG_DIAG_THRESHOLDS_H
@@ -34,7 +33,7 @@ struct ntk_diag_threshold {
     char machine[64];
     uint32_t test; /* enum ntk_diag_test */
     bool fails;    /* else it warns */
-    bool below;    /* strikes below the value, else above */
+    bool below;    /* violated below the value, else above */
     double value;
 };
 
@@ -42,7 +41,7 @@ struct ntk_diag_thresholds {
     struct ntk_vec rows;
 };
 
-/* The lines that come with the program. */
+/* The thresholds that come with the program. */
 extern const char ntk_diag_thresholds_shipped[];
 
 /* 0 or -ENOMEM. */
@@ -54,8 +53,8 @@ int ntk_diag_thresholds_parse(struct ntk_diag_thresholds *thresholds, const char
 int ntk_diag_thresholds_read(struct ntk_diag_thresholds *thresholds, const char *path,
                              struct ntk_err *err);
 
-/* The worst threshold that a figure strikes, NULL for none; *out_any: whether there was one to
- * strike. */
+/* The worst threshold that a figure violates, NULL for none; *out_any: whether a threshold
+ * applied. */
 const struct ntk_diag_threshold *
 ntk_diag_thresholds_judge(const struct ntk_diag_thresholds *thresholds, const char *machine,
                           uint32_t test, double figure, bool *out_any);

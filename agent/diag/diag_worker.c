@@ -38,7 +38,7 @@ static void words_forget(void)
 }
 
 /* The last message, without time, process and place: "<date> <time> <pid:tid> ERROR MODULE:function
- * <sentence>"; advice on support requests is not one. "": it says nothing. */
+ * <sentence>". Advice on support requests is skipped. "": no message. */
 static void words_read(char *out, size_t out_bytes)
 {
     static char text[WORDS_BYTES];
@@ -72,7 +72,7 @@ static void words_read(char *out, size_t out_bytes)
 static void message_write(const struct ntk_diag_worker *worker,
                           const struct ntk_diag_message *message)
 {
-    /* Less than a pipe takes at once: whole or not at all. */
+    /* Smaller than PIPE_BUF, so the write is atomic. */
     while (write(worker->fd, message, sizeof *message) < 0 && errno == EINTR) {
     }
 }
@@ -187,7 +187,7 @@ static NRT_STATUS execute(struct ntk_diag_worker *worker, struct loaded *loaded,
 
 /* ---- known answers ---- */
 
-/* Each tensor by its name: inputs are written, the output is filled with what it must not be. */
+/* Finds each tensor by name: writes inputs, fills the output with wrong values. */
 static NRT_STATUS answer_fill(struct ntk_diag_worker *worker, const struct loaded *loaded,
                               size_t index, uint32_t round, uint8_t *buffer, const char **out_call)
 {
@@ -241,7 +241,7 @@ static void answer_compare(struct ntk_diag_worker *worker, const struct loaded *
     if (ntk_diag_worker_differ(result, got, expected, bytes, 0)) {
         char found[sizeof result->reason];
 
-        /* The runtime said that all is well: no other process will notice. */
+        /* The runtime reported success: no other process will notice. */
         (void)snprintf(found, sizeof found, "%.200s", result->reason);
         ntk_diag_say(result, "silently wrong answer: %.200s", found);
     }
@@ -309,7 +309,7 @@ static void answers_test(struct ntk_diag_worker *worker, uint32_t round)
 
 /* ---- a program of the user's ---- */
 
-/* The same bytes each time, of no type: numbers near 1 where they are read as float32. */
+/* The same bytes each time, without a type: numbers near 1 if read as float32. */
 static NRT_STATUS neff_fill(struct ntk_diag_worker *worker, const struct loaded *loaded)
 {
     for (uint64_t i = 0; i < loaded->io.infos->tensor_count; i++) {
@@ -513,7 +513,7 @@ static void environment_set(const struct ntk_diag_work *work)
     (void)unsetenv("NEURON_RT_INSPECT_ENABLE");
     (void)setenv("NEURON_PROCESS_TAG", "neuron-monitor diag", 1);
     if (work->job == NTK_DIAG_JOB_CANARY) {
-        (void)setenv("NEURON_HOOKS", "0", 1); /* nobody's reports are full of it */
+        (void)setenv("NEURON_HOOKS", "0", 1); /* diagnoses must not appear in reports */
     }
     if (work->ranks > 0) {
         (void)setenv("NEURON_RT_ROOT_COMM_ID", work->meeting, 1);
@@ -552,7 +552,7 @@ int ntk_diag_worker(const struct ntk_diag_plan *plan, const struct ntk_diag_work
     if (status != NRT_SUCCESS) {
         ntk_diag_worker_refused(&worker, &result, status, "nrt_init");
         if (work->job == NTK_DIAG_JOB_CANARY) {
-            result.verdict = NTK_DIAG_SKIP; /* another process was faster */
+            result.verdict = NTK_DIAG_SKIP; /* another process took it first */
             worker.is_quiet = false;
         }
         ntk_diag_worker_tell(&worker, &result);

@@ -63,7 +63,7 @@ static bool is_worse(const struct ntk_diag_result *a, const struct ntk_diag_resu
                                                                       : a->figure > b->figure));
 }
 
-/* Results from `at` on that are like it. */
+/* Groups results from `at` on that are alike. */
 static struct line line_make(const struct ntk_diag *diag, size_t at)
 {
     const struct ntk_diag_result *results = diag->results.items;
@@ -161,7 +161,7 @@ static void line_put(struct ntk_text_table *table, const struct line *line, bool
     (void)snprintf(test, sizeof test, "%s%s%s", name,
                    result->part[0] && !line->is_many_parts ? " " : "",
                    line->is_many_parts ? "" : result->part);
-    if (line->results > 1) { /* so that the lines add up to the last one */
+    if (line->results > 1) { /* so that the last line equals the sum */
         ntk_text_table_format(table, "%s (%zu)", test, line->results);
     } else {
         ntk_text_table_text(table, test);

@@ -22,20 +22,21 @@
 
 #define MODULE "captures"
 #define EVERY_NS (600 * NTK_NS_PER_SECOND)
-#define FAILED_SHARE 10        /* of that, after one that failed */
-#define P99_EXECUTIONS_MIN 20U /* of a period: with fewer it is the slowest one */
+#define FAILED_SHARE 10        /* share of that time, after a failed capture */
+#define P99_EXECUTIONS_MIN 20U /* per period: with fewer executions, the slowest one counts */
 #define RUNS_MAX 8             /* at once, one per user */
-#define USERS_MAX 64           /* with a budget; of more, the one who waited longest begins again */
-#define RUN_NS (180 * NTK_NS_PER_SECOND) /* a run takes no longer, or it is killed */
-#define STOP_NS NTK_NS_PER_SECOND        /* for runs to stop when the agent does */
+/* users with a budget; with more, the longest idle one is replaced */
+#define USERS_MAX 64
+#define RUN_NS (180 * NTK_NS_PER_SECOND) /* a longer run is killed */
+#define STOP_NS NTK_NS_PER_SECOND        /* for runs to stop when the agent stops */
 
 const char *const ntk_captures_reason_names[NTK_CAPTURES_REASON_COUNT] = { "hang", "slow", "stuck",
                                                                            "ecc", "p99" };
 
-/* What a user may still have. */
+/* What a user has left. */
 struct budget {
     uint32_t uid;
-    uint64_t used_ns;                             /* 0: this one is free */
+    uint64_t used_ns;                             /* 0: this entry is free */
     uint64_t taken_ns[NTK_CAPTURES_REASON_COUNT]; /* 0: never */
     uint64_t omitted[NTK_CAPTURES_REASON_COUNT];  /* since */
 };
@@ -52,7 +53,7 @@ struct ntk_captures {
     const struct ntk_captures_options *options;
     uint64_t every_ns;
     char program[PATH_MAX];
-    size_t process_count; /* of the last period */
+    size_t process_count; /* in the last period */
     struct budget budgets[USERS_MAX];
     struct run runs[RUNS_MAX];
 };
@@ -166,7 +167,7 @@ static struct budget *budget_of(struct ntk_captures *captures, uint32_t uid, uin
     return budget;
 }
 
-/* A place for one more of the user. NULL: none, or one runs already. */
+/* A slot for another run of the user. NULL: none, or one is already running. */
 static struct run *find_place(struct ntk_captures *captures, uint32_t uid)
 {
     struct run *place = NULL;
@@ -182,13 +183,13 @@ static struct run *find_place(struct ntk_captures *captures, uint32_t uid)
     return place;
 }
 
-/* Where nothing runs there is nothing to wait for but the time before. */
+/* Without a running operation, only the time before is recorded. */
 static const char *timeout_of(enum ntk_captures_reason reason)
 {
     return reason == NTK_CAPTURES_HANG || reason == NTK_CAPTURES_STUCK ? "3s" : "20s";
 }
 
-/* As much as the whole may have, for the processes that there are. */
+/* Divides the total size among the processes. */
 static int start(struct ntk_captures *captures, struct run *run, const char *job, const char *pid)
 {
     char log[PATH_MAX + 16];
@@ -283,7 +284,7 @@ void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason r
 
 /* ---- each period ----------------------------------------------------------------------------- */
 
-/* What could not be had is tried again sooner. */
+/* A failed capture is retried sooner. */
 static void fail_note(struct ntk_captures *captures, const struct run *run)
 {
     struct budget *budget =
@@ -303,7 +304,8 @@ static void run_look(struct ntk_captures *captures, struct run *run)
     }
     if (waitpid(run->pid, &status, WNOHANG) == 0) {
         if (ntk_clock_now_ns(captures->options->clock) > run->end_ns) {
-            (void)kill(run->pid, SIGKILL); /* a file system of its job may keep it for ever */
+            /* a hanging file system of its job may block it for ever */
+            (void)kill(run->pid, SIGKILL);
         }
         return;
     }

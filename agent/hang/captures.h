@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * captures - what an agent keeps by itself when something happens on its machine: captures of the
- * processes that it happens to, with the time before, each in its own folder.
+ * captures - what the agent records by itself when an event happens on its machine: captures of the
+ * affected processes, including the time before, each in its own folder.
  *
- * Each is one run of 'neuron-profile trigger'. Every user has a private budget: one run at a time,
- * and for each reason at most one in a while, sooner after one that failed. What is not kept for
- * that is counted and said with the user's next one. captures_room.h bounds the folders together.
+ * Each is one run of 'neuron-profile trigger'. Every user has a separate budget: one run at a time,
+ * and for each reason at most one per interval, sooner after a failure. Skipped captures are
+ * counted and logged with the user's next one. captures_room.h limits the total size of the
+ * folders.
  *
  * Owner:   ntk_captures_create() allocates, _destroy() stops the runs and frees.
  * Threads: one.
@@ -26,11 +27,11 @@ extern "C" {
 #endif
 
 enum ntk_captures_reason {
-    NTK_CAPTURES_HANG,  /* ranks that wait for one of them */
+    NTK_CAPTURES_HANG,  /* ranks that wait for one of these */
     NTK_CAPTURES_SLOW,  /* one of these ranks is slow */
-    NTK_CAPTURES_STUCK, /* an execution of a process alone does not end */
-    NTK_CAPTURES_ECC,   /* an uncorrectable error of a device's memory */
-    NTK_CAPTURES_P99,   /* the latency of a process is above a bound */
+    NTK_CAPTURES_STUCK, /* an execution of a single process does not end */
+    NTK_CAPTURES_ECC,   /* an uncorrectable error of device memory */
+    NTK_CAPTURES_P99,   /* a process's latency exceeds a limit */
     NTK_CAPTURES_REASON_COUNT
 };
 extern const char *const ntk_captures_reason_names[NTK_CAPTURES_REASON_COUNT];
@@ -38,11 +39,11 @@ extern const char *const ntk_captures_reason_names[NTK_CAPTURES_REASON_COUNT];
 struct ntk_captures_options {
     bool is_wanted[NTK_CAPTURES_REASON_COUNT];
     uint64_t p99_ns;
-    const char *folder;            /* NULL: nothing is kept */
-    uint64_t every_ns;             /* of one reason and user; 0: ten minutes */
+    const char *folder;            /* NULL: record nothing */
+    uint64_t every_ns;             /* per reason and user; 0: ten minutes */
     uint64_t keep_bytes;           /* of all; 0: 1 GiB */
-    const struct ntk_clock *clock; /* of every_ns; borrowed; NULL: the system's */
-    bool is_remote;                /* whoever has the token may ask for some, too */
+    const struct ntk_clock *clock; /* for every_ns; borrowed; NULL: the system's */
+    bool is_remote;                /* clients with the token may request captures, too */
 };
 
 /* "hang,slow,p99=50ms". -EINVAL with a message. */
@@ -55,13 +56,13 @@ int ntk_captures_create(const struct ntk_captures_options *options,
                         struct ntk_captures **out_captures, struct ntk_err *err);
 void ntk_captures_destroy(struct ntk_captures *captures);
 
-/* Of all processes of the user whose ranks meet there, or where that is "" of this process of the
- * user. captures may be NULL. */
+/* Captures all processes of the user with ranks of this rendezvous or, if that is "", this process
+ * of the user. captures may be NULL. */
 void ntk_captures_take(struct ntk_captures *captures, enum ntk_captures_reason reason,
                        const char *job, uint32_t pid, uint32_t uid);
-/* The bound of all captures together. */
+/* Size limit of all captures together. */
 uint64_t ntk_captures_keep_bytes(const struct ntk_captures_options *options);
-/* Each period: what only figures tell, and what became of the last run. */
+/* Every period: checks reasons that depend on figures, and the results of the last runs. */
 void ntk_captures_look(struct ntk_captures *captures, const struct ntk_snapshot *snapshot);
 
 #ifdef __cplusplus

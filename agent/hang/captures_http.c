@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* captures_http - runs of neuron-profile trigger for others, and what became of them. */
+/* captures_http - runs of neuron-profile trigger for other processes, and their results. */
 #include "agent/hang/captures_http.h"
 
 #include <errno.h>
@@ -24,11 +24,11 @@
 #define MODULE "captures"
 #define ID_BYTES 48
 #define ANSWER_BYTES_MAX ((size_t)4 * 1024 * 1024)
-#define DEPTH_MAX 8 /* of the files of one that are listed */
+#define DEPTH_MAX 8 /* of the listed files of a capture */
 #define ENTRIES_MAX 20000
-#define STOP_NS NTK_NS_PER_SECOND /* for runs to stop when the agent does */
+#define STOP_NS NTK_NS_PER_SECOND /* for runs to stop when the agent stops */
 
-/* The request as text: it becomes arguments of a program. */
+/* The request as text, for the arguments of a program. */
 struct wish {
     bool is_look;
     char job[256]; /* "": pid */
@@ -46,7 +46,7 @@ struct wish {
 
 struct run {
     char id[ID_BYTES];     /* "": none */
-    char folder[PATH_MAX]; /* "": it only looked */
+    char folder[PATH_MAX]; /* "": look only */
     pid_t pid;             /* 0: done */
     int output;            /* what it says */
     int exit_code;
@@ -57,7 +57,7 @@ struct ntk_captures_http {
     const struct ntk_captures_options *options;
     char program[PATH_MAX];
     uint64_t count;
-    struct run runs[NTK_CAPTURES_HTTP_MAX]; /* of the thread of slow answers */
+    struct run runs[NTK_CAPTURES_HTTP_MAX]; /* owned by the thread of slow answers */
 };
 
 /* -- answers ----------------------------------------------------------------------------------- */
@@ -89,7 +89,7 @@ static void answer_error(struct ntk_http_response *response, int status, const c
 /* -- requests, on the server's thread
  * ------------------------------------------------------------ */
 
-/* A number of the question within bounds, as text; the default where it is not said. */
+/* A number of the query within limits, as text; the default if absent. */
 static bool take_number(const struct ntk_http_request *request, const char *name, uint64_t least,
                         uint64_t most, uint64_t otherwise, uint64_t *out)
 {
@@ -149,7 +149,7 @@ static void *begin(const struct ntk_http_request *request, uint64_t bytes_count,
 {
     struct wish *wish = calloc(1, sizeof *wish);
 
-    (void)bytes_count; /* nothing of the body is kept */
+    (void)bytes_count; /* the body is ignored */
     if (!wish) {
         answer_error(response, 500, "out of memory");
         return NULL;
@@ -210,7 +210,8 @@ static struct run *find(struct ntk_captures_http *captures, const char *id, size
     return NULL;
 }
 
-/* A place for one more: a free one, or that of the oldest which is done. NULL: too many run. */
+/* A slot for another run: a free one, or that of the oldest finished one. NULL: too many are
+ * running. */
 static struct run *find_place(struct ntk_captures_http *captures)
 {
     struct run *place = NULL;
@@ -358,7 +359,7 @@ static bool list_file(const char *name, const struct stat *status, void *ctx)
     return ++listing->count < NTK_CAPTURES_HTTP_FILES_MAX;
 }
 
-/* What the program said is JSON of ours; where it is not, there is no answer. */
+/* The program's output is our JSON; anything else means no answer. */
 static void put_answer(struct run *run, struct ntk_json *json)
 {
     struct stat status;
@@ -410,7 +411,7 @@ static void answer_state(struct ntk_captures_http *captures, struct run *run,
     answer_buf(response, 200, &buf);
 }
 
-/* A regular file below the folder; jobs of others may have put anything else there. */
+/* A regular file below the folder; other users' jobs may have put anything else there. */
 static int open_file(const struct run *run, const char *name)
 {
     struct stat status;

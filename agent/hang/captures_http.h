@@ -3,19 +3,19 @@
  * captures_http - captures that another process asks this machine's agent for: neuron-profile
  * trigger --host.
  *
- *   PUT /api/v1/captures?job=NAME|pid=PID&look=1
- *   PUT /api/v1/captures?job=NAME|pid=PID&at=K&executions=N&timeout_ms=T&size=BYTES[&instead_of=ID]
+ *   PUT /api/v1/captures?job=NAME|pid=PID&look=1 PUT
+ *   /api/v1/captures?job=NAME|pid=PID&at=K&executions=N&timeout_ms=T&size=BYTES[&instead_of=ID]
  *                                       begins it: 202 {"id": ...}
  *   GET /api/v1/captures/ID             "state": running or done, "exit_code", "answer" (what the
  *                                       program said), "files": [{"name", "bytes"}]
- *   GET /api/v1/captures/ID/file?name=NAME&offset=N
- *                                       bytes from there on, at most NTK_CAPTURES_HTTP_BYTES
+ *   GET /api/v1/captures/ID/file?name=NAME&offset=N bytes from there on, at most
+ *                                       NTK_CAPTURES_HTTP_BYTES
  *
- * Each is one run of 'neuron-profile trigger'; what it records lies next to what the agent keeps by
- * itself, within the same bound. docs/formats/http-api.md has the answers.
+ * Each is one run of 'neuron-profile trigger'; its output is stored next to the agent's own
+ * captures, within the same size limit. docs/formats/http-api.md documents the answers.
  *
- * Owner:   create / destroy; the options are borrowed. Runs that are under way are stopped.
- * Threads: the routes run on the server's two threads; destroy when the server is gone.
+ * Owner:   create / destroy; the options are borrowed. Running captures are stopped.
+ * Threads: the routes run on the server's two threads; destroy after the server.
  */
 #ifndef NTK_AGENT_HANG_CAPTURES_HTTP_H
 #define NTK_AGENT_HANG_CAPTURES_HTTP_H
@@ -28,9 +28,9 @@ extern "C" {
 #endif
 
 #define NTK_CAPTURES_HTTP_PATH "/api/v1/captures"
-#define NTK_CAPTURES_HTTP_MAX 16         /* that are remembered; the oldest that is done goes */
-#define NTK_CAPTURES_HTTP_RUNS_MAX 4     /* at once; more are answered 429 */
-#define NTK_CAPTURES_HTTP_FILES_MAX 4096 /* number of reported ones */
+#define NTK_CAPTURES_HTTP_MAX 16         /* remembered runs; the oldest finished one is replaced */
+#define NTK_CAPTURES_HTTP_RUNS_MAX 4     /* at once; more requests get 429 */
+#define NTK_CAPTURES_HTTP_FILES_MAX 4096 /* number of listed files */
 #define NTK_CAPTURES_HTTP_BYTES ((size_t)4 * 1024 * 1024)
 #define NTK_CAPTURES_HTTP_TIMEOUT_NS (600 * NTK_NS_PER_SECOND) /* at most */
 

@@ -20,13 +20,13 @@
 #include "shared/base/str.h"
 
 #define MODULE "captures"
-#define STAMP_BYTES 16 /* 20261124T010000Z, which begins the name of each folder */
+#define STAMP_BYTES 16 /* 20261124T010000Z, the start of each folder's name */
 #define NAME_BYTES 96
-#define ACTIVE_MAX 16 /* captures at once; more are not protected while they are written */
-#define DEPTH_MAX 8   /* of what one capture writes */
+#define ACTIVE_MAX 16 /* simultaneous captures; more are not protected while written */
+#define DEPTH_MAX 8   /* of what a capture writes */
 #define ENTRIES_MAX 20000
 #define REMOVE_CALLS 16
-#define FOLDER_BYTES 4096U /* a folder counts even when it is empty */
+#define FOLDER_BYTES 4096U /* counted even for an empty folder */
 #define LEDGER_BYTES_MAX ((size_t)4 << 20)
 
 struct capture {
@@ -35,20 +35,20 @@ struct capture {
     uint32_t uid;
     bool is_active;
     bool is_removed;
-    bool is_settled; /* its size does not change any more */
+    bool is_settled; /* its size no longer changes */
 };
 
 static struct {
     pthread_mutex_t lock; /* active, asked, is_running */
     pthread_mutex_t making;
     char active[ACTIVE_MAX][NAME_BYTES];
-    uint64_t asked; /* number of requests for room */
+    uint64_t asked; /* number of requests to free space */
     bool is_running;
 } state = { .lock = PTHREAD_MUTEX_INITIALIZER, .making = PTHREAD_MUTEX_INITIALIZER };
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* Only what an agent made, by its name: "20261124T010000Z-hang". */
+/* Only folders made by an agent, by name: "20261124T010000Z-hang". */
 static int is_ours(const struct dirent *entry)
 {
     const char *name = entry->d_name;
@@ -79,7 +79,7 @@ static bool is_active(const char *name)
     return is_found;
 }
 
-/* Puts `to` in the place of `from`. */
+/* Replaces `from` with `to`. */
 static void active_change(const char *from, const char *to)
 {
     pthread_mutex_lock(&state.lock);
@@ -125,8 +125,8 @@ static bool add_file(const char *name, const struct stat *status, void *ctx)
     return true;
 }
 
-/* What cannot be counted goes first. Folders of other users, which an older agent left, may grow:
- * they are measured each time. */
+/* Folders that cannot be measured are removed first. Those of other users, left by an older agent,
+ * may grow: they are measured each time. */
 static void measure(const char *path, uint64_t keep_bytes, struct capture *capture)
 {
     struct ntk_fs_walk walk = {
@@ -144,7 +144,7 @@ static void measure(const char *path, uint64_t keep_bytes, struct capture *captu
     capture->bytes = keep_bytes;
 }
 
-/* What the ledger has of it; false: nothing. */
+/* Its entry in the ledger; false if there is none. */
 static bool ledger_find(const char *ledger, const char *name, uint64_t *out_bytes)
 {
     size_t length = strlen(name);
@@ -180,7 +180,7 @@ static void ledger_write(const char *path, const struct capture *captures, size_
 
 /* ---- room ------------------------------------------------------------------------------------ */
 
-/* The oldest capture of the user with the most bytes, but not the newest of all. NULL: none. */
+/* The oldest capture of the user with the most bytes, except the newest of all. NULL: none. */
 static struct capture *find_next(struct capture *captures, size_t count)
 {
     struct capture *found = NULL;
@@ -223,14 +223,14 @@ static void remove_some(const char *folder, struct capture *captures, size_t cou
             return;
         }
         (void)snprintf(path, sizeof path, "%s/%s", folder, next->name);
-        int ret = -E2BIG; /* deep: the next call continues, but not for ever */
+        int ret = -E2BIG; /* too deep: the next call continues, but not for ever */
         for (int i = 0; i < REMOVE_CALLS && ret == -E2BIG; i++) {
             ret = ntk_fs_remove_tree(path, &err);
         }
         if (ret < 0) {
             ntk_log_warn(MODULE, "%s", err.text);
         }
-        next->is_removed = true; /* or measured again at the next time */
+        next->is_removed = true; /* or measured again next time */
         total -= next->bytes;
     }
 }

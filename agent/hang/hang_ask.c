@@ -8,7 +8,7 @@
 
 #define EXIT_UNKNOWN 3
 
-/* Of machines that did not answer there is nothing to say. */
+/* Machines that did not answer are not judged. */
 static int conclude(const struct ntk_hang_question *question, const struct ntk_host *hosts,
                     size_t count, bool is_here)
 {

@@ -5,8 +5,7 @@
 #include "agent/hang/hang.h"
 #include "shared/base/json.h"
 
-/* The number of ranks without a report: they are listed, but the line is not as long as the claimed
- * number. */
+/* Lists the ranks without a report, but not as many as a hostile process claims. */
 #define UNSEEN_MAX 65536u
 
 static void write_rank(struct ntk_json *json, const struct ntk_rank_verdict *verdict)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* hang_process - what a thread is doing, without stopping it: its state and where in the kernel it
- * waits. */
+/* hang_process - what a thread is doing, without stopping it: its state and its position in the
+ * kernel. */
 #include "agent/hang/hang.h"
 
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static bool file_read(uint32_t pid, uint32_t tid, const char *name, char *text, 
     return bytes > 0;
 }
 
-/* The letter after the name in parentheses, which may hold anything. */
+/* The letter after the name in parentheses; the name may contain anything. */
 static const char *state_word(const char *stat)
 {
     static const struct {
@@ -54,8 +54,8 @@ static const char *state_word(const char *stat)
     return "";
 }
 
-/* " in futex_wait < do_futex": names of the kernel's functions, the innermost first; root may read
- * them, others get at most the first. */
+/* " in futex_wait < do_futex": kernel functions, the innermost first. Root may read all, other
+ * users at most the first. */
 static void frames_add(uint32_t pid, uint32_t tid, char *out, size_t out_bytes)
 {
     char text[TEXT_BYTES];
@@ -77,7 +77,7 @@ static void frames_add(uint32_t pid, uint32_t tid, char *out, size_t out_bytes)
         if (end) {
             *end = '\0';
             if (strncmp(name + 1, "do_syscall", 10) == 0 || strncmp(name + 1, "entry_", 6) == 0) {
-                break; /* how it came into the kernel */
+                break; /* entry into the kernel */
             }
             at += (size_t)snprintf(out + at, out_bytes - at, "%s%.48s",
                                    count++ > 0 ? " < " : " in ", name + 1);

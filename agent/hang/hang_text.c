@@ -6,8 +6,8 @@
 
 #include "shared/base/units.h"
 
-#define RANKS_NAMED 4u  /* in a line of a log */
-#define RANKS_SHOWN 16u /* of those that have come, and of those that have not */
+#define RANKS_NAMED 4u  /* in one log line */
+#define RANKS_SHOWN 16u /* of those that have arrived, and of those that have not */
 
 static bool is_of_job(const struct ntk_hang_view *view, const struct ntk_comm_verdict *verdict)
 {
@@ -117,7 +117,7 @@ static void write_process(const struct ntk_rank_row *row, struct ntk_buf *out)
     }
 }
 
-/* Where a process of this machine is in the kernel. */
+/* The position of a local process in the kernel. */
 static void write_kernel(const struct ntk_rank_row *row, uint32_t tid, struct ntk_buf *out)
 {
     char text[256];
@@ -201,7 +201,7 @@ static void write_missing(const struct ntk_rank_verdict *verdict, bool is_broken
     ntk_buf_add_char(out, '\n');
 }
 
-/* "0-2,5": ranks that have come. */
+/* "0-2,5": ranks that have arrived. */
 static void write_ranges(const struct ntk_comm_verdict *verdict, struct ntk_buf *out)
 {
     const struct ntk_rank_verdict *ranks = verdict->ranks;
@@ -260,7 +260,7 @@ static void write_ranks(const struct ntk_comm_verdict *verdict, struct ntk_buf *
     }
 }
 
-/* Calls of it name ranks one after the other; without a name it ends. */
+/* Each call names one rank; a call without a name ends the list. */
 struct naming {
     struct ntk_buf *out;
     uint32_t named;
@@ -272,7 +272,7 @@ static void name_rank(struct naming *naming, uint32_t rank)
     naming->named++;
 }
 
-/* " and 3 more are" of a sum. */
+/* Ends a list of names with " and 3 more are". */
 static void end_names(struct naming *naming, uint32_t count)
 {
     if (count > naming->named) {
@@ -360,7 +360,7 @@ static void write_stuck(const struct ntk_stuck_row *row, bool colours, struct nt
     }
 }
 
-/* How near the nearest is to its limit: a screen may call it stuck earlier. */
+/* How close the longest one is to its limit: a screen may call it stuck earlier. */
 static void write_longest(const struct ntk_stuck *stuck, struct ntk_buf *out)
 {
     char age[32];

@@ -91,7 +91,7 @@ void ntk_hang_troubles_hold(struct ntk_hang_troubles *troubles, const struct ntk
     held->trouble.behind_ns = verdict->behind_ns;
     held->trouble.interval_ns = verdict->interval_ns;
     if (is_same && verdict->where == NTK_PACE_UNKNOWN) {
-        return; /* it was known once, and may be again */
+        return; /* it was known before, and may be again */
     }
     held->trouble.cause = ntk_pace_where_names[verdict->where];
     if (is_same) {
@@ -122,7 +122,7 @@ void ntk_hang_troubles_drop(struct ntk_hang_troubles *troubles, uint64_t key)
     }
 }
 
-/* Whether ranks of it continue, or will: verdicts keep killed ones for a while. */
+/* Whether its ranks are running or will be: verdicts keep killed ranks for a while. */
 static bool is_alive(const struct ntk_ranks *ranks, uint64_t key)
 {
     ntk_vec_each(const struct ntk_comm_verdict, verdict, &ranks->verdicts) {
@@ -153,7 +153,7 @@ static void fill(struct filling *filling, const struct ntk_rank_trouble *trouble
     }
 }
 
-/* The tag that all ranks of a job have: a process without one has its pid instead. */
+/* The common tag of a job's ranks; a process without a tag has its pid instead. */
 static const char *shared_tag(const char *tag, uint32_t pid)
 {
     char own[16];

@@ -18,15 +18,16 @@
 
 #define MODULE "ranks"
 #define LONG_NS NTK_NS_PER_SECOND
-#define PACE_NS UINT64_C(10000000000) /* a window for slow ranks */
+#define PACE_NS UINT64_C(10000000000) /* length of a window for slow ranks */
 
 struct ntk_hang_watch {
-    struct ntk_map said; /* enum ntk_comm_verdict_kind + 1 of each communicator that has trouble */
+    /* last reported enum ntk_comm_verdict_kind + 1 of each communicator in trouble */
+    struct ntk_map said;
     bool has_ranks;
-    struct ntk_captures *captures; /* NULL: nothing is kept */
-    struct ntk_pace pace;          /* of the window so far */
+    struct ntk_captures *captures; /* NULL: record nothing */
+    struct ntk_pace pace;          /* of the current window */
     uint64_t window_ns;
-    struct ntk_map said_slow;   /* rank + 1, by communicator */
+    struct ntk_map said_slow;   /* last reported rank + 1, by communicator */
     struct ntk_map said_slower; /* communicators */
     struct ntk_change change;
     struct ntk_hang_troubles troubles;
@@ -69,7 +70,7 @@ bool ntk_hang_watch_has_ranks(const struct ntk_hang_watch *watch)
     return watch->has_ranks;
 }
 
-/* The job of a communicator. For a lost one nothing is left to capture. */
+/* The job of a communicator. A lost rank leaves nothing to capture. */
 static void capture(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot,
                     enum ntk_captures_reason reason, uint64_t key, uint32_t pid)
 {
@@ -142,7 +143,7 @@ static void say_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *sn
     }
 }
 
-/* Windows follow each other; if out of memory, one is omitted. */
+/* Windows follow each other; if out of memory, one is skipped. */
 static void watch_pace(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
 {
     watch->window_ns += snapshot->period_ns;
@@ -178,13 +179,13 @@ static void say_slower(const struct ntk_change_verdict *verdict,
                  ntk_change_where_names[verdict->where]);
 }
 
-/* Changes of all ranks of a communicator, each once, and that it has ended. */
+/* Reports changes of a communicator's ranks once, and their end. */
 static void watch_change(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
 {
     struct ntk_map now = { 0 };
 
     if (ntk_change_add(&watch->change, snapshot) < 0) {
-        return; /* if out of memory, a period is omitted */
+        return; /* if out of memory, a period is skipped */
     }
     ntk_vec_each(const struct ntk_change_verdict, verdict, &watch->change.verdicts) {
         if (!ntk_map_get_number(&watch->said_slower, verdict->key)) {
@@ -205,7 +206,7 @@ static void watch_change(struct ntk_hang_watch *watch, const struct ntk_snapshot
     watch->said_slower = now;
 }
 
-/* Of communicators that are gone nothing is kept: a machine sees many in its time. */
+/* Forgets communicators that are gone: a machine sees many over time. */
 static void forget(struct ntk_map *said, const struct ntk_vec *keys)
 {
     struct ntk_map kept = { 0 };
@@ -241,9 +242,9 @@ static void forget_gone(struct ntk_hang_watch *watch, const struct ntk_ranks *ra
     ntk_vec_fini(&keys);
 }
 
-/* Two processes may have one core: shared by hosts of containers, or one after the other. A process
- * of another namespace may claim any pid, but no other user. */
-#define STUCK_PID_SHIFT 42 /* numbers of processes have 22 bits, cores 10 */
+/* Two processes may have one core, in containers that share hosts or one after the other. A process
+ * of another namespace may claim any pid, but not another user. */
+#define STUCK_PID_SHIFT 42 /* pids have 22 bits, cores 10 */
 #define STUCK_UID_SHIFT 10
 static uint64_t stuck_key(const struct ntk_runtime_sample *runtime, uint32_t core)
 {
@@ -251,7 +252,7 @@ static uint64_t stuck_key(const struct ntk_runtime_sample *runtime, uint32_t cor
            (core & ((1u << STUCK_UID_SHIFT) - 1));
 }
 
-/* Each execution that is stuck is reported once, and so is its end. */
+/* Reports each stuck execution once, and its end. */
 static bool watch_stuck(struct ntk_hang_watch *watch, const struct ntk_snapshot *snapshot)
 {
     struct ntk_map now = { 0 };
@@ -302,7 +303,7 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
     watch_change(watch, snapshot);
     ntk_ranks_init(&ranks);
     if (ntk_ranks_add(&ranks, snapshot, "", own) < 0 || ntk_ranks_judge(&ranks, 0) < 0) {
-        ntk_ranks_fini(&ranks); /* no memory: the next period is checked again */
+        ntk_ranks_fini(&ranks); /* out of memory: the next period is checked again */
         return is_changed;
     }
     watch->has_ranks = ranks.rows.count > 0;
@@ -335,7 +336,7 @@ bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snaps
     return is_changed;
 }
 
-/* Where an execution takes long enough for a request. */
+/* Whether an execution runs long enough to report. */
 static bool is_long(const struct ntk_core_sample *core)
 {
     return core->running_ns >= LONG_NS;
@@ -351,7 +352,7 @@ static bool is_of_interest(const struct ntk_runtime_sample *runtime)
     return runtime->rank_count > 0 || has_long;
 }
 
-/* Of such cores that, and nothing else. */
+/* Only these members of such cores. */
 static void cores_take(struct ntk_snapshot *to, const struct ntk_runtime_sample *from,
                        struct ntk_runtime_sample *runtime)
 {
@@ -394,7 +395,7 @@ bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *l
     small->realtime_ns = snapshot->realtime_ns;
     small->monotonic_ns = snapshot->monotonic_ns;
     small->period_ns = snapshot->period_ns;
-    small->lost_ranks = snapshot->lost_ranks; /* lent: it lives longer */
+    small->lost_ranks = snapshot->lost_ranks; /* borrowed: it lives longer */
     small->lost_rank_count = snapshot->lost_rank_count;
     small->troubles = snapshot->troubles; /* the same */
     small->trouble_count = snapshot->trouble_count;

@@ -24,16 +24,15 @@ struct ntk_hang_watch;
 /* NULL if out of memory. */
 struct ntk_hang_watch *ntk_hang_watch_create(void);
 void ntk_hang_watch_destroy(struct ntk_hang_watch *watch);
-/* Judges and logs; whether a verdict is another one than before. The snapshot is given what
- * holds. */
+/* Judges and logs; returns whether a verdict changed. Adds the current verdicts to the snapshot. */
 bool ntk_hang_watch_put(struct ntk_hang_watch *watch, struct ntk_snapshot *snapshot);
 /* Requests captures of what it reports; borrowed, NULL: none. */
 struct ntk_captures;
 void ntk_hang_watch_set_captures(struct ntk_hang_watch *watch, struct ntk_captures *captures);
-/* Whether there were ranks. */
+/* Whether any ranks exist. */
 bool ntk_hang_watch_has_ranks(const struct ntk_hang_watch *watch);
 
-/* A report of the ranks alone, whole line. False if out of memory. */
+/* A report of the ranks alone, as one line. False if out of memory. */
 bool ntk_hang_ranks_write(const struct ntk_snapshot *snapshot, struct ntk_buf *line);
 
 #endif

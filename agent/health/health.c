@@ -89,8 +89,8 @@ static int drain_once(void *collector)
     return 0;
 }
 
-/* The agent first: it remembers what was. Segments are asked for their counters only: the records
- * in rings may be of any time. */
+/* Asks the agent first, which knows the past. Only counters are read from segments: records in
+ * rings may be of any age. */
 static int look(struct ntk_host *host, struct ntk_err *err)
 {
     const struct ntk_collector_options options = { .sysfs_root = arg_sysfs_root,
@@ -132,7 +132,8 @@ static int exit_code(const struct ntk_host *hosts, size_t count)
                                          : EXIT_SUCCESS;
 }
 
-/* That we failed is not a problem of the machine, as 1 would be to node-problem-detector. */
+/* Our own failure is not a problem of the machine; exit code 1 would report one to
+ * node-problem-detector. */
 static int failure_code(int code)
 {
     return arg_npd ? NTK_HEALTH_CONDITION_UNKNOWN : code;

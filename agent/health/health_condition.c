@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* health_condition - a verdict as a custom plug-in of node-problem-detector tells it. */
+/* health_condition - a verdict in the form of a custom plug-in of node-problem-detector. */
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ int ntk_health_reasons_parse(const char *text, uint32_t *out_reasons, struct ntk
                : 0;
 }
 
-/* Its end is truncated when it is too long. */
+/* Truncates the line if it is too long. */
 static void add_line(struct ntk_buf *out, const char *text)
 {
     bool is_long = strlen(text) > NTK_HEALTH_LINE_MAX;
@@ -30,7 +30,7 @@ static void add_line(struct ntk_buf *out, const char *text)
     ntk_buf_add_format(out, "%s%s\n", line, is_long ? "..." : "");
 }
 
-/* A device that the driver does not describe, or no device at all. */
+/* A device unknown to the driver, or no device at all. */
 static bool is_unknown(const struct ntk_host *host)
 {
     const struct ntk_health_sample *worst;
@@ -53,7 +53,8 @@ static const struct ntk_health_sample *problem_find(const struct ntk_host *host,
         for (size_t k = 0; k < device->health_count; k++) {
             uint32_t reason = device->health[k].reason;
 
-            /* A process is not a witness, unless the user names a reason of processes. */
+            /* A process proves nothing about the device, unless the user selects a reason of
+             * processes. */
             if (reasons & 1u << reason &&
                 (reasons != NTK_HEALTH_ALL_REASONS || !ntk_health_reason_is_of_process(reason)) &&
                 ntk_health_reasons[reason].verdict == NTK_HEALTH_UNHEALTHY) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api - questions to the database over HTTP: what `neuron-monitor query` answers, as JSON. */
+/* api - queries to the database over HTTP: the answers of `neuron-monitor query` as JSON. */
 #include "agent/http/api.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define BASE "/api/v1/"
 #define QUESTIONS_MAX 15
 #define PATH_BYTES 32
-/* Smaller answers are not worth the work. */
+/* Compressing smaller answers does not pay. */
 #define GZIP_BYTES_MIN 1024
 
 struct question_route {
@@ -34,7 +34,7 @@ struct ntk_api {
     struct ntk_http_route routes[QUESTIONS_MAX + 2];
 };
 
-/* Their rows come per model or core, so their steps are fewer. */
+/* These have rows per model or core, so fewer steps. */
 static const char *const listed[] = { "latency", "cores", "ranks" };
 
 /* -- answers ----------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* api_parameters - the query parameters of a question to the database. */
+/* api_parameters - the parameters of a query over HTTP. */
 #include "agent/http/api_parameters.h"
 
 #include <assert.h>
@@ -11,10 +11,10 @@
 #include "shared/base/str.h"
 #include "shared/base/timestamp.h"
 
-/* Longer ones are not names of processes or models. */
+/* Names of processes and models are not longer. */
 #define NAME_BYTES_MAX 4096
 #define INDEX_MAX UINT16_MAX
-/* A step of the shortest tier. */
+/* A step of the finest tier. */
 #define STEP_NS_MIN NTK_NS_PER_SECOND
 #define STEP_NS_MAX (366 * 24 * 3600 * NTK_NS_PER_SECOND)
 
@@ -142,7 +142,7 @@ static const struct {
     const char *name;
     int (*take)(const char *value, struct ntk_api_parameters *p, struct ntk_err *err);
 } rows[] = {
-    /* By the bits of ntk_query_option. */
+    /* In the order of the bits of ntk_query_option. */
     { "process", take_process },
     { "model", take_model },
     { "core", take_core },
@@ -154,9 +154,9 @@ static const struct {
     { "percentiles", take_percentiles },
     { "latency", take_latency },
     { "job", take_job },
-    /* Of what has processes. */
+    /* For queries about processes. */
     { "user", take_user },
-    /* For every question. */
+    /* For every query. */
     { "from", take_from },
     { "to", take_to },
     { "last", take_last },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * api_parameters - the query parameters of a question to the database.
+ * api_parameters - the query parameters of a query over HTTP.
  *
  * Threads: any; plain data. Texts are borrowed from the request.
  */
@@ -19,20 +19,21 @@ extern "C" {
 #endif
 
 struct ntk_api_parameters {
-    struct ntk_query query; /* without reader and window, but its step */
+    struct ntk_query query; /* without reader and window, but with step */
     bool has_from;
     bool has_to;
     uint64_t from_ns;
     uint64_t to_ns;
     uint64_t last_ns; /* 0: not given */
-    uint32_t seen;    /* which parameters came, a bit each */
+    uint32_t seen;    /* a bit for each parameter that was given */
 };
 
-/* -EINVAL and a message for an unknown, doubled or bad parameter. */
+/* -EINVAL and a message for an unknown, duplicate or invalid parameter. */
 int ntk_api_parameters_read(const struct ntk_http_request *request,
                             struct ntk_api_parameters *parameters, struct ntk_err *err);
 
-/* That each means something to the question, and that its metric is there. -EINVAL, a message. */
+/* Checks that each parameter applies to the query, and that its metric exists. -EINVAL with a
+ * message. */
 int ntk_api_parameters_check(const struct ntk_api_parameters *parameters,
                              const struct ntk_query_question *question, struct ntk_err *err);
 

@@ -57,7 +57,7 @@ static void give(const struct ntk_http_request *request, struct ntk_http_respons
     response->text = "no current report\n";
 }
 
-/* The folder of the socket, where it is the one that belongs to agents. */
+/* The folder of the socket, if it belongs to agents. */
 static void make_folder(const char *path)
 {
     char folder[PATH_MAX];
@@ -67,7 +67,7 @@ static void make_folder(const char *path)
         memcpy(folder, path, (size_t)(slash - path));
         folder[slash - path] = '\0';
         if (mkdir(folder, 0755) == 0) {
-            (void)chmod(folder, 0755); /* whatever the umask of a service */
+            (void)chmod(folder, 0755); /* independent of the umask of a service */
         }
     }
 }
@@ -122,7 +122,7 @@ void ntk_local_put(struct ntk_local *local, enum ntk_local_answer answer,
 
     ntk_buf_add(&copy, line->bytes, line->bytes_count);
     struct ntk_http_body *body = ntk_http_body_create(&copy);
-    if (body) { /* if out of memory, the one before stays */
+    if (body) { /* if out of memory, the previous one stays */
         pthread_mutex_lock(&local->lock);
         struct ntk_http_body *before = local->answers[answer].body;
         local->answers[answer].body = body;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * local - what the agent answers to programs of this machine, over a Unix socket: neuron-monitor
+ * local - answers of the agent to programs of this machine over a Unix socket: neuron-monitor
  * health, hang and slow.
  *
  *   /api/v1/report   the devices of the machine, without processes; every user may ask
- *   /api/v1/ranks    ranks and long executions; root and the agent's user may ask, as others see
+ *   /api/v1/ranks    ranks and long executions; only root and the agent's user may ask: others see
  *                    only segments that are theirs
  *
  * Owner:   create / destroy; the path is borrowed.
@@ -26,19 +26,19 @@ enum ntk_local_answer { NTK_LOCAL_DEVICES, NTK_LOCAL_RANKS, NTK_LOCAL_ANSWER_COU
 
 struct ntk_local_options {
     const char *path;
-    /* Puts current answers, or returns false: the server then answers 503 instead of with an old
-     * report. NULL: the server gives the last answer that was put. */
+    /* Provides current answers, or returns false: the server then answers 503 instead of with an
+     * old report. NULL: the server gives the last answer that was put. */
     bool (*refresh)(void *ctx);
     void *refresh_ctx;
 };
 
 struct ntk_local;
 
-/* Makes the folder where it is missing. -EADDRINUSE: another agent serves there. */
+/* Creates the folder if missing. -EADDRINUSE: another agent serves there. */
 int ntk_local_create(const struct ntk_local_options *options, struct ntk_local **out_local,
                      struct ntk_err *err);
 void ntk_local_destroy(struct ntk_local *local);
-/* What is answered from now on: a report, a whole line, which is copied. */
+/* Sets the answer from now on: a report as one line, copied. */
 void ntk_local_put(struct ntk_local *local, enum ntk_local_answer answer,
                    const struct ntk_buf *line);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* routes - what the agent's own HTTP port answers. */
+/* routes - the answers of the agent's own HTTP port. */
 #include "agent/http/routes.h"
 
 #include <assert.h>
@@ -20,7 +20,7 @@
 static const char stale_text[] = "no report for three periods\n";
 
 struct ntk_routes {
-    const struct ntk_outputs *outputs; /* which know whether reports still come */
+    const struct ntk_outputs *outputs; /* know whether reports still arrive */
     void (*refresh)(void *ctx);
     void *refresh_ctx;
     struct ntk_http_route routes[NTK_EXPORTER_COUNT + 8];
@@ -29,7 +29,7 @@ struct ntk_routes {
     struct ntk_http_guard *guard;
     struct ntk_http_files *page;
     struct ntk_api *api;
-    struct ntk_captures_http *captures; /* NULL: none for others */
+    struct ntk_captures_http *captures; /* NULL: no captures for clients */
     struct ntk_http_server *server;
     struct ntk_http_feed *stream;
     struct ntk_http_feed *live;
@@ -46,7 +46,7 @@ static void answer_output(const struct ntk_http_request *request,
     output->exporter->answer(output->state, request, response);
 }
 
-/* Old values are not answered as new ones. */
+/* Refuses to serve old values as current ones. */
 static bool refuse_stale(const struct ntk_routes *routes, struct ntk_http_response *response)
 {
     bool is_stale = ntk_outputs_are_stale(routes->outputs);
@@ -102,7 +102,7 @@ static void answer_feed(struct ntk_routes *routes, struct ntk_http_feed **feed,
     if (refuse_stale(routes, response)) {
         return;
     }
-    pthread_mutex_lock(&routes->lock); /* the server answers before the feeds are there */
+    pthread_mutex_lock(&routes->lock); /* the server answers before the feeds exist */
     response->feed = *feed;
     pthread_mutex_unlock(&routes->lock);
 }
@@ -148,7 +148,7 @@ static void answer_ready(const struct ntk_http_request *request, struct ntk_http
     response->text = response->status == 200 ? "neuron-monitor is ready\n" : "no report yet\n";
 }
 
-/* Everything that the server answers with. */
+/* Creates everything that answers are made from. */
 static int create_parts(struct ntk_routes *routes, const struct ntk_routes_options *options,
                         struct ntk_http_address *address, struct ntk_err *err)
 {
@@ -173,7 +173,7 @@ static int create_parts(struct ntk_routes *routes, const struct ntk_routes_optio
     return ret;
 }
 
-/* Answers that take a while, and what is sent here. */
+/* Slow answers and uploads. */
 static void add_slow_routes(struct ntk_routes *routes, struct ntk_http_options *http)
 {
     const struct ntk_http_route *questions = ntk_api_routes_get(routes->api);
@@ -304,7 +304,7 @@ void ntk_routes_put(struct ntk_routes *routes, const struct ntk_buf *line,
     struct ntk_http_body *body = body_of(line);
     struct ntk_http_body *whole = full ? body_of(full) : ntk_http_body_ref(body);
 
-    if (!body || !whole) { /* no memory: this report is missing here, the next one is tried */
+    if (!body || !whole) { /* out of memory: skip this report, try the next */
         ntk_http_body_unref(body);
         ntk_http_body_unref(whole);
         return;

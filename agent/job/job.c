@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* job - neuron-monitor job: options, the selected jobs, and the form of the answer. */
+/* job - neuron-monitor job: options, the selected jobs, and the format of the answer. */
 #include "agent/job/job.h"
 
 #include <errno.h>
@@ -145,7 +145,7 @@ static int ask(struct ntk_store_reader *reader, const char *id, struct ntk_query
     size_t more = 0;
     int ret = ntk_query_window_whole(reader, window, err);
 
-    /* One that began before the first sample gets the whole. */
+    /* A job that started before the first sample gets the whole window. */
     window->from_ns = 0;
     window->to_ns++;
     ret = ret < 0 ? ret

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * job - neuron-monitor job: what batch jobs held and what they made of it, from a database of the
- * agent.
+ * job - neuron-monitor job: the resources of batch jobs and how they used them, from a database of
+ * the agent.
  *
- * Which cores a job held is in the database (shared/store/store_jobs.h), and so does what ran on
- * them meanwhile; this adds up and writes. A table for people, every figure of one job below each
- * other, CSV or JSON.
+ * The database has the cores of a job (shared/store/store_jobs.h) and what ran on them; this module
+ * adds it up and writes a table, a list for one job, CSV or JSON.
  *
  * Threads: one.
  */
@@ -26,21 +25,21 @@ extern "C" {
 /* The whole subcommand; argv[0] is "job". The exit code. */
 int ntk_job_main(int argc, char **argv);
 
-/* One job, or all of a user. */
+/* One job, or all jobs of a user. */
 struct ntk_job_row {
-    struct ntk_store_job job; /* texts last as long as whoever filled it says */
+    struct ntk_store_job job; /* texts live as long as their owner says */
     uint64_t jobs;            /* in it */
-    double device_watts;      /* of a device at full power; 0: not told */
+    double device_watts;      /* of a device at full power; 0: unknown */
 };
-/* Adds another job of the same user: what is unknown of one is unknown of the sum. */
+/* Adds another job of the same user: a figure unknown for one is unknown in the sum. */
 void ntk_job_row_add(struct ntk_job_row *row, const struct ntk_store_job *job);
 
 enum ntk_job_view {
-    NTK_JOB_VIEW_SHORT, /* jobs, what fits a screen */
-    NTK_JOB_VIEW_JOBS,  /* jobs, all that is known */
+    NTK_JOB_VIEW_SHORT, /* jobs, as wide as a screen */
+    NTK_JOB_VIEW_JOBS,  /* jobs, all figures */
     NTK_JOB_VIEW_USERS,
 };
-/* The columns of a view, then a row for each. */
+/* The columns of a view, and a row for each job or user. */
 void ntk_job_table_begin(struct ntk_query_table *table, enum ntk_job_view view);
 void ntk_job_table_add(struct ntk_query_table *table, enum ntk_job_view view,
                        const struct ntk_job_row *row);

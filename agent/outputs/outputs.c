@@ -6,7 +6,7 @@
 #include "shared/base/cond.h"
 #include "shared/base/log.h"
 
-/* Between two looks at what is left. */
+/* Between two checks for unsent data. */
 #define DRAIN_STEP_NS (20 * NTK_NS_PER_MS)
 
 int ntk_outputs_open(struct ntk_outputs *outputs, const struct ntk_exporter_options *options,

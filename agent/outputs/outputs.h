@@ -21,30 +21,30 @@ extern "C" {
 struct ntk_output {
     const struct ntk_exporter *exporter;
     void *state;
-    bool said; /* that put() fails, once per spell */
+    bool said; /* a failure of put() was logged */
 };
 
 struct ntk_outputs {
     struct ntk_output rows[NTK_EXPORTER_COUNT];
     size_t count;
-    const struct ntk_clock *clock; /* of the drain; NULL: the system's */
+    const struct ntk_clock *clock; /* for the drain; NULL: the system's */
 };
 
-/* Those that the command line asks for; with_pages: and those that have a page. */
+/* Exporters requested on the command line; with_pages: and those that have a page. */
 int ntk_outputs_open(struct ntk_outputs *outputs, const struct ntk_exporter_options *options,
                      bool with_pages, struct ntk_err *err);
-/* What an earlier agent counted, before the first put. */
+/* The counts of an earlier agent, before the first put. */
 void ntk_outputs_resume(struct ntk_outputs *outputs, const struct ntk_snapshot *totals);
-/* A page to those that have one, a report to the others. A failure is logged once and hides nothing
- * from the others. */
+/* A page to exporters that have one, a report to the others. A failure is logged once and does not
+ * affect the others. */
 void ntk_outputs_put(struct ntk_outputs *outputs, const struct ntk_snapshot *snapshot,
                      bool is_page);
 bool ntk_outputs_have_pages(const struct ntk_outputs *outputs);
-/* Whether what is served is too old to be believed. Any thread. */
+/* Whether the served data is too old. Any thread. */
 bool ntk_outputs_are_stale(const struct ntk_outputs *outputs);
-/* Waits for all exporters at once until nothing is left to send, within what each one allows itself
- * and NTK_OUTPUTS_DRAIN_NS in total. Once is_in_haste(ctx) says so, it waits no more. 0, or the
- * first failure with its message; the others' are logged. */
+/* Waits until all exporters have sent everything, within their own limits and NTK_OUTPUTS_DRAIN_NS
+ * in total. Stops waiting once is_in_haste(ctx) is true. 0, or the first failure with its message;
+ * others are logged. */
 #define NTK_OUTPUTS_DRAIN_NS UINT64_C(6000000000)
 int ntk_outputs_drain(struct ntk_outputs *outputs, bool (*is_in_haste)(void *ctx), void *ctx,
                       struct ntk_err *err);

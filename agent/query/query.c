@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query - neuron-monitor query: options, the window, and the form of the answer. */
+/* query - neuron-monitor query: options, the window, and the format of the answer. */
 #include "agent/query/query.h"
 
 #include <errno.h>
@@ -157,7 +157,7 @@ static const struct ntk_opt_program program = {
         "and why\n  series       one metric over time, see --metric",
 };
 
-/* "--metric help" is asked before anything else is needed. */
+/* "--metric help" needs no other option. */
 static bool wants_metrics(int argc, char **argv)
 {
     for (int i = 1; i < argc; i++) {
@@ -178,7 +178,7 @@ static void print_metrics(void)
     }
 }
 
-/* All that is stored, narrowed by the options. */
+/* The whole stored time, narrowed by the options. */
 static int set_window(struct ntk_err *err)
 {
     struct ntk_store_window *window = &query.window;

@@ -3,8 +3,8 @@
  * query - neuron-monitor query: questions to a database of the agent, answered as a table, CSV or
  * JSON.
  *
- * A question (query_questions.c) asks shared/store and fills a table (query_table.h); which window
- * it is about and how the table is written is the same for all.
+ * A question (query_questions.c) asks shared/store and fills a table (query_table.h). Windows and
+ * output formats are common to all questions.
  *
  * Threads: one.
  */
@@ -49,26 +49,26 @@ enum ntk_query_option {
     NTK_QUERY_OF_PERCENTILES = 1 << 8,
     NTK_QUERY_OF_LATENCY = 1 << 9,
     NTK_QUERY_OF_JOB = 1 << 10,
-    NTK_QUERY_MODEL_OR_CORE = 1 << 11, /* of a question: not both */
+    NTK_QUERY_MODEL_OR_CORE = 1 << 11, /* at most one of them */
 };
 #define NTK_QUERY_OPTION_COUNT 11
 
 struct ntk_query_question {
     const char *name;
     const char *help;
-    const char *route; /* over HTTP, where its name is that of something else; NULL: its name */
-    uint32_t options;  /* that mean something to it; of 'series' the metric says more */
+    const char *route; /* name over HTTP, if its own name is taken there; NULL: its name */
+    uint32_t options;  /* options that apply to it; for 'series' the metric decides */
     int (*answer)(const struct ntk_query *query, struct ntk_query_table *table,
                   struct ntk_err *err);
 };
-/* Ended by a NULL name. */
+/* A NULL name ends it. */
 extern const struct ntk_query_question ntk_query_questions[];
 /* NULL when there is none. */
 const struct ntk_query_question *ntk_query_question_find(const char *name);
 
-/* That each option given means something to the question: an answer that left one out would look
- * like one that heeded it. "names" are what the asker calls them, by bit; query->metric is set
- * where the question is about one. -EINVAL and a message. */
+/* Checks that each given option applies to the question, because an ignored filter would give a
+ * misleading answer. "names" are the caller's names of the bits; query->metric is set if the
+ * question is about one. -EINVAL and a message. */
 int ntk_query_options_check(const struct ntk_query_question *question,
                             const struct ntk_query *query, uint32_t given,
                             const char *const names[NTK_QUERY_OPTION_COUNT], struct ntk_err *err);
@@ -76,15 +76,15 @@ int ntk_query_options_check(const struct ntk_query_question *question,
 /* "50,90,99": ascending numbers from 0 to 100. -EINVAL. */
 int ntk_query_percentiles_parse(const char *value, struct ntk_query *query, struct ntk_err *err);
 
-/* What is shown by default: everything but the log of memory and marks, which are long. */
+/* The default: everything except the long logs of memory and marks. */
 #define NTK_QUERY_EVENT_KINDS \
     (NTK_STORE_EVENTS_ALL & ~(NTK_STORE_EVENTS_MEMORY | 1u << NTK_STORE_EVENT_MARK))
-/* Rows of events at most; beyond it the question is refused. */
+/* Limit of rows of events; the question fails beyond it. */
 #define NTK_QUERY_EVENTS_MAX 200000
 /* "error,load": names of kinds, or "all". -EINVAL. */
 int ntk_query_event_kinds_parse(const char *value, uint32_t *out_kinds, struct ntk_err *err);
 
-/* From the first to the last stored sample, in any tier; step_ns is left. -ENODATA. */
+/* From the first to the last stored sample, in any tier; step_ns is unchanged. -ENODATA. */
 int ntk_query_window_whole(struct ntk_store_reader *reader, struct ntk_store_window *window,
                            struct ntk_err *err);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_parts - the common parts of all queries: the question by its name, the window, the
- * percentiles. */
+/* query_parts - common parts of all queries: the question by name, the window, the percentiles. */
 #include <errno.h>
 #include <string.h>
 

@@ -12,15 +12,15 @@
 #include "agent/query/query_states.h"
 #include "shared/base/clock.h"
 
-/* Cores that are listed one by one at most: those of the largest machine and more. */
+/* Limit of cores listed one by one: more than the largest machine has. */
 #define CORES_MAX 1024
 
-/* An answer while it is put together. */
+/* An answer being built. */
 struct answer {
     const struct ntk_query *query;
     struct ntk_query_table *table;
     struct ntk_store_filter filter;
-    const char *model; /* of the present rows */
+    const char *model; /* of the current rows */
     struct ntk_err *err;
 };
 
@@ -80,7 +80,7 @@ static int keep_name(const char *name, void *ctx)
     return 0;
 }
 
-/* Each model of the window by its name, over all processes that have it. */
+/* Each model of the window by name, over all its processes. */
 static int add_models(struct answer *answer)
 {
     struct ntk_vec names = NTK_VEC_INIT(char *);
@@ -465,7 +465,7 @@ static int answer_series(const struct ntk_query *query, struct ntk_query_table *
 }
 
 #define OF_EACH (NTK_QUERY_OF_PROCESS | NTK_QUERY_OF_MODEL | NTK_QUERY_OF_CORE)
-/* Models are not told core by core. */
+/* Models have no figures per core. */
 #define OF_EXECUTIONS (OF_EACH | NTK_QUERY_MODEL_OR_CORE | NTK_QUERY_OF_STEP)
 
 const struct ntk_query_question ntk_query_questions[] = {

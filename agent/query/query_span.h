@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-/* As given; zeroed: not. */
+/* As given; zeroed: not given. */
 struct ntk_query_span {
     const char *from;
     const char *to;
@@ -38,10 +38,9 @@ struct ntk_query_span {
             "begin TIME before the end of the window, such as 5m or 24h", .is_above_zero = true \
     }
 
-/* That they are times, and fit together; -EINVAL: wrong usage. */
+/* Checks that they are valid times in the right order; -EINVAL: usage error. */
 int ntk_query_span_check(const struct ntk_query_span *span, struct ntk_err *err);
-/* Narrows what is there, which is checked. Without --to, --last counts from last_ns. -EINVAL: the
- * window is empty. */
+/* Narrows the window. Without --to, --last counts from last_ns. -EINVAL: the window is empty. */
 int ntk_query_span_apply(const struct ntk_query_span *span, uint64_t last_ns, uint64_t *from_ns,
                          uint64_t *to_ns, struct ntk_err *err);
 

@@ -158,8 +158,7 @@ int ntk_query_answer_health(const struct ntk_query *query, struct ntk_query_tabl
     if (query->filter.has_device) {
         snprintf(device, sizeof device, " AND d.device = %" PRIu32, query->filter.device);
     }
-    /* Another reason that comes or goes makes rows of all of them: those of one that continues are
-     * one row here. */
+    /* A changed reason writes rows of all reasons: one that continues is one row here. */
     snprintf(sql, sizeof sql,
              "WITH h AS (SELECT *, (SELECT min(n.time_ns) FROM device_health n"
              " WHERE n.device = h.device AND n.time_ns > h.time_ns) AS to_ns FROM device_health h),"

@@ -9,7 +9,7 @@ int ntk_query_answer_ranks(const struct ntk_query *query, struct ntk_query_table
                            struct ntk_err *err);
 int ntk_query_answer_verdicts(const struct ntk_query *query, struct ntk_query_table *table,
                               struct ntk_err *err);
-/* What held at some time of the window: of a state that began before, too. */
+/* States that held at some time of the window, including those that started before. */
 int ntk_query_answer_health(const struct ntk_query *query, struct ntk_query_table *table,
                             struct ntk_err *err);
 

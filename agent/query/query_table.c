@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* query_table - rows of an answer, and the forms in which they are written. */
+/* query_table - the rows of an answer, and their output formats. */
 #include "agent/query/query_table.h"
 
 #include <assert.h>
@@ -122,7 +122,7 @@ static void format_plain(const struct cell *cell, enum ntk_query_kind kind, char
     }
 }
 
-/* A value that is written without a fraction; what no 64 bits hold is the largest that they do. */
+/* A value without a fraction, limited to 64 bits. */
 static uint64_t whole(const struct cell *cell)
 {
     if (cell->is_count) {
@@ -133,7 +133,7 @@ static uint64_t whole(const struct cell *cell)
                                               : 0;
 }
 
-/* The value as people read it; texts lose their control characters. */
+/* The value for people; control characters are removed. */
 static void format_cell(const struct cell *cell, enum ntk_query_kind kind, char *buf,
                         size_t buf_bytes)
 {
@@ -161,7 +161,7 @@ static void format_cell(const struct cell *cell, enum ntk_query_kind kind, char 
         snprintf(buf, buf_bytes, cell->number < 100 ? "%.3f" : "%.0f", cell->number);
         return;
     case NTK_QUERY_NUMBER:
-        if (cell->number < 100) { /* three executions in a minute are not 0 per second */
+        if (cell->number < 100) { /* so that three executions in a minute are not 0 per second */
             snprintf(buf, buf_bytes, "%.3g", cell->number);
         } else {
             ntk_units_count(buf, buf_bytes, cell->number);
@@ -191,7 +191,7 @@ static void add_heading(char *buf, size_t buf_bytes, const char *name)
     ntk_str_copy(buf, buf_bytes, name);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (ntk_str_ends_with(buf, units[i])) {
-            buf[strlen(buf) - strlen(units[i])] = '\0'; /* each value says its unit */
+            buf[strlen(buf) - strlen(units[i])] = '\0'; /* each value has its unit */
         }
     }
     for (char *c = buf; *c; c++) {

@@ -3,10 +3,10 @@
  * query_table - rows of an answer, and the three forms in which they are written.
  *
  * For people: columns with units, "-" where a value is unknown. CSV (RFC 4180) and JSON (an array
- * of objects): plain numbers in the unit that ends the column's name, nothing or null where not
- * known.
+ * of objects): plain numbers in the unit that ends the column's name, nothing or null where
+ * unknown.
  *
- * Owner:   init/fini; texts are copied. Threads: any; plain data.
+ * Owner: init/fini; texts are copied. Threads: any; plain data.
  */
 #ifndef NTK_AGENT_QUERY_QUERY_TABLE_H
 #define NTK_AGENT_QUERY_QUERY_TABLE_H
@@ -35,13 +35,14 @@ enum ntk_query_kind {
     NTK_QUERY_BYTES,
     NTK_QUERY_RATIO, /* 0..1; for people in percent */
     NTK_QUERY_NUMBER,
-    NTK_QUERY_DECIMAL,   /* a number that is small more often than not */
-    NTK_QUERY_ESTIMATED, /* a count: whether the column before is an estimate; a table has a "~" */
+    NTK_QUERY_DECIMAL, /* usually a small number */
+    /* whether the count in the column before is an estimate; shown as "~" in a table */
+    NTK_QUERY_ESTIMATED,
 };
 
 enum ntk_query_form {
     NTK_QUERY_FORM_TABLE,
-    NTK_QUERY_FORM_LIST, /* for people, a line for each column */
+    NTK_QUERY_FORM_LIST, /* for people, one line per column */
     NTK_QUERY_FORM_CSV,
     NTK_QUERY_FORM_JSON,
     NTK_QUERY_FORM_JSON_DENSE, /* without blanks, for programs */
@@ -57,14 +58,14 @@ struct ntk_query_table {
     size_t column_count;
     struct ntk_vec cells; /* row by row */
     struct ntk_vec texts; /* char *, owned */
-    size_t row_max;       /* cells of more rows are counted and not kept; 0: no bound */
+    size_t row_max;       /* cells of more rows are counted but not stored; 0: no limit */
     size_t omitted;       /* cells */
     bool failed;          /* out of memory, sticky */
 };
 
 void ntk_query_table_init(struct ntk_query_table *table);
 void ntk_query_table_fini(struct ntk_query_table *table);
-/* All columns before the first cell. */
+/* Add all columns before the first cell. */
 void ntk_query_table_add_column(struct ntk_query_table *table, enum ntk_query_kind kind,
                                 const char *name);
 struct ntk_query_heading {
@@ -73,7 +74,7 @@ struct ntk_query_heading {
 };
 void ntk_query_table_add_columns(struct ntk_query_table *table,
                                  const struct ntk_query_heading *headings, size_t count);
-/* The next cell of the row; a row is full after column_count cells. */
+/* Adds the next cell of the row; a row is complete after column_count cells. */
 void ntk_query_table_add_number(struct ntk_query_table *table, bool known, double value);
 void ntk_query_table_add_count(struct ntk_query_table *table, bool known, uint64_t value);
 /* NULL and "" are unknown. */
@@ -82,7 +83,7 @@ void ntk_query_table_add_text(struct ntk_query_table *table, const char *text); 
 size_t ntk_query_table_row_count(const struct ntk_query_table *table);
 void ntk_query_table_write(const struct ntk_query_table *table, enum ntk_query_form form,
                            struct ntk_buf *out);
-/* The same to standard output; a reader that stops early is not a failure. */
+/* Writes to standard output; a reader that stops early is not a failure. */
 int ntk_query_table_print(const struct ntk_query_table *table, enum ntk_query_form form,
                           struct ntk_err *err);
 

@@ -29,7 +29,7 @@ void ntk_monitor_config_default(struct ntk_monitor_config *config, uint64_t peri
     ntk_monitor_config_init(config);
     config->periods_ns[0] = period_ns;
     config->period_count = 1;
-    config->filters[0].kind = NTK_MONITOR_FILTER_ALL; /* every group of it has period 0 */
+    config->filters[0].kind = NTK_MONITOR_FILTER_ALL; /* every group in it has period 0 */
     config->filter_count = 1;
     for (int i = 0; i < NTK_SYSTEM_GROUP_COUNT; i++) {
         config->system_period[i] = i == NTK_SYSTEM_GROUP_SELF ? NTK_MONITOR_NOT_ASKED : 0;

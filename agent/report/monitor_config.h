@@ -2,11 +2,11 @@
 /*
  * monitor_config - the reported groups, their applications and periods.
  *
- * Reads neuron-monitor's configuration file (JSON) or makes the default of a run without one:
- * every group of every application every 5 s. The result is a table of distinct periods and, per
- * filter of applications and for the system, which period each group has.
+ * Reads neuron-monitor's configuration file (JSON) or makes the default of a run without one: every
+ * group of every application every 5 s. The result is a table of distinct periods, and for each
+ * filter of applications and the system the period of each group.
  *
- * Owner:   caller's storage; ntk_monitor_config_fini() frees. A zeroed struct can be finished.
+ * Owner:   caller's storage; ntk_monitor_config_fini() frees. A zeroed struct is allowed.
  * Threads: one at a time per config (matching included).
  */
 #ifndef NTK_AGENT_REPORT_MONITOR_CONFIG_H
@@ -26,10 +26,10 @@ extern "C" {
 #endif
 
 #define NTK_MONITOR_PERIOD_DEFAULT_NS (5 * NTK_NS_PER_SECOND)
-#define NTK_MONITOR_PERIOD_MIN_NS (100 * NTK_NS_PER_MS) /* shorter ones are raised to it */
+#define NTK_MONITOR_PERIOD_MIN_NS (100 * NTK_NS_PER_MS) /* shorter periods are raised to it */
 #define NTK_MONITOR_PERIOD_MAX_NS (24 * 3600 * NTK_NS_PER_SECOND)
 
-/* Bounds of a file; beyond them it is refused. */
+/* Limits of a file; larger files are rejected. */
 #define NTK_MONITOR_CONFIG_BYTES_MAX (1024 * 1024)
 #define NTK_MONITOR_FILTERS_MAX 64
 #define NTK_MONITOR_PERIODS_MAX 16 /* different ones */
@@ -39,12 +39,12 @@ extern "C" {
 /* Index into periods_ns per group, or NTK_MONITOR_NOT_ASKED. */
 struct ntk_monitor_runtime_groups {
     int period[NTK_RUNTIME_GROUP_COUNT];
-    bool by_address; /* by the match: one of the filters names its address */
+    bool by_address; /* set by the match: a filter names its address */
 };
 
 enum ntk_monitor_filter_kind {
     NTK_MONITOR_FILTER_ALL, /* every application */
-    NTK_MONITOR_FILTER_TAG, /* those whose tag the regular expression matches */
+    NTK_MONITOR_FILTER_TAG, /* applications with a tag that matches the regular expression */
     NTK_MONITOR_FILTER_ADDRESS,
 };
 
@@ -56,24 +56,23 @@ struct ntk_monitor_filter {
 };
 
 struct ntk_monitor_config {
-    uint64_t periods_ns[NTK_MONITOR_PERIODS_MAX]; /* different, each used by at least one group */
+    uint64_t periods_ns[NTK_MONITOR_PERIODS_MAX]; /* distinct, each used by at least one group */
     size_t period_count;
     struct ntk_monitor_filter filters[NTK_MONITOR_FILTERS_MAX];
     size_t filter_count;
     int system_period[NTK_SYSTEM_GROUP_COUNT];
-    bool k8s_info; /* as the option --k8s-info */
+    bool k8s_info; /* like the option --k8s-info */
 };
 
-/* Nothing asked for; as after _fini. */
+/* No group requested; the state after _fini. */
 void ntk_monitor_config_init(struct ntk_monitor_config *config);
-/* All groups of everyone with one period; self_stats only a file asks for. */
+/* All groups of all applications with one period; only a file can request self_stats. */
 void ntk_monitor_config_default(struct ntk_monitor_config *config, uint64_t period_ns);
-/* The file's. The message names file, line and key; unknown or duplicate keys and values of another
- * type or out of bounds are errors. Warnings (a period that was raised, a key of the past without
- * effect) are logged. */
+/* Reads the file. Errors name file, line and key: unknown or duplicate keys, values of a wrong type
+ * or out of range. Raised periods and obsolete keys are logged as warnings. */
 int ntk_monitor_config_read(struct ntk_monitor_config *config, const char *path,
                             struct ntk_err *err);
-/* The same from bytes in memory. */
+/* The same for bytes in memory. */
 int ntk_monitor_config_parse(struct ntk_monitor_config *config, const char *text, size_t text_bytes,
                              struct ntk_err *err);
 void ntk_monitor_config_fini(struct ntk_monitor_config *config);
@@ -84,8 +83,8 @@ int ntk_monitor_config_shorter(const struct ntk_monitor_config *config, int a, i
 /* Every requested group gets this one period instead. */
 void ntk_monitor_config_set_period(struct ntk_monitor_config *config, uint64_t period_ns);
 
-/* The groups of the application with this tag: the union of all filters that match, with the
- * smallest period of each group. False when no filter matches: it is not reported at all. */
+/* The groups of the application with this tag: the union of all matching filters, with the shortest
+ * period of each group. False if no filter matches: it is not reported. */
 bool ntk_monitor_config_match(const struct ntk_monitor_config *config, const char *tag,
                               struct ntk_monitor_runtime_groups *out_groups);
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* monitor_config_read - the configuration file: JSON, refused with line and key where it is
- * wrong. */
+/* monitor_config_read - reads the configuration file (JSON); errors name line and key. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdarg.h>
@@ -18,7 +17,7 @@
 #define MODULE "config"
 #define WHERE_BYTES 96
 
-/* What is being read, and where complaints go. Places are paths such as
+/* The position in the file, and where errors go. Positions are paths such as
  * "system_metrics[0].type". */
 struct reader {
     struct ntk_monitor_config *config;
@@ -31,7 +30,7 @@ struct reader {
 struct scope {
     const char *const *names;
     int count;
-    const char *const *other_names; /* of the other scope, which is at ... */
+    const char *const *other_names; /* of the other scope, for the error message */
     int other_count;
     const char *other_place;
 };
@@ -45,7 +44,7 @@ static const struct scope system_scope = {
     NTK_RUNTIME_GROUP_COUNT, "neuron_runtimes[].metrics",
 };
 
-/* Names of older releases, with what to write instead. */
+/* Names of older releases and their replacements. */
 static const struct {
     const char *name;
     const char *advice;
@@ -73,13 +72,13 @@ static int refuse(const struct reader *r, const char *where, const char *format,
                        *where ? ": " : "", text);
 }
 
-/* where and one more key. */
+/* Appends a key to a path. */
 static void step(char *to, size_t to_bytes, const char *where, const char *key)
 {
     snprintf(to, to_bytes, "%s%s%s", where, *where ? "." : "", key);
 }
 
-/* null counts as absent, as it does for the vendor's parser. */
+/* null counts as absent, like in the vendor's parser. */
 static json_t *member(const json_t *object, const char *key)
 {
     json_t *value = json_object_get(object, key);
@@ -115,7 +114,7 @@ static int check_keys(const struct reader *r, json_t *object, const char *const 
     return 0;
 }
 
-/* Leaves *period_ns, the inherited one, where the object has no "period". */
+/* Keeps the inherited *period_ns if the object has no "period". */
 static int read_period(const struct reader *r, const json_t *object, const char *where,
                        uint64_t *period_ns)
 {
@@ -368,8 +367,7 @@ static int read_root(const struct reader *r, json_t *root)
         return refuse(r, "k8s_info", "expected true or false");
     }
     r->config->k8s_info = json_is_true(k8s_info);
-    /* A file that asks for nothing still gets its reports, with the two groups that always
-     * stand. */
+    /* A file that requests nothing still produces reports with the two fixed groups. */
     ret = r->config->period_count == 0 ? period_index(r, period_ns, "period") : 0;
     return ret < 0 ? ret : 0;
 }

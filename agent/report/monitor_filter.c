@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What {m,n} may multiply to: more makes a matcher of many megabytes. */
+/* Limit of the product of {m,n}: more needs many megabytes. */
 #define REPEAT_MAX 1000
 
 /* The end of the bracket expression that starts at `at`, or of the text. */
 static const char *bracket_end(const char *at)
 {
     at += at[1] == '^' ? 2 : 1;
-    at += *at == ']' ? 1 : 0; /* first of all it stands for itself */
+    at += *at == ']' ? 1 : 0; /* a first ']' is a literal */
     return at + strcspn(at, "]");
 }
 
-/* The largest number between the braces that start at *at; *at goes to the closing one. */
+/* The largest number between the braces that start at *at; moves *at to the closing brace. */
 static uint64_t largest_bound(const char **at)
 {
     uint64_t largest = 1;
@@ -35,12 +35,12 @@ static uint64_t largest_bound(const char **at)
     return largest;
 }
 
-/* Refuses what regcomp or regexec would need unbounded memory or time for. The C library writes out
- * what a repetition repeats, so repetitions multiply where they are nested or follow each other. */
+/* Rejects expressions for which regcomp or regexec needs unbounded memory or time. The C library
+ * expands repetitions, so nested or consecutive ones multiply. */
 static int check(const char *pattern, struct ntk_err *err)
 {
     uint64_t repeats = 1;
-    char before = '\0'; /* the token before: a literal, ')' or the sign of a repetition */
+    char before = '\0'; /* the previous token: a literal, ')' or a repetition */
 
     if (strlen(pattern) > NTK_MONITOR_FILTER_BYTES_MAX) {
         return ntk_err_set(err, -EINVAL, NTK_ERR_NO_OFFSET, "longer than %d bytes",

@@ -2,10 +2,10 @@
 /*
  * monitor_filter - a tag_filter: a POSIX extended regular expression, bounded in memory and time.
  *
- * The C library writes out what a repetition repeats and doubles for nested ones, so an expression
- * of a few bytes can cost gigabytes; such ones are refused before it sees them.
+ * The C library expands repetitions, and nested ones multiply, so an expression of a few bytes can
+ * cost gigabytes. These are rejected before it sees them.
  *
- * Owner:   caller's storage; regfree() frees what was compiled.
+ * Owner:   caller's storage; regfree() frees the compiled expression.
  * Threads: any; no state.
  */
 #ifndef NTK_AGENT_REPORT_MONITOR_FILTER_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* monitor_schedule - from snapshots of the collector to reports. */
+/* monitor_schedule - makes reports from snapshots of the collector. */
 #include "agent/report/monitor_schedule.h"
 
 #include <errno.h>
@@ -8,25 +8,25 @@
 
 #include "shared/metrics/snapshot_merge.h"
 
-/* A timer may fire this much early in our eyes. */
+/* A timer may fire this much too early. */
 #define SLACK_NS (NTK_NS_PER_MS)
 
 /* One period of the configuration, or the time since the last report. */
 struct window {
     uint64_t every_ns;
     uint64_t due_ns;
-    const struct ntk_snapshot *covered; /* since it was last due; NULL: nothing yet */
+    const struct ntk_snapshot *covered; /* since it was last due; NULL: none yet */
     bool due;                           /* in the report being made */
 };
 
 struct ntk_monitor_schedule {
     const struct ntk_monitor_config *config;
-    struct window windows[NTK_MONITOR_PERIODS_MAX]; /* as config->periods_ns */
+    struct window windows[NTK_MONITOR_PERIODS_MAX]; /* same order as config->periods_ns */
     size_t window_count;
-    struct window poll;     /* for others than the report */
-    struct window reported; /* since the last report: what no group has */
-    struct window page;     /* every group, since the last page; every_ns 0: no pages */
-    uint64_t urgent_ns;     /* everything is due then; 0: nothing is urgent */
+    struct window poll;     /* for other outputs than the report */
+    struct window reported; /* since the last report: for data outside the groups */
+    struct window page;     /* every group since the last page; every_ns 0: no pages */
+    uint64_t urgent_ns;     /* all groups are due then; 0: nothing is urgent */
     uint64_t sequence;
     struct ntk_snapshot *page_report; /* borrows from page_held */
     const struct ntk_snapshot *page_held;
@@ -150,7 +150,7 @@ static uint64_t covered_ns(const struct window *window)
     return window->covered ? window->covered->period_ns : 0;
 }
 
-/* Whether its rates and shares would be right. */
+/* Whether it is long enough for correct rates and shares. */
 static bool is_long_enough(const struct window *window, uint64_t every_ns)
 {
     uint64_t least_ns = every_ns / 2;
@@ -164,7 +164,7 @@ static bool is_due(const struct window *window, uint64_t now_ns)
     return window->due_ns <= now_ns + SLACK_NS && is_long_enough(window, window->every_ns);
 }
 
-/* Moves due_ns to the first point of the grid after now. */
+/* Moves due_ns to the next point of the grid after now. */
 static void advance(struct window *window, uint64_t now_ns)
 {
     if (window->due_ns <= now_ns + SLACK_NS) {

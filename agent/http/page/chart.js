@@ -1,4 +1,4 @@
-// A chart of lines over time with a crosshair: gaps stay gaps, a reading is in the caption.
+// A line chart over time with a crosshair. Gaps are not connected; the caption shows the values.
 
 import { make, setText } from './dom.js';
 import { prepare, colours } from './canvas.js';
@@ -7,7 +7,7 @@ const HEIGHT = 120;
 const AXIS = 16;
 const LEFT = 56;
 
-// A round number from which the axis can be cut in two or four.
+// A round number that divides the axis into two or four.
 function roundUp(value, base) {
   if (!(value > 0)) return 1;
   const scale = base ** Math.floor(Math.log(value) / Math.log(base));

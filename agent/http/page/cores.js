@@ -1,4 +1,4 @@
-// The cores as a grid of heat, device by device, and one of them in detail.
+// The cores as a heat map by device, and one of them in detail.
 
 import { byId, make, setText, fillTable, choice } from './dom.js';
 import * as format from './format.js';
@@ -35,7 +35,7 @@ function move(event) {
   cells.get(to).button.focus();
 }
 
-// One cell is the stop of Tab, arrow keys go to the others.
+// One cell is the tab stop; arrow keys move between cells.
 function rove(index) {
   for (const [i, cell] of cells) cell.button.tabIndex = i === index ? 0 : -1;
 }

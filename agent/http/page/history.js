@@ -6,7 +6,7 @@ import * as format from './format.js';
 import { state } from './state.js';
 import { drawErrors } from './tables.js';
 
-// [name, window, step, how often it is asked again in ms]
+// [name, window, step, refresh interval in ms]
 const RANGES = [['5m', '5m', '2s', 5000], ['1h', '1h', '30s', 30000], ['6h', '6h', '3m', 60000], ['24h', '24h', '12m', 120000], ['7d', '168h', '90m', 300000]];
 const OFTEN_MS = 5000;
 
@@ -25,7 +25,7 @@ async function ask(question, parameters = {}) {
 
 const series = (metric, parameters) => ask('series', { metric, step: range[2], ...parameters }).then((rows) => rows.map((row) => ({ ...row, value: row[metric] })));
 
-// Sums of series step by step; unknown plus something is something.
+// Sums of series step by step; null plus a number is the number.
 function add(lists) {
   return lists[0].map((row, i) => {
     const values = lists.map((list) => list[i]?.value).filter((value) => value !== null && value !== undefined);
@@ -61,7 +61,7 @@ const CHARTS = [
 ];
 
 const EVENTS_SHOWN = 50;
-const EVENTS_ASKED = 30000; // as many as are answered
+const EVENTS_ASKED = 30000; // the server's limit
 const EVENTS = [
   { name: 'time', text: true, value: (event) => event.time.replace('T', ' ').replace('Z', '') },
   { name: 'event', text: true, value: (event) => event.kind, bad: (event) => event.kind === 'error' },
@@ -74,8 +74,7 @@ const EVENTS = [
   { name: 'took', value: (event) => format.nanoseconds(event.duration_ns) },
 ];
 
-// The newest, yet of every process some, and of its errors: a process with thousands hides no
-// other's only one.
+// The newest events, with a share for each process and kind, so that a process with thousands does not hide those of another.
 function chooseEvents(rows) {
   const seen = new Map();
   const ranked = rows.map((row, place) => ({ row, place })).reverse().map((entry) => {
@@ -87,14 +86,14 @@ function chooseEvents(rows) {
   return ranked.slice(0, EVENTS_SHOWN).sort((a, b) => b.place - a.place).map((entry) => entry.row);
 }
 
-// True when there may be more than were checked.
+// True if there may be more than were read.
 async function drawEvents() {
   const rows = await ask('events', { newest: EVENTS_ASKED, ...(core === null ? {} : { core: physicalOf(core)[0] }) });
   fillTable(byId('events'), EVENTS, chooseEvents(rows), 'No events in this time range.');
   return rows.length === EVENTS_ASKED;
 }
 
-// For the whole machine in the whole range; a dash until it is known.
+// For the whole machine and range; shows a dash until known.
 async function loadErrors() {
   const stored = { range: range[0], row: state.stored?.range === range[0] ? state.stored.row : null };
   state.stored = stored;
@@ -110,7 +109,7 @@ function note(text) {
 
 async function refresh() {
   if (asking) {
-    due = 0; // as soon as that is answered
+    due = 0; // once that is answered
     return;
   }
   const asked = range;

@@ -12,8 +12,7 @@ const GAP = 8; // between two labels
 const ROW = 12; // of labels
 let kind = 'total';
 
-// Where labels begin, from the right, as near to the middle of x as they find room next to each
-// other; null: there is none.
+// Places labels right to left, each as near to its middle as there is room; null: no room.
 export function placeLabels(labels, width) {
   let room = labels.reduce((all, { wide }) => all + wide + GAP, 0); // for a label and those on its left
   let end = width;

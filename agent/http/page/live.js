@@ -1,4 +1,4 @@
-// The stream of reports: one JSON line each, for as long as the page is open and checked.
+// The stream of reports: one JSON line each, while the page is open and visible.
 
 const RETRY_MS = 2000;
 const LINE_CHARS_MAX = 32 * 1024 * 1024;
@@ -11,7 +11,7 @@ async function read(response, onReport) {
     if (done) return;
     rest += value;
     let end;
-    let last = null; // of several that came at once only the newest is shown, but each is counted
+    let last = null; // if several arrive at once, only the newest is shown, but each is counted
     while ((end = rest.indexOf('\n')) >= 0) {
       if (last !== null) onReport(JSON.parse(last), false);
       last = rest.slice(0, end);
@@ -22,7 +22,7 @@ async function read(response, onReport) {
   }
 }
 
-// onReport(report, isNewest); onState('live' | 'lost', sentence). Tries again for ever.
+// onReport(report, isNewest); onState('live' | 'lost', sentence). Reconnects for ever.
 export async function follow(url, onReport, onState) {
   for (;;) {
     try {

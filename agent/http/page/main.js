@@ -1,4 +1,4 @@
-// The page of neuron-monitor: reports of the stream on top, history of the database below.
+// The page of neuron-monitor: reports of the stream at the top, history of the database below.
 
 import { byId, make, setText } from './dom.js';
 import * as cores from './cores.js';
@@ -10,10 +10,10 @@ import * as theme from './theme.js';
 import { follow } from './live.js';
 import { state, take, totals } from './state.js';
 
-// Processes with uncounted executions are in no rate.
+// Rates exclude processes with uncounted executions.
 const rateOf = (t) => (t.uncounted ? `/s, ${t.uncounted} not counted` : '/s');
 
-// [id, name, text, what is behind it, raw, bad]
+// [id, name, text, details, raw, bad]
 const TILES = [
   ['busy', 'Busy cores', (t) => (t.cores && t.busy !== null ? t.busy.toFixed(2) : '-'), (t) => (t.cores ? `of ${t.cores}` : ''), (t) => t.busy],
   ['rate', 'Executions', (t) => format.rate(t.rate), rateOf, (t) => t.rate],

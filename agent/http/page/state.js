@@ -1,4 +1,4 @@
-// The last value of each group of the reports, because groups may be due at different times.
+// The last value of each group of the reports, because groups may have different periods.
 
 import { merge, percentile } from './histogram.js';
 
@@ -14,7 +14,7 @@ export const state = {
   devices: [],
   errors: Object.fromEntries(ERROR_CLASSES.map((name) => [name, { period: 0, page: 0 }])),
   stored: null, // with a database: errors by class in a range of History, { range, row: null until it is known }
-  failed: 0, // since the page is open
+  failed: 0, // since the page was opened
 };
 
 const remembered = new Map(); // pid/start -> groups
@@ -33,7 +33,7 @@ function remember(entry) {
 
 const add = (all, count) => all + count;
 
-// For the counts of a period what ran before the agent was there again, of outcomes in a row.
+// Counts of failures in a row exclude what ran before the agent restarted.
 const unwatchedOf = (ext, from, to) => Object.values(ext.neuroncores ?? {}).reduce((all, core) =>
   all + (core.unwatched?.execution_summary ?? []).slice(from, to).reduce(add, 0), 0);
 
@@ -78,7 +78,7 @@ function runtimeOf(entry, groups) {
   };
 }
 
-// What is unknown adds nothing, and does not make a sum known.
+// An unknown value adds nothing and does not make a sum known.
 const plus = (all, value) => (value === undefined || value === null ? all : (all ?? 0) + value);
 
 function addCores(runtime) {
@@ -148,7 +148,7 @@ export function take(report) {
   }
   state.runtimes.forEach(addCores);
   for (const core of state.cores.values()) {
-    if (core.deadSince) core.busy = 0; // what fails there does no work
+    if (core.deadSince) core.busy = 0; // a dead core does no work
   }
 }
 
@@ -158,8 +158,7 @@ export function totals() {
   const busy = sum([...state.cores.values()], (core) => core.busy);
   const total = merge(state.runtimes.map((runtime) => runtime.totalHistogram));
   const capacity = state.devices.reduce((all, device) => all + (device.memory_capacity_bytes ?? []).reduce((a, b) => a + b, 0), 0);
-  // A device without a report is in no sum; a sum of nothing is unknown, or 0 if there is no
-  // process.
+  // Sums exclude devices without a report; a sum of nothing is unknown, or 0 if there is no process.
   const used = sum(state.devices, (device) => device.memory_used_bytes?.reduce(add, 0));
   const nothing = state.runtimes.length ? null : 0;
   return {

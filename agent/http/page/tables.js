@@ -19,7 +19,7 @@ function ranges(numbers) {
   return parts.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(',') || '-';
 }
 
-// A model is loaded on physical cores; everything else on the page counts logical ones.
+// A model is loaded on physical cores; the rest of the page uses logical ones.
 function logical(first, count, lnc) {
   return Array.from({ length: Math.ceil(count / lnc) }, (_, i) => Math.floor(first / lnc) + i);
 }
@@ -118,7 +118,7 @@ export function drawErrors() {
     { name: 'this period', value: (name) => format.whole(state.errors[name].period), raw: (name) => state.errors[name].period, bad: (name) => state.errors[name].period > 0 },
     { name: past.name, value: (name) => format.whole(past.count(name)), raw: (name) => past.count(name) ?? '', bad: (name) => past.count(name) > 0 },
   ], ERROR_CLASSES, '');
-  // A row for each reason; a verdict without one that this page knows has a row, too.
+  // A row for each reason, and for a verdict without a known reason.
   const ill = state.devices.filter((device) => device.health && device.health.verdict !== 'healthy').flatMap((device) =>
     (device.health.reasons.length ? device.health.reasons : [{ reason: '-', message: '', action: device.health.action }]).map((reason) =>
       ({ device: device.index, verdict: device.health.verdict, since_ns: device.health.since_ns, ...reason })));
