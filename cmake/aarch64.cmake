@@ -1,7 +1,7 @@
 # Cross compilation for AArch64 with Debian's gcc-aarch64-linux-gnu; tests run under qemu-user.
-# Libraries for that architecture are searched for below NTK_AARCH64_ROOT (environment; "" is /),
-# as Debian lays them
-# out: usr/lib/aarch64-linux-gnu. What finds none is omitted, see the summary.
+# Libraries for that architecture are expected below NTK_AARCH64_ROOT (environment; "" is /) in
+# Debian's layout: usr/lib/aarch64-linux-gnu. Targets without their libraries are omitted, see the
+# summary.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)

@@ -1,14 +1,15 @@
 #!/bin/bash
-# installed.sh install BUILD PREFIX - installs a build and records what it put below the prefix.
-# installed.sh uninstall PREFIX     - removes this again, but no folder that was there before or is not empty.
-# Both respect $DESTDIR. The record names files, and folders with a slash at their end, relative to the prefix.
+# installed.sh install BUILD PREFIX - installs a build and records the installed files. installed.sh
+# uninstall PREFIX     - removes these files and empty folders that the installation created. Both
+# respect $DESTDIR. The record names files, and folders with a slash at their end, relative to the
+# prefix.
 set -euo pipefail
 export LC_ALL=C
 prefix=$(realpath -ms -- "${*: -1}")
 root=${DESTDIR:-}$prefix
 record=share/neuron-toolkit/installed
 
-# remove LIST: its files, then its folders, the deepest first.
+# remove LIST: removes its files, then its folders, deepest first.
 remove() {
     local path
     { grep -v '/$' "$1" || true; } | (cd "$root" && tr '\n' '\0' | xargs -0 rm -f --)
@@ -21,7 +22,7 @@ case ${1:-} in
 install)
     lists=$(mktemp -d)
     trap 'rm -rf "$lists"' EXIT
-    # Folders of an earlier installation are this one's, too.
+    # Folders created by an earlier installation count as ours.
     { cd "$root" 2>/dev/null && find . -mindepth 1 -type d -printf '%P/\n' || true; } | sort >"$lists/folders"
     : >"$lists/earlier"
     if [ -e "$root/$record" ]; then
@@ -36,7 +37,7 @@ install)
         awk -v prefix="${prefix%/}/" 'index($0, prefix) == 1 { print substr($0, length(prefix) + 1) }' "$2/install_manifest.txt"
         echo "$record"
     } | sort -u >"$lists/files"
-    # Each folder on the way to a file.
+    # Every parent folder of a file.
     sed -n 's|/[^/]*$||p' "$lists/files" | sort -u | while read -r folder; do
         while [ "$folder" != . ]; do
             echo "$folder/"

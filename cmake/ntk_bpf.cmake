@@ -1,4 +1,5 @@
-# Programs for the kernel. They need clang for the BPF target and libbpf; where one is missing, a module does without.
+# Programs for the kernel. They need clang for the BPF target and libbpf; without these, modules are
+# built without them.
 find_program(NTK_BPF_CLANG NAMES clang clang-19 clang-18 clang-17 clang-16 clang-15 clang-14)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
     set(NTK_BPF_ARCH x86)
@@ -6,8 +7,8 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "^(aarch64|arm64)$")
     set(NTK_BPF_ARCH arm64)
 endif()
 
-# ntk_bpf_object(out source [flag...]): in `out` the path of the object of a BPF program in this folder, "" where it cannot be
-# made. The command of ntk_bpf_embed() makes it.
+# ntk_bpf_object(out source [flag...]): sets `out` to the path of the object of a BPF program in
+# this folder, or "" if it cannot be built. The command of ntk_bpf_embed() builds it.
 function(ntk_bpf_object out source)
     set(${out} "" PARENT_SCOPE)
     if(NOT NTK_BPF_ARCH OR NOT NTK_BPF_CLANG OR NOT TARGET PkgConfig::bpf)
@@ -15,7 +16,7 @@ function(ntk_bpf_object out source)
     endif()
     file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
     string(REGEX REPLACE "\\.c$" ".o" object ${CMAKE_BINARY_DIR}/generated/${folder}/${source})
-    # For the machine that is built for: <linux/...> includes its <asm/...>.
+    # For the target machine: <linux/...> includes its <asm/...>.
     set(headers "")
     foreach(include /usr/include/${CMAKE_LIBRARY_ARCHITECTURE} /usr/${CMAKE_LIBRARY_ARCHITECTURE}/include)
         if(EXISTS ${include}/asm/types.h)
@@ -39,7 +40,7 @@ function(ntk_bpf_object out source)
     set(${out} ${object} PARENT_SCOPE)
 endfunction()
 
-# ntk_bpf_embed(module source macro object): the module's source finds the object's path in the macro.
+# ntk_bpf_embed(module source macro object): passes the object's path to the source in the macro.
 function(ntk_bpf_embed module source macro object)
     add_custom_target(${module}_object DEPENDS ${object})
     add_dependencies(${module} ${module}_object)

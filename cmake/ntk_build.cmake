@@ -1,6 +1,6 @@
-# What `--version` shows: version (project() in CMakeLists.txt), commit and options of the build. The commit is in one
-# small object, ntk_build, which each program links and which changes only when the commit does.
-# Every build asks for the commit again.
+# What `--version` shows: version (project() in CMakeLists.txt), commit and options of the build.
+# The commit is in one small object, ntk_build, which every program links and which changes only
+# with the commit. Every build reads the commit again.
 
 set(ntk_build_source ${CMAKE_BINARY_DIR}/generated/build_commit.c)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/generated)
@@ -10,7 +10,7 @@ add_library(ntk_build OBJECT ${ntk_build_source})
 add_dependencies(ntk_build ntk_build_commit)
 target_link_libraries(ntk_build PRIVATE ntk_flags)
 
-# After the last program.
+# Call it after the last program.
 function(ntk_build_options)
     set(options "${CMAKE_BUILD_TYPE}" ${CMAKE_SYSTEM_PROCESSOR} "${CMAKE_C_COMPILER_ID} ${CMAKE_C_COMPILER_VERSION}")
     if(NTK_SANITIZE OR NTK_FUZZ)

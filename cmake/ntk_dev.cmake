@@ -54,7 +54,7 @@ set_target_properties(neuron-toolkit::${name} PROPERTIES
 ")
 endfunction()
 
-# After the last library.
+# Call it after the last library.
 function(ntk_install_dev_config)
     get_property(targets GLOBAL PROPERTY NTK_DEV_TARGETS)
     set(made ${CMAKE_BINARY_DIR}/lib/cmake/neuron-toolkit)

@@ -16,13 +16,13 @@ set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 add_library(ntk_flags INTERFACE)
 target_include_directories(ntk_flags INTERFACE ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR}/generated)
 target_compile_definitions(ntk_flags INTERFACE _GNU_SOURCE NTK_VERSION="${PROJECT_VERSION}")
-# No fused multiply-add: the software cores give the same bits on every machine.
+# No fused multiply-add: the software cores must compute the same bits on every machine.
 target_compile_options(ntk_flags INTERFACE -Wall -Wextra -Wshadow -Wpointer-arith -Wvla -Wformat=2
                        -Wno-format-nonliteral -Wno-unknown-warning-option -Wno-format-truncation
                        -Wno-missing-field-initializers -ffp-contract=off
                        $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes>
                        $<$<COMPILE_LANGUAGE:C>:-Wmissing-prototypes>)
-# A program depends on the libraries that it calls, not on those of its modules' other functions.
+# A program depends on the libraries that it calls, not on those of unused functions in its modules.
 target_link_options(ntk_flags INTERFACE -Wl,--as-needed)
 if(NTK_WERROR)
     target_compile_options(ntk_flags INTERFACE -Werror)
@@ -31,14 +31,15 @@ if(NTK_OPTIMIZE_DEBUG)
     target_compile_options(ntk_flags INTERFACE -O1 -fno-omit-frame-pointer)
 endif()
 if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    # The same bytes in any folder, also where ccache makes paths relative. The last prefix that fits counts.
+    # The same bytes in any folder, also if ccache makes paths relative. The last matching prefix
+    # counts.
     cmake_path(RELATIVE_PATH CMAKE_SOURCE_DIR BASE_DIRECTORY ${CMAKE_BINARY_DIR} OUTPUT_VARIABLE up)
     target_compile_options(ntk_flags INTERFACE -g1 -ffile-prefix-map=${up}=. -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.
                            -ffile-prefix-map=${CMAKE_BINARY_DIR}=build)
     target_compile_definitions(ntk_flags INTERFACE _FORTIFY_SOURCE=2)
 endif()
 if(NTK_SANITIZE)
-    # The instrumentation hides from GCC what it sees in plain builds.
+    # With instrumentation, GCC misses what it detects in plain builds.
     target_compile_options(ntk_flags INTERFACE $<$<C_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_compile_options(ntk_flags INTERFACE -fsanitize=${NTK_SANITIZE} -fno-sanitize-recover=all)
     target_link_options(ntk_flags INTERFACE -fsanitize=${NTK_SANITIZE})

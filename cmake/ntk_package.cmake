@@ -1,6 +1,7 @@
-# `cpack` (./dev package) makes packages out of what is installed. The files of a package are those that install() gives
-# its component; a folder whose files belong to another package than "tools" sets CMAKE_INSTALL_DEFAULT_COMPONENT_NAME.
-# dpkg-shlibdeps finds what a package depends on, so packages made on one release of Debian are for that release.
+# `cpack` (./dev package) makes packages from the installed files. The files of a package are those
+# that install() gives its component; a folder whose files belong to another package than "tools"
+# sets CMAKE_INSTALL_DEFAULT_COMPONENT_NAME. dpkg-shlibdeps finds the dependencies, so packages are
+# for the Debian release on which they were made.
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME neuron-toolkit)
@@ -23,8 +24,8 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
-# `cpack -G RPM`: what the libraries are called is the same on all systems, the versions of symbols that only Debian adds
-# are not. Libraries with a vendor's soname are not for other packages.
+# `cpack -G RPM`: the names of libraries are the same on all systems, but not the symbol versions
+# that Debian adds. Libraries with a vendor's soname are not for other packages.
 set(CPACK_RPM_COMPONENT_INSTALL ON)
 set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_RELEASE 1)
@@ -50,8 +51,9 @@ list(APPEND CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /etc /etc/default /usr
 
 set(ntk_deb_version ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE})
 
-# A package: component, name, section and the two parts of its description. DEPENDS, SUGGESTS: in addition to the
-# libraries that its files need. LOADS: a library that they load at run time; an RPM requires it. Packages with the same files in older versions: one package, neuron-toolkit.
+# A package: component, name, section and the two parts of its description. DEPENDS, SUGGESTS: in
+# addition to the libraries that its files need. LOADS: a library that they load at run time; an RPM
+# requires it. REPLACES the package neuron-toolkit, which had the same files in older versions.
 macro(ntk_package component name section summary description)
     cmake_parse_arguments(package "" "DEPENDS;SUGGESTS;RPM_NAME;RPM_REQUIRES;LOADS" "" ${ARGN})
     if(NOT package_RPM_NAME)
@@ -108,7 +110,7 @@ if(TARGET runtime_hooks_libnrt)
         RPM_NAME neuron-toolkit-devel RPM_REQUIRES "neuron-soft-runtime = ${PROJECT_VERSION}")
 endif()
 
-# What each package has in addition to its files: who may copy it, what changed, and scripts where it has a service.
+# Additional files of each package: copyright, changelog, and scripts if it has a service.
 ntk_service_scripts(tools neuron-monitor.service neuron-monitor.service "var/lib/neuron-monitor etc/systemd/system/neuron-monitor.service.d")
 ntk_service_scripts(rtd "neuron-rtd-soft.service 'neuron-rtd-soft@*.service'" "neuron-rtd-soft*.service"
     "etc/systemd/system/neuron-rtd-soft.service.d etc/systemd/system/neuron-rtd-soft@*.service.d")

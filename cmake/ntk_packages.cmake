@@ -1,12 +1,11 @@
 # The packages of docs/decisions/libraries.md, each found once through pkg-config. PACKAGES <name>
-# of a target below means: link PkgConfig::<name>; a target whose package is missing is omitted and
-# named in the summary.
+# links PkgConfig::<name>; a target with a missing package is omitted and named in the summary.
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 
-# The oldest version that has what we call, or that a supported system has (Ubuntu 22.04, Amazon Linux 2023). pkg-config
-# knows gRPC by the version of its library.
+# The oldest version with the functions that we call, or of a supported system (Ubuntu 22.04, Amazon
+# Linux 2023). pkg-config knows gRPC by its library version.
 function(ntk_find_package name module oldest)
     pkg_check_modules(${name} QUIET IMPORTED_TARGET GLOBAL ${module}>=${oldest})
     if(NOT ${name}_FOUND)
@@ -36,7 +35,7 @@ ntk_find_package(zstd libzstd 1.4.8)
 ntk_find_package(zlib zlib 1.2.11)
 ntk_find_package(snappy snappy 1.1.8)
 ntk_find_package(openblas openblas 0.3.13)
-# Not in the list of missing ones: what needs it is a part of a program, which says so itself.
+# Not in the list of missing packages: the program without this part reports it itself.
 pkg_check_modules(bpf QUIET IMPORTED_TARGET GLOBAL libbpf>=0.5)
 pkg_check_modules(dw QUIET IMPORTED_TARGET GLOBAL libdw>=0.176)
 ntk_find_package(cmocka cmocka 1.1.5)

@@ -1,14 +1,14 @@
-# Files that only a package has, and what the package of a service has in addition.
+# Files that only packages contain, and the scripts of services.
 
-# The time of all that is made for a package: SOURCE_DATE_EPOCH, or that of the commit.
+# The timestamp of all packaged files: SOURCE_DATE_EPOCH, or that of the commit.
 set(NTK_EPOCH "$ENV{SOURCE_DATE_EPOCH}")
 if(NOT NTK_EPOCH)
     execute_process(COMMAND ${CMAKE_SOURCE_DIR}/cmake/source.sh time OUTPUT_VARIABLE NTK_EPOCH
         OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 endif()
 
-# Installs a file in packages of the named KINDS (all, by default) at a place, otherwise at ELSE, or nowhere. Places are
-# relative to the prefix. cmake/package/kind.cmake sets the kind.
+# Installs a file at a place in packages of the given KINDS (default: all), otherwise at ELSE or
+# nowhere. Places are relative to the prefix. cmake/package/kind.cmake sets the kind.
 function(ntk_install_packaged file place)
     cmake_parse_arguments(ARG "" "ELSE;COMPONENT" "KINDS" ${ARGN})
     set(component ${CMAKE_INSTALL_DEFAULT_COMPONENT_NAME})
@@ -48,8 +48,9 @@ function(ntk_install_defaults program variable unit example)
     file(WRITE ${CMAKE_BINARY_DIR}/package/${CMAKE_INSTALL_DEFAULT_COMPONENT_NAME}/conffiles "/etc/default/${program}\n")
 endfunction()
 
-# The maintainer scripts of a package, in <build>/package/COMPONENT: ntk_service_scripts(COMPONENT "UNITS" "LINKS" "PURGED").
-# UNITS run, LINKS enable them, PURGED are folders below / that the service wrote.
+# The maintainer scripts of a package, in <build>/package/COMPONENT: ntk_service_scripts(COMPONENT
+# "UNITS" "LINKS" "PURGED"). UNITS are the services, LINKS enable them, PURGED are folders below /
+# that the service wrote.
 function(ntk_service_scripts component units links purged)
     foreach(name postinst prerm postrm post preun postun)
         configure_file(${CMAKE_SOURCE_DIR}/cmake/package/${name}.in

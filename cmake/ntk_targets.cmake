@@ -1,7 +1,7 @@
 # ntk_module, ntk_shared_library, ntk_program, ntk_test, ntk_fuzz, ntk_proto: one line makes one
-# target. USES names other targets of the project (the arrows of docs/architecture.md), PACKAGES
-# the system libraries of ntk_packages.cmake. A target that lacks something is omitted, with all
-# that needs it, and the summary at the end of the configuration gives the reason.
+# target. USES names other targets of the project (the arrows of docs/architecture.md), PACKAGES the
+# system libraries of ntk_packages.cmake. A target with a missing dependency is omitted, with all
+# targets that need it; the summary at the end of the configuration gives the reason.
 
 set(NTK_BIN_DIR ${CMAKE_BINARY_DIR}/bin)
 set(NTK_LIB_DIR ${CMAKE_BINARY_DIR}/lib)
@@ -36,8 +36,8 @@ function(ntk_link name uses packages)
     endforeach()
 endfunction()
 
-# A static library out of one folder, named by its path: ntk_module(shared_base SOURCES err.c ...).
-# HEADERS: packages whose library is loaded at run time, so that only their headers are needed here.
+# A static library from one folder, named after its path: ntk_module(shared_base SOURCES err.c ...).
+# HEADERS: packages with libraries loaded at run time, of which only the headers are needed.
 function(ntk_module name)
     cmake_parse_arguments(ARG "" "" "SOURCES;USES;PACKAGES;HEADERS" ${ARGN})
     ntk_missing(missing "${ARG_USES}" "${ARG_PACKAGES};${ARG_HEADERS}")
@@ -54,7 +54,7 @@ function(ntk_module name)
     target_link_libraries(${name} PUBLIC Threads::Threads m ${CMAKE_DL_LIBS})
 endfunction()
 
-# A library that is installed; it lands in <build>/lib.
+# An installed library, in <build>/lib.
 function(ntk_shared_library name)
     cmake_parse_arguments(ARG "" "" "SOURCES;USES;PACKAGES" ${ARGN})
     ntk_missing(missing "${ARG_USES}" "${ARG_PACKAGES}")
@@ -92,8 +92,8 @@ function(ntk_install_library target)
     endif()
 endfunction()
 
-# A program that is installed with its man page (MAN, the template man.awk reads); it lands in <build>/bin.
-# INTERNAL: other programs run it, not a person; it lands in <build>/libexec/neuron-toolkit.
+# An installed program with its man page (MAN, the template that man.awk reads), in <build>/bin.
+# INTERNAL: run by other programs only, in <build>/libexec/neuron-toolkit.
 function(ntk_program name)
     cmake_parse_arguments(ARG "INTERNAL" "MAN" "SOURCES;USES;PACKAGES" ${ARGN})
     ntk_missing(missing "${ARG_USES}" "${ARG_PACKAGES}")
@@ -132,8 +132,8 @@ function(ntk_install_link to path)
         message(STATUS \"Installing: \$ENV{DESTDIR}\${link}\")" COMPONENT ${component})
 endfunction()
 
-# The vendor's name of a program, as a link next to it with a page of the manual: pipes and units that call it continue
-# running.
+# The vendor's name of a program, as a link with its own man page, so that existing pipelines and
+# units still work.
 function(ntk_install_vendor_name name vendor_name)
     ntk_install_link(${name} bin/${vendor_name})
     ntk_install_link(${name}.1.gz share/man/man1/${vendor_name}.1.gz)
@@ -148,7 +148,7 @@ function(ntk_second_name name second)
     ntk_install_completions(${name} ${second})
 endfunction()
 
-# A unit of systemd. It names the folder of the programs as @bindir@, which is known when they are installed.
+# A systemd unit. @bindir@ in it becomes the folder of the programs at installation.
 function(ntk_install_unit unit)
     install(CODE "
         file(READ \"${CMAKE_CURRENT_SOURCE_DIR}/${unit}\" unit)
@@ -175,8 +175,8 @@ function(ntk_install_man name template)
     install(FILES ${packed} DESTINATION share/man/man1)
 endfunction()
 
-# What the program itself prints for each shell, where the shell searches for it; ARGN: for a
-# second name of it.
+# Completions, printed by the program itself for each shell and installed where the shell searches;
+# ARGN: for a second name.
 function(ntk_install_completions name)
     set(as ${name})
     if(ARGN)
@@ -197,7 +197,8 @@ function(ntk_install_completions name)
     endforeach()
 endfunction()
 
-# The name of a target by the path of its file: tests/shared/base/test_err.c -> tests_shared_base_test_err.
+# The name of a target, from the path of its file: tests/shared/base/test_err.c ->
+# tests_shared_base_test_err.
 function(ntk_name_by_path out file)
     cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR}
                OUTPUT_VARIABLE folder)
@@ -206,11 +207,10 @@ function(ntk_name_by_path out file)
     set(${out} ${name} PARENT_SCOPE)
 endfunction()
 
-# A cmocka test program of one file: ntk_test(test_err.c USES shared_base [SOURCES more.c]
-# [NEEDS program ...] [LABELS ...] [LOCK name] [COST seconds]). NEEDS builds other targets first; of tests with
-# the same LOCK one runs at a time; a test with COST is among the first that run, so that no long one is left alone at the
-# end.
-# The test sees NTK_BIN_DIR, NTK_LIB_DIR, NTK_SOURCE_DIR in its environment.
+# A cmocka test program of one file: ntk_test(test_err.c USES shared_base [SOURCES more.c] [NEEDS
+# program ...] [LABELS ...] [LOCK name] [COST seconds]). NEEDS builds other targets first; tests
+# with the same LOCK run one at a time; a test with COST starts early, so that no long one runs
+# alone at the end. The environment of the test has NTK_BIN_DIR, NTK_LIB_DIR, NTK_SOURCE_DIR .
 function(ntk_test file)
     cmake_parse_arguments(ARG "" "COST;LOCK" "SOURCES;USES;PACKAGES;NEEDS;LABELS" ${ARGN})
     ntk_name_by_path(name ${file})
@@ -243,15 +243,15 @@ function(ntk_script_test name)
     ntk_test_properties(${name})
 endfunction()
 
-# What comes first in the path of tests: the distribution's Python, as cmake/packages.txt installs its modules; the shim of
-# a version manager takes six times as long to begin, and tests run it often.
+# First in the PATH of tests: the distribution's Python with the modules of cmake/packages.txt. The
+# shim of a version manager starts six times slower, and tests run it often.
 set(NTK_TEST_PATH ${CMAKE_BINARY_DIR}/tests/path)
 if(EXISTS /usr/bin/python3)
     file(MAKE_DIRECTORY ${NTK_TEST_PATH})
     file(CREATE_LINK /usr/bin/python3 ${NTK_TEST_PATH}/python3 SYMBOLIC)
 endif()
 
-# The settings that every test shares; reads the ARG_* of its caller.
+# The properties of every test; reads the ARG_* of its caller.
 macro(ntk_test_properties test_name)
     set_property(TEST ${test_name} PROPERTY ENVIRONMENT
                  "NTK_BIN_DIR=${NTK_BIN_DIR};NTK_LIB_DIR=${NTK_LIB_DIR};NTK_SOURCE_DIR=${CMAKE_SOURCE_DIR};NTK_BUILD_DIR=${CMAKE_BINARY_DIR};NTK_SANITIZE=${NTK_SANITIZE}$<$<BOOL:${NTK_FUZZ}>:fuzz>;UBSAN_OPTIONS=print_stacktrace=1;TSAN_OPTIONS=second_deadlock_stack=1:suppressions=${CMAKE_SOURCE_DIR}/tests/support/tsan_suppressions.txt;OPENBLAS_NUM_THREADS=1;AWS_EC2_METADATA_DISABLED=true")
@@ -358,7 +358,8 @@ function(ntk_summary)
         message(STATUS "missing package: ${line}")
     endforeach()
     foreach(line IN LISTS left_out)
-        # A target that is there after all came too late in the order of folders: its loss must be visible.
+        # Targets whose dependency is defined later in the order of folders are lost silently:
+        # report them.
         if(line MATCHES "target ([A-Za-z0-9_-]+)" AND TARGET ${CMAKE_MATCH_1})
             message(SEND_ERROR "left out for its place in the order of folders: ${line}")
         endif()

@@ -7,7 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 export GIT_OPTIONAL_LOCKS=0
 
-# field N of SOURCE, or nothing where git did not fill it.
+# field N of SOURCE, or nothing if git did not fill it in.
 field() { [ ! -e SOURCE ] || sed -n '/^[0-9a-f]\{40\} /p' SOURCE | cut -d' ' -f"$1"; }
 
 commit() {

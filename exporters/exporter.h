@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exporter - the table that each exporter fills; the agent's only view of exporters.
+ * exporter - the table that each exporter fills, and the agent's only interface to exporters.
  *
- * An exporter brings its options along and keeps what they say. It gets each snapshot once, in
- * order, and must not wait for the network in put(): it encodes, keeps the bytes for clients, or
- * hands them to its own thread. What it has no use for is NULL; name, is_asked, create, put and
- * destroy never are.
+ * An exporter defines its options and stores their values. It gets each snapshot once, in order,
+ * and must not wait for the network in put(): it encodes the snapshot and keeps the bytes for
+ * clients or passes them to its own thread. Unused members are NULL; name, is_asked, create, put
+ * and destroy are required.
  *
  * Owner:   create() / destroy(); the snapshot is borrowed during put().
  * Threads: create, put and destroy are called from one thread.
@@ -32,32 +32,30 @@ struct ntk_http_security;
 struct ntk_http_request;
 struct ntk_http_response;
 
-/* Applications with their own series, unless an option says another number. Each has some fifty
- * series, and as many again for each of its models. */
+/* Default number of applications with their own series. Each has about fifty series, and as many
+ * for each of its models. */
 #define NTK_EXPORTER_APPLICATIONS 64
-#define NTK_EXPORTER_OTHER "other" /* tag of the rest together */
+#define NTK_EXPORTER_OTHER "other" /* common tag of the other applications */
 
-/* What all of them heed. */
+/* Options that all exporters respect. */
 struct ntk_exporter_options {
-    bool vendor_only;                   /* only what the vendor's exporter has */
+    bool vendor_only;                   /* only the metrics of the vendor's exporter */
     const unsigned *names;              /* lists of names, ntk_names_parse(); NULL: our own */
-    bool pid_label;                     /* applications of one tag stand apart by their pid */
+    bool pid_label;                     /* the pid distinguishes applications with the same tag */
     uint64_t application_max;           /* with their own series; 0: NTK_EXPORTER_APPLICATIONS */
-    bool zero_fill;                     /* free cores are shown at zero */
-    const struct ntk_labels *labels;    /* of every series; borrowed; NULL: none */
+    bool zero_fill;                     /* show free cores as zero */
+    const struct ntk_labels *labels;    /* added to every series; borrowed; NULL: none */
     struct ntk_http_security *security; /* of its own server; borrowed; NULL: none */
-    const char
-        *host_names; /* by which clients may address the server in addition to its own, with commas;
-                      * NULL: none */
-    /* For a page that clients fetch: has a newer snapshot put if the last one is not fresh, and
-     * waits a bounded time for it. Called on the server's thread. NULL: snapshots come by
+    const char *host_names; /* further host names of the server, separated by commas; NULL: none */
+    /* For a page that clients fetch: requests a newer snapshot if the last one is not fresh, and
+     * waits a bounded time for it. Called on the server's thread. NULL: snapshots arrive by
      * themselves. */
     void (*refresh)(void *ctx);
     void *refresh_ctx;
-    const struct ntk_clock *clock; /* of the age of pages; borrowed; NULL: the system's */
+    const struct ntk_clock *clock; /* for the age of pages; borrowed; NULL: the system's */
 };
 
-/* Rows of a program's table that fill a struct ntk_exporter_options; the labels are those of
+/* Rows of an option table that fill a struct ntk_exporter_options; the labels are in
  * ntk_labels_option. */
 #define NTK_EXPORTER_OPT(options)                                                          \
     { 0,                                                                                   \
@@ -95,8 +93,8 @@ static inline size_t ntk_exporter_application_max(const struct ntk_exporter_opti
 }
 
 /* Whether a user's next application gets its own series. One user gets at most three quarters of
- * them, the next one three quarters of the rest, and the last eighth is kept for users with less
- * than two, so that no user hides those of others. */
+ * them, the next one three quarters of the rest; the last eighth is reserved for users with fewer
+ * than two. So no user hides the series of others. */
 static inline bool ntk_exporter_has_room(size_t application_max, size_t shown, size_t shown_of_user)
 {
     size_t kept = shown_of_user < 2 ? 0 : application_max / 8;
@@ -106,29 +104,29 @@ static inline bool ntk_exporter_has_room(size_t application_max, size_t shown, s
 
 struct ntk_exporter {
     const char *name; /* in messages */
-    /* For the agent's command line; an empty row ends them. */
+    /* Options for the agent's command line; an empty row ends them. */
     const struct ntk_opt *options;
-    /* 1 when they ask for it, 0 when not, negative with a message when they do not fit together. */
+    /* 1 if the options request it, 0 if not, negative with a message if they contradict each
+     * other. */
     int (*is_asked)(struct ntk_err *err);
-    bool has_secrets; /* of a peer: a core file would hold them */
-    bool listens;     /* on its own port: heeds security and host_names */
+    bool has_secrets; /* credentials of a peer: a core file would contain them */
+    bool listens;     /* has its own port: respects security and host_names */
     int (*create)(const struct ntk_exporter_options *options, void **out_state,
                   struct ntk_err *err);
     int (*put)(void *state, const struct ntk_snapshot *snapshot, struct ntk_err *err);
-    /* Before the first put: what an earlier agent counted, as one period. Counters continue from
-     * it; nothing is sent. */
+    /* Before the first put: the counts of an earlier agent, as one period. Counters continue from
+     * them; nothing is sent. */
     int (*resume)(void *state, const struct ntk_snapshot *totals, struct ntk_err *err);
-    /* Where the agent's own HTTP port, if it has one, asks for an answer, on the server's thread;
-     * an exporter that the user named is also made when no option asks for it. It is put pages, not
-     * reports: every group, as often as it refreshes. */
+    /* The answer for the agent's own HTTP port, on the server's thread. A listed exporter is
+     * created even if no option requests it. It gets pages instead of reports: every group, at each
+     * refresh. */
     const char *path;
     void (*answer)(void *state, const struct ntk_http_request *request,
                    struct ntk_http_response *response);
-    /* Whether what answer() has is too old to be believed: no put came for three periods. Any
-     * thread. */
+    /* Whether the data of answer() is too old: no put for three periods. Any thread. */
     bool (*is_stale)(void *state);
-    /* After the last put: 1 when nothing is left to send, 0 when to ask again soon (never in
-     * haste), negative with a message when something is lost. */
+    /* After the last put: 1 if everything is sent, 0 to call again soon (never in haste), negative
+     * with a message if data is lost. */
     int (*drain)(void *state, bool in_haste, struct ntk_err *err);
     void (*destroy)(void *state);
 };

@@ -25,7 +25,7 @@ struct entry {
     struct ntk_job_place place;
     bool is_seen; /* in the current list */
     bool is_read;
-    bool is_settled; /* a later change would have a later time */
+    bool is_settled; /* any later change will have a later time */
     ino_t inode;
     off_t bytes;
     uint64_t modified_ns;

@@ -85,7 +85,7 @@ struct ntk_diag_plan {
     const char *neff;    /* a program of the user that must give the same result each time */
     const char *sysfs_root;
     bool is_software;          /* software NeuronCores: our own programs can run */
-    bool has_driver;           /* tests of the software runtime would say nothing about devices */
+    bool has_driver;           /* tests of the software runtime reveal nothing about devices */
     uint32_t tensor_columns;   /* of the smallest tensor engine */
     uint32_t cores_per_device; /* logical */
     uint32_t lnc;

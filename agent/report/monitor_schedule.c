@@ -173,9 +173,9 @@ static void advance(struct window *window, uint64_t now_ns)
     }
 }
 
-/* For one put: windows that began together cover the same, so it is merged once for all of them. */
+/* For one put: windows that started together cover the same snapshots, which are merged once. */
 struct merge {
-    const struct ntk_snapshot *older; /* compared only: it may be gone */
+    const struct ntk_snapshot *older; /* only compared: it may be freed */
     const struct ntk_snapshot *merged;
 };
 
@@ -235,7 +235,8 @@ static void take_group(struct ntk_runtime_sample *to, const struct ntk_runtime_s
     }
 }
 
-/* What a group with this period covers in the report or page; NULL when it is not due. */
+/* The snapshot that a group with this period covers in the report or page; NULL if it is not
+ * due. */
 static const struct ntk_snapshot *covered_of(const struct ntk_monitor_schedule *schedule,
                                              int period, bool is_page)
 {
@@ -245,7 +246,7 @@ static const struct ntk_snapshot *covered_of(const struct ntk_monitor_schedule *
                                            : NULL;
 }
 
-/* Fills to, whose base is the newest sample of the runtime; false when it is not to be listed. */
+/* Fills `to` from base, the newest sample of the runtime; false if it is not listed. */
 static bool fill_runtime(const struct ntk_monitor_schedule *schedule, struct ntk_runtime_sample *to,
                          bool is_new, bool is_page)
 {
@@ -295,7 +296,7 @@ static int make_runtimes(const struct ntk_monitor_schedule *schedule, struct ntk
         count += fill_runtime(schedule, &runtimes[count], true, is_page);
     }
     report->runtime_count = count;
-    /* Those that ended before the last report, with groups that were not due then. */
+    /* Runtimes that ended before the last report, with groups that were not due then. */
     for (size_t k = 0; k < schedule->window_count && !is_page; k++) {
         const struct ntk_snapshot *covered = schedule->windows[k].covered;
         for (size_t i = 0; schedule->windows[k].due && i < covered->runtime_count; i++) {
@@ -341,7 +342,7 @@ static void make_system(const struct ntk_monitor_schedule *schedule, struct ntk_
     take_self(&report->system, self);
 }
 
-/* Of base, which it borrows; NULL if out of memory. */
+/* Borrows base; NULL if out of memory. */
 static struct ntk_snapshot *make_report(const struct ntk_monitor_schedule *schedule,
                                         const struct ntk_snapshot *base, bool is_page)
 {
@@ -361,7 +362,7 @@ static struct ntk_snapshot *make_report(const struct ntk_monitor_schedule *sched
     return report;
 }
 
-/* Whether everything is due. What is urgent may have to wait until its report covers enough. */
+/* Whether everything is due. Urgent data may have to wait until its report is long enough. */
 static bool is_all_due(struct ntk_monitor_schedule *schedule, uint64_t now_ns,
                        enum ntk_monitor_urgency urgency)
 {
@@ -406,7 +407,7 @@ int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
     }
     schedule->sequence++;
     schedule->report = make_report(schedule, schedule->reported.covered, false);
-    /* What the report borrows is held until the next put, its windows begin again. */
+    /* Keeps what the report borrows until the next put; its windows restart. */
     for (size_t i = 0; i < schedule->window_count; i++) {
         if (schedule->windows[i].due) {
             schedule->held[schedule->held_count++] = schedule->windows[i].covered;

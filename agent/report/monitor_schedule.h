@@ -4,9 +4,8 @@
  * and their time.
  *
  * Each period of the configuration covers all snapshots since it was last due, so a group with its
- * own period gets exact counts independent of other reports in between. A report is itself a
- * snapshot: the groups that are due with their periods, the applications that a filter lets
- * through.
+ * own period gets exact counts, whatever reports came in between. A report is itself a snapshot:
+ * the due groups with their periods, and the applications that pass a filter.
  *
  * Pages are separate from reports: a page is a report of every group that the configuration has,
  * over the time since the last page, independent of the groups' periods.
@@ -30,37 +29,37 @@ extern "C" {
 struct ntk_monitor_schedule;
 
 /* The shortest time that a report or page covers. Counters are read some milliseconds off the ends
- * of a period, and one execution in one millisecond is a thousand per second: the rates of a
- * shorter period would be wrong, and a core would be busy for 0 or 100 % of it. */
+ * of a period, so the rates of a shorter period are wrong: one execution in one millisecond is a
+ * thousand per second, and a core is busy for 0 or 100 %. */
 #define NTK_MONITOR_SHORTEST_NS (250 * NTK_NS_PER_MS)
 /* The longest time between two pages: gauges of a page are means over it. */
 #define NTK_MONITOR_PAGE_NS (5 * NTK_NS_PER_SECOND)
 
-/* poll_ns: take a snapshot at least this often for others, 0 when only reports count. has_pages:
- * and often enough for a page every NTK_MONITOR_PAGE_NS. now_ns: when the collector began. The
- * first report is due NTK_MONITOR_SHORTEST_NS later, with skip_first a period later. No snapshot is
- * wanted before. NULL if out of memory. */
+/* poll_ns: take a snapshot at least this often for other outputs, 0 if only reports count.
+ * has_pages: also often enough for a page every NTK_MONITOR_PAGE_NS. now_ns: when the collector
+ * started. The first report is due NTK_MONITOR_SHORTEST_NS later, or with skip_first a period
+ * later; no snapshot is needed before. NULL if out of memory. */
 struct ntk_monitor_schedule *ntk_monitor_schedule_create(const struct ntk_monitor_config *config,
                                                          uint64_t poll_ns, bool has_pages,
                                                          uint64_t now_ns, bool skip_first);
 void ntk_monitor_schedule_destroy(struct ntk_monitor_schedule *schedule);
 
-/* Another configuration from now on, borrowed like the first; what the old one covered since its
- * last report is forgotten, so put() everything with `all` before. The sequence continues. */
+/* Changes the configuration, borrowed like the first. Data that the old one covered since its last
+ * report is dropped, so put() everything with `all` before. The sequence continues. */
 void ntk_monitor_schedule_configure(struct ntk_monitor_schedule *schedule,
                                     const struct ntk_monitor_config *config, uint64_t now_ns);
 
-/* When the next snapshot is wanted (CLOCK_MONOTONIC). */
+/* When the next snapshot is due (CLOCK_MONOTONIC). */
 uint64_t ntk_monitor_schedule_next_ns(const struct ntk_monitor_schedule *schedule);
 
 enum ntk_monitor_urgency {
     NTK_MONITOR_ON_TIME,
     NTK_MONITOR_SOON, /* everything is due as soon as it covers NTK_MONITOR_SHORTEST_NS */
-    NTK_MONITOR_NOW,  /* everything that was not reported yet is due now */
+    NTK_MONITOR_NOW,  /* everything not yet reported is due now */
 };
-/* Takes a share of the snapshot. 1 when a report is due, 0 when not, -ENOMEM. A wakeup that comes
- * late moves nothing: periods stay on their grid, and missed points are omitted; so is a point that
- * would make a period shorter than NTK_MONITOR_SHORTEST_NS. */
+/* Adds the snapshot to all windows. 1 if a report is due, 0 if not, -ENOMEM. A late wakeup shifts
+ * nothing: periods stay on their grid, and missed points are skipped. So is a point that makes a
+ * period shorter than NTK_MONITOR_SHORTEST_NS. */
 int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
                              const struct ntk_snapshot *snapshot, uint64_t now_ns,
                              enum ntk_monitor_urgency urgency);
@@ -68,8 +67,8 @@ int ntk_monitor_schedule_put(struct ntk_monitor_schedule *schedule,
 const struct ntk_snapshot *
 ntk_monitor_schedule_report_get(const struct ntk_monitor_schedule *schedule);
 
-/* The page, if it is due or, with is_wanted, covers at least NTK_MONITOR_SHORTEST_NS; the next one
- * begins. NULL: neither, no pages, or no memory. Borrowed until the next call. */
+/* The page, if it is due or, with is_wanted, covers at least NTK_MONITOR_SHORTEST_NS; then the next
+ * one starts. NULL: neither, no pages, or out of memory. Borrowed until the next call. */
 const struct ntk_snapshot *ntk_monitor_schedule_page_take(struct ntk_monitor_schedule *schedule,
                                                           uint64_t now_ns, bool is_wanted);
 

@@ -27,8 +27,8 @@ struct line {
 
 struct ntk_monitor_stream {
     int fd;
-    bool is_own;    /* opened by us, without waiting */
-    bool is_socket; /* send() has a flag not to wait */
+    bool is_own;    /* opened here, in non-blocking mode */
+    bool is_socket; /* send() has a non-blocking flag */
     bool is_file;   /* never waits */
     bool is_pipe;   /* its room is known */
     bool waits_for_out;
@@ -37,7 +37,7 @@ struct ntk_monitor_stream {
     size_t count;
     size_t queued_bytes;
     size_t written_bytes; /* of lines[first] */
-    /* Read by whoever asks for the page of the process. */
+    /* Read by the thread that makes the page about this process. */
     _Atomic uint64_t sent_count;
     _Atomic uint64_t dropped_count;
     _Atomic uint64_t cut_count;
@@ -118,10 +118,10 @@ void ntk_monitor_stream_destroy(struct ntk_monitor_stream *stream)
 }
 
 /*
- * Whether a pipe takes that many bytes at once. Up to PIPE_BUF the kernel promises all or nothing.
- * A pipe holds pages, and what a write begins or ends on is a page that may be nearly empty; lines
+ * Whether a pipe takes that many bytes at once. Up to PIPE_BUF the kernel guarantees all or
+ * nothing. A pipe holds pages, and the first and last page of a write may be nearly empty, so lines
  * beyond PIPE_BUF use at most twice the pages of their bytes. A pipe that is too small for the line
- * is made larger; where that is forbidden nothing helps.
+ * is enlarged if the system permits it.
  */
 static bool has_room(const struct ntk_monitor_stream *stream, size_t bytes_count)
 {
@@ -143,7 +143,7 @@ static bool has_room(const struct ntk_monitor_stream *stream, size_t bytes_count
            2 * (size_t)unread + bytes_count + (size_t)2 * PAGE_BYTES <= (size_t)capacity;
 }
 
-/* Without waiting: the bytes written, or -1 with errno EAGAIN when none can be. */
+/* Writes without waiting: the number of bytes, or -1 with errno EAGAIN if none fit. */
 static ssize_t write_some(const struct ntk_monitor_stream *stream, const char *bytes,
                           size_t bytes_count)
 {
@@ -153,7 +153,7 @@ static ssize_t write_some(const struct ntk_monitor_stream *stream, const char *b
     if (stream->is_own || stream->is_file) {
         return write(stream->fd, bytes, bytes_count);
     }
-    /* It could not be opened again: a pipe that is ready takes PIPE_BUF bytes at once. */
+    /* It could not be reopened: a ready pipe takes PIPE_BUF bytes at once. */
     struct pollfd ready = { .fd = stream->fd, .events = POLLOUT };
     if (poll(&ready, 1, 0) <= 0) {
         errno = EAGAIN;
@@ -202,7 +202,7 @@ int ntk_monitor_stream_drain(struct ntk_monitor_stream *stream, const struct ntk
         (void)ntk_cond_poll(
             clock, &ready, 1,
             now_ns + (left_ns < NTK_MONITOR_STREAM_STEP_NS ? left_ns : NTK_MONITOR_STREAM_STEP_NS));
-        /* A full pipe without a reader gets no write that would fail. */
+        /* A write to a full pipe without a reader does not fail by itself. */
         ret = ready.revents & (POLLERR | POLLHUP) ? -EPIPE : ntk_monitor_stream_flush(stream);
         now_ns = ntk_clock_now_ns(clock);
     }

@@ -49,12 +49,12 @@ static const struct ntk_opt_program program = {
                 "or 126 when it cannot be run.",
 };
 
-/* The two ways in: the library, and the variable that has the loader take it. The second leads
- * calls to the first, and is of no use alone. */
+/* The two ways to load the hooks: the library, and the variable for the loader. The second leads
+ * calls to the first and is useless alone. */
 static const struct way {
     const char *library;
     const char *variable;
-    const char *separators; /* of what the variable names */
+    const char *separators; /* of the variable's value */
 } ways[] = {
     { "libneuron-hooks.so", "LD_PRELOAD", " :" },
     { "libneuron-hooks-audit.so", "LD_AUDIT", ":" },
@@ -69,8 +69,8 @@ static bool is_readable(const char *path)
 }
 
 /* In neuron-hooks below the folder of libraries where this program is installed, in lib next to bin
- * in a build tree, or where libraries are installed. Not in a folder of the loader: the hooks have
- * the soname of the runtime, so ldconfig would make them the runtime of every program. */
+ * in a build tree, or where libraries are installed. Never in a folder of the loader: the hooks
+ * have the soname of the runtime, so ldconfig would make them the runtime of every program. */
 static bool hooks_find(const struct way *way, char path[PATH_MAX])
 {
     char self[PATH_MAX];
@@ -110,9 +110,8 @@ static bool list_names(const char *list, const char *separators, const char *wor
     return false;
 }
 
-/* Ours is behind what the variable names already: those were there first, and look behind
- * themselves for the runtime. An address sanitizer has to be the first of all, or it ends the
- * program. */
+/* Our library comes after those already in the variable, which search for the runtime after
+ * themselves. An address sanitizer must be the first of all, or it ends the program. */
 static int variable_add(const struct way *way, const char *hooks, const char *sanitizer)
 {
     const char *present = getenv(way->variable);
@@ -132,13 +131,13 @@ static int variable_add(const struct way *way, const char *hooks, const char *sa
     return ret;
 }
 
-/* What the hooks will stand around in the process of the command. */
+/* The runtime that the hooks will wrap in the process of the command. */
 struct runtime {
-    char path[PATH_MAX]; /* "": none; processes that the command starts may find one */
-    bool is_chosen;      /* the hooks would find another by themselves */
+    char path[PATH_MAX]; /* "": none found; child processes of the command may still find one */
+    bool is_chosen;      /* the hooks alone would find another one */
 };
 
-/* False when --libnrt names none, which is reported. */
+/* False after reporting that --libnrt names no runtime. */
 static bool runtime_find(const struct ntk_run_program *command, const char *hooks,
                          struct runtime *out_runtime)
 {
@@ -181,8 +180,8 @@ static bool runtime_find(const struct ntk_run_program *command, const char *hook
     return true;
 }
 
-/* The hooks in the environment, and in front of a runtime that has calls which they lack this
- * runtime as well: a program that binds all its calls when it starts finds the newer ones. */
+/* Adds the hooks to the environment and, before a runtime with calls that they lack, also this
+ * runtime: a program that binds all its calls at start then finds the newer ones. */
 static bool environment_set(const struct ntk_run_program *command, char hooks[][PATH_MAX],
                             size_t way_count, const struct runtime *runtime)
 {
@@ -203,7 +202,7 @@ static bool environment_set(const struct ntk_run_program *command, char hooks[][
     return is_set;
 }
 
-/* Sets what has the hooks loaded, or says why not. */
+/* Sets the variables that load the hooks, or reports why not. */
 static void hooks_put(const struct ntk_run_program *command)
 {
     static char hooks[2][PATH_MAX];

@@ -14,7 +14,7 @@
 #include "shared/base/str.h"
 #include "shared/formats/elf/elf_file.h"
 
-#define SCRIPTS_MAX 5 /* interpreters that are scripts, as the kernel has it */
+#define SCRIPTS_MAX 5 /* the kernel's limit for interpreters that are scripts */
 #define LINE_BYTES 256
 #define SHELL "/bin/sh"
 
@@ -53,7 +53,7 @@ static int path_find(const char *name, char path[PATH_MAX])
     return found;
 }
 
-/* The interpreter of a script; false: it is none. */
+/* The interpreter of a script; false if it is not a script. */
 static bool interpreter_get(const char *path, char interpreter[PATH_MAX])
 {
     char line[LINE_BYTES + 1];
@@ -79,7 +79,7 @@ static void text_keep(const char *text, char *kept, size_t bytes)
     }
 }
 
-/* What the loader will do with the program; false: it is readable, and no ELF file. */
+/* How the loader will treat the program; false: readable, but not an ELF file. */
 static bool program_look(struct ntk_run_program *program)
 {
     struct ntk_elf_file file;
@@ -116,7 +116,7 @@ int ntk_run_program_find(const char *name, struct ntk_run_program *out, struct n
     for (int i = 0; i < SCRIPTS_MAX && interpreter_get(out->path, interpreter); i++) {
         memcpy(out->path, interpreter, sizeof interpreter);
     }
-    /* What is neither, execvp() gives to the shell. A file that may be run but not read is not
+    /* execvp() passes other files to the shell. A file that is executable but not readable is not
      * inspected. */
     if (!program_look(out)) {
         (void)ntk_str_copy(out->path, sizeof out->path, SHELL);

@@ -17,22 +17,22 @@
 #define NTK_RUN_NAME_BYTES 128
 
 struct ntk_run_program {
-    char path[PATH_MAX];                /* what is run; of a script its interpreter */
-    bool is_elf;                        /* and a sound one, which this user may read */
-    bool is_ours;                       /* of the class and the machine of this program */
-    char loader[PATH_MAX];              /* "": none, it is static */
-    char paths[PATH_MAX];               /* folders that it names: DT_RUNPATH, else DT_RPATH; "" */
-    bool paths_come_first;              /* of a DT_RPATH: before LD_LIBRARY_PATH */
+    char path[PATH_MAX];                /* the program to run; for a script its interpreter */
+    bool is_elf;                        /* a valid ELF file that this user may read */
+    bool is_ours;                       /* of the same class and machine as this program */
+    char loader[PATH_MAX];              /* "": none, the program is static */
+    char paths[PATH_MAX];               /* folders in DT_RUNPATH, else DT_RPATH; "" */
+    bool paths_come_first;              /* from a DT_RPATH: before LD_LIBRARY_PATH */
     char sanitizer[NTK_RUN_NAME_BYTES]; /* soname of the address sanitizer that it needs; "" */
 };
 
-/* As execvp() searches for it. -ENOENT, -EACCES. A file that is neither ELF nor script is the
- * shell's. */
+/* Searches like execvp(). -ENOENT, -EACCES. A file that is neither ELF nor script is for the
+ * shell. */
 int ntk_run_program_find(const char *name, struct ntk_run_program *out, struct ntk_err *err);
-/* Whether it is the loader, called by its name. */
+/* Whether it is the dynamic loader itself. */
 bool ntk_run_program_is_loader(const struct ntk_run_program *program);
-/* Why no library can be loaded into its process or those that it starts, such as "is a program of
- * another machine"; NULL when one can. */
+/* The reason why no library can be loaded into its process or its children, for example "is a
+ * program of another machine"; NULL if it can. */
 const char *ntk_run_program_obstacle(const struct ntk_run_program *program);
 
 #endif

@@ -24,10 +24,10 @@ job=${SLURM_JOB_ID:-${SLURM_JOBID:-}}
 
 say() { printf '%s: %s\n' "$script" "$*" >&2; }
 
-# What would spoil a line, or is longer than it may be.
+# Characters that would break a line are removed, and long values truncated.
 one_line() { printf '%s' "$1" | tr -d '\000-\037\177' | cut -c1-127; }
 
-# "0-2,5" to a number per line; what is none of it is omitted. At most 1024.
+# "0-2,5" to one number per line; invalid parts are omitted. At most 1024.
 expand() {
     printf '%s\n' "$1" | tr ', ' '\n\n' | awk -F- '
         /^[0-9]+$/ { print $1 + 0; next }
@@ -45,7 +45,7 @@ cores_of_a_device() {
     fi
 }
 
-# An awk program over numbers a line, with the cores of a device as `cores`.
+# An awk program over one number per line, with the cores of a device as `cores`.
 with_cores() {
     cores=$(cores_of_a_device)
     case $cores in
@@ -57,19 +57,19 @@ with_cores() {
     awk -v cores="$cores" "$1"
 }
 
-# Global numbers of logical cores to names of files, DEVICE.CORE.
+# Global numbers of logical cores to file names, DEVICE.CORE.
 files_of_cores() { with_cores '{ printf "%d.%d\n", $1 / cores, $1 % cores }'; }
 
-# The indices of the GRES that Slurm gave the job.
+# The indices of the GRES that Slurm allocated to the job.
 indices_of_job() {
-    # gpu:trn1:2(IDX:0-1), as scontrol -d show job writes it and sites hand it on.
+    # gpu:trn1:2(IDX:0-1), as scontrol -d show job prints it and sites pass it on.
     case ${SLURM_JOB_GPUS:-}/${SLURM_JOB_GRES:-} in
     /*'(IDX:'*) printf '%s' "$SLURM_JOB_GRES" | sed 's/.*(IDX:\([0-9,-]*\)).*/\1/' ;;
     *) printf '%s' "${SLURM_JOB_GPUS:-}" ;;
     esac
 }
 
-# The global numbers of the logical cores that the indices are.
+# The global numbers of the logical cores behind the indices.
 cores_of_job() {
     case ${NEURON_SLURM_UNIT:-device} in
     core) expand "$(indices_of_job)" ;;
@@ -77,7 +77,7 @@ cores_of_job() {
     esac
 }
 
-# The names of the files of the job: what Slurm gave it, as far as it shows.
+# The file names of the job: the resources that Slurm allocated to it, as far as known.
 files_of_job() {
     indices=$(indices_of_job)
     if [ -n "$indices" ]; then
@@ -96,8 +96,8 @@ files_of_job() {
     fi
 }
 
-# One at a time: jobs that share a device write the same file. What takes long is done before, and a lock that a process
-# keeps delays a job for half a minute at most.
+# One process at a time: jobs that share a device write the same file. Slow work is done before, and
+# a held lock delays a job for half a minute at most.
 lock() {
     command -v flock >/dev/null || return 0
     (: >"$folder/.lock") 2>/dev/null || return 0 # an exec that fails would end the script
@@ -106,10 +106,11 @@ lock() {
 }
 unlock() { exec 9>&-; }
 
-# without_job FILE: its lines about other jobs.
+# without_job FILE: the lines of FILE about other jobs.
 without_job() { [ ! -f "$1" ] || awk -v job="$job" '!/=/ { mine = ($0 "" == job "") } !mine' "$1"; }
 
-# new FILE: the temporary file that becomes FILE. The agent ignores it: the name does not start with an index.
+# new FILE: the temporary file that becomes FILE. The agent ignores it: its name does not start with
+# an index.
 new() { printf '%s/.new.%s.%s' "$folder" "$job" "$1"; }
 
 # replace FILE: renames the temporary file, so that no reader sees half of it.
@@ -119,10 +120,10 @@ replace() {
     return 1
 }
 
-# 1 when the node is to be drained.
+# Returns 1 if the node is to be drained.
 check_health() {
     [ "${NEURON_SLURM_HEALTH:-off}" = drain ] || return 0
-    # Without what only processes report: a job must not take the node from the others.
+    # Ignores reasons that only processes report: a job must not drain the node.
     verdict=$(timeout 30 neuron-monitor health --npd --for 500ms 2>/dev/null)
     code=$?
     [ $code -le 2 ] || say "device health is unknown: neuron-monitor health exited with $code"

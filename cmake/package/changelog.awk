@@ -1,5 +1,6 @@
-# changelog.awk - CHANGELOG.md as the changelog of a Debian package: awk -v version=V-R -v date=RFC2822 -v by="NAME <MAIL>".
-# All sections are one entry, because only the version that is packaged is known here.
+# changelog.awk - CHANGELOG.md as the changelog of a Debian package: awk -v version=V-R -v
+# date=RFC2822 -v by="NAME <MAIL>". All sections become one entry, because only the packaged version
+# is known here.
 function flush_item()
 {
     if (item) {

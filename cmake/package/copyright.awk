@@ -1,4 +1,4 @@
-# copyright.awk - the machine-readable copyright file of a Debian package, out of LICENSE.
+# copyright.awk - the machine-readable copyright file of a Debian package, from LICENSE.
 BEGIN {
     print "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/"
     print "Upstream-Name: neuron-toolkit"

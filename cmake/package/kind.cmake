@@ -1,2 +1,2 @@
-# Read by cpack before each kind of package: the rules of installation see it.
+# Read by cpack before each kind of package; the install rules use it.
 set(ENV{NTK_PACKAGE_KIND} ${CPACK_GENERATOR})

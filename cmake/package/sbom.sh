@@ -1,7 +1,7 @@
 #!/bin/bash
 # sbom.sh ROOT NAME VERSION EPOCH [SONAME...] - prints the bill of materials of a package as SPDX 2.3 JSON: the files below
-# ROOT, and the packages of the libraries that they name, or that they load at run time (SONAME). The same files and
-# libraries give the same bytes.
+# ROOT, and the packages of the libraries that its files need or load at run time (SONAME). The
+# output is reproducible.
 set -euo pipefail
 export LC_ALL=C
 root=$1 name=$2 version=$3 epoch=$4
@@ -16,18 +16,18 @@ find . -type f -not -name '*.spdx.json' -printf '%P\n' | sort >"$work/files"
 tr '\n' '\0' <"$work/files" | xargs -0 sha1sum | cut -d' ' -f1 >"$work/sha1"
 tr '\n' '\0' <"$work/files" | xargs -0 sha256sum | cut -d' ' -f1 >"$work/sha256"
 
-# file soname, once for each library that a file names and that is not one of these files.
+# file soname, once for each needed library that is not one of these files.
 { tr '\n' '\0' <"$work/files" | xargs -0 readelf -d /dev/null 2>/dev/null || true; } |
     awk -v OFS='\t' 'FNR == NR { n = split($0, part, "/"); own[part[n]] = 1; next }
         /^File: / { file = substr($0, 7) }
         /\(NEEDED\)/ { gsub(/.*\[|\]$/, ""); if (!($0 in own)) print file, $0 }' "$work/names" - | sort -u >"$work/needed"
 for soname; do printf '\t%s\n' "$soname"; done >>"$work/needed"
 
-# soname package version purl: which package of this system has it.
+# soname package version purl: the package of this system that contains it.
 cut -f2 "$work/needed" | sort -u >"$work/sonames"
 ldconfig -p | awk -v OFS='\t' 'NR == FNR { wanted[$1] = 1; next } $1 in wanted { print $1, $NF; delete wanted[$1] }' "$work/sonames" - |
     while IFS=$'\t' read -r soname path; do
-        # dpkg knows a file by its name in the package, on either side of the link /lib.
+        # dpkg knows a file by its packaged name, on either side of the link /lib.
         printf '%s\n' "$path" "/usr$path" "$(readlink -f "$path")" | sort -u | sed "s|^|$soname\t|"
     done >"$work/paths"
 distribution=$(. /etc/os-release && echo "$ID")

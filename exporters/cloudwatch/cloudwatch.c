@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cloudwatch - one request after the other to one endpoint, on the outbox's thread. */
+/* cloudwatch - one request after the other to one endpoint, from the outbox's thread. */
 #include "exporters/cloudwatch/cloudwatch.h"
 
 #include <errno.h>
@@ -26,9 +26,9 @@
 #define SECOND_MS 1000u
 #define TIMEOUT_NS (20 * NTK_NS_PER_SECOND)
 #define ANSWER_BYTES_MAX ((size_t)64 * 1024)
-/* The service's own limit is 5 minutes; a clock that is further off is corrected in signatures. */
+/* The service's own limit is 5 minutes; larger clock differences are corrected in signatures. */
 #define SKEW_SECONDS_MAX 240
-/* As the SDKs do, unless AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES says another. */
+/* Like the SDKs, unless AWS_REQUEST_MIN_COMPRESSION_SIZE_BYTES is set. */
 #define GZIP_BYTES_MIN 10240u
 #define GZIP_WINDOW_BITS (15 + 16)
 #define REGION_BYTES 64
@@ -38,19 +38,19 @@ struct ntk_cloudwatch {
     char *namespace_name;
     bool is_high_resolution;
     bool is_flushed;
-    const char *ca_file;     /* of the environment */
+    const char *ca_file;     /* from the environment */
     uint64_t gzip_bytes_min; /* UINT64_MAX: never */
     struct ntk_outbox *outbox;
     struct ntk_http_client *client;
     atomic_bool is_stopping;
     pthread_mutex_t lock;
-    char report_region[REGION_BYTES]; /* under the lock; "" until a report says it */
-    /* For the sending thread, after create(). */
+    char report_region[REGION_BYTES]; /* protected by the lock; "" until a report has it */
+    /* Only for the sending thread, after create(). */
     struct ntk_aws_credentials *credentials;
     struct ntk_http_answer answer;
     char *region;         /* NULL until known */
     char *url;            /* without a '/' at its end; NULL until the region is known */
-    int64_t skew_seconds; /* the service's clock minus ours, when they differ too much */
+    int64_t skew_seconds; /* the service's clock minus ours, if the difference is too large */
 };
 
 /* -- sending, on the outbox's thread ----------------------------------------------------------- */
@@ -80,7 +80,7 @@ static int run(void *ctx, const char *command, struct ntk_buf *out, struct ntk_e
     return ntk_aws_process_run(command, NTK_AWS_PROCESS_NS, is_stopping, ctx, out, err);
 }
 
-/* Region and address, from wherever they are known by now. */
+/* Finds region and URL from the sources known so far. */
 static int find_place(struct ntk_cloudwatch *c, struct ntk_err *err)
 {
     if (!c->region) {
@@ -101,7 +101,7 @@ static int find_place(struct ntk_cloudwatch *c, struct ntk_err *err)
     return c->url ? 0 : ntk_err_no_memory(err);
 }
 
-/* The body as gzip when that is worth it; out stays empty otherwise. */
+/* Compresses the body if worthwhile; otherwise out stays empty. */
 static void zip(const struct ntk_cloudwatch *c, const void *bytes, size_t bytes_count,
                 struct ntk_buf *out)
 {
@@ -128,7 +128,7 @@ static void zip(const struct ntk_cloudwatch *c, const void *bytes, size_t bytes_
     deflateEnd(&stream);
 }
 
-/* Signs and asks once. */
+/* Signs and sends once. */
 static int post(struct ntk_cloudwatch *c, const struct ntk_aws_keys *keys, const void *bytes,
                 size_t bytes_count, bool is_zipped, struct ntk_err *err)
 {
@@ -158,7 +158,7 @@ static int post(struct ntk_cloudwatch *c, const struct ntk_aws_keys *keys, const
     return ret;
 }
 
-/* Learns the service's clock from an answer that did not like ours. */
+/* Takes the service's clock from an answer that rejected ours. */
 static void take_skew(struct ntk_cloudwatch *c)
 {
     int64_t now = (int64_t)(ntk_clock_realtime_ns() / NTK_NS_PER_SECOND);
@@ -172,7 +172,7 @@ static void take_skew(struct ntk_cloudwatch *c)
     }
 }
 
-/* One try; whether another one with other keys is worth it at once. */
+/* One attempt; returns whether to retry at once with other keys. */
 static bool try_send(struct ntk_cloudwatch *c, const void *bytes, size_t bytes_count,
                      bool is_zipped, struct ntk_outbox_answer *answer)
 {
@@ -192,7 +192,7 @@ static bool try_send(struct ntk_cloudwatch *c, const void *bytes, size_t bytes_c
     enum ntk_aws_verdict verdict = ntk_aws_judge(c->answer.status, &said);
     if (verdict == NTK_AWS_TAKEN) {
         answer->result = NTK_OUTBOX_SENT;
-        answer->text[0] = '\0'; /* what a try with older keys said */
+        answer->text[0] = '\0'; /* drop the message of an attempt with older keys */
         return false;
     }
     (void)snprintf(answer->text, sizeof answer->text, "status %ld%s%.80s%s%.140s", c->answer.status,
@@ -313,7 +313,7 @@ void ntk_cloudwatch_destroy(struct ntk_cloudwatch *c)
     free(c);
 }
 
-/* An address that requests can be signed for; a '/' at its end is taken away. */
+/* A URL that requests can be signed for; a '/' at its end is removed. */
 static int check_url(char *url, struct ntk_err *err)
 {
     size_t scheme = ntk_str_starts_with(url, "https://") ? 8 : 7;
@@ -341,7 +341,7 @@ static int take_text(const char *text, char **out, struct ntk_err *err)
     return !text || *out ? 0 : ntk_err_no_memory(err);
 }
 
-/* From options, environment and files; what is left unknown is searched for when sending. */
+/* From options, environment and files; what is still unknown is looked up when sending. */
 static int configure(struct ntk_cloudwatch *c, const struct ntk_cloudwatch_options *options,
                      struct ntk_err *err)
 {

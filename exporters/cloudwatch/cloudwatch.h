@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cloudwatch - snapshots to CloudWatch: gathered by the minute, signed, sent again after failures
- * and kept on disk while the service is away. The one file with a network.
+ * cloudwatch - sends snapshots to CloudWatch: gathers them by the minute, signs, retries after
+ * failures, and keeps them on disk while the service is unreachable. The only file here that uses
+ * the network.
  *
- * A request that the service refuses for its content is dropped and counted; everything else is
- * sent until it is taken. It may be counted twice only when the connection broke after the whole
- * request was written: docs/decisions/exporters.md.
+ * A request that the service rejects for its content is dropped and counted; others are retried
+ * until accepted. Values count twice only if the connection broke after the whole request was
+ * written: docs/decisions/exporters.md.
  *
- * Owner:   create / destroy. Threads: one; a second thread sends.
+ * Owner: create / destroy. Threads: one; a second thread sends.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_H
 #define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_H
@@ -38,14 +39,14 @@ struct ntk_cloudwatch_options {
     bool is_high_resolution;
 };
 
-/* A message says which option, variable or file is wrong. Keys are searched for when sending. */
+/* err names the invalid option, variable or file. Keys are searched for when sending. */
 int ntk_cloudwatch_create(const struct ntk_cloudwatch_options *options,
                           struct ntk_cloudwatch **out_cloudwatch, struct ntk_err *err);
 void ntk_cloudwatch_destroy(struct ntk_cloudwatch *cloudwatch);
 /* Never waits for the network. */
 int ntk_cloudwatch_put(struct ntk_cloudwatch *cloudwatch, const struct ntk_snapshot *snapshot,
                        struct ntk_err *err);
-/* As ntk_outbox_drain(); the minute that has started is sent, too. */
+/* Like ntk_outbox_drain(); also sends the current minute. */
 int ntk_cloudwatch_drain(struct ntk_cloudwatch *cloudwatch, bool in_haste, struct ntk_err *err);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cloudwatch_data - finds series by their dimensions, and keeps their values. */
+/* cloudwatch_data - finds series by their dimensions, and stores their values. */
 #include "exporters/cloudwatch/cloudwatch_data.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "shared/base/str.h"
 
 #define PERCENT 100.0
-/* Equal values are put together whenever a series has so many entries. */
+/* Equal values are merged each time a series reaches this number of entries. */
 #define COMPACT_ENTRIES 4096u
 
 /* -- series ------------------------------------------------------------------------------------ */
@@ -28,8 +28,8 @@ static void series_destroy(struct ntk_cloudwatch_series *series)
     free(series);
 }
 
-/* What the service takes as a value of a dimension: nothing for blanks alone. Two texts that become
- * the same are one series. */
+/* Makes a valid value of a dimension: nothing for blanks alone. Two texts with the same result are
+ * one series. */
 static void add_clean(struct ntk_buf *buf, const char *text)
 {
     size_t left = NTK_CLOUDWATCH_DIMENSION_BYTES_MAX;
@@ -48,7 +48,8 @@ static void add_clean(struct ntk_buf *buf, const char *text)
         left -= clean;
         if (*text && left > 0) {
             ntk_buf_add_char(buf, '?');
-            text += ntk_str_starts_with(text, "\xef\xbf\xbd") ? 3 : 1; /* the page's for a byte */
+            /* the replacement character of the page for one byte */
+            text += ntk_str_starts_with(text, "\xef\xbf\xbd") ? 3 : 1;
             left--;
         }
     }
@@ -61,7 +62,7 @@ static int add_dimension(struct ntk_cloudwatch_series *series, const char *name,
 
     add_clean(&value, text);
     if (ntk_buf_ok(&value) && value.bytes_count == 0) {
-        return 0; /* an empty one is none */
+        return 0; /* an empty one is omitted */
     }
     dimension->name = name;
     dimension->value = ntk_buf_take(&value, NULL);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cloudwatch_data - the series of one step (a minute, a second): dimensions, and every value with
- * how often it was seen. Pure.
+ * its count. Pure.
  *
  * A series has a value per snapshot (latencies of single executions: a value per histogram bucket,
- * with its count), so that nothing is lost by sending a minute at once.
+ * with its count), so that sending a minute at once loses nothing.
  *
  * Owner:   the caller's storage; a zeroed struct is empty; ntk_cloudwatch_data_fini() frees.
  * Threads: any; plain data.
@@ -26,28 +26,28 @@ extern "C" {
 #endif
 
 enum ntk_cloudwatch_metric {
-    NTK_CLOUDWATCH_CORE_RATE, /* of the rows of core_counts.def, by id */
+    NTK_CLOUDWATCH_CORE_RATE, /* for the rows of core_counts.def, by id */
     NTK_CLOUDWATCH_AFTER_RATES = NTK_CLOUDWATCH_CORE_RATE + NTK_CORE_COUNT_ROWS - 1,
 #define NTK_CLOUDWATCH_METRIC(symbol, ...) NTK_CLOUDWATCH_##symbol,
 #include "exporters/cloudwatch/cloudwatch.def"
     NTK_CLOUDWATCH_METRIC_COUNT
 };
 
-/* Of several values of a snapshot. */
+/* For several values in one snapshot. */
 enum ntk_cloudwatch_rule { NTK_CLOUDWATCH_SUM, NTK_CLOUDWATCH_LARGEST, NTK_CLOUDWATCH_SHARE };
 
 struct ntk_cloudwatch_metric_row {
-    char name[64];    /* "" for a row that is not sent: shares, and what a better one stands for */
-    const char *unit; /* of the service's list */
+    char name[64];    /* "" for a row that is not sent: shares, and rows with a better equivalent */
+    const char *unit; /* from the service's list */
     enum ntk_cloudwatch_rule rule;
 };
 struct ntk_cloudwatch_metric_row ntk_cloudwatch_metric_get(enum ntk_cloudwatch_metric metric);
 
-/* Series beyond are omitted, with a message. */
+/* More series are omitted, with a message. */
 #define NTK_CLOUDWATCH_SERIES_MAX 50000u
 #define NTK_CLOUDWATCH_DIMENSIONS_MAX (6u + NTK_LABELS_MAX)
 #define NTK_CLOUDWATCH_DIMENSION_BYTES_MAX 1024u
-/* The service takes what is strictly between -2^360 and 2^360. */
+/* The service accepts values strictly between -2^360 and 2^360. */
 #define NTK_CLOUDWATCH_VALUE_MAX 0x1p360
 
 struct ntk_cloudwatch_dimension {
@@ -63,13 +63,13 @@ struct ntk_cloudwatch_value {
 struct ntk_cloudwatch_series {
     enum ntk_cloudwatch_metric metric;
     enum ntk_cloudwatch_rule rule;
-    double scale;     /* of the points, in the metric's unit */
-    bool is_weighted; /* its values are counted ones, of single executions */
+    double scale;     /* from the points to the metric's unit */
+    bool is_weighted; /* its values have counts, from single executions */
     size_t dimension_count;
     struct ntk_cloudwatch_dimension dimensions[NTK_CLOUDWATCH_DIMENSIONS_MAX];
-    struct ntk_vec values; /* struct ntk_cloudwatch_value; each value once after _data_sort() */
-    size_t compact_at;     /* entries at which equal values are put together */
-    double pending;        /* of the snapshot that is being added */
+    struct ntk_vec values; /* struct ntk_cloudwatch_value; distinct after _data_sort() */
+    size_t compact_at;     /* number of entries at which to merge equal values */
+    double pending;        /* of the current snapshot */
     bool has_pending;
 };
 
@@ -77,30 +77,30 @@ struct ntk_points_page;
 
 struct ntk_cloudwatch_data {
     struct ntk_map series; /* key: metric and dimensions; value: struct ntk_cloudwatch_series * */
-    /* Of one period, with the applications of the step; NULL before the first snapshot. */
+    /* For one period, with the applications of the step; NULL before the first snapshot. */
     struct ntk_points_page *page;
-    struct ntk_buf key; /* of the series that is searched */
+    struct ntk_buf key; /* of the series being searched for */
 };
 
-/* A dimension of a series that is searched: its value is any text, "" for none. */
+/* A dimension to search for: any text, "" for none. */
 struct ntk_cloudwatch_pair {
     const char *name; /* static */
     const char *value;
 };
 
-/* The series of the metric with these dimensions, in their order; a new one also gets the labels of
- * the user. NULL: errno is ENOMEM, or ENOSPC where there are too many. */
+/* The series of the metric with these dimensions, in this order; a new one also gets the user's
+ * labels. NULL: errno is ENOMEM, or ENOSPC if there are too many. */
 struct ntk_cloudwatch_series *ntk_cloudwatch_series_get(struct ntk_cloudwatch_data *data,
                                                         enum ntk_cloudwatch_metric metric,
                                                         const struct ntk_cloudwatch_pair *pairs,
                                                         size_t count);
-/* A value of this snapshot, with what the series already has of it, by the rule of its metric. */
+/* Adds a value of this snapshot, combined with earlier ones by the rule of its metric. */
 void ntk_cloudwatch_series_add(struct ntk_cloudwatch_series *series, double value);
-/* A value and how many times it was seen; what the service refuses is omitted. 0 or -ENOMEM. */
+/* Adds a value with its count; values that the service rejects are omitted. 0 or -ENOMEM. */
 int ntk_cloudwatch_series_push(struct ntk_cloudwatch_series *series, double value, double count);
-/* Ends the snapshot: what was added are values of their series. 0 or -ENOMEM. */
+/* Ends the snapshot: stores the pending values in their series. 0 or -ENOMEM. */
 int ntk_cloudwatch_data_settle(struct ntk_cloudwatch_data *data);
-/* Puts equal values of each series together, in ascending order. */
+/* Merges equal values of each series, in ascending order. */
 void ntk_cloudwatch_data_sort(struct ntk_cloudwatch_data *data);
 /* Empties it. */
 void ntk_cloudwatch_data_fini(struct ntk_cloudwatch_data *data);

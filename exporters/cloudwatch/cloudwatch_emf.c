@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cloudwatch_emf - groups series by their dimensions and writes a line for each. */
+/* cloudwatch_emf - groups series by their dimensions and writes a line for each group. */
 #include "exporters/cloudwatch/cloudwatch_emf.h"
 
 #include <assert.h>
@@ -16,7 +16,7 @@ static_assert((unsigned)NTK_CLOUDWATCH_METRIC_COUNT <= LINE_METRICS_MAX,
 struct group {
     const struct ntk_cloudwatch_series *series[NTK_CLOUDWATCH_METRIC_COUNT];
     size_t count;
-    size_t value_count; /* of the series with the most */
+    size_t value_count; /* of the series with the most values */
 };
 
 static void groups_fini(struct ntk_map *groups)
@@ -108,7 +108,7 @@ static void write_values(struct ntk_json *json, const struct ntk_cloudwatch_seri
     ntk_json_array_end(json);
 }
 
-/* The values from `first` on, as many as a line takes. */
+/* Writes values from `first` on, as many as fit in a line. */
 static void write_line(struct ntk_buf *out, const struct group *group, size_t first,
                        const struct ntk_cloudwatch_emf_options *options)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cloudwatch_emf - gathered metrics as lines of CloudWatch's Embedded Metric Format. Pure.
+ * cloudwatch_emf - metrics as lines of CloudWatch's Embedded Metric Format. Pure.
  *
- * One line per set of dimensions with all metrics that have it. The format has no values with
- * counts: latencies of single executions are omitted, their percentiles are there.
+ * One line per set of dimensions with all metrics that have it. The format has no counts for
+ * values, so latencies of single executions are omitted; their percentiles are included.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_EMF_H
 #define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_EMF_H
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* For a metric in a line; more go to further lines. */
+/* Per metric and line; further values go to more lines. */
 #define NTK_CLOUDWATCH_EMF_VALUES_MAX 100u
 
 struct ntk_cloudwatch_emf_options {
@@ -27,7 +27,7 @@ struct ntk_cloudwatch_emf_options {
     bool is_high_resolution;
 };
 
-/* Appends the lines to out. data as encode() leaves it, not sorted. -ENOMEM. */
+/* Appends the lines to out. data as left by encode(), not sorted. -ENOMEM. */
 int ntk_cloudwatch_emf(const struct ntk_cloudwatch_data *data,
                        const struct ntk_cloudwatch_emf_options *options, struct ntk_buf *out,
                        uint64_t *out_line_count, struct ntk_err *err);

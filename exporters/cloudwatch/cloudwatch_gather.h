@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cloudwatch_gather - snapshots in, and out what belongs to one minute or one second, when that has
- * ended.
+ * cloudwatch_gather - collects snapshots and delivers each minute or second when it is complete.
  *
- * A step is delivered as soon as the next snapshot is expected beyond it, at the latest by the
- * first one that is beyond it. A late one is its own step with the same time: the service adds the
- * two up.
+ * A step is delivered as soon as the next snapshot is expected after it, at the latest with the
+ * first one after it. A late snapshot becomes a second step with the same time: the service adds
+ * the two.
  *
  * Owner:   the caller's storage; _fini() drops what was not delivered.
  * Threads: one.
@@ -23,9 +22,9 @@ extern "C" {
 
 struct ntk_cloudwatch_gather {
     /* Set by the caller. */
-    uint64_t step_ms; /* 60000, 1000; 0: each snapshot is a step with its own time */
+    uint64_t step_ms; /* 60000, 1000; 0: each snapshot is a separate step */
     uint32_t metric_mask;
-    /* Borrows data, which may be sorted; time_ms is the step's beginning. */
+    /* Borrows data, which it may sort; time_ms is the start of the step. */
     int (*deliver)(struct ntk_cloudwatch_data *data, uint64_t time_ms, void *ctx,
                    struct ntk_err *err);
     void *ctx;
@@ -34,10 +33,10 @@ struct ntk_cloudwatch_gather {
     uint64_t time_ms; /* of the data's step */
 };
 
-/* What encode() or deliver() failed with; the snapshot is taken as far as it goes. */
+/* Returns the error of encode() or deliver(); the snapshot is added as far as possible. */
 int ntk_cloudwatch_gather_put(struct ntk_cloudwatch_gather *gather,
                               const struct ntk_snapshot *snapshot, struct ntk_err *err);
-/* Delivers what there is. */
+/* Delivers the current step. */
 int ntk_cloudwatch_gather_flush(struct ntk_cloudwatch_gather *gather, struct ntk_err *err);
 void ntk_cloudwatch_gather_fini(struct ntk_cloudwatch_gather *gather);
 

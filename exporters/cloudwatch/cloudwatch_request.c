@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cloudwatch_request - metrics, one after the other, into bodies that are not too large. */
+/* cloudwatch_request - packs metrics into bodies of limited size. */
 #include "exporters/cloudwatch/cloudwatch_request.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "shared/base/json.h"
 
 #define NAMESPACE_BYTES_MAX 255u
-/* What closes a body. */
+/* The end of a body. */
 #define END "]}"
 
 struct writer {
@@ -112,7 +112,7 @@ static void write_metric(struct writer *w, const struct ntk_cloudwatch_series *s
     ntk_json_object_end(&json);
 }
 
-/* Puts the metric that was written into the body; a full body goes first. */
+/* Adds the written metric to the body; a full body is emitted first. */
 static int append(struct writer *w, struct ntk_err *err)
 {
     size_t bytes = w->body.bytes_count + 1 + w->metric.bytes_count + strlen(END);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cloudwatch_request - gathered metrics as bodies of PutMetricData (JSON 1.0), within the limits of
- * the service. Pure.
+ * cloudwatch_request - metrics as bodies of PutMetricData (JSON 1.0), within the limits of the
+ * service. Pure.
  *
- * A series with more than 150 different values becomes several metrics of the same name, dimensions
- * and time, which the service adds up: no value is lost, none is sent twice.
+ * A series with more than 150 different values becomes several metrics with the same name,
+ * dimensions and time, which the service adds: no value is lost or sent twice.
  *
- * Owner:   emit() takes the body (it may leave the buffer as it is: it is freed then).
+ * Owner: emit() may take the body out of the buffer; otherwise it is freed.
  */
 #ifndef NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_REQUEST_H
 #define NTK_EXPORTERS_CLOUDWATCH_CLOUDWATCH_REQUEST_H
@@ -23,7 +23,7 @@ extern "C" {
 #define NTK_CLOUDWATCH_TARGET "GraniteServiceVersion20100801.PutMetricData"
 #define NTK_CLOUDWATCH_CONTENT_TYPE "application/x-amz-json-1.0"
 
-/* For a request: metrics, and bytes before compression (the service says 1 MB). */
+/* Limits per request: metrics, and bytes before compression (the service allows 1 MB). */
 #define NTK_CLOUDWATCH_REQUEST_METRICS_MAX 1000u
 #define NTK_CLOUDWATCH_REQUEST_BYTES_MAX 900000u
 /* For a metric. */
@@ -33,16 +33,16 @@ struct ntk_cloudwatch_request_options {
     const char *namespace_name;
     uint64_t time_ms; /* of all values, since 1970 UTC */
     bool is_high_resolution;
-    /* A body with metric_count metrics; a negative answer ends the work. */
+    /* Called with a body of metric_count metrics; a negative result stops. */
     int (*emit)(struct ntk_buf *body, uint64_t metric_count, void *ctx, struct ntk_err *err);
     void *ctx;
 };
 
-/* data after ntk_cloudwatch_data_sort(). -ENOMEM, or what emit() answered. */
+/* data after ntk_cloudwatch_data_sort(). -ENOMEM, or the result of emit(). */
 int ntk_cloudwatch_request(const struct ntk_cloudwatch_data *data,
                            const struct ntk_cloudwatch_request_options *options,
                            struct ntk_err *err);
-/* 0; -EINVAL with a message when the service takes no such namespace. */
+/* 0; -EINVAL with a message if the service does not accept the namespace. */
 int ntk_cloudwatch_namespace_check(const char *name, struct ntk_err *err);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* emf_output - one descriptor of one of four kinds, and how far the message before got. */
+/* emf_output - one descriptor of one of four kinds, and the progress of the last message. */
 #include "exporters/cloudwatch/emf_output.h"
 
 #include <errno.h>
@@ -29,17 +29,18 @@ struct ntk_emf_output {
     char *path; /* FILE_NAME */
     char host[HOST_BYTES];
     char port[PORT_BYTES];
-    int fd;                    /* -1: none */
-    int cancel[2];             /* a pipe: readable once cancelled */
-    size_t done_bytes;         /* of the message that is being sent, in an earlier try */
-    off_t file_bytes;          /* FILE_NAME: its length as that try left it; -1: another reads it */
+    int fd;            /* -1: none */
+    int cancel[2];     /* a pipe: readable once cancelled */
+    size_t done_bytes; /* of the current message, written by an earlier attempt */
+    /* FILE_NAME: its length after that attempt; -1: replaced by another file */
+    off_t file_bytes;
     bool is_torn;              /* STDOUT: it ended inside a line */
     struct ntk_outbox *outbox; /* NULL for STDOUT */
 };
 
 /* -- sending, on the outbox's thread ----------------------------------------------------------- */
 
-/* 1 when fd is ready, 0 after ms or a cancel. */
+/* 1 if fd is ready, 0 after ms or a cancel. */
 static int wait_ready(const struct ntk_emf_output *output, short events, int ms)
 {
     struct pollfd fds[] = { { output->fd, events, 0 }, { output->cancel[0], POLLIN, 0 } };
@@ -115,7 +116,7 @@ static int open_file(struct ntk_emf_output *output, char *text, size_t text_byte
 {
     if (output->fd >= 0 && !is_same_file(output->fd, output->path)) {
         hang_up(output);
-        output->file_bytes = -1; /* whatever size the new one has */
+        output->file_bytes = -1; /* whatever the size of the new one */
     }
     if (output->fd < 0) {
         output->fd =
@@ -128,7 +129,7 @@ static int open_file(struct ntk_emf_output *output, char *text, size_t text_byte
     return 0;
 }
 
-/* A peer that hung up is noticed before the next line is written into the void. */
+/* A closed connection is detected before the next line is written to it. */
 static bool is_hung_up(int fd)
 {
     char byte;
@@ -147,7 +148,7 @@ static int open_target(struct ntk_emf_output *output, char *text, size_t text_by
     return output->fd >= 0 ? 0 : open_socket(output, text, text_bytes);
 }
 
-/* Back to the beginning of the line that was cut. */
+/* Goes back to the start of the partial line. */
 static size_t line_begin(const char *bytes, size_t at)
 {
     const char *last = at ? memrchr(bytes, '\n', at) : NULL;
@@ -163,8 +164,8 @@ static off_t file_size(int fd)
     return fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : -1;
 }
 
-/* Whether a regular file ends inside a line: a full disk cut it, or its last writer was killed. One
- * that may not be read is taken to be whole. */
+/* Whether a regular file ends inside a line, after a full disk or a killed writer. An unreadable
+ * file counts as complete. */
 static bool ends_inside_a_line(const char *path, off_t bytes)
 {
     char last = '\n';
@@ -177,8 +178,8 @@ static bool ends_inside_a_line(const char *path, off_t bytes)
     return last != '\n';
 }
 
-/* A line continues where the last try left it only in a file that is still as that try left it, or
- * the pipe that is still read. Any other gets it whole, on its own line. 0 or -errno. */
+/* A partial line is continued only if the file is unchanged since the last attempt, or the pipe
+ * still has its reader. Otherwise it is written whole on a new line. 0 or -errno. */
 static int go_to_line(struct ntk_emf_output *output, const char *bytes)
 {
     off_t size = file_size(output->fd);
@@ -198,7 +199,7 @@ static int go_to_line(struct ntk_emf_output *output, const char *bytes)
     return 0;
 }
 
-/* As much as goes at once. Bytes or -errno. */
+/* Writes as much as possible at once. Bytes or -errno. */
 static ssize_t write_some(struct ntk_emf_output *output, const char *bytes, size_t count)
 {
     ssize_t got;
@@ -352,7 +353,8 @@ int ntk_emf_output_create(const char *target, const char *spool_folder,
     int ret = take_target(output, target, err);
     if (ret >= 0 && output->kind == FILE_NAME && open_file(output, text, sizeof text) < 0) {
         ret =
-            ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s", text); /* a wrong path shows at once */
+            /* a wrong path must fail at once */
+            ntk_err_set(err, -EIO, NTK_ERR_NO_OFFSET, "%s", text);
     }
     if (ret >= 0 && output->kind != STDOUT) {
         const struct ntk_outbox_options outbox = { .name = target,
@@ -373,7 +375,7 @@ int ntk_emf_output_create(const char *target, const char *spool_folder,
     return 0;
 }
 
-/* All of it, or -errno and how much. */
+/* Writes all of it; else -errno, and how much was written. */
 static int write_stdout(const char *bytes, size_t count, size_t *out_done)
 {
     for (*out_done = 0; *out_done < count;) {
@@ -386,7 +388,7 @@ static int write_stdout(const char *bytes, size_t count, size_t *out_done)
     return 0;
 }
 
-/* What cannot be written is lost, but the next line begins again. */
+/* An unwritten rest is lost, but the next line starts on a new line. */
 static int print(struct ntk_emf_output *output, struct ntk_buf *lines, struct ntk_err *err)
 {
     const char *bytes = ntk_buf_text_get(lines);

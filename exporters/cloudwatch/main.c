@@ -17,7 +17,7 @@
 
 #define MINUTE_MS 60000u
 #define SECOND_MS 1000u
-#define INSTANCE_WAIT_NS UINT64_C(10000000000) /* the metadata service is given up before */
+#define INSTANCE_WAIT_NS UINT64_C(10000000000) /* longer than the metadata service is asked */
 
 static const char *arg_namespace = NTK_CLOUDWATCH_NAMESPACE;
 static const char *arg_region;
@@ -159,12 +159,12 @@ static int deliver_emf(struct ntk_cloudwatch_data *data, uint64_t time_ms, void 
     return ret;
 }
 
-/* Ends the program in order when its output has no reader any more. */
+/* Stops the program regularly when its output has no reader. */
 static int stop_at_closed_pipe(struct lines *lines, int ret)
 {
     if (ret == -EPIPE && !lines->is_closed) {
         lines->is_closed = true;
-        (void)raise(SIGTERM); /* blocked: the pipe's loop reads it */
+        (void)raise(SIGTERM); /* blocked: the loop of the pipe reads it */
     }
     return lines->is_closed ? 0 : ret;
 }
@@ -194,7 +194,7 @@ static int drain_lines(void *ctx, bool in_haste, struct ntk_err *err)
 
 /* -- start ------------------------------------------------------------------------------------- */
 
-/* 'agent' stands for where the environment says that it listens. */
+/* 'agent' means the address in the environment. */
 static const char *emf_target(void)
 {
     const char *agent = getenv("AWS_EMF_AGENT_ENDPOINT");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* device_taint - rules there are, rules there should be. */
+/* device_taint - existing and required rules. */
 #include "exporters/kubernetes/device_taint.h"
 
 #include <stdio.h>
@@ -56,7 +56,7 @@ static const char *text_of(json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* A name that fits; else it is none of ours and stays empty. */
+/* Copies a valid name; any other stays empty. */
 static void take_name(char to[NTK_KUBE_NAME_BYTES], const char *from)
 {
     if (!ntk_str_copy(to, NTK_KUBE_NAME_BYTES, from)) {
@@ -78,7 +78,7 @@ bool ntk_taint_has_resource(json_t *resources, const char *name)
     return false;
 }
 
-/* The rules of ours that there are, each to be deleted unless something speaks for it. */
+/* Our existing rules, each to be deleted unless a device needs it. */
 static void add_rules(struct ntk_taint_plan *plan, json_t *list, const char *node)
 {
     json_t *item;
@@ -112,7 +112,7 @@ static void add_rules(struct ntk_taint_plan *plan, json_t *list, const char *nod
     }
 }
 
-/* The number that the driver gives a device of a slice; -1: it gives none. */
+/* The driver's number of a device in a slice; -1: none. */
 static int64_t device_id(json_t *device)
 {
     json_t *basic = json_object_get(device, "basic"); /* up to v1beta1 */
@@ -138,14 +138,13 @@ static struct ntk_taint_rule *find_rule(struct ntk_taint_plan *plan, const char 
     return NULL;
 }
 
-/* A new rule, named by what it taints: there is never a second one. NULL: no room, or no name for
- * it. */
+/* A new rule, named after its device, so that it is unique. NULL: too many, or no valid name. */
 static struct ntk_taint_rule *add_rule(struct ntk_taint_plan *plan, const char *pool,
                                        const char *device)
 {
     struct ntk_taint_rule *rule = &plan->rules[plan->count];
 
-    /* A selector without a name would be of all devices. */
+    /* A selector without a name would match all devices. */
     if (plan->count == NTK_DEVICE_TAINT_RULES_MAX || !pool[0] || !device[0]) {
         return NULL;
     }
@@ -172,7 +171,7 @@ static void judge_device(struct ntk_taint_plan *plan, const char *pool, const ch
     const char *value = ntk_health_reasons[reason].name;
 
     if (verdict == NTK_HEALTH_HEALTHY) {
-        return; /* a rule that there is goes */
+        return; /* the existing rule is deleted */
     }
     if (verdict == NTK_HEALTH_UNKNOWN) {
         if (rule) {
@@ -218,7 +217,8 @@ size_t ntk_taint_plan_make(struct ntk_taint_plan *plan, json_t *rules, json_t *s
         json_array_foreach(json_object_get(spec, "devices"), k, device)
         {
             int64_t id = device_id(device);
-            enum ntk_health_verdict verdict = NTK_HEALTH_UNKNOWN; /* of one that we do not see */
+            /* of a device that is not visible here */
+            enum ntk_health_verdict verdict = NTK_HEALTH_UNKNOWN;
             enum ntk_health_reason reason = (enum ntk_health_reason)0;
 
             for (size_t row = 0; row < verdicts->count; row++) {
@@ -231,7 +231,7 @@ size_t ntk_taint_plan_make(struct ntk_taint_plan *plan, json_t *rules, json_t *s
             judge_device(plan, pool, text_of(device, "name"), verdict, reason, options);
         }
     }
-    /* Without a device at all, a driver that is being loaded, say, nothing is known of any. */
+    /* Without any device, for example while a driver is loaded, nothing is known. */
     for (size_t row = 0; row < plan->count && recognised == 0; row++) {
         plan->rules[row].step = NTK_TAINT_KEEP;
     }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * device_taint - which DeviceTaintRules of Kubernetes a machine's unhealthy devices need; pure.
+ * device_taint - computes the DeviceTaintRules of Kubernetes for a machine's unhealthy devices;
+ * pure.
  *
  * Dynamic resource allocation (DRA) knows devices by driver, pool and name, as the driver publishes
- * them in ResourceSlices. The attribute deviceId shows which of them is our device N, with the
- * driver's domain or without. A rule taints one device: workloads that do not tolerate it are kept
- * away (NoSchedule), evicted too (NoExecute), or it only shows (None).
+ * them in ResourceSlices. The attribute deviceId, with or without the driver's domain, identifies
+ * our device N. A rule taints one device: workloads that do not tolerate it are kept away
+ * (NoSchedule) or also evicted (NoExecute), or it is only shown (None).
  *
- * A rule is ours when it has our label and our node in its annotation; no other is ever touched.
+ * A rule is ours if it has our label and our node in its annotation; others are never changed.
  *
  * Source:  Kubernetes API, resource.k8s.io ResourceSlice, DeviceTaintRule (KEP-5055); attributes:
- * the published ones of the Neuron DRA driver. Keys and effects that the vendor uses are unknown.
+ *          the published ones of the Neuron DRA driver. Keys and effects that the vendor uses are
+ *          unknown.
  *
  * Owner:   a plan is the caller's storage; ntk_taint_plan_fini() frees what it points to.
  * Threads: any; one at a time per plan.
@@ -36,16 +38,16 @@ extern "C" {
 #define NTK_DEVICE_TAINT_KEY "neuron-monitor/unhealthy"
 #define NTK_DEVICE_TAINT_LABEL "app.kubernetes.io/managed-by"
 #define NTK_DEVICE_TAINT_OWNER "neuron-monitor"
-#define NTK_DEVICE_TAINT_RULES_MAX 256 /* of a machine; further devices and rules are left alone */
+#define NTK_DEVICE_TAINT_RULES_MAX 256 /* per machine; further devices and rules are ignored */
 #define NTK_DEVICE_TAINT_VALUE_BYTES 64
 
-/* What is wanted: of each device of the machine its verdict and the worst reason. */
+/* The verdict and worst reason of each device of the machine. */
 struct ntk_device_verdicts {
     size_t count;
     struct {
         uint32_t index;
         enum ntk_health_verdict verdict;
-        enum ntk_health_reason reason; /* of an unhealthy one */
+        enum ntk_health_reason reason; /* of an unhealthy device */
     } rows[NTK_TOPOLOGY_DEVICES_MAX];
 };
 void ntk_device_verdicts_make(const struct ntk_snapshot *snapshot, struct ntk_device_verdicts *out);
@@ -82,10 +84,10 @@ int ntk_taint_plan_init(struct ntk_taint_plan *plan, struct ntk_err *err);
 void ntk_taint_plan_fini(struct ntk_taint_plan *plan);
 
 /*
- * Beginning with the rules that there are (a DeviceTaintRuleList), then what the devices (a
- * ResourceSliceList of the node) need: rules of devices that are well, or gone while others are
- * there, go; those of devices without a verdict stay as they are. How many devices were recognised;
- * 0 may mean that the driver publishes no deviceId.
+ * Compares existing rules (a DeviceTaintRuleList) with what the devices (a ResourceSliceList of the
+ * node) need. Rules of healthy devices are deleted, and those of missing ones if others are
+ * present; rules of devices without a verdict stay. Returns the number of recognised devices; 0 may
+ * mean that the driver publishes no deviceId.
  */
 size_t ntk_taint_plan_make(struct ntk_taint_plan *plan, json_t *rules, json_t *slices,
                            const struct ntk_device_verdicts *verdicts,
@@ -94,11 +96,11 @@ size_t ntk_taint_plan_make(struct ntk_taint_plan *plan, json_t *rules, json_t *s
 /* The body of POST .../devicetaintrules; version is "v1" or another one of resource.k8s.io. */
 void ntk_taint_rule_write(const struct ntk_taint_rule *rule, const char *version,
                           const struct ntk_taint_options *options, struct ntk_buf *out);
-/* That of a PATCH of one, a merge. */
+/* The body of its PATCH, a merge. */
 void ntk_taint_rule_write_patch(const struct ntk_taint_rule *rule,
                                 const struct ntk_taint_options *options, struct ntk_buf *out);
 
-/* Whether an APIResourceList of a version has the resource. */
+/* Whether the APIResourceList of a version includes the resource. */
 bool ntk_taint_has_resource(json_t *resources, const char *name);
 
 #ifdef __cplusplus

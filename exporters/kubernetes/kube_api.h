@@ -2,9 +2,9 @@
 /*
  * kube_api - asks a Kubernetes API server: its address, our identity, and the meaning of answers.
  *
- * Inside of a cluster nothing has to be said: the environment names the server, a file has the
- * token of the pod's service account (read again for each question, as it is renewed) and one the
- * authority that signs for the server.
+ * Inside a cluster no option is needed: the environment names the server, one file has the token of
+ * the pod's service account (read for each request, because it is renewed), and another the CA
+ * certificate.
  *
  * Owner:   create / destroy; an answer's document is the caller's.
  * Threads: one at a time per api; cancel from any.
@@ -31,14 +31,14 @@ extern "C" {
 
 struct ntk_kube_api_options {
     const char *url;        /* NULL: KUBERNETES_SERVICE_HOST and _PORT */
-    const char *token_file; /* NULL: that of the pod, where url is NULL; else none */
+    const char *token_file; /* NULL: that of the pod if url is NULL; else none */
     const char *ca_file;    /* NULL: likewise; else the system's authorities */
 };
 
 struct ntk_kube_question {
     const char *method;
     const char *path;         /* "/api/v1/..." */
-    const char *content_type; /* of body; NULL: there is none */
+    const char *content_type; /* of the body; NULL: no body */
     const struct ntk_buf *body;
 };
 
@@ -49,20 +49,20 @@ int ntk_kube_api_create(const struct ntk_kube_api_options *options, char *(*find
                         struct ntk_kube_api **out_api, struct ntk_err *err);
 /* NULL is fine. */
 void ntk_kube_api_destroy(struct ntk_kube_api *api);
-/* What is being asked, or the next question, ends with -ECANCELED soon. */
+/* Cancels the current request, or the next one, with -ECANCELED. */
 void ntk_kube_api_cancel(struct ntk_kube_api *api);
 
 /*
- * 0 and the object of a 2xx answer, NULL where out is NULL. Else a message with the question and
- * what the server said, and -ENOENT (404), -EEXIST (409), -EACCES (401, 403), -EBADMSG (the
- * response is not an object), -EREMOTEIO (any other status), or as ntk_http_client_ask().
- * *out_retry_ns: how long the server asks for a pause; 0 when it does not.
+ * 0 and the object of a 2xx answer (out may be NULL). Otherwise a message with the request and the
+ * server's reason, and -ENOENT (404), -EEXIST (409), -EACCES (401, 403), -EBADMSG (not an object),
+ * -EREMOTEIO (any other status), or as ntk_http_client_ask(). *out_retry_ns: the pause that the
+ * server requests, or 0.
  */
 int ntk_kube_api_ask(struct ntk_kube_api *api, const struct ntk_kube_question *question,
                      json_t **out, uint64_t *out_retry_ns, struct ntk_err *err);
 
-/* Whether text may be in a path as the name of an object: lower case letters, digits, '-' and '.',
- * not at its ends, at most 253. */
+/* Whether text is valid as an object name in a path: lower case letters, digits, '-' and '.', not
+ * at its ends, at most 253. */
 bool ntk_kube_is_name(const char *text);
 
 #ifdef __cplusplus

@@ -15,30 +15,30 @@
 extern "C" {
 #endif
 
-/* Between two conditions that say different things, and two looks at taints: the API server of a
- * thousand nodes is one. */
+/* Between two different conditions, and two checks of taints: a thousand nodes share one API
+ * server. */
 #define NTK_KUBERNETES_GAP_NS UINT64_C(15000000000)
-/* After a failure, doubled up to the latter. */
+/* After a failure; doubles up to the maximum. */
 #define NTK_KUBERNETES_PAUSE_MIN_NS UINT64_C(2000000000)
 #define NTK_KUBERNETES_PAUSE_MAX_NS UINT64_C(60000000000)
 
 struct ntk_kube_pace {
     uint64_t said_ns;  /* 0: never */
-    uint64_t retry_ns; /* after a failure not before; 0: it went well */
+    uint64_t retry_ns; /* no attempt before this time after a failure; 0: no failure */
     uint64_t pause_ns; /* of the last failure */
     bool is_wanted;    /* something changed since */
     bool is_sending;   /* right now */
 };
 
-/* A heartbeat that is shorter than the gap shortens it. */
+/* A heartbeat shorter than the gap shortens it. */
 uint64_t ntk_kube_pace_gap_ns(uint64_t heartbeat_ns);
-/* When to send next. first_ns: the earliest time of the first sending. in_haste: skip the gap. */
+/* When to send next. first_ns: the earliest time of the first request. in_haste: skip the gap. */
 uint64_t ntk_kube_pace_due_ns(const struct ntk_kube_pace *pace, uint64_t heartbeat_ns,
                               uint64_t first_ns, bool in_haste);
 /* Whether to send now; clears is_wanted if so. */
 bool ntk_kube_pace_begin(struct ntk_kube_pace *pace, uint64_t due_ns, uint64_t now_ns);
-/* What follows from an answer (0 or more), or from none; retry_ns: the pause that the server asks
- * for. */
+/* Updates the state after an answer (0 or more) or a failure; retry_ns: the pause that the server
+ * requests. */
 void ntk_kube_pace_end(struct ntk_kube_pace *pace, int result, uint64_t retry_ns, uint64_t now_ns);
 
 #ifdef __cplusplus

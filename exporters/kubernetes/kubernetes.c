@@ -63,12 +63,12 @@ struct kubernetes {
     char node[NTK_KUBE_NAME_BYTES];
     struct ntk_output_source source;
 
-    /* For the thread alone. */
-    const char *server_status; /* what the server has; NULL: no condition of ours yet */
+    /* Used only by the thread. */
+    const char *server_status; /* status on the server; NULL: no condition of ours yet */
     bool is_server_known;
-    const char *version; /* of resource.k8s.io, that has rules; NULL: unknown */
+    const char *version; /* version of resource.k8s.io with rules; NULL: unknown */
     const char *slices_version;
-    bool is_unrecognised; /* said: no device of the driver has a number */
+    bool is_unrecognised; /* logged that no device of the driver has a number */
 
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t changed;
@@ -78,7 +78,7 @@ struct kubernetes {
     bool has_wanted;
     struct ntk_node_condition wanted;
     struct ntk_device_verdicts verdicts;
-    bool in_haste; /* the end is near: no gap is kept */
+    bool in_haste; /* about to exit: skip the gap */
     bool stopping;
     uint64_t sent_count;
     uint64_t retry_count;
@@ -143,7 +143,7 @@ static int ask(struct kubernetes *state, const char *method, const char *path, c
     return ret;
 }
 
-/* An event that does not arrive is not a failure: the condition says it, too. */
+/* A lost event is not a failure: the condition has the same information. */
 static void tell_event(struct kubernetes *state, const struct ntk_node_condition *wanted)
 {
     struct ntk_buf body = { 0 };
@@ -182,10 +182,10 @@ static int tell_condition(struct kubernetes *state, const struct ntk_node_condit
     ret = ask(state, "PATCH", path, STRATEGIC_MERGE, &body, NULL, retry_ns, err);
     ntk_buf_fini(&body);
     if (ret < 0) {
-        state->is_server_known = false; /* it may have arrived all the same */
+        state->is_server_known = false; /* it may have arrived nevertheless */
         return ret;
     }
-    /* That a node is well from the beginning is not news. */
+    /* A node that is healthy from the start is not news. */
     if (is_transition && (state->server_status || strcmp(wanted->status, "True") == 0)) {
         ntk_log_info(MODULE, "node %s: " NTK_NODE_CONDITION_TYPE " is %s: %s", state->node,
                      wanted->status, wanted->message);
@@ -200,7 +200,7 @@ static int tell_condition(struct kubernetes *state, const struct ntk_node_condit
 /* The newest first. */
 static const char *const versions[] = { "v1", "v1beta2", "v1beta1", "v1alpha3" };
 
-/* In which versions the server has what we need. */
+/* The server's versions with the required resources. */
 static int find_versions(struct kubernetes *state, uint64_t *retry_ns, struct ntk_err *err)
 {
     char path[PATH_BYTES];
@@ -255,7 +255,7 @@ static int do_step(struct kubernetes *state, const struct ntk_taint_rule *rule,
             ret = ask(state, "PATCH", path, MERGE, &body, NULL, retry_ns, err);
         } else {
             ret = ask(state, "DELETE", path, NULL, NULL, NULL, retry_ns, err);
-            ret = ret == -ENOENT ? 0 : ret; /* another thread was faster */
+            ret = ret == -ENOENT ? 0 : ret; /* another thread already did it */
         }
     }
     ntk_buf_fini(&body);
@@ -296,7 +296,7 @@ static int tell_taints(struct kubernetes *state, const struct ntk_device_verdict
         ret = ask(state, "GET", path, NULL, NULL, &slices, retry_ns, err);
     }
     if (ret == -ENOENT) {
-        state->version = NULL; /* the server is another one than it was */
+        state->version = NULL; /* the server has changed */
     }
     if (ret >= 0) {
         ret = ntk_taint_plan_init(&plan, err);
@@ -328,7 +328,7 @@ static int tell_taints(struct kubernetes *state, const struct ntk_device_verdict
 /* The lock is held. */
 static uint64_t due_ns(const struct kubernetes *state, const struct ntk_kube_pace *pace)
 {
-    /* An agent that has just started does not know yet what the one before it reported. */
+    /* A new agent does not know the last report of the previous one. */
     bool is_early = strcmp(state->wanted.status, "Unknown") == 0 && !state->in_haste;
 
     return ntk_kube_pace_due_ns(
@@ -336,7 +336,7 @@ static uint64_t due_ns(const struct kubernetes *state, const struct ntk_kube_pac
         is_early ? state->began_ns + ntk_kube_pace_gap_ns(arg_heartbeat_ns) : 0, state->in_haste);
 }
 
-/* What follows from an answer, or from none. The lock is held. */
+/* Updates the state after a request. The lock is held. */
 static void note(struct kubernetes *state, struct ntk_kube_pace *pace, int ret, uint64_t retry_ns,
                  const struct ntk_err *err)
 {
@@ -450,7 +450,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
 {
     struct kubernetes *state = calloc(1, sizeof *state);
 
-    (void)options; /* no series leave here */
+    (void)options; /* this exporter has no series */
     if (!state) {
         return ntk_err_no_memory(err);
     }
@@ -499,7 +499,7 @@ static int put(void *ctx, const struct ntk_snapshot *snapshot, struct ntk_err *e
     return 0;
 }
 
-/* The last state is sent, or was tried once. */
+/* The last state was sent, or tried once. */
 static int drain(void *ctx, bool in_haste, struct ntk_err *err)
 {
     struct kubernetes *state = ctx;

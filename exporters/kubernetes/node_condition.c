@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* node_condition - a verdict as Kubernetes shows it. */
+/* node_condition - a verdict in the form of Kubernetes. */
 #include "exporters/kubernetes/node_condition.h"
 
 #include <ctype.h>
@@ -11,17 +11,17 @@
 #include "shared/base/timestamp.h"
 #include "shared/metrics/health.h"
 
-/* By enum ntk_health_verdict. */
+/* Indexed by enum ntk_health_verdict. */
 static const struct {
     const char *status;
-    const char *reason; /* without one of a device */
+    const char *reason; /* if no device has a reason */
 } statuses[NTK_HEALTH_VERDICT_COUNT] = {
     [NTK_HEALTH_HEALTHY] = { "False", "NeuronHasNoError" },
     [NTK_HEALTH_UNKNOWN] = { "Unknown", "NeuronHealthIsUnknown" },
     [NTK_HEALTH_UNHEALTHY] = { "True", "NeuronHasError" },
 };
 
-/* What the vendor's detector calls a fault. */
+/* The names of faults in the vendor's detector. */
 static const struct {
     enum ntk_health_reason reason;
     const char *code;
@@ -48,7 +48,7 @@ static void set_reason(struct ntk_node_condition *out, enum ntk_health_reason re
     }
 }
 
-/* One more device with this verdict, which rests on this reason. */
+/* Adds a device with this verdict and reason. */
 static void add_device(struct ntk_node_condition *out, const struct ntk_device_sample *device,
                        const struct ntk_health_sample *health)
 {
@@ -108,7 +108,7 @@ bool ntk_node_condition_is_same(const struct ntk_node_condition *a,
            strcmp(a->message, b->message) == 0;
 }
 
-/* Kubernetes' times of conditions and events have whole seconds. */
+/* Kubernetes has whole seconds in conditions and events. */
 static void add_time(struct ntk_json *json, const char *key, uint64_t ns)
 {
     char text[NTK_TIMESTAMP_BYTES];
@@ -159,7 +159,7 @@ void ntk_node_condition_write_event(const struct ntk_node_condition *condition, 
     ntk_json_key_object_begin(&json, "involvedObject");
     ntk_json_key_text(&json, "kind", "Node");
     ntk_json_key_text(&json, "name", node);
-    ntk_json_key_text(&json, "uid", node); /* as the kubelet does, and kubectl describe asks */
+    ntk_json_key_text(&json, "uid", node); /* like the kubelet; kubectl describe selects by it */
     ntk_json_object_end(&json);
     ntk_json_key_text(&json, "type",
                       condition->status == statuses[NTK_HEALTH_HEALTHY].status ? "Normal"

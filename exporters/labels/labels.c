@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* labels - a short sorted table, checked when it is filled. */
+/* labels - a short sorted table, validated when filled. */
 #include "exporters/labels/labels.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 struct ntk_labels ntk_labels_option;
 
-/* What series have next to the labels of the catalogue: of the instance, the application, the
+/* Labels that series have in addition to the catalogue's: of the instance, the application, the
  * format, the scrape. */
 static const char others[] =
     "availability_zone container_name instance instance_id instance_name instance_type job le "
@@ -42,7 +42,7 @@ static bool is_taken(const char *name)
 
     for (size_t i = 0; i < NTK_METRIC_COUNT && !taken; i++) {
         const char *labels = ntk_metrics[i].labels;
-        const char *first = strchr(labels, ' '); /* behind the letter of the set */
+        const char *first = strchr(labels, ' '); /* after the letter of the set */
         taken = first && has_word(first + 1, name);
     }
     return taken;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * labels - what the user says about every series of this process: --label node=a7, --label-file.
+ * labels - the user's labels for every series of this process: --label node=a7, --label-file.
  *
- * Names are those of Prometheus; one that series have by themselves is refused, so that no series
- * has a label twice.
+ * Names are those of Prometheus; a name that series already have is rejected, so that no series has
+ * a label twice.
  *
- * Owner:   caller's storage, zeroed before the first label; ntk_labels_option is the command
- *          line's.
+ * Owner:   caller's storage, zeroed before the first label; ntk_labels_option is for the command
+ *          line.
  * Threads: written before others start, read by all.
  */
 #ifndef NTK_EXPORTERS_LABELS_LABELS_H
@@ -36,11 +36,11 @@ struct ntk_labels {
 
 /* "name=value". -EINVAL with a message. */
 int ntk_labels_add(struct ntk_labels *labels, const char *text, struct ntk_err *err);
-/* One of a line; empty lines and those that begin with # are skipped. -EINVAL, or what reading
- * failed with. */
+/* One per line; empty lines and those that start with # are skipped. -EINVAL, or the error of
+ * reading. */
 int ntk_labels_add_file(struct ntk_labels *labels, const char *path, struct ntk_err *err);
 
-/* For a program's table of options: what they give is in ntk_labels_option. */
+/* Rows of an option table; they fill ntk_labels_option. */
 extern struct ntk_labels ntk_labels_option;
 extern int (*const ntk_labels_call_add)(const char *value, struct ntk_err *err);
 extern int (*const ntk_labels_call_add_file)(const char *value, struct ntk_err *err);

@@ -9,7 +9,7 @@
 
 #include "shared/base/str.h"
 
-/* Units that say themselves what they are, not by the end of a name. */
+/* Units that need no suffix in the name. */
 #define NTK_METRIC_UNIT_PERCENT NTK_METRIC_UNIT_COUNT
 #define NTK_METRIC_UNIT_MICROSECONDS NTK_METRIC_UNIT_COUNT
 #define HOW_SUM NTK_NAME_SUM
@@ -54,7 +54,7 @@ const struct ntk_name_absent ntk_names_absent[NTK_NAME_ABSENT_COUNT] = {
 static char names[NTK_NAME_COUNT][NTK_NAMES_BYTES];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* "a.b" of a counter is a_b_total. */
+/* A counter "a.b" becomes a_b_total. */
 static void make_names(void)
 {
     for (size_t i = 0; i < NTK_NAME_COUNT; i++) {

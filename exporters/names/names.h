@@ -37,7 +37,7 @@ enum {
 #include "exporters/names/names.def"
 };
 
-/* A name that others have and we do not. */
+/* A name of another list that is not exported. */
 enum {
     NTK_NAME_ABSENT_COUNT = 0
 #define NTK_NAME_ABSENT(...) +1
@@ -61,7 +61,7 @@ enum ntk_name_how {
 };
 
 struct ntk_name_row {
-    struct ntk_metric_row metric; /* as the catalogue has it, the name that of Prometheus */
+    struct ntk_metric_row metric; /* the catalogue's row, but with the Prometheus name */
     enum ntk_name_list list;
     const char *dotted; /* of OTLP */
     enum ntk_metric source;
@@ -72,7 +72,7 @@ struct ntk_name_row {
     const char *labels;
 };
 const struct ntk_name_row *ntk_name_get(size_t index);
-/* The row that a metric's row is in; NULL: it belongs to the catalogue, or to another list. */
+/* The names row of a metric row; NULL: it belongs to the catalogue, or to another list. */
 const struct ntk_name_row *ntk_name_of(const struct ntk_metric_row *metric);
 
 /* "own,observer" as bits by enum ntk_name_list. -EINVAL with a message. */
@@ -80,7 +80,7 @@ int ntk_names_parse(const char *text, unsigned *out_lists, struct ntk_err *err);
 /* Whether a family of the catalogue is in one of the lists; 0: in our own. */
 bool ntk_names_have(unsigned lists, bool vendor_only, const struct ntk_metric_row *metric);
 
-/* For a program's table of options; 0: not set. */
+/* For an option table; 0: not set. */
 extern unsigned ntk_names_option;
 extern int (*const ntk_names_call)(const char *value, struct ntk_err *err);
 #define NTK_NAMES_OPT                                                                         \

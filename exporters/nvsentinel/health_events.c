@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* health_events - changes of health as events. */
+/* health_events - encodes changes of health as events. */
 #include "exporters/nvsentinel/health_events.h"
 
 #include <ctype.h>

@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * health_events - verdicts on devices as NVSentinel's health events: one for each device that
- * changed. Pure but for its memory of what it reported.
+ * health_events - verdicts on devices as NVSentinel's health events: one for each changed device.
+ * Pure, except that it remembers what it reported.
  *
- * A verdict rests on the driver and on diagnoses alone, as for Kubernetes: no process can have a
- * node drained. The first event of a healthy device clears what an earlier agent may have reported.
- * A device whose health is unknown has no event, because it may be unhealthy.
+ * As for Kubernetes, a verdict rests only on the driver and on diagnoses, so that no process can
+ * cause a node to be drained. The first event of a healthy device clears what an earlier agent may
+ * have reported. A device whose health is unknown has no event, because it may be unhealthy.
  *
- *   action of the reason            recommendedAction   isFatal
- *   none                            CONTACT_SUPPORT     no
- *   restart_workload                RESTART_APP         no
- *   reset_device                    COMPONENT_RESET     yes
- *   reload_driver, reboot_instance  RESTART_VM          yes
+ *   action of the reason            recommendedAction   isFatal none
+ *   CONTACT_SUPPORT     no restart_workload                RESTART_APP         no reset_device
+ *   COMPONENT_RESET     yes reload_driver, reboot_instance  RESTART_VM          yes
  *   replace_instance                REPLACE_VM          yes
  *
  * Source:  NVIDIA/NVSentinel, data-models/protobufs/health_event.proto and docs.
@@ -38,16 +36,16 @@ struct ntk_health_events {
     struct {
         bool is_said;
         bool is_healthy;
-        uint16_t reason; /* of one that is not healthy */
+        uint16_t reason; /* of a device that is not healthy */
     } devices[NTK_SNAPSHOT_DEVICES_MAX];
 };
 
 struct ntk_health_events_options {
     const char *node;
-    bool is_store_only; /* nothing is repaired */
+    bool is_store_only; /* store only, without repair */
 };
 
-/* Appends one message with the events of the snapshot; their number, 0 for no message, or
+/* Appends one message with the events of the snapshot. Returns their number (0: no message), or
  * -ENOMEM: nothing counts as reported. */
 int ntk_health_events_make(struct ntk_health_events *said,
                            const struct ntk_health_events_options *options,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nvsentinel - where to: changes of health go to the platform connector of NVSentinel on this node,
- * in order, over gRPC on its Unix socket, and again until it takes them.
+ * nvsentinel - sends changes of health to the platform connector of NVSentinel on this node, in
+ * order, over gRPC on its Unix socket, and retries until accepted.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ struct nvsentinel {
     struct ntk_health_events said;
     struct ntk_http_client *client;
     struct ntk_outbox *outbox;
-    /* Of the thread that sends. */
+    /* Used by the sending thread. */
     struct ntk_http_answer answer;
     struct ntk_buf framed;
 };
@@ -130,7 +130,7 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     const char *node = node_get();
     int ret = 0;
 
-    (void)options; /* no series leave here */
+    (void)options; /* this exporter has no series */
     if (!state) {
         return ntk_err_no_memory(err);
     }

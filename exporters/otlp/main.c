@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* neuron-monitor-otlp - options and wiring: reports from a pipe, pushed to a collector by OTLP. */
+/* neuron-monitor-otlp - options and wiring: reports from a pipe, pushed to a collector over
+ * OTLP. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,13 +86,13 @@ static int put_ms(const char *name, uint64_t ns, struct ntk_err *err)
     if (!ns) {
         return 0;
     }
-    /* What is shorter than a millisecond is one. */
+    /* Less than a millisecond counts as one. */
     snprintf(text, sizeof text, "%llu",
              (unsigned long long)((ns + NTK_NS_PER_MS - 1) / NTK_NS_PER_MS));
     return put_variable(name, text, err);
 }
 
-/* An option is the variable of its name, so that there is one way to read and check both. */
+/* An option sets the variable of its name, so that both are read and checked in one place. */
 static int put_variables(struct ntk_err *err)
 {
     const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp - where to: snapshots become requests of OTLP over HTTP or gRPC, pushed in order to a
- * collector; each report, or one per interval and the last.
+ * otlp - turns snapshots into requests of OTLP over HTTP or gRPC and pushes them in order to a
+ * collector: each report, or one per interval and the last.
  */
 #include "exporters/otlp/otlp.h"
 
@@ -55,7 +55,7 @@ struct otlp {
     char host_name[NTK_PUSH_HOST_BYTES];
     struct ntk_otlp *encoder;
     char *header_texts[NTK_OTLP_HEADERS_MAX];
-    struct ntk_buf framed; /* of the thread that sends: the message with its frame */
+    struct ntk_buf framed; /* used by the sending thread: the message with its frame */
 };
 
 static bool is_protobuf(const struct ntk_http_answer *answer)
@@ -106,8 +106,8 @@ static int address(void *ctx, const void *bytes, size_t bytes_count, const char 
 {
     struct otlp *state = ctx;
     const uint8_t *start = bytes;
-    /* A spool may hold what another run compressed, or did not; a request begins with another
-     * byte. */
+    /* A spool may hold compressed or uncompressed messages of another run; an uncompressed request
+     * starts with another byte. */
     bool is_gzip = bytes_count > 1 && start[0] == 0x1f && start[1] == 0x8b;
     size_t count = 0;
 
@@ -170,7 +170,7 @@ static void destroy(void *ctx)
     free(state);
 }
 
-/* What the configuration asks for. */
+/* Opens what the configuration requires. */
 static int open_state(struct otlp *state, const struct ntk_exporter_options *options,
                       struct ntk_err *err)
 {
@@ -180,7 +180,8 @@ static int open_state(struct otlp *state, const struct ntk_exporter_options *opt
 
     for (size_t i = 0; i < state->config.headers.count; i++) {
         const struct ntk_otlp_pair *pair = ntk_vec_at(&state->config.headers, i);
-        /* libcurl takes a name alone for "not this header", and "Name;" for one without a value. */
+        /* libcurl reads a bare name as "omit this header", and "Name;" as a header without a
+         * value. */
         if (asprintf(&state->header_texts[i], pair->value[0] ? "%s: %s" : "%s;%s", pair->name,
                      pair->value) < 0) {
             state->header_texts[i] = NULL;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp - pushing to an OpenTelemetry collector, as an exporter and for a program that is nothing
- * else. */
+/* otlp - pushes to an OpenTelemetry collector, as an exporter and for a stand-alone program. */
 #ifndef NTK_EXPORTERS_OTLP_OTLP_H
 #define NTK_EXPORTERS_OTLP_OTLP_H
 
@@ -11,9 +10,9 @@ extern "C" {
 #endif
 
 extern const struct ntk_exporter ntk_exporter_otlp;
-/* Read when one is made. */
+/* Read when an exporter is created. */
 extern struct ntk_otlp_target {
-    const char *url;          /* base URL; "" and NULL: the environment's */
+    const char *url;          /* base URL; "" and NULL: from the environment */
     const char *spool_folder; /* NULL: memory only */
 } ntk_otlp_target;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_buckets - exponential buckets without gaps, as OTLP has them. */
+/* otlp_buckets - exponential buckets without gaps, as OTLP requires. */
 #include <string.h>
 
 #include "exporters/otlp/otlp_encode.h"

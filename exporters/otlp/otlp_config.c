@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_config - a table of variables, each with what it sets. */
+/* otlp_config - a table of variables and their setters. */
 #include "exporters/otlp/otlp_config.h"
 
 #include <ctype.h>
@@ -23,7 +23,7 @@
 
 struct setting {
     const char *variable;
-    const char *general; /* of all signals; NULL: none */
+    const char *general; /* for all signals; NULL: none */
     int (*set)(struct ntk_otlp_config *config, const char *variable, const char *value,
                struct ntk_err *err);
 };
@@ -50,7 +50,7 @@ static int hex_digit(char c)
                                   : -1;
 }
 
-/* Undoes percent encoding in place; false for one that is none, or a NUL. */
+/* Undoes percent encoding in place; false if it is invalid or has a NUL. */
 static bool decode(char *text)
 {
     char *to = text;
@@ -90,7 +90,7 @@ static void free_pairs(struct ntk_vec *pairs)
     ntk_vec_fini(pairs);
 }
 
-/* The later of two with a name counts. */
+/* Of two pairs with one name, the later counts. */
 static int set_pair(struct ntk_vec *pairs, const char *name, const char *value,
                     int (*compare)(const char *a, const char *b), struct ntk_err *err)
 {
@@ -117,7 +117,7 @@ static int set_pair(struct ntk_vec *pairs, const char *name, const char *value,
     return 0;
 }
 
-/* "a=b,c=d" to pairs, one after the other through add(). */
+/* Passes the pairs of "a=b,c=d" to add() one by one. */
 static int read_list(struct ntk_otlp_config *config, const char *variable, const char *value,
                      int (*add)(struct ntk_otlp_config *config, const char *variable, char *name,
                                 char *value, struct ntk_err *err),
@@ -210,7 +210,7 @@ static int set_url(struct ntk_otlp_config *config, const char *variable, const c
                          : refuse(variable, "expected a URL with http:// or https://", err);
 }
 
-/* The path of metrics behind that of the base, but before a query. */
+/* Appends the path of metrics to the base URL, before a query. */
 static int set_base(struct ntk_otlp_config *config, const char *variable, const char *value,
                     struct ntk_err *err)
 {
@@ -335,7 +335,7 @@ static int set_key_file(struct ntk_otlp_config *config, const char *variable, co
 
 #define OF_SIGNAL(name) "OTEL_EXPORTER_OTLP_METRICS_" name, "OTEL_EXPORTER_OTLP_" name
 
-/* In the order in which they count: a later row replaces what an earlier one set. */
+/* In ascending priority: a later row replaces what an earlier one set. */
 static const struct setting settings[] = {
     { "OTEL_EXPORTER_OTLP_ENDPOINT", NULL, set_base },
     { "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", NULL, set_url },

@@ -2,11 +2,11 @@
 /*
  * otlp_config - destination and options of pushes, from the standard OTLP variables.
  *
- * A variable that is empty counts as unset; one of metrics (OTEL_EXPORTER_OTLP_METRICS_...) goes
- * before the one of all signals. What cannot be done is refused by name, nothing is guessed.
+ * An empty variable counts as unset; one for metrics (OTEL_EXPORTER_OTLP_METRICS_...) overrides the
+ * one for all signals. Unsupported settings are rejected by name; nothing is guessed.
  *
  * Source:  opentelemetry-specification, protocol/exporter.md and
- * configuration/sdk-environment-variables.md.
+ *          configuration/sdk-environment-variables.md.
  * Owner:   caller's storage, zeroed before _read; _fini frees, also after a failure.
  * Threads: any; plain data.
  */
@@ -25,15 +25,15 @@ extern "C" {
 
 #define NTK_OTLP_HEADERS_MAX 64
 #define NTK_OTLP_ATTRIBUTES_MAX 128
-#define NTK_OTLP_VALUE_BYTES_MAX 8192 /* of a variable, and of what it says */
+#define NTK_OTLP_VALUE_BYTES_MAX 8192 /* of a variable, and of its value */
 
 struct ntk_otlp_pair {
     char *name;
-    char *value; /* decoded; valid UTF-8 of an attribute */
+    char *value; /* decoded; valid UTF-8 for an attribute */
 };
 
 struct ntk_otlp_config {
-    bool is_disabled; /* nothing is pushed, the rest is not filled */
+    bool is_disabled; /* nothing is pushed; the other members are not set */
     bool is_grpc;     /* else over HTTP */
     bool has_gzip;
     bool has_exponential; /* histograms with exponential buckets instead of explicit ones */
@@ -47,7 +47,7 @@ struct ntk_otlp_config {
     char *key_file;
 };
 
-/* endpoint is a base URL that goes before the variables'; NULL or "": none. get is getenv() or a
+/* endpoint is a base URL that overrides the variables; NULL or "": none. get is getenv() or a
  * stand-in. 0; -EINVAL with a message, -ENOMEM. */
 int ntk_otlp_config_read(struct ntk_otlp_config *config, const char *endpoint,
                          char *(*get)(const char *name), struct ntk_err *err);

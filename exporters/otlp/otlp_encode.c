@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_encode - points of the page to metrics, metrics to requests. Names are in otlp_name.c, answers
- * in otlp_answer.c. */
+/* otlp_encode - converts points of the page to metrics, and metrics to requests. Names are in
+ * otlp_name.c, answers in otlp_answer.c. */
 #include "exporters/otlp/otlp_encode.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #define SCOPE "neuron-monitor"
 #define FLAG_NO_VALUE 1u
 #define NS (double)NTK_NS_PER_SECOND
-/* Between the parts of a series' key; labels have no control characters. */
+/* Separates the parts of a series' key; labels have no control characters. */
 #define KEY_SEPARATOR '\x1f'
 
 /* Memory of one request, freed with it. */
@@ -28,7 +28,7 @@ struct chunk {
 };
 
 struct series {
-    uint64_t generation; /* of the page that had it last */
+    uint64_t generation; /* of the last page that had it */
     uint64_t began_ns;
 };
 
@@ -38,7 +38,7 @@ struct ntk_otlp {
     struct ntk_map seen[NTK_POINTS_FAMILIES]; /* by labels: struct series */
     uint64_t generation;
 
-    /* For the page that is being encoded. */
+    /* For the page being encoded. */
     const struct ntk_points_page *page;
     const char *host_name;
     uint64_t time_ns;
@@ -47,15 +47,15 @@ struct ntk_otlp {
     struct ntk_err *err;
     int ret; /* the first failure */
 
-    /* For the request that is being made. */
+    /* For the current request. */
     struct chunk *chunks;
     struct ntk_vec metrics; /* Ntk__Otlp__Metric * */
-    struct ntk_vec points;  /* of the metric: void *, what its kind needs */
+    struct ntk_vec points;  /* of the metric: void *, by its kind */
     uint64_t point_count;
 
     size_t family;
     const struct ntk_metric_row *row;
-    size_t found_count; /* known series that this page has too */
+    size_t found_count; /* known series that this page also has */
 };
 
 static void fail(struct ntk_otlp *state)
@@ -65,7 +65,8 @@ static void fail(struct ntk_otlp *state)
     }
 }
 
-/* Zeroed, until the request is done; NULL if out of memory, which is then the state's failure. */
+/* Zeroed memory until the request is done; NULL if out of memory, which is recorded in the
+ * state. */
 static void *take(struct ntk_otlp *state, size_t count, size_t item_bytes)
 {
     struct chunk *chunk = calloc(1, sizeof *chunk + count * item_bytes);
@@ -159,7 +160,7 @@ static Ntk__Otlp__KeyValue *make_attribute(struct ntk_otlp *state, const char *n
     return attribute;
 }
 
-/* What describes the machine, in the words of the conventions; the user's words go before ours. */
+/* Describes the machine in terms of the conventions; the user's attributes have priority. */
 static Ntk__Otlp__Resource *make_resource(struct ntk_otlp *state)
 {
     const struct ntk_points_page *page = state->page;
@@ -266,7 +267,7 @@ static void flush(struct ntk_otlp *state)
     forget_request(state);
 }
 
-/* The points so far as a metric of the family. */
+/* Ends a metric of the family with the collected points. */
 static void end_metric(struct ntk_otlp *state)
 {
     char name[NTK_OTLP_NAME_BYTES];
@@ -318,7 +319,7 @@ struct attributes {
     size_t count;
 };
 
-/* Which series, and of when: the same fields of each kind of point. */
+/* Labels and times: the same fields in each kind of point. */
 #define IDENTIFY(to, began)                    \
     do {                                       \
         (to)->start_time_unix_nano = (began);  \
@@ -377,7 +378,7 @@ static void *make_histogram(struct ntk_otlp *state, const struct ntk_point *poin
     return histogram;
 }
 
-/* NULL too when the page keeps no whole histogram of the series. */
+/* Also NULL if the page keeps no whole histogram of the series. */
 static void *make_exponential(struct ntk_otlp *state, const struct ntk_point *point,
                               struct attributes attributes)
 {
@@ -404,7 +405,7 @@ static void *make_exponential(struct ntk_otlp *state, const struct ntk_point *po
     return histogram;
 }
 
-/* The last point of a series: its time and who it is. */
+/* The last point of a series: its time and labels. */
 static void *make_end(struct ntk_otlp *state, uint64_t began_ns, struct attributes attributes)
 {
     bool is_histogram = state->row->kind == NTK_METRIC_KIND_HISTOGRAM;
@@ -442,7 +443,7 @@ static void add_point(struct ntk_otlp *state, void *point)
     state->point_count++;
 }
 
-/* Before a point is made: what it takes from the request must live as long as the request. */
+/* Before a point is made: memory that it takes must live as long as the request. */
 static void make_room(struct ntk_otlp *state)
 {
     if (state->point_count >= NTK_OTLP_POINTS_MAX) {
@@ -451,7 +452,7 @@ static void make_room(struct ntk_otlp *state)
     }
 }
 
-/* name, value, name, value ... each behind a separator. */
+/* name, value, name, value ... each after a separator. */
 static char *make_key(struct ntk_otlp *state, const struct ntk_points_label *labels)
 {
     size_t bytes = 1;
@@ -468,7 +469,7 @@ static char *make_key(struct ntk_otlp *state, const struct ntk_points_label *lab
     return key;
 }
 
-/* The attributes of a key, which is cut up; a value that is "" is none, as in Prometheus. */
+/* The attributes of a key, which is split in place; a value "" is absent, as in Prometheus. */
 static struct attributes read_key(struct ntk_otlp *state, char *key)
 {
     struct attributes attributes = {
@@ -541,7 +542,7 @@ static void visit(const struct ntk_point *point, void *ctx)
                                                       : make_histogram(state, point, attributes));
 }
 
-/* One last point for each series of the family that this page does not have, and forgets it. */
+/* Adds one last point for each known series of the family that this page lacks, and forgets it. */
 static void end_missing(struct ntk_otlp *state)
 {
     struct ntk_map *seen = &state->seen[state->family];

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * otlp_encode - the page of metrics as requests of OTLP metrics (protobuf). Pure but for its memory
- * of the series.
+ * otlp_encode - the page of metrics as requests of OTLP metrics (protobuf). Pure, except that it
+ * remembers the series.
  *
- * Counters are cumulative monotonic sums that began when the page began to count them; histograms
- * have the page's edges, or exponential buckets of at most scale NTK_POINTS_SCALE_MAX, fewer
- * per octave while more than NTK_OTLP_BUCKETS_MAX were needed. A series that was there and is not
- * any more gets one last point without a value. Names and units are such that the translation to
- * Prometheus gives the names of the Prometheus exporter (docs/decisions/exporters.md).
+ * Counters are cumulative monotonic sums that start when the page starts to count. Histograms have
+ * the page's edges, or exponential buckets of scale NTK_POINTS_SCALE_MAX, reduced until at most
+ * NTK_OTLP_BUCKETS_MAX are needed. A series that disappeared gets one last point without a value.
+ * Names and units are chosen so that their translation to Prometheus gives the names of the
+ * Prometheus exporter (docs/decisions/exporters.md).
  *
  * Source:  opentelemetry-proto 1.x, metrics.proto.
  * Owner:   create / destroy.
@@ -31,7 +31,7 @@
 extern "C" {
 #endif
 
-#define NTK_OTLP_POINTS_MAX 5000 /* of a request; further ones go into the next */
+#define NTK_OTLP_POINTS_MAX 5000 /* per request; further points go into the next */
 #define NTK_OTLP_BUCKETS_MAX 160
 #define NTK_OTLP_NAME_BYTES 96
 
@@ -39,26 +39,27 @@ struct ntk_otlp;
 
 struct ntk_otlp_options {
     bool vendor_only;
-    bool has_exponential;             /* the page keeps fine latencies then */
-    const struct ntk_vec *attributes; /* struct ntk_otlp_pair: before ours; borrowed; NULL: none */
+    bool has_exponential; /* the page then keeps fine latencies */
+    /* struct ntk_otlp_pair: override ours; borrowed; NULL: none */
+    const struct ntk_vec *attributes;
 };
 
 /* NULL if out of memory. */
 struct ntk_otlp *ntk_otlp_create(const struct ntk_otlp_options *options);
 void ntk_otlp_destroy(struct ntk_otlp *state);
 
-/* Calls emit with each finished request, whose bytes it may take out of the buffer. */
+/* Calls emit with each finished request; emit may take the bytes out of the buffer. */
 int ntk_otlp_encode(struct ntk_otlp *state, const struct ntk_points_page *page,
                     const char *host_name, uint64_t time_ns,
                     int (*emit)(struct ntk_buf *request, uint64_t point_count, void *ctx,
                                 struct ntk_err *err),
                     void *ctx, struct ntk_err *err);
 
-/* The name of a family here, and its unit (UCUM, "" none; static). */
+/* The OTLP name of a family, and its unit (UCUM, "" none; static). */
 const char *ntk_otlp_name(const struct ntk_metric_row *row, char name[NTK_OTLP_NAME_BYTES]);
 
-/* Exponential buckets: bucket offset + i counts what lies above base^(offset + i) seconds and not
- * above base^(offset + i + 1), base = 2^(2^-scale). */
+/* Exponential buckets: bucket offset + i counts values above base^(offset + i) and up to
+ * base^(offset + i + 1) seconds, with base = 2^(2^-scale). */
 struct ntk_otlp_buckets {
     int32_t scale;
     int32_t offset;
@@ -70,8 +71,8 @@ struct ntk_otlp_buckets {
 void ntk_otlp_buckets_make(const struct ntk_histogram_dense *histogram,
                            struct ntk_otlp_buckets *out);
 
-/* What an answer says; false when it is none of the kind. The text is cut to fit, without
- * controls. */
+/* The meaning of an answer; false if it is not of this kind. The text is truncated to fit, without
+ * control characters. */
 bool ntk_otlp_read_partial(const void *bytes, size_t bytes_count, uint64_t *out_refused_points,
                            char *text, size_t text_bytes);
 bool ntk_otlp_read_status(const void *bytes, size_t bytes_count, char *text, size_t text_bytes);

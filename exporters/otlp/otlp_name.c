@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* otlp_name - names and units of families, such that their translation gives those of Prometheus. */
+/* otlp_name - names and units of families, chosen so that their translation gives those of
+ * Prometheus. */
 #include "exporters/otlp/otlp_encode.h"
 
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "exporters/points/points_walk.h"
 #include "shared/base/str.h"
 
-/* What the translation to Prometheus makes of a unit at the end of a name. */
+/* The suffix that the translation to Prometheus makes of a unit. */
 static const struct {
     const char *code;
     const char *suffix;
@@ -38,7 +39,7 @@ const char *ntk_otlp_name(const struct ntk_metric_row *row, char name[NTK_OTLP_N
     if (row->kind == NTK_METRIC_KIND_COUNTER) {
         cut_end(name, "_total");
     }
-    if (other) { /* a name of others has its unit, if at all, for itself */
+    if (other) { /* an alternative name has its unit, if any, only here */
         return units[row->unit].without;
     }
     return cut_end(name, units[row->unit].suffix) ? units[row->unit].code

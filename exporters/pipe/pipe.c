@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pipe - waits for lines and signals, hands reports on, and lets the sink finish. */
+/* pipe - waits for lines and signals, passes reports on, and lets the sink finish. */
 #include "exporters/pipe/pipe.h"
 
 #include <errno.h>
@@ -18,13 +18,13 @@
 #include "shared/metrics/snapshot.h"
 #include "shared/report/report_stream.h"
 
-/* For the state of one run. */
+/* The state of one run. */
 struct run {
     const struct ntk_pipe_sink *sink;
     struct ntk_report_stream *stream;
-    char last_text[NTK_ERR_TEXT_BYTES]; /* what the sink's last failure said; "" after a success */
-    bool is_waiting;                    /* for the answer of the instance's metadata service */
-    uint64_t until_ns;                  /* of the wait; 0 before the first report */
+    char last_text[NTK_ERR_TEXT_BYTES]; /* text of the sink's last failure; "" after a success */
+    bool is_waiting;                    /* for the answer of the metadata service */
+    uint64_t until_ns;                  /* end of the wait; 0 before the first report */
     struct ntk_vec waiting;             /* struct ntk_snapshot * */
 };
 
@@ -73,13 +73,13 @@ static void put(struct run *run, const struct ntk_snapshot *snapshot)
     }
 }
 
-/* Ends the wait: what waited gets the instance of the report that did. NULL: none came. */
+/* Ends the wait: waiting reports get the instance from the report that has it. NULL: none has. */
 static void put_waiting(struct run *run, const struct ntk_snapshot *source)
 {
     run->is_waiting = false;
     ntk_vec_each(struct ntk_snapshot *, snapshot, &run->waiting) {
         if (source) {
-            (*snapshot)->instance = source->instance; /* borrowed for the time of the put */
+            (*snapshot)->instance = source->instance; /* borrowed during the put */
         }
         put(run, *snapshot);
         ntk_snapshot_destroy(*snapshot);
@@ -87,7 +87,7 @@ static void put_waiting(struct run *run, const struct ntk_snapshot *source)
     ntk_vec_fini(&run->waiting);
 }
 
-/* Takes the snapshot. */
+/* Takes ownership of the snapshot. */
 static void take(struct run *run, struct ntk_snapshot *snapshot)
 {
     if (run->is_waiting) {
@@ -124,7 +124,8 @@ static void put_all(struct run *run)
     }
 }
 
-/* Until the input ends (true) or a signal comes (false). Negative: the input cannot be read. */
+/* Runs until the input ends (true) or a signal comes (false). Negative: the input cannot be
+ * read. */
 static int read_all(struct ntk_pipe *pipe, struct run *run, int fd, struct ntk_err *err)
 {
     for (;;) {
@@ -161,7 +162,7 @@ static int read_all(struct ntk_pipe *pipe, struct run *run, int fd, struct ntk_e
     }
 }
 
-/* Lets the sink send the rest; after a signal from now on it waits for no peer. */
+/* Lets the sink send the rest; after a signal it no longer waits for a peer. */
 static int drain(struct ntk_pipe *pipe, const struct ntk_pipe_sink *sink, struct ntk_err *err)
 {
     bool in_haste = false;

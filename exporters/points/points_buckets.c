@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_buckets - latencies of a segment's log-linear buckets in exponential ones. */
+/* points_buckets - converts latencies from a segment's log-linear buckets to exponential ones. */
 #include "exporters/points/points_buckets.h"
 
 #include <math.h>
@@ -7,9 +7,9 @@
 
 #include "shared/base/clock.h"
 
-#define GAP_MAX 2 /* empty buckets that cost less as zeros than a new span does */
+#define GAP_MAX 2 /* this many empty buckets cost less as zeros than as a new span */
 
-/* For the bucket at NTK_POINTS_SCALE_MAX that holds the middle of a segment's bucket. */
+/* The bucket at NTK_POINTS_SCALE_MAX that contains the middle of a segment's bucket. */
 static int32_t index_of(uint32_t bucket)
 {
     double seconds = ntk_histogram_bucket_middle(bucket) / (double)NTK_NS_PER_SECOND;
@@ -17,7 +17,7 @@ static int32_t index_of(uint32_t bucket)
     return (int32_t)ceil(log2(seconds) * (double)(1 << NTK_POINTS_SCALE_MAX)) - 1;
 }
 
-/* Buckets come by index. */
+/* Buckets arrive in order of index. */
 static void add(struct ntk_points_buckets *buckets, int32_t index, uint64_t count)
 {
     size_t used = buckets->bucket_count;
@@ -51,12 +51,12 @@ void ntk_points_buckets_halve(struct ntk_points_buckets *buckets)
     buckets->bucket_count = 0;
     for (size_t i = 0; i < before; i++) {
         int32_t index = buckets->bucket[i].index;
-        /* Towards minus infinity. */
+        /* Rounds towards minus infinity. */
         add(buckets, index >= 0 ? index / 2 : -((1 - index) / 2), buckets->bucket[i].count);
     }
 }
 
-/* Empty buckets before number i that are written as zeros; -1 where a new span begins. */
+/* Empty buckets before number i to write as zeros; -1 if a new span starts. */
 static int32_t zeros_before(const struct ntk_points_buckets *buckets, size_t i)
 {
     if (i == 0) {
@@ -92,7 +92,8 @@ void ntk_points_native_make(const struct ntk_histogram_dense *histogram,
     out->zero_count = buckets.zero_count;
     out->span_count = out->delta_count = 0;
     for (size_t i = 0; i < buckets.bucket_count; i++) {
-        int32_t index = buckets.bucket[i].index + 1; /* named after the upper edge here */
+        /* Prometheus numbers buckets by their upper edge */
+        int32_t index = buckets.bucket[i].index + 1;
         int32_t zeros = zeros_before(&buckets, i);
         if (zeros < 0) {
             out->span[out->span_count].offset = index - next;

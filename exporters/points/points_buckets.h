@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * points_buckets - latencies of a segment's log-linear buckets in exponential ones of base
- * 2^(2^-scale) seconds.
+ * points_buckets - converts latencies from a segment's log-linear buckets to exponential ones of
+ * base 2^(2^-scale) seconds.
  *
- * Rule: all that a segment's bucket counted goes to the exponential bucket that holds its middle,
- * which is the value that percentiles tell for it, and 0 ns to the count of zeros. So no count is
- * lost or split, the sum stays the exact one of the segment, and an edge of the bucket differs from
- * the reported value by less than base - 1: 1.1 % at scale 6, 2.2 % at 5. Halving adds neighbours,
- * so it moves no value across an edge that stays.
+ * Rule: the whole count of a segment's bucket goes to the exponential bucket that contains its
+ * middle, which is also the value that percentiles report; 0 ns goes to the count of zeros. So no
+ * count is lost or split, the sum is exact, and an edge differs from the reported value by less
+ * than base - 1: 1.1 % at scale 6, 2.2 % at 5. Halving merges neighbours, so no value crosses a
+ * remaining edge.
  *
  * Threads: any; plain data.
  */
@@ -23,16 +23,15 @@
 extern "C" {
 #endif
 
-#define NTK_POINTS_NATIVE_MAX \
-    160 /* buckets of a native histogram, with the empty ones that are written */
-/* What the client libraries have, so that histograms of both add up: 2^-128; no time but 0 is
+#define NTK_POINTS_NATIVE_MAX 160 /* of a native histogram, including written empty ones */
+/* The threshold of the client libraries, so that their histograms can be added: 2^-128; only 0 is
  * below. */
 #define NTK_POINTS_ZERO_THRESHOLD 0x1p-128
 #define NTK_POINTS_EDGE_BYTES 32
 #define NTK_POINTS_SCALE_MAX 6 /* 64 buckets per octave, as many as a segment has */
 
 struct ntk_points_bucket {
-    int32_t index; /* above base^index seconds and not above base^(index + 1) */
+    int32_t index; /* above base^index seconds, up to base^(index + 1) */
     uint64_t count;
 };
 
@@ -44,30 +43,30 @@ struct ntk_points_buckets { /* 36 KiB */
     struct ntk_points_bucket bucket[NTK_HISTOGRAM_BUCKETS]; /* used ones, by index */
 };
 
-/* A native histogram of Prometheus: buckets in rows, each as the difference of its count to the one
- * before. */
+/* A native histogram of Prometheus: spans of buckets, each as the difference of its count to the
+ * previous one. */
 struct ntk_points_native {
     int32_t schema;
     uint64_t zero_count;
     size_t span_count;
     struct {
-        int32_t offset;  /* indices that are omitted before it; of the first: its index */
+        int32_t offset;  /* skipped indices before it; for the first: its index */
         uint32_t length; /* its buckets */
     } span[NTK_POINTS_NATIVE_MAX];
     size_t delta_count;
     int64_t delta[NTK_POINTS_NATIVE_MAX];
 };
 
-/* At the largest schema with which it fits. */
+/* At the largest schema that fits. */
 void ntk_points_native_make(const struct ntk_histogram_dense *histogram,
                             struct ntk_points_native *out);
-/* The edge of classic bucket i in seconds; at most 13 digits: exact, and the same as the client
+/* The edge of classic bucket i in seconds, with at most 13 digits: exact, and equal to the client
  * libraries'. */
 void ntk_points_edge_format(unsigned int i, char text[NTK_POINTS_EDGE_BYTES]);
 /* At NTK_POINTS_SCALE_MAX. */
 void ntk_points_buckets_make(const struct ntk_histogram_dense *histogram,
                              struct ntk_points_buckets *out);
-/* One scale less: two buckets become one. */
+/* Reduces the scale by one: two buckets become one. */
 void ntk_points_buckets_halve(struct ntk_points_buckets *buckets);
 
 #ifdef __cplusplus

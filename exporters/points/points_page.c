@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_page - everything that exporters show, kept up to date from snapshots. */
+/* points_page - all exported values, updated from snapshots. */
 #include "exporters/points/points_page.h"
 
 #include <string.h>
@@ -24,14 +24,13 @@ static void fill(char to[NTK_POINTS_LABEL_BYTES], const char *from)
     }
 }
 
-/* Each label keeps its first value: the metadata service may answer after the first report, and
- * some of it later than the rest; but a label that changes would make every counter another
- * series. */
+/* Each label keeps its first value. The metadata service may answer late and in parts, but a
+ * changed label would make every counter another series. */
 static void take_instance(struct ntk_points_page *page, const struct ntk_snapshot *snapshot)
 {
     const struct ntk_instance *instance = &snapshot->instance;
 
-    /* The device tree's guess gives way to who knows it. */
+    /* A known type replaces the device tree's guess. */
     if (!page->has_type && instance->type[0]) {
         page->instance.type[0] = '\0';
         page->has_type = true;
@@ -51,7 +50,7 @@ void ntk_points_page_init(struct ntk_points_page *page, const struct ntk_exporte
     page->fills_zeros = options->zero_fill;
 }
 
-/* They are of one period each. */
+/* They belong to one period each. */
 static void forget_slowest(struct ntk_points_page *page)
 {
     ntk_map_each(entry, &page->tags) {

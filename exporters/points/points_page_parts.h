@@ -3,8 +3,8 @@
  * points_page_parts - the parts of an update of the page: its applications, what a runtime adds to
  * its application, and the machine. Private to this folder.
  *
- * Owner:   applications are the page's; points_tags_fini() frees them.
- * Threads: one, as the page.
+ * Owner:   the page owns applications; points_tags_fini() frees them.
+ * Threads: one, like the page.
  */
 #ifndef NTK_EXPORTERS_POINTS_POINTS_PAGE_PARTS_H
 #define NTK_EXPORTERS_POINTS_POINTS_PAGE_PARTS_H
@@ -29,12 +29,12 @@ static inline void points_clean(char to[NTK_POINTS_LABEL_BYTES], const char *fro
     ntk_str_copy_clean(to, NTK_POINTS_LABEL_BYTES, from, strlen(from));
 }
 
-/* Since when a group counts that is seen for the first time. */
+/* The time from which a newly seen group counts. */
 uint64_t points_began_ns(const struct points_moment *moment, uint64_t group_period_ns);
 
 /* -- points_page_tags -------------------------------------------------------------------------- */
 
-/* The application of a runtime, added if it is missing; NULL when the page is full. */
+/* The application of a runtime, added if missing; NULL if the page is full. */
 struct ntk_points_tag *points_tag_find(struct ntk_points_page *page,
                                        const struct ntk_runtime_sample *runtime,
                                        const struct points_moment *moment);
@@ -43,7 +43,7 @@ void points_tag_clear(struct ntk_points_page *page, struct ntk_points_tag *tag);
 /* Before and after the runtimes of an update. */
 void points_tags_begin(struct ntk_points_page *page);
 void points_tags_end(struct ntk_points_page *page, uint64_t now_ns);
-/* Drops last counts that were scraped often enough; whether there were any. */
+/* Drops last counts that were scraped often enough; returns whether there were any. */
 bool points_tags_forget(struct ntk_points_page *page, uint64_t now_ns);
 void points_tags_fini(struct ntk_points_page *page);
 

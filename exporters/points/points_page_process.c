@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_page_process - what this process uses, and how its outputs do. */
+/* points_page_process - the resources of this process, and the state of its outputs. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>

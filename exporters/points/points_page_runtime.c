@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_page_runtime - a runtime of a snapshot is added to its application. */
+/* points_page_runtime - adds a runtime of a snapshot to its application. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -126,7 +126,8 @@ static void add_latency(struct ntk_points_page *page, struct ntk_points_latency_
     }
 }
 
-/* Histograms of models follow the executions; on a page of one period that of all is enough. */
+/* Histograms of models are updated with the executions; a page of one period needs only the
+ * total. */
 static void add_latencies(struct ntk_points_page *page, struct ntk_points_tag *tag,
                           const struct ntk_runtime_sample *runtime,
                           const struct points_moment *moment)
@@ -244,7 +245,7 @@ static void add_memory(struct ntk_points_tag *tag, const struct ntk_runtime_samp
     }
 }
 
-/* Of several runtimes of a tag, by the rule of the row. */
+/* Combines several runtimes of a tag by the rule of the row. */
 static void add_state(struct ntk_points_core *core, const struct ntk_core_sample *sample)
 {
     for (size_t i = 0; i < NTK_CORE_STATES; i++) {
@@ -310,7 +311,7 @@ static void add_cores(const struct ntk_points_page *page, struct ntk_points_tag 
     }
 }
 
-/* What the groups of this snapshot replace is emptied before the first runtime of the tag adds. */
+/* Clears values that the groups of this snapshot replace, before the first runtime of the tag. */
 static void begin_tag(struct ntk_points_page *page, struct ntk_points_tag *tag,
                       const struct ntk_runtime_sample *runtime)
 {
@@ -318,7 +319,7 @@ static void begin_tag(struct ntk_points_page *page, struct ntk_points_tag *tag,
     bool cores = is_due(runtime, NTK_RUNTIME_GROUP_CORES, NTK_RUNTIME_HAS_CORES);
 
     if (!tag->is_live) {
-        /* Its histograms begin again, whether their last counts were scraped or not. */
+        /* Its histograms restart, whether their last counts were scraped or not. */
         points_tag_clear(page, tag);
     }
     tag->is_live = true;
@@ -343,7 +344,7 @@ static void begin_tag(struct ntk_points_page *page, struct ntk_points_tag *tag,
     }
     if (runtime->group_period_ns[NTK_RUNTIME_GROUP_CPU] != NTK_GROUP_ABSENT) {
         memset(tag->cpu_usage, 0, sizeof tag->cpu_usage);
-        tag->has_cpu = false; /* due, and perhaps not known */
+        tag->has_cpu = false; /* due, but perhaps unknown */
     }
     if (is_due(runtime, NTK_RUNTIME_GROUP_EXECUTIONS, NTK_RUNTIME_HAS_EXECUTIONS)) {
         tag->in_collective_ns = 0;

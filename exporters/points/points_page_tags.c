@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_page_tags - which applications are on the page: their own series, or those of the rest. */
+/* points_page_tags - selects the applications on the page: with their own series, or in "other". */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "exporters/points/points_page_parts.h"
 #include "shared/base/clock.h"
 
-/* All but counters and what is counted. */
+/* Clears everything except counters. */
 static void clear_gauges(struct ntk_points_tag *tag)
 {
     ntk_vec_fini(&tag->cores);
@@ -42,8 +42,8 @@ static void tag_destroy(struct ntk_points_page *page, struct ntk_points_tag *tag
     }
 }
 
-/* Makes room for a tag of the user: the tag that ended longest ago goes, with its totals. It is one
- * of the same user if there is one. */
+/* Makes room for a tag of the user: drops the tag that ended first, with its totals, preferably one
+ * of the same user. */
 static void forget_oldest(struct ntk_points_page *page, uint32_t uid)
 {
     struct ntk_points_tag *oldest = NULL;
@@ -86,8 +86,8 @@ static void count_one_shown(struct ntk_points_page *page, uint32_t uid)
     (void)ntk_map_put_number(&page->shown_users, uid, (void *)of_user); // NOLINT
 }
 
-/* Two users' applications of one name have their own series: the one that comes later says whose it
- * is, so that no user changes the series of another. */
+/* Applications of the same name from two users have separate series: the later one gets a user
+ * label, so that no user changes the series of another. */
 static void name_user(const struct ntk_points_page *page, const char *key, size_t key_bytes,
                       const struct ntk_runtime_sample *runtime, struct ntk_points_owner *owner)
 {
@@ -115,7 +115,7 @@ struct ntk_points_tag *points_tag_find(struct ntk_points_page *page,
                                        const struct ntk_runtime_sample *runtime,
                                        const struct points_moment *moment)
 {
-    static char other[] = NTK_EXPORTER_OTHER; /* not NULL, as a value of the map */
+    static char other[] = NTK_EXPORTER_OTHER; /* not NULL, because it is a value of the map */
     uint64_t group_period_ns = runtime->group_period_ns[NTK_RUNTIME_GROUP_EXECUTIONS];
     char name[NTK_POINTS_LABEL_BYTES];
     char key[NTK_POINTS_KEY_BYTES];
@@ -130,12 +130,12 @@ struct ntk_points_tag *points_tag_find(struct ntk_points_page *page,
     if (page->has_pid_label) {
         snprintf(owner.pid, sizeof owner.pid, "%u", runtime->pid);
     }
-    /* Clean texts have no newline: two owners never make one key. */
+    /* Clean texts have no newline, so two owners never have the same key. */
     int labels_bytes = snprintf(key, sizeof key, "%s\n%s\n%s\n%s\n%s", name, owner.namespace_name,
                                 owner.pod_name, owner.container_name, owner.pid);
     snprintf(key + labels_bytes, sizeof key - (size_t)labels_bytes, "\n%u", runtime->uid);
     struct ntk_points_tag *tag = ntk_map_get(&page->tags, key);
-    /* One that is called as the rest would make its series a second time. */
+    /* An application named like the rest would duplicate its series. */
     if (page->application_max &&
         (strcmp(name, other) == 0 || (!is_shown(tag) && !has_room(page, runtime->uid)))) {
         (void)ntk_map_put(&page->others, key, other);
@@ -194,7 +194,7 @@ bool points_tags_forget(struct ntk_points_page *page, uint64_t now_ns)
     return any;
 }
 
-/* Its values; the application stays among those with their own series. */
+/* Clears its values; the application keeps its own series. */
 static void end_period(struct ntk_points_page *page, struct ntk_points_tag *tag)
 {
     size_t from = offsetof(struct ntk_points_tag, has_executions);
@@ -207,7 +207,7 @@ static void end_period(struct ntk_points_page *page, struct ntk_points_tag *tag)
     tag->ended_ns = page->now_ns;
 }
 
-/* Counts those with their own series; the rest is found again. */
+/* Counts those with their own series; the others are determined again. */
 void points_tags_begin(struct ntk_points_page *page)
 {
     ntk_map_each(entry, &page->tags) {

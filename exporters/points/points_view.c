@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_view - points of a family become those of another name: chosen, grouped, scaled. */
+/* points_view - converts points of a family to another name: selects, groups, scales. */
 #include "exporters/points/points_view.h"
 
 #include <stdio.h>
@@ -28,7 +28,7 @@ struct view {
     const struct ntk_name_row *row;
     bool is_other; /* the walk has reached the second family */
     bool is_of_cards;
-    struct ntk_map groups; /* by values of the labels, with a separator behind each */
+    struct ntk_map groups; /* by label values, each followed by a separator */
     struct ntk_buf key;
 };
 
@@ -44,7 +44,7 @@ const char *ntk_points_label_get(const struct ntk_point *point, const char *name
     return "";
 }
 
-/* "a|b", or "*" for any but none. */
+/* "a|b", or "*" for any nonempty value. */
 static bool is_among(const char *value, const char *list, size_t list_bytes)
 {
     size_t bytes = strlen(value);
@@ -82,7 +82,7 @@ bool ntk_points_is_chosen(const struct ntk_point *point, const char *where)
     return true;
 }
 
-/* The card of a point and its core in it; false: it has none. */
+/* The card of a point and the core on it; false: it has none. */
 static bool card_of(const struct view *view, const struct ntk_point *point, uint64_t *out_card,
                     uint64_t *out_core)
 {
@@ -178,7 +178,7 @@ static void take(const struct ntk_point *point, void *ctx)
     group->count++;
 }
 
-/* False: there is no value. */
+/* False if there is no value. */
 static bool make_value(const struct view *view, const struct group *group, struct ntk_point *out)
 {
     double value = group->sum;
@@ -225,7 +225,7 @@ static int by_name(const void *a, const void *b)
                   ((const struct ntk_points_label *)b)->name);
 }
 
-/* What every series of a card has. */
+/* The common labels of a card's series. */
 static size_t card_labels(const struct view *view, const char *card,
                           struct ntk_points_label *labels)
 {
@@ -282,7 +282,8 @@ static void emit(const struct view *view, char *key, const struct group *group,
         at += bytes;
         at += *at == ' ';
     }
-    for (size_t i = 0; i < count; i++) { /* an empty label is none; what the user says is so */
+    /* an empty label is absent; a user's label replaces ours */
+    for (size_t i = 0; i < count; i++) {
         bool is_said = false;
         for (size_t k = 0; said && k < said->count; k++) {
             is_said = is_said || strcmp(said->rows[k].name, labels[i].name) == 0;

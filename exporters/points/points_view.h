@@ -15,12 +15,12 @@
 extern "C" {
 #endif
 
-/* The value of a label of the point; "" where it has none. */
+/* The value of a label of the point; "" if absent. */
 const char *ntk_points_label_get(const struct ntk_point *point, const char *name,
                                  size_t name_bytes);
-/* Whether the point has the labels of a `where` (exporters/names/names.def). */
+/* Whether the point matches a `where` (exporters/names/names.def). */
 bool ntk_points_is_chosen(const struct ntk_point *point, const char *where);
-/* As ntk_points_walk(), of a row of names. Without memory points are missing. */
+/* Like ntk_points_walk(), for a row of names. If out of memory, points are missing. */
 void ntk_points_view_walk(const struct ntk_points_page *page, const struct ntk_name_row *row,
                           void (*visit)(const struct ntk_point *point, void *ctx), void *ctx);
 

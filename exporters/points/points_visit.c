@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* points_visit - a point gets the labels that it shares with others, and is visited. */
+/* points_visit - adds shared labels to a point and visits it. */
 #include "exporters/points/points_visit.h"
 
 #include <assert.h>
@@ -59,7 +59,7 @@ struct points_visit points_owned(const struct points_visit *v, const struct ntk_
     return owned;
 }
 
-/* Labels that are in `room`, those of a point and more of them, all in their order. */
+/* The labels in `room`: those of a point and shared ones, merged in order. */
 static const struct ntk_points_label *merge(const struct ntk_points_label *labels,
                                             const struct ntk_points_label *more, size_t more_count,
                                             struct ntk_points_label room[NTK_POINTS_LABELS_MAX + 1])

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * points_visit - one family on its way to whoever takes its points. Private to this folder.
+ * points_visit - visits the points of one family. Private to this folder.
  *
  * Labels that several points share (owner, tag, number of a core) are set once: a function that
  * adds some for the points below it works on its own copy of the visit.
  *
  * Owner:   values of labels are borrowed; points_share_number() keeps the text in the visit, which
- *          must not be copied from then on but by who visits points of it.
+ *          may then be copied only for points within it.
  * Threads: any.
  */
 #ifndef NTK_EXPORTERS_POINTS_POINTS_VISIT_H
@@ -33,9 +33,9 @@ struct points_visit {
     void *ctx;
     struct ntk_points_label shared[POINTS_SHARED_MAX]; /* sorted by name */
     size_t shared_count;
-    bool is_of_program;     /* of this process: without the labels of the instance */
-    double created_seconds; /* where the vendor's page shows it; else 0 */
-    uint64_t began_ns;      /* of counters; 0: as the page, or the process */
+    bool is_of_program;     /* about this process: without the labels of the instance */
+    double created_seconds; /* if the vendor's page shows it; else 0 */
+    uint64_t began_ns;      /* for counters; 0: as the page or process */
     struct points_number number;
 };
 
@@ -58,11 +58,11 @@ void points_share_number(struct points_visit *v, const char *name, uint32_t valu
 struct points_visit points_owned(const struct points_visit *v,
                                  const struct ntk_points_owner *owner);
 
-/* Visits the point, which has its labels and value, with what is shared and what the user adds. */
+/* Visits the point with its labels and value, plus the shared labels and those of the user. */
 void points_put(const struct points_visit *v, struct ntk_point point);
 void points_put_f64(const struct points_visit *v, const struct ntk_points_label *labels,
                     double value);
-/* Of a family in seconds the value is in ns. */
+/* For a family in seconds the value is in ns. */
 void points_put_u64(const struct points_visit *v, const struct ntk_points_label *labels,
                     uint64_t value);
 
@@ -72,8 +72,8 @@ void points_each_tag(const struct points_visit *v,
                                    const void *arg),
                      const void *arg);
 
-/* The points of the family, none of families of others: plain members, a row each; lists of
- * applications; cores, devices and what else the machine has; batch jobs. */
+/* Each visits the points of its families only: plain members (a row each), lists of applications,
+ * the machine, batch jobs. */
 void points_figures_walk(const struct points_visit *v, size_t family);
 void points_applications_walk(const struct points_visit *v, size_t family);
 void points_machine_walk(const struct points_visit *v, size_t family);

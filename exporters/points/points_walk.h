@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * points_walk - the page as points: which series each family has, with labels and values, for
- * whoever writes them down.
+ * points_walk - the page as points: the series of each family, with labels and values, for
+ * encoders.
  *
- * Families are the rows of shared/metrics/catalogue.def in their order, then what its own exporter
- * tells process, then the names of others (points_view).
+ * Families are the rows of shared/metrics/catalogue.def in their order, then those of this process,
+ * then alternative names (points_view).
  *
  * Threads: any.
  */
@@ -31,7 +31,7 @@ extern "C" {
  * application and core. */
 #define NTK_POINTS_UNWELL NTK_POINTS_FAMILIES
 #define NTK_POINTS_RATES (NTK_POINTS_FAMILIES + 1)
-/* For one point, without those of the instance. */
+/* Per point, without those of the instance. */
 #define NTK_POINTS_LABELS_MAX (11 + NTK_LABELS_MAX)
 #define NTK_POINTS_NAME_BYTES NTK_NAMES_BYTES
 
@@ -41,26 +41,26 @@ struct ntk_points_label {
 };
 
 struct ntk_point {
-    bool has_instance_labels;              /* those of the page come with it */
+    bool has_instance_labels;              /* combine with the instance labels of the page */
     const struct ntk_points_label *labels; /* sorted by name, ended by a NULL name */
     bool is_integer;
     uint64_t integer;
-    double number;                                   /* also of an integer */
-    const struct ntk_points_latency_series *latency; /* of a histogram; NULL for everything else */
-    double created_seconds;                          /* where the vendor's page shows it; else 0 */
-    uint64_t began_ns; /* since when a counter or histogram counts, Unix time; 0: a gauge */
+    double number;                                   /* set for integers, too */
+    const struct ntk_points_latency_series *latency; /* of a histogram; else NULL */
+    double created_seconds;                          /* if the vendor's page shows it; else 0 */
+    uint64_t began_ns; /* Unix time from which a counter or histogram counts; 0: a gauge */
 };
 
 /* The row of a family. Static. */
 const struct ntk_metric_row *ntk_points_family_get(size_t family);
-/* Whether the page has it: by its lists of names, and what the vendor's exporter has. */
+/* Whether the page has it, by its lists of names and the vendor's exporter. */
 bool ntk_points_is_shown(const struct ntk_points_page *page, bool vendor_only, size_t family);
-/* The unit with which the first bytes of a family's name end, length of them; "" none. Static. */
+/* The unit suffix in the first `length` bytes of a family's name; "" none. Static. */
 const char *ntk_points_unit_get(const char *name, size_t length);
-/* For the family that tells when counters of row began. */
+/* The name of the family with the start times of row's counters. */
 void ntk_points_created_name(const struct ntk_metric_row *row, char name[NTK_POINTS_NAME_BYTES]);
-/* The labels of the instance that the page has, sorted by name, and a NULL name; those of machine.def
- * that have one, the ultraserver only if there is one. Values are the page's. Their number. */
+/* The labels of the instance on the page, sorted by name and ended by a NULL name: those of
+ * machine.def, the ultraserver only if known. Values belong to the page. Returns their number. */
 size_t ntk_points_instance_get(const struct ntk_points_page *page,
                                struct ntk_points_label labels[NTK_INSTANCE_TEXTS + 1]);
 /* Calls visit with each point of the family; the point is borrowed during the call. */

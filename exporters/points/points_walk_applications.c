@@ -25,7 +25,7 @@ void points_each_tag(const struct points_visit *v,
 
 /* -- cores of applications --------------------------------------------------------------------- */
 
-/* A family of cores: which figure, and how a core has it. */
+/* A family of cores: its figure, and how to read it. */
 struct of_cores {
     void (*visit)(const struct points_visit *v, const struct ntk_points_core *core, size_t which);
     size_t which;
@@ -85,7 +85,7 @@ static void core_memory(const struct points_visit *v, const struct ntk_points_co
     }
 }
 
-/* The cores that no application shows, at zero. */
+/* Cores of no application, as zero. */
 static void fill_zeros(const struct points_visit *v, bool is_memory)
 {
     const struct ntk_points_page *page = v->page;
@@ -116,7 +116,7 @@ static void fill_zeros(const struct points_visit *v, bool is_memory)
     }
 }
 
-/* -- lists of an application ------------------------------------------------------------------- */
+/* two runtimes of a tag may have the same id and name */
 
 static void latency_series(const struct points_visit *v, const char *model_name, const char *type,
                            const struct ntk_points_latency_series *series)
@@ -161,7 +161,7 @@ static void model_loaded(const struct points_visit *v, const struct ntk_points_t
 {
     (void)arg;
     ntk_vec_each(const struct ntk_points_model, model, &tag->models) {
-        bool doubled = false; /* two runtimes of a tag may have the same id and name */
+        bool doubled = false; /* A point for each way in which runtimes of a tag are observed. */
         for (const struct ntk_points_model *before = tag->models.items; before < model && !doubled;
              before++) {
             doubled = before->id == model->id && before->core == model->core &&

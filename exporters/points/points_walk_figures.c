@@ -4,20 +4,20 @@
 
 #include <assert.h>
 
-enum place { PAGE, PROGRAM, TAG, OUTPUT }; /* PROGRAM: of the page, about this process */
+enum place { PAGE, PROGRAM, TAG, OUTPUT }; /* PROGRAM: on the page, about this process */
 enum type { F64, U64, FLAG, ONE };
 
 struct figure {
     size_t family;
     enum place place;
     enum type type;
-    size_t at;  /* in the struct of the place */
-    size_t has; /* of a bool there; 0: always known */
-    /* A point for each of `count` values, with its name as this label; NULL: a value alone. */
+    size_t at;  /* offset in the struct of the place */
+    size_t has; /* offset of a bool there; 0: always known */
+    /* A point for each of `count` values, with its name in this label; NULL: a single value. */
     const char *label;
     const char *const *names;
     size_t count;
-    bool is_of_executions; /* unknown where executions are not counted */
+    bool is_of_executions; /* unknown if executions are not counted */
     bool has_created;      /* the vendor's page shows when the application's counter began */
 };
 
@@ -54,7 +54,7 @@ enum rank_count {
 #define FAMILY_OR_NONE(symbol) \
     (NTK_METRIC_##symbol == NTK_METRIC_NONE ? SIZE_MAX : (size_t)NTK_METRIC_##symbol)
 
-/* The names that every client library gives its own process; families after the catalogue's. */
+/* The names that every client library uses for its own process; families after the catalogue's. */
 #define PROCESS_ROWS(ROW)                                                                     \
     ROW(cpu_seconds, SECONDS, COUNTER, "process_cpu_seconds_total",                           \
         "Total user and system CPU time spent in seconds.")                                   \
@@ -171,7 +171,7 @@ static void put_figure(const struct points_visit *v, const struct figure *figure
     }
 }
 
-/* The family's rows of a place, with what is at `base`. */
+/* The family's rows of a place, with values at `base`. */
 static void put_figures(const struct points_visit *v, size_t family, enum place place,
                         const void *base)
 {

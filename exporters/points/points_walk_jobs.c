@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* points_walk_jobs - which batch job has a core or a device. */
+/* points_walk_jobs - the batch jobs of cores and devices. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "exporters/points/points_visit.h"
 
-/* What jobs that share a core or a device have of one kind, each once, commas between; those that
- * have room. */
+/* Distinct texts of one kind of all jobs that share a core or device, comma-separated, as many as
+ * fit. */
 struct job_text {
     char text[NTK_POINTS_LABEL_BYTES];
     size_t used;
@@ -34,7 +34,7 @@ static void add_job_text(struct job_text *to, const char *text)
     to->used += bytes;
 }
 
-/* One series, even if several jobs share the core: a join then finds one match, and does not
+/* One series, even if several jobs share the core, so that a join finds one match and does not
  * multiply other series. */
 static void job_point(const struct points_visit *v, uint32_t index, bool is_core)
 {

@@ -54,7 +54,7 @@ static void ecc_events(const struct points_visit *v, const struct ntk_points_dev
 
     since.created_seconds = v->page->created_seconds;
     for (int k = 0; k < NTK_ECC_COUNT && device->has & NTK_DEVICE_HAS_ECC; k++) {
-        /* Readers make a metric of each type they know; this one they do not. */
+        /* Readers make a metric of each type they know, but this type is not one of them. */
         if (k != NTK_ECC_MEM_REPAIRABLE) {
             points_put_u64(&since, LABELS({ "event_type", ntk_ecc_names[k] }), device->ecc[k]);
         }
