@@ -37,7 +37,7 @@ function(ntk_link name uses packages)
 endfunction()
 
 # A static library from one folder, named after its path: ntk_module(shared_base SOURCES err.c ...).
-# HEADERS: packages with libraries loaded at run time, of which only the headers are needed.
+# HEADERS: packages with libraries that are loaded at run time: only their headers are needed.
 function(ntk_module name)
     cmake_parse_arguments(ARG "" "" "SOURCES;USES;PACKAGES;HEADERS" ${ARGN})
     ntk_missing(missing "${ARG_USES}" "${ARG_PACKAGES};${ARG_HEADERS}")

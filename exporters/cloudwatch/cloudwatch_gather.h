@@ -3,7 +3,7 @@
  * cloudwatch_gather - collects snapshots and delivers each minute or second when it is complete.
  *
  * A step is delivered as soon as the next snapshot is expected after it, at the latest with the
- * first one after it. A late snapshot becomes a second step with the same time: the service adds
+ * first one after it. A late snapshot becomes another step with the same time: the service adds
  * the two.
  *
  * Owner:   the caller's storage; _fini() drops what was not delivered.

@@ -110,7 +110,7 @@ struct ntk_points_tag {             /* of a pod, if known */
     uint64_t ended_deliveries; /* page->deliveries at its end ... */
     uint64_t ended_ns;         /* ... and the Unix time of its end */
     uint64_t last_sequence;    /* of the last update that had it */
-    /* ... and all its runtimes had exited by then, of which earlier ones existed */
+    /* ... and all its runtimes, which earlier updates had, were gone by then */
     bool is_over;
     double created_seconds; /* Unix time of its first snapshot */
     uint64_t began_ns;      /* Unix time from which it counts: the start of that period */

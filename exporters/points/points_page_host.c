@@ -220,7 +220,7 @@ static double capped(double ratio)
     return ratio > 1 ? 1 : ratio;
 }
 
-/* The port itself, or the first of this name: a report may list one twice. */
+/* The port itself, or the first with its name: a report may list one twice. */
 static const struct ntk_adapter_port *find_port(const struct ntk_points_page *page,
                                                 const struct ntk_adapter_port *wanted)
 {

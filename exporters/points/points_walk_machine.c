@@ -61,7 +61,7 @@ static void ecc_events(const struct points_visit *v, const struct ntk_points_dev
     }
 }
 
-/* The driver's counter, or what reports that do not have it add up to. False: not counted. */
+/* The driver's counter, or the sum of the reports. False: not counted. */
 static bool ecc_total(const struct ntk_points_device *device, int kind, uint64_t *out)
 {
     bool is_total = device->ecc_total_has >> kind & 1;
@@ -145,7 +145,7 @@ static void device_row(const struct points_visit *v, const struct ntk_device_row
     }
 }
 
-/* The rows of device.def, the last first: labels are in their order then. */
+/* Rows of device.def in reverse, so that labels are in their order. */
 static void device_figures(const struct points_visit *v, const struct ntk_points_device *device)
 {
     for (size_t k = NTK_DEVICE_ROWS; k-- > 0;) {
@@ -195,7 +195,7 @@ static void hardware_info(const struct points_visit *v)
                                   { "neuron_device_memory_size", bytes },
                                   { "neuroncore_per_device_count", cores.text }),
                            1);
-        } else { /* a report from before the size was reported */
+        } else { /* a report of an older version without the size */
             points_put_u64(v,
                            LABELS({ "neuron_device_count", devices.text },
                                   { "neuroncore_per_device_count", cores.text }),
@@ -243,7 +243,7 @@ static void adapter_counter(const struct points_visit *v, size_t c)
     }
 }
 
-/* The labels of a trouble and room for the texts that they need. */
+/* The labels of a trouble, with room for their texts. */
 struct trouble_labels {
     struct points_number rank;
     char key[17];
@@ -271,7 +271,7 @@ static void trouble_labels_make(const struct ntk_points_page *page,
     memcpy(labels->rows, rows, sizeof rows);
 }
 
-/* Two with the same labels cannot be: the first is written. */
+/* Labels must be unique: only the first of two equal ones is written. */
 static bool is_written_before(const struct ntk_points_page *page, size_t at)
 {
     struct trouble_labels own, other;
@@ -329,7 +329,7 @@ static const struct {
     { NTK_METRIC_OTHER_APPLICATIONS, other_applications },
 };
 
-/* The rows with this metric: of the host, of adapters, of devices, of what cores count. */
+/* Rows with this metric: of the host, adapters, devices and counters of cores. */
 static void walk_rows(const struct points_visit *v, size_t family)
 {
     for (size_t i = 0; i < NTK_SYSTEM_FIGURES; i++) {

@@ -58,11 +58,11 @@ static const struct ntk_opt_program program = {
 #define REPORTS_WITHOUT_PODS_MAX 3
 
 static struct {
-    unsigned reports_without_pods; /* in a row from the first on */
+    unsigned reports_without_pods; /* consecutive, from the first report on */
     bool has_pods;
 } server;
 
-/* In the vendor's pipe a third program asks for pods; in ours the first one does, if told to. */
+/* In the vendor's pipe a third program asks for pods; in ours the first one does on request. */
 static void watch_pods(const struct ntk_snapshot *snapshot)
 {
     server.has_pods = server.has_pods || snapshot->k8s.period_ns != NTK_GROUP_ABSENT;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus - when and where: the page is encoded on request, on every path of its own port and
- * wherever the agent mounts answer(). Requests within TEXT_NS get the same bytes. Without a scraper
- * a period costs nothing but adding up.
+ * prometheus - serves the page, encoded on request, on every path of its own port and where the
+ * agent mounts answer(). Requests within TEXT_NS get the same bytes. Without a scraper, a period
+ * only costs the addition.
  *
- * A page never shows old values as new: its source is asked for newer ones first, where it can be;
- * it says how old they are; and after three periods without a report it has no values any more.
+ * A page never shows old values as new: it asks its source for newer ones if possible, it includes
+ * their age, and after three periods without a report it has no values.
  */
 #include "exporters/prometheus/prometheus.h"
 
@@ -23,17 +23,16 @@
 #include "shared/http/http_server.h"
 #include "shared/metrics/snapshot.h"
 
-/* Scrapes that still have the last counts of an application: the one that may be under way, and the
- * next. */
+/* Scrapes that still get the last counts of an application: a running one, and the next. */
 #define LAST_SCRAPES 2
 
-/* So long a text is served, unless a snapshot comes. */
+/* A text is served for this time, unless a snapshot arrives. */
 #define TEXT_NS (250 * NTK_NS_PER_MS)
-/* Reports that are missed before the page is stale. A period counts as at least a second: reading
- * a machine may take that long. */
+/* Missed reports before the page is stale. A period counts as at least a second, because reading a
+ * machine may take that long. */
 #define STALE_PERIODS 3
 #define PERIOD_NS_MIN NTK_NS_PER_SECOND
-/* Of the first report of a program that does not specify when the next one comes. */
+/* For the first report of a program that does not announce the next one. */
 #define PERIOD_NS_UNKNOWN (60 * NTK_NS_PER_SECOND)
 
 const char *ntk_prometheus_address;
@@ -70,14 +69,14 @@ struct prometheus {
     struct ntk_points_page page;
     bool has_snapshot;
     uint64_t put_ns;         /* when it came */
-    uint64_t gap_ns;         /* between the last two; 0: there was one */
-    uint64_t last_period_ns; /* period that the last one covers */
-    uint64_t every_ns;       /* when it says that the next one comes; 0: it does not */
-    uint64_t text_ns;        /* when the first of the texts was made */
+    uint64_t gap_ns;         /* between the last two; 0: only one so far */
+    uint64_t last_period_ns; /* period of the last one */
+    uint64_t every_ns;       /* announced time to the next one; 0: not announced */
+    uint64_t text_ns;        /* when the first of the texts was encoded */
     void (*refresh)(void *ctx);
     void *refresh_ctx;
     const struct ntk_clock *clock;
-    /* Of the last snapshot, by form and whether it is gzip; NULL until a client asks. */
+    /* Of the last snapshot, by format and compression; NULL until a client asks. */
     struct ntk_http_body *text[NTK_PROMETHEUS_FORMAT_COUNT][2];
 };
 
@@ -86,7 +85,7 @@ static uint64_t period_ns(const struct prometheus *prometheus)
 {
     uint64_t longest_ns = prometheus->every_ns;
 
-    if (!longest_ns) { /* another program's: as long as the last one took, or says */
+    if (!longest_ns) { /* another program's report: the last period, or the announced one */
         longest_ns = prometheus->gap_ns ? prometheus->gap_ns : PERIOD_NS_UNKNOWN;
         longest_ns =
             longest_ns > prometheus->last_period_ns ? longest_ns : prometheus->last_period_ns;
@@ -245,13 +244,15 @@ static int create(const struct ntk_exporter_options *options, void **out_state, 
     prometheus->clock = options->clock;
     ntk_points_page_init(&prometheus->page, options);
     prometheus->page.last_looks = LAST_SCRAPES;
-    prometheus->page.keeps_fine_latencies = true; /* a scraper of native histograms comes later */
+    /* a scraper of native histograms may come later */
+    prometheus->page.keeps_fine_latencies = true;
     if (ntk_prometheus_address) {
         const struct ntk_http_route routes[] = {
             { "/-/healthy", route_healthy, prometheus },
             { "/-/ready", route_ready, prometheus },
             { "/health", route_healthy, prometheus },
-            { "/*", route_metrics, prometheus }, /* /metrics, "/", and as the vendor: any */
+            /* /metrics, "/", and like the vendor's exporter any path */
+            { "/*", route_metrics, prometheus },
             { NULL, NULL, NULL },
         };
         for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prometheus - the page that Prometheus scrapes, as an exporter and for a program that is nothing
- * else.
+ * prometheus - the page that Prometheus scrapes, as an exporter and for a stand-alone program.
  */
 #ifndef NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_H
 #define NTK_EXPORTERS_PROMETHEUS_PROMETHEUS_H
@@ -13,8 +12,7 @@ extern "C" {
 #endif
 
 extern const struct ntk_exporter ntk_exporter_prometheus;
-/* "[ADDR]:PORT" of its own server, read when one is made; NULL: the page is answered elsewhere
- * only. */
+/* "[ADDR]:PORT" of its own server, read at creation; NULL: no server, the agent answers. */
 extern const char *ntk_prometheus_address;
 /* Of its own server. */
 unsigned ntk_prometheus_port_get(const void *state);

@@ -13,7 +13,7 @@
 
 #define NS (double)NTK_NS_PER_SECOND
 
-/* The labels of the instance, cut where labels of a series may have to stand between them. */
+/* The labels of the instance, split where labels of a series may go between them. */
 enum {
     CUT_INSTANCE, /* before "instance_id" */
     CUT_REGION,   /* before "region" */
@@ -23,7 +23,7 @@ enum {
 };
 static const char *const cut_names[CUT_COUNT] = { "instance_id", "region", "subnet_id", "\x7f" };
 
-/* Which samples a walk over a counter with a beginning writes. */
+/* Which samples of a counter with a start time to write. */
 enum counter_part { COUNTER_TOTAL = 1, COUNTER_CREATED = 2 };
 
 struct encoder {
@@ -34,7 +34,7 @@ struct encoder {
     const struct ntk_metric_row *row; /* of the family */
     bool has_header;
     bool has_created;
-    struct ntk_buf part[CUT_COUNT]; /* what is before cut i, each label with a comma after it */
+    struct ntk_buf part[CUT_COUNT]; /* text before cut i, each label followed by a comma */
 };
 
 /* -- pieces ------------------------------------------------------------------------------------ */
@@ -101,11 +101,11 @@ static bool has_end(const char *name, const char *end)
     return name_bytes > end_bytes && !strcmp(name + name_bytes - end_bytes, end);
 }
 
-/* Type and name of a family in each format: OpenMetrics takes what the type says off the name. */
+/* Type and name of a family in each format: OpenMetrics removes the type's suffix from the name. */
 static const struct kind {
     const char *text_type;
     const char *open_type;
-    const char *open_end; /* of the samples' names, not of the family's */
+    const char *open_end; /* suffix of samples, not of the family */
 } kinds[] = {
     [NTK_METRIC_KIND_GAUGE] = { "gauge", "gauge", "" },
     [NTK_METRIC_KIND_COUNTER] = { "counter", "counter", "_total" },
@@ -160,7 +160,7 @@ static void add_labels(struct encoder *e, const struct ntk_points_label *extra)
         add_labels_before(e, &extra, cut_names[cut]);
     }
     if (e->out->bytes_count > 0 && ntk_buf_ok(e->out)) {
-        e->out->bytes[e->out->bytes_count - 1] = '}'; /* in place of the last comma */
+        e->out->bytes[e->out->bytes_count - 1] = '}'; /* replaces the last comma */
     }
     ntk_buf_add_char(e->out, ' ');
 }
@@ -221,7 +221,7 @@ static void add_latency(struct encoder *e, const struct ntk_point *point)
     ntk_buf_add_char(e->out, '\n');
 }
 
-/* The beginning of a counter: its name is the counter's with another end. */
+/* The start time of a counter: the counter's name with another suffix. */
 static void add_created(struct encoder *e, const struct ntk_point *point)
 {
     char name[NTK_POINTS_NAME_BYTES];
@@ -257,8 +257,8 @@ static void visit(const struct ntk_point *point, void *ctx)
     }
 }
 
-/* OpenMetrics has the beginning of each counter behind the counter; in the older format the
- * vendor's exporter shows them as their own family. */
+/* OpenMetrics has the start time after each counter; in the older format the vendor's exporter has
+ * a separate family. */
 static void encode_family(struct encoder *e, size_t family)
 {
     char name[NTK_POINTS_NAME_BYTES];

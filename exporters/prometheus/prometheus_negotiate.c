@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* prometheus_negotiate - lists of "name; parameter=value" with a quality. */
+/* prometheus_negotiate - parses lists of "name; parameter=value" with quality values. */
 #include "exporters/prometheus/prometheus_negotiate.h"
 
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
-/* Parameters that tell forms apart. */
+/* Parameters that distinguish formats. */
 enum parameter { PARAMETER_VERSION, PARAMETER_PROTO, PARAMETER_ENCODING, PARAMETER_COUNT };
 static const char *const parameter_names[] = { "version", "proto", "encoding" };
 
@@ -24,7 +24,7 @@ static bool is_text(const char *bytes, size_t bytes_count, const char *text)
     return strlen(text) == bytes_count && !strncasecmp(bytes, text, bytes_count);
 }
 
-/* "1", "0.75": thousandths; what is not a quality counts as 1. */
+/* "1", "0.75" in thousandths; an invalid quality counts as 1. */
 static int parse_quality(const char *text, size_t text_bytes)
 {
     int quality = 0;
@@ -80,7 +80,7 @@ static bool has(const struct item *item, enum parameter which, const char *value
            is_text(item->parameter[which], item->parameter_bytes[which], value);
 }
 
-/* NTK_PROMETHEUS_FORMAT_COUNT for what is not made here. */
+/* NTK_PROMETHEUS_FORMAT_COUNT for an unsupported format. */
 static enum ntk_prometheus_format format_of(const struct item *item)
 {
     static const char *const text_names[] = { "text/plain", "text/*", "*/*" };
@@ -103,7 +103,7 @@ static enum ntk_prometheus_format format_of(const struct item *item)
     return NTK_PROMETHEUS_FORMAT_COUNT;
 }
 
-/* The next element of *at, which moves on; false at the end. */
+/* Takes the next element and advances *at; false at the end. */
 static bool next_item(const char **at, struct item *item)
 {
     if (!**at) {

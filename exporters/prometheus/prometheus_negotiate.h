@@ -2,9 +2,9 @@
 /*
  * prometheus_negotiate - which form of the page a scraper needs, from its request headers. Pure.
  *
- * The header with the highest quality wins, the first of equals (RFC 9110, section 12.5). Whoever
- * does not ask for OpenMetrics 1.0 (or 0.0.1, or any), or for delimited protobuf of metric
- * families, gets the older text.
+ * The header with the highest quality wins, the first of equals (RFC 9110, section 12.5). Clients
+ * that accept neither OpenMetrics (1.0, 0.0.1 or any version) nor delimited protobuf of metric
+ * families get the older text format.
  *
  * Threads: any; no state.
  */

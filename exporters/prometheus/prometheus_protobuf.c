@@ -16,10 +16,10 @@
 struct encoder {
     const struct ntk_points_page *page;
     struct ntk_buf *out;
-    struct ntk_buf family; /* bytes of the one that is being walked */
+    struct ntk_buf family; /* bytes of the current family */
     const struct ntk_metric_row *row;
     bool has_created;
-    bool is_created; /* the walk is for the beginnings of a counter */
+    bool is_created; /* the walk collects the start times of a counter */
     struct ntk_points_label instance[NTK_INSTANCE_TEXTS + 1];
     size_t instance_count;
 
@@ -35,7 +35,7 @@ struct encoder {
 
 /* -- pieces ------------------------------------------------------------------------------------ */
 
-/* Appends the fields that are set: a family may come in pieces. */
+/* Appends the fields that are set: a family may be written in pieces. */
 static void add_piece(struct encoder *e, const Ntk__Prometheus__MetricFamily *piece)
 {
     uint8_t *to =
@@ -80,7 +80,7 @@ static void end_family(struct encoder *e)
     ntk_buf_reset(&e->family);
 }
 
-/* Those of the point and of the instance by name; returns their number. */
+/* Labels of the point and the instance, sorted by name; returns their number. */
 static size_t make_labels(struct encoder *e, const struct ntk_point *point)
 {
     const struct ntk_points_label *own = point->labels;

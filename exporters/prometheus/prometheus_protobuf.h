@@ -3,9 +3,9 @@
  * prometheus_protobuf - the page as delimited protobuf (metrics.proto), with the series of the text
  * and native histograms next to the classic buckets. Pure: bytes from data, nothing else.
  *
- * Native buckets have schema 6. More than NTK_POINTS_NATIVE_MAX are halved until they fit, so
- * the schema of a series only ever falls, which a scraper takes without a gap. A series whose page
- * has no whole histogram has classic buckets alone.
+ * Native buckets have schema 6. More than NTK_POINTS_NATIVE_MAX are halved until they fit, so the
+ * schema of a series only decreases, which a scraper accepts without a gap. A series without a
+ * whole histogram has classic buckets only.
  *
  * Threads: any.
  */

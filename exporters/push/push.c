@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* push - when a page goes out, and what becomes of its requests. */
+/* push - schedules pages and handles the results of their requests. */
 #include "exporters/push/push.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct ntk_push {
     struct ntk_push_peer peer;
     struct ntk_points_page page;
     uint64_t time_ns;   /* of the last snapshot, Unix time */
-    uint64_t pushed_ns; /* of the one that was pushed last; 0: none */
+    uint64_t pushed_ns; /* of the last pushed one; 0: none */
     struct ntk_http_client *client;
     struct ntk_http_answer answer;
     struct ntk_outbox *outbox; /* NULL when disabled */
@@ -48,7 +48,7 @@ void ntk_push_host_name(char out[NTK_PUSH_HOST_BYTES])
 
 /* -- sending, on the outbox's thread ----------------------------------------------------------- */
 
-/* True: once more, at once. */
+/* True: send once more, at once. */
 static bool send_once(struct ntk_push *push, const void *bytes, size_t bytes_count,
                       struct ntk_outbox_answer *answer)
 {
@@ -68,7 +68,7 @@ static bool send_once(struct ntk_push *push, const void *bytes, size_t bytes_cou
             return push->peer.judge(push->peer.ctx, &push->answer, answer);
         }
         if (ret == -EMSGSIZE && push->peer.refuses_long_answers) {
-            answer->result = NTK_OUTBOX_REFUSED; /* it would be so again */
+            answer->result = NTK_OUTBOX_REFUSED; /* it would fail again */
         }
     }
     (void)snprintf(answer->text, sizeof answer->text, "%.250s", err.text);
@@ -147,7 +147,7 @@ int ntk_push_create(const struct ntk_exporter_options *options, const struct ntk
 struct page_put {
     struct ntk_push *push;
     struct ntk_err *err;
-    int ret; /* of the first request that the outbox refused */
+    int ret; /* of the first request that the outbox rejected */
 };
 
 static int put_request(struct ntk_push *push, struct ntk_buf *request, uint64_t item_count,
@@ -166,7 +166,7 @@ static int put_request(struct ntk_push *push, struct ntk_buf *request, uint64_t 
     return ntk_outbox_put(push->outbox, &packed, item_count, err);
 }
 
-/* What the outbox refuses it counts as lost; the rest of the page still has its chance. */
+/* Requests that the outbox rejects count as lost; the rest of the page is still sent. */
 static int emit(struct ntk_buf *request, uint64_t item_count, void *ctx, struct ntk_err *err)
 {
     struct page_put *page = ctx;
@@ -225,7 +225,7 @@ int ntk_push_drain(void *ctx, bool in_haste, struct ntk_err *err)
         return 1;
     }
     if (push->pushed_ns != push->time_ns) {
-        ret = put_page(push, err); /* what came since, within the interval */
+        ret = put_page(push, err); /* pages that were held back within the interval */
     }
     return ret < 0 ? ret : ntk_outbox_drain(push->outbox, in_haste, err);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * push - pages pushed in order to a receiver over HTTP: what remote write and OTLP share.
+ * push - pushes pages in order to a receiver over HTTP: common to remote write and OTLP.
  *
- * A receiver is described by struct ntk_push_peer. Snapshots become a page of points; the
- * peer encodes it into requests, and an outbox sends them.
+ * A receiver is described by struct ntk_push_peer. Snapshots become a page of points; the peer
+ * encodes it into requests, and an outbox sends them.
  *
  * Owner:   ntk_push_create() allocates, ntk_push_destroy() frees, and destroys the peer's ctx.
  * Threads: as for struct ntk_exporter; address() and judge() run on the outbox's thread.
@@ -42,17 +42,17 @@ struct ntk_push_peer {
     bool is_disabled;         /* takes snapshots and sends nothing */
     bool keeps_fine_latencies;
     bool has_gzip;             /* of requests */
-    bool refuses_long_answers; /* a request with an answer too long is dropped, else sent again */
-    uint64_t interval_ns;      /* between two pages; 0: one for each snapshot */
-    /* Fills the question, whose body is the message unless it sets another form of it; headers end
-     * with NULL and have room for NTK_PUSH_HEADERS_MAX. -EBADMSG: the message cannot be sent, ever;
-     * another error: it is tried again. */
+    bool refuses_long_answers; /* drop a request whose answer is too long, instead of retrying it */
+    uint64_t interval_ns;      /* between two pages; 0: a page per snapshot */
+    /* Fills the request. Its body is the message, unless it sets another form; headers end with
+     * NULL and have room for NTK_PUSH_HEADERS_MAX. -EBADMSG: the message can never be sent; other
+     * errors are retried. */
     int (*address)(void *ctx, const void *bytes, size_t bytes_count, const char **headers,
                    struct ntk_http_question *question, struct ntk_err *err);
-    /* True: the message is sent again at once, as address() now says. */
+    /* True: send the message again at once, to the result of address(). */
     bool (*judge)(void *ctx, const struct ntk_http_answer *answer,
                   struct ntk_outbox_answer *out_answer);
-    /* Sees each snapshot before it is on the page; NULL: no need. */
+    /* Called for each snapshot before it is on the page; may be NULL. */
     void (*see)(void *ctx, const struct ntk_snapshot *snapshot);
     /* Calls emit with each request of the page. */
     int (*encode)(void *ctx, const struct ntk_points_page *page, uint64_t time_ns,
@@ -61,10 +61,10 @@ struct ntk_push_peer {
     void *ctx;
 };
 
-/* The peer is copied; its ctx is the push's from then on, also after a failure. */
+/* The peer is copied; the push owns its ctx from then on, also after a failure. */
 int ntk_push_create(const struct ntk_exporter_options *options, const struct ntk_push_peer *peer,
                     void **out_push, struct ntk_err *err);
-/* The functions of struct ntk_exporter, whose state is what ntk_push_create() made. */
+/* Functions of struct ntk_exporter on the state from ntk_push_create(). */
 int ntk_push_put(void *push, const struct ntk_snapshot *snapshot, struct ntk_err *err);
 int ntk_push_resume(void *push, const struct ntk_snapshot *totals, struct ntk_err *err);
 int ntk_push_drain(void *push, bool in_haste, struct ntk_err *err);
@@ -73,7 +73,7 @@ void ntk_push_destroy(void *push);
 /* Whether a URL begins with http:// or https://. */
 bool ntk_push_is_url(const char *url);
 
-/* The name of this machine, "localhost" without one. */
+/* The host name of this machine, or "localhost". */
 void ntk_push_host_name(char out[NTK_PUSH_HOST_BYTES]);
 
 #ifdef __cplusplus

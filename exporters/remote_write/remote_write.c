@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote_write - where to: each snapshot becomes samples of its time, pushed in order to a receiver
- * of Prometheus remote write.
+ * remote_write - turns each snapshot into samples with its time and pushes them in order to a
+ * receiver of Prometheus remote write.
  *
- * Which version the receiver understands is learnt from its answers. Messages are of 2.0 until it
- * refuses one and takes the same samples as a message of 1.0. Then they are of 1.0, and those of
- * 2.0 that wait are converted when they are sent.
+ * The receiver's version is derived from its answers. Messages have version 2.0 until it rejects
+ * one and accepts the same samples in version 1.0. From then on they have version 1.0, and waiting
+ * messages of 2.0 are converted when sent.
  */
 #include "exporters/remote_write/remote_write.h"
 
@@ -28,7 +28,7 @@
 #include "shared/http/http_client.h"
 
 #define JOB "neuron-monitor"
-/* A receiver that takes longer is asked again: it knows samples that it has. */
+/* Retrying after a timeout is safe: the receiver detects samples that it already has. */
 #define TIMEOUT_NS (10 * NTK_NS_PER_SECOND)
 #define HEADERS_MAX 32
 #define OWN_HEADERS 3
@@ -95,19 +95,19 @@ struct remote_write {
     char *url;
     char *token_file;    /* NULL: none */
     char *password_file; /* NULL: none */
-    uint8_t *headers;    /* bytes of the file; NULL: none */
+    uint8_t *headers;    /* contents of the file; NULL: none */
     const char *header_rows[HEADERS_MAX];
     size_t header_count;
     char instance[NTK_PUSH_HOST_BYTES];
     struct ntk_remote_write *encoder;
-    atomic_bool makes_v1; /* new messages are of 1.0 */
+    atomic_bool makes_v1; /* new messages have version 1.0 */
 
-    /* Of the thread that sends. */
-    bool is_fixed;       /* the user said which version */
-    bool knows_v2;       /* the receiver took a message of 2.0 */
-    bool tries_v1;       /* this message was refused as one of 2.0 */
-    bool sends_v2;       /* what is on its way */
-    struct ntk_buf made; /* a message of 2.0 as one of 1.0 */
+    /* Used by the sending thread. */
+    bool is_fixed;       /* version set by the user */
+    bool knows_v2;       /* the receiver accepted a message of 2.0 */
+    bool tries_v1;       /* the receiver rejected this message as 2.0 */
+    bool sends_v2;       /* version being sent */
+    struct ntk_buf made; /* a message of 2.0 converted to 1.0 */
 };
 
 /* -- sending, on the outbox's thread ----------------------------------------------------------- */
@@ -146,7 +146,7 @@ static int address(void *ctx, const void *bytes, size_t bytes_count, const char 
     return 0;
 }
 
-/* How many samples and histograms the receiver says that it wrote; false: it does not specify. */
+/* The number of samples and histograms that the receiver confirms; false: not stated. */
 static bool read_written(const struct ntk_http_answer *answer, uint64_t *out_count)
 {
     static const char *const names[] = { "x-prometheus-remote-write-samples-written",
@@ -165,14 +165,14 @@ static bool read_written(const struct ntk_http_answer *answer, uint64_t *out_cou
     return has;
 }
 
-/* Answers about the sender or the address, not about the message. */
+/* Statuses about the sender or the address, not the message. */
 static bool is_about_format(long status)
 {
     return status / 100 == 4 && status != 401 && status != 403 && status != 404 && status != 407 &&
            status != 408 && status != 429;
 }
 
-/* A receiver of 1.0 that does not look at the type reads an empty message, and takes it. */
+/* A receiver of 1.0 that ignores the content type reads an empty message and accepts it. */
 static bool refuses_v2(const struct remote_write *state, long status, bool has_written)
 {
     if (has_written || state->is_fixed) {
@@ -192,7 +192,7 @@ static void judge_v2(struct remote_write *state, const struct ntk_http_answer *a
         (out_answer->result == NTK_OUTBOX_REFUSED && !written)) {
         return;
     }
-    /* Some of it was written, and the rest never will be. */
+    /* Part of it was written; the rest is lost. */
     if (out_answer->result == NTK_OUTBOX_SENT) {
         (void)snprintf(out_answer->text, sizeof out_answer->text,
                        "the receiver wrote %" PRIu64 " of %" PRIu64, written,
@@ -224,13 +224,13 @@ static bool judge(void *ctx, const struct ntk_http_answer *answer,
         (void)snprintf(out_answer->text, sizeof out_answer->text,
                        "the receiver does not confirm samples of version 2.0");
     }
-    /* One answer of a proxy or an old replica does not change what is known. */
+    /* One answer of a proxy or an old replica does not change the known version. */
     if (state->tries_v1 && out_answer->result == NTK_OUTBOX_SENT && !state->knows_v2) {
         ntk_log_info("remote write", "the receiver understands version 1.0 only");
         atomic_store(&state->makes_v1, true);
     }
     if (out_answer->result != NTK_OUTBOX_RETRY) {
-        state->tries_v1 = false; /* else the same message comes again, as one of 1.0 */
+        state->tries_v1 = false; /* else the same message is sent again in version 1.0 */
     }
     return false;
 }
@@ -259,7 +259,7 @@ static void destroy(void *ctx)
     free(state);
 }
 
-/* A name as HTTP has it, a colon and a value; what the protocol sets is not the user's. */
+/* An HTTP header name, a colon and a value; headers of the protocol cannot be set. */
 static bool is_header(const char *line)
 {
     static const char letters[] =
@@ -273,7 +273,8 @@ static bool is_header(const char *line)
            !ntk_push_header_is_own(line, length);
 }
 
-/* Empty lines and those that begin with # are skipped. Values are secrets: no message has them. */
+/* Skips empty lines and those that start with #. Values are secret: error messages do not show
+ * them. */
 static int read_headers(struct remote_write *state, const char *path, struct ntk_err *err)
 {
     size_t count = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_write - pushing to a receiver of Prometheus remote write, as an exporter. */
+/* remote_write - pushes to a receiver of Prometheus remote write, as an exporter. */
 #ifndef NTK_EXPORTERS_REMOTE_WRITE_REMOTE_WRITE_H
 #define NTK_EXPORTERS_REMOTE_WRITE_REMOTE_WRITE_H
 
@@ -10,13 +10,13 @@ extern "C" {
 #endif
 
 extern const struct ntk_exporter ntk_exporter_remote_write;
-/* Read when one is made. */
+/* Read when an exporter is created. */
 extern struct ntk_remote_write_target {
     const char *url;
-    const char *headers_file;  /* of "Name: value" lines, for each request; NULL: none */
+    const char *headers_file;  /* with "Name: value" lines, for each request; NULL: none */
     const char *token_file;    /* a bearer token; NULL: none */
     const char *password_file; /* user:password; NULL: none */
-    const char *protocol;      /* "1.0" or "2.0"; NULL: what the receiver understands */
+    const char *protocol;      /* "1.0" or "2.0"; NULL: detected */
     const char *spool_folder;  /* NULL: memory only */
     bool has_native;           /* native histograms next to the classic ones */
 } ntk_remote_write_target;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_write_encode - points of the page to series, series to requests. */
+/* remote_write_encode - converts points of the page to series, and series to requests. */
 #include "exporters/remote_write/remote_write_encode.h"
 
 #include <assert.h>
@@ -16,14 +16,14 @@
 #include "shared/base/str.h"
 
 #define NS (double)NTK_NS_PER_SECOND
-/* A request that has as many is sent before it is full. */
+/* A request of this size is sent before it is full. */
 #define REQUEST_BYTES ((size_t)2 * 1024 * 1024)
 #define OWN_LABELS 4 /* __name__, instance, job, le */
 #define LABELS_MAX (OWN_LABELS + NTK_INSTANCE_TEXTS + NTK_POINTS_LABELS_MAX)
 static_assert(LABELS_MAX <= REMOTE_WRITE_LABELS_MAX, "a series has room for all of its labels");
 #define EXEMPLAR_BYTES 96
 
-/* What is known of a series: the page that had it last, its family, its type, whether it is a native
+/* Of a series: the last page that had it, its family, its type, and whether it is a native
  * histogram. */
 #define MARK_NATIVE ((uintptr_t)1)
 #define MARK_TYPE(mark) ((Ntk__RemoteWrite__MetricType)((mark) >> 1 & 7))
@@ -36,11 +36,11 @@ struct ntk_remote_write {
     struct ntk_map seen; /* key -> mark */
     uintptr_t generation;
 
-    /* For the page that is being encoded. */
+    /* For the page being encoded. */
     const struct ntk_points_page *page;
     size_t family;
     const struct ntk_metric_row *row;
-    size_t found_count; /* known series that this page has too */
+    size_t found_count; /* known series that this page also has */
     int64_t time_ms;
     int (*emit)(struct ntk_buf *request, uint64_t sample_count, void *ctx, struct ntk_err *err);
     void *ctx;
@@ -48,7 +48,7 @@ struct ntk_remote_write {
     int ret; /* the first failure */
     struct remote_write_request request;
 
-    /* For the series that is being made. */
+    /* For the series being made. */
     struct ntk_buf key;
     struct ntk_points_native native;
     Ntk__RemoteWrite__BucketSpan spans[NTK_POINTS_NATIVE_MAX];
@@ -150,7 +150,7 @@ static int by_name(const void *a, const void *b)
                   ((const struct ntk_points_label *)b)->name);
 }
 
-/* The key of a series of the point, remembered as being on this page; NULL if out of memory. */
+/* The key of the point's series, marked as present on this page; NULL if out of memory. */
 static char *make_key(struct ntk_remote_write *state, const struct ntk_point *point,
                       const char *name, const char *edge, uintptr_t mark)
 {
@@ -187,7 +187,8 @@ static char *make_key(struct ntk_remote_write *state, const struct ntk_point *po
     return key;
 }
 
-/* The slowest execution of the last period, as the exemplar of a series whose value holds it. */
+/* The slowest execution of the last period is the exemplar of the series that contains its
+ * value. */
 static void set_exemplar(struct remote_write_series *series,
                          const struct ntk_points_latency_series *latency, char text[EXEMPLAR_BYTES])
 {
@@ -316,7 +317,7 @@ static void visit(const struct ntk_point *point, void *ctx)
     }
 }
 
-/* One last sample for each series that this page does not have, and forgets it. */
+/* Adds one last sample for each series that this page lacks, and forgets it. */
 static void end_missing(struct ntk_remote_write *state)
 {
     const uint64_t bits = NTK_REMOTE_WRITE_STALE_BITS;

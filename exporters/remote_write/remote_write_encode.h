@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote_write_encode - the page as requests of Prometheus remote write 1.0 or 2.0. Pure but for
- * its memory of the series.
+ * remote_write_encode - the page as requests of Prometheus remote write 1.0 or 2.0. Pure, except
+ * that it remembers the series.
  *
  * The series are those of the text, and on request a native histogram next to the classic buckets
  * of each latency. A request has at most NTK_REMOTE_WRITE_SAMPLES samples, labels sorted by name,
- * "job" and "instance" added, empty labels omitted. A series that was there and is not any more
- * gets one last sample that says so (the staleness marker). The slowest execution of the last
- * period is the exemplar of its bucket. 2.0 adds types, help texts, units and start times.
+ * "job" and "instance" added, empty labels omitted. A series that disappeared gets one last sample,
+ * the staleness marker. The slowest execution of the last period is the exemplar of its bucket. 2.0
+ * adds types, help texts, units and start times.
  *
  * Source:  prometheus/docs, specs/prw/remote_write_spec.md and remote_write_spec_2_0.md.
  * Owner:   create / destroy.
@@ -36,7 +36,7 @@ struct ntk_remote_write_options {
     const char *job;
     const char *instance;
     bool vendor_only;
-    bool has_native; /* the page keeps fine latencies then */
+    bool has_native; /* the page then keeps fine latencies */
 };
 
 struct ntk_remote_write;

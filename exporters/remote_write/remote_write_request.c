@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* remote_write_request - series to messages, messages of 2.0 to messages of 1.0. */
+/* remote_write_request - encodes series as messages, and converts messages from 2.0 to 1.0. */
 #include "exporters/remote_write/remote_write_request.h"
 
 #include <errno.h>
@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a finished request: more than a request has before it is sent. */
+/* Limit of a finished request: larger than any that is sent. */
 #define MESSAGE_BYTES_MAX ((size_t)64 * 1024 * 1024)
 /* The first byte of a message: the tag of its first field. */
 #define TAG_SYMBOLS 0x22
 #define TAG_SYMBOL_SERIES 0x2a
 
-/* The next part of a key, which is cut up. */
+/* Takes the next part of a key, which is split in place. */
 static char *next_part(char **key)
 {
     char *part = *key;
@@ -106,13 +106,13 @@ static void add_v1(struct remote_write_request *request, const struct remote_wri
 
 /* -- 2.0 --------------------------------------------------------------------------------------- */
 
-/* The index of a text, which is added where it is new; "" is always 0. */
+/* The index of a text, added if new; "" is always 0. */
 static uint32_t symbol(struct remote_write_request *request, const char *text)
 {
     Ntk__RemoteWrite__Request piece = NTK__REMOTE_WRITE__REQUEST__INIT;
     char *texts[] = { (char *)text };
     struct ntk_map *indices = &request->symbol_indices;
-    /* What a map has is not NULL: indices count from 1 there. */
+    /* Values of a map are not NULL, so indices are stored plus 1. */
     uintptr_t known = (uintptr_t)ntk_map_get(indices, text);
 
     if (known) {
@@ -228,7 +228,7 @@ static void empty(struct remote_write_request *request)
 
 int remote_write_request_finish(struct remote_write_request *request, struct ntk_buf *out)
 {
-    /* The symbols come first: a message of 2.0 is known by its first byte. */
+    /* Symbols come first: the first byte identifies a message of 2.0. */
     struct ntk_buf *proto = request->is_v2 ? &request->symbols : &request->series;
 
     if (request->is_v2) {
@@ -248,7 +248,8 @@ void remote_write_request_fini(struct remote_write_request *request)
 
 /* -- finished requests ------------------------------------------------------------------------- */
 
-/* The compressed bytes are the length of the message, then a literal with its first bytes. */
+/* The compressed bytes start with the length of the message, then a literal with its first
+ * bytes. */
 bool remote_write_is_v2(const void *bytes, size_t bytes_count)
 {
     const uint8_t *at = bytes;
@@ -261,12 +262,12 @@ bool remote_write_is_v2(const void *bytes, size_t bytes_count)
     if (at >= end || *at & 3) {
         return false;
     }
-    /* Literals of more than 60 bytes have their length in one to four more bytes. */
+    /* Literals of more than 60 bytes have their length in one to four further bytes. */
     at += 1 + (*at >> 2 < 60 ? 0 : (*at >> 2) - 59);
     return at < end && (*at == TAG_SYMBOLS || *at == TAG_SYMBOL_SERIES);
 }
 
-/* Texts by references; false where one of them is none. */
+/* Looks up texts by references; false if one is invalid. */
 static bool name_labels(const Ntk__RemoteWrite__Request *from, const uint32_t *references,
                         size_t count, struct labels *labels)
 {
@@ -280,7 +281,7 @@ static bool name_labels(const Ntk__RemoteWrite__Request *from, const uint32_t *r
     return count % 2 == 0;
 }
 
-/* False where the series is damaged. */
+/* False if the series is damaged. */
 static bool add_series_v1(const Ntk__RemoteWrite__Request *from,
                           const Ntk__RemoteWrite__Series *series, struct ntk_buf *out)
 {

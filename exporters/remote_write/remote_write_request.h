@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * remote_write_request - one request in the making, as the message of remote write 1.0 or 2.0; and
- * a finished request of 2.0 for a receiver that only understands 1.0. Pure.
+ * remote_write_request - builds one request as a message of remote write 1.0 or 2.0, and converts a
+ * finished request of 2.0 for a receiver that only supports 1.0. Pure.
  *
  * Source:  prometheus/docs, specs/prw/remote_write_spec.md and remote_write_spec_2_0.md.
  * Owner:   caller's storage, zeroed before the first use; _fini frees.
@@ -28,12 +28,12 @@ extern "C" {
 #define REMOTE_WRITE_LABELS_MAX 64
 
 struct remote_write_series {
-    char *key; /* name, separator, value, separator ... sorted by name; it is cut up */
+    char *key; /* name, separator, value, separator ... sorted by name; split in place */
     int64_t time_ms;
-    int64_t began_ms; /* since when it counts; 0: unknown, or it does not count */
-    double value;     /* without a histogram */
+    int64_t began_ms; /* time from which it counts; 0: unknown, or not a counter */
+    double value;     /* if it has no histogram */
     Ntk__RemoteWrite__Histogram *histogram; /* NULL: a sample */
-    char *exemplar_key;                     /* as key; NULL: no exemplar */
+    char *exemplar_key;                     /* like key; NULL: no exemplar */
     double exemplar_value;
     int64_t exemplar_ms;
     Ntk__RemoteWrite__MetricType type; /* these are for 2.0 */
@@ -45,11 +45,11 @@ struct remote_write_request {
     bool is_v2;
     uint64_t sample_count; /* with histograms */
     struct ntk_buf series;
-    struct ntk_buf symbols; /* of 2.0, in the order of their indices */
+    struct ntk_buf symbols; /* for 2.0, in the order of their indices */
     struct ntk_map symbol_indices;
 };
 
-/* -ENOMEM: the request is of no use. */
+/* -ENOMEM: discard the request. */
 int remote_write_request_add(struct remote_write_request *request,
                              const struct remote_write_series *series);
 size_t remote_write_request_bytes(const struct remote_write_request *request);
@@ -59,8 +59,8 @@ void remote_write_request_fini(struct remote_write_request *request);
 
 /* Whether a finished request is a message of 2.0. */
 bool remote_write_is_v2(const void *bytes, size_t bytes_count);
-/* Appends a request of 2.0 as one of 1.0: the same series, samples, histograms and exemplars. 0;
- * -EBADMSG with a message: it is damaged; -ENOMEM. */
+/* Appends a request of 2.0 converted to 1.0: the same series, samples, histograms and exemplars. 0;
+ * -EBADMSG with a message if it is damaged; -ENOMEM. */
 int remote_write_to_v1(const void *bytes, size_t bytes_count, struct ntk_buf *out,
                        struct ntk_err *err);
 

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * grpc_call - a call over gRPC as one HTTP/2 request: the frame of its message, and what status and
- * trailers mean for a message that was pushed. Pure.
+ * grpc_call - a gRPC call as one HTTP/2 request: the frame of its message, and the meaning of
+ * status and trailers for a pushed message. Pure.
  *
- *   status                                        message
- *   OK                                            sent
- *   CANCELLED, DEADLINE_EXCEEDED, ABORTED,
- *   OUT_OF_RANGE, UNAVAILABLE, DATA_LOSS          again
- *   RESOURCE_EXHAUSTED with a RetryInfo           again, after the time in it
- *   any other                                     refused
- *   none, with an HTTP status other than 200      as OTLP over HTTP (push_status)
- *   none, with 200                                again: the answer was truncated
+ *   status                                        message OK
+ *   sent CANCELLED, DEADLINE_EXCEEDED, ABORTED, OUT_OF_RANGE, UNAVAILABLE, DATA_LOSS          again
+ *   RESOURCE_EXHAUSTED with a RetryInfo           again, after the time in it any other
+ *   refused none, with an HTTP status other than 200      as OTLP over HTTP (push_status) none,
+ *   with 200                                again: the answer was truncated
  *
  * Source:  opentelemetry-proto docs/specification.md ("Failures" of OTLP/gRPC); gRPC over HTTP2.
  * Threads: any.
@@ -29,15 +26,16 @@
 extern "C" {
 #endif
 
-#define NTK_GRPC_FRAME_BYTES 5 /* bytes before a message: whether it is compressed, its length */
+#define NTK_GRPC_FRAME_BYTES 5 /* before a message: a compression flag and its length */
 
 /* Appends the message with its frame; -ENOMEM. */
 int ntk_grpc_frame(const void *bytes, size_t bytes_count, bool is_gzip, struct ntk_buf *out);
-/* Appends the message of the first frame: 0, -ENOMEM, -EBADMSG, -EMSGSIZE. A server may compress it if the request was. */
+/* Appends the message of the first frame: 0, -ENOMEM, -EBADMSG, -EMSGSIZE. A server may compress it
+ * if the request was compressed. */
 int ntk_grpc_message(const struct ntk_buf *body, struct ntk_buf *out);
 /* Fills result, pause and text. */
 void ntk_grpc_judge(const struct ntk_http_answer *answer, struct ntk_outbox_answer *out_answer);
-/* Whether the server found the message itself invalid, so that it refuses the same message again. */
+/* Whether the server rejected the message itself, so that retrying is useless. */
 bool ntk_grpc_is_invalid(const struct ntk_http_answer *answer);
 
 #ifdef __cplusplus

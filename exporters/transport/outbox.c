@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* outbox - a queue in memory, a spool behind it, and the thread that empties both. */
+/* outbox - a queue in memory, a spool after it, and a thread that empties both. */
 #include "exporters/transport/outbox.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ struct ntk_outbox {
     pthread_t thread;
     pthread_mutex_t lock; /* everything below */
     pthread_cond_t changed;
-    struct message *first; /* older than all of the spool */
+    struct message *first; /* older than the whole spool */
     struct message **end;
     size_t memory_bytes;
     struct ntk_spool *spool; /* NULL without */
@@ -36,13 +36,13 @@ struct ntk_outbox {
     bool said_sync;
     bool is_stopping;
     bool has_ended;  /* the thread */
-    bool is_failing; /* the last sending has to be done again */
+    bool is_failing; /* the last delivery failed and is retried */
     bool said_failing;
     bool said_refused;
     bool said_unread;        /* the spool could not be read, and is tried again */
     uint64_t drain_until_ns; /* 0 before the first drain() */
     struct ntk_outbox_counts counts;
-    uint64_t lost_items_reported;    /* to the process's page: a counter there never goes back */
+    uint64_t lost_items_reported;    /* shown on the page: a counter there never decreases */
     struct ntk_output_source source; /* not the lock's */
 };
 
@@ -98,7 +98,7 @@ static uint64_t memory_items(const struct ntk_outbox *outbox)
     return items;
 }
 
-/* To the spool; its items are lost when it does not take them. Frees the message. */
+/* Moves the message to the spool and frees it; its items are lost if the spool rejects it. */
 static int spool_message(struct ntk_outbox *outbox, struct message *message, struct ntk_err *err)
 {
     uint64_t lost = 0;
@@ -110,7 +110,7 @@ static int spool_message(struct ntk_outbox *outbox, struct message *message, str
     return ret;
 }
 
-/* In front of the spool, which may refuse. */
+/* Puts it before all messages of the spool, which may reject it. */
 static int message_to_front(struct ntk_outbox *outbox, struct message *message, struct ntk_err *err)
 {
     int ret = ntk_spool_put_front(outbox->spool, message->bytes, message->bytes_count,
@@ -119,8 +119,8 @@ static int message_to_front(struct ntk_outbox *outbox, struct message *message, 
     return ret;
 }
 
-/* All of the queue, the newest first, for it is older than all of the spool. What has no room there
- * stays. */
+/* Moves the queue to the front of the spool, newest first, because it is older than the whole
+ * spool. Messages without room there stay. */
 static int queue_to_spool(struct ntk_outbox *outbox, struct ntk_err *err)
 {
     struct message *newest = NULL;
@@ -145,7 +145,7 @@ static int queue_to_spool(struct ntk_outbox *outbox, struct ntk_err *err)
 
 /* -- the thread -------------------------------------------------------------------------------- */
 
-/* Up to an eighth less or more, so that a fleet does not knock in step. */
+/* Varies a pause by up to an eighth, so that a fleet does not retry in step. */
 static uint64_t vary(uint64_t ns)
 {
     uint32_t random = 0;
@@ -154,7 +154,7 @@ static uint64_t vary(uint64_t ns)
     return ns - ns / 8 + (uint64_t)((double)ns / 4 * random / UINT32_MAX);
 }
 
-/* The lock is held, but while the disk writes. */
+/* The lock is held, except while the disk writes. */
 static int sync_spool(struct ntk_outbox *outbox, struct ntk_err *err)
 {
     struct ntk_vec numbers;
@@ -185,8 +185,8 @@ static void sync_when_due(struct ntk_outbox *outbox)
     outbox->said_sync = ret < 0;
 }
 
-/* Until something changed, the time is up (UINT64_MAX: never) or the spool is to be synced. The
- * lock is held, but while waiting. */
+/* Waits for a change, the deadline (UINT64_MAX: none) or the next sync of the spool. The lock is
+ * held, except while waiting. */
 static void wait_until(struct ntk_outbox *outbox, uint64_t at_ns)
 {
     if (outbox->spool && ntk_spool_has_changes(outbox->spool)) {
@@ -199,7 +199,7 @@ static void wait_until(struct ntk_outbox *outbox, uint64_t at_ns)
     }
 }
 
-/* Until the time is up or the outbox stops. */
+/* Sleeps until the deadline or until the outbox stops. */
 static void sleep_until(struct ntk_outbox *outbox, uint64_t at_ns)
 {
     while (!outbox->is_stopping && ntk_clock_now_ns(outbox->options.clock) < at_ns) {
@@ -207,8 +207,8 @@ static void sleep_until(struct ntk_outbox *outbox, uint64_t at_ns)
     }
 }
 
-/* What is sent next: from memory, else from the spool. NULL when nothing waits, or the spool cannot
- * be read now. The lock is held. */
+/* The next message, from memory or else from the spool. NULL if none waits or the spool cannot be
+ * read. The lock is held. */
 static struct message *take_next(struct ntk_outbox *outbox)
 {
     struct ntk_spool_message spooled;
@@ -275,20 +275,20 @@ static void say_answer(struct ntk_outbox *outbox, const struct ntk_outbox_answer
     }
 }
 
-/* The peer is away: what waits for it, and the message that was tried, shall outlive this program.
- * What the spool has no room for stays in memory. */
+/* The peer is unreachable: waiting messages, including this one, must survive the program. Those
+ * without room in the spool stay in memory. */
 static void keep_on_disk(struct ntk_outbox *outbox, struct message *message)
 {
     struct ntk_err ignored = { 0 };
 
     if (outbox->spool && !message->is_spooled && queue_to_spool(outbox, &ignored) >= 0 &&
         message_to_front(outbox, message, &ignored) >= 0) {
-        outbox->counts.waiting_items -= message->item_count; /* the spool counts it now */
+        outbox->counts.waiting_items -= message->item_count; /* the spool counts it from here on */
     }
 }
 
-/* Sends until it is taken, refused, or the outbox stops: then false, and the message waits again.
- * The lock is held, but while sending and waiting. */
+/* Sends until the message is accepted or rejected; false if the outbox stops, then the message
+ * waits again. The lock is held, except while sending and waiting. */
 static bool send_one(struct ntk_outbox *outbox, struct message *message)
 {
     const struct ntk_outbox_options *options = &outbox->options;
@@ -343,12 +343,12 @@ static void *run(void *ctx)
                                                    : UINT64_MAX);
             continue;
         }
-        /* While it is sent it is in neither queue, but a spooled one still has its file. */
+        /* A message being sent is in neither queue, but a spooled one still has its file. */
         outbox->counts.waiting_items += message->is_spooled ? 0 : message->item_count;
         bool is_done = send_one(outbox, message);
         outbox->counts.waiting_items -= message->is_spooled ? 0 : message->item_count;
         if (is_done && message->is_spooled && !ntk_spool_remove(outbox->spool, message->number)) {
-            /* The spool gave its file up for a newer one, and called it lost too early. */
+            /* The spool dropped its file for a newer one and counted it as lost too early. */
             outbox->counts.lost_items -= message->item_count;
         }
         if (is_done || message->is_spooled) {
@@ -440,7 +440,7 @@ int ntk_outbox_create(const struct ntk_outbox_options *options, struct ntk_outbo
     return 0;
 }
 
-/* Without a spool the oldest goes. */
+/* Without a spool, drops the oldest. */
 static void make_room(struct ntk_outbox *outbox)
 {
     while (outbox->memory_bytes > outbox->options.memory_bytes_max && outbox->first) {
@@ -471,8 +471,8 @@ int ntk_outbox_put(struct ntk_outbox *outbox, struct ntk_buf *buf, uint64_t item
     message->item_count = item_count;
     message->bytes = ntk_buf_take(buf, &message->bytes_count);
     pthread_mutex_lock(&outbox->lock);
-    /* In order: behind a spool that has something, as it has while the peer is away, everything
-     * goes through the spool. */
+    /* To keep the order: if the spool has messages, as it does while the peer is unreachable, new
+     * ones go through it, too. */
     bool is_full = outbox->memory_bytes + message->bytes_count > outbox->options.memory_bytes_max;
     if (outbox->spool && (is_full || ntk_spool_count(outbox->spool) > 0)) {
         ret = spool_message(outbox, message, err);
@@ -493,7 +493,7 @@ static void lose_queue(struct ntk_outbox *outbox)
     }
 }
 
-/* Ends the thread and brings what waits to the disk. Once: later calls do nothing. */
+/* Stops the thread and writes waiting messages to disk. Later calls do nothing. */
 static int stop(struct ntk_outbox *outbox, struct ntk_err *err)
 {
     struct ntk_err cause = { 0 };

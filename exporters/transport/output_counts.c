@@ -31,7 +31,7 @@ void ntk_output_source_remove(struct ntk_output_source *source)
     pthread_mutex_unlock(&lock);
 }
 
-/* The row of a name, made when there is none and room for one. */
+/* The row with this name, added if there is room. */
 static struct ntk_output_counts *row_get(struct ntk_output_counts *rows, size_t *count,
                                          const char *name)
 {

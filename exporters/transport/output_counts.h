@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * output_counts - the fate of the items that each output of this process was given, for the
- * pages about the process.
+ * output_counts - counts sent, lost and waiting items of each output of this process, for the pages
+ * about it.
  *
- * An output has a source that says how far it is; sources of one name are one output.
+ * Each output has a source that adds its counts; sources with the same name are one output.
  *
- * Owner:   a source is its output's, from add to remove.
- * Threads: any; read() is called on whichever thread asks, and not any more once remove is done.
+ * Owner:   the output owns its source from add to remove.
+ * Threads: any; read() is called on the asking thread, and no longer once remove has returned.
  */
 #ifndef NTK_EXPORTERS_TRANSPORT_OUTPUT_COUNTS_H
 #define NTK_EXPORTERS_TRANSPORT_OUTPUT_COUNTS_H
@@ -22,36 +22,37 @@ extern "C" {
 #define NTK_OUTPUT_COUNTS_MAX 8 /* names; further ones are not counted */
 #define NTK_OUTPUT_NAME_BYTES 64
 
-/* Items are what the output counts: samples, data points, reports. All but the waiting ones only
- * grow. */
+/* Items are counted by the output: samples, data points, reports. All counts except the waiting
+ * ones only grow. */
 struct ntk_output_counts {
     char name[NTK_OUTPUT_NAME_BYTES];
     uint64_t sent_items;
-    uint64_t refused_items; /* by the peer, which would refuse them again */
-    uint64_t lost_items;    /* beyond the bounds of what may wait */
+    uint64_t refused_items; /* by the peer, which would reject them again */
+    uint64_t lost_items;    /* beyond the limits of waiting items */
     bool has_cut;
-    uint64_t cut_items;    /* of all: without a part that made them too long */
+    uint64_t cut_items;    /* of all: sent without a part that was too long */
     uint64_t retry_count;  /* deliveries that will be, or were, retried */
     uint64_t memory_items; /* waiting */
     uint64_t spool_items;  /* waiting on the disk */
     bool has_complete;
-    uint64_t complete_ns; /* Unix time of the last commit, or when nothing was waiting */
+    /* Unix time of the last commit, or of the last moment without waiting items */
+    uint64_t complete_ns;
     bool has_free;
     uint64_t free_bytes; /* of the file system that the output writes to */
 };
 
 struct ntk_output_source {
     const char *name; /* borrowed */
-    /* Adds to the counts; the name is not its business. */
+    /* Adds to the counts; must not change the name. */
     void (*read)(void *ctx, struct ntk_output_counts *counts);
     void *ctx;
     struct ntk_output_source *next; /* private */
 };
 
 void ntk_output_source_add(struct ntk_output_source *source);
-/* A source that was never added is fine. */
+/* Removing a source that was never added is allowed. */
 void ntk_output_source_remove(struct ntk_output_source *source);
-/* How many rows were filled, sorted by name. */
+/* Returns the number of rows filled, sorted by name. */
 size_t ntk_output_counts_read(struct ntk_output_counts rows[NTK_OUTPUT_COUNTS_MAX]);
 
 #ifdef __cplusplus

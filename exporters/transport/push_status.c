@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* push_status - a table of ranges; the first row that fits counts. */
+/* push_status - a table of ranges; the first matching row counts. */
 #include "exporters/transport/push_status.h"
 
 #include <stdio.h>

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * push_status - what the status of an answer means for a message that was pushed. Pure.
+ * push_status - the meaning of an answer's status for a pushed message. Pure.
  *
- *   status            remote write 1.0   OTLP/HTTP 1
- *   200-299           sent               sent
- *   300-399           again              again
- *   429               again              again
- *   502, 503, 504     again              again
- *   other 500-599     again              refused
- *   any other         refused            refused
+ *   status            remote write 1.0   OTLP/HTTP 1 200-299           sent               sent
+ *   300-399           again              again 429               again              again 502, 503,
+ *   504     again              again other 500-599     again              refused any other
+ *   refused            refused
  *
- * A redirect is not followed (credentials stay where they were sent), so it is not a success; it is
- * a fault of the address, not of the message, which waits until the address is corrected.
- * CloudWatch judges by names of errors and has its own table.
- * Source:  "Retries & Backoff" of the Prometheus remote write specification; "Failures" of
- * OTLP/HTTP.
+ * A redirect is not followed, to protect credentials. It is an error of the address, not of the
+ * message, which waits until the address is corrected. CloudWatch judges by names of errors and has
+ * its own table.
+ * Source: "Retries & Backoff" of the Prometheus remote write specification; "Failures" of
+ *         OTLP/HTTP.
  */
 #ifndef NTK_EXPORTERS_TRANSPORT_PUSH_STATUS_H
 #define NTK_EXPORTERS_TRANSPORT_PUSH_STATUS_H
@@ -28,8 +25,8 @@ extern "C" {
 
 enum ntk_push_protocol { NTK_PUSH_REMOTE_WRITE, NTK_PUSH_OTLP };
 
-/* For the answer: result, pause, and a text with what the peer said about it ("" for nothing; its
- * first line counts, cleaned). A message that was sent leaves the text alone. */
+/* Fills result, pause, and the peer's text ("" for none; the first line, cleaned). The text of a
+ * sent message is unchanged. */
 void ntk_push_status_judge(enum ntk_push_protocol protocol, const struct ntk_http_answer *answer,
                            const char *said, struct ntk_outbox_answer *out_answer);
 

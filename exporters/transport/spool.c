@@ -19,7 +19,7 @@
 
 #define NAME_BYTES 32
 #define DIGITS 20
-/* Of the first file in an empty folder: room for ones in front of it. */
+/* Number of the first file in an empty folder: leaves room before it. */
 #define NUMBER_FIRST (UINT64_C(1) << 40)
 
 struct entry {
@@ -34,9 +34,9 @@ struct ntk_spool {
     int lock_fd;
     uint64_t bytes_max;
     size_t message_bytes_max;
-    struct ntk_vec entries; /* struct entry, oldest first; [first, count) are there */
+    struct ntk_vec entries; /* struct entry, oldest first; valid in [first, count) */
     size_t first;
-    uint64_t next_number; /* of the next file behind all others; never one that was used */
+    uint64_t next_number; /* of the next file after all others; never reused */
     uint64_t bytes;
     uint64_t items;
     bool has_changes; /* since the last sync */
@@ -56,7 +56,7 @@ static bool number_of(const char *name, const char *end_of_name, uint64_t *out_n
     }
     errno = 0;
     *out_number = strtoull(name, &end, 10);
-    return errno == 0 && *out_number < UINT64_MAX / 2; /* there is always a next one */
+    return errno == 0 && *out_number < UINT64_MAX / 2; /* a next number always exists */
 }
 
 static bool header_read(int fd, uint64_t file_bytes, size_t message_bytes_max,
@@ -83,21 +83,21 @@ static int by_number(const void *a, const void *b)
     return first->number < second->number ? -1 : first->number > second->number;
 }
 
-/* O_NONBLOCK: a FIFO with that name does not hold us up; it is damaged like all that is not a
- * file. */
+/* O_NONBLOCK: a FIFO with that name must not block; like everything that is not a regular file, it
+ * is damaged. */
 static int open_to_read(const struct ntk_spool *spool, const char *name)
 {
     return openat(spool->folder_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/* Whether this process lacks something for the moment, which is not the fault of a file. */
+/* Whether this process temporarily lacks a resource, which is not the file's fault. */
 static bool is_shortage(int error)
 {
     return error == ENOMEM || error == EMFILE || error == ENFILE || error == EINTR;
 }
 
-/* Takes the file in when it is a message. A damaged one is removed when its turn comes, as is one
- * that cannot be opened; one whose writing was truncated is removed at once. */
+/* Adds the file if it is a message. A damaged or unreadable one is removed when its turn comes; a
+ * partly written one at once. */
 static int add_file(struct ntk_spool *spool, const char *name)
 {
     struct entry entry = { 0 };
@@ -141,7 +141,7 @@ static int read_folder(struct ntk_spool *spool, const char *folder, struct ntk_e
         errno = 0;
         const struct dirent *entry = readdir(dir);
         if (!entry) {
-            ret = -errno; /* messages that are not seen would be written over */
+            ret = -errno; /* unlisted messages would be overwritten */
             break;
         }
         ret = add_file(spool, entry->d_name);
@@ -168,7 +168,7 @@ static void sync_parent(const struct ntk_spool *spool)
 {
     int fd = openat(spool->folder_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
-    if (fd >= 0) { /* else the folder is there and its parent may not be read: not new */
+    if (fd >= 0) { /* else the folder exists and its parent is unreadable: not new */
         (void)fsync(fd);
         close(fd);
     }
@@ -249,7 +249,7 @@ static void remove_first(struct ntk_spool *spool)
     spool->items -= entry->item_count;
     spool->has_changes = true;
     spool->first++;
-    if (spool->first * 2 >= spool->entries.count) { /* the places of those that are gone */
+    if (spool->first * 2 >= spool->entries.count) { /* frees the places of removed entries */
         struct entry *entries = spool->entries.items;
         spool->entries.count -= spool->first;
         memmove(entries, entries + spool->first, spool->entries.count * sizeof *entries);
@@ -357,7 +357,7 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
     if (spool->bytes + file_bytes > spool->bytes_max || (first && first->number == 0)) {
         return ntk_err_set(err, -ENOSPC, NTK_ERR_NO_OFFSET, "the spool is full");
     }
-    if (spool->first == 0) { /* make a place, before the file is there */
+    if (spool->first == 0) { /* reserve a place before the file exists */
         if (ntk_vec_push(&spool->entries, &entry) < 0) {
             return ntk_err_no_memory(err);
         }
@@ -373,7 +373,7 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
     spool->next_number += entry.number == spool->next_number;
     spool->has_changes = true;
     struct entry *entries = spool->entries.items;
-    assert(entries); /* there is a place, so there is memory */
+    assert(entries); /* the place is reserved, so this cannot fail */
     entries[--spool->first] = entry;
     *out_number = entry.number;
     spool->bytes += file_bytes;
@@ -381,7 +381,7 @@ int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes
     return 0;
 }
 
-/* The bytes of the message, whose header is known. */
+/* Reads the bytes of the message, whose header is known. */
 static int read_bytes(int fd, const struct ntk_spool_header *header, struct ntk_buf *buf)
 {
     char *to = ntk_buf_extend(buf, header->bytes_count);
@@ -401,7 +401,7 @@ static int read_bytes(int fd, const struct ntk_spool_header *header, struct ntk_
                : -EBADMSG;
 }
 
-/* The message of an entry behind what buf has; negative when it cannot be read. */
+/* Appends the message of an entry to buf; negative if it cannot be read. */
 static int read_message(struct ntk_spool *spool, struct entry *entry, struct ntk_buf *buf)
 {
     struct ntk_spool_header header = { 0 };
@@ -426,7 +426,7 @@ static int read_message(struct ntk_spool *spool, struct entry *entry, struct ntk
     if (ret < 0 && buf->bytes_count > before) {
         buf->bytes_count = before;
     }
-    if (ret == 0) { /* which was unknown when the folder could not be read well */
+    if (ret == 0) { /* unknown if the folder could not be read completely */
         spool->items += header.item_count - entry->item_count;
         entry->item_count = header.item_count;
     }
@@ -474,7 +474,7 @@ int ntk_spool_sync_begin(struct ntk_spool *spool, struct ntk_vec *out_numbers)
     return 0;
 }
 
-/* For one file; one that is gone by now needs nothing. */
+/* For one file; a missing one needs nothing. */
 static int sync_file(const struct ntk_spool *spool, uint64_t number)
 {
     char name[NAME_BYTES];
@@ -498,7 +498,7 @@ int ntk_spool_sync_end(const struct ntk_spool *spool, struct ntk_vec *numbers, s
         ret = ret < 0 ? ret : one;
     }
     ntk_vec_fini(numbers);
-    /* The names after what they stand for. */
+    /* Sync the names after the contents. */
     if (fsync(spool->folder_fd) < 0 && ret >= 0) {
         ret = -errno;
     }

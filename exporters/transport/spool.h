@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * spool - messages as files of a folder, first in, first out; docs/formats/spool.md.
+ * spool - a queue of messages as files in a folder (format: docs/formats/spool.md).
  *
- * Each message is written next to its place and renamed, so a file is complete or absent. That
- * holds over the end of the program; over a power cut it holds for what sync_begin() and sync_end()
- * brought to the disk since. Files that are none of ours are left alone, ones that are damaged are
- * removed and counted.
+ * Each message is written next to its place and renamed, so a file is complete or absent. This
+ * holds when the program is killed; for a power cut it holds for files synced by sync_begin() and
+ * sync_end(). Foreign files are ignored; damaged ones are removed and counted.
  *
  * Owner:   open / close.
- * Threads: the caller locks, but for sync_end(), which may run next to the others.
+ * Threads: the caller locks, except for sync_end(), which may run in parallel.
  */
 #ifndef NTK_EXPORTERS_TRANSPORT_SPOOL_H
 #define NTK_EXPORTERS_TRANSPORT_SPOOL_H
@@ -29,7 +28,7 @@ extern "C" {
 #define NTK_SPOOL_MAGIC UINT64_C(0x314c4f4f50534b4e) /* "NKSPOOL1" */
 #define NTK_SPOOL_VERSION 1
 
-/* Little-endian, in front of the message's bytes. */
+/* Little-endian, before the message's bytes. */
 struct ntk_spool_header {
     uint64_t magic;
     uint32_t version;
@@ -42,17 +41,18 @@ static_assert(offsetof(struct ntk_spool_header, item_count) == 16, "item_count i
 
 struct ntk_spool;
 
-/* -EBUSY when another process has the folder. */
+/* -EBUSY if another process uses the folder. */
 int ntk_spool_open(const char *folder, uint64_t bytes_max, size_t message_bytes_max,
                    struct ntk_spool **out_spool, struct ntk_err *err);
 /* The files stay. NULL is fine. */
 void ntk_spool_close(struct ntk_spool *spool);
 
-/* Behind all others. The oldest go to make room: *out_lost_items is what that lost. */
+/* Appends a message after all others. The oldest are dropped to make room: *out_lost_items counts
+ * their items. */
 int ntk_spool_put(struct ntk_spool *spool, const void *bytes, size_t bytes_count,
                   uint64_t item_count, uint64_t *out_lost_items, struct ntk_err *err);
-/* In front of all others, its file's number for ntk_spool_remove(); -ENOSPC when that would cost
- * one of them. */
+/* Puts a message before all others and sets its file number for ntk_spool_remove(); -ENOSPC if
+ * another one had to be dropped for it. */
 int ntk_spool_put_front(struct ntk_spool *spool, const void *bytes, size_t bytes_count,
                         uint64_t item_count, uint64_t *out_number, struct ntk_err *err);
 
@@ -60,20 +60,19 @@ struct ntk_spool_message {
     uint64_t number; /* of its file */
     uint64_t item_count;
 };
-/* The oldest: 1 and its bytes appended to buf, 0 when there is none. Damaged ones are removed on
- * the way and counted in *out_damaged_count. Negative: this process lacks memory or descriptors;
- * the message stays. */
+/* The oldest: 1 with its bytes appended to buf, 0 if there is none. Removes damaged ones on the way
+ * and counts them in *out_damaged_count. Negative: this process lacks memory or descriptors; the
+ * message stays. */
 int ntk_spool_first(struct ntk_spool *spool, struct ntk_buf *buf,
                     struct ntk_spool_message *out_message, uint64_t *out_damaged_count);
-/* Removes what ntk_spool_first() or put_front() gave; false when it was lost in the meantime. */
+/* Removes the message from ntk_spool_first() or put_front(); false if it was dropped meanwhile. */
 bool ntk_spool_remove(struct ntk_spool *spool, uint64_t number);
-/* Whether something was put or removed since the last sync_begin(). */
+/* Whether a message was added or removed since the last sync_begin(). */
 bool ntk_spool_has_changes(const struct ntk_spool *spool);
-/* Takes down what there is to sync, in a zeroed vector for sync_end(). -ENOMEM: nothing is
- * taken. */
+/* Collects what to sync in a zeroed vector for sync_end(). -ENOMEM: nothing is collected. */
 int ntk_spool_sync_begin(struct ntk_spool *spool, struct ntk_vec *out_numbers);
-/* Waits until all of it is on the disk, and empties the vector. Negative with a message when the
- * disk refuses; the files may be there nevertheless. */
+/* Waits until all of it is on disk, and empties the vector. Negative with a message if the disk
+ * fails; the files may nevertheless be written. */
 int ntk_spool_sync_end(const struct ntk_spool *spool, struct ntk_vec *numbers, struct ntk_err *err);
 uint64_t ntk_spool_count(const struct ntk_spool *spool);
 uint64_t ntk_spool_item_count(const struct ntk_spool *spool);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* activity_over_time - spans in order of time, what is new of each put into the pieces that it
- * crosses. */
+/* activity_over_time - takes spans in order of time and adds the uncovered part of each to the
+ * pieces that it crosses. */
 #include "profiler/analysis/activity_over_time.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static void add(struct row *row, int64_t total_ps, size_t piece_count, int64_t s
         if (from >= (double)end_ps) {
             break;
         }
-        /* Rounding may put a start on an edge into the piece before. */
+        /* Rounding may put a start on an edge into the previous piece. */
         row->result.pieces[p] += to > from ? (float)((to - from) / piece_ps) : 0;
     }
 }

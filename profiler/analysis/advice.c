@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice - the rules of advice.def, and what was found beyond them in order. */
+/* advice - the rules of advice.def, and the order of what was found. */
 #include "profiler/analysis/advice_private.h"
 
 #include <errno.h>
@@ -146,7 +146,7 @@ static int compare(const void *a, const void *b)
     return x->rule != y->rule ? (int)x->rule - (int)y->rule : strcmp(x->text, y->text);
 }
 
-/* Without those that gain nothing, in the digits that outputs show. */
+/* Drops items without a gain, at the precision that outputs show. */
 static void drop_gainless(struct ntk_advice_list *list)
 {
     struct ntk_advice_item *items = list->items.items;

@@ -2,13 +2,13 @@
 /*
  * advice - what to fix first, each item with its evidence.
  *
- * advice.def has the rules with their thresholds. A rule whose number is unknown gives no advice;
- * no advice comes without its number. share is the part of the execution that it concerns. The
- * list is ordered by the estimated gain, which has an upper bound; docs/advice.md has the estimate
- * of each rule. Where source lines are known a message names the
- * line that costs most, and of waits the line that it waits for.
+ * advice.def has the rules with their thresholds. A rule whose number is unknown gives no advice,
+ * and all advice has its number. share is the affected part of the execution. The list is ordered
+ * by the estimated gain, which has an upper bound; docs/advice.md has the estimate of each rule. If
+ * source lines are known, a message names the most expensive line and, for waits, the line that it
+ * waits for.
  *
- * Owner:   caller's storage; _fini frees. Texts are its own. Pure; -ENOMEM.
+ * Owner: caller's storage; _fini frees. It owns its texts. Pure; -ENOMEM.
  */
 #ifndef NTK_PROFILER_ANALYSIS_ADVICE_H
 #define NTK_PROFILER_ANALYSIS_ADVICE_H
@@ -27,7 +27,7 @@ enum ntk_advice_rule {
     NTK_ADVICE_RULE_COUNT
 };
 
-struct ntk_advice_input { /* what is NULL is unknown */
+struct ntk_advice_input { /* NULL members are unknown */
     const struct ntk_program *program;
     const struct ntk_idle_reasons *idle;
     const struct ntk_critical_path *path;
@@ -43,15 +43,14 @@ struct ntk_advice_item {
     double value; /* what was measured */
     double share; /* of the execution */
     bool has_gain;
-    double gain, gain_bound; /* estimate and at most, shares of the execution */
+    double gain, gain_bound; /* estimate and maximum, as shares of the execution */
     char text[512];          /* a message with the number */
 };
 
 struct ntk_advice {
     double total_ps; /* the execution */
     size_t count;
-    struct ntk_advice_item
-        *items; /* the greatest estimated gain first, items without one come last */
+    struct ntk_advice_item *items; /* by descending estimated gain; items without one come last */
 };
 
 int ntk_analysis_advice(const struct ntk_advice_input *input, struct ntk_advice *out_advice);

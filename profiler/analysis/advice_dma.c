@@ -11,7 +11,7 @@
 #include "shared/base/buf.h"
 #include "shared/base/units.h"
 
-/* "qSyncIO0"; with several cores also the core. */
+/* "qSyncIO0"; with several cores it includes the core. */
 static void queue_name(const struct ntk_trace *trace, const struct ntk_dma_queue_row *row,
                        char *buf, size_t buf_bytes)
 {
@@ -25,13 +25,13 @@ static void queue_name(const struct ntk_trace *trace, const struct ntk_dma_queue
     }
 }
 
-/* What the transfers of a queue cost, by the lines that began them. */
+/* The cost of a queue's transfers, by the lines that started them. */
 struct queue_lines {
     struct ntk_line_costs small; /* packets */
     struct ntk_line_costs busy;  /* ps from first to last packet */
 };
 
-/* Index of the row; rows.row_count: none. */
+/* Index of the row; rows.row_count if there is none. */
 static size_t row_of(const struct ntk_dma_efficiency *dma, const struct ntk_queue_name *name)
 {
     size_t i = 0;
@@ -55,7 +55,7 @@ static void add_transfer(const struct ntk_transfer *transfer, const struct ntk_n
     }
 }
 
-/* Of all transfers whose packets and lines are known. */
+/* For all transfers with known packets and lines. */
 static void add_transfers(struct ntk_advice_list *list, struct queue_lines *queues,
                           struct ntk_line_costs *spill)
 {

@@ -6,8 +6,8 @@
 
 #include "profiler/analysis/engine_activity.h"
 
-/* ", which goes back to Vector ACTIVATE (81.3 %)": the root that most of the waits for a source have,
- * if that is another one and at least half of them have it; else "". */
+/* ", which goes back to Vector ACTIVATE (81.3 %)": the root cause of most waits for a source, if it
+ * is another instruction and accounts for at least half of them; else "". */
 static const char *root_text(const struct ntk_idle_engine *engine, unsigned source, int64_t for_ps,
                              char *buf, size_t buf_bytes)
 {
@@ -54,7 +54,8 @@ void ntk_advice_idle(struct ntk_advice_list *list)
                 for_ps[engine->rows[r].source] += engine->rows[r].idle_ps;
             }
         }
-        /* An engine that does little may wait as long as it likes, unless all of them do little. */
+        /* An engine with little work may wait without advice, unless all of them have little
+         * work. */
         for (unsigned e = 0; e <= NTK_NTFF_ENGINE_AXI; e++) {
             double share = list->has_no_waits ? 0 : (double)for_ps[e] / list->total_ps;
             double busy = (double)engine->busy_ps / list->total_ps;
@@ -74,7 +75,7 @@ void ntk_advice_idle(struct ntk_advice_list *list)
         }
     }
     for (size_t c = 0; c < trace->core_count && trace->core_count > 1; c++) {
-        int64_t least_ps = INT64_MAX; /* none of its engines has work for this time */
+        int64_t least_ps = INT64_MAX; /* the least idle time of an engine */
 
         for (size_t i = 0; i < idle->engine_count; i++) {
             if (idle->engines[i].core == c &&
@@ -89,14 +90,14 @@ void ntk_advice_idle(struct ntk_advice_list *list)
                 ntk_advice_judge(list, NTK_ADVICE_IDLE_CORE, share, share,
                                  "core %u is idle for %.1f%% of the execution (%.3f us)",
                                  trace->cores[c].ntff->core, 100 * share, (double)least_ps / 1e6);
-            if (list->input->path) { /* both cores do half of it */
+            if (list->input->path) { /* two cores do half of it each */
                 ntk_advice_gain(item, list->work / 2, share / 2);
             }
         }
     }
 }
 
-/* By lines of the tensor engine: transposes, and how long its instructions take. */
+/* For the lines of the tensor engine: transposes and the time of its instructions. */
 static void add_tensor_lines(const struct ntk_advice_list *list, struct ntk_line_costs *moved,
                              struct ntk_line_costs *busy)
 {
@@ -114,13 +115,13 @@ static void add_tensor_lines(const struct ntk_advice_list *list, struct ntk_line
     }
 }
 
-/* Useful operations of the tensor engine as a share of its peak while it is busy, and for which share
- * of the execution it is; false: unknown. */
+/* Useful operations of the tensor engine as a share of its peak while busy, and the share of the
+ * execution to which it applies; false: unknown. */
 static bool tensor_rate(const struct ntk_advice_list *list, double *out_rate, double *out_share)
 {
     const struct ntk_trace *trace = list->input->program->trace;
     const struct ntk_cost_table *costs = list->input->costs;
-    uint64_t useful = 0; /* as mfu counts them */
+    uint64_t useful = 0; /* counted like mfu */
     struct ntk_activity activity;
 
     for (size_t i = 0; costs && costs->flops_known && i < costs->operations.count; i++) {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_incomplete - records that a capture lacks, and what cannot be known without them. */
+/* advice_incomplete - missing records of a capture, and what cannot be known without them. */
 #include "profiler/analysis/advice_private.h"
 
 #include "profiler/analysis/incomplete.h"
 
-/* Above this share of the path, waits without a recorded cause are not those of a few records. */
+/* Above this share of the path, waits without a recorded cause are more than a few missing
+ * records. */
 #define DROPPED_RATIO 0.05
 
-/* The same of all waits, with those in what the runtime adds. */
+/* The same for all waits, including those in code that the runtime adds. */
 #define UNKNOWN_RATIO 0.20
 
-/* The part of the path that waits for changes that were not recorded; 0: not worth a finding. */
+/* The part of the path that waits for unrecorded changes; 0: too small to report. */
 static double dropped_ratio(const struct ntk_advice_input *known)
 {
     const struct ntk_critical_path *path = known->path;

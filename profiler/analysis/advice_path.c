@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_path - what decides how long the execution takes: engines, DMA, latency, the runtime. */
+/* advice_path - what determines the length of the execution: engines, DMA, latency, the runtime. */
 #include "profiler/analysis/advice_private.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ double ntk_advice_queue_path(const struct ntk_advice_list *list, const char *nam
     return (double)path_ps / list->total_ps;
 }
 
-/* The parts of the path by which gains are estimated. */
+/* The parts of the path from which gains are estimated. */
 static void add_parts(struct ntk_advice_list *list, struct ntk_advice_sweep *sweep, size_t i)
 {
     const struct ntk_path_step *step = &list->input->path->steps[i];
@@ -87,7 +87,7 @@ static void add_parts(struct ntk_advice_list *list, struct ntk_advice_sweep *swe
     }
 }
 
-/* DMA of all queues together; of one queue alone the share says less the more queues a program
+/* DMA of all queues together: the share of a single queue means less the more queues a program
  * has. */
 static void judge_dma(struct ntk_advice_list *list, const struct ntk_line_costs *lines)
 {
@@ -133,7 +133,7 @@ struct path_sum {
     struct ntk_line_costs lines;
 };
 
-/* For the instruction of a step; NULL: it has none, or no line. */
+/* For the instruction of a step; NULL: no instruction, or no line. */
 static const struct ntk_neff_position *position_of(const struct ntk_advice_list *list, size_t step)
 {
     const struct ntk_critical_path *path = list->input->path;
@@ -147,7 +147,7 @@ static const struct ntk_neff_position *position_of(const struct ntk_advice_list 
         &program->trace->cores[path->core].instructions[path->steps[step].instruction]);
 }
 
-/* The line that the step delays, and the line that it waits for. */
+/* The line that the step delays, and the line it waits for. */
 static void add_lines(const struct ntk_advice_list *list, size_t i, struct ntk_line_costs *lines)
 {
     const struct ntk_path_step *step = &list->input->path->steps[i];
@@ -184,7 +184,7 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
                          ntk_ntff_engine_title(engine), 100 * issue, (double)sum->issue_ps / 1e6,
                          (unsigned long long)sum->count, line);
     ntk_advice_gain(item, issue / 2, issue); /* half as many instructions */
-    /* Where issue is most of it, that advice says more. */
+    /* If issue dominates, that advice is more useful. */
     item = ntk_advice_judge(
         list, is_compute ? NTK_ADVICE_PATH_COMPUTE : NTK_ADVICE_PATH_ENGINE,
         issue > share / 2 && issue > ntk_advice_threshold(NTK_ADVICE_PATH_ISSUE) ? 0 : share, share,
@@ -193,7 +193,7 @@ static void judge_engine(struct ntk_advice_list *list, unsigned engine, const st
         100 * share, ntk_ntff_engine_title(engine), (double)sum->path_ps / 1e6,
         (unsigned long long)sum->count, 100 * (share - issue - drain), 100 * issue, 100 * drain,
         line);
-    /* No other engine multiplies matrices; work of the others can be shared with one that idles. */
+    /* Only this engine multiplies matrices; work of the others can move to an idle engine. */
     ntk_advice_gain(item,
                     is_compute                         ? share * ntk_advice_transpose_ratio(list)
                     : engine == NTK_NTFF_ENGINE_TENSOR ? issue + drain
@@ -223,7 +223,7 @@ void ntk_advice_path(struct ntk_advice_list *list)
 
         ntk_critical_path_passed(program->trace, path, i);
         add_parts(list, &sweep, i);
-        /* The runtime did not cause waits without a known cause, or time after the last record. */
+        /* The runtime did not cause waits of unknown cause, or time after the last record. */
         bool is_unknown =
             (step->kind == NTK_PATH_WAIT && !step->queue) || step->kind == NTK_PATH_END;
         if (step->layer == NTK_LAYER_RUNTIME) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_round_trips - scratch tensors that leave the core and come back: the largest ones each,
- * the others as a sum. */
+/* advice_round_trips - scratch tensors that leave the core and come back: the largest ones
+ * individually, the others as a sum. */
 #include "profiler/analysis/advice_private.h"
 
 #include <errno.h>
@@ -12,19 +12,19 @@
 
 #define LARGEST 3
 #define REST LARGEST
-#define GROUPS (LARGEST + 1) /* a tensor each, and all others */
+#define GROUPS (LARGEST + 1) /* the largest tensors, and all others */
 
 struct group {
     uint64_t write_bytes, read_bytes;
     size_t count;
     const struct ntk_tensor_row *row;
     int64_t path_ps;  /* of its transfers */
-    int64_t free_ps;  /* of path_ps: no engine executes meanwhile */
-    int64_t bound_ps; /* what the path is without them, at the shortest */
+    int64_t free_ps;  /* of path_ps: no engine executes in it */
+    int64_t bound_ps; /* lower bound of the path without them */
     bool is_touched;  /* by the slot that is visited */
 };
 
-/* The path in the transfers that one slot began. */
+/* The part of the path in transfers that one slot started. */
 struct slot_time {
     uint32_t instruction; /* one of them */
     int64_t path_ps, free_ps, bound_ps;
@@ -35,7 +35,7 @@ struct trips {
     struct ntk_map of_names; /* 1 + index in groups */
     struct ntk_vec slots;    /* struct slot_time */
     struct ntk_map of_slots; /* 1 + index in slots */
-    int64_t unknown_ps;      /* the path waits for a transfer that is unknown */
+    int64_t unknown_ps;      /* the path waits for an unknown transfer */
     int failed;
 };
 
@@ -126,7 +126,7 @@ static void touch(const struct ntk_neff_var *var, bool is_write, uint64_t bytes_
     }
 }
 
-/* A transfer of several tensors is in the time of each, and of the others as a sum once. */
+/* A transfer of several tensors counts for each of them, but once in the sum of the others. */
 static void share_out(struct trips *trips, const struct ntk_trace *trace,
                       const struct ntk_trace_core *core)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* advice_what_if - no estimated gain exceeds what the capture gains when it is timed again with the
- * change (what_if.h): the rules look at one part of the path, and another part may come next. */
+/* advice_what_if - limits each estimated gain to what timing the capture again with the change
+ * gives (what_if.h), because rules see only one part of the path, and another part may become
+ * critical. */
 #include "profiler/analysis/advice_private.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 
 #include "profiler/analysis/what_if.h"
 
-/* Timing a larger capture again takes seconds for each change. */
+/* For larger captures each change takes seconds. */
 #define INSTRUCTIONS_MAX 1000000
 /* Times are whole ps. */
 #define ROUNDING 1e-4
@@ -52,7 +53,7 @@ static bool is_too_large(const struct ntk_trace *trace)
     return count > INSTRUCTIONS_MAX;
 }
 
-/* The same changes of several items are one. */
+/* The same changes of several items are timed once. */
 static int time_again(const struct ntk_advice_list *list, struct ntk_what_if_changes *changes,
                       int64_t *gains_ps, size_t *of_limits)
 {

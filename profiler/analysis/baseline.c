@@ -67,7 +67,7 @@ static bool parse_change(const char *text, struct ntk_baseline_limit *limit)
         return false;
     }
     if (ntk_measure_is_time(limit->kind)) {
-        /* Without a unit it would be seconds, a limit that nothing breaks. */
+        /* Without a unit it would mean seconds, a limit that is never reached. */
         if (ntk_str_parse_duration_ns(text, &amount) < 0 ||
             (amount > 0 && isdigit((unsigned char)text[strlen(text) - 1]))) {
             return false;
@@ -123,8 +123,8 @@ static bool is_for(const struct ntk_baseline_limit *limit, const struct ntk_comp
                                         strcmp(limit->name, ntk_comparison_shown(row)) == 0);
 }
 
-/* What was not there before has grown beyond every share of what it was. A use of the chip gets
- * worse by shrinking. */
+/* Something new has grown beyond every share of its old value. A chip's utilization gets worse by
+ * shrinking. */
 static bool has_grown(const struct ntk_comparison_row *row, const struct ntk_baseline_limit *limit)
 {
     double room = limit->is_share ? limit->amount * row->before : limit->amount;

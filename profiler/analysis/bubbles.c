@@ -7,9 +7,9 @@
 
 #include "shared/base/vec.h"
 
-#define PARTS_MAX 32 /* causes of one gap that are kept apart; the rest counts for the last one */
+#define PARTS_MAX 32 /* distinct causes of one gap; further ones count for the last one */
 
-/* A cause of the gap that is open. */
+/* A cause of the current gap. */
 struct share {
     size_t cause;
     int64_t ps;
@@ -23,7 +23,7 @@ struct gather {
     struct ntk_bubbles *bubbles;
     struct ntk_vec causes; /* struct ntk_bubble_cause */
     struct ntk_map queues; /* index of the cause + 1, by name */
-    struct ntk_map others; /* the same, by what makes causes equal */
+    struct ntk_map others; /* the same, keyed by what distinguishes causes */
     bool is_open;
     struct ntk_bubble gap;
     size_t share_count;
@@ -51,7 +51,7 @@ static uint64_t key_of(const struct ntk_bubble_cause *cause)
            cause->maker.opcode;
 }
 
-/* Queues of one name are one cause, on whichever core. 0: not there yet. */
+/* Queues with the same name are one cause, on any core. 0: not found. */
 static uintptr_t find(const struct gather *gather, const struct ntk_bubble_cause *cause)
 {
     return (uintptr_t)(cause->maker.queue ? ntk_map_get(&gather->queues, cause->maker.queue)
@@ -64,7 +64,7 @@ static int remember(struct gather *gather, const struct ntk_bubble_cause *cause,
                               : ntk_map_put_number(&gather->others, key_of(cause), (void *)index);
 }
 
-/* SIZE_MAX: no memory. */
+/* SIZE_MAX: out of memory. */
 static size_t cause_index(struct gather *gather, const struct ntk_idle_row *row)
 {
     struct ntk_bubble_cause cause = cause_of(row);
@@ -176,7 +176,7 @@ static int end_gap(struct gather *gather)
     return list_gap(cause, gather->options.limit, gap);
 }
 
-/* Where the longest wait of the cause goes back to, if further than to the cause itself. */
+/* The root of the longest wait of the cause, if it is not the cause itself. */
 static void take_root(struct share *share, const struct ntk_wait_chain *chain)
 {
     share->is_root_unknown = chain && chain->is_unknown;
@@ -252,7 +252,7 @@ static int compare_causes(const void *a, const void *b)
     return x->count ? compare_gaps(x->bubbles, y->bubbles) : 0;
 }
 
-/* Those that caused most of no gap go. */
+/* Removes causes that are the main cause of no gap. */
 static void sort(struct ntk_bubbles *bubbles)
 {
     for (size_t i = 0; i < bubbles->cause_count; i++) {

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bubbles - where are the gaps of each engine, how long is each, and what caused it?
+ * bubbles - the gaps of each engine, with length and cause.
  *
  * A gap is a longest stretch of the execution in which an engine does not work (idle_reasons.h). It
  * may have parts with different reasons: a wait, then issue. Its cause is the one with most of its
- * time, the earlier one where two are equal. So the gaps of an engine add up to its idle time, and
+ * time, or the earlier of two equal ones. So the gaps of an engine add up to its idle time, and
  * those of all causes to that of all engines.
  *
  * A cause names what ended the wait: the engine and its operation, or the DMA queue. Semaphores of
  * one queue or one operation are one cause. Beyond NTK_BUBBLE_CAUSES_MAX causes, new ones name
  * neither operation nor queue.
  *
- * Pure: trace to result; -ENOMEM, or -ENODATA when the capture does not record how long the
- * execution took.
+ * Pure: trace to result; -ENOMEM, or -ENODATA if the capture does not record how long the execution
+ * took.
  *
- * Owner:   the result is the caller's storage; ntk_bubbles_fini() frees what it points to. Names of
- *          queues are the program's.
+ * Owner: the result is the caller's storage; ntk_bubbles_fini() frees what it points to. The
+ *        program owns names of queues.
  */
 #ifndef NTK_PROFILER_ANALYSIS_BUBBLES_H
 #define NTK_PROFILER_ANALYSIS_BUBBLES_H
@@ -31,26 +31,27 @@ struct ntk_bubble {
     uint8_t engine;
     size_t cause; /* index in the causes */
     int64_t start_ps, end_ps;
-    int64_t cause_ps; /* of its time due to the cause; the rest has other reasons */
-    uint32_t next;    /* the instruction before which it is; NTK_NO_INDEX: the execution ended */
-    /* What the longest wait of the cause goes back to, where that is more than the cause. */
+    int64_t cause_ps; /* of its time, due to the cause; the rest has other reasons */
+    uint32_t next;    /* the instruction after it; NTK_NO_INDEX: the execution ended */
+    /* The root of the longest wait of the cause, if it is not the cause itself. */
     bool has_root, is_root_unknown;
     struct ntk_chain_link root;
 };
 
 struct ntk_bubble_cause {
     enum ntk_idle_reason reason;
-    struct ntk_chain_link maker; /* of NTK_IDLE_ENGINE and _DMA: who ended the wait; part_ps is 0 */
-    uint64_t count;              /* of gaps */
-    int64_t gaps_ps;             /* of their whole time */
-    int64_t cause_ps;            /* of those due to the cause */
-    size_t bubble_count;         /* at most the limit */
-    struct ntk_bubble *bubbles;  /* its longest gaps, the longest first, then by time */
+    /* for NTK_IDLE_ENGINE and _DMA: the end of the wait; part_ps is 0 */
+    struct ntk_chain_link maker;
+    uint64_t count;             /* of gaps */
+    int64_t gaps_ps;            /* of their whole time */
+    int64_t cause_ps;           /* of those due to the cause */
+    size_t bubble_count;        /* at most the limit */
+    struct ntk_bubble *bubbles; /* its longest gaps, by length, then time */
 };
 
 struct ntk_bubbles_options {
-    size_t limit;     /* gaps that are listed of each cause; 0: NTK_BUBBLES_LIMIT */
-    unsigned engines; /* a bit of each wanted engine; 0: all */
+    size_t limit;     /* listed gaps per cause; 0: NTK_BUBBLES_LIMIT */
+    unsigned engines; /* a bit per selected engine; 0: all */
 };
 
 struct ntk_bubbles {
@@ -59,7 +60,7 @@ struct ntk_bubbles {
     uint64_t count; /* of gaps */
     int64_t idle_ps;
     size_t cause_count;
-    /* The most time first, but NTK_IDLE_END after all others: nothing shortens it. */
+    /* By descending time, but NTK_IDLE_END last: it cannot be shortened. */
     struct ntk_bubble_cause *causes;
 };
 

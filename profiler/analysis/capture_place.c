@@ -4,9 +4,9 @@
 #include <math.h>
 
 #define INTERPOLATE_NS 1000000000U
-#define DRIFT_MAX 0.001 /* of a clock; one that is further off counts something else */
+#define DRIFT_MAX 0.001 /* of a clock; a larger one means another clock */
 
-/* Those of one life of the clock around a point. */
+/* The points of one clock epoch around a point. */
 static size_t points_around(const struct ntk_vec *all, const struct ntk_system_sync *point,
                             const struct ntk_system_sync **out_points)
 {

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * capture_place - where time 0 of a capture is on the clock of the host that traced the process.
+ * capture_place - maps time 0 of a capture to the clock of the host that traced the process.
  *
  * In our folders it is the sync point of the execution. In the vendor's the start of the capture's
  * window, a time of the core, becomes a time of the host by the sync points of that core since its
- * last reset: by the last one before it; between two that are more than a second apart by the line
- * through both, for by then the clocks have drifted. Times after time 0 continue by the clock of
- * the core.
+ * last reset: by the last one before it, or between two that are more than a second apart by
+ * interpolation, because clocks drift. Times after time 0 use the clock of the core.
  *
  * Pure. Threads: any.
  */
@@ -15,8 +14,8 @@
 
 #include "profiler/analysis/system_tables.h"
 
-/* ns since 1970; 0: its execution is not in the trace, and *out_reason (may be NULL) gives the
- * reason. nc UINT32_MAX: the core is unknown. */
+/* ns since 1970. 0: its execution is not in the trace; *out_reason (may be NULL) has the reason. nc
+ * UINT32_MAX: the core is unknown. */
 uint64_t ntk_capture_place(const struct ntk_system_trace *trace,
                            const struct ntk_system_tables *tables, const struct ntk_ntff *ntff,
                            uint32_t nc, const char **out_reason);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ceilings - the cores, element types, DMA engines and memory stacks of an execution. */
+/* ceilings - collects the cores, element types, DMA engines and memory stacks of an execution. */
 #include "profiler/analysis/ceilings.h"
 
 #include <stdio.h>
@@ -7,8 +7,8 @@
 
 #include "shared/formats/neff/neff.h"
 
-#define SEMAPHORE_BYTES 4 /* a packet of so many changes a semaphore */
-#define PLAIN_QUARTERS 4  /* a product in 16 bits */
+#define SEMAPHORE_BYTES 4 /* a packet of this size changes a semaphore */
+#define PLAIN_QUARTERS 4  /* weight of a 16-bit product */
 #define FP32_QUARTERS 16
 
 const char *ntk_ceiling_type_name(const struct ntk_ceiling_type *type, char *buf, size_t buf_bytes)

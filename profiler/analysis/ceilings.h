@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ceilings - what the part of the chip that an execution used can compute and move per second.
+ * ceilings - the peak compute and memory rates of the part of the chip that an execution used.
  *
  * Compute: the tensor peak of one core in 16 bits, divided by the weight of the element type, times
- * the cores that ran. Types are those of the matrix products that ran; of several it is the rate at
- * which the peak does this mix: work over time. Without products it is the peak in 16 bits.
+ * the cores that ran. Types are those of the executed matrix products; for several types it is the
+ * peak rate of this mix. Without products it is the 16-bit peak.
  *
- * Memory: the smaller of what the DMA engines that moved data and the memory stacks of the cores
- * that ran do. A core ran when it executed an instruction of its program that computes or moves
- * data; if none did, all count. A packet of at most 4 bytes changes a semaphore, and fetching
- * programs moves no data of theirs. Where no record tells the engines, all of those cores count.
+ * Memory: the smaller rate of the DMA engines that moved data and the memory stacks of the cores
+ * that ran. A core ran when it executed an instruction of its program that computes or moves data;
+ * if none did, all count. Packets of at most 4 bytes change a semaphore, and fetching programs does
+ * not count as data. If the engines are not recorded, all engines of those cores count.
  *
- * Rates: shared/abi/machine.def; weights: docs/formats/analyses.md.
- * Pure: trace to result; nothing to free.
+ * Rates: shared/abi/machine.def; weights: docs/formats/analyses.md. Pure: trace to result; nothing
+ * to free.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CEILINGS_H
 #define NTK_PROFILER_ANALYSIS_CEILINGS_H
 
 #include "profiler/analysis/cost_table.h"
 
-#define NTK_CEILING_TYPES_MAX 16 /* element types in passes; what is beyond has no own entry */
+#define NTK_CEILING_TYPES_MAX 16 /* element types in passes; further ones have no entry */
 
 struct ntk_ceiling_type {
     uint8_t dtype;                /* enum ntk_dtype */
@@ -44,12 +44,12 @@ struct ntk_ceilings {
 bool ntk_analysis_ceilings(const struct ntk_program *program, const struct ntk_cost_table *costs,
                            struct ntk_ceilings *out_ceilings);
 
-/* Of the model's operations where the NEFF has their number, else of the products that ran, as the
+/* From the model's operations if the NEFF has their number, else from the executed products, as the
  * version of the trace counts them: mfu_estimated_percent of the summary. False: unknown. */
 bool ntk_analysis_mfu(const struct ntk_program *program, const struct ntk_cost_table *costs,
                       double *out_mfu);
 
-/* "bf16", "fp32", "fp32 in one pass"; buf for what has no name. */
+/* "bf16", "fp32", "fp32 in one pass"; uses buf for an unnamed type. */
 const char *ntk_ceiling_type_name(const struct ntk_ceiling_type *type, char *buf, size_t buf_bytes);
 
 #endif

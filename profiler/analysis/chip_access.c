@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* chip_access - operands of the open encoding, prepared transfers, a vendor's slots, as ranges. */
+/* chip_access - ranges of operands of the open encoding, of prepared transfers, and of a vendor's
+ * slots. */
 #include "profiler/analysis/chip_access.h"
 
 #include <errno.h>
@@ -14,7 +15,7 @@
 #define PARTITIONS 128
 
 struct learning {
-    bool is_unknown[256]; /* by opcode: one of them is not decoded */
+    bool is_unknown[256]; /* by opcode: a slot with it is not decoded */
     struct ntk_chip_accesses *accesses;
     const struct ntk_trace_core *core;
     int64_t most[NTK_CHIP_SPACE_COUNT]; /* bytes of a partition */
@@ -42,7 +43,7 @@ static void add(struct learning *l, unsigned space, int64_t low, int64_t high,
     }
 }
 
-/* count partitions from first on, each so many behind the one before. */
+/* `count` partitions from `first` on, at this distance. */
 static uint8_t samples_of(int64_t first, uint64_t count, int64_t step)
 {
     uint8_t samples = 0;
@@ -75,8 +76,7 @@ static void add_operand(struct learning *l, const struct ntk_isa_operand *operan
         });
 }
 
-/* A side of a prepared transfer: steps of whole partitions do not lengthen what is touched in
- * each. */
+/* One side of a prepared transfer: steps of whole partitions do not extend the range in each. */
 static void add_pattern(struct learning *l, const struct ntk_neff_pattern *pattern, unsigned views,
                         bool is_write, bool is_read)
 {
@@ -93,8 +93,7 @@ static void add_pattern(struct learning *l, const struct ntk_neff_pattern *patte
     }
     length = length > most ? most : length;
     for (uint32_t d = 1; d < pattern->dim_count; d++) {
-        /* A dimension of one element may have any step, also the one whose opposite no int64_t
-         * holds. */
+        /* A dimension of one element may have any step, even one that int64_t cannot negate. */
         uint64_t step =
             pattern->steps[d] < 0 ? -(uint64_t)pattern->steps[d] : (uint64_t)pattern->steps[d];
         if (step >= most && pattern->sizes[d] > 1) {
@@ -145,7 +144,7 @@ static bool add_open(struct learning *l, unsigned engine, const struct ntk_isa_i
 
 static void add_range(struct learning *l, const struct ntk_vendor_range *range, unsigned views)
 {
-    /* A tile does not record at which partition it begins: all of them. */
+    /* A tile does not record its first partition: assume all. */
     add(l, range->is_psum ? NTK_CHIP_PSUM : NTK_CHIP_SBUF, range->low, range->high,
         (struct ntk_chip_access){
             .samples = range->partition_count ? samples_of(range->partition, range->partition_count,
@@ -163,14 +162,14 @@ static bool is_same(const struct ntk_vendor_range *a, const struct ntk_vendor_ra
            a->low == b->low && a->high == b->high;
 }
 
-/* The views that know all of it. */
+/* The views that have complete information. */
 static uint8_t add_vendor(struct learning *l, const uint8_t *slot)
 {
     struct ntk_vendor_range is[NTK_VENDOR_RANGES_MAX];
     struct ntk_vendor_range reported[NTK_VENDOR_RANGES_MAX];
     int is_count = ntk_vendor_slot_ranges(slot, false, is);
     int reported_count = ntk_vendor_slot_ranges(slot, true, reported);
-    unsigned same = 0; /* bits of those reported */
+    unsigned same = 0; /* bits of the equal reported ones */
 
     for (int i = 0; i < is_count; i++) {
         unsigned views = NTK_CHIP_AS_IT_IS;
@@ -191,7 +190,7 @@ static uint8_t add_vendor(struct learning *l, const uint8_t *slot)
                      (reported_count >= 0 ? NTK_CHIP_AS_REPORTED : 0));
 }
 
-/* Slots come in order of engine and place, or of time. */
+/* Slots come in order of engine and position, or of time. */
 static void note_unknown(struct learning *l, const struct ntk_trace_instruction *instruction)
 {
     struct ntk_chip_unknown *unknown = &l->accesses->unknown;
@@ -348,8 +347,8 @@ static bool has_prepared(const struct ntk_trace_core *core)
     return false;
 }
 
-/* Prepared transfers of a vendor's program are not in its slots: the NEFF says what each trigger
- * moves, and nothing what moved without one. */
+/* Prepared transfers of a vendor's program are not in its slots: the NEFF lists what each trigger
+ * moves, but not what moved without one. */
 bool ntk_chip_accesses_is_complete(const struct ntk_chip_accesses *accesses,
                                    const struct ntk_trace_core *core)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chip_access - which bytes of the state buffer and of PSUM each executed instruction of a core
+ * chip_access - the bytes of the state buffer and of PSUM that each executed instruction of a core
  * reads and writes.
  *
- * A range is one of a partition: from the lowest byte of a tile to its highest, whatever is in
- * between, and in the memory, where its size is known. What a slot touches is found once, however
- * often it ran.
+ * A range lies in a partition, from the lowest to the highest byte of a tile, limited to the memory
+ * if its size is known. The ranges of a slot are computed once, however often it ran.
  *
- * Owner:   ntk_chip_accesses_init() fills the caller's storage, _fini() frees; the program is
- *          borrowed. Threads: any; immutable after creation.
+ * Owner: ntk_chip_accesses_init() fills the caller's storage, _fini() frees; the program is
+ *        borrowed. Threads: any; immutable after creation.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_ACCESS_H
 #define NTK_PROFILER_ANALYSIS_CHIP_ACCESS_H
@@ -18,7 +17,7 @@
 
 enum ntk_chip_space { NTK_CHIP_SBUF, NTK_CHIP_PSUM, NTK_CHIP_SPACE_COUNT };
 
-/* Of all partitions these are checked one by one: 0, 32, 64, 96. */
+/* Partitions that are checked individually: 0, 32, 64, 96. */
 #define NTK_CHIP_SAMPLES 4
 #define NTK_CHIP_SAMPLE_STEP 32
 #define NTK_CHIP_SAMPLES_ALL ((1U << NTK_CHIP_SAMPLES) - 1)
@@ -34,9 +33,9 @@ enum ntk_chip_view {
 struct ntk_chip_access {
     uint32_t low, high; /* bytes of a partition, [low, high) */
     uint8_t space;
-    uint8_t samples;        /* bit k: the partition 32 * k is among those */
-    bool is_write, is_read; /* both: it adds to what is there */
-    uint8_t views;          /* bits: as which it counts */
+    uint8_t samples;        /* bit k: includes partition 32 * k */
+    bool is_write, is_read; /* both: it accumulates */
+    uint8_t views;          /* bits of the views that it counts for */
 };
 
 struct ntk_chip_slot {
@@ -45,22 +44,21 @@ struct ntk_chip_slot {
     uint32_t first, count; /* in accesses; sources before destinations */
 };
 
-/* Ranges of a program cut memory into cells, whose bytes all have one fate. Those of PSUM are in
- * one bank each. */
+/* Ranges of a program divide memory into cells, in which all bytes behave alike. A cell of PSUM is
+ * in one bank. */
 struct ntk_chip_cells {
     size_t count;
-    uint32_t *lows; /* count + 1 of them: each ends where the next begins */
+    uint32_t *lows; /* count + 1 elements: each cell ends where the next starts */
 };
 
 struct ntk_chip_span {
     uint32_t first, end; /* cells */
 };
 
-/* Why places are unknown. */
+/* The reason why ranges are unknown. */
 struct ntk_chip_unknown {
-    bool
-        is_instruction; /* some are not decoded; else transfers that were prepared before the run */
-    /* The first of them, by engine and slot; opcode_count: how many different ones there are. */
+    bool is_instruction; /* some are not decoded; else transfers prepared before the run */
+    /* The first of them by engine and slot; opcode_count: number of distinct ones. */
     uint8_t engine, opcode;
     uint32_t slot;
     unsigned opcode_count;
@@ -70,9 +68,9 @@ struct ntk_chip_accesses {
     struct ntk_vec list; /* struct ntk_chip_access */
     struct ntk_chip_cells cells[NTK_CHIP_SPACE_COUNT];
     struct ntk_chip_span *spans; /* of each access */
-    uint8_t known_views;         /* bits: those that know everything that ran */
+    uint8_t known_views;         /* bits of the views with complete information */
     bool has_open, has_vendor;
-    bool has_trigger; /* a vendor's, of prepared transfers: they are as it is, and never told */
+    bool has_trigger;                /* a vendor's, with prepared transfers: they stay unknown */
     bool has_lost_trigger;           /* one with a destination that the NEFF does not describe */
     struct ntk_chip_unknown unknown; /* of what they really touch */
     struct ntk_chip_slot *slots[NTK_NTFF_ENGINE_COUNT];
@@ -90,13 +88,11 @@ ntk_chip_slot_of(const struct ntk_chip_accesses *accesses,
     return &accesses->slots[instruction->engine][instruction->slot];
 }
 
-/* Whether it is known of everything that ran which places it really touches: prepared transfers
- * need the NEFF. */
+/* Whether the ranges of everything that ran are known. Prepared transfers need the NEFF. */
 bool ntk_chip_accesses_is_complete(const struct ntk_chip_accesses *accesses,
                                    const struct ntk_trace_core *core);
 
-/* Why the places of the first core that lacks some are unknown: 1; 0: all are known; or
- * -ENOMEM. */
+/* The reason for the first core with unknown ranges: 1; 0: all are known; or -ENOMEM. */
 int ntk_chip_find_unknown(const struct ntk_program *program, struct ntk_chip_unknown *out_unknown);
 
 /* "sbuf", "psum" */

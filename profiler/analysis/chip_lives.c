@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chip_lives - each cell keeps its value, which is put when it is overwritten. */
+/* chip_lives - each cell keeps its value, which is reported when overwritten. */
 #include "profiler/analysis/chip_lives.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ struct lives {
     int failed;
 };
 
-/* The values of cells first to end have ended; neighbours with one life are one. */
+/* Ends the values of cells from first to end; neighbours with the same life are merged. */
 static void end_values(struct lives *lives, unsigned space, size_t first, size_t end)
 {
     const uint32_t *lows = lives->accesses.cells[space].lows;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chip_lives - the values in the state buffer and in PSUM of a core: which bytes, and when.
+ * chip_lives - the values in the state buffer and in PSUM of a core: their bytes and their times.
  *
- * A value lives from the end of the instruction that wrote it (of a load: that began it) to the end
- * of the last one that read it before it was overwritten; one without a reader is not a life. The
- * source of a store counts until the store has started. Neighbouring bytes of one writer that are
- * read until the same moment are one life.
+ * A value lives from the end of the instruction that wrote it (for a load: that started it) to the
+ * end of the last one that read it before it was overwritten; a value without a reader is not a
+ * life. The source of a store counts until the store starts. Neighbouring bytes with the same
+ * writer and the same last read are one life.
  *
  * Pure: trace to lives, as they end. Memory does not grow with the capture.
- * Errors:  -ENODATA where chip_access.h does not know of everything that ran what it touches;
- *          -ENOMEM, or what put returned.
+ * Errors: -ENODATA if chip_access.h lacks ranges of something that ran; -ENOMEM, or the result of
+ *         put.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_LIVES_H
 #define NTK_PROFILER_ANALYSIS_CHIP_LIVES_H
@@ -22,7 +22,7 @@ struct ntk_chip_life {
     int64_t from_ps, until_ps;
 };
 
-/* Less than 0 ends the lives, and is the result. */
+/* A negative result stops and is returned. */
 typedef int ntk_chip_life_put(void *ctx, enum ntk_chip_space space,
                               const struct ntk_chip_life *life, uint32_t layer);
 

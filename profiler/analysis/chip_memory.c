@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chip_memory - lives of values, then one sweep over their begins and ends. */
+/* chip_memory - lives of values, then one sweep over their starts and ends. */
 #include "profiler/analysis/chip_memory.h"
 
 #include <errno.h>
@@ -11,13 +11,13 @@
 
 struct edge {
     int64_t time_ps;
-    int32_t bytes; /* more or less from then on */
+    int32_t bytes; /* added or removed from then on */
     uint32_t layer;
 };
 static_assert(sizeof(struct edge) == 16 && NTK_ISA_SBUF_PARTITION_BYTES_MAX <= INT32_MAX,
               "a sorter item has 16 or 32 bytes");
 
-/* The lives with most bytes times time, the least of them first. */
+/* A heap of the lives with the largest product of bytes and time, smallest on top. */
 struct heap {
     uint64_t seen_count; /* ever */
     size_t count;
@@ -26,8 +26,8 @@ struct heap {
 
 struct lives {
     const struct ntk_program *program;
-    struct ntk_sorter edges[NTK_CHIP_SPACE_COUNT]; /* two for each value there ever was */
-    size_t list_bytes;                             /* of each of edges outside of a file */
+    struct ntk_sorter edges[NTK_CHIP_SPACE_COUNT]; /* two for each value */
+    size_t list_bytes;                             /* memory limit of each of edges */
     struct heap heaps[NTK_CHIP_SPACE_COUNT];
 };
 
@@ -102,7 +102,7 @@ static int put_life(void *ctx, enum ntk_chip_space space, const struct ntk_chip_
     return ret ? ret : add_edge(lives, space, (struct edge){ life->until_ps, -bytes, layer });
 }
 
-/* For one moment: ends before begins. */
+/* At one moment, ends come before starts. */
 static int compare_edges(const void *a, const void *b)
 {
     const struct edge *x = a;
@@ -147,7 +147,7 @@ static int compare_parts(const void *a, const void *b)
     return x->layer < y->layer ? -1 : x->layer > y->layer;
 }
 
-/* So many bytes from one edge to the next. */
+/* Adds a constant number of bytes from one edge to the next. */
 static void put_pieces(struct ntk_chip_memory_space *space, const struct ntk_chip_memory *memory,
                        uint64_t bytes, int64_t from_ps, int64_t until_ps)
 {

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chip_memory - what is in the state buffer and in PSUM that is still needed: value by value, how
- * much over time, when is it most, and which layers made it?
+ * chip_memory - the contents of the state buffer and of PSUM that are still needed: the values, the
+ * amount over time, its peak, and the layers that made it.
  *
- * Counted are bytes of a partition, whichever partitions a tile uses, of the lives of chip_lives.h.
+ * Counts bytes of a partition, for any partitions of a tile, of the lives in chip_lives.h.
  *
- * Known where chip_access.h knows of everything that ran what it touches: prepared transfers need
- * the NEFF; else -ENODATA. Pure: trace to result; -ENOMEM, -ENODATA.
+ * Requires all ranges of chip_access.h (prepared transfers need the NEFF); else -ENODATA. Pure:
+ * trace to result; -ENOMEM, -ENODATA.
  *
- * Owner:   the result is the caller's storage; ntk_chip_memory_fini() frees what it points to.
+ * Owner: the result is the caller's storage; ntk_chip_memory_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 #define NTK_PROFILER_ANALYSIS_CHIP_MEMORY_H
 
 #include "profiler/analysis/chip_lives.h"
 
-/* Of more values those with most bytes times time are listed one by one. */
+/* More values than this: only those with the largest product of bytes and time are listed. */
 #define NTK_CHIP_LIVES_MAX 2000
 
 struct ntk_chip_memory_part {
-    uint32_t layer; /* that made the values */
+    uint32_t layer; /* that produced the values */
     uint64_t peak_bytes;
 };
 
@@ -30,10 +30,10 @@ struct ntk_chip_memory_space {
     uint64_t peak_bytes;
     int64_t peak_ps;
     double mean_bytes; /* over the execution */
-    uint64_t *pieces;  /* the most in each of piece_count equal pieces of the execution */
+    uint64_t *pieces;  /* the maximum in each of piece_count equal pieces of the execution */
     size_t part_count;
     struct ntk_chip_memory_part *parts; /* at the peak, the largest first */
-    uint64_t value_count;               /* that there ever were */
+    uint64_t value_count;               /* total number */
     size_t life_count;
     struct ntk_chip_life *lives; /* in order of time */
 };
@@ -41,7 +41,7 @@ struct ntk_chip_memory_space {
 struct ntk_chip_memory {
     int64_t total_ps;
     size_t piece_count;
-    size_t space_count; /* two for each core that uses them */
+    size_t space_count; /* two for each core with values */
     struct ntk_chip_memory_space *spaces;
 };
 

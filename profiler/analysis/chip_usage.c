@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* chip_usage - each cell keeps the end of its use, and what begins and ends goes to a sorter. */
+/* chip_usage - each cell keeps the end of its use; starts and ends go to a sorter. */
 #include "profiler/analysis/chip_usage.h"
 
 #include <errno.h>
@@ -8,15 +8,14 @@
 #include "profiler/trace/sorter.h"
 #include "shared/formats/neff/isa.h"
 
-/* Memory that is counted apart: a partition, or PSUM, whose banks are distinguished by their
- * cells. */
+/* Memory with a separate count: a partition, or PSUM, whose banks are distinguished by cells. */
 enum { PLANE_PSUM = NTK_CHIP_SAMPLES, PLANE_COUNT };
 #define EDGES_OF_PSUM NTK_CHIP_SAMPLES /* number of the first bank's edges */
 #define UNUSED INT64_MIN
 
 struct edge {
     int64_t time_ps;
-    int32_t bytes;  /* in use from then on, more or less; 0: a write begins */
+    int32_t bytes;  /* added or removed from then on; 0: a write starts */
     uint32_t place; /* partition, or EDGES_OF_PSUM + bank */
 };
 static_assert(sizeof(struct edge) == 16, "a sorter item has 16 or 32 bytes");
@@ -26,7 +25,7 @@ struct uses {
     const struct ntk_trace_core *core;
     size_t core_index;
     unsigned spaces;
-    bool is_uniform; /* whatever touches one partition touches all: the first stands for them */
+    bool is_uniform; /* every access covers all partitions: the first represents them */
     struct ntk_chip_accesses accesses;
     int64_t *ends[PLANE_COUNT]; /* of the use of each cell, UNUSED */
     struct ntk_sorter edges;
@@ -79,9 +78,9 @@ static uint32_t place_of(const struct uses *uses, unsigned plane, size_t cell)
                : plane;
 }
 
-/* Uses of these cells that end before from_ps have ended, and all cells that have none begin one
- * then (true: one did); from_ps INT64_MAX: all have ended, and none begins. Neighbours with one
- * fate are one edge. */
+/* Ends uses of these cells that end before from_ps, and starts a use in all cells without one (true
+ * if any started); from_ps INT64_MAX: ends all and starts none. Neighbours that behave alike are
+ * one edge. */
 static bool renew(struct uses *uses, unsigned plane, struct ntk_chip_span span, int64_t from_ps)
 {
     const struct ntk_chip_cells *cells = cells_of(uses, plane);
@@ -112,7 +111,7 @@ static bool renew(struct uses *uses, unsigned plane, struct ntk_chip_span span, 
     return begins;
 }
 
-/* What is there is in use until then. */
+/* Extends the current use to that time. */
 static void extend(struct uses *uses, unsigned plane, struct ntk_chip_span span, int64_t end_ps)
 {
     int64_t *ends = uses->ends[plane];

@@ -24,7 +24,7 @@ static double median(const double *values, size_t count, double *scratch)
     return count % 2 ? scratch[count / 2] : (scratch[count / 2 - 1] + scratch[count / 2]) / 2;
 }
 
-/* One value for each execution; whether any has it. */
+/* One value per execution; returns whether any has one. */
 static bool collect(const struct ntk_measures *side, size_t count, enum ntk_measure_kind kind,
                     const char *name, double *out_values)
 {
@@ -38,7 +38,7 @@ static bool collect(const struct ntk_measures *side, size_t count, enum ntk_meas
     return has_any;
 }
 
-/* Rows for what the side has; names holds those that have a row. */
+/* Adds rows for the names of one side; names holds those with a row. */
 static int add_names(struct ntk_vec *rows, struct ntk_measures *names,
                      const struct ntk_measures *side, size_t count)
 {
@@ -127,7 +127,7 @@ static const struct ntk_comparison_row *find_most(const struct ntk_comparison *c
     return NULL;
 }
 
-/* Names in parentheses ("(no layer)") are those of any program. */
+/* Names in parentheses ("(no layer)") may be in any program. */
 static void judge_relation(struct ntk_comparison *comparison)
 {
     size_t all = 0;

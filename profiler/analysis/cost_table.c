@@ -128,7 +128,7 @@ static int compare_layers(const void *a, const void *b)
     return compare(a, b);
 }
 
-/* Those that ran, or that are on the path. */
+/* Lists those that ran or are on the path. */
 static void list_take(struct group *group, int (*order)(const void *a, const void *b),
                       struct ntk_cost_list *out)
 {

@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * counters - how much of the chip was in use, over time: memory on the chip, the tensor engine,
- * device memory, and DMA.
+ * counters - the utilization of the chip over time: memory on the chip, the tensor engine, device
+ * memory, and DMA.
  *
- *   SBUF, PSUM     bytes of a partition with a value that is still needed, as in chip_memory.h
- *   MFU            operations of a MATMUL, spread evenly over it, as a share of the peak of the
+ *   SBUF, PSUM     bytes of a partition with a value still needed, as in chip_memory.h MFU
+ *   operations of a MATMUL, spread evenly over it, as a share of the peak of the
  *                  core: as mfu_inst_estimated_percent counts them, without transposes
- *   HBM            bytes of device memory that transfers read or write, spread evenly over the
- *                  time from the first packet of each to the last
+ *   HBM            bytes of device memory that transfers read or write, spread evenly over the time
+ *                  from the first packet of each to the last
  *   Pending DMA    transfers that began and have packets left, as in pending.h
  *
- * A counter has no points where the capture does not tell all of it: SBUF and PSUM where
- * chip_access.h does not know what an instruction touches, MFU where the work of a MATMUL or the
- * chip is unknown, HBM where a transfer lacks its packets or its bytes; and where nothing of it
- * happened. What records of a truncated capture lack is unknown either. The sum over time of MFU
- * and HBM is that of the summary.
+ * A counter has no points if the capture has only a part of it: SBUF and PSUM if chip_access.h
+ * lacks ranges of an instruction, MFU if the work of a MATMUL or the chip is unknown, HBM if a
+ * transfer lacks its packets or bytes. It also has none if nothing happened. Missing records of a
+ * truncated capture count as unknown. Over time, MFU and HBM add up to the values of the summary.
  *
  * Points are those of steps.h. Pure: transfers to points; -errno of a sorter or a list, -ENOMEM, or
- * what put returned.
+ * the result of put.
  *
  * Owner: the caller's storage, nothing to free; it borrows the transfers. Threads: any.
  */
@@ -59,7 +58,7 @@ struct ntk_counters {
 
 void ntk_counters_init(struct ntk_counters *counters, const struct ntk_transfers *transfers);
 
-/* The value from then on. Less than 0 ends the points, and is the result. */
+/* The value from then on. A negative result stops and is returned. */
 typedef int ntk_counter_put(void *ctx, enum ntk_counter counter, int64_t time_ps, double value);
 
 /* Counter by counter, each in order of time. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* critical_path - a walk back from the last instruction along what each one waited for. */
+/* critical_path - walks back from the last instruction along what each one waited for. */
 #include "profiler/analysis/critical_path.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ const char *ntk_path_kind_name(enum ntk_path_kind kind)
     return names[kind];
 }
 
-/* One more was checked. */
+/* Counts one more checked instruction. */
 static void passed(const struct walk *walk, size_t looks)
 {
     if (looks % NTK_TRACE_LOOKS == NTK_TRACE_LOOKS - 1) {
@@ -43,7 +43,7 @@ static const struct ntk_slot_fact *fact_of(const struct walk *walk, uint32_t ite
     return ntk_program_fact(walk->program, walk->core_index, &walk->core->instructions[item]);
 }
 
-/* The step from start_ps to where the walk is; nothing when that is not before it. */
+/* Adds the step from start_ps to the current time, if it is not empty. */
 static void step(struct walk *walk, enum ntk_path_kind kind, uint32_t item, int64_t start_ps)
 {
     if (start_ps >= walk->at_ps) {
@@ -67,8 +67,8 @@ static void step(struct walk *walk, enum ntk_path_kind kind, uint32_t item, int6
     walk->at_ps = start_ps;
 }
 
-/* Goes from an instruction to the one before it on the path. The walk came to it from its end, or
- * (is_overlapped) from the start of one that its engine began before that end. */
+/* Goes from an instruction to its predecessor on the path. The walk reached it at its end, or
+ * (is_overlapped) at the start of one that its engine started before that end. */
 static uint32_t step_back(struct walk *walk, uint32_t item, bool *is_overlapped)
 {
     const struct ntk_release *release = &walk->dependencies->releases[item];
@@ -246,7 +246,7 @@ static int compare_shares(const void *a, const void *b)
     return compare_keys(a, b);
 }
 
-/* Within one table; names are the NEFF's, so equal ones of a core have one address. */
+/* Within one table; the NEFF owns names, so equal names of a core have one address. */
 static uint64_t key_number(const struct ntk_path_share *share)
 {
     uint64_t name = (uint64_t)(uintptr_t)share->name & ((UINT64_C(1) << 48) - 1);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * critical_path - which chain of instructions and transfers decided how long the execution took?
+ * critical_path - the chain of instructions and transfers that determined the length of the
+ * execution.
  *
- * Walked backwards from the end: an instruction could not start before the change that let it go,
- * if its engine had nothing to execute by then, else not before the instruction that the engine
- * executed (its holder, dependencies.h). Time in which an earlier instruction of the same engine
- * still executes belongs to that one. Every moment of the execution is in exactly one step, so the
- * steps and each table of shares add up to the execution. What is not on the path can be made
- * faster without the execution becoming shorter. docs/formats/analyses.md has the rule in full.
+ * Walked backwards from the end: an instruction could not start before the change that released it
+ * or, if its engine was still busy then, before the end of the instruction that the engine executed
+ * (its holder, dependencies.h). Time in which an earlier instruction of the same engine still
+ * executes belongs to that one. Every moment of the execution is in exactly one step, so the steps
+ * and each table of shares add up to the execution. Speeding up anything off the path does not
+ * shorten the execution. docs/formats/analyses.md has the full rule.
  *
- * Pure: trace to result; -ENODATA when the capture does not record how long the execution took, or
+ * Pure: trace to result; -ENODATA if the capture does not record how long the execution took, or
  * -errno of a long list.
  *
- * Owner:   the result is the caller's storage; ntk_critical_path_fini() frees what it points to.
+ * Owner: the result is the caller's storage; ntk_critical_path_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_CRITICAL_PATH_H
 #define NTK_PROFILER_ANALYSIS_CRITICAL_PATH_H
@@ -21,32 +22,31 @@
 
 enum ntk_path_kind {
     NTK_PATH_INSTRUCTION, /* it executes */
-    /* from the end of the instruction that began it to the change that told its end */
+    /* from the end of the instruction that started it to the change that signals its end */
     NTK_PATH_TRANSFER,
-    /* from the end of an instruction to the change that it made, and from there to its waiter */
+    /* from the end of an instruction to the change that it made, and from there to the waiter */
     NTK_PATH_LATENCY,
-    NTK_PATH_WAIT,  /* for a change whose maker is unknown */
+    NTK_PATH_WAIT,  /* for a change of unknown origin */
     NTK_PATH_START, /* before the first instruction of the chain */
     NTK_PATH_END,   /* after the last instruction */
-    NTK_PATH_ISSUE, /* fetch and decoding: its engine is free, and nothing else holds it up */
-    NTK_PATH_DRAIN, /* it ends, and its engine could execute the next one already */
+    NTK_PATH_ISSUE, /* fetch and decode: its engine is free, and nothing else delays it */
+    NTK_PATH_DRAIN, /* it drains, while its engine could already execute the next one */
     NTK_PATH_KIND_COUNT
 };
 
 struct ntk_path_step {
     int64_t start_ps, end_ps;
     enum ntk_path_kind kind;
-    uint32_t
-        instruction; /* INSTRUCTION, ISSUE, DRAIN; TRANSFER: that began it; LATENCY, WAIT: that was
-                             held up; else NTK_NO_INDEX */
-    const char *queue; /* TRANSFER, as in the NEFF; NULL: unknown */
+    uint32_t instruction; /* INSTRUCTION, ISSUE, DRAIN; TRANSFER: the one that started it; LATENCY,
+                      * WAIT: the delayed one; else NTK_NO_INDEX */
+    const char *queue;    /* TRANSFER, as in the NEFF; NULL: unknown */
     uint32_t layer;
 };
 
-/* What a share is of: one name of one dimension. */
+/* The subject of a share: one name of one dimension. */
 struct ntk_path_share {
     const char *name;        /* layer or queue; NULL: see below */
-    enum ntk_path_kind kind; /* of all phases: INSTRUCTION */
+    enum ntk_path_kind kind; /* for all phases: INSTRUCTION */
     uint8_t engine;
     uint8_t opcode;
     uint32_t slot;
@@ -64,7 +64,7 @@ struct ntk_critical_path {
     int64_t total_ps;
     size_t core; /* where the path lies */
     size_t step_count;
-    const struct ntk_path_step *steps; /* from the start to the end, without gaps */
+    const struct ntk_path_step *steps; /* from start to end, without gaps */
     struct ntk_long_list list;         /* that they are in */
     int64_t kinds_ps[NTK_PATH_KIND_COUNT];
     struct ntk_path_table resources;    /* by engine (name NULL) and queue */
@@ -82,7 +82,7 @@ static inline bool ntk_path_is_engine(enum ntk_path_kind kind)
 int ntk_analysis_critical_path(const struct ntk_program *program,
                                const struct ntk_dependencies *dependencies,
                                struct ntk_critical_path *out_path);
-/* After this many steps: what was checked of them and of the lists of their core
+/* Returns memory after this many steps: of checked items and lists of their core
  * (ntk_trace_give_back()). */
 static inline void ntk_critical_path_passed(const struct ntk_trace *trace,
                                             const struct ntk_critical_path *path, size_t step)

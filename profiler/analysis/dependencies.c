@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dependencies - changes and the instructions that made them, sorted by semaphore; a search for
+/* dependencies - changes and the instructions that made them, sorted by semaphore, and a search for
  * each wait. */
 #include "profiler/analysis/dependencies.h"
 
@@ -10,9 +10,9 @@
 /* Semaphores and events share one numbering here: 256 of each. */
 #define NUMBERS 512
 #define EVENT_NUMBER 256
-/* Hidden changes are searched for this far back, for each wait. */
+/* How far back to search for hidden changes, per wait. */
 #define HIDDEN_MAX 256
-/* A change later than this after the end of an instruction is not its own; hardware takes up to
+/* A change this long after the end of an instruction was made by another one; hardware takes up to
  * 0.05 us. */
 #define SIGNAL_DELAY_PS 1000000
 #define LISTS 3 /* struct by_number */
@@ -23,10 +23,9 @@
  * 1]]. */
 struct by_number {
     uint32_t first[NUMBERS + 1];
-    uint32_t near
-        [NUMBERS]; /* where the last search in a number ended: the next one is for a time near by */
+    uint32_t near[NUMBERS]; /* where the last search in a number ended: the next time is close */
     const uint32_t *items;
-    struct ntk_long_list list; /* that they are in: uint32_t */
+    struct ntk_long_list list; /* their storage: uint32_t */
 };
 
 struct index {
@@ -58,7 +57,7 @@ static const struct ntk_slot_fact *fact_of(const struct index *index, size_t ite
     return ntk_program_fact(index->program, index->core_index, &index->core->instructions[item]);
 }
 
-/* Of instructions: two keys of one fact. */
+/* Instruction lists have two keys each. */
 static int signal_key(const struct index *index, size_t item)
 {
     const struct ntk_slot_fact *fact = fact_of(index, item);
@@ -96,8 +95,8 @@ static void passed(const struct index *index, const struct sorting *sortings, si
     }
 }
 
-/* Counting sort: the order of time within a number stays. Lists of the same items are sorted
- * together: most of the time goes to the look at an item. */
+/* A counting sort keeps the order of time within a number. Lists of the same items are sorted
+ * together, because most of the time goes into reading the items. */
 static int sort_by_number(const struct index *index, size_t item_count,
                           const struct sorting *sortings, size_t count)
 {
@@ -154,7 +153,7 @@ static bool is_satisfied(const struct ntk_slot_fact *fact, uint32_t value)
     }
 }
 
-/* For an event its time, of an instruction its start: both are the first of their struct. */
+/* The time of an event, the start of an instruction: each is the first member. */
 static_assert(offsetof(struct ntk_trace_event, time_ps) == 0 &&
                   offsetof(struct ntk_trace_instruction, start_ps) == 0,
               "list elements begin with their time");
@@ -172,9 +171,8 @@ static bool is_until(const struct by_number *sorted, struct elements of, size_t 
     return at_ps <= time_ps;
 }
 
-/* Position in items of the number after the last one that is not later than the time. Steps that
- * double lead away from where the last search ended: each checks little, and that near what the one
- * before examined. */
+/* The position in the items of the number after the last one that is not later than the time. Steps
+ * double from the end of the last search, so each search is short. */
 static uint32_t until(struct by_number *sorted, struct elements of, unsigned number,
                       int64_t time_ps)
 {
@@ -220,11 +218,11 @@ static uint32_t changes_until(struct index *index, unsigned number, int64_t time
     return until(&index->changes, events, number, time_ps);
 }
 
-/* Walks back over changes that left the condition true to the one that made it so. What takes the
- * value away again (a wait that consumes, the instruction's own change) may lie after that: changes
- * that are not before the start are stepped over while they leave it false. Where the condition was
- * true before the engine was free it does not matter since when: the walk ends there, so all walks
- * together look at each change about once per engine. */
+/* Walks back over changes that left the condition true to the one that made it true. Changes that
+ * take the value away again (a consuming wait, the instruction's own change) may come later: those
+ * not before the start are skipped while they leave it false. If the condition was true before the
+ * engine was free, its origin does not matter, and the walk stops there; so all walks together
+ * examine each change about once per engine. */
 static uint32_t find_change(struct index *index, const struct ntk_slot_fact *fact,
                             const struct ntk_trace_instruction *instruction, int64_t free_ps,
                             uint32_t *out_ordinal)
@@ -264,15 +262,15 @@ static uint32_t begun_until(const struct index *index, struct by_number *sorted,
     return until(sorted, instructions, number, time_ps);
 }
 
-/* The instruction of the engine that signals the number and ends nearest to the change. */
+/* The instruction of the engine that signals the number and ends closest to the change. */
 static uint32_t find_signaller(struct index *index, unsigned number,
                                const struct ntk_trace_event *change)
 {
     struct by_number *signals = &index->signals;
     uint32_t best = NTK_NO_INDEX;
     int64_t best_ps = INT64_MAX;
-    /* From the last one that starts before the change; further back ends can only be further away,
-     * but for instructions that overlap: a few of them are checked. */
+    /* From the last one that starts before the change; earlier ends are farther away, except for
+     * overlapping instructions: a few of them are checked. */
     uint32_t low = begun_until(index, signals, number, change->time_ps);
     for (unsigned looked_at = 0; low > signals->first[number] && looked_at < 32; looked_at++) {
         uint32_t item = signals->items[--low];
@@ -306,8 +304,8 @@ static uint32_t find_transfer(struct index *index, unsigned number, uint32_t ord
     return low > first ? transfers->items[low - 1] : NTK_NO_INDEX;
 }
 
-/* Of the item with the wait of `waiter`, itself or one that it overtook. free_ps: until then the
- * engine executes what is before it. */
+/* For an item with the wait of `waiter`: itself or an instruction that it overtook. free_ps: the
+ * engine executes earlier work until then. */
 static void find_release(struct index *index, size_t waiter, size_t item, int64_t free_ps,
                          struct ntk_release *release)
 {
@@ -330,14 +328,14 @@ static void find_release(struct index *index, size_t waiter, size_t item, int64_
 
 /* ---- instructions that were overtaken ---- */
 
-/* The last ones of an engine: descriptors of this many transfers are generated while the engine
- * issues what comes after them. */
+/* The last instructions of an engine: descriptors of this many transfers are generated while the
+ * engine issues later instructions. */
 #define RECENT 16
 
 struct recent {
     struct {
         uint32_t item;
-        int64_t free_ps; /* until then the engine executed what was before it */
+        int64_t free_ps; /* the engine executed earlier work until then */
     } items[RECENT];
     size_t count; /* of all so far */
 };
@@ -347,7 +345,7 @@ static uint32_t slot_of(const struct index *index, size_t item)
     return index->core->instructions[item].slot;
 }
 
-/* One of the last ones is this slot: a program that repeats, not one that overtook. */
+/* One of the last ones has this slot: the program repeats and did not overtake. */
 static bool has_slot(const struct index *index, const struct recent *recent, uint32_t slot)
 {
     for (size_t i = 0; i < recent->count && i < RECENT; i++) {
@@ -363,7 +361,7 @@ static int64_t change_ps(const struct index *index, const struct ntk_release *re
     return release->event == NTK_NO_INDEX ? INT64_MIN : index->core->events[release->event].time_ps;
 }
 
-/* An engine issues in the order of its program. What starts before an earlier instruction of the
+/* An engine issues in program order. An instruction that starts before an earlier one of the
  * program was issued after that one had waited, so that wait is its own, too. */
 static void see_overtaken(struct index *index, uint32_t item, int64_t free_ps,
                           struct recent *recent, struct ntk_release *releases)
@@ -394,8 +392,8 @@ static void see_overtaken(struct index *index, uint32_t item, int64_t free_ps,
 /* ---- the pipeline of an engine ---- */
 
 struct overlap {
-    int64_t shortest_ps; /* instruction of the opcode; 0: none so far */
-    int64_t longest_ps;  /* overlap with the one that has to wait for it */
+    int64_t shortest_ps; /* shortest instruction of the opcode; 0: none so far */
+    int64_t longest_ps;  /* longest overlap with one that has to wait for it */
     int64_t end_ps;      /* of the last one */
 };
 
@@ -406,7 +404,7 @@ static void see_overlap(struct overlap *of, int64_t start_ps)
     }
 }
 
-/* The weights that LDWEIGHTS loads have to be there for the next MATMUL. */
+/* The next MATMUL needs the weights that LDWEIGHTS loads. */
 static int find_drains(const struct ntk_trace_core *core, struct ntk_core_dependencies *out)
 {
     struct overlap(*overlaps)[256] = calloc(NTK_NTFF_ENGINE_COUNT, sizeof *overlaps);
@@ -554,7 +552,7 @@ static int core_dependencies(const struct ntk_program *program, size_t core_inde
 
 /* ---- causes ---- */
 
-/* The time of the change that let an instruction go while it ran; its start when nothing did. */
+/* The time of the change that released an instruction while it ran; its start if there is none. */
 static int64_t let_go_ps(const struct ntk_program *program, size_t core_index,
                          const struct ntk_core_dependencies *dependencies, uint32_t item)
 {
@@ -582,7 +580,7 @@ void ntk_cause_get(const struct ntk_program *program, size_t core_index,
 
     if (cause.holder != NTK_NO_INDEX) {
         const struct ntk_trace_instruction *holder = &core->instructions[cause.holder];
-        /* One that only waits may wait for the engine to drain. */
+        /* An instruction that only waits may wait for the engine to drain. */
         cause.free_ps =
             ntk_only_waits(one) ? holder->end_ps : ntk_executes_until_ps(dependencies, holder);
         if (release->cuts_holder && cause.free_ps > one->start_ps) {
@@ -596,14 +594,14 @@ void ntk_cause_get(const struct ntk_program *program, size_t core_index,
     }
     if (cause.is_released && release->by != NTK_NO_INDEX) {
         int64_t before_ps = cause.released_ps < at_ps ? cause.released_ps : at_ps;
-        /* Who was not let go before it made the change is not who made it. This also leads out of
-         * circles: going to whoever let an instruction go always leads back in time. */
+        /* An instruction that was released only after the change did not make it. This also breaks
+         * cycles: following releases always leads back in time. */
         cause.is_known = let_go_ps(program, core_index, dependencies, release->by) < before_ps;
     }
     cause.is_unknown =
         fact->has_sync && fact->wait != NTK_WAIT_NONE && release->event == NTK_NO_INDEX;
     if (!cause.is_released && cause.free_ps > cause.own_ps) {
-        cause.own_ps = cause.free_ps; /* what came before still executes */
+        cause.own_ps = cause.free_ps; /* earlier work is still executing */
     }
     *out = cause;
 }

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * dependencies - what released each instruction: the change of a semaphore or event, and the
- * instruction or transfer that made it
+ * instruction or transfer that made it.
  *
  * The change that ends a wait is the last one before the instruction starts that made the condition
- * true. It names its engine, or DMA; the instruction of that engine is the one which signals this
- * semaphore and ends nearest; the transfer is the one whose instruction names the semaphore: when a
- * semaphore has m changes for each transfer, change j is of transfer j div m, else of the last one
+ * true. It names its engine, or DMA. The instruction is the one of that engine that signals this
+ * semaphore and ends closest. The transfer is the one whose instruction names the semaphore: if a
+ * semaphore has m changes per transfer, change j belongs to transfer j div m, else to the last one
  * started before it.
  *
- * An engine is a pipeline: an instruction is issued, executes, and drains while the next one already
- * executes. The drain of an opcode is the longest time for which one overlapped the next one of the
- * same opcode, but not longer than its shortest instruction. The holder of an instruction is the
- * earlier one of its engine that executes longest. LDWEIGHTS that is issued while a MATMUL executes
- * is hidden by it, unless it loads more than the MATMUL streams.
+ * An engine is a pipeline: an instruction is issued, executes, and drains while the next one
+ * already executes. The drain of an opcode is the longest time for which one overlapped the next
+ * one of the same opcode, but not longer than its shortest instruction. The holder of an
+ * instruction is the earlier one of its engine that executes longest. LDWEIGHTS that is issued
+ * while a MATMUL executes is hidden by it, unless it loads more than the MATMUL streams.
  *
- * Owner:   ntk_analysis_dependencies() allocates, _fini frees. Threads: immutable.
+ * Owner: ntk_analysis_dependencies() allocates, _fini frees. Threads: immutable.
  */
 #ifndef NTK_PROFILER_ANALYSIS_DEPENDENCIES_H
 #define NTK_PROFILER_ANALYSIS_DEPENDENCIES_H
@@ -26,19 +26,21 @@
 #define NTK_NO_INDEX UINT32_MAX
 
 struct ntk_release {
-    uint32_t previous; /* instruction before it on its engine; NTK_NO_INDEX: the first */
+    uint32_t previous; /* previous instruction of its engine; NTK_NO_INDEX: none */
     uint32_t
-        event;   /* the change that let it go; NTK_NO_INDEX: it waits for none, or none is found */
-    uint32_t by; /* instruction that made the change or began the transfer; NTK_NO_INDEX: unknown */
-    uint32_t by_transfer : 1;  /* the change is of DMA */
-    uint32_t cuts_holder : 1;  /* it keeps its engine busy from its start on, not the holder */
-    uint32_t holder_back : 30; /* the holder is that many before; 0: none */
+        /* the change that released it; NTK_NO_INDEX: it waits for none, or none is found */
+        event;
+    /* instruction that made the change or started the transfer; NTK_NO_INDEX: unknown */
+    uint32_t by;
+    uint32_t by_transfer : 1;  /* the change was made by DMA */
+    uint32_t cuts_holder : 1;  /* it, not the holder, keeps its engine busy from its start on */
+    uint32_t holder_back : 30; /* distance back to the holder; 0: none */
 };
 static_assert(sizeof(struct ntk_release) == 16, "one for each of millions of instructions");
 
 struct ntk_core_dependencies {
-    const struct ntk_release *releases;   /* one per instruction, in the order of the core's */
-    struct ntk_long_list list;            /* that they are in: struct ntk_release */
+    const struct ntk_release *releases;   /* one per instruction, in the order of the core */
+    struct ntk_long_list list;            /* their storage: struct ntk_release */
     uint32_t last[NTK_NTFF_ENGINE_COUNT]; /* last instruction of each engine */
     int64_t drain_ps[NTK_NTFF_ENGINE_COUNT][256]; /* by opcode */
 };
@@ -59,7 +61,7 @@ static inline int64_t ntk_executes_until_ps(const struct ntk_core_dependencies *
     return instruction->end_ps - dependencies->drain_ps[instruction->engine][instruction->opcode];
 }
 
-/* It executes nothing itself: it waits for others, or for the engine to drain. */
+/* It executes nothing itself: it waits for others or for the engine to drain. */
 static inline bool ntk_only_waits(const struct ntk_trace_instruction *instruction)
 {
     return instruction->opcode == NTK_NTFF_OPCODE_EVENT_SEMAPHORE ||
@@ -73,30 +75,30 @@ struct ntk_dependencies {
 
 /* Why an instruction did not start earlier. */
 struct ntk_cause {
-    int64_t own_ps;      /* from then on its time is its own, not that of what is below */
-    int64_t free_ps;     /* until then its engine executed the holder */
+    int64_t own_ps;      /* its own time starts here, after the times below */
+    int64_t free_ps;     /* its engine executed the holder until then */
     int64_t released_ps; /* time of the change, if is_released */
     uint32_t holder;     /* NTK_NO_INDEX: none */
     bool is_released;    /* it waited for a change, not for its engine */
-    bool is_known;       /* by whom: releases[item].by made the change, and was let go before */
-    bool is_unknown;     /* it waited for a change that was not recorded */
+    bool is_known;       /* releases[item].by made the change and was released before it */
+    bool is_unknown;     /* it waited for an unrecorded change */
 };
 
-/* at_ps: only what was before counts. Going from an instruction to the one that made its change, or
- * else to its holder, always comes to an end. */
+/* at_ps: only earlier causes count. Following the maker of the change, or else the holder, always
+ * terminates. */
 void ntk_cause_get(const struct ntk_program *program, size_t core_index,
                    const struct ntk_core_dependencies *dependencies, uint32_t item, int64_t at_ps,
                    struct ntk_cause *out);
 
-/* What was checked of the core's lists and releases: as ntk_trace_give_back(). */
+/* Returns memory of checked lists and releases, like ntk_trace_give_back(). */
 void ntk_dependencies_give_back(const struct ntk_trace_core *core,
                                 const struct ntk_core_dependencies *dependencies);
 
 /* 0 or -errno of a long list. */
 int ntk_analysis_dependencies(const struct ntk_program *program,
                               struct ntk_dependencies *out_dependencies);
-/* The same with the first change that made each condition true, also where the engine was not free
- * by then: what would hold an instruction up if its engine were faster. */
+/* The same with the first change that made each condition true, even if the engine was not free
+ * then: what delays an instruction if its engine is faster. */
 int ntk_analysis_dependencies_hidden(const struct ntk_program *program,
                                      struct ntk_dependencies *out_dependencies);
 void ntk_dependencies_fini(struct ntk_dependencies *dependencies);

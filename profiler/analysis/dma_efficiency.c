@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dma_efficiency - packets by queue, their sizes and times added up. */
+/* dma_efficiency - adds up sizes and times of packets by queue. */
 #include "profiler/analysis/dma_efficiency.h"
 
 #include <errno.h>
@@ -53,8 +53,8 @@ static void rate(struct ntk_dma_queue_row *row, double bytes_per_second)
     row->has_rate = most_bytes > 0;
     if (row->has_rate) {
         row->wasted_bytes = most_bytes - (double)row->bytes_count;
-        /* The published rate is not a hard limit: packets of hardware were seen up to a sixth
-         * above. */
+        /* The published rate is not a hard limit: some hardware packets were up to a sixth
+         * faster. */
         row->wasted_bytes = row->wasted_bytes < 0 ? 0 : row->wasted_bytes;
         row->efficiency = (double)row->bytes_count / ((double)row->bytes_count + row->wasted_bytes);
     }
@@ -79,7 +79,7 @@ static int compare(const void *a, const void *b)
 
 struct sums {
     struct ntk_queue_names names;
-    struct ntk_dma_queue_row *rows; /* by number of the name */
+    struct ntk_dma_queue_row *rows; /* by index of the name */
     struct ntk_cover *covers;
     struct ntk_cover spill;
     uint32_t *engines;

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dma_efficiency - how well did each DMA queue use the engines that worked for it?
+ * dma_efficiency - how well each DMA queue used the engines that worked for it.
  *
  * A queue is one name of the capture on one core, over all DMA engines; rings without a name are
- * known by their kind. busy_ps adds up the packet times of all engines; what these engines could
- * have moved meanwhile at their published rate, and did not, is wasted_bytes (none where packets
- * went faster); efficiency is bytes_count / (bytes_count + wasted_bytes). The total adds the rows
- * up, but what overlaps is active once, and an engine is one. Packets of 4 bytes and fewer are
- * semaphore writes; below NTK_DMA_SMALL_BYTES the overhead of a packet weighs, below
+ * grouped by kind. busy_ps adds up the packet times of all engines; wasted_bytes is what these
+ * engines could have moved in that time at their published rate, minus what they moved (0 if
+ * packets were faster); efficiency is bytes_count / (bytes_count + wasted_bytes). The total adds up
+ * the rows, but counts overlaps and engines once. Packets of 4 bytes and fewer are semaphore
+ * writes; below NTK_DMA_SMALL_BYTES the overhead of a packet is significant, below
  * NTK_DMA_POOR_BYTES it dominates.
  *
  * Pure: trace to result; -ENOMEM.
  *
- * Owner:   the result is the caller's storage; ntk_dma_efficiency_fini() frees what it points to.
+ * Owner: the result is the caller's storage; ntk_dma_efficiency_fini() frees what it points to.
  */
 #ifndef NTK_PROFILER_ANALYSIS_DMA_EFFICIENCY_H
 #define NTK_PROFILER_ANALYSIS_DMA_EFFICIENCY_H
 
 #include "profiler/trace/trace.h"
 
-#define NTK_DMA_SEMAPHORE_BYTES 4 /* a packet of this size at most is not data */
+#define NTK_DMA_SEMAPHORE_BYTES 4 /* packets of at most this size are not data */
 #define NTK_DMA_POOR_BYTES 256
 #define NTK_DMA_SMALL_BYTES 2048
-#define NTK_DMA_FULL_BYTES 4096 /* from here on a packet reaches the full rate */
+#define NTK_DMA_FULL_BYTES 4096 /* packets of at least this size reach the full rate */
 
 enum ntk_dma_size {
     NTK_DMA_SIZE_SEMAPHORE,
@@ -43,7 +43,7 @@ struct ntk_dma_queue_row {
     uint64_t size_bytes[NTK_DMA_SIZE_COUNT];
     int64_t active_ps; /* overlaps counted once */
     int64_t busy_ps;   /* sum over engines */
-    bool has_rate;     /* the machine is known */
+    bool has_rate;     /* machine and its rate are known */
     double efficiency; /* 0 to 1 */
     double wasted_bytes;
 };

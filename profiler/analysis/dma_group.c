@@ -7,7 +7,7 @@
 #include "profiler/analysis/open_slot.h"
 #include "shared/formats/neff/vendor_slot.h"
 
-/* The queue set, and 1 + the instance, that a vendor's trigger names. */
+/* The queue set, and 1 + the instance, named by a vendor's trigger. */
 static bool find_queue(const struct ntk_neff_subgraph *neff, const char *name,
                        struct ntk_isa_instr *trigger)
 {

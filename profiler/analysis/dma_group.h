@@ -11,19 +11,19 @@
 #include "shared/formats/neff/neff.h"
 
 /* Whether the instruction starts prepared transfers: a dma_trigger of the open encoding, or the
- * runtime's WRITE in place of the compiler's trigger in a vendor's program; as a dma_trigger. Needs
- * the NEFF for the latter. */
+ * runtime's WRITE that replaces the compiler's trigger in a vendor's program (which needs the
+ * NEFF). */
 bool ntk_dma_trigger_get(const struct ntk_trace_core *core,
                          const struct ntk_trace_instruction *instruction,
                          struct ntk_isa_instr *out_trigger);
-/* The next group that the instruction starts, *index and after it; NULL: no more. Begin with *index
- * 0. */
+/* The next group that the instruction starts, from *index on, which it advances; NULL: no more.
+ * Start with *index 0. */
 const struct ntk_neff_dma_group *ntk_dma_group_next(const struct ntk_trace_core *core,
                                                     unsigned engine,
                                                     const struct ntk_isa_instr *instr,
                                                     uint32_t *index);
-/* The next transfer of those groups; NULL: no more. Begin with a zeroed cursor; at the end
- * has_group says whether there was a group at all. */
+/* The next transfer of those groups; NULL: no more. Start with a zeroed cursor; at the end
+ * has_group is set if there was any group. */
 struct ntk_dma_cursor {
     uint32_t group_index, transfer_index;
     const struct ntk_neff_dma_group *group;
@@ -33,12 +33,12 @@ const struct ntk_neff_transfer *ntk_dma_transfer_next(const struct ntk_trace_cor
                                                       unsigned engine,
                                                       const struct ntk_isa_instr *instr,
                                                       struct ntk_dma_cursor *cursor);
-/* How many rows of an operand move: of the sides of an indexed copy, one for each index. */
+/* The number of rows of an operand that move: for the indexed side of a copy, one per index. */
 uint64_t ntk_dma_rows_of(const struct ntk_isa_instr *instr, unsigned role);
 /* Bytes of one side of a transfer. */
 uint64_t ntk_dma_pattern_bytes(const struct ntk_neff_pattern *pattern);
-/* Whether a transfer folds its one source with what the destination holds, unless a start value
- * stands for that: it reads its destination. */
+/* Whether a transfer combines its one source with the old contents of the destination, and so reads
+ * it, unless a start value replaces them. */
 bool ntk_dma_transfer_accumulates(const struct ntk_neff_transfer *transfer);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dma_rate - starts come sorted; ends wait in a heap, the next one on top. */
+/* dma_rate - starts arrive sorted; ends wait in a heap, the next one on top. */
 #include "profiler/analysis/dma_rate.h"
 
 #include <errno.h>
@@ -56,7 +56,7 @@ static struct under_way pop(struct ntk_vec *heap)
 struct rate {
     struct ntk_vec heap; /* of struct under_way */
     struct ntk_dma_rate_point now;
-    bool has_now; /* packets that start at this moment may still come */
+    bool has_now; /* packets with the same start may still arrive */
     bool has_last;
     int64_t last_ps;
     ntk_dma_rate_put *put;
@@ -68,7 +68,7 @@ static const struct under_way *next_end(const struct rate *rate)
     return rate->heap.count > 0 ? rate->heap.items : NULL;
 }
 
-/* Everything of one instant is one step: first what starts, then what ends. */
+/* Everything at one instant is one step: first starts, then ends. */
 static int close_instant(struct rate *rate)
 {
     struct ntk_dma_rate_point *now = &rate->now;
@@ -77,7 +77,7 @@ static int close_instant(struct rate *rate)
         now->bytes_per_second -= pop(&rate->heap).bytes_per_second;
     }
     if (rate->heap.count == 0) {
-        now->bytes_per_second = 0; /* not what rounding left over */
+        now->bytes_per_second = 0; /* removes rounding errors */
     }
     rate->has_now = false;
     if (rate->has_last && now->time_ps - rate->last_ps < NTK_DMA_RATE_STEP_PS) {
@@ -88,7 +88,7 @@ static int close_instant(struct rate *rate)
     return rate->put(rate->ctx, now);
 }
 
-/* Every instant before that time. */
+/* Processes every instant before that time. */
 static int advance(struct rate *rate, int64_t until_ps)
 {
     int ret = rate->has_now && rate->now.time_ps < until_ps ? close_instant(rate) : 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dma_rate - how many bytes per second did DMA move, at each moment?
+ * dma_rate - the bytes per second that DMA moved at each moment.
  *
  * A packet moves its bytes evenly from its start to its end; the rate of a core is the sum over the
- * packets under way. Points closer than NTK_DMA_RATE_STEP_PS to the last one given are omitted, as
- * in the original. Memory: one entry per packet under way.
+ * packets under way. Points closer than NTK_DMA_RATE_STEP_PS to the previous one are omitted, as in
+ * the original tool. Memory: one entry per packet under way.
  */
 #ifndef NTK_PROFILER_ANALYSIS_DMA_RATE_H
 #define NTK_PROFILER_ANALYSIS_DMA_RATE_H
@@ -19,8 +19,8 @@ struct ntk_dma_rate_point {
     uint64_t total_bytes; /* of all packets started up to here */
 };
 
-/* Bytes per second of one packet, in the precision and order of the original; 0 without a
- * duration. */
+/* Bytes per second of one packet, with the precision and order of operations of the original tool;
+ * 0 without a duration. */
 static inline float ntk_packet_rate(const struct ntk_trace_packet *packet)
 {
     float seconds = (float)((double)(packet->end_ps - packet->start_ps) * 1e-12);
@@ -28,7 +28,7 @@ static inline float ntk_packet_rate(const struct ntk_trace_packet *packet)
     return seconds > 0 ? (float)packet->bytes_count / seconds : 0;
 }
 
-/* Less than 0 ends it and is returned. */
+/* A negative result stops and is returned. */
 typedef int ntk_dma_rate_put(void *ctx, const struct ntk_dma_rate_point *point);
 
 /* 0, -ENOMEM or what put returned. */

@@ -18,17 +18,17 @@ struct ntk_dma_share {
 
 struct ntk_dma_traffic {
     struct ntk_dma_share all;
-    struct ntk_dma_share fixed;   /* every class but the two dynamic ones */
+    struct ntk_dma_share fixed;   /* every class except the two dynamic ones */
     struct ntk_dma_share dynamic; /* the two */
     struct ntk_dma_share classes[NTK_TRACE_DMA_CLASS_COUNT];
     int64_t packet_ps;    /* sum of packet times */
     uint64_t queue_count; /* (engine, queue) pairs that the file names */
 };
 
-/* Packets of queues whose descriptors were made before the run. */
+/* Packets of queues with descriptors made before the run. */
 uint64_t ntk_dma_prepared_packets(const struct ntk_dma_traffic *traffic);
 
-/* The same, fed by a walk that has other uses too: packets in order of their start. */
+/* The same for a shared walk: packets in order of their start. */
 struct ntk_dma_counting {
     struct ntk_dma_traffic traffic;
     struct ntk_cover all, fixed, dynamic, classes[NTK_TRACE_DMA_CLASS_COUNT];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * engine_activity - how busy was each engine, and how busy was anything at all?
+ * engine_activity - the busy time of each engine, and of all together.
  *
  * Waiting in EVENT_SEMAPHORE is not activity: those instructions count, their time does not. Pure:
  * trace to result. Memory does not grow with the trace.
@@ -23,16 +23,16 @@ struct ntk_activity {
     uint64_t activate_count;
     int64_t activate_ps;
     uint64_t event_count, packet_count;
-    /* From the first to the last instruction or packet, without what sets up and ends a program. */
+    /* From the first to the last instruction or packet, without setup and end of the program. */
     bool has_exec;
     int64_t exec_start_ps, exec_end_ps;
 };
 
-/* Instructions of the opcode set up and end programs. */
+/* Whether instructions with this opcode set up or end programs. */
 bool ntk_activity_sets_up(uint8_t opcode);
 
 void ntk_analysis_engine_activity(const struct ntk_trace *trace, struct ntk_activity *out_activity);
-/* With what ntk_analysis_dma_traffic() finds, in one pass. */
+/* Also fills the result of ntk_analysis_dma_traffic(), in one pass. */
 void ntk_analysis_activity_and_traffic(const struct ntk_trace *trace,
                                        struct ntk_activity *out_activity,
                                        struct ntk_dma_traffic *out_traffic);

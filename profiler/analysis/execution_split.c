@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* execution_split - the steps of each execution, sorted by core and number, summed and
- * subtracted. */
+/* execution_split - steps of each execution, sorted by core and number, summed and subtracted. */
 #include "profiler/analysis/execution_split.h"
 
 #include <errno.h>
@@ -13,8 +12,8 @@
 
 #define CORES_MAX 64U /* physical cores of one execution */
 #define PASS_EXECUTIONS 1024U
-#define HEAP_BYTES ((size_t)4 << 20) /* of each list; what is longer goes to a file */
-#define RUNS_TRIED_MAX 4096U         /* before a queue: a hostile file has them all overlap */
+#define HEAP_BYTES ((size_t)4 << 20) /* of each list; longer ones go to a file */
+#define RUNS_TRIED_MAX 4096U         /* before a queue: in a hostile file all may overlap */
 
 enum step {
     STEP_PRE,
@@ -44,7 +43,7 @@ struct run { /* of a physical core, host time */
 
 struct parts {
     struct ntk_sorted parts, runs;
-    struct ntk_long_list latest; /* uint64_t: the latest end up to a run, of its logical core */
+    struct ntk_long_list latest; /* uint64_t: the latest end up to a run of its logical core */
 };
 
 /* Per physical core: steps of one execution add up. */
@@ -195,7 +194,7 @@ static int64_t busy_between(const struct parts *parts, const struct ntk_split_ex
     uint64_t covered_ns = from_ns;
     uint64_t busy_ns = 0;
 
-    while (low < high) { /* the first of the core that may end behind the begin of the window */
+    while (low < high) { /* the first of the core that may end after the start of the window */
         size_t middle = low + (high - low) / 2;
 
         if (runs[middle].nc < of->nc || (runs[middle].nc == of->nc && latest[middle] <= from_ns)) {

@@ -10,7 +10,7 @@
 
 #include "profiler/system/system_trace.h"
 
-#define NTK_SPLIT_ABSENT INT64_MIN /* a moment that it is made from is not in the trace */
+#define NTK_SPLIT_ABSENT INT64_MIN /* a required moment is not in the trace */
 
 struct ntk_split_execution {
     uint64_t exec_id, model_id;
@@ -21,8 +21,8 @@ struct ntk_split_execution {
     bool is_partial;
     int64_t submit_ns;     /* kbl_exec_pre */
     int64_t queue_ns;      /* from its end to the first switch of models, or run, of the core */
-    int64_t queue_busy_ns; /* in which the core ran other executions */
-    int64_t switch_ns;     /* the longest over its physical cores, as device_ns */
+    int64_t queue_busy_ns; /* time in which the core ran other executions */
+    int64_t switch_ns;     /* the longest over its physical cores, like device_ns */
     int64_t device_ns;
     int64_t notify_ns; /* from the end of the last run, by its core, to that of kbl_exec_wait */
     int64_t post_ns;   /* kbl_exec_post */

@@ -7,8 +7,8 @@
 struct engine {
     bool is_there;
     uint32_t first, last; /* slots of its program */
-    uint32_t before;      /* of the instruction before the current one */
-    size_t count;         /* how often it began */
+    uint32_t before;      /* index of the previous instruction */
+    size_t count;         /* number of its starts */
 };
 
 void ntk_executions_fini(struct ntk_executions *executions)
@@ -30,7 +30,8 @@ static void engines_find(const struct ntk_trace_core *core, struct engine *engin
     }
 }
 
-/* Which execution of its engine an instruction belongs to, from 1; 0: it begins in the middle. */
+/* The execution of its engine that an instruction belongs to, from 1; 0: the capture starts within
+ * it. */
 static size_t execution_of(struct engine *engine, uint32_t slot)
 {
     if (slot == engine->first) {

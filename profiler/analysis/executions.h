@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * executions - how many executions a capture of a core holds, and when each was.
+ * executions - the number and times of the executions in a capture of a core.
  *
- * A capture of several executions has them one after the other without a mark where one ends. A
- * program runs from its first instruction to its last, so an execution begins where an engine
- * continues with its first instruction right after its last one, and all engines must have started
- * as often. What a loop repeats does not look so: the instruction that ends a program is behind it.
+ * A capture of several executions has no marks between them. A program runs from its first
+ * instruction to its last, so an execution starts where an engine continues with its first
+ * instruction right after its last one, and all engines must have the same number of starts. A loop
+ * is different, because it does not include the last instruction of the program.
  *
- * Owner:   ntk_executions_fini() frees. Threads: pure.
+ * Owner: ntk_executions_fini() frees. Threads: pure.
  */
 #ifndef NTK_PROFILER_ANALYSIS_EXECUTIONS_H
 #define NTK_PROFILER_ANALYSIS_EXECUTIONS_H
 
 #include "profiler/trace/trace.h"
 
-/* More are not told apart. */
+/* More executions are not distinguished. */
 #define NTK_EXECUTIONS_MAX 100000U
 
 struct ntk_execution {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* flame_stacks - instructions grouped by what their stack is made of, then the frames of each. */
+/* flame_stacks - groups instructions by the parts of their stack, then makes the frames of each. */
 #include "profiler/analysis/flame_stacks.h"
 
 #include <errno.h>
@@ -18,15 +18,15 @@
 #define CHAIN_MAX 256 /* regions or functions around an instruction; further ones are omitted */
 #define FIRST_SLOTS 1024
 
-/* All that a stack is made of. Without gaps: keys are compared and hashed as bytes. */
+/* The parts of a stack. Without padding: keys are compared and hashed as bytes. */
 struct key {
     const char *layer; /* NULL: none */
     const char *file;  /* of the line; NULL: none */
     uint32_t line;
-    uint32_t function; /* as in kernel.functions: 1 + index */
+    uint32_t function; /* 1 + index in kernel.functions */
     uint32_t region;
     uint8_t engine, opcode;
-    uint8_t is_runtime; /* only in frames without a line */
+    uint8_t is_runtime; /* used only in frames without a line */
     uint8_t gap;
 };
 
@@ -44,7 +44,7 @@ struct flame {
     struct ntk_map frames; /* "parent name file:line" to 1 + index */
     struct ntk_buf text;
     int failed;
-    /* Of the core at hand: */
+    /* Of the current core: */
     size_t core_index;
     struct ntk_vec groups;  /* struct group */
     uint32_t *slots;        /* open addressing: 1 + index in groups */
@@ -188,7 +188,7 @@ static int add_core(struct flame *f)
 
 /* ---- frames ---- */
 
-/* A copy that lasts, clean. */
+/* A cleaned copy owned by the result. */
 static const char *keep_name(struct flame *f, const char *name, size_t length)
 {
     struct ntk_map *names = &f->result->names;
@@ -214,7 +214,7 @@ static const char *keep_name(struct flame *f, const char *name, size_t length)
     return kept;
 }
 
-/* The frame inside parent (1 + index), made where it is new; 1 + index, 0 after a failure. */
+/* The frame in parent (1 + index), added if new; 1 + index, 0 on failure. */
 static uint32_t frame_in(struct flame *f, uint32_t parent, const char *name, size_t length,
                          const char *file, uint32_t line)
 {
@@ -262,7 +262,7 @@ static uint32_t layer_frames(struct flame *f, uint32_t parent, const char *layer
     return parent;
 }
 
-/* As tables call it, without the core and engine that are frames above it. */
+/* The name used in tables, without core and engine, which are frames above it. */
 static const char *region_title(const struct ntk_region *region)
 {
     const char *kind = strstr(region->shown, ntk_region_kind_name(region->kind));
@@ -330,11 +330,10 @@ static uint32_t stack_of(struct flame *f, uint32_t root, const struct key *key)
                : frame_of(f, frame, ntk_ntff_opcode_name(key->opcode, unnamed, sizeof unnamed));
 }
 
-/* Whole ns: what is truncated of one stack is given to the next, so that sums stay what they
- * are. */
+/* Whole ns: the truncated part of one stack is carried to the next, so that sums are exact. */
 static int put_stacks(struct flame *f, uint32_t root, unsigned engine)
 {
-    struct ntk_map places = { 0 }; /* frame to 1 + index in stacks: groups may share one */
+    struct ntk_map places = { 0 }; /* frame to 1 + index in stacks: groups may share a frame */
     int64_t sum_ps = 0;
     int64_t given_ns = 0;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fold - the stack, its hashes, and what is folded when. */
+/* fold - the stack, its hashes, and the order of folding. */
 #include "profiler/analysis/fold.h"
 
 #include <errno.h>
@@ -9,17 +9,17 @@
 
 struct node {
     uint64_t kind;
-    uint64_t sum;   /* of kind * power over all nodes up to this one */
-    uint64_t power; /* BASE to the place of the node */
+    uint64_t sum;   /* sum of kind * power over all nodes up to this one */
+    uint64_t power; /* BASE to the power of the node's position */
     int64_t start_ps, end_ps;
     uint32_t first, count;
     uint32_t body;       /* NTK_FOLD_NO_BODY: a token */
-    uint32_t before;     /* place of the last node of the same kind below it; 0: none */
-    uint32_t due_before; /* of a run: the next place in the list that due begins; 0: none */
+    uint32_t before;     /* position of the previous node of the same kind; 0: none */
+    uint32_t due_before; /* for a run: the next position in the list that due starts; 0: none */
     bool is_statement;
 };
 
-/* Runs that may end at one place: more are not checked. */
+/* Limit of runs that are checked at one position. */
 #define DUE_MAX 8
 
 /* ---- numbers ---- */
@@ -48,7 +48,7 @@ static uint64_t times(uint64_t a, uint64_t b)
     return reduce((uint64_t)(product & MODULUS) + (uint64_t)(product >> 61));
 }
 
-/* Spreads what may be a small number. */
+/* Spreads the bits of a small number. */
 static uint64_t mix(uint64_t value)
 {
     value ^= value >> 30;
@@ -60,7 +60,7 @@ static uint64_t mix(uint64_t value)
 
 /* ---- the stack ---- */
 
-/* Runs have it, tokens do not. */
+/* Set in runs, not in tokens. */
 #define RUN_BIT (UINT64_C(1) << 63)
 
 static uint64_t kind_of_token(const struct ntk_fold_token *token)
@@ -93,7 +93,7 @@ static bool is_run(const struct node *node)
     return node->body != NTK_FOLD_NO_BODY;
 }
 
-/* Hash of the nodes above `place` up to `end`, times BASE to the place. */
+/* Hash of the nodes above `place` up to `end`, times BASE to the power of the position. */
 static uint64_t hash_between(const struct ntk_fold *fold, size_t place, size_t end)
 {
     return minus(node_at(fold, end)->sum, node_at(fold, place)->sum);
@@ -129,7 +129,7 @@ static int push(struct ntk_fold *fold, const struct node *from)
     return set_last(fold, node->kind, (uint32_t)place);
 }
 
-/* The nodes above `place` leave. */
+/* Removes the nodes above `place`. */
 static int drop(struct ntk_fold *fold, size_t place)
 {
     int ret = 0;
@@ -142,7 +142,7 @@ static int drop(struct ntk_fold *fold, size_t place)
     return ret;
 }
 
-/* The run at `place` may continue where its next iteration would end. */
+/* The run at `place` may continue at the end of its next iteration. */
 static int expect(struct ntk_fold *fold, size_t place)
 {
     struct node *run = node_at(fold, place);
@@ -166,7 +166,7 @@ static int expect(struct ntk_fold *fold, size_t place)
 
 /* ---- bodies ---- */
 
-/* The nodes above `place` as one. */
+/* The nodes above `place` as one token. */
 static struct ntk_fold_token piece(const struct ntk_fold *fold, size_t place, size_t end)
 {
     const struct node *node = node_at(fold, place + 1);
@@ -216,7 +216,7 @@ static int put_iteration(struct ntk_fold *fold, uint32_t body,
     return fold->put(fold->ctx, body, piece_of);
 }
 
-/* The run at `place` gets the nodes above it as one more iteration. 0 or -errno. */
+/* Adds the nodes above the run at `place` as one more iteration. 0 or -errno. */
 static int extend(struct ntk_fold *fold, size_t place)
 {
     struct node *run = node_at(fold, place);
@@ -230,7 +230,7 @@ static int extend(struct ntk_fold *fold, size_t place)
     return ret ? ret : expect(fold, place);
 }
 
-/* The last two pieces of L nodes become a run: 1, or -errno; 0: there are too many bodies. */
+/* Makes a run of the last two pieces of L nodes: 1, or -errno; 0: too many bodies. */
 static int fold_two(struct ntk_fold *fold, size_t node_count)
 {
     size_t end = top_of(fold);
@@ -267,7 +267,7 @@ static int fold_two(struct ntk_fold *fold, size_t node_count)
                         .count = one.count + two.count,
                         .body = body };
     struct node *below = node_at(fold, top_of(fold));
-    if (ret == 0 && below->body == body) { /* it did not continue, but is the same again */
+    if (ret == 0 && below->body == body) { /* it did not continue, but repeats again */
         below->end_ps = run.end_ps > below->end_ps ? run.end_ps : below->end_ps;
         below->count += run.count;
         fold->is_checked = false;
@@ -289,12 +289,12 @@ static bool goes_on(const struct ntk_fold *fold, size_t place)
         return false;
     }
     const struct ntk_fold_body *body = body_at(fold, run->body);
-    /* The hash of a body has the number of its nodes added, and its first node at power 1. */
+    /* The hash of a body includes the number of its nodes, and its first node has power 1. */
     return body->node_count == end - place && times(minus(body->hash, reduce(body->node_count)),
                                                     run->power) == hash_between(fold, place, end);
 }
 
-/* The hashes say so; node by node, so that it is true. */
+/* Confirms equal hashes node by node. */
 static bool is_twice(const struct ntk_fold *fold, size_t node_count)
 {
     size_t end = top_of(fold);
@@ -312,7 +312,7 @@ static bool is_twice(const struct ntk_fold *fold, size_t node_count)
     return true;
 }
 
-/* Two pieces that are one plain token each wait for a third, which the run then begins with. */
+/* Two pieces of one plain token each wait for a third, with which the run starts. */
 static bool is_enough(const struct ntk_fold *fold, size_t node_count)
 {
     const struct node *node = node_at(fold, top_of(fold));
@@ -328,7 +328,7 @@ static bool is_enough(const struct ntk_fold *fold, size_t node_count)
     return alike == NTK_FOLD_SINGLES;
 }
 
-/* One plain token that came NTK_FOLD_SINGLES times: the run begins with the first of them. */
+/* One plain token occurred NTK_FOLD_SINGLES times: the run starts with the first of them. */
 static int fold_singles(struct ntk_fold *fold)
 {
     struct node held[NTK_FOLD_SINGLES - 2];
@@ -353,7 +353,7 @@ static int fold_singles(struct ntk_fold *fold)
     return ret;
 }
 
-/* 1: the top became part of a run, 0: it did not, or -errno. */
+/* 1 if the top became part of a run, 0 if not, or -errno. */
 static int try_top(struct ntk_fold *fold)
 {
     size_t end = top_of(fold);
@@ -385,7 +385,7 @@ static int try_top(struct ntk_fold *fold)
     return 0;
 }
 
-/* The run on top takes part in others as soon as it is known to be complete. */
+/* The run on top may become part of others once it is complete. */
 static int complete(struct ntk_fold *fold, const struct ntk_fold_token *next)
 {
     int ret = 1;

@@ -12,9 +12,9 @@
 struct sums {
     bool is_known;
     bool has_open, has_trigger;
-    uint64_t times; /* that the instruction ran */
+    uint64_t times; /* how often the instruction ran */
     uint64_t read_bytes, write_bytes;
-    bool has_lost; /* some bytes are of a variable that the files do not name */
+    bool has_lost; /* some bytes belong to a variable that the files do not name */
     uint64_t save_bytes, reload_bytes;
     ntk_hbm_visit *visit; /* may be NULL */
     void *ctx;
@@ -73,7 +73,7 @@ static void add_transfer(struct sums *sums, const struct ntk_neff_subgraph *neff
     }
 }
 
-/* The descriptors of a group, as the NEFF lists them. */
+/* Adds the descriptors of a group in the NEFF. */
 static void add_group(struct sums *sums, const struct ntk_trace_core *core, unsigned engine,
                       const struct ntk_isa_instr *instr)
 {
@@ -138,7 +138,8 @@ static void add_vendor(struct sums *sums, const struct ntk_trace_core *core,
     const uint8_t *slot = ntk_ntff_slot_get(core->ntff, instruction->engine, instruction->slot);
     struct ntk_vendor_work work;
 
-    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work); /* transfers are the same in total */
+    /* transfers are the same in both versions */
+    ntk_vendor_slot_work(slot, NTK_METRICS_2_32, &work);
     add_read(sums, ntk_moves_vendor_var(core, instruction, NTK_MOVES_SOURCE), work.hbm_read_bytes);
     add_write(sums, ntk_moves_vendor_var(core, instruction, NTK_MOVES_DEST), work.hbm_write_bytes);
 }
